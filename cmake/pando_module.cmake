@@ -1,0 +1,31 @@
+# One folder of src/pando is one object library with the same name and the same dependencies as
+# in src/LAYERS; all of them together are the library `pando`.
+include(${CMAKE_CURRENT_LIST_DIR}/pando_warnings.cmake)
+
+# pando_module(<folder> SOURCES <file>... [DEPENDS <folder>...] [FOREIGN <target>...])
+function(pando_module name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;FOREIGN" ${ARGN})
+  add_library(pando_${name} OBJECT ${ARG_SOURCES})
+  target_include_directories(pando_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(pando_${name} PRIVATE pando_warnings ${ARG_FOREIGN})
+  foreach(dependency IN LISTS ARG_DEPENDS)
+    target_link_libraries(pando_${name} PUBLIC pando_${dependency})
+  endforeach()
+  set_property(GLOBAL APPEND PROPERTY PANDO_MODULES pando_${name})
+  set_property(GLOBAL APPEND PROPERTY PANDO_FOREIGN ${ARG_FOREIGN})
+endfunction()
+
+# pando_test(<folder> SOURCES <file>... [LABELS fast|slow|mpi] [FOREIGN <target>...])
+function(pando_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LABELS;FOREIGN" ${ARGN})
+  if(NOT ARG_LABELS)
+    set(ARG_LABELS fast)
+  endif()
+  add_executable(${name}_tests ${ARG_SOURCES})
+  target_include_directories(${name}_tests PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name}_tests PRIVATE pando pando_warnings GTest::gtest_main ${ARG_FOREIGN})
+  target_compile_definitions(${name}_tests PRIVATE
+    PANDO_SOURCE_DIR="${PROJECT_SOURCE_DIR}" PANDO_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  add_test(NAME ${name} COMMAND ${name}_tests)
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 600)
+endfunction()

@@ -1,0 +1,8 @@
+# The warnings of our own code, as an interface target.
+include_guard(GLOBAL)
+add_library(pando_warnings INTERFACE)
+target_compile_options(pando_warnings INTERFACE
+  -Wall -Wextra -Wconversion -Wno-sign-conversion
+  -Wshadow -Wno-missing-field-initializers
+  -Wno-restrict  # GCC 12 raises it wrongly inside std::string
+  -Werror)

@@ -1,0 +1,44 @@
+// Joining, splitting, parsing and comparing strings.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pando {
+
+// The arguments as they would be streamed, one after the other.
+template <typename... Parts>
+std::string concat(const Parts&... parts) {
+  std::ostringstream out;
+  (out << ... << parts);
+  return out.str();
+}
+
+std::string join(const std::vector<std::string>& parts, std::string_view separator);
+std::vector<std::string> split(std::string_view text, char separator);
+std::string_view trim(std::string_view text);
+std::string to_lower(std::string_view text);
+
+// The whole of `text` as a number, or nothing.
+std::optional<int64_t> parse_int(std::string_view text);
+std::optional<double> parse_double(std::string_view text);
+
+// How many single-character edits (insert, delete, replace, swap) turn one into the other.
+int edit_distance(std::string_view a, std::string_view b);
+
+// `known`, the nearest to `name` first; ties keep their order.
+std::vector<std::string> nearest_first(std::string_view name, std::vector<std::string> known);
+
+// "unknown <what> 'name'; did you mean 'x'? known: a, b, c" (no question when nothing is near).
+std::string unknown_name_message(std::string_view what, std::string_view name,
+                                 const std::vector<std::string>& known);
+
+// 1234567 -> "1,234,567"; 1536 bytes -> "1.5 KiB".
+std::string with_thousands(int64_t value);
+std::string human_bytes(double bytes);
+
+}  // namespace pando
