@@ -144,9 +144,9 @@ Difference difference(const Tensor& a, const Tensor& b, double floor) {
   const auto y = b.f32();
   for (size_t i = 0; i < x.size(); ++i) {
     const double gap = std::abs(static_cast<double>(x[i]) - static_cast<double>(y[i]));
-    if (!(gap <= worst.absolute)) worst.absolute = gap;  // also keeps NaN
+    if (gap > worst.absolute || std::isnan(gap)) worst.absolute = gap;
     const double relative = gap / (std::abs(static_cast<double>(x[i])) + std::abs(static_cast<double>(y[i])) + floor);
-    if (!(relative <= worst.relative)) worst.relative = relative;
+    if (relative > worst.relative || std::isnan(relative)) worst.relative = relative;
   }
   return worst;
 }
