@@ -1,0 +1,67 @@
+# The foreign libraries, each as an imported target `pando_foreign::<name>`. Used by the build and,
+# installed beside pandoConfig.cmake, by projects that link the static library.
+include_guard(GLOBAL)
+
+# name: header, library ("-" when it is only headers), Debian package
+set(PANDO_FOREIGN_TABLE
+  "cli11: CLI/CLI.hpp - libcli11-dev"
+  "dnnl: dnnl.hpp dnnl libdnnl-dev"
+  "fmt: fmt/core.h fmt libfmt-dev"
+  "hdf5: hdf5.h hdf5 libhdf5-dev"
+  "hwloc: hwloc.h hwloc libhwloc-dev"
+  "json: nlohmann/json.hpp - nlohmann-json3-dev"
+  "yaml_cpp: yaml-cpp/yaml.h yaml-cpp libyaml-cpp-dev"
+  "zlib: zlib.h z zlib1g-dev")
+
+# pando_foreign(<name>...): finds each library once and defines pando_foreign::<name>, or stops with
+# the name of the package that is missing.
+function(pando_foreign)
+  foreach(name IN LISTS ARGN)
+    if(TARGET pando_foreign::${name})
+      continue()
+    endif()
+    set(row ${PANDO_FOREIGN_TABLE})
+    list(FILTER row INCLUDE REGEX "^${name}: ")
+    if(NOT row)
+      message(FATAL_ERROR "pando: no row .${name}. in cmake/pando_foreign.cmake: "
+                          "${PANDO_FOREIGN_TABLE}")
+    endif()
+    string(REGEX MATCH "^[^ ]+ ([^ ]+) ([^ ]+) ([^ ]+)$" row "${row}")
+    set(header ${CMAKE_MATCH_1})
+    set(library ${CMAKE_MATCH_2})
+    set(package ${CMAKE_MATCH_3})
+    # HDF5 exists in a serial and in MPI flavours; ours is the serial one.
+    find_path(PANDO_${name}_INCLUDE_DIR ${header} PATH_SUFFIXES hdf5/serial)
+    set(found ${PANDO_${name}_INCLUDE_DIR})
+    if(NOT library STREQUAL "-")
+      find_library(PANDO_${name}_LIBRARY ${library} PATH_SUFFIXES hdf5/serial)
+      if(NOT PANDO_${name}_LIBRARY)
+        set(found FALSE)
+      endif()
+      mark_as_advanced(PANDO_${name}_LIBRARY)
+    endif()
+    mark_as_advanced(PANDO_${name}_INCLUDE_DIR)
+    if(NOT found)
+      message(FATAL_ERROR "pando: ${header} or its library was not found; on Debian install ${package}")
+    endif()
+    add_library(pando_foreign::${name} INTERFACE IMPORTED GLOBAL)
+    set_target_properties(pando_foreign::${name} PROPERTIES
+      INTERFACE_INCLUDE_DIRECTORIES ${PANDO_${name}_INCLUDE_DIR})
+    if(NOT library STREQUAL "-")
+      set_target_properties(pando_foreign::${name} PROPERTIES
+        INTERFACE_LINK_LIBRARIES ${PANDO_${name}_LIBRARY})
+    endif()
+  endforeach()
+endfunction()
+
+# The names of the libraries that have something to link, out of those given.
+function(pando_foreign_linked out)
+  set(linked "")
+  foreach(name IN LISTS ARGN)
+    get_target_property(libraries pando_foreign::${name} INTERFACE_LINK_LIBRARIES)
+    if(libraries)
+      list(APPEND linked ${name})
+    endif()
+  endforeach()
+  set(${out} ${linked} PARENT_SCOPE)
+endfunction()
