@@ -1,0 +1,49 @@
+// Named attributes of a node: numbers, strings and lists of integers, in order of name.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace pando::ir {
+
+using Ints = std::vector<int64_t>;
+using Attribute = std::variant<int64_t, double, std::string, Ints>;
+
+// "an integer", "a number", "a string", "a list of integers".
+std::string_view kind_name(const Attribute& attribute);
+
+// The attribute as IR text: 3, 0.5, "same", [1,1]. Numbers round-trip exactly.
+std::string to_text(const Attribute& attribute);
+
+// Attributes of one node. get_* returns the fallback for an absent name and throws
+// InvalidArgument for a present one of another kind.
+class Attributes {
+ public:
+  using Map = std::map<std::string, Attribute, std::less<>>;
+
+  Attributes() = default;
+  Attributes(std::initializer_list<Map::value_type> values) : values_(values) {}
+
+  bool has(std::string_view name) const { return values_.find(name) != values_.end(); }
+  void set(std::string name, Attribute value) { values_[std::move(name)] = std::move(value); }
+  void erase(std::string_view name);
+
+  int64_t get_int(std::string_view name, int64_t fallback = 0) const;
+  double get_double(std::string_view name, double fallback = 0) const;  // also takes an integer
+  std::string get_string(std::string_view name, std::string fallback = "") const;
+  Ints get_ints(std::string_view name, Ints fallback = {}) const;
+
+  bool empty() const { return values_.empty(); }
+  const Map& values() const { return values_; }
+  bool operator==(const Attributes&) const = default;
+
+ private:
+  Map values_;
+};
+
+}  // namespace pando::ir

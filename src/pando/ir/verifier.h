@@ -1,0 +1,13 @@
+// Checks what every graph must satisfy whatever its ops mean: values are defined once and before
+// their use, nodes own their outputs, and each loss, gradient and statistic has its target.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "pando/ir/graph.h"
+
+namespace pando::ir {
+
+// Throws InternalError that names the node or value: a broken graph is our own fault.
+void verify(const Graph& graph);
+
+}  // namespace pando::ir
