@@ -23,7 +23,7 @@ function(pando_foreign)
     set(row ${PANDO_FOREIGN_TABLE})
     list(FILTER row INCLUDE REGEX "^${name}: ")
     if(NOT row)
-      message(FATAL_ERROR "pando: no row .${name}. in cmake/pando_foreign.cmake: "
+      message(FATAL_ERROR "pando: no row '${name}' in cmake/pando_foreign.cmake, which has "
                           "${PANDO_FOREIGN_TABLE}")
     endif()
     string(REGEX MATCH "^[^ ]+ ([^ ]+) ([^ ]+) ([^ ]+)$" row "${row}")
