@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#include "pando/ops/op.h"
+
+#include <algorithm>
+
+#include "pando/base/error.h"
+
+namespace pando::ops {
+
+bool OpDef::has(Trait trait) const {
+  return std::find(traits.begin(), traits.end(), trait) != traits.end();
+}
+
+OpTable::OpTable(std::vector<OpDef> ops) : ops_(std::move(ops)) {
+  std::sort(ops_.begin(), ops_.end(),
+            [](const OpDef& a, const OpDef& b) { return a.name < b.name; });
+  for (size_t i = 1; i < ops_.size(); ++i) {
+    PANDO_CHECK(ops_[i - 1].name != ops_[i].name, "op '", ops_[i].name, "' is listed twice");
+  }
+}
+
+const OpDef* OpTable::find(std::string_view name) const {
+  const auto at = std::lower_bound(ops_.begin(), ops_.end(), name,
+                                   [](const OpDef& op, std::string_view n) { return op.name < n; });
+  return at != ops_.end() && at->name == name ? &*at : nullptr;
+}
+
+const OpDef& OpTable::get(std::string_view name) const {
+  if (const OpDef* op = find(name)) return *op;
+  std::vector<std::string> known;
+  for (const OpDef& op : ops_) known.push_back(op.name);
+  throw InvalidArgument(unknown_name_message("op", name, known));
+}
+
+namespace {
+
+void check_inputs(const ir::Node& node, const OpDef& op) {
+  const auto given = static_cast<size_t>(node.num_inputs());
+  size_t required = 0;
+  for (const InputSpec& input : op.inputs) required += input.optional ? 0 : 1;
+  const bool variadic = !op.inputs.empty() && op.inputs.back().variadic;
+  if (given < required || (given > op.inputs.size() && !variadic)) {
+    std::vector<std::string> names;
+    for (const InputSpec& input : op.inputs) {
+      names.push_back(input.name + (input.variadic ? "..." : input.optional ? "?" : ""));
+    }
+    throw InvalidArgument(node.label(), ": got ", given, " inputs, wanted (", join(names, ", "),
+                          ")");
+  }
+}
+
+void check_outputs(const ir::Node& node, const OpDef& op) {
+  const auto given = static_cast<size_t>(node.num_outputs());
+  const size_t least = op.outputs.size() - static_cast<size_t>(op.optional_outputs);
+  if (given < least || given > op.outputs.size()) {
+    throw InvalidArgument(node.label(), ": got ", given, " outputs, wanted (",
+                          join(op.outputs, ", "), ")");
+  }
+}
+
+void check_attribute(const ir::Node& node, const AttributeSpec& spec, const ir::Attribute& value) {
+  const bool integer_as_number =
+      std::holds_alternative<double>(spec.fallback) && std::holds_alternative<int64_t>(value);
+  if (value.index() != spec.fallback.index() && !integer_as_number) {
+    throw InvalidArgument(node.label(), ": attribute '", spec.name, "' is ", kind_name(value),
+                          ", wanted ", kind_name(spec.fallback));
+  }
+  if (spec.choices.empty()) return;
+  const auto& text = std::get<std::string>(value);
+  if (std::find(spec.choices.begin(), spec.choices.end(), text) == spec.choices.end()) {
+    throw InvalidArgument(node.label(), ": ", unknown_name_message(spec.name, text, spec.choices));
+  }
+}
+
+void check_attributes(const ir::Node& node, const OpDef& op) {
+  for (const auto& [name, value] : node.attributes().values()) {
+    const auto spec = std::find_if(op.attributes.begin(), op.attributes.end(),
+                                   [&, &key = name](const auto& s) { return s.name == key; });
+    if (spec == op.attributes.end()) {
+      std::vector<std::string> known;
+      for (const AttributeSpec& s : op.attributes) known.push_back(s.name);
+      throw InvalidArgument(node.label(), ": ", unknown_name_message("attribute", name, known));
+    }
+    check_attribute(node, *spec, value);
+  }
+}
+
+}  // namespace
+
+std::vector<ir::TensorType> infer_types(const ir::Node& node) {
+  const OpDef& op = builtin_ops().get(node.op());
+  check_inputs(node, op);
+  check_outputs(node, op);
+  check_attributes(node, op);
+  auto types = op.infer(node);
+  types.resize(node.outputs().size());
+  return types;
+}
+
+bool has_trait(const ir::Node& node, Trait trait) {
+  return builtin_ops().get(node.op()).has(trait);
+}
+
+}  // namespace pando::ops

@@ -1,0 +1,80 @@
+// What an op is: one record with its schema, its shape rule, its gradient and its traits. All that
+// the rest of Pando may ask about an op is here; all_ops.cc is the only list of them.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pando/ir/graph.h"
+#include "pando/ops/grad_builder.h"
+
+namespace pando::ops {
+
+enum class Trait {
+  elementwise,     // output element i depends on element i of each input only
+  in_place,        // the output may overwrite input 0 when nobody else needs it
+  view,            // the output is input 0 under another shape; nothing is computed
+  no_grad,         // gradients do not flow through
+  batch_sum,       // outputs are sums over samples: each slice holds its own part of the sum
+  gathers_slices,  // reads its input from all slices at once, after all of them are there
+  per_update,      // depends on variables only: runs once per weight update, not once per slice
+};
+
+struct InputSpec {
+  std::string name;
+  bool optional = false;  // may be left out; only at the end
+  bool variadic = false;  // one or more; only the last
+};
+
+// An attribute with its default, whose kind every given value must have (a number takes an
+// integer too). Without choices any value of the kind is right for the schema.
+struct AttributeSpec {
+  std::string name;
+  ir::Attribute fallback;
+  std::vector<std::string> choices;
+};
+
+using InferRule = std::function<std::vector<ir::TensorType>(const ir::Node&)>;
+// Adds the gradients of the inputs, given those of the outputs (null where none flows).
+using GradRule = std::function<void(const ir::Node&, std::span<ir::Value* const>, GradBuilder&)>;
+
+struct OpDef {
+  std::string name;
+  std::vector<InputSpec> inputs;
+  std::vector<std::string> outputs;  // names of all outputs; trailing ones may be optional
+  int optional_outputs = 0;          // how many of the last outputs may be absent
+  std::vector<AttributeSpec> attributes;
+  std::vector<Trait> traits;
+  InferRule infer;
+  GradRule grad;  // empty with Trait::no_grad
+
+  bool has(Trait trait) const;
+};
+
+// Ops by name. Immutable after construction.
+class OpTable {
+ public:
+  explicit OpTable(std::vector<OpDef> ops);
+  const OpDef& get(std::string_view name) const;  // throws InvalidArgument with the known names
+  const OpDef* find(std::string_view name) const;
+  const std::vector<OpDef>& all() const { return ops_; }
+
+ private:
+  std::vector<OpDef> ops_;
+};
+
+// The only list of ops (all_ops.cc).
+const OpTable& builtin_ops();
+
+// Checks the node against its op's schema (inputs, outputs, attributes) and returns the types of
+// its outputs by the op's shape rule. Throws InvalidArgument that names the node.
+std::vector<ir::TensorType> infer_types(const ir::Node& node);
+
+// Whether the node's op has the trait.
+bool has_trait(const ir::Node& node, Trait trait);
+
+}  // namespace pando::ops

@@ -1,0 +1,28 @@
+// max(x, 0), with the gradient taken from the result so that x need not be kept.
+// SPDX-License-Identifier: MIT
+#include "pando/ops/all_ops.h"
+#include "pando/ops/shape_rules.h"
+
+namespace pando::ops {
+
+OpDef relu_op() {
+  return {.name = "relu",
+          .inputs = {{"x"}},
+          .outputs = {"y"},
+          .traits = {Trait::elementwise, Trait::in_place},
+          .infer = same_type_as_input(0),
+          .grad = [](const ir::Node& node, std::span<ir::Value* const> dy, GradBuilder& grad) {
+            grad.add(node.input(0), grad.emit("relu_grad", {dy[0], node.output()})->output());
+          }};
+}
+
+// dy where y > 0, else 0.
+OpDef relu_grad_op() {
+  return {.name = "relu_grad",
+          .inputs = {{"dy"}, {"y"}},
+          .outputs = {"dx"},
+          .traits = {Trait::elementwise, Trait::in_place, Trait::no_grad},
+          .infer = same_type_as_all_inputs()};
+}
+
+}  // namespace pando::ops

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#include "pando/ops/shape_rules.h"
+
+#include "pando/base/error.h"
+
+namespace pando::ops {
+
+InferRule same_type_as_input(int index) {
+  return [index](const ir::Node& node) {
+    return std::vector<ir::TensorType>(node.outputs().size(), node.input(index)->type());
+  };
+}
+
+InferRule same_type_as_all_inputs() {
+  return [](const ir::Node& node) {
+    const ir::TensorType& first = node.input(0)->type();
+    for (int i = 1; i < node.num_inputs(); ++i) {
+      if (node.input(i)->type() != first) {
+        throw InvalidArgument(node.label(), ": inputs differ: ", to_string(first), " and ",
+                              to_string(node.input(i)->type()));
+      }
+    }
+    return std::vector<ir::TensorType>{first};
+  };
+}
+
+void require_dtype(const ir::Node& node, int input, DType dtype) {
+  const ir::TensorType& type = node.input(input)->type();
+  if (type.dtype != dtype) {
+    throw InvalidArgument(node.label(), ": input ", input, " is ", to_string(type), ", wanted ",
+                          to_string(dtype));
+  }
+}
+
+void require_rank(const ir::Node& node, int input, int least, int most) {
+  const Shape& shape = node.input(input)->shape();
+  if (shape.rank() < least || shape.rank() > most) {
+    throw InvalidArgument(node.label(), ": input ", input, " has shape ", shape, ", wanted ",
+                          least == most ? concat(least) : concat(least, " to ", most), " axes");
+  }
+}
+
+void require_shape(const ir::Node& node, int input, const Shape& shape) {
+  if (node.input(input)->shape() != shape) {
+    throw InvalidArgument(node.label(), ": input ", input, " has shape ",
+                          node.input(input)->shape(), ", wanted ", shape);
+  }
+}
+
+}  // namespace pando::ops
