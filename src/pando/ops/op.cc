@@ -62,8 +62,8 @@ void check_attribute(const ir::Node& node, const AttributeSpec& spec, const ir::
   const bool integer_as_number =
       std::holds_alternative<double>(spec.fallback) && std::holds_alternative<int64_t>(value);
   if (value.index() != spec.fallback.index() && !integer_as_number) {
-    throw InvalidArgument(node.label(), ": attribute '", spec.name, "' is ", kind_name(value),
-                          ", wanted ", kind_name(spec.fallback));
+    throw InvalidArgument(node.label(), ": attribute '", spec.name, "' is ", ir::kind_name(value),
+                          ", wanted ", ir::kind_name(spec.fallback));
   }
   if (spec.choices.empty()) return;
   const auto& text = std::get<std::string>(value);
