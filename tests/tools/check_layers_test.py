@@ -1,0 +1,97 @@
+# Tests tools/check_layers on small trees, each with one violation or none.
+# SPDX-License-Identifier: MIT
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools/check_layers"
+LAYERS = "# level: folders\n0: base\n1: tensor profile\n2: kernels\n3: store  # last\n"
+
+
+def run_tool(files, *arguments):
+    """Runs the tool on a tree with the given files (path below the root -> text)."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        for name, text in {"src/LAYERS": LAYERS, **files}.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text)
+        return subprocess.run([sys.executable, TOOL, "--root", root, *arguments],
+                              capture_output=True, text=True, check=False)
+
+
+class CheckLayers(unittest.TestCase):
+    def expect_clean(self, name, text):
+        result = run_tool({f"src/pando/{name}": text})
+        self.assertEqual((result.stdout, result.returncode), ("", 0))
+
+    def expect_problem(self, name, text, problem):
+        result = run_tool({f"src/pando/{name}": text})
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(problem, result.stdout)
+        self.assertEqual(result.stdout.count("\n"), 1)
+
+    def test_own_folder_and_lower_levels(self):
+        self.expect_clean("tensor/a.cc", '#include "pando/tensor/a.h"\n#include "pando/base/b.h"\n')
+
+    def test_higher_level(self):
+        self.expect_problem("base/a.cc", '\n#include "pando/store/b.h"\n',
+                            "src/pando/base/a.cc:2: base (level 0) may not include store (level 3)")
+
+    def test_sibling(self):
+        self.expect_problem("profile/a.cc", '#include "pando/tensor/b.h"\n',
+                            "profile (level 1) may not include tensor (level 1)")
+
+    def test_angle_brackets_do_not_hide_it(self):
+        self.expect_problem("base/a.cc", "#  include <pando/store/b.h>\n", "may not include store")
+
+    def test_unknown_folders(self):
+        self.expect_problem("misc/a.cc", "int x;\n", "folder 'misc' is not in src/LAYERS")
+        self.expect_problem("base/a.cc", '#include "pando/misc/b.h"\n', "folder 'misc', which is not")
+
+    def test_relative_include(self):
+        self.expect_problem("base/a.cc", '#include "b.h"\n', 'includes "b.h"')
+
+    def test_umbrella_header(self):
+        self.expect_clean("pando.h", '#pragma once\n#include "pando/store/b.h"\n')
+        self.expect_problem("base/a.cc", '#include "pando/pando.h"\n', "for users of the library")
+
+    def test_private_header(self):
+        self.expect_clean("base/a.cc", '#include "pando/base/b_impl.h"\n')
+        self.expect_problem("store/a.cc", '#include "pando/base/b_impl.h"\n', "private to base")
+
+    def test_foreign_header_at_home(self):
+        self.expect_clean("kernels/cpu/conv.cc", "#include <dnnl.hpp>\n")
+        self.expect_clean("kernels/dnnl_impl.h", "#pragma once\n#include <dnnl.hpp>\n")
+        self.expect_clean("store/hdf5_file.cc", "#include <hdf5.h>\n")
+
+    def test_foreign_header_elsewhere(self):
+        self.expect_problem("store/a.cc", "#include <dnnl.hpp>\n", "whose home is kernels/*")
+        self.expect_problem("store/a.cc", '#include "dnnl.hpp"\n', "whose home is kernels/*")
+        self.expect_problem("store/a.cc", "#include <hdf5.h>\n", "whose home is store/hdf5*")
+
+    def test_foreign_header_in_a_header(self):
+        self.expect_problem("kernels/a.h", "#pragma once\n#include <dnnl.hpp>\n", "in a header")
+        self.expect_problem("base/a.h", "#pragma once\n#include <fmt/core.h>\n", "in a header")
+
+    def test_conditional(self):
+        self.expect_problem("base/a.h", "#pragma once\n#ifdef WITH_X\n#endif\n", "conditional")
+        self.expect_clean("base/a.cc", "#ifdef WITH_X\n#endif\n")
+
+    def test_missing_pragma_once(self):
+        self.expect_problem("base/a.h", "int x;\n", "has no #pragma once")
+
+    def test_empty_tree_is_a_failure(self):
+        self.assertEqual(run_tool({}).returncode, 1)
+
+    def test_orphans(self):
+        result = run_tool({"src/pando/base/a.cc": "", "src/pando/base/b.cc": "",
+                           "src/pando/store/x/c.cc": "", "src/pando/store/x/d.cc": "",
+                           "tests/base/a_test.cc": "", "tests/store/c_test.cc": ""}, "--orphans")
+        self.assertEqual(result.stdout.split(), ["src/pando/base/b.cc", "src/pando/store/x/d.cc"])
+        self.assertEqual(result.returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,84 @@
+# Tests tools/run_doc_snippets on small documents. Argument: a prefix where pando is installed.
+# SPDX-License-Identifier: MIT
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools/run_doc_snippets"
+PREFIX = "/nonexistent"
+PROGRAM = """#include <pando/base/error.h>
+int main() { try { throw pando::InvalidArgument("x"); } catch (const pando::Error&) { return %d; } }
+"""
+
+
+def block(language, code, mark=""):
+    return f"Text.\n\n{mark}\n```{language}\n{code}\n```\n\n"
+
+
+def run_tool(document, *arguments, prefix=None):
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "page.md")
+        path.write_text(document)
+        return subprocess.run([sys.executable, TOOL, "--prefix", prefix or PREFIX, *arguments, path],
+                              capture_output=True, text=True, check=False)
+
+
+def make_prefix(folder):
+    """An installation whose program fails when its first argument is `bad`."""
+    program = pathlib.Path(folder, "bin/pando")
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\necho "ran $*"\ntest "$1" != bad\n')
+    program.chmod(0o755)
+    return folder
+
+
+class RunDocSnippets(unittest.TestCase):
+    def expect(self, result, code, text):
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        self.assertIn(text, result.stdout)
+
+    def shell(self, language, code, mark="<!-- test -->"):
+        with tempfile.TemporaryDirectory() as folder:
+            return run_tool(block(language, code, mark), prefix=make_prefix(folder))
+
+    def test_programs_are_compiled_and_run(self):
+        result = run_tool(block("cpp", PROGRAM % 0) + block("cpp", PROGRAM % 3))
+        self.expect(result, 1, "failed (3)")
+        self.expect(result, 1, "2 programs, 0 scripts, 1 failed")
+
+    def test_compile_error_names_the_line_of_the_document(self):
+        result = run_tool(block("cpp", "int main() {\n  return nothing;\n}"))
+        self.expect(result, 1, "page.md:6:")
+
+    def test_part_of_a_program_wants_a_mark(self):
+        self.expect(run_tool(block("cpp", "f();")), 1, "cpp block without main()")
+        marked = run_tool(block("cpp", "f();", "<!-- no-test: shows a call -->"))
+        self.expect(marked, 0, "0 programs, 0 scripts, 0 failed")
+
+    def test_mark_wants_a_reason(self):
+        self.expect(run_tool(block("cpp", "f();", "<!-- no-test -->")), 1, "wants a reason")
+
+    def test_scripts(self):
+        self.expect(self.shell("sh", "./pando good\npando good"), 0, "1 scripts, 0 failed")
+        self.expect(self.shell("sh", "pando bad\ntrue"), 1, "failed (1)\nran bad")
+        self.expect(self.shell("sh", "pando bad", mark=""), 0, "0 scripts")
+
+    def test_console_runs_the_prompted_lines(self):
+        self.expect(self.shell("console", "$ pando good \\\n>   more\noutput"), 0, "1 scripts, 0")
+        self.expect(self.shell("console", "$ true\n$ pando bad"), 1, "ran bad")
+        self.expect(self.shell("console", "output only"), 1, "without a line that starts with")
+
+    def test_untestable_language_and_open_block(self):
+        self.expect(self.shell("yaml", "a: 1"), 1, "cannot test a block of 'yaml'")
+        self.expect(run_tool("```cpp\nint main() {}\n"), 1, "block without an end")
+
+    def test_list_runs_nothing(self):
+        result = run_tool(block("sh", "exit 1", "<!-- test -->"), "--list")
+        self.expect(result, 0, "shell   sh      ")
+
+
+if __name__ == "__main__":
+    PREFIX = sys.argv.pop(1)
+    unittest.main()
