@@ -1,0 +1,169 @@
+# Tests bench/peers without Pando: a stand-in speaks the protocol of pando_peer.
+# SPDX-License-Identifier: MIT
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PEERS = ROOT / "bench/peers"
+FAKE_PEER = ROOT / "tests/support/fake_peer.py"
+sys.path.insert(0, str(PEERS))
+
+import machine  # noqa: E402
+import packages  # noqa: E402
+import report  # noqa: E402
+from sides import PandoSide, PeerError  # noqa: E402
+
+
+class Protocol(unittest.TestCase):
+    def start(self, fault=""):
+        with mock.patch.dict(os.environ, {"FAKE_PEER": fault}):
+            side = PandoSide(FAKE_PEER, "mnist_cnn", 64, 2)
+        self.addCleanup(side.close)
+        return side
+
+    def test_runs_and_quits(self):
+        side = self.start()
+        self.assertEqual(side.info["parameters"], 34826)
+        self.assertEqual((side.info["batch"], side.info["threads"]), (64, 2))
+        self.assertAlmostEqual(side.run(30), 0.030)
+        side.close()
+        self.assertEqual(side.process.returncode, 0)
+
+    def test_blas_of_torch_is_not_handed_on(self):
+        with mock.patch.dict(os.environ, {"LD_LIBRARY_PATH": f"{packages.BLAS_FOLDER}:/opt/x"}):
+            self.assertEqual(self.start().info["library_path"], "/opt/x")
+
+    def test_faults_while_starting(self):
+        for fault, text in (("no_ready", "said 'hello'"), ("bad_json", "no JSON")):
+            with self.subTest(fault), self.assertRaisesRegex(PeerError, text):
+                self.start(fault)
+
+    def test_faults_while_running(self):
+        for fault, text in (("die", "ended with status 3"), ("bad_seconds", "no number"),
+                            ("zero_seconds", "0.0 seconds for 5 steps")):
+            side = self.start(fault)
+            with self.subTest(fault), self.assertRaisesRegex(PeerError, text):
+                side.run(5)
+
+
+def made_up_case(**changes):
+    case = {"model": "mnist_cnn", "batch": 64, "mflop": 10.0, "peaks": [90.0, 100.0, 300.0],
+            "rates": {"torch contiguous": [900.0, 1000.0, 1100.0],
+                      "torch channels-last": [2000.0, 1900.0, 100.0],
+                      "pando": [5700.0, 3800.0, 9000.0]},
+            "other_cores": {"pando": 0.0}, "idle_cores": {"pando": 0.0}}
+    return {**case, **changes}
+
+
+class Report(unittest.TestCase):
+    def test_medians_and_ratio_to_the_better_layout(self):
+        result = report.summarise(made_up_case())
+        self.assertEqual(result["best_torch"], "torch channels-last")
+        self.assertAlmostEqual(result["ratio"], 5700 / 1900)
+        self.assertEqual(result["ratio_rounds"], [2.85, 2.0, 90.0])
+        self.assertAlmostEqual(result["gflops"], 57.0)
+        self.assertAlmostEqual(result["peak_fraction"], 0.57)
+
+    def test_table(self):
+        lines = report.table([report.summarise(made_up_case())]).splitlines()
+        cells = [cell.strip() for cell in lines[2].strip("|").split("|")]
+        self.assertEqual(cells, ["mnist_cnn", "64", "1000", "1900", "5700", "3.00 (2.00-90.00)",
+                                 "57.0", "57 %"])
+        self.assertEqual(len({len(line) for line in lines}), 1)
+
+    def test_table_without_pando(self):
+        case = made_up_case()
+        del case["rates"]["pando"]
+        line = report.table([report.summarise(case)]).splitlines()[2]
+        self.assertEqual(line.count(" - |"), 4)
+
+    def test_warns_of_load(self):
+        quiet = report.warnings([made_up_case()])
+        self.assertEqual(quiet, [])
+        loud = report.warnings([made_up_case(other_cores={"pando": 0.5})])
+        self.assertEqual(len(loud), 1)
+        self.assertIn("0.50 cores used by other processes while pando ran", loud[0])
+
+
+class Packages(unittest.TestCase):
+    def test_names_what_is_missing(self):
+        needed = {"there": FAKE_PEER, "absent": ROOT / "no such file"}
+        self.assertEqual(packages.missing_packages(needed), ["absent"])
+
+    def test_install_command(self):
+        command = ["apt-get", "install", "-y", "--no-install-recommends", "a"]
+        self.assertEqual(packages.install_command(["a"], True, False), command)
+        self.assertEqual(packages.install_command(["a"], False, True), ["sudo", *command])
+        self.assertIsNone(packages.install_command(["a"], False, False))
+
+    def test_says_so_when_nothing_can_be_installed(self):
+        with mock.patch.object(packages, "missing_packages", return_value=["python3-torch"]), \
+             mock.patch.object(shutil, "which", return_value=None), \
+             self.assertRaisesRegex(SystemExit, "python3-torch, and they cannot be installed"):
+            packages.install_missing()
+
+
+class Machine(unittest.TestCase):
+    def test_attributes_processor_time(self):
+        with machine.CpuWatch(os.getpid(), os.getppid()) as watch:
+            before = machine.process_seconds(os.getpid())
+            while machine.process_seconds(os.getpid()) < before + 0.25:
+                pass
+        self.assertGreaterEqual(machine.busy_seconds(), machine.process_seconds(os.getpid()))
+        self.assertGreaterEqual(watch.other_cores, 0.0)
+
+
+def run_compare(*arguments, fault=""):
+    return subprocess.run([PEERS / "compare", *arguments], capture_output=True, text=True,
+                          check=False, env=dict(os.environ, FAKE_PEER=fault))
+
+
+class Compare(unittest.TestCase):
+    def test_asks_for_the_peer(self):
+        result = run_compare("--build", "/nowhere")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("/nowhere/bin/pando_peer is missing", result.stderr)
+
+    def test_rejects_nonsense(self):
+        for flag in ("--rounds", "--threads", "--batch", "--seconds"):
+            with self.subTest(flag):
+                result = run_compare("--torch-only", flag, "-1")
+                self.assertEqual(result.returncode, 2)
+                self.assertIn("must be positive", result.stderr)
+
+
+@unittest.skipIf(packages.missing_packages(), "PyTorch is not installed")
+class CompareWithTorch(unittest.TestCase):
+    def compare(self, *arguments, fault=""):
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "bin").mkdir()
+            (pathlib.Path(folder) / "bin/pando_peer").symlink_to(FAKE_PEER)
+            return run_compare("--build", folder, "--rounds", "1", "--seconds", "0.05", *arguments,
+                               fault=fault)
+
+    def test_prints_a_row_per_model(self):
+        result = self.compare("--models", "mnist_cnn", "cifar_resnet8", "--batch", "4")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        rows = re.findall(r"^\| (\w+) +\| +4 \|.* 4000 \|", result.stdout, re.MULTILINE)
+        self.assertEqual(rows, ["mnist_cnn", "cifar_resnet8"])
+
+    def test_refuses_another_model(self):
+        result = self.compare("--models", "mnist_cnn", fault="other_model")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("Pando has 34827 trainable parameters, PyTorch 34826", result.stderr)
+
+    def test_unknown_model(self):
+        result = self.compare("--models", "mnist_cn")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("unknown model mnist_cn; known: mnist_cnn", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
