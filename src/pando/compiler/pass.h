@@ -1,0 +1,61 @@
+// A compiler pass: one named rewrite or decision over a graph. Passes share a CompileState; each
+// can be switched off and dumped by its name.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "pando/compiler/memory_plan.h"
+#include "pando/ir/graph.h"
+#include "pando/kernels/kernel.h"
+
+namespace pando::compiler {
+
+// How the work of a step is divided. The results depend on this, not on who runs the slices:
+// with `batch` each slice holds its own samples; with `parts` every call is cut in parts, for
+// micro-batches with fewer samples than slices.
+enum class Division { batch, parts };
+
+struct CompileOptions {
+  int slices = 1;
+  Division division = Division::batch;
+  std::set<std::string> disabled_passes;
+  // Called with the name and the graph after each pass that changed it.
+  std::function<void(std::string_view pass, const ir::Graph&)> dump;
+  // Whether a candidate may be used for a node; empty: all. The reference kernel always may.
+  std::function<bool(const ir::Node&, const kernels::Candidate&)> accept;
+};
+
+// The kernel of one node, and why the candidates before it were not taken.
+struct KernelChoice {
+  std::shared_ptr<const kernels::Kernel> kernel;
+  std::string candidate;
+  std::vector<std::string> refusals;  // "direct: reason"
+};
+
+struct CompileState {
+  ir::Graph graph;
+  CompileOptions options;
+  std::unordered_map<const ir::Node*, KernelChoice> kernels;  // filled by assign-layouts
+  MemoryPlan memory;                                          // filled by plan-memory
+};
+
+class Pass {
+ public:
+  virtual ~Pass() = default;
+  virtual std::string_view name() const = 0;  // kebab-case, as on the command line
+  virtual std::string_view purpose() const = 0;
+  // Programs cannot be made without it, so it cannot be switched off.
+  virtual bool required() const { return false; }
+  // Returns whether the graph changed.
+  virtual bool run(CompileState& state) const = 0;
+};
+
+}  // namespace pando::compiler

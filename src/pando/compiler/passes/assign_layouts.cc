@@ -1,0 +1,85 @@
+// Before:  y = conv(x, k)
+// After:   p %direct-forward:288 = pack(k) {layout="direct-forward"}     y = conv(x, p)
+// Activations stay channels-last; variables are packed as the chosen kernel wants them, once per
+// weight update and layout, whatever the number of its users.
+// SPDX-License-Identifier: MIT
+#include <map>
+#include <utility>
+
+#include "pando/base/error.h"
+#include "pando/compiler/passes/passes.h"
+#include "pando/ops/op.h"
+
+namespace pando::compiler {
+
+namespace {
+
+class Chooser {
+ public:
+  explicit Chooser(CompileState& state) : state_(state) {}
+
+  bool run() {
+    std::vector<ir::Node*> nodes;
+    for (const auto& node : state_.graph.nodes()) nodes.push_back(node.get());
+    for (ir::Node* node : nodes) {
+      if (!ops::has_trait(*node, ops::Trait::view)) choose(node);
+    }
+    return changed_;
+  }
+
+ private:
+  void choose(ir::Node* node) {
+    KernelChoice choice;
+    const auto& candidates = kernels::candidates(node->op());
+    for (const kernels::Candidate& candidate : candidates) {
+      const bool last = &candidate == &candidates.back();
+      if (!last && state_.options.accept && !state_.options.accept(*node, candidate)) {
+        choice.refusals.push_back(candidate.name + ": not accepted by the options");
+        continue;
+      }
+      kernels::KernelOffer offer = candidate.offer(*node);
+      if (offer.kernel == nullptr) {
+        choice.refusals.push_back(candidate.name + ": " + offer.refusal);
+        continue;
+      }
+      choice.kernel = std::move(offer.kernel);
+      choice.candidate = candidate.name;
+      for (kernels::Packing& packing : offer.packings) pack(node, std::move(packing));
+      break;
+    }
+    if (choice.kernel == nullptr) {
+      throw InternalError(node->label(), ": no kernel; ", join(choice.refusals, "; "));
+    }
+    state_.kernels[node] = std::move(choice);
+  }
+
+  void pack(ir::Node* node, kernels::Packing packing) {
+    ir::Value* source = node->input(packing.input);
+    ir::Value*& packed = packed_[{source, packing.layout.name}];
+    if (packed == nullptr) {
+      ir::Node* pack =
+          state_.graph.insert_before(node, {.op = "pack",
+                                            .inputs = {source},
+                                            .attributes = {{"layout", packing.layout.name}},
+                                            .name = source->name()});
+      packed = pack->output();
+      packed->set_type(source->type());
+      packed->set_layout(packing.layout);
+      state_.kernels[pack] = {.kernel = std::move(packing.packer), .candidate = "pack"};
+      changed_ = true;
+    }
+    PANDO_CHECK(packed->layout() == packing.layout, node->label(), " wants layout ",
+                packing.layout.name, " of '", source->name(), "' in another size");
+    node->set_input(packing.input, packed);
+  }
+
+  CompileState& state_;
+  std::map<std::pair<const ir::Value*, std::string>, ir::Value*> packed_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool AssignLayouts::run(CompileState& state) const { return Chooser(state).run(); }
+
+}  // namespace pando::compiler

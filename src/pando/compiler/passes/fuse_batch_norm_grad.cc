@@ -1,0 +1,49 @@
+// Before:  y = batch_norm(x, ...) {activation="relu"}       d = relu_grad(dy, y)
+//          a, b = batch_norm_sums(d, x, m, v)     dx = batch_norm_input_grad(d, x, m, v, g, s, t)
+// After:   a, b = batch_norm_sums(dy, x, m, v, y) {activation="relu"}
+//          dx = batch_norm_input_grad(dy, x, m, v, g, s, t, y) {activation="relu"}
+// Only when nobody else reads d, which is then never written.
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include "pando/compiler/passes/passes.h"
+
+namespace pando::compiler {
+
+namespace {
+
+bool reads_only_as_gradient(const ir::Node* user, const ir::Value* masked) {
+  const bool known = user->op() == "batch_norm_sums" ||
+                     (user->op() == "batch_norm_input_grad" && user->num_inputs() == 7);
+  const auto& inputs = user->inputs();
+  return known && user->input(0) == masked && std::count(inputs.begin(), inputs.end(), masked) == 1;
+}
+
+bool fusable(const ir::Graph& graph, const ir::Node& node) {
+  if (node.op() != "relu_grad" || graph.is_output(node.output())) return false;
+  const auto users = graph.users(node.output());
+  return !users.empty() && std::all_of(users.begin(), users.end(), [&](const ir::Node* user) {
+    return reads_only_as_gradient(user, node.output());
+  });
+}
+
+}  // namespace
+
+bool FuseBatchNormGrad::run(CompileState& state) const {
+  ir::Graph& graph = state.graph;
+  std::vector<ir::Node*> masks;
+  for (const auto& node : graph.nodes()) {
+    if (fusable(graph, *node)) masks.push_back(node.get());
+  }
+  for (ir::Node* mask : masks) {
+    for (ir::Node* user : graph.users(mask->output())) {
+      user->set_input(0, mask->input(0));
+      user->add_input(mask->input(1));
+      user->attributes().set("activation", std::string("relu"));
+    }
+    graph.erase(mask);
+  }
+  return !masks.empty();
+}
+
+}  // namespace pando::compiler

@@ -1,0 +1,58 @@
+// Before:  c = conv(x, k, b) {activation=A}     y, i = max_pool(c) {window=W}
+// After:   y, i = conv_pool(x, k, b) {activation=A, window=W}
+// Only where it wins: windows that do not overlap and are not padded, and nobody else reads c,
+// which is then never written at full size.
+// SPDX-License-Identifier: MIT
+#include "pando/compiler/passes/passes.h"
+
+namespace pando::compiler {
+
+namespace {
+
+bool fusable(const ir::Graph& graph, const ir::Node& pool) {
+  if (pool.op() != "max_pool") return false;
+  const ir::Node* conv = pool.input(0)->producer();
+  if (conv == nullptr || conv->op() != "conv") return false;
+  if (graph.users(conv->output()).size() != 1 || graph.is_output(conv->output())) return false;
+  const ir::Attributes& attributes = pool.attributes();
+  const ir::Ints window = attributes.get_ints("window");
+  const ir::Ints strides = attributes.get_ints("strides");
+  if (!strides.empty() && strides != window) return false;
+  const std::string padding = attributes.get_string("padding", "valid");
+  if (padding == "valid") return true;
+  // "same" pads nothing where the window divides the input.
+  if (padding != "same") return false;
+  for (size_t axis = 0; axis < window.size(); ++axis) {
+    if (pool.input(0)->shape()[static_cast<int>(axis) + 1] % window[axis] != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool FuseConvPool::run(CompileState& state) const {
+  ir::Graph& graph = state.graph;
+  std::vector<ir::Node*> pools;
+  for (const auto& node : graph.nodes()) {
+    if (fusable(graph, *node)) pools.push_back(node.get());
+  }
+  for (ir::Node* pool : pools) {
+    const ir::Node* conv = pool->input(0)->producer();
+    ir::Attributes attributes = conv->attributes();
+    attributes.set("window", pool->attributes().get_ints("window"));
+    ir::Node* fused = graph.insert_before(pool, {.op = "conv_pool",
+                                                 .inputs = conv->inputs(),
+                                                 .outputs = 2,
+                                                 .attributes = attributes,
+                                                 .name = conv->name()});
+    for (int i = 0; i < 2; ++i) {
+      fused->output(i)->set_type(pool->output(i)->type());
+      graph.replace_uses(pool->output(i), fused->output(i));
+    }
+    graph.erase(pool);
+    graph.erase(conv);
+  }
+  return !pools.empty();
+}
+
+}  // namespace pando::compiler

@@ -1,0 +1,82 @@
+// The passes of the compiler. Each is drawn before -> after in its source.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "pando/compiler/pass.h"
+
+namespace pando::compiler {
+
+class InferShapes : public Pass {
+ public:
+  std::string_view name() const override { return "infer-shapes"; }
+  std::string_view purpose() const override { return "checks every node and types its results"; }
+  bool required() const override { return true; }
+  bool run(CompileState& state) const override;
+};
+
+class FusePostOps : public Pass {
+ public:
+  std::string_view name() const override { return "fuse-post-ops"; }
+  std::string_view purpose() const override {
+    return "moves relu and leaky relu into the conv, dense, batch norm or add before it";
+  }
+  bool run(CompileState& state) const override;
+};
+
+class FusePoolGrad : public Pass {
+ public:
+  std::string_view name() const override { return "fuse-pool-grad"; }
+  std::string_view purpose() const override {
+    return "takes the gradient of an activation before max pooling from the pooled values";
+  }
+  bool run(CompileState& state) const override;
+};
+
+class FuseConvPool : public Pass {
+ public:
+  std::string_view name() const override { return "fuse-conv-pool"; }
+  std::string_view purpose() const override {
+    return "pools a convolution's rows while they are in the cache";
+  }
+  bool run(CompileState& state) const override;
+};
+
+class FuseBatchNormGrad : public Pass {
+ public:
+  std::string_view name() const override { return "fuse-batch-norm-grad"; }
+  std::string_view purpose() const override {
+    return "masks by relu inside the gradient of batch norm";
+  }
+  bool run(CompileState& state) const override;
+};
+
+class EraseDead : public Pass {
+ public:
+  std::string_view name() const override { return "erase-dead"; }
+  std::string_view purpose() const override { return "removes nodes whose results nobody uses"; }
+  bool run(CompileState& state) const override;
+};
+
+class AssignLayouts : public Pass {
+ public:
+  std::string_view name() const override { return "assign-layouts"; }
+  std::string_view purpose() const override {
+    return "chooses the kernel of every node and packs what it wants packed";
+  }
+  bool required() const override { return true; }
+  bool run(CompileState& state) const override;
+};
+
+class PlanMemory : public Pass {
+ public:
+  std::string_view name() const override { return "plan-memory"; }
+  std::string_view purpose() const override {
+    return "gives every value a place; values with disjoint lifetimes share it";
+  }
+  bool run(CompileState& state) const override;
+};
+
+// Gives every value a place of its own: what plan-memory does when it is switched off.
+MemoryPlan plan_without_sharing(const CompileState& state);
+
+}  // namespace pando::compiler

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#include "pando/compiler/pipeline.h"
+
+#include <chrono>
+
+#include "pando/base/error.h"
+#include "pando/compiler/passes/passes.h"
+#include "pando/ir/text.h"
+#include "pando/ir/verifier.h"
+
+namespace pando::compiler {
+
+PassPipeline default_pipeline() {
+  PassPipeline pipeline;
+  pipeline.add<InferShapes>();
+  pipeline.add<FusePostOps>();   // first: the fusions below look for ops with activations
+  pipeline.add<FusePoolGrad>();  // before fuse-conv-pool: frees the convolution's full result
+  pipeline.add<FuseConvPool>();
+  pipeline.add<FuseBatchNormGrad>();
+  pipeline.add<EraseDead>();      // after fusion, which leaves nodes behind
+  pipeline.add<AssignLayouts>();  // after fusion: a fused op asks for one layout, not two
+  pipeline.add<PlanMemory>();     // last: sizes are final only after layouts
+  return pipeline;
+}
+
+void PassPipeline::check_disabled(const CompileOptions& options) const {
+  std::vector<std::string> known;
+  for (const auto& pass : passes_) {
+    if (!pass->required()) known.emplace_back(pass->name());
+  }
+  for (const std::string& name : options.disabled_passes) {
+    bool found = false;
+    for (const auto& pass : passes_) {
+      if (pass->name() != name) continue;
+      found = true;
+      if (pass->required()) {
+        throw InvalidArgument(
+            "pass '", name,
+            "' cannot be disabled: no program without it; can be: ", join(known, ", "));
+      }
+    }
+    if (!found) throw InvalidArgument(unknown_name_message("pass", name, known));
+  }
+}
+
+std::vector<PassRecord> PassPipeline::run(CompileState& state) const {
+  check_disabled(state.options);
+  std::vector<PassRecord> records;
+  for (const auto& pass : passes_) {
+    PassRecord record{.name = std::string(pass->name())};
+    record.disabled = state.options.disabled_passes.contains(record.name);
+    if (!record.disabled) {
+      const auto start = std::chrono::steady_clock::now();
+      record.changed = pass->run(state);
+      record.seconds =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      try {
+        ir::verify(state.graph);
+      } catch (const Error& error) {
+        throw InternalError("after pass ", record.name, ": ", error.what());
+      }
+      if (record.changed && state.options.dump) state.options.dump(record.name, state.graph);
+    }
+    records.push_back(std::move(record));
+  }
+  return records;
+}
+
+}  // namespace pando::compiler

@@ -1,0 +1,40 @@
+// The list of passes in the order they run, with verification, dumps and timing around each.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pando/compiler/pass.h"
+
+namespace pando::compiler {
+
+struct PassRecord {
+  std::string name;
+  bool changed = false;
+  bool disabled = false;
+  double seconds = 0;
+};
+
+class PassPipeline {
+ public:
+  template <typename P>
+  void add() {
+    passes_.push_back(std::make_unique<P>());
+  }
+  const std::vector<std::unique_ptr<Pass>>& passes() const { return passes_; }
+
+  // Runs the passes that are not disabled. After each the graph is verified; a failure names the
+  // pass. Throws InvalidArgument for an unknown or a required name in disabled_passes.
+  std::vector<PassRecord> run(CompileState& state) const;
+
+ private:
+  void check_disabled(const CompileOptions& options) const;
+  std::vector<std::unique_ptr<Pass>> passes_;
+};
+
+// The table of contents of the compiler.
+PassPipeline default_pipeline();
+
+}  // namespace pando::compiler

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#include "pando/compiler/report.h"
+
+#include <fmt/format.h>
+
+#include "pando/base/strings.h"
+
+namespace pando::compiler {
+
+namespace {
+
+std::string passes_text(const Program& program) {
+  std::string text = "passes\n";
+  for (const PassRecord& pass : program.passes()) {
+    text += fmt::format("  {:<22} {:<10} {:8.3f} ms\n", pass.name,
+                        pass.disabled  ? "disabled"
+                        : pass.changed ? "changed"
+                                       : "-",
+                        pass.seconds * 1e3);
+  }
+  return text;
+}
+
+std::string call_text(const Program& program, const Call& call) {
+  const KernelChoice& choice = program.choice(call.node);
+  size_t bytes = 0;
+  std::string layouts;
+  for (const ir::Value* value : call.node->outputs()) bytes += value->bytes();
+  for (const ir::Value* value : call.node->inputs()) {
+    if (!value->layout().plain()) layouts += " " + value->layout().name;
+  }
+  std::string text =
+      fmt::format("  {:<22} {:<34} {:<26} {:>10}  {}{}\n", call.node->op(), call.node->name(),
+                  call.kernel->name(), human_bytes(static_cast<double>(bytes)),
+                  layouts.empty() ? "channels-last" : "packed", layouts);
+  for (const std::string& refusal : choice.refusals) text += "      refused: " + refusal + "\n";
+  return text;
+}
+
+std::string memory_text(const Program& program) {
+  const MemoryPlan& plan = program.memory();
+  const size_t all_tensors = plan.unshared_bytes + plan.sum_bytes;
+  const size_t planned = plan.activation_bytes + plan.sum_bytes;
+  return fmt::format(
+      "memory of one slice: arena {}, sum of all tensors {} ({:.0f} %)\n"
+      "arena of {} slice{}: {}, of which packed variables {}; scratch of one worker {}\n",
+      human_bytes(static_cast<double>(planned)), human_bytes(static_cast<double>(all_tensors)),
+      all_tensors == 0 ? 0.0
+                       : 100.0 * static_cast<double>(planned) / static_cast<double>(all_tensors),
+      program.slices(), program.slices() == 1 ? "" : "s",
+      human_bytes(static_cast<double>(program.arena_bytes())),
+      human_bytes(static_cast<double>(plan.packed_bytes)),
+      human_bytes(static_cast<double>(program.scratch_bytes())));
+}
+
+}  // namespace
+
+std::string compile_report(const Program& program) {
+  std::string text = passes_text(program);
+  text += fmt::format("division: {} {}, {} segments per step\ncalls (results in bytes per slice)\n",
+                      program.slices(),
+                      program.in_parts() ? "parts of each call" : "slices of the micro-batch",
+                      program.segments().size());
+  int slow = 0;
+  for (const Call& call : program.calls()) {
+    text += call_text(program, call);
+    slow += program.choice(call.node).candidate == "reference" &&
+                    kernels::candidates(call.node->op()).size() > 1
+                ? 1
+                : 0;
+  }
+  if (slow > 0)
+    text += fmt::format("  warning: {} calls fell back to the slow reference kernel\n", slow);
+  return text + memory_text(program);
+}
+
+}  // namespace pando::compiler

@@ -1,0 +1,29 @@
+// Range checks of optimizer options.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cmath>
+
+#include "pando/base/error.h"
+
+namespace pando::optim {
+
+inline void require_positive(const char* optimizer, const char* option, double value) {
+  if (!(value > 0) || !std::isfinite(value)) {
+    throw InvalidArgument(optimizer, ": ", option, " is ", value, ", wanted a number above 0");
+  }
+}
+
+inline void require_not_negative(const char* optimizer, const char* option, double value) {
+  if (!(value >= 0) || !std::isfinite(value)) {
+    throw InvalidArgument(optimizer, ": ", option, " is ", value, ", wanted 0 or more");
+  }
+}
+
+inline void require_fraction(const char* optimizer, const char* option, double value) {
+  if (!(value >= 0 && value < 1)) {
+    throw InvalidArgument(optimizer, ": ", option, " is ", value, ", wanted 0 or more and below 1");
+  }
+}
+
+}  // namespace pando::optim

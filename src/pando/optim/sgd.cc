@@ -1,0 +1,67 @@
+// Stochastic gradient descent:  v = momentum * v - lr * g,  w += v;  with Nesterov momentum
+// w += momentum * v - lr * g;  without momentum  w -= lr * g.
+// SPDX-License-Identifier: MIT
+#include "pando/base/multiversion.h"
+#include "pando/optim/optimizer.h"
+#include "pando/optim/ranges.h"
+
+namespace pando {
+
+namespace {
+
+PANDO_MULTIVERSION void plain(float* w, const float* g, size_t count, float lr) {
+  for (size_t i = 0; i < count; ++i) w[i] -= lr * g[i];
+}
+
+PANDO_MULTIVERSION void heavy_ball(float* __restrict w, float* __restrict v,
+                                   const float* __restrict g, size_t count,
+                                   std::array<float, 2> lr_and_momentum) {
+  const auto [lr, momentum] = lr_and_momentum;
+  for (size_t i = 0; i < count; ++i) {
+    v[i] = momentum * v[i] - lr * g[i];
+    w[i] += v[i];
+  }
+}
+
+PANDO_MULTIVERSION void nesterov(float* __restrict w, float* __restrict v,
+                                 const float* __restrict g, size_t count,
+                                 std::array<float, 2> lr_and_momentum) {
+  const auto [lr, momentum] = lr_and_momentum;
+  for (size_t i = 0; i < count; ++i) {
+    v[i] = momentum * v[i] - lr * g[i];
+    w[i] += momentum * v[i] - lr * g[i];
+  }
+}
+
+class SgdRule : public UpdateRule {
+ public:
+  explicit SgdRule(const SgdOptions& options)
+      : momentum_(static_cast<float>(options.momentum)), nesterov_(options.nesterov) {}
+  std::string name() const override { return "sgd"; }
+  std::vector<std::string> slot_names() const override {
+    return momentum_ > 0 ? std::vector<std::string>{"momentum"} : std::vector<std::string>{};
+  }
+  void apply(const UpdateSpan& span, const UpdateStep& step) const override {
+    const auto lr = static_cast<float>(step.learning_rate);
+    if (momentum_ == 0) return plain(span.weights, span.gradient, span.count, lr);
+    const auto run = nesterov_ ? nesterov : heavy_ball;
+    run(span.weights, span.slots[0], span.gradient, span.count, {lr, momentum_});
+  }
+
+ private:
+  float momentum_;
+  bool nesterov_;
+};
+
+}  // namespace
+
+Optimizer SGD(SgdOptions options) {
+  optim::require_not_negative("sgd", "learning_rate", options.learning_rate);
+  optim::require_fraction("sgd", "momentum", options.momentum);
+  if (options.nesterov && options.momentum == 0) {
+    throw InvalidArgument("sgd: nesterov wants a momentum above 0");
+  }
+  return {std::make_shared<SgdRule>(options), options.learning_rate};
+}
+
+}  // namespace pando
