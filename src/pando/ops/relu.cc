@@ -10,7 +10,7 @@ OpDef relu_op() {
           .inputs = {{"x"}},
           .outputs = {"y"},
           .traits = {Trait::elementwise, Trait::in_place},
-          .infer = same_type_as_input(0),
+          .infer = same_f32_as_all_inputs(),
           .grad = [](const ir::Node& node, std::span<ir::Value* const> dy, GradBuilder& grad) {
             grad.add(node.input(0), grad.emit("relu_grad", {dy[0], node.output()})->output());
           }};
@@ -22,7 +22,7 @@ OpDef relu_grad_op() {
           .inputs = {{"dy"}, {"y"}},
           .outputs = {"dx"},
           .traits = {Trait::elementwise, Trait::in_place, Trait::no_grad},
-          .infer = same_type_as_all_inputs()};
+          .infer = same_f32_as_all_inputs()};
 }
 
 }  // namespace pando::ops

@@ -2,6 +2,7 @@
 #include "pando/ops/shape_rules.h"
 
 #include "pando/base/error.h"
+#include "pando/ops/attribute_values.h"
 
 namespace pando::ops {
 
@@ -11,8 +12,9 @@ InferRule same_type_as_input(int index) {
   };
 }
 
-InferRule same_type_as_all_inputs() {
+InferRule same_f32_as_all_inputs() {
   return [](const ir::Node& node) {
+    require_dtype(node, 0, DType::f32);
     const ir::TensorType& first = node.input(0)->type();
     for (int i = 1; i < node.num_inputs(); ++i) {
       if (node.input(i)->type() != first) {
@@ -20,7 +22,7 @@ InferRule same_type_as_all_inputs() {
                               to_string(node.input(i)->type()));
       }
     }
-    return std::vector<ir::TensorType>{first};
+    return std::vector<ir::TensorType>(node.outputs().size(), first);
   };
 }
 
@@ -44,6 +46,19 @@ void require_shape(const ir::Node& node, int input, const Shape& shape) {
   if (node.input(input)->shape() != shape) {
     throw InvalidArgument(node.label(), ": input ", input, " has shape ",
                           node.input(input)->shape(), ", wanted ", shape);
+  }
+}
+
+void require_f32_shape(const ir::Node& node, int input, const Shape& shape) {
+  require_dtype(node, input, DType::f32);
+  require_shape(node, input, shape);
+}
+
+void require_length(const ir::Node& node, std::string_view attribute, size_t wanted) {
+  const ir::Ints list = ints_attribute(node, attribute);
+  if (list.size() != wanted) {
+    throw InvalidArgument(node.label(), ": ", attribute, " ", ir::to_text(list), " has ",
+                          list.size(), " items, wanted ", wanted);
   }
 }
 

@@ -1,0 +1,42 @@
+// The statistics of batch normalisation: each slice of a micro-batch computes moments of its own
+// valid samples, and all slices' moments together give those of the micro-batch.
+// SPDX-License-Identifier: MIT
+#include "pando/base/error.h"
+#include "pando/ops/all_ops.h"
+#include "pando/ops/shape_rules.h"
+
+namespace pando::ops {
+
+// moments holds per channel the mean, then per channel the sum of squared deviations from that
+// mean, then the number of values per channel.
+OpDef batch_moments_op() {
+  return {.name = "batch_moments",
+          .inputs = {{"x"}},
+          .outputs = {"moments"},
+          .traits = {Trait::batch_sum, Trait::no_grad},
+          .infer = [](const ir::Node& node) {
+            require_dtype(node, 0, DType::f32);
+            require_rank(node, 0, 2, 5);
+            return std::vector{f32({2 * node.input(0)->shape().back() + 1})};
+          }};
+}
+
+// variance is sum / n, unbiased is sum / (n - 1).
+OpDef combine_moments_op() {
+  return {.name = "combine_moments",
+          .inputs = {{"moments"}},
+          .outputs = {"mean", "variance", "unbiased"},
+          .traits = {Trait::gathers_slices, Trait::no_grad},
+          .infer = [](const ir::Node& node) {
+            require_dtype(node, 0, DType::f32);
+            require_rank(node, 0, 1, 1);
+            const int64_t length = node.input(0)->shape()[0];
+            if (length % 2 != 1) {
+              throw InvalidArgument(node.label(), ": moments have ", length,
+                                    " elements, wanted two per channel and one more");
+            }
+            return std::vector<ir::TensorType>(3, f32({(length - 1) / 2}));
+          }};
+}
+
+}  // namespace pando::ops

@@ -1,0 +1,137 @@
+// Batch normalisation with given statistics: gamma (x - mean) / sqrt(variance + epsilon) + beta.
+// With batch_statistics = 1 they come from this batch, and the gradient of x is the total
+// derivative, through the statistics too; they themselves get no gradient.
+// SPDX-License-Identifier: MIT
+#include "pando/base/error.h"
+#include "pando/ops/activation_attribute.h"
+#include "pando/ops/all_ops.h"
+#include "pando/ops/attribute_values.h"
+#include "pando/ops/shape_rules.h"
+
+namespace pando::ops {
+
+namespace {
+
+void check_epsilon(const ir::Node& node) {
+  const double epsilon = number_attribute(node, "epsilon");
+  if (!(epsilon >= 0)) {
+    throw InvalidArgument(node.label(), ": epsilon is ", epsilon, ", wanted >= 0");
+  }
+}
+
+// Input `x` has the channels; inputs first to last - 1 hold one number per channel.
+void check_per_channel(const ir::Node& node, int x, int first, int last) {
+  require_dtype(node, x, DType::f32);
+  require_rank(node, x, 2, 5);
+  for (int i = first; i < last; ++i) require_f32_shape(node, i, {node.input(x)->shape().back()});
+}
+
+// Backward ops take the result y last when they mask dy by the relu that fusion folded in.
+int inputs_without_y(const ir::Node& node) {
+  if (text_attribute(node, "activation") == "none") return node.num_inputs();
+  require_f32_shape(node, node.num_inputs() - 1, node.input(0)->shape());
+  return node.num_inputs() - 1;
+}
+
+[[noreturn]] void refuse_inputs(const ir::Node& node, std::string_view wanted) {
+  throw InvalidArgument(node.label(), ": got ", node.num_inputs(), " inputs, activation \"",
+                        text_attribute(node, "activation"), "\" wants ", wanted);
+}
+
+void add_batch_norm_gradients(const ir::Node& node, std::span<ir::Value* const> dy,
+                              GradBuilder& grad) {
+  require_no_activation(node);
+  ir::Value* x = node.input(0);
+  ir::Value* gamma = node.input(3);
+  ir::Value* beta = node.input(4);
+  const bool through_statistics = int_attribute(node, "batch_statistics") == 1;
+  const ir::Attributes epsilon = {{"epsilon", number_attribute(node, "epsilon")}};
+  std::vector<ir::Value*> inputs = {dy[0], x, node.input(1), node.input(2)};
+  std::vector<ir::Value*> totals;
+  if (grad.wants(gamma) || grad.wants(beta) || through_statistics) {
+    const ir::Node* sums = grad.emit("batch_norm_sums", inputs, epsilon, 2);
+    grad.add(beta, sums->output(0));
+    grad.add(gamma, sums->output(1));
+    if (through_statistics && grad.wants(x)) {
+      for (int i = 0; i < 2; ++i) {
+        totals.push_back(grad.emit("sum_slices", {sums->output(i)})->output());
+      }
+    }
+  }
+  if (!grad.wants(x)) return;
+  inputs.push_back(gamma);
+  inputs.insert(inputs.end(), totals.begin(), totals.end());
+  grad.add(x, grad.emit("batch_norm_input_grad", inputs, epsilon)->output());
+}
+
+std::vector<AttributeSpec> backward_attributes() {
+  return {{"epsilon", 0.001, {}}, {"activation", std::string("none"), {"none", "relu"}}};
+}
+
+std::vector<ir::TensorType> infer_input_grad(const ir::Node& node) {
+  check_epsilon(node);
+  check_per_channel(node, 1, 2, 5);
+  require_f32_shape(node, 0, node.input(1)->shape());
+  const int inputs = inputs_without_y(node);
+  if (inputs != 5 && inputs != 7) refuse_inputs(node, "y last, and both totals or none");
+  if (inputs == 7) check_per_channel(node, 1, 5, 7);
+  return {node.input(1)->type()};
+}
+
+}  // namespace
+
+OpDef batch_norm_op() {
+  return {
+      .name = "batch_norm",
+      .inputs = {{"x"}, {"mean"}, {"variance"}, {"gamma"}, {"beta"}},
+      .outputs = {"y"},
+      .attributes = with_activation({{"epsilon", 0.001, {}}, {"batch_statistics", int64_t{0}, {}}}),
+      .infer =
+          [](const ir::Node& node) {
+            check_epsilon(node);
+            check_activation(node);
+            const int64_t flag = int_attribute(node, "batch_statistics");
+            if (flag != 0 && flag != 1) {
+              throw InvalidArgument(node.label(), ": batch_statistics is ", flag,
+                                    ", wanted 0 or 1");
+            }
+            check_per_channel(node, 0, 1, 5);
+            return std::vector{node.input(0)->type()};
+          },
+      .grad = add_batch_norm_gradients};
+}
+
+// dbeta = sum of dy, dgamma = sum of dy (x - mean) / sqrt(variance + epsilon), valid samples only.
+OpDef batch_norm_sums_op() {
+  return {.name = "batch_norm_sums",
+          .inputs = {{"dy"}, {"x"}, {"mean"}, {"variance"}, {.name = "y", .optional = true}},
+          .outputs = {"dbeta", "dgamma"},
+          .attributes = backward_attributes(),
+          .traits = {Trait::batch_sum, Trait::no_grad},
+          .infer = [](const ir::Node& node) {
+            check_epsilon(node);
+            check_per_channel(node, 1, 2, 4);
+            require_f32_shape(node, 0, node.input(1)->shape());
+            if (inputs_without_y(node) != 4) refuse_inputs(node, "y last, or no y");
+            return std::vector<ir::TensorType>(2, f32({node.input(1)->shape().back()}));
+          }};
+}
+
+// The totals over all slices are there when the statistics are the batch's own.
+OpDef batch_norm_input_grad_op() {
+  return {.name = "batch_norm_input_grad",
+          .inputs = {{"dy"},
+                     {"x"},
+                     {"mean"},
+                     {"variance"},
+                     {"gamma"},
+                     {.name = "dbeta_total", .optional = true},
+                     {.name = "dgamma_total", .optional = true},
+                     {.name = "y", .optional = true}},
+          .outputs = {"dx"},
+          .attributes = backward_attributes(),
+          .traits = {Trait::no_grad},
+          .infer = infer_input_grad};
+}
+
+}  // namespace pando::ops

@@ -1,0 +1,133 @@
+// Convolution over two or three spatial axes, channels-last, and its two gradients.
+// SPDX-License-Identifier: MIT
+#include "pando/base/error.h"
+#include "pando/ops/activation_attribute.h"
+#include "pando/ops/all_ops.h"
+#include "pando/ops/attribute_values.h"
+#include "pando/ops/conv_rules.h"
+#include "pando/ops/shape_rules.h"
+
+namespace pando::ops {
+
+namespace {
+
+void check_groups(const ir::Node& node, int64_t in_channels, int64_t out_channels) {
+  const int64_t groups = int_attribute(node, "groups");
+  if (groups < 1) throw InvalidArgument(node.label(), ": groups is ", groups, ", wanted >= 1");
+  if (in_channels % groups != 0 || out_channels % groups != 0) {
+    throw InvalidArgument(node.label(), ": ", in_channels, " input and ", out_channels,
+                          " output channels do not divide into ", groups, " groups");
+  }
+}
+
+void add_conv_gradients(const ir::Node& node, std::span<ir::Value* const> dy, GradBuilder& grad) {
+  require_no_activation(node);
+  ir::Value* x = node.input(0);
+  ir::Value* kernel = node.input(1);
+  ir::Attributes attributes = node.attributes();
+  attributes.erase("activation");
+  attributes.erase("alpha");
+  if (grad.wants(x)) {
+    ir::Attributes of_input = attributes;
+    of_input.set("input", spatial_extents(x->shape()));
+    grad.add(x, grad.emit("conv_input_grad", {dy[0], kernel}, of_input)->output());
+  }
+  const bool bias = node.num_inputs() == 3 && grad.wants(node.input(2));
+  if (!bias && !grad.wants(kernel)) return;
+  attributes.set("kernel", ir::Ints(kernel->shape().begin(), kernel->shape().end() - 2));
+  const ir::Node* sums = grad.emit("conv_kernel_grad", {x, dy[0]}, attributes, bias ? 2 : 1);
+  grad.add(kernel, sums->output(0));
+  if (bias) grad.add(node.input(2), sums->output(1));
+}
+
+std::vector<ir::TensorType> infer_input_grad(const ir::Node& node) {
+  require_rank(node, 0, 4, 5);
+  const Shape& dy = node.input(0)->shape();
+  require_rank(node, 1, dy.rank(), dy.rank());
+  const Shape& kernel = node.input(1)->shape();
+  const int64_t groups = int_attribute(node, "groups");
+  check_groups(node, kernel[kernel.rank() - 2] * groups, kernel.back());
+  const Windows windows = conv_windows(node);
+  require_dtype(node, 1, DType::f32);
+  require_f32_shape(node, 0, channels_last(dy[0], output_extents(windows), kernel.back()));
+  return {f32(channels_last(dy[0], input_extents(windows), kernel[kernel.rank() - 2] * groups))};
+}
+
+std::vector<ir::TensorType> infer_kernel_grad(const ir::Node& node) {
+  require_rank(node, 0, 4, 5);
+  require_dtype(node, 0, DType::f32);
+  const Shape& x = node.input(0)->shape();
+  require_rank(node, 1, x.rank(), x.rank());
+  const int64_t out_channels = node.input(1)->shape().back();
+  check_groups(node, x.back(), out_channels);
+  const Windows windows = conv_windows(node);
+  require_f32_shape(node, 1, channels_last(x[0], output_extents(windows), out_channels));
+  std::vector<int64_t> kernel = ints_attribute(node, "kernel");
+  kernel.push_back(x.back() / int_attribute(node, "groups"));
+  kernel.push_back(out_channels);
+  return {f32(Shape(kernel)), f32({out_channels})};
+}
+
+std::vector<AttributeSpec> conv_grad_attributes(std::string extents) {
+  auto attributes = conv_attributes();
+  attributes.push_back({std::move(extents), ir::Ints{}, {}});
+  return attributes;
+}
+
+}  // namespace
+
+Windows check_conv(const ir::Node& node) {
+  require_rank(node, 0, 4, 5);
+  const Shape& x = node.input(0)->shape();
+  require_rank(node, 1, x.rank(), x.rank());
+  const Shape& kernel = node.input(1)->shape();
+  require_dtype(node, 0, DType::f32);
+  require_dtype(node, 1, DType::f32);
+  check_groups(node, x.back(), kernel.back());
+  const int64_t per_group = x.back() / int_attribute(node, "groups");
+  if (kernel[kernel.rank() - 2] != per_group) {
+    throw InvalidArgument(node.label(), ": kernel ", kernel, " takes ", kernel[kernel.rank() - 2],
+                          " channels, input ", x, " has ", per_group, " per group");
+  }
+  if (node.num_inputs() == 3) require_f32_shape(node, 2, {kernel.back()});
+  check_activation(node);
+  return conv_windows(node);
+}
+
+OpDef conv_op() {
+  return {
+      .name = "conv",
+      .inputs = {{"x"}, {"kernel"}, {.name = "bias", .optional = true}},
+      .outputs = {"y"},
+      .attributes = with_activation(conv_attributes()),
+      .infer =
+          [](const ir::Node& node) {
+            const Windows windows = check_conv(node);
+            return std::vector{f32(channels_last(node.input(0)->shape()[0], output_extents(windows),
+                                                 node.input(1)->shape().back()))};
+          },
+      .grad = add_conv_gradients};
+}
+
+// `input` holds the spatial extents of x, which dy and the kernel alone do not tell.
+OpDef conv_input_grad_op() {
+  return {.name = "conv_input_grad",
+          .inputs = {{"dy"}, {"kernel"}},
+          .outputs = {"dx"},
+          .attributes = conv_grad_attributes("input"),
+          .traits = {Trait::no_grad},
+          .infer = infer_input_grad};
+}
+
+// `kernel` holds the spatial extents of the kernel; dbias is there when the bias is trained.
+OpDef conv_kernel_grad_op() {
+  return {.name = "conv_kernel_grad",
+          .inputs = {{"x"}, {"dy"}},
+          .outputs = {"dkernel", "dbias"},
+          .optional_outputs = 1,
+          .attributes = conv_grad_attributes("kernel"),
+          .traits = {Trait::batch_sum, Trait::no_grad},
+          .infer = infer_kernel_grad};
+}
+
+}  // namespace pando::ops

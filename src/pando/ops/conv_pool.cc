@@ -1,0 +1,29 @@
+// Convolution, bias and activation, then max pooling of windows that touch but do not overlap.
+// Only fusion makes this op, so that the larger result of the convolution is never written.
+// SPDX-License-Identifier: MIT
+#include "pando/ops/activation_attribute.h"
+#include "pando/ops/all_ops.h"
+#include "pando/ops/conv_rules.h"
+#include "pando/ops/pool_rules.h"
+
+namespace pando::ops {
+
+OpDef conv_pool_op() {
+  auto attributes = with_activation(conv_attributes());
+  attributes.push_back({"window", ir::Ints{}, {}});
+  return {.name = "conv_pool",
+          .inputs = {{"x"}, {"kernel"}, {.name = "bias", .optional = true}},
+          .outputs = {"y", "index"},
+          .attributes = attributes,
+          .traits = {Trait::no_grad},
+          .infer = [](const ir::Node& node) {
+            check_conv(node);
+            const Windows windows = pool_windows(node);
+            check_index_fits(node, windows);
+            const Shape y = channels_last(node.input(0)->shape()[0], output_extents(windows),
+                                          node.input(1)->shape().back());
+            return std::vector<ir::TensorType>{{DType::f32, y}, {DType::u8, y}};
+          }};
+}
+
+}  // namespace pando::ops

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+#include "pando/ops/window.h"
+
+#include <algorithm>
+
+#include "pando/base/error.h"
+#include "pando/ops/attribute_values.h"
+#include "pando/ops/shape_rules.h"
+
+namespace pando::ops {
+
+namespace {
+
+// What a node asks for, before it is checked. `what` is how messages call the window.
+struct WindowRequest {
+  std::string what;
+  ir::Ints input;
+  ir::Ints window;
+  ir::Ints strides;
+  ir::Ints dilations;
+  std::string padding;
+  ir::Ints pads;  // low of all axes, then high
+};
+
+std::string extents_text(const ir::Ints& extents) {
+  std::vector<std::string> parts;
+  for (const int64_t extent : extents) parts.push_back(std::to_string(extent));
+  return join(parts, "x");
+}
+
+// Empty means `fallback`; otherwise there is one positive number per axis.
+ir::Ints per_axis(const ir::Node& node, std::string_view name, const ir::Ints& given,
+                  const ir::Ints& fallback) {
+  if (given.empty()) return fallback;
+  if (given.size() != fallback.size()) {
+    throw InvalidArgument(node.label(), ": ", name, " ", ir::to_text(given), " has ", given.size(),
+                          " items, wanted ", fallback.size());
+  }
+  for (const int64_t item : given) {
+    if (item < 1) {
+      throw InvalidArgument(node.label(), ": ", name, " ", ir::to_text(given), " must be positive");
+    }
+  }
+  return given;
+}
+
+void check_pads(const ir::Node& node, const WindowRequest& request) {
+  const size_t wanted = request.padding == "explicit" ? 2 * request.input.size() : 0;
+  if (request.pads.size() != wanted) {
+    throw InvalidArgument(node.label(), ": pads ", ir::to_text(request.pads), " has ",
+                          request.pads.size(), " items, padding \"", request.padding, "\" wants ",
+                          wanted);
+  }
+  for (const int64_t pad : request.pads) {
+    if (pad < 0) {
+      throw InvalidArgument(node.label(), ": pads ", ir::to_text(request.pads),
+                            " must not be negative");
+    }
+  }
+}
+
+void place_windows(WindowAxis& axis, const WindowRequest& request, size_t index) {
+  if (request.padding == "same") {
+    axis.output = (axis.input + axis.stride - 1) / axis.stride;
+    const int64_t total =
+        std::max<int64_t>((axis.output - 1) * axis.stride + axis.span() - axis.input, 0);
+    axis.pad_low = total / 2;
+    axis.pad_high = total - axis.pad_low;
+    return;
+  }
+  if (request.padding == "explicit") {
+    axis.pad_low = request.pads[index];
+    axis.pad_high = request.pads[index + request.input.size()];
+  }
+  const int64_t room = axis.input + axis.pad_low + axis.pad_high - axis.span();
+  axis.output = room < 0 ? 0 : room / axis.stride + 1;
+}
+
+void check_fit(const ir::Node& node, const WindowRequest& request, const Windows& windows) {
+  ir::Ints spans, padded;
+  for (const WindowAxis& axis : windows) {
+    spans.push_back(axis.span());
+    padded.push_back(axis.input + axis.pad_low + axis.pad_high);
+  }
+  for (const WindowAxis& axis : windows) {
+    if (axis.input < 1) {
+      throw InvalidArgument(node.label(), ": input ", extents_text(request.input), " is empty");
+    }
+    if (axis.output < 1) {
+      throw InvalidArgument(node.label(), ": ", request.what, " ", extents_text(spans),
+                            " exceeds padded input ", extents_text(padded));
+    }
+  }
+}
+
+Windows resolve(const ir::Node& node, const WindowRequest& request) {
+  const size_t rank = request.input.size();
+  const ir::Ints ones(rank, 1);
+  if (request.window.size() != rank) {
+    throw InvalidArgument(node.label(), ": ", request.what, " ", ir::to_text(request.window),
+                          " has ", request.window.size(), " items, wanted ", rank);
+  }
+  const ir::Ints window = per_axis(node, request.what, request.window, ones);
+  const ir::Ints strides = per_axis(node, "strides", request.strides, ones);
+  const ir::Ints dilations = per_axis(node, "dilations", request.dilations, ones);
+  check_pads(node, request);
+  Windows windows;
+  for (size_t i = 0; i < rank; ++i) {
+    WindowAxis axis{.input = request.input[i],
+                    .window = window[i],
+                    .stride = strides[i],
+                    .dilation = dilations[i]};
+    place_windows(axis, request, i);
+    windows.push_back(axis);
+  }
+  check_fit(node, request, windows);
+  return windows;
+}
+
+ir::Ints kernel_extents(const Shape& kernel) { return {kernel.begin(), kernel.end() - 2}; }
+
+}  // namespace
+
+std::vector<AttributeSpec> padding_attributes() {
+  return {{"padding", std::string("valid"), {"valid", "same", "explicit"}},
+          {"pads", ir::Ints{}, {}}};
+}
+
+std::vector<AttributeSpec> conv_attributes() {
+  auto attributes = padding_attributes();
+  attributes.push_back({"strides", ir::Ints{}, {}});
+  attributes.push_back({"dilations", ir::Ints{}, {}});
+  attributes.push_back({"groups", int64_t{1}, {}});
+  return attributes;
+}
+
+Windows conv_windows(const ir::Node& node) {
+  const bool input_grad = node.op() == "conv_input_grad";
+  const bool kernel_grad = node.op() == "conv_kernel_grad";
+  if (input_grad) {
+    require_length(node, "input", static_cast<size_t>(node.input(0)->shape().rank()) - 2);
+  }
+  return resolve(node, {.what = "kernel",
+                        .input = input_grad ? ints_attribute(node, "input")
+                                            : spatial_extents(node.input(0)->shape()),
+                        .window = kernel_grad ? ints_attribute(node, "kernel")
+                                              : kernel_extents(node.input(1)->shape()),
+                        .strides = ints_attribute(node, "strides"),
+                        .dilations = ints_attribute(node, "dilations"),
+                        .padding = text_attribute(node, "padding"),
+                        .pads = ints_attribute(node, "pads")});
+}
+
+Windows pool_windows(const ir::Node& node) {
+  const ir::Ints window = ints_attribute(node, "window");
+  if (node.op() == "conv_pool") {
+    return resolve(node, {.what = "window",
+                          .input = output_extents(conv_windows(node)),
+                          .window = window,
+                          .strides = window,
+                          .dilations = {},
+                          .padding = "valid",
+                          .pads = {}});
+  }
+  const bool grad = node.op() == "max_pool_grad" || node.op() == "avg_pool_grad";
+  if (grad) require_length(node, "input", static_cast<size_t>(node.input(0)->shape().rank()) - 2);
+  const ir::Ints strides = ints_attribute(node, "strides");
+  const Windows windows = resolve(node, {.what = "window",
+                                         .input = grad ? ints_attribute(node, "input")
+                                                       : spatial_extents(node.input(0)->shape()),
+                                         .window = window,
+                                         .strides = strides.empty() ? window : strides,
+                                         .dilations = {},
+                                         .padding = text_attribute(node, "padding"),
+                                         .pads = ints_attribute(node, "pads")});
+  for (const WindowAxis& axis : windows) {
+    if (axis.pad_low >= axis.window || axis.pad_high >= axis.window) {
+      throw InvalidArgument(node.label(), ": pads ", ir::to_text(ints_attribute(node, "pads")),
+                            " must be smaller than window ", ir::to_text(window));
+    }
+  }
+  return windows;
+}
+
+int64_t positions(const Windows& windows) {
+  int64_t count = 1;
+  for (const WindowAxis& axis : windows) count *= axis.window;
+  return count;
+}
+
+ir::Ints spatial_extents(const Shape& shape) { return {shape.begin() + 1, shape.end() - 1}; }
+
+Shape channels_last(int64_t batch, const ir::Ints& spatial, int64_t channels) {
+  std::vector<int64_t> dims = {batch};
+  dims.insert(dims.end(), spatial.begin(), spatial.end());
+  dims.push_back(channels);
+  return Shape(std::move(dims));
+}
+
+ir::Ints input_extents(const Windows& windows) {
+  ir::Ints extents;
+  for (const WindowAxis& axis : windows) extents.push_back(axis.input);
+  return extents;
+}
+
+ir::Ints output_extents(const Windows& windows) {
+  ir::Ints extents;
+  for (const WindowAxis& axis : windows) extents.push_back(axis.output);
+  return extents;
+}
+
+}  // namespace pando::ops
