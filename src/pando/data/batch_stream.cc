@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#include "pando/data/batch_stream.h"
+
+#include <utility>
+
+#include "pando/data/prefetcher.h"
+
+namespace pando {
+
+BatchStream::BatchStream(SourcePtr source, int64_t batch_size, BatchOptions options)
+    : plan_{.source = std::move(source),
+            .batch_size = batch_size,
+            .drop_remainder = options.drop_remainder} {
+  PANDO_CHECK(plan_.source != nullptr);
+  if (batch_size < 1) throw InvalidArgument("batch size is ", batch_size, ", wants at least 1");
+}
+
+BatchStream::~BatchStream() = default;
+BatchStream::BatchStream(BatchStream&&) noexcept = default;
+BatchStream& BatchStream::operator=(BatchStream&&) noexcept = default;
+
+BatchStream BatchStream::repeat(int64_t epochs) && {
+  if (epochs < 1) throw InvalidArgument("repeat: ", epochs, " epochs, wants at least 1");
+  stop_workers();
+  plan_.epochs = plan_.epochs > kEndless / epochs ? kEndless : plan_.epochs * epochs;
+  return std::move(*this);
+}
+
+BatchStream BatchStream::prefetch(int depth, PrefetchOptions options) && {
+  if (depth < 0) throw InvalidArgument("prefetch: depth is ", depth, ", wants at least 0");
+  if (options.workers < 1) {
+    throw InvalidArgument("prefetch: ", options.workers, " workers, wants at least 1");
+  }
+  stop_workers();
+  depth_ = depth;
+  prefetch_ = options;
+  return std::move(*this);
+}
+
+bool BatchStream::next(Batch& into) {
+  if (plan_.at_end(position_)) return false;
+  if (depth_ == 0) {
+    filler_.fill(plan_, position_, into);
+  } else {
+    if (prefetcher_ == nullptr) {
+      prefetcher_ = std::make_unique<data::Prefetcher>(
+          plan_, position_, data::PrefetchSize{.depth = depth_, .workers = prefetch_.workers});
+    }
+    try {
+      PANDO_CHECK(prefetcher_->next(into), "the workers ended before the stream");
+    } catch (...) {
+      stop_workers();  // the next call starts again at the batch that failed
+      throw;
+    }
+  }
+  position_ = plan_.after(position_, 1);
+  return true;
+}
+
+std::optional<Batch> BatchStream::next() {
+  Batch batch;
+  if (!spare_.empty()) {
+    batch = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  if (!next(batch)) return std::nullopt;
+  return batch;
+}
+
+void BatchStream::recycle(Batch&& batch) {
+  if (prefetcher_ != nullptr) return prefetcher_->recycle(std::move(batch));
+  spare_.push_back(std::move(batch));
+}
+
+void BatchStream::restore(StreamState position) {
+  if (position.epoch < 0 || position.sample < 0 || position.sample > samples_per_epoch()) {
+    throw InvalidArgument("cannot go on at epoch ", position.epoch, ", sample ", position.sample,
+                          " of a data set with ", samples_per_epoch(), " samples");
+  }
+  stop_workers();
+  position_ = plan_.after(position, 0);
+}
+
+void BatchStream::stop_workers() { prefetcher_.reset(); }
+
+}  // namespace pando

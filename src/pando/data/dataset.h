@@ -1,0 +1,107 @@
+// Data sets as users handle them: made from arrays, functions or files, changed by decorators that
+// can be chained, and turned into a stream of batches.
+//
+//   auto [train, validation] = load_fashion_mnist().train.split(0.1);
+//   auto stream = train.shuffle({.seed = 1}).batch(64).repeat(3).prefetch(2);
+//   while (auto batch = stream.next()) { ... }
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "pando/data/batch_stream.h"
+#include "pando/data/source.h"
+
+namespace pando {
+
+// One sample on its own: a tensor per field.
+struct Sample {
+  std::vector<Tensor> fields;
+
+  const Tensor& x() const { return fields.at(0); }
+  const Tensor& y() const { return fields.at(1); }
+};
+
+struct ShuffleOptions {
+  uint64_t seed = 0;
+  bool each_epoch = true;  // a new order in every epoch; false: one order for all
+};
+
+struct DatasetSplit;
+
+// A set of samples with random access; a handle, cheap to copy, that shares what lies below. Every
+// method leaves the set itself as it is and is safe to call from any thread. Functions handed in
+// are called by several threads at once when prefetching with several workers.
+class Dataset {
+ public:
+  explicit Dataset(SourcePtr source);
+
+  // Arrays in memory, one row per sample; move them in to avoid a copy. The fields are "x", "y",
+  // "sample_weight". Throws InvalidArgument when the first extents differ.
+  static Dataset from_tensors(Tensor x);
+  static Dataset from_tensors(Tensor x, Tensor y);
+  static Dataset from_tensors(Tensor x, Tensor y, Tensor sample_weight);
+
+  // Samples from a function of the index. The fields ("x", "y", "sample_weight", then "field3" and
+  // so on) have the types and shapes of sample 0, and all others must agree.
+  static Dataset from_function(int64_t size, std::function<Sample(int64_t index)> make);
+  // The same without allocation: `fill` writes into a sample that is zero before.
+  static Dataset generate(int64_t size, std::vector<Field> fields,
+                          std::function<void(const SampleView& sample)> fill);
+
+  int64_t size() const { return source_->size(); }
+  const std::vector<Field>& fields() const { return source_->fields(); }
+  size_t field_index(std::string_view name) const;  // throws InvalidArgument
+  const SourcePtr& source() const { return source_; }
+
+  // Samples by index, in the order of `epoch`; gather() writes them into the first rows of
+  // `destination`, one tensor per field. Throws InvalidArgument for what is not there or not fit.
+  Sample get(int64_t index, int64_t epoch = 0) const;
+  void gather(std::span<const int64_t> indices, std::span<Tensor> destination,
+              int64_t epoch = 0) const;
+
+  // All samples in an order that is a pure function of (seed, epoch).
+  Dataset shuffle(ShuffleOptions options = {}) const;
+  // Samples index, index + count, index + 2 count, ...
+  Dataset shard(int64_t count, int64_t index) const;
+  // The first `count` samples, all but the first `count`; at most what is there.
+  Dataset take(int64_t count) const;
+  Dataset skip(int64_t count) const;
+  // The whole set `times` in a row, without end by default; shuffled anew each time.
+  Dataset repeat(int64_t times = kEndless) const;
+  // These samples, then those of `other`, which must have the same fields.
+  Dataset concat(const Dataset& other) const;
+  // Cuts off the last `fraction` of the samples for validation, as Keras does. Throws
+  // InvalidArgument when a part would be empty or the order changes from epoch to epoch.
+  DatasetSplit split(double fraction) const;
+
+  // Samples changed by a function. The types and shapes of the result are those of sample 0.
+  Dataset map(std::function<Sample(Sample sample)> change) const;
+  // The same without allocation, in the memory of the batch; types and shapes stay. The sample's
+  // epoch and index are keys for random augmentations.
+  Dataset map_in_place(std::function<void(const SampleView& sample)> change) const;
+  // One field replaced; `change` reads the old field from `from` and writes the new one to `to`,
+  // each a sample of that single field.
+  using FieldChange = std::function<void(const SampleView& from, const SampleView& to)>;
+  Dataset map_field(std::string_view name, Field field, FieldChange change) const;
+
+  BatchStream batch(int64_t batch_size, BatchOptions options = {}) const;
+
+ private:
+  SourcePtr source_;
+};
+
+struct DatasetSplit {
+  Dataset train;
+  Dataset validation;
+};
+
+// The field "y" (i32 or u8, one number) as f32 [classes] with a single 1. A label outside
+// [0, classes) is an InvalidArgument when its sample is read.
+Dataset one_hot(const Dataset& dataset, int64_t classes);
+
+}  // namespace pando

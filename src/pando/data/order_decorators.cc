@@ -1,0 +1,170 @@
+// Decorators that change which samples come and in which order: they translate indices in place.
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "pando/base/random.h"
+#include "pando/data/decorators.h"
+
+namespace pando::data {
+
+namespace {
+
+constexpr int64_t kMostShuffled = int64_t{1} << 40;
+
+class Shuffled : public DataSource {
+ public:
+  Shuffled(SourcePtr inner, ShuffleOptions options)
+      : DataSource(inner->fields(), inner->size()), inner_(std::move(inner)), options_(options) {}
+
+  void gather(int64_t epoch, std::span<int64_t> indices, const Rows& rows) const override {
+    const std::shared_ptr<const Order> order = order_of(options_.each_epoch ? epoch : 0);
+    for (int64_t& index : indices) index = order->samples[static_cast<size_t>(index)];
+    inner_->gather(epoch, indices, rows);
+  }
+
+  bool order_varies() const override { return options_.each_epoch || inner_->order_varies(); }
+
+ private:
+  struct Order {
+    int64_t epoch;
+    std::vector<int64_t> samples;
+  };
+
+  // Two are kept: at the end of an epoch some workers are already in the next.
+  std::shared_ptr<const Order> order_of(int64_t epoch) const {
+    const std::lock_guard lock(mutex_);
+    for (const auto& order : recent_) {
+      if (order != nullptr && order->epoch == epoch) return order;
+    }
+    const uint64_t key = mix_keys(options_.seed, static_cast<uint64_t>(epoch));
+    std::swap(recent_[0], recent_[1]);
+    recent_[0] = std::make_shared<const Order>(Order{epoch, random_permutation(size(), key)});
+    return recent_[0];
+  }
+
+  SourcePtr inner_;
+  ShuffleOptions options_;
+  mutable std::mutex mutex_;
+  mutable std::array<std::shared_ptr<const Order>, 2> recent_;  // guarded by mutex_
+};
+
+class Strided : public DataSource {
+ public:
+  Strided(SourcePtr inner, int64_t first, int64_t step, int64_t size)
+      : DataSource(inner->fields(), size), inner_(std::move(inner)), first_(first), step_(step) {}
+
+  void gather(int64_t epoch, std::span<int64_t> indices, const Rows& rows) const override {
+    for (int64_t& index : indices) index = first_ + index * step_;
+    inner_->gather(epoch, indices, rows);
+  }
+
+  bool order_varies() const override { return inner_->order_varies(); }
+
+ private:
+  SourcePtr inner_;
+  int64_t first_;
+  int64_t step_;
+};
+
+// The end of the run of indices from `begin` on for which `part_of` gives the same value.
+template <typename PartOf>
+size_t end_of_run(std::span<const int64_t> indices, size_t begin, const PartOf& part_of) {
+  size_t end = begin + 1;
+  while (end < indices.size() && part_of(indices[end]) == part_of(indices[begin])) ++end;
+  return end;
+}
+
+// Round r of epoch e is the inner epoch e * times + r, so that every round has its own order.
+class Repeated : public DataSource {
+ public:
+  Repeated(SourcePtr inner, int64_t times, int64_t size)
+      : DataSource(inner->fields(), size), inner_(std::move(inner)), times_(times) {}
+
+  void gather(int64_t epoch, std::span<int64_t> indices, const Rows& rows) const override {
+    const auto round_of = [&](int64_t index) { return index / inner_->size(); };
+    const int64_t first_round = times_ == kEndless ? epoch : epoch * times_;
+    for (size_t begin = 0; begin < indices.size();) {
+      const size_t end = end_of_run(indices, begin, round_of);
+      const int64_t round = round_of(indices[begin]);
+      const auto run = indices.subspan(begin, end - begin);
+      for (int64_t& index : run) index -= round * inner_->size();
+      inner_->gather(first_round + round, run, rows.from(static_cast<int64_t>(begin)));
+      begin = end;
+    }
+  }
+
+  bool order_varies() const override { return inner_->order_varies(); }
+
+ private:
+  SourcePtr inner_;
+  int64_t times_;
+};
+
+class Concatenated : public DataSource {
+ public:
+  Concatenated(SourcePtr first, SourcePtr second)
+      : DataSource(first->fields(), first->size() + second->size()),
+        first_(std::move(first)),
+        second_(std::move(second)) {}
+
+  void gather(int64_t epoch, std::span<int64_t> indices, const Rows& rows) const override {
+    const auto in_second = [&](int64_t index) { return index >= first_->size(); };
+    for (size_t begin = 0; begin < indices.size();) {
+      const size_t end = end_of_run(indices, begin, in_second);
+      const auto run = indices.subspan(begin, end - begin);
+      const bool second = in_second(run[0]);
+      if (second) {
+        for (int64_t& index : run) index -= first_->size();
+      }
+      const DataSource& part = second ? *second_ : *first_;
+      part.gather(epoch, run, rows.from(static_cast<int64_t>(begin)));
+      begin = end;
+    }
+  }
+
+  bool order_varies() const override { return first_->order_varies() || second_->order_varies(); }
+
+ private:
+  SourcePtr first_;
+  SourcePtr second_;
+};
+
+}  // namespace
+
+SourcePtr shuffled(SourcePtr inner, ShuffleOptions options) {
+  if (inner->size() > kMostShuffled) {
+    throw InvalidArgument("shuffle: ", inner->size(),
+                          " samples are too many for one order; shuffle before repeat");
+  }
+  return std::make_shared<Shuffled>(std::move(inner), options);
+}
+
+SourcePtr strided(SourcePtr inner, int64_t first, int64_t step, int64_t size) {
+  return std::make_shared<Strided>(std::move(inner), first, step, size);
+}
+
+SourcePtr repeated(SourcePtr inner, int64_t times) {
+  if (times < 1) throw InvalidArgument("repeat: ", times, " times, wants at least 1");
+  const int64_t size = inner->size();
+  int64_t total = 0;
+  if (size > 0) total = times > kEndless / size ? kEndless : size * times;
+  return std::make_shared<Repeated>(std::move(inner), times, total);
+}
+
+SourcePtr concatenated(SourcePtr first, SourcePtr second) {
+  if (first->fields() != second->fields()) {
+    throw InvalidArgument("concat: the fields differ: ", to_string(first->fields()), " and ",
+                          to_string(second->fields()));
+  }
+  if (first->size() > kEndless - second->size()) {
+    throw InvalidArgument("concat: ", first->size(), " and ", second->size(),
+                          " samples are too many; concatenate before repeat");
+  }
+  return std::make_shared<Concatenated>(std::move(first), std::move(second));
+}
+
+}  // namespace pando::data

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#include "pando/data/source.h"
+
+#include <utility>
+
+namespace pando {
+
+size_t bytes_per_sample(const Field& field) {
+  return static_cast<size_t>(field.shape.elements()) * size_of(field.dtype);
+}
+
+std::string to_string(const Field& field) {
+  return concat(field.name, ' ', to_string(field.dtype), field.shape);
+}
+
+std::string to_string(const std::vector<Field>& fields) {
+  std::vector<std::string> parts;
+  for (const Field& field : fields) parts.push_back(to_string(field));
+  return join(parts, ", ");
+}
+
+std::ostream& operator<<(std::ostream& out, const Field& field) { return out << to_string(field); }
+
+std::byte* SampleView::data(size_t field) const {
+  return rows_.at(field, row_, bytes_per_sample(fields_[field]));
+}
+
+void SampleView::check(size_t field, DType wanted) const {
+  if (field >= fields_.size()) {
+    throw InvalidArgument("sample has ", fields_.size(), " fields, asked for number ", field,
+                          " (the first is 0)");
+  }
+  if (fields_[field].dtype != wanted) {
+    throw InvalidArgument("sample field '", fields_[field], "' asked for as ", to_string(wanted));
+  }
+}
+
+DataSource::DataSource(std::vector<Field> fields, int64_t size)
+    : fields_(std::move(fields)), size_(size) {
+  if (fields_.empty()) throw InvalidArgument("a data set needs at least one field");
+  if (size_ < 0) throw InvalidArgument("a data set cannot have ", size_, " samples");
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    fields_[i].shape.elements();  // throws for extents that are no shape
+    for (size_t j = 0; j < i; ++j) {
+      if (fields_[i].name == fields_[j].name) {
+        throw InvalidArgument("a data set has two fields named '", fields_[i].name, "'");
+      }
+    }
+  }
+}
+
+}  // namespace pando

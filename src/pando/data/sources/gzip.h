@@ -1,0 +1,41 @@
+// The contents of a file that may be gzip-compressed, read from the front. zlib stays in gzip.cc.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace pando::data {
+
+// The whole of a regular file. Throws IoError with the path.
+std::vector<uint8_t> read_file(const std::string& path);
+
+// Reads bytes that are raw or gzip, decided by how they begin. A view of `content`; `place` names
+// the file in errors. One thread at a time.
+class PlainReader {
+ public:
+  PlainReader(std::span<const uint8_t> content, std::string place);
+  ~PlainReader();
+
+  bool compressed() const { return inflater_ != nullptr; }
+  // Fills `to` as far as there are bytes; fewer mean the end. Throws IoError when compressed data
+  // are damaged, cut short or followed by something else.
+  size_t read(std::span<uint8_t> to);
+  // An upper bound of the bytes still to come, exact for raw content: no header may ask for more.
+  uint64_t most_left() const;
+
+ private:
+  struct Inflater;
+  size_t read_compressed(std::span<uint8_t> to);
+  void end_of_member();
+
+  std::span<const uint8_t> content_;  // what is not read yet, when raw
+  std::string place_;
+  std::unique_ptr<Inflater> inflater_;
+};
+
+}  // namespace pando::data

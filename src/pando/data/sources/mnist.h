@@ -1,0 +1,33 @@
+// MNIST, Fashion-MNIST and other data sets in the same four IDX files.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+#include "pando/data/dataset.h"
+
+namespace pando {
+
+// Where the Debian package dataset-fashion-mnist puts its files.
+inline constexpr const char* kFashionMnistDirectory = "/usr/share/datasets/fashion-mnist";
+
+struct TrainTest {
+  Dataset train;
+  Dataset test;
+  int64_t classes = 0;
+};
+
+struct MnistLikeOptions {
+  int64_t classes = 10;  // labels are 0 to classes - 1
+  std::string remedy;    // closes the error about missing files
+};
+
+// Reads {train,t10k}-{images-idx3,labels-idx1}-ubyte, each raw or .gz. The fields are x f32
+// [height, width, 1] in [0, 1], kept as bytes in memory, and y i32. Throws IoError with path,
+// expected and found when files are missing, damaged or do not belong together.
+TrainTest load_mnist_like(const std::string& directory, const MnistLikeOptions& options = {});
+
+TrainTest load_mnist(const std::string& directory);
+TrainTest load_fashion_mnist(const std::string& directory = kFashionMnistDirectory);
+
+}  // namespace pando

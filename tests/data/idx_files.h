@@ -1,0 +1,80 @@
+// Makes IDX files, raw or compressed, good or bad, for the tests that read them.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <zlib.h>
+
+namespace pando {
+
+using Bytes = std::vector<uint8_t>;
+
+inline Bytes idx_header(uint8_t type, const std::vector<uint32_t>& dims) {
+  Bytes bytes = {0, 0, type, static_cast<uint8_t>(dims.size())};
+  for (const uint32_t dim : dims) {
+    for (const int shift : {24, 16, 8, 0}) bytes.push_back(static_cast<uint8_t>(dim >> shift));
+  }
+  return bytes;
+}
+
+inline Bytes operator+(Bytes a, const Bytes& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+// count bytes first, first + 1, ..., each modulo `modulus`.
+inline Bytes counting_bytes(size_t count, int modulus = 256) {
+  Bytes bytes(count);
+  for (size_t i = 0; i < count; ++i) {
+    bytes[i] = static_cast<uint8_t>(static_cast<int>(i % static_cast<size_t>(modulus)));
+  }
+  return bytes;
+}
+
+inline Bytes gzip(const Bytes& plain) {
+  z_stream stream{};
+  if (deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+    throw std::runtime_error("deflateInit2");
+  }
+  Bytes packed(deflateBound(&stream, plain.size()) + 32);
+  stream.next_in = const_cast<Bytef*>(plain.data());
+  stream.avail_in = static_cast<uInt>(plain.size());
+  stream.next_out = packed.data();
+  stream.avail_out = static_cast<uInt>(packed.size());
+  if (deflate(&stream, Z_FINISH) != Z_STREAM_END) throw std::runtime_error("deflate");
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  return packed;
+}
+
+// A directory of its own, removed at the end of the test.
+class ScratchDirectory {
+ public:
+  ScratchDirectory() {
+    std::string name = (std::filesystem::temp_directory_path() / "pando_data_XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp " + name);
+    path_ = name;
+  }
+  ~ScratchDirectory() { std::filesystem::remove_all(path_); }
+  ScratchDirectory(const ScratchDirectory&) = delete;
+  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
+
+  std::string path(const std::string& name = {}) const { return (path_ / name).string(); }
+  std::string write(const std::string& name, const Bytes& bytes) const {
+    std::ofstream file(path_ / name, std::ios::binary);
+    file.write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
+    return path(name);
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace pando

@@ -1,0 +1,122 @@
+#include "pando/data/sources/mnist.h"
+
+#include <array>
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "tests/data/counting.h"
+#include "tests/data/idx_files.h"
+
+namespace pando {
+namespace {
+
+Bytes images(uint32_t count, uint32_t height = 3) {
+  return idx_header(0x08, {count, height, 2}) + counting_bytes(size_t{count} * height * 2);
+}
+
+Bytes digit_labels(uint32_t count) { return idx_header(0x08, {count}) + counting_bytes(count, 10); }
+
+// Four small files that belong together.
+void write_all(const ScratchDirectory& directory) {
+  directory.write("train-images-idx3-ubyte", images(12));
+  directory.write("train-labels-idx1-ubyte.gz", gzip(digit_labels(12)));
+  directory.write("t10k-images-idx3-ubyte.gz", gzip(images(4)));
+  directory.write("t10k-labels-idx1-ubyte", digit_labels(4));
+}
+
+std::string error_of(const std::function<void()>& load) {
+  try {
+    load();
+  } catch (const IoError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Mnist, ReadsTheFourFiles) {
+  const ScratchDirectory directory;
+  write_all(directory);
+  const TrainTest sets = load_mnist(directory.path());
+  EXPECT_EQ(sets.classes, 10);
+  EXPECT_EQ(sets.train.size(), 12);
+  EXPECT_EQ(sets.test.size(), 4);
+  EXPECT_EQ(to_string(sets.train.fields()), "x f32[3,2,1], y i32[]");
+  EXPECT_EQ(sets.train.get(2).x().f32()[1], 13.0f * (1.0f / 255.0f));
+  EXPECT_EQ(sets.train.get(11).y().i32()[0], 1);
+}
+
+TEST(Mnist, SaysWhichFilesAreMissingAndWhatHelps) {
+  const ScratchDirectory directory;
+  write_all(directory);
+  std::filesystem::remove(directory.path("t10k-labels-idx1-ubyte"));
+  EXPECT_EQ(error_of([&] { load_fashion_mnist(directory.path()); }),
+            directory.path() +
+                ": looked for t10k-labels-idx1-ubyte, each as it is or with .gz; 'apt-get install "
+                "dataset-fashion-mnist' puts them into /usr/share/datasets/fashion-mnist, or name "
+                "their directory (--dataset-path)");
+  EXPECT_EQ(error_of([] { load_mnist("/absent"); }),
+            "/absent: no such directory; looked for train-images-idx3-ubyte, "
+            "train-labels-idx1-ubyte, t10k-images-idx3-ubyte, t10k-labels-idx1-ubyte, each as it "
+            "is or with .gz; put the four MNIST files there or name their directory "
+            "(--dataset-path)");
+  EXPECT_NE(error_of([] { load_mnist_like("/absent"); }).find("put them there"), std::string::npos);
+}
+
+TEST(Mnist, CountsMustAgree) {
+  const ScratchDirectory directory;
+  write_all(directory);
+  const std::string path = directory.write("t10k-labels-idx1-ubyte", digit_labels(5));
+  EXPECT_EQ(error_of([&] { load_mnist(directory.path()); }),
+            path + ": 5 labels, expected 4, as many as the images of " +
+                directory.path("t10k-images-idx3-ubyte.gz"));
+}
+
+TEST(Mnist, ImagesAndLabelsMustBeWhatTheyAreCalled) {
+  const ScratchDirectory directory;
+  write_all(directory);
+  const std::string path = directory.write("train-images-idx3-ubyte", digit_labels(12));
+  EXPECT_EQ(error_of([&] { load_mnist(directory.path()); }),
+            path + ": holds u8[12], expected u8 images [count,height,width]");
+}
+
+TEST(Mnist, LabelsMustBeClasses) {
+  const ScratchDirectory directory;
+  write_all(directory);
+  EXPECT_EQ(error_of([&] { load_mnist_like(directory.path(), {.classes = 9}); }),
+            directory.path("train-labels-idx1-ubyte.gz") + ": label 9 is 9, expected 0 to 8");
+}
+
+TEST(Mnist, TrainAndTestMustHaveOneSize) {
+  const ScratchDirectory directory;
+  write_all(directory);
+  directory.write("t10k-images-idx3-ubyte.gz", images(4, 5));
+  EXPECT_EQ(error_of([&] { load_mnist(directory.path()); }),
+            directory.path("t10k-images-idx3-ubyte.gz") + ": images differ in size from those of " +
+                directory.path("train-images-idx3-ubyte") +
+                ": found x f32[5,2,1], expected x f32[3,2,1]");
+}
+
+TEST(FashionMnist, HasTheKnownContents) {
+  if (!std::filesystem::exists(kFashionMnistDirectory)) {
+    GTEST_SKIP() << "the package dataset-fashion-mnist is not installed";
+  }
+  const TrainTest sets = load_fashion_mnist();
+  EXPECT_EQ(to_string(sets.train.fields()), "x f32[28,28,1], y i32[]");
+  for (const auto& [set, each] : {std::pair{&sets.train, 6000}, std::pair{&sets.test, 1000}}) {
+    EXPECT_EQ(set->size(), 10 * each);
+    std::array<int, 10> histogram{};
+    float darkest = 0;
+    Batch batch;
+    auto stream = set->shuffle({.seed = 1}).batch(512).prefetch(2);
+    while (stream.next(batch)) {
+      for (const int32_t label : labels(batch)) ++histogram[static_cast<size_t>(label)];
+      for (const float value : batch.x().f32()) darkest = std::max(darkest, value);
+    }
+    for (const int count : histogram) EXPECT_EQ(count, each);
+    EXPECT_EQ(darkest, 1.0f);
+  }
+}
+
+}  // namespace
+}  // namespace pando
