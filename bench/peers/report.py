@@ -11,6 +11,23 @@ COLUMNS = ("model", "batch", *(f"{side} /s" for side in TORCH_SIDES), "Pando /s"
            "GFLOP/s", "of FMA peak")
 
 
+def disturbance(entry):
+    """Cores that others used, at worst, while a side of this round was measured."""
+    return max(entry["other_cores"].values())
+
+
+def quiet(rounds, wanted):
+    """Whether `wanted` rounds were undisturbed."""
+    return sum(disturbance(entry) <= NOISY_CORES for entry in rounds) >= wanted
+
+
+def quietest(rounds, wanted):
+    """The `wanted` least disturbed rounds, in the order of measurement. The choice looks at the
+    load of the machine only, never at the results."""
+    order = sorted(range(len(rounds)), key=lambda i: disturbance(rounds[i]))[:wanted]
+    return [rounds[i] for i in sorted(order)]
+
+
 def summarise(result):
     """Adds to the record of one case what follows from its `rates` (samples/s per side and round),
     `peaks` (GFLOP/s per round) and `mflop` (per sample)."""

@@ -84,6 +84,13 @@ class Report(unittest.TestCase):
         line = report.table([report.summarise(case)]).splitlines()[2]
         self.assertEqual(line.count(" - |"), 4)
 
+    def test_keeps_the_quietest_rounds_in_order(self):
+        rounds = [{"other_cores": {"a": 0.0, "b": load}} for load in (0.9, 0.05, 0.3, 0.0)]
+        self.assertTrue(report.quiet(rounds, 2))
+        self.assertFalse(report.quiet(rounds, 3))
+        kept = report.quietest(rounds, 3)
+        self.assertEqual([entry["other_cores"]["b"] for entry in kept], [0.05, 0.3, 0.0])
+
     def test_warns_of_load(self):
         quiet = report.warnings([made_up_case()])
         self.assertEqual(quiet, [])
@@ -145,8 +152,8 @@ class CompareWithTorch(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             (pathlib.Path(folder) / "bin").mkdir()
             (pathlib.Path(folder) / "bin/pando_peer").symlink_to(FAKE_PEER)
-            return run_compare("--build", folder, "--rounds", "1", "--seconds", "0.05", *arguments,
-                               fault=fault)
+            return run_compare("--build", folder, "--rounds", "1", "--seconds", "0.05",
+                               "--patience", "0", *arguments, fault=fault)
 
     def test_prints_a_row_per_model(self):
         result = self.compare("--models", "mnist_cnn", "cifar_resnet8", "--batch", "4")
