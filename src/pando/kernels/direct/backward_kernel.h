@@ -1,0 +1,31 @@
+// The gradient of the kernel: the panels run with kernel elements as rows and pixels as the axis
+// that is summed.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#include "pando/kernels/direct/direct_conv.h"
+#include "pando/kernels/direct/gather_plan.h"
+
+namespace pando::kernels::direct {
+
+struct KernelGradientPlan {
+  explicit KernelGradientPlan(const GatherPlan& forward);
+
+  GatherPlan conv;
+  int64_t chunk_pixels = 1;    // summed in registers at a time
+  int64_t padded_outputs = 0;  // channels of a group in whole vectors; 0: dy needs no padding
+  int64_t dy_floats = 0;
+};
+
+struct KernelGradientCall {
+  const float* x;
+  const float* dy;
+  DirectConv::KernelGradient gradient;
+};
+
+void backward_kernel(const KernelGradientPlan& plan, const IsaKernels& isa,
+                     const KernelGradientCall& call, std::byte* scratch, Part part);
+
+}  // namespace pando::kernels::direct

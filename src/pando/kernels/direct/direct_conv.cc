@@ -1,0 +1,195 @@
+// The plans of one convolution and the loops over their blocks.
+// SPDX-License-Identifier: MIT
+#include "pando/kernels/direct/direct_conv.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "pando/base/error.h"
+#include "pando/kernels/direct/backward_kernel.h"
+#include "pando/kernels/direct/forward_pool.h"
+#include "pando/kernels/direct/gather_plan.h"
+#include "pando/kernels/direct/panels.h"
+#include "pando/kernels/direct/scratch.h"
+#include "pando/kernels/direct/sliding_window.h"
+
+namespace pando::kernels {
+namespace {
+
+using direct::Extents;
+
+std::string why_unsupported(const ConvGeometry& g) {
+  if (g.batch < 1 || g.in_channels < 1 || g.out_channels < 1 || g.groups < 1) {
+    return concat("batch ", g.batch, ", channels ", g.in_channels, " -> ", g.out_channels,
+                  " and groups ", g.groups, " must be at least 1");
+  }
+  if (g.in_channels % g.groups != 0 || g.out_channels % g.groups != 0) {
+    return concat("channels ", g.in_channels, " -> ", g.out_channels, " do not divide into ",
+                  g.groups, " groups");
+  }
+  int64_t window = g.in_channels;
+  for (size_t axis = 0; axis < 3; ++axis) {
+    if (g.in[axis] < 1 || g.kernel[axis] < 1 || g.stride[axis] < 1 || g.dilation[axis] < 1 ||
+        g.pad_low[axis] < 0 || g.pad_high[axis] < 0) {
+      return concat("axis ", axis, ": an extent, stride, dilation or padding is out of range");
+    }
+    const int64_t padded = g.in[axis] + g.pad_low[axis] + g.pad_high[axis];
+    const int64_t reach = (g.kernel[axis] - 1) * g.dilation[axis] + 1;
+    if (padded < reach || g.out[axis] != (padded - reach) / g.stride[axis] + 1) {
+      return concat("axis ", axis, ": output extent ", g.out[axis], " does not follow from input ",
+                    g.in[axis], " and kernel ", g.kernel[axis]);
+    }
+    window *= padded + reach;
+  }
+  const int64_t outputs = g.out_pixels() * g.out_channels;
+  const int64_t kernel = g.taps() * g.in_channels / g.groups * g.out_channels;
+  if (std::max({window, outputs, kernel}) > std::numeric_limits<int32_t>::max()) {
+    return "one sample or the kernel exceeds 2^31 elements";
+  }
+  return "";
+}
+
+void check_pool(const ConvGeometry& g, const PoolGeometry& pool) {
+  for (size_t axis = 0; axis < 3; ++axis) {
+    if (pool.window[axis] < 1 || pool.stride[axis] != pool.window[axis]) {
+      throw InvalidArgument("fused max pooling: axis ", axis, " has window ", pool.window[axis],
+                            " and stride ", pool.stride[axis], "; they must be equal and positive");
+    }
+    if (pool.out[axis] != g.out[axis] / pool.window[axis] || pool.out[axis] < 1) {
+      throw InvalidArgument("fused max pooling: axis ", axis, " has ", pool.out[axis],
+                            " windows of ", pool.window[axis], " over ", g.out[axis],
+                            " outputs; want ", g.out[axis] / pool.window[axis]);
+    }
+  }
+  if (pool.window[0] * pool.window[1] * pool.window[2] > 256) {
+    throw InvalidArgument(
+        "fused max pooling: a window of more than 256 positions has no 8-bit index");
+  }
+}
+
+}  // namespace
+
+struct DirectConv::Plans {
+  Plans(const ConvGeometry& g, const std::optional<PoolGeometry>& pool_geometry)
+      : geometry(g),
+        isa(direct::choose_isa()),
+        axes(direct::outer_first_axes(g)),
+        forward(direct::forward_spec(direct::reorder_axes(g, axes)), isa),
+        backward_input(direct::backward_input_spec(direct::reorder_axes(g, axes)), isa),
+        backward_kernel(forward) {
+    if (pool_geometry) pool.emplace(direct::reorder_axes(g, axes), *pool_geometry, axes, isa);
+  }
+
+  ConvGeometry geometry;
+  const direct::IsaKernels& isa;
+  std::array<int, 3> axes;
+  direct::GatherPlan forward;
+  direct::GatherPlan backward_input;
+  direct::KernelGradientPlan backward_kernel;
+  std::optional<direct::PoolPlan> pool;
+};
+
+bool DirectConv::supports(const ConvGeometry& geometry, std::string* why_not) {
+  std::string reason = why_unsupported(geometry);
+  const bool supported = reason.empty();
+  if (why_not != nullptr) *why_not = std::move(reason);
+  return supported;
+}
+
+DirectConv::DirectConv(const ConvGeometry& geometry, std::optional<PoolGeometry> pool) {
+  const std::string reason = why_unsupported(geometry);
+  if (!reason.empty()) throw Unsupported("direct convolution: ", reason);
+  if (pool) check_pool(geometry, *pool);
+  plans_ = std::make_shared<const Plans>(geometry, pool);
+}
+
+const ConvGeometry& DirectConv::geometry() const { return plans_->geometry; }
+
+std::string DirectConv::name() const {
+  const int vectors = plans_->forward.columns.front().vectors;
+  return concat("direct:", plans_->isa.name, " ", plans_->isa.tile_rows[vectors - 1], "x", vectors);
+}
+
+size_t DirectConv::forward_kernel_floats() const {
+  return static_cast<size_t>(plans_->forward.packed_floats);
+}
+
+size_t DirectConv::backward_kernel_floats() const {
+  return static_cast<size_t>(plans_->backward_input.packed_floats);
+}
+
+size_t DirectConv::forward_scratch_bytes() const {
+  return direct::scratch_bytes({plans_->forward.window_floats()});
+}
+
+size_t DirectConv::forward_pool_scratch_bytes() const {
+  PANDO_CHECK(plans_->pool, "the plan was made without a pool");
+  return direct::scratch_bytes({plans_->pool->conv.window_floats(), plans_->pool->rows_floats});
+}
+
+size_t DirectConv::backward_input_scratch_bytes() const {
+  return direct::scratch_bytes({plans_->backward_input.window_floats()});
+}
+
+size_t DirectConv::backward_kernel_scratch_bytes() const {
+  return direct::scratch_bytes(
+      {plans_->backward_kernel.conv.window_floats(), plans_->backward_kernel.dy_floats});
+}
+
+void DirectConv::pack_forward(const float* kernel, float* packed, Part part) const {
+  direct::pack_panels(plans_->forward, direct::PackOrder::forward, kernel, packed, part);
+}
+
+void DirectConv::pack_backward(const float* kernel, float* packed, Part part) const {
+  direct::pack_panels(plans_->backward_input, direct::PackOrder::transposed, kernel, packed, part);
+}
+
+namespace {
+
+struct Gather {
+  const direct::GatherPlan& plan;
+  const direct::IsaKernels& isa;
+  const float* source;
+  const float* packed;
+  float* output;
+};
+
+void run_gather(const Gather& g, const Epilogue& epilogue, std::byte* scratch, Part part) {
+  direct::Scratch memory(scratch);
+  const direct::SlidingWindow window(g.plan, g.source, memory.take(g.plan.window_floats()));
+  direct::for_each_block(g.plan, window, part, [&](const direct::Block& block) {
+    for (const direct::Phase& phase : g.plan.phases) {
+      const int64_t rows = std::min(block.rows, phase.count[0] - block.row);
+      if (rows <= 0) continue;
+      direct::PixelRun run{&phase, 0, rows * phase.pixels_per_row(), block.window};
+      run.y = g.output + block.sample * g.plan.output_size() + phase.output_base +
+              block.row * phase.output_row;
+      direct::run_panels(g.plan, g.isa, run, g.packed, epilogue);
+    }
+  });
+}
+
+}  // namespace
+
+void DirectConv::forward(const float* x, const float* packed, const Epilogue& epilogue, float* y,
+                         std::byte* scratch, Part part) const {
+  run_gather({plans_->forward, plans_->isa, x, packed, y}, epilogue, scratch, part);
+}
+
+void DirectConv::backward_input(const float* dy, const float* packed_backward, float* dx,
+                                std::byte* scratch, Part part) const {
+  run_gather({plans_->backward_input, plans_->isa, dy, packed_backward, dx}, {}, scratch, part);
+}
+
+void DirectConv::forward_pool(const float* x, const float* packed, const Epilogue& epilogue,
+                              const PoolOutput& pooled, std::byte* scratch, Part part) const {
+  PANDO_CHECK(plans_->pool, "the plan was made without a pool");
+  direct::forward_pool(*plans_->pool, plans_->isa, {x, packed, epilogue, pooled}, scratch, part);
+}
+
+void DirectConv::backward_kernel(const float* x, const float* dy, const KernelGradient& gradient,
+                                 std::byte* scratch, Part part) const {
+  direct::backward_kernel(plans_->backward_kernel, plans_->isa, {x, dy, gradient}, scratch, part);
+}
+
+}  // namespace pando::kernels

@@ -1,0 +1,85 @@
+// Pando's own float32 convolution: an implicit matrix product over channels-last tensors, without
+// a copy per tap. A dense layer is a 1x1 convolution with the batch laid along the width.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "pando/kernels/activation.h"
+#include "pando/kernels/conv_geometry.h"
+#include "pando/kernels/part.h"
+
+namespace pando::kernels {
+
+// y = activation(convolution + bias); alpha is the slope of leaky_relu below zero.
+struct Epilogue {
+  const float* bias = nullptr;
+  Activation activation = Activation::none;
+  float alpha = 0;
+};
+
+// Max pooling of a convolution's result; windows are not padded and do not overlap.
+struct PoolGeometry {
+  ConvGeometry::Extents window = {1, 1, 1};
+  ConvGeometry::Extents stride = {1, 1, 1};  // must equal the window
+  ConvGeometry::Extents out = {1, 1, 1};
+};
+
+// How to run one convolution on this CPU. Immutable; its methods may be called from any thread and
+// do not allocate. Every method computes one part of its work; parts are disjoint, except that each
+// part of backward_kernel yields its own full-size sum. The result of a sample does not depend on
+// the batch, nor on how the work is cut. Scratch needs no alignment and no initial value.
+class DirectConv {
+ public:
+  // Whether the constructor accepts the geometry; the reason goes to *why_not, if given.
+  static bool supports(const ConvGeometry& geometry, std::string* why_not = nullptr);
+
+  // Reads the environment variable PANDO_ISA (avx512, avx2 or sse2; default: the best of this CPU).
+  // `pool` is needed for forward_pool only. Throws Unsupported, or InvalidArgument for a pool that
+  // does not fit.
+  explicit DirectConv(const ConvGeometry& geometry, std::optional<PoolGeometry> pool = {});
+
+  const ConvGeometry& geometry() const;
+  std::string name() const;  // "direct:avx2 6x2": instruction set, rows x vectors of a tile
+
+  size_t forward_kernel_floats() const;   // for forward and forward_pool
+  size_t backward_kernel_floats() const;  // for backward_input
+  size_t forward_scratch_bytes() const;   // per part, as all scratch
+  size_t forward_pool_scratch_bytes() const;
+  size_t backward_input_scratch_bytes() const;
+  size_t backward_kernel_scratch_bytes() const;
+
+  void pack_forward(const float* kernel, float* packed, Part part = {}) const;
+  void pack_backward(const float* kernel, float* packed, Part part = {}) const;
+
+  void forward(const float* x, const float* packed, const Epilogue& epilogue, float* y,
+               std::byte* scratch, Part part = {}) const;
+
+  struct PoolOutput {
+    float* y = nullptr;
+    uint8_t* index = nullptr;  // of the maximum in its window, row-major; the first wins ties
+  };
+  void forward_pool(const float* x, const float* packed, const Epilogue& epilogue,
+                    const PoolOutput& pooled, std::byte* scratch, Part part = {}) const;
+
+  void backward_input(const float* dy, const float* packed_backward, float* dx, std::byte* scratch,
+                      Part part = {}) const;
+
+  struct KernelGradient {
+    float* kernel = nullptr;
+    float* bias = nullptr;  // may be null
+  };
+  // Overwrites the gradient with this part's sum over its share of the outputs.
+  void backward_kernel(const float* x, const float* dy, const KernelGradient& gradient,
+                       std::byte* scratch, Part part = {}) const;
+
+ private:
+  struct Plans;
+  std::shared_ptr<const Plans> plans_;
+};
+
+}  // namespace pando::kernels

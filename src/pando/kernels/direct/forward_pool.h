@@ -1,0 +1,37 @@
+// Convolution, bias, activation and max pooling in one pass: a few rows of the convolution live in
+// scratch just long enough to be pooled.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "pando/kernels/direct/direct_conv.h"
+#include "pando/kernels/direct/gather_plan.h"
+
+namespace pando::kernels::direct {
+
+struct PoolPlan {
+  // `axes`: the order in which `geometry` has the axes of `pool`.
+  PoolPlan(const ConvGeometry& geometry, const PoolGeometry& pool, const std::array<int, 3>& axes,
+           const IsaKernels& isa);
+
+  Extents window = {1, 1, 1};
+  Extents out = {1, 1, 1};   // pooled
+  GatherPlan conv;           // only the outputs that fall into windows
+  int64_t chunk_planes = 1;  // pooled outer rows and inner rows per pass
+  int64_t chunk_rows = 1;
+  int64_t rows_floats = 0;  // the convolution's outputs of one pass
+};
+
+struct PoolCall {
+  const float* x;
+  const float* packed;
+  Epilogue epilogue;
+  DirectConv::PoolOutput pooled;
+};
+
+void forward_pool(const PoolPlan& plan, const IsaKernels& isa, const PoolCall& call,
+                  std::byte* scratch, Part part);
+
+}  // namespace pando::kernels::direct

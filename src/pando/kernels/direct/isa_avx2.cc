@@ -1,0 +1,51 @@
+// The direct convolution's inner loops for AVX2 with FMA: 8 lanes, 16 registers.
+// SPDX-License-Identifier: MIT
+#include <immintrin.h>
+#include <stddef.h>
+
+#include "pando/kernels/direct/isa_kernels.h"
+
+namespace pando::kernels::direct {
+namespace {
+
+using Vec = __m256;
+typedef int32_t IntVec __attribute__((vector_size(32)));
+typedef uint8_t ByteVec __attribute__((vector_size(8)));
+constexpr int kLanes = 8;
+constexpr int kWidestPanel = 3;
+constexpr int kPreferredPanel = 2;
+constexpr int kTileRows[kMaxVectors] = {8, 6, 4, 3};
+
+inline Vec load(const float* p) { return _mm256_loadu_ps(p); }
+inline void store(float* p, Vec v) { _mm256_storeu_ps(p, v); }
+inline Vec broadcast(const float* p) { return _mm256_broadcast_ss(p); }
+inline Vec multiply_add(Vec a, Vec b, Vec c) { return _mm256_fmadd_ps(a, b, c); }
+
+inline __m256i lane_mask(int64_t lanes) {
+  static const int32_t kOnes[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kOnes + 8 - lanes));
+}
+inline Vec load_part(const float* p, int64_t lanes) {
+  return _mm256_maskload_ps(p, lane_mask(lanes));
+}
+inline void store_part(float* p, Vec v, int64_t lanes) {
+  _mm256_maskstore_ps(p, lane_mask(lanes), v);
+}
+
+#include "pando/kernels/direct/isa_body.inc"
+
+}  // namespace
+
+const IsaKernels& avx2_kernels() {
+  static constexpr IsaKernels kKernels = {"avx2",
+                                          kLanes,
+                                          kWidestPanel,
+                                          kPreferredPanel,
+                                          {kTileRows[0], kTileRows[1], kTileRows[2], kTileRows[3]},
+                                          {panel<1>, panel<2>, panel<3>, nullptr},
+                                          pool_row,
+                                          sum_rows};
+  return kKernels;
+}
+
+}  // namespace pando::kernels::direct

@@ -1,0 +1,50 @@
+// The direct convolution's inner loops for AVX-512: 16 lanes, 32 registers.
+// SPDX-License-Identifier: MIT
+#include <immintrin.h>
+#include <stddef.h>
+
+#include "pando/kernels/direct/isa_kernels.h"
+
+namespace pando::kernels::direct {
+namespace {
+
+using Vec = __m512;
+typedef int32_t IntVec __attribute__((vector_size(64)));
+typedef uint8_t ByteVec __attribute__((vector_size(16)));
+constexpr int kLanes = 16;
+constexpr int kWidestPanel = 3;
+constexpr int kPreferredPanel = 2;
+constexpr int kTileRows[kMaxVectors] = {8, 8, 8, 6};
+
+inline Vec load(const float* p) { return _mm512_loadu_ps(p); }
+inline void store(float* p, Vec v) { _mm512_storeu_ps(p, v); }
+inline Vec broadcast(const float* p) { return _mm512_set1_ps(*p); }
+inline Vec multiply_add(Vec a, Vec b, Vec c) { return _mm512_fmadd_ps(a, b, c); }
+
+inline __mmask16 lane_mask(int64_t lanes) {
+  return static_cast<__mmask16>((1u << static_cast<unsigned>(lanes)) - 1u);
+}
+inline Vec load_part(const float* p, int64_t lanes) {
+  return _mm512_maskz_loadu_ps(lane_mask(lanes), p);
+}
+inline void store_part(float* p, Vec v, int64_t lanes) {
+  _mm512_mask_storeu_ps(p, lane_mask(lanes), v);
+}
+
+#include "pando/kernels/direct/isa_body.inc"
+
+}  // namespace
+
+const IsaKernels& avx512_kernels() {
+  static constexpr IsaKernels kKernels = {"avx512",
+                                          kLanes,
+                                          kWidestPanel,
+                                          kPreferredPanel,
+                                          {kTileRows[0], kTileRows[1], kTileRows[2], kTileRows[3]},
+                                          {panel<1>, panel<2>, panel<3>, nullptr},
+                                          pool_row,
+                                          sum_rows};
+  return kKernels;
+}
+
+}  // namespace pando::kernels::direct

@@ -1,0 +1,80 @@
+// The inner loops of the direct convolution, once per instruction set. Only plain data crosses this
+// header: the sources behind it are compiled with special flags, and an inline function shared with
+// the rest of the program could then be linked in a form that this CPU cannot run.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <stdint.h>
+
+#include "pando/kernels/activation.h"
+
+namespace pando::kernels::direct {
+
+// One column panel of a gathered matrix product:
+//   y[i][c] = finish(start + sum over k of x[row_offset[i] + k_offset[k]] * w[k * w_stride + c])
+// for i < rows and c < channels. Rows are pixels in forward and backward_input, kernel elements in
+// backward_kernel. Every y[i][c] is one chain of multiply-adds in the order of k, so neither the
+// register tiling nor a split of k over several calls with `accumulate` changes its bits.
+struct PanelArgs {
+  const float* x = nullptr;
+  const int32_t* row_offset = nullptr;
+  int64_t rows = 0;
+  const int32_t* k_offset = nullptr;
+  int64_t k_count = 0;
+  const float* w = nullptr;  // whole vectors are read: pad each row with zeros
+  int64_t w_stride = 0;
+  float* y = nullptr;
+  const int32_t* y_offset = nullptr;  // of row i; null: i * y_stride
+  int64_t y_stride = 0;
+  int64_t last_lanes = 0;   // how many lanes of the last vector exist in y and bias
+  bool accumulate = false;  // start from y, otherwise from 0
+  bool finish = false;      // add the bias, apply the activation
+  const float* bias = nullptr;
+  Activation activation = Activation::none;
+  float alpha = 0;
+};
+
+// Max pooling of one row of windows; windows do not overlap.
+struct PoolRowArgs {
+  const float* x = nullptr;  // first element of the first window
+  int64_t plane_stride = 0;  // floats between neighbours of the window along depth
+  int64_t row_stride = 0;    // and height; along width: `channels`
+  int64_t window[3] = {1, 1, 1};
+  int64_t channels = 0;
+  int64_t count = 0;  // windows
+  float* y = nullptr;
+  uint8_t* index = nullptr;  // position of the maximum in its window, row-major, first wins
+};
+
+// y[c] (+)= sum over rows of x[row * stride + c].
+struct SumRowsArgs {
+  const float* x = nullptr;
+  int64_t rows = 0;
+  int64_t stride = 0;
+  int64_t channels = 0;
+  float* y = nullptr;
+  bool accumulate = false;
+};
+
+constexpr int kMaxVectors = 4;
+
+struct IsaKernels {
+  const char* name;
+  int lanes;
+  int max_vectors;             // widest panel
+  int preferred_vectors;       // the panel width that keeps the most registers busy
+  int tile_rows[kMaxVectors];  // rows held in registers, by panel width - 1
+  void (*panel[kMaxVectors])(const PanelArgs&);
+  void (*pool_row)(const PoolRowArgs&);
+  void (*sum_rows)(const SumRowsArgs&);
+};
+
+const IsaKernels& sse2_kernels();
+const IsaKernels& avx2_kernels();
+const IsaKernels& avx512_kernels();
+
+// The widest set that this CPU has, or the one that the environment variable PANDO_ISA names.
+// Throws InvalidArgument for an unknown name, Unsupported for one that this CPU lacks.
+const IsaKernels& choose_isa();
+
+}  // namespace pando::kernels::direct

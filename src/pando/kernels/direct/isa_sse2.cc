@@ -1,0 +1,49 @@
+// The direct convolution's inner loops for every x86-64 CPU: 4 lanes, 16 registers, no FMA.
+// SPDX-License-Identifier: MIT
+#include <emmintrin.h>
+#include <stddef.h>
+
+#include "pando/kernels/direct/isa_kernels.h"
+
+namespace pando::kernels::direct {
+namespace {
+
+using Vec = __m128;
+typedef int32_t IntVec __attribute__((vector_size(16)));
+typedef uint8_t ByteVec __attribute__((vector_size(4)));
+constexpr int kLanes = 4;
+constexpr int kWidestPanel = 3;
+constexpr int kPreferredPanel = 2;
+constexpr int kTileRows[kMaxVectors] = {6, 5, 3, 2};
+
+inline Vec load(const float* p) { return _mm_loadu_ps(p); }
+inline void store(float* p, Vec v) { _mm_storeu_ps(p, v); }
+inline Vec broadcast(const float* p) { return _mm_set1_ps(*p); }
+inline Vec multiply_add(Vec a, Vec b, Vec c) { return a * b + c; }
+
+inline Vec load_part(const float* p, int64_t lanes) {
+  Vec v = {};
+  __builtin_memcpy(&v, p, static_cast<size_t>(lanes) * sizeof(float));
+  return v;
+}
+inline void store_part(float* p, Vec v, int64_t lanes) {
+  __builtin_memcpy(p, &v, static_cast<size_t>(lanes) * sizeof(float));
+}
+
+#include "pando/kernels/direct/isa_body.inc"
+
+}  // namespace
+
+const IsaKernels& sse2_kernels() {
+  static constexpr IsaKernels kKernels = {"sse2",
+                                          kLanes,
+                                          kWidestPanel,
+                                          kPreferredPanel,
+                                          {kTileRows[0], kTileRows[1], kTileRows[2], kTileRows[3]},
+                                          {panel<1>, panel<2>, panel<3>, nullptr},
+                                          pool_row,
+                                          sum_rows};
+  return kKernels;
+}
+
+}  // namespace pando::kernels::direct
