@@ -1,0 +1,37 @@
+// The exit codes of the program and the errors that choose them.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <exception>
+
+#include "pando/base/error.h"
+
+namespace pando::app {
+
+enum ExitCode : int {
+  kDone = 0,
+  kFailed = 1,
+  kUsage = 2,  // the command line or the configuration is wrong
+  kNonFiniteLoss = 3,
+  kStopped = 75,  // by a signal, with a checkpoint saved
+};
+
+// A wrong flag, value or configuration key; the message names it.
+class UsageError : public InvalidArgument {
+ public:
+  using InvalidArgument::InvalidArgument;
+};
+
+// The loss became infinite or not a number.
+class NonFiniteLoss : public Error {
+ public:
+  template <typename... Parts>
+  explicit NonFiniteLoss(const Parts&... parts)
+      : Error(ErrorKind::invalid_argument, concat(parts...)) {}
+};
+
+// An invalid argument that comes from deeper down (an unknown model, say) was written by the user
+// too, so it counts as usage.
+int exit_code_of(const std::exception& error);
+
+}  // namespace pando::app

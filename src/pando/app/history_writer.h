@@ -1,0 +1,50 @@
+// history.csv and history.json: one row per log event, complete after every row.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pando/app/append_file.h"
+
+namespace pando::app {
+
+// What is not known in a row stays empty. Accuracies are fractions.
+struct HistoryRow {
+  double epoch = 0;  // whole epochs done, with a fraction within one
+  int64_t step = 0;
+  std::optional<double> loss;
+  std::optional<double> accuracy;
+  std::optional<double> throughput;  // samples per second, without compilation and validation
+  std::optional<double> learning_rate;
+  std::optional<double> seconds;  // since the start
+  std::optional<double> val_loss;
+  std::optional<double> val_accuracy;
+  std::vector<std::pair<std::string, double>> extra;  // more columns
+};
+
+// Used by one thread. The JSON file is a valid array after every row; a column that first appears
+// in a later row is added to the head of the CSV file. Numbers have as many digits as they need to
+// be read back exactly; what is not finite is null in JSON. Throws IoError when a row cannot be
+// written; the rows before stay.
+class HistoryWriter {
+ public:
+  HistoryWriter(const std::filesystem::path& csv, const std::filesystem::path& json);
+  void append(const HistoryRow& row);
+
+ private:
+  void add_columns(const std::vector<std::string>& names);
+
+  std::vector<std::string> columns_;
+  std::unique_ptr<AppendFile> csv_;
+  AppendFile json_;
+  std::vector<std::string> csv_rows_;  // for the day a column is added
+  bool is_empty_ = true;
+};
+
+}  // namespace pando::app

@@ -1,0 +1,90 @@
+// The table of options as text: --help and the effective configuration.
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "pando/app/options.h"
+
+namespace pando::app {
+namespace {
+
+constexpr size_t kColumns = 100;
+constexpr size_t kHelpColumn = 34;
+
+std::string value_hint(const Option& option) {
+  std::string hint = option.hint;
+  if (hint.empty() && !option.choices.empty()) hint = join(option.choices, "|");
+  if (hint.empty()) hint = option.is_bool ? "BOOL" : "VALUE";
+  if (option.is_list) hint += "...";
+  return option.is_bool ? "[" + hint + "]" : hint;
+}
+
+std::string notes(const Option& option) {
+  std::vector<std::string> parts;
+  const bool is_unset =
+      option.built_in.kind == ConfigValue::Kind::null ||
+      (option.built_in.kind == ConfigValue::Kind::scalar && option.built_in.text.empty());
+  const bool is_empty =
+      option.built_in.kind != ConfigValue::Kind::scalar && option.built_in.items.empty();
+  if (!is_unset && !is_empty) parts.push_back("default " + to_yaml(option.built_in));
+  if (option.entries) {
+    std::vector<std::string> keys;
+    for (const Option& entry : option.entries->options()) keys.push_back(entry.name);
+    parts.push_back("keys " + join(keys, " "));
+  }
+  for (const std::string& alias : option.aliases) parts.push_back("alias --" + alias);
+  return parts.empty() ? "" : " (" + join(parts, "; ") + ")";
+}
+
+// Words after `indent` columns, the first line starting at `column`.
+std::string wrap(const std::string& words, size_t indent, size_t column) {
+  std::string out;
+  for (const std::string& word : split(words, ' ')) {
+    if (column > indent && column + 1 + word.size() > kColumns) {
+      out += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (column > indent) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += word.size();
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string help_text(const OptionTable& table) {
+  std::string out;
+  std::string group;
+  for (const Option& option : table.options()) {
+    if (option.group != group) out += fmt::format("{}{}:\n", out.empty() ? "" : "\n", option.group);
+    group = option.group;
+    std::string line = fmt::format("  --{} {}", option.name, value_hint(option));
+    if (line.size() + 2 > kHelpColumn) {
+      out += line + "\n";
+      line.clear();
+    }
+    line.resize(kHelpColumn, ' ');
+    out += line + wrap(option.help + notes(option), kHelpColumn, kHelpColumn) + "\n";
+  }
+  return out;
+}
+
+std::string config_text(const OptionTable& table) {
+  std::string out;
+  std::string group;
+  for (const Option& option : table.options()) {
+    if (!option.in_config) continue;
+    if (option.group != group)
+      out += fmt::format("{}# {}\n", out.empty() ? "" : "\n", option.group);
+    group = option.group;
+    const std::string setting = fmt::format("{}: {}", option.name, to_yaml(option.show()));
+    out += fmt::format("{:<40} # {}\n", setting, to_string(option.origin));
+  }
+  return out;
+}
+
+}  // namespace pando::app

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#include "pando/app/run_directory.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "pando/base/error.h"
+#include "pando/base/strings.h"
+
+namespace pando::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<const char*, 5> kContents = {"config.yml", "history.csv", "history.json",
+                                                  "log.txt", "checkpoints"};
+
+std::string time_text(std::time_t time) {
+  if (time == 0) time = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&time, &local);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y%m%d-%H%M%S", &local);
+  return text.data();
+}
+
+void create(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (!error && !fs::is_directory(path, error)) error = make_error_code(std::errc::not_a_directory);
+  if (error) {
+    throw IoError("run directory ", path.string(), ": cannot be made: ", error.message(),
+                  "; choose another by --run-dir");
+  }
+}
+
+// create_directory tells who made the folder, so two runs that start in the same second differ.
+fs::path create_default(const RunDirectoryOptions& options) {
+  create("runs");
+  const std::string name = concat("runs/", options.model, "-", time_text(options.time));
+  for (int number = 1;; ++number) {
+    const fs::path path = number == 1 ? name : concat(name, "-", number);
+    std::error_code error;
+    if (fs::create_directory(path, error)) return path;
+    if (error && !fs::exists(path)) create(path);
+  }
+}
+
+// Moves what an earlier run left; gives the folder, or an empty path when there was nothing.
+fs::path move_aside(const fs::path& path) {
+  const auto is_there = [&](const char* name) {
+    return fs::exists(fs::symlink_status(path / name));
+  };
+  if (std::none_of(kContents.begin(), kContents.end(), is_there)) return {};
+  int number = 1;
+  while (fs::exists(path / concat("previous-", number))) ++number;
+  const fs::path previous = path / concat("previous-", number);
+  try {
+    fs::create_directory(previous);
+    for (const char* name : kContents) {
+      if (is_there(name)) fs::rename(path / name, previous / name);
+    }
+  } catch (const fs::filesystem_error& error) {
+    throw IoError("run directory ", path.string(),
+                  ": the files of an earlier run cannot be moved: ", error.code().message(),
+                  "; choose another by --run-dir");
+  }
+  return previous;
+}
+
+}  // namespace
+
+RunDirectory::RunDirectory(const RunDirectoryOptions& options) {
+  if (options.path.empty()) {
+    path_ = create_default(options);
+  } else {
+    path_ = options.path;
+    create(path_);
+    previous_ = move_aside(path_);
+  }
+  create(checkpoints());
+  replace_file(path_ / "config.yml", options.config);
+  log_ = std::make_unique<AppendFile>(path_ / "log.txt");
+  history_ = std::make_unique<HistoryWriter>(path_ / "history.csv", path_ / "history.json");
+}
+
+void RunDirectory::log(std::string_view line) { log_->append(concat(line, '\n')); }
+
+}  // namespace pando::app

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT
+#include "pando/app/train_options.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "pando/app/exit_code.h"
+
+namespace pando::app {
+namespace {
+
+constexpr const char* kHelpHead = R"(usage: pando train [flags]
+
+Trains a model, writes checkpoints and a history, and validates. Without flags: the tutorial's CNN
+on Fashion-MNIST. A boolean flag may stand without a value; a flag may be shortened while it stays
+unambiguous; each flag is a key of the same name in YAML.
+
+examples:
+  pando train --num-epochs 5 --micro-batch-size 128
+  pando train --optimizer adam --learning-rate 1e-3 --seed 1
+  pando train --config-path runs/earlier/config.yml --no-shuffle
+
+)";
+
+const std::vector<std::pair<std::string, OptimizerKind>>& optimizer_names() {
+  static const std::vector<std::pair<std::string, OptimizerKind>> names = {
+      {"sgd", OptimizerKind::sgd},
+      {"adam", OptimizerKind::adam},
+      {"adamw", OptimizerKind::adamw},
+      {"rmsprop", OptimizerKind::rmsprop},
+      {"adadelta", OptimizerKind::adadelta}};
+  return names;
+}
+
+std::vector<std::string> keys_of(OptimizerKind kind) {
+  switch (kind) {
+    case OptimizerKind::sgd:
+      return {"momentum", "nesterov"};
+    case OptimizerKind::adam:
+      return {"beta_1", "beta_2", "epsilon"};
+    case OptimizerKind::adamw:
+      return {"beta_1", "beta_2", "epsilon", "weight_decay"};
+    case OptimizerKind::rmsprop:
+      return {"rho", "momentum", "epsilon", "centered"};
+    case OptimizerKind::adadelta:
+      return {"rho", "epsilon"};
+  }
+  return {};
+}
+
+void add_data_options(OptionTable& table, TrainOptions& options) {
+  table.begin_group("Model and data");
+  table.add("model", options.model, "the model; 'pando models' lists them")
+      .with_alias("model-name")
+      .with_hint("NAME");
+  table.add_choice("dataset", options.dataset,
+                   {{"fashion_mnist", DatasetKind::fashion_mnist}, {"mnist", DatasetKind::mnist}},
+                   "the data set");
+  table
+      .add("dataset-path", options.dataset_path,
+           "the folder with its files; by default where the Debian package puts them")
+      .with_hint("DIR");
+  table.add("shuffle", options.shuffle, "shuffle the training data in every epoch");
+}
+
+void add_optimizer_options(OptionTable& table, TrainOptions& options) {
+  table.begin_group("Training");
+  table.add("micro-batch-size", options.micro_batch_size, "samples per step of one replica")
+      .with_alias("batch-size")
+      .with_hint("N")
+      .at_least(1)
+      .at_most(1 << 24);
+  table.add("num-epochs", options.num_epochs, "passes over the training data")
+      .with_alias("epochs")
+      .with_hint("N")
+      .at_least(0);
+  table.add("validation", options.validation, "measure loss and accuracy on the test data");
+  table
+      .add("seed", options.seed,
+           "for weights, shuffling and dropout; none: a different one each run")
+      .with_hint("N")
+      .at_least(0);
+
+  table.begin_group("Optimizer");
+  table.add_choice("optimizer", options.optimizer, optimizer_names(), "how weights are updated");
+  OptionTable& params = table.add_dictionary(
+      "optimizer-params",
+      "its parameters, as YAML or JSON; else those of Keras, and momentum 0.9 for sgd");
+  params.add("momentum", options.optimizer_params.momentum, "").at_least(0).at_most(1);
+  params.add("nesterov", options.optimizer_params.nesterov, "");
+  params.add("beta_1", options.optimizer_params.beta_1, "").at_least(0).at_most(1);
+  params.add("beta_2", options.optimizer_params.beta_2, "").at_least(0).at_most(1);
+  params.add("rho", options.optimizer_params.rho, "").at_least(0).at_most(1);
+  params.add("epsilon", options.optimizer_params.epsilon, "").at_least(0);
+  params.add("weight_decay", options.optimizer_params.weight_decay, "").at_least(0);
+  params.add("centered", options.optimizer_params.centered, "");
+  table
+      .add("learning-rate", options.learning_rate,
+           "the effective rate; by default 1.5625e-4 times the global batch size (0.01 at 64)")
+      .with_hint("X")
+      .above(0);
+}
+
+void add_machine_options(OptionTable& table, TrainOptions& options) {
+  table.begin_group("Machine and compiler");
+  table.add("threads", options.threads, "workers; 0: one per core that this process may use")
+      .with_hint("N")
+      .at_least(0)
+      .at_most(4096);
+  table
+      .add("slices", options.slices,
+           "parts of a micro-batch that are summed in a fixed order; 0: as many as workers")
+      .with_hint("N")
+      .at_least(0)
+      .at_most(4096);
+  table.add("disable-pass", options.disable_pass, "compiler passes to leave out").with_hint("PASS");
+  table
+      .add("dump-ir", options.dump_ir,
+           "write the graph after every pass into this folder, or to standard output (-)")
+      .with_hint("DIR");
+  table.add("verify", options.verify, "compare the model with every pass off and on, then train");
+  table.add("compile-report", options.compile_report, "print kernels, layouts and memory per op");
+}
+
+void add_output_options(OptionTable& table, TrainOptions& options) {
+  table.begin_group("Output");
+  table
+      .add("run-dir", options.run_dir,
+           "the folder of this run; by default runs/<model>-<date>-<time>")
+      .with_hint("DIR");
+  table.add("quiet", options.quiet, "no progress, only the result");
+  table.add("verbose", options.verbose, "more about what is done, and about errors");
+  table.add("dry-run", options.dry_run, "build the model, read one batch, make one step, then stop")
+      .command_line_only();
+}
+
+// A parameter that the chosen optimizer does not know would be lost silently.
+void validate_optimizer_params(const TrainOptions& options) {
+  TrainOptions copy = options;
+  OptionTable table;
+  add_train_options(table, copy);
+  const std::vector<std::string> known = keys_of(options.optimizer);
+  for (const std::string& key : table.find_exact("optimizer-params")->show().keys) {
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    throw UsageError("--optimizer-params: '", key, "' means nothing to ",
+                     table.find_exact("optimizer")->show().text, ", wanted ", join(known, ", "));
+  }
+  if (options.optimizer_params.nesterov.value_or(false) &&
+      options.optimizer_params.momentum == 0.0) {
+    throw UsageError("--optimizer-params: nesterov wants a momentum above 0");
+  }
+}
+
+}  // namespace
+
+double TrainOptions::effective_learning_rate(int64_t global_batch_size) const {
+  return learning_rate.value_or(kInitialLearningRate * static_cast<double>(global_batch_size));
+}
+
+void add_train_options(OptionTable& table, TrainOptions& options) {
+  add_data_options(table, options);
+  add_optimizer_options(table, options);
+  add_machine_options(table, options);
+  add_output_options(table, options);
+}
+
+void validate(const TrainOptions& options) {
+  if (options.model.empty()) throw UsageError("--model: found nothing, wanted a name");
+  if (options.quiet && options.verbose) {
+    throw UsageError("--quiet and --verbose exclude each other");
+  }
+  if (!options.dataset_path.empty() && !std::filesystem::exists(options.dataset_path)) {
+    throw UsageError("--dataset-path: '", options.dataset_path,
+                     "' does not exist, wanted the folder of the data set");
+  }
+  validate_optimizer_params(options);
+}
+
+std::optional<TrainOptions> parse_train_options(std::span<const std::string> args,
+                                                std::ostream& out) {
+  TrainOptions options;
+  CommonOptions common;
+  OptionTable table;
+  add_train_options(table, options);
+  add_common_options(table, common);
+  parse_command_line(table, common, args);
+  if (common.help) {
+    out << kHelpHead << help_text(table);
+    return std::nullopt;
+  }
+  validate(options);
+  options.config_text = config_text(table);
+  if (common.print_config) {
+    out << options.config_text;
+    return std::nullopt;
+  }
+  return options;
+}
+
+}  // namespace pando::app

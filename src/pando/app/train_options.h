@@ -1,0 +1,80 @@
+// The options of `pando train`.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <ostream>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pando/app/command_line.h"
+#include "pando/app/options.h"
+
+namespace pando::app {
+
+enum class DatasetKind { fashion_mnist, mnist };
+enum class OptimizerKind { sgd, adam, adamw, rmsprop, adadelta };
+
+// The keys of --optimizer-params. What is not given has the default of Keras, except the momentum
+// of sgd, which is 0.9.
+struct OptimizerParams {
+  std::optional<double> momentum;      // sgd, rmsprop
+  std::optional<bool> nesterov;        // sgd
+  std::optional<double> beta_1;        // adam, adamw
+  std::optional<double> beta_2;        // adam, adamw
+  std::optional<double> rho;           // rmsprop, adadelta
+  std::optional<double> epsilon;       // all but sgd
+  std::optional<double> weight_decay;  // adamw
+  std::optional<bool> centered;        // rmsprop
+};
+
+struct TrainOptions {
+  // The rate is this times the global batch size unless --learning-rate gives it: 0.01 at 64.
+  static constexpr double kInitialLearningRate = 1.5625e-4;
+
+  std::string model = "mnist_cnn";
+  DatasetKind dataset = DatasetKind::fashion_mnist;
+  std::string dataset_path;  // empty: where the system keeps it
+  bool shuffle = true;
+
+  int64_t micro_batch_size = 64;
+  int64_t num_epochs = 3;
+  bool validation = true;
+  std::optional<int64_t> seed;
+
+  OptimizerKind optimizer = OptimizerKind::sgd;
+  OptimizerParams optimizer_params;
+  std::optional<double> learning_rate;
+
+  int threads = 0;  // 0: the cores that this process may use
+  int slices = 0;   // 0: as many as threads
+
+  std::vector<std::string> disable_pass;
+  std::string dump_ir;  // a directory, or "-" for standard output; empty: no
+  bool verify = false;
+  bool compile_report = false;
+
+  std::string run_dir;  // empty: runs/<model>-<date>-<time>
+  bool quiet = false;
+  bool verbose = false;
+  bool dry_run = false;
+
+  std::string config_text;  // every effective option as YAML, for the run directory
+
+  double effective_learning_rate(int64_t global_batch_size) const;
+};
+
+// Binds the options to the table; both must outlive it.
+void add_train_options(OptionTable& table, TrainOptions& options);
+
+// What no single flag can check: throws UsageError that names the flags.
+void validate(const TrainOptions& options);
+
+// The whole way from arguments to checked options. Gives nothing when --help or --print-config was
+// asked for and is answered on `out`.
+std::optional<TrainOptions> parse_train_options(std::span<const std::string> args,
+                                                std::ostream& out);
+
+}  // namespace pando::app

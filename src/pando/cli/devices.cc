@@ -1,0 +1,93 @@
+// `pando devices`: what this machine offers.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "pando/app/command_line.h"
+#include "pando/base/strings.h"
+#include "pando/cli/program.h"
+#include "pando/runtime/topology.h"
+
+namespace pando::cli {
+namespace {
+
+using runtime::Topology;
+
+nlohmann::ordered_json to_json(const Topology& topology) {
+  nlohmann::ordered_json json = {{"cpu_model", topology.cpu_model},
+                                 {"packages", topology.packages},
+                                 {"numa_nodes", topology.numa_nodes},
+                                 {"cores", topology.cores},
+                                 {"hardware_threads", topology.hardware_threads},
+                                 {"affinity", topology.affinity},
+                                 {"allowed_cores", topology.allowed_cores},
+                                 {"usable_cores", topology.usable_cores()},
+                                 {"memory_bytes", topology.memory_bytes},
+                                 {"usable_memory_bytes", topology.usable_memory_bytes()},
+                                 {"instruction_sets", topology.instruction_sets}};
+  json["cpu_limit"] = nullptr;
+  if (topology.limits.cpus) json["cpu_limit"] = *topology.limits.cpus;
+  json["memory_limit_bytes"] = nullptr;
+  if (topology.limits.memory_bytes) json["memory_limit_bytes"] = *topology.limits.memory_bytes;
+  json["caches"] = nlohmann::ordered_json::array();
+  for (const runtime::CacheLevel& cache : topology.caches) {
+    json["caches"].push_back({{"name", cache.name},
+                              {"bytes", cache.bytes},
+                              {"count", cache.count},
+                              {"sharing_cores", cache.sharing_cores}});
+  }
+  return json;
+}
+
+void print_table(const Topology& topology, std::ostream& out) {
+  const auto line = [&](std::string_view name, const std::string& value) {
+    out << fmt::format("{:<20} {}\n", name, value);
+  };
+  const auto memory = [](int64_t bytes) { return human_bytes(static_cast<double>(bytes)); };
+  line("processor", topology.cpu_model);
+  line("packages", std::to_string(topology.packages));
+  line("NUMA nodes", std::to_string(topology.numa_nodes));
+  line("cores", fmt::format("{} ({} hardware threads)", topology.cores, topology.hardware_threads));
+  for (const runtime::CacheLevel& cache : topology.caches) {
+    line(cache.name + " cache",
+         fmt::format("{} x {}, each for {} core{}", cache.count, memory(cache.bytes),
+                     cache.sharing_cores, cache.sharing_cores == 1 ? "" : "s"));
+  }
+  line("instruction sets", join(topology.instruction_sets, " "));
+  line("memory", memory(topology.memory_bytes));
+  line("affinity", fmt::format("hardware threads {} ({} cores)",
+                               runtime::to_ranges(topology.affinity), topology.allowed_cores));
+  line("control group",
+       fmt::format("{} cores, {} memory",
+                   topology.limits.cpus ? fmt::format("{}", *topology.limits.cpus) : "all",
+                   topology.limits.memory_bytes ? memory(*topology.limits.memory_bytes) : "all"));
+  line("usable", fmt::format("{} cores, {}", topology.usable_cores(),
+                             memory(topology.usable_memory_bytes())));
+}
+
+}  // namespace
+
+int run_devices(std::span<const std::string> args, std::ostream& out) {
+  app::CommonOptions common;
+  app::OptionTable table;
+  bool as_json = false;
+  table.begin_group("Flags");
+  table.add("json", as_json, "print JSON");
+  app::add_help_option(table, common);
+  app::parse_command_line(table, common, args);
+  if (common.help) {
+    out << "usage: pando devices [flags]\n\nShows what this machine offers to a process started "
+           "here: cores, caches, memory, and the\nlimits of affinity and control group.\n\n"
+        << app::help_text(table);
+    return 0;
+  }
+  const Topology topology = runtime::query_topology();
+  if (as_json) {
+    out << to_json(topology).dump(2) << '\n';
+  } else {
+    print_table(topology, out);
+  }
+  return 0;
+}
+
+}  // namespace pando::cli

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#include "pando/cli/program.h"
+
+#include <algorithm>
+#include <new>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "pando/app/exit_code.h"
+#include "pando/base/strings.h"
+
+namespace pando::cli {
+namespace {
+
+struct Subcommand {
+  const char* name;
+  const char* summary;
+  int (*run)(std::span<const std::string> args, std::ostream& out);
+};
+
+// The only list of subcommands.
+constexpr Subcommand kSubcommands[] = {
+    {"devices", "show cores, caches, memory and limits of this machine", run_devices},
+};
+
+void print_help(std::ostream& out) {
+  out << "usage: pando <command> [flags]\n\n"
+         "Describes, trains and serves convolutional networks on CPUs.\n\ncommands:\n";
+  for (const Subcommand& command : kSubcommands) {
+    out << fmt::format("  {:<12} {}\n", command.name, command.summary);
+  }
+  out << "\n'pando help <command>' tells more; 'pando --version' gives the version.\n";
+}
+
+const Subcommand& find_subcommand(const std::string& name) {
+  std::vector<std::string> known;
+  for (const Subcommand& command : kSubcommands) {
+    if (name == command.name) return command;
+    known.emplace_back(command.name);
+  }
+  throw app::UsageError(unknown_name_message("command", name, known));
+}
+
+int dispatch(std::span<const std::string> args, std::ostream& out) {
+  const std::string first = args.empty() ? "--help" : args.front();
+  if (first == "--version") {
+    out << "pando " PANDO_VERSION "\n";
+    return app::kDone;
+  }
+  const bool is_help = first == "help" || first == "--help" || first == "-h";
+  if (is_help && args.size() < 2) {
+    print_help(out);
+    return app::kDone;
+  }
+  const std::vector<std::string> ask_help = {"--help"};
+  if (is_help) return find_subcommand(args[1]).run(ask_help, out);
+  return find_subcommand(first).run(args.subspan(1), out);
+}
+
+}  // namespace
+
+int run_program(std::span<const std::string> args, std::ostream& out, std::ostream& err) {
+  const bool verbose = std::find(args.begin(), args.end(), "--verbose") != args.end();
+  try {
+    const int code = dispatch(args, out);
+    out.flush();
+    if (!out) throw IoError("standard output cannot be written");
+    return code;
+  } catch (const Error& error) {
+    err << "pando: error: " << error.what();
+    if (verbose) err << " (kind: " << to_string(error.kind()) << ")";
+    err << std::endl;
+    return app::exit_code_of(error);
+  } catch (const std::bad_alloc& error) {
+    err << "pando: error: out of memory" << std::endl;
+    return app::exit_code_of(error);
+  } catch (const std::exception& error) {
+    err << "pando: error: " << error.what() << std::endl;
+    return app::exit_code_of(error);
+  }
+}
+
+}  // namespace pando::cli

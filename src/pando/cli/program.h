@@ -1,0 +1,18 @@
+// The program: a table of subcommands, each a function that gives an exit code.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <ostream>
+#include <span>
+#include <string>
+
+namespace pando::cli {
+
+// Runs `pando <args>`. Results go to `out`. An error becomes one line on `err` and the exit code of
+// its kind.
+int run_program(std::span<const std::string> args, std::ostream& out, std::ostream& err);
+
+// The subcommands, one file each. They throw what ends them.
+int run_devices(std::span<const std::string> args, std::ostream& out);
+
+}  // namespace pando::cli

@@ -1,0 +1,51 @@
+// A folder of the running test's own, removed at the end.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace pando::app {
+
+struct TestFolder {
+  std::filesystem::path path;
+
+  TestFolder() {
+    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    path = std::filesystem::path(testing::TempDir()) /
+           (std::string("pando-") + test->test_suite_name() + "-" + test->name());
+    std::filesystem::remove_all(path);
+    std::filesystem::create_directories(path);
+  }
+  ~TestFolder() { std::filesystem::remove_all(path); }
+  TestFolder(const TestFolder&) = delete;
+  TestFolder& operator=(const TestFolder&) = delete;
+
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(path / name) << text;
+    return (path / name).string();
+  }
+  std::string read(const std::string& name) const {
+    std::ifstream file(path / name);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+  }
+};
+
+// What `action` throws, or "" when it throws nothing of this kind.
+template <typename ErrorType, typename Action>
+std::string message_of(Action action) {
+  try {
+    action();
+  } catch (const ErrorType& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace pando::app

@@ -1,0 +1,229 @@
+#include "pando/app/train_options.h"
+
+#include "pando/app/exit_code.h"
+#include "tests/app/test_folder.h"
+
+namespace pando::app {
+namespace {
+
+TrainOptions parse(const std::vector<std::string>& args) {
+  std::ostringstream out;
+  return parse_train_options(args, out).value();
+}
+
+std::string error(const std::vector<std::string>& args) {
+  return message_of<UsageError>([&] { parse(args); });
+}
+
+std::string output(const std::vector<std::string>& args) {
+  std::ostringstream out;
+  EXPECT_EQ(parse_train_options(args, out), std::nullopt);
+  return out.str();
+}
+
+TEST(TrainOptions, DefaultsTrainTheTutorial) {
+  const TrainOptions options = parse({});
+  EXPECT_EQ(options.model, "mnist_cnn");
+  EXPECT_EQ(options.dataset, DatasetKind::fashion_mnist);
+  EXPECT_EQ(options.micro_batch_size, 64);
+  EXPECT_EQ(options.num_epochs, 3);
+  EXPECT_EQ(options.optimizer, OptimizerKind::sgd);
+  EXPECT_EQ(options.effective_learning_rate(64), 0.01);
+  EXPECT_EQ(options.effective_learning_rate(128), 0.02);
+  EXPECT_TRUE(options.shuffle);
+  EXPECT_TRUE(options.validation);
+  EXPECT_EQ(options.seed, std::nullopt);
+}
+
+TEST(TrainOptions, EveryFlagReachesItsField) {
+  const TestFolder folder;
+  const TrainOptions o = parse({"--model",
+                                "cifar10_cnn",
+                                "--dataset",
+                                "mnist",
+                                "--dataset-path",
+                                folder.path.string(),
+                                "--batch-size",
+                                "32",
+                                "--epochs",
+                                "7",
+                                "--optimizer",
+                                "rmsprop",
+                                "--optimizer-params",
+                                "{rho: 0.8, momentum: 0.1, epsilon: 1e-6, centered: true}",
+                                "--learning-rate",
+                                "1e-3",
+                                "--shuffle",
+                                "false",
+                                "--seed",
+                                "0",
+                                "--run-dir",
+                                "out",
+                                "--threads",
+                                "2",
+                                "--slices",
+                                "4",
+                                "--validation",
+                                "off",
+                                "--disable-pass",
+                                "fuse",
+                                "plan-memory",
+                                "--dump-ir",
+                                "-",
+                                "--verify",
+                                "--compile-report",
+                                "--quiet",
+                                "--dry-run"});
+  EXPECT_EQ(o.model, "cifar10_cnn");
+  EXPECT_EQ(o.dataset, DatasetKind::mnist);
+  EXPECT_EQ(o.dataset_path, folder.path.string());
+  EXPECT_EQ(o.micro_batch_size, 32);
+  EXPECT_EQ(o.num_epochs, 7);
+  EXPECT_EQ(o.optimizer, OptimizerKind::rmsprop);
+  EXPECT_EQ(o.optimizer_params.rho, 0.8);
+  EXPECT_EQ(o.optimizer_params.momentum, 0.1);
+  EXPECT_EQ(o.optimizer_params.epsilon, 1e-6);
+  EXPECT_EQ(o.optimizer_params.centered, true);
+  EXPECT_EQ(o.effective_learning_rate(1000), 1e-3);
+  EXPECT_FALSE(o.shuffle);
+  EXPECT_EQ(o.seed, 0);
+  EXPECT_EQ(o.run_dir, "out");
+  EXPECT_EQ(o.threads, 2);
+  EXPECT_EQ(o.slices, 4);
+  EXPECT_FALSE(o.validation);
+  EXPECT_EQ(o.disable_pass, (std::vector<std::string>{"fuse", "plan-memory"}));
+  EXPECT_EQ(o.dump_ir, "-");
+  EXPECT_TRUE(o.verify && o.compile_report && o.quiet && o.dry_run);
+  EXPECT_TRUE(parse({"--verbose"}).verbose);
+}
+
+TEST(TrainOptions, OptimizerKeysBelongToTheOptimizer) {
+  EXPECT_EQ(error({"--optimizer", "adam", "--optimizer-params", "{momentum: 0.9}"}),
+            "--optimizer-params: 'momentum' means nothing to adam, wanted beta_1, beta_2, epsilon");
+  EXPECT_EQ(parse({"--optimizer=adamw", "--optimizer-params={weight_decay: 0.1}"})
+                .optimizer_params.weight_decay,
+            0.1);
+  EXPECT_NE(error({"--optimizer=adadelta", "--optimizer-params={beta_1: 0.1}"}), "");
+  EXPECT_NE(error({"--optimizer-params={nesterov: true, momentum: 0}"}).find("nesterov"),
+            std::string::npos);
+}
+
+TEST(TrainOptions, FlagsThatDoNotFitTogether) {
+  EXPECT_EQ(error({"--quiet", "--verbose"}), "--quiet and --verbose exclude each other");
+  EXPECT_EQ(error({"--model="}), "--model: found nothing, wanted a name");
+  EXPECT_NE(error({"--dataset-path", "/absent"}).find("--dataset-path: '/absent' does not exist"),
+            std::string::npos);
+}
+
+TEST(TrainOptions, HelpShowsEveryGroupAndFlag) {
+  const std::string help = output({"--help"});
+  for (const char* group : {"Model and data:", "Training:", "Optimizer:", "Machine and compiler:",
+                            "Output:", "Configuration:"}) {
+    EXPECT_NE(help.find(group), std::string::npos) << group;
+  }
+  for (const char* flag : {"model",
+                           "dataset",
+                           "dataset-path",
+                           "micro-batch-size",
+                           "num-epochs",
+                           "optimizer",
+                           "optimizer-params",
+                           "learning-rate",
+                           "shuffle",
+                           "seed",
+                           "run-dir",
+                           "threads",
+                           "slices",
+                           "validation",
+                           "disable-pass",
+                           "dump-ir",
+                           "verify",
+                           "compile-report",
+                           "quiet",
+                           "verbose",
+                           "config",
+                           "config-path",
+                           "set",
+                           "print-config",
+                           "dry-run",
+                           "help"}) {
+    EXPECT_NE(help.find(std::string("\n  --") + flag + " "), std::string::npos) << flag;
+  }
+}
+
+TEST(TrainOptions, PrintedConfigLoadsAgainAndTellsOrigins) {
+  const TestFolder folder;
+  const std::string text = output({"--seed", "5", "--print-config"});
+  EXPECT_NE(text.find("seed: 5 "), std::string::npos);
+  EXPECT_NE(text.find("# command line"), std::string::npos);
+  EXPECT_NE(text.find("# default"), std::string::npos);
+  const TrainOptions again = parse({"--config-path", folder.write("config.yml", text)});
+  EXPECT_EQ(again.seed, 5);
+  EXPECT_EQ(again.num_epochs, 3);
+  EXPECT_NE(again.config_text.find("config.yml:"), std::string::npos);
+}
+
+// Every letter of every flag dropped in turn, every two neighbours swapped: each is refused, with
+// the word as it was written, unless what is left is the beginning of one name.
+TEST(TrainOptions, MisspeltFlagsAreRefusedByName) {
+  TrainOptions options;
+  OptionTable table;
+  add_train_options(table, options);
+  int refused = 0;
+  for (const Option& option : table.options()) {
+    const std::string& name = option.name;
+    for (size_t i = 0; i + 1 < name.size(); ++i) {
+      std::string dropped = name;
+      dropped.erase(i, 1);
+      std::string swapped = name;
+      std::swap(swapped[i], swapped[i + 1]);
+      for (const std::string& typo : {dropped, swapped}) {
+        if (name.starts_with(typo) || table.find_exact(typo) != nullptr) continue;
+        const std::string message = error({"--" + typo + "=1"});
+        EXPECT_EQ(message.rfind("--" + typo + ": ", 0), 0u) << typo << " -> " << message;
+        ++refused;
+      }
+    }
+  }
+  EXPECT_GE(refused, 200);
+}
+
+// Values that do not fit: each is refused with the flag's name, from the command line and from a
+// file.
+TEST(TrainOptions, WrongValuesAreRefusedByName) {
+  const std::vector<std::pair<std::string, std::vector<std::string>>> cases = {
+      {"dataset", {"cifar", "imagenet", "fashion-mnist", "", "1", "mnis"}},
+      {"micro-batch-size",
+       {"0", "-1", "1.5", "abc", "", "1e3", "99999999999", "0x10", "6 4", "nan"}},
+      {"num-epochs", {"-1", "2.5", "x", "", "three", "1/2"}},
+      {"seed", {"-1", "a", "", "1.0", "99999999999999999999", "true"}},
+      {"optimizer", {"sdg", "lars", "", "adm", "sgd,adam", "SGDM"}},
+      {"optimizer-params",
+       {"5", "[1]", "{momentum: x}", "{momentum: 2}", "{momentun: 1}", "{beta_1: 1}", "{a",
+        "{momentum: -1}", "{nesterov: maybe}", "{momentum: [1]}"}},
+      {"learning-rate", {"0", "-0.1", "nan", "inf", "x", "", "1/0", "1,5"}},
+      {"shuffle", {"maybe", "2", "", "tru", "-1", "yess"}},
+      {"validation", {"maybe", "2", "", "x"}},
+      {"verify", {"maybe", "2", "", "x"}},
+      {"compile-report", {"maybe", "2", "x"}},
+      {"quiet", {"maybe", "2", "x"}},
+      {"verbose", {"maybe", "2", "x"}},
+      {"threads", {"-1", "5000", "1.5", "", "all"}},
+      {"slices", {"-1", "5000", "1.5", "", "all"}},
+      {"dataset-path", {"/absent/folder"}},
+      {"model", {""}},
+  };
+  const TestFolder folder;
+  for (const auto& [flag, values] : cases) {
+    for (const std::string& value : values) {
+      const std::string message = error({"--" + flag + "=" + value});
+      EXPECT_NE(message.find("--" + flag), std::string::npos) << flag << "=" << value << message;
+      const std::string line = flag + ": " + to_yaml(ConfigValue::scalar(value)) + "\n";
+      const std::string from_file = error({"--config-path", folder.write("c.yml", line)});
+      EXPECT_NE(from_file.find(flag), std::string::npos) << line << from_file;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pando::app

@@ -1,0 +1,105 @@
+#include "pando/cli/program.h"
+
+#include <sstream>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "pando/app/exit_code.h"
+
+namespace pando::cli {
+namespace {
+
+struct Result {
+  int code = 0;
+  std::string out;
+  std::string err;
+};
+
+Result run(const std::vector<std::string>& args) {
+  std::ostringstream out;
+  std::ostringstream err;
+  const int code = run_program(args, out, err);
+  return {code, out.str(), err.str()};
+}
+
+TEST(Program, HelpListsTheCommands) {
+  for (const std::vector<std::string>& args :
+       {std::vector<std::string>{}, {"--help"}, {"-h"}, {"help"}}) {
+    const Result result = run(args);
+    EXPECT_EQ(result.code, app::kDone);
+    EXPECT_NE(result.out.find("usage: pando <command>"), std::string::npos);
+    EXPECT_NE(result.out.find("\n  devices "), std::string::npos);
+    EXPECT_EQ(result.err, "");
+  }
+}
+
+TEST(Program, HelpOfOneCommand) {
+  const Result by_help = run({"help", "devices"});
+  EXPECT_EQ(by_help.code, app::kDone);
+  EXPECT_NE(by_help.out.find("usage: pando devices"), std::string::npos);
+  EXPECT_EQ(run({"devices", "--help"}).out, by_help.out);
+}
+
+TEST(Program, Version) {
+  const Result result = run({"--version"});
+  EXPECT_EQ(result.code, app::kDone);
+  EXPECT_EQ(result.out.rfind("pando ", 0), 0u);
+}
+
+TEST(Program, UnknownCommandOffersTheNearest) {
+  for (const std::vector<std::string>& args :
+       {std::vector<std::string>{"devises"}, {"help", "devises"}}) {
+    const Result result = run(args);
+    EXPECT_EQ(result.code, app::kUsage);
+    EXPECT_EQ(result.out, "");
+    EXPECT_NE(result.err.find("pando: error: unknown command 'devises'; did you mean 'devices'?"),
+              std::string::npos)
+        << result.err;
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1);
+  }
+}
+
+TEST(Program, VerboseTellsTheKindOfAnError) {
+  const Result result = run({"devises", "--verbose"});
+  EXPECT_NE(result.err.find("(kind: invalid argument)"), std::string::npos);
+}
+
+TEST(Program, OutputThatCannotBeWrittenIsAnError) {
+  std::ostringstream out;
+  std::ostringstream err;
+  out.setstate(std::ios::failbit);
+  const std::vector<std::string> args = {"--version"};
+  EXPECT_EQ(run_program(args, out, err), app::kFailed);
+  EXPECT_NE(err.str().find("standard output"), std::string::npos);
+}
+
+TEST(Devices, PrintsATable) {
+  const Result result = run({"devices"});
+  EXPECT_EQ(result.code, app::kDone);
+  for (const char* row : {"processor ", "cores ", "memory ", "affinity ", "control group ",
+                          "instruction sets ", "usable "}) {
+    EXPECT_NE(("\n" + result.out).find(std::string("\n") + row), std::string::npos) << row;
+  }
+}
+
+TEST(Devices, PrintsJson) {
+  const Result result = run({"devices", "--json"});
+  const auto json = nlohmann::json::parse(result.out);
+  EXPECT_GE(json.at("usable_cores").get<int>(), 1);
+  EXPECT_EQ(json.at("affinity").empty(), false);
+  EXPECT_TRUE(json.contains("cpu_limit"));
+}
+
+TEST(Devices, RefusesWhatItDoesNotKnow) {
+  const Result unknown = run({"devices", "--jason"});
+  EXPECT_EQ(unknown.code, app::kUsage);
+  EXPECT_NE(unknown.err.find("--jason: unknown name; did you mean '--json'?"), std::string::npos)
+      << unknown.err;
+  EXPECT_EQ(run({"devices", "extra"}).code, app::kUsage);
+  EXPECT_EQ(run({"devices", "--json", "maybe"}).code, app::kUsage);
+}
+
+}  // namespace
+}  // namespace pando::cli
