@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+#include "pando/store/seal.h"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "pando/base/error.h"
+
+namespace pando::store {
+
+namespace {
+
+constexpr std::array<unsigned char, 8> kMark = {'\n', 'P', 'A', 'N', 'D', 'O', 'S', '1'};
+
+// Each step is a bijection of the state for a given word and of the word for a given state.
+class Checksum {
+ public:
+  explicit Checksum(uint64_t length) { add_word(length); }
+
+  // Requires: all calls but the last give a multiple of 8 bytes.
+  void add(std::span<const std::byte> bytes) {
+    while (bytes.size() >= 8) {
+      uint64_t word;
+      std::memcpy(&word, bytes.data(), 8);
+      add_word(word);
+      bytes = bytes.subspan(8);
+    }
+    if (bytes.empty()) return;
+    uint64_t rest = 0;
+    std::memcpy(&rest, bytes.data(), bytes.size());
+    add_word(rest);
+  }
+  uint64_t value() const { return state_ ^ (state_ >> 32); }
+
+ private:
+  void add_word(uint64_t word) {
+    state_ = std::rotl((state_ ^ word) * 0x9E3779B97F4A7C15u, 29) + 0xD1B54A32D192ED03u;
+  }
+  uint64_t state_ = 0;
+};
+
+Seal make_seal(uint64_t length, uint64_t checksum) {
+  static_assert(std::endian::native == std::endian::little);
+  Seal seal;
+  std::memcpy(seal.data(), kMark.data(), 8);
+  std::memcpy(seal.data() + 8, &length, 8);
+  std::memcpy(seal.data() + 16, &checksum, 8);
+  return seal;
+}
+
+class InputFile {
+ public:
+  explicit InputFile(const std::string& path)
+      : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    if (descriptor_ < 0) fail(errno);
+  }
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  ~InputFile() { ::close(descriptor_); }
+
+  uint64_t size() const {
+    struct stat status = {};
+    if (::fstat(descriptor_, &status) != 0) fail(errno);
+    if (!S_ISREG(status.st_mode)) throw IoError("cannot read '", path_, "': not a regular file");
+    return static_cast<uint64_t>(status.st_size);
+  }
+  void read(std::span<std::byte> into, uint64_t offset) const {
+    while (!into.empty()) {
+      const ssize_t done =
+          ::pread(descriptor_, into.data(), into.size(), static_cast<off_t>(offset));
+      if (done < 0 && errno == EINTR) continue;
+      if (done < 0) fail(errno);
+      if (done == 0) throw IoError("cannot read '", path_, "': it became shorter meanwhile");
+      into = into.subspan(static_cast<size_t>(done));
+      offset += static_cast<uint64_t>(done);
+    }
+  }
+
+ private:
+  [[noreturn]] void fail(int error) const {
+    throw IoError("cannot read '", path_, "': ", std::generic_category().message(error));
+  }
+  std::string path_;
+  int descriptor_;
+};
+
+}  // namespace
+
+Seal seal_of(std::span<const std::byte> content) {
+  Checksum checksum(content.size());
+  checksum.add(content);
+  return make_seal(content.size(), checksum.value());
+}
+
+bool check_seal(const std::string& path) {
+  const InputFile file(path);
+  const uint64_t size = file.size();
+  Seal found;
+  if (size < found.size()) return false;
+  const uint64_t length = size - found.size();
+  file.read(found, length);
+  // A seal of another length is not ours: something was cut off or appended.
+  if (!std::equal(found.begin(), found.begin() + 16, make_seal(length, 0).begin())) return false;
+  Checksum checksum(length);
+  std::vector<std::byte> block(size_t{1} << 20);
+  for (uint64_t done = 0; done < length; done += block.size()) {
+    const auto part = std::span(block).first(std::min<uint64_t>(block.size(), length - done));
+    file.read(part, done);
+    checksum.add(part);
+  }
+  if (found != make_seal(length, checksum.value())) {
+    throw IoError("cannot read '", path,
+                  "': its bytes are not the ones that were written (checksum differs); "
+                  "restore it from a copy");
+  }
+  return true;
+}
+
+}  // namespace pando::store

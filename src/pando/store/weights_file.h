@@ -1,0 +1,50 @@
+// Weights in HDF5 files with the layout of Keras 2, so that Keras, h5py and Pando read each other's
+// files:
+//   /                                 layer_names, backend, keras_version
+//   /conv2d                           weight_names = conv2d/kernel:0, conv2d/bias:0
+//   /conv2d/conv2d/kernel:0           a dataset
+//   /top_level_model_weights          weight_names = (none)
+//   /pando_state                      names = adam/step, ...; only when there is state
+//   /pando_state/adam/step            a dataset
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "pando/tensor/tensor.h"
+
+namespace pando::store {
+
+struct NamedWeight {
+  std::string name;  // "kernel"; in the file "conv2d/kernel:0"
+  Tensor value;
+};
+
+struct LayerWeights {
+  std::string layer;  // may contain '/'
+  std::vector<NamedWeight> weights;
+};
+
+struct WeightsFile {
+  std::vector<LayerWeights> layers;  // in the order of the model, with those that own no weights
+  // String attributes of the root. Written: these, and backend and keras_version when absent here.
+  std::map<std::string, std::string> attributes;
+  // What Keras ignores: state of the optimizer and the like. f32, i32 or u8; names may contain '/'.
+  std::vector<NamedWeight> state;
+  std::string path;  // where it was read from, for messages; not written
+};
+
+// Replaces the file as a whole or not at all: on IoError the previous file is intact and nothing is
+// left behind. The same content gives the same bytes. Throws InvalidArgument for names that are
+// empty, reserved or double, and for element types the file cannot hold.
+void write_weights_file(const std::string& path, const WeightsFile& file);
+
+// Also reads files of Keras 2 with a whole model, names without ":0", float16 and float64 (as f32)
+// and compressed data. Throws IoError, for any damage to a file of ours before HDF5 sees it
+// (seal.h). HDF5 1.10 itself may crash on damaged variable-length strings of files without a seal,
+// so it is no gate against files made to do harm.
+WeightsFile read_weights_file(const std::string& path);
+
+}  // namespace pando::store

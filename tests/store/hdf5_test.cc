@@ -1,0 +1,91 @@
+#include "pando/store/hdf5.h"
+
+#include <thread>
+
+#include "tests/store/store_support.h"
+
+namespace pando::store {
+namespace {
+
+void save(Hdf5File& hdf5, const std::string& path) {
+  const std::span<const std::byte> bytes = hdf5.finish();
+  write_bytes(path, std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+}
+
+TEST(Hdf5File, ReadsWhatItWrote) {
+  const TempDir dir;
+  const std::string path = dir.file("a.h5");
+  {
+    Hdf5File hdf5 = Hdf5File::create(path, 0);
+    hdf5.write_tensor("/a/b/c", Tensor::of_f32({2}, {1, 2}));
+    hdf5.write_tensor("/scalar", Tensor::of_i32({}, {3}));
+    hdf5.write_tensor("/none", Tensor(DType::u8, {0, 4}));
+    hdf5.write_strings("/a", "names", {"x", "longer", ""});
+    hdf5.write_strings("/a", "no_names", {});
+    hdf5.write_string("/", "empty", "");
+    hdf5.write_string("/", "large", std::string(200000, 'z'));
+    EXPECT_FALSE(std::filesystem::exists(path));
+    save(hdf5, path);
+  }
+  Hdf5File hdf5 = Hdf5File::open(path);
+  EXPECT_TRUE(hdf5.exists("/a/b"));
+  EXPECT_FALSE(hdf5.exists("/a/x/y"));
+  EXPECT_EQ(hdf5.read_tensor("/a/b/c").f32()[1], 2.0f);
+  EXPECT_EQ(hdf5.read_tensor("/scalar").i32()[0], 3);
+  EXPECT_EQ(hdf5.read_tensor("/none").shape(), (Shape{0, 4}));
+  EXPECT_EQ(hdf5.read_strings("/a", "names"), (std::vector<std::string>{"x", "longer", ""}));
+  EXPECT_TRUE(hdf5.read_strings("/a", "no_names").empty());
+  EXPECT_TRUE(hdf5.has_attribute("/", "empty"));
+  EXPECT_FALSE(hdf5.has_attribute("/", "full"));
+  const auto attributes = hdf5.string_attributes("/");
+  EXPECT_EQ(attributes.size(), 2u);
+  EXPECT_EQ(attributes.at("large"), std::string(200000, 'z'));
+}
+
+TEST(Hdf5File, NamesFileAndCauseAndPrintsNothing) {
+  const TempDir dir;
+  write_bytes(dir.file("text"), "this is no HDF5 file at all");
+  testing::internal::CaptureStderr();
+  const std::string message = message_of<IoError>([&] { Hdf5File::open(dir.file("text")); });
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  expect_contains(message, dir.file("text"));
+  expect_contains(message, "signature");
+}
+
+TEST(Hdf5File, RefusesWrongUse) {
+  const TempDir dir;
+  Hdf5File hdf5 = Hdf5File::create("memory.h5", 0);
+  hdf5.write_tensor("/a", Tensor::of_f32({1}, {1}));
+  const auto expect_refused = [&](const std::string& cause, const auto& call) {
+    const std::string message = message_of<IoError>(call);
+    expect_contains(message, "memory.h5");
+    expect_contains(message, cause);
+  };
+  expect_refused("dataset '/a'", [&] { hdf5.write_tensor("/a", Tensor::of_f32({1}, {1})); });
+  expect_refused("'/a/b'", [&] { hdf5.make_group("/a/b"); });
+  expect_refused("'/b'", [&] { hdf5.read_tensor("/b"); });
+  expect_refused("not a dataset", [&] { hdf5.read_tensor("/"); });
+  expect_refused("attribute 'names'", [&] { hdf5.read_strings("/", "names"); });
+  expect_refused("attribute 'x' of '/c'", [&] { hdf5.has_attribute("/c", "x"); });
+  expect_refused("attributes of '/c'", [&] { hdf5.string_attributes("/c"); });
+  EXPECT_THROW(hdf5.write_tensor("/h", Tensor(DType::f16, {1})), InternalError);
+}
+
+TEST(Hdf5File, ThreadsTakeTurns) {
+  const TempDir dir;
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&dir, t] {
+      const std::string path = dir.file(concat(t, ".h5"));
+      for (int round = 0; round < 20; ++round) {
+        WeightsFile file = small_example();
+        file.layers[1].weights[1].value.f32()[0] = static_cast<float>(t);
+        write_weights_file(path, file);
+        expect_same_layers(read_weights_file(path), file);
+      }
+    });
+  }
+}
+
+}  // namespace
+}  // namespace pando::store
