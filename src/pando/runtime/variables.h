@@ -1,0 +1,45 @@
+// The variables of a model: one copy of the weights, of the moving statistics and of the
+// optimizer's slots, shared by all programs of the model.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pando/tensor/tensor.h"
+
+namespace pando::runtime {
+
+// One variable. Without `moving_momentum` (below 0) it is trained; with it, it is state that a
+// weight update moves towards the step's statistic: v = v * momentum + statistic * (1 - momentum).
+struct Variable {
+  std::string name;
+  Tensor value;
+  double moving_momentum = -1;
+  std::vector<Tensor> slots;
+
+  bool is_state() const { return moving_momentum >= 0; }
+};
+
+// Addresses of values and slots stay the same as long as the store lives. Not thread-safe;
+// executions change variables, so nobody else may touch the store while one runs.
+class VariableStore {
+ public:
+  Variable& add(std::string name, Tensor value, double moving_momentum = -1);
+  Variable& get(std::string_view name);  // throws InternalError for an unknown name
+  const Variable& get(std::string_view name) const;
+  std::vector<Variable>& all() { return variables_; }
+  const std::vector<Variable>& all() const { return variables_; }
+  void reserve(size_t count) { variables_.reserve(count); }
+
+  // Gives every trained variable `count` zeroed slots unless it has that many already.
+  void ensure_slots(size_t count);
+
+ private:
+  std::vector<Variable> variables_;
+  std::map<std::string, size_t, std::less<>> index_;
+};
+
+}  // namespace pando::runtime
