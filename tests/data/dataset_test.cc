@@ -85,13 +85,19 @@ TEST(Dataset, ShardsTakeEveryNth) {
   EXPECT_THROW(set.shard(3, -1), InvalidArgument);
 }
 
-TEST(Dataset, ShardsOfOneShuffleCoverEveryGlobalBatch) {
+// Batches of 4 in two shards are together the global batches of 8, in turn.
+TEST(Dataset, ShardsOfOneShuffleDivideEveryGlobalBatch) {
   const Dataset all = counting(24).shuffle({.seed = 3});
-  const Labels order = labels(all, 2);
-  Labels together;
-  for (int64_t i = 0; i < 4; ++i) {
-    const Labels part = labels(all.shard(2, 0), 2);
-    EXPECT_EQ(part[static_cast<size_t>(i)], order[static_cast<size_t>(2 * i)]);
+  const Labels order = labels(all);
+  auto even = all.shard(2, 0).batch(4);
+  auto odd = all.shard(2, 1).batch(4);
+  for (size_t global = 0; global < 24; global += 8) {
+    const Labels first = labels(*even.next());
+    const Labels second = labels(*odd.next());
+    for (size_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(first[i], order[global + 2 * i]);
+      EXPECT_EQ(second[i], order[global + 2 * i + 1]);
+    }
   }
 }
 
