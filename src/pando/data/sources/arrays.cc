@@ -5,6 +5,8 @@
 #include <memory>
 #include <utility>
 
+#include "pando/base/multiversion.h"
+
 namespace pando {
 
 namespace {
@@ -38,8 +40,8 @@ int64_t rows_of(const std::vector<ArrayField>& arrays) {
 }
 
 // Both pointers are restricted, so that the compiler vectorises without a run-time check.
-void convert_scaled(const uint8_t* __restrict from, float* __restrict to, size_t count,
-                    float scale) {
+PANDO_MULTIVERSION void convert_scaled(const uint8_t* __restrict from, float* __restrict to,
+                                       size_t count, float scale) {
   for (size_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[i]) * scale;
 }
 
