@@ -13,5 +13,29 @@ TEST(ExitCode, FollowsTheKindOfTheError) {
   EXPECT_EQ(exit_code_of(NonFiniteLoss("loss is nan at step ", 7)), kNonFiniteLoss);
 }
 
+TEST(Describe, AddsKindAndCausesWhenVerbose) {
+  try {
+    try {
+      throw IoError("disk full");
+    } catch (...) {
+      std::throw_with_nested(InvalidArgument("no checkpoint"));
+    }
+  } catch (const std::exception& error) {
+    EXPECT_EQ(describe(error, false), "no checkpoint");
+    EXPECT_EQ(describe(error, true),
+              "no checkpoint (kind: invalid argument); cause: disk full (kind: input/output)");
+  }
+  try {
+    try {
+      throw 5;
+    } catch (...) {
+      std::throw_with_nested(std::runtime_error("strange"));
+    }
+  } catch (const std::exception& error) {
+    EXPECT_EQ(describe(error, true), "strange; cause: unknown");
+  }
+  EXPECT_EQ(describe(std::bad_alloc(), false), "out of memory");
+}
+
 }  // namespace
 }  // namespace pando::app

@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 namespace pando::app {
 
@@ -35,6 +37,18 @@ struct TestFolder {
     text << file.rdbuf();
     return text.str();
   }
+};
+
+// No file may grow beyond this while it lives, as on a full disk: a write stops in the middle.
+struct FileLimit {
+  rlimit old{};
+  explicit FileLimit(rlim_t bytes) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &old);
+    const rlimit now{.rlim_cur = bytes, .rlim_max = old.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &now);
+  }
+  ~FileLimit() { setrlimit(RLIMIT_FSIZE, &old); }
 };
 
 // What `action` throws, or "" when it throws nothing of this kind.

@@ -47,7 +47,9 @@ class Parser {
     if (negated) {
       add(option, ConfigValue::scalar("false"));
     } else if (option.name == "set") {
-      parse_set(take_value(option, arg, equals));
+      const std::string text = take_value(option, arg, equals);
+      parse_set(text);
+      add(option, ConfigValue::scalar(text));
     } else if (option.is_list) {
       add_list(option, take_list(option, arg, equals));
     } else if (option.is_bool && equals == std::string::npos && !has_value()) {

@@ -16,7 +16,7 @@ struct CommonOptions {
   bool print_config = false;
   std::string config;       // the name of a preset
   std::string config_path;  // the file of presets, or, without a name, one configuration
-  std::vector<std::string> set;
+  std::string set;          // the last one, as it was written
 };
 
 // Adds --help alone, or --help with --config, --config-path, --set and --print-config.

@@ -1,12 +1,31 @@
 // SPDX-License-Identifier: MIT
 #include "pando/app/exit_code.h"
 
+#include <new>
+
 namespace pando::app {
 
 int exit_code_of(const std::exception& error) {
   if (dynamic_cast<const NonFiniteLoss*>(&error) != nullptr) return kNonFiniteLoss;
   const auto* ours = dynamic_cast<const Error*>(&error);
   return ours != nullptr && ours->kind() == ErrorKind::invalid_argument ? kUsage : kFailed;
+}
+
+std::string describe(const std::exception& error, bool verbose) {
+  const bool no_memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+  std::string text = no_memory ? "out of memory" : error.what();
+  if (!verbose) return text;
+  if (const auto* ours = dynamic_cast<const Error*>(&error)) {
+    text += concat(" (kind: ", to_string(ours->kind()), ")");
+  }
+  try {
+    std::rethrow_if_nested(error);
+  } catch (const std::exception& cause) {
+    text += "; cause: " + describe(cause, verbose);
+  } catch (...) {
+    text += "; cause: unknown";
+  }
+  return text;
 }
 
 }  // namespace pando::app

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <exception>
+#include <string>
 
 #include "pando/base/error.h"
 
@@ -33,5 +34,8 @@ class NonFiniteLoss : public Error {
 // An invalid argument that comes from deeper down (an unknown model, say) was written by the user
 // too, so it counts as usage.
 int exit_code_of(const std::exception& error);
+
+// The message; with `verbose` also the kind and, after it, the messages of nested causes.
+std::string describe(const std::exception& error, bool verbose);
 
 }  // namespace pando::app

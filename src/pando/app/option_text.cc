@@ -17,7 +17,8 @@ std::string value_hint(const Option& option) {
   if (hint.empty() && !option.choices.empty()) hint = join(option.choices, "|");
   if (hint.empty()) hint = option.is_bool ? "BOOL" : "VALUE";
   if (option.is_list) hint += "...";
-  return option.is_bool ? "[" + hint + "]" : hint;
+  if (!option.is_bool) return " " + hint;
+  return option.in_config ? " [" + hint + "]" : "";
 }
 
 std::string notes(const Option& option) {
@@ -27,7 +28,8 @@ std::string notes(const Option& option) {
       (option.built_in.kind == ConfigValue::Kind::scalar && option.built_in.text.empty());
   const bool is_empty =
       option.built_in.kind != ConfigValue::Kind::scalar && option.built_in.items.empty();
-  if (!is_unset && !is_empty) parts.push_back("default " + to_yaml(option.built_in));
+  const bool is_off = option.is_bool && option.built_in.text == "false";
+  if (!is_unset && !is_empty && !is_off) parts.push_back("default " + to_yaml(option.built_in));
   if (option.entries) {
     std::vector<std::string> keys;
     for (const Option& entry : option.entries->options()) keys.push_back(entry.name);
@@ -62,7 +64,7 @@ std::string help_text(const OptionTable& table) {
   for (const Option& option : table.options()) {
     if (option.group != group) out += fmt::format("{}{}:\n", out.empty() ? "" : "\n", option.group);
     group = option.group;
-    std::string line = fmt::format("  --{} {}", option.name, value_hint(option));
+    std::string line = fmt::format("  --{}{}", option.name, value_hint(option));
     if (line.size() + 2 > kHelpColumn) {
       out += line + "\n";
       line.clear();

@@ -25,7 +25,7 @@ struct Origin {
   enum class Kind { built_in, file, command_line };
   Kind kind = Kind::built_in;
   std::string preset;  // the name of the preset in the file, if one was chosen
-  std::string place;   // "file:line:column", or the flag as it was written
+  std::string place;   // "file:line:column", the flag as it was written, or a word on a default
 };
 std::string to_string(const Origin& origin);
 

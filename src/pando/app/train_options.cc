@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <random>
 #include <utility>
 
 #include "pando/app/exit_code.h"
@@ -42,7 +43,7 @@ std::vector<std::string> keys_of(OptimizerKind kind) {
     case OptimizerKind::adamw:
       return {"beta_1", "beta_2", "epsilon", "weight_decay"};
     case OptimizerKind::rmsprop:
-      return {"rho", "momentum", "epsilon", "centered"};
+      return {"rho", "momentum", "epsilon"};
     case OptimizerKind::adadelta:
       return {"rho", "epsilon"};
   }
@@ -94,7 +95,6 @@ void add_optimizer_options(OptionTable& table, TrainOptions& options) {
   params.add("rho", options.optimizer_params.rho, "").at_least(0).at_most(1);
   params.add("epsilon", options.optimizer_params.epsilon, "").at_least(0);
   params.add("weight_decay", options.optimizer_params.weight_decay, "").at_least(0);
-  params.add("centered", options.optimizer_params.centered, "");
   table
       .add("learning-rate", options.learning_rate,
            "the effective rate; by default 1.5625e-4 times the global batch size (0.01 at 64)")
@@ -190,11 +190,16 @@ std::optional<TrainOptions> parse_train_options(std::span<const std::string> arg
     return std::nullopt;
   }
   validate(options);
-  options.config_text = config_text(table);
   if (common.print_config) {
-    out << options.config_text;
+    out << config_text(table);
     return std::nullopt;
   }
+  // Chosen here, so that the run directory has it and the run can be repeated.
+  if (!options.seed) {
+    options.seed = static_cast<int64_t>(std::random_device()() >> 1);
+    table.find("seed", "").origin.place = "chosen for this run";
+  }
+  options.config_text = config_text(table);
   return options;
 }
 

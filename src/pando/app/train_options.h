@@ -27,7 +27,6 @@ struct OptimizerParams {
   std::optional<double> rho;           // rmsprop, adadelta
   std::optional<double> epsilon;       // all but sgd
   std::optional<double> weight_decay;  // adamw
-  std::optional<bool> centered;        // rmsprop
 };
 
 struct TrainOptions {
@@ -42,7 +41,7 @@ struct TrainOptions {
   int64_t micro_batch_size = 64;
   int64_t num_epochs = 3;
   bool validation = true;
-  std::optional<int64_t> seed;
+  std::optional<int64_t> seed;  // parse_train_options chooses one when none is given
 
   OptimizerKind optimizer = OptimizerKind::sgd;
   OptimizerParams optimizer_params;

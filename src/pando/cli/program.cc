@@ -2,7 +2,6 @@
 #include "pando/cli/program.h"
 
 #include <algorithm>
-#include <new>
 #include <vector>
 
 #include <fmt/format.h>
@@ -67,16 +66,8 @@ int run_program(std::span<const std::string> args, std::ostream& out, std::ostre
     out.flush();
     if (!out) throw IoError("standard output cannot be written");
     return code;
-  } catch (const Error& error) {
-    err << "pando: error: " << error.what();
-    if (verbose) err << " (kind: " << to_string(error.kind()) << ")";
-    err << std::endl;
-    return app::exit_code_of(error);
-  } catch (const std::bad_alloc& error) {
-    err << "pando: error: out of memory" << std::endl;
-    return app::exit_code_of(error);
   } catch (const std::exception& error) {
-    err << "pando: error: " << error.what() << std::endl;
+    err << "pando: error: " << app::describe(error, verbose) << std::endl;
     return app::exit_code_of(error);
   }
 }
