@@ -147,7 +147,7 @@ class FieldMapped : public DataSource {
 }  // namespace
 
 SourcePtr mapped(SourcePtr inner, std::function<Sample(Sample)> change) {
-  if (inner->size() == 0) return inner;
+  if (inner->size() == 0) return inner;  // no sample to ask for its fields
   std::vector<Field> fields = fields_of(change(load_sample(*inner, 0, 0)), inner->fields());
   return std::make_shared<Mapped>(std::move(inner), std::move(fields), std::move(change));
 }

@@ -97,7 +97,7 @@ size_t PlainReader::read_compressed(std::span<uint8_t> to) {
     done += wanted - in.stream.avail_out;
     if (status == Z_STREAM_END) {
       end_of_member();
-    } else if (status == Z_BUF_ERROR || (status == Z_OK && in.rest.empty() && done < to.size())) {
+    } else if (status == Z_BUF_ERROR) {  // no progress: there is no input left
       throw IoError(place_, ": truncated: the gzip data end in the middle");
     } else if (status != Z_OK) {
       throw IoError(place_, ": damaged gzip data: ",

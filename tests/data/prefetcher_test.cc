@@ -1,4 +1,7 @@
+#include "pando/data/prefetcher.h"
+
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -8,7 +11,6 @@
 
 #include <gtest/gtest.h>
 
-#include "pando/data/prefetcher.h"
 #include "tests/data/counting.h"
 
 namespace {
