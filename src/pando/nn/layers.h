@@ -1,0 +1,151 @@
+// The layers, with the names, options and defaults of Keras. Shapes are channels-last.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "pando/nn/layer.h"
+
+namespace pando {
+
+// `activation` anywhere below: "" (none), "relu", "leaky_relu", "tanh", "sigmoid", "softmax".
+// `padding`: "valid" or "same".
+
+struct Conv2DOptions {
+  int64_t filters = 0;
+  std::array<int64_t, 2> kernel = {1, 1};
+  std::array<int64_t, 2> strides = {1, 1};
+  std::string padding = "valid";
+  std::array<int64_t, 2> dilation = {1, 1};
+  int64_t groups = 1;
+  std::string activation;
+  bool use_bias = true;
+  Initializer kernel_initializer = GlorotUniform();
+  Initializer bias_initializer = Zeros();
+  std::string name;
+};
+Layer Conv2D(Conv2DOptions options);
+
+struct Conv3DOptions {
+  int64_t filters = 0;
+  std::array<int64_t, 3> kernel = {1, 1, 1};
+  std::array<int64_t, 3> strides = {1, 1, 1};
+  std::string padding = "valid";
+  std::array<int64_t, 3> dilation = {1, 1, 1};
+  int64_t groups = 1;
+  std::string activation;
+  bool use_bias = true;
+  Initializer kernel_initializer = GlorotUniform();
+  Initializer bias_initializer = Zeros();
+  std::string name;
+};
+Layer Conv3D(Conv3DOptions options);
+
+struct DenseOptions {
+  int64_t units = 0;
+  std::string activation;
+  bool use_bias = true;
+  Initializer kernel_initializer = GlorotUniform();
+  Initializer bias_initializer = Zeros();
+  std::string name;
+};
+Layer Dense(DenseOptions options);
+
+struct BatchNormalizationOptions {
+  double momentum = 0.99;
+  double epsilon = 0.001;
+  Initializer gamma_initializer = Ones();
+  Initializer beta_initializer = Zeros();
+  std::string name;
+};
+Layer BatchNormalization(BatchNormalizationOptions options = {});
+
+struct GroupNormalizationOptions {
+  int64_t groups = 32;
+  double epsilon = 0.001;
+  bool strided = false;  // channel c belongs to group c mod groups, not to a contiguous run
+  std::string name;
+};
+Layer GroupNormalization(GroupNormalizationOptions options = {});
+
+struct Pool2DOptions {
+  std::array<int64_t, 2> pool = {2, 2};
+  std::array<int64_t, 2> strides = {0, 0};  // 0: as the pool
+  std::string padding = "valid";
+  std::string name;
+};
+Layer MaxPooling2D(Pool2DOptions options = {});
+Layer AveragePooling2D(Pool2DOptions options = {});
+
+struct Pool3DOptions {
+  std::array<int64_t, 3> pool = {2, 2, 2};
+  std::array<int64_t, 3> strides = {0, 0, 0};
+  std::string padding = "valid";
+  std::string name;
+};
+Layer MaxPooling3D(Pool3DOptions options = {});
+Layer AveragePooling3D(Pool3DOptions options = {});
+
+struct NameOption {
+  std::string name;
+};
+Layer GlobalAveragePooling2D(NameOption options = {});
+Layer GlobalAveragePooling3D(NameOption options = {});
+Layer Flatten(NameOption options = {});
+Layer ReLU(NameOption options = {});
+Layer Softmax(NameOption options = {});
+Layer Activation(std::string activation, NameOption options = {});
+Layer Add(NameOption options = {});
+Layer Multiply(NameOption options = {});
+
+struct LeakyReLUOptions {
+  double alpha = 0.3;
+  std::string name;
+};
+Layer LeakyReLU(LeakyReLUOptions options = {});
+
+// factor * x + offset.
+struct RescalingOptions {
+  double factor = 1;
+  double offset = 0;
+  std::string name;
+};
+Layer Rescaling(RescalingOptions options);
+
+struct DropoutOptions {
+  double rate = 0.5;
+  std::string name;
+};
+Layer Dropout(DropoutOptions options);
+
+struct ReshapeOptions {
+  Shape shape;  // of one sample
+  std::string name;
+};
+Layer Reshape(ReshapeOptions options);
+
+struct ZeroPadding2DOptions {
+  std::array<int64_t, 2> top_bottom = {1, 1};
+  std::array<int64_t, 2> left_right = {1, 1};
+  std::string name;
+};
+Layer ZeroPadding2D(ZeroPadding2DOptions options = {});
+
+struct ConcatenateOptions {
+  int axis = -1;  // of the tensor with its batch axis, or negative from the end
+  std::string name;
+};
+Layer Concatenate(ConcatenateOptions options = {});
+
+// Every `stride`-th pixel, with zero channels added at the end up to `channels`: the shortcut
+// without weights of residual networks on CIFAR.
+struct SubsampleOptions {
+  int64_t stride = 2;
+  int64_t channels = 0;  // 0: as many as the input has
+  std::string name;
+};
+Layer Subsample(SubsampleOptions options);
+
+}  // namespace pando

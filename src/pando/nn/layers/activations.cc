@@ -1,0 +1,132 @@
+// Activations as layers, and as the option of others.
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <vector>
+
+#include "pando/nn/layers/support.h"
+
+namespace pando {
+
+namespace nn {
+
+namespace {
+
+const std::vector<std::string> kActivations = {"relu", "leaky_relu", "tanh", "sigmoid", "softmax"};
+
+// A layer that is one op without weights.
+struct OneOp {
+  std::string class_name;
+  std::string stem;
+  std::string op;
+  ir::Attributes attributes;
+  int least_inputs = 1;
+  int most_inputs = 1;
+  std::string name;
+};
+
+class OneOpLayer : public LayerDefinition {
+ public:
+  explicit OneOpLayer(OneOp spec) : spec_(std::move(spec)) {}
+  std::string class_name() const override { return spec_.class_name; }
+  std::string stem() const override { return spec_.stem; }
+  int least_inputs() const override { return spec_.least_inputs; }
+  int most_inputs() const override { return spec_.most_inputs; }
+  ir::Value* build(GraphBuilder& builder, const std::vector<ir::Value*>& inputs) const override {
+    ir::Value* result = inputs[0];
+    if (inputs.size() == 1) return builder.append(spec_.op, {result}, spec_.attributes)->output();
+    for (size_t i = 1; i < inputs.size(); ++i) {  // add and multiply take two at a time
+      result = builder.append(spec_.op, {result, inputs[i]}, spec_.attributes)->output();
+    }
+    return result;
+  }
+
+ private:
+  OneOp spec_;
+};
+
+}  // namespace
+
+void check_activation(const std::string& place, const std::string& activation) {
+  if (activation.empty() || activation == "linear") return;
+  if (std::find(kActivations.begin(), kActivations.end(), activation) == kActivations.end()) {
+    throw InvalidArgument(place, ": ",
+                          unknown_name_message("activation", activation, kActivations));
+  }
+}
+
+void check_positive(const std::string& place, const std::string& option, int64_t value) {
+  if (value < 1) throw InvalidArgument(place, ": ", option, " is ", value, ", wanted at least 1");
+}
+
+ir::Value* apply_activation(GraphBuilder& builder, const std::string& activation, ir::Value* x) {
+  if (activation.empty() || activation == "linear") return x;
+  return builder.append(activation, {x})->output();
+}
+
+}  // namespace nn
+
+Layer Activation(std::string activation, NameOption options) {
+  nn::check_activation("Activation", activation);
+  if (activation.empty() || activation == "linear") {
+    return nn::make_layer<nn::OneOpLayer>(nn::OneOp{
+        "Activation", "activation", "scale", {{"factor", 1.0}}, 1, 1, std::move(options.name)});
+  }
+  return nn::make_layer<nn::OneOpLayer>(nn::OneOp{
+      "Activation", "activation", std::move(activation), {}, 1, 1, std::move(options.name)});
+}
+
+Layer ReLU(NameOption options) {
+  return nn::make_layer<nn::OneOpLayer>(nn::OneOp{"ReLU", "re_lu", "relu", {}, 1, 1, options.name});
+}
+
+Layer Softmax(NameOption options) {
+  return nn::make_layer<nn::OneOpLayer>(
+      nn::OneOp{"Softmax", "softmax", "softmax", {}, 1, 1, options.name});
+}
+
+Layer LeakyReLU(LeakyReLUOptions options) {
+  return nn::make_layer<nn::OneOpLayer>(nn::OneOp{
+      "LeakyReLU", "leaky_re_lu", "leaky_relu", {{"alpha", options.alpha}}, 1, 1, options.name});
+}
+
+Layer Rescaling(RescalingOptions options) {
+  return nn::make_layer<nn::OneOpLayer>(
+      nn::OneOp{"Rescaling",
+                "rescaling",
+                "scale",
+                {{"factor", options.factor}, {"offset", options.offset}},
+                1,
+                1,
+                options.name});
+}
+
+Layer Add(NameOption options) {
+  return nn::make_layer<nn::OneOpLayer>(nn::OneOp{"Add", "add", "add", {}, 2, 64, options.name});
+}
+
+Layer Multiply(NameOption options) {
+  return nn::make_layer<nn::OneOpLayer>(
+      nn::OneOp{"Multiply", "multiply", "multiply", {}, 2, 64, options.name});
+}
+
+Layer GlobalAveragePooling2D(NameOption options) {
+  return nn::make_layer<nn::OneOpLayer>(nn::OneOp{"GlobalAveragePooling2D",
+                                                  "global_average_pooling2d",
+                                                  "global_avg_pool",
+                                                  {},
+                                                  1,
+                                                  1,
+                                                  options.name});
+}
+
+Layer GlobalAveragePooling3D(NameOption options) {
+  return nn::make_layer<nn::OneOpLayer>(nn::OneOp{"GlobalAveragePooling3D",
+                                                  "global_average_pooling3d",
+                                                  "global_avg_pool",
+                                                  {},
+                                                  1,
+                                                  1,
+                                                  options.name});
+}
+
+}  // namespace pando

@@ -1,0 +1,32 @@
+// What the layers share.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "pando/base/error.h"
+#include "pando/nn/layers.h"
+
+namespace pando::nn {
+
+// x with the activation applied; "" is none. Throws InvalidArgument with the known names.
+ir::Value* apply_activation(GraphBuilder& builder, const std::string& activation, ir::Value* x);
+
+// Throws InvalidArgument unless the name is "" or known.
+void check_activation(const std::string& place, const std::string& activation);
+void check_positive(const std::string& place, const std::string& option, int64_t value);
+
+template <typename Definition, typename Options>
+Layer make_layer(Options options) {
+  std::string name = options.name;
+  return Layer(std::make_shared<Definition>(std::move(options)), std::move(name));
+}
+
+template <typename Array>
+ir::Ints ints(const Array& values) {
+  return ir::Ints(values.begin(), values.end());
+}
+
+}  // namespace pando::nn

@@ -1,0 +1,72 @@
+// Losses and metrics: what they add to a graph. Each gives one number per sample.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "pando/ir/graph.h"
+
+namespace pando {
+
+// How labels come: class numbers (i32) or one number per output (one-hot, regression).
+enum class LabelKind { classes, values };
+
+// What a loss or a metric is computed from.
+struct LossInputs {
+  ir::Graph* graph = nullptr;
+  ir::Value* output = nullptr;  // of the network
+  ir::Value* labels = nullptr;
+  ir::Value* sample_weight = nullptr;  // may be null
+};
+
+// A loss by its Keras name or from one of the functions below. Immutable; cheap to copy.
+class Loss {
+ public:
+  using Build = std::function<ir::Value*(const LossInputs&)>;
+  Loss(const char* name);         // NOLINT(google-explicit-constructor): "mse" reads well
+  Loss(const std::string& name);  // NOLINT(google-explicit-constructor)
+  Loss(std::string name, LabelKind labels, Build build);
+
+  const std::string& name() const { return name_; }
+  LabelKind labels() const { return labels_; }
+  ir::Value* build(const LossInputs& inputs) const { return build_(inputs); }
+
+ private:
+  std::string name_;
+  LabelKind labels_ = LabelKind::values;
+  Build build_;
+};
+
+struct CrossentropyOptions {
+  bool from_logits = false;
+  double label_smoothing = 0;
+};
+Loss CategoricalCrossentropy(CrossentropyOptions options = {});        // one-hot labels
+Loss SparseCategoricalCrossentropy(CrossentropyOptions options = {});  // class numbers
+Loss MeanSquaredError();
+Loss MeanAbsoluteError();
+std::vector<std::string> loss_names();
+
+// A metric: the mean of its numbers over the samples.
+class Metric {
+ public:
+  using Build = std::function<ir::Value*(const LossInputs&)>;
+  Metric(const char* name);         // NOLINT(google-explicit-constructor)
+  Metric(const std::string& name);  // NOLINT(google-explicit-constructor)
+  Metric(std::string name, Build build) : name_(std::move(name)), build_(std::move(build)) {}
+
+  const std::string& name() const { return name_; }
+  ir::Value* build(const LossInputs& inputs) const { return build_(inputs); }
+
+ private:
+  std::string name_;
+  Build build_;
+};
+
+Metric Accuracy();
+Metric TopKAccuracy(int64_t k);
+std::vector<std::string> metric_names();
+
+}  // namespace pando

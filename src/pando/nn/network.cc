@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+#include "pando/nn/network.h"
+
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "pando/base/error.h"
+#include "pando/nn/network_builder.h"
+
+namespace pando {
+
+int64_t LayerInfo::parameters() const {
+  int64_t count = 0;
+  for (const nn::WeightSpec& weight : weights) count += weight.shape.elements();
+  return count;
+}
+
+// Walks from the output to the inputs and lists the calls so that each comes after its inputs.
+class Network::Collector {
+ public:
+  Collector(Network& network, const std::vector<SymbolicTensor>& inputs) : network_(network) {
+    for (const SymbolicTensor& input : inputs) {
+      const auto& expression = input.expression();
+      if (expression->layer != nullptr) {
+        throw InvalidArgument("a network's input must come from Input(), not from a layer");
+      }
+      const std::string name = unique(expression->input_name, "input");
+      const int call = add_call(add_layer(nullptr, name, "InputLayer"), {});
+      if (!calls_.emplace(expression.get(), call).second) {
+        throw InvalidArgument("input '", name, "' is given twice");
+      }
+      network_.input_calls_.push_back(call);
+      network_.input_shapes_.push_back(expression->input_shape);
+      network_.input_dtypes_.push_back(expression->input_dtype);
+    }
+  }
+
+  int visit(const SymbolicTensor& tensor) {
+    const SymbolicTensor::Expression* expression = tensor.expression().get();
+    if (const auto found = calls_.find(expression); found != calls_.end()) return found->second;
+    if (expression->layer == nullptr) {
+      throw InvalidArgument("the output depends on an Input() of shape ", expression->input_shape,
+                            " that is not among the network's inputs");
+    }
+    std::vector<int> inputs;
+    for (const SymbolicTensor& input : expression->inputs) inputs.push_back(visit(input));
+    const int call = add_call(layer_of(expression->layer), std::move(inputs));
+    calls_.emplace(expression, call);
+    return call;
+  }
+
+ private:
+  int layer_of(const std::shared_ptr<const Layer::State>& state) {
+    if (const auto found = layers_.find(state.get()); found != layers_.end()) return found->second;
+    const std::string name = unique(state->name, state->definition->stem());
+    const int layer = add_layer(state, name, state->definition->class_name());
+    layers_.emplace(state.get(), layer);
+    return layer;
+  }
+
+  int add_layer(std::shared_ptr<const Layer::State> state, std::string name, std::string kind) {
+    network_.states_.push_back(std::move(state));
+    network_.layers_.push_back({.name = std::move(name), .class_name = std::move(kind)});
+    return static_cast<int>(network_.layers_.size()) - 1;
+  }
+
+  int add_call(int layer, std::vector<int> inputs) {
+    network_.calls_.push_back({layer, std::move(inputs)});
+    return static_cast<int>(network_.calls_.size()) - 1;
+  }
+
+  // The wanted name, which must be new, or stem, stem_1, stem_2, ... (inputs begin at input_1).
+  std::string unique(const std::string& wanted, const std::string& stem) {
+    if (!wanted.empty()) {
+      if (!names_.insert(wanted).second) {
+        throw InvalidArgument("two layers are called '", wanted, "'; layer names must be unique");
+      }
+      return wanted;
+    }
+    int& number = numbers_[stem];
+    while (true) {
+      const bool plain = number == 0 && stem != "input";
+      const std::string name =
+          plain ? stem : concat(stem, "_", stem == "input" ? number + 1 : number);
+      ++number;
+      if (names_.insert(name).second) return name;
+    }
+  }
+
+  Network& network_;
+  std::map<const SymbolicTensor::Expression*, int> calls_;
+  std::map<const Layer::State*, int> layers_;
+  std::set<std::string> names_;
+  std::map<std::string, int> numbers_;
+};
+
+Network::Network(const SymbolicTensor& input, const SymbolicTensor& output)
+    : Network(std::vector<SymbolicTensor>{input}, output) {}
+
+Network::Network(std::vector<SymbolicTensor> inputs, const SymbolicTensor& output) {
+  if (inputs.empty()) throw InvalidArgument("a network wants at least one input");
+  Collector collector(*this, inputs);
+  output_call_ = collector.visit(output);
+  if (calls_[static_cast<size_t>(output_call_)].inputs.empty()) {
+    throw InvalidArgument("a network wants at least one layer between its input and its output");
+  }
+  // A build for one sample finds every shape and whatever does not fit.
+  std::vector<Shape> shapes;
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    const Call& call = calls_[i];
+    LayerInfo& info = layers_[static_cast<size_t>(call.layer)];
+    const auto& state = states_[static_cast<size_t>(call.layer)];
+    if (state == nullptr) {
+      info.output_shape = input_shapes_[i];
+      shapes.push_back(info.output_shape);
+      continue;
+    }
+    std::vector<Shape> input_shapes;
+    for (const int input : call.inputs) input_shapes.push_back(shapes[static_cast<size_t>(input)]);
+    const bool first_call = info.output_shape.rank() == 0;
+    if (first_call) {
+      info.weights = state->definition->weights(input_shapes);
+      for (const int input : call.inputs) {
+        const Call& before = calls_[static_cast<size_t>(input)];
+        info.inbound.push_back(layers_[static_cast<size_t>(before.layer)].name);
+      }
+    }
+    const Shape shape = nn::sample_output_shape(*state->definition, info, input_shapes);
+    if (first_call) info.output_shape = shape;
+    shapes.push_back(shape);
+  }
+}
+
+const LayerInfo& Network::layer(const std::string& name) const {
+  std::vector<std::string> known;
+  for (const LayerInfo& info : layers_) {
+    if (info.name == name) return info;
+    known.push_back(info.name);
+  }
+  throw InvalidArgument(unknown_name_message("layer", name, known));
+}
+
+int64_t Network::parameters() const {
+  int64_t count = 0;
+  for (const LayerInfo& info : layers_) count += info.parameters();
+  return count;
+}
+
+int64_t Network::trainable_parameters() const {
+  int64_t count = 0;
+  for (const LayerInfo& info : layers_) {
+    for (const nn::WeightSpec& weight : info.weights) {
+      count += weight.is_state() ? 0 : weight.shape.elements();
+    }
+  }
+  return count;
+}
+
+NetworkGraph Network::build(const NetworkBuildOptions& options) const {
+  if (options.batch < 1) throw InvalidArgument("batch is ", options.batch, ", wanted at least 1");
+  NetworkGraph result;
+  nn::NetworkBuilder builder(result.graph, options.training);
+  std::vector<ir::Value*> values;
+  for (const Call& call : calls_) {
+    const LayerInfo& info = layers_[static_cast<size_t>(call.layer)];
+    const auto& state = states_[static_cast<size_t>(call.layer)];
+    if (state == nullptr) {
+      const size_t index = result.inputs.size();
+      std::vector<int64_t> dims = {options.batch};
+      dims.insert(dims.end(), input_shapes_[index].begin(), input_shapes_[index].end());
+      const std::string name = index == 0 ? "x" : concat("x", index);
+      ir::Value* feed = result.graph.add_input(name, ir::InputRole::feed,
+                                               ir::TensorType{input_dtypes_[index], Shape(dims)});
+      result.inputs.push_back(feed);
+      values.push_back(feed);
+      continue;
+    }
+    std::vector<ir::Value*> inputs;
+    for (const int input : call.inputs) inputs.push_back(values[static_cast<size_t>(input)]);
+    builder.begin_layer(info, options.training && !options.frozen.contains(info.name));
+    values.push_back(state->definition->build(builder, inputs));
+  }
+  result.output = values[static_cast<size_t>(output_call_)];
+  return result;
+}
+
+Network Sequential(Shape input_shape, const std::vector<Layer>& layers) {
+  if (layers.empty()) throw InvalidArgument("Sequential wants at least one layer");
+  const SymbolicTensor input = Input(std::move(input_shape));
+  SymbolicTensor x = input;
+  for (const Layer& layer : layers) x = layer(x);
+  return Network(input, x);
+}
+
+}  // namespace pando

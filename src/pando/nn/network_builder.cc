@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#include "pando/nn/network_builder.h"
+
+#include "pando/base/error.h"
+#include "pando/ops/builder.h"
+
+namespace pando::nn {
+
+std::string weight_name(const std::string& layer, const std::string& weight) {
+  return layer + "/" + weight;
+}
+
+void NetworkBuilder::begin_layer(const LayerInfo& info, bool training) {
+  info_ = &info;
+  training_ = training;
+}
+
+ir::Value* NetworkBuilder::weight(const std::string& name) {
+  const std::string full_name = weight_name(info_->name, name);
+  if (ir::Value* existing = graph_.find_value(full_name)) return existing;
+  for (const WeightSpec& spec : info_->weights) {
+    if (spec.name != name) continue;
+    const auto role = spec.is_state() ? ir::InputRole::state : ir::InputRole::variable;
+    return graph_.add_input(full_name, role, ir::TensorType{DType::f32, spec.shape});
+  }
+  throw InternalError("layer '", info_->name, "' has no weight '", name, "'");
+}
+
+ir::Node* NetworkBuilder::append(std::string op, std::vector<ir::Value*> inputs,
+                                 ir::Attributes attributes, int outputs) {
+  return ops::append(graph_, {.op = std::move(op),
+                              .inputs = std::move(inputs),
+                              .outputs = outputs,
+                              .attributes = std::move(attributes),
+                              .name = info_->name});
+}
+
+void NetworkBuilder::move_towards(const std::string& name, ir::Value* statistic) {
+  weight(name);  // the state must be an input of the graph even where nothing reads it
+  graph_.add_output(ir::OutputRole::statistic, weight_name(info_->name, name), statistic);
+}
+
+Shape sample_output_shape(const LayerDefinition& definition, const LayerInfo& info,
+                          const std::vector<Shape>& inputs) {
+  ir::Graph graph;
+  NetworkBuilder builder(graph, false);
+  builder.begin_layer(info, false);
+  std::vector<ir::Value*> values;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    std::vector<int64_t> dims = {1};
+    dims.insert(dims.end(), inputs[i].begin(), inputs[i].end());
+    values.push_back(graph.add_input(concat("x", i), ir::InputRole::feed,
+                                     ir::TensorType{DType::f32, Shape(dims)}));
+  }
+  const Shape& shape = definition.build(builder, values)->shape();
+  return Shape(std::vector<int64_t>(shape.begin() + 1, shape.end()));
+}
+
+}  // namespace pando::nn

@@ -1,0 +1,39 @@
+// Builds the layers of a network into a graph, one after the other.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pando/nn/network.h"
+
+namespace pando::nn {
+
+class NetworkBuilder : public GraphBuilder {
+ public:
+  NetworkBuilder(ir::Graph& graph, bool training) : graph_(graph), training_(training) {}
+
+  // All that follows is part of this layer. Requires: `info` lives until the next call.
+  void begin_layer(const LayerInfo& info, bool training);
+
+  bool training() const override { return training_; }
+  ir::Value* weight(const std::string& name) override;
+  ir::Node* append(std::string op, std::vector<ir::Value*> inputs, ir::Attributes attributes,
+                   int outputs) override;
+  void move_towards(const std::string& weight, ir::Value* statistic) override;
+  const std::string& layer_name() const override { return info_->name; }
+
+ private:
+  ir::Graph& graph_;
+  bool training_;
+  const LayerInfo* info_ = nullptr;
+};
+
+// The full name of a layer's weight: "conv2d/kernel".
+std::string weight_name(const std::string& layer, const std::string& weight);
+
+// The shape of a layer's result for one sample, found by building the layer on its own.
+Shape sample_output_shape(const LayerDefinition& definition, const LayerInfo& info,
+                          const std::vector<Shape>& inputs);
+
+}  // namespace pando::nn
