@@ -1,9 +1,9 @@
 #include "pando/base/random.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
+
+#include <gtest/gtest.h>
 
 namespace pando {
 namespace {

@@ -29,7 +29,8 @@ TEST(Strings, EditDistanceCountsASwapOnce) {
 
 TEST(Strings, UnknownNameSuggestsTheNearest) {
   const std::string message = unknown_name_message("model", "mnist_cn", {"cosmoflow", "mnist_cnn"});
-  EXPECT_EQ(message, "unknown model 'mnist_cn'; did you mean 'mnist_cnn'? known: mnist_cnn, cosmoflow");
+  EXPECT_EQ(message,
+            "unknown model 'mnist_cn'; did you mean 'mnist_cnn'? known: mnist_cnn, cosmoflow");
   EXPECT_EQ(unknown_name_message("model", "zzzzzzzz", {"a"}), "unknown model 'zzzzzzzz'; known: a");
 }
 

@@ -1,9 +1,9 @@
 #include "pando/tensor/dtype.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <limits>
+
+#include <gtest/gtest.h>
 
 #include "pando/base/error.h"
 #include "pando/tensor/half.h"

@@ -46,9 +46,10 @@ using InternalError = ErrorOf<ErrorKind::internal>;
 }  // namespace pando
 
 // An invariant of our own code. Throws InternalError with the location; never for user input.
-#define PANDO_CHECK(condition, ...)                                                              \
-  do {                                                                                           \
-    if (!(condition)) [[unlikely]] {                                                             \
-      ::pando::fail_check(#condition, __FILE__, __LINE__, ::pando::concat("" __VA_OPT__(, ) __VA_ARGS__)); \
-    }                                                                                            \
+#define PANDO_CHECK(condition, ...)                                        \
+  do {                                                                     \
+    if (!(condition)) [[unlikely]] {                                       \
+      ::pando::fail_check(#condition, __FILE__, __LINE__,                  \
+                          ::pando::concat("" __VA_OPT__(, ) __VA_ARGS__)); \
+    }                                                                      \
   } while (false)

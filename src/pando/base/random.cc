@@ -41,7 +41,8 @@ uint64_t mix_keys(uint64_t a, uint64_t b) {
 
 uint32_t RandomStream::next_word() {
   if (used_ == 4) {
-    words_ = philox({static_cast<uint32_t>(block_), static_cast<uint32_t>(block_ >> 32), 0, 0}, key_);
+    words_ =
+        philox({static_cast<uint32_t>(block_), static_cast<uint32_t>(block_ >> 32), 0, 0}, key_);
     ++block_;
     used_ = 0;
   }

@@ -99,8 +99,9 @@ std::string unknown_name_message(std::string_view what, std::string_view name,
   std::string message = concat("unknown ", what, " '", name, "'");
   if (ordered.empty()) return message;
   const std::string nearest = to_lower(ordered.front());
-  const bool near = edit_distance(to_lower(name), nearest) <= static_cast<int>(name.size() / 3) + 1 ||
-                    (!name.empty() && nearest.find(to_lower(name)) != std::string::npos);
+  const bool near =
+      edit_distance(to_lower(name), nearest) <= static_cast<int>(name.size() / 3) + 1 ||
+      (!name.empty() && nearest.find(to_lower(name)) != std::string::npos);
   if (near) message += concat("; did you mean '", ordered.front(), "'?");
   return message + concat(near ? " known: " : "; known: ", join(ordered, ", "));
 }

@@ -15,30 +15,21 @@ std::string to_string(const TensorType& type) {
 
 std::string_view to_string(InputRole role) {
   switch (role) {
-    case InputRole::none:
-      return "none";
-    case InputRole::feed:
-      return "feed";
-    case InputRole::variable:
-      return "variable";
-    case InputRole::state:
-      return "state";
+    case InputRole::none: return "none";
+    case InputRole::feed: return "feed";
+    case InputRole::variable: return "variable";
+    case InputRole::state: return "state";
   }
   return "?";
 }
 
 std::string_view to_string(OutputRole role) {
   switch (role) {
-    case OutputRole::result:
-      return "result";
-    case OutputRole::loss:
-      return "loss";
-    case OutputRole::metric:
-      return "metric";
-    case OutputRole::gradient:
-      return "gradient";
-    case OutputRole::statistic:
-      return "statistic";
+    case OutputRole::result: return "result";
+    case OutputRole::loss: return "loss";
+    case OutputRole::metric: return "metric";
+    case OutputRole::gradient: return "gradient";
+    case OutputRole::statistic: return "statistic";
   }
   return "?";
 }

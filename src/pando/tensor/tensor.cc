@@ -84,7 +84,8 @@ Tensor Tensor::rows(int64_t begin, int64_t end) const {
   shape[0] = end - begin;
   Tensor result(dtype_, shape);
   const size_t row = static_cast<size_t>(shape_.elements_from(1)) * size_of(dtype_);
-  if (!result.empty()) std::memcpy(result.data(), data() + static_cast<size_t>(begin) * row, result.bytes());
+  if (!result.empty())
+    std::memcpy(result.data(), data() + static_cast<size_t>(begin) * row, result.bytes());
   return result;
 }
 
@@ -145,7 +146,8 @@ Difference difference(const Tensor& a, const Tensor& b, double floor) {
   for (size_t i = 0; i < x.size(); ++i) {
     const double gap = std::abs(static_cast<double>(x[i]) - static_cast<double>(y[i]));
     if (gap > worst.absolute || std::isnan(gap)) worst.absolute = gap;
-    const double relative = gap / (std::abs(static_cast<double>(x[i])) + std::abs(static_cast<double>(y[i])) + floor);
+    const double relative =
+        gap / (std::abs(static_cast<double>(x[i])) + std::abs(static_cast<double>(y[i])) + floor);
     if (relative > worst.relative || std::isnan(relative)) worst.relative = relative;
   }
   return worst;
