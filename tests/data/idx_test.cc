@@ -147,15 +147,9 @@ TEST(Idx, TenThousandMutationsAreHarmless) {
       if (content.empty()) break;
       const size_t at = below(content.size());
       switch (below(4)) {
-        case 0:
-          content[at] = static_cast<uint8_t>(random.next_word());
-          break;
-        case 1:
-          content[at] ^= static_cast<uint8_t>(1u << below(8));
-          break;
-        case 2:
-          content.resize(at);
-          break;
+        case 0: content[at] = static_cast<uint8_t>(random.next_word()); break;
+        case 1: content[at] ^= static_cast<uint8_t>(1u << below(8)); break;
+        case 2: content.resize(at); break;
         default:
           content.insert(content.begin() + static_cast<std::ptrdiff_t>(at),
                          static_cast<uint8_t>(random.next_word()));

@@ -76,7 +76,10 @@ class CheckLayers(unittest.TestCase):
         self.expect_problem("base/a.h", "#pragma once\n#include <fmt/core.h>\n", "in a header")
 
     def test_conditional(self):
-        self.expect_problem("base/a.h", "#pragma once\n#ifdef WITH_X\n#endif\n", "conditional")
+        self.expect_problem("base/a.h", "#pragma once\n#ifdef WITH_X\n#endif\n", "on WITH_X in")
+        self.expect_problem("base/a.h", "#pragma once\n#if defined(__GNUC__) && \\\n  WITH_X\n#endif\n",
+                            "depends on WITH_X in a header")
+        self.expect_clean("base/a.h", "#pragma once\n#if defined(__GNUC__)\n#endif\n")
         self.expect_clean("base/a.cc", "#ifdef WITH_X\n#endif\n")
 
     def test_missing_pragma_once(self):

@@ -67,15 +67,13 @@ std::byte* Instance::operand_address(const compiler::Operand& operand, int slice
       slices_begin +
       (program_.in_parts() ? 1 : static_cast<size_t>(slices())) * round_up(plan.activation_bytes);
   switch (operand.place.region) {
-    case compiler::Region::packed:
-      return arena_.data() + operand.place.offset;
+    case compiler::Region::packed: return arena_.data() + operand.place.offset;
     case compiler::Region::activations:
       return arena_.data() + slices_begin + operand.place.offset +
              (program_.in_parts() ? 0 : index * round_up(plan.activation_bytes));
     case compiler::Region::sums:
       return arena_.data() + sums_begin + index * round_up(plan.sum_bytes) + operand.place.offset;
-    case compiler::Region::external:
-      break;
+    case compiler::Region::external: break;
   }
   return variables_.get(operand.value->name()).value.data();
 }

@@ -29,15 +29,11 @@ struct Header {
 size_t size_of_type(uint8_t type, const std::string& place) {
   switch (type) {
     case 0x08:
-    case 0x09:
-      return 1;
-    case 0x0b:
-      return 2;
+    case 0x09: return 1;
+    case 0x0b: return 2;
     case 0x0c:
-    case 0x0d:
-      return 4;
-    case 0x0e:
-      return 8;
+    case 0x0d: return 4;
+    case 0x0e: return 8;
     default:
       throw IoError(place, ": IDX type byte is ", static_cast<int>(type),
                     ", expected 8 (u8), 9 (i8), 11 (i16), 12 (i32), 13 (f32) or 14 (f64)");
@@ -132,24 +128,12 @@ Tensor to_tensor(const Header& header, std::span<const uint8_t> payload) {
   const DType dtype = header.type == 0x08 ? DType::u8 : real ? DType::f32 : DType::i32;
   Tensor tensor(dtype, header.shape);
   switch (header.type) {
-    case 0x08:
-      std::ranges::copy(payload, tensor.u8().begin());
-      break;
-    case 0x09:
-      convert<int8_t, uint8_t>(payload, tensor.i32());
-      break;
-    case 0x0b:
-      convert<int16_t, uint16_t>(payload, tensor.i32());
-      break;
-    case 0x0c:
-      convert<int32_t, uint32_t>(payload, tensor.i32());
-      break;
-    case 0x0d:
-      convert<float, uint32_t>(payload, tensor.f32());
-      break;
-    default:
-      convert<double, uint64_t>(payload, tensor.f32());
-      break;
+    case 0x08: std::ranges::copy(payload, tensor.u8().begin()); break;
+    case 0x09: convert<int8_t, uint8_t>(payload, tensor.i32()); break;
+    case 0x0b: convert<int16_t, uint16_t>(payload, tensor.i32()); break;
+    case 0x0c: convert<int32_t, uint32_t>(payload, tensor.i32()); break;
+    case 0x0d: convert<float, uint32_t>(payload, tensor.f32()); break;
+    default: convert<double, uint64_t>(payload, tensor.f32()); break;
   }
   return tensor;
 }
