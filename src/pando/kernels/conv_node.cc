@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#include "pando/kernels/conv_node.h"
+
+#include "pando/ops/attribute_values.h"
+#include "pando/ops/window.h"
+
+namespace pando::kernels {
+
+namespace {
+
+// One number of every axis, after a leading `fill` when there are two axes.
+ConvGeometry::Extents extents(const ops::Windows& windows, int64_t ops::WindowAxis::*number,
+                              int64_t fill) {
+  ConvGeometry::Extents result = {fill, fill, fill};
+  const size_t first = result.size() - windows.size();
+  for (size_t i = 0; i < windows.size(); ++i) result[first + i] = windows[i].*number;
+  return result;
+}
+
+}  // namespace
+
+ConvGeometry conv_geometry(const ir::Node& node) {
+  const ops::Windows windows = ops::conv_windows(node);
+  const bool input_grad = node.op() == "conv_input_grad";
+  const bool kernel_grad = node.op() == "conv_kernel_grad";
+  const ir::Value* x = input_grad ? node.output() : node.input(0);
+  const ir::Value* kernel = kernel_grad ? node.output() : node.input(1);
+  using Axis = ops::WindowAxis;
+  return {.batch = x->shape()[0],
+          .in_channels = x->shape().back(),
+          .out_channels = kernel->shape().back(),
+          .groups = ops::int_attribute(node, "groups"),
+          .in = extents(windows, &Axis::input, 1),
+          .out = extents(windows, &Axis::output, 1),
+          .kernel = extents(windows, &Axis::window, 1),
+          .stride = extents(windows, &Axis::stride, 1),
+          .dilation = extents(windows, &Axis::dilation, 1),
+          .pad_low = extents(windows, &Axis::pad_low, 0),
+          .pad_high = extents(windows, &Axis::pad_high, 0)};
+}
+
+PoolGeometry pool_geometry(const ir::Node& node) {
+  const ops::Windows windows = ops::pool_windows(node);
+  using Axis = ops::WindowAxis;
+  return {.batch = node.output()->shape()[0],
+          .channels = node.output()->shape().back(),
+          .in = extents(windows, &Axis::input, 1),
+          .out = extents(windows, &Axis::output, 1),
+          .window = extents(windows, &Axis::window, 1),
+          .stride = extents(windows, &Axis::stride, 1),
+          .pad_low = extents(windows, &Axis::pad_low, 0),
+          .pad_high = extents(windows, &Axis::pad_high, 0)};
+}
+
+}  // namespace pando::kernels

@@ -1,0 +1,35 @@
+// The geometry of convolution and pooling nodes, with 2-D treated as 3-D of depth 1.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "pando/ir/graph.h"
+#include "pando/kernels/conv_geometry.h"
+
+namespace pando::kernels {
+
+// Of conv, conv_input_grad, conv_kernel_grad and the convolution in conv_pool. Requires: typed.
+ConvGeometry conv_geometry(const ir::Node& node);
+
+// The numbers of one pooling. Every window covers at least one element that is not padding.
+struct PoolGeometry {
+  using Extents = ConvGeometry::Extents;
+
+  int64_t batch = 1;
+  int64_t channels = 1;
+  Extents in = {1, 1, 1};
+  Extents out = {1, 1, 1};
+  Extents window = {1, 1, 1};
+  Extents stride = {1, 1, 1};
+  Extents pad_low = {0, 0, 0};
+  Extents pad_high = {0, 0, 0};
+
+  int64_t in_pixels() const { return in[0] * in[1] * in[2]; }
+  int64_t out_pixels() const { return out[0] * out[1] * out[2]; }
+  int64_t positions() const { return window[0] * window[1] * window[2]; }
+  bool operator==(const PoolGeometry&) const = default;
+};
+
+// Of max_pool, avg_pool, their gradients and the pooling in conv_pool. Requires: typed.
+PoolGeometry pool_geometry(const ir::Node& node);
+
+}  // namespace pando::kernels

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+#include "pando/kernels/node_activation.h"
+
+#include "pando/ops/attribute_values.h"
+
+namespace pando::kernels {
+
+NodeActivation node_activation(const ir::Node& node) {
+  const std::string name = ops::text_attribute(node, "activation");
+  if (name == "relu") return {.kind = Activation::relu};
+  if (name == "none") return {};
+  return {.kind = Activation::leaky_relu,
+          .alpha = static_cast<float>(ops::number_attribute(node, "alpha"))};
+}
+
+}  // namespace pando::kernels

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include "pando/kernels/function_kernel.h"
+#include "pando/kernels/reference/reference.h"
+#include "pando/kernels/reference/window_loops.h"
+
+namespace pando::kernels {
+
+namespace {
+
+// Calls visit(input, kernel, output): the three element numbers, within one sample, of every
+// product of the convolution.
+template <typename Visit>
+void for_each_product(const ConvGeometry& g, Visit visit) {
+  const TapWalk walk(g);
+  const int64_t group_in = g.in_channels / g.groups;
+  const int64_t group_out = g.out_channels / g.groups;
+  for (int64_t out_pixel = 0; out_pixel < g.out_pixels(); ++out_pixel) {
+    for_each_tap(walk, out_pixel, [&](int64_t tap, int64_t pixel) {
+      for (int64_t i = 0; i < group_in; ++i) {
+        for (int64_t o = 0; o < g.out_channels; ++o) {
+          visit(pixel * g.in_channels + o / group_out * group_in + i,
+                (tap * group_in + i) * g.out_channels + o, out_pixel * g.out_channels + o);
+        }
+      }
+    });
+  }
+}
+
+}  // namespace
+
+void convolve_sample(const ConvGeometry& g, const ConvSample& sample,
+                     const NodeActivation& activation) {
+  const TapWalk walk(g);
+  const int64_t group_in = g.in_channels / g.groups;
+  const int64_t group_out = g.out_channels / g.groups;
+  for (int64_t out_pixel = 0; out_pixel < g.out_pixels(); ++out_pixel) {
+    for (int64_t o = 0; o < g.out_channels; ++o) {
+      double sum = sample.bias != nullptr ? sample.bias[o] : 0;
+      for_each_tap(walk, out_pixel, [&](int64_t tap, int64_t pixel) {
+        const float* x = sample.x + pixel * g.in_channels + o / group_out * group_in;
+        const float* kernel = sample.kernel + tap * group_in * g.out_channels + o;
+        for (int64_t i = 0; i < group_in; ++i) {
+          sum += static_cast<double>(x[i]) * static_cast<double>(kernel[i * g.out_channels]);
+        }
+      });
+      sample.y[out_pixel * g.out_channels + o] = activation(static_cast<float>(sum));
+    }
+  }
+}
+
+KernelOffer reference_conv(const ir::Node& node) {
+  const ConvGeometry g = conv_geometry(node);
+  const NodeActivation activation = node_activation(node);
+  return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
+    for (int64_t n = 0; n < g.batch; ++n) {
+      convolve_sample(g,
+                      {.x = args.in(0) + n * g.in_pixels() * g.in_channels,
+                       .kernel = args.in(1),
+                       .bias = args.num_inputs > 2 ? args.in(2) : nullptr,
+                       .y = args.out() + n * g.out_pixels() * g.out_channels},
+                      activation);
+    }
+  });
+}
+
+KernelOffer reference_conv_pool(const ir::Node& node) {
+  const ConvGeometry g = conv_geometry(node);
+  const PoolGeometry pool = pool_geometry(node);
+  const NodeActivation activation = node_activation(node);
+  const auto scratch = static_cast<size_t>(g.out_pixels() * g.out_channels) * sizeof(float);
+  return offer_function("reference",
+                        [=](const KernelArgs& args, const StepArgs&) {
+                          auto* conv = reinterpret_cast<float*>(args.scratch);
+                          for (int64_t n = 0; n < g.batch; ++n) {
+                            convolve_sample(g,
+                                            {.x = args.in(0) + n * g.in_pixels() * g.in_channels,
+                                             .kernel = args.in(1),
+                                             .bias = args.num_inputs > 2 ? args.in(2) : nullptr,
+                                             .y = conv},
+                                            activation);
+                            const int64_t at = n * pool.out_pixels() * pool.channels;
+                            max_pool_sample(pool, conv, args.out(0) + at,
+                                            args.out_as<uint8_t>(1) + at);
+                          }
+                        },
+                        {.scratch_bytes = scratch});
+}
+
+KernelOffer reference_conv_input_grad(const ir::Node& node) {
+  const ConvGeometry g = conv_geometry(node);
+  const int64_t size = g.in_pixels() * g.in_channels;
+  return offer_function("reference",
+                        [=](const KernelArgs& args, const StepArgs&) {
+                          auto* sums = reinterpret_cast<double*>(args.scratch);
+                          for (int64_t n = 0; n < g.batch; ++n) {
+                            const float* dy = args.in(0) + n * g.out_pixels() * g.out_channels;
+                            std::fill(sums, sums + size, 0.0);
+                            for_each_product(g, [&](int64_t x, int64_t kernel, int64_t y) {
+                              sums[x] += static_cast<double>(dy[y]) *
+                                         static_cast<double>(args.in(1)[kernel]);
+                            });
+                            for (int64_t i = 0; i < size; ++i)
+                              args.out()[n * size + i] = static_cast<float>(sums[i]);
+                          }
+                        },
+                        {.scratch_bytes = static_cast<size_t>(size) * sizeof(double)});
+}
+
+KernelOffer reference_conv_kernel_grad(const ir::Node& node) {
+  const ConvGeometry g = conv_geometry(node);
+  const int64_t size = node.output()->shape().elements();
+  const bool bias = node.num_outputs() == 2;
+  return offer_function(
+      "reference",
+      [=](const KernelArgs& args, const StepArgs&) {
+        auto* sums = reinterpret_cast<double*>(args.scratch);
+        double* bias_sums = sums + size;
+        std::fill(sums, bias_sums + g.out_channels, 0.0);
+        for (int64_t n = 0; n < g.batch; ++n) {
+          const float* x = args.in(0) + n * g.in_pixels() * g.in_channels;
+          const float* dy = args.in(1) + n * g.out_pixels() * g.out_channels;
+          for_each_product(g, [&](int64_t input, int64_t kernel, int64_t y) {
+            sums[kernel] += static_cast<double>(x[input]) * static_cast<double>(dy[y]);
+          });
+          for (int64_t i = 0; i < g.out_pixels() * g.out_channels; ++i) {
+            bias_sums[i % g.out_channels] += static_cast<double>(dy[i]);
+          }
+        }
+        for (int64_t i = 0; i < size; ++i) args.out(0)[i] = static_cast<float>(sums[i]);
+        if (!bias) return;
+        for (int64_t o = 0; o < g.out_channels; ++o) {
+          args.out(1)[o] = static_cast<float>(bias_sums[o]);
+        }
+      },
+      {.scratch_bytes = static_cast<size_t>(size + g.out_channels) * sizeof(double)});
+}
+
+}  // namespace pando::kernels

@@ -1,0 +1,150 @@
+// Ops that only move elements.
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cstring>
+
+#include "pando/kernels/function_kernel.h"
+#include "pando/kernels/reference/reference.h"
+#include "pando/ops/attribute_values.h"
+#include "pando/tensor/half.h"
+
+namespace pando::kernels {
+
+namespace {
+
+// A box of elements inside a larger tensor, with strides.
+struct Box {
+  Shape box;
+  Shape whole;
+  ir::Ints begin;
+  ir::Ints strides;  // empty: all 1
+
+  // The element of the whole for element `i` of the box.
+  int64_t place(int64_t i) const {
+    int64_t place = 0;
+    int64_t weight = 1;
+    for (int axis = box.rank() - 1; axis >= 0; --axis) {
+      const auto at = static_cast<size_t>(axis);
+      const int64_t stride = strides.empty() ? 1 : strides[at];
+      place += (begin[at] + i % box[axis] * stride) * weight;
+      i /= box[axis];
+      weight *= whole[axis];
+    }
+    return place;
+  }
+};
+
+// Zeros around the elements of the box.
+KernelOffer scatter(const Box& box) {
+  const int64_t count = box.box.elements();
+  const int64_t whole = box.whole.elements();
+  return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
+    std::fill(args.out(), args.out() + whole, 0.0f);
+    for (int64_t i = 0; i < count; ++i) args.out()[box.place(i)] = args.in(0)[i];
+  });
+}
+
+// As pando::cast: integers truncate towards zero.
+template <typename T>
+void convert(const KernelArgs& args, int64_t count, DType to, float (*load)(T)) {
+  for (int64_t i = 0; i < count; ++i) {
+    const float value = load(args.in_as<T>(0)[i]);
+    switch (to) {
+      case DType::f32:
+        args.out()[i] = value;
+        break;
+      case DType::f16:
+        args.out_as<uint16_t>(0)[i] = to_f16(value);
+        break;
+      case DType::bf16:
+        args.out_as<uint16_t>(0)[i] = to_bf16(value);
+        break;
+      case DType::u8:
+        args.out_as<uint8_t>(0)[i] = static_cast<uint8_t>(static_cast<int64_t>(value));
+        break;
+      case DType::i32:
+        args.out_as<int32_t>(0)[i] = static_cast<int32_t>(value);
+        break;
+    }
+  }
+}
+
+}  // namespace
+
+KernelOffer reference_pad(const ir::Node& node) {
+  return scatter({.box = node.input(0)->shape(),
+                  .whole = node.output()->shape(),
+                  .begin = ops::ints_attribute(node, "low"),
+                  .strides = {}});
+}
+
+KernelOffer reference_slice(const ir::Node& node) {
+  const Box box{.box = node.output()->shape(),
+                .whole = node.input(0)->shape(),
+                .begin = ops::ints_attribute(node, "begin"),
+                .strides = ops::ints_attribute(node, "strides")};
+  const int64_t count = box.box.elements();
+  return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
+    for (int64_t i = 0; i < count; ++i) args.out()[i] = args.in(0)[box.place(i)];
+  });
+}
+
+KernelOffer reference_slice_grad(const ir::Node& node) {
+  return scatter({.box = node.input(0)->shape(),
+                  .whole = node.output()->shape(),
+                  .begin = ops::ints_attribute(node, "begin"),
+                  .strides = ops::ints_attribute(node, "strides")});
+}
+
+KernelOffer reference_concat(const ir::Node& node) {
+  const auto axis = static_cast<int>(ops::int_attribute(node, "axis"));
+  const Shape& y = node.output()->shape();
+  const int64_t width = y.elements_from(axis);
+  const int64_t rows = width == 0 ? 0 : y.elements() / width;
+  std::vector<int64_t> widths;
+  for (const ir::Value* x : node.inputs()) widths.push_back(x->shape().elements_from(axis));
+  return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
+    for (int64_t r = 0; r < rows; ++r) {
+      float* out = args.out() + r * width;
+      for (int i = 0; i < args.num_inputs; ++i) {
+        const int64_t own = widths[static_cast<size_t>(i)];
+        out = std::copy_n(args.in(i) + r * own, own, out);
+      }
+    }
+  });
+}
+
+KernelOffer reference_reshape(const ir::Node& node) {
+  const size_t bytes = node.output()->bytes();
+  return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
+    // A view may have been given the memory of its input.
+    std::memmove(args.outputs[0], args.inputs[0], bytes);
+  });
+}
+
+KernelOffer reference_cast(const ir::Node& node) {
+  const int64_t count = node.output()->shape().elements();
+  const DType from = node.input(0)->type().dtype;
+  const DType to = node.output()->type().dtype;
+  const size_t bytes = node.output()->bytes();
+  return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
+    if (from == to) {
+      std::memmove(args.outputs[0], args.inputs[0], bytes);
+      return;
+    }
+    switch (from) {
+      case DType::f32:
+        return convert<float>(args, count, to, [](float x) { return x; });
+      case DType::f16:
+        return convert<uint16_t>(args, count, to, from_f16);
+      case DType::bf16:
+        return convert<uint16_t>(args, count, to, from_bf16);
+      case DType::u8:
+        return convert<uint8_t>(args, count, to, [](uint8_t x) { return static_cast<float>(x); });
+      case DType::i32:
+        return convert<int32_t>(args, count, to, [](int32_t x) { return static_cast<float>(x); });
+    }
+  });
+}
+
+}  // namespace pando::kernels

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cmath>
+
+#include "pando/kernels/function_kernel.h"
+#include "pando/kernels/reference/reference.h"
+#include "pando/kernels/reference/window_loops.h"
+
+namespace pando::kernels {
+
+void max_pool_sample(const PoolGeometry& g, const float* x, float* y, uint8_t* index) {
+  const TapWalk walk(g);
+  for (int64_t out_pixel = 0; out_pixel < g.out_pixels(); ++out_pixel) {
+    for (int64_t c = 0; c < g.channels; ++c) {
+      bool found = false;
+      float best = 0;
+      int64_t at = 0;
+      for_each_tap(walk, out_pixel, [&](int64_t tap, int64_t pixel) {
+        const float value = x[pixel * g.channels + c];
+        const bool wins = value > best || (std::isnan(value) && !std::isnan(best));
+        if (found && !wins) return;
+        found = true;
+        best = value;
+        at = tap;
+      });
+      y[out_pixel * g.channels + c] = best;
+      index[out_pixel * g.channels + c] = static_cast<uint8_t>(at);
+    }
+  }
+}
+
+KernelOffer reference_max_pool(const ir::Node& node) {
+  const PoolGeometry g = pool_geometry(node);
+  return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
+    for (int64_t n = 0; n < g.batch; ++n) {
+      const int64_t at = n * g.out_pixels() * g.channels;
+      max_pool_sample(g, args.in(0) + n * g.in_pixels() * g.channels, args.out(0) + at,
+                      args.out_as<uint8_t>(1) + at);
+    }
+  });
+}
+
+KernelOffer reference_max_pool_grad(const ir::Node& node) {
+  const PoolGeometry g = pool_geometry(node);
+  const NodeActivation activation = node_activation(node);
+  return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
+    const TapWalk walk(g);
+    std::fill(args.out(), args.out() + g.batch * g.in_pixels() * g.channels, 0.0f);
+    for (int64_t row = 0; row < g.batch * g.out_pixels(); ++row) {
+      float* dx = args.out() + row / g.out_pixels() * g.in_pixels() * g.channels;
+      for_each_tap(walk, row % g.out_pixels(), [&](int64_t tap, int64_t pixel) {
+        for (int64_t c = 0; c < g.channels; ++c) {
+          const int64_t at = row * g.channels + c;
+          if (args.in_as<uint8_t>(1)[at] != tap) continue;
+          const float slope = args.num_inputs > 2 ? activation.slope(args.in(2)[at]) : 1;
+          dx[pixel * g.channels + c] += slope * args.in(0)[at];
+        }
+      });
+    }
+  });
+}
+
+KernelOffer reference_avg_pool(const ir::Node& node) {
+  const PoolGeometry g = pool_geometry(node);
+  return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
+    const TapWalk walk(g);
+    for (int64_t row = 0; row < g.batch * g.out_pixels(); ++row) {
+      const float* x = args.in(0) + row / g.out_pixels() * g.in_pixels() * g.channels;
+      for (int64_t c = 0; c < g.channels; ++c) {
+        double sum = 0;
+        double count = 0;
+        for_each_tap(walk, row % g.out_pixels(), [&](int64_t, int64_t pixel) {
+          sum += static_cast<double>(x[pixel * g.channels + c]);
+          count += 1;
+        });
+        args.out()[row * g.channels + c] = static_cast<float>(sum / count);
+      }
+    }
+  });
+}
+
+KernelOffer reference_avg_pool_grad(const ir::Node& node) {
+  const PoolGeometry g = pool_geometry(node);
+  return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
+    const TapWalk walk(g);
+    std::fill(args.out(), args.out() + g.batch * g.in_pixels() * g.channels, 0.0f);
+    for (int64_t row = 0; row < g.batch * g.out_pixels(); ++row) {
+      float* dx = args.out() + row / g.out_pixels() * g.in_pixels() * g.channels;
+      const float* dy = args.in(0) + row * g.channels;
+      float count = 0;
+      for_each_tap(walk, row % g.out_pixels(), [&](int64_t, int64_t) { count += 1; });
+      for_each_tap(walk, row % g.out_pixels(), [&](int64_t, int64_t pixel) {
+        for (int64_t c = 0; c < g.channels; ++c) dx[pixel * g.channels + c] += dy[c] / count;
+      });
+    }
+  });
+}
+
+KernelOffer reference_global_avg_pool(const ir::Node& node) {
+  const Shape& x = node.input(0)->shape();
+  const int64_t batch = x[0];
+  const int64_t channels = x.back();
+  const int64_t pixels = x.elements_from(1) / channels;
+  return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
+    for (int64_t i = 0; i < batch * channels; ++i) {
+      const float* sample = args.in(0) + i / channels * pixels * channels;
+      double sum = 0;
+      for (int64_t p = 0; p < pixels; ++p) {
+        sum += static_cast<double>(sample[p * channels + i % channels]);
+      }
+      args.out()[i] = static_cast<float>(sum / static_cast<double>(pixels));
+    }
+  });
+}
+
+KernelOffer reference_global_avg_pool_grad(const ir::Node& node) {
+  const Shape& dx = node.output()->shape();
+  const int64_t count = dx.elements();
+  const int64_t channels = dx.back();
+  const int64_t pixels = dx.elements_from(1) / channels;
+  return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t sample = i / channels / pixels;
+      args.out()[i] = args.in(0)[sample * channels + i % channels] / static_cast<float>(pixels);
+    }
+  });
+}
+
+}  // namespace pando::kernels

@@ -1,0 +1,66 @@
+// Loops that the reference kernels of convolution and pooling share.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "pando/kernels/conv_node.h"
+#include "pando/kernels/node_activation.h"
+
+namespace pando::kernels {
+
+// What for_each_tap needs of a geometry.
+struct TapWalk {
+  using Extents = ConvGeometry::Extents;
+  Extents in, out, window, stride, dilation, pad_low;
+
+  explicit TapWalk(const ConvGeometry& g)
+      : in(g.in),
+        out(g.out),
+        window(g.kernel),
+        stride(g.stride),
+        dilation(g.dilation),
+        pad_low(g.pad_low) {}
+  explicit TapWalk(const PoolGeometry& g)
+      : in(g.in),
+        out(g.out),
+        window(g.window),
+        stride(g.stride),
+        dilation({1, 1, 1}),
+        pad_low(g.pad_low) {}
+};
+
+// Calls visit(tap, input pixel) for every tap of the window at one output pixel that is not
+// padding, in row-major order. Taps and pixels are numbered row-major.
+template <typename Visit>
+void for_each_tap(const TapWalk& walk, int64_t out_pixel, Visit visit) {
+  const TapWalk::Extents at = {out_pixel / walk.out[2] / walk.out[1],
+                               out_pixel / walk.out[2] % walk.out[1], out_pixel % walk.out[2]};
+  const int64_t taps = walk.window[0] * walk.window[1] * walk.window[2];
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    const TapWalk::Extents offset = {tap / walk.window[2] / walk.window[1],
+                                     tap / walk.window[2] % walk.window[1], tap % walk.window[2]};
+    int64_t pixel = 0;
+    bool inside = true;
+    for (size_t axis = 0; axis < 3; ++axis) {
+      const int64_t position =
+          at[axis] * walk.stride[axis] - walk.pad_low[axis] + offset[axis] * walk.dilation[axis];
+      inside = inside && position >= 0 && position < walk.in[axis];
+      pixel = pixel * walk.in[axis] + position;
+    }
+    if (inside) visit(tap, pixel);
+  }
+}
+
+// The convolution of one sample with bias (may be null) and activation.
+struct ConvSample {
+  const float* x = nullptr;
+  const float* kernel = nullptr;
+  const float* bias = nullptr;
+  float* y = nullptr;
+};
+void convolve_sample(const ConvGeometry& geometry, const ConvSample& sample,
+                     const NodeActivation& activation);
+
+// Max pooling of one sample.
+void max_pool_sample(const PoolGeometry& geometry, const float* x, float* y, uint8_t* index);
+
+}  // namespace pando::kernels
