@@ -16,6 +16,7 @@
 #include "pando/optim/optimizer.h"
 #include "pando/train/callback.h"
 #include "pando/train/history.h"
+#include "pando/train/non_finite_loss.h"
 
 namespace pando {
 
@@ -65,13 +66,6 @@ struct EvaluateOptions {
 struct LoadOptions {
   bool by_name = false;        // only layers with the same names, for fine-tuning
   bool skip_mismatch = false;  // with by_name: leave layers alone whose shapes differ
-};
-
-// Thrown when a loss is not a finite number; the weights are those before that step.
-class NonFiniteLoss : public Error {
- public:
-  explicit NonFiniteLoss(const std::string& message)
-      : Error(ErrorKind::invalid_argument, message) {}
 };
 
 // Used by one thread at a time. Copies of a Model are the same model.
