@@ -39,7 +39,7 @@ ConvGeometry conv_geometry(const ir::Node& node) {
           .pad_high = extents(windows, &Axis::pad_high, 0)};
 }
 
-PoolGeometry pool_geometry(const ir::Node& node) {
+PoolNodeGeometry pool_geometry(const ir::Node& node) {
   const ops::Windows windows = ops::pool_windows(node);
   using Axis = ops::WindowAxis;
   return {.batch = node.output()->shape()[0],

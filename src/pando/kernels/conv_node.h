@@ -11,7 +11,7 @@ namespace pando::kernels {
 ConvGeometry conv_geometry(const ir::Node& node);
 
 // The numbers of one pooling. Every window covers at least one element that is not padding.
-struct PoolGeometry {
+struct PoolNodeGeometry {
   using Extents = ConvGeometry::Extents;
 
   int64_t batch = 1;
@@ -26,10 +26,10 @@ struct PoolGeometry {
   int64_t in_pixels() const { return in[0] * in[1] * in[2]; }
   int64_t out_pixels() const { return out[0] * out[1] * out[2]; }
   int64_t positions() const { return window[0] * window[1] * window[2]; }
-  bool operator==(const PoolGeometry&) const = default;
+  bool operator==(const PoolNodeGeometry&) const = default;
 };
 
 // Of max_pool, avg_pool, their gradients and the pooling in conv_pool. Requires: typed.
-PoolGeometry pool_geometry(const ir::Node& node);
+PoolNodeGeometry pool_geometry(const ir::Node& node);
 
 }  // namespace pando::kernels

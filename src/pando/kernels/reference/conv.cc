@@ -67,7 +67,7 @@ KernelOffer reference_conv(const ir::Node& node) {
 
 KernelOffer reference_conv_pool(const ir::Node& node) {
   const ConvGeometry g = conv_geometry(node);
-  const PoolGeometry pool = pool_geometry(node);
+  const PoolNodeGeometry pool = pool_geometry(node);
   const NodeActivation activation = node_activation(node);
   const auto scratch = static_cast<size_t>(g.out_pixels() * g.out_channels) * sizeof(float);
   return offer_function("reference",

@@ -8,7 +8,7 @@
 
 namespace pando::kernels {
 
-void max_pool_sample(const PoolGeometry& g, const float* x, float* y, uint8_t* index) {
+void max_pool_sample(const PoolNodeGeometry& g, const float* x, float* y, uint8_t* index) {
   const TapWalk walk(g);
   for (int64_t out_pixel = 0; out_pixel < g.out_pixels(); ++out_pixel) {
     for (int64_t c = 0; c < g.channels; ++c) {
@@ -30,7 +30,7 @@ void max_pool_sample(const PoolGeometry& g, const float* x, float* y, uint8_t* i
 }
 
 KernelOffer reference_max_pool(const ir::Node& node) {
-  const PoolGeometry g = pool_geometry(node);
+  const PoolNodeGeometry g = pool_geometry(node);
   return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
     for (int64_t n = 0; n < g.batch; ++n) {
       const int64_t at = n * g.out_pixels() * g.channels;
@@ -41,7 +41,7 @@ KernelOffer reference_max_pool(const ir::Node& node) {
 }
 
 KernelOffer reference_max_pool_grad(const ir::Node& node) {
-  const PoolGeometry g = pool_geometry(node);
+  const PoolNodeGeometry g = pool_geometry(node);
   const NodeActivation activation = node_activation(node);
   return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
     const TapWalk walk(g);
@@ -61,7 +61,7 @@ KernelOffer reference_max_pool_grad(const ir::Node& node) {
 }
 
 KernelOffer reference_avg_pool(const ir::Node& node) {
-  const PoolGeometry g = pool_geometry(node);
+  const PoolNodeGeometry g = pool_geometry(node);
   return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
     const TapWalk walk(g);
     for (int64_t row = 0; row < g.batch * g.out_pixels(); ++row) {
@@ -80,7 +80,7 @@ KernelOffer reference_avg_pool(const ir::Node& node) {
 }
 
 KernelOffer reference_avg_pool_grad(const ir::Node& node) {
-  const PoolGeometry g = pool_geometry(node);
+  const PoolNodeGeometry g = pool_geometry(node);
   return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
     const TapWalk walk(g);
     std::fill(args.out(), args.out() + g.batch * g.in_pixels() * g.channels, 0.0f);

@@ -19,7 +19,7 @@ struct TapWalk {
         stride(g.stride),
         dilation(g.dilation),
         pad_low(g.pad_low) {}
-  explicit TapWalk(const PoolGeometry& g)
+  explicit TapWalk(const PoolNodeGeometry& g)
       : in(g.in),
         out(g.out),
         window(g.window),
@@ -61,6 +61,6 @@ void convolve_sample(const ConvGeometry& geometry, const ConvSample& sample,
                      const NodeActivation& activation);
 
 // Max pooling of one sample.
-void max_pool_sample(const PoolGeometry& geometry, const float* x, float* y, uint8_t* index);
+void max_pool_sample(const PoolNodeGeometry& geometry, const float* x, float* y, uint8_t* index);
 
 }  // namespace pando::kernels
