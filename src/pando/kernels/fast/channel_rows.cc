@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: MIT
+#include "pando/kernels/fast/channel_rows.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "pando/kernels/multiversion.h"
+
+namespace pando::kernels::fast {
+namespace {
+
+constexpr int64_t kLanes = 16;
+constexpr int64_t kBlock = 8192;  // elements that fit the first-level cache
+
+// Whole rows, so that every block begins at the first channel.
+int64_t block_elements(ChannelRow row) {
+  const int64_t length = row.length();
+  return std::max(kBlock / length, int64_t{16}) * length;
+}
+
+int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+PANDO_MULTIVERSION void sum_values(const float* __restrict x, int64_t count, int64_t length,
+                                   float* __restrict sums) {
+  for (int64_t i = 0; i < length; ++i) sums[i] = 0;
+  for (int64_t base = 0; base < count; base += length) {
+    const int64_t n = std::min(length, count - base);
+    for (int64_t i = 0; i < n; ++i) sums[i] += x[base + i];
+  }
+}
+
+struct BlockSums {
+  const float* center;
+  float* first;
+  float* second;
+};
+
+// first = sum of (x - center), second = sum of its square; four rows at a time, to halve the
+// traffic to the sums.
+PANDO_MULTIVERSION void sum_deviations(const float* __restrict x, int64_t count, int64_t length,
+                                       const BlockSums& sums) {
+  const float* __restrict center = sums.center;
+  float* __restrict first = sums.first;
+  float* __restrict second = sums.second;
+  for (int64_t i = 0; i < length; ++i) first[i] = second[i] = 0;
+  int64_t base = 0;
+  for (; base + 4 * length <= count; base += 4 * length) {
+    for (int64_t i = 0; i < length; ++i) {
+      const float* p = x + base + i;
+      const float c = center[i];
+      const float a = p[0] - c;
+      const float b = p[length] - c;
+      const float d = p[2 * length] - c;
+      const float e = p[3 * length] - c;
+      first[i] += (a + b) + (d + e);
+      second[i] += (a * a + b * b) + (d * d + e * e);
+    }
+  }
+  for (; base < count; base += length) {
+    const int64_t n = std::min(length, count - base);
+    for (int64_t i = 0; i < n; ++i) {
+      const float a = x[base + i] - center[i];
+      first[i] += a;
+      second[i] += a * a;
+    }
+  }
+}
+
+template <bool masked>
+PANDO_INLINE void sum_products_body(const GradientData& data, int64_t count, int64_t length,
+                                    const BlockSums& sums) {
+  const float* __restrict dy = data.dy;
+  const float* __restrict x = data.x;
+  const float* __restrict mask = data.mask;
+  const float* __restrict center = sums.center;
+  float* __restrict first = sums.first;
+  float* __restrict second = sums.second;
+  for (int64_t i = 0; i < length; ++i) first[i] = second[i] = 0;
+  int64_t base = 0;
+  for (; base + 2 * length <= count; base += 2 * length) {
+    for (int64_t i = 0; i < length; ++i) {
+      const int64_t j = base + i;
+      const int64_t k = j + length;
+      const float a = !masked || mask[j] > 0 ? dy[j] : 0.0f;
+      const float b = !masked || mask[k] > 0 ? dy[k] : 0.0f;
+      first[i] += a + b;
+      second[i] += a * (x[j] - center[i]) + b * (x[k] - center[i]);
+    }
+  }
+  for (; base < count; base += length) {
+    const int64_t n = std::min(length, count - base);
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t j = base + i;
+      const float a = !masked || mask[j] > 0 ? dy[j] : 0.0f;
+      first[i] += a;
+      second[i] += a * (x[j] - center[i]);
+    }
+  }
+}
+
+PANDO_MULTIVERSION void sum_products(const GradientData& data, int64_t count, int64_t length,
+                                     const BlockSums& sums) {
+  sum_products_body<false>(data, count, length, sums);
+}
+
+PANDO_MULTIVERSION void sum_masked_products(const GradientData& data, int64_t count, int64_t length,
+                                            const BlockSums& sums) {
+  sum_products_body<true>(data, count, length, sums);
+}
+
+double fold(ChannelRow row, const float* sums, int64_t channel) {
+  double total = 0;
+  for (int64_t r = 0; r < row.repeat; ++r) total += sums[r * row.channels + channel];
+  return total;
+}
+
+// The mean of the first block, as the number about which to sum it.
+void center_on_block(const float* x, int64_t count, ChannelRow row, ChannelScratch& scratch) {
+  sum_values(x, count, row.length(), scratch.rows[0]);
+  const double pixels = static_cast<double>(count / row.channels);
+  for (int64_t c = 0; c < row.channels; ++c) {
+    scratch.center[c] = static_cast<float>(fold(row, scratch.rows[0], c) / pixels);
+  }
+}
+
+template <Activation activation>
+PANDO_INLINE void affine_body(const float* x, float* y, int64_t count, int64_t length,
+                              const AffineRows& rows) {
+  const float* __restrict center = rows.center;
+  const float* __restrict scale = rows.scale;
+  const float* __restrict shift = rows.shift;
+  const float alpha = rows.alpha;
+  for (int64_t base = 0; base < count; base += length) {
+    const int64_t n = std::min(length, count - base);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) {
+      const float value = (x[base + i] - center[i]) * scale[i] + shift[i];
+      if constexpr (activation == Activation::none) {
+        y[base + i] = value;
+      } else if constexpr (activation == Activation::relu) {
+        y[base + i] = value > 0 ? value : 0;
+      } else {
+        y[base + i] = value > 0 ? value : value * alpha;
+      }
+    }
+  }
+}
+
+PANDO_MULTIVERSION void affine(const float* x, float* y, int64_t count, int64_t length,
+                               const AffineRows& rows) {
+  affine_body<Activation::none>(x, y, count, length, rows);
+}
+
+PANDO_MULTIVERSION void affine_relu(const float* x, float* y, int64_t count, int64_t length,
+                                    const AffineRows& rows) {
+  affine_body<Activation::relu>(x, y, count, length, rows);
+}
+
+PANDO_MULTIVERSION void affine_leaky_relu(const float* x, float* y, int64_t count, int64_t length,
+                                          const AffineRows& rows) {
+  affine_body<Activation::leaky_relu>(x, y, count, length, rows);
+}
+
+template <bool masked, bool sloped>
+PANDO_INLINE void gradient_body(const GradientData& data, int64_t count, int64_t length,
+                                const GradientRows& rows) {
+  const float* dy = data.dy;
+  const float* x = data.x;
+  const float* mask = data.mask;
+  float* dx = data.dx;
+  const float* __restrict center = rows.center;
+  const float* __restrict scale = rows.scale;
+  const float* __restrict slope = rows.slope;
+  const float* __restrict shift = rows.shift;
+  for (int64_t base = 0; base < count; base += length) {
+    const int64_t n = std::min(length, count - base);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t j = base + i;
+      const float a = !masked || mask[j] > 0 ? dy[j] : 0.0f;
+      dx[j] = sloped ? a * scale[i] + ((x[j] - center[i]) * slope[i] + shift[i]) : a * scale[i];
+    }
+  }
+}
+
+PANDO_MULTIVERSION void gradient_sloped(const GradientData& data, int64_t count, int64_t length,
+                                        const GradientRows& rows) {
+  gradient_body<false, true>(data, count, length, rows);
+}
+
+PANDO_MULTIVERSION void gradient_masked_sloped(const GradientData& data, int64_t count,
+                                               int64_t length, const GradientRows& rows) {
+  gradient_body<true, true>(data, count, length, rows);
+}
+
+PANDO_MULTIVERSION void gradient_plain(const GradientData& data, int64_t count, int64_t length,
+                                       const GradientRows& rows) {
+  gradient_body<false, false>(data, count, length, rows);
+}
+
+PANDO_MULTIVERSION void gradient_masked(const GradientData& data, int64_t count, int64_t length,
+                                        const GradientRows& rows) {
+  gradient_body<true, false>(data, count, length, rows);
+}
+
+}  // namespace
+
+ChannelRow channel_row(int64_t channels) {
+  ChannelRow row{.channels = channels, .repeat = 1};
+  if (channels >= 64) return row;  // long enough: an odd rest costs little
+  row.repeat = kLanes / std::gcd(channels, kLanes);
+  while (row.length() < 128) row.repeat *= 2;
+  return row;
+}
+
+void repeat_channels(ChannelRow row, float* numbers) {
+  for (int64_t i = row.channels; i < row.length(); ++i) numbers[i] = numbers[i - row.channels];
+}
+
+void apply_affine(const float* x, float* y, int64_t count, ChannelRow row, const AffineRows& rows) {
+  switch (rows.activation) {
+    case Activation::none: return affine(x, y, count, row.length(), rows);
+    case Activation::relu: return affine_relu(x, y, count, row.length(), rows);
+    case Activation::leaky_relu: return affine_leaky_relu(x, y, count, row.length(), rows);
+  }
+}
+
+void apply_gradient(const GradientData& data, int64_t count, ChannelRow row,
+                    const GradientRows& rows) {
+  const bool masked = data.mask != nullptr;
+  if (rows.slope != nullptr) {
+    return masked ? gradient_masked_sloped(data, count, row.length(), rows)
+                  : gradient_sloped(data, count, row.length(), rows);
+  }
+  return masked ? gradient_masked(data, count, row.length(), rows)
+                : gradient_plain(data, count, row.length(), rows);
+}
+
+ChannelScratch::ChannelScratch(ChannelRow row, std::byte* memory) {
+  const int64_t totals = aligned(row.channels * static_cast<int64_t>(sizeof(double)));
+  const int64_t numbers = aligned(row.length() * static_cast<int64_t>(sizeof(float)));
+  first = reinterpret_cast<double*>(memory);
+  second = reinterpret_cast<double*>(memory + totals);
+  center = reinterpret_cast<float*>(memory + 2 * totals);
+  rows[0] = reinterpret_cast<float*>(memory + 2 * totals + numbers);
+  rows[1] = reinterpret_cast<float*>(memory + 2 * totals + 2 * numbers);
+}
+
+size_t ChannelScratch::bytes(ChannelRow row) {
+  return static_cast<size_t>(2 * aligned(row.channels * static_cast<int64_t>(sizeof(double))) +
+                             3 * aligned(row.length() * static_cast<int64_t>(sizeof(float))));
+}
+
+void clear_totals(ChannelRow row, ChannelScratch& scratch) {
+  std::fill_n(scratch.first, row.channels, 0.0);
+  std::fill_n(scratch.second, row.channels, 0.0);
+}
+
+void sum_moments(const float* x, int64_t pixels, ChannelRow row, ChannelScratch& scratch) {
+  clear_totals(row, scratch);
+  const int64_t count = pixels * row.channels;
+  const int64_t step = block_elements(row);
+  double before = 0;  // pixels of the blocks before this one
+  for (int64_t base = 0; base < count; base += step) {
+    const int64_t elements = std::min(step, count - base);
+    if (base == 0) center_on_block(x, elements, row, scratch);
+    repeat_channels(row, scratch.center);
+    sum_deviations(x + base, elements, row.length(),
+                   {scratch.center, scratch.rows[0], scratch.rows[1]});
+    const double size = static_cast<double>(elements / row.channels);
+    const double all = before + size;
+    for (int64_t c = 0; c < row.channels; ++c) {
+      const double sum = fold(row, scratch.rows[0], c);
+      const double squares = fold(row, scratch.rows[1], c) - sum * sum / size;
+      const double mean = scratch.center[c] + sum / size;
+      const double apart = mean - scratch.first[c];
+      scratch.second[c] += std::max(squares, 0.0) + apart * apart * before * size / all;
+      scratch.first[c] += apart * size / all;
+      scratch.center[c] = static_cast<float>(scratch.first[c]);
+    }
+    before = all;
+  }
+}
+
+void add_products(const GradientData& data, int64_t pixels, ChannelRow row,
+                  ChannelScratch& scratch) {
+  const int64_t count = pixels * row.channels;
+  const int64_t step = block_elements(row);
+  const BlockSums sums{scratch.center, scratch.rows[0], scratch.rows[1]};
+  for (int64_t base = 0; base < count; base += step) {
+    const int64_t elements = std::min(step, count - base);
+    GradientData block{.dy = data.dy + base, .x = data.x + base};
+    if (data.mask != nullptr) {
+      block.mask = data.mask + base;
+      sum_masked_products(block, elements, row.length(), sums);
+    } else {
+      sum_products(block, elements, row.length(), sums);
+    }
+    for (int64_t c = 0; c < row.channels; ++c) {
+      scratch.first[c] += fold(row, scratch.rows[0], c);
+      scratch.second[c] += fold(row, scratch.rows[1], c);
+    }
+  }
+}
+
+}  // namespace pando::kernels::fast

@@ -1,0 +1,140 @@
+// Element by element without functions that cost more than a multiplication. Results may overwrite
+// input 0, so the loops promise independence of iterations, not of pointers.
+// SPDX-License-Identifier: MIT
+#include "pando/kernels/fast/fast.h"
+#include "pando/kernels/fast/support.h"
+#include "pando/kernels/multiversion.h"
+#include "pando/kernels/node_activation.h"
+
+namespace pando::kernels {
+namespace {
+
+using fast::Range;
+
+PANDO_MULTIVERSION void relu(const float* x, float* y, Range r) {
+#pragma GCC ivdep
+  for (int64_t i = r.begin; i < r.end; ++i) y[i] = x[i] > 0 ? x[i] : 0;
+}
+
+PANDO_MULTIVERSION void relu_grad(const float* dy, const float* y, float* dx, Range r) {
+#pragma GCC ivdep
+  for (int64_t i = r.begin; i < r.end; ++i) {
+    const float d = dy[i];
+    dx[i] = y[i] > 0 ? d : 0;
+  }
+}
+
+PANDO_MULTIVERSION void leaky_relu(const float* x, float* y, Range r, float alpha) {
+#pragma GCC ivdep
+  for (int64_t i = r.begin; i < r.end; ++i) y[i] = x[i] > 0 ? x[i] : x[i] * alpha;
+}
+
+PANDO_MULTIVERSION void leaky_relu_grad(const float* dy, const float* y, float* dx, Range r,
+                                        float alpha) {
+#pragma GCC ivdep
+  for (int64_t i = r.begin; i < r.end; ++i) {
+    const float d = dy[i];
+    dx[i] = y[i] > 0 ? d : d * alpha;
+  }
+}
+
+PANDO_MULTIVERSION void add(const float* a, const float* b, float* y, Range r) {
+#pragma GCC ivdep
+  for (int64_t i = r.begin; i < r.end; ++i) y[i] = a[i] + b[i];
+}
+
+PANDO_MULTIVERSION void add_relu(const float* a, const float* b, float* y, Range r) {
+#pragma GCC ivdep
+  for (int64_t i = r.begin; i < r.end; ++i) {
+    const float sum = a[i] + b[i];
+    y[i] = sum > 0 ? sum : 0;
+  }
+}
+
+PANDO_MULTIVERSION void add_leaky_relu(const float* a, const float* b, float* y, Range r,
+                                       float alpha) {
+#pragma GCC ivdep
+  for (int64_t i = r.begin; i < r.end; ++i) {
+    const float sum = a[i] + b[i];
+    y[i] = sum > 0 ? sum : sum * alpha;
+  }
+}
+
+PANDO_MULTIVERSION void multiply(const float* a, const float* b, float* y, Range r) {
+#pragma GCC ivdep
+  for (int64_t i = r.begin; i < r.end; ++i) y[i] = a[i] * b[i];
+}
+
+PANDO_MULTIVERSION void scale(const float* x, float* y, Range r, float factor, float offset) {
+#pragma GCC ivdep
+  for (int64_t i = r.begin; i < r.end; ++i) y[i] = x[i] * factor + offset;
+}
+
+float alpha_of(const ir::Node& node) {
+  return static_cast<float>(ops::number_attribute(node, "alpha"));
+}
+
+// A kernel that calls `loop(args, range)` for the elements of its part.
+template <typename Loop>
+KernelOffer offer_loop(const ir::Node& node, Loop loop) {
+  for (const ir::Value* input : node.inputs()) {
+    if (input->type().dtype != DType::f32) return refuse("takes f32 only");
+  }
+  const int64_t count = node.output()->shape().elements();
+  const auto run = [=](const KernelArgs& args, const StepArgs& step) {
+    loop(args, fast::element_share(step.part, count));
+  };
+  return offer_function("fast", run, fast::kSplits);
+}
+
+}  // namespace
+
+KernelOffer fast_relu(const ir::Node& node) {
+  return offer_loop(node, [](const KernelArgs& args, Range r) { relu(args.in(0), args.out(), r); });
+}
+
+KernelOffer fast_relu_grad(const ir::Node& node) {
+  return offer_loop(node, [](const KernelArgs& args, Range r) {
+    relu_grad(args.in(0), args.in(1), args.out(), r);
+  });
+}
+
+KernelOffer fast_leaky_relu(const ir::Node& node) {
+  return offer_loop(node, [alpha = alpha_of(node)](const KernelArgs& args, Range r) {
+    leaky_relu(args.in(0), args.out(), r, alpha);
+  });
+}
+
+KernelOffer fast_leaky_relu_grad(const ir::Node& node) {
+  return offer_loop(node, [alpha = alpha_of(node)](const KernelArgs& args, Range r) {
+    leaky_relu_grad(args.in(0), args.in(1), args.out(), r, alpha);
+  });
+}
+
+KernelOffer fast_add(const ir::Node& node) {
+  const NodeActivation activation = node_activation(node);
+  return offer_loop(node, [=](const KernelArgs& args, Range r) {
+    switch (activation.kind) {
+      case Activation::none: return add(args.in(0), args.in(1), args.out(), r);
+      case Activation::relu: return add_relu(args.in(0), args.in(1), args.out(), r);
+      case Activation::leaky_relu:
+        return add_leaky_relu(args.in(0), args.in(1), args.out(), r, activation.alpha);
+    }
+  });
+}
+
+KernelOffer fast_multiply(const ir::Node& node) {
+  return offer_loop(node, [](const KernelArgs& args, Range r) {
+    multiply(args.in(0), args.in(1), args.out(), r);
+  });
+}
+
+KernelOffer fast_scale(const ir::Node& node) {
+  const auto factor = static_cast<float>(ops::number_attribute(node, "factor"));
+  const auto offset = static_cast<float>(ops::number_attribute(node, "offset"));
+  return offer_loop(node, [=](const KernelArgs& args, Range r) {
+    scale(args.in(0), args.out(), r, factor, offset);
+  });
+}
+
+}  // namespace pando::kernels

@@ -1,0 +1,54 @@
+// Fast kernels: vectorised loops over channels-last data, one candidate per op.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "pando/kernels/kernel.h"
+
+namespace pando::kernels {
+
+KernelOffer fast_relu(const ir::Node& node);
+KernelOffer fast_relu_grad(const ir::Node& node);
+KernelOffer fast_leaky_relu(const ir::Node& node);
+KernelOffer fast_leaky_relu_grad(const ir::Node& node);
+KernelOffer fast_tanh(const ir::Node& node);
+KernelOffer fast_tanh_grad(const ir::Node& node);
+KernelOffer fast_sigmoid(const ir::Node& node);
+KernelOffer fast_sigmoid_grad(const ir::Node& node);
+KernelOffer fast_add(const ir::Node& node);
+KernelOffer fast_multiply(const ir::Node& node);
+KernelOffer fast_scale(const ir::Node& node);
+KernelOffer fast_cast(const ir::Node& node);
+KernelOffer fast_dropout(const ir::Node& node);
+
+KernelOffer fast_softmax(const ir::Node& node);
+KernelOffer fast_softmax_grad(const ir::Node& node);
+KernelOffer fast_cross_entropy(const ir::Node& node);
+KernelOffer fast_cross_entropy_grad(const ir::Node& node);
+KernelOffer fast_mean_squared_error(const ir::Node& node);
+KernelOffer fast_mean_squared_error_grad(const ir::Node& node);
+KernelOffer fast_mean_absolute_error(const ir::Node& node);
+KernelOffer fast_mean_absolute_error_grad(const ir::Node& node);
+KernelOffer fast_top_k_accuracy(const ir::Node& node);
+
+KernelOffer fast_max_pool(const ir::Node& node);
+KernelOffer fast_max_pool_grad(const ir::Node& node);
+KernelOffer fast_avg_pool(const ir::Node& node);
+KernelOffer fast_avg_pool_grad(const ir::Node& node);
+KernelOffer fast_global_avg_pool(const ir::Node& node);
+KernelOffer fast_global_avg_pool_grad(const ir::Node& node);
+
+KernelOffer fast_batch_moments(const ir::Node& node);
+KernelOffer fast_combine_moments(const ir::Node& node);
+KernelOffer fast_batch_norm(const ir::Node& node);
+KernelOffer fast_batch_norm_sums(const ir::Node& node);
+KernelOffer fast_batch_norm_input_grad(const ir::Node& node);
+KernelOffer fast_group_norm(const ir::Node& node);
+KernelOffer fast_group_norm_sums(const ir::Node& node);
+KernelOffer fast_group_norm_input_grad(const ir::Node& node);
+
+KernelOffer fast_pad(const ir::Node& node);
+KernelOffer fast_slice(const ir::Node& node);
+KernelOffer fast_slice_grad(const ir::Node& node);
+KernelOffer fast_concat(const ir::Node& node);
+
+}  // namespace pando::kernels

@@ -1,0 +1,25 @@
+# The fast kernels, part of the module `kernels`.
+set(fast_sources
+  fast/avg_pool.cc
+  fast/batch_moments.cc
+  fast/batch_norm.cc
+  fast/boxes.cc
+  fast/cast.cc
+  fast/channel_rows.cc
+  fast/cross_entropy.cc
+  fast/dropout.cc
+  fast/elementwise.cc
+  fast/group_norm.cc
+  fast/max_pool.cc
+  fast/max_pool_grad.cc
+  fast/regression_losses.cc
+  fast/smooth.cc
+  fast/softmax.cc
+  fast/top_k.cc)
+target_sources(pando_kernels PRIVATE ${fast_sources})
+
+# Vectorised in every build type. Without errno and traps, which nobody reads, comparisons and
+# square roots become vectors; all else of IEEE arithmetic stays. Vectors of eight are passed by
+# inlining only, so the note about their calling convention says nothing.
+set_source_files_properties(${fast_sources} PROPERTIES
+  COMPILE_OPTIONS "-O3;-fno-math-errno;-fno-trapping-math;-Wno-psabi")

@@ -1,0 +1,59 @@
+// Whether the label is among the k largest predictions of a sample.
+// SPDX-License-Identifier: MIT
+#include "pando/kernels/fast/fast.h"
+#include "pando/kernels/fast/support.h"
+#include "pando/kernels/multiversion.h"
+
+namespace pando::kernels {
+namespace {
+
+// A row of scores against the one of the label, in one pass of additions.
+struct Standing {
+  int32_t greater = 0;      // scores above the label's
+  int32_t equal_first = 0;  // equal to it, at a lower class
+  int32_t not_numbers = 0;
+};
+
+PANDO_MULTIVERSION Standing rank_label(const float* scores, int32_t classes, int32_t label) {
+  const float mine = scores[label];
+  int32_t greater = 0;
+  int32_t equal_first = 0;
+  int32_t not_numbers = 0;
+  for (int32_t k = 0; k < classes; ++k) {
+    greater += scores[k] > mine ? 1 : 0;
+    not_numbers += scores[k] != scores[k] ? 1 : 0;
+  }
+  for (int32_t k = 0; k < label; ++k) equal_first += scores[k] == mine ? 1 : 0;
+  return {greater, equal_first, not_numbers};
+}
+
+int32_t first_largest(const float* row, int32_t classes) {
+  int32_t best = 0;
+  for (int32_t k = 1; k < classes; ++k) best = row[k] > row[best] ? k : best;
+  return best;
+}
+
+}  // namespace
+
+KernelOffer fast_top_k_accuracy(const ir::Node& node) {
+  const int64_t batch = node.input(0)->shape().front();
+  const auto classes = static_cast<int32_t>(node.input(0)->shape().back());
+  const bool sparse = node.input(1)->type().dtype == DType::i32;
+  const int64_t k = ops::int_attribute(node, "k");
+  const auto run = [=](const KernelArgs& args, const StepArgs& step) {
+    const fast::Range samples = fast::share(step.part, batch);
+    for (int64_t n = samples.begin; n < samples.end; ++n) {
+      const int32_t label =
+          sparse ? args.in_as<int32_t>(1)[n] : first_largest(args.in(1) + n * classes, classes);
+      args.out()[n] = 0;
+      if (label < 0 || label >= classes) continue;
+      const Standing standing = rank_label(args.in(0) + n * classes, classes, label);
+      const bool first = k > 1 || standing.equal_first == 0;
+      const bool hit = standing.not_numbers == 0 && standing.greater < k && first;
+      args.out()[n] = hit ? 1.0f : 0.0f;
+    }
+  };
+  return offer_function("fast", run, fast::kSplits);
+}
+
+}  // namespace pando::kernels

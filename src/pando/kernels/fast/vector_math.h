@@ -1,0 +1,64 @@
+// exp, tanh and the logistic function as straight-line code that the compiler can vectorise.
+// Polynomials are least-maximum fits of the relative error; the bounds stated were measured
+// against double precision over the whole range.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "pando/kernels/multiversion.h"
+
+namespace pando::kernels::fast {
+
+// 2^n for n in [-126, 127], from the bits of a float that holds n + 1.5 * 2^23.
+PANDO_INLINE float power_of_two(int32_t n) {
+  return std::bit_cast<float>(static_cast<uint32_t>(n + 127) << 23);
+}
+
+// e^x within 2 units in the last place; infinity above 88.73, 0 below -104, NaN for NaN.
+PANDO_INLINE float vector_exp(float x) {
+  constexpr float kLog2E = 1.44269504f;
+  constexpr float kLn2High = 0.693359375f;  // few mantissa bits: n * kLn2High is exact
+  constexpr float kLn2Low = -2.12194440e-4f;
+  constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
+  x = x < -104.0f ? -104.0f : x;
+  x = x > 89.0f ? 89.0f : x;
+  const float shifted = x * kLog2E + kRound;
+  const float n = shifted - kRound;
+  const float r = (x - n * kLn2High) - n * kLn2Low;
+  float q = 0.000197893372f;
+  q = q * r + 0.00139457348f;
+  q = q * r + 0.00833350327f;
+  q = q * r + 0.0416662805f;
+  q = q * r + 0.166666657f;
+  q = q * r + 0.5f;
+  const float value = 1.0f + (r + r * r * q);
+  // Two factors, because 2^n alone leaves the range of normal numbers at both ends.
+  const int32_t exponent =
+      static_cast<int32_t>(std::bit_cast<uint32_t>(shifted) - std::bit_cast<uint32_t>(kRound));
+  const int32_t half = exponent >> 1;
+  return value * power_of_two(half) * power_of_two(exponent - half);
+}
+
+// 1 / (1 + e^-x) within 3 units in the last place where the result is a normal number.
+PANDO_INLINE float vector_sigmoid(float x) { return 1.0f / (1.0f + vector_exp(-x)); }
+
+// tanh within 3 units in the last place.
+PANDO_INLINE float vector_tanh(float x) {
+  const float magnitude = x < 0 ? -x : x;
+  const float square = x * x;
+  float p = 0.00214316789f;
+  p = p * square - 0.00817765016f;
+  p = p * square + 0.0217008200f;
+  p = p * square - 0.0539467894f;
+  p = p * square + 0.133332059f;
+  p = p * square - 0.333333313f;
+  const float small = x + x * (square * p);
+  const float e = vector_exp(-2.0f * magnitude);
+  const float large = (1.0f - e) / (1.0f + e);
+  const float signed_large = x < 0 ? -large : large;
+  return magnitude < 0.625f ? small : signed_large;
+}
+
+}  // namespace pando::kernels::fast
