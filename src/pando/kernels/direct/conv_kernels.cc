@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+#include "pando/kernels/direct/conv_kernels.h"
+
+#include <algorithm>
+
+#include "pando/base/strings.h"
+#include "pando/kernels/conv_node.h"
+#include "pando/kernels/direct/direct_conv.h"
+#include "pando/kernels/function_kernel.h"
+#include "pando/kernels/node_activation.h"
+
+namespace pando::kernels {
+namespace {
+
+enum class Direction { forward, backward };
+
+// The instruction set out of "direct:avx2 6x2".
+std::string isa_name(const DirectConv& conv) {
+  const std::string name = conv.name();
+  const size_t begin = name.find(':') + 1;
+  return name.substr(begin, name.find(' ') - begin);
+}
+
+// What decides the packed kernel, besides its shape: the width of vectors, the groups and, for the
+// gradient of the input of a strided convolution, which taps meet which inputs.
+std::string layout_name(const DirectConv& conv, Direction direction) {
+  const ConvGeometry& g = conv.geometry();
+  std::string name =
+      concat(direction == Direction::forward ? "direct-forward-" : "direct-backward-",
+             isa_name(conv), "-g", g.groups);
+  if (direction == Direction::forward || g.stride == ConvGeometry::Extents{1, 1, 1}) return name;
+  for (size_t axis = 0; axis < 3; ++axis) {
+    name += concat("-s", g.stride[axis], "d", g.dilation[axis], "p", g.pad_low[axis], "i",
+                   std::min(g.in[axis], g.stride[axis]));
+  }
+  return name;
+}
+
+Packing kernel_packing(const DirectConv& conv, Direction direction) {
+  const bool forward = direction == Direction::forward;
+  const size_t floats = forward ? conv.forward_kernel_floats() : conv.backward_kernel_floats();
+  const auto pack = [=](const KernelArgs& args, const StepArgs& step) {
+    if (forward) {
+      conv.pack_forward(args.in(0), args.out(), step.part);
+    } else {
+      conv.pack_backward(args.in(0), args.out(), step.part);
+    }
+  };
+  return {.input = 1,
+          .layout = {layout_name(conv, direction), static_cast<int64_t>(floats)},
+          .packer = std::make_shared<FunctionKernel>("direct:pack", pack,
+                                                     FunctionTraits{.splits = true})};
+}
+
+KernelOffer offer_packed(const DirectConv& conv, Direction direction, KernelFunction run,
+                         size_t scratch_bytes) {
+  KernelOffer offer =
+      offer_function(conv.name(), std::move(run), {.splits = true, .scratch_bytes = scratch_bytes});
+  offer.packings.push_back(kernel_packing(conv, direction));
+  return offer;
+}
+
+// The epilogue of a node whose third input, if any, is the bias; the bias is bound at the call.
+Epilogue epilogue_of(const ir::Node& node) {
+  const NodeActivation activation = node_activation(node);
+  return {.activation = activation.kind, .alpha = activation.alpha};
+}
+
+Epilogue with_bias(Epilogue epilogue, const KernelArgs& args) {
+  if (args.num_inputs > 2) epilogue.bias = args.in(2);
+  return epilogue;
+}
+
+KernelOffer offer_forward(const ir::Node& node, const ConvGeometry& geometry) {
+  std::string why_not;
+  if (!DirectConv::supports(geometry, &why_not)) return refuse(why_not);
+  const DirectConv conv(geometry);
+  const Epilogue epilogue = epilogue_of(node);
+  const auto run = [=](const KernelArgs& args, const StepArgs& step) {
+    conv.forward(args.in(0), args.in(1), with_bias(epilogue, args), args.out(), args.scratch,
+                 step.part);
+  };
+  return offer_packed(conv, Direction::forward, run, conv.forward_scratch_bytes());
+}
+
+KernelOffer offer_input_grad(const ConvGeometry& geometry) {
+  std::string why_not;
+  if (!DirectConv::supports(geometry, &why_not)) return refuse(why_not);
+  const DirectConv conv(geometry);
+  const auto run = [=](const KernelArgs& args, const StepArgs& step) {
+    conv.backward_input(args.in(0), args.in(1), args.out(), args.scratch, step.part);
+  };
+  return offer_packed(conv, Direction::backward, run, conv.backward_input_scratch_bytes());
+}
+
+KernelOffer offer_kernel_grad(const ir::Node& node, const ConvGeometry& geometry) {
+  std::string why_not;
+  if (!DirectConv::supports(geometry, &why_not)) return refuse(why_not);
+  const DirectConv conv(geometry);
+  const bool bias = node.num_outputs() > 1;
+  const auto run = [=](const KernelArgs& args, const StepArgs& step) {
+    conv.backward_kernel(args.in(0), args.in(1), {args.out(0), bias ? args.out(1) : nullptr},
+                         args.scratch, step.part);
+  };
+  return offer_function(conv.name(), run,
+                        {.splits = true, .scratch_bytes = conv.backward_kernel_scratch_bytes()});
+}
+
+// y [N,M] = x [N,K] kernel [K,M] as a 1x1 convolution with the batch along the width.
+ConvGeometry dense_geometry(const Shape& x, const Shape& y) {
+  return {.batch = 1,
+          .in_channels = x.back(),
+          .out_channels = y.back(),
+          .in = {1, 1, x.front()},
+          .out = {1, 1, x.front()}};
+}
+
+}  // namespace
+
+KernelOffer direct_conv(const ir::Node& node) { return offer_forward(node, conv_geometry(node)); }
+
+KernelOffer direct_conv_input_grad(const ir::Node& node) {
+  return offer_input_grad(conv_geometry(node));
+}
+
+KernelOffer direct_conv_kernel_grad(const ir::Node& node) {
+  return offer_kernel_grad(node, conv_geometry(node));
+}
+
+KernelOffer direct_conv_pool(const ir::Node& node) {
+  const ConvGeometry geometry = conv_geometry(node);
+  std::string why_not;
+  if (!DirectConv::supports(geometry, &why_not)) return refuse(why_not);
+  const PoolNodeGeometry windows = pool_geometry(node);
+  const PoolGeometry pool{windows.window, windows.stride, windows.out};
+  const DirectConv conv(geometry, pool);
+  const Epilogue epilogue = epilogue_of(node);
+  const auto run = [=](const KernelArgs& args, const StepArgs& step) {
+    conv.forward_pool(args.in(0), args.in(1), with_bias(epilogue, args),
+                      {args.out(0), args.out_as<uint8_t>(1)}, args.scratch, step.part);
+  };
+  return offer_packed(conv, Direction::forward, run, conv.forward_pool_scratch_bytes());
+}
+
+KernelOffer direct_dense(const ir::Node& node) {
+  return offer_forward(node, dense_geometry(node.input(0)->shape(), node.output()->shape()));
+}
+
+KernelOffer direct_dense_input_grad(const ir::Node& node) {
+  return offer_input_grad(dense_geometry(node.output()->shape(), node.input(0)->shape()));
+}
+
+KernelOffer direct_dense_kernel_grad(const ir::Node& node) {
+  return offer_kernel_grad(node, dense_geometry(node.input(0)->shape(), node.input(1)->shape()));
+}
+
+}  // namespace pando::kernels

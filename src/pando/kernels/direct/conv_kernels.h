@@ -1,0 +1,17 @@
+// DirectConv as candidates for the convolutions and, as 1x1 convolutions, for dense layers.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "pando/kernels/kernel.h"
+
+namespace pando::kernels {
+
+KernelOffer direct_conv(const ir::Node& node);
+KernelOffer direct_conv_input_grad(const ir::Node& node);
+KernelOffer direct_conv_kernel_grad(const ir::Node& node);
+KernelOffer direct_conv_pool(const ir::Node& node);
+KernelOffer direct_dense(const ir::Node& node);
+KernelOffer direct_dense_input_grad(const ir::Node& node);
+KernelOffer direct_dense_kernel_grad(const ir::Node& node);
+
+}  // namespace pando::kernels

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#include "pando/base/strings.h"
+#include "pando/kernels/function_kernel.h"
+#include "pando/kernels/node_activation.h"
+#include "pando/kernels/onednn/post_ops_impl.h"
+
+namespace pando::kernels::onednn {
+
+dnnl::primitive_attr fused_attributes(const ir::Node& node) {
+  dnnl::primitive_attr attributes = primitive_attributes();
+  const NodeActivation activation = node_activation(node);
+  if (activation.kind == Activation::none) return attributes;
+  dnnl::post_ops post_ops;
+  post_ops.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, activation.alpha, 0.0f);
+  attributes.set_post_ops(post_ops);
+  return attributes;
+}
+
+KernelOffer refuse_reference(const char* implementation) {
+  return refuse(concat("oneDNN has only '", implementation, "' for this shape"));
+}
+
+KernelOffer offer_gradient(std::string name, std::shared_ptr<const Primitive> primitive,
+                           std::shared_ptr<const Primitive> reorder, GradientTraits traits) {
+  const auto rounded = [](size_t bytes) { return (bytes + 63) / 64 * 64; };
+  // Scratch: the gradient in the primitive's layout, then what the primitives ask for.
+  const size_t staged = reorder == nullptr ? 0 : rounded(traits.gradient_bytes);
+  const size_t work = std::max(primitive->scratch_bytes(),
+                               reorder == nullptr ? size_t{0} : reorder->scratch_bytes());
+  const auto run = [=](const KernelArgs& args, const StepArgs&) {
+    std::byte* gradient = reorder == nullptr ? args.outputs[0] : args.scratch;
+    const void* addresses[] = {args.inputs[0], args.inputs[1], gradient,
+                               traits.bias ? args.outputs[1] : nullptr};
+    primitive->run(addresses, args.scratch + staged);
+    if (reorder == nullptr) return;
+    const void* copied[] = {gradient, args.outputs[0]};
+    reorder->run(copied, args.scratch + staged);
+  };
+  return offer_function(std::move(name), run, {.scratch_bytes = staged + work});
+}
+
+}  // namespace pando::kernels::onednn

@@ -1,0 +1,36 @@
+// What the oneDNN adapters share beyond one primitive: fused activations, refusals, and gradients
+// of kernels that pass through scratch memory.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "pando/kernels/onednn/primitive_impl.h"
+
+namespace pando::kernels::onednn {
+
+// The activation of a node as a post-op.
+dnnl::primitive_attr fused_attributes(const ir::Node& node);
+
+KernelOffer refuse_reference(const char* implementation);
+
+struct GradientTraits {
+  bool bias = false;
+  size_t gradient_bytes = 0;  // in the layout of the primitive
+};
+
+// A kernel of (x, dy) -> kernel gradient, [bias gradient]. With a reorder, the primitive writes
+// into scratch and the reorder from there to the output.
+KernelOffer offer_gradient(std::string name, std::shared_ptr<const Primitive> primitive,
+                           std::shared_ptr<const Primitive> reorder, GradientTraits traits);
+
+// An error of the library while it looks for a kernel is a refusal.
+template <typename Offer>
+KernelOffer refuse_errors(const Offer& make_offer) {
+  use_one_thread();
+  try {
+    return make_offer();
+  } catch (const dnnl::error& error) {
+    return refuse(std::string("oneDNN: ") + error.what());
+  }
+}
+
+}  // namespace pando::kernels::onednn
