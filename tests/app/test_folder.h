@@ -10,7 +10,6 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 namespace pando::app {
 
@@ -19,9 +18,8 @@ struct TestFolder {
 
   TestFolder() {
     const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    path =
-        std::filesystem::path(testing::TempDir()) /
-        ("pando-" + std::to_string(getpid()) + "-" + test->test_suite_name() + "-" + test->name());
+    path = std::filesystem::path(testing::TempDir()) /
+           (std::string("pando-") + test->test_suite_name() + "-" + test->name());
     std::filesystem::remove_all(path);
     std::filesystem::create_directories(path);
   }

@@ -3,8 +3,6 @@
 
 #include <new>
 
-#include "pando/train/non_finite_loss.h"
-
 namespace pando::app {
 
 int exit_code_of(const std::exception& error) {

@@ -1,0 +1,183 @@
+// The direct and oneDNN candidates of convolutions and dense layers against the reference.
+// SPDX-License-Identifier: MIT
+#include <cmath>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/kernel_case.h"
+
+namespace pando::test {
+namespace {
+
+ir::TensorType f32(Shape shape) { return {DType::f32, std::move(shape)}; }
+
+struct ConvCase {
+  Shape x;
+  Shape kernel;
+  ir::Attributes attributes = {};
+};
+
+const std::vector<ConvCase>& conv_cases() {
+  static const std::string same = "same";
+  static const std::string with_pads = "explicit";
+  static const std::vector<ConvCase> cases = {
+      {{1, 5, 5, 1}, {3, 3, 1, 1}},
+      {{2, 9, 7, 1}, {3, 3, 1, 32}},
+      {{3, 8, 8, 3}, {3, 3, 3, 16}, {{"padding", same}}},
+      {{2, 7, 9, 5}, {2, 3, 5, 17}, {{"padding", same}, {"strides", ir::Ints{2, 2}}}},
+      {{2, 8, 8, 16}, {3, 3, 16, 16}, {{"padding", same}}},
+      {{1, 8, 8, 16}, {1, 1, 16, 32}, {{"strides", ir::Ints{2, 2}}}},
+      {{2, 6, 6, 17}, {6, 6, 17, 5}},
+      {{1, 11, 10, 4}, {2, 2, 4, 8}, {{"strides", ir::Ints{3, 4}}}},
+      {{2, 9, 9, 6}, {3, 3, 6, 8}, {{"dilations", ir::Ints{2, 2}}}},
+      {{2, 7, 7, 8}, {3, 3, 4, 6}, {{"groups", int64_t{2}}, {"padding", same}}},
+      {{2, 6, 7, 3},
+       {3, 2, 3, 5},
+       {{"padding", with_pads}, {"pads", ir::Ints{2, 0, 1, 3}}, {"strides", ir::Ints{2, 1}}}},
+      {{1, 5, 6, 4, 4}, {2, 2, 2, 4, 16}, {{"padding", same}}},
+      {{2, 4, 5, 6, 3}, {3, 3, 3, 3, 5}, {{"strides", ir::Ints{2, 1, 2}}, {"padding", same}}},
+      {{1, 32, 32, 32}, {3, 3, 32, 32}, {{"padding", same}}},
+  };
+  return cases;
+}
+
+ir::Ints spatial(const Shape& shape) { return {shape.begin() + 1, shape.end() - 1}; }
+
+KernelCase conv(const ConvCase& c, bool bias, const std::string& activation = "none") {
+  KernelCase result{.op = "conv", .inputs = {f32(c.x), f32(c.kernel)}, .attributes = c.attributes};
+  if (bias) result.inputs.push_back(f32({c.kernel.back()}));
+  result.attributes.set("activation", activation);
+  result.attributes.set("alpha", 0.125);
+  return result;
+}
+
+TEST(ConvCandidates, ForwardAgrees) {
+  int offered = 0;
+  for (const ConvCase& c : conv_cases()) {
+    for (const char* activation : {"none", "relu", "leaky_relu"}) {
+      offered += BoundCase(conv(c, true, activation)).expect_agreement();
+    }
+    offered += BoundCase(conv(c, false)).expect_agreement();
+  }
+  EXPECT_GT(offered, 6 * static_cast<int>(conv_cases().size()));  // of 8: oneDNN has gaps
+}
+
+TEST(ConvCandidates, InputGradAgrees) {
+  int offered = 0;
+  for (const ConvCase& c : conv_cases()) {
+    const BoundCase forward(conv(c, false));
+    ir::Attributes attributes = c.attributes;
+    attributes.set("input", spatial(c.x));
+    const BoundCase bound({.op = "conv_input_grad",
+                           .inputs = {forward.node().output()->type(), f32(c.kernel)},
+                           .attributes = attributes});
+    offered += bound.expect_agreement();
+  }
+  EXPECT_GT(offered, static_cast<int>(conv_cases().size()));
+}
+
+TEST(ConvCandidates, KernelGradAgrees) {
+  int offered = 0;
+  for (const ConvCase& c : conv_cases()) {
+    const BoundCase forward(conv(c, false));
+    ir::Attributes attributes = c.attributes;
+    attributes.set("kernel", ir::Ints(c.kernel.begin(), c.kernel.end() - 2));
+    for (const int outputs : {1, 2}) {
+      const BoundCase bound({.op = "conv_kernel_grad",
+                             .inputs = {f32(c.x), forward.node().output()->type()},
+                             .attributes = attributes,
+                             .outputs = outputs});
+      offered += bound.expect_agreement({.tolerance = 2e-5});
+    }
+  }
+  EXPECT_GT(offered, 2 * static_cast<int>(conv_cases().size()));
+}
+
+TEST(ConvCandidates, ConvPoolAgrees) {
+  for (const ConvCase& c : conv_cases()) {
+    const BoundCase plain(conv(c, false));
+    const Shape& y = plain.node().output()->shape();
+    if (y[1] < 2 || y[2] < 2 || (y.rank() == 5 && y[3] < 2)) continue;
+    KernelCase pooled = conv(c, true, "relu");
+    pooled.op = "conv_pool";
+    pooled.outputs = 2;
+    pooled.attributes.set("window", ir::Ints(static_cast<size_t>(y.rank() - 2), 2));
+    BoundCase bound(pooled);
+    // Whole numbers make every sum exact, so that the same element of a window must win.
+    bound.map_input(0, [](float v) { return std::round(2 * v); });
+    bound.map_input(1, [](float v) { return std::round(2 * v); });
+    bound.map_input(2, [](float v) { return std::round(2 * v); });
+    EXPECT_EQ(bound.expect_agreement({.tolerance = 0}), 1);
+  }
+}
+
+struct DenseCase {
+  int64_t batch;
+  int64_t features;
+  int64_t units;
+};
+
+TEST(DenseCandidates, Agree) {
+  int offered = 0;
+  for (const DenseCase& d : {DenseCase{1, 1, 1}, DenseCase{1, 400, 10}, DenseCase{7, 33, 17},
+                             DenseCase{64, 128, 10}, DenseCase{5, 3, 40}, DenseCase{3, 64, 64}}) {
+    const ir::TensorType x = f32({d.batch, d.features});
+    const ir::TensorType y = f32({d.batch, d.units});
+    const ir::TensorType kernel = f32({d.features, d.units});
+    for (const char* activation : {"none", "relu", "leaky_relu"}) {
+      const ir::Attributes attributes{{"activation", std::string(activation)}, {"alpha", 0.5}};
+      offered +=
+          BoundCase(
+              {.op = "dense", .inputs = {x, kernel, f32({d.units})}, .attributes = attributes})
+              .expect_agreement();
+    }
+    offered += BoundCase({.op = "dense", .inputs = {x, kernel}}).expect_agreement();
+    offered += BoundCase({.op = "dense_input_grad", .inputs = {y, kernel}}).expect_agreement();
+    for (const int outputs : {1, 2}) {
+      offered += BoundCase({.op = "dense_kernel_grad", .inputs = {x, y}, .outputs = outputs})
+                     .expect_agreement();
+    }
+  }
+  EXPECT_GT(offered, 6 * 7);
+}
+
+// One kernel, several threads with arguments of their own.
+TEST(ConvCandidates, OneKernelRunsInSeveralThreads) {
+  const ConvCase c{{4, 8, 8, 16}, {3, 3, 16, 16}, {{"padding", std::string("same")}}};
+  const BoundCase bound(conv(c, true));
+  const auto step = bound.step({});
+  const auto wanted = bound.run(bound.offer("reference"), step);
+  for (const char* candidate : {"direct", "onednn"}) {
+    const kernels::KernelOffer offer = bound.offer(candidate);
+    ASSERT_NE(offer.kernel, nullptr) << offer.refusal;
+    std::vector<std::vector<Buffer>> results(4);
+    std::vector<std::thread> threads;
+    for (auto& result : results) {
+      threads.emplace_back([&] {
+        for (int i = 0; i < 5; ++i) result = bound.run(offer, step);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const auto& result : results) {
+      expect_close(bound.node(), result, wanted, 1e-5, candidate);
+    }
+  }
+}
+
+// The first layer of the tutorial: the library has only a plain loop for its gradient.
+TEST(OneDnn, RefusesItsReferenceKernels) {
+  const BoundCase bound(
+      {.op = "conv_kernel_grad",
+       .inputs = {f32({1, 6, 6, 3, 2}), f32({1, 3, 2, 1, 2})},
+       .attributes = {{"kernel", ir::Ints{2, 3, 3}}, {"dilations", ir::Ints{3, 2, 1}}}});
+  const kernels::KernelOffer offer = bound.offer("onednn");
+  if (offer.kernel != nullptr) {
+    EXPECT_EQ(offer.kernel->name().find("ref"), std::string::npos);
+  } else {
+    EXPECT_NE(offer.refusal.find("oneDNN"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace pando::test

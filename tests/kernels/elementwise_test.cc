@@ -1,0 +1,121 @@
+// Fast kernels of the elementwise ops against the reference.
+// SPDX-License-Identifier: MIT
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/kernel_case.h"
+
+namespace pando::test {
+namespace {
+
+ir::TensorType f32(Shape shape) { return {DType::f32, std::move(shape)}; }
+
+const std::vector<Shape>& shapes() {
+  static const std::vector<Shape> list = {{1, 1},  {1, 3, 3, 5},    {2, 7, 5, 17}, {3, 4, 4, 16},
+                                          {4, 10}, {2, 3, 5, 4, 3}, {5, 1000}};
+  return list;
+}
+
+TEST(FastElementwise, UnaryOpsAgree) {
+  for (const Shape& shape : shapes()) {
+    for (const char* op : {"relu", "leaky_relu", "tanh", "sigmoid", "softmax"}) {
+      BoundCase bound({.op = op, .inputs = {f32(shape)}});
+      bound.map_input(0, [](float x) { return 4 * x; });
+      EXPECT_EQ(bound.expect_agreement({.tolerance = 1e-6}), 1);
+    }
+    EXPECT_EQ(BoundCase({.op = "scale",
+                         .inputs = {f32(shape)},
+                         .attributes = {{"factor", -0.75}, {"offset", 2.0}}})
+                  .expect_agreement(),
+              1);
+  }
+}
+
+TEST(FastElementwise, BinaryOpsAgree) {
+  for (const Shape& shape : shapes()) {
+    for (const char* op : {"relu_grad", "leaky_relu_grad", "tanh_grad", "sigmoid_grad",
+                           "softmax_grad", "add", "multiply"}) {
+      EXPECT_EQ(BoundCase({.op = op, .inputs = {f32(shape), f32(shape)}}).expect_agreement(), 1);
+    }
+    for (const char* activation : {"relu", "leaky_relu"}) {
+      const ir::Attributes attributes{{"activation", std::string(activation)}, {"alpha", 0.125}};
+      BoundCase({.op = "add", .inputs = {f32(shape), f32(shape)}, .attributes = attributes})
+          .expect_agreement();
+    }
+  }
+}
+
+TEST(FastElementwise, KeepsWhatIsNotANumber) {
+  const float odd[] = {std::nanf(""),
+                       std::numeric_limits<float>::infinity(),
+                       -std::numeric_limits<float>::infinity(),
+                       -0.0f,
+                       1e-40f,
+                       100.0f,
+                       -100.0f};
+  for (const char* op : {"relu", "leaky_relu", "tanh", "sigmoid"}) {
+    BoundCase bound({.op = op, .inputs = {f32({1, 35})}});
+    for (int i = 0; i < 35; ++i) bound.input(0).floats()[i] = odd[i % 7];
+    bound.expect_agreement({.tolerance = 1e-6});
+  }
+}
+
+TEST(FastElementwise, DropoutHasTheSameMask) {
+  for (const Shape& shape : shapes()) {
+    for (const double rate : {0.0, 0.25, 0.9}) {
+      const BoundCase bound({.op = "dropout",
+                             .inputs = {f32(shape)},
+                             .attributes = {{"rate", rate}, {"key", int64_t{12345}}}});
+      EXPECT_EQ(bound.expect_agreement({.tolerance = 0, .first_sample = (int64_t{3} << 32) + 5}),
+                1);
+    }
+  }
+}
+
+TEST(FastElementwise, DropoutMasksDifferBetweenSamples) {
+  const BoundCase bound({.op = "dropout", .inputs = {f32({2, 64})}});
+  const auto outputs = bound.run(bound.offer("fast"), bound.step({}));
+  int different = 0;
+  for (int i = 0; i < 64; ++i) {
+    different += (outputs[0].floats()[i] == 0) != (outputs[0].floats()[64 + i] == 0) ? 1 : 0;
+  }
+  EXPECT_GT(different, 10);
+}
+
+TEST(FastElementwise, CastsAgreeForAllPairs) {
+  for (const char* to : {"f32", "f16", "bf16", "u8", "i32"}) {
+    for (const DType from : {DType::f32, DType::f16, DType::bf16, DType::u8, DType::i32}) {
+      BoundCase bound(
+          {.op = "cast", .inputs = {{from, {3, 57}}}, .attributes = {{"dtype", std::string(to)}}});
+      if (from == DType::f32) bound.map_input(0, [](float x) { return 100 * std::abs(x); });
+      EXPECT_EQ(bound.expect_agreement({.tolerance = 0}), 1);
+    }
+  }
+}
+
+// Every 16-bit number, and numbers that round, overflow and vanish.
+TEST(FastElementwise, HalfCastsAgreeBitForBit) {
+  for (const char* dtype : {"f16", "bf16"}) {
+    BoundCase down(
+        {.op = "cast", .inputs = {f32({1, 4096})}, .attributes = {{"dtype", std::string(dtype)}}});
+    for (uint32_t i = 0; i < 4096; ++i) {
+      const uint32_t bits = i << 20 | i << 7 | (i % 5 == 0 ? 0x1000u : i);
+      std::memcpy(down.input(0).floats() + i, &bits, sizeof(bits));
+    }
+    down.expect_agreement({.tolerance = 0});
+  }
+  for (const DType from : {DType::f16, DType::bf16}) {
+    BoundCase up({.op = "cast",
+                  .inputs = {{from, {1, 65536}}},
+                  .attributes = {{"dtype", std::string("f32")}}});
+    auto* bits = reinterpret_cast<uint16_t*>(up.input(0).data());
+    for (uint32_t i = 0; i < 65536; ++i) bits[i] = static_cast<uint16_t>(i);
+    up.expect_agreement({.tolerance = 0});
+  }
+}
+
+}  // namespace
+}  // namespace pando::test

@@ -1,0 +1,181 @@
+// Fast kernels of batch and group normalisation against the reference.
+// SPDX-License-Identifier: MIT
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "pando/kernels/fast/channel_rows.h"
+#include "tests/support/kernel_case.h"
+
+namespace pando::test {
+namespace {
+
+ir::TensorType f32(Shape shape) { return {DType::f32, std::move(shape)}; }
+
+const std::vector<Shape>& shapes() {
+  static const std::vector<Shape> list = {
+      {1, 1, 1, 1},   {3, 5, 7, 3}, {4, 9, 3, 5},    {2, 6, 6, 17},   {3, 8, 8, 16}, {2, 5, 5, 32},
+      {3, 40, 33, 1}, {3, 100},     {2, 3, 4, 5, 6}, {4, 16, 16, 64}, {3, 4, 4, 200}};
+  return list;
+}
+
+float positive(float x) { return std::abs(x) + 0.1f; }
+
+std::vector<int64_t> valid_counts(const Shape& shape) {
+  return {shape.front(), shape.front() - 1, 0};
+}
+
+TEST(FastNorm, BatchMomentsAgree) {
+  for (const Shape& shape : shapes()) {
+    BoundCase bound({.op = "batch_moments", .inputs = {f32(shape)}});
+    for (const int64_t valid : valid_counts(shape)) {
+      EXPECT_EQ(bound.expect_agreement({.valid = valid}), 1);
+    }
+  }
+}
+
+// A mean a thousand deviations away from zero: sums of squares would lose everything.
+TEST(FastNorm, BatchMomentsStayAccurateFarFromZero) {
+  for (const Shape& shape : {Shape{4, 32, 32, 16}, Shape{8, 30, 31, 3}}) {
+    BoundCase bound({.op = "batch_moments", .inputs = {f32(shape)}});
+    bound.map_input(0, [](float x) { return 1000.0f + x; });
+    const auto step = bound.step({});
+    const auto wanted = bound.run(bound.offer("reference"), step);
+    const auto got = bound.run(bound.offer("fast"), step);
+    for (int64_t c = 0; c < 2 * shape.back(); ++c) {
+      EXPECT_NEAR(got[0].floats()[c], wanted[0].floats()[c], 1e-4f * wanted[0].floats()[c]);
+    }
+  }
+}
+
+TEST(FastNorm, CombineMomentsAgrees) {
+  // The slices are the inputs of the call, not of the node.
+  const int64_t channels = 5;
+  BoundCase bound({.op = "combine_moments", .inputs = {f32({2 * channels + 1})}, .outputs = 3});
+  std::vector<Buffer> slices;
+  for (const float count : {8.0f, 0.0f, 3.0f, 1.0f}) {
+    Buffer& slice = slices.emplace_back(bound.input(0).size());
+    for (int64_t c = 0; c < channels; ++c) {
+      slice.floats()[c] = count * 0.5f + static_cast<float>(c);
+      slice.floats()[channels + c] = count > 1 ? count * 2 + static_cast<float>(c) : 0;
+    }
+    slice.floats()[2 * channels] = count;
+  }
+  for (const size_t used : {size_t{4}, size_t{2}}) {
+    std::vector<const std::byte*> in;
+    for (size_t i = 0; i < used; ++i) in.push_back(slices[slices.size() - 1 - i].data());
+    std::vector<std::vector<Buffer>> results;
+    for (const char* candidate : {"reference", "fast"}) {
+      auto& outputs = results.emplace_back();
+      std::vector<std::byte*> out;
+      for (int i = 0; i < 3; ++i) outputs.emplace_back(channels * sizeof(float));
+      for (Buffer& buffer : outputs) out.push_back(buffer.data());
+      bound.offer(candidate).kernel->run({in.data(), out.data(), nullptr, static_cast<int>(used)},
+                                         {});
+    }
+    expect_close(bound.node(), results[1], results[0], 1e-6, "fast");
+  }
+}
+
+TEST(FastNorm, BatchNormAgrees) {
+  for (const Shape& shape : shapes()) {
+    const ir::TensorType channel = f32({shape.back()});
+    for (const char* activation : {"none", "relu", "leaky_relu"}) {
+      BoundCase bound(
+          {.op = "batch_norm",
+           .inputs = {f32(shape), channel, channel, channel, channel},
+           .attributes = {
+               {"epsilon", 0.01}, {"activation", std::string(activation)}, {"alpha", 0.5}}});
+      bound.map_input(2, positive);
+      EXPECT_EQ(bound.expect_agreement(), 1);
+    }
+  }
+}
+
+TEST(FastNorm, BatchNormSumsAgree) {
+  for (const Shape& shape : shapes()) {
+    const ir::TensorType channel = f32({shape.back()});
+    for (const bool masked : {false, true}) {
+      KernelCase sums{.op = "batch_norm_sums",
+                      .inputs = {f32(shape), f32(shape), channel, channel},
+                      .outputs = 2};
+      if (masked) {
+        sums.inputs.push_back(f32(shape));
+        sums.attributes.set("activation", std::string("relu"));
+      }
+      BoundCase bound(sums);
+      bound.map_input(3, positive);
+      for (const int64_t valid : valid_counts(shape)) {
+        EXPECT_EQ(bound.expect_agreement({.valid = valid}), 1);
+      }
+    }
+  }
+}
+
+TEST(FastNorm, BatchNormInputGradAgrees) {
+  for (const Shape& shape : shapes()) {
+    const ir::TensorType channel = f32({shape.back()});
+    for (const bool masked : {false, true}) {
+      for (const bool totals : {false, true}) {
+        if (masked && !totals) continue;
+        KernelCase grad{.op = "batch_norm_input_grad",
+                        .inputs = {f32(shape), f32(shape), channel, channel, channel}};
+        if (totals) grad.inputs.insert(grad.inputs.end(), 2, channel);
+        if (masked) {
+          grad.inputs.push_back(f32(shape));
+          grad.attributes.set("activation", std::string("relu"));
+        }
+        BoundCase bound(grad);
+        bound.map_input(3, positive);
+        for (const int64_t valid : valid_counts(shape)) {
+          if (valid > 0) {
+            EXPECT_EQ(bound.expect_agreement({.valid = valid}), 1);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(FastNorm, GroupNormAgrees) {
+  for (const Shape& shape : {Shape{1, 1, 1, 2}, Shape{2, 5, 7, 6}, Shape{3, 8, 8, 16},
+                             Shape{2, 3, 4, 5, 15}, Shape{2, 9, 9, 64}}) {
+    const int64_t channels = shape.back();
+    for (const int64_t groups : {int64_t{1}, channels % 3 == 0 ? 3 : channels / 2, channels}) {
+      for (const int64_t strided : {int64_t{0}, int64_t{1}}) {
+        const ir::Attributes attributes{{"groups", groups}, {"strided", strided}};
+        const ir::TensorType channel = f32({channels});
+        const ir::TensorType group = f32({shape.front(), groups});
+        BoundCase forward({.op = "group_norm",
+                           .inputs = {f32(shape), channel, channel},
+                           .attributes = attributes,
+                           .outputs = 3});
+        forward.map_input(0, [](float x) { return x + 3; });
+        EXPECT_EQ(forward.expect_agreement({.tolerance = 2e-5}), 1);
+        BoundCase sums({.op = "group_norm_sums",
+                        .inputs = {f32(shape), f32(shape), group, group},
+                        .attributes = attributes,
+                        .outputs = 2});
+        EXPECT_EQ(sums.expect_agreement(), 1);
+        EXPECT_EQ(sums.expect_agreement({.valid = shape.front() - 1}), 1);
+        BoundCase grad({.op = "group_norm_input_grad",
+                        .inputs = {f32(shape), f32(shape), group, group, channel},
+                        .attributes = attributes});
+        EXPECT_EQ(grad.expect_agreement(), 1);
+      }
+    }
+  }
+}
+
+TEST(ChannelRow, FillsWholeVectors) {
+  for (const int64_t channels : {1, 2, 3, 5, 16, 17, 31, 32, 63}) {
+    const kernels::fast::ChannelRow row = kernels::fast::channel_row(channels);
+    EXPECT_EQ(row.length() % 16, 0) << channels;
+    EXPECT_EQ(row.length() % channels, 0) << channels;
+    EXPECT_GE(row.length(), 128) << channels;
+  }
+  EXPECT_EQ(kernels::fast::channel_row(100).length(), 100);
+}
+
+}  // namespace
+}  // namespace pando::test

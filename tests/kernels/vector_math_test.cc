@@ -1,0 +1,55 @@
+// The bounds that vector_math.h states, over the whole range.
+// SPDX-License-Identifier: MIT
+#include "pando/kernels/fast/vector_math.h"
+
+#include <cmath>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+namespace pando::kernels::fast {
+namespace {
+
+// Distance in units in the last place of the wanted value.
+double distance(float got, double wanted) {
+  const float near = static_cast<float>(wanted);
+  const float next = std::nextafter(std::abs(near), std::numeric_limits<float>::infinity());
+  return std::abs(static_cast<double>(got) - wanted) /
+         (static_cast<double>(next) - static_cast<double>(std::abs(near)));
+}
+
+TEST(VectorMath, ExpIsAccurate) {
+  for (double x = -87.0; x < 88.7; x += 0.00317) {
+    const auto value = static_cast<float>(x);
+    EXPECT_LT(distance(vector_exp(value), std::exp(static_cast<double>(value))), 2) << value;
+  }
+}
+
+TEST(VectorMath, ExpAtTheEnds) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(vector_exp(0.0f), 1.0f);
+  EXPECT_EQ(vector_exp(89.0f), infinity);
+  EXPECT_EQ(vector_exp(1e30f), infinity);
+  EXPECT_EQ(vector_exp(infinity), infinity);
+  EXPECT_EQ(vector_exp(-105.0f), 0.0f);
+  EXPECT_EQ(vector_exp(-infinity), 0.0f);
+  EXPECT_TRUE(std::isnan(vector_exp(std::nanf(""))));
+}
+
+TEST(VectorMath, TanhAndSigmoidAreAccurate) {
+  for (double x = -20.0; x < 20.0; x += 0.000713) {
+    const auto value = static_cast<float>(x);
+    EXPECT_LT(distance(vector_tanh(value), std::tanh(static_cast<double>(value))), 3) << value;
+    const double logistic = 1 / (1 + std::exp(-static_cast<double>(value)));
+    EXPECT_LT(distance(vector_sigmoid(value), logistic), 3) << value;
+  }
+  EXPECT_EQ(vector_tanh(0.0f), 0.0f);
+  EXPECT_FLOAT_EQ(vector_tanh(1e-20f), 1e-20f);
+  EXPECT_EQ(vector_tanh(100.0f), 1.0f);
+  EXPECT_EQ(vector_tanh(-100.0f), -1.0f);
+  EXPECT_EQ(vector_sigmoid(-200.0f), 0.0f);
+  EXPECT_TRUE(std::isnan(vector_tanh(std::nanf(""))));
+}
+
+}  // namespace
+}  // namespace pando::kernels::fast
