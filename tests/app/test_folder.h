@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 namespace pando::app {
 
@@ -18,8 +19,9 @@ struct TestFolder {
 
   TestFolder() {
     const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    path = std::filesystem::path(testing::TempDir()) /
-           (std::string("pando-") + test->test_suite_name() + "-" + test->name());
+    path =
+        std::filesystem::path(testing::TempDir()) /
+        ("pando-" + std::to_string(getpid()) + "-" + test->test_suite_name() + "-" + test->name());
     std::filesystem::remove_all(path);
     std::filesystem::create_directories(path);
   }

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <unistd.h>
 
 namespace pando::runtime {
 namespace {
@@ -12,8 +13,9 @@ namespace fs = std::filesystem;
 
 // A folder of the test's own, removed at the end.
 struct Folder {
-  fs::path path =
-      fs::path(testing::TempDir()) / testing::UnitTest::GetInstance()->current_test_info()->name();
+  fs::path path = fs::path(testing::TempDir()) /
+                  (std::to_string(getpid()) + "-" +
+                   testing::UnitTest::GetInstance()->current_test_info()->name());
   Folder() {
     fs::remove_all(path);
     fs::create_directories(path);

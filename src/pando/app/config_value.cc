@@ -169,10 +169,8 @@ ConfigValue load_yaml(const std::filesystem::path& path) {
 std::string to_yaml(const ConfigValue& value) {
   std::vector<std::string> parts;
   switch (value.kind) {
-    case ConfigValue::Kind::null:
-      return "~";
-    case ConfigValue::Kind::scalar:
-      return is_plain(value.text) ? value.text : quote(value.text);
+    case ConfigValue::Kind::null: return "~";
+    case ConfigValue::Kind::scalar: return is_plain(value.text) ? value.text : quote(value.text);
     case ConfigValue::Kind::list:
       for (const ConfigValue& item : value.items) parts.push_back(to_yaml(item));
       return "[" + join(parts, ", ") + "]";

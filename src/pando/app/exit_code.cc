@@ -3,6 +3,8 @@
 
 #include <new>
 
+#include "pando/train/non_finite_loss.h"
+
 namespace pando::app {
 
 int exit_code_of(const std::exception& error) {

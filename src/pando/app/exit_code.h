@@ -23,14 +23,6 @@ class UsageError : public InvalidArgument {
   using InvalidArgument::InvalidArgument;
 };
 
-// The loss became infinite or not a number.
-class NonFiniteLoss : public Error {
- public:
-  template <typename... Parts>
-  explicit NonFiniteLoss(const Parts&... parts)
-      : Error(ErrorKind::invalid_argument, concat(parts...)) {}
-};
-
 // An invalid argument that comes from deeper down (an unknown model, say) was written by the user
 // too, so it counts as usage.
 int exit_code_of(const std::exception& error);

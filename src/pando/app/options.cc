@@ -68,12 +68,9 @@ bool is_in_range(const Option& option, const ConfigValue& value) {
 
 std::string to_string(const Origin& origin) {
   switch (origin.kind) {
-    case Origin::Kind::built_in:
-      return origin.place.empty() ? "default" : origin.place;
-    case Origin::Kind::command_line:
-      return "command line";
-    case Origin::Kind::file:
-      break;
+    case Origin::Kind::built_in: return origin.place.empty() ? "default" : origin.place;
+    case Origin::Kind::command_line: return "command line";
+    case Origin::Kind::file: break;
   }
   return origin.preset.empty() ? origin.place
                                : concat("preset ", origin.preset, ", ", origin.place);

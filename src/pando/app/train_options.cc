@@ -36,16 +36,11 @@ const std::vector<std::pair<std::string, OptimizerKind>>& optimizer_names() {
 
 std::vector<std::string> keys_of(OptimizerKind kind) {
   switch (kind) {
-    case OptimizerKind::sgd:
-      return {"momentum", "nesterov"};
-    case OptimizerKind::adam:
-      return {"beta_1", "beta_2", "epsilon"};
-    case OptimizerKind::adamw:
-      return {"beta_1", "beta_2", "epsilon", "weight_decay"};
-    case OptimizerKind::rmsprop:
-      return {"rho", "momentum", "epsilon"};
-    case OptimizerKind::adadelta:
-      return {"rho", "epsilon"};
+    case OptimizerKind::sgd: return {"momentum", "nesterov"};
+    case OptimizerKind::adam: return {"beta_1", "beta_2", "epsilon"};
+    case OptimizerKind::adamw: return {"beta_1", "beta_2", "epsilon", "weight_decay"};
+    case OptimizerKind::rmsprop: return {"rho", "momentum", "epsilon"};
+    case OptimizerKind::adadelta: return {"rho", "epsilon"};
   }
   return {};
 }

@@ -20,6 +20,8 @@ struct Subcommand {
 
 // The only list of subcommands.
 constexpr Subcommand kSubcommands[] = {
+    {"train", "train a model and validate it", run_train},
+    {"models", "list the models with their parameters and FLOPs", run_models},
     {"devices", "show cores, caches, memory and limits of this machine", run_devices},
 };
 

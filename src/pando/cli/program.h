@@ -14,5 +14,7 @@ int run_program(std::span<const std::string> args, std::ostream& out, std::ostre
 
 // The subcommands, one file each. They throw what ends them.
 int run_devices(std::span<const std::string> args, std::ostream& out);
+int run_models(std::span<const std::string> args, std::ostream& out);
+int run_train(std::span<const std::string> args, std::ostream& out);
 
 }  // namespace pando::cli

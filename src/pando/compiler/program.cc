@@ -2,6 +2,7 @@
 #include "pando/compiler/program.h"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "pando/base/error.h"
@@ -36,19 +37,28 @@ void Program::build_calls() {
   }
 }
 
-// With batch slices a new segment begins only where a call reads from other slices; with parts
-// any call may read what another part wrote, so each is a segment of its own.
+// With batch slices a new segment begins only where a call reads from other slices what this
+// segment made; with parts any call may read what another part wrote, so each is a segment.
 void Program::build_segments() {
   segments_.emplace_back();
+  std::unordered_set<const ir::Value*> made_here;
   for (int i = 0; i < static_cast<int>(calls_.size()); ++i) {
     const Call& call = calls_[static_cast<size_t>(i)];
     if (ops::has_trait(*call.node, ops::Trait::per_update)) {
       prologue_.push_back(i);
       continue;
     }
-    const bool waits = slices() > 1 && (in_parts() || call.gathers_slices);
-    if (waits && !segments_.back().calls.empty()) segments_.emplace_back();
+    const auto& inputs = call.node->inputs();
+    const bool gathers_new = call.gathers_slices &&
+                             std::any_of(inputs.begin(), inputs.end(), [&](const ir::Value* value) {
+                               return made_here.contains(value);
+                             });
+    if (slices() > 1 && !segments_.back().calls.empty() && (in_parts() || gathers_new)) {
+      segments_.emplace_back();
+      made_here.clear();
+    }
     segments_.back().calls.push_back(i);
+    made_here.insert(call.node->outputs().begin(), call.node->outputs().end());
   }
 }
 

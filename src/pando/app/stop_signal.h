@@ -1,0 +1,20 @@
+// SIGINT and SIGTERM as a wish to stop: the first sets a flag that training looks at between
+// executions, the second ends the process at once.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+namespace pando::app {
+
+// Handles the signals as long as it lives, then restores what was before. One at a time.
+class StopSignal {
+ public:
+  StopSignal();
+  ~StopSignal();
+  StopSignal(const StopSignal&) = delete;
+  StopSignal& operator=(const StopSignal&) = delete;
+
+  // The number of the first signal that came, or 0.
+  int received() const;
+};
+
+}  // namespace pando::app

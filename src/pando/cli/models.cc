@@ -1,0 +1,64 @@
+// `pando models`: the model zoo.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "pando/app/command_line.h"
+#include "pando/app/options.h"
+#include "pando/base/strings.h"
+#include "pando/cli/program.h"
+#include "pando/zoo/zoo.h"
+
+namespace pando::cli {
+
+namespace {
+
+void print_table(std::ostream& out) {
+  out << fmt::format("{:<16} {:>12} {:>14} {:<16} {:<14} {}\n", "model", "parameters",
+                     "MFLOP/sample", "input", "data set", "what it is");
+  for (const ZooEntry& entry : model_zoo()) {
+    const Network network = entry.build(entry.input_shape, entry.outputs);
+    out << fmt::format("{:<16} {:>12} {:>14.2f} {:<16} {:<14} {}\n", entry.name,
+                       with_thousands(network.trainable_parameters()), forward_flops(network) / 1e6,
+                       to_string(entry.input_shape), entry.dataset, entry.description);
+  }
+  out << "(trainable parameters; one forward pass, convolutions and dense layers)\n";
+}
+
+void print_json(std::ostream& out) {
+  auto list = nlohmann::ordered_json::array();
+  for (const ZooEntry& entry : model_zoo()) {
+    const Network network = entry.build(entry.input_shape, entry.outputs);
+    list.push_back(
+        {{"name", entry.name},
+         {"parameters", network.trainable_parameters()},
+         {"non_trainable_parameters", network.parameters() - network.trainable_parameters()},
+         {"forward_flops", forward_flops(network)},
+         {"input_shape", entry.input_shape.dims()},
+         {"dataset", entry.dataset},
+         {"description", entry.description}});
+  }
+  out << list.dump(2) << "\n";
+}
+
+}  // namespace
+
+int run_models(std::span<const std::string> args, std::ostream& out) {
+  app::CommonOptions common;
+  app::OptionTable table;
+  bool as_json = false;
+  table.begin_group("Flags");
+  table.add("json", as_json, "print JSON");
+  app::add_help_option(table, common);
+  app::parse_command_line(table, common, args);
+  if (common.help) {
+    out << "usage: pando models [flags]\n\nLists the models that --model of `pando train` "
+           "takes.\n\n"
+        << app::help_text(table);
+    return 0;
+  }
+  as_json ? print_json(out) : print_table(out);
+  return 0;
+}
+
+}  // namespace pando::cli

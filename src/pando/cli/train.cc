@@ -1,0 +1,14 @@
+// `pando train`.
+// SPDX-License-Identifier: MIT
+#include "pando/app/train_options.h"
+#include "pando/app/train_run.h"
+#include "pando/cli/program.h"
+
+namespace pando::cli {
+
+int run_train(std::span<const std::string> args, std::ostream& out) {
+  const auto options = app::parse_train_options(args, out);
+  return options ? app::run_training(*options) : 0;
+}
+
+}  // namespace pando::cli

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#include "pando/train/model.h"
+
+#include <algorithm>
+
+#include "pando/base/error.h"
+#include "pando/compiler/report.h"
+#include "pando/train/fit_loop.h"
+#include "pando/train/model_impl.h"
+
+namespace pando {
+
+Model::Model(Network network, ModelOptions options)
+    : impl_(std::make_shared<Impl>(std::move(network), std::move(options))) {}
+
+Model::Model(const SymbolicTensor& input, const SymbolicTensor& output, ModelOptions options)
+    : Model(Network(input, output), std::move(options)) {}
+
+const std::string& Model::name() const { return impl_->options.name; }
+const Network& Model::network() const { return impl_->network; }
+std::string Model::summary() const { return impl_->network.summary(name(), impl_->frozen); }
+
+void Model::set_trainable(const std::string& layer, bool trainable) {
+  impl_->network.layer(layer);
+  const bool changed =
+      trainable ? impl_->frozen.erase(layer) > 0 : impl_->frozen.insert(layer).second;
+  if (changed) impl_->drop_programs(train::Mode::train);
+}
+
+bool Model::trainable(const std::string& layer) const {
+  impl_->network.layer(layer);
+  return !impl_->frozen.contains(layer);
+}
+
+void Model::compile(CompileOptions options) { impl_->compile(std::move(options)); }
+
+History Model::fit(const Dataset& train, const FitOptions& options) {
+  return train::run_fit(*this, *impl_, train, options);
+}
+
+History Model::fit(Tensor x, Tensor y, const FitOptions& options) {
+  return fit(Dataset::from_tensors(std::move(x), std::move(y)), options);
+}
+
+Logs Model::evaluate(const Dataset& dataset, const EvaluateOptions& options) {
+  return train::run_evaluate(*impl_, dataset, options);
+}
+
+Logs Model::evaluate(Tensor x, Tensor y, const EvaluateOptions& options) {
+  return evaluate(Dataset::from_tensors(std::move(x), std::move(y)), options);
+}
+
+Tensor Model::predict(const Tensor& x, int64_t batch_size) {
+  return train::run_predict(*impl_, x, batch_size);
+}
+
+std::vector<std::string> Model::weight_names() const {
+  std::vector<std::string> names;
+  for (const runtime::Variable& variable : impl_->variables.all()) names.push_back(variable.name);
+  return names;
+}
+
+std::vector<Tensor> Model::get_weights() const {
+  std::vector<Tensor> weights;
+  for (const runtime::Variable& variable : impl_->variables.all())
+    weights.push_back(variable.value);
+  return weights;
+}
+
+Tensor Model::get_weight(const std::string& name) const {
+  const std::vector<std::string> names = weight_names();
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    throw InvalidArgument(unknown_name_message("weight", name, names));
+  }
+  return impl_->variables.get(name).value;
+}
+
+void Model::set_weights(const std::vector<Tensor>& weights) {
+  auto& variables = impl_->variables.all();
+  if (weights.size() != variables.size()) {
+    throw InvalidArgument("set_weights got ", weights.size(), " tensors, the model has ",
+                          variables.size());
+  }
+  for (size_t i = 0; i < weights.size(); ++i) {
+    const Tensor& value = variables[i].value;
+    if (weights[i].dtype() != DType::f32 || weights[i].shape() != value.shape()) {
+      throw InvalidArgument("set_weights: '", variables[i].name, "' is f32", value.shape(),
+                            ", got ", to_string(weights[i].dtype()), weights[i].shape());
+    }
+  }
+  for (size_t i = 0; i < weights.size(); ++i) impl_->assign(variables[i], weights[i]);
+}
+
+void Model::save_weights(const std::string& path) const { impl_->save_weights(path); }
+void Model::load_weights(const std::string& path, LoadOptions options) {
+  impl_->load_weights(path, options);
+}
+
+double Model::learning_rate() const { return impl_->compiled().optimizer.learning_rate; }
+
+void Model::set_learning_rate(double rate) {
+  if (!(rate >= 0)) throw InvalidArgument("learning rate is ", rate, ", wanted 0 or more");
+  impl_->compiled().optimizer.learning_rate = rate;
+}
+
+std::string Model::compile_report(int64_t batch_size, const std::vector<Field>& fields) {
+  return compiler::compile_report(impl_->program(train::Mode::train, batch_size, fields).program());
+}
+
+}  // namespace pando

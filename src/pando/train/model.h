@@ -1,0 +1,118 @@
+// A network with weights that can be trained, evaluated, used, saved and loaded: Keras' Model.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "pando/base/error.h"
+#include "pando/data/dataset.h"
+#include "pando/nn/losses.h"
+#include "pando/nn/network.h"
+#include "pando/optim/optimizer.h"
+#include "pando/train/callback.h"
+#include "pando/train/history.h"
+#include "pando/train/non_finite_loss.h"
+
+namespace pando {
+
+struct ModelOptions {
+  std::string name = "model";
+  uint64_t seed = 0;  // of the initial weights and of dropout
+};
+
+// How programs are compiled and where they run.
+struct ExecutionOptions {
+  int threads = 0;  // workers, one per core; 0: all cores this process may use
+  int slices =
+      0;  // the division of a micro-batch, on which the bits of the results depend; 0: as threads
+  std::set<std::string> disabled_passes;
+  // Called with the program's name ("train", "evaluate", "predict"), the pass and the IR text.
+  std::function<void(const std::string&, std::string_view, const std::string&)> dump_ir;
+  bool reference_kernels = false;  // plain loops for everything: slow, to check the fast ones
+};
+
+struct CompileOptions {
+  Optimizer optimizer = SGD();
+  Loss loss = "categorical_crossentropy";
+  std::vector<Metric> metrics;
+  // Steps without a return to the host; 0: a twentieth of an epoch. A last, shorter execution
+  // takes what remains.
+  int64_t steps_per_execution = 0;
+  ExecutionOptions execution;
+};
+
+struct FitOptions {
+  int64_t epochs = 1;  // the number of the epoch to stop before, as in Keras
+  int64_t batch_size = 32;
+  bool shuffle = true;
+  std::optional<Dataset> validation_data;
+  double validation_split = 0;        // the last part of the samples, kept out of training
+  int64_t validation_batch_size = 0;  // 0: batch_size
+  int64_t initial_epoch = 0;
+  std::vector<std::shared_ptr<Callback>> callbacks;
+  int verbose = 1;  // 0 silent, 1 progress, 2 one line per epoch
+};
+
+struct EvaluateOptions {
+  int64_t batch_size = 32;
+  int verbose = 0;
+};
+
+struct LoadOptions {
+  bool by_name = false;        // only layers with the same names, for fine-tuning
+  bool skip_mismatch = false;  // with by_name: leave layers alone whose shapes differ
+};
+
+// Used by one thread at a time. Copies of a Model are the same model.
+class Model {
+ public:
+  explicit Model(Network network, ModelOptions options = {});
+  Model(const SymbolicTensor& input, const SymbolicTensor& output, ModelOptions options = {});
+
+  const std::string& name() const;
+  const Network& network() const;
+  std::string summary() const;
+
+  // Frozen layers keep their weights; batch normalisation then uses its moving statistics. Takes
+  // effect at once. Throws for an unknown name.
+  void set_trainable(const std::string& layer, bool trainable);
+  bool trainable(const std::string& layer) const;
+
+  void compile(CompileOptions options);
+
+  // The fields of a data set are x, y and, if there is a third, the weight of each sample.
+  History fit(const Dataset& train, const FitOptions& options = {});
+  History fit(Tensor x, Tensor y, const FitOptions& options = {});
+  Logs evaluate(const Dataset& dataset, const EvaluateOptions& options = {});
+  Logs evaluate(Tensor x, Tensor y, const EvaluateOptions& options = {});
+  Tensor predict(const Tensor& x, int64_t batch_size = 32);
+
+  // Weights in the order of the layers; names are "conv2d/kernel". set_weights checks all before
+  // it changes any.
+  std::vector<Tensor> get_weights() const;
+  void set_weights(const std::vector<Tensor>& weights);
+  std::vector<std::string> weight_names() const;
+  Tensor get_weight(const std::string& name) const;
+
+  // HDF5 in the layout of Keras. A file that does not fit changes nothing.
+  void save_weights(const std::string& path) const;
+  void load_weights(const std::string& path, LoadOptions options = {});
+
+  double learning_rate() const;
+  void set_learning_rate(double rate);
+
+  // What the compiler decided for training with this batch size; needs compile().
+  std::string compile_report(int64_t batch_size, const std::vector<Field>& fields);
+
+  struct Impl;  // private to train/
+
+ private:
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace pando

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+#include "pando/train/model_impl.h"
+
+#include <cstring>
+
+#include "pando/base/error.h"
+#include "pando/base/random.h"
+#include "pando/ir/text.h"
+#include "pando/runtime/topology.h"
+#include "pando/store/assign.h"
+#include "pando/store/weights_file.h"
+
+namespace pando {
+
+Model::Impl::Impl(Network network_in, ModelOptions options_in)
+    : network(std::move(network_in)), options(std::move(options_in)) {
+  size_t count = 0;
+  for (const LayerInfo& layer : network.layers()) count += layer.weights.size();
+  variables.reserve(count);
+  for (const LayerInfo& layer : network.layers()) {
+    for (const nn::WeightSpec& weight : layer.weights) {
+      const std::string name = layer.name + "/" + weight.name;
+      const uint64_t key = mix_keys(options.seed, hash_name(name));
+      variables.add(name, weight.initializer.make(weight.shape, key), weight.moving_momentum);
+    }
+  }
+}
+
+CompileOptions& Model::Impl::compiled() {
+  if (!compile_options) {
+    throw InvalidArgument("model '", options.name, "' is not compiled; call compile() first");
+  }
+  return *compile_options;
+}
+
+void Model::Impl::compile(CompileOptions options_in) {
+  const ExecutionOptions& execution = options_in.execution;
+  if (execution.threads < 0)
+    throw InvalidArgument("threads is ", execution.threads, ", wanted 0 or more");
+  if (execution.slices < 0)
+    throw InvalidArgument("slices is ", execution.slices, ", wanted 0 or more");
+  if (options_in.steps_per_execution < 0) {
+    throw InvalidArgument("steps_per_execution is ", options_in.steps_per_execution,
+                          ", wanted 0 or more");
+  }
+  if (options_in.optimizer.rule == nullptr) throw InvalidArgument("compile() wants an optimizer");
+  programs_.clear();
+  team_.reset();
+  variables.ensure_slots(0);  // a new optimizer starts with fresh slots
+  iteration = 0;
+  compile_options = std::move(options_in);
+}
+
+void Model::Impl::drop_programs(train::Mode mode) {
+  std::erase_if(programs_, [&](const auto& entry) { return std::get<0>(entry.first) == mode; });
+}
+
+runtime::WorkerTeam& Model::Impl::workers() {
+  if (team_ == nullptr) {
+    const runtime::Topology topology = runtime::query_topology();
+    const int wanted = compile_options ? compile_options->execution.threads : 0;
+    const int usable = topology.usable_cores();
+    runtime::TeamOptions team{.workers = wanted > 0 ? wanted : usable};
+    // Pinning helps only when every worker has a core of its own.
+    if (team.workers <= static_cast<int>(topology.affinity.size()) && team.workers <= usable) {
+      team.cores = topology.affinity;
+    }
+    team_ = std::make_unique<runtime::WorkerTeam>(team);
+  }
+  return *team_;
+}
+
+train::LoadedProgram& Model::Impl::program(train::Mode mode, int64_t batch,
+                                           const std::vector<Field>& fields) {
+  if (batch < 1) throw InvalidArgument("batch_size is ", batch, ", wanted at least 1");
+  auto& loaded = programs_[{mode, batch, to_string(fields)}];
+  if (loaded != nullptr) return *loaded;
+  const bool predict = mode == train::Mode::predict;
+  const CompileOptions* chosen = predict && !compile_options ? nullptr : &compiled();
+  const ExecutionOptions execution = chosen == nullptr ? ExecutionOptions{} : chosen->execution;
+  const int wanted = execution.slices > 0 ? execution.slices : workers().size();
+  const train::SliceDivision division = train::divide(batch, wanted);
+  train::GraphRequest request{
+      .mode = mode, .batch = division.slice_batch, .fields = fields, .frozen = frozen};
+  if (chosen != nullptr) {
+    request.loss = &chosen->loss;
+    request.metrics = &chosen->metrics;
+  }
+  compiler::CompileOptions compiling{.slices = division.slices,
+                                     .division = division.division,
+                                     .disabled_passes = execution.disabled_passes};
+  if (execution.dump_ir) {
+    compiling.dump = [&](std::string_view pass, const ir::Graph& graph) {
+      execution.dump_ir(train::to_string(mode), pass, ir::to_text(graph));
+    };
+  }
+  if (execution.reference_kernels) {
+    compiling.accept = [](const ir::Node&, const kernels::Candidate&) { return false; };
+  }
+  auto program = compiler::compile(train::build_graph(network, request), std::move(compiling));
+  const UpdateRule* rule = mode == train::Mode::train ? chosen->optimizer.rule.get() : nullptr;
+  loaded = std::make_unique<train::LoadedProgram>(std::move(program), variables, workers(), rule);
+  return *loaded;
+}
+
+// Values are overwritten in place: programs hold their addresses.
+void Model::Impl::assign(runtime::Variable& variable, const Tensor& value) {
+  std::memcpy(variable.value.data(), value.data(), value.bytes());
+}
+
+void Model::Impl::save_weights(const std::string& path) const {
+  store::WeightsFile file;
+  for (const LayerInfo& layer : network.layers()) {
+    store::LayerWeights entry{.layer = layer.name};
+    for (const nn::WeightSpec& weight : layer.weights) {
+      entry.weights.push_back({weight.name, variables.get(layer.name + "/" + weight.name).value});
+    }
+    file.layers.push_back(std::move(entry));
+  }
+  store::write_weights_file(path, file);
+}
+
+void Model::Impl::load_weights(const std::string& path, const LoadOptions& load) {
+  const store::WeightsFile file = store::read_weights_file(path);
+  std::vector<store::ExpectedWeight> expected;
+  for (const LayerInfo& layer : network.layers()) {
+    for (const nn::WeightSpec& weight : layer.weights) {
+      expected.push_back({layer.name, weight.name, weight.shape});
+    }
+  }
+  const store::AssignOptions how = {
+      .mode = load.by_name ? store::MatchMode::by_name : store::MatchMode::strict,
+      .skip_mismatch = load.skip_mismatch};
+  const store::Assignment plan = store::plan_assignment(expected, file, how);
+  for (size_t i = 0; i < expected.size(); ++i) {
+    if (plan.sources[i] == nullptr) continue;
+    assign(variables.get(expected[i].layer + "/" + expected[i].name), *plan.sources[i]);
+  }
+}
+
+}  // namespace pando

@@ -1,0 +1,18 @@
+// The error of a training that diverged.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+#include "pando/base/error.h"
+
+namespace pando {
+
+// Thrown when a loss is not a finite number; the weights are those before that step.
+class NonFiniteLoss : public Error {
+ public:
+  explicit NonFiniteLoss(const std::string& message)
+      : Error(ErrorKind::invalid_argument, message) {}
+};
+
+}  // namespace pando

@@ -1,0 +1,47 @@
+// Turns a network into programs: forward, with loss and metrics, with gradients; one per mode and
+// batch size, made when first needed and kept.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "pando/compiler/program.h"
+#include "pando/data/source.h"
+#include "pando/nn/losses.h"
+#include "pando/nn/network.h"
+#include "pando/runtime/executor.h"
+
+namespace pando::train {
+
+enum class Mode { train, evaluate, predict };
+
+std::string to_string(Mode mode);
+
+// What the graph of a program depends on.
+struct GraphRequest {
+  Mode mode = Mode::train;
+  int64_t batch = 1;          // of one slice
+  std::vector<Field> fields;  // of the data: x, y, sample weight; predict needs x only
+  const Loss* loss = nullptr;
+  const std::vector<Metric>* metrics = nullptr;
+  std::set<std::string> frozen;
+};
+
+// Throws InvalidArgument when the data do not fit the network or the loss.
+ir::Graph build_graph(const Network& network, const GraphRequest& request);
+
+// How a micro-batch is cut: into batch slices of `slice_batch` samples, or, when there are fewer
+// samples than slices, each call into parts.
+struct SliceDivision {
+  int slices = 1;
+  int64_t slice_batch = 1;
+  compiler::Division division = compiler::Division::batch;
+};
+SliceDivision divide(int64_t batch, int slices);
+
+}  // namespace pando::train

@@ -1,0 +1,55 @@
+// The named models.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pando/nn/network.h"
+
+namespace pando {
+
+// What users see in `pando models` and what `pando train` needs to know of a model.
+struct ZooEntry {
+  std::string name;
+  std::string description;
+  std::string dataset;  // trained on this one by default
+  Shape input_shape;    // by default
+  int64_t outputs = 10;
+  std::string loss;  // Keras' name; with class numbers as labels where it is a classifier
+  Network (*build)(const Shape& input_shape, int64_t outputs);
+};
+
+const std::vector<ZooEntry>& model_zoo();
+
+// Throws InvalidArgument with the known names, the nearest first.
+const ZooEntry& zoo_entry(const std::string& name);
+
+// The networks behind the entries.
+Network mnist_cnn(const Shape& input_shape, int64_t classes);
+Network cifar10_cnn(const Shape& input_shape, int64_t classes);
+Network toy_model(const Shape& input_shape, int64_t classes);
+Network toy_model_bn(const Shape& input_shape, int64_t classes);
+
+struct CifarResnetOptions {
+  int64_t blocks = 1;  // per stack: 1, 3, 5, 7, 9 for 8, 20, 32, 44, 56 layers
+  double momentum = 0.97;
+  double epsilon = 1.001e-5;
+};
+Network cifar_resnet(const Shape& input_shape, int64_t classes, const CifarResnetOptions& options);
+
+struct CosmoflowOptions {
+  int64_t conv_size = 16;
+  int64_t kernel_size = 2;
+  int64_t conv_layers = 5;
+  int64_t fc1_size = 128;
+  int64_t fc2_size = 64;
+  double alpha = 0.3;  // of the leaky relu
+  double dropout = 0;
+};
+Network cosmoflow(const Shape& input_shape, int64_t targets, const CosmoflowOptions& options = {});
+
+// Multiply-adds of convolutions and dense layers for one sample, forward, times two.
+double forward_flops(const Network& network);
+
+}  // namespace pando

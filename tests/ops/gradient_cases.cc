@@ -1,0 +1,201 @@
+// Shapes are small and awkward: extents that strides do not divide, dilations, groups, unequal
+// padding, single channels.
+// SPDX-License-Identifier: MIT
+#include "tests/ops/gradient_cases.h"
+
+#include "pando/base/strings.h"
+
+namespace pando::test {
+
+namespace {
+
+using Cases = std::vector<GradientCase>;
+
+// A graph of one node whose first output is the result.
+std::string one_node(const std::string& inputs, const std::string& node) {
+  return concat("graph(", inputs, ") { ", node, " return result y=y }");
+}
+
+void add_conv_cases(Cases& cases) {
+  const auto conv = [&](const std::string& name, const std::string& x, const std::string& kernel,
+                        const std::string& attributes, bool bias = false) {
+    const std::string out = kernel.substr(kernel.rfind(',') + 1);
+    const std::string inputs = "x: f32[" + x + "] variable, k: f32[" + kernel + "] variable" +
+                               (bias ? ", b: f32[" + out + "] variable" : "");
+    cases.push_back({"conv_" + name, one_node(inputs, concat("y = conv(x, k", bias ? ", b" : "",
+                                                             ") {", attributes, "}"))});
+  };
+  conv("valid", "2,5,4,3", "3,2,3,2", "", true);
+  conv("same_stride", "1,7,5,2", "3,3,2,3", "padding=\"same\", strides=[2,3]", true);
+  conv("same_even_kernel", "1,4,5,1", "2,4,1,2", "padding=\"same\"");
+  conv("explicit", "1,4,5,2", "3,3,2,2", "padding=\"explicit\", pads=[0,2,1,0], strides=[2,1]");
+  conv("dilated", "1,7,6,2", "3,2,2,2", "dilations=[2,3], padding=\"same\"");
+  conv("groups", "2,4,4,6", "3,3,2,3", "groups=3, padding=\"same\"", true);
+  conv("depthwise_multiplier", "1,5,5,3", "2,2,1,6", "groups=3, strides=[2,2]");
+  conv("pointwise_stride", "2,5,3,4", "1,1,4,3", "strides=[2,2]", true);
+  conv("three_axes", "1,3,4,5,2", "2,3,2,2,2", "padding=\"same\", strides=[2,1,2]", true);
+  conv("three_axes_dilated", "1,5,3,4,1", "2,1,3,1,2", "dilations=[3,1,1]");
+  cases.push_back(
+      {"conv_bias_only", one_node("x: f32[2,3,3,1] feed, k: f32[2,2,1,2] feed, b: f32[2] variable",
+                                  "y = conv(x, k, b)")});
+}
+
+void add_dense_cases(Cases& cases) {
+  cases.push_back(
+      {"dense", one_node("x: f32[3,4] variable, k: f32[4,5] variable", "y = dense(x, k)")});
+  cases.push_back(
+      {"dense_bias", one_node("x: f32[2,7] variable, k: f32[7,1] variable, b: f32[1] variable",
+                              "y = dense(x, k, b)")});
+  cases.push_back(
+      {"dense_untrained_kernel",
+       one_node("x: f32[2,3] variable, k: f32[3,2] feed, b: f32[2] feed", "y = dense(x, k, b)")});
+}
+
+void add_norm_cases(Cases& cases) {
+  const std::string given =
+      "x: f32[3,2,2,2] variable, m: f32[2] state, v: f32[2] state, g: f32[2] variable, "
+      "b: f32[2] variable";
+  const Values positive = {{"v", Tensor::of_f32({2}, {0.5f, 2})}};
+  cases.push_back({.name = "batch_norm_moving",
+                   .graph = one_node(given, "y = batch_norm(x, m, v, g, b) {epsilon=0.1}"),
+                   .values = positive});
+  const auto whole = [](const std::string& x) {
+    return concat("graph(x: f32[", x, "] variable, g: f32[3] variable, b: f32[3] variable) {",
+                  " s = batch_moments(x) m, v, u = combine_moments(s)",
+                  " y = batch_norm(x, m, v, g, b) {batch_statistics=1, epsilon=0.01}",
+                  " return result y=y }");
+  };
+  cases.push_back({"batch_norm_batch", whole("4,2,1,3")});
+  cases.push_back({"batch_norm_matrix", whole("5,3")});
+  cases.push_back({.name = "batch_norm_padding", .graph = whole("5,2,2,3"), .valid = 3});
+  cases.push_back({"batch_norm_input_only",
+                   "graph(x: f32[4,2] variable, g: f32[2] feed, b: f32[2] feed) {"
+                   " s = batch_moments(x) m, v, u = combine_moments(s)"
+                   " y = batch_norm(x, m, v, g, b) {batch_statistics=1} return result y=y }"});
+  const auto group = [&](const std::string& name, const std::string& x,
+                         const std::string& attributes) {
+    const std::string channels = x.substr(x.rfind(',') + 1);
+    cases.push_back({"group_norm_" + name,
+                     one_node(concat("x: f32[", x, "] variable, g: f32[", channels,
+                                     "] variable, b: f32[", channels, "] variable"),
+                              concat("y, m, s = group_norm(x, g, b) {", attributes, "}"))});
+  };
+  group("contiguous", "2,3,2,4", "groups=2");
+  group("strided", "2,2,2,6", "groups=3, strided=1, epsilon=0.05");
+  group("one_group", "2,2,1,2,3", "groups=1");
+  group("matrix", "3,6", "groups=2");
+}
+
+void add_elementwise_cases(Cases& cases) {
+  const auto unary = [&](const std::string& name, const std::string& node) {
+    cases.push_back({name, one_node("x: f32[3,5] variable", node)});
+  };
+  unary("relu", "y = relu(x)");
+  unary("leaky_relu", "y = leaky_relu(x)");
+  unary("leaky_relu_alpha", "y = leaky_relu(x) {alpha=0.01}");
+  unary("tanh", "y = tanh(x)");
+  unary("sigmoid", "y = sigmoid(x)");
+  unary("softmax", "y = softmax(x)");
+  unary("scale", "y = scale(x) {factor=-2.5, offset=3.0}");
+  unary("dropout", "y = dropout(x) {rate=0.4, key=77}");
+  unary("cast", "y = cast(x) {dtype=\"f32\"}");
+  unary("reshape", "y = reshape(x) {shape=[5,1]}");
+  cases.push_back({"softmax_rows", one_node("x: f32[2,3,4] variable", "y = softmax(x)")});
+  const std::string two = "a: f32[2,3] variable, b: f32[2,3] variable";
+  cases.push_back({"add", one_node(two, "y = add(a, b)")});
+  cases.push_back({"add_same_twice", one_node("a: f32[2,3] variable", "y = add(a, a)")});
+  cases.push_back({"multiply", one_node(two, "y = multiply(a, b)")});
+  cases.push_back({"multiply_square", one_node("a: f32[2,3] variable", "y = multiply(a, a)")});
+}
+
+void add_movement_cases(Cases& cases) {
+  cases.push_back(
+      {"pad", one_node("x: f32[2,3,2] variable", "y = pad(x) {low=[0,1,0], high=[0,0,2]}")});
+  cases.push_back(
+      {"slice", one_node("x: f32[2,5,4] variable", "y = slice(x) {begin=[0,1,0], size=[2,3,2]}")});
+  cases.push_back(
+      {"slice_strided", one_node("x: f32[2,5,4] variable",
+                                 "y = slice(x) {begin=[0,0,1], size=[2,3,2], strides=[1,2,2]}")});
+  cases.push_back({"concat_last", one_node("a: f32[2,2,3] variable, b: f32[2,2,1] variable",
+                                           "y = concat(a, b, a) {axis=2}")});
+  cases.push_back({"concat_middle", one_node("a: f32[2,2,3] feed, b: f32[2,4,3] variable",
+                                             "y = concat(a, b) {axis=1}")});
+}
+
+void add_pool_cases(Cases& cases) {
+  const auto pool = [&](const std::string& name, const std::string& x,
+                        const std::string& attributes) {
+    const std::string inputs = "x: f32[" + x + "] variable";
+    cases.push_back(
+        {"max_pool_" + name, one_node(inputs, concat("y, i = max_pool(x) {", attributes, "}"))});
+    cases.push_back(
+        {"avg_pool_" + name, one_node(inputs, concat("y = avg_pool(x) {", attributes, "}"))});
+  };
+  pool("valid", "2,5,4,2", "window=[2,2]");
+  pool("overlapping", "1,5,6,2", "window=[3,2], strides=[1,2]");
+  pool("same", "1,5,4,2", "window=[3,3], strides=[2,2], padding=\"same\"");
+  pool("explicit", "1,4,4,1", "window=[3,2], strides=[2,1], padding=\"explicit\", pads=[1,0,2,1]");
+  pool("gaps", "1,7,5,1", "window=[2,1], strides=[3,2]");
+  pool("three_axes", "1,3,4,3,2", "window=[2,2,2], strides=[1,2,1], padding=\"same\"");
+  cases.push_back(
+      {"global_avg_pool", one_node("x: f32[2,3,2,4] variable", "y = global_avg_pool(x)")});
+  cases.push_back({"global_avg_pool_three_axes",
+                   one_node("x: f32[2,2,1,3,2] variable", "y = global_avg_pool(x)")});
+}
+
+void add_loss_cases(Cases& cases) {
+  const Values sparse = {{"t", Tensor::of_i32({3}, {1, 0, 3})},
+                         {"w", Tensor::of_f32({3}, {1, 0.5f, 2})}};
+  // The second sample has no label: its loss does not depend on its predictions.
+  const Values unlabelled = {{"t", Tensor::of_i32({3}, {1, -1, 4})}};
+  const Values dense = {
+      {"t", Tensor::of_f32({3, 4}, {0.2f, 0.3f, 0, 0.5f, 1, 0, 0, 0, 0.5f, 0.5f, 0.5f, 0})}};
+  const std::string logits = "p: f32[3,4] variable, t: i32[3] feed";
+  const std::string weighted = logits + ", w: f32[3] feed";
+  const std::string distribution = "p: f32[3,4] variable, t: f32[3,4] feed";
+  const auto entropy = [&](const std::string& name, const std::string& inputs,
+                           const std::string& node, const Values& values) {
+    cases.push_back({.name = "cross_entropy_" + name,
+                     .graph = one_node(inputs, node),
+                     .low = 0.1f,
+                     .high = 0.9f,
+                     .values = values});
+  };
+  entropy("sparse", logits, "y = cross_entropy(p, t)", sparse);
+  entropy("weighted", weighted, "y = cross_entropy(p, t, w) {label_smoothing=0.1}", sparse);
+  entropy("dense", distribution, "y = cross_entropy(p, t)", dense);
+  entropy("logits", logits, "y = cross_entropy(p, t) {from_logits=1}", sparse);
+  entropy("logits_weighted", weighted,
+          "y = cross_entropy(p, t, w) {from_logits=1, label_smoothing=0.2}", sparse);
+  entropy("logits_dense", distribution, "y = cross_entropy(p, t) {from_logits=1}", dense);
+  entropy("unlabelled", logits, "y = cross_entropy(p, t) {from_logits=1}", unlabelled);
+  const Values targets = {{"t", Tensor::of_f32({3, 2, 1}, {2, -2, 3, -2, -3, 2})},
+                          {"w", Tensor::of_f32({3}, {1, 0.5f, 2})}};
+  for (const std::string op : {"mean_squared_error", "mean_absolute_error"}) {
+    const std::string inputs = "p: f32[3,2,1] variable, t: f32[3,2,1] feed";
+    cases.push_back(
+        {.name = op, .graph = one_node(inputs, "y = " + op + "(p, t)"), .values = targets});
+    cases.push_back({.name = op + "_weighted",
+                     .graph = one_node(inputs + ", w: f32[3] feed", "y = " + op + "(p, t, w)"),
+                     .values = targets});
+  }
+}
+
+}  // namespace
+
+const std::vector<GradientCase>& gradient_cases() {
+  static const std::vector<GradientCase> cases = [] {
+    Cases all;
+    add_conv_cases(all);
+    add_dense_cases(all);
+    add_norm_cases(all);
+    add_elementwise_cases(all);
+    add_movement_cases(all);
+    add_pool_cases(all);
+    add_loss_cases(all);
+    return all;
+  }();
+  return cases;
+}
+
+}  // namespace pando::test

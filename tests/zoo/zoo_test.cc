@@ -1,0 +1,57 @@
+#include "pando/zoo/zoo.h"
+
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "pando/base/error.h"
+
+namespace pando {
+namespace {
+
+Network by_name(const std::string& name) {
+  const ZooEntry& entry = zoo_entry(name);
+  return entry.build(entry.input_shape, entry.outputs);
+}
+
+TEST(Zoo, ParameterCounts) {
+  const std::map<std::string, int64_t> trainable = {
+      {"mnist_cnn", 34826},       {"cifar10_cnn", 1250858},   {"cifar_resnet8", 75290},
+      {"cifar_resnet20", 269722}, {"cifar_resnet32", 464154}, {"cifar_resnet44", 658586},
+      {"cifar_resnet56", 853018}, {"toy_model", 242},         {"toy_model_bn", 266},
+      {"cosmoflow", 619956}};
+  ASSERT_EQ(trainable.size(), model_zoo().size());
+  for (const ZooEntry& entry : model_zoo()) {
+    EXPECT_EQ(by_name(entry.name).trainable_parameters(), trainable.at(entry.name)) << entry.name;
+  }
+}
+
+TEST(Zoo, Flops) {
+  EXPECT_NEAR(forward_flops(by_name("mnist_cnn")) / 1e6, 4.88, 0.01);
+  EXPECT_NEAR(forward_flops(by_name("cifar10_cnn")) / 1e6, 41.48, 0.01);
+  EXPECT_NEAR(forward_flops(by_name("cifar_resnet8")) / 1e6, 24.48, 0.01);
+  EXPECT_NEAR(forward_flops(by_name("cosmoflow")) / 1e6, 772.3, 0.5);
+}
+
+TEST(Zoo, LayerNamesOfResidualBlocks) {
+  const Network network = by_name("cifar_resnet8");
+  for (const char* name :
+       {"conv1_conv", "conv1_bn", "conv1_relu", "conv2_block1_layer1_conv",
+        "conv3_block1_layer1_conv_ds", "conv3_block1_shortcut", "conv4_block1_add",
+        "conv4_block1_post_addition_relu", "avg_pool", "fc_layer"}) {
+    EXPECT_NO_THROW(network.layer(name)) << name;
+  }
+}
+
+TEST(Zoo, UnknownNameSuggests) {
+  try {
+    zoo_entry("cifar_resnet9");
+    FAIL();
+  } catch (const InvalidArgument& error) {
+    EXPECT_NE(std::string(error.what()).find("did you mean 'cifar_resnet8'"), std::string::npos)
+        << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace pando
