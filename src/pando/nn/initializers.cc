@@ -29,12 +29,9 @@ namespace {
 
 double fan(const Fans& fans, FanMode mode) {
   switch (mode) {
-    case FanMode::in:
-      return fans.in;
-    case FanMode::out:
-      return fans.out;
-    case FanMode::average:
-      return (fans.in + fans.out) / 2;
+    case FanMode::in: return fans.in;
+    case FanMode::out: return fans.out;
+    case FanMode::average: return (fans.in + fans.out) / 2;
   }
   return 1;
 }

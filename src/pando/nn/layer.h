@@ -51,8 +51,11 @@ class LayerDefinition {
   virtual std::string stem() const = 0;        // "conv2d": automatic names are stem, stem_1, ...
   virtual int least_inputs() const { return 1; }
   virtual int most_inputs() const { return 1; }
-  // `inputs` are shapes without the batch.
-  virtual std::vector<WeightSpec> weights(const std::vector<Shape>& inputs) const {
+  // `inputs` are shapes without the batch; `layer` is the name of the layer, for messages. Throws
+  // InvalidArgument when the shapes do not suit.
+  virtual std::vector<WeightSpec> weights(const std::string& layer,
+                                          const std::vector<Shape>& inputs) const {
+    (void)layer;
     (void)inputs;
     return {};
   }

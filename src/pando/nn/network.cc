@@ -118,9 +118,9 @@ Network::Network(std::vector<SymbolicTensor> inputs, const SymbolicTensor& outpu
     }
     std::vector<Shape> input_shapes;
     for (const int input : call.inputs) input_shapes.push_back(shapes[static_cast<size_t>(input)]);
-    const bool first_call = info.output_shape.rank() == 0;
+    const bool first_call = info.inbound.empty();
     if (first_call) {
-      info.weights = state->definition->weights(input_shapes);
+      info.weights = state->definition->weights(info.name, input_shapes);
       for (const int input : call.inputs) {
         const Call& before = calls_[static_cast<size_t>(input)];
         info.inbound.push_back(layers_[static_cast<size_t>(before.layer)].name);

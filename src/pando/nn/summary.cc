@@ -16,7 +16,7 @@ std::string batch_shape(const Shape& shape) {
   return text + ")";
 }
 
-// "Conv2D", or "Add <- bn_2, shortcut" where a layer joins several.
+// "bn_2, shortcut" where a layer joins several; in a chain the line above says it.
 std::string connected_to(const LayerInfo& info) {
   return info.inbound.size() > 1 ? join(info.inbound, ", ") : "";
 }

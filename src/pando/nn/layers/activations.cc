@@ -22,6 +22,7 @@ struct OneOp {
   int least_inputs = 1;
   int most_inputs = 1;
   std::string name;
+  int sample_rank = 0;  // axes of a sample; 0: any
 };
 
 class OneOpLayer : public LayerDefinition {
@@ -33,6 +34,11 @@ class OneOpLayer : public LayerDefinition {
   int most_inputs() const override { return spec_.most_inputs; }
   ir::Value* build(GraphBuilder& builder, const std::vector<ir::Value*>& inputs) const override {
     ir::Value* result = inputs[0];
+    if (spec_.sample_rank > 0 && result->shape().rank() != spec_.sample_rank + 1) {
+      throw InvalidArgument(class_name(), " '", builder.layer_name(), "': the input has shape ",
+                            result->shape(), ", wanted ", spec_.sample_rank - 1,
+                            " spatial axes between batch and channels");
+    }
     if (inputs.size() == 1) return builder.append(spec_.op, {result}, spec_.attributes)->output();
     for (size_t i = 1; i < inputs.size(); ++i) {  // add and multiply take two at a time
       result = builder.append(spec_.op, {result, inputs[i]}, spec_.attributes)->output();
@@ -116,7 +122,8 @@ Layer GlobalAveragePooling2D(NameOption options) {
                                                   {},
                                                   1,
                                                   1,
-                                                  options.name});
+                                                  options.name,
+                                                  3});
 }
 
 Layer GlobalAveragePooling3D(NameOption options) {
@@ -126,7 +133,8 @@ Layer GlobalAveragePooling3D(NameOption options) {
                                                   {},
                                                   1,
                                                   1,
-                                                  options.name});
+                                                  options.name,
+                                                  4});
 }
 
 }  // namespace pando

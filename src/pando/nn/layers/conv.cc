@@ -33,12 +33,12 @@ class ConvLayer : public LayerDefinition {
   std::string class_name() const override { return concat("Conv", spec_.kernel.size(), "D"); }
   std::string stem() const override { return concat("conv", spec_.kernel.size(), "d"); }
 
-  std::vector<WeightSpec> weights(const std::vector<Shape>& inputs) const override {
+  std::vector<WeightSpec> weights(const std::string& layer,
+                                  const std::vector<Shape>& inputs) const override {
     const Shape& input = inputs[0];
     if (input.rank() != static_cast<int>(spec_.kernel.size()) + 1) {
-      throw InvalidArgument(class_name(), spec_.name.empty() ? "" : " '" + spec_.name + "'",
-                            ": a sample has shape ", input, ", wanted ", spec_.kernel.size(),
-                            " spatial axes and channels");
+      throw InvalidArgument(class_name(), " '", layer, "': a sample has shape ", input, ", wanted ",
+                            spec_.kernel.size(), " spatial axes and channels");
     }
     std::vector<int64_t> shape = spec_.kernel;
     shape.push_back(std::max<int64_t>(input.back() / spec_.groups, 1));

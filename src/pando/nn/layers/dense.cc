@@ -17,10 +17,10 @@ class DenseLayer : public LayerDefinition {
   std::string class_name() const override { return "Dense"; }
   std::string stem() const override { return "dense"; }
 
-  std::vector<WeightSpec> weights(const std::vector<Shape>& inputs) const override {
+  std::vector<WeightSpec> weights(const std::string& layer,
+                                  const std::vector<Shape>& inputs) const override {
     if (inputs[0].rank() != 1) {
-      throw InvalidArgument("Dense", options_.name.empty() ? "" : " '" + options_.name + "'",
-                            ": a sample has shape ", inputs[0],
+      throw InvalidArgument("Dense '", layer, "': a sample has shape ", inputs[0],
                             ", wanted one axis; put a Flatten before it");
     }
     std::vector<WeightSpec> specs = {

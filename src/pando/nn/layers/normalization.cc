@@ -8,6 +8,14 @@ namespace nn {
 
 namespace {
 
+Shape channels_of(const std::string& class_name, const std::string& layer, const Shape& sample) {
+  if (sample.rank() == 0) {
+    throw InvalidArgument(class_name, " '", layer,
+                          "': a sample is a single number, wanted channels");
+  }
+  return {sample.back()};
+}
+
 class BatchNormalizationLayer : public LayerDefinition {
  public:
   explicit BatchNormalizationLayer(BatchNormalizationOptions options)
@@ -24,8 +32,9 @@ class BatchNormalizationLayer : public LayerDefinition {
   std::string class_name() const override { return "BatchNormalization"; }
   std::string stem() const override { return "batch_normalization"; }
 
-  std::vector<WeightSpec> weights(const std::vector<Shape>& inputs) const override {
-    const Shape channels = {inputs[0].back()};
+  std::vector<WeightSpec> weights(const std::string& layer,
+                                  const std::vector<Shape>& inputs) const override {
+    const Shape channels = channels_of(class_name(), layer, inputs[0]);
     return {{"gamma", channels, options_.gamma_initializer},
             {"beta", channels, options_.beta_initializer},
             {"moving_mean", channels, Zeros(), options_.momentum},
@@ -68,8 +77,9 @@ class GroupNormalizationLayer : public LayerDefinition {
   std::string class_name() const override { return "GroupNormalization"; }
   std::string stem() const override { return "group_normalization"; }
 
-  std::vector<WeightSpec> weights(const std::vector<Shape>& inputs) const override {
-    const Shape channels = {inputs[0].back()};
+  std::vector<WeightSpec> weights(const std::string& layer,
+                                  const std::vector<Shape>& inputs) const override {
+    const Shape channels = channels_of(class_name(), layer, inputs[0]);
     return {{"gamma", channels, Ones()}, {"beta", channels, Zeros()}};
   }
 

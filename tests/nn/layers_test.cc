@@ -1,0 +1,149 @@
+// Every layer of layers.h builds, with the shapes and the numbers of parameters that Keras gives.
+#include "pando/nn/layers.h"
+
+#include <gtest/gtest.h>
+
+#include "pando/ir/verifier.h"
+#include "pando/nn/network.h"
+#include "tests/support/expect_error.h"
+
+namespace pando {
+namespace {
+
+using testing_support::error_of;
+
+struct Case {
+  std::string class_name;
+  Shape sample;
+  Layer layer;
+  Shape output;
+  int64_t parameters = 0;
+  int inputs = 1;  // all of the same shape
+};
+
+class Layers : public testing::TestWithParam<Case> {};
+
+TEST_P(Layers, BuildsForTrainingAndInference) {
+  const Case& each = GetParam();
+  std::vector<SymbolicTensor> inputs;
+  for (int i = 0; i < each.inputs; ++i) inputs.push_back(Input(each.sample));
+  const Network network(inputs, each.layer(inputs));
+  const LayerInfo& info = network.layers().back();
+  EXPECT_EQ(info.class_name, each.class_name);
+  EXPECT_EQ(info.output_shape, each.output);
+  EXPECT_EQ(info.parameters(), each.parameters);
+  for (const bool training : {false, true}) {
+    const NetworkGraph built = network.build({.batch = 3, .training = training});
+    EXPECT_NO_THROW(ir::verify(built.graph));
+    std::vector<int64_t> dims = {3};
+    dims.insert(dims.end(), each.output.begin(), each.output.end());
+    EXPECT_EQ(built.output->shape(), Shape(dims));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Layers,
+    testing::Values(
+        Case{"Conv2D", {28, 28, 1}, Conv2D({.filters = 32, .kernel = {3, 3}}), {26, 26, 32}, 320},
+        Case{"Conv2D",
+             {9, 8, 3},
+             Conv2D({.filters = 4, .kernel = {3, 2}, .strides = {2, 3}, .padding = "same"}),
+             {5, 3, 4},
+             76},
+        Case{"Conv2D",
+             {9, 8, 4},
+             Conv2D({.filters = 6, .kernel = {3, 3}, .dilation = {2, 2}, .groups = 2}),
+             {5, 4, 6},
+             3 * 3 * 2 * 6 + 6},
+        Case{"Conv2D",
+             {5, 5, 2},
+             Conv2D({.filters = 3, .activation = "leaky_relu", .use_bias = false}),
+             {5, 5, 3},
+             6},
+        Case{"Conv3D",
+             {8, 7, 6, 2},
+             Conv3D({.filters = 5, .kernel = {2, 2, 2}, .padding = "same", .activation = "tanh"}),
+             {8, 7, 6, 5},
+             85},
+        Case{"Conv3D",
+             {8, 7, 6, 2},
+             Conv3D({.filters = 5, .kernel = {2, 3, 4}, .strides = {2, 1, 1}}),
+             {4, 5, 3, 5},
+             245},
+        Case{"Dense", {1600}, Dense({.units = 10, .activation = "softmax"}), {10}, 16010},
+        Case{"Dense", {7}, Dense({.units = 1, .activation = "linear", .use_bias = false}), {1}, 7},
+        Case{"BatchNormalization", {5, 4, 3}, BatchNormalization(), {5, 4, 3}, 12},
+        Case{"BatchNormalization", {6}, BatchNormalization(), {6}, 24},
+        Case{"GroupNormalization", {5, 4, 6}, GroupNormalization({.groups = 3}), {5, 4, 6}, 12},
+        Case{"GroupNormalization",
+             {5, 6},
+             GroupNormalization({.groups = 2, .strided = true}),
+             {5, 6},
+             12},
+        Case{"MaxPooling2D", {13, 13, 64}, MaxPooling2D(), {6, 6, 64}},
+        Case{"MaxPooling2D", {13, 13, 2}, MaxPooling2D({.padding = "same"}), {7, 7, 2}},
+        Case{"MaxPooling2D",
+             {13, 12, 2},
+             MaxPooling2D({.pool = {3, 3}, .strides = {1, 2}}),
+             {11, 5, 2}},
+        Case{"AveragePooling2D", {7, 6, 2}, AveragePooling2D({.pool = {3, 2}}), {2, 3, 2}},
+        Case{"MaxPooling3D", {7, 6, 5, 2}, MaxPooling3D(), {3, 3, 2, 2}},
+        Case{"AveragePooling3D", {7, 6, 5, 2}, AveragePooling3D({.padding = "same"}), {4, 3, 3, 2}},
+        Case{"GlobalAveragePooling2D", {7, 6, 5}, GlobalAveragePooling2D(), {5}},
+        Case{"GlobalAveragePooling3D", {3, 7, 6, 5}, GlobalAveragePooling3D(), {5}},
+        Case{"Flatten", {5, 5, 64}, Flatten(), {1600}}, Case{"Flatten", {5}, Flatten(), {5}},
+        Case{"ReLU", {5, 2}, ReLU(), {5, 2}},
+        Case{"LeakyReLU", {5, 2}, LeakyReLU({.alpha = 0.1}), {5, 2}},
+        Case{"Softmax", {5}, Softmax(), {5}}, Case{"Activation", {5}, Activation("relu"), {5}},
+        Case{"Activation", {5}, Activation("leaky_relu"), {5}},
+        Case{"Activation", {5}, Activation("tanh"), {5}},
+        Case{"Activation", {5}, Activation("sigmoid"), {5}},
+        Case{"Activation", {5}, Activation("softmax"), {5}},
+        Case{"Activation", {5}, Activation("linear"), {5}},
+        Case{"Activation", {5}, Activation(""), {5}},
+        Case{"Rescaling", {5, 5, 1}, Rescaling({.factor = 2, .offset = -1}), {5, 5, 1}},
+        Case{"Dropout", {5}, Dropout({}), {5}}, Case{"Dropout", {5}, Dropout({.rate = 0}), {5}},
+        Case{"Reshape", {4, 4, 2}, Reshape({.shape = {8, 4}}), {8, 4}},
+        Case{"ZeroPadding2D", {4, 5, 2}, ZeroPadding2D(), {6, 7, 2}},
+        Case{"ZeroPadding2D",
+             {4, 5, 2},
+             ZeroPadding2D({.top_bottom = {0, 1}, .left_right = {2, 3}}),
+             {5, 10, 2}},
+        Case{"Subsample", {9, 8, 4}, Subsample({.stride = 2, .channels = 6}), {5, 4, 6}},
+        Case{"Subsample", {9, 8, 4}, Subsample({.stride = 1}), {9, 8, 4}},
+        Case{"Add", {4, 2}, Add(), {4, 2}, 0, 3},
+        Case{"Multiply", {4, 2}, Multiply(), {4, 2}, 0, 2},
+        Case{"Concatenate", {4, 2}, Concatenate(), {4, 6}, 0, 3},
+        Case{"Concatenate", {4, 2}, Concatenate({.axis = 1}), {8, 2}, 0, 2}),
+    [](const auto& each) { return each.param.class_name + "_" + std::to_string(each.index); });
+
+TEST(LayerOptions, RefuseNumbersOutOfRange) {
+  EXPECT_SAYS(error_of([] { Conv2D({.kernel = {3, 3}}); }), "Conv2D: filters is 0");
+  EXPECT_SAYS(error_of([] { Conv2D({.filters = 1, .kernel = {0, 3}}); }), "kernel is 0");
+  EXPECT_SAYS(error_of([] { Conv3D({.filters = 1, .groups = 0}); }), "Conv3D: groups is 0");
+  EXPECT_SAYS(error_of([] { Dense({}); }), "Dense: units is 0");
+  EXPECT_SAYS(error_of([] { BatchNormalization({.momentum = 1.5}); }), "momentum is 1.5");
+  EXPECT_SAYS(error_of([] { BatchNormalization({.epsilon = 0}); }), "epsilon is 0");
+  EXPECT_SAYS(error_of([] { GroupNormalization({.groups = 0}); }), "groups is 0");
+  EXPECT_SAYS(error_of([] { MaxPooling2D({.pool = {0, 2}}); }), "MaxPooling2D: pool is 0");
+  EXPECT_SAYS(error_of([] { Dropout({.rate = 1}); }), "rate is 1");
+  EXPECT_SAYS(error_of([] { Subsample({.stride = 0}); }), "stride is 0");
+}
+
+TEST(LayerOptions, UnknownActivationsSuggest) {
+  EXPECT_SAYS(error_of([] { Dense({.units = 1, .activation = "rellu"}); }), "did you mean 'relu'");
+  EXPECT_SAYS(error_of([] { Conv2D({.filters = 1, .activation = "sofmax"}); }),
+              "did you mean 'softmax'");
+  EXPECT_SAYS(error_of([] { Activation("tan"); }), "did you mean 'tanh'");
+}
+
+TEST(LayerOptions, InitializersReachTheWeights) {
+  const Network network = Sequential(
+      {4}, {Dense({.units = 2, .kernel_initializer = Constant(3), .bias_initializer = Ones()})});
+  const std::vector<nn::WeightSpec>& weights = network.layer("dense").weights;
+  EXPECT_EQ(weights[0].initializer.make(weights[0].shape, 1).f32()[0], 3.0f);
+  EXPECT_EQ(weights[1].initializer.make(weights[1].shape, 1).f32()[0], 1.0f);
+}
+
+}  // namespace
+}  // namespace pando

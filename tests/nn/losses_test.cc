@@ -1,0 +1,103 @@
+#include "pando/nn/losses.h"
+
+#include <gtest/gtest.h>
+
+#include "pando/ir/text.h"
+#include "pando/nn/layers.h"
+#include "pando/nn/network.h"
+#include "tests/support/expect_error.h"
+
+namespace pando {
+namespace {
+
+using testing_support::error_of;
+
+// The graph of a loss behind a dense layer with this activation, for class numbers as labels.
+std::string loss_text(const Loss& loss, const std::string& activation) {
+  NetworkGraph built =
+      Sequential({4}, {Dense({.units = 3, .activation = activation})}).build({.batch = 2});
+  const ir::TensorType type = loss.labels() == LabelKind::classes
+                                  ? ir::TensorType{DType::i32, {2}}
+                                  : ir::TensorType{DType::f32, {2, 3}};
+  ir::Value* labels = built.graph.add_input("y", ir::InputRole::feed, type);
+  ir::Value* value = loss.build({.graph = &built.graph, .output = built.output, .labels = labels});
+  EXPECT_EQ(value->shape(), Shape{2});
+  built.graph.add_output(ir::OutputRole::loss, "loss", value);
+  built.graph.erase_dead_nodes();
+  return ir::to_text(built.graph);
+}
+
+TEST(Losses, EveryNameBuilds) {
+  for (const std::string& name : loss_names()) {
+    EXPECT_NE(loss_text(Loss(name), "sigmoid"), "") << name;
+  }
+}
+
+TEST(Losses, ShortNamesAreTheLongOnes) {
+  EXPECT_EQ(Loss("mse").name(), "mean_squared_error");
+  EXPECT_EQ(Loss("mae").name(), "mean_absolute_error");
+  EXPECT_EQ(Loss("sparse_categorical_crossentropy").labels(), LabelKind::classes);
+  EXPECT_EQ(Loss("categorical_crossentropy").labels(), LabelKind::values);
+}
+
+TEST(Losses, UnknownNamesSuggest) {
+  EXPECT_SAYS(error_of([] { Loss("categorical_crosentropy"); }),
+              "did you mean 'categorical_crossentropy'");
+  EXPECT_SAYS(error_of([] { Loss("hinge"); }), "unknown loss 'hinge'");
+}
+
+TEST(Losses, SoftmaxAndCrossEntropyWorkOnLogits) {
+  for (const Loss& loss : {CategoricalCrossentropy(), SparseCategoricalCrossentropy()}) {
+    const std::string text = loss_text(loss, "softmax");
+    EXPECT_SAYS(text, "from_logits=1");
+    EXPECT_EQ(text.find("softmax("), std::string::npos) << text;
+  }
+}
+
+TEST(Losses, OtherOutputsAreProbabilities) {
+  EXPECT_EQ(loss_text(CategoricalCrossentropy(), "sigmoid").find("from_logits=1"),
+            std::string::npos);
+}
+
+TEST(Losses, FromLogitsKeepsASoftmax) {
+  // Who says that the output is logits gets a second softmax, as in Keras.
+  EXPECT_SAYS(loss_text(CategoricalCrossentropy({.from_logits = true}), "softmax"), "softmax(");
+  EXPECT_SAYS(loss_text(CategoricalCrossentropy({.from_logits = true}), ""), "from_logits=1");
+}
+
+TEST(Losses, RefuseSmoothingOutOfRange) {
+  EXPECT_SAYS(error_of([] { CategoricalCrossentropy({.label_smoothing = 1.5}); }),
+              "label_smoothing is 1.5");
+}
+
+TEST(Metrics, EveryNameBuilds) {
+  for (const std::string& name : metric_names()) {
+    ir::Graph graph;
+    ir::Value* y = graph.add_input("p", ir::InputRole::feed, ir::TensorType{DType::f32, {2, 9}});
+    ir::Value* labels =
+        graph.add_input("y", ir::InputRole::feed, ir::TensorType{DType::f32, {2, 9}});
+    const Metric metric(name);
+    EXPECT_EQ(metric.name(), name);
+    EXPECT_EQ(metric.build({.graph = &graph, .output = y, .labels = labels})->shape(), Shape{2});
+  }
+}
+
+TEST(Metrics, DoNotSeeSampleWeights) {
+  ir::Graph graph;
+  ir::Value* y = graph.add_input("p", ir::InputRole::feed, ir::TensorType{DType::f32, {2, 3}});
+  ir::Value* labels = graph.add_input("y", ir::InputRole::feed, ir::TensorType{DType::f32, {2, 3}});
+  ir::Value* weight = graph.add_input("w", ir::InputRole::feed, ir::TensorType{DType::f32, {2}});
+  const LossInputs inputs{&graph, y, labels, weight};
+  EXPECT_EQ(Metric("mse").build(inputs)->producer()->num_inputs(), 2);
+  EXPECT_EQ(Loss("mse").build(inputs)->producer()->num_inputs(), 3);
+}
+
+TEST(Metrics, NamesAndErrors) {
+  EXPECT_EQ(Metric("acc").name(), "accuracy");
+  EXPECT_EQ(TopKAccuracy(3).name(), "top_3_accuracy");
+  EXPECT_SAYS(error_of([] { TopKAccuracy(0); }), "k is 0");
+  EXPECT_SAYS(error_of([] { Metric("acuracy"); }), "did you mean 'accuracy'");
+}
+
+}  // namespace
+}  // namespace pando

@@ -1,0 +1,166 @@
+#include "pando/nn/network.h"
+
+#include <gtest/gtest.h>
+
+#include "pando/ir/text.h"
+#include "pando/nn/layers.h"
+#include "tests/support/expect_error.h"
+
+namespace pando {
+namespace {
+
+using testing_support::error_of;
+
+std::vector<std::string> names(const Network& network) {
+  std::vector<std::string> all;
+  for (const LayerInfo& layer : network.layers()) all.push_back(layer.name);
+  return all;
+}
+
+TEST(Network, NamesLayersAsKerasDoes) {
+  const Network network = Sequential(
+      {16, 16, 3}, {Conv2D({.filters = 2}), BatchNormalization(), ReLU(), MaxPooling2D(),
+                    Conv2D({.filters = 2}), LeakyReLU(), MaxPooling2D(), Conv2D({.filters = 2}),
+                    AveragePooling2D(), GlobalAveragePooling2D(), Dense({.units = 3}),
+                    Activation("tanh"), Dropout({}), Dense({.units = 2}), Softmax()});
+  const std::vector<std::string> wanted = {"input_1",
+                                           "conv2d",
+                                           "batch_normalization",
+                                           "re_lu",
+                                           "max_pooling2d",
+                                           "conv2d_1",
+                                           "leaky_re_lu",
+                                           "max_pooling2d_1",
+                                           "conv2d_2",
+                                           "average_pooling2d",
+                                           "global_average_pooling2d",
+                                           "dense",
+                                           "activation",
+                                           "dropout",
+                                           "dense_1",
+                                           "softmax"};
+  EXPECT_EQ(names(network), wanted);
+}
+
+TEST(Network, InputsCountFromOne) {
+  const SymbolicTensor a = Input({4}), b = Input({4}), c = Input({4}, {.name = "mask"});
+  const Network network({a, b, c}, Multiply()({Add()({a, b}), c}));
+  EXPECT_EQ(names(network),
+            (std::vector<std::string>{"input_1", "input_2", "mask", "add", "multiply"}));
+  EXPECT_EQ(network.input_shapes(), (std::vector<Shape>{{4}, {4}, {4}}));
+}
+
+TEST(Network, AutomaticNamesKeepAwayFromGivenOnes) {
+  const Network network =
+      Sequential({8}, {Dense({.units = 4, .name = "dense"}), Dense({.units = 4, .name = "dense_2"}),
+                       Dense({.units = 4}), Dense({.units = 4})});
+  EXPECT_EQ(names(network),
+            (std::vector<std::string>{"input_1", "dense", "dense_2", "dense_1", "dense_3"}));
+}
+
+TEST(Network, SameLayersGetTheSameNamesInEveryNetwork) {
+  const auto build = [] { return Sequential({8}, {Dense({.units = 4}), Dense({.units = 2})}); };
+  build();
+  EXPECT_EQ(names(build()), (std::vector<std::string>{"input_1", "dense", "dense_1"}));
+}
+
+TEST(Network, RefusesTwoLayersOfOneName) {
+  const std::string message = error_of([] {
+    Sequential({8}, {Dense({.units = 4, .name = "a"}), Dense({.units = 4, .name = "a"})});
+  });
+  EXPECT_SAYS(message, "'a'");
+  EXPECT_SAYS(message, "unique");
+}
+
+TEST(Network, SharedLayerOwnsItsWeightsOnce) {
+  const SymbolicTensor a = Input({4}), b = Input({4});
+  const Layer dense = Dense({.units = 3, .name = "shared"});
+  const Network network({a, b}, Add()({dense(a), dense(b)}));
+  EXPECT_EQ(network.parameters(), 15);
+  EXPECT_EQ(names(network), (std::vector<std::string>{"input_1", "input_2", "shared", "add"}));
+  int variables = 0;
+  const NetworkGraph built = network.build({.batch = 2, .training = true});
+  for (const ir::Value* value : built.graph.inputs()) {
+    variables += value->role() == ir::InputRole::variable ? 1 : 0;
+  }
+  EXPECT_EQ(variables, 2);
+  EXPECT_EQ(built.output->shape(), (Shape{2, 3}));
+}
+
+TEST(Network, SharedLayerOnAnotherShapeNamesTheLayer) {
+  const SymbolicTensor a = Input({4}), b = Input({5});
+  const Layer dense = Dense({.units = 3, .name = "shared"});
+  const std::string message = error_of([&] { Network({a, b}, Add()({dense(a), dense(b)})); });
+  EXPECT_SAYS(message, "'shared'");
+  EXPECT_SAYS(message, "5");
+}
+
+TEST(Network, CopiesOfALayerAreTheSameLayer) {
+  const SymbolicTensor x = Input({4});
+  const Layer dense = Dense({.units = 4});
+  const Layer copy = dense;
+  EXPECT_EQ(Network(x, copy(dense(x))).parameters(), 20);
+  EXPECT_EQ(Network(x, Dense({.units = 4})(dense(x))).parameters(), 40);
+}
+
+TEST(Network, KnowsItsLayers) {
+  const Network network = Sequential(
+      {28, 28, 1}, {Conv2D({.filters = 32, .kernel = {3, 3}}), BatchNormalization(), Flatten()});
+  EXPECT_EQ(network.layer("conv2d").parameters(), 320);
+  EXPECT_EQ(network.layer("conv2d").output_shape, (Shape{26, 26, 32}));
+  EXPECT_EQ(network.layer("flatten").inbound, std::vector<std::string>{"batch_normalization"});
+  EXPECT_EQ(network.parameters(), 320 + 4 * 32);
+  EXPECT_EQ(network.trainable_parameters(), 320 + 2 * 32);
+  EXPECT_EQ(network.output_shape(), Shape{26 * 26 * 32});
+  EXPECT_SAYS(error_of([&] { network.layer("conv2"); }), "did you mean 'conv2d'");
+}
+
+TEST(Network, OutputShapeIsThatOfTheOutput) {
+  // The output is not the last layer to be listed when an input joins late.
+  const SymbolicTensor a = Input({4}), b = Input({3});
+  const Network network({b, a}, Concatenate()({Dense({.units = 2})(a), b}));
+  EXPECT_EQ(network.output_shape(), Shape{5});
+}
+
+TEST(Network, RefusesAnInputThatIsNotGiven) {
+  const SymbolicTensor a = Input({4}), b = Input({7});
+  const std::string message = error_of([&] { Network(a, Concatenate()({a, b})); });
+  EXPECT_SAYS(message, "[7]");
+  EXPECT_SAYS(message, "not among the network's inputs");
+}
+
+TEST(Network, RefusesWhatIsNoNetwork) {
+  const SymbolicTensor a = Input({4}, {.name = "a"});
+  const SymbolicTensor y = Dense({.units = 2})(a);
+  EXPECT_SAYS(error_of([&] { Network(y, Dense({.units = 2})(y)); }), "must come from Input()");
+  EXPECT_SAYS(error_of([&] { Network({a, a}, y); }), "'a'");
+  EXPECT_SAYS(error_of([&] { Network(std::vector<SymbolicTensor>{}, y); }), "at least one input");
+  EXPECT_SAYS(error_of([&] { Network(a, a); }), "at least one layer");
+  EXPECT_SAYS(error_of([&] { Sequential({4}, {}); }), "at least one layer");
+  EXPECT_SAYS(error_of([&] { Network(a, y).build({.batch = 0}); }), "batch is 0");
+}
+
+TEST(Network, AnInputThatNothingUsesIsAllowed) {
+  const SymbolicTensor a = Input({4}), b = Input({4});
+  const NetworkGraph built = Network({a, b}, Dense({.units = 2})(a)).build({.batch = 3});
+  EXPECT_EQ(built.inputs.size(), 2u);
+  EXPECT_EQ(built.output->shape(), (Shape{3, 2}));
+}
+
+TEST(Network, FrozenBatchNormalizationUsesMovingStatistics) {
+  const Network network = Sequential({4, 4, 2}, {BatchNormalization({.name = "bn"}), Dropout({})});
+  const auto text = [&](const NetworkBuildOptions& options) {
+    return ir::to_text(network.build(options).graph);
+  };
+  EXPECT_SAYS(text({.training = true}), "batch_moments");
+  EXPECT_SAYS(text({.training = true}), "dropout");
+  const std::string frozen = text({.training = true, .frozen = {"bn"}});
+  EXPECT_EQ(frozen.find("batch_moments"), std::string::npos) << frozen;
+  EXPECT_SAYS(frozen, "dropout");
+  const std::string inference = text({.training = false});
+  EXPECT_EQ(inference.find("batch_moments"), std::string::npos);
+  EXPECT_EQ(inference.find("dropout"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace pando

@@ -1,0 +1,67 @@
+#include <gtest/gtest.h>
+
+#include "pando/nn/layers.h"
+#include "pando/nn/network.h"
+#include "pando/zoo/zoo.h"
+
+namespace pando {
+namespace {
+
+TEST(Summary, MnistCnn) {
+  EXPECT_EQ(mnist_cnn({28, 28, 1}, 10).summary("mnist_cnn"), R"(Model: "mnist_cnn"
+____________________________________________________________________
+ Layer (type)                   Output Shape             Param #
+====================================================================
+ input_1 (InputLayer)           (None, 28, 28, 1)        0
+ conv2d (Conv2D)                (None, 26, 26, 32)       320
+ max_pooling2d (MaxPooling2D)   (None, 13, 13, 32)       0
+ conv2d_1 (Conv2D)              (None, 11, 11, 64)       18496
+ max_pooling2d_1 (MaxPooling2D) (None, 5, 5, 64)         0
+ flatten (Flatten)              (None, 1600)             0
+ dropout (Dropout)              (None, 1600)             0
+ dense (Dense)                  (None, 10)               16010
+====================================================================
+Total params: 34,826
+Trainable params: 34,826
+Non-trainable params: 0
+____________________________________________________________________
+)");
+}
+
+TEST(Summary, ResidualNetworkWithAFrozenLayer) {
+  const SymbolicTensor input = Input({8, 8, 3});
+  const SymbolicTensor x =
+      Conv2D({.filters = 4, .kernel = {3, 3}, .padding = "same", .name = "stem"})(input);
+  SymbolicTensor y =
+      Conv2D({.filters = 4, .kernel = {3, 3}, .padding = "same", .use_bias = false})(x);
+  y = BatchNormalization({.name = "bn"})(y);
+  y = ReLU()(Add()({y, x}));
+  const Network network(input, Dense({.units = 2})(GlobalAveragePooling2D({.name = "pool"})(y)));
+  EXPECT_EQ(network.summary("residual", {"stem"}), R"(Model: "residual"
+_________________________________________________________________________________________________
+ Layer (type)                  Output Shape             Param #    Connected to
+=================================================================================================
+ input_1 (InputLayer)          (None, 8, 8, 3)          0
+ stem (Conv2D)                 (None, 8, 8, 4)          112
+ conv2d (Conv2D)               (None, 8, 8, 4)          144
+ bn (BatchNormalization)       (None, 8, 8, 4)          16
+ add (Add)                     (None, 8, 8, 4)          0          bn, stem
+ re_lu (ReLU)                  (None, 8, 8, 4)          0
+ pool (GlobalAveragePooling2D) (None, 4)                0
+ dense (Dense)                 (None, 2)                10
+=================================================================================================
+Total params: 282
+Trainable params: 162
+Non-trainable params: 120
+_________________________________________________________________________________________________
+)");
+}
+
+TEST(Summary, WideNamesWidenTheTable) {
+  const std::string name(40, 'n');
+  const std::string text = Sequential({4}, {Dense({.units = 2, .name = name})}).summary();
+  EXPECT_NE(text.find(" " + name + " (Dense) (None, 2)"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace pando

@@ -1,0 +1,30 @@
+// The message of an error, for tests of what it says.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "pando/base/error.h"
+
+namespace pando::testing_support {
+
+// What `call` throws; fails the test when it throws nothing or another kind of error.
+template <typename ErrorType = InvalidArgument, typename Call>
+std::string error_of(const Call& call) {
+  try {
+    call();
+  } catch (const ErrorType& error) {
+    return error.what();
+  } catch (const std::exception& error) {
+    ADD_FAILURE() << "an error of another kind: " << error.what();
+    return "";
+  }
+  ADD_FAILURE() << "expected an error";
+  return "";
+}
+
+#define EXPECT_SAYS(message, part) EXPECT_NE((message).find(part), std::string::npos) << (message)
+
+}  // namespace pando::testing_support
