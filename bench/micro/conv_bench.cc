@@ -1,0 +1,132 @@
+// Speed of the direct convolution on the layers of the zoo, beside oneDNN:
+//   micro_conv --benchmark_filter=cifar10_cnn          PANDO_ISA=avx2 chooses the instruction set
+// SPDX-License-Identifier: MIT
+#include <vector>
+
+#include <benchmark/benchmark.h>
+#include <omp.h>
+
+#include "bench/micro/conv_layers.h"
+#include "bench/micro/onednn_conv.h"
+#include "pando/kernels/direct/direct_conv.h"
+
+namespace pando::bench {
+namespace {
+
+using kernels::ConvGeometry;
+using kernels::DirectConv;
+using kernels::Epilogue;
+
+std::vector<float> values(int64_t count) {
+  std::vector<float> result(static_cast<size_t>(count));
+  for (size_t i = 0; i < result.size(); ++i) result[i] = static_cast<float>(i % 31) / 31.0f - 0.5f;
+  return result;
+}
+
+struct Buffers {
+  explicit Buffers(const ConvGeometry& g)
+      : x(values(g.batch * g.in_pixels() * g.in_channels)),
+        kernel(values(g.taps() * g.in_channels / g.groups * g.out_channels)),
+        bias(values(g.out_channels)),
+        y(values(g.batch * g.out_pixels() * g.out_channels)) {}
+  std::vector<float> x, kernel, bias, y;
+};
+
+void report(benchmark::State& state, const ConvLayer& layer, const std::string& label) {
+  state.counters["GFLOP/s"] =
+      benchmark::Counter(layer.flops() * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
+  state.SetLabel(label);
+}
+
+void direct_forward(benchmark::State& state, const ConvLayer& layer) {
+  const DirectConv conv(layer.geometry);
+  Buffers b(layer.geometry);
+  std::vector<float> packed(conv.forward_kernel_floats());
+  conv.pack_forward(b.kernel.data(), packed.data());
+  std::vector<std::byte> scratch(conv.forward_scratch_bytes());
+  const Epilogue epilogue{b.bias.data(), kernels::Activation::relu};
+  for (auto _ : state) {
+    conv.forward(b.x.data(), packed.data(), epilogue, b.y.data(), scratch.data());
+  }
+  report(state, layer, conv.name());
+}
+
+void direct_forward_pool(benchmark::State& state, const ConvLayer& layer) {
+  const DirectConv conv(layer.geometry, layer.pool);
+  Buffers b(layer.geometry);
+  std::vector<float> packed(conv.forward_kernel_floats());
+  conv.pack_forward(b.kernel.data(), packed.data());
+  std::vector<std::byte> scratch(conv.forward_pool_scratch_bytes());
+  std::vector<uint8_t> index(b.y.size());
+  const Epilogue epilogue{b.bias.data(), kernels::Activation::relu};
+  for (auto _ : state) {
+    conv.forward_pool(b.x.data(), packed.data(), epilogue, {b.y.data(), index.data()},
+                      scratch.data());
+  }
+  report(state, layer, conv.name());
+}
+
+void direct_backward_input(benchmark::State& state, const ConvLayer& layer) {
+  const DirectConv conv(layer.geometry);
+  Buffers b(layer.geometry);
+  std::vector<float> packed(conv.backward_kernel_floats());
+  conv.pack_backward(b.kernel.data(), packed.data());
+  std::vector<std::byte> scratch(conv.backward_input_scratch_bytes());
+  for (auto _ : state) {
+    conv.backward_input(b.y.data(), packed.data(), b.x.data(), scratch.data());
+  }
+  report(state, layer, conv.name());
+}
+
+void direct_backward_kernel(benchmark::State& state, const ConvLayer& layer) {
+  const DirectConv conv(layer.geometry);
+  Buffers b(layer.geometry);
+  std::vector<std::byte> scratch(conv.backward_kernel_scratch_bytes());
+  for (auto _ : state) {
+    conv.backward_kernel(b.x.data(), b.y.data(), {b.kernel.data(), b.bias.data()}, scratch.data());
+  }
+  report(state, layer, conv.name());
+}
+
+void direct_pack(benchmark::State& state, const ConvLayer& layer) {
+  const DirectConv conv(layer.geometry);
+  const Buffers b(layer.geometry);
+  std::vector<float> forward(conv.forward_kernel_floats()), backward(conv.backward_kernel_floats());
+  for (auto _ : state) {
+    conv.pack_forward(b.kernel.data(), forward.data());
+    conv.pack_backward(b.kernel.data(), backward.data());
+  }
+  state.SetBytesProcessed(state.iterations() *
+                          static_cast<int64_t>(2 * b.kernel.size() * sizeof(float)));
+}
+
+void onednn(benchmark::State& state, const ConvLayer& layer, Pass pass) {
+  const OneDnnPass bound = onednn_pass(layer.geometry, pass);
+  for (auto _ : state) bound.run();
+  report(state, layer, bound.implementation);
+}
+
+void register_layer(const ConvLayer& layer) {
+  const auto add = [&layer](const char* pass, auto function, auto... more) {
+    benchmark::RegisterBenchmark((layer.name + "/" + pass).c_str(), function, layer, more...)
+        ->Unit(benchmark::kMicrosecond);
+  };
+  add("forward/direct", direct_forward);
+  add("forward/onednn", onednn, Pass::forward);
+  if (layer.pool) add("forward_pool/direct", direct_forward_pool);
+  add("backward_input/direct", direct_backward_input);
+  add("backward_input/onednn", onednn, Pass::backward_input);
+  add("backward_kernel/direct", direct_backward_kernel);
+  add("backward_kernel/onednn", onednn, Pass::backward_kernel);
+  add("pack/direct", direct_pack);
+}
+
+}  // namespace
+}  // namespace pando::bench
+
+int main(int argc, char** argv) {
+  omp_set_num_threads(1);  // oneDNN's; the environment would be read too late
+  for (const auto& layer : pando::bench::conv_layers()) pando::bench::register_layer(layer);
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+}

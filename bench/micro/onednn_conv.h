@@ -1,0 +1,21 @@
+// One pass of a convolution through oneDNN in its own blocked layouts, as a yardstick.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "pando/kernels/conv_geometry.h"
+
+namespace pando::bench {
+
+enum class Pass { forward, backward_input, backward_kernel };
+
+struct OneDnnPass {
+  std::function<void()> run;
+  std::string implementation;  // "jit:avx2"
+};
+
+OneDnnPass onednn_pass(const kernels::ConvGeometry& geometry, Pass pass);
+
+}  // namespace pando::bench
