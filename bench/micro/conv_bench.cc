@@ -43,10 +43,9 @@ void direct_forward(benchmark::State& state, const ConvLayer& layer) {
   Buffers b(layer.geometry);
   std::vector<float> packed(conv.forward_kernel_floats());
   conv.pack_forward(b.kernel.data(), packed.data());
-  std::vector<std::byte> scratch(conv.forward_scratch_bytes());
   const Epilogue epilogue{b.bias.data(), kernels::Activation::relu};
   for (auto _ : state) {
-    conv.forward(b.x.data(), packed.data(), epilogue, b.y.data(), scratch.data());
+    conv.forward(b.x.data(), packed.data(), epilogue, b.y.data());
   }
   report(state, layer, conv.name());
 }
@@ -71,9 +70,8 @@ void direct_backward_input(benchmark::State& state, const ConvLayer& layer) {
   Buffers b(layer.geometry);
   std::vector<float> packed(conv.backward_kernel_floats());
   conv.pack_backward(b.kernel.data(), packed.data());
-  std::vector<std::byte> scratch(conv.backward_input_scratch_bytes());
   for (auto _ : state) {
-    conv.backward_input(b.y.data(), packed.data(), b.x.data(), scratch.data());
+    conv.backward_input(b.y.data(), packed.data(), b.x.data());
   }
   report(state, layer, conv.name());
 }

@@ -192,8 +192,7 @@ class DirectConvCases : public testing::TestWithParam<ConvGeometry> {
     const Floats packed = packed_forward(conv, parts);
     Floats y(test::y_size(g()), NAN);
     for (int i = 0; i < parts; ++i) {
-      const Scratch scratch(conv.forward_scratch_bytes());
-      conv.forward(x.data(), packed.data(), epilogue, y.data(), scratch.bytes.get(), {i, parts});
+      conv.forward(x.data(), packed.data(), epilogue, y.data(), {i, parts});
     }
     return y;
   }
@@ -203,8 +202,7 @@ class DirectConvCases : public testing::TestWithParam<ConvGeometry> {
     for (int i = 0; i < parts; ++i) conv.pack_backward(kernel.data(), packed.data(), {i, parts});
     Floats dx(test::x_size(g()), NAN);
     for (int i = 0; i < parts; ++i) {
-      const Scratch scratch(conv.backward_input_scratch_bytes());
-      conv.backward_input(dy.data(), packed.data(), dx.data(), scratch.bytes.get(), {i, parts});
+      conv.backward_input(dy.data(), packed.data(), dx.data(), {i, parts});
     }
     return dx;
   }
@@ -284,9 +282,8 @@ TEST_P(DirectConvCases, SampleDoesNotDependOnItsBatch) {
   const Floats packed = packed_forward(whole, 1);
   const Floats y = forward(whole, {}, 1);
   Floats last(y.size() / static_cast<size_t>(g().batch));
-  const Scratch scratch(single.forward_scratch_bytes());
   const float* last_x = x.data() + x.size() - x.size() / static_cast<size_t>(g().batch);
-  single.forward(last_x, packed.data(), {}, last.data(), scratch.bytes.get());
+  single.forward(last_x, packed.data(), {}, last.data());
   EXPECT_TRUE(std::equal(last.rbegin(), last.rend(), y.rbegin()));
 }
 

@@ -4,96 +4,134 @@
 
 #include <algorithm>
 
+#include "pando/kernels/direct/blocks.h"
 #include "pando/kernels/direct/scratch.h"
-#include "pando/kernels/direct/sliding_window.h"
 
 namespace pando::kernels::direct {
 namespace {
 
-// Long enough to hide the loading and storing of the sums, short enough that the pixels stay in
+// Long enough to hide the loading and storing of the sums, short enough that a panel of dy stays in
 // the first-level cache while all kernel elements pass.
 constexpr int64_t kChunkPixels = 192;
 
+// Some pixels of a phase: entries first .. of its tables, seen from x and dy.
 struct Chunk {
-  const float* window;
-  const int32_t* pixel_offset;
+  const Phase* phase;
+  int64_t first;
   int64_t pixels;
+  const float* x;
   const float* dy;
-  bool first;
+  bool first_sum;  // overwrites what is in the gradient
 };
 
-// Copies dy with the channels of each group padded to whole vectors.
-void pad_outputs(const KernelGradientPlan& plan, const Chunk& chunk, float* to) {
-  const int64_t channels = plan.conv.group_output;
-  for (int64_t i = 0; i < chunk.pixels * plan.conv.spec.groups; ++i, to += plan.padded_outputs) {
-    std::copy_n(chunk.dy + i * channels, channels, to);
-    std::fill(to + channels, to + plan.padded_outputs, 0.0f);
+// Copying dy into panels [group][column][pixel][lanes] pays when many kernel elements pass over it:
+// neighbouring pixels of a wide tensor would fall on few lines of the cache and push each other
+// out.
+constexpr int64_t kPackFrom = 64;
+
+bool packs_outputs(const GatherPlan& conv) {
+  return conv.packed.front().count >= kPackFrom || conv.group_output % conv.lanes != 0;
+}
+
+// Where the panel reads dy: in place or from a copy.
+void set_panel(const GatherPlan& conv, const IsaKernels& isa, const RowsArgs& dy, PanelArgs& args,
+               float* panel) {
+  args.w = dy.x;
+  args.w_row = dy.row;
+  args.w_stride = dy.stride;
+  if (packs_outputs(conv)) {
+    RowsArgs rows = dy;
+    rows.y = panel;
+    isa.copy_rows(rows);
+    args.w = panel;
+    args.w_row = nullptr;
+    args.w_stride = (dy.channels + conv.lanes - 1) / conv.lanes * conv.lanes;
   }
 }
 
-void add_chunk(const KernelGradientPlan& plan, const IsaKernels& isa, const Chunk& chunk,
-               float* dkernel, float* padded_dy) {
-  const GatherPlan& conv = plan.conv;
-  const Phase& phase = conv.phases.front();
-  if (plan.padded_outputs > 0) pad_outputs(plan, chunk, padded_dy);
-  const float* dy = plan.padded_outputs > 0 ? padded_dy : chunk.dy;
-  const int64_t group_width = plan.padded_outputs > 0 ? plan.padded_outputs : conv.group_output;
+void add_chunk(const GatherPlan& conv, const IsaKernels& isa, const Chunk& chunk,
+               const DirectConv::KernelGradient& gradient, float* panel) {
+  const Phase& phase = *chunk.phase;
+  RowsArgs dy;
+  dy.row = phase.pixel_row.empty() ? nullptr : phase.pixel_row.data() + chunk.first;
+  dy.rows = chunk.pixels;
+  dy.stride = conv.spec.output_channels;
   PanelArgs args;
   args.row_offset = phase.k_offset.data();
-  args.rows = conv.k_count(phase);
-  args.k_offset = chunk.pixel_offset;
+  args.rows = phase.k_count();
+  args.k_offset = phase.pixel_offset.data() + chunk.first;
   args.k_count = chunk.pixels;
-  args.w_stride = group_width * conv.spec.groups;
+  args.y_row = phase.k_row.empty() ? nullptr : phase.k_row.data();
   args.y_stride = conv.spec.output_channels;
-  args.accumulate = !chunk.first;
+  args.accumulate = !chunk.first_sum;
   for (int64_t group = 0; group < conv.spec.groups; ++group) {
-    args.x = chunk.window + group * conv.group_source;
+    args.x = chunk.x + group * conv.group_source;
     for (const Column& column : conv.columns) {
-      args.w = dy + group * group_width + column.first;
-      args.y = dkernel + group * conv.group_output + column.first;
+      const int64_t channel = group * conv.group_output + column.first;
+      dy.x = chunk.dy + (phase.pixel_row.empty() ? chunk.first * dy.stride : 0) + channel;
+      dy.channels = conv.channels(column);
+      if (gradient.bias != nullptr) {
+        dy.y = gradient.bias + channel;
+        isa.add_rows(dy);
+      }
+      if (args.rows == 0) continue;
+      set_panel(conv, isa, dy, args, panel);
+      args.y = gradient.kernel + channel;
       args.last_lanes = column.last_lanes;
       isa.panel[column.vectors - 1](args);
     }
   }
 }
 
+// Only a chunk has to stay in cache, so that a block may hold many samples.
+GatherSpec gradient_spec(const ConvGeometry& geometry) {
+  GatherSpec spec = forward_spec(geometry);
+  spec.block_bytes = 64 << 20;
+  return spec;
+}
+
 }  // namespace
 
-KernelGradientPlan::KernelGradientPlan(const GatherPlan& forward) : conv(forward) {
-  const int64_t pixels = conv.block_rows * conv.phases.front().pixels_per_row();
-  const int64_t chunks = (pixels + kChunkPixels - 1) / kChunkPixels;
-  chunk_pixels = (pixels + chunks - 1) / chunks;
-  if (conv.group_output % conv.lanes != 0) {
-    padded_outputs = (conv.group_output + conv.lanes - 1) / conv.lanes * conv.lanes;
-    dy_floats = chunk_pixels * conv.spec.groups * padded_outputs;
+KernelGradientPlan::KernelGradientPlan(const ConvGeometry& geometry, const IsaKernels& isa)
+    : conv(gradient_spec(geometry), isa) {
+  for (const Phase& phase : conv.phases) {
+    chunk_pixels = std::max(chunk_pixels, static_cast<int64_t>(phase.pixel_offset.size()));
   }
+  chunk_pixels = std::min(chunk_pixels, kChunkPixels);
+  if (packs_outputs(conv)) panel_floats = chunk_pixels * conv.width(conv.columns.front());
 }
 
 void backward_kernel(const KernelGradientPlan& plan, const IsaKernels& isa,
                      const KernelGradientCall& call, std::byte* scratch, Part part) {
   const GatherPlan& conv = plan.conv;
-  const Phase& phase = conv.phases.front();
   const int64_t channels = conv.spec.output_channels;
-  Scratch memory(scratch);
-  const SlidingWindow window(conv, call.x, memory.take(conv.window_floats()));
-  float* padded_dy = memory.take(plan.dy_floats);
-  bool first = true;
-  for_each_block(conv, window, part, [&](const Block& block) {
-    const int64_t pixels = block.rows * phase.pixels_per_row();
-    const float* dy = call.dy + block.sample * conv.output_size() + block.row * phase.output_row;
-    for (int64_t i = 0; i < pixels; i += plan.chunk_pixels) {
-      const Chunk chunk{block.window, phase.pixel_offset.data() + i,
-                        std::min(plan.chunk_pixels, pixels - i), dy + i * channels, first};
-      add_chunk(plan, isa, chunk, call.gradient.kernel, padded_dy);
-      if (call.gradient.bias != nullptr) {
-        isa.sum_rows({chunk.dy, chunk.pixels, channels, channels, call.gradient.bias, !first});
+  const int64_t rows = conv.packed.front().count;
+  float* panel = Scratch(scratch).take(plan.panel_floats);
+  // A first chunk that reaches every element may overwrite it.
+  bool first =
+      conv.phases.size() == 1 && conv.phases.front().k_count() == rows &&
+      part.begin(conv.spec.batch * conv.units()) < part.end(conv.spec.batch * conv.units());
+  if (!first) std::fill_n(call.gradient.kernel, rows * channels, 0.0f);
+  if (call.gradient.bias != nullptr) std::fill_n(call.gradient.bias, channels, 0.0f);
+  for_each_block(conv, part, [&](const Block& block) {
+    const float* dy = call.dy + block.sample * conv.output_size();
+    for (const Phase& phase : conv.phases) {
+      const PhaseRows range(phase, block);
+      if (range.empty()) continue;
+      Chunk chunk{&phase, 0, 0, call.x, dy, first};
+      chunk.x += block.sample * conv.source_size() +
+                 range.begin * conv.spec.source_step[0] * conv.source_plane;
+      chunk.dy += (phase.output_begin + range.begin * phase.output_step[0]) * channels;
+      const int64_t pixels = range.pixels(phase);
+      const int64_t chunks = (pixels + plan.chunk_pixels - 1) / plan.chunk_pixels;
+      for (int64_t i = 0; i < chunks; ++i) {
+        chunk.first = pixels * i / chunks;
+        chunk.pixels = pixels * (i + 1) / chunks - chunk.first;
+        add_chunk(conv, isa, chunk, call.gradient, panel);
+        chunk.first_sum = first = false;
       }
-      first = false;
     }
   });
-  if (!first) return;
-  std::fill_n(call.gradient.kernel, conv.k_count(phase) * channels, 0.0f);
-  if (call.gradient.bias != nullptr) std::fill_n(call.gradient.bias, channels, 0.0f);
 }
 
 }  // namespace pando::kernels::direct

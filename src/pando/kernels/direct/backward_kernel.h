@@ -11,12 +11,11 @@
 namespace pando::kernels::direct {
 
 struct KernelGradientPlan {
-  explicit KernelGradientPlan(const GatherPlan& forward);
+  KernelGradientPlan(const ConvGeometry& geometry, const IsaKernels& isa);
 
   GatherPlan conv;
-  int64_t chunk_pixels = 1;    // summed in registers at a time
-  int64_t padded_outputs = 0;  // channels of a group in whole vectors; 0: dy needs no padding
-  int64_t dy_floats = 0;
+  int64_t chunk_pixels = 1;  // summed in registers at a time
+  int64_t panel_floats = 0;  // dy of one chunk and column, if it is copied
 };
 
 struct KernelGradientCall {

@@ -7,11 +7,12 @@
 
 #include "pando/base/error.h"
 #include "pando/kernels/direct/backward_kernel.h"
+#include "pando/kernels/direct/blocks.h"
 #include "pando/kernels/direct/forward_pool.h"
 #include "pando/kernels/direct/gather_plan.h"
+#include "pando/kernels/direct/pack.h"
 #include "pando/kernels/direct/panels.h"
 #include "pando/kernels/direct/scratch.h"
-#include "pando/kernels/direct/sliding_window.h"
 
 namespace pando::kernels {
 namespace {
@@ -76,7 +77,7 @@ struct DirectConv::Plans {
         axes(direct::outer_first_axes(g)),
         forward(direct::forward_spec(direct::reorder_axes(g, axes)), isa),
         backward_input(direct::backward_input_spec(direct::reorder_axes(g, axes)), isa),
-        backward_kernel(forward) {
+        backward_kernel(direct::reorder_axes(g, axes), isa) {
     if (pool_geometry) pool.emplace(direct::reorder_axes(g, axes), *pool_geometry, axes, isa);
   }
 
@@ -118,30 +119,23 @@ size_t DirectConv::backward_kernel_floats() const {
   return static_cast<size_t>(plans_->backward_input.packed_floats);
 }
 
-size_t DirectConv::forward_scratch_bytes() const {
-  return direct::scratch_bytes({plans_->forward.window_floats()});
-}
-
 size_t DirectConv::forward_pool_scratch_bytes() const {
   PANDO_CHECK(plans_->pool, "the plan was made without a pool");
-  return direct::scratch_bytes({plans_->pool->conv.window_floats(), plans_->pool->rows_floats});
-}
-
-size_t DirectConv::backward_input_scratch_bytes() const {
-  return direct::scratch_bytes({plans_->backward_input.window_floats()});
+  return direct::scratch_bytes({plans_->pool->rows_floats});
 }
 
 size_t DirectConv::backward_kernel_scratch_bytes() const {
-  return direct::scratch_bytes(
-      {plans_->backward_kernel.conv.window_floats(), plans_->backward_kernel.dy_floats});
+  return direct::scratch_bytes({plans_->backward_kernel.panel_floats});
 }
 
 void DirectConv::pack_forward(const float* kernel, float* packed, Part part) const {
-  direct::pack_panels(plans_->forward, direct::PackOrder::forward, kernel, packed, part);
+  direct::pack_panels(plans_->forward, plans_->isa, {direct::PackOrder::forward, kernel, packed},
+                      part);
 }
 
 void DirectConv::pack_backward(const float* kernel, float* packed, Part part) const {
-  direct::pack_panels(plans_->backward_input, direct::PackOrder::transposed, kernel, packed, part);
+  direct::pack_panels(plans_->backward_input, plans_->isa,
+                      {direct::PackOrder::transposed, kernel, packed}, part);
 }
 
 namespace {
@@ -154,17 +148,18 @@ struct Gather {
   float* output;
 };
 
-void run_gather(const Gather& g, const Epilogue& epilogue, std::byte* scratch, Part part) {
-  direct::Scratch memory(scratch);
-  const direct::SlidingWindow window(g.plan, g.source, memory.take(g.plan.window_floats()));
-  direct::for_each_block(g.plan, window, part, [&](const direct::Block& block) {
-    for (const direct::Phase& phase : g.plan.phases) {
-      const int64_t rows = std::min(block.rows, phase.count[0] - block.row);
-      if (rows <= 0) continue;
-      direct::PixelRun run{&phase, 0, rows * phase.pixels_per_row(), block.window};
-      run.y = g.output + block.sample * g.plan.output_size() + phase.output_base +
-              block.row * phase.output_row;
-      direct::run_panels(g.plan, g.isa, run, g.packed, epilogue);
+void run_gather(const Gather& g, const Epilogue& epilogue, Part part) {
+  const direct::GatherPlan& plan = g.plan;
+  direct::for_each_block(plan, part, [&](const direct::Block& block) {
+    for (const direct::Phase& phase : plan.phases) {
+      const direct::PhaseRows rows(phase, block);
+      if (rows.empty()) continue;
+      direct::PixelRun run{&phase, rows.pixels(phase)};
+      run.x = g.source + block.sample * plan.source_size() +
+              rows.begin * plan.spec.source_step[0] * plan.source_plane;
+      run.y = g.output + block.sample * plan.output_size() +
+              (phase.output_begin + rows.begin * phase.output_step[0]) * plan.spec.output_channels;
+      direct::run_panels(plan, g.isa, run, g.packed, epilogue);
     }
   });
 }
@@ -172,13 +167,13 @@ void run_gather(const Gather& g, const Epilogue& epilogue, std::byte* scratch, P
 }  // namespace
 
 void DirectConv::forward(const float* x, const float* packed, const Epilogue& epilogue, float* y,
-                         std::byte* scratch, Part part) const {
-  run_gather({plans_->forward, plans_->isa, x, packed, y}, epilogue, scratch, part);
+                         Part part) const {
+  run_gather({plans_->forward, plans_->isa, x, packed, y}, epilogue, part);
 }
 
 void DirectConv::backward_input(const float* dy, const float* packed_backward, float* dx,
-                                std::byte* scratch, Part part) const {
-  run_gather({plans_->backward_input, plans_->isa, dy, packed_backward, dx}, {}, scratch, part);
+                                Part part) const {
+  run_gather({plans_->backward_input, plans_->isa, dy, packed_backward, dx}, {}, part);
 }
 
 void DirectConv::forward_pool(const float* x, const float* packed, const Epilogue& epilogue,

@@ -46,18 +46,16 @@ class DirectConv {
   const ConvGeometry& geometry() const;
   std::string name() const;  // "direct:avx2 6x2": instruction set, rows x vectors of a tile
 
-  size_t forward_kernel_floats() const;   // for forward and forward_pool
-  size_t backward_kernel_floats() const;  // for backward_input
-  size_t forward_scratch_bytes() const;   // per part, as all scratch
-  size_t forward_pool_scratch_bytes() const;
-  size_t backward_input_scratch_bytes() const;
+  size_t forward_kernel_floats() const;       // for forward and forward_pool
+  size_t backward_kernel_floats() const;      // for backward_input
+  size_t forward_pool_scratch_bytes() const;  // per part; forward and backward_input need none
   size_t backward_kernel_scratch_bytes() const;
 
   void pack_forward(const float* kernel, float* packed, Part part = {}) const;
   void pack_backward(const float* kernel, float* packed, Part part = {}) const;
 
   void forward(const float* x, const float* packed, const Epilogue& epilogue, float* y,
-               std::byte* scratch, Part part = {}) const;
+               Part part = {}) const;
 
   struct PoolOutput {
     float* y = nullptr;
@@ -66,7 +64,7 @@ class DirectConv {
   void forward_pool(const float* x, const float* packed, const Epilogue& epilogue,
                     const PoolOutput& pooled, std::byte* scratch, Part part = {}) const;
 
-  void backward_input(const float* dy, const float* packed_backward, float* dx, std::byte* scratch,
+  void backward_input(const float* dy, const float* packed_backward, float* dx,
                       Part part = {}) const;
 
   struct KernelGradient {

@@ -18,10 +18,10 @@ struct PoolPlan {
 
   Extents window = {1, 1, 1};
   Extents out = {1, 1, 1};   // pooled
+  int64_t chunk_rows = 1;    // pooled rows per pass
   GatherPlan conv;           // only the outputs that fall into windows
-  int64_t chunk_planes = 1;  // pooled outer rows and inner rows per pass
-  int64_t chunk_rows = 1;
-  int64_t rows_floats = 0;  // the convolution's outputs of one pass
+  int64_t chunk_planes = 1;  // pooled outer rows per pass: more than 1 only if all rows fit
+  int64_t rows_floats = 0;   // the convolution's outputs of one pass
 };
 
 struct PoolCall {

@@ -5,10 +5,16 @@
 #include <algorithm>
 
 namespace pando::kernels::direct {
+
+// A run of a phase's outputs that have the same taps inside the source.
+struct Stretch {
+  int64_t begin = 0;
+  int64_t count = 0;
+  std::vector<size_t> inside;  // positions in the phase's taps
+};
+
 namespace {
 
-// A block's window and outputs should stay in a 512 KiB second-level cache beside the kernel.
-constexpr int64_t kWindowBytes = 192 * 1024;
 constexpr int64_t kMaxBlockPixels = 4096;
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -54,6 +60,34 @@ GatherSpec common_spec(const ConvGeometry& g) {
   return spec;
 }
 
+void set_output(GatherSpec& spec, const Extents& extents, int64_t channels) {
+  spec.output = extents;
+  spec.output_stride = {extents[1] * extents[2], extents[2], 1};
+  spec.output_channels = channels;
+}
+
+std::vector<Stretch> stretches(const AxisPhase& phase, int64_t source_step, int64_t extent) {
+  std::vector<Stretch> result;
+  for (int64_t j = 0; j < phase.count; ++j) {
+    std::vector<size_t> inside;
+    for (size_t t = 0; t < phase.offsets.size(); ++t) {
+      const int64_t position = j * source_step + phase.offsets[t];
+      if (position >= 0 && position < extent) inside.push_back(t);
+    }
+    if (result.empty() || result.back().inside != inside) result.push_back({j, 0, inside});
+    ++result.back().count;
+  }
+  return result;
+}
+
+void drop_if_counting(std::vector<int32_t>& rows, int64_t all) {
+  if (static_cast<int64_t>(rows.size()) != all) return;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i] != static_cast<int32_t>(i)) return;
+  }
+  rows.clear();
+}
+
 }  // namespace
 
 std::array<int, 3> outer_first_axes(const ConvGeometry& g) {
@@ -80,9 +114,8 @@ ConvGeometry reorder_axes(const ConvGeometry& g, const std::array<int, 3>& axes)
 GatherSpec forward_spec(const ConvGeometry& g) {
   GatherSpec spec = common_spec(g);
   spec.source_channels = g.in_channels;
-  spec.output_channels = g.out_channels;
   spec.source = g.in;
-  spec.output = g.out;
+  set_output(spec, g.out, g.out_channels);
   spec.source_step = g.stride;
   for (size_t axis = 0; axis < 3; ++axis) spec.axes[axis] = {forward_axis(g, axis)};
   return spec;
@@ -91,9 +124,8 @@ GatherSpec forward_spec(const ConvGeometry& g) {
 GatherSpec backward_input_spec(const ConvGeometry& g) {
   GatherSpec spec = common_spec(g);
   spec.source_channels = g.out_channels;
-  spec.output_channels = g.in_channels;
   spec.source = g.out;
-  spec.output = g.in;
+  set_output(spec, g.in, g.in_channels);
   for (size_t axis = 0; axis < 3; ++axis) spec.axes[axis] = backward_axis(g, axis);
   return spec;
 }
@@ -102,72 +134,47 @@ GatherPlan::GatherPlan(const GatherSpec& gather_spec, const IsaKernels& isa)
     : spec(gather_spec), lanes(isa.lanes) {
   group_source = spec.source_channels / spec.groups;
   group_output = spec.output_channels / spec.groups;
+  source_row = spec.source[2] * spec.source_channels;
+  source_plane = spec.source[1] * source_row;
   for (const AxisPhase& phase : spec.axes[0]) rows = std::max(rows, phase.count);
-  set_window();
-  set_block_rows();
+  set_blocks();
   set_columns(isa);
   for (const AxisPhase& d : spec.axes[0]) {
     for (const AxisPhase& h : spec.axes[1]) {
-      for (const AxisPhase& w : spec.axes[2]) add_phase(d, h, w);
+      for (const AxisPhase& w : spec.axes[2]) {
+        add_packed({&d, &h, &w});
+        add_phases({&d, &h, &w});
+      }
     }
   }
 }
 
-int64_t GatherPlan::source_size() const {
-  return spec.source[0] * spec.source[1] * spec.source[2] * spec.source_channels;
-}
+int64_t GatherPlan::source_size() const { return spec.source[0] * source_plane; }
 
 int64_t GatherPlan::output_size() const {
   return spec.output[0] * spec.output[1] * spec.output[2] * spec.output_channels;
 }
 
-int64_t GatherPlan::window_rows(int64_t block) const {
-  return (block - 1) * spec.source_step[0] + window_extent[0];
-}
-
-int64_t GatherPlan::window_floats() const {
-  return in_place ? 0 : window_rows(block_rows) * plane_stride;
-}
-
-void GatherPlan::set_window() {
-  in_place = true;
-  for (size_t axis = 0; axis < 3; ++axis) {
-    int64_t low = INT64_MAX, high = INT64_MIN, end = INT64_MIN;
-    for (const AxisPhase& phase : spec.axes[axis]) {
-      for (const int64_t offset : phase.offsets) {
-        low = std::min(low, offset);
-        high = std::max(high, offset);
-        end = std::max(end, (phase.count - 1) * spec.source_step[axis] + offset);
-      }
-    }
-    if (low > high) low = high = end = 0;  // every tap falls on padding
-    in_place = in_place && low >= 0 && end < spec.source[axis];
-    window_low[axis] = low;
-    window_extent[axis] = axis == 0 ? high - low + 1 : end - low + 1;
-  }
-  const int64_t width = in_place ? spec.source[2] : window_extent[2];
-  const int64_t height = in_place ? spec.source[1] : window_extent[1];
-  row_stride = width * spec.source_channels;
-  plane_stride = height * row_stride;
-}
-
-void GatherPlan::set_block_rows() {
+void GatherPlan::set_blocks() {
   const int64_t float_bytes = sizeof(float);
-  int64_t budget = kWindowBytes;
-  if (in_place) {  // a large kernel is better read once for many rows
-    const int64_t taps = spec.kernel[0] * spec.kernel[1] * spec.kernel[2];
-    budget = std::max(budget, taps * group_source * spec.output_channels * float_bytes / 2);
-  }
-  const int64_t row_pixels = std::max<int64_t>(1, spec.output[1] * spec.output[2]);
-  const int64_t unit = spec.unit_rows;
+  const int64_t taps = spec.kernel[0] * spec.kernel[1] * spec.kernel[2];
+  const int64_t kernel_bytes = taps * group_source * spec.output_channels * float_bytes;
+  // A kernel larger than the cache is better read once for many rows.
+  const int64_t budget = std::max(spec.block_bytes, kernel_bytes / 2);
   const int64_t unit_count = std::max<int64_t>(1, units());
-  int64_t most = 1;
-  while (most < unit_count &&
-         window_rows((most + 1) * unit) * plane_stride * float_bytes <= budget &&
-         (most + 1) * unit * row_pixels <= kMaxBlockPixels) {
-    ++most;
+  const int64_t unit_bytes = (source_size() + output_size()) * float_bytes / unit_count + 1;
+  const int64_t unit_pixels = divide_up(output_size() / spec.output_channels, unit_count);
+  const int64_t most =
+      std::max<int64_t>(1, std::min(budget / unit_bytes, kMaxBlockPixels / unit_pixels));
+  if (most < unit_count) {
+    block_rows = spec.unit_rows * divide_up(unit_count, divide_up(unit_count, most));
+    return;
   }
-  block_rows = unit * divide_up(unit_count, divide_up(unit_count, most));
+  block_rows = rows;
+  if (spec.join_samples) {
+    block_samples = std::clamp<int64_t>(most / unit_count, 1, spec.batch);
+    block_samples = divide_up(spec.batch, divide_up(spec.batch, block_samples));
+  }
 }
 
 void GatherPlan::set_columns(const IsaKernels& isa) {
@@ -183,44 +190,84 @@ void GatherPlan::set_columns(const IsaKernels& isa) {
   }
 }
 
-void GatherPlan::add_phase(const AxisPhase& d, const AxisPhase& h, const AxisPhase& w) {
+void GatherPlan::add_packed(const Axes& axes) {
+  PackedRows entry;
+  for (const int64_t d : axes[0]->taps) {
+    for (const int64_t h : axes[1]->taps) {
+      for (const int64_t w : axes[2]->taps) {
+        entry.taps.push_back((d * spec.kernel[1] + h) * spec.kernel[2] + w);
+      }
+    }
+  }
+  entry.count = static_cast<int64_t>(entry.taps.size()) * group_source;
+  entry.begin = packed_floats;
+  packed_floats += entry.count * spec.groups * padded_output();
+  packed.push_back(std::move(entry));
+}
+
+void GatherPlan::add_phases(const Axes& axes) {
+  std::array<std::vector<Stretch>, 3> parts;
+  for (size_t i = 0; i < 3; ++i) {
+    parts[i] = stretches(*axes[i], spec.source_step[i], spec.source[i]);
+  }
+  for (const Stretch& d : parts[0]) {
+    for (const Stretch& h : parts[1]) {
+      for (const Stretch& w : parts[2]) phases.push_back(make_phase(axes, {&d, &h, &w}));
+    }
+  }
+}
+
+Phase GatherPlan::make_phase(const Axes& axes, const Stretches& parts) const {
+  const Extents source_stride = {source_plane, source_row, spec.source_channels};
   Phase phase;
-  phase.count = {d.count, h.count, w.count};
-  const int64_t channels = spec.source_channels;
-  for (size_t i = 0; i < d.taps.size(); ++i) {
-    for (size_t j = 0; j < h.taps.size(); ++j) {
-      for (size_t k = 0; k < w.taps.size(); ++k) {
-        phase.taps.push_back((d.taps[i] * spec.kernel[1] + h.taps[j]) * spec.kernel[2] + w.taps[k]);
-        const int64_t offset = (d.offsets[i] - window_low[0]) * plane_stride +
-                               (h.offsets[j] - window_low[1]) * row_stride +
-                               (w.offsets[k] - window_low[2]) * channels;
+  phase.packed = packed.size() - 1;
+  for (size_t i = 0; i < 3; ++i) {
+    phase.begin[i] = parts[i]->begin;
+    phase.count[i] = parts[i]->count;
+    phase.output_begin +=
+        (axes[i]->first + parts[i]->begin * axes[i]->step) * spec.output_stride[i];
+    phase.output_step[i] = axes[i]->step * spec.output_stride[i];
+  }
+  const auto offset = [&](size_t axis, size_t tap) {
+    return (parts[axis]->begin * spec.source_step[axis] + axes[axis]->offsets[tap]) *
+           source_stride[axis];
+  };
+  for (const size_t d : parts[0]->inside) {
+    for (const size_t h : parts[1]->inside) {
+      for (const size_t w : parts[2]->inside) {
+        const int64_t from = offset(0, d) + offset(1, h) + offset(2, w);
+        const auto tap =
+            static_cast<int64_t>((d * axes[1]->taps.size() + h) * axes[2]->taps.size() + w);
         for (int64_t c = 0; c < group_source; ++c) {
-          phase.k_offset.push_back(static_cast<int32_t>(offset + c));
+          phase.k_offset.push_back(static_cast<int32_t>(from + c));
+          phase.k_row.push_back(static_cast<int32_t>(tap * group_source + c));
         }
       }
     }
   }
-  const int64_t out_pixel = spec.output_channels;
-  const int64_t out_row = spec.output[2] * out_pixel;
-  const int64_t out_plane = spec.output[1] * out_row;
-  phase.output_base = d.first * out_plane + h.first * out_row + w.first * out_pixel;
-  phase.output_row = d.step * out_plane;
-  const bool dense = h.step == 1 && w.step == 1 && d.step == 1;
-  for (int64_t i = 0; i < std::min(block_rows, d.count); ++i) {
-    for (int64_t j = 0; j < h.count; ++j) {
-      for (int64_t k = 0; k < w.count; ++k) {
-        phase.pixel_offset.push_back(static_cast<int32_t>(i * spec.source_step[0] * plane_stride +
-                                                          j * spec.source_step[1] * row_stride +
-                                                          k * spec.source_step[2] * channels));
-        if (dense) continue;
-        phase.pixel_output.push_back(static_cast<int32_t>(
-            i * phase.output_row + j * h.step * out_row + k * w.step * out_pixel));
+  drop_if_counting(phase.k_row, packed.back().count);
+  add_pixels(phase);
+  return phase;
+}
+
+void GatherPlan::add_pixels(Phase& phase) const {
+  const Extents step = {spec.source_step[0] * source_plane, spec.source_step[1] * source_row,
+                        spec.source_step[2] * spec.source_channels};
+  const int64_t output_pixels = output_size() / spec.output_channels;
+  for (int64_t n = 0; n < block_samples; ++n) {
+    for (int64_t i = 0; i < std::min(block_rows, phase.count[0]); ++i) {
+      for (int64_t j = 0; j < phase.count[1]; ++j) {
+        for (int64_t k = 0; k < phase.count[2]; ++k) {
+          phase.pixel_offset.push_back(
+              static_cast<int32_t>(n * source_size() + i * step[0] + j * step[1] + k * step[2]));
+          phase.pixel_row.push_back(
+              static_cast<int32_t>(n * output_pixels + i * phase.output_step[0] +
+                                   j * phase.output_step[1] + k * phase.output_step[2]));
+        }
       }
     }
   }
-  phase.packed = packed_floats;
-  packed_floats += k_count(phase) * spec.groups * divide_up(group_output, lanes) * lanes;
-  phases.push_back(std::move(phase));
+  drop_if_counting(phase.pixel_row, static_cast<int64_t>(phase.pixel_offset.size()));
 }
 
 }  // namespace pando::kernels::direct

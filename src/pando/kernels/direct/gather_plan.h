@@ -1,5 +1,6 @@
 // A convolution as a gathered matrix product: where each output pixel reads its source, for forward
-// (one phase) and for the gradient of the input (one phase per residue of the stride).
+// and for the gradient of the input. Outputs that reach past the border read fewer taps, so nothing
+// is ever padded or multiplied by a padding zero.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,8 +16,8 @@ namespace pando::kernels::direct {
 
 using Extents = ConvGeometry::Extents;
 
-// Along one axis, the outputs first, first + step, ... (count of them); the j-th one reads source
-// position j * source_step + offsets[t] for kernel element taps[t].
+// Along one axis, outputs first, first + step, ... (count of them) that share their taps: the j-th
+// one reads source position j * source_step + offsets[t] for kernel element taps[t].
 struct AxisPhase {
   int64_t first = 0;
   int64_t step = 1;
@@ -32,10 +33,15 @@ struct GatherSpec {
   int64_t output_channels = 1;
   Extents source = {1, 1, 1};
   Extents output = {1, 1, 1};
+  Extents output_stride = {1, 1, 1};  // in pixels
   Extents kernel = {1, 1, 1};
   Extents source_step = {1, 1, 1};
   std::array<std::vector<AxisPhase>, 3> axes;
   int64_t unit_rows = 1;  // outer rows that must stay together
+  bool join_samples = true;
+  // The source and outputs of a block: by default they stay in a 512 KiB second-level cache beside
+  // the kernel.
+  int64_t block_bytes = 256 * 1024;
 };
 
 // Swaps axes of extent 1 so that the outermost axis is one with work to share: a 2-D geometry
@@ -43,6 +49,7 @@ struct GatherSpec {
 std::array<int, 3> outer_first_axes(const ConvGeometry& geometry);
 ConvGeometry reorder_axes(const ConvGeometry& geometry, const std::array<int, 3>& axes);
 
+// Forward has one phase per axis, backward_input one per residue modulo the stride.
 GatherSpec forward_spec(const ConvGeometry& geometry);
 GatherSpec backward_input_spec(const ConvGeometry& geometry);
 
@@ -53,51 +60,68 @@ struct Column {
   int64_t last_lanes = 0;  // existing lanes of the last vector
 };
 
-struct Phase {
-  Extents count = {0, 0, 0};
-  std::vector<int64_t> taps;          // positions in the canonical kernel
-  std::vector<int32_t> k_offset;      // taps x channels of a group, relative to a pixel
-  std::vector<int32_t> pixel_offset;  // pixels of one block, relative to the window
-  std::vector<int32_t> pixel_output;  // empty: outputs are dense
-  int64_t output_base = 0;
-  int64_t output_row = 0;  // floats between outer rows of this phase
-  int64_t packed = 0;      // where its panels start
+// The packed rows of one phase of the spec: its taps x the channels of a group.
+struct PackedRows {
+  std::vector<int64_t> taps;  // positions in the canonical kernel
+  int64_t count = 0;
+  int64_t begin = 0;  // floats before its panels
+};
 
+// Outputs with the same taps inside the source, with their tables. Offsets are in floats from the
+// phase's first pixel; rows count pixels of the output and rows of the packed panel. An empty table
+// of rows means 0, 1, 2, ...
+struct Phase {
+  size_t packed = 0;          // of GatherPlan::packed
+  Extents begin = {0, 0, 0};  // position along each axis of the spec's phase
+  Extents count = {0, 0, 0};
+  int64_t output_begin = 0;         // in pixels
+  Extents output_step = {0, 0, 0};  // in pixels
+  std::vector<int32_t> k_offset;
+  std::vector<int32_t> k_row;
+  std::vector<int32_t> pixel_offset;
+  std::vector<int32_t> pixel_row;
+
+  int64_t k_count() const { return static_cast<int64_t>(k_offset.size()); }
   int64_t pixels_per_row() const { return count[1] * count[2]; }
 };
 
-// Work goes by blocks of outer rows. The source of a block is read in place when no tap falls
-// outside; otherwise it is copied into a zero-bordered window that slides along the sample.
+struct Stretch;
+
 struct GatherPlan {
   GatherPlan(const GatherSpec& spec, const IsaKernels& isa);
 
   int64_t units() const { return rows / spec.unit_rows; }  // per sample
   int64_t source_size() const;                             // floats per sample
   int64_t output_size() const;
-  int64_t window_rows(int64_t block) const;
-  int64_t window_floats() const;  // 0 when the source is read in place
-  int64_t k_count(const Phase& phase) const { return static_cast<int64_t>(phase.k_offset.size()); }
+  int64_t width(const Column& column) const { return column.vectors * int64_t{lanes}; }
+  int64_t channels(const Column& column) const {
+    return (column.vectors - 1) * int64_t{lanes} + column.last_lanes;
+  }
+  int64_t padded_output() const { return (group_output + lanes - 1) / lanes * lanes; }
 
   GatherSpec spec;
   int lanes = 1;
   int64_t group_source = 1;  // channels per group
   int64_t group_output = 1;
-  int64_t rows = 0;  // outer rows of the longest phase
+  int64_t source_row = 0;    // floats between neighbours along height
+  int64_t source_plane = 0;  // and depth
+  int64_t rows = 0;          // outer rows of the longest phase
   int64_t block_rows = 1;
-  bool in_place = false;
-  Extents window_low = {0, 0, 0};     // source position of the window's first element
-  Extents window_extent = {0, 0, 0};  // of the inner axes; [0] is the span of the taps
-  int64_t row_stride = 0;
-  int64_t plane_stride = 0;
+  int64_t block_samples = 1;    // more than 1 only if block_rows is all rows
   std::vector<Column> columns;  // of each group
+  std::vector<PackedRows> packed;
   std::vector<Phase> phases;
   int64_t packed_floats = 0;
 
  private:
-  void set_window();
-  void set_block_rows();
+  using Axes = std::array<const AxisPhase*, 3>;
+  using Stretches = std::array<const Stretch*, 3>;
+  void set_blocks();
   void set_columns(const IsaKernels& isa);
-  void add_phase(const AxisPhase& d, const AxisPhase& h, const AxisPhase& w);
+  void add_packed(const Axes& axes);
+  void add_phases(const Axes& axes);
+  Phase make_phase(const Axes& axes, const Stretches& parts) const;
+  void add_pixels(Phase& phase) const;
 };
 
 }  // namespace pando::kernels::direct

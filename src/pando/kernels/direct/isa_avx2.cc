@@ -10,7 +10,6 @@ namespace {
 
 using Vec = __m256;
 typedef int32_t IntVec __attribute__((vector_size(32)));
-typedef uint8_t ByteVec __attribute__((vector_size(8)));
 constexpr int kLanes = 8;
 constexpr int kWidestPanel = 3;
 constexpr int kPreferredPanel = 2;
@@ -19,6 +18,7 @@ constexpr int kTileRows[kMaxVectors] = {8, 6, 4, 3};
 inline Vec load(const float* p) { return _mm256_loadu_ps(p); }
 inline void store(float* p, Vec v) { _mm256_storeu_ps(p, v); }
 inline Vec broadcast(const float* p) { return _mm256_broadcast_ss(p); }
+inline Vec greater(Vec a, Vec b) { return _mm256_max_ps(a, b); }
 inline Vec multiply_add(Vec a, Vec b, Vec c) { return _mm256_fmadd_ps(a, b, c); }
 
 inline __m256i lane_mask(int64_t lanes) {
@@ -30,6 +30,12 @@ inline Vec load_part(const float* p, int64_t lanes) {
 }
 inline void store_part(float* p, Vec v, int64_t lanes) {
   _mm256_maskstore_ps(p, lane_mask(lanes), v);
+}
+inline void store_bytes(uint8_t* p, IntVec v) {
+  const auto all = reinterpret_cast<__m256i>(v);
+  const __m128i words =
+      _mm_packs_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packus_epi16(words, words));
 }
 
 #include "pando/kernels/direct/isa_body.inc"
@@ -44,7 +50,9 @@ const IsaKernels& avx2_kernels() {
                                           {kTileRows[0], kTileRows[1], kTileRows[2], kTileRows[3]},
                                           {panel<1>, panel<2>, panel<3>, nullptr},
                                           pool_row,
-                                          sum_rows};
+                                          add_rows,
+                                          copy_rows,
+                                          transpose};
   return kKernels;
 }
 

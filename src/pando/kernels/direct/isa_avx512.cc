@@ -10,7 +10,6 @@ namespace {
 
 using Vec = __m512;
 typedef int32_t IntVec __attribute__((vector_size(64)));
-typedef uint8_t ByteVec __attribute__((vector_size(16)));
 constexpr int kLanes = 16;
 constexpr int kWidestPanel = 3;
 constexpr int kPreferredPanel = 2;
@@ -19,6 +18,7 @@ constexpr int kTileRows[kMaxVectors] = {8, 8, 8, 6};
 inline Vec load(const float* p) { return _mm512_loadu_ps(p); }
 inline void store(float* p, Vec v) { _mm512_storeu_ps(p, v); }
 inline Vec broadcast(const float* p) { return _mm512_set1_ps(*p); }
+inline Vec greater(Vec a, Vec b) { return _mm512_max_ps(a, b); }
 inline Vec multiply_add(Vec a, Vec b, Vec c) { return _mm512_fmadd_ps(a, b, c); }
 
 inline __mmask16 lane_mask(int64_t lanes) {
@@ -29,6 +29,10 @@ inline Vec load_part(const float* p, int64_t lanes) {
 }
 inline void store_part(float* p, Vec v, int64_t lanes) {
   _mm512_mask_storeu_ps(p, lane_mask(lanes), v);
+}
+inline void store_bytes(uint8_t* p, IntVec v) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p),
+                   _mm512_cvtepi32_epi8(reinterpret_cast<__m512i>(v)));
 }
 
 #include "pando/kernels/direct/isa_body.inc"
@@ -43,7 +47,9 @@ const IsaKernels& avx512_kernels() {
                                           {kTileRows[0], kTileRows[1], kTileRows[2], kTileRows[3]},
                                           {panel<1>, panel<2>, panel<3>, nullptr},
                                           pool_row,
-                                          sum_rows};
+                                          add_rows,
+                                          copy_rows,
+                                          transpose};
   return kKernels;
 }
 

@@ -11,10 +11,12 @@
 namespace pando::kernels::direct {
 
 // One column panel of a gathered matrix product:
-//   y[i][c] = finish(start + sum over k of x[row_offset[i] + k_offset[k]] * w[k * w_stride + c])
-// for i < rows and c < channels. Rows are pixels in forward and backward_input, kernel elements in
-// backward_kernel. Every y[i][c] is one chain of multiply-adds in the order of k, so neither the
-// register tiling nor a split of k over several calls with `accumulate` changes its bits.
+//   y[i][c] = finish(start + sum over k of x[row_offset[i] + k_offset[k]] * w[k][c])
+// for i < rows and c < channels, where w[k] starts at w + w_row[k] * w_stride and y[i] at
+// y + y_row[i] * y_stride; a null table of rows counts 0, 1, 2, ... Rows are pixels in forward and
+// backward_input, kernel elements in backward_kernel. Every y[i][c] is one chain of multiply-adds
+// in the order of k, so neither the register tiling nor a split of k over several calls with
+// `accumulate` changes its bits.
 struct PanelArgs {
   const float* x = nullptr;
   const int32_t* row_offset = nullptr;
@@ -22,9 +24,11 @@ struct PanelArgs {
   const int32_t* k_offset = nullptr;
   int64_t k_count = 0;
   const float* w = nullptr;  // whole vectors are read: pad each row with zeros
+  const int32_t* w_row = nullptr;
   int64_t w_stride = 0;
+  bool w_goes_on = false;  // the floats after the last row of w are wanted next: fetch them
   float* y = nullptr;
-  const int32_t* y_offset = nullptr;  // of row i; null: i * y_stride
+  const int32_t* y_row = nullptr;
   int64_t y_stride = 0;
   int64_t last_lanes = 0;   // how many lanes of the last vector exist in y and bias
   bool accumulate = false;  // start from y, otherwise from 0
@@ -46,14 +50,24 @@ struct PoolRowArgs {
   uint8_t* index = nullptr;  // position of the maximum in its window, row-major, first wins
 };
 
-// y[c] (+)= sum over rows of x[row * stride + c].
-struct SumRowsArgs {
+// to[j * to_stride + i] = from[i * from_stride + j] for i < rows, j < columns.
+struct TransposeArgs {
+  const float* from = nullptr;
+  int64_t from_stride = 0;
+  int64_t rows = 0;
+  int64_t columns = 0;
+  float* to = nullptr;
+  int64_t to_stride = 0;
+};
+
+// Rows of `channels` floats that start at x + row[i] * stride; a null table counts 0, 1, 2, ...
+struct RowsArgs {
   const float* x = nullptr;
+  const int32_t* row = nullptr;
   int64_t rows = 0;
   int64_t stride = 0;
   int64_t channels = 0;
   float* y = nullptr;
-  bool accumulate = false;
 };
 
 constexpr int kMaxVectors = 4;
@@ -66,7 +80,9 @@ struct IsaKernels {
   int tile_rows[kMaxVectors];  // rows held in registers, by panel width - 1
   void (*panel[kMaxVectors])(const PanelArgs&);
   void (*pool_row)(const PoolRowArgs&);
-  void (*sum_rows)(const SumRowsArgs&);
+  void (*add_rows)(const RowsArgs&);   // y += the sum of the rows
+  void (*copy_rows)(const RowsArgs&);  // y = the rows, padded with zeros to whole vectors
+  void (*transpose)(const TransposeArgs&);
 };
 
 const IsaKernels& sse2_kernels();

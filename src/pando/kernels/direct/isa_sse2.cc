@@ -10,7 +10,6 @@ namespace {
 
 using Vec = __m128;
 typedef int32_t IntVec __attribute__((vector_size(16)));
-typedef uint8_t ByteVec __attribute__((vector_size(4)));
 constexpr int kLanes = 4;
 constexpr int kWidestPanel = 3;
 constexpr int kPreferredPanel = 2;
@@ -19,6 +18,7 @@ constexpr int kTileRows[kMaxVectors] = {6, 5, 3, 2};
 inline Vec load(const float* p) { return _mm_loadu_ps(p); }
 inline void store(float* p, Vec v) { _mm_storeu_ps(p, v); }
 inline Vec broadcast(const float* p) { return _mm_set1_ps(*p); }
+inline Vec greater(Vec a, Vec b) { return _mm_max_ps(a, b); }
 inline Vec multiply_add(Vec a, Vec b, Vec c) { return a * b + c; }
 
 inline Vec load_part(const float* p, int64_t lanes) {
@@ -28,6 +28,9 @@ inline Vec load_part(const float* p, int64_t lanes) {
 }
 inline void store_part(float* p, Vec v, int64_t lanes) {
   __builtin_memcpy(p, &v, static_cast<size_t>(lanes) * sizeof(float));
+}
+inline void store_bytes(uint8_t* p, IntVec v) {
+  for (int i = 0; i < kLanes; ++i) p[i] = static_cast<uint8_t>(v[i]);
 }
 
 #include "pando/kernels/direct/isa_body.inc"
@@ -42,7 +45,9 @@ const IsaKernels& sse2_kernels() {
                                           {kTileRows[0], kTileRows[1], kTileRows[2], kTileRows[3]},
                                           {panel<1>, panel<2>, panel<3>, nullptr},
                                           pool_row,
-                                          sum_rows};
+                                          add_rows,
+                                          copy_rows,
+                                          transpose};
   return kKernels;
 }
 

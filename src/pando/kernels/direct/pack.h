@@ -1,0 +1,22 @@
+// Packing a canonical kernel into the panels that the inner loops read.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "pando/kernels/direct/gather_plan.h"
+#include "pando/kernels/part.h"
+
+namespace pando::kernels::direct {
+
+// Panels are [column][row k][lanes]: forward takes rows from the canonical kernel
+// [taps, in / groups, out] as they are, transposed exchanges its channels.
+enum class PackOrder { forward, transposed };
+
+struct PackCall {
+  PackOrder order;
+  const float* kernel;
+  float* packed;
+};
+
+void pack_panels(const GatherPlan& plan, const IsaKernels& isa, const PackCall& call, Part part);
+
+}  // namespace pando::kernels::direct
