@@ -77,10 +77,9 @@ KernelOffer offer_forward(const ir::Node& node, const ConvGeometry& geometry) {
   const DirectConv conv(geometry);
   const Epilogue epilogue = epilogue_of(node);
   const auto run = [=](const KernelArgs& args, const StepArgs& step) {
-    conv.forward(args.in(0), args.in(1), with_bias(epilogue, args), args.out(), args.scratch,
-                 step.part);
+    conv.forward(args.in(0), args.in(1), with_bias(epilogue, args), args.out(), step.part);
   };
-  return offer_packed(conv, Direction::forward, run, conv.forward_scratch_bytes());
+  return offer_packed(conv, Direction::forward, run, 0);
 }
 
 KernelOffer offer_input_grad(const ConvGeometry& geometry) {
@@ -88,9 +87,9 @@ KernelOffer offer_input_grad(const ConvGeometry& geometry) {
   if (!DirectConv::supports(geometry, &why_not)) return refuse(why_not);
   const DirectConv conv(geometry);
   const auto run = [=](const KernelArgs& args, const StepArgs& step) {
-    conv.backward_input(args.in(0), args.in(1), args.out(), args.scratch, step.part);
+    conv.backward_input(args.in(0), args.in(1), args.out(), step.part);
   };
-  return offer_packed(conv, Direction::backward, run, conv.backward_input_scratch_bytes());
+  return offer_packed(conv, Direction::backward, run, 0);
 }
 
 KernelOffer offer_kernel_grad(const ir::Node& node, const ConvGeometry& geometry) {
