@@ -18,11 +18,9 @@ Operand Program::operand(const ir::Value* value) const {
   return {{Region::external, 0}, value};
 }
 
-size_t Program::arena_bytes() const {
-  const MemoryPlan& plan = state_.memory;
-  const auto count = static_cast<size_t>(slices());
-  return plan.packed_bytes + count * plan.sum_bytes +
-         (in_parts() ? 1 : count) * plan.activation_bytes;
+size_t Program::activation_blocks(int workers) const {
+  if (in_parts()) return 1;
+  return static_cast<size_t>(depth_first() ? std::min(slices(), workers) : slices());
 }
 
 void Program::build_calls() {

@@ -48,8 +48,11 @@ class Program {
 
   int slices() const { return state_.options.slices; }
   bool in_parts() const { return state_.options.division == Division::parts; }
-  // All memory of an instance but scratch.
-  size_t arena_bytes() const;
+  // Whether a worker can take one slice through the whole step before the next: its slices then
+  // share their activations, which stay in the worker's cache.
+  bool depth_first() const { return !in_parts() && segments_.size() == 1; }
+  // How many blocks of activations this many workers need.
+  size_t activation_blocks(int workers) const;
 
  private:
   friend std::unique_ptr<const Program> compile(ir::Graph graph, CompileOptions options);

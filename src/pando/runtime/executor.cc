@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: MIT
 #include "pando/runtime/executor.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
-#include "pando/base/error.h"
-
 namespace pando::runtime {
+
+namespace {
+
+constexpr size_t kCacheLine = 64;  // apart, so that workers do not disturb each other
+
+}  // namespace
 
 Executor::Executor(const compiler::Program& program, VariableStore& variables, WorkerTeam& team,
                    const UpdateRule* rule)
     : instance_(program, variables, team),
       team_(team),
       totals_(static_cast<size_t>(program.slices())),
-      worker_not_finite_(static_cast<size_t>(team.size()) * 64) {
+      worker_not_finite_(static_cast<size_t>(team.size()) * kCacheLine) {
   if (rule != nullptr) updater_.emplace(instance_, variables, *rule);
   for (const ir::Output& output : program.graph().outputs()) {
     if (output.role == ir::OutputRole::metric) {
@@ -73,64 +78,82 @@ void Executor::work(int worker, const Execution& execution, const Infeed& infeed
     barrier.arrive_and_wait();
     if (shared_.end) return;
     const StepFeed feed = shared_.feed;
-    instance_.begin_step(worker, feed.valid,
-                         {.loss_scale = 1.0f / static_cast<float>(std::max<int64_t>(feed.valid, 1)),
-                          .seed = execution.seed,
-                          .first_sample = feed.first_sample});
-    instance_.feed(worker, feed.fields, feed.valid);
-    if (instance_.program().in_parts()) barrier.arrive_and_wait();
-    instance_.run_segments(worker);
-    if (instance_.program().in_parts()) barrier.arrive_and_wait();
-    add_totals(worker, feed.valid);
-    if (execution.results != nullptr) {
-      copy_results(worker, execution.results, shared_.samples, feed.valid);
-    }
+    run_step(worker, execution, feed);
     barrier.arrive_and_wait();
+    // Every worker sees the same flags, so either all update or none.
+    const bool not_finite = std::any_of(worker_not_finite_.begin(), worker_not_finite_.end(),
+                                        [](char bad) { return bad != 0; });
+    if (updater_ && !not_finite) {
+      updater_->update(worker, {execution.learning_rate, execution.iteration + step});
+    }
     if (worker == 0) {
       ++shared_.steps;
       shared_.samples += feed.valid;
-      for (const char bad : worker_not_finite_) shared_.not_finite = shared_.not_finite || bad != 0;
-    }
-    if (updater_) {
-      // Every worker sees the same flags, so either all update or none.
-      bool not_finite = false;
-      for (const char bad : worker_not_finite_) not_finite = not_finite || bad != 0;
-      if (!not_finite) {
-        updater_->update(worker, {execution.learning_rate, execution.iteration + step});
-      }
+      shared_.not_finite = not_finite;
     }
     barrier.arrive_and_wait();
   }
 }
 
-void Executor::add_totals(int worker, int64_t valid) {
-  for (int slice = worker; slice < instance_.slices(); slice += instance_.workers()) {
-    const auto index = static_cast<size_t>(slice);
-    SliceTotals& totals = totals_[index];
-    const int64_t real = instance_.slice_valid(slice, valid);
-    if (!losses_.empty()) {
-      double loss = 0;
-      for (int64_t i = 0; i < real; ++i) loss += static_cast<double>(losses_[index][i]);
-      totals.loss += loss;
-      if (!std::isfinite(loss)) worker_not_finite_[static_cast<size_t>(worker) * 64] = 1;
-    }
-    for (size_t metric = 0; metric < metrics_.size(); ++metric) {
-      double sum = 0;
-      for (int64_t i = 0; i < real; ++i) sum += static_cast<double>(metrics_[metric][index][i]);
-      totals.metrics[metric] += sum;
-    }
+void Executor::run_step(int worker, const Execution& execution, const StepFeed& feed) {
+  const compiler::Program& program = instance_.program();
+  const auto for_own_slices = [&](auto&& function) {
+    for (int slice = worker; slice < instance_.slices(); slice += instance_.workers())
+      function(slice);
+  };
+  // What a slice leaves behind is read before the worker's next slice overwrites it.
+  if (program.depth_first()) {
+    for_own_slices([&](int slice) {
+      begin_slice(slice, execution, feed);
+      instance_.run_segment(program.segments()[0], slice);
+      end_slice(slice, execution, feed);
+    });
+    return;
   }
+  for_own_slices([&](int slice) { begin_slice(slice, execution, feed); });
+  // With parts, every worker reads what slice 0 was fed.
+  bool wait = program.in_parts();
+  for (const compiler::Segment& segment : program.segments()) {
+    if (wait) team_.barrier().arrive_and_wait();
+    wait = true;
+    for_own_slices([&](int slice) { instance_.run_segment(segment, slice); });
+  }
+  if (program.in_parts()) team_.barrier().arrive_and_wait();
+  for_own_slices([&](int slice) { end_slice(slice, execution, feed); });
 }
 
-void Executor::copy_results(int worker, std::byte* results, int64_t first_row,
-                            int64_t valid) const {
-  if (results_.empty()) return;
-  for (int slice = worker; slice < instance_.slices(); slice += instance_.workers()) {
-    const auto real = static_cast<size_t>(instance_.slice_valid(slice, valid));
-    const auto row = static_cast<size_t>(first_row + instance_.slice_first(slice));
-    std::memcpy(results + row * result_row_bytes_, results_[static_cast<size_t>(slice)],
-                real * result_row_bytes_);
+void Executor::begin_slice(int slice, const Execution& execution, const StepFeed& feed) {
+  instance_.begin_step(slice, feed.valid,
+                       {.loss_scale = 1.0f / static_cast<float>(std::max<int64_t>(feed.valid, 1)),
+                        .seed = execution.seed,
+                        .first_sample = feed.first_sample});
+  instance_.feed(slice, feed.fields, feed.valid);
+}
+
+// Adds the slice's losses and metrics to its totals and hands out its results.
+void Executor::end_slice(int slice, const Execution& execution, const StepFeed& feed) {
+  const auto index = static_cast<size_t>(slice);
+  const int64_t real = instance_.slice_valid(slice, feed.valid);
+  const auto sum_of = [&](const float* values) {
+    double sum = 0;
+    for (int64_t i = 0; i < real; ++i) sum += static_cast<double>(values[i]);
+    return sum;
+  };
+  SliceTotals& totals = totals_[index];
+  if (!losses_.empty()) {
+    const double loss = sum_of(losses_[index]);
+    totals.loss += loss;
+    if (!std::isfinite(loss)) {
+      worker_not_finite_[static_cast<size_t>(slice % instance_.workers()) * kCacheLine] = 1;
+    }
   }
+  for (size_t metric = 0; metric < metrics_.size(); ++metric) {
+    totals.metrics[metric] += sum_of(metrics_[metric][index]);
+  }
+  if (execution.results == nullptr || results_.empty()) return;
+  const auto row = static_cast<size_t>(shared_.samples + instance_.slice_first(slice));
+  std::memcpy(execution.results + row * result_row_bytes_, results_[index],
+              static_cast<size_t>(real) * result_row_bytes_);
 }
 
 }  // namespace pando::runtime

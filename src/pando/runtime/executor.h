@@ -70,8 +70,9 @@ class Executor {
 
   void fetch(const Infeed& infeed, int64_t step, int64_t steps);
   void work(int worker, const Execution& execution, const Infeed& infeed);
-  void add_totals(int worker, int64_t valid);
-  void copy_results(int worker, std::byte* results, int64_t first_row, int64_t valid) const;
+  void run_step(int worker, const Execution& execution, const StepFeed& feed);
+  void begin_slice(int slice, const Execution& execution, const StepFeed& feed);
+  void end_slice(int slice, const Execution& execution, const StepFeed& feed);
 
   Instance instance_;
   WorkerTeam& team_;

@@ -19,25 +19,14 @@ size_t round_up(size_t bytes) {
   return (bytes + kBlockAlignment - 1) / kBlockAlignment * kBlockAlignment;
 }
 
-size_t slices_bytes(const compiler::Program& program) {
-  const compiler::MemoryPlan& plan = program.memory();
-  const auto slices = static_cast<size_t>(program.slices());
-  return slices * round_up(plan.sum_bytes) +
-         (program.in_parts() ? 1 : slices) * round_up(plan.activation_bytes);
-}
-
-size_t total_bytes(const compiler::Program& program, int workers) {
-  return round_up(program.memory().packed_bytes) + slices_bytes(program) +
-         static_cast<size_t>(workers) * round_up(program.scratch_bytes());
-}
-
 }  // namespace
 
 Instance::Instance(const compiler::Program& program, VariableStore& variables, WorkerTeam& team)
     : program_(program),
       variables_(variables),
       team_(team),
-      arena_(total_bytes(program, team.size())),
+      arena_(round_up(program.memory().packed_bytes) + slices_bytes() +
+             static_cast<size_t>(team.size()) * round_up(program.scratch_bytes())),
       scratch_stride_(round_up(program.scratch_bytes())),
       steps_(static_cast<size_t>(program.slices())) {
   for (const ir::Value* value : program.graph().inputs()) {
@@ -45,7 +34,6 @@ Instance::Instance(const compiler::Program& program, VariableStore& variables, W
   }
   PANDO_CHECK(!feeds_.empty(), "a program needs at least one feed");
   slice_batch_ = feeds_.front()->shape()[0];
-  micro_batch_ = program.in_parts() ? slice_batch_ : slice_batch_ * program.slices();
   for (int slice = 0; slice < slices(); ++slice) {
     std::vector<BoundCall>& bound = calls_.emplace_back();
     for (const compiler::Call& call : program.calls()) bound.push_back(bind(call, slice));
@@ -59,20 +47,24 @@ Instance::Instance(const compiler::Program& program, VariableStore& variables, W
   });
 }
 
+size_t Instance::slices_bytes() const {
+  const compiler::MemoryPlan& plan = program_.memory();
+  return activation_blocks() * round_up(plan.activation_bytes) +
+         static_cast<size_t>(program_.slices()) * round_up(plan.sum_bytes);
+}
+
 std::byte* Instance::operand_address(const compiler::Operand& operand, int slice) const {
   const compiler::MemoryPlan& plan = program_.memory();
   const auto index = static_cast<size_t>(slice);
-  const size_t slices_begin = round_up(plan.packed_bytes);
-  const size_t sums_begin =
-      slices_begin +
-      (program_.in_parts() ? 1 : static_cast<size_t>(slices())) * round_up(plan.activation_bytes);
+  const size_t activations = round_up(plan.packed_bytes);
+  const size_t sums = activations + activation_blocks() * round_up(plan.activation_bytes);
   switch (operand.place.region) {
     case compiler::Region::packed: return arena_.data() + operand.place.offset;
     case compiler::Region::activations:
-      return arena_.data() + slices_begin + operand.place.offset +
-             (program_.in_parts() ? 0 : index * round_up(plan.activation_bytes));
+      return arena_.data() + activations + operand.place.offset +
+             index % activation_blocks() * round_up(plan.activation_bytes);
     case compiler::Region::sums:
-      return arena_.data() + sums_begin + index * round_up(plan.sum_bytes) + operand.place.offset;
+      return arena_.data() + sums + index * round_up(plan.sum_bytes) + operand.place.offset;
     case compiler::Region::external: break;
   }
   return variables_.get(operand.value->name()).value.data();
@@ -100,7 +92,7 @@ Instance::BoundCall Instance::bind(const compiler::Call& call, int slice) {
   for (size_t i = 0; i < call.outputs.size(); ++i) {
     output_array[i] = operand_address(call.outputs[i], slice);
   }
-  const size_t scratch = round_up(program_.memory().packed_bytes) + slices_bytes(program_) +
+  const size_t scratch = round_up(program_.memory().packed_bytes) + slices_bytes() +
                          static_cast<size_t>(slice % workers()) * scratch_stride_;
   BoundCall bound{.kernel = call.kernel,
                   .args = {.inputs = input_array.get(),
@@ -108,10 +100,13 @@ Instance::BoundCall Instance::bind(const compiler::Call& call, int slice) {
                            .scratch = arena_.data() + scratch,
                            .num_inputs = static_cast<int>(inputs.size())}};
   if (!program_.in_parts() || slices() == 1) return bound;
-  bound.split = call.kernel->splits() && !call.gathers_slices;
+  const bool batch_sum = ops::has_trait(*call.node, ops::Trait::batch_sum);
+  const bool own = call.outputs[0].place.region == compiler::Region::sums && !batch_sum;
+  // What follows from sums every part computes for itself; other work is shared out.
+  bound.split = call.kernel->splits() && !own;
   // A kernel that does not split runs once, for slice 0; in a sum the others add nothing.
-  bound.runs = bound.split || call.gathers_slices || slice == 0;
-  if (!bound.runs && ops::has_trait(*call.node, ops::Trait::batch_sum)) {
+  bound.runs = bound.split || own || slice == 0;
+  if (!bound.runs && batch_sum) {
     for (const ir::Value* value : call.node->outputs())
       bound.zeroed_bytes.push_back(value->bytes());
   }
@@ -141,16 +136,9 @@ void Instance::run_prologue(int worker) const {
   }
 }
 
-void Instance::run_segments(int worker) const {
-  bool first = true;
-  for (const compiler::Segment& segment : program_.segments()) {
-    if (!first) team_.barrier().arrive_and_wait();
-    first = false;
-    for (int slice = worker; slice < slices(); slice += workers()) {
-      const std::vector<BoundCall>& calls = calls_[static_cast<size_t>(slice)];
-      for (const int index : segment.calls) run_call(calls[static_cast<size_t>(index)], slice);
-    }
-  }
+void Instance::run_segment(const compiler::Segment& segment, int slice) const {
+  const std::vector<BoundCall>& calls = calls_[static_cast<size_t>(slice)];
+  for (const int index : segment.calls) run_call(calls[static_cast<size_t>(index)], slice);
 }
 
 int64_t Instance::slice_first(int slice) const {
@@ -162,28 +150,24 @@ int64_t Instance::slice_valid(int slice, int64_t valid) const {
   return std::clamp<int64_t>(valid - slice * slice_batch_, 0, slice_batch_);
 }
 
-void Instance::begin_step(int worker, int64_t valid, const kernels::StepArgs& common) {
-  for (int slice = worker; slice < slices(); slice += workers()) {
-    kernels::StepArgs& args = steps_[static_cast<size_t>(slice)].args;
-    args = common;
-    args.part = {};
-    args.valid = program_.in_parts() ? valid : slice_valid(slice, valid);
-    args.batch_valid = valid;
-    args.first_sample = common.first_sample + slice_first(slice);
-  }
+void Instance::begin_step(int slice, int64_t valid, const kernels::StepArgs& common) {
+  kernels::StepArgs& args = steps_[static_cast<size_t>(slice)].args;
+  args = common;
+  args.part = {};
+  args.valid = program_.in_parts() ? valid : slice_valid(slice, valid);
+  args.batch_valid = valid;
+  args.first_sample = common.first_sample + slice_first(slice);
 }
 
-void Instance::feed(int worker, const std::byte* const* fields, int64_t valid) const {
-  for (int slice = worker; slice < slices(); slice += workers()) {
-    if (program_.in_parts() && slice != 0) continue;
-    const auto real = static_cast<size_t>(slice_valid(slice, valid));
-    for (size_t i = 0; i < feeds_.size(); ++i) {
-      const ir::Value* value = feeds_[i];
-      const size_t row = value->bytes() / static_cast<size_t>(slice_batch_);
-      std::byte* to = feed_addresses_[static_cast<size_t>(slice)][i];
-      std::memcpy(to, fields[i] + static_cast<size_t>(slice_first(slice)) * row, real * row);
-      std::memset(to + real * row, 0, value->bytes() - real * row);
-    }
+void Instance::feed(int slice, const std::byte* const* fields, int64_t valid) const {
+  if (program_.in_parts() && slice != 0) return;
+  const auto real = static_cast<size_t>(slice_valid(slice, valid));
+  for (size_t i = 0; i < feeds_.size(); ++i) {
+    const ir::Value* value = feeds_[i];
+    const size_t row = value->bytes() / static_cast<size_t>(slice_batch_);
+    std::byte* to = feed_addresses_[static_cast<size_t>(slice)][i];
+    std::memcpy(to, fields[i] + static_cast<size_t>(slice_first(slice)) * row, real * row);
+    std::memset(to + real * row, 0, value->bytes() - real * row);
   }
 }
 

@@ -13,30 +13,26 @@
 
 namespace pando::runtime {
 
-// Methods that take a worker are called by that worker of the team, for the slices it owns
-// (slice s belongs to worker s modulo the team's size); all of them may run at once.
+// Methods that take a slice are called by the worker that owns it: slice s belongs to worker s
+// modulo the team's size. Different slices may run at once.
 class Instance {
  public:
   // Requires: program, variables and team outlive the instance.
   Instance(const compiler::Program& program, VariableStore& variables, WorkerTeam& team);
 
   const compiler::Program& program() const { return program_; }
-  int64_t micro_batch() const { return micro_batch_; }
+  int workers() const { return team_.size(); }
+  int slices() const { return program_.slices(); }
   int64_t slice_batch() const { return slice_batch_; }  // samples of one slice, padding included
 
   void run_prologue(int worker) const;
-  // All segments; waits at the team's barrier between them.
-  void run_segments(int worker) const;
+  void run_segment(const compiler::Segment& segment, int slice) const;
 
-  // Sets what changes with every step, for the slices of this worker. `valid` counts the real
-  // samples of the micro-batch.
-  void begin_step(int worker, int64_t valid, const kernels::StepArgs& common);
-  // Copies samples of one micro-batch into the feeds of this worker's slices, in feed order.
-  void feed(int worker, const std::byte* const* fields, int64_t valid) const;
+  // Sets what changes with every step. `valid` counts the real samples of the micro-batch.
+  void begin_step(int slice, int64_t valid, const kernels::StepArgs& common);
+  // Copies the samples of a slice out of one micro-batch, in feed order.
+  void feed(int slice, const std::byte* const* fields, int64_t valid) const;
 
-  // Slices owned by a worker: worker, worker + workers, ...
-  int workers() const { return team_.size(); }
-  int slices() const { return program_.slices(); }
   // First sample and number of real samples of a slice. With parts, slice 0 has them all.
   int64_t slice_first(int slice) const;
   int64_t slice_valid(int slice, int64_t valid) const;
@@ -55,6 +51,8 @@ class Instance {
     kernels::StepArgs args;
   };
 
+  size_t activation_blocks() const { return program_.activation_blocks(workers()); }
+  size_t slices_bytes() const;
   std::byte* operand_address(const compiler::Operand& operand, int slice) const;
   BoundCall bind(const compiler::Call& call, int slice);
   void run_call(const BoundCall& call, int slice) const;
@@ -66,7 +64,6 @@ class Instance {
   size_t scratch_stride_ = 0;
   std::vector<const ir::Value*> feeds_;
   std::vector<std::vector<std::byte*>> feed_addresses_;  // [slice][feed]
-  int64_t micro_batch_ = 0;
   int64_t slice_batch_ = 0;
   std::vector<std::unique_ptr<const std::byte*[]>> input_arrays_;
   std::vector<std::unique_ptr<std::byte*[]>> output_arrays_;

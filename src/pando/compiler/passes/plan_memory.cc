@@ -60,10 +60,17 @@ class Planner {
     for (const ir::Output& output : state_.graph.outputs()) last_use_[output.value] = kForever;
   }
 
-  static Region region_of(const ir::Node& node) {
+  // What is computed from sums alone (two contributions to one gradient) is a sum itself.
+  Region region_of(const ir::Node& node) const {
     if (ops::has_trait(node, ops::Trait::per_update)) return Region::packed;
+    const auto is_sum = [&](const ir::Value* value) {
+      const auto found = storage_of_.find(value);
+      return found != storage_of_.end() && storages_[found->second].region == Region::sums;
+    };
+    const auto& inputs = node.inputs();
     const bool sum = ops::has_trait(node, ops::Trait::batch_sum) ||
-                     ops::has_trait(node, ops::Trait::gathers_slices);
+                     ops::has_trait(node, ops::Trait::gathers_slices) ||
+                     (!inputs.empty() && std::all_of(inputs.begin(), inputs.end(), is_sum));
     return sum ? Region::sums : Region::activations;
   }
 
