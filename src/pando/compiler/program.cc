@@ -11,6 +11,18 @@
 
 namespace pando::compiler {
 
+namespace {
+
+// What a chain of views shows.
+const ir::Value* viewed(const ir::Value* value) {
+  while (!value->is_input() && ops::has_trait(*value->producer(), ops::Trait::view)) {
+    value = value->producer()->input(0);
+  }
+  return value;
+}
+
+}  // namespace
+
 Operand Program::operand(const ir::Value* value) const {
   const auto place = state_.memory.places.find(value);
   if (place != state_.memory.places.end()) return {place->second, value};
@@ -49,7 +61,7 @@ void Program::build_segments() {
     const auto& inputs = call.node->inputs();
     const bool gathers_new = call.gathers_slices &&
                              std::any_of(inputs.begin(), inputs.end(), [&](const ir::Value* value) {
-                               return made_here.contains(value);
+                               return made_here.contains(viewed(value));
                              });
     if (slices() > 1 && !segments_.back().calls.empty() && (in_parts() || gathers_new)) {
       segments_.emplace_back();

@@ -55,6 +55,8 @@ class Chooser {
 
   void pack(ir::Node* node, kernels::Packing packing) {
     ir::Value* source = node->input(packing.input);
+    PANDO_CHECK(source->is_input() && source->role() != ir::InputRole::feed, node->label(),
+                " wants '", source->name(), "' packed, which is no variable");
     ir::Value*& packed = packed_[{source, packing.layout.name}];
     if (packed == nullptr) {
       ir::Node* pack =

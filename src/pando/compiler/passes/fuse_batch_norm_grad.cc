@@ -13,7 +13,7 @@ namespace pando::compiler {
 namespace {
 
 bool reads_only_as_gradient(const ir::Node* user, const ir::Value* masked) {
-  const bool known = user->op() == "batch_norm_sums" ||
+  const bool known = (user->op() == "batch_norm_sums" && user->num_inputs() == 4) ||
                      (user->op() == "batch_norm_input_grad" && user->num_inputs() == 7);
   const auto& inputs = user->inputs();
   return known && user->input(0) == masked && std::count(inputs.begin(), inputs.end(), masked) == 1;

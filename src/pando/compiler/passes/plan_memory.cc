@@ -60,18 +60,25 @@ class Planner {
     for (const ir::Output& output : state_.graph.outputs()) last_use_[output.value] = kForever;
   }
 
-  // What is computed from sums alone (two contributions to one gradient) is a sum itself.
   Region region_of(const ir::Node& node) const {
     if (ops::has_trait(node, ops::Trait::per_update)) return Region::packed;
-    const auto is_sum = [&](const ir::Value* value) {
-      const auto found = storage_of_.find(value);
-      return found != storage_of_.end() && storages_[found->second].region == Region::sums;
-    };
-    const auto& inputs = node.inputs();
     const bool sum = ops::has_trait(node, ops::Trait::batch_sum) ||
-                     ops::has_trait(node, ops::Trait::gathers_slices) ||
-                     (!inputs.empty() && std::all_of(inputs.begin(), inputs.end(), is_sum));
+                     ops::has_trait(node, ops::Trait::gathers_slices) || of_sums_only(node);
     return sum ? Region::sums : Region::activations;
+  }
+
+  // What is computed from sums alone, or from sums and variables (two contributions to one
+  // gradient), is a sum itself: each slice has its own.
+  bool of_sums_only(const ir::Node& node) const {
+    bool reads_sums = false;
+    for (const ir::Value* value : node.inputs()) {
+      const auto found = storage_of_.find(value);
+      if (found == storage_of_.end()) continue;  // a variable
+      const Region region = storages_[found->second].region;
+      if (region == Region::activations) return false;
+      reads_sums = reads_sums || region == Region::sums;
+    }
+    return reads_sums;
   }
 
   void make_storages() {

@@ -1,0 +1,66 @@
+#include <gtest/gtest.h>
+
+#include "tests/compiler/pass_testing.h"
+
+namespace pando::compiler {
+namespace {
+
+constexpr std::string_view kInputs =
+    R"(graph(x: f32[2,4] feed, dy: f32[2,4] feed, y: f32[2,4] feed, m: f32[4] state,
+             v: f32[4] state, g: f32[4] variable, b: f32[4] variable) {)";
+
+std::string graph_text(std::string_view body) { return std::string(kInputs) + std::string(body); }
+
+constexpr std::string_view kMasked = R"(
+    d = relu_grad(dy, y)
+    db, dg = batch_norm_sums(d, x, m, v)
+    s = sum_slices(db)
+    t = sum_slices(dg)
+    dx = batch_norm_input_grad(d, x, m, v, g, s, t)
+)";
+
+TEST(FuseBatchNormGrad, MasksInsideBothGradients) {
+  expect_rewrite<FuseBatchNormGrad>(
+      graph_text(std::string(kMasked) + "return gradient b=db, gradient g=dg, result dx=dx }"),
+      graph_text(R"(
+    db, dg = batch_norm_sums(dy, x, m, v, y) {activation="relu"}
+    s = sum_slices(db)
+    t = sum_slices(dg)
+    dx = batch_norm_input_grad(dy, x, m, v, g, s, t, y) {activation="relu"}
+    return gradient b=db, gradient g=dg, result dx=dx })"));
+}
+
+TEST(FuseBatchNormGrad, LeavesAGradientThatAThirdUserReads) {
+  expect_unchanged<FuseBatchNormGrad>(
+      graph_text(std::string(kMasked) + "e = add(dx, d) return result e=e }"));
+}
+
+TEST(FuseBatchNormGrad, LeavesAGradientThatIsAnOutput) {
+  expect_unchanged<FuseBatchNormGrad>(
+      graph_text(std::string(kMasked) + "return result dx=dx, result d=d }"));
+}
+
+TEST(FuseBatchNormGrad, LeavesStatisticsThatAreNotOfTheBatch) {
+  expect_unchanged<FuseBatchNormGrad>(graph_text(R"(
+    d = relu_grad(dy, y)
+    db, dg = batch_norm_sums(d, x, m, v)
+    dx = batch_norm_input_grad(d, x, m, v, g)
+    return result dx=dx, gradient g=dg })"));
+}
+
+TEST(FuseBatchNormGrad, LeavesSumsThatMaskAlready) {
+  expect_unchanged<FuseBatchNormGrad>(graph_text(R"(
+    d = relu_grad(dy, y)
+    db, dg = batch_norm_sums(d, x, m, v, y) {activation="relu"}
+    return gradient g=dg })"));
+}
+
+TEST(FuseBatchNormGrad, LeavesAGradientThatIsReadAsTheInputToo) {
+  expect_unchanged<FuseBatchNormGrad>(graph_text(R"(
+    d = relu_grad(dy, y)
+    db, dg = batch_norm_sums(d, d, m, v)
+    return gradient g=dg })"));
+}
+
+}  // namespace
+}  // namespace pando::compiler

@@ -1,0 +1,98 @@
+#include <gtest/gtest.h>
+
+#include "tests/compiler/pass_testing.h"
+
+namespace pando::compiler {
+namespace {
+
+TEST(FusePostOps, ReluIntoConv) {
+  expect_rewrite<FusePostOps>(R"(graph(x: f32[2,8,8,3] feed, k: f32[3,3,3,4] variable) {
+    c = conv(x, k) {padding="same"}
+    y = relu(c)
+    return result y=y })",
+                              R"(graph(x: f32[2,8,8,3] feed, k: f32[3,3,3,4] variable) {
+    y = conv(x, k) {activation="relu", padding="same"}
+    return result y=y })");
+}
+
+TEST(FusePostOps, LeakyReluWithItsSlopeIntoDense) {
+  expect_rewrite<FusePostOps>(R"(graph(x: f32[2,3] feed, k: f32[3,4] variable) {
+    c = dense(x, k)
+    y = leaky_relu(c) {alpha=0.125}
+    return result y=y })",
+                              R"(graph(x: f32[2,3] feed, k: f32[3,4] variable) {
+    y = dense(x, k) {activation="leaky_relu", alpha=0.125}
+    return result y=y })");
+}
+
+TEST(FusePostOps, DefaultSlopeIsWrittenOut) {
+  expect_rewrite<FusePostOps>(R"(graph(a: f32[2,3] feed, b: f32[2,3] feed) {
+    c = add(a, b)
+    y = leaky_relu(c)
+    return result y=y })",
+                              R"(graph(a: f32[2,3] feed, b: f32[2,3] feed) {
+    y = add(a, b) {activation="leaky_relu", alpha=0.3}
+    return result y=y })");
+}
+
+TEST(FusePostOps, BackwardReadsTheFusedResult) {
+  expect_rewrite<FusePostOps>(
+      R"(graph(x: f32[2,4] feed, m: f32[4] state, v: f32[4] state, g: f32[4] variable,
+               b: f32[4] variable, dy: f32[2,4] feed) {
+    n = batch_norm(x, m, v, g, b)
+    y = relu(n)
+    d = relu_grad(dy, y)
+    return result y=y, result d=d })",
+      R"(graph(x: f32[2,4] feed, m: f32[4] state, v: f32[4] state, g: f32[4] variable,
+               b: f32[4] variable, dy: f32[2,4] feed) {
+    y = batch_norm(x, m, v, g, b) {activation="relu"}
+    d = relu_grad(dy, y)
+    return result y=y, result d=d })");
+}
+
+TEST(FusePostOps, LeavesAResultThatIsUsedTwice) {
+  expect_unchanged<FusePostOps>(R"(graph(a: f32[2,3] feed, b: f32[2,3] feed) {
+    c = add(a, b)
+    y = relu(c)
+    z = add(y, c)
+    return result z=z })");
+}
+
+TEST(FusePostOps, LeavesAResultThatIsAnOutput) {
+  expect_unchanged<FusePostOps>(R"(graph(a: f32[2,3] feed, b: f32[2,3] feed) {
+    c = add(a, b)
+    y = relu(c)
+    return result y=y, result c=c })");
+}
+
+TEST(FusePostOps, LeavesANodeThatHasAnActivation) {
+  expect_unchanged<FusePostOps>(R"(graph(a: f32[2,3] feed, b: f32[2,3] feed) {
+    c = add(a, b) {activation="relu"}
+    y = leaky_relu(c)
+    return result y=y })");
+}
+
+TEST(FusePostOps, OnlyTheFirstOfTwoActivations) {
+  expect_rewrite<FusePostOps>(R"(graph(a: f32[2,3] feed, b: f32[2,3] feed) {
+    c = add(a, b)
+    y = relu(c)
+    z = leaky_relu(y)
+    return result z=z })",
+                              R"(graph(a: f32[2,3] feed, b: f32[2,3] feed) {
+    y = add(a, b) {activation="relu"}
+    z = leaky_relu(y)
+    return result z=z })");
+}
+
+TEST(FusePostOps, LeavesOtherOpsAndOtherActivations) {
+  expect_unchanged<FusePostOps>(R"(graph(a: f32[2,3] feed, b: f32[2,3] feed) {
+    c = multiply(a, b)
+    y = relu(c)
+    d = add(y, b)
+    z = tanh(d)
+    w = relu(a)
+    return result z=z, result w=w })");
+}
+
+}  // namespace
+}  // namespace pando::compiler

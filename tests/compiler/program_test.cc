@@ -1,0 +1,116 @@
+#include "pando/compiler/program.h"
+
+#include <gtest/gtest.h>
+
+#include "pando/base/error.h"
+#include "pando/ir/text.h"
+#include "tests/support/training_graphs.h"
+
+namespace pando::compiler {
+namespace {
+
+// Two places where slices wait for each other: the statistics and the totals of the gradient.
+constexpr std::string_view kBatchNorm = R"(graph(x: f32[4,8] feed, g: f32[8] variable,
+    b: f32[8] variable, dy: f32[4,8] feed) {
+    m = batch_moments(x)
+    mean, variance, unbiased = combine_moments(m)
+    y = batch_norm(x, mean, variance, g, b) {batch_statistics=1}
+    db, dg = batch_norm_sums(dy, x, mean, variance)
+    s = sum_slices(db)
+    t = sum_slices(dg)
+    dx = batch_norm_input_grad(dy, x, mean, variance, g, s, t)
+    return result y=y, result dx=dx, gradient b=db, gradient g=dg })";
+
+std::unique_ptr<const Program> program_of(std::string_view text, CompileOptions options) {
+  return compile(ir::parse_graph(text), std::move(options));
+}
+
+std::vector<std::string> ops_of(const Program& program, const Segment& segment) {
+  std::vector<std::string> ops;
+  for (const int call : segment.calls) {
+    ops.push_back(program.calls()[static_cast<size_t>(call)].node->op());
+  }
+  return ops;
+}
+
+using Ops = std::vector<std::string>;
+
+TEST(Program, OneSliceNeverWaits) {
+  const auto program = program_of(kBatchNorm, {});
+  ASSERT_EQ(program->segments().size(), 1u);
+  EXPECT_EQ(program->segments()[0].calls.size(), program->calls().size());
+}
+
+TEST(Program, BatchSlicesWaitWhereTheyGather) {
+  const auto program = program_of(kBatchNorm, {.slices = 2});
+  ASSERT_EQ(program->segments().size(), 3u);
+  EXPECT_EQ(ops_of(*program, program->segments()[0]), Ops{"batch_moments"});
+  EXPECT_EQ(ops_of(*program, program->segments()[1]),
+            (Ops{"combine_moments", "batch_norm", "batch_norm_sums"}));
+  EXPECT_EQ(ops_of(*program, program->segments()[2]),
+            (Ops{"sum_slices", "sum_slices", "batch_norm_input_grad"}));
+}
+
+TEST(Program, SlicesWaitForWhatAViewShows) {
+  const auto program = program_of(R"(graph(x: f32[4,8] feed) {
+    m = batch_moments(x)
+    v = reshape(m) {shape=[1]}
+    t = sum_slices(v)
+    return result t=t })",
+                                  {.slices = 2});
+  EXPECT_EQ(program->segments().size(), 2u);
+}
+
+TEST(Program, PartsWaitAfterEveryCall) {
+  const auto program = program_of(kBatchNorm, {.slices = 2, .division = Division::parts});
+  EXPECT_EQ(program->segments().size(), program->calls().size());
+  for (const Segment& segment : program->segments()) EXPECT_EQ(segment.calls.size(), 1u);
+}
+
+TEST(Program, PackedVariablesAreThePrologue) {
+  const auto program = compile(training_graph(test_network("cifar_resnet8", {16, 16, 3}), 2));
+  EXPECT_FALSE(program->prologue().empty());
+  for (const int call : program->prologue()) {
+    EXPECT_EQ(program->calls()[static_cast<size_t>(call)].node->op(), "pack");
+  }
+  for (const Segment& segment : program->segments()) {
+    for (const std::string& op : ops_of(*program, segment)) EXPECT_NE(op, "pack");
+  }
+}
+
+TEST(Program, ViewsAreNotCalled) {
+  const auto program = program_of(R"(graph(x: f32[2,4] feed) {
+    v = reshape(x) {shape=[2,2]}
+    y = relu(v)
+    return result y=y })",
+                                  {});
+  EXPECT_EQ(program->calls().size(), 1u);
+}
+
+TEST(Program, SlicesThatNeverWaitShareTheActivationsOfTheirWorker) {
+  const std::string_view text = "graph(x: f32[2,4] feed) { y = relu(x) return result y=y }";
+  const auto free = program_of(text, {.slices = 4});
+  EXPECT_TRUE(free->depth_first());
+  EXPECT_EQ(free->activation_blocks(3), 3u);
+  EXPECT_EQ(free->activation_blocks(8), 4u);
+  const auto waiting = program_of(kBatchNorm, {.slices = 4});
+  EXPECT_FALSE(waiting->depth_first());
+  EXPECT_EQ(waiting->activation_blocks(3), 4u);
+  const auto parts = program_of(text, {.slices = 4, .division = Division::parts});
+  EXPECT_FALSE(parts->depth_first());
+  EXPECT_EQ(parts->activation_blocks(3), 1u);
+}
+
+TEST(Program, VariablesAreExternal) {
+  const auto program = program_of(kBatchNorm, {});
+  const Operand gamma = program->operand(program->graph().find_value("g"));
+  EXPECT_EQ(gamma.place.region, Region::external);
+  EXPECT_EQ(gamma.value->name(), "g");
+}
+
+TEST(Program, WantsAtLeastOneSlice) {
+  EXPECT_THROW(program_of(kBatchNorm, {.slices = 0}), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace pando::compiler
