@@ -92,12 +92,10 @@ Instance::BoundCall Instance::bind(const compiler::Call& call, int slice) {
   for (size_t i = 0; i < call.outputs.size(); ++i) {
     output_array[i] = operand_address(call.outputs[i], slice);
   }
-  const size_t scratch = round_up(program_.memory().packed_bytes) + slices_bytes() +
-                         static_cast<size_t>(slice % workers()) * scratch_stride_;
   BoundCall bound{.kernel = call.kernel,
                   .args = {.inputs = input_array.get(),
                            .outputs = output_array.get(),
-                           .scratch = arena_.data() + scratch,
+                           .scratch = scratch_of(slice % workers()),
                            .num_inputs = static_cast<int>(inputs.size())}};
   if (!program_.in_parts() || slices() == 1) return bound;
   const bool batch_sum = ops::has_trait(*call.node, ops::Trait::batch_sum);
@@ -125,14 +123,21 @@ void Instance::run_call(const BoundCall& call, int slice) const {
   call.kernel->run(call.args, part);
 }
 
+std::byte* Instance::scratch_of(int worker) const {
+  return arena_.data() + round_up(program_.memory().packed_bytes) + slices_bytes() +
+         static_cast<size_t>(worker) * scratch_stride_;
+}
+
 void Instance::run_prologue(int worker) const {
   for (const int index : program_.prologue()) {
     const BoundCall& bound = calls_[0][static_cast<size_t>(index)];
+    kernels::KernelArgs args = bound.args;
+    args.scratch = scratch_of(worker);
     if (!bound.kernel->splits()) {
-      if (index % workers() == worker) bound.kernel->run(bound.args, {});
+      if (index % workers() == worker) bound.kernel->run(args, {});
       continue;
     }
-    bound.kernel->run(bound.args, {.part = {worker, workers()}});
+    bound.kernel->run(args, {.part = {worker, workers()}});
   }
 }
 

@@ -54,6 +54,7 @@ class Instance {
   size_t activation_blocks() const { return program_.activation_blocks(workers()); }
   size_t slices_bytes() const;
   std::byte* operand_address(const compiler::Operand& operand, int slice) const;
+  std::byte* scratch_of(int worker) const;
   BoundCall bind(const compiler::Call& call, int slice);
   void run_call(const BoundCall& call, int slice) const;
 

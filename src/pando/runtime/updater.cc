@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "pando/base/error.h"
 #include "pando/base/multiversion.h"
 
 namespace pando::runtime {
@@ -35,7 +36,10 @@ Updater::Updater(const Instance& instance, VariableStore& variables, const Updat
     : rule_(rule), workers_(instance.workers()) {
   variables.ensure_slots(rule.slot_names().size());
   for (const ir::Output& output : instance.program().graph().outputs()) {
+    const compiler::Region region = instance.program().operand(output.value).place.region;
     if (output.role == ir::OutputRole::gradient) {
+      PANDO_CHECK(region == compiler::Region::sums, "the gradient of '", output.name,
+                  "' is no sum over samples, so slices cannot share it out");
       Variable& variable = variables.get(output.name);
       Trained trained{.weights = variable.value.f32().data(),
                       .elements = variable.value.elements()};

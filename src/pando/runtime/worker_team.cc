@@ -22,12 +22,15 @@ void pin_to(int core) {
   pthread_setaffinity_np(pthread_self(), sizeof set, &set);
 }
 
+int checked_workers(const TeamOptions& options) {
+  if (options.workers >= 1) return options.workers;
+  throw InvalidArgument("a device wants at least 1 worker, got ", options.workers);
+}
+
 }  // namespace
 
 WorkerTeam::WorkerTeam(const TeamOptions& options)
-    : barrier_(options.workers), errors_(static_cast<size_t>(options.workers)) {
-  if (options.workers < 1)
-    throw InvalidArgument("a device wants at least 1 worker, got ", options.workers);
+    : barrier_(checked_workers(options)), errors_(static_cast<size_t>(options.workers)) {
   for (int worker = 0; worker < options.workers; ++worker) {
     const int core = options.cores.empty()
                          ? -1
