@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+#include "pando/runtime/verification.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "pando/base/error.h"
+#include "pando/base/random.h"
+#include "pando/compiler/program.h"
+#include "pando/runtime/executor.h"
+
+namespace pando::runtime {
+
+namespace {
+
+// An output of a whole step, by role and name: real samples of all slices, sums over slices.
+using Outputs = std::map<std::pair<ir::OutputRole, std::string>, std::vector<float>>;
+
+// Class numbers must be below the number of classes of the op that reads them.
+int64_t classes_of(const ir::Graph& graph, const ir::Value* labels) {
+  int64_t classes = 2;
+  for (const ir::Node* user : graph.users(labels)) {
+    if (user->input(0) != labels) classes = user->input(0)->shape().back();
+  }
+  return classes;
+}
+
+Tensor random_samples(const ir::Graph& graph, const ir::Value* feed, RandomStream& random) {
+  Tensor samples(feed->type().dtype, feed->shape());
+  if (samples.dtype() == DType::f32) {
+    for (float& x : samples.f32()) x = 2 * random.next_uniform() - 1;
+  } else if (samples.dtype() == DType::i32) {
+    const auto classes = static_cast<uint64_t>(classes_of(graph, feed));
+    for (int32_t& x : samples.i32()) x = static_cast<int32_t>(random.next_below(classes));
+  } else {
+    throw Unsupported("verification has no samples of type ", to_string(feed->type()));
+  }
+  return samples;
+}
+
+// Kernels keep the scale of what goes through them, vectors shift it a little, and what is not
+// trained is positive: it may be a variance.
+Tensor random_variable(const ir::Value& value, RandomStream& random) {
+  Tensor tensor(DType::f32, value.shape());
+  const bool state = value.role() == ir::InputRole::state;
+  const bool vector = value.shape().rank() < 2;
+  const int64_t inputs = vector ? 1 : tensor.elements() / value.shape().back();
+  const float scale = std::sqrt(2.0f / static_cast<float>(inputs));
+  for (float& x : tensor.f32()) {
+    const float uniform = random.next_uniform();
+    x = state ? 0.5f + uniform : vector ? 1.5f * uniform - 0.5f : random.next_normal() * scale;
+  }
+  return tensor;
+}
+
+bool refuse_all(const ir::Node&, const kernels::Candidate&) { return false; }
+
+class Verifier {
+ public:
+  Verifier(const std::function<ir::Graph(int64_t)>& build, const VerificationOptions& options)
+      : build_(build), options_(options), team_({.workers = std::max(options.slices, 1)}) {
+    check_options();
+    const ir::Graph graph = build(valid_);
+    RandomStream random(mix_keys(options.seed, hash_name("verification")));
+    for (const ir::Value* value : graph.inputs()) {
+      if (value->role() == ir::InputRole::feed) {
+        samples_.push_back(random_samples(graph, value, random));
+        fields_.push_back(samples_.back().data());
+      } else if (options.variables == nullptr) {
+        own_variables_.add(value->name(), random_variable(*value, random));
+      }
+    }
+    variables_ = options.variables == nullptr ? &own_variables_ : options.variables;
+    for (const auto& pass : pipeline_.passes()) {
+      if (!pass->required()) passes_.emplace(pass->name());
+    }
+    expected_ = run({.disabled_passes = passes_, .accept = refuse_all}, valid_);
+  }
+
+  VerificationTable table() const {
+    VerificationTable table{.tolerance = options_.tolerance};
+    const auto add = [&](const std::string& variant, compiler::CompileOptions compiling) {
+      compiling.slices = options_.slices;
+      compiling.division = options_.division;
+      table.rows.push_back(compare(variant, run(std::move(compiling), options_.slice_batch)));
+    };
+    add("no passes, reference kernels", {.disabled_passes = passes_, .accept = refuse_all});
+    add("reference kernels", {.accept = refuse_all});
+    add("default", {});
+    for (const std::string& pass : passes_) add("without " + pass, {.disabled_passes = {pass}});
+    return table;
+  }
+
+ private:
+  void check_options() {
+    const bool parts = options_.division == compiler::Division::parts;
+    const int64_t micro_batch = options_.slice_batch * (parts ? 1 : options_.slices);
+    if (options_.slices < 1 || options_.slice_batch < 1 || options_.valid < 0 ||
+        options_.valid > micro_batch) {
+      throw InvalidArgument("verification: ", options_.valid, " real samples in ", options_.slices,
+                            " slices of ", options_.slice_batch,
+                            ", wanted at least one slice and sample, and no more than fit");
+    }
+    valid_ = options_.valid == 0 ? micro_batch : options_.valid;
+  }
+
+  // The outputs of the second of two equal steps: the first leaves its values in the arena, which
+  // nothing of the second may depend on.
+  Outputs run(compiler::CompileOptions compiling, int64_t slice_batch) const {
+    const auto program = compiler::compile(build_(slice_batch), std::move(compiling));
+    Executor executor(*program, *variables_, team_);
+    executor.run({.steps = 2, .seed = options_.seed}, [&](StepFeed& feed) {
+      feed = {.fields = fields_.data(), .valid = valid_};
+      return true;
+    });
+    Outputs outputs;
+    for (const ir::Output& output : program->graph().outputs()) {
+      if (output.role == ir::OutputRole::metric) continue;  // ties may fall either way
+      outputs[{output.role, output.name}] = gather(executor.instance(), output);
+    }
+    return outputs;
+  }
+
+  std::vector<float> gather(const Instance& instance, const ir::Output& output) const {
+    const auto elements = static_cast<size_t>(output.value->shape().elements());
+    std::vector<float> values;
+    for (int slice = 0; slice < instance.slices(); ++slice) {
+      const auto* at = reinterpret_cast<const float*>(instance.address(output.value, slice));
+      if (output.role == ir::OutputRole::gradient && slice > 0) {
+        for (size_t i = 0; i < elements; ++i) values[i] += at[i];
+      } else if (output.role == ir::OutputRole::gradient) {
+        values.assign(at, at + elements);
+      } else if (output.role == ir::OutputRole::statistic) {
+        return {at, at + elements};
+      } else {
+        const auto real = static_cast<size_t>(instance.slice_valid(slice, valid_));
+        const size_t row = elements / static_cast<size_t>(instance.slice_batch());
+        values.insert(values.end(), at, at + real * row);
+      }
+    }
+    return values;
+  }
+
+  // Nothing exceeds a difference that is not a number.
+  static bool exceeds(double difference, double most) {
+    return !std::isnan(most) && !(difference <= most);
+  }
+
+  static double largest(const std::vector<float>& values) {
+    double most = 0;
+    for (const float x : values) most = std::max(most, std::fabs(static_cast<double>(x)));
+    return most;
+  }
+
+  VerificationRow compare(const std::string& variant, const Outputs& found) const {
+    std::map<ir::OutputRole, double> role_scale;
+    for (const auto& [key, values] : expected_) {
+      role_scale[key.first] = std::max(role_scale[key.first], largest(values));
+    }
+    VerificationRow row{.variant = variant};
+    for (const auto& [key, wanted] : expected_) {
+      const std::vector<float>& values = found.at(key);
+      PANDO_CHECK(values.size() == wanted.size(), "output '", key.second, "' has another size");
+      double difference = 0;
+      for (size_t i = 0; i < wanted.size(); ++i) {
+        const double apart = std::fabs(static_cast<double>(values[i]) - wanted[i]);
+        if (exceeds(apart, difference)) difference = apart;
+      }
+      const double scale = std::max(largest(wanted), 1e-3 * role_scale[key.first]);
+      const double relative = difference == 0 ? 0 : difference / scale;
+      if (exceeds(difference, row.absolute)) row.absolute = difference;
+      if (!exceeds(relative, row.relative)) continue;
+      row.relative = relative;
+      row.worst = fmt::format("{} {}", to_string(key.first), key.second);
+    }
+    row.ok = row.relative <= options_.tolerance;
+    return row;
+  }
+
+  const std::function<ir::Graph(int64_t)>& build_;
+  const VerificationOptions options_;
+  mutable WorkerTeam team_;
+  const compiler::PassPipeline pipeline_ = compiler::default_pipeline();
+  std::set<std::string> passes_;  // that can be switched off
+  int64_t valid_ = 0;
+  std::vector<Tensor> samples_;
+  std::vector<const std::byte*> fields_;
+  VariableStore own_variables_;
+  VariableStore* variables_ = nullptr;
+  Outputs expected_;
+};
+
+}  // namespace
+
+bool VerificationTable::ok() const {
+  return std::all_of(rows.begin(), rows.end(), [](const VerificationRow& row) { return row.ok; });
+}
+
+std::string to_text(const VerificationTable& table) {
+  std::string text = fmt::format("{:<30} {:>10} {:>10}  {:<4}  {}\n", "variant", "absolute",
+                                 "relative", "", "worst output");
+  for (const VerificationRow& row : table.rows) {
+    text += fmt::format("{:<30} {:>10.2e} {:>10.2e}  {:<4}  {}\n", row.variant, row.absolute,
+                        row.relative, row.ok ? "ok" : "FAIL", row.worst);
+  }
+  return text + fmt::format("{}: tolerance of the relative difference {}\n",
+                            table.ok() ? "all agree" : "they DIFFER", table.tolerance);
+}
+
+VerificationTable verify_network_graph(const std::function<ir::Graph(int64_t slice_batch)>& build,
+                                       const VerificationOptions& options) {
+  return Verifier(build, options).table();
+}
+
+}  // namespace pando::runtime

@@ -1,0 +1,54 @@
+// Verification: one training step computed by programs that were compiled in different ways must
+// give the same losses, results, gradients and statistics.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "pando/compiler/pass.h"
+#include "pando/runtime/variables.h"
+
+namespace pando::runtime {
+
+struct VerificationOptions {
+  int slices = 1;
+  int64_t slice_batch = 4;  // with parts: the whole micro-batch
+  compiler::Division division = compiler::Division::batch;
+  int64_t valid = 0;  // real samples of the micro-batch; 0: all of it
+  uint64_t seed = 1;  // of the samples, and of the variables unless they are given
+  // The weights to run with; null: random ones.
+  VariableStore* variables = nullptr;
+  double tolerance = 1e-3;  // of the relative difference
+};
+
+// How far one way to compile is from the plainest: one slice without padding, reference kernels,
+// no pass that can be switched off.
+struct VerificationRow {
+  std::string variant;  // "default", "without fuse-post-ops"
+  std::string worst;    // the output with the greatest relative difference
+  double absolute = 0;  // the greatest difference of all elements
+  // The greatest difference in units of the output's greatest element, or of a thousandth of the
+  // greatest among all outputs of its role where that is more: gradients may be zero but for
+  // rounding.
+  double relative = 0;
+  bool ok = false;
+};
+
+struct VerificationTable {
+  std::vector<VerificationRow> rows;
+  double tolerance = 0;
+  bool ok() const;
+};
+
+std::string to_text(const VerificationTable& table);
+
+// Compiles and runs the graph that `build` gives for a slice's batch: divided as the options say
+// with no passes and reference kernels, with reference kernels only, by default, and with each
+// pass off in turn. Throws InvalidArgument for options that fit no micro-batch.
+VerificationTable verify_network_graph(const std::function<ir::Graph(int64_t slice_batch)>& build,
+                                       const VerificationOptions& options = {});
+
+}  // namespace pando::runtime

@@ -1,0 +1,127 @@
+#include "pando/runtime/verification.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "pando/base/error.h"
+#include "pando/compiler/pipeline.h"
+#include "pando/ir/text.h"
+#include "pando/nn/layers.h"
+#include "tests/support/training_graphs.h"
+
+namespace pando::runtime {
+namespace {
+
+void expect_agreement(const TestNetwork& network, const VerificationOptions& options) {
+  const VerificationTable table = verify_network_graph(
+      [&](int64_t slice_batch) { return training_graph(network, slice_batch); }, options);
+  EXPECT_TRUE(table.ok()) << network.name << "\n" << to_text(table);
+}
+
+// Five samples in two slices of three: the last one is padding.
+constexpr VerificationOptions kPadded = {.slices = 2, .slice_batch = 3, .valid = 5};
+constexpr VerificationOptions kParts = {
+    .slices = 2, .slice_batch = 1, .division = compiler::Division::parts};
+
+TEST(Verification, ToyModelWithBatchNorm) {
+  const TestNetwork network = test_network("toy_model_bn", {32, 32, 3});
+  expect_agreement(network, {});
+  expect_agreement(network, kPadded);
+  // Of one sample, the second normalisation would see one pixel at 32x32.
+  expect_agreement(test_network("toy_model_bn", {62, 62, 3}), kParts);
+}
+
+TEST(Verification, MnistCnn) {
+  const TestNetwork network = test_network("mnist_cnn", {12, 12, 1});
+  expect_agreement(network, {});
+  expect_agreement(network, kPadded);
+  expect_agreement(network, kParts);
+}
+
+TEST(Verification, CifarResnet) {
+  const TestNetwork network = test_network("cifar_resnet8", {16, 16, 3});
+  expect_agreement(network, kPadded);
+  expect_agreement(network, {.slices = 3, .slice_batch = 2, .division = compiler::Division::parts});
+}
+
+TEST(Verification, Cosmoflow) {
+  expect_agreement(test_network("cosmoflow", {32, 32, 32, 1}), kParts);
+}
+
+// A layer that is used twice has two contributions to one gradient.
+TEST(Verification, SharedLayer) {
+  const SymbolicTensor input = Input({6, 6, 4});
+  const Layer shared = Conv2D({.filters = 4, .kernel = {3, 3}, .padding = "same"});
+  const SymbolicTensor x = Flatten()(shared(shared(input)));
+  const TestNetwork network{"shared", Network(input, Dense({.units = 3})(x)), Loss("mse")};
+  expect_agreement(network, kPadded);
+  expect_agreement(network, kParts);
+}
+
+TEST(Verification, EveryPassThatCanBeOffIsOffOnce) {
+  const TestNetwork network = test_network("toy_model", {32, 32, 3});
+  const VerificationTable table = verify_network_graph(
+      [&](int64_t slice_batch) { return training_graph(network, slice_batch); }, {});
+  std::vector<std::string> variants;
+  for (const VerificationRow& row : table.rows) variants.push_back(row.variant);
+  const compiler::PassPipeline pipeline = compiler::default_pipeline();
+  size_t optional_passes = 0;
+  for (const auto& pass : pipeline.passes()) {
+    if (pass->required()) continue;
+    ++optional_passes;
+    EXPECT_NE(std::find(variants.begin(), variants.end(), "without " + std::string(pass->name())),
+              variants.end());
+  }
+  EXPECT_EQ(table.rows.size(), 3 + optional_passes);
+}
+
+TEST(Verification, FindsADifference) {
+  // What the graph computes depends on how the micro-batch is cut: the mean over a slice.
+  const auto build = [](int64_t slice_batch) {
+    const std::string batch = std::to_string(slice_batch);
+    return ir::parse_graph("graph(x: f32[" + batch + ",4] feed, k: f32[4,2] variable) {" +
+                           "y = dense(x, k) z = scale(y) {factor=" + batch +
+                           ".0} return result z=z }");
+  };
+  EXPECT_TRUE(verify_network_graph(build, {.slices = 1}).ok());
+  const VerificationTable table = verify_network_graph(build, {.slices = 2, .slice_batch = 2});
+  EXPECT_FALSE(table.ok());
+  EXPECT_EQ(table.rows[0].worst, "result z");
+  EXPECT_NEAR(table.rows[0].relative, 0.5, 1e-3);
+  EXPECT_NE(to_text(table).find("FAIL"), std::string::npos) << to_text(table);
+  EXPECT_NE(to_text(table).find("they DIFFER"), std::string::npos);
+}
+
+TEST(Verification, RunsWithGivenVariables) {
+  const auto build = [](int64_t slice_batch) {
+    return ir::parse_graph("graph(x: f32[" + std::to_string(slice_batch) +
+                           ",2] feed, k: f32[2,1] variable) {"
+                           "y = dense(x, k) return result y=y }");
+  };
+  VariableStore variables;
+  variables.add("k", Tensor::of_f32({2, 1}, {std::numeric_limits<float>::quiet_NaN(), 1}));
+  EXPECT_FALSE(verify_network_graph(build, {.variables = &variables}).ok());
+  variables.get("k").value.f32()[0] = 2;
+  EXPECT_TRUE(verify_network_graph(build, {.variables = &variables}).ok());
+}
+
+TEST(Verification, RefusesWhatFitsNoMicroBatch) {
+  const auto build = [](int64_t) { return ir::Graph(); };
+  EXPECT_THROW(verify_network_graph(build, {.slices = 0}), InvalidArgument);
+  EXPECT_THROW(verify_network_graph(build, {.slice_batch = 0}), InvalidArgument);
+  EXPECT_THROW(verify_network_graph(build, {.slice_batch = 2, .valid = 3}), InvalidArgument);
+  EXPECT_THROW(verify_network_graph(build, {.valid = -1}), InvalidArgument);
+}
+
+TEST(Verification, RefusesSamplesOfOtherTypes) {
+  const auto build = [](int64_t slice_batch) {
+    return ir::parse_graph("graph(x: u8[" + std::to_string(slice_batch) +
+                           ",2] feed) { y = cast(x) {dtype=\"f32\"} return result y=y }");
+  };
+  EXPECT_THROW(verify_network_graph(build, {}), Unsupported);
+}
+
+}  // namespace
+}  // namespace pando::runtime
