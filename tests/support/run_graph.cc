@@ -79,11 +79,15 @@ void run_node(const ir::Node& node, const RunOptions& options,
        options);
 }
 
+// Samples are what the first axis of the feed with the most axes counts.
 int64_t batch_of(const ir::Graph& graph) {
+  const ir::Value* widest = nullptr;
   for (const ir::Value* input : graph.inputs()) {
-    if (input->role() == ir::InputRole::feed) return input->shape()[0];
+    if (widest == nullptr || input->shape().rank() > widest->shape().rank()) {
+      if (input->role() == ir::InputRole::feed) widest = input;
+    }
   }
-  return graph.inputs().empty() ? 1 : graph.inputs().front()->shape()[0];
+  return widest == nullptr ? 1 : widest->shape()[0];
 }
 
 }  // namespace

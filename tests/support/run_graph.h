@@ -23,7 +23,7 @@ using Values = std::map<std::string, Tensor>;
 using CandidateFilter = std::function<bool(const ir::Node&, const kernels::Candidate&)>;
 
 struct RunOptions {
-  // Absent: all samples of the first feed are valid.
+  // Absent: all samples of the feed with the most axes are valid.
   std::optional<kernels::StepArgs> step;
   // The first candidate that passes and does not refuse computes the node. Absent: the reference.
   CandidateFilter use;

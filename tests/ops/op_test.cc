@@ -1,0 +1,91 @@
+// The schema check that all ops share, and the builder on top of it.
+// SPDX-License-Identifier: MIT
+#include "pando/ops/op.h"
+
+#include <gtest/gtest.h>
+
+#include "pando/base/error.h"
+#include "pando/ir/text.h"
+#include "pando/ops/attribute_values.h"
+#include "pando/ops/builder.h"
+#include "tests/ops/infer_text.h"
+
+namespace pando::ops {
+namespace {
+
+using test::infer_text;
+
+TEST(OpTable, FindsByNameAndSuggests) {
+  EXPECT_EQ(builtin_ops().get("relu").name, "relu");
+  EXPECT_EQ(builtin_ops().find("rel"), nullptr);
+  try {
+    builtin_ops().get("rellu");
+    FAIL();
+  } catch (const InvalidArgument& error) {
+    EXPECT_NE(std::string(error.what()).find("unknown op 'rellu'; did you mean 'relu'?"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(OpTable, RefusesTwoOpsOfOneName) {
+  EXPECT_THROW(OpTable({{.name = "a"}, {.name = "a"}}), InternalError);
+}
+
+TEST(Schema, CountsInputsAndOutputs) {
+  EXPECT_EQ(infer_text("x: f32[2]", "y = relu(x, x)"), "relu 'relu': got 2 inputs, wanted (x)");
+  EXPECT_EQ(infer_text("x: f32[2]", "y = add(x) @sum"), "add 'sum': got 1 inputs, wanted (a, b)");
+  EXPECT_EQ(infer_text("x: f32[2,3]", "y = dense(x)"),
+            "dense 'dense': got 1 inputs, wanted (x, kernel, bias?)");
+  EXPECT_EQ(infer_text("x: f32[2]", "y = concat()"),
+            "concat 'concat': got 0 inputs, wanted (x...)");
+  EXPECT_EQ(infer_text("x: f32[2]", "y, z = relu(x)"), "relu 'relu': got 2 outputs, wanted (y)");
+  EXPECT_EQ(infer_text("x: f32[2,2,2,1]", "y = max_pool(x) {window=[2,2]}"),
+            "max_pool 'max_pool': got 1 outputs, wanted (y, index)");
+}
+
+TEST(Schema, ChecksAttributes) {
+  EXPECT_EQ(infer_text("x: f32[2]", "y = leaky_relu(x) {alpha=\"a\"}"),
+            "leaky_relu 'leaky_relu': attribute 'alpha' is a string, wanted a number");
+  EXPECT_EQ(infer_text("x: f32[2]", "y = leaky_relu(x) {alpha=1}"), "f32[2]");
+  EXPECT_EQ(infer_text("x: f32[2]", "y = relu(x) {alpha=1.0}"),
+            "relu 'relu': unknown attribute 'alpha'");
+  EXPECT_EQ(infer_text("x: f32[2]", "y = cast(x) {dtype=\"f33\"}"),
+            "cast 'cast': unknown dtype 'f33'; did you mean 'f32'? known: f32, f16, i32, bf16, u8");
+  EXPECT_EQ(infer_text("a: f32[2]", "y = add(a, a) {activation=\"selu\"}"),
+            "add 'add': unknown activation 'selu'; did you mean 'relu'? known: relu, none, "
+            "leaky_relu");
+}
+
+TEST(AttributeValues, FallBackToTheDefaultsOfTheOp) {
+  const ir::Graph graph = ir::parse_graph(
+      "graph(x: f32[2] feed) { a = leaky_relu(x) b = leaky_relu(x) {alpha=2} c = cast(x)"
+      " d = dropout(x) {key=5} e = pad(x) return result e=e }");
+  const auto node = [&](size_t i) -> const ir::Node& { return *graph.nodes()[i]; };
+  EXPECT_EQ(number_attribute(node(0), "alpha"), 0.3);
+  EXPECT_EQ(number_attribute(node(1), "alpha"), 2);
+  EXPECT_EQ(text_attribute(node(2), "dtype"), "f32");
+  EXPECT_EQ(int_attribute(node(3), "key"), 5);
+  EXPECT_EQ(ints_attribute(node(4), "low"), ir::Ints{});
+  EXPECT_THROW(int_attribute(node(0), "beta"), InternalError);
+}
+
+TEST(Builder, AppendsTypedNodesOrNothing) {
+  ir::Graph graph;
+  ir::Value* x = graph.add_input("x", ir::InputRole::feed, ir::TensorType{DType::f32, {2, 3}});
+  const ir::Node* node =
+      append(graph, {.op = "reshape", .inputs = {x}, .attributes = {{"shape", ir::Ints{3, 1}}}});
+  EXPECT_EQ(node->output()->shape(), (Shape{2, 3, 1}));
+  EXPECT_THROW(append(graph, {.op = "reshape", .inputs = {x}}), InvalidArgument);
+  EXPECT_EQ(graph.nodes().size(), 1u);
+}
+
+TEST(Traits, AreAskedByNode) {
+  const ir::Graph graph =
+      ir::parse_graph("graph(x: f32[2] feed) { a = relu(x) return result a=a }");
+  EXPECT_TRUE(has_trait(*graph.nodes()[0], Trait::in_place));
+  EXPECT_FALSE(has_trait(*graph.nodes()[0], Trait::no_grad));
+}
+
+}  // namespace
+}  // namespace pando::ops

@@ -1,0 +1,137 @@
+// Shape rules of convolution and pooling, with every refusal.
+// SPDX-License-Identifier: MIT
+#include "pando/ops/window.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/ops/infer_text.h"
+
+namespace pando::ops {
+namespace {
+
+// y = conv(x, k) {attributes} @c
+std::string conv(const std::string& x, const std::string& kernel, const std::string& attributes) {
+  return test::infer_text("x: f32[" + x + "], k: f32[" + kernel + "]",
+                          "y = conv(x, k) {" + attributes + "} @c");
+}
+
+std::string pool(const std::string& x, const std::string& attributes) {
+  return test::infer_text("x: f32[" + x + "]", "y, i = max_pool(x) {" + attributes + "} @p");
+}
+
+TEST(Window, OutputExtentsOfConvolution) {
+  EXPECT_EQ(conv("2,28,28,1", "3,3,1,32", ""), "f32[2,26,26,32]");
+  EXPECT_EQ(conv("2,9,8,3", "3,3,3,4", "padding=\"same\", strides=[2,2]"), "f32[2,5,4,4]");
+  EXPECT_EQ(conv("2,7,7,3", "3,3,3,4", "dilations=[2,3]"), "f32[2,3,1,4]");
+  EXPECT_EQ(conv("2,5,5,4", "3,3,1,8", "groups=4, padding=\"same\""), "f32[2,5,5,8]");
+  EXPECT_EQ(conv("1,5,5,1", "7,7,1,1", "padding=\"explicit\", pads=[1,1,2,1]"), "f32[1,2,1,1]");
+  EXPECT_EQ(conv("1,4,5,6,2", "2,2,2,2,3", "strides=[1,2,3]"), "f32[1,3,2,2,3]");
+  EXPECT_EQ(conv("1,3,3,1", "9,9,1,1", "padding=\"same\""), "f32[1,3,3,1]");
+}
+
+TEST(Window, RefusesConvolutions) {
+  EXPECT_EQ(test::infer_text("x: f32[1,5,5,1], k: f32[7,7,1,1]", "y = conv(x, k) @block1/c2"),
+            "conv 'block1/c2': kernel 7x7 exceeds padded input 5x5");
+  EXPECT_EQ(conv("1,5,5,1", "3,3,1,1", "dilations=[3,1]"),
+            "conv 'c': kernel 7x3 exceeds padded input 5x5");
+  EXPECT_EQ(conv("1,5,5,1", "3,3,1,1", "strides=[0,1]"),
+            "conv 'c': strides [0,1] must be positive");
+  EXPECT_EQ(conv("1,5,5,1", "3,3,1,1", "dilations=[1,-1]"),
+            "conv 'c': dilations [1,-1] must be positive");
+  EXPECT_EQ(conv("1,5,5,1", "3,3,1,1", "strides=[1]"),
+            "conv 'c': strides [1] has 1 items, wanted 2");
+  EXPECT_EQ(conv("1,5,5,1", "0,3,1,1", ""), "conv 'c': kernel [0,3] must be positive");
+  EXPECT_EQ(conv("1,0,5,1", "3,3,1,1", "padding=\"same\""), "conv 'c': input 0x5 is empty");
+  EXPECT_EQ(conv("1,5,5,1", "3,3,1,1", "padding=\"explicit\", pads=[1,1]"),
+            "conv 'c': pads [1,1] has 2 items, padding \"explicit\" wants 4");
+  EXPECT_EQ(conv("1,5,5,1", "3,3,1,1", "pads=[1,1,1,1]"),
+            "conv 'c': pads [1,1,1,1] has 4 items, padding \"valid\" wants 0");
+  EXPECT_EQ(conv("1,5,5,1", "3,3,1,1", "padding=\"explicit\", pads=[1,1,-1,1]"),
+            "conv 'c': pads [1,1,-1,1] must not be negative");
+  EXPECT_EQ(conv("1,5,5,1", "3,3,1,1", "groups=0"), "conv 'c': groups is 0, wanted >= 1");
+  EXPECT_EQ(conv("1,5,5,3", "3,3,1,4", "groups=2"),
+            "conv 'c': 3 input and 4 output channels do not divide into 2 groups");
+  EXPECT_EQ(conv("1,5,5,3", "3,3,2,4", ""),
+            "conv 'c': kernel [3,3,2,4] takes 2 channels, input [1,5,5,3] has 3 per group");
+  EXPECT_EQ(conv("1,5,5,3", "3,3,3,3,4", ""),
+            "conv 'c': input 1 has shape [3,3,3,3,4], wanted 4 axes");
+  EXPECT_EQ(conv("1,5,3", "3,3,4", ""), "conv 'c': input 0 has shape [1,5,3], wanted 4 to 5 axes");
+  EXPECT_EQ(conv("1,5,5,1", "3,3,1,1", "alpha=-1.0"), "conv 'c': alpha is -1, wanted >= 0");
+  EXPECT_EQ(test::infer_text("x: f32[1,5,5,1], k: f32[3,3,1,2], b: f32[1]", "y = conv(x, k, b)"),
+            "conv 'conv': input 2 has shape [1], wanted [2]");
+}
+
+TEST(Window, GradientsOfConvolution) {
+  const std::string dy = "dy: f32[2,3,2,6], k: f32[3,3,2,6]";
+  EXPECT_EQ(test::infer_text(dy,
+                             "dx = conv_input_grad(dy, k) {input=[6,5], strides=[2,3],"
+                             " padding=\"same\", groups=2}"),
+            "f32[2,6,5,4]");
+  EXPECT_EQ(test::infer_text(dy, "dx = conv_input_grad(dy, k) {input=[9,9]} @g"),
+            "conv_input_grad 'g': input 0 has shape [2,3,2,6], wanted [2,7,7,6]");
+  EXPECT_EQ(test::infer_text(dy, "dx = conv_input_grad(dy, k) {input=[9]} @g"),
+            "conv_input_grad 'g': input [9] has 1 items, wanted 2");
+  const std::string x = "x: f32[2,6,5,4], dy: f32[2,4,3,6]";
+  EXPECT_EQ(test::infer_text(x, "k, b = conv_kernel_grad(x, dy) {kernel=[3,3], groups=2}"),
+            "f32[3,3,2,6] f32[6]");
+  EXPECT_EQ(test::infer_text(x, "k = conv_kernel_grad(x, dy) {kernel=[2,3]} @g"),
+            "conv_kernel_grad 'g': input 1 has shape [2,4,3,6], wanted [2,5,3,6]");
+  EXPECT_EQ(test::infer_text(x, "k = conv_kernel_grad(x, dy) {kernel=[3]} @g"),
+            "conv_kernel_grad 'g': kernel [3] has 1 items, wanted 2");
+  EXPECT_EQ(test::infer_text(x, "k = conv_kernel_grad(x, dy) {kernel=[3,3], groups=3} @g"),
+            "conv_kernel_grad 'g': 4 input and 6 output channels do not divide into 3 groups");
+}
+
+TEST(Window, Pooling) {
+  EXPECT_EQ(pool("2,5,4,3", "window=[2,2]"), "f32[2,2,2,3] u8[2,2,2,3]");
+  EXPECT_EQ(pool("2,5,4,3", "window=[3,3], strides=[2,1], padding=\"same\""),
+            "f32[2,3,4,3] u8[2,3,4,3]");
+  EXPECT_EQ(pool("1,4,4,4,1", "window=[2,2,2]"), "f32[1,2,2,2,1] u8[1,2,2,2,1]");
+  EXPECT_EQ(test::infer_text("x: f32[2,5,4,3]", "y = avg_pool(x) {window=[2,2]}"), "f32[2,2,2,3]");
+  EXPECT_EQ(test::infer_text("x: f32[2,5,4,3]", "y = global_avg_pool(x)"), "f32[2,3]");
+  EXPECT_EQ(test::infer_text("dy: f32[2,3]", "dx = global_avg_pool_grad(dy) {input=[5,4]}"),
+            "f32[2,5,4,3]");
+  const std::string dy = "dy: f32[2,2,2,3], i: u8[2,2,2,3]";
+  EXPECT_EQ(test::infer_text(dy, "dx = max_pool_grad(dy, i) {window=[2,2], input=[5,4]}"),
+            "f32[2,5,4,3]");
+  EXPECT_EQ(test::infer_text(dy,
+                             "dx = max_pool_grad(dy, i, dy) {window=[2,2], input=[5,4],"
+                             " activation=\"leaky_relu\", alpha=0.5}"),
+            "f32[2,5,4,3]");
+  EXPECT_EQ(test::infer_text(dy, "dx = avg_pool_grad(dy) {window=[2,2], input=[4,4]}"),
+            "f32[2,4,4,3]");
+}
+
+TEST(Window, RefusesPooling) {
+  EXPECT_EQ(pool("2,5,4,3", "window=[2,5]"), "max_pool 'p': window 2x5 exceeds padded input 5x4");
+  EXPECT_EQ(pool("2,5,4,3", ""), "max_pool 'p': window [] has 0 items, wanted 2");
+  EXPECT_EQ(pool("2,5,4,3", "window=[2,0]"), "max_pool 'p': window [2,0] must be positive");
+  EXPECT_EQ(pool("2,32,32,3", "window=[16,16]"),
+            "max_pool 'p': window [16,16] has 256 positions, max pooling takes up to 255");
+  EXPECT_EQ(pool("2,4,4,1", "window=[2,2], padding=\"explicit\", pads=[2,0,0,0]"),
+            "max_pool 'p': pads [2,0,0,0] must be smaller than window [2,2]");
+  EXPECT_EQ(test::infer_text("x: f32[2,0,4,3]", "y = global_avg_pool(x) @g"),
+            "global_avg_pool 'g': spatial extents [0,4] must be positive");
+  const std::string dy = "dy: f32[2,2,2,3], i: u8[2,2,2,3]";
+  EXPECT_EQ(test::infer_text(dy, "dx = max_pool_grad(dy, i) {window=[2,2], input=[6,4]} @g"),
+            "max_pool_grad 'g': input 0 has shape [2,2,2,3], wanted [2,3,2,3]");
+  EXPECT_EQ(test::infer_text(dy, "dx = max_pool_grad(dy, i) {window=[2,2], input=[4]} @g"),
+            "max_pool_grad 'g': input [4] has 1 items, wanted 2");
+  EXPECT_EQ(test::infer_text(dy,
+                             "dx = max_pool_grad(dy, i) {window=[2,2], input=[4,4],"
+                             " activation=\"relu\"} @g"),
+            "max_pool_grad 'g': got 2 inputs, activation \"relu\" wants 3");
+  EXPECT_EQ(test::infer_text(dy, "dx = max_pool_grad(dy, dy) {window=[2,2], input=[4,4]} @g"),
+            "max_pool_grad 'g': input 1 is f32[2,2,2,3], wanted u8");
+}
+
+TEST(Window, ConvPool) {
+  const std::string inputs = "x: f32[2,9,8,1], k: f32[3,3,1,4], b: f32[4]";
+  EXPECT_EQ(test::infer_text(inputs, "y, i = conv_pool(x, k, b) {window=[2,3]}"),
+            "f32[2,3,2,4] u8[2,3,2,4]");
+  EXPECT_EQ(test::infer_text(inputs, "y, i = conv_pool(x, k, b) {window=[2,7]} @f"),
+            "conv_pool 'f': window 2x7 exceeds padded input 7x6");
+}
+
+}  // namespace
+}  // namespace pando::ops
