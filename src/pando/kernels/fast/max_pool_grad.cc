@@ -37,7 +37,7 @@ PANDO_INLINE void scatter_channels(const GradData& data, int64_t from, int64_t t
   Values gradient;
   Indices index;
   fast::load(data.dy + from, gradient);
-  fast::load_narrow(data.index + from, index);
+  fast::load_bytes(data.index + from, index);
   if constexpr (activation != Activation::none) {
     Values y;
     fast::load(data.y + from, y);
@@ -45,7 +45,8 @@ PANDO_INLINE void scatter_channels(const GradData& data, int64_t from, int64_t t
     gradient = y > 0 ? gradient : below;
   }
   for (int64_t k = taps.begin; k < taps.end; ++k) {
-    const auto here = position + static_cast<int32_t>(k);
+    Indices here;
+    fast::spread_byte(position + static_cast<int32_t>(k), here);
     Values value = index == here ? gradient : Values{};
     if constexpr (adds) {
       Values before;
@@ -56,11 +57,12 @@ PANDO_INLINE void scatter_channels(const GradData& data, int64_t from, int64_t t
   }
 }
 
-template <Activation activation, bool adds>
+// `fixed` is the count of taps when every window has it, else 0.
+template <Activation activation, bool adds, int64_t fixed>
 PANDO_INLINE void scatter_row(const PoolShape& p, const GradData& data, const RowPair& pair) {
   const int64_t channels = p.channels;
   for (int64_t o = 0; o < p.out[2]; ++o) {
-    const Range taps = p.taps(2, o);
+    const Range taps = fixed > 0 ? Range{0, fixed} : p.taps(2, o);
     const int64_t from = pair.from + o * channels;
     const int64_t to = pair.to + (o * p.stride[2] - p.pad_low[2]) * channels;
     int64_t c = 0;
@@ -76,10 +78,14 @@ PANDO_INLINE void scatter_row(const PoolShape& p, const GradData& data, const Ro
 }
 
 template <Activation activation, bool adds>
-PANDO_INLINE void grad_rows(const PoolShape& p, const GradData& data, Range rows) {
+PANDO_INLINE void grad_rows(const PoolShape& shape, const GradData& arguments, Range rows) {
+  // Copies, because the stores below could change what references refer to.
+  const PoolShape p = shape;
+  const GradData data = arguments;
   const int64_t row_elements = p.in[2] * p.channels;
   // Windows that tile the front of the row leave only its rest to clear.
   const bool tiles = !adds && p.window[2] == p.stride[2] && p.pad_low[2] == 0;
+  const bool pairs = tiles && p.window[2] == 2 && p.out[2] * 2 <= p.in[2];
   const int64_t tiled = tiles ? std::min(p.out[2] * p.stride[2], p.in[2]) * p.channels : 0;
   for (int64_t row = rows.begin; row < rows.end; ++row) {
     const RowPlace place(row, p.in);
@@ -93,11 +99,15 @@ PANDO_INLINE void grad_rows(const PoolShape& p, const GradData& data, Range rows
         const int64_t tap_depth = place.depth + p.pad_low[0] - d * p.stride[0];
         const int64_t tap_height = place.height + p.pad_low[1] - h * p.stride[1];
         const int64_t windows_row = (place.sample * p.out[0] + d) * p.out[1] + h;
-        scatter_row<activation, adds>(p, data,
-                                      {.from = windows_row * p.out[2] * p.channels,
-                                       .to = row * row_elements,
-                                       .position = static_cast<int32_t>(
-                                           (tap_depth * p.window[1] + tap_height) * p.window[2])});
+        const RowPair pair{
+            .from = windows_row * p.out[2] * p.channels,
+            .to = row * row_elements,
+            .position = static_cast<int32_t>((tap_depth * p.window[1] + tap_height) * p.window[2])};
+        if (pairs) {
+          scatter_row<activation, adds, 2>(p, data, pair);
+        } else {
+          scatter_row<activation, adds, 0>(p, data, pair);
+        }
       }
     }
   }

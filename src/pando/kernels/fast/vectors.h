@@ -26,7 +26,7 @@ PANDO_INLINE void store(Element* to, const Values& values) {
   std::memcpy(to, &values, sizeof(Values));
 }
 
-// Small numbers between 32 and 8 bits.
+// Small numbers in 8 bits.
 PANDO_INLINE void store_narrow(uint8_t* to, const Int32s& values) {
   const Uint8s bytes = __builtin_convertvector(values, Uint8s);
   std::memcpy(to, &bytes, sizeof(bytes));
@@ -34,11 +34,24 @@ PANDO_INLINE void store_narrow(uint8_t* to, const Int32s& values) {
 PANDO_INLINE void store_narrow(uint8_t* to, const int32_t& value) {
   *to = static_cast<uint8_t>(value);
 }
-PANDO_INLINE void load_narrow(const uint8_t* from, Int32s& values) {
-  Uint8s bytes;
-  std::memcpy(&bytes, from, sizeof(bytes));
-  values = __builtin_convertvector(bytes, Int32s);
+
+// Bytes to compare with: lane i holds byte i where it happens to lie in its word, all else zero.
+// Widening them costs far more than comparing them in place.
+PANDO_INLINE void load_bytes(const uint8_t* from, Int32s& values) {
+  constexpr Int32s kPlaces = {0xff, 0xff00, 0xff0000, -0x1000000,
+                              0xff, 0xff00, 0xff0000, -0x1000000};
+  int32_t words[2];
+  std::memcpy(words, from, sizeof(words));
+  const auto [a, b] = words;
+  values = Int32s{a, a, a, a, b, b, b, b} & kPlaces;
 }
-PANDO_INLINE void load_narrow(const uint8_t* from, int32_t& value) { value = *from; }
+PANDO_INLINE void load_bytes(const uint8_t* from, int32_t& value) { value = *from; }
+
+// What load_bytes makes of bytes that are all `byte`.
+PANDO_INLINE void spread_byte(int32_t byte, Int32s& values) {
+  const int32_t word = byte << 24 | byte << 16 | byte << 8 | byte;
+  values = Int32s{0xff, 0xff00, 0xff0000, -0x1000000, 0xff, 0xff00, 0xff0000, -0x1000000} & word;
+}
+PANDO_INLINE void spread_byte(int32_t byte, int32_t& value) { value = byte; }
 
 }  // namespace pando::kernels::fast

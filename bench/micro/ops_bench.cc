@@ -1,0 +1,168 @@
+// Speed of the kernels between the convolutions, on the shapes of cifar_resnet8 and mnist_cnn with
+// half a batch of 32 and 64, one thread. Bytes are those of all inputs and outputs:
+//   micro_ops --benchmark_filter=batch_norm
+// SPDX-License-Identifier: MIT
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+#include "pando/base/strings.h"
+#include "pando/kernels/denormals.h"
+#include "pando/kernels/kernel.h"
+#include "pando/ops/builder.h"
+
+namespace pando::bench {
+namespace {
+
+struct OpCase {
+  std::string op;
+  std::vector<ir::TensorType> inputs;
+  ir::Attributes attributes = {};
+  int outputs = 1;
+};
+
+ir::TensorType f32(Shape shape) { return {DType::f32, std::move(shape)}; }
+
+// Memory on a cache line for one value, filled with numbers above zero: variances and labels need
+// them, and the others do not care.
+class Memory {
+ public:
+  explicit Memory(size_t bytes, DType dtype = DType::f32) : lines_(bytes / sizeof(Line) + 1) {
+    if (dtype == DType::u8 || dtype == DType::i32) return;
+    auto* numbers = reinterpret_cast<float*>(data());
+    for (size_t i = 0; i < bytes / sizeof(float); ++i) {
+      numbers[i] = 0.25f + static_cast<float>(i * 7919 % 1031) / 1031.0f;
+    }
+  }
+  std::byte* data() { return lines_.front().bytes; }
+
+ private:
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  std::vector<Line> lines_;
+};
+
+void run_op(benchmark::State& state, const OpCase& op_case, const std::string& candidate) {
+  kernels::flush_denormals();
+  ir::Graph graph;
+  std::vector<ir::Value*> values;
+  for (const ir::TensorType& type : op_case.inputs) {
+    values.push_back(graph.add_input(concat("in", values.size()), ir::InputRole::feed, type));
+  }
+  const ir::Node* node = ops::append(graph, {.op = op_case.op,
+                                             .inputs = values,
+                                             .outputs = op_case.outputs,
+                                             .attributes = op_case.attributes});
+  std::shared_ptr<const kernels::Kernel> kernel;
+  for (const kernels::Candidate& one : kernels::candidates(op_case.op)) {
+    if (one.name == candidate) kernel = one.offer(*node).kernel;
+  }
+  if (kernel == nullptr) return state.SkipWithError("refused");
+  std::vector<Memory> memory;
+  size_t bytes = 0;
+  for (const auto* list : {&node->inputs(), &node->outputs()}) {
+    for (const ir::Value* value : *list) {
+      memory.emplace_back(value->bytes(), value->type().dtype);
+      bytes += value->bytes();
+    }
+  }
+  std::vector<const std::byte*> in;
+  std::vector<std::byte*> out;
+  for (size_t i = 0; i < memory.size(); ++i) {
+    if (i < values.size()) {
+      in.push_back(memory[i].data());
+    } else {
+      out.push_back(memory[i].data());
+    }
+  }
+  Memory scratch(kernel->scratch_bytes());
+  const int64_t batch = op_case.inputs[0].shape.front();
+  for (auto _ : state) {
+    kernel->run({in.data(), out.data(), scratch.data(), static_cast<int>(in.size())},
+                {.valid = batch, .batch_valid = batch});
+    benchmark::ClobberMemory();
+  }
+  state.SetBytesProcessed(static_cast<int64_t>(bytes) * state.iterations());
+}
+
+void add_norm_cases(std::vector<OpCase>& cases, const Shape& x) {
+  const ir::TensorType c = f32({x.back()});
+  const ir::Attributes relu{{"activation", std::string("relu")}};
+  cases.push_back({"batch_moments", {f32(x)}});
+  cases.push_back({"batch_norm", {f32(x), c, c, c, c}});
+  cases.push_back({"batch_norm", {f32(x), c, c, c, c}, relu});
+  cases.push_back({"batch_norm_sums", {f32(x), f32(x), c, c, f32(x)}, relu, 2});
+  cases.push_back({"batch_norm_input_grad", {f32(x), f32(x), c, c, c, c, c, f32(x)}, relu});
+  if (x.back() % 4 != 0) return;
+  cases.push_back({"group_norm", {f32(x), c, c}, {{"groups", int64_t{4}}}, 3});
+}
+
+void add_elementwise_cases(std::vector<OpCase>& cases, const Shape& x) {
+  cases.push_back({"relu", {f32(x)}});
+  cases.push_back({"relu_grad", {f32(x), f32(x)}});
+  cases.push_back({"add", {f32(x), f32(x)}, {{"activation", std::string("relu")}}});
+  cases.push_back({"tanh", {f32(x)}});
+  cases.push_back({"dropout", {f32(x)}});
+}
+
+void add_pool_cases(std::vector<OpCase>& cases, const Shape& x) {
+  const ir::Ints window(static_cast<size_t>(x.rank() - 2), 2);
+  Shape y = x;
+  for (int axis = 1; axis + 1 < x.rank(); ++axis) y[axis] /= 2;
+  const ir::Ints input(x.begin() + 1, x.end() - 1);
+  cases.push_back({"max_pool", {f32(x)}, {{"window", window}}, 2});
+  cases.push_back({"max_pool_grad",
+                   {f32(y), {DType::u8, y}, f32(y)},
+                   {{"window", window}, {"input", input}, {"activation", std::string("relu")}}});
+  cases.push_back({"avg_pool", {f32(x)}, {{"window", window}}});
+  cases.push_back({"global_avg_pool", {f32(x)}});
+}
+
+std::vector<OpCase> op_cases() {
+  std::vector<OpCase> cases;
+  for (const Shape& x :
+       {Shape{16, 32, 32, 16}, Shape{16, 16, 16, 32}, Shape{16, 8, 8, 64}, Shape{16, 32, 32, 3}}) {
+    add_norm_cases(cases, x);
+  }
+  for (const Shape& x : {Shape{16, 32, 32, 16}, Shape{32, 26, 26, 32}}) {
+    add_elementwise_cases(cases, x);
+  }
+  for (const Shape& x : {Shape{32, 26, 26, 32}, Shape{32, 11, 11, 64}, Shape{1, 32, 32, 32, 16}}) {
+    add_pool_cases(cases, x);
+  }
+  cases.push_back({"softmax", {f32({32, 10})}});
+  cases.push_back({"cross_entropy_grad",
+                   {f32({32}), f32({32, 10}), {DType::i32, {32}}},
+                   {{"from_logits", int64_t{1}}}});
+  cases.push_back({"slice",
+                   {f32({16, 32, 32, 16})},
+                   {{"begin", ir::Ints{0, 0, 0, 0}},
+                    {"size", ir::Ints{16, 16, 16, 16}},
+                    {"strides", ir::Ints{1, 2, 2, 1}}}});
+  cases.push_back({"pad",
+                   {f32({16, 16, 16, 16})},
+                   {{"low", ir::Ints{0, 0, 0, 8}}, {"high", ir::Ints{0, 0, 0, 8}}}});
+  return cases;
+}
+
+void register_cases() {
+  for (const OpCase& op_case : op_cases()) {
+    std::string name = concat(op_case.op, "/", op_case.inputs[0].shape);
+    if (op_case.attributes.has("activation")) name += "/relu";
+    benchmark::RegisterBenchmark(name.c_str(), run_op, op_case, "fast")
+        ->Unit(benchmark::kMicrosecond);
+  }
+}
+
+}  // namespace
+}  // namespace pando::bench
+
+int main(int argc, char** argv) {
+  pando::bench::register_cases();
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}
