@@ -114,7 +114,7 @@ void add_machine_options(OptionTable& table, TrainOptions& options) {
       .add("dump-ir", options.dump_ir,
            "write the graph after every pass into this folder, or to standard output (-)")
       .with_hint("DIR");
-  table.add("verify", options.verify, "compare the model with every pass off and on, then train");
+  table.add("verify", options.verify, "compare the model with every pass off and on, then stop");
   table.add("compile-report", options.compile_report, "print kernels, layouts and memory per op");
 }
 

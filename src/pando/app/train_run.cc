@@ -165,6 +165,12 @@ class TrainingRun {
     const std::string report =
         model_.compile_report(options_.micro_batch_size, data_.train.fields());
     if (options_.compile_report) std::cout << report;
+    if (options_.verify) {
+      const Verification verification =
+          model_.verify(options_.micro_batch_size, data_.train.fields());
+      std::cout << verification.table;
+      return verification.ok ? kDone : kFailed;
+    }
     if (options_.dry_run) return kDone;
     RunDirectory directory(
         {.path = options_.run_dir, .model = options_.model, .config = options_.config_text});

@@ -107,4 +107,8 @@ std::string Model::compile_report(int64_t batch_size, const std::vector<Field>& 
   return compiler::compile_report(impl_->program(train::Mode::train, batch_size, fields).program());
 }
 
+Verification Model::verify(int64_t batch_size, const std::vector<Field>& fields) {
+  return impl_->verify(batch_size, fields);
+}
+
 }  // namespace pando

@@ -68,6 +68,12 @@ struct LoadOptions {
   bool skip_mismatch = false;  // with by_name: leave layers alone whose shapes differ
 };
 
+// What Model::verify found.
+struct Verification {
+  bool ok = false;
+  std::string table;
+};
+
 // Used by one thread at a time. Copies of a Model are the same model.
 class Model {
  public:
@@ -108,6 +114,10 @@ class Model {
 
   // What the compiler decided for training with this batch size; needs compile().
   std::string compile_report(int64_t batch_size, const std::vector<Field>& fields);
+
+  // Runs one training step on random samples, compiled in every way (without passes and with
+  // reference kernels, by default, with each pass off), and compares all outputs. Slow.
+  Verification verify(int64_t batch_size, const std::vector<Field>& fields);
 
   struct Impl;  // private to train/
 

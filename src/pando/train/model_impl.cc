@@ -7,6 +7,7 @@
 #include "pando/base/random.h"
 #include "pando/ir/text.h"
 #include "pando/runtime/topology.h"
+#include "pando/runtime/verification.h"
 #include "pando/store/assign.h"
 #include "pando/store/weights_file.h"
 
@@ -70,6 +71,35 @@ runtime::WorkerTeam& Model::Impl::workers() {
   return *team_;
 }
 
+train::SliceDivision Model::Impl::division_of(int64_t batch, const ExecutionOptions& execution) {
+  return train::divide(batch, execution.slices > 0 ? execution.slices : workers().size());
+}
+
+train::GraphRequest Model::Impl::graph_request(train::Mode mode, int64_t slice_batch,
+                                               const std::vector<Field>& fields) {
+  train::GraphRequest request{
+      .mode = mode, .batch = slice_batch, .fields = fields, .frozen = frozen};
+  if (compile_options) {
+    request.loss = &compile_options->loss;
+    request.metrics = &compile_options->metrics;
+  }
+  return request;
+}
+
+Verification Model::Impl::verify(int64_t batch, const std::vector<Field>& fields) {
+  const train::SliceDivision division = division_of(batch, compiled().execution);
+  const auto build = [&](int64_t slice_batch) {
+    return train::build_graph(network, graph_request(train::Mode::train, slice_batch, fields));
+  };
+  const runtime::VerificationTable table =
+      runtime::verify_network_graph(build, {.slices = division.slices,
+                                            .slice_batch = division.slice_batch,
+                                            .division = division.division,
+                                            .valid = batch,
+                                            .variables = &variables});
+  return {table.ok(), runtime::to_text(table)};
+}
+
 train::LoadedProgram& Model::Impl::program(train::Mode mode, int64_t batch,
                                            const std::vector<Field>& fields) {
   if (batch < 1) throw InvalidArgument("batch_size is ", batch, ", wanted at least 1");
@@ -78,14 +108,7 @@ train::LoadedProgram& Model::Impl::program(train::Mode mode, int64_t batch,
   const bool predict = mode == train::Mode::predict;
   const CompileOptions* chosen = predict && !compile_options ? nullptr : &compiled();
   const ExecutionOptions execution = chosen == nullptr ? ExecutionOptions{} : chosen->execution;
-  const int wanted = execution.slices > 0 ? execution.slices : workers().size();
-  const train::SliceDivision division = train::divide(batch, wanted);
-  train::GraphRequest request{
-      .mode = mode, .batch = division.slice_batch, .fields = fields, .frozen = frozen};
-  if (chosen != nullptr) {
-    request.loss = &chosen->loss;
-    request.metrics = &chosen->metrics;
-  }
+  const train::SliceDivision division = division_of(batch, execution);
   compiler::CompileOptions compiling{.slices = division.slices,
                                      .division = division.division,
                                      .disabled_passes = execution.disabled_passes};
@@ -97,6 +120,7 @@ train::LoadedProgram& Model::Impl::program(train::Mode mode, int64_t batch,
   if (execution.reference_kernels) {
     compiling.accept = [](const ir::Node&, const kernels::Candidate&) { return false; };
   }
+  const train::GraphRequest request = graph_request(mode, division.slice_batch, fields);
   auto program = compiler::compile(train::build_graph(network, request), std::move(compiling));
   const UpdateRule* rule = mode == train::Mode::train ? chosen->optimizer.rule.get() : nullptr;
   loaded = std::make_unique<train::LoadedProgram>(std::move(program), variables, workers(), rule);

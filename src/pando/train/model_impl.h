@@ -40,6 +40,7 @@ struct Model::Impl {
   void drop_programs(train::Mode mode);
   // The program for this mode and these data, compiled when first asked for.
   train::LoadedProgram& program(train::Mode mode, int64_t batch, const std::vector<Field>& fields);
+  Verification verify(int64_t batch, const std::vector<Field>& fields);
   runtime::WorkerTeam& workers();
 
   void assign(runtime::Variable& variable, const Tensor& value);
@@ -54,6 +55,10 @@ struct Model::Impl {
   int64_t iteration = 0;  // weight updates since compile()
 
  private:
+  train::SliceDivision division_of(int64_t batch, const ExecutionOptions& execution);
+  train::GraphRequest graph_request(train::Mode mode, int64_t slice_batch,
+                                    const std::vector<Field>& fields);
+
   using Key = std::tuple<train::Mode, int64_t, std::string>;
   std::unique_ptr<runtime::WorkerTeam> team_;
   std::map<Key, std::unique_ptr<train::LoadedProgram>> programs_;
