@@ -25,6 +25,11 @@ std::string error_of(const Call& call) {
   return "";
 }
 
-#define EXPECT_SAYS(message, part) EXPECT_NE((message).find(part), std::string::npos) << (message)
+inline bool says(const std::string& message, const std::string& part) {
+  return message.find(part) != std::string::npos;
+}
 
 }  // namespace pando::testing_support
+
+// The message has the part in it.
+#define EXPECT_SAYS(message, part) EXPECT_PRED2(::pando::testing_support::says, message, part)

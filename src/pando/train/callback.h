@@ -21,7 +21,9 @@ struct FitContext {
   double step_seconds = 0;  // of the execution that just ended, per step
   int64_t samples = 0;      // of the execution that just ended
   double seconds = 0;       // time spent in executions of this epoch
-  bool stop = false;        // set it to end the fit after this call
+  // Set it to end the fit after this call. An epoch stopped at its begin does not take place; one
+  // stopped within ends without validation.
+  bool stop = false;
 };
 
 // Called by the thread that called fit(), in the order of the list of callbacks. An exception

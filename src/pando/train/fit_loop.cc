@@ -39,15 +39,17 @@ class StreamFeed {
 struct Sums {
   int64_t samples = 0;
   double loss = 0;
+  std::vector<std::string> names;  // of the metrics
   std::vector<double> metrics;
 
-  void add(const runtime::ExecutionTotals& totals) {
+  void add(const runtime::Executor& executor, const runtime::ExecutionTotals& totals) {
+    names = executor.metric_names();
     samples += totals.samples;
     loss += totals.loss;
     metrics.resize(totals.metrics.size());
     for (size_t i = 0; i < metrics.size(); ++i) metrics[i] += totals.metrics[i];
   }
-  Logs logs(const std::vector<std::string>& names, const std::string& prefix = "") const {
+  Logs logs(const std::string& prefix = "") const {
     const double count = static_cast<double>(std::max<int64_t>(samples, 1));
     Logs logs = {{prefix + "loss", loss / count}};
     for (size_t i = 0; i < metrics.size(); ++i)
@@ -85,14 +87,12 @@ Logs evaluate_with(Model::Impl& impl, const Dataset& dataset, int64_t batch, Pro
   const int64_t chunk = std::max<int64_t>(1, steps / 20);
   Sums sums;
   for (int64_t step = 0; step < steps; step += chunk) {
-    sums.add(loaded.executor().run({.steps = chunk, .seed = impl.options.seed},
+    sums.add(loaded.executor(),
+             loaded.executor().run({.steps = chunk, .seed = impl.options.seed},
                                    [&](runtime::StepFeed& into) { return feed.next(into); }));
-    if (progress != nullptr) {
-      show(*progress, std::min(step + chunk, steps),
-           sums.logs(loaded.executor().metric_names(), prefix));
-    }
+    if (progress != nullptr) show(*progress, std::min(step + chunk, steps), sums.logs(prefix));
   }
-  return sums.logs(loaded.executor().metric_names(), prefix);
+  return sums.logs(prefix);
 }
 
 class FitLoop {
@@ -115,12 +115,14 @@ class FitLoop {
       throw InvalidArgument("fit: epochs is ", options.epochs, " and initial_epoch ",
                             options.initial_epoch);
     }
-    context_ = {
-        .model = &model, .epochs = options.epochs, .steps = steps_of(train_, options.batch_size)};
+    context_ = {.model = &model,
+                .epoch = options.initial_epoch,
+                .epochs = options.epochs,
+                .steps = steps_of(train_, options.batch_size)};
   }
 
   History run() {
-    LoadedProgram& loaded = impl_.program(Mode::train, options_.batch_size, train_.fields());
+    executor();  // data that do not fit are an error before the first callback
     const Dataset ordered =
         options_.shuffle ? train_.shuffle({.seed = impl_.options.seed}) : train_;
     BatchStream stream =
@@ -130,7 +132,7 @@ class FitLoop {
     call([&](Callback& callback) { callback.on_train_begin(context_); });
     for (int64_t epoch = options_.initial_epoch; epoch < options_.epochs && !context_.stop;
          ++epoch) {
-      run_epoch(loaded.executor(), feed, epoch);
+      run_epoch(feed, epoch);
     }
     call([&](Callback& callback) { callback.on_train_end(context_); });
     return std::move(history_);
@@ -142,18 +144,23 @@ class FitLoop {
     for (const auto& callback : options_.callbacks) function(*callback);
   }
 
-  void run_epoch(runtime::Executor& executor, StreamFeed& feed, int64_t epoch) {
+  // Asked for at every execution: a callback may have frozen a layer or compiled anew.
+  runtime::Executor& executor() {
+    return impl_.program(Mode::train, options_.batch_size, train_.fields()).executor();
+  }
+
+  void run_epoch(StreamFeed& feed, int64_t epoch) {
     context_.epoch = epoch;
     context_.step = 0;
     context_.seconds = 0;
     progress_.begin_epoch(epoch + 1, options_.epochs, context_.steps);
     call([&](Callback& callback) { callback.on_epoch_begin(context_); });
+    if (context_.stop) return;
     Sums sums;
     const int64_t wanted = impl_.compiled().steps_per_execution;
     const int64_t chunk = wanted > 0 ? wanted : std::max<int64_t>(1, context_.steps / 20);
-    while (context_.step < context_.steps && !context_.stop)
-      run_execution(executor, feed, chunk, sums);
-    Logs logs = sums.logs(executor.metric_names());
+    while (context_.step < context_.steps && !context_.stop) run_execution(feed, chunk, sums);
+    Logs logs = sums.logs();
     const bool whole = context_.step >= context_.steps;
     if (validation_ && whole) {
       const int64_t batch =
@@ -169,29 +176,30 @@ class FitLoop {
     call([&](Callback& callback) { callback.on_epoch_end(context_, logs); });
   }
 
-  void run_execution(runtime::Executor& executor, StreamFeed& feed, int64_t chunk, Sums& sums) {
+  void run_execution(StreamFeed& feed, int64_t chunk, Sums& sums) {
     call([&](Callback& callback) { callback.on_execution_begin(context_); });
+    runtime::Executor& device = executor();
     const auto start = std::chrono::steady_clock::now();
     const runtime::ExecutionTotals totals =
-        executor.run({.steps = std::min(chunk, context_.steps - context_.step),
-                      .seed = impl_.options.seed,
-                      .learning_rate = impl_.compiled().optimizer.learning_rate,
-                      .iteration = impl_.iteration},
-                     [&](runtime::StepFeed& into) { return feed.next(into); });
+        device.run({.steps = std::min(chunk, context_.steps - context_.step),
+                    .seed = impl_.options.seed,
+                    .learning_rate = impl_.compiled().optimizer.learning_rate,
+                    .iteration = impl_.iteration},
+                   [&](runtime::StepFeed& into) { return feed.next(into); });
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    impl_.iteration += totals.finite ? totals.steps : totals.steps - 1;
     if (!totals.finite) {
       throw NonFiniteLoss(
           concat("the loss is not a finite number in epoch ", context_.epoch + 1, ", step ",
                  context_.step + totals.steps, " of ", context_.steps,
                  "; the weights are those before that step. A smaller learning rate may help"));
     }
-    impl_.iteration += totals.steps;
     context_.step += totals.steps;
     context_.samples = totals.samples;
     context_.seconds += took.count();
     context_.step_seconds = took.count() / static_cast<double>(std::max<int64_t>(totals.steps, 1));
-    sums.add(totals);
-    const Logs logs = sums.logs(executor.metric_names());
+    sums.add(device, totals);
+    const Logs logs = sums.logs();
     show(progress_, context_.step, logs);
     call([&](Callback& callback) { callback.on_execution_end(context_, logs); });
   }

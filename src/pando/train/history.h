@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "pando/base/error.h"
+
 namespace pando {
 
 // Names and values in the order in which they are shown: loss first, then the metrics, then the
@@ -17,7 +19,13 @@ struct History {
   std::vector<int64_t> epoch;  // numbers from 0, as Keras counts
   std::map<std::string, std::vector<double>> values;
 
-  const std::vector<double>& operator[](const std::string& name) const { return values.at(name); }
+  // Throws InvalidArgument with the known names.
+  const std::vector<double>& operator[](const std::string& name) const {
+    if (const auto found = values.find(name); found != values.end()) return found->second;
+    std::vector<std::string> known;
+    for (const auto& entry : values) known.push_back(entry.first);
+    throw InvalidArgument(unknown_name_message("metric", name, known));
+  }
   void add(int64_t number, const Logs& logs) {
     epoch.push_back(number);
     for (const auto& [name, value] : logs) values[name].push_back(value);

@@ -42,12 +42,21 @@ History Model::fit(Tensor x, Tensor y, const FitOptions& options) {
   return fit(Dataset::from_tensors(std::move(x), std::move(y)), options);
 }
 
+History Model::fit(Tensor x, Tensor y, Tensor sample_weight, const FitOptions& options) {
+  return fit(Dataset::from_tensors(std::move(x), std::move(y), std::move(sample_weight)), options);
+}
+
 Logs Model::evaluate(const Dataset& dataset, const EvaluateOptions& options) {
   return train::run_evaluate(*impl_, dataset, options);
 }
 
 Logs Model::evaluate(Tensor x, Tensor y, const EvaluateOptions& options) {
   return evaluate(Dataset::from_tensors(std::move(x), std::move(y)), options);
+}
+
+Logs Model::evaluate(Tensor x, Tensor y, Tensor sample_weight, const EvaluateOptions& options) {
+  return evaluate(Dataset::from_tensors(std::move(x), std::move(y), std::move(sample_weight)),
+                  options);
 }
 
 Tensor Model::predict(const Tensor& x, int64_t batch_size) {

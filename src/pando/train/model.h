@@ -28,8 +28,8 @@ struct ModelOptions {
 // How programs are compiled and where they run.
 struct ExecutionOptions {
   int threads = 0;  // workers, one per core; 0: all cores this process may use
-  int slices =
-      0;  // the division of a micro-batch, on which the bits of the results depend; 0: as threads
+  // The division of a micro-batch, on which the bits of the results depend; 0: as threads.
+  int slices = 0;
   std::set<std::string> disabled_passes;
   // Called with the program's name ("train", "evaluate", "predict"), the pass and the IR text.
   std::function<void(const std::string&, std::string_view, const std::string&)> dump_ir;
@@ -94,8 +94,10 @@ class Model {
   // The fields of a data set are x, y and, if there is a third, the weight of each sample.
   History fit(const Dataset& train, const FitOptions& options = {});
   History fit(Tensor x, Tensor y, const FitOptions& options = {});
+  History fit(Tensor x, Tensor y, Tensor sample_weight, const FitOptions& options = {});
   Logs evaluate(const Dataset& dataset, const EvaluateOptions& options = {});
   Logs evaluate(Tensor x, Tensor y, const EvaluateOptions& options = {});
+  Logs evaluate(Tensor x, Tensor y, Tensor sample_weight, const EvaluateOptions& options = {});
   Tensor predict(const Tensor& x, int64_t batch_size = 32);
 
   // Weights in the order of the layers; names are "conv2d/kernel". set_weights checks all before

@@ -49,6 +49,12 @@ void check_labels(const Network& network, const Loss& loss, const Field& labels)
                         class_number ? "; use sparse_categorical_crossentropy, or one_hot()" : "");
 }
 
+void check_sample_weight(const Field& weight) {
+  if (weight.dtype == DType::f32 && weight.shape.rank() == 0) return;
+  throw InvalidArgument("the third field of the data is ", to_string(weight),
+                        ", wanted one f32 number per sample");
+}
+
 }  // namespace
 
 ir::Graph build_graph(const Network& network, const GraphRequest& request) {
@@ -67,6 +73,7 @@ ir::Graph build_graph(const Network& network, const GraphRequest& request) {
   LossInputs inputs{.graph = &graph, .output = built.output};
   inputs.labels = add_feed(graph, "y", request.fields[1], request.batch);
   if (request.fields.size() > 2) {
+    check_sample_weight(request.fields[2]);
     inputs.sample_weight = add_feed(graph, "sample_weight", request.fields[2], request.batch);
   }
   ir::Value* loss = request.loss->build(inputs);

@@ -1,0 +1,29 @@
+// Ready-made callbacks.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "pando/train/callback.h"
+
+namespace pando {
+
+// Saves the weights after every epoch to `path`, in which {epoch} becomes the number of epochs
+// done ("out/epoch_{epoch}.h5": epoch_1.h5 first, as Keras counts in file names). The folder is
+// made before training begins. Throws InvalidArgument for another {placeholder}.
+std::shared_ptr<Callback> Checkpoint(std::string path);
+
+// Functions for the moments of a fit; those left empty are not called.
+struct CallbackFunctions {
+  std::function<void(FitContext&)> train_begin;
+  std::function<void(FitContext&)> train_end;
+  std::function<void(FitContext&)> epoch_begin;
+  std::function<void(FitContext&, const Logs&)> epoch_end;
+  std::function<void(FitContext&)> execution_begin;
+  std::function<void(FitContext&, const Logs&)> execution_end;
+};
+std::shared_ptr<Callback> LambdaCallback(CallbackFunctions functions);
+
+}  // namespace pando
