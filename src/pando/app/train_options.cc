@@ -126,7 +126,7 @@ void add_output_options(OptionTable& table, TrainOptions& options) {
       .with_hint("DIR");
   table.add("quiet", options.quiet, "no progress, only the result");
   table.add("verbose", options.verbose, "more about what is done, and about errors");
-  table.add("dry-run", options.dry_run, "build the model, read one batch, make one step, then stop")
+  table.add("dry-run", options.dry_run, "build and compile the model, time a few steps, then stop")
       .command_line_only();
 }
 

@@ -171,7 +171,7 @@ class TrainingRun {
       std::cout << verification.table;
       return verification.ok ? kDone : kFailed;
     }
-    if (options_.dry_run) return kDone;
+    if (options_.dry_run) return try_a_few_steps();
     RunDirectory directory(
         {.path = options_.run_dir, .model = options_.model, .config = options_.config_text});
     announce(directory);
@@ -194,6 +194,22 @@ class TrainingRun {
   }
 
  private:
+  // Times a few steps, the first of which is not counted, and tells what an epoch would take.
+  int try_a_few_steps() {
+    const int64_t steps = 4;
+    const Dataset few = data_.train.take(steps * options_.micro_batch_size);
+    const FitOptions fit{.batch_size = options_.micro_batch_size, .verbose = 0};
+    model_.fit(few.take(options_.micro_batch_size), fit);
+    const Clock::time_point start = Clock::now();
+    model_.fit(few, fit);
+    const double sample_seconds = seconds_since(start) / static_cast<double>(few.size());
+    std::cout << fmt::format(
+        "one step takes about {:.1f} ms, an epoch of {} samples about {:.0f} s\n",
+        1e3 * sample_seconds * static_cast<double>(options_.micro_batch_size), data_.train.size(),
+        sample_seconds * static_cast<double>(data_.train.size()));
+    return kDone;
+  }
+
   void say(RunDirectory& directory, const std::string& line) const {
     directory.log(line);
     if (!options_.quiet) std::cout << line << std::endl;
@@ -214,8 +230,11 @@ class TrainingRun {
 
   void finish(RunDirectory& directory, const History& history) const {
     if (!options_.validation || history.epoch.empty()) return;
-    say(directory, fmt::format("test loss: {:.4f}, test accuracy: {:.2f} %",
-                               history["val_loss"].back(), 100 * history["val_accuracy"].back()));
+    const std::string result =
+        fmt::format("test loss: {:.4f}, test accuracy: {:.2f} %", history["val_loss"].back(),
+                    100 * history["val_accuracy"].back());
+    directory.log(result);
+    std::cout << result << std::endl;  // also with --quiet
   }
 
   const TrainOptions& options_;
