@@ -2,7 +2,8 @@
 // half a batch of 32 and 64, one thread. Bytes are those of all inputs and outputs:
 //   micro_ops --benchmark_filter=batch_norm
 // SPDX-License-Identifier: MIT
-#include <cmath>
+#include <array>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -45,47 +46,64 @@ class Memory {
   std::vector<Line> lines_;
 };
 
+// One node with the kernel of one candidate and memory for all its operands.
+class BoundOp {
+ public:
+  BoundOp(const OpCase& op_case, const std::string& candidate) {
+    std::vector<ir::Value*> values;
+    for (const ir::TensorType& type : op_case.inputs) {
+      values.push_back(graph_.add_input(concat("in", values.size()), ir::InputRole::feed, type));
+    }
+    const ir::Node* node = ops::append(graph_, {.op = op_case.op,
+                                                .inputs = values,
+                                                .outputs = op_case.outputs,
+                                                .attributes = op_case.attributes});
+    for (const kernels::Candidate& one : kernels::candidates(op_case.op)) {
+      if (one.name == candidate) offer_ = one.offer(*node);
+    }
+    for (const ir::Value* value : node->inputs()) in_.push_back(allocate(*value));
+    for (const ir::Value* value : node->outputs()) out_.push_back(allocate(*value));
+    // What packed inputs hold does not matter for the time.
+    for (const kernels::Packing& packing : offer_.packings) {
+      memory_.emplace_back(static_cast<size_t>(packing.layout.elements) * sizeof(float));
+      in_[static_cast<size_t>(packing.input)] = memory_.back().data();
+    }
+    const size_t scratch = offer_.kernel == nullptr ? 0 : offer_.kernel->scratch_bytes();
+    scratch_ = memory_.emplace_back(scratch).data();
+  }
+
+  const kernels::KernelOffer& offer() const { return offer_; }
+  size_t bytes() const { return bytes_; }
+  void run(const kernels::StepArgs& step) const {
+    offer_.kernel->run({in_.data(), out_.data(), scratch_, static_cast<int>(in_.size())}, step);
+  }
+
+ private:
+  std::byte* allocate(const ir::Value& value) {
+    bytes_ += value.bytes();
+    return memory_.emplace_back(value.bytes(), value.type().dtype).data();
+  }
+
+  ir::Graph graph_;
+  kernels::KernelOffer offer_;
+  std::deque<Memory> memory_;
+  std::vector<const std::byte*> in_;
+  std::vector<std::byte*> out_;
+  std::byte* scratch_ = nullptr;
+  size_t bytes_ = 0;
+};
+
 void run_op(benchmark::State& state, const OpCase& op_case, const std::string& candidate) {
   kernels::flush_denormals();
-  ir::Graph graph;
-  std::vector<ir::Value*> values;
-  for (const ir::TensorType& type : op_case.inputs) {
-    values.push_back(graph.add_input(concat("in", values.size()), ir::InputRole::feed, type));
-  }
-  const ir::Node* node = ops::append(graph, {.op = op_case.op,
-                                             .inputs = values,
-                                             .outputs = op_case.outputs,
-                                             .attributes = op_case.attributes});
-  std::shared_ptr<const kernels::Kernel> kernel;
-  for (const kernels::Candidate& one : kernels::candidates(op_case.op)) {
-    if (one.name == candidate) kernel = one.offer(*node).kernel;
-  }
-  if (kernel == nullptr) return state.SkipWithError("refused");
-  std::vector<Memory> memory;
-  size_t bytes = 0;
-  for (const auto* list : {&node->inputs(), &node->outputs()}) {
-    for (const ir::Value* value : *list) {
-      memory.emplace_back(value->bytes(), value->type().dtype);
-      bytes += value->bytes();
-    }
-  }
-  std::vector<const std::byte*> in;
-  std::vector<std::byte*> out;
-  for (size_t i = 0; i < memory.size(); ++i) {
-    if (i < values.size()) {
-      in.push_back(memory[i].data());
-    } else {
-      out.push_back(memory[i].data());
-    }
-  }
-  Memory scratch(kernel->scratch_bytes());
+  const BoundOp op(op_case, candidate);
+  if (op.offer().kernel == nullptr) return state.SkipWithError(op.offer().refusal.c_str());
   const int64_t batch = op_case.inputs[0].shape.front();
   for (auto _ : state) {
-    kernel->run({in.data(), out.data(), scratch.data(), static_cast<int>(in.size())},
-                {.valid = batch, .batch_valid = batch});
+    op.run({.valid = batch, .batch_valid = batch});
     benchmark::ClobberMemory();
   }
-  state.SetBytesProcessed(static_cast<int64_t>(bytes) * state.iterations());
+  state.SetBytesProcessed(static_cast<int64_t>(op.bytes()) * state.iterations());
+  state.SetLabel(op.offer().kernel->name());
 }
 
 void add_norm_cases(std::vector<OpCase>& cases, const Shape& x) {
@@ -148,7 +166,30 @@ std::vector<OpCase> op_cases() {
   return cases;
 }
 
+// The last layers of mnist_cnn and of cifar10_cnn, and its largest.
+std::vector<OpCase> dense_cases() {
+  std::vector<OpCase> cases;
+  for (const auto& [batch, features, units] :
+       {std::array<int64_t, 3>{32, 1600, 10}, {16, 512, 10}, {16, 2304, 512}}) {
+    const ir::TensorType x = f32({batch, features});
+    const ir::TensorType y = f32({batch, units});
+    const ir::TensorType kernel = f32({features, units});
+    cases.push_back({"dense", {x, kernel, f32({units})}});
+    cases.push_back({"dense_input_grad", {y, kernel}});
+    cases.push_back({"dense_kernel_grad", {x, y}, {}, 2});
+  }
+  return cases;
+}
+
 void register_cases() {
+  for (const OpCase& op_case : dense_cases()) {
+    for (const char* candidate : {"direct", "onednn"}) {
+      const std::string name =
+          concat(op_case.op, "/", op_case.inputs[0].shape, op_case.inputs[1].shape, "/", candidate);
+      benchmark::RegisterBenchmark(name.c_str(), run_op, op_case, candidate)
+          ->Unit(benchmark::kMicrosecond);
+    }
+  }
   for (const OpCase& op_case : op_cases()) {
     std::string name = concat(op_case.op, "/", op_case.inputs[0].shape);
     if (op_case.attributes.has("activation")) name += "/relu";

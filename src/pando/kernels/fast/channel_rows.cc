@@ -121,10 +121,28 @@ PANDO_MULTIVERSION void sum_masked_products(const GradientData& data, int64_t co
   sum_products_body<true>(data, count, length, sums);
 }
 
-double fold(ChannelRow row, const float* sums, int64_t channel) {
+PANDO_INLINE double fold(ChannelRow row, const float* sums, int64_t channel) {
   double total = 0;
   for (int64_t r = 0; r < row.repeat; ++r) total += sums[r * row.channels + channel];
   return total;
+}
+
+// Joins the sums of a block of `size` pixels to the moments of `before` pixels.
+PANDO_MULTIVERSION void merge_block(ChannelRow row, ChannelScratch& scratch, double before,
+                                    double size) {
+  const double inverse = 1 / size;
+  const double weight = size / (before + size);
+  double* __restrict means = scratch.first;
+  double* __restrict totals = scratch.second;
+  float* __restrict center = scratch.center;
+  for (int64_t c = 0; c < row.channels; ++c) {
+    const double sum = fold(row, scratch.rows[0], c);
+    const double squares = fold(row, scratch.rows[1], c) - sum * sum * inverse;
+    const double apart = center[c] + sum * inverse - means[c];
+    totals[c] += (squares > 0 ? squares : 0) + apart * apart * before * weight;
+    means[c] += apart * weight;
+    center[c] = static_cast<float>(means[c]);
+  }
 }
 
 // The mean of the first block, as the number about which to sum it.
@@ -281,17 +299,8 @@ void sum_moments(const float* x, int64_t pixels, ChannelRow row, ChannelScratch&
     sum_deviations(x + base, elements, row.length(),
                    {scratch.center, scratch.rows[0], scratch.rows[1]});
     const double size = static_cast<double>(elements / row.channels);
-    const double all = before + size;
-    for (int64_t c = 0; c < row.channels; ++c) {
-      const double sum = fold(row, scratch.rows[0], c);
-      const double squares = fold(row, scratch.rows[1], c) - sum * sum / size;
-      const double mean = scratch.center[c] + sum / size;
-      const double apart = mean - scratch.first[c];
-      scratch.second[c] += std::max(squares, 0.0) + apart * apart * before * size / all;
-      scratch.first[c] += apart * size / all;
-      scratch.center[c] = static_cast<float>(scratch.first[c]);
-    }
-    before = all;
+    merge_block(row, scratch, before, size);
+    before += size;
   }
 }
 
