@@ -165,19 +165,5 @@ TEST(ConvCandidates, OneKernelRunsInSeveralThreads) {
   }
 }
 
-// The first layer of the tutorial: the library has only a plain loop for its gradient.
-TEST(OneDnn, RefusesItsReferenceKernels) {
-  const BoundCase bound(
-      {.op = "conv_kernel_grad",
-       .inputs = {f32({1, 6, 6, 3, 2}), f32({1, 3, 2, 1, 2})},
-       .attributes = {{"kernel", ir::Ints{2, 3, 3}}, {"dilations", ir::Ints{3, 2, 1}}}});
-  const kernels::KernelOffer offer = bound.offer("onednn");
-  if (offer.kernel != nullptr) {
-    EXPECT_EQ(offer.kernel->name().find("ref"), std::string::npos);
-  } else {
-    EXPECT_NE(offer.refusal.find("oneDNN"), std::string::npos);
-  }
-}
-
 }  // namespace
 }  // namespace pando::test
