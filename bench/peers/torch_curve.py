@@ -32,12 +32,12 @@ def load(folder, part):
     return x, torch.from_numpy(labels.astype(numpy.int64))
 
 
-def run_epoch(model, data, batch, optimizer=None):
-    """Mean loss and accuracy over the samples; with an optimizer also trains, and the means are
-    those of the running model in training mode, as Keras shows them."""
+def run_epoch(model, data, batch, optimizer=None, samples=None):
+    """Mean loss and accuracy over the samples; with an optimizer also trains, on so many samples,
+    and the means are those of the running model in training mode, as Keras shows them."""
     x, y = data
     model.train(optimizer is not None)
-    order = torch.randperm(len(x)) if optimizer else torch.arange(len(x))
+    order = torch.randperm(len(x))[:samples] if optimizer else torch.arange(len(x))
     loss_sum, correct = 0.0, 0
     with torch.set_grad_enabled(optimizer is not None):
         for picked in order.split(batch):
@@ -49,7 +49,7 @@ def run_epoch(model, data, batch, optimizer=None):
                 optimizer.step()
             loss_sum += loss.item() * len(picked)
             correct += (logits.argmax(1) == labels).sum().item()
-    return loss_sum / len(x), correct / len(x)
+    return loss_sum / len(order), correct / len(order)
 
 
 def train(seed, options, train_set, test_set):
@@ -59,7 +59,7 @@ def train(seed, options, train_set, test_set):
     epochs = []
     for epoch in range(options.epochs):
         start = time.monotonic()
-        values = run_epoch(model, train_set, options.batch, optimizer)
+        values = run_epoch(model, train_set, options.batch, optimizer, options.samples)
         values += run_epoch(model, test_set, 1000)
         epochs.append({key: round(value, 5) for key, value in zip(KEYS, values)})
         print(f"seed {seed} epoch {epoch + 1}: {epochs[-1]} {time.monotonic() - start:.0f} s",
@@ -83,6 +83,7 @@ def main():
     parser.add_argument("--dataset-path", type=pathlib.Path, default=FASHION_MNIST)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--samples", type=int, default=None, help="per epoch; default: all")
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--learning-rate", type=float, default=0.01)
     parser.add_argument("--threads", type=int, default=1)
@@ -96,7 +97,7 @@ def main():
         runs.append(train(seed, options, train_set, test_set))
         result = {"model": "mnist_cnn", "dataset": "fashion_mnist", "optimizer": "sgd",
                   "learning_rate": options.learning_rate, "batch_size": options.batch,
-                  "torch": torch.__version__, "summary": summarise(runs), "runs": runs}
+                  "samples": options.samples or len(train_set[0]), "torch": torch.__version__, "summary": summarise(runs), "runs": runs}
         options.out.write_text(json.dumps(result, indent=1) + "\n")
 
 

@@ -183,6 +183,16 @@ TEST(Model, CompileReportAndDumps) {
               "batch_size is 0");
 }
 
+TEST(Model, VerifiesItself) {
+  Model model = compiled(rich_cnn(), classifier(SGD(), {.slices = 2}));
+  const std::vector<Tensor> before = model.get_weights();
+  const Verification found = model.verify(5, image_data(4).fields());
+  EXPECT_TRUE(found.ok) << found.table;
+  EXPECT_SAYS(found.table, "fuse-post-ops");
+  EXPECT_TRUE(same_bits(before, model.get_weights()));
+  EXPECT_SAYS(error_of([&] { model.verify(0, image_data(4).fields()); }), "batch_size is 0");
+}
+
 TEST(Model, SavesAndLoads) {
   const TempFolder folder;
   Model first = compiled(rich_cnn(), classifier(), 1);

@@ -72,6 +72,7 @@ runtime::WorkerTeam& Model::Impl::workers() {
 }
 
 train::SliceDivision Model::Impl::division_of(int64_t batch, const ExecutionOptions& execution) {
+  if (batch < 1) throw InvalidArgument("batch_size is ", batch, ", wanted at least 1");
   return train::divide(batch, execution.slices > 0 ? execution.slices : workers().size());
 }
 
@@ -102,7 +103,6 @@ Verification Model::Impl::verify(int64_t batch, const std::vector<Field>& fields
 
 train::LoadedProgram& Model::Impl::program(train::Mode mode, int64_t batch,
                                            const std::vector<Field>& fields) {
-  if (batch < 1) throw InvalidArgument("batch_size is ", batch, ", wanted at least 1");
   auto& loaded = programs_[{mode, batch, to_string(fields)}];
   if (loaded != nullptr) return *loaded;
   const bool predict = mode == train::Mode::predict;

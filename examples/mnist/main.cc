@@ -1,0 +1,41 @@
+// The first program: a small network learns to tell ten kinds of clothes apart (Fashion-MNIST).
+// usage: mnist [SAMPLES]   SAMPLES: use so many for training and for testing, for a quick look
+// SPDX-License-Identifier: MIT
+#include <iostream>
+#include <string>
+
+#include <pando/pando.h>
+
+int main(int argc, char** argv) try {
+  using namespace pando;
+  const TrainTest data = load_fashion_mnist();
+  const int64_t samples = argc > 1 ? std::stoll(argv[1]) : data.train.size();
+
+  Model model(Sequential({28, 28, 1},
+                         {
+                             Conv2D({.filters = 32, .kernel = {3, 3}, .activation = "relu"}),
+                             MaxPooling2D(),
+                             Conv2D({.filters = 64, .kernel = {3, 3}, .activation = "relu"}),
+                             MaxPooling2D(),
+                             Flatten(),
+                             Dropout({.rate = 0.5}),
+                             Dense({.units = data.classes, .activation = "softmax"}),
+                         }),
+              {.name = "mnist"});
+  std::cout << model.summary();
+
+  model.compile({.optimizer = SGD({.learning_rate = 0.01, .momentum = 0.9}),
+                 .loss = "sparse_categorical_crossentropy",
+                 .metrics = {"accuracy"}});
+  model.fit(data.train.take(samples), {.epochs = 3, .batch_size = 64});
+
+  std::cout << "test";
+  for (const auto& [name, value] : model.evaluate(data.test.take(samples), {.batch_size = 64})) {
+    std::cout << " - " << name << ": " << value;
+  }
+  std::cout << "\n";
+  model.save_weights("mnist.h5");
+} catch (const std::exception& error) {
+  std::cerr << "mnist: " << error.what() << "\n";
+  return 1;
+}
