@@ -1,0 +1,144 @@
+#include "pando/runtime/updater.h"
+
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+#include "pando/base/error.h"
+#include "pando/base/random.h"
+#include "pando/ir/text.h"
+
+namespace pando::runtime {
+namespace {
+
+// The weights become the gradient, so that tests see what was summed.
+class KeepGradient : public UpdateRule {
+ public:
+  std::string name() const override { return "keep_gradient"; }
+  std::vector<std::string> slot_names() const override { return {}; }
+  void apply(const UpdateSpan& span, const UpdateStep&) const override {
+    std::memcpy(span.weights, span.gradient, span.count * sizeof(float));
+  }
+};
+
+// A kernel with its gradient and a moving mean, whose memory tests write directly.
+class KernelAndMean {
+ public:
+  KernelAndMean(int64_t inputs, int slices, int workers)
+      : program_(compiler::compile(ir::parse_graph(text(inputs)), {.slices = slices})),
+        team_({.workers = workers}) {
+    Tensor kernel(DType::f32, {inputs, 1});
+    RandomStream random(3);
+    for (float& x : kernel.f32()) x = random.next_normal();
+    variables.add("k", std::move(kernel));
+    variables.add("m", Tensor::of_f32({1}, {10}), 0.75);
+    instance_.emplace(*program_, variables, team_);
+  }
+
+  float* gradient(int slice) const { return output(ir::OutputRole::gradient, "k", slice); }
+  float* mean(int slice) const { return output(ir::OutputRole::statistic, "m", slice); }
+
+  void update(const UpdateRule& rule, const UpdateStep& step) {
+    const Updater updater(*instance_, variables, rule);
+    team_.run([&](int worker) { updater.update(worker, step); });
+  }
+
+  VariableStore variables;
+
+ private:
+  static std::string text(int64_t inputs) {
+    const std::string n = std::to_string(inputs);
+    return "graph(x: f32[2," + n + "] feed, dy: f32[2,1] feed, k: f32[" + n +
+           ",1] variable, m: f32[1] state) {"
+           "  g = dense_kernel_grad(x, dy)"
+           "  s = batch_moments(dy)"
+           "  mean, variance, unbiased = combine_moments(s)"
+           "  return gradient k=g, statistic m=mean }";
+  }
+
+  float* output(ir::OutputRole role, std::string_view name, int slice) const {
+    const ir::Value* value = program_->graph().find_output(role, name)->value;
+    return reinterpret_cast<float*>(instance_->address(value, slice));
+  }
+
+  std::unique_ptr<const compiler::Program> program_;
+  WorkerTeam team_;
+  std::optional<Instance> instance_;
+};
+
+TEST(Updater, SumsInSliceOrder) {
+  KernelAndMean model(1, 3, 2);
+  // Backwards the one would be lost beside the large numbers.
+  model.gradient(0)[0] = 1e8f;
+  model.gradient(1)[0] = -1e8f;
+  model.gradient(2)[0] = 1;
+  model.update(KeepGradient(), {});
+  EXPECT_EQ(model.variables.get("k").value.f32()[0], 1);
+}
+
+TEST(Updater, EveryElementOnceForAnyNumberOfWorkers) {
+  constexpr int64_t kElements = 2257;  // neither whole blocks nor whole cache lines
+  for (const int workers : {1, 2, 3, 5}) {
+    KernelAndMean model(kElements, 2, workers);
+    for (int64_t i = 0; i < kElements; ++i) {
+      model.gradient(0)[i] = static_cast<float>(i);
+      model.gradient(1)[i] = 0.5f;
+    }
+    model.update(KeepGradient(), {});
+    const auto weights = std::as_const(model.variables).get("k").value.f32();
+    for (int64_t i = 0; i < kElements; ++i) {
+      ASSERT_EQ(weights[static_cast<size_t>(i)], static_cast<float>(i) + 0.5f) << workers;
+    }
+  }
+}
+
+TEST(Updater, SameBitsForAnyNumberOfWorkers) {
+  constexpr int64_t kElements = 2257;
+  for (const char* optimizer : {"sgd", "adam", "rmsprop", "adadelta"}) {
+    const Optimizer rule = make_optimizer(optimizer);
+    std::vector<float> expected;
+    for (const int workers : {1, 2, 3}) {
+      KernelAndMean model(kElements, 2, workers);
+      RandomStream random(5);
+      for (int64_t i = 0; i < kElements; ++i) {
+        model.gradient(0)[i] = random.next_normal();
+        model.gradient(1)[i] = random.next_normal();
+      }
+      for (int64_t iteration = 0; iteration < 3; ++iteration) {
+        model.update(*rule.rule, {rule.learning_rate, iteration});
+      }
+      const auto weights = std::as_const(model.variables).get("k").value.f32();
+      if (workers == 1) expected.assign(weights.begin(), weights.end());
+      EXPECT_EQ(std::memcmp(weights.data(), expected.data(), weights.size_bytes()), 0)
+          << optimizer << " with " << workers << " workers";
+    }
+  }
+}
+
+TEST(Updater, MovesStatisticsTowardsTheStepsOwn) {
+  KernelAndMean model(1, 2, 1);
+  model.mean(0)[0] = 2;
+  model.mean(1)[0] = 99;  // all slices have the same; the first one counts
+  model.update(KeepGradient(), {});
+  EXPECT_EQ(model.variables.get("m").value.f32()[0], 10 * 0.75f + 2 * 0.25f);
+}
+
+TEST(Updater, MakesTheSlotsOfItsRule) {
+  KernelAndMean model(4, 1, 1);
+  model.update(*Adam().rule, {});
+  EXPECT_EQ(model.variables.get("k").slots.size(), 2u);
+  EXPECT_TRUE(model.variables.get("m").slots.empty());
+}
+
+TEST(Updater, AGradientThatIsNoSumIsAnError) {
+  const auto program = compiler::compile(ir::parse_graph(
+      "graph(x: f32[2,3] feed, k: f32[2,3] variable) { y = relu(x) return gradient k=y }"));
+  VariableStore variables;
+  variables.add("k", Tensor(DType::f32, {2, 3}));
+  WorkerTeam team({.workers = 1});
+  const Instance instance(*program, variables, team);
+  EXPECT_THROW(Updater(instance, variables, KeepGradient()), InternalError);
+}
+
+}  // namespace
+}  // namespace pando::runtime

@@ -1,0 +1,81 @@
+#include "pando/runtime/worker_team.h"
+
+#include <limits>
+#include <set>
+#include <stdexcept>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "pando/base/error.h"
+
+namespace pando::runtime {
+namespace {
+
+TEST(WorkerTeam, EveryWorkerRunsTheTaskOnce) {
+  WorkerTeam team({.workers = 3});
+  EXPECT_EQ(team.size(), 3);
+  std::vector<int> runs(3, 0);
+  std::vector<std::thread::id> threads(3);
+  for (int round = 0; round < 200; ++round) {
+    team.run([&](int worker) {
+      ++runs[static_cast<size_t>(worker)];
+      threads[static_cast<size_t>(worker)] = std::this_thread::get_id();
+    });
+  }
+  EXPECT_EQ(runs, std::vector<int>(3, 200));
+  EXPECT_EQ(std::set<std::thread::id>(threads.begin(), threads.end()).size(), 3u);
+}
+
+TEST(WorkerTeam, WorkersMeetAtTheBarrier) {
+  WorkerTeam team({.workers = 2});
+  std::vector<int> slots(2, 0);
+  std::vector<int> seen(2, 0);
+  team.run([&](int worker) {
+    slots[static_cast<size_t>(worker)] = worker + 1;
+    team.barrier().arrive_and_wait();
+    seen[static_cast<size_t>(worker)] = slots[static_cast<size_t>(1 - worker)];
+  });
+  EXPECT_EQ(seen, (std::vector<int>{2, 1}));
+}
+
+TEST(WorkerTeam, TheFirstExceptionByWorkerReachesTheCaller) {
+  WorkerTeam team({.workers = 3});
+  for (int round = 0; round < 20; ++round) {
+    try {
+      team.run([](int worker) {
+        if (worker > 0) throw std::runtime_error("worker " + std::to_string(worker));
+      });
+      FAIL();
+    } catch (const std::runtime_error& error) {
+      EXPECT_STREQ(error.what(), "worker 1");
+    }
+    // The team is as good as new.
+    std::vector<int> runs(3, 0);
+    EXPECT_NO_THROW(team.run([&](int worker) { ++runs[static_cast<size_t>(worker)]; }));
+    EXPECT_EQ(runs, std::vector<int>(3, 1));
+  }
+}
+
+TEST(WorkerTeam, WorkersFlushDenormals) {
+  WorkerTeam team({.workers = 1});
+  volatile float tiny = std::numeric_limits<float>::denorm_min() * 4;
+  float sum = 1;
+  team.run([&](int) { sum = tiny + tiny; });
+  EXPECT_EQ(sum, 0.0f);
+}
+
+TEST(WorkerTeam, CoresThatDoNotExistAreNoError) {
+  WorkerTeam team({.workers = 2, .cores = {0, 1000}});
+  int runs = 0;
+  team.run([&](int worker) { runs += worker == 0 ? 1 : 0; });
+  EXPECT_EQ(runs, 1);
+}
+
+TEST(WorkerTeam, WantsAtLeastOneWorker) {
+  EXPECT_THROW(WorkerTeam({.workers = 0}), InvalidArgument);
+  EXPECT_THROW(WorkerTeam({.workers = -1}), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace pando::runtime
