@@ -1,9 +1,9 @@
 // Average pooling over windows and over whole samples, with gradients. Parts share out rows of the
 // result.
 // SPDX-License-Identifier: MIT
+#include "pando/base/multiversion.h"
 #include "pando/kernels/fast/fast.h"
 #include "pando/kernels/fast/pool_shape.h"
-#include "pando/kernels/multiversion.h"
 
 namespace pando::kernels {
 namespace {

@@ -6,9 +6,9 @@
 #include <limits>
 #include <type_traits>
 
+#include "pando/base/multiversion.h"
 #include "pando/kernels/fast/fast.h"
 #include "pando/kernels/fast/support.h"
-#include "pando/kernels/multiversion.h"
 
 namespace pando::kernels {
 namespace {

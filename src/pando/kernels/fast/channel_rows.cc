@@ -5,7 +5,7 @@
 #include <bit>
 #include <numeric>
 
-#include "pando/kernels/multiversion.h"
+#include "pando/base/multiversion.h"
 
 namespace pando::kernels::fast {
 namespace {

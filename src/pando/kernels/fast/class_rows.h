@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
+#include "pando/base/multiversion.h"
 #include "pando/kernels/fast/vector_math.h"
-#include "pando/kernels/multiversion.h"
 
 namespace pando::kernels::fast {
 

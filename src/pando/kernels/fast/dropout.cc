@@ -1,9 +1,9 @@
 // Dropout with the mask of the counter-based generator, a block of counters at a time.
 // SPDX-License-Identifier: MIT
+#include "pando/base/multiversion.h"
 #include "pando/base/random.h"
 #include "pando/kernels/fast/fast.h"
 #include "pando/kernels/fast/support.h"
-#include "pando/kernels/multiversion.h"
 
 namespace pando::kernels {
 namespace {

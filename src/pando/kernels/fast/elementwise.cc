@@ -1,9 +1,9 @@
 // Element by element without functions that cost more than a multiplication. Results may overwrite
 // input 0, so the loops promise independence of iterations, not of pointers.
 // SPDX-License-Identifier: MIT
+#include "pando/base/multiversion.h"
 #include "pando/kernels/fast/fast.h"
 #include "pando/kernels/fast/support.h"
-#include "pando/kernels/multiversion.h"
 #include "pando/kernels/node_activation.h"
 
 namespace pando::kernels {

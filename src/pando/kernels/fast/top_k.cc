@@ -1,8 +1,8 @@
 // Whether the label is among the k largest predictions of a sample.
 // SPDX-License-Identifier: MIT
+#include "pando/base/multiversion.h"
 #include "pando/kernels/fast/fast.h"
 #include "pando/kernels/fast/support.h"
-#include "pando/kernels/multiversion.h"
 
 namespace pando::kernels {
 namespace {

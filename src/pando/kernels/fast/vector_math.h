@@ -7,7 +7,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "pando/kernels/multiversion.h"
+#include "pando/base/multiversion.h"
 
 namespace pando::kernels::fast {
 

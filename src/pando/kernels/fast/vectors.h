@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "pando/kernels/multiversion.h"
+#include "pando/base/multiversion.h"
 
 namespace pando::kernels::fast {
 
