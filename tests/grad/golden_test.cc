@@ -1,5 +1,5 @@
 // Small networks against PyTorch: outputs, losses, gradients and batch statistics of the golden
-// files, computed by the reference kernels.
+// files, computed by the reference kernels and by the ones that the catalog prefers.
 // SPDX-License-Identifier: MIT
 #include <fstream>
 
@@ -48,7 +48,8 @@ struct Golden {
 
 // Runs the first step. The graph's inputs are x, labels and the weights; its outputs are the
 // result `output` and the loss `loss`; x is differentiated too.
-Golden run_golden(const std::string& name, const std::string& text) {
+Golden run_golden(const std::string& name, const std::string& text,
+                  const test::RunOptions& options) {
   Golden golden{test::typed_graph(text), read_golden(name), {}};
   ir::Graph& graph = golden.graph;
   ir::Value* loss = graph.find_output(ir::OutputRole::loss, "loss")->value;
@@ -64,7 +65,7 @@ Golden run_golden(const std::string& name, const std::string& text) {
   }
   add_gradient_outputs(graph,
                        append_gradients(graph, loss, seed->output(), {.variables = variables}));
-  golden.values = test::run_graph(graph, inputs);
+  golden.values = test::run_graph(graph, inputs, options);
   return golden;
 }
 
@@ -84,22 +85,38 @@ void expect_first_step(const Golden& golden) {
   }
 }
 
-TEST(Golden, ConvBatchNormDense) {
-  const Golden golden = run_golden(
-      "conv_bn_dense",
-      "graph(x: f32[3,9,8,3] feed, labels: i32[3] feed, conv/kernel: f32[3,3,3,4] variable,"
-      "      conv/bias: f32[4] variable, bn/gamma: f32[4] variable, bn/beta: f32[4] variable,"
-      "      dense/kernel: f32[16,5] variable, dense/bias: f32[5] variable) {"
-      "  c = conv(x, conv/kernel, conv/bias) {padding=\"same\", strides=[2,2]}"
-      "  s = batch_moments(c) m, v, u = combine_moments(s)"
-      "  n = batch_norm(c, m, v, bn/gamma, bn/beta) {batch_statistics=1}"
-      "  r = relu(n)"
-      "  p, i = max_pool(r) {window=[2,2]}"
-      "  f = reshape(p) {shape=[16]}"
-      "  d = dense(f, dense/kernel, dense/bias)"
-      "  output = softmax(d)"
-      "  loss = cross_entropy(output, labels)"
-      "  return result output=output, loss loss=loss }");
+// Whether every node is computed by the first kernel that its candidates offer.
+class GoldenStep : public testing::TestWithParam<bool> {
+ protected:
+  Golden run(const std::string& name, const std::string& text) const {
+    test::RunOptions options;
+    if (GetParam()) {
+      options.use = [](const ir::Node&, const kernels::Candidate&) { return true; };
+      options.parts = 3;
+    }
+    return run_golden(name, text, options);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Kernels, GoldenStep, testing::Bool(),
+                         [](const auto& row) { return row.param ? "Preferred" : "Reference"; });
+
+TEST_P(GoldenStep, ConvBatchNormDense) {
+  const Golden golden =
+      run("conv_bn_dense",
+          "graph(x: f32[3,9,8,3] feed, labels: i32[3] feed, conv/kernel: f32[3,3,3,4] variable,"
+          "      conv/bias: f32[4] variable, bn/gamma: f32[4] variable, bn/beta: f32[4] variable,"
+          "      dense/kernel: f32[16,5] variable, dense/bias: f32[5] variable) {"
+          "  c = conv(x, conv/kernel, conv/bias) {padding=\"same\", strides=[2,2]}"
+          "  s = batch_moments(c) m, v, u = combine_moments(s)"
+          "  n = batch_norm(c, m, v, bn/gamma, bn/beta) {batch_statistics=1}"
+          "  r = relu(n)"
+          "  p, i = max_pool(r) {window=[2,2]}"
+          "  f = reshape(p) {shape=[16]}"
+          "  d = dense(f, dense/kernel, dense/bias)"
+          "  output = softmax(d)"
+          "  loss = cross_entropy(output, labels)"
+          "  return result output=output, loss loss=loss }");
   expect_first_step(golden);
   // moving = 0.9 moving + 0.1 batch, from mean 0 and variance 1.
   const json& moving = golden.file["steps"][0]["moving_after"];
@@ -111,43 +128,42 @@ TEST(Golden, ConvBatchNormDense) {
   expect_near(variance, moving["bn/moving_variance"], "moving variance");
 }
 
-TEST(Golden, ResidualGroupNorm) {
-  expect_first_step(run_golden(
-      "residual_group_norm",
-      "graph(x: f32[2,6,7,4] feed, labels: f32[2,3] feed, conv1/kernel: f32[3,3,4,6] variable,"
-      "      gn1/gamma: f32[6] variable, gn1/beta: f32[6] variable,"
-      "      conv2/kernel: f32[3,3,6,6] variable, conv2/bias: f32[6] variable,"
-      "      gn2/gamma: f32[6] variable, gn2/beta: f32[6] variable,"
-      "      dense/kernel: f32[6,3] variable, dense/bias: f32[3] variable) {"
-      "  c1 = conv(x, conv1/kernel) {padding=\"same\"}"
-      "  n1, m1, i1 = group_norm(c1, gn1/gamma, gn1/beta) {groups=2}"
-      "  s = leaky_relu(n1)"
-      "  c2 = conv(s, conv2/kernel, conv2/bias) {padding=\"same\"}"
-      "  n2, m2, i2 = group_norm(c2, gn2/gamma, gn2/beta) {groups=3}"
-      "  a = add(n2, s)"
-      "  r = leaky_relu(a)"
-      "  p = avg_pool(r) {window=[2,2], padding=\"same\"}"
-      "  g = global_avg_pool(p)"
-      "  output = dense(g, dense/kernel, dense/bias)"
-      "  loss = mean_squared_error(output, labels)"
-      "  return result output=output, loss loss=loss }"));
+TEST_P(GoldenStep, ResidualGroupNorm) {
+  expect_first_step(
+      run("residual_group_norm",
+          "graph(x: f32[2,6,7,4] feed, labels: f32[2,3] feed, conv1/kernel: f32[3,3,4,6] variable,"
+          "      gn1/gamma: f32[6] variable, gn1/beta: f32[6] variable,"
+          "      conv2/kernel: f32[3,3,6,6] variable, conv2/bias: f32[6] variable,"
+          "      gn2/gamma: f32[6] variable, gn2/beta: f32[6] variable,"
+          "      dense/kernel: f32[6,3] variable, dense/bias: f32[3] variable) {"
+          "  c1 = conv(x, conv1/kernel) {padding=\"same\"}"
+          "  n1, m1, i1 = group_norm(c1, gn1/gamma, gn1/beta) {groups=2}"
+          "  s = leaky_relu(n1)"
+          "  c2 = conv(s, conv2/kernel, conv2/bias) {padding=\"same\"}"
+          "  n2, m2, i2 = group_norm(c2, gn2/gamma, gn2/beta) {groups=3}"
+          "  a = add(n2, s)"
+          "  r = leaky_relu(a)"
+          "  p = avg_pool(r) {window=[2,2], padding=\"same\"}"
+          "  g = global_avg_pool(p)"
+          "  output = dense(g, dense/kernel, dense/bias)"
+          "  loss = mean_squared_error(output, labels)"
+          "  return result output=output, loss loss=loss }"));
 }
 
-TEST(Golden, Conv3dTanh) {
-  expect_first_step(
-      run_golden("conv3d_tanh",
-                 "graph(x: f32[2,5,4,6,2] feed, labels: f32[2,2] feed,"
-                 "      conv/kernel: f32[2,2,2,2,3] variable, conv/bias: f32[3] variable,"
-                 "      dense/kernel: f32[36,2] variable, dense/bias: f32[2] variable) {"
-                 "  c = conv(x, conv/kernel, conv/bias) {padding=\"same\"}"
-                 "  t = tanh(c)"
-                 "  p, i = max_pool(t) {window=[2,2,2]}"
-                 "  f = reshape(p) {shape=[36]}"
-                 "  d = dense(f, dense/kernel, dense/bias)"
-                 "  h = tanh(d)"
-                 "  output = scale(h) {factor=1.2}"
-                 "  loss = mean_squared_error(output, labels)"
-                 "  return result output=output, loss loss=loss }"));
+TEST_P(GoldenStep, Conv3dTanh) {
+  expect_first_step(run("conv3d_tanh",
+                        "graph(x: f32[2,5,4,6,2] feed, labels: f32[2,2] feed,"
+                        "      conv/kernel: f32[2,2,2,2,3] variable, conv/bias: f32[3] variable,"
+                        "      dense/kernel: f32[36,2] variable, dense/bias: f32[2] variable) {"
+                        "  c = conv(x, conv/kernel, conv/bias) {padding=\"same\"}"
+                        "  t = tanh(c)"
+                        "  p, i = max_pool(t) {window=[2,2,2]}"
+                        "  f = reshape(p) {shape=[36]}"
+                        "  d = dense(f, dense/kernel, dense/bias)"
+                        "  h = tanh(d)"
+                        "  output = scale(h) {factor=1.2}"
+                        "  loss = mean_squared_error(output, labels)"
+                        "  return result output=output, loss loss=loss }"));
 }
 
 }  // namespace

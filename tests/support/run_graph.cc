@@ -44,11 +44,13 @@ kernels::KernelOffer choose(const ir::Node& node, const CandidateFilter& use) {
   throw InvalidArgument(node.label(), ": no candidate takes it;", refusals);
 }
 
-void call(const kernels::Kernel& kernel, kernels::KernelArgs args, const RunOptions& options) {
+// Calls the kernel in `parts` parts if it splits, else once.
+void call(const kernels::Kernel& kernel, kernels::KernelArgs args, const RunOptions& options,
+          int parts) {
   const ExactBuffer scratch(kernel.scratch_bytes());
   args.scratch = scratch.data();
   kernels::StepArgs step = *options.step;
-  const int parts = kernel.splits() ? options.parts : 1;
+  if (!kernel.splits()) parts = 1;
   for (int i = 0; i < parts; ++i) {
     step.part = {i, parts};
     kernel.run(args, step);
@@ -67,16 +69,19 @@ void run_node(const ir::Node& node, const RunOptions& options,
                         size_of(input->type().dtype));
     std::byte* out = packed.back().data();
     const std::byte* in = buffers.at(input).data();
-    call(*packing.packer, {.inputs = &in, .outputs = &out, .num_inputs = 1}, options);
+    call(*packing.packer, {.inputs = &in, .outputs = &out, .num_inputs = 1}, options,
+         options.parts);
     inputs[static_cast<size_t>(packing.input)] = out;
   }
   std::vector<std::byte*> outputs;
   for (const ir::Value* output : node.outputs()) {
     outputs.push_back(buffers.emplace(output, output->bytes()).first->second.data());
   }
+  // Each part of a batch sum wants outputs of its own, to be added up afterwards.
+  const int parts = ops::has_trait(node, ops::Trait::batch_sum) ? 1 : options.parts;
   call(*offer.kernel,
        {.inputs = inputs.data(), .outputs = outputs.data(), .num_inputs = node.num_inputs()},
-       options);
+       options, parts);
 }
 
 // Samples are what the first axis of the feed with the most axes counts.

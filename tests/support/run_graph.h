@@ -27,7 +27,7 @@ struct RunOptions {
   std::optional<kernels::StepArgs> step;
   // The first candidate that passes and does not refuse computes the node. Absent: the reference.
   CandidateFilter use;
-  int parts = 1;  // into how many parts calls of kernels that split are cut
+  int parts = 1;  // of calls of kernels that split, other than batch sums
 };
 
 // Lets every candidate of that name through, and the reference where it refuses.
