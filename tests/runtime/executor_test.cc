@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "pando/base/error.h"
+#include "pando/ir/text.h"
 #include "tests/runtime/trainee.h"
 
 namespace pando::runtime {
@@ -194,6 +195,24 @@ TEST(Executor, ResultsAreRowsInTheOrderOfTheSamples) {
   expect_rows({.workers = 2, .slices = 3, .batch = 5, .mode = mode});
   expect_rows({.workers = 1, .slices = 2, .batch = 4, .mode = mode});
   expect_rows({.workers = 2, .slices = 3, .batch = 2, .mode = mode});
+}
+
+TEST(Executor, ResultsAreOfTheFirstResult) {
+  const auto program = compiler::compile(ir::parse_graph(R"(graph(x: f32[2,3] feed) {
+    y = relu(x)
+    z = slice(x) {begin=[0,0], size=[2,1]}
+    return result y=y, result z=z })"),
+                                         {.slices = 2});
+  VariableStore variables;
+  WorkerTeam team({.workers = 1});
+  Executor executor(*program, variables, team);
+  const std::vector<Field> fields = {{"x", DType::f32, {3}}};
+  Samples samples(fields, 4, 1);
+  Tensor results(DType::f32, {4, 3});
+  executor.run({.results = results.data()}, samples.infeed(4));
+  for (size_t i = 0; i < 12; ++i) {
+    EXPECT_EQ(results.f32()[i], std::max(samples.field(0).f32()[i], 0.0f)) << i;
+  }
 }
 
 TEST(Executor, SeesVariablesThatTheHostChanged) {

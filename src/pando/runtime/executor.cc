@@ -32,7 +32,7 @@ Executor::Executor(const compiler::Program& program, VariableStore& variables, W
       if (output.role == ir::OutputRole::metric) metrics_.back().push_back(numbers);
       if (output.role == ir::OutputRole::result) results_.push_back(at);
     }
-    if (output.role == ir::OutputRole::result) {
+    if (output.role == ir::OutputRole::result && result_row_bytes_ == 0) {
       result_row_bytes_ = output.value->bytes() / static_cast<size_t>(instance_.slice_batch());
     }
   }

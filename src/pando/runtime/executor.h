@@ -30,7 +30,7 @@ struct Execution {
   // Weight updates; without a rule the program only runs forward.
   double learning_rate = 0;
   int64_t iteration = 0;  // weight updates before this execution
-  // Where the real rows of result `output` go, one micro-batch after the other; may be null.
+  // Where the real rows of the first result go, one micro-batch after the other; may be null.
   std::byte* results = nullptr;
 };
 
@@ -40,7 +40,8 @@ struct ExecutionTotals {
   int64_t samples = 0;
   double loss = 0;
   std::vector<double> metrics;  // in the order of the program's metric outputs
-  bool finite = true;           // false: the execution stopped at a loss that is not a number
+  // false: a loss was not a number; with weight updates, the execution stopped there.
+  bool finite = true;
 };
 
 // Requires: program, variables and team outlive it; one run() at a time.
