@@ -1,5 +1,7 @@
 // The direct convolution's inner loops for AVX2 with FMA: 8 lanes, 16 registers.
 // SPDX-License-Identifier: MIT
+#include <utility>
+
 #include <immintrin.h>
 #include <stddef.h>
 

@@ -1,5 +1,7 @@
 // The direct convolution's inner loops for AVX-512: 16 lanes, 32 registers.
 // SPDX-License-Identifier: MIT
+#include <utility>
+
 #include <immintrin.h>
 #include <stddef.h>
 

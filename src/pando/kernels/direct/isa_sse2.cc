@@ -1,5 +1,7 @@
 // The direct convolution's inner loops for every x86-64 CPU: 4 lanes, 16 registers, no FMA.
 // SPDX-License-Identifier: MIT
+#include <utility>
+
 #include <emmintrin.h>
 #include <stddef.h>
 

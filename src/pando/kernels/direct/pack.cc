@@ -20,17 +20,11 @@ struct TapRows {
   int64_t panel_rows;
 };
 
-void pack_forward_rows(const GatherPlan& plan, const TapRows& rows, const Column& column) {
-  const int64_t width = plan.width(column);
-  const int64_t channels = plan.channels(column);
-  float* to = rows.panels + rows.panel_rows * column.first + rows.row * width;
-  const float* from = rows.from + column.first;
-  for (int64_t i = 0; i < rows.count; ++i) {
-    std::copy_n(from, channels, to);
-    std::fill(to + channels, to + width, 0.0f);
-    from += plan.spec.output_channels;
-    to += width;
-  }
+void pack_forward_rows(const GatherPlan& plan, const IsaKernels& isa, const TapRows& rows,
+                       const Column& column) {
+  float* to = rows.panels + rows.panel_rows * column.first + rows.row * plan.width(column);
+  isa.copy_rows({rows.from + column.first, nullptr, rows.count, plan.spec.output_channels,
+                 plan.channels(column), to});
 }
 
 void pack_transposed_rows(const GatherPlan& plan, const IsaKernels& isa, const TapRows& rows,
@@ -65,7 +59,7 @@ void pack_panels(const GatherPlan& plan, const IsaKernels& isa, const PackCall& 
                              std::min(kRowsAtATime, end - c), packed.count};
           for (const Column& column : plan.columns) {
             if (forward) {
-              pack_forward_rows(plan, rows, column);
+              pack_forward_rows(plan, isa, rows, column);
             } else {
               pack_transposed_rows(plan, isa, rows, column);
             }
