@@ -136,6 +136,8 @@ std::vector<ConvGeometry> awkward_2d() {
       with_stride(conv2d(2, 8, 24, 7, 1), {1, 2, 2}),
       with_stride(with_padding(conv2d(1, 3, 8, 13, 7), {0, 3, 3}, {0, 3, 3}), {1, 2, 2}),
       with_padding(conv2d(1, 40, 72, 4, 3), {0, 1, 1}, {0, 1, 1}),
+      with_padding(conv2d(7, 4, 8, 3, 3), {0, 1, 1}, {0, 1, 1}),
+      with_padding(conv2d(1, 130, 20, 3, 3), {0, 1, 1}, {0, 1, 1}),
       dilated,
       strided_dilated,
       grouped,
@@ -331,6 +333,20 @@ TEST(DirectConv, PoolKeepsTheFirstOfEqualMaxima) {
   EXPECT_EQ(index, std::vector<uint8_t>(12, 0));
 }
 
+TEST(DirectConv, ReluKeepsNaN) {
+  for (const char* isa : isas_of_this_cpu()) {
+    const SetIsa scope(isa);
+    const ConvGeometry g = with_outputs(conv2d(1, 1, 1, 1, 1));  // two pixels
+    const DirectConv conv(g);
+    const Floats x = {NAN, -1.0f}, kernel = {1.0f};
+    Floats packed(conv.forward_kernel_floats()), y(2);
+    conv.pack_forward(kernel.data(), packed.data());
+    conv.forward(x.data(), packed.data(), {.activation = Activation::relu}, y.data());
+    EXPECT_TRUE(std::isnan(y[0])) << isa;
+    EXPECT_EQ(y[1], 0.0f) << isa;
+  }
+}
+
 TEST(DirectConv, NamesInstructionSetAndTile) {
   const SetIsa scope("sse2");
   EXPECT_EQ(DirectConv(with_outputs(conv2d(1, 3, 8, 5, 3))).name(), "direct:sse2 5x2");
@@ -339,6 +355,12 @@ TEST(DirectConv, NamesInstructionSetAndTile) {
 TEST(DirectConv, RefusesUnknownInstructionSet) {
   const SetIsa scope("neon");
   EXPECT_THROW(DirectConv(with_outputs(conv2d(1, 3, 8, 5, 3))), InvalidArgument);
+}
+
+TEST(DirectConv, RefusesInstructionSetThatTheCpuLacks) {
+  if (isas_of_this_cpu().size() == 3) GTEST_SKIP() << "this CPU has every instruction set";
+  const SetIsa scope("avx512");
+  EXPECT_THROW(DirectConv(with_outputs(conv2d(1, 3, 8, 5, 3))), Unsupported);
 }
 
 TEST(DirectConv, SaysWhyItRefuses) {

@@ -12,7 +12,7 @@ namespace {
 
 // Long enough to hide the loading and storing of the sums, short enough that a panel of dy stays in
 // the first-level cache while all kernel elements pass.
-constexpr int64_t kChunkPixels = 192;
+constexpr int64_t kChunkPixels = 128;
 
 // Some pixels of a phase: entries first .. of its tables, seen from x and dy.
 struct Chunk {
@@ -24,9 +24,8 @@ struct Chunk {
   bool first_sum;  // overwrites what is in the gradient
 };
 
-// Copying dy into panels [group][column][pixel][lanes] pays when many kernel elements pass over it:
-// neighbouring pixels of a wide tensor would fall on few lines of the cache and push each other
-// out.
+// Copying a column of dy into a panel pays when many kernel elements pass over it: neighbouring
+// pixels of a wide tensor would fall on few sets of the cache and push each other out.
 constexpr int64_t kPackFrom = 64;
 
 bool packs_outputs(const GatherPlan& conv) {
@@ -36,17 +35,18 @@ bool packs_outputs(const GatherPlan& conv) {
 // Where the panel reads dy: in place or from a copy.
 void set_panel(const GatherPlan& conv, const IsaKernels& isa, const RowsArgs& dy, PanelArgs& args,
                float* panel) {
-  args.w = dy.x;
-  args.w_row = dy.row;
-  args.w_stride = dy.stride;
-  if (packs_outputs(conv)) {
-    RowsArgs rows = dy;
-    rows.y = panel;
-    isa.copy_rows(rows);
-    args.w = panel;
-    args.w_row = nullptr;
-    args.w_stride = (dy.channels + conv.lanes - 1) / conv.lanes * conv.lanes;
+  if (!packs_outputs(conv)) {
+    args.w = dy.x;
+    args.w_row = dy.row;
+    args.w_stride = dy.stride;
+    return;
   }
+  RowsArgs rows = dy;
+  rows.y = panel;
+  isa.copy_rows(rows);
+  args.w = panel;
+  args.w_row = nullptr;
+  args.w_stride = (dy.channels + conv.lanes - 1) / conv.lanes * conv.lanes;
 }
 
 void add_chunk(const GatherPlan& conv, const IsaKernels& isa, const Chunk& chunk,
@@ -64,6 +64,11 @@ void add_chunk(const GatherPlan& conv, const IsaKernels& isa, const Chunk& chunk
   args.y_row = phase.k_row.empty() ? nullptr : phase.k_row.data();
   args.y_stride = conv.spec.output_channels;
   args.accumulate = !chunk.first_sum;
+  // The next chunk's outputs mostly follow the last one of this.
+  const int64_t last =
+      dy.row == nullptr ? chunk.first + chunk.pixels - 1 : dy.row[chunk.pixels - 1];
+  args.fetch = chunk.dy + (last + 1) * dy.stride;
+  args.fetch_count = chunk.pixels * dy.stride;
   for (int64_t group = 0; group < conv.spec.groups; ++group) {
     args.x = chunk.x + group * conv.group_source;
     for (const Column& column : conv.columns) {
@@ -79,6 +84,7 @@ void add_chunk(const GatherPlan& conv, const IsaKernels& isa, const Chunk& chunk
       args.y = gradient.kernel + channel;
       args.last_lanes = column.last_lanes;
       isa.panel[column.vectors - 1](args);
+      args.fetch_count = 0;
     }
   }
 }

@@ -17,7 +17,7 @@
 namespace pando::kernels {
 namespace {
 
-using direct::Extents;
+using Extents = ConvGeometry::Extents;
 
 std::string why_unsupported(const ConvGeometry& g) {
   if (g.batch < 1 || g.in_channels < 1 || g.out_channels < 1 || g.groups < 1) {
@@ -28,7 +28,6 @@ std::string why_unsupported(const ConvGeometry& g) {
     return concat("channels ", g.in_channels, " -> ", g.out_channels, " do not divide into ",
                   g.groups, " groups");
   }
-  int64_t window = g.in_channels;
   for (size_t axis = 0; axis < 3; ++axis) {
     if (g.in[axis] < 1 || g.kernel[axis] < 1 || g.stride[axis] < 1 || g.dilation[axis] < 1 ||
         g.pad_low[axis] < 0 || g.pad_high[axis] < 0) {
@@ -40,11 +39,15 @@ std::string why_unsupported(const ConvGeometry& g) {
       return concat("axis ", axis, ": output extent ", g.out[axis], " does not follow from input ",
                     g.in[axis], " and kernel ", g.kernel[axis]);
     }
-    window *= padded + reach;
   }
-  const int64_t outputs = g.out_pixels() * g.out_channels;
-  const int64_t kernel = g.taps() * g.in_channels / g.groups * g.out_channels;
-  if (std::max({window, outputs, kernel}) > std::numeric_limits<int32_t>::max()) {
+  const auto elements = [](const Extents& e, int64_t channels) {
+    return static_cast<double>(e[0]) * static_cast<double>(e[1]) * static_cast<double>(e[2]) *
+           static_cast<double>(channels);
+  };
+  const double kernel =
+      elements(g.kernel, g.in_channels / g.groups) * static_cast<double>(g.out_channels);
+  if (std::max({elements(g.in, g.in_channels), elements(g.out, g.out_channels), kernel}) >
+      std::numeric_limits<int32_t>::max()) {
     return "one sample or the kernel exceeds 2^31 elements";
   }
   return "";

@@ -27,12 +27,13 @@ int64_t rows_per_pass(const Extents& window, const Extents& out, int64_t channel
 }
 
 // Convolution outputs are stored with the strides of one pass.
-GatherSpec pooled_spec(const ConvGeometry& geometry, const PoolPlan& plan) {
+GatherSpec pooled_spec(const ConvGeometry& geometry, const Extents& window, const Extents& out,
+                       int64_t chunk_rows) {
   ConvGeometry trimmed = geometry;
-  for (size_t i = 0; i < 3; ++i) trimmed.out[i] = plan.out[i] * plan.window[i];
+  for (size_t i = 0; i < 3; ++i) trimmed.out[i] = out[i] * window[i];
   GatherSpec spec = forward_spec(trimmed);
-  spec.output_stride[0] = plan.chunk_rows * plan.window[1] * trimmed.out[2];
-  spec.unit_rows = plan.window[0];
+  spec.output_stride[0] = chunk_rows * window[1] * trimmed.out[2];
+  spec.unit_rows = window[0];
   spec.join_samples = false;
   return spec;
 }
@@ -42,11 +43,12 @@ struct Pass {
   int64_t sample;
   int64_t plane, planes;
   int64_t row, rows;
+  float* conv_rows;  // the scratch
 };
 
 // The pixels of one phase in a pass; rows and planes of the convolution, from the phase's first.
 void convolve_phase(const PoolPlan& plan, const IsaKernels& isa, const PoolCall& call,
-                    const Pass& pass, const Phase& phase, float* conv_rows) {
+                    const Pass& pass, const Phase& phase) {
   const GatherPlan& conv = plan.conv;
   const int64_t first_plane = pass.plane * plan.window[0];
   const int64_t first_row = pass.row * plan.window[1];
@@ -65,7 +67,7 @@ void convolve_phase(const PoolPlan& plan, const IsaKernels& isa, const PoolCall&
   const int64_t pixel = phase.output_begin + planes.begin * phase.output_step[0] +
                         begin * phase.output_step[1] - first_plane * conv.spec.output_stride[0] -
                         first_row * conv.spec.output_stride[1];
-  run.y = conv_rows + pixel * conv.spec.output_channels;
+  run.y = pass.conv_rows + pixel * conv.spec.output_channels;
   if (whole) {
     run.count = planes.pixels(phase);
     run_panels(conv, isa, run, call.packed, call.epilogue);
@@ -78,8 +80,7 @@ void convolve_phase(const PoolPlan& plan, const IsaKernels& isa, const PoolCall&
   }
 }
 
-void pool(const PoolPlan& plan, const IsaKernels& isa, const PoolCall& call, const Pass& pass,
-          const float* conv_rows) {
+void pool(const PoolPlan& plan, const IsaKernels& isa, const PoolCall& call, const Pass& pass) {
   const GatherSpec& conv = plan.conv.spec;
   const int64_t channels = conv.output_channels;
   PoolRowArgs args;
@@ -90,8 +91,8 @@ void pool(const PoolPlan& plan, const IsaKernels& isa, const PoolCall& call, con
   args.plane_stride = conv.output_stride[0] * channels;
   for (int64_t i = 0; i < pass.planes; ++i) {
     for (int64_t j = 0; j < pass.rows; ++j) {
-      args.x =
-          conv_rows + i * plan.window[0] * args.plane_stride + j * plan.window[1] * args.row_stride;
+      args.x = pass.conv_rows + i * plan.window[0] * args.plane_stride +
+               j * plan.window[1] * args.row_stride;
       const int64_t plane = pass.sample * plan.out[0] + pass.plane + i;
       const int64_t pixel = (plane * plan.out[1] + pass.row + j) * plan.out[2];
       args.y = call.pooled.y + pixel * channels;
@@ -108,7 +109,7 @@ PoolPlan::PoolPlan(const ConvGeometry& geometry, const PoolGeometry& pool_geomet
     : window(in_order(pool_geometry.window, axes)),
       out(in_order(pool_geometry.out, axes)),
       chunk_rows(rows_per_pass(window, out, geometry.out_channels)),
-      conv(pooled_spec(geometry, *this), isa) {
+      conv(pooled_spec(geometry, window, out, chunk_rows), isa) {
   const int64_t plane_floats = window[0] * conv.spec.output_stride[0] * conv.spec.output_channels;
   if (chunk_rows == out[1]) {
     const auto float_bytes = static_cast<int64_t>(sizeof(float));
@@ -125,12 +126,16 @@ void forward_pool(const PoolPlan& plan, const IsaKernels& isa, const PoolCall& c
     const int64_t end = (block.row + block.rows) / plan.window[0];
     for (int64_t plane = block.row / plan.window[0]; plane < end; plane += plan.chunk_planes) {
       for (int64_t row = 0; row < plan.out[1]; row += plan.chunk_rows) {
-        const Pass pass{block.sample, plane, std::min(plan.chunk_planes, end - plane), row,
-                        std::min(plan.chunk_rows, plan.out[1] - row)};
+        const Pass pass{block.sample,
+                        plane,
+                        std::min(plan.chunk_planes, end - plane),
+                        row,
+                        std::min(plan.chunk_rows, plan.out[1] - row),
+                        conv_rows};
         for (const Phase& phase : plan.conv.phases) {
-          convolve_phase(plan, isa, call, pass, phase, conv_rows);
+          convolve_phase(plan, isa, call, pass, phase);
         }
-        pool(plan, isa, call, pass, conv_rows);
+        pool(plan, isa, call, pass);
       }
     }
   });

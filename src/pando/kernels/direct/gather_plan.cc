@@ -182,7 +182,7 @@ void GatherPlan::set_columns(const IsaKernels& isa) {
   for (int64_t first = 0; first < group_output;) {
     // An odd vector joins the first panel rather than forming a narrow one.
     int64_t take = std::min<int64_t>(vectors, isa.preferred_vectors);
-    if (vectors > take && vectors % isa.preferred_vectors != 0 && take < isa.max_vectors) ++take;
+    if (vectors > take && vectors % isa.preferred_vectors != 0 && take < kMaxVectors) ++take;
     const int64_t channels = std::min(group_output - first, take * isa.lanes);
     columns.push_back({first, static_cast<int>(take), channels - (take - 1) * isa.lanes});
     first += channels;

@@ -26,7 +26,8 @@ struct PanelArgs {
   const float* w = nullptr;  // whole vectors are read: pad each row with zeros
   const int32_t* w_row = nullptr;
   int64_t w_stride = 0;
-  bool w_goes_on = false;  // the floats after the last row of w are wanted next: fetch them
+  const float* fetch = nullptr;  // floats that are wanted next, brought nearer meanwhile
+  int64_t fetch_count = 0;
   float* y = nullptr;
   const int32_t* y_row = nullptr;
   int64_t y_stride = 0;
@@ -70,12 +71,11 @@ struct RowsArgs {
   float* y = nullptr;
 };
 
-constexpr int kMaxVectors = 4;
+constexpr int kMaxVectors = 3;  // of the widest panel
 
 struct IsaKernels {
   const char* name;
   int lanes;
-  int max_vectors;             // widest panel
   int preferred_vectors;       // the panel width that keeps the most registers busy
   int tile_rows[kMaxVectors];  // rows held in registers, by panel width - 1
   void (*panel[kMaxVectors])(const PanelArgs&);

@@ -13,9 +13,8 @@ namespace {
 using Vec = __m128;
 typedef int32_t IntVec __attribute__((vector_size(16)));
 constexpr int kLanes = 4;
-constexpr int kWidestPanel = 3;
 constexpr int kPreferredPanel = 2;
-constexpr int kTileRows[kMaxVectors] = {6, 5, 3, 2};
+constexpr int kTileRows[kMaxVectors] = {6, 5, 3};
 
 inline Vec load(const float* p) { return _mm_loadu_ps(p); }
 inline void store(float* p, Vec v) { _mm_storeu_ps(p, v); }
@@ -40,16 +39,17 @@ inline void store_bytes(uint8_t* p, IntVec v) {
 }  // namespace
 
 const IsaKernels& sse2_kernels() {
-  static constexpr IsaKernels kKernels = {"sse2",
-                                          kLanes,
-                                          kWidestPanel,
-                                          kPreferredPanel,
-                                          {kTileRows[0], kTileRows[1], kTileRows[2], kTileRows[3]},
-                                          {panel<1>, panel<2>, panel<3>, nullptr},
-                                          pool_row,
-                                          add_rows,
-                                          copy_rows,
-                                          transpose};
+  static constexpr IsaKernels kKernels = {
+      .name = "sse2",
+      .lanes = kLanes,
+      .preferred_vectors = kPreferredPanel,
+      .tile_rows = {kTileRows[0], kTileRows[1], kTileRows[2]},
+      .panel = {panel<1>, panel<2>, panel<3>},
+      .pool_row = pool_row,
+      .add_rows = add_rows,
+      .copy_rows = copy_rows,
+      .transpose = transpose,
+  };
   return kKernels;
 }
 

@@ -7,9 +7,9 @@
 namespace pando::kernels::direct {
 namespace {
 
-// The part of a panel that is used for all pixels before the next: half of a 32 KiB first-level
-// cache, the rest is for the source.
-constexpr int64_t kPanelBytes = 16 * 1024;
+// The part of a panel that is used for all pixels before the next. It streams from the second-level
+// cache; a larger one would save little of the storing and loading of sums between parts.
+constexpr int64_t kPanelBytes = 48 * 1024;
 
 }  // namespace
 
@@ -42,7 +42,8 @@ void run_panels(const GatherPlan& plan, const IsaKernels& isa, const PixelRun& r
         args.k_offset = phase.k_offset.data() + k;
         args.w = all_rows ? panel + k * args.w_stride : panel;
         args.w_row = all_rows ? nullptr : phase.k_row.data() + k;
-        args.w_goes_on = all_rows;
+        args.fetch = args.w + args.k_count * args.w_stride;
+        args.fetch_count = all_rows ? args.k_count * args.w_stride : 0;
         k += args.k_count;
         args.finish = k == phase.k_count();
         isa.panel[column.vectors - 1](args);
