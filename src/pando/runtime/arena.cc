@@ -31,7 +31,7 @@ Arena::~Arena() { munmap(data_, size_); }
 
 void Arena::prefault(size_t begin, size_t end) {
   volatile std::byte* bytes = data_;
-  for (size_t at = begin / kPage * kPage; at < std::min(end, size_); at += kPage) {
+  for (size_t at = (begin + kPage - 1) / kPage * kPage; at < std::min(end, size_); at += kPage) {
     bytes[at] = bytes[at];
   }
 }
