@@ -4,6 +4,7 @@
 
 #include "pando/base/error.h"
 #include "pando/kernels/direct/conv_kernels.h"
+#include "pando/kernels/direct/dense_kernels.h"
 #include "pando/kernels/fast/fast.h"
 #include "pando/kernels/kernel.h"
 #include "pando/kernels/onednn/onednn.h"

@@ -105,15 +105,6 @@ KernelOffer offer_kernel_grad(const ir::Node& node, const ConvGeometry& geometry
                         {.splits = true, .scratch_bytes = conv.backward_kernel_scratch_bytes()});
 }
 
-// y [N,M] = x [N,K] kernel [K,M] as a 1x1 convolution with the batch along the width.
-ConvGeometry dense_geometry(const Shape& x, const Shape& y) {
-  return {.batch = 1,
-          .in_channels = x.back(),
-          .out_channels = y.back(),
-          .in = {1, 1, x.front()},
-          .out = {1, 1, x.front()}};
-}
-
 }  // namespace
 
 KernelOffer direct_conv(const ir::Node& node) { return offer_forward(node, conv_geometry(node)); }
@@ -139,18 +130,6 @@ KernelOffer direct_conv_pool(const ir::Node& node) {
                       {args.out(0), args.out_as<uint8_t>(1)}, args.scratch, step.part);
   };
   return offer_packed(conv, Direction::forward, run, conv.forward_pool_scratch_bytes());
-}
-
-KernelOffer direct_dense(const ir::Node& node) {
-  return offer_forward(node, dense_geometry(node.input(0)->shape(), node.output()->shape()));
-}
-
-KernelOffer direct_dense_input_grad(const ir::Node& node) {
-  return offer_input_grad(dense_geometry(node.output()->shape(), node.input(0)->shape()));
-}
-
-KernelOffer direct_dense_kernel_grad(const ir::Node& node) {
-  return offer_kernel_grad(node, dense_geometry(node.input(0)->shape(), node.input(1)->shape()));
 }
 
 }  // namespace pando::kernels

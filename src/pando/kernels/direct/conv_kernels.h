@@ -1,4 +1,4 @@
-// DirectConv as candidates for the convolutions and, as 1x1 convolutions, for dense layers.
+// DirectConv as candidates for the convolutions.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,8 +10,5 @@ KernelOffer direct_conv(const ir::Node& node);
 KernelOffer direct_conv_input_grad(const ir::Node& node);
 KernelOffer direct_conv_kernel_grad(const ir::Node& node);
 KernelOffer direct_conv_pool(const ir::Node& node);
-KernelOffer direct_dense(const ir::Node& node);
-KernelOffer direct_dense_input_grad(const ir::Node& node);
-KernelOffer direct_dense_kernel_grad(const ir::Node& node);
 
 }  // namespace pando::kernels

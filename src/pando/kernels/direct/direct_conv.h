@@ -1,5 +1,5 @@
 // Pando's own float32 convolution: an implicit matrix product over channels-last tensors, without
-// a copy per tap. A dense layer is a 1x1 convolution with the batch laid along the width.
+// a copy per tap.
 // SPDX-License-Identifier: MIT
 #pragma once
 

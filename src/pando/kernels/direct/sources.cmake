@@ -1,7 +1,9 @@
-# The direct convolution, part of the module `kernels`.
+# The direct convolution and dense layer, part of the module `kernels`.
 target_sources(pando_kernels PRIVATE
   direct/backward_kernel.cc
+  direct/dense_kernels.cc
   direct/direct_conv.cc
+  direct/direct_dense.cc
   direct/forward_pool.cc
   direct/gather_plan.cc
   direct/isa_avx2.cc
@@ -9,7 +11,11 @@ target_sources(pando_kernels PRIVATE
   direct/isa_select.cc
   direct/isa_sse2.cc
   direct/pack.cc
-  direct/panels.cc)
+  direct/panels.cc
+  direct/row_dots.cc)
+
+# Clones for several instruction sets are made by the compiler.
+set_source_files_properties(direct/row_dots.cc PROPERTIES COMPILE_OPTIONS "-O3")
 
 # The only sources built for more than the baseline; isa_select.cc decides at run time.
 set_source_files_properties(direct/isa_sse2.cc PROPERTIES COMPILE_OPTIONS "-O3")

@@ -1,0 +1,13 @@
+// DirectDense as candidates for dense layers and their gradients.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "pando/kernels/kernel.h"
+
+namespace pando::kernels {
+
+KernelOffer direct_dense(const ir::Node& node);
+KernelOffer direct_dense_input_grad(const ir::Node& node);
+KernelOffer direct_dense_kernel_grad(const ir::Node& node);
+
+}  // namespace pando::kernels

@@ -1,0 +1,72 @@
+// Pando's own float32 dense layer: y [N,M] = x [N,K] kernel [K,M] and its gradients, which read the
+// kernel as it is. A kernel is used once per sample, too seldom to pay for packing it every step.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "pando/kernels/direct/direct_conv.h"
+#include "pando/kernels/part.h"
+
+namespace pando::kernels {
+
+namespace direct {
+struct DensePlan;
+}
+
+struct DenseGeometry {
+  int64_t batch = 1;     // N
+  int64_t features = 1;  // K
+  int64_t units = 1;     // M
+};
+
+// How to run one dense layer on this CPU. Immutable; its methods may be called from any thread and
+// do not allocate. Parts are disjoint, except that each part of kernel_grad yields a full-size
+// gradient: its share of the rows, zeros elsewhere. The result of a sample depends neither on the
+// samples beside it nor on the parts. Scratch (one per part) needs no alignment and no initial
+// value.
+class DirectDense {
+ public:
+  // Whether the constructor accepts the geometry; the reason goes to *why_not, if given.
+  static bool supports(const DenseGeometry& geometry, std::string* why_not = nullptr);
+
+  // Reads the environment variable PANDO_ISA as DirectConv does. Throws Unsupported.
+  explicit DirectDense(const DenseGeometry& geometry);
+
+  std::string name() const;  // "direct:avx2 6x2": instruction set, rows x vectors of a tile
+
+  size_t forward_scratch_bytes() const;
+  size_t input_grad_scratch_bytes() const;
+  size_t kernel_grad_scratch_bytes() const;
+
+  struct Forward {
+    const float* x = nullptr;
+    const float* kernel = nullptr;
+    Epilogue epilogue = {};
+    float* y = nullptr;
+  };
+  void forward(const Forward& call, std::byte* scratch, Part part = {}) const;
+
+  struct InputGrad {
+    const float* dy = nullptr;
+    const float* kernel = nullptr;
+    float* dx = nullptr;
+  };
+  void input_grad(const InputGrad& call, std::byte* scratch, Part part = {}) const;
+
+  struct KernelGrad {
+    const float* x = nullptr;
+    const float* dy = nullptr;
+    float* kernel = nullptr;
+    float* bias = nullptr;  // may be null
+  };
+  void kernel_grad(const KernelGrad& call, std::byte* scratch, Part part = {}) const;
+
+ private:
+  std::shared_ptr<const direct::DensePlan> plan_;
+};
+
+}  // namespace pando::kernels

@@ -1,0 +1,263 @@
+// The direct dense layer against plain loops, on every instruction set of this CPU.
+// SPDX-License-Identifier: MIT
+#include "pando/kernels/direct/direct_dense.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "pando/base/error.h"
+#include "pando/base/strings.h"
+
+namespace pando::kernels {
+namespace {
+
+using Floats = std::vector<float>;
+
+Floats test_values(int64_t count, uint32_t seed) {
+  Floats values(static_cast<size_t>(count));
+  uint32_t state = seed;
+  for (float& value : values) {
+    state = state * 1664525u + 1013904223u;
+    value = static_cast<float>(static_cast<int>(state >> 24) - 128) / 64.0f;
+  }
+  return values;
+}
+
+class SetIsa {
+ public:
+  explicit SetIsa(const char* name) {
+    if (const char* before = std::getenv("PANDO_ISA")) before_ = before;
+    setenv("PANDO_ISA", name, 1);
+  }
+  ~SetIsa() {
+    if (before_) {
+      setenv("PANDO_ISA", before_->c_str(), 1);
+    } else {
+      unsetenv("PANDO_ISA");
+    }
+  }
+
+ private:
+  std::optional<std::string> before_;
+};
+
+std::vector<const char*> isas_of_this_cpu() {
+  std::vector<const char*> names = {"sse2"};
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) names.push_back("avx2");
+  if (__builtin_cpu_supports("avx512dq")) names.push_back("avx512");
+  return names;
+}
+
+// All operands of a layer. Memory is exactly as large as asked, so that a sanitizer sees overruns.
+struct Layer {
+  explicit Layer(const DenseGeometry& geometry)
+      : g(geometry),
+        x(test_values(g.batch * g.features, 1)),
+        kernel(test_values(g.features * g.units, 2)),
+        bias(test_values(g.units, 3)),
+        dy(test_values(g.batch * g.units, 4)) {}
+
+  DenseGeometry g;
+  Floats x, kernel, bias, dy;
+};
+
+// Element (i, j) of a product of two matrices that are read with any strides.
+struct Operand {
+  const Floats& values;
+  int64_t row_stride;
+  int64_t column_stride;
+  double at(int64_t i, int64_t j) const {
+    return static_cast<double>(values[static_cast<size_t>(i * row_stride + j * column_stride)]);
+  }
+};
+
+struct Extents {
+  int64_t rows, columns, depth;
+};
+
+Floats product(const Operand& a, const Operand& b, const Extents& e) {
+  Floats result;
+  for (int64_t i = 0; i < e.rows; ++i) {
+    for (int64_t j = 0; j < e.columns; ++j) {
+      double sum = 0;
+      for (int64_t k = 0; k < e.depth; ++k) sum += a.at(i, k) * b.at(k, j);
+      result.push_back(static_cast<float>(sum));
+    }
+  }
+  return result;
+}
+
+void expect_close(const Floats& got, const Floats& want, const std::string& what) {
+  ASSERT_EQ(got.size(), want.size());
+  float scale = 1;
+  for (const float value : want) scale = std::max(scale, std::abs(value));
+  for (size_t i = 0; i < got.size(); ++i) {
+    ASSERT_NEAR(got[i], want[i], 2e-5f * scale) << what << " at " << i;
+  }
+}
+
+// Not a number where nothing was written yet.
+Floats unwritten(int64_t count) { return Floats(static_cast<size_t>(count), std::nanf("")); }
+
+std::unique_ptr<std::byte[]> scratch_of(size_t bytes) {
+  return std::make_unique<std::byte[]>(bytes);
+}
+
+Floats forward(const Layer& layer, const Epilogue& epilogue, int parts) {
+  const DirectDense dense(layer.g);
+  Floats y = unwritten(layer.g.batch * layer.g.units);
+  for (int i = 0; i < parts; ++i) {
+    const auto scratch = scratch_of(dense.forward_scratch_bytes());
+    dense.forward({layer.x.data(), layer.kernel.data(), epilogue, y.data()}, scratch.get(),
+                  {i, parts});
+  }
+  return y;
+}
+
+Floats input_grad(const Layer& layer, int parts) {
+  const DirectDense dense(layer.g);
+  Floats dx = unwritten(layer.g.batch * layer.g.features);
+  for (int i = 0; i < parts; ++i) {
+    const auto scratch = scratch_of(dense.input_grad_scratch_bytes());
+    dense.input_grad({layer.dy.data(), layer.kernel.data(), dx.data()}, scratch.get(), {i, parts});
+  }
+  return dx;
+}
+
+// The gradient of the kernel with that of the bias behind it, summed over the parts.
+Floats kernel_grad(const Layer& layer, bool bias, int parts) {
+  const DirectDense dense(layer.g);
+  const int64_t count = layer.g.features * layer.g.units;
+  Floats total(static_cast<size_t>(count + (bias ? layer.g.units : 0)));
+  for (int i = 0; i < parts; ++i) {
+    const auto scratch = scratch_of(dense.kernel_grad_scratch_bytes());
+    Floats kernel = unwritten(count);
+    Floats own_bias = unwritten(layer.g.units);
+    dense.kernel_grad(
+        {layer.x.data(), layer.dy.data(), kernel.data(), bias ? own_bias.data() : nullptr},
+        scratch.get(), {i, parts});
+    if (bias) kernel.insert(kernel.end(), own_bias.begin(), own_bias.end());
+    for (size_t e = 0; e < kernel.size(); ++e) total[e] += kernel[e];
+  }
+  return total;
+}
+
+class DirectDenseCases : public testing::TestWithParam<DenseGeometry> {
+ protected:
+  // Calls function(what, parts) for every instruction set and number of parts.
+  template <typename Function>
+  void for_each_way(Function function) {
+    for (const char* isa : isas_of_this_cpu()) {
+      const SetIsa set(isa);
+      for (const int parts : {1, 2, 3}) function(concat(isa, ", parts ", parts), parts);
+    }
+  }
+};
+
+TEST_P(DirectDenseCases, Forward) {
+  const Layer layer(GetParam());
+  const auto [batch, features, units] = layer.g;
+  const Floats plain =
+      product({layer.x, features, 1}, {layer.kernel, units, 1}, {batch, units, features});
+  Floats finished = plain;
+  for (size_t i = 0; i < finished.size(); ++i) {
+    finished[i] += layer.bias[i % layer.bias.size()];
+    if (finished[i] < 0) finished[i] *= 0.25f;
+  }
+  const Epilogue epilogue{layer.bias.data(), Activation::leaky_relu, 0.25f};
+  for_each_way([&](const std::string& what, int parts) {
+    expect_close(forward(layer, {}, parts), plain, what);
+    expect_close(forward(layer, epilogue, parts), finished, what + " with epilogue");
+  });
+}
+
+TEST_P(DirectDenseCases, InputGrad) {
+  const Layer layer(GetParam());
+  const auto [batch, features, units] = layer.g;
+  const Floats wanted =
+      product({layer.dy, units, 1}, {layer.kernel, 1, units}, {batch, features, units});
+  for_each_way([&](const std::string& what, int parts) {
+    expect_close(input_grad(layer, parts), wanted, what);
+  });
+}
+
+TEST_P(DirectDenseCases, KernelGrad) {
+  const Layer layer(GetParam());
+  const auto [batch, features, units] = layer.g;
+  const Floats kernel =
+      product({layer.x, 1, features}, {layer.dy, units, 1}, {features, units, batch});
+  const Floats ones(static_cast<size_t>(batch), 1.0f);
+  Floats both = kernel;
+  for (const float sum : product({ones, 0, 1}, {layer.dy, units, 1}, {1, units, batch})) {
+    both.push_back(sum);
+  }
+  for_each_way([&](const std::string& what, int parts) {
+    expect_close(kernel_grad(layer, false, parts), kernel, what);
+    expect_close(kernel_grad(layer, true, parts), both, what + " with bias");
+  });
+}
+
+// The last sample moved to the front, or computed in other parts, keeps its bits.
+TEST_P(DirectDenseCases, SampleDependsOnNeitherNeighboursNorParts) {
+  const Layer layer(GetParam());
+  Layer moved = layer;
+  std::rotate(moved.x.begin(), moved.x.end() - layer.g.features, moved.x.end());
+  std::rotate(moved.dy.begin(), moved.dy.end() - layer.g.units, moved.dy.end());
+  for_each_way([&](const std::string& what, int parts) {
+    Floats y = forward(layer, {}, 1);
+    std::rotate(y.begin(), y.end() - layer.g.units, y.end());
+    EXPECT_EQ(forward(moved, {}, parts), y) << what;
+    Floats dx = input_grad(layer, 1);
+    std::rotate(dx.begin(), dx.end() - layer.g.features, dx.end());
+    EXPECT_EQ(input_grad(moved, parts), dx) << what;
+    EXPECT_EQ(kernel_grad(layer, true, parts), kernel_grad(layer, true, 1)) << what;
+  });
+}
+
+std::vector<DenseGeometry> all_cases() {
+  std::vector<DenseGeometry> cases;
+  for (const int64_t batch : {1, 2, 3, 16, 33}) {
+    for (const int64_t features : {1, 5, 17, 64}) {
+      for (const int64_t units : {1, 5, 17, 64}) cases.push_back({batch, features, units});
+    }
+    cases.push_back({batch, 2304, 10});
+    cases.push_back({batch, 100, 512});
+  }
+  cases.push_back({130, 70, 20});    // several blocks of samples
+  cases.push_back({16, 150, 2500});  // a row of the kernel is large
+  cases.push_back({2, 600, 33});
+  return cases;
+}
+
+std::string case_name(const testing::TestParamInfo<DenseGeometry>& info) {
+  return concat("n", info.param.batch, "k", info.param.features, "m", info.param.units);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, DirectDenseCases, testing::ValuesIn(all_cases()), case_name);
+
+TEST(DirectDense, NamesInstructionSetAndTile) {
+  const SetIsa set("sse2");
+  EXPECT_EQ(DirectDense({.batch = 4, .features = 3, .units = 2}).name(), "direct:sse2 5x2");
+}
+
+TEST(DirectDense, SaysWhyItRefuses) {
+  std::string why;
+  EXPECT_FALSE(DirectDense::supports({.batch = 1, .features = 0, .units = 2}, &why));
+  EXPECT_EQ(why, "batch 1, features 0 and units 2 must be at least 1");
+  const DenseGeometry large{.batch = 1 << 20, .features = 1 << 12, .units = 1};
+  EXPECT_FALSE(DirectDense::supports(large, &why));
+  EXPECT_EQ(why, "an operand exceeds 2^31 elements");
+  EXPECT_THROW(DirectDense{large}, Unsupported);
+  EXPECT_TRUE(DirectDense::supports({.batch = 1, .features = 1, .units = 1}, &why));
+  EXPECT_EQ(why, "");
+}
+
+}  // namespace
+}  // namespace pando::kernels
