@@ -1,5 +1,5 @@
-// The direct and oneDNN candidates of convolutions and dense layers against the reference.
-// SPDX-License-Identifier: MIT
+// The Winograd, direct and oneDNN candidates of convolutions and dense layers against the
+// reference. SPDX-License-Identifier: MIT
 #include <cmath>
 #include <thread>
 
@@ -38,6 +38,7 @@ const std::vector<ConvCase>& conv_cases() {
       {{1, 5, 6, 4, 4}, {2, 2, 2, 4, 16}, {{"padding", same}}},
       {{2, 4, 5, 6, 3}, {3, 3, 3, 3, 5}, {{"strides", ir::Ints{2, 1, 2}}, {"padding", same}}},
       {{1, 32, 32, 32}, {3, 3, 32, 32}, {{"padding", same}}},
+      {{3, 13, 15, 33}, {3, 3, 33, 48}},
   };
   return cases;
 }
@@ -108,7 +109,7 @@ TEST(ConvCandidates, ConvPoolAgrees) {
     bound.map_input(0, [](float v) { return std::round(2 * v); });
     bound.map_input(1, [](float v) { return std::round(2 * v); });
     bound.map_input(2, [](float v) { return std::round(2 * v); });
-    EXPECT_EQ(bound.expect_agreement({.tolerance = 0}), 1);
+    EXPECT_GE(bound.expect_agreement({.tolerance = 0}), 1);
   }
 }
 
@@ -144,11 +145,11 @@ TEST(DenseCandidates, Agree) {
 
 // One kernel, several threads with arguments of their own.
 TEST(ConvCandidates, OneKernelRunsInSeveralThreads) {
-  const ConvCase c{{4, 8, 8, 16}, {3, 3, 16, 16}, {{"padding", std::string("same")}}};
+  const ConvCase c{{4, 8, 8, 32}, {3, 3, 32, 32}, {{"padding", std::string("same")}}};
   const BoundCase bound(conv(c, true));
   const auto step = bound.step({});
   const auto wanted = bound.run(bound.offer("reference"), step);
-  for (const char* candidate : {"direct", "onednn"}) {
+  for (const char* candidate : {"winograd", "direct", "onednn"}) {
     const kernels::KernelOffer offer = bound.offer(candidate);
     ASSERT_NE(offer.kernel, nullptr) << offer.refusal;
     std::vector<std::vector<Buffer>> results(4);

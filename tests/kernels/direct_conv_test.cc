@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "pando/base/error.h"
+#include "tests/support/isa.h"
 #include "tests/support/naive_conv.h"
 
 namespace pando::kernels {
@@ -29,6 +30,8 @@ void PrintTo(const ConvGeometry& g, std::ostream* out) {
 
 namespace {
 
+using test::isas_of_this_cpu;
+using test::SetIsa;
 using test::with_outputs;
 using Floats = std::vector<float>;
 
@@ -56,32 +59,6 @@ void expect_close(const Floats& got, const Floats& want, const std::string& what
   for (size_t i = 0; i < got.size(); ++i) {
     ASSERT_NEAR(got[i], want[i], 2e-5f * scale) << what << " at " << i;
   }
-}
-
-class SetIsa {
- public:
-  explicit SetIsa(const char* name) {
-    const char* before = std::getenv("PANDO_ISA");
-    if (before != nullptr) before_ = before;
-    setenv("PANDO_ISA", name, 1);
-  }
-  ~SetIsa() {
-    if (before_.empty()) {
-      unsetenv("PANDO_ISA");
-    } else {
-      setenv("PANDO_ISA", before_.c_str(), 1);
-    }
-  }
-
- private:
-  std::string before_;
-};
-
-std::vector<const char*> isas_of_this_cpu() {
-  std::vector<const char*> names = {"sse2"};
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) names.push_back("avx2");
-  if (__builtin_cpu_supports("avx512dq")) names.push_back("avx512");
-  return names;
 }
 
 ConvGeometry conv2d(int64_t batch, int64_t in, int64_t out, int64_t size, int64_t kernel) {

@@ -9,6 +9,7 @@
 #include "pando/kernels/kernel.h"
 #include "pando/kernels/onednn/onednn.h"
 #include "pando/kernels/reference/reference.h"
+#include "pando/kernels/winograd/conv_kernels.h"
 
 namespace pando::kernels {
 
@@ -27,16 +28,25 @@ const std::vector<Candidate>& candidates(std::string_view op) {
       {"combine_moments",
        {{"fast", fast_combine_moments}, {"reference", reference_combine_moments}}},
       {"concat", {{"fast", fast_concat}, {"reference", reference_concat}}},
-      {"conv", {{"direct", direct_conv}, {"onednn", onednn_conv}, {"reference", reference_conv}}},
+      {"conv",
+       {{"winograd", winograd_conv},
+        {"direct", direct_conv},
+        {"onednn", onednn_conv},
+        {"reference", reference_conv}}},
       {"conv_input_grad",
-       {{"direct", direct_conv_input_grad},
+       {{"winograd", winograd_conv_input_grad},
+        {"direct", direct_conv_input_grad},
         {"onednn", onednn_conv_input_grad},
         {"reference", reference_conv_input_grad}}},
       {"conv_kernel_grad",
-       {{"direct", direct_conv_kernel_grad},
+       {{"winograd", winograd_conv_kernel_grad},
+        {"direct", direct_conv_kernel_grad},
         {"onednn", onednn_conv_kernel_grad},
         {"reference", reference_conv_kernel_grad}}},
-      {"conv_pool", {{"direct", direct_conv_pool}, {"reference", reference_conv_pool}}},
+      {"conv_pool",
+       {{"winograd", winograd_conv_pool},
+        {"direct", direct_conv_pool},
+        {"reference", reference_conv_pool}}},
       {"cross_entropy", {{"fast", fast_cross_entropy}, {"reference", reference_cross_entropy}}},
       {"cross_entropy_grad",
        {{"fast", fast_cross_entropy_grad}, {"reference", reference_cross_entropy_grad}}},

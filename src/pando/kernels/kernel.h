@@ -79,7 +79,7 @@ inline KernelOffer offer(std::shared_ptr<const Kernel> kernel) {
 
 // A source of kernels for one op. `offer` sees a node whose inputs and outputs are typed.
 struct Candidate {
-  std::string name;  // "direct", "fast", "onednn", "reference"
+  std::string name;  // "winograd", "direct", "fast", "onednn", "reference"
   KernelOffer (*offer)(const ir::Node& node);
 };
 

@@ -138,7 +138,7 @@ GatherPlan::GatherPlan(const GatherSpec& gather_spec, const IsaKernels& isa)
   source_plane = spec.source[1] * source_row;
   for (const AxisPhase& phase : spec.axes[0]) rows = std::max(rows, phase.count);
   set_blocks();
-  set_columns(isa);
+  columns = cut_columns(group_output, isa);
   for (const AxisPhase& d : spec.axes[0]) {
     for (const AxisPhase& h : spec.axes[1]) {
       for (const AxisPhase& w : spec.axes[2]) {
@@ -177,17 +177,19 @@ void GatherPlan::set_blocks() {
   }
 }
 
-void GatherPlan::set_columns(const IsaKernels& isa) {
-  int64_t vectors = divide_up(group_output, isa.lanes);
-  for (int64_t first = 0; first < group_output;) {
+std::vector<Column> cut_columns(int64_t output_channels, const IsaKernels& isa) {
+  std::vector<Column> columns;
+  int64_t vectors = divide_up(output_channels, isa.lanes);
+  for (int64_t first = 0; first < output_channels;) {
     // An odd vector joins the first panel rather than forming a narrow one.
     int64_t take = std::min<int64_t>(vectors, isa.preferred_vectors);
     if (vectors > take && vectors % isa.preferred_vectors != 0 && take < kMaxVectors) ++take;
-    const int64_t channels = std::min(group_output - first, take * isa.lanes);
+    const int64_t channels = std::min(output_channels - first, take * isa.lanes);
     columns.push_back({first, static_cast<int>(take), channels - (take - 1) * isa.lanes});
     first += channels;
     vectors -= take;
   }
+  return columns;
 }
 
 void GatherPlan::add_packed(const Axes& axes) {

@@ -60,6 +60,9 @@ struct Column {
   int64_t last_lanes = 0;  // existing lanes of the last vector
 };
 
+// Columns as wide as the registers like, over the channels of one group.
+std::vector<Column> cut_columns(int64_t output_channels, const IsaKernels& isa);
+
 // The packed rows of one phase of the spec: its taps x the channels of a group.
 struct PackedRows {
   std::vector<int64_t> taps;  // positions in the canonical kernel
@@ -117,7 +120,6 @@ struct GatherPlan {
   using Axes = std::array<const AxisPhase*, 3>;
   using Stretches = std::array<const Stretch*, 3>;
   void set_blocks();
-  void set_columns(const IsaKernels& isa);
   void add_packed(const Axes& axes);
   void add_phases(const Axes& axes);
   Phase make_phase(const Axes& axes, const Stretches& parts) const;

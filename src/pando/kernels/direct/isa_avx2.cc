@@ -40,6 +40,7 @@ inline void store_bytes(uint8_t* p, IntVec v) {
 }
 
 #include "pando/kernels/direct/isa_body.inc"
+#include "pando/kernels/winograd/transforms.inc"
 
 }  // namespace
 
@@ -54,6 +55,7 @@ const IsaKernels& avx2_kernels() {
       .add_rows = add_rows,
       .copy_rows = copy_rows,
       .transpose = transpose,
+      .winograd = kTransforms,
   };
   return kKernels;
 }

@@ -37,6 +37,7 @@ inline void store_bytes(uint8_t* p, IntVec v) {
 }
 
 #include "pando/kernels/direct/isa_body.inc"
+#include "pando/kernels/winograd/transforms.inc"
 
 }  // namespace
 
@@ -51,6 +52,7 @@ const IsaKernels& avx512_kernels() {
       .add_rows = add_rows,
       .copy_rows = copy_rows,
       .transpose = transpose,
+      .winograd = kTransforms,
   };
   return kKernels;
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "pando/kernels/activation.h"
+#include "pando/kernels/winograd/transforms.h"
 
 namespace pando::kernels::direct {
 
@@ -83,6 +84,7 @@ struct IsaKernels {
   void (*add_rows)(const RowsArgs&);   // y += the sum of the rows
   void (*copy_rows)(const RowsArgs&);  // y = the rows, padded with zeros to whole vectors
   void (*transpose)(const TransposeArgs&);
+  winograd::Transforms winograd;
 };
 
 const IsaKernels& sse2_kernels();

@@ -35,6 +35,7 @@ inline void store_bytes(uint8_t* p, IntVec v) {
 }
 
 #include "pando/kernels/direct/isa_body.inc"
+#include "pando/kernels/winograd/transforms.inc"
 
 }  // namespace
 
@@ -49,6 +50,7 @@ const IsaKernels& sse2_kernels() {
       .add_rows = add_rows,
       .copy_rows = copy_rows,
       .transpose = transpose,
+      .winograd = kTransforms,
   };
   return kKernels;
 }

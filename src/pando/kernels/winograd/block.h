@@ -1,0 +1,50 @@
+// The work on one block of tiles: its transforms and its sixteen products.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "pando/kernels/direct/direct_conv.h"
+#include "pando/kernels/winograd/tile_plan.h"
+
+namespace pando::kernels::winograd {
+
+// Sets the planes of neighbouring tiles apart by a cache line more than their floats: planes of a
+// round size would share few lines of the cache.
+constexpr int64_t kPlaneGap = 16;
+
+inline int64_t plane_floats(int64_t rows, int64_t stride) { return rows * stride + kPlaneGap; }
+
+inline Planes planes_at(float* data, int64_t rows, int64_t stride) {
+  return {data, plane_floats(rows, stride), stride};
+}
+
+// Units [first, end) of a grid.
+struct Block {
+  const Grid& grid;
+  int64_t first;
+  int64_t end;
+};
+
+// Each returns the number of tiles in the block.
+int64_t transform_source(const TilePlan& plan, const Block& block, const float* source,
+                         const Planes& planes);
+int64_t transform_output_grad(const TilePlan& plan, const Block& block, const float* dy,
+                              const Planes& planes);
+
+// product = source planes * packed kernel.
+struct Product {
+  Planes source;
+  const float* packed;
+  Planes product;
+  int64_t tiles;
+};
+void multiply(const TilePlan& plan, const Product& product);
+
+struct Output {
+  Epilogue epilogue;
+  float* y = nullptr;
+  uint8_t* index = nullptr;  // not null: max pooling over tiles
+};
+void transform_product(const TilePlan& plan, const Block& block, const Planes& product,
+                       const Output& output);
+
+}  // namespace pando::kernels::winograd

@@ -1,0 +1,14 @@
+// WinogradConv as a candidate for 3x3 convolutions.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "pando/kernels/kernel.h"
+
+namespace pando::kernels {
+
+KernelOffer winograd_conv(const ir::Node& node);
+KernelOffer winograd_conv_input_grad(const ir::Node& node);
+KernelOffer winograd_conv_kernel_grad(const ir::Node& node);
+KernelOffer winograd_conv_pool(const ir::Node& node);
+
+}  // namespace pando::kernels

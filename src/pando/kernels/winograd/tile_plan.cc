@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#include "pando/kernels/winograd/tile_plan.h"
+
+#include <numeric>
+
+namespace pando::kernels::winograd {
+namespace {
+
+// Transformed source and product of a block: half of a 512 KiB second-level cache, the rest is for
+// the kernel.
+constexpr int64_t kBlockBytes = 256 * 1024;
+
+// Fewer would not pay for reading the kernel again.
+constexpr int64_t kFewestTiles = 16;
+
+int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+int64_t tiles_per_block(const TilePlan& plan) {
+  const int64_t tile_bytes =
+      16 * (plan.source_stride + plan.output_stride) * int64_t{sizeof(float)};
+  const int64_t all =
+      plan.spec.batch * divide_up(plan.spec.output[0], 2) * divide_up(plan.spec.output[1], 2);
+  return std::min(std::max(kBlockBytes / tile_bytes, kFewestTiles), all);
+}
+
+}  // namespace
+
+TileSpec forward_tiles(const ConvGeometry& g) {
+  return {.batch = g.batch,
+          .source_channels = g.in_channels,
+          .output_channels = g.out_channels,
+          .source = {g.in[1], g.in[2]},
+          .output = {g.out[1], g.out[2]},
+          .pad_low = {g.pad_low[1], g.pad_low[2]}};
+}
+
+TileSpec backward_input_tiles(const ConvGeometry& g) {
+  return {.batch = g.batch,
+          .source_channels = g.out_channels,
+          .output_channels = g.in_channels,
+          .source = {g.out[1], g.out[2]},
+          .output = {g.in[1], g.in[2]},
+          .pad_low = {2 - g.pad_low[1], 2 - g.pad_low[2]}};
+}
+
+Grid::Grid(const TileSpec& spec, int64_t longest_run, bool whole_only)
+    : batch(spec.batch),
+      rows((spec.output[0] + (whole_only ? 0 : 1)) / 2),
+      columns((spec.output[1] + (whole_only ? 0 : 1)) / 2),
+      run_tiles(1),
+      runs(divide_up(columns, longest_run)) {
+  if (runs > 0) run_tiles = divide_up(columns, runs);
+}
+
+TilePlan::TilePlan(const TileSpec& tile_spec, const direct::IsaKernels& kernels)
+    : spec(tile_spec),
+      isa(kernels),
+      lanes(isa.lanes),
+      source_stride(divide_up(spec.source_channels, lanes) * lanes),
+      output_stride(divide_up(spec.output_channels, lanes) * lanes),
+      block_tiles(tiles_per_block(*this)),
+      tiles(spec, block_tiles, false),
+      pool_tiles(spec, block_tiles, true),
+      columns(direct::cut_columns(spec.output_channels, isa)),
+      channel_offset(static_cast<size_t>(spec.source_channels)),
+      tile_offset(static_cast<size_t>(block_tiles)) {
+  std::iota(channel_offset.begin(), channel_offset.end(), 0);
+  for (size_t i = 0; i < tile_offset.size(); ++i) {
+    tile_offset[i] = static_cast<int32_t>(static_cast<int64_t>(i) * source_stride);
+  }
+}
+
+}  // namespace pando::kernels::winograd

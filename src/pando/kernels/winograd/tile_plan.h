@@ -1,0 +1,92 @@
+// How one direction of a Winograd convolution is cut into tiles, blocks of tiles and columns.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "pando/kernels/conv_geometry.h"
+#include "pando/kernels/direct/gather_plan.h"
+#include "pando/kernels/part.h"
+
+namespace pando::kernels::winograd {
+
+// The numbers of a 3x3 convolution with stride 1.
+struct TileSpec {
+  int64_t batch = 1;
+  int64_t source_channels = 1;
+  int64_t output_channels = 1;
+  int64_t source[2] = {1, 1};  // height, width
+  int64_t output[2] = {1, 1};
+  int64_t pad_low[2] = {0, 0};  // negative: the first source rows or columns are not read
+};
+
+TileSpec forward_tiles(const ConvGeometry& geometry);
+TileSpec backward_input_tiles(const ConvGeometry& geometry);
+
+// Neighbouring tiles of one row of tiles: the unit of work.
+struct Run {
+  int64_t sample = 0;
+  int64_t row = 0;
+  int64_t first = 0;
+  int64_t tiles = 0;
+};
+
+// The 2x2 tiles of an output plane: all of it, or (`whole_only`) those that lie in it entirely.
+struct Grid {
+  Grid(const TileSpec& spec, int64_t longest_run, bool whole_only);
+
+  Run run(int64_t unit) const {
+    const int64_t line = unit / runs;
+    const int64_t first = unit % runs * run_tiles;
+    return {line / rows, line % rows, first, std::min(run_tiles, columns - first)};
+  }
+  int64_t units() const { return batch * rows * runs; }
+
+  int64_t batch, rows, columns;
+  int64_t run_tiles;  // of all runs of a row but the last
+  int64_t runs;       // of a row
+};
+
+struct TilePlan {
+  TilePlan(const TileSpec& tile_spec, const direct::IsaKernels& kernels);
+
+  int64_t width(const direct::Column& column) const { return column.vectors * int64_t{lanes}; }
+  int64_t channels(const direct::Column& column) const {
+    return (column.vectors - 1) * int64_t{lanes} + column.last_lanes;
+  }
+  // Floats of one plane of the packed kernel, [column][source channel][width].
+  int64_t kernel_plane() const { return spec.source_channels * output_stride; }
+
+  TileSpec spec;
+  const direct::IsaKernels& isa;
+  int lanes;
+  int64_t source_stride;  // channels padded to whole vectors
+  int64_t output_stride;
+  int64_t block_tiles;  // at most, transformed together
+  Grid tiles;
+  Grid pool_tiles;
+  std::vector<direct::Column> columns;
+  std::vector<int32_t> channel_offset;  // 0, 1, 2, ...
+  std::vector<int32_t> tile_offset;     // of each tile of a block in a plane of the source
+};
+
+// Calls function(first unit, end unit) for blocks of at most plan.block_tiles tiles.
+template <typename Function>
+void for_each_block(const TilePlan& plan, const Grid& grid, Part part, Function&& function) {
+  const int64_t end = part.end(grid.units());
+  for (int64_t unit = part.begin(grid.units()); unit < end;) {
+    int64_t next = unit;
+    int64_t tiles = 0;
+    for (; next < end; ++next) {
+      const int64_t more = grid.run(next).tiles;
+      if (tiles + more > plan.block_tiles) break;
+      tiles += more;
+    }
+    function(unit, next);
+    unit = next;
+  }
+}
+
+}  // namespace pando::kernels::winograd

@@ -1,0 +1,77 @@
+// The transforms of Winograd's convolution F(2x2, 3x3), once per instruction set: with
+//   B^T = [1 0 -1 0; 0 1 1 0; 0 -1 1 0; 0 1 0 -1],  A^T = [1 1 1 0; 0 1 -1 -1],
+//   G = [1 0 0; 1/2 1/2 1/2; 1/2 -1/2 1/2; 0 0 1],
+// a tile of 2x2 outputs is A^T [ sum over channels of (G g G^T) * (B^T d B) ] A, where d is the 4x4
+// pixels under the tile and * is taken element by element. Only plain data crosses this header, for
+// the reason given in direct/isa_kernels.h.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <stdint.h>
+
+#include "pando/kernels/activation.h"
+
+namespace pando::kernels::winograd {
+
+constexpr int kPlanes = 16;  // elements of a transformed tile, row-major
+
+// Transformed tiles: plane p of tile i starts at data + p * plane + i * stride and holds one float
+// per channel, padded to whole vectors.
+struct Planes {
+  float* data = nullptr;
+  int64_t plane = 0;
+  int64_t stride = 0;
+};
+
+// planes = B^T d B for neighbouring tiles of one row of tiles.
+struct InputArgs {
+  const float* row[4] = {};  // pixel 0 of each row of pixels; null: zeros
+  int64_t pixels = 0;        // of a row
+  int64_t first = 0;         // pixel of the first tile's first column; pixels outside are zeros
+  int64_t tiles = 0;
+  int64_t channels = 0;
+  Planes planes;
+};
+
+// y = activation(A^T planes A + bias).
+struct OutputArgs {
+  Planes planes;
+  int64_t tiles = 0;
+  float* row[2] = {};  // the first tile's place in each row; the second may be null
+  int64_t pixels = 0;  // of a row from there on: the last tile may have one column only
+  int64_t channels = 0;
+  const float* bias = nullptr;
+  Activation activation = Activation::none;
+  float alpha = 0;
+  uint8_t* index = nullptr;  // output_pool: row[0] takes the maximum of a tile, this its position
+};
+
+// planes = A dy A^T, the gradient of `planes` in OutputArgs.
+struct OutputGradArgs {
+  const float* row[2] = {};
+  int64_t pixels = 0;
+  int64_t tiles = 0;
+  int64_t channels = 0;
+  Planes planes;
+};
+
+// Between the nine taps of one row of kernel elements and its place in sixteen planes.
+struct KernelArgs {
+  const float* from = nullptr;
+  int64_t from_step = 0;  // floats from one tap or plane to the next
+  float* to = nullptr;
+  int64_t to_step = 0;
+  int64_t channels = 0;
+};
+
+struct Transforms {
+  void (*input)(const InputArgs&);
+  void (*output)(const OutputArgs&);
+  void (*output_pool)(const OutputArgs&);
+  void (*output_grad)(const OutputGradArgs&);
+  void (*kernel)(const KernelArgs&);          // planes = G taps G^T, padded to whole vectors
+  void (*rotated_kernel)(const KernelArgs&);  // with the taps in reverse order
+  void (*kernel_grad)(const KernelArgs&);     // taps = G^T planes G
+};
+
+}  // namespace pando::kernels::winograd

@@ -1,0 +1,267 @@
+// The plans of one convolution and the loops over their blocks.
+// SPDX-License-Identifier: MIT
+#include "pando/kernels/winograd/winograd_conv.h"
+
+#include <algorithm>
+
+#include "pando/base/error.h"
+#include "pando/kernels/direct/scratch.h"
+#include "pando/kernels/winograd/block.h"
+
+namespace pando::kernels {
+namespace {
+
+using winograd::Block;
+using winograd::kPlanes;
+using winograd::plane_floats;
+using winograd::Planes;
+using winograd::planes_at;
+using winograd::TilePlan;
+
+std::string why_unsupported(const ConvGeometry& g) {
+  std::string why_not;
+  if (!DirectConv::supports(g, &why_not)) return why_not;
+  using Extents = ConvGeometry::Extents;
+  if (g.kernel != Extents{1, 3, 3} || g.in[0] != 1 || g.out[0] != 1) {
+    return "the kernel is not 2-D 3x3";
+  }
+  if (g.stride != Extents{1, 1, 1} || g.dilation != Extents{1, 1, 1} || g.groups != 1) {
+    return "strides, dilations and groups are not 1";
+  }
+  return "";
+}
+
+int64_t source_floats(const TilePlan& plan) {
+  return kPlanes * plane_floats(plan.block_tiles, plan.source_stride);
+}
+int64_t output_floats(const TilePlan& plan) {
+  return kPlanes * plane_floats(plan.block_tiles, plan.output_stride);
+}
+int64_t gradient_floats(const TilePlan& plan) {
+  return kPlanes * plane_floats(plan.spec.source_channels, plan.output_stride);
+}
+
+}  // namespace
+
+struct WinogradConv::Plans {
+  explicit Plans(const ConvGeometry& g)
+      : geometry(g),
+        forward(winograd::forward_tiles(g), direct::choose_isa()),
+        backward_input(winograd::backward_input_tiles(g), forward.isa) {}
+
+  ConvGeometry geometry;
+  TilePlan forward;
+  TilePlan backward_input;
+};
+
+bool WinogradConv::supports(const ConvGeometry& geometry, std::string* why_not) {
+  std::string reason = why_unsupported(geometry);
+  const bool supported = reason.empty();
+  if (why_not != nullptr) *why_not = std::move(reason);
+  return supported;
+}
+
+WinogradConv::WinogradConv(const ConvGeometry& geometry) {
+  const std::string reason = why_unsupported(geometry);
+  if (!reason.empty()) throw Unsupported("Winograd convolution: ", reason);
+  plans_ = std::make_shared<const Plans>(geometry);
+}
+
+const ConvGeometry& WinogradConv::geometry() const { return plans_->geometry; }
+
+std::string WinogradConv::isa_name() const { return plans_->forward.isa.name; }
+
+size_t WinogradConv::forward_kernel_floats() const {
+  return static_cast<size_t>(kPlanes * plans_->forward.kernel_plane());
+}
+
+size_t WinogradConv::backward_kernel_floats() const {
+  return static_cast<size_t>(kPlanes * plans_->backward_input.kernel_plane());
+}
+
+size_t WinogradConv::forward_scratch_bytes() const {
+  const TilePlan& plan = plans_->forward;
+  return direct::scratch_bytes({source_floats(plan), output_floats(plan)});
+}
+
+size_t WinogradConv::backward_input_scratch_bytes() const {
+  const TilePlan& plan = plans_->backward_input;
+  return direct::scratch_bytes({source_floats(plan), output_floats(plan)});
+}
+
+size_t WinogradConv::backward_kernel_scratch_bytes() const {
+  const TilePlan& plan = plans_->forward;
+  return direct::scratch_bytes({source_floats(plan), output_floats(plan), gradient_floats(plan)});
+}
+
+void WinogradConv::pack_forward(const float* kernel, float* packed, Part part) const {
+  const TilePlan& plan = plans_->forward;
+  const int64_t in = plan.spec.source_channels;
+  const int64_t out = plan.spec.output_channels;
+  winograd::KernelArgs args;
+  args.from_step = in * out;
+  args.to_step = plan.kernel_plane();
+  for (int64_t c = part.begin(in); c < part.end(in); ++c) {
+    for (const direct::Column& column : plan.columns) {
+      args.from = kernel + c * out + column.first;
+      args.to = packed + column.first * in + c * plan.width(column);
+      args.channels = plan.channels(column);
+      plan.isa.winograd.kernel(args);
+    }
+  }
+}
+
+namespace {
+
+// Transforming and turning a square at a time keeps it in the first-level cache.
+constexpr int64_t kSquare = 16;
+
+// Output channels [first, first + count) of the convolution: rows of the backward panels.
+void pack_backward_rows(const TilePlan& plan, const float* kernel, float* packed, int64_t first) {
+  const int64_t in = plan.spec.output_channels;
+  const int64_t out = plan.spec.source_channels;
+  const int64_t count = std::min(kSquare, out - first);
+  float square[kPlanes * kSquare * kSquare];
+  winograd::KernelArgs args{.from_step = in * out, .to_step = kSquare * kSquare, .channels = count};
+  for (const direct::Column& column : plan.columns) {
+    const int64_t width = plan.width(column);
+    for (int64_t c = 0; c < width; c += kSquare) {
+      const int64_t channels = std::clamp<int64_t>(plan.channels(column) - c, 0, kSquare);
+      for (int64_t i = 0; i < channels; ++i) {
+        args.from = kernel + (column.first + c + i) * out + first;
+        args.to = square + i * kSquare;
+        plan.isa.winograd.rotated_kernel(args);
+      }
+      const int64_t padded = std::min(kSquare, width - c);
+      for (int64_t p = 0; p < kPlanes; ++p) {
+        const float* from = square + p * kSquare * kSquare;
+        float* to = packed + p * plan.kernel_plane() + column.first * out + first * width + c;
+        plan.isa.transpose({from, kSquare, channels, count, to, width});
+        for (int64_t i = 0; i < count; ++i) {
+          std::fill(to + i * width + channels, to + i * width + padded, 0.0f);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void WinogradConv::pack_backward(const float* kernel, float* packed, Part part) const {
+  const TilePlan& plan = plans_->backward_input;
+  const int64_t squares = (plan.spec.source_channels + kSquare - 1) / kSquare;
+  for (int64_t i = part.begin(squares); i < part.end(squares); ++i) {
+    pack_backward_rows(plan, kernel, packed, i * kSquare);
+  }
+}
+
+namespace {
+
+void convolve(const TilePlan& plan, const WinogradConv::Input& input,
+              const winograd::Output& output, std::byte* scratch, Part part) {
+  direct::Scratch memory(scratch);
+  const Planes source =
+      planes_at(memory.take(source_floats(plan)), plan.block_tiles, plan.source_stride);
+  const Planes product =
+      planes_at(memory.take(output_floats(plan)), plan.block_tiles, plan.output_stride);
+  const winograd::Grid& grid = output.index != nullptr ? plan.pool_tiles : plan.tiles;
+  winograd::for_each_block(plan, grid, part, [&](int64_t first, int64_t end) {
+    const Block block{grid, first, end};
+    const int64_t tiles = transform_source(plan, block, input.x, source);
+    multiply(plan, {source, input.packed, product, tiles});
+    transform_product(plan, block, product, output);
+  });
+}
+
+}  // namespace
+
+void WinogradConv::forward(const Input& input, float* y, std::byte* scratch, Part part) const {
+  convolve(plans_->forward, input, {input.epilogue, y}, scratch, part);
+}
+
+void WinogradConv::forward_pool(const Input& input, const DirectConv::PoolOutput& pooled,
+                                std::byte* scratch, Part part) const {
+  convolve(plans_->forward, input, {input.epilogue, pooled.y, pooled.index}, scratch, part);
+}
+
+void WinogradConv::backward_input(const Input& input, float* dx, std::byte* scratch,
+                                  Part part) const {
+  convolve(plans_->backward_input, input, {{}, dx}, scratch, part);
+}
+
+namespace {
+
+// The planes of the gradient grow by source^T * output_grad.
+struct GradientSum {
+  Planes source;
+  Planes output_grad;
+  Planes gradient;
+  int64_t tiles;
+  bool first;  // overwrites
+};
+
+void add_products(const TilePlan& plan, const GradientSum& sum) {
+  direct::PanelArgs args;
+  args.row_offset = plan.channel_offset.data();
+  args.rows = plan.spec.source_channels;
+  args.k_offset = plan.tile_offset.data();
+  args.k_count = sum.tiles;
+  args.w_stride = sum.output_grad.stride;
+  args.y_stride = sum.gradient.stride;
+  args.last_lanes = plan.lanes;
+  args.accumulate = !sum.first;
+  for (int64_t plane = 0; plane < kPlanes; ++plane) {
+    args.x = sum.source.data + plane * sum.source.plane;
+    for (const direct::Column& column : plan.columns) {
+      args.w = sum.output_grad.data + plane * sum.output_grad.plane + column.first;
+      args.y = sum.gradient.data + plane * sum.gradient.plane + column.first;
+      plan.isa.panel[column.vectors - 1](args);
+    }
+  }
+}
+
+// Element (1, 1) of A dy A^T is the sum of the tile's outputs.
+void add_bias(const TilePlan& plan, const GradientSum& sum, float* bias) {
+  direct::RowsArgs rows;
+  rows.x = sum.output_grad.data + 5 * sum.output_grad.plane;
+  rows.rows = sum.tiles;
+  rows.stride = sum.output_grad.stride;
+  rows.channels = plan.spec.output_channels;
+  rows.y = bias;
+  plan.isa.add_rows(rows);
+}
+
+}  // namespace
+
+void WinogradConv::backward_kernel(const float* x, const float* dy,
+                                   const DirectConv::KernelGradient& gradient, std::byte* scratch,
+                                   Part part) const {
+  const TilePlan& plan = plans_->forward;
+  const int64_t in = plan.spec.source_channels;
+  const int64_t out = plan.spec.output_channels;
+  direct::Scratch memory(scratch);
+  GradientSum sum{planes_at(memory.take(source_floats(plan)), plan.block_tiles, plan.source_stride),
+                  planes_at(memory.take(output_floats(plan)), plan.block_tiles, plan.output_stride),
+                  planes_at(memory.take(gradient_floats(plan)), in, plan.output_stride), 0, true};
+  if (gradient.bias != nullptr) std::fill_n(gradient.bias, out, 0.0f);
+  winograd::for_each_block(plan, plan.tiles, part, [&](int64_t first, int64_t end) {
+    const Block block{plan.tiles, first, end};
+    sum.tiles = transform_source(plan, block, x, sum.source);
+    transform_output_grad(plan, block, dy, sum.output_grad);
+    add_products(plan, sum);
+    if (gradient.bias != nullptr) add_bias(plan, sum, gradient.bias);
+    sum.first = false;
+  });
+  if (sum.first) {  // a part without tiles
+    std::fill_n(gradient.kernel, 9 * in * out, 0.0f);
+    return;
+  }
+  winograd::KernelArgs args{.from_step = sum.gradient.plane, .to_step = in * out, .channels = out};
+  for (int64_t c = 0; c < in; ++c) {
+    args.from = sum.gradient.data + c * sum.gradient.stride;
+    args.to = gradient.kernel + c * out;
+    plan.isa.winograd.kernel_grad(args);
+  }
+}
+
+}  // namespace pando::kernels

@@ -1,0 +1,59 @@
+// Winograd's convolution F(2x2, 3x3) in float32, channels-last: sixteen small matrix products
+// instead of nine large ones save 5/9 of the multiplications. Tiles are transformed a few at a
+// time, so that they stay in the second-level cache from the first transform to the last.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "pando/kernels/conv_geometry.h"
+#include "pando/kernels/direct/direct_conv.h"
+#include "pando/kernels/part.h"
+
+namespace pando::kernels {
+
+// How to run one convolution on this CPU; the contract of its methods is DirectConv's. A value that
+// is not finite reaches all four outputs of a tile that reads it.
+class WinogradConv {
+ public:
+  // Whether the constructor accepts the geometry; the reason goes to *why_not, if given.
+  static bool supports(const ConvGeometry& geometry, std::string* why_not = nullptr);
+
+  // Reads the environment variable PANDO_ISA as DirectConv does. Throws Unsupported.
+  explicit WinogradConv(const ConvGeometry& geometry);
+
+  const ConvGeometry& geometry() const;
+  std::string isa_name() const;
+
+  size_t forward_kernel_floats() const;  // for forward and forward_pool
+  size_t backward_kernel_floats() const;
+  size_t forward_scratch_bytes() const;  // per part; for forward and forward_pool
+  size_t backward_input_scratch_bytes() const;
+  size_t backward_kernel_scratch_bytes() const;
+
+  void pack_forward(const float* kernel, float* packed, Part part = {}) const;
+  void pack_backward(const float* kernel, float* packed, Part part = {}) const;
+
+  struct Input {
+    const float* x = nullptr;
+    const float* packed = nullptr;
+    Epilogue epilogue = {};
+  };
+  void forward(const Input& input, float* y, std::byte* scratch, Part part = {}) const;
+  // Max pooling with windows of 2x2: the tiles. Requires: at least 2x2 outputs.
+  void forward_pool(const Input& input, const DirectConv::PoolOutput& pooled, std::byte* scratch,
+                    Part part = {}) const;
+  // `input` is dy and the packed kernel of pack_backward.
+  void backward_input(const Input& input, float* dx, std::byte* scratch, Part part = {}) const;
+  // Overwrites the gradient with this part's sum over its share of the tiles.
+  void backward_kernel(const float* x, const float* dy, const DirectConv::KernelGradient& gradient,
+                       std::byte* scratch, Part part = {}) const;
+
+ private:
+  struct Plans;
+  std::shared_ptr<const Plans> plans_;
+};
+
+}  // namespace pando::kernels
