@@ -310,5 +310,24 @@ TEST(Reference, MovementByHand) {
 
 TEST(Catalog, RefusesUnknownOps) { EXPECT_THROW(candidates("conv9"), InvalidArgument); }
 
+// A fault must show in the loss, so no activation may hide it.
+TEST(ReferenceKernels, ActivationsKeepNaN) {
+  const Values inputs = {{"x", Tensor::of_f32({1, 2}, {kNaN, -1})},
+                         {"z", Tensor::of_f32({1, 2}, {0, 0})},
+                         {"c", Tensor::of_f32({2}, {0, 0})},
+                         {"o", Tensor::of_f32({2}, {1, 1})}};
+  for (const char* candidate : {"reference", "fast"}) {
+    const Values values =
+        run(inputs,
+            "a = relu(x) b = add(x, z) {activation=\"relu\"} "
+            "d = batch_norm(x, c, o, o, c) {activation=\"relu\"} l = leaky_relu(x)",
+            {.use = test::prefer(candidate)});
+    for (const char* name : {"a", "b", "d", "l"}) {
+      EXPECT_TRUE(std::isnan(values.at(name).f32()[0])) << candidate << " " << name;
+    }
+    EXPECT_EQ(values.at("a").f32()[1], 0.0f);
+  }
+}
+
 }  // namespace
 }  // namespace pando::kernels

@@ -169,7 +169,7 @@ PANDO_INLINE void affine_body(const float* x, float* y, int64_t count, int64_t l
       if constexpr (activation == Activation::none) {
         y[base + i] = value;
       } else if constexpr (activation == Activation::relu) {
-        y[base + i] = value > 0 ? value : 0;
+        y[base + i] = value < 0 ? 0 : value;
       } else {
         y[base + i] = value > 0 ? value : value * alpha;
       }

@@ -13,7 +13,7 @@ using fast::Range;
 
 PANDO_MULTIVERSION void relu(const float* x, float* y, Range r) {
 #pragma GCC ivdep
-  for (int64_t i = r.begin; i < r.end; ++i) y[i] = x[i] > 0 ? x[i] : 0;
+  for (int64_t i = r.begin; i < r.end; ++i) y[i] = x[i] < 0 ? 0 : x[i];
 }
 
 PANDO_MULTIVERSION void relu_grad(const float* dy, const float* y, float* dx, Range r) {
@@ -47,7 +47,7 @@ PANDO_MULTIVERSION void add_relu(const float* a, const float* b, float* y, Range
 #pragma GCC ivdep
   for (int64_t i = r.begin; i < r.end; ++i) {
     const float sum = a[i] + b[i];
-    y[i] = sum > 0 ? sum : 0;
+    y[i] = sum < 0 ? 0 : sum;
   }
 }
 

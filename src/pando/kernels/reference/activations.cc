@@ -35,7 +35,7 @@ float alpha_of(const ir::Node& node) {
 }  // namespace
 
 KernelOffer reference_relu(const ir::Node& node) {
-  return unary(node, [](float x) { return x > 0 ? x : 0; });
+  return unary(node, [](float x) { return x < 0 ? 0 : x; });
 }
 
 KernelOffer reference_relu_grad(const ir::Node& node) {
