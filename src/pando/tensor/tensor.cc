@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include <sys/mman.h>
+
 #include "pando/tensor/half.h"
 
 namespace pando {
@@ -14,6 +16,7 @@ namespace pando {
 namespace {
 
 constexpr size_t kAlignment = 64;  // one cache line, one AVX-512 register
+constexpr size_t kHugePage = size_t{2} << 20;
 
 }  // namespace
 
@@ -24,12 +27,16 @@ Tensor::Tensor(DType dtype, Shape shape)
   if (static_cast<uint64_t>(elements_) > (uint64_t{1} << 62) / size_of(dtype_)) {
     throw ResourceError("tensor ", to_string(dtype_), shape_, " does not fit into memory");
   }
-  const size_t rounded = (std::max<size_t>(bytes(), 1) + kAlignment - 1) / kAlignment * kAlignment;
-  data_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded)));
+  // Large tensors (weights of dense layers) are read in strides: huge pages spare the look-ups.
+  const bool huge = bytes() >= kHugePage;
+  const size_t alignment = huge ? kHugePage : kAlignment;
+  const size_t rounded = (std::max<size_t>(bytes(), 1) + alignment - 1) / alignment * alignment;
+  data_.reset(static_cast<std::byte*>(std::aligned_alloc(alignment, rounded)));
   if (data_ == nullptr) {
     throw ResourceError("no memory for a tensor ", to_string(dtype_), shape_, " of ",
                         human_bytes(static_cast<double>(rounded)));
   }
+  if (huge) madvise(data_.get(), rounded, MADV_HUGEPAGE);  // a hint: small pages work as well
   std::memset(data_.get(), 0, rounded);
 }
 
