@@ -29,6 +29,13 @@ TEST(Input, RefusesEmptyExtents) {
   EXPECT_SAYS(error_of([] { Input({28, 0, 1}); }), "[28,0,1]");
 }
 
+TEST(Input, LayersThatTakeF32SayNoToOtherTypes) {
+  const SymbolicTensor x = Input({6, 6, 1}, {.dtype = DType::u8});
+  const std::string message = error_of([&] { Network(x, Conv2D({.filters = 2})(x)); });
+  EXPECT_SAYS(message, "'conv2d'");
+  EXPECT_SAYS(message, "u8");
+}
+
 // A layer on a sample that it cannot take, and what the message must say beside its name.
 struct Misfit {
   std::string name;

@@ -122,6 +122,14 @@ TEST(Network, OutputShapeIsThatOfTheOutput) {
   EXPECT_EQ(network.output_shape(), Shape{5});
 }
 
+TEST(Network, OutputShapeOfASharedLayerIsThatOfTheLastCall) {
+  const SymbolicTensor x = Input({8, 8, 4});
+  const Layer halve = Conv2D({.filters = 4, .strides = {2, 2}});
+  const Network network(x, halve(ReLU()(halve(x))));
+  EXPECT_EQ(network.output_shape(), (Shape{2, 2, 4}));
+  EXPECT_EQ(network.layer("conv2d").output_shape, (Shape{4, 4, 4}));
+}
+
 TEST(Network, RefusesAnInputThatIsNotGiven) {
   const SymbolicTensor a = Input({4}), b = Input({7});
   const std::string message = error_of([&] { Network(a, Concatenate()({a, b})); });

@@ -158,6 +158,35 @@ TEST(Fit, InitialEpochContinues) {
   EXPECT_EQ(last["loss"][0], all["loss"][2]);
 }
 
+TEST(Fit, AFitAfterAFitGoesOn) {
+  const auto run = [](std::vector<int64_t> fits) {
+    Model model = compiled(rich_cnn(), classifier(Adam({.learning_rate = 0.01})));
+    std::vector<double> losses;
+    for (const int64_t epochs : fits) {
+      const History history =
+          model.fit(image_data(30), {.epochs = epochs, .batch_size = 8, .verbose = 0});
+      EXPECT_EQ(history.epoch.front(), 0);
+      losses.insert(losses.end(), history["loss"].begin(), history["loss"].end());
+    }
+    return losses;
+  };
+  EXPECT_EQ(run({3}), run({1, 1, 1}));
+  EXPECT_EQ(run({3}), run({2, 1}));
+}
+
+TEST(Fit, InitialEpochContinuesWithLoadedWeights) {
+  const auto options = [](int64_t first, int64_t end) {
+    return FitOptions{.epochs = end, .batch_size = 8, .initial_epoch = first, .verbose = 0};
+  };
+  Model whole = compiled(rich_cnn(), classifier());  // SGD without momentum has no state
+  whole.fit(image_data(30), options(0, 2));
+  Model resumed = compiled(rich_cnn(), classifier());
+  resumed.set_weights(whole.get_weights());
+  whole.fit(image_data(30), options(2, 3));
+  resumed.fit(image_data(30), options(2, 3));
+  EXPECT_TRUE(same_weights(whole, resumed));
+}
+
 TEST(Fit, EpochsThatAreDoneAreNothingToDo) {
   Model model = compiled(small_cnn(), classifier());
   const std::vector<Tensor> before = model.get_weights();
@@ -321,6 +350,14 @@ TEST(Predict, DoesNotDependOnTheBatchSize) {
   for (const int64_t batch : {2, 7, 25, 64}) {
     EXPECT_LT(difference(model.predict(data.x, batch), wanted).absolute, 1e-6) << batch;
   }
+}
+
+TEST(Predict, OutputOfASharedLayer) {
+  const SymbolicTensor x = Input({8, 8, 1});
+  const Layer halve = Conv2D({.filters = 1, .strides = {2, 2}, .kernel_initializer = Ones()});
+  Model model(x, halve(ReLU()(halve(x))));
+  const Tensor output = model.predict(Ones().make({3, 8, 8, 1}, 0));
+  EXPECT_TRUE(same_bits(output, Ones().make({3, 2, 2, 1}, 0)));
 }
 
 TEST(Predict, RefusesDataThatDoNotFit) {

@@ -106,30 +106,34 @@ Network::Network(std::vector<SymbolicTensor> inputs, const SymbolicTensor& outpu
     throw InvalidArgument("a network wants at least one layer between its input and its output");
   }
   // A build for one sample finds every shape and whatever does not fit.
-  std::vector<Shape> shapes;
+  std::vector<ir::TensorType> types;
   for (size_t i = 0; i < calls_.size(); ++i) {
     const Call& call = calls_[i];
     LayerInfo& info = layers_[static_cast<size_t>(call.layer)];
     const auto& state = states_[static_cast<size_t>(call.layer)];
     if (state == nullptr) {
       info.output_shape = input_shapes_[i];
-      shapes.push_back(info.output_shape);
+      types.push_back({input_dtypes_[i], info.output_shape});
       continue;
     }
-    std::vector<Shape> input_shapes;
-    for (const int input : call.inputs) input_shapes.push_back(shapes[static_cast<size_t>(input)]);
+    std::vector<ir::TensorType> inputs_of_call;
+    std::vector<Shape> shapes;
+    for (const int input : call.inputs) {
+      inputs_of_call.push_back(types[static_cast<size_t>(input)]);
+      shapes.push_back(inputs_of_call.back().shape);
+    }
     const bool first_call = info.inbound.empty();
     if (first_call) {
-      info.weights = state->definition->weights(info.name, input_shapes);
+      info.weights = state->definition->weights(info.name, shapes);
       for (const int input : call.inputs) {
         const Call& before = calls_[static_cast<size_t>(input)];
         info.inbound.push_back(layers_[static_cast<size_t>(before.layer)].name);
       }
     }
-    const Shape shape = nn::sample_output_shape(*state->definition, info, input_shapes);
-    if (first_call) info.output_shape = shape;
-    shapes.push_back(shape);
+    types.push_back(nn::sample_output(*state->definition, info, inputs_of_call));
+    if (first_call) info.output_shape = types.back().shape;
   }
+  output_shape_ = types[static_cast<size_t>(output_call_)].shape;
 }
 
 const LayerInfo& Network::layer(const std::string& name) const {

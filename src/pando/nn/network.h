@@ -46,7 +46,7 @@ class Network {
   const std::vector<LayerInfo>& layers() const { return layers_; }
   const LayerInfo& layer(const std::string& name) const;  // throws with the known names
   const std::vector<Shape>& input_shapes() const { return input_shapes_; }
-  const Shape& output_shape() const { return layers_.back().output_shape; }
+  const Shape& output_shape() const { return output_shape_; }  // of one sample
   int64_t parameters() const;            // of all weights, moving statistics included
   int64_t trainable_parameters() const;  // without moving statistics
 
@@ -72,6 +72,7 @@ class Network {
   std::vector<DType> input_dtypes_;
   std::vector<int> input_calls_;
   int output_call_ = 0;
+  Shape output_shape_;
 };
 
 // A chain of layers on inputs of the given shape.

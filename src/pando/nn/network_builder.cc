@@ -40,20 +40,20 @@ void NetworkBuilder::move_towards(const std::string& name, ir::Value* statistic)
   graph_.add_output(ir::OutputRole::statistic, weight_name(info_->name, name), statistic);
 }
 
-Shape sample_output_shape(const LayerDefinition& definition, const LayerInfo& info,
-                          const std::vector<Shape>& inputs) {
+ir::TensorType sample_output(const LayerDefinition& definition, const LayerInfo& info,
+                             const std::vector<ir::TensorType>& inputs) {
   ir::Graph graph;
   NetworkBuilder builder(graph, false);
   builder.begin_layer(info, false);
   std::vector<ir::Value*> values;
   for (size_t i = 0; i < inputs.size(); ++i) {
     std::vector<int64_t> dims = {1};
-    dims.insert(dims.end(), inputs[i].begin(), inputs[i].end());
+    dims.insert(dims.end(), inputs[i].shape.begin(), inputs[i].shape.end());
     values.push_back(graph.add_input(concat("x", i), ir::InputRole::feed,
-                                     ir::TensorType{DType::f32, Shape(dims)}));
+                                     ir::TensorType{inputs[i].dtype, Shape(dims)}));
   }
-  const Shape& shape = definition.build(builder, values)->shape();
-  return Shape(std::vector<int64_t>(shape.begin() + 1, shape.end()));
+  const ir::TensorType& type = definition.build(builder, values)->type();
+  return {type.dtype, Shape(std::vector<int64_t>(type.shape.begin() + 1, type.shape.end()))};
 }
 
 }  // namespace pando::nn

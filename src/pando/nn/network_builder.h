@@ -32,8 +32,9 @@ class NetworkBuilder : public GraphBuilder {
 // The full name of a layer's weight: "conv2d/kernel".
 std::string weight_name(const std::string& layer, const std::string& weight);
 
-// The shape of a layer's result for one sample, found by building the layer on its own.
-Shape sample_output_shape(const LayerDefinition& definition, const LayerInfo& info,
-                          const std::vector<Shape>& inputs);
+// The type of a layer's result for one sample, found by building the layer on its own. Shapes are
+// without the batch.
+ir::TensorType sample_output(const LayerDefinition& definition, const LayerInfo& info,
+                             const std::vector<ir::TensorType>& inputs);
 
 }  // namespace pando::nn

@@ -125,13 +125,16 @@ class FitLoop {
     executor();  // data that do not fit are an error before the first callback
     const Dataset ordered =
         options_.shuffle ? train_.shuffle({.seed = impl_.options.seed}) : train_;
-    BatchStream stream =
-        ordered.batch(options_.batch_size).repeat(options_.epochs).prefetch(kPrefetchDepth);
-    if (options_.epochs > options_.initial_epoch) stream.restore({options_.initial_epoch, 0});
+    // A fit after a fit goes on to new orders of the samples and new dropout masks.
+    const int64_t first = std::max(options_.initial_epoch, impl_.epochs);
+    const int64_t end = first + options_.epochs - options_.initial_epoch;
+    BatchStream stream = ordered.batch(options_.batch_size).repeat(end).prefetch(kPrefetchDepth);
+    if (end > first) stream.restore({first, 0});
     StreamFeed feed(stream, train_.fields().size(), train_.size());
     call([&](Callback& callback) { callback.on_train_begin(context_); });
     for (int64_t epoch = options_.initial_epoch; epoch < options_.epochs && !context_.stop;
          ++epoch) {
+      impl_.epochs = first + epoch - options_.initial_epoch + 1;
       run_epoch(feed, epoch);
     }
     call([&](Callback& callback) { callback.on_train_end(context_); });

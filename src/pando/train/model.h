@@ -53,6 +53,8 @@ struct FitOptions {
   std::optional<Dataset> validation_data;
   double validation_split = 0;        // the last part of the samples, kept out of training
   int64_t validation_batch_size = 0;  // 0: batch_size
+  // The number of the first epoch. A fit continues where those before it since compile() ended in
+  // the orders of samples and the dropout masks; this is for going on with loaded weights.
   int64_t initial_epoch = 0;
   std::vector<std::shared_ptr<Callback>> callbacks;
   int verbose = 1;  // 0 silent, 1 progress, 2 one line per epoch

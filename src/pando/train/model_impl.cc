@@ -49,6 +49,7 @@ void Model::Impl::compile(CompileOptions options_in) {
   team_.reset();
   variables.ensure_slots(0);  // a new optimizer starts with fresh slots
   iteration = 0;
+  epochs = 0;
   compile_options = std::move(options_in);
 }
 

@@ -53,6 +53,7 @@ struct Model::Impl {
   runtime::VariableStore variables;
   std::optional<CompileOptions> compile_options;
   int64_t iteration = 0;  // weight updates since compile()
+  int64_t epochs = 0;     // epochs of data drawn since compile(), or the last one's number if more
 
  private:
   train::SliceDivision division_of(int64_t batch, const ExecutionOptions& execution);
