@@ -5,7 +5,9 @@ namespace pando {
 namespace {
 
 TEST(FashionMnistCurve, StartsAsPyTorchDoes) {
-  expect_curve(read_curve("fashion_mnist_start.json"), 0.5);
+  // An untrained model misses all but the first: 2.303, 0.1, 2.303, 0.1.
+  expect_curve(read_curve("fashion_mnist_start.json"),
+               {{"loss", "accuracy", "val_loss", "val_accuracy"}, 0.5});
 }
 
 }  // namespace
