@@ -1,6 +1,7 @@
-// Speed of the direct convolution on the layers of the zoo, beside oneDNN:
+// Speed of the direct and Winograd convolutions on the layers of the zoo, beside oneDNN:
 //   micro_conv --benchmark_filter=cifar10_cnn          PANDO_ISA=avx2 chooses the instruction set
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <vector>
 
 #include <benchmark/benchmark.h>
@@ -9,6 +10,7 @@
 #include "bench/micro/conv_layers.h"
 #include "bench/micro/onednn_conv.h"
 #include "pando/kernels/direct/direct_conv.h"
+#include "pando/kernels/winograd/winograd_conv.h"
 
 namespace pando::bench {
 namespace {
@@ -16,6 +18,7 @@ namespace {
 using kernels::ConvGeometry;
 using kernels::DirectConv;
 using kernels::Epilogue;
+using kernels::WinogradConv;
 
 std::vector<float> values(int64_t count) {
   std::vector<float> result(static_cast<size_t>(count));
@@ -98,6 +101,48 @@ void direct_pack(benchmark::State& state, const ConvLayer& layer) {
                           static_cast<int64_t>(2 * b.kernel.size() * sizeof(float)));
 }
 
+void winograd(benchmark::State& state, const ConvLayer& layer, Pass pass) {
+  const WinogradConv conv(layer.geometry);
+  Buffers b(layer.geometry);
+  std::vector<float> forward(conv.forward_kernel_floats()), backward(conv.backward_kernel_floats());
+  conv.pack_forward(b.kernel.data(), forward.data());
+  conv.pack_backward(b.kernel.data(), backward.data());
+  std::vector<std::byte> scratch(
+      std::max({conv.forward_scratch_bytes(), conv.backward_input_scratch_bytes(),
+                conv.backward_kernel_scratch_bytes()}));
+  const Epilogue epilogue{b.bias.data(), kernels::Activation::relu};
+  for (auto _ : state) {
+    switch (pass) {
+      case Pass::forward:
+        conv.forward({b.x.data(), forward.data(), epilogue}, b.y.data(), scratch.data());
+        break;
+      case Pass::backward_input:
+        conv.backward_input({b.y.data(), backward.data()}, b.x.data(), scratch.data());
+        break;
+      case Pass::backward_kernel:
+        conv.backward_kernel(b.x.data(), b.y.data(), {b.kernel.data(), b.bias.data()},
+                             scratch.data());
+        break;
+    }
+  }
+  report(state, layer, conv.isa_name());
+}
+
+void winograd_forward_pool(benchmark::State& state, const ConvLayer& layer) {
+  const WinogradConv conv(layer.geometry);
+  Buffers b(layer.geometry);
+  std::vector<float> packed(conv.forward_kernel_floats());
+  conv.pack_forward(b.kernel.data(), packed.data());
+  std::vector<std::byte> scratch(conv.forward_scratch_bytes());
+  std::vector<uint8_t> index(b.y.size());
+  const Epilogue epilogue{b.bias.data(), kernels::Activation::relu};
+  for (auto _ : state) {
+    conv.forward_pool({b.x.data(), packed.data(), epilogue}, {b.y.data(), index.data()},
+                      scratch.data());
+  }
+  report(state, layer, conv.isa_name());
+}
+
 void onednn(benchmark::State& state, const ConvLayer& layer, Pass pass) {
   const OneDnnPass bound = onednn_pass(layer.geometry, pass);
   for (auto _ : state) bound.run();
@@ -117,6 +162,12 @@ void register_layer(const ConvLayer& layer) {
   add("backward_kernel/direct", direct_backward_kernel);
   add("backward_kernel/onednn", onednn, Pass::backward_kernel);
   add("pack/direct", direct_pack);
+  if (!WinogradConv::supports(layer.geometry)) return;
+  add("forward/winograd", winograd, Pass::forward);
+  const bool tiles = layer.pool && layer.pool->window == ConvGeometry::Extents{1, 2, 2};
+  if (tiles) add("forward_pool/winograd", winograd_forward_pool);
+  add("backward_input/winograd", winograd, Pass::backward_input);
+  add("backward_kernel/winograd", winograd, Pass::backward_kernel);
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,10 +13,13 @@
 
 #include "pando/base/error.h"
 #include "pando/base/strings.h"
+#include "tests/support/isa.h"
 
 namespace pando::kernels {
 namespace {
 
+using test::isas_of_this_cpu;
+using test::SetIsa;
 using Floats = std::vector<float>;
 
 Floats test_values(int64_t count, uint32_t seed) {
@@ -28,31 +30,6 @@ Floats test_values(int64_t count, uint32_t seed) {
     value = static_cast<float>(static_cast<int>(state >> 24) - 128) / 64.0f;
   }
   return values;
-}
-
-class SetIsa {
- public:
-  explicit SetIsa(const char* name) {
-    if (const char* before = std::getenv("PANDO_ISA")) before_ = before;
-    setenv("PANDO_ISA", name, 1);
-  }
-  ~SetIsa() {
-    if (before_) {
-      setenv("PANDO_ISA", before_->c_str(), 1);
-    } else {
-      unsetenv("PANDO_ISA");
-    }
-  }
-
- private:
-  std::optional<std::string> before_;
-};
-
-std::vector<const char*> isas_of_this_cpu() {
-  std::vector<const char*> names = {"sse2"};
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) names.push_back("avx2");
-  if (__builtin_cpu_supports("avx512dq")) names.push_back("avx512");
-  return names;
 }
 
 // All operands of a layer. Memory is exactly as large as asked, so that a sanitizer sees overruns.

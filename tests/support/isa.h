@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,20 +13,19 @@ namespace pando::test {
 class SetIsa {
  public:
   explicit SetIsa(const char* name) {
-    const char* before = std::getenv("PANDO_ISA");
-    if (before != nullptr) before_ = before;
+    if (const char* before = std::getenv("PANDO_ISA")) before_ = before;
     setenv("PANDO_ISA", name, 1);
   }
   ~SetIsa() {
-    if (before_.empty()) {
-      unsetenv("PANDO_ISA");
+    if (before_) {
+      setenv("PANDO_ISA", before_->c_str(), 1);
     } else {
-      setenv("PANDO_ISA", before_.c_str(), 1);
+      unsetenv("PANDO_ISA");
     }
   }
 
  private:
-  std::string before_;
+  std::optional<std::string> before_;
 };
 
 inline std::vector<const char*> isas_of_this_cpu() {

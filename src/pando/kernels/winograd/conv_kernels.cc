@@ -30,8 +30,8 @@ int64_t products(const ConvGeometry& g, size_t axis) {
 //   12 -> 12   1.2 (1.07)
 //   16 -> 16   1.35 .. 1.6 (1.2 .. 1.4)
 //   32 -> 32   1.7 (1.6)               1.5 (1.4)
-//   64 -> 64   1.7 .. 1.8 (1.6 .. 1.7) 1.6 (1.6)
-//   32 -> 64   1.5 .. 1.8 (1.5 .. 1.8) 1.55 (1.45)            1.2 (1.15)
+//   64 -> 64   1.8 (1.7)               1.6 .. 1.7 (1.6)
+//   32 -> 64   1.5 .. 1.8 (1.5 .. 1.7) 1.45 (1.4)             1.13 (1.15)
 //   256 -> 256                         1.8, kernel gradient 1.35 (1.5, 1.45)
 //   512 -> 512, 7x7 outputs            1.04, kernel gradient 0.8; packing is 5 ms slower
 // `outputs` are the extents that tiles cover: of y, or of dx.
