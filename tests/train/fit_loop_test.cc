@@ -195,6 +195,49 @@ TEST(Fit, EpochsThatAreDoneAreNothingToDo) {
   EXPECT_TRUE(same_bits(before, model.get_weights()));
 }
 
+TEST(Fit, NoEpochsAreNothingToDo) {
+  Model model = compiled(small_cnn(), classifier());
+  const std::vector<Tensor> before = model.get_weights();
+  EXPECT_TRUE(model.fit(image_data(6), {.epochs = 0, .verbose = 0}).epoch.empty());
+  EXPECT_TRUE(same_bits(before, model.get_weights()));
+}
+
+// 20 samples in batches of 8: two steps an epoch, and the four samples left open the next.
+TEST(Fit, ACarriedRemainderOpensTheNextEpoch) {
+  const Dataset data = image_data(20);
+  Model carried = compiled(small_cnn(), classifier());
+  carried.fit(
+      data,
+      {.epochs = 2, .batch_size = 8, .shuffle = false, .carry_remainder = true, .verbose = 0});
+  Model by_hand = compiled(small_cnn(), classifier());
+  const Dataset order = data.concat(data).take(32);
+  by_hand.fit(order, {.batch_size = 8, .shuffle = false, .verbose = 0});
+  EXPECT_TRUE(same_bits(carried.get_weights(), by_hand.get_weights()));
+}
+
+TEST(Fit, ACarriedRemainderContinuesWithInitialEpoch) {
+  const Dataset data = image_data(20);
+  const FitOptions whole{.epochs = 3, .batch_size = 8, .carry_remainder = true, .verbose = 0};
+  Model once = compiled(small_cnn(), classifier());
+  once.fit(data, whole);
+  Model twice = compiled(small_cnn(), classifier());
+  FitOptions part = whole;
+  part.epochs = 1;
+  twice.fit(data, part);
+  part = whole;
+  part.initial_epoch = 1;
+  twice.fit(data, part);
+  EXPECT_TRUE(same_bits(once.get_weights(), twice.get_weights()));
+}
+
+TEST(Fit, ACarriedRemainderNeedsAWholeBatch) {
+  Model model = compiled(small_cnn(), classifier());
+  EXPECT_SAYS(error_of([&] {
+                model.fit(image_data(6), {.batch_size = 8, .carry_remainder = true, .verbose = 0});
+              }),
+              "6 samples fill no batch of 8");
+}
+
 TEST(Fit, ShuffleChangesTheOrderOfSamples) {
   const auto train = [](bool shuffle) {
     Model model = compiled(small_cnn(), classifier());

@@ -294,5 +294,21 @@ TEST(Model, H5pyOpensTheFile) {
   EXPECT_EQ(std::system((PANDO_PYTHON " '" + folder.file("check.py") + "'").c_str()), 0);
 }
 
+TEST(Model, LoadingByNameSaysWhatItLeftAlone) {
+  const TempFolder folder;
+  Model source =
+      Model(Sequential({4}, {Dense({.units = 3, .name = "a"}), Dense({.units = 2, .name = "b"})}));
+  source.save_weights(folder.file("ab.h5"));
+  Model target =
+      Model(Sequential({4}, {Dense({.units = 3, .name = "a"}), Dense({.units = 2, .name = "c"})}));
+  const LoadReport report = target.load_weights(folder.file("ab.h5"), {.by_name = true});
+  ASSERT_EQ(report.skipped.size(), 1u);
+  EXPECT_SAYS(report.skipped[0], "'c'");
+  EXPECT_EQ(report.unused, std::vector<std::string>{"b"});
+  Model stranger = Model(Sequential({4}, {Dense({.units = 3, .name = "x"})}));
+  EXPECT_SAYS(error_of([&] { stranger.load_weights(folder.file("ab.h5"), {.by_name = true}); }),
+              "no layer of the file");
+}
+
 }  // namespace
 }  // namespace pando

@@ -35,11 +35,11 @@ struct Screen {
                       },
                   .verbose = verbose}) {}
 
-  void update(double at, int64_t step, std::vector<Metric> metrics = {}) {
+  void update(double at, int64_t step, Logs metrics = {}) {
     time = 100 + at;
     progress.update(step, metrics);
   }
-  void end_epoch(double at, std::vector<Metric> metrics = {}) {
+  void end_epoch(double at, Logs metrics = {}) {
     time = 100 + at;
     progress.end_epoch(metrics);
   }

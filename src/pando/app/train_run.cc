@@ -180,6 +180,7 @@ class TrainingRun {
         .epochs = options_.num_epochs,
         .batch_size = options_.micro_batch_size,
         .shuffle = options_.shuffle,
+        .carry_remainder = data_.train.size() >= options_.micro_batch_size,
         .callbacks = {std::make_shared<RunRecorder>(directory, signal, model_.learning_rate())},
         .verbose = options_.quiet ? 0 : 1};
     if (options_.validation) fit.validation_data = data_.test;
@@ -226,6 +227,12 @@ class TrainingRun {
                     options_.model, fashion ? "fashion_mnist" : "mnist", data_.train.size(),
                     options_.micro_batch_size, model_.learning_rate(), options_.seed.value_or(0),
                     directory.path().string()));
+    const int64_t left_over = data_.train.size() % options_.micro_batch_size;
+    if (left_over != 0 && left_over != data_.train.size()) {
+      say(directory,
+          fmt::format("{} updates per epoch; {} samples are left over and open the next one",
+                      data_.train.size() / options_.micro_batch_size, left_over));
+    }
   }
 
   void finish(RunDirectory& directory, const History& history) const {

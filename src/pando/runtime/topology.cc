@@ -67,10 +67,15 @@ void find_affinity(hwloc_topology_t topology, Topology& result) {
   }
   hwloc_obj_t core = nullptr;
   while ((core = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_CORE, core)) != nullptr) {
-    if (hwloc_bitmap_intersects(core->cpuset, set.get()) != 0) ++result.allowed_cores;
+    const auto is_ours = [&](int thread) {
+      return hwloc_bitmap_isset(core->cpuset, static_cast<unsigned>(thread)) != 0;
+    };
+    const auto ours = std::find_if(result.affinity.begin(), result.affinity.end(), is_ours);
+    if (ours != result.affinity.end()) result.core_threads.push_back(*ours);
   }
   // Some virtual machines hide their cores.
-  if (result.allowed_cores == 0) result.allowed_cores = static_cast<int>(result.affinity.size());
+  if (result.core_threads.empty()) result.core_threads = result.affinity;
+  result.allowed_cores = static_cast<int>(result.core_threads.size());
 }
 
 // The value after "key :" in a text of such lines, or "".

@@ -34,6 +34,7 @@ struct Topology {
   std::vector<CacheLevel> caches;
   std::vector<int> affinity;  // hardware threads this process may run on (numbers of the system)
   int allowed_cores = 0;      // cores with at least one of those threads
+  std::vector<int> core_threads;  // one of those threads for each such core
   ControlGroupLimits limits;
   int64_t memory_bytes = 0;
   std::vector<std::string> instruction_sets;  // those that matter to kernels

@@ -2,6 +2,7 @@
 #include "pando/runtime/worker_team.h"
 
 #include <string>
+#include <system_error>
 
 #include <pthread.h>
 #include <sched.h>
@@ -35,11 +36,19 @@ WorkerTeam::WorkerTeam(const TeamOptions& options)
     const int core = options.cores.empty()
                          ? -1
                          : options.cores[static_cast<size_t>(worker) % options.cores.size()];
-    threads_.emplace_back([this, worker, core] { work(worker, core); });
+    try {
+      threads_.emplace_back([this, worker, core] { work(worker, core); });
+    } catch (const std::system_error& error) {
+      stop();
+      throw ResourceError("cannot start worker ", worker, " of ", options.workers, ": ",
+                          error.what());
+    }
   }
 }
 
-WorkerTeam::~WorkerTeam() {
+WorkerTeam::~WorkerTeam() { stop(); }
+
+void WorkerTeam::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;

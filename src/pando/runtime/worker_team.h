@@ -37,6 +37,7 @@ class WorkerTeam {
 
  private:
   void work(int worker, int core);
+  void stop();  // ends and joins the threads that run
 
   Barrier barrier_;
   std::mutex mutex_;

@@ -58,12 +58,6 @@ struct Sums {
   }
 };
 
-void show(Progress& progress, int64_t step, const Logs& logs) {
-  std::vector<train::Metric> metrics;
-  for (const auto& [name, value] : logs) metrics.emplace_back(name, value);
-  progress.update(step, metrics);
-}
-
 constexpr int kPrefetchDepth = 4;
 
 int64_t steps_of(const Dataset& dataset, int64_t batch) {
@@ -90,7 +84,7 @@ Logs evaluate_with(Model::Impl& impl, const Dataset& dataset, int64_t batch, Pro
     sums.add(loaded.executor(),
              loaded.executor().run({.steps = chunk, .seed = impl.options.seed},
                                    [&](runtime::StepFeed& into) { return feed.next(into); }));
-    if (progress != nullptr) show(*progress, std::min(step + chunk, steps), sums.logs(prefix));
+    if (progress != nullptr) progress->update(std::min(step + chunk, steps), sums.logs(prefix));
   }
   return sums.logs(prefix);
 }
@@ -119,17 +113,19 @@ class FitLoop {
                 .epoch = options.initial_epoch,
                 .epochs = options.epochs,
                 .steps = steps_of(train_, options.batch_size)};
+    if (options.carry_remainder) context_.steps = train_.size() / options.batch_size;
+    if (context_.steps == 0) {
+      throw InvalidArgument("fit: ", train_.size(), " samples fill no batch of ",
+                            options.batch_size, " and carry_remainder allows no partial one");
+    }
   }
 
   History run() {
     executor();  // data that do not fit are an error before the first callback
-    const Dataset ordered =
-        options_.shuffle ? train_.shuffle({.seed = impl_.options.seed}) : train_;
     // A fit after a fit goes on to new orders of the samples and new dropout masks.
     const int64_t first = std::max(options_.initial_epoch, impl_.epochs);
     const int64_t end = first + options_.epochs - options_.initial_epoch;
-    BatchStream stream = ordered.batch(options_.batch_size).repeat(end).prefetch(kPrefetchDepth);
-    if (end > first) stream.restore({first, 0});
+    BatchStream stream = make_stream(first, std::max(end, first + 1));
     StreamFeed feed(stream, train_.fields().size(), train_.size());
     call([&](Callback& callback) { callback.on_train_begin(context_); });
     for (int64_t epoch = options_.initial_epoch; epoch < options_.epochs && !context_.stop;
@@ -145,6 +141,21 @@ class FitLoop {
   template <typename Function>
   void call(Function function) {
     for (const auto& callback : options_.callbacks) function(*callback);
+  }
+
+  // The batches of epochs [first, end). With a carried remainder the epochs follow each other
+  // without a gap, so a batch may hold the last samples of one and the first of the next.
+  BatchStream make_stream(int64_t first, int64_t end) const {
+    const Dataset ordered =
+        options_.shuffle ? train_.shuffle({.seed = impl_.options.seed}) : train_;
+    BatchStream stream =
+        options_.carry_remainder
+            ? ordered.repeat(end).batch(options_.batch_size).prefetch(kPrefetchDepth)
+            : ordered.batch(options_.batch_size).repeat(end).prefetch(kPrefetchDepth);
+    stream.restore(options_.carry_remainder
+                       ? StreamState{0, first * context_.steps * options_.batch_size}
+                       : StreamState{first, 0});
+    return stream;
   }
 
   // Asked for at every execution: a callback may have frozen a layer or compiled anew.
@@ -172,9 +183,7 @@ class FitLoop {
       const Logs validation = evaluate_with(impl_, *validation_, batch, &progress_, "val_");
       logs.insert(logs.end(), validation.begin(), validation.end());
     }
-    std::vector<train::Metric> shown;
-    for (const auto& [name, value] : logs) shown.emplace_back(name, value);
-    progress_.end_epoch(shown);
+    progress_.end_epoch(logs);
     history_.add(epoch, logs);
     call([&](Callback& callback) { callback.on_epoch_end(context_, logs); });
   }
@@ -195,7 +204,7 @@ class FitLoop {
       throw NonFiniteLoss(
           concat("the loss is not a finite number in epoch ", context_.epoch + 1, ", step ",
                  context_.step + totals.steps, " of ", context_.steps,
-                 "; the weights are those before that step. A smaller learning rate may help"));
+                 "; that step changed no weights. A smaller learning rate may help"));
     }
     context_.step += totals.steps;
     context_.samples = totals.samples;
@@ -203,7 +212,7 @@ class FitLoop {
     context_.step_seconds = took.count() / static_cast<double>(std::max<int64_t>(totals.steps, 1));
     sums.add(device, totals);
     const Logs logs = sums.logs();
-    show(progress_, context_.step, logs);
+    progress_.update(context_.step, logs);
     call([&](Callback& callback) { callback.on_execution_end(context_, logs); });
   }
 
@@ -228,9 +237,7 @@ Logs run_evaluate(Model::Impl& impl, const Dataset& dataset, const EvaluateOptio
   Progress progress(standard_progress(options.verbose));
   progress.begin_epoch(1, 1, steps_of(dataset, std::max<int64_t>(options.batch_size, 1)));
   const Logs logs = evaluate_with(impl, dataset, options.batch_size, &progress, "");
-  std::vector<train::Metric> shown;
-  for (const auto& [name, value] : logs) shown.emplace_back(name, value);
-  progress.end_epoch(shown);
+  progress.end_epoch(logs);
   return logs;
 }
 

@@ -101,8 +101,8 @@ void Model::set_weights(const std::vector<Tensor>& weights) {
 }
 
 void Model::save_weights(const std::string& path) const { impl_->save_weights(path); }
-void Model::load_weights(const std::string& path, LoadOptions options) {
-  impl_->load_weights(path, options);
+LoadReport Model::load_weights(const std::string& path, LoadOptions options) {
+  return impl_->load_weights(path, options);
 }
 
 double Model::learning_rate() const { return impl_->compiled().optimizer.learning_rate; }

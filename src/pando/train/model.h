@@ -50,6 +50,9 @@ struct FitOptions {
   int64_t epochs = 1;  // the number of the epoch to stop before, as in Keras
   int64_t batch_size = 32;
   bool shuffle = true;
+  // Whole batches only: samples that do not fill a last batch open the next epoch. Otherwise the
+  // last batch of an epoch is padded, and the padding counts in nothing.
+  bool carry_remainder = false;
   std::optional<Dataset> validation_data;
   double validation_split = 0;        // the last part of the samples, kept out of training
   int64_t validation_batch_size = 0;  // 0: batch_size
@@ -68,6 +71,12 @@ struct EvaluateOptions {
 struct LoadOptions {
   bool by_name = false;        // only layers with the same names, for fine-tuning
   bool skip_mismatch = false;  // with by_name: leave layers alone whose shapes differ
+};
+
+// What load_weights left alone.
+struct LoadReport {
+  std::vector<std::string> skipped;  // "layer 'x': why", for layers of the model
+  std::vector<std::string> unused;   // layers of the file
 };
 
 // What Model::verify found.
@@ -111,7 +120,7 @@ class Model {
 
   // HDF5 in the layout of Keras. A file that does not fit changes nothing.
   void save_weights(const std::string& path) const;
-  void load_weights(const std::string& path, LoadOptions options = {});
+  LoadReport load_weights(const std::string& path, LoadOptions options = {});
 
   double learning_rate() const;
   void set_learning_rate(double rate);

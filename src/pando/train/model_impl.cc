@@ -63,9 +63,10 @@ runtime::WorkerTeam& Model::Impl::workers() {
     const int wanted = compile_options ? compile_options->execution.threads : 0;
     const int usable = topology.usable_cores();
     runtime::TeamOptions team{.workers = wanted > 0 ? wanted : usable};
-    // Pinning helps only when every worker has a core of its own.
-    if (team.workers <= static_cast<int>(topology.affinity.size()) && team.workers <= usable) {
-      team.cores = topology.affinity;
+    // Workers on all cores are pinned, one to each. Fewer are not: other processes may be pinned
+    // to the same ones.
+    if (team.workers == static_cast<int>(topology.core_threads.size())) {
+      team.cores = topology.core_threads;
     }
     team_ = std::make_unique<runtime::WorkerTeam>(team);
   }
@@ -145,7 +146,7 @@ void Model::Impl::save_weights(const std::string& path) const {
   store::write_weights_file(path, file);
 }
 
-void Model::Impl::load_weights(const std::string& path, const LoadOptions& load) {
+LoadReport Model::Impl::load_weights(const std::string& path, const LoadOptions& load) {
   const store::WeightsFile file = store::read_weights_file(path);
   std::vector<store::ExpectedWeight> expected;
   for (const LayerInfo& layer : network.layers()) {
@@ -157,10 +158,17 @@ void Model::Impl::load_weights(const std::string& path, const LoadOptions& load)
       .mode = load.by_name ? store::MatchMode::by_name : store::MatchMode::strict,
       .skip_mismatch = load.skip_mismatch};
   const store::Assignment plan = store::plan_assignment(expected, file, how);
+  size_t loaded = 0;
+  for (size_t i = 0; i < expected.size(); ++i) loaded += plan.sources[i] != nullptr ? 1 : 0;
+  if (loaded == 0 && !expected.empty()) {
+    throw InvalidArgument(path, ": no layer of the file goes to a layer of model '", options.name,
+                          "'", plan.skipped.empty() ? "" : "; " + join(plan.skipped, "; "));
+  }
   for (size_t i = 0; i < expected.size(); ++i) {
     if (plan.sources[i] == nullptr) continue;
     assign(variables.get(expected[i].layer + "/" + expected[i].name), *plan.sources[i]);
   }
+  return {plan.skipped, plan.unused};
 }
 
 }  // namespace pando

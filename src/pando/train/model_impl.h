@@ -45,7 +45,7 @@ struct Model::Impl {
 
   void assign(runtime::Variable& variable, const Tensor& value);
   void save_weights(const std::string& path) const;
-  void load_weights(const std::string& path, const LoadOptions& load);
+  LoadReport load_weights(const std::string& path, const LoadOptions& load);
 
   Network network;
   ModelOptions options;

@@ -8,7 +8,7 @@
 
 namespace pando {
 
-// Thrown when a loss is not a finite number; the weights are those before that step.
+// Thrown when a loss is not a finite number; the step it belongs to has changed no weights.
 class NonFiniteLoss : public Error {
  public:
   explicit NonFiniteLoss(const std::string& message)

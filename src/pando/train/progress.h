@@ -9,13 +9,13 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
+
+#include "pando/train/history.h"
 
 namespace pando::train {
 
-// A name and its running value, in the order in which they are shown.
-using Metric = std::pair<std::string_view, double>;
-using Metrics = std::span<const Metric>;
+// Names and running values, in the order in which they are shown.
+using Metrics = std::span<const Logs::value_type>;
 
 struct ProgressOptions {
   std::ostream* out = nullptr;    // nothing is written without one
