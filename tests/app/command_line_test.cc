@@ -59,6 +59,21 @@ TEST(CommandLine, SetReachesOptionsAndKeysOfDictionaries) {
   EXPECT_EQ(f.origin("params"), "command line");
 }
 
+TEST(CommandLine, ListsGrowByFlagAndBySet) {
+  const std::vector<std::string> both = {"a", "b"};
+  for (const std::vector<std::string>& args :
+       {std::vector<std::string>{"--set", "parts=a", "--parts", "b"},
+        {"--parts", "a", "--set", "parts=b"},
+        {"--set=parts=[a]", "--set=parts=b"},
+        {"--set", "parts=a,b"}}) {
+    Fixture f;
+    f.parse(args);
+    EXPECT_EQ(f.parts, both) << args.front();
+  }
+  EXPECT_NE(Fixture().error({"--parts", "a", "--set", "parts={a: 1}"}).find("found {a: 1}"),
+            std::string::npos);
+}
+
 TEST(CommandLine, HelpWinsOverEverythingElse) {
   Fixture f;
   f.parse({"--nonsense", "--help"});

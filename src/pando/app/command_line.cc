@@ -51,7 +51,9 @@ class Parser {
       parse_set(text);
       add(option, ConfigValue::scalar(text));
     } else if (option.is_list) {
-      add_list(option, take_list(option, arg, equals));
+      for (const std::string& text : take_list(option, arg, equals)) {
+        grow(option, as_list(ConfigValue::scalar(text), "--" + option.name));
+      }
     } else if (option.is_bool && equals == std::string::npos && !has_value()) {
       add(option, ConfigValue::scalar("true"));
     } else {
@@ -99,6 +101,7 @@ class Parser {
     ConfigValue value = parse_yaml(text.substr(equals + 1), label);
     const size_t dot = name.find('.');
     Option& option = table_.find(name.substr(0, dot), label);
+    if (dot == std::string::npos && option.is_list) return grow(option, as_list(value, label));
     if (dot == std::string::npos) return add(option, std::move(value));
     if (!option.entries) throw UsageError(label, ": ", option.name, " is no dictionary");
     Option& entry = option.entries->find(name.substr(dot + 1), label);
@@ -109,18 +112,17 @@ class Parser {
     assignments_.push_back({&option, nullptr, std::move(value), {}});
   }
 
-  // A list that is given several times grows.
-  void add_list(Option& option, const std::vector<std::string>& texts) {
-    const auto same = [&](const Assignment& other) { return other.option == &option; };
-    auto found = std::find_if(assignments_.begin(), assignments_.end(), same);
-    if (found == assignments_.end()) {
-      add(option, ConfigValue::list({}));
-      found = std::prev(assignments_.end());
+  // A list that is given several times, by its flag or by --set, grows. What is no list stays as
+  // it is, to be refused with the others.
+  void grow(Option& option, const ConfigValue& more) {
+    const auto same = [&](const Assignment& other) {
+      return other.option == &option && other.value.kind == ConfigValue::Kind::list;
+    };
+    const auto found = std::find_if(assignments_.begin(), assignments_.end(), same);
+    if (found == assignments_.end() || more.kind != ConfigValue::Kind::list) {
+      return add(option, more);
     }
-    for (const std::string& text : texts) {
-      const ConfigValue list = as_list(ConfigValue::scalar(text), "--" + option.name);
-      found->value.items.insert(found->value.items.end(), list.items.begin(), list.items.end());
-    }
+    found->value.items.insert(found->value.items.end(), more.items.begin(), more.items.end());
   }
 
   OptionTable& table_;
