@@ -29,21 +29,20 @@ TEST(AppendFile, ReplacesTheTail) {
   EXPECT_NE(message_of<InternalError>([&] { file.replace_tail(std::string(99, 'x'), ""); }), "");
 }
 
-TEST(ReplaceFile, KeepsTheOldFileWhenTheNewOneFails) {
+TEST(AppendFile, MovesAndGoesOn) {
   const TestFolder folder;
-  folder.write("f", "old");
-  {
-    const FileLimit limit(2);
-    EXPECT_NE(message_of<IoError>([&] { replace_file(folder.path / "f", "new text"); }), "");
-  }
-  EXPECT_EQ(folder.read("f"), "old");
-  EXPECT_FALSE(fs::exists(folder.path / "f.new"));
-  replace_file(folder.path / "f", "new");
-  EXPECT_EQ(folder.read("f"), "new");
+  AppendFile file(folder.path / "f");
+  file.append("one ");
+  folder.write("g", "old");
+  file.move_to(folder.path / "g");
+  file.append("two");
+  EXPECT_EQ(folder.read("g"), "one two");
+  EXPECT_FALSE(fs::exists(folder.path / "f"));
   fs::create_directory(folder.path / "d");
   EXPECT_NE(
-      message_of<IoError>([&] { replace_file(folder.path / "d", "x"); }).find("cannot be replaced"),
+      message_of<IoError>([&] { file.move_to(folder.path / "d"); }).find("cannot be replaced"),
       std::string::npos);
+  EXPECT_EQ(file.path(), folder.path / "g");
 }
 
 }  // namespace

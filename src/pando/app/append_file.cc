@@ -59,18 +59,4 @@ void AppendFile::move_to(const std::filesystem::path& path) {
   path_ = path;
 }
 
-void replace_file(const std::filesystem::path& path, std::string_view text) {
-  std::filesystem::path temporary = path;
-  temporary += ".new";
-  try {
-    AppendFile file(temporary);
-    file.append(text);
-    file.move_to(path);
-  } catch (const Error&) {
-    std::error_code ignored;
-    std::filesystem::remove(temporary, ignored);
-    throw;
-  }
-}
-
 }  // namespace pando::app

@@ -35,7 +35,4 @@ class AppendFile {
   int64_t size_ = 0;
 };
 
-// Replaces a file by a complete new one in one step: readers see the old text or the new.
-void replace_file(const std::filesystem::path& path, std::string_view text);
-
 }  // namespace pando::app

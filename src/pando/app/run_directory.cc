@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <vector>
 
 #include "pando/base/error.h"
 #include "pando/base/strings.h"
+#include "pando/store/atomic_file.h"
 
 namespace pando::app {
 namespace {
@@ -80,7 +82,7 @@ RunDirectory::RunDirectory(const RunDirectoryOptions& options) {
     previous_ = move_aside(path_);
   }
   create(checkpoints());
-  replace_file(path_ / "config.yml", options.config);
+  store::replace_file((path_ / "config.yml").string(), {std::as_bytes(std::span(options.config))});
   log_ = std::make_unique<AppendFile>(path_ / "log.txt");
   history_ = std::make_unique<HistoryWriter>(path_ / "history.csv", path_ / "history.json");
 }
