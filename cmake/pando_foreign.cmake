@@ -4,7 +4,6 @@ include_guard(GLOBAL)
 
 # name: header, library ("-" when it is only headers), Debian package
 set(PANDO_FOREIGN_TABLE
-  "cli11: CLI/CLI.hpp - libcli11-dev"
   "dnnl: dnnl.hpp dnnl libdnnl-dev"
   "fmt: fmt/core.h fmt libfmt-dev"
   "hdf5: hdf5.h hdf5 libhdf5-dev"
