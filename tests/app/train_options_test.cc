@@ -1,6 +1,7 @@
 #include "pando/app/train_options.h"
 
 #include "pando/app/exit_code.h"
+#include "pando/runtime/topology.h"
 #include "tests/app/test_folder.h"
 
 namespace pando::app {
@@ -28,8 +29,7 @@ TEST(TrainOptions, DefaultsTrainTheTutorial) {
   EXPECT_EQ(options.micro_batch_size, 64);
   EXPECT_EQ(options.num_epochs, 3);
   EXPECT_EQ(options.optimizer, OptimizerKind::sgd);
-  EXPECT_EQ(options.effective_learning_rate(64), 0.01);
-  EXPECT_EQ(options.effective_learning_rate(128), 0.02);
+  EXPECT_EQ(options.learning_rate, 0.01);
   EXPECT_TRUE(options.shuffle);
   EXPECT_TRUE(options.validation);
 }
@@ -41,6 +41,25 @@ TEST(TrainOptions, ASeedIsChosenAndRecorded) {
   EXPECT_NE(options.config_text.find(concat("seed: ", *options.seed, " ")), std::string::npos);
   EXPECT_NE(options.config_text.find("# chosen for this run"), std::string::npos);
   EXPECT_NE(output({"--print-config"}).find("seed: ~"), std::string::npos);
+}
+
+TEST(TrainOptions, SlicesAndRateAreChosenAndRecorded) {
+  const TestFolder folder;
+  const TrainOptions here = parse({"--batch-size=128"});
+  EXPECT_EQ(here.slices, runtime::query_topology().usable_cores());
+  EXPECT_EQ(here.learning_rate, 0.02);
+  EXPECT_NE(here.config_text.find("# chosen by the batch size"), std::string::npos);
+  EXPECT_EQ(parse({"--threads=3", "--slices=2"}).slices, 2);
+
+  const TrainOptions three = parse({"--threads", "3"});
+  EXPECT_EQ(three.slices, 3);
+  EXPECT_NE(three.config_text.find("slices: 3 "), std::string::npos);
+  EXPECT_NE(three.config_text.find("# chosen by the workers"), std::string::npos);
+  const std::string config = folder.write("config.yml", three.config_text);
+  const TrainOptions again = parse({"--config-path", config, "--threads=5"});
+  EXPECT_EQ(again.slices, 3);
+  EXPECT_EQ(again.learning_rate, three.learning_rate);
+  EXPECT_EQ(again.seed, three.seed);
 }
 
 TEST(TrainOptions, EveryFlagReachesItsField) {

@@ -2,46 +2,25 @@
 
 #include <chrono>
 #include <csignal>
+#include <sstream>
+#include <string_view>
 #include <thread>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "pando/app/exit_code.h"
-#include "pando/base/random.h"
-#include "tests/app/test_folder.h"
+#include "tests/app/mnist_folder.h"
 
 namespace pando::app {
 namespace {
 
-std::string big_endian(uint32_t value) {
-  return {static_cast<char>(value >> 24), static_cast<char>(value >> 16),
-          static_cast<char>(value >> 8), static_cast<char>(value)};
-}
-
-// Noise with a bright bar in the row that the label names.
-void write_images(const TestFolder& folder, const std::string& stem, uint32_t count) {
-  RandomStream random(count);
-  std::string images = big_endian(0x803) + big_endian(count) + big_endian(28) + big_endian(28);
-  std::string labels = big_endian(0x801) + big_endian(count);
-  for (uint32_t i = 0; i < count; ++i) {
-    const auto label = static_cast<int>(random.next_below(10));
-    labels.push_back(static_cast<char>(label));
-    for (int pixel = 0; pixel < 28 * 28; ++pixel) {
-      const bool bar = pixel / 28 / 2 == label;
-      images.push_back(static_cast<char>(bar ? 200 : random.next_below(64)));
-    }
-  }
-  folder.write(stem + "-images-idx3-ubyte", images);
-  folder.write(stem + "-labels-idx1-ubyte", labels);
-}
-
 class TrainRun : public testing::Test {
  protected:
-  TrainRun() {
-    write_images(folder_, "train", 200);
-    write_images(folder_, "t10k", 50);
-  }
+  TrainRun() { write_mnist(folder_); }
+
+  // What a run writes to its output is in out_.
+  int run_training(const TrainOptions& options) { return app::run_training(options, out_); }
 
   // Two epochs of three steps; eight samples are left over and open the second.
   TrainOptions options(const std::string& run) const {
@@ -58,6 +37,23 @@ class TrainRun : public testing::Test {
   }
 
   TestFolder folder_;
+  std::ostringstream out_;
+};
+
+// Raises SIGTERM when it is told of a graph for validation, that is in the first validation.
+class SignalInValidation : public std::stringbuf {
+ public:
+  std::streamsize xsputn(const char* text, std::streamsize size) override {
+    if (std::string_view(text, static_cast<size_t>(size)) == "evaluate" && !sent_) {
+      sent_ = true;
+      std::raise(SIGTERM);
+    }
+    return std::stringbuf::xsputn(text, size);
+  }
+  bool sent() const { return sent_; }
+
+ private:
+  bool sent_ = false;
 };
 
 TEST_F(TrainRun, WritesTheRunDirectory) {
@@ -114,6 +110,60 @@ TEST_F(TrainRun, ASignalStopsWithACheckpoint) {
   EXPECT_NE(folder_.read("run/log.txt").find("stopped by signal 15"), std::string::npos);
 }
 
+TEST_F(TrainRun, ASignalInTheLastValidationStopsNothing) {
+  SignalInValidation buffer;
+  std::ostream out(&buffer);
+  TrainOptions dumping = options("run");
+  dumping.dump_ir = "-";
+  dumping.num_epochs = 1;
+  EXPECT_EQ(app::run_training(dumping, out), kDone);
+  EXPECT_TRUE(buffer.sent());
+  EXPECT_NE(buffer.str().find("test accuracy: "), std::string::npos);
+  EXPECT_EQ(folder_.read("run/log.txt").find("stopped"), std::string::npos);
+}
+
+TEST_F(TrainRun, ASignalInAnEarlierValidationStopsAfterIt) {
+  SignalInValidation buffer;
+  std::ostream out(&buffer);
+  TrainOptions dumping = options("run");
+  dumping.dump_ir = "-";
+  EXPECT_EQ(app::run_training(dumping, out), kStopped);
+  EXPECT_NE(folder_.read("run/log.txt").find("val_accuracy: "), std::string::npos);
+  const auto rows = nlohmann::json::parse(folder_.read("run/history.json"));
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0]["epoch"], 1.0);
+}
+
+TEST_F(TrainRun, ItsConfigurationRepeatsItOnOtherThreads) {
+  const auto checkpoint_of = [&](const std::string& name, std::vector<std::string> args) {
+    args.insert(args.end(), {"--run-dir", (folder_.path / name).string()});
+    const TrainOptions parsed = parse_train_options(args, out_).value();
+    EXPECT_EQ(run_training(parsed), kDone);
+    return folder_.read(name + "/checkpoints/epoch_1.0.h5");
+  };
+  const std::string first = checkpoint_of(
+      "first", {"--dataset-path", folder_.path.string(), "--epochs=1", "--threads=3", "--quiet"});
+  ASSERT_FALSE(first.empty());
+  const std::string config = (folder_.path / "first/config.yml").string();
+  EXPECT_EQ(checkpoint_of("again", {"--config-path", config, "--threads=1"}), first);
+  EXPECT_NE(checkpoint_of("other", {"--config-path", config, "--slices=1"}), first);
+}
+
+TEST_F(TrainRun, TellsWhenTheDataSetIsNotTheModelsOwn) {
+  TrainOptions toy = options("run");
+  toy.model = "toy_model";
+  toy.num_epochs = 1;
+  toy.quiet = false;
+  EXPECT_EQ(run_training(toy), kDone);
+  const std::string line = "toy_model is made for cifar10; training it on fashion_mnist\n";
+  EXPECT_NE(out_.str().find(line), std::string::npos) << out_.str();
+  EXPECT_NE(folder_.read("run/log.txt").find(line), std::string::npos);
+  toy.model = "mnist_cnn";
+  toy.run_dir = (folder_.path / "own").string();
+  EXPECT_EQ(run_training(toy), kDone);
+  EXPECT_EQ(folder_.read("own/log.txt").find("made for"), std::string::npos);
+}
+
 TEST_F(TrainRun, DryRunLeavesNothingBehind) {
   TrainOptions dry = options("dry");
   dry.dry_run = true;
@@ -154,6 +204,8 @@ TEST_F(TrainRun, DivergenceEndsWithItsOwnExitCode) {
     FAIL();
   } catch (const std::exception& error) {
     EXPECT_EQ(exit_code_of(error), kNonFiniteLoss) << error.what();
+    EXPECT_NE(folder_.read("run/log.txt").find(std::string("failed: ") + error.what()),
+              std::string::npos);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "pando/app/exit_code.h"
+#include "pando/runtime/topology.h"
 
 namespace pando::app {
 namespace {
@@ -112,7 +113,9 @@ void add_machine_options(OptionTable& table, TrainOptions& options) {
   table.add("disable-pass", options.disable_pass, "compiler passes to leave out").with_hint("PASS");
   table
       .add("dump-ir", options.dump_ir,
-           "write the graph after every pass into this folder, or to standard output (-)")
+           "write the graph after every pass that changes it into this folder, or to standard "
+           "output "
+           "(-)")
       .with_hint("DIR");
   table.add("verify", options.verify, "compare the model with every pass off and on, then stop");
   table.add("compile-report", options.compile_report, "print kernels, layouts and memory per op");
@@ -144,6 +147,24 @@ void validate_optimizer_params(const TrainOptions& options) {
   if (options.optimizer_params.nesterov.value_or(false) &&
       options.optimizer_params.momentum == 0.0) {
     throw UsageError("--optimizer-params: nesterov wants a momentum above 0");
+  }
+}
+
+// What the results depend on is chosen here, so that the run directory has it and the run can be
+// repeated, also on a machine with other cores.
+void choose_what_is_open(OptionTable& table, TrainOptions& options) {
+  if (!options.seed) {
+    options.seed = static_cast<int64_t>(std::random_device()() >> 1);
+    table.find("seed", "").origin = {.place = "chosen for this run"};
+  }
+  if (!options.learning_rate) {
+    options.learning_rate = options.effective_learning_rate(options.micro_batch_size);
+    table.find("learning-rate", "").origin = {.place = "chosen by the batch size"};
+  }
+  if (options.slices == 0) {
+    options.slices =
+        options.threads > 0 ? options.threads : runtime::query_topology().usable_cores();
+    table.find("slices", "").origin = {.place = "chosen by the workers"};
   }
 }
 
@@ -189,11 +210,7 @@ std::optional<TrainOptions> parse_train_options(std::span<const std::string> arg
     out << config_text(table);
     return std::nullopt;
   }
-  // Chosen here, so that the run directory has it and the run can be repeated.
-  if (!options.seed) {
-    options.seed = static_cast<int64_t>(std::random_device()() >> 1);
-    table.find("seed", "").origin.place = "chosen for this run";
-  }
+  choose_what_is_open(table, options);
   options.config_text = config_text(table);
   return options;
 }

@@ -45,10 +45,10 @@ struct TrainOptions {
 
   OptimizerKind optimizer = OptimizerKind::sgd;
   OptimizerParams optimizer_params;
-  std::optional<double> learning_rate;
+  std::optional<double> learning_rate;  // parse_train_options fills it in
 
   int threads = 0;  // 0: the cores that this process may use
-  int slices = 0;   // 0: as many as threads
+  int slices = 0;   // 0: as many as threads; parse_train_options fills it in
 
   std::vector<std::string> disable_pass;
   std::string dump_ir;  // a directory, or "-" for standard output; empty: no

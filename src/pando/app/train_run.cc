@@ -5,13 +5,14 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "pando/app/exit_code.h"
 #include "pando/app/run_directory.h"
 #include "pando/app/stop_signal.h"
+#include "pando/base/error.h"
 #include "pando/data/sources/mnist.h"
 #include "pando/train/model.h"
 #include "pando/zoo/zoo.h"
@@ -64,13 +65,9 @@ Optimizer make_optimizer(const TrainOptions& options) {
   throw InternalError("an optimizer without a case");
 }
 
-// Writes the graph after every pass that changed it: to standard output, or one file per pass.
-void dump_ir(const std::string& where, const std::string& program, std::string_view pass,
-             const std::string& text) {
-  if (where == "-") {
-    std::cout << "# " << program << " after " << pass << "\n" << text;
-    return;
-  }
+// Writes the graph after a pass into a file of its own.
+void write_ir(const std::string& where, const std::string& program, std::string_view pass,
+              const std::string& text) {
   std::filesystem::create_directories(where);
   const std::filesystem::path path =
       std::filesystem::path(where) / fmt::format("{}.{}.ir", program, pass);
@@ -79,10 +76,11 @@ void dump_ir(const std::string& where, const std::string& program, std::string_v
   if (!file.flush()) throw IoError("cannot write ", path.string());
 }
 
-double find_log(const Logs& logs, std::string_view name) {
+std::optional<double> find_log(const Logs& logs, std::string_view name) {
   const auto found = std::find_if(logs.begin(), logs.end(),
                                   [&](const auto& entry) { return entry.first == name; });
-  return found == logs.end() ? 0.0 : found->second;
+  if (found == logs.end()) return std::nullopt;
+  return found->second;
 }
 
 // Keeps the run directory up to date while the model trains, and stops at a signal.
@@ -93,7 +91,7 @@ class RunRecorder : public Callback {
 
   void on_execution_end(FitContext& context, const Logs&) override {
     epoch_samples_ += context.samples;
-    if (signal_.received() != 0) context.stop = true;
+    stop_when_asked(context);
   }
 
   void on_epoch_begin(FitContext&) override { epoch_samples_ = 0; }
@@ -114,31 +112,49 @@ class RunRecorder : public Callback {
                    .throughput = static_cast<double>(epoch_samples_) / context.seconds,
                    .learning_rate = learning_rate_,
                    .seconds = seconds_since(start_)};
+    row.val_loss = find_log(logs, "val_loss");
+    row.val_accuracy = find_log(logs, "val_accuracy");
+    run_.append_history(row);
+    run_.log(describe(row) + ", saved " + checkpoint);
+    stop_when_asked(context);
+  }
+
+  // Whether a signal ended the fit before its last step.
+  bool stopped() const { return stopped_; }
+
+ private:
+  static std::string describe(const HistoryRow& row) {
     std::string line =
         fmt::format("epoch {:g}: loss: {:.4f}, accuracy: {:.2f} %, throughput: {:.0f} samples/sec",
-                    epochs, *row.loss, 100 * *row.accuracy, *row.throughput);
-    if (logs.size() > 2) {
-      row.val_loss = find_log(logs, "val_loss");
-      row.val_accuracy = find_log(logs, "val_accuracy");
+                    row.epoch, row.loss.value(), 100 * row.accuracy.value(), *row.throughput);
+    if (row.val_loss && row.val_accuracy) {
       line += fmt::format(", val_loss: {:.4f}, val_accuracy: {:.2f} %", *row.val_loss,
                           100 * *row.val_accuracy);
     }
-    run_.append_history(row);
-    run_.log(line + ", saved " + checkpoint);
+    return line;
   }
 
- private:
+  // After the last step there is nothing left to stop: the run is whole.
+  void stop_when_asked(FitContext& context) {
+    const bool whole = context.epoch + 1 >= context.epochs && context.step >= context.steps;
+    if (signal_.received() == 0 || whole) return;
+    context.stop = true;
+    stopped_ = true;
+  }
+
   RunDirectory& run_;
   const StopSignal& signal_;
   double learning_rate_;
   Clock::time_point start_;
   int64_t epoch_samples_ = 0;
+  bool stopped_ = false;
 };
 
 class TrainingRun {
  public:
-  explicit TrainingRun(const TrainOptions& options)
+  TrainingRun(const TrainOptions& options, std::ostream& out)
       : options_(options),
+        out_(out),
         entry_(zoo_entry(options.model)),
         data_(load_dataset(options)),
         model_(entry_.build(data_.train.fields()[0].shape, data_.classes),
@@ -150,42 +166,52 @@ class TrainingRun {
     compiling.execution.disabled_passes = {options.disable_pass.begin(),
                                            options.disable_pass.end()};
     if (!options.dump_ir.empty()) {
-      compiling.execution.dump_ir = [&where = options_.dump_ir](const std::string& program,
-                                                                std::string_view pass,
-                                                                const std::string& text) {
-        dump_ir(where, program, pass, text);
+      compiling.execution.dump_ir = [this](const std::string& program, std::string_view pass,
+                                           const std::string& text) {
+        if (options_.dump_ir != "-") return write_ir(options_.dump_ir, program, pass, text);
+        out_ << "# " << program << " after " << pass << "\n" << text;
       };
     }
     model_.compile(std::move(compiling));
   }
 
   int run() {
-    if (!options_.quiet) std::cout << model_.summary();
+    if (!options_.quiet) out_ << model_.summary();
     // Compiling before the run directory is made: a wrong option leaves nothing behind.
     const std::string report =
         model_.compile_report(options_.micro_batch_size, data_.train.fields());
-    if (options_.compile_report) std::cout << report;
+    if (options_.compile_report) out_ << report;
     if (options_.verify) {
       const Verification verification =
           model_.verify(options_.micro_batch_size, data_.train.fields());
-      std::cout << verification.table;
+      out_ << verification.table;
       return verification.ok ? kDone : kFailed;
     }
     if (options_.dry_run) return try_a_few_steps();
     RunDirectory directory(
         {.path = options_.run_dir, .model = options_.model, .config = options_.config_text});
     announce(directory);
+    try {
+      return train(directory);
+    } catch (const std::exception& error) {
+      log_failure(directory, error);
+      throw;
+    }
+  }
+
+ private:
+  int train(RunDirectory& directory) {
     const StopSignal signal;
-    FitOptions fit{
-        .epochs = options_.num_epochs,
-        .batch_size = options_.micro_batch_size,
-        .shuffle = options_.shuffle,
-        .carry_remainder = data_.train.size() >= options_.micro_batch_size,
-        .callbacks = {std::make_shared<RunRecorder>(directory, signal, model_.learning_rate())},
-        .verbose = options_.quiet ? 0 : 1};
+    const auto recorder = std::make_shared<RunRecorder>(directory, signal, model_.learning_rate());
+    FitOptions fit{.epochs = options_.num_epochs,
+                   .batch_size = options_.micro_batch_size,
+                   .shuffle = options_.shuffle,
+                   .carry_remainder = data_.train.size() >= options_.micro_batch_size,
+                   .callbacks = {recorder},
+                   .verbose = options_.quiet ? 0 : 1};
     if (options_.validation) fit.validation_data = data_.test;
     const History history = model_.fit(data_.train, fit);
-    if (signal.received() != 0) {
+    if (recorder->stopped()) {
       say(directory, fmt::format("stopped by signal {}; the weights are saved in {}",
                                  signal.received(), directory.checkpoints().string()));
       return kStopped;
@@ -194,7 +220,14 @@ class TrainingRun {
     return kDone;
   }
 
- private:
+  static void log_failure(RunDirectory& directory, const std::exception& error) {
+    try {
+      directory.log(concat("failed: ", error.what()));
+    } catch (const IoError&) {
+      // Likely the same full disk; the error that ended the run matters more.
+    }
+  }
+
   // Times a few steps, the first of which is not counted, and tells what an epoch would take.
   int try_a_few_steps() {
     const int64_t steps = 4;
@@ -204,29 +237,33 @@ class TrainingRun {
     const Clock::time_point start = Clock::now();
     model_.fit(few, fit);
     const double sample_seconds = seconds_since(start) / static_cast<double>(few.size());
-    std::cout << fmt::format(
-        "one step takes about {:.1f} ms, an epoch of {} samples about {:.0f} s\n",
-        1e3 * sample_seconds * static_cast<double>(options_.micro_batch_size), data_.train.size(),
-        sample_seconds * static_cast<double>(data_.train.size()));
+    out_ << fmt::format("one step takes about {:.1f} ms, an epoch of {} samples about {:.0f} s\n",
+                        1e3 * sample_seconds * static_cast<double>(options_.micro_batch_size),
+                        data_.train.size(),
+                        sample_seconds * static_cast<double>(data_.train.size()));
     return kDone;
   }
 
   void say(RunDirectory& directory, const std::string& line) const {
     directory.log(line);
-    if (!options_.quiet) std::cout << line << std::endl;
+    if (!options_.quiet) out_ << line << std::endl;
   }
 
   void announce(RunDirectory& directory) const {
     if (!directory.previous().empty()) {
       say(directory, "files of an earlier run moved to " + directory.previous().string());
     }
-    const bool fashion = options_.dataset == DatasetKind::fashion_mnist;
+    const std::string dataset =
+        options_.dataset == DatasetKind::fashion_mnist ? "fashion_mnist" : "mnist";
+    if (entry_.dataset != dataset) {
+      say(directory, fmt::format("{} is made for {}; training it on {}", entry_.name,
+                                 entry_.dataset, dataset));
+    }
     say(directory,
         fmt::format("training {} on {}: {} samples, micro-batch {}, learning rate {:g}, seed {}, "
                     "run directory {}",
-                    options_.model, fashion ? "fashion_mnist" : "mnist", data_.train.size(),
-                    options_.micro_batch_size, model_.learning_rate(), options_.seed.value_or(0),
-                    directory.path().string()));
+                    options_.model, dataset, data_.train.size(), options_.micro_batch_size,
+                    model_.learning_rate(), options_.seed.value_or(0), directory.path().string()));
     const int64_t left_over = data_.train.size() % options_.micro_batch_size;
     if (left_over != 0 && left_over != data_.train.size()) {
       say(directory,
@@ -241,10 +278,11 @@ class TrainingRun {
         fmt::format("test loss: {:.4f}, test accuracy: {:.2f} %", history["val_loss"].back(),
                     100 * history["val_accuracy"].back());
     directory.log(result);
-    std::cout << result << std::endl;  // also with --quiet
+    out_ << result << std::endl;  // also with --quiet
   }
 
   const TrainOptions& options_;
+  std::ostream& out_;
   const ZooEntry& entry_;
   TrainTest data_;
   Model model_;
@@ -252,6 +290,8 @@ class TrainingRun {
 
 }  // namespace
 
-int run_training(const TrainOptions& options) { return TrainingRun(options).run(); }
+int run_training(const TrainOptions& options, std::ostream& out) {
+  return TrainingRun(options, out).run();
+}
 
 }  // namespace pando::app

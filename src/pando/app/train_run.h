@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <ostream>
+
 #include "pando/app/train_options.h"
 
 namespace pando::app {
 
-// Trains as the options say and gives the exit code. Throws for what ends the run.
-int run_training(const TrainOptions& options);
+// Trains as the options say and gives the exit code. Results go to `out`, the progress bar to
+// standard output. Throws for what ends the run, which the log of the run directory then tells too.
+int run_training(const TrainOptions& options, std::ostream& out);
 
 }  // namespace pando::app

@@ -15,7 +15,7 @@ namespace {
 
 void print_table(std::ostream& out) {
   out << fmt::format("{:<16} {:>12} {:>14} {:<16} {:<14} {}\n", "model", "parameters",
-                     "MFLOP/sample", "input", "data set", "what it is");
+                     "MFLOP/sample", "input", "made for", "what it is");
   for (const ZooEntry& entry : model_zoo()) {
     const Network network = entry.build(entry.input_shape, entry.outputs);
     out << fmt::format("{:<16} {:>12} {:>14.2f} {:<16} {:<14} {}\n", entry.name,

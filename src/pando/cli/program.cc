@@ -27,7 +27,7 @@ constexpr Subcommand kSubcommands[] = {
 
 void print_help(std::ostream& out) {
   out << "usage: pando <command> [flags]\n\n"
-         "Describes, trains and serves convolutional networks on CPUs.\n\ncommands:\n";
+         "Describes and trains convolutional networks on CPUs.\n\ncommands:\n";
   for (const Subcommand& command : kSubcommands) {
     out << fmt::format("  {:<12} {}\n", command.name, command.summary);
   }

@@ -8,7 +8,7 @@ namespace pando::cli {
 
 int run_train(std::span<const std::string> args, std::ostream& out) {
   const auto options = app::parse_train_options(args, out);
-  return options ? app::run_training(*options) : 0;
+  return options ? app::run_training(*options, out) : 0;
 }
 
 }  // namespace pando::cli

@@ -1,0 +1,50 @@
+#include "pando/app/stop_signal.h"
+
+#include <csignal>
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+namespace pando::app {
+namespace {
+
+TEST(StopSignal, KeepsTheFirstSignal) {
+  for (const int number : {SIGTERM, SIGINT}) {
+    const StopSignal signal;
+    EXPECT_EQ(signal.received(), 0);
+    std::raise(number);
+    EXPECT_EQ(signal.received(), number);
+  }
+}
+
+TEST(StopSignal, TheSecondSignalEndsTheProcess) {
+  const auto twice = [] {
+    const StopSignal signal;
+    std::raise(SIGTERM);
+    std::raise(SIGINT);
+  };
+  EXPECT_EXIT(twice(), testing::ExitedWithCode(128 + SIGINT), "");
+}
+
+void mark(int) {}
+
+TEST(StopSignal, RestoresTheHandlersBefore) {
+  for (const int number : {SIGTERM, SIGINT}) {
+    struct sigaction original = {};
+    struct sigaction own = {};
+    own.sa_handler = mark;
+    ASSERT_EQ(sigaction(number, &own, &original), 0);
+    struct sigaction during = {};
+    {
+      const StopSignal signal;
+      sigaction(number, nullptr, &during);
+    }
+    struct sigaction after = {};
+    sigaction(number, &original, &after);
+    EXPECT_NE(during.sa_handler, mark);
+    EXPECT_EQ(after.sa_handler, mark);
+  }
+}
+
+}  // namespace
+}  // namespace pando::app

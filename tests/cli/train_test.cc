@@ -1,0 +1,66 @@
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "pando/app/exit_code.h"
+#include "tests/app/mnist_folder.h"
+#include "tests/cli/run_cli.h"
+
+namespace pando::cli {
+namespace {
+
+class Train : public testing::Test {
+ protected:
+  Train() { app::write_mnist(folder_); }
+
+  Result train(std::vector<std::string> args) const {
+    args.insert(args.begin(), {"train", "--dataset-path", folder_.path.string(), "--run-dir",
+                               run_dir().string(), "--seed=1", "--slices=2"});
+    return run(args);
+  }
+  std::filesystem::path run_dir() const { return folder_.path / "run"; }
+
+  app::TestFolder folder_;
+};
+
+TEST_F(Train, QuietPrintsTheResultAlone) {
+  const Result result = train({"--quiet", "--epochs=1"});
+  EXPECT_EQ(result.code, app::kDone) << result.err;
+  EXPECT_EQ(result.out.rfind("test loss: ", 0), 0u) << result.out;
+  EXPECT_NE(result.out.find(", test accuracy: "), std::string::npos);
+  EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 1);
+  EXPECT_EQ(result.err, "");
+  EXPECT_NE(folder_.read("run/config.yml").find("slices: 2 "), std::string::npos);
+}
+
+TEST_F(Train, VerifyComparesTheModelWithItself) {
+  const Result result = train({"--quiet", "--verify", "--model=toy_model", "--batch-size=4"});
+  EXPECT_EQ(result.code, app::kDone) << result.out << result.err;
+  EXPECT_NE(result.out.find("loss"), std::string::npos) << result.out;
+  EXPECT_FALSE(std::filesystem::exists(run_dir()));
+}
+
+TEST_F(Train, CompileReportNamesKernelsAndArena) {
+  const Result result = train({"--quiet", "--compile-report", "--dry-run"});
+  EXPECT_EQ(result.code, app::kDone) << result.err;
+  for (const char* word : {"kernel", "arena"}) {
+    EXPECT_NE(result.out.find(word), std::string::npos) << word << " in\n" << result.out;
+  }
+}
+
+TEST_F(Train, DryRunTimesAFewSteps) {
+  const Result result = train({"--dry-run"});
+  EXPECT_EQ(result.code, app::kDone) << result.err;
+  EXPECT_NE(result.out.find("an epoch of 200 samples about"), std::string::npos) << result.out;
+  EXPECT_FALSE(std::filesystem::exists(run_dir()));
+}
+
+TEST_F(Train, UnknownModelIsAWrongUse) {
+  const Result result = train({"--model=mnist_cn"});
+  EXPECT_EQ(result.code, app::kUsage);
+  EXPECT_NE(result.err.find("'mnist_cnn'"), std::string::npos) << result.err;
+  EXPECT_FALSE(std::filesystem::exists(run_dir()));
+}
+
+}  // namespace
+}  // namespace pando::cli
