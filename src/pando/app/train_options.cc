@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <random>
 #include <utility>
 
 #include "pando/app/exit_code.h"
@@ -75,7 +74,7 @@ void add_optimizer_options(OptionTable& table, TrainOptions& options) {
   table.add("validation", options.validation, "measure loss and accuracy on the test data");
   table
       .add("seed", options.seed,
-           "for weights, shuffling and dropout; none: a different one each run")
+           "for weights, shuffling and dropout; same seed and slices, same bits")
       .with_hint("N")
       .at_least(0);
 
@@ -153,10 +152,6 @@ void validate_optimizer_params(const TrainOptions& options) {
 // What the results depend on is chosen here, so that the run directory has it and the run can be
 // repeated, also on a machine with other cores.
 void choose_what_is_open(OptionTable& table, TrainOptions& options) {
-  if (!options.seed) {
-    options.seed = static_cast<int64_t>(std::random_device()() >> 1);
-    table.find("seed", "").origin = {.place = "chosen for this run"};
-  }
   if (!options.learning_rate) {
     options.learning_rate = options.effective_learning_rate(options.micro_batch_size);
     table.find("learning-rate", "").origin = {.place = "chosen by the batch size"};

@@ -41,7 +41,7 @@ struct TrainOptions {
   int64_t micro_batch_size = 64;
   int64_t num_epochs = 3;
   bool validation = true;
-  std::optional<int64_t> seed;  // parse_train_options chooses one when none is given
+  int64_t seed = 7;  // fixed: the same command gives the same result
 
   OptimizerKind optimizer = OptimizerKind::sgd;
   OptimizerParams optimizer_params;

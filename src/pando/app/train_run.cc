@@ -158,7 +158,7 @@ class TrainingRun {
         entry_(zoo_entry(options.model)),
         data_(load_dataset(options)),
         model_(entry_.build(data_.train.fields()[0].shape, data_.classes),
-               {.name = options.model, .seed = static_cast<uint64_t>(options.seed.value_or(0))}) {
+               {.name = options.model, .seed = static_cast<uint64_t>(options.seed)}) {
     CompileOptions compiling{
         .optimizer = make_optimizer(options), .loss = entry_.loss, .metrics = {"accuracy"}};
     compiling.execution.threads = options.threads;
@@ -263,7 +263,7 @@ class TrainingRun {
         fmt::format("training {} on {}: {} samples, micro-batch {}, learning rate {:g}, seed {}, "
                     "run directory {}",
                     options_.model, dataset, data_.train.size(), options_.micro_batch_size,
-                    model_.learning_rate(), options_.seed.value_or(0), directory.path().string()));
+                    model_.learning_rate(), options_.seed, directory.path().string()));
     const int64_t left_over = data_.train.size() % options_.micro_batch_size;
     if (left_over != 0 && left_over != data_.train.size()) {
       say(directory,
