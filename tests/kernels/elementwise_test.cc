@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pando/tensor/tensor.h"
 #include "tests/support/kernel_case.h"
 
 namespace pando::test {
@@ -92,6 +93,24 @@ TEST(FastElementwise, CastsAgreeForAllPairs) {
           {.op = "cast", .inputs = {{from, {3, 57}}}, .attributes = {{"dtype", std::string(to)}}});
       if (from == DType::f32) bound.map_input(0, [](float x) { return 100 * std::abs(x); });
       EXPECT_EQ(bound.expect_agreement({.tolerance = 0}), 1);
+    }
+  }
+}
+
+TEST(FastElementwise, CastsOfWhatDoesNotFitAreThoseOfTheHost) {
+  const float odd[] = {-3e9f, 3e9f, std::nanf(""), -1, 256, -1.9f, 1e38f};
+  Tensor x(DType::f32, {1, 70});
+  for (size_t i = 0; i < 70; ++i) x.f32()[i] = odd[i % 7];
+  for (const DType to : {DType::u8, DType::i32}) {
+    BoundCase bound({.op = "cast",
+                     .inputs = {f32({1, 70})},
+                     .attributes = {{"dtype", std::string(to_string(to))}}});
+    std::memcpy(bound.input(0).data(), x.data(), x.bytes());
+    const Tensor wanted = cast(x, to);
+    for (const char* kernel : {"fast", "reference"}) {
+      const auto outputs = bound.run(bound.offer(kernel), bound.step({}));
+      EXPECT_EQ(std::memcmp(outputs[0].data(), wanted.data(), wanted.bytes()), 0)
+          << kernel << " to " << to_string(to);
     }
   }
 }

@@ -9,6 +9,7 @@
 
 #include <sys/mman.h>
 
+#include "pando/tensor/convert.h"
 #include "pando/tensor/half.h"
 
 namespace pando {
@@ -53,6 +54,20 @@ Tensor::Tensor(const Tensor& other) : Tensor(other.dtype_, other.shape_) {
 
 Tensor& Tensor::operator=(const Tensor& other) {
   if (this != &other) *this = Tensor(other);
+  return *this;
+}
+
+Tensor::Tensor(Tensor&& other) noexcept
+    : dtype_(other.dtype_),
+      shape_(std::exchange(other.shape_, Shape{0})),
+      elements_(std::exchange(other.elements_, 0)),
+      data_(std::move(other.data_)) {}
+
+Tensor& Tensor::operator=(Tensor&& other) noexcept {
+  dtype_ = other.dtype_;
+  shape_ = std::exchange(other.shape_, Shape{0});
+  elements_ = std::exchange(other.elements_, 0);
+  data_ = std::move(other.data_);
   return *this;
 }
 
@@ -127,8 +142,8 @@ void set_element(Tensor& tensor, int64_t index, float value) {
     case DType::f32: return write(value);
     case DType::f16: return write(to_f16(value));
     case DType::bf16: return write(to_bf16(value));
-    case DType::u8: return write(static_cast<uint8_t>(static_cast<int64_t>(value)));
-    case DType::i32: return write(static_cast<int32_t>(value));
+    case DType::u8: return write(f32_to_u8(value));
+    case DType::i32: return write(f32_to_i32(value));
   }
 }
 

@@ -14,7 +14,8 @@
 
 namespace pando {
 
-// Owns its elements; copying copies the elements, moving leaves an empty tensor behind.
+// Owns its elements; copying copies the elements, moving leaves an empty tensor of shape [0]
+// behind.
 class Tensor {
  public:
   Tensor() = default;
@@ -22,8 +23,8 @@ class Tensor {
   Tensor(Shape shape, std::span<const float> values);
   Tensor(const Tensor& other);
   Tensor& operator=(const Tensor& other);
-  Tensor(Tensor&&) noexcept = default;
-  Tensor& operator=(Tensor&&) noexcept = default;
+  Tensor(Tensor&& other) noexcept;
+  Tensor& operator=(Tensor&& other) noexcept;
 
   static Tensor of_f32(Shape shape, std::initializer_list<float> values);
   static Tensor of_i32(Shape shape, std::initializer_list<int32_t> values);
@@ -74,7 +75,7 @@ class Tensor {
   std::unique_ptr<std::byte, FreeAligned> data_;
 };
 
-// Converts between element types; f32 -> u8 and i32 truncates towards zero.
+// Converts between element types; to integers as in tensor/convert.h.
 Tensor cast(const Tensor& tensor, DType dtype);
 
 // The largest |a - b|, and of |a - b| / (|a| + |b| + floor) where `floor` keeps zeros quiet.

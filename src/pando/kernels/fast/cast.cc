@@ -3,12 +3,12 @@
 // SPDX-License-Identifier: MIT
 #include <bit>
 #include <cstring>
-#include <limits>
 #include <type_traits>
 
 #include "pando/base/multiversion.h"
 #include "pando/kernels/fast/fast.h"
 #include "pando/kernels/fast/support.h"
+#include "pando/tensor/convert.h"
 
 namespace pando::kernels {
 namespace {
@@ -56,18 +56,8 @@ PANDO_INLINE void from_float(float value, F16& out) {
   const uint32_t large = magnitude >= 0x477ff000 ? 0x7c00 : finite;
   out = static_cast<F16>(sign | (magnitude > 0x7f800000 ? 0x7e00 : large));
 }
-// Towards zero, and the low bits of what does not fit, as pando::cast has it.
-PANDO_INLINE void from_float(float value, int32_t& out) {
-  constexpr float kLimit = 2147483648.0f;
-  const bool fits = value >= -kLimit && value < kLimit;
-  const auto inside = static_cast<int32_t>(fits ? value : 0.0f);
-  out = fits ? inside : std::numeric_limits<int32_t>::min();
-}
-PANDO_INLINE void from_float(float value, uint8_t& out) {
-  int32_t number;
-  from_float(value, number);
-  out = static_cast<uint8_t>(number);
-}
+PANDO_INLINE void from_float(float value, int32_t& out) { out = f32_to_i32(value); }
+PANDO_INLINE void from_float(float value, uint8_t& out) { out = f32_to_u8(value); }
 
 template <typename From, typename To>
 PANDO_INLINE void convert(const std::byte* x, std::byte* y, Range r) {

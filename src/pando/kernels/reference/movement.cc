@@ -6,6 +6,7 @@
 #include "pando/kernels/function_kernel.h"
 #include "pando/kernels/reference/reference.h"
 #include "pando/ops/attribute_values.h"
+#include "pando/tensor/convert.h"
 #include "pando/tensor/half.h"
 
 namespace pando::kernels {
@@ -44,27 +45,17 @@ KernelOffer scatter(const Box& box) {
   });
 }
 
-// As pando::cast: integers truncate towards zero.
+// As pando::cast.
 template <typename T>
 void convert(const KernelArgs& args, int64_t count, DType to, float (*load)(T)) {
   for (int64_t i = 0; i < count; ++i) {
     const float value = load(args.in_as<T>(0)[i]);
     switch (to) {
-      case DType::f32:
-        args.out()[i] = value;
-        break;
-      case DType::f16:
-        args.out_as<uint16_t>(0)[i] = to_f16(value);
-        break;
-      case DType::bf16:
-        args.out_as<uint16_t>(0)[i] = to_bf16(value);
-        break;
-      case DType::u8:
-        args.out_as<uint8_t>(0)[i] = static_cast<uint8_t>(static_cast<int64_t>(value));
-        break;
-      case DType::i32:
-        args.out_as<int32_t>(0)[i] = static_cast<int32_t>(value);
-        break;
+      case DType::f32: args.out()[i] = value; break;
+      case DType::f16: args.out_as<uint16_t>(0)[i] = to_f16(value); break;
+      case DType::bf16: args.out_as<uint16_t>(0)[i] = to_bf16(value); break;
+      case DType::u8: args.out_as<uint8_t>(0)[i] = f32_to_u8(value); break;
+      case DType::i32: args.out_as<int32_t>(0)[i] = f32_to_i32(value); break;
     }
   }
 }
@@ -133,12 +124,9 @@ KernelOffer reference_cast(const ir::Node& node) {
       return;
     }
     switch (from) {
-      case DType::f32:
-        return convert<float>(args, count, to, [](float x) { return x; });
-      case DType::f16:
-        return convert<uint16_t>(args, count, to, from_f16);
-      case DType::bf16:
-        return convert<uint16_t>(args, count, to, from_bf16);
+      case DType::f32: return convert<float>(args, count, to, [](float x) { return x; });
+      case DType::f16: return convert<uint16_t>(args, count, to, from_f16);
+      case DType::bf16: return convert<uint16_t>(args, count, to, from_bf16);
       case DType::u8:
         return convert<uint8_t>(args, count, to, [](uint8_t x) { return static_cast<float>(x); });
       case DType::i32:
