@@ -310,6 +310,28 @@ TEST(DirectConv, PoolKeepsTheFirstOfEqualMaxima) {
   EXPECT_EQ(index, std::vector<uint8_t>(12, 0));
 }
 
+// The largest window whose positions an 8-bit index tells apart, with the maximum at its end.
+TEST(DirectConv, PoolsWindowsOf256Positions) {
+  const ConvGeometry g = {.in_channels = 1,
+                          .out_channels = 19,
+                          .in = {1, 16, 16},
+                          .out = {1, 16, 16},
+                          .kernel = {1, 1, 1}};
+  Floats x(256, 1.0f);
+  x.back() = 2.0f;
+  for (const char* isa : isas_of_this_cpu()) {
+    const SetIsa scope(isa);
+    const DirectConv conv(g, PoolGeometry{{1, 16, 16}, {1, 16, 16}, {1, 1, 1}});
+    Floats packed(conv.forward_kernel_floats()), y(19);
+    conv.pack_forward(Floats(19, 1.0f).data(), packed.data());
+    std::vector<uint8_t> index(19, 0);
+    const Scratch scratch(conv.forward_pool_scratch_bytes());
+    conv.forward_pool(x.data(), packed.data(), {}, {y.data(), index.data()}, scratch.bytes.get());
+    EXPECT_EQ(y, Floats(19, 2.0f)) << isa;
+    EXPECT_EQ(index, std::vector<uint8_t>(19, 255)) << isa;
+  }
+}
+
 TEST(DirectConv, ReluKeepsNaN) {
   for (const char* isa : isas_of_this_cpu()) {
     const SetIsa scope(isa);

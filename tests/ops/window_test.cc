@@ -87,6 +87,7 @@ TEST(Window, Pooling) {
   EXPECT_EQ(pool("2,5,4,3", "window=[3,3], strides=[2,1], padding=\"same\""),
             "f32[2,3,4,3] u8[2,3,4,3]");
   EXPECT_EQ(pool("1,4,4,4,1", "window=[2,2,2]"), "f32[1,2,2,2,1] u8[1,2,2,2,1]");
+  EXPECT_EQ(pool("2,32,32,3", "window=[16,16]"), "f32[2,2,2,3] u8[2,2,2,3]");
   EXPECT_EQ(test::infer_text("x: f32[2,5,4,3]", "y = avg_pool(x) {window=[2,2]}"), "f32[2,2,2,3]");
   EXPECT_EQ(test::infer_text("x: f32[2,5,4,3]", "y = global_avg_pool(x)"), "f32[2,3]");
   EXPECT_EQ(test::infer_text("dy: f32[2,3]", "dx = global_avg_pool_grad(dy) {input=[5,4]}"),
@@ -106,8 +107,8 @@ TEST(Window, RefusesPooling) {
   EXPECT_EQ(pool("2,5,4,3", "window=[2,5]"), "max_pool 'p': window 2x5 exceeds padded input 5x4");
   EXPECT_EQ(pool("2,5,4,3", ""), "max_pool 'p': window [] has 0 items, wanted 2");
   EXPECT_EQ(pool("2,5,4,3", "window=[2,0]"), "max_pool 'p': window [2,0] must be positive");
-  EXPECT_EQ(pool("2,32,32,3", "window=[16,16]"),
-            "max_pool 'p': window [16,16] has 256 positions, max pooling takes up to 255");
+  EXPECT_EQ(pool("2,34,34,3", "window=[16,17]"),
+            "max_pool 'p': window [16,17] has 272 positions, max pooling takes up to 256");
   EXPECT_EQ(pool("2,4,4,1", "window=[2,2], padding=\"explicit\", pads=[2,0,0,0]"),
             "max_pool 'p': pads [2,0,0,0] must be smaller than window [2,2]");
   EXPECT_EQ(test::infer_text("x: f32[2,0,4,3]", "y = global_avg_pool(x) @g"),

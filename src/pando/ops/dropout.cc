@@ -14,7 +14,7 @@ OpDef dropout_op() {
           .inputs = {{"x"}},
           .outputs = {"y"},
           .attributes = {{"rate", 0.5, {}}, {"key", int64_t{0}, {}}},
-          .traits = {Trait::elementwise, Trait::in_place},
+          .traits = {Trait::in_place},
           .infer =
               [](const ir::Node& node) {
                 const double rate = number_attribute(node, "rate");

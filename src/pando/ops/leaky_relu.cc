@@ -22,7 +22,7 @@ OpDef leaky_relu_op() {
           .inputs = {{"x"}},
           .outputs = {"y"},
           .attributes = {{"alpha", 0.3, {}}},
-          .traits = {Trait::elementwise, Trait::in_place},
+          .traits = {Trait::in_place},
           .infer = infer_leaky_relu,
           .grad = [](const ir::Node& node, std::span<ir::Value* const> dy, GradBuilder& grad) {
             const ir::Node* dx = grad.emit("leaky_relu_grad", {dy[0], node.output()},
@@ -36,7 +36,7 @@ OpDef leaky_relu_grad_op() {
           .inputs = {{"dy"}, {"y"}},
           .outputs = {"dx"},
           .attributes = {{"alpha", 0.3, {}}},
-          .traits = {Trait::elementwise, Trait::in_place, Trait::no_grad},
+          .traits = {Trait::in_place, Trait::no_grad},
           .infer = infer_leaky_relu};
 }
 

@@ -15,7 +15,6 @@
 namespace pando::ops {
 
 enum class Trait {
-  elementwise,     // output element i depends on element i of each input only
   in_place,        // the output may overwrite input 0 when nobody else needs it
   view,            // the output is input 0 under another shape; nothing is computed
   no_grad,         // gradients do not flow through

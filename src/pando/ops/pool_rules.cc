@@ -21,9 +21,10 @@ std::vector<AttributeSpec> pool_grad_attributes() {
 }
 
 void check_index_fits(const ir::Node& node, const Windows& windows) {
-  if (positions(windows) > 255) {
+  if (positions(windows) > kMaxIndexPositions) {
     throw InvalidArgument(node.label(), ": window ", ir::to_text(ints_attribute(node, "window")),
-                          " has ", positions(windows), " positions, max pooling takes up to 255");
+                          " has ", positions(windows), " positions, max pooling takes up to ",
+                          kMaxIndexPositions);
   }
 }
 

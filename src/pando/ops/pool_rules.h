@@ -12,6 +12,9 @@ std::vector<AttributeSpec> pool_attributes();
 // The same and the spatial extents of x, for gradients.
 std::vector<AttributeSpec> pool_grad_attributes();
 
+// Max pooling stores positions in the window as u8, which tells this many apart.
+constexpr int64_t kMaxIndexPositions = 256;
+
 // Throws InvalidArgument unless a position in the window fits into the u8 index of max pooling.
 void check_index_fits(const ir::Node& node, const Windows& windows);
 

@@ -13,6 +13,7 @@
 #include "pando/kernels/direct/pack.h"
 #include "pando/kernels/direct/panels.h"
 #include "pando/kernels/direct/scratch.h"
+#include "pando/ops/pool_rules.h"
 
 namespace pando::kernels {
 namespace {
@@ -65,9 +66,9 @@ void check_pool(const ConvGeometry& g, const PoolGeometry& pool) {
                             " outputs; want ", g.out[axis] / pool.window[axis]);
     }
   }
-  if (pool.window[0] * pool.window[1] * pool.window[2] > 256) {
-    throw InvalidArgument(
-        "fused max pooling: a window of more than 256 positions has no 8-bit index");
+  if (pool.window[0] * pool.window[1] * pool.window[2] > ops::kMaxIndexPositions) {
+    throw InvalidArgument("fused max pooling: a window of more than ", ops::kMaxIndexPositions,
+                          " positions has no 8-bit index");
   }
 }
 
