@@ -95,9 +95,9 @@ class PlanOfNetwork : public testing::TestWithParam<std::pair<const char*, Shape
     Playback(program->graph(), program->memory()).run();
     const MemoryPlan& plan = program->memory();
     if (shares) {
-      EXPECT_LT(plan.activation_bytes, plan.unshared_bytes);
+      EXPECT_LT(plan.activation_bytes + plan.sum_bytes, plan.unshared_bytes);
     } else {
-      EXPECT_EQ(plan.activation_bytes, plan.unshared_bytes);
+      EXPECT_EQ(plan.activation_bytes + plan.sum_bytes, plan.unshared_bytes);
     }
   }
 };
@@ -150,6 +150,7 @@ TEST(PlanMemory, ElementwiseResultsOverwriteWhatNobodyReadsAgain) {
   EXPECT_EQ(plan.offset("b"), plan.offset("a"));
   EXPECT_EQ(plan.offset("c"), plan.offset("a"));
   EXPECT_EQ(plan.state.memory.activation_bytes, 2 * 4 * 16 * sizeof(float));
+  EXPECT_EQ(plan.state.memory.unshared_bytes, 4 * 4 * 16 * sizeof(float));  // x, a, b, c
 }
 
 TEST(PlanMemory, ElementwiseResultsSpareWhatIsReadAgain) {
@@ -170,7 +171,8 @@ TEST(PlanMemory, ViewsLieInTheirSource) {
     c = relu(a)
     return result b=b, result c=c, result v=v })");
   EXPECT_EQ(plan.offset("v"), plan.offset("a"));
-  EXPECT_NE(plan.offset("c"), plan.offset("a"));  // v is an output
+  EXPECT_NE(plan.offset("c"), plan.offset("a"));                            // v is an output
+  EXPECT_EQ(plan.state.memory.unshared_bytes, 4 * 4 * 16 * sizeof(float));  // x, a, b, c
 }
 
 TEST(PlanMemory, AViewKeepsItsSourceAlive) {
@@ -210,6 +212,9 @@ TEST(PlanMemory, SumsOfSumsAreSums) {
     return gradient k=d, result y=y })");
   EXPECT_EQ(plan.region("d"), Region::sums);
   EXPECT_EQ(plan.region("y"), Region::activations);
+  // x, dy and y in blocks of 64 bytes; a, b and d, although d overwrites a.
+  EXPECT_EQ(plan.state.memory.unshared_bytes, 128u + 64 + 64 + 3 * 64);
+  EXPECT_EQ(plan.state.memory.sum_bytes, 2u * 64);
 }
 
 TEST(PlanMemory, AViewOfAVariableIsRefused) {

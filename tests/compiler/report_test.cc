@@ -32,6 +32,10 @@ TEST(Report, NamesPassesKernelsAndMemory) {
   expect_mentions(report, "2 slices of the micro-batch");
 }
 
+TEST(Report, AllTensorsAreWhatAPlanWithoutSharingTakes) {
+  expect_mentions(report_of({.disabled_passes = {"plan-memory"}}), " (100 %)");
+}
+
 TEST(Report, NamesTheKernelOfEveryCall) {
   const auto program = compile(training_graph(test_network("mnist_cnn", {12, 12, 1}), 4));
   const std::string report = compile_report(*program);

@@ -25,7 +25,7 @@ struct MemoryPlan {
   size_t activation_bytes = 0;  // of one slice
   size_t sum_bytes = 0;         // of one slice
   size_t packed_bytes = 0;
-  size_t unshared_bytes = 0;  // what activations would take if no two values shared memory
+  size_t unshared_bytes = 0;  // activations and sums of one slice if no two values shared memory
 };
 
 }  // namespace pando::compiler

@@ -40,15 +40,15 @@ std::string call_text(const Program& program, const Call& call) {
 std::string memory_text(const Program& program) {
   const auto size = [](size_t bytes) { return human_bytes(static_cast<double>(bytes)); };
   const MemoryPlan& plan = program.memory();
-  const size_t all_tensors = plan.unshared_bytes + plan.sum_bytes;
   const size_t planned = plan.activation_bytes + plan.sum_bytes;
   return fmt::format(
       "memory of one slice: arena {} (activations {}, sums {}), sum of all tensors {} ({:.0f} %)\n"
       "in all: one block of activations {}, {} of sums, packed variables {}, scratch of a worker "
       "{}\n",
-      size(planned), size(plan.activation_bytes), size(plan.sum_bytes), size(all_tensors),
-      all_tensors == 0 ? 0.0
-                       : 100.0 * static_cast<double>(planned) / static_cast<double>(all_tensors),
+      size(planned), size(plan.activation_bytes), size(plan.sum_bytes), size(plan.unshared_bytes),
+      plan.unshared_bytes == 0
+          ? 0.0
+          : 100.0 * static_cast<double>(planned) / static_cast<double>(plan.unshared_bytes),
       program.in_parts()      ? "for all"
       : program.depth_first() ? "per worker"
                               : "per slice",

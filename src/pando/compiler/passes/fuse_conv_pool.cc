@@ -4,6 +4,7 @@
 // which is then never written at full size.
 // SPDX-License-Identifier: MIT
 #include "pando/compiler/passes/passes.h"
+#include "pando/ops/attribute_values.h"
 
 namespace pando::compiler {
 
@@ -14,11 +15,10 @@ bool fusable(const ir::Graph& graph, const ir::Node& pool) {
   const ir::Node* conv = pool.input(0)->producer();
   if (conv == nullptr || conv->op() != "conv") return false;
   if (graph.users(conv->output()).size() != 1 || graph.is_output(conv->output())) return false;
-  const ir::Attributes& attributes = pool.attributes();
-  const ir::Ints window = attributes.get_ints("window");
-  const ir::Ints strides = attributes.get_ints("strides");
+  const ir::Ints window = ops::ints_attribute(pool, "window");
+  const ir::Ints strides = ops::ints_attribute(pool, "strides");
   if (!strides.empty() && strides != window) return false;
-  const std::string padding = attributes.get_string("padding", "valid");
+  const std::string padding = ops::text_attribute(pool, "padding");
   if (padding == "valid") return true;
   // "same" pads nothing where the window divides the input.
   if (padding != "same") return false;
@@ -39,7 +39,7 @@ bool FuseConvPool::run(CompileState& state) const {
   for (ir::Node* pool : pools) {
     const ir::Node* conv = pool->input(0)->producer();
     ir::Attributes attributes = conv->attributes();
-    attributes.set("window", pool->attributes().get_ints("window"));
+    attributes.set("window", ops::ints_attribute(*pool, "window"));
     ir::Node* fused = graph.insert_before(pool, {.op = "conv_pool",
                                                  .inputs = conv->inputs(),
                                                  .outputs = 2,

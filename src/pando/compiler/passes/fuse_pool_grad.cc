@@ -3,6 +3,7 @@
 // d is zero except where c is the maximum, and there c equals y: the full-size c is not needed.
 // SPDX-License-Identifier: MIT
 #include "pando/compiler/passes/passes.h"
+#include "pando/ops/attribute_values.h"
 
 namespace pando::compiler {
 
@@ -36,7 +37,7 @@ bool FusePoolGrad::run(CompileState& state) const {
     const ir::Node* pool = pool_behind(graph, *node);
     const bool leaky = node->op() == "leaky_relu_grad";
     scatter->attributes().set("activation", std::string(leaky ? "leaky_relu" : "relu"));
-    if (leaky) scatter->attributes().set("alpha", node->attributes().get_double("alpha", 0.3));
+    if (leaky) scatter->attributes().set("alpha", ops::number_attribute(*node, "alpha"));
     scatter->add_input(pool->output(0));
     graph.replace_uses(node->output(), scatter->output());
     graph.erase(node);

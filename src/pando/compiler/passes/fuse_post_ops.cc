@@ -7,6 +7,7 @@
 #include <array>
 
 #include "pando/compiler/passes/passes.h"
+#include "pando/ops/attribute_values.h"
 
 namespace pando::compiler {
 
@@ -22,7 +23,7 @@ bool can_host(const ir::Graph& graph, const ir::Node* node) {
   if (node == nullptr || std::find(kHosts.begin(), kHosts.end(), node->op()) == kHosts.end()) {
     return false;
   }
-  if (node->attributes().get_string("activation", "none") != "none") return false;
+  if (ops::text_attribute(*node, "activation") != "none") return false;
   return graph.users(node->output()).size() == 1 && !graph.is_output(node->output());
 }
 
@@ -40,7 +41,7 @@ bool FusePostOps::run(CompileState& state) const {
     ir::Node* host = node->input(0)->producer();
     host->attributes().set("activation", node->op());
     if (node->op() == "leaky_relu") {
-      host->attributes().set("alpha", node->attributes().get_double("alpha", 0.3));
+      host->attributes().set("alpha", ops::number_attribute(*node, "alpha"));
     }
     graph.replace_uses(node->output(), host->output());
     graph.erase(node);

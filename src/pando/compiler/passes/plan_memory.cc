@@ -35,8 +35,7 @@ class Planner {
     find_last_uses();
     make_storages();
     MemoryPlan plan;
-    for (const Storage& storage : storages_)
-      plan.unshared_bytes += aligned(storage.bytes) * (storage.region == Region::activations);
+    plan.unshared_bytes = unshared_bytes_;
     plan.activation_bytes = place(Region::activations);
     plan.sum_bytes = place(Region::sums);
     plan.packed_bytes = place(Region::packed);
@@ -84,14 +83,18 @@ class Planner {
   void make_storages() {
     for (const ir::Value* value : state_.graph.inputs()) {
       if (value->role() == ir::InputRole::feed) {
+        // Written before the first node of the slice; free again after its last reader.
         new_storage(value, Region::activations, -1);
-        // A feed stays whole for the step: it is written before the first node of any slice.
+        unshared_bytes_ += aligned(value->bytes());
       }
     }
     int position = 0;
     for (const auto& node : state_.graph.nodes()) {
       for (const ir::Value* value : node->outputs()) {
-        if (!try_alias(*node, value, position)) new_storage(value, region_of(*node), position);
+        const Region region = region_of(*node);
+        if (region != Region::packed && !ops::has_trait(*node, ops::Trait::view))
+          unshared_bytes_ += aligned(value->bytes());
+        if (!try_alias(*node, value, position)) new_storage(value, region, position);
       }
       ++position;
     }
@@ -162,6 +165,7 @@ class Planner {
   std::unordered_map<const ir::Value*, int> last_use_;
   std::unordered_map<const ir::Value*, size_t> storage_of_;
   std::vector<Storage> storages_;
+  size_t unshared_bytes_ = 0;
 };
 
 }  // namespace
