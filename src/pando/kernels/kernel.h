@@ -53,7 +53,9 @@ class Kernel {
   virtual ~Kernel() = default;
   virtual std::string name() const = 0;  // "reference", "direct:avx2 6x2", "onednn:jit:avx2"
   virtual size_t scratch_bytes() const { return 0; }
-  // Whether run() honours args.part. If not, it is only ever called with the whole.
+  // Whether run() honours step.part. If not, it is only ever called with the whole. Parts share the
+  // outputs and write disjoint elements, except for an op with Trait::batch_sum: each part has
+  // outputs of its own and writes all their elements, its share of the sum.
   virtual bool splits() const { return false; }
   virtual void run(const KernelArgs& args, const StepArgs& step) const = 0;
 };

@@ -11,7 +11,7 @@
 
 namespace pando::kernels::fast {
 
-// 2^n for n in [-126, 127], from the bits of a float that holds n + 1.5 * 2^23.
+// 2^n for n in [-126, 127]: the biased exponent alone, with a mantissa of 1.
 PANDO_INLINE float power_of_two(int32_t n) {
   return std::bit_cast<float>(static_cast<uint32_t>(n + 127) << 23);
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <cstdio>
+#include <cstdlib>
 
 #include <dlfcn.h>
+#include <dnnl_debug.h>
 
 #include "pando/base/random.h"
 #include "pando/base/strings.h"
@@ -13,6 +15,20 @@ namespace pando::kernels::onednn {
 namespace {
 
 constexpr int kSets = 16;  // more than the threads that run one primitive at once, usually
+
+// A failure here leaves the results of an earlier step in the output, and training would go on with
+// them unnoticed; a worker cannot throw out of its thread, so the process ends.
+void check(dnnl_status_t status, const char* doing, const dnnl::primitive& primitive) {
+  if (status == dnnl_success) return;
+  const char* name = nullptr;
+  const_dnnl_primitive_desc_t desc = nullptr;
+  if (dnnl_primitive_get_primitive_desc(primitive.get(), &desc) == dnnl_success)
+    dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &name);
+  std::fprintf(stderr, "pando: %s oneDNN's primitive %s failed with status %d (%s)\n", doing,
+               name == nullptr ? "of unknown name" : name, static_cast<int>(status),
+               dnnl_status2str(status));
+  std::abort();
+}
 
 }  // namespace
 
@@ -46,9 +62,10 @@ struct Primitive::Handles {
   dnnl::stream stream;
 
   // Setting a handle clears the padding of a blocked layout, so only when it is another.
-  void bind(size_t argument, const void* address) {
+  void bind(const dnnl::primitive& primitive, size_t argument, const void* address) {
     if (addresses[argument] == address) return;
-    dnnl_memory_set_data_handle(arguments[argument].memory, const_cast<void*>(address));
+    check(dnnl_memory_set_data_handle(arguments[argument].memory, const_cast<void*>(address)),
+          "binding an argument of", primitive);
     addresses[argument] = address;
   }
 };
@@ -78,10 +95,11 @@ void Primitive::run(const void* const* addresses, std::byte* scratch) const {
   size_t i = 0;
   while (handles_[i].busy.test_and_set(std::memory_order_acquire)) i = (i + 1) % kSets;
   Handles& set = handles_[i];
-  for (int a = 0; a < count_; ++a) set.bind(static_cast<size_t>(a), addresses[a]);
-  set.bind(static_cast<size_t>(count_), scratch);
-  dnnl_primitive_execute(primitive_.get(), set.stream.get(), static_cast<int>(set.arguments.size()),
-                         set.arguments.data());
+  for (int a = 0; a < count_; ++a) set.bind(primitive_, static_cast<size_t>(a), addresses[a]);
+  set.bind(primitive_, static_cast<size_t>(count_), scratch);
+  check(dnnl_primitive_execute(primitive_.get(), set.stream.get(),
+                               static_cast<int>(set.arguments.size()), set.arguments.data()),
+        "executing", primitive_);
   set.busy.clear(std::memory_order_release);
 }
 
