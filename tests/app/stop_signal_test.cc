@@ -9,7 +9,7 @@ namespace pando::app {
 namespace {
 
 TEST(StopSignal, KeepsTheFirstSignal) {
-  for (const int number : {SIGTERM, SIGINT}) {
+  for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
     const StopSignal signal;
     EXPECT_EQ(signal.received(), 0);
     std::raise(number);
@@ -29,7 +29,7 @@ TEST(StopSignal, TheSecondSignalEndsTheProcess) {
 void mark(int) {}
 
 TEST(StopSignal, RestoresTheHandlersBefore) {
-  for (const int number : {SIGTERM, SIGINT}) {
+  for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
     struct sigaction original = {};
     struct sigaction own = {};
     own.sa_handler = mark;

@@ -46,7 +46,8 @@ TEST(TrainOptions, SlicesAndRateAreChosenAndRecorded) {
   const TrainOptions here = parse({"--batch-size=128"});
   EXPECT_EQ(here.slices, runtime::query_topology().usable_cores());
   EXPECT_EQ(here.learning_rate, 0.02);
-  EXPECT_NE(here.config_text.find("# chosen by the batch size"), std::string::npos);
+  EXPECT_NE(here.config_text.find("# chosen by the optimizer and the batch size"),
+            std::string::npos);
   EXPECT_EQ(parse({"--threads=3", "--slices=2"}).slices, 2);
 
   const TrainOptions three = parse({"--threads", "3"});
@@ -58,6 +59,38 @@ TEST(TrainOptions, SlicesAndRateAreChosenAndRecorded) {
   EXPECT_EQ(again.slices, 3);
   EXPECT_EQ(again.learning_rate, three.learning_rate);
   EXPECT_EQ(again.seed, three.seed);
+}
+
+TEST(TrainOptions, OtherOptimizersHaveTheRateOfKeras) {
+  EXPECT_EQ(parse({"--optimizer=adam", "--batch-size=256"}).learning_rate, 0.001);
+  EXPECT_EQ(parse({"--optimizer=adam", "--learning-rate=0.5"}).learning_rate, 0.5);
+}
+
+TEST(TrainOptions, TheRecordedConfigurationDoesNotSayWhereTheRunWas) {
+  const TestFolder folder;
+  const TrainOptions first = parse({"--run-dir", "a", "--quiet", "--seed=3"});
+  EXPECT_EQ(first.run_dir, "a");
+  const TrainOptions again =
+      parse({"--config-path", folder.write("config.yml", first.config_text)});
+  EXPECT_EQ(again.run_dir, "");
+  EXPECT_FALSE(again.quiet);
+  EXPECT_EQ(again.seed, 3);
+}
+
+TEST(TrainOptions, PrintConfigShowsWhatWouldRun) {
+  EXPECT_NE(output({"--slices=4", "--print-config"}).find("learning-rate: 0.01 "),
+            std::string::npos);
+}
+
+TEST(TrainOptions, PathsThatCannotBe) {
+  const TestFolder folder;
+  EXPECT_NE(message_of<UsageError>([] { parse({"--dataset=mnist"}); }).find("--dataset-path"),
+            std::string::npos);
+  const std::string file = folder.write("file", "");
+  EXPECT_NE(message_of<UsageError>([&] {
+              parse({"--dump-ir", file});
+            }).find("is a file"),
+            std::string::npos);
 }
 
 TEST(TrainOptions, EveryFlagReachesItsField) {

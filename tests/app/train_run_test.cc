@@ -191,7 +191,9 @@ TEST_F(TrainRun, WrongOptionsLeaveNothingBehind) {
             std::string::npos);
   TrainOptions wrong_shape = options("run");
   wrong_shape.model = "cosmoflow";
-  EXPECT_NE(message_of<InvalidArgument>([&] { run_training(wrong_shape); }).find("Conv3D"),
+  EXPECT_NE(message_of<InvalidArgument>([&] {
+              run_training(wrong_shape);
+            }).find("takes samples like [64,64,64,4]"),
             std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(folder_.path / "run"));
 }

@@ -52,6 +52,14 @@ struct Screen {
   }
 };
 
+TEST(Progress, ALastLineThatDoesNotFitHasNoBar) {
+  Screen screen(true, 60);
+  screen.progress.begin_epoch(1, 3, 938);
+  screen.end_epoch(9, {{"loss", 1.5}});
+  EXPECT_EQ(screen.text().find('['), std::string::npos) << screen.text();
+  EXPECT_NE(screen.text().find("loss: 1.5000"), std::string::npos) << screen.text();
+}
+
 TEST(Progress, EndsAnEpochWithTheLineOfKeras) {
   Screen screen(true);
   screen.progress.begin_epoch(1, 3, 938);

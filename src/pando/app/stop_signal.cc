@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pando/app/stop_signal.h"
 
+#include <array>
 #include <atomic>
 
 #include <signal.h>
@@ -12,8 +13,8 @@ namespace {
 
 // A handler can reach nothing but globals. Lock-free atomics are safe in it.
 std::atomic<int> received_signal{0};
-struct sigaction previous_interrupt;
-struct sigaction previous_terminate;
+constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGHUP};
+std::array<struct sigaction, kSignals.size()> previous_actions;
 
 extern "C" void handle_stop(int signal) {
   int none = 0;
@@ -27,13 +28,13 @@ StopSignal::StopSignal() {
   struct sigaction action = {};
   action.sa_handler = handle_stop;
   action.sa_flags = SA_RESTART;
-  sigaction(SIGINT, &action, &previous_interrupt);
-  sigaction(SIGTERM, &action, &previous_terminate);
+  for (size_t i = 0; i < kSignals.size(); ++i)
+    sigaction(kSignals[i], &action, &previous_actions[i]);
 }
 
 StopSignal::~StopSignal() {
-  sigaction(SIGINT, &previous_interrupt, nullptr);
-  sigaction(SIGTERM, &previous_terminate, nullptr);
+  for (size_t i = 0; i < kSignals.size(); ++i)
+    sigaction(kSignals[i], &previous_actions[i], nullptr);
 }
 
 int StopSignal::received() const { return received_signal; }

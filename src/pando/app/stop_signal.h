@@ -1,6 +1,5 @@
-// SIGINT and SIGTERM as a wish to stop: the first sets a flag that training looks at between
-// executions, the second ends the process at once.
-// SPDX-License-Identifier: MIT
+// SIGINT, SIGTERM and SIGHUP as a wish to stop: the first sets a flag that training looks at
+// between executions, the second ends the process at once. SPDX-License-Identifier: MIT
 #pragma once
 
 namespace pando::app {

@@ -22,6 +22,9 @@ examples:
   pando train --optimizer adam --learning-rate 1e-3 --seed 1
   pando train --config-path runs/earlier/config.yml --no-shuffle
 
+exit codes: 0 done, 1 failed, 2 wrong flag or configuration, 3 the loss is not a finite number,
+75 stopped by a signal with the weights saved; a second signal ends at once.
+
 )";
 
 const std::vector<std::pair<std::string, OptimizerKind>>& optimizer_names() {
@@ -92,7 +95,9 @@ void add_optimizer_options(OptionTable& table, TrainOptions& options) {
   params.add("weight_decay", options.optimizer_params.weight_decay, "").at_least(0);
   table
       .add("learning-rate", options.learning_rate,
-           "the effective rate; by default 1.5625e-4 times the global batch size (0.01 at 64)")
+           "the effective rate; by default 1.5625e-4 times the global batch size for sgd (0.01 at "
+           "64) and "
+           "0.001 for the others, as in Keras")
       .with_hint("X")
       .above(0);
 }
@@ -154,7 +159,8 @@ void validate_optimizer_params(const TrainOptions& options) {
 void choose_what_is_open(OptionTable& table, TrainOptions& options) {
   if (!options.learning_rate) {
     options.learning_rate = options.effective_learning_rate(options.micro_batch_size);
-    table.find("learning-rate", "").origin = {.place = "chosen by the batch size"};
+    table.find("learning-rate", "").origin = {.place =
+                                                  "chosen by the optimizer and the batch size"};
   }
   if (options.slices == 0) {
     options.slices =
@@ -163,10 +169,25 @@ void choose_what_is_open(OptionTable& table, TrainOptions& options) {
   }
 }
 
+// What a run computes. Where it wrote and how much it said is not part of it: a repeated run must
+// not land on top of the first.
+std::string config_of_run(const OptionTable& table, TrainOptions& options) {
+  const std::string run_dir = std::exchange(options.run_dir, "");
+  const bool quiet = std::exchange(options.quiet, false);
+  const bool verbose = std::exchange(options.verbose, false);
+  const std::string text = config_text(table);
+  options.run_dir = run_dir;
+  options.quiet = quiet;
+  options.verbose = verbose;
+  return text;
+}
+
 }  // namespace
 
 double TrainOptions::effective_learning_rate(int64_t global_batch_size) const {
-  return learning_rate.value_or(kInitialLearningRate * static_cast<double>(global_batch_size));
+  if (learning_rate) return *learning_rate;
+  if (optimizer != OptimizerKind::sgd) return kAdaptiveLearningRate;
+  return kInitialLearningRate * static_cast<double>(global_batch_size);
 }
 
 void add_train_options(OptionTable& table, TrainOptions& options) {
@@ -181,9 +202,18 @@ void validate(const TrainOptions& options) {
   if (options.quiet && options.verbose) {
     throw UsageError("--quiet and --verbose exclude each other");
   }
+  if (options.dataset == DatasetKind::mnist && options.dataset_path.empty()) {
+    throw UsageError(
+        "--dataset mnist: no package brings MNIST; name the folder of its four files with "
+        "--dataset-path");
+  }
   if (!options.dataset_path.empty() && !std::filesystem::exists(options.dataset_path)) {
     throw UsageError("--dataset-path: '", options.dataset_path,
                      "' does not exist, wanted the folder of the data set");
+  }
+  if (!options.dump_ir.empty() && options.dump_ir != "-" &&
+      std::filesystem::exists(options.dump_ir) && !std::filesystem::is_directory(options.dump_ir)) {
+    throw UsageError("--dump-ir: '", options.dump_ir, "' is a file, wanted a folder");
   }
   validate_optimizer_params(options);
 }
@@ -201,12 +231,12 @@ std::optional<TrainOptions> parse_train_options(std::span<const std::string> arg
     return std::nullopt;
   }
   validate(options);
+  choose_what_is_open(table, options);
   if (common.print_config) {
     out << config_text(table);
     return std::nullopt;
   }
-  choose_what_is_open(table, options);
-  options.config_text = config_text(table);
+  options.config_text = config_of_run(table, options);
   return options;
 }
 

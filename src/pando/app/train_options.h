@@ -32,6 +32,7 @@ struct OptimizerParams {
 struct TrainOptions {
   // The rate is this times the global batch size unless --learning-rate gives it: 0.01 at 64.
   static constexpr double kInitialLearningRate = 1.5625e-4;
+  static constexpr double kAdaptiveLearningRate = 0.001;  // of all optimizers but sgd, as in Keras
 
   std::string model = "mnist_cnn";
   DatasetKind dataset = DatasetKind::fashion_mnist;

@@ -68,7 +68,9 @@ Optimizer make_optimizer(const TrainOptions& options) {
 // Writes the graph after a pass into a file of its own.
 void write_ir(const std::string& where, const std::string& program, std::string_view pass,
               const std::string& text) {
-  std::filesystem::create_directories(where);
+  std::error_code failure;
+  std::filesystem::create_directories(where, failure);
+  if (failure) throw IoError("--dump-ir: cannot make ", where, ": ", failure.message());
   const std::filesystem::path path =
       std::filesystem::path(where) / fmt::format("{}.{}.ir", program, pass);
   std::ofstream file(path);
@@ -150,6 +152,16 @@ class RunRecorder : public Callback {
   bool stopped_ = false;
 };
 
+Network build_network(const ZooEntry& entry, const TrainTest& data) {
+  const Shape& sample = data.train.fields()[0].shape;
+  if (sample.rank() != entry.input_shape.rank()) {
+    throw InvalidArgument("--model ", entry.name, " takes samples like ", entry.input_shape,
+                          "; those of the data set are ", sample, ", and `pando train` reads no ",
+                          entry.dataset, " data yet");
+  }
+  return entry.build(sample, data.classes);
+}
+
 class TrainingRun {
  public:
   TrainingRun(const TrainOptions& options, std::ostream& out)
@@ -157,7 +169,7 @@ class TrainingRun {
         out_(out),
         entry_(zoo_entry(options.model)),
         data_(load_dataset(options)),
-        model_(entry_.build(data_.train.fields()[0].shape, data_.classes),
+        model_(build_network(entry_, data_),
                {.name = options.model, .seed = static_cast<uint64_t>(options.seed)}) {
     CompileOptions compiling{
         .optimizer = make_optimizer(options), .loss = entry_.loss, .metrics = {"accuracy"}};
@@ -206,14 +218,16 @@ class TrainingRun {
     FitOptions fit{.epochs = options_.num_epochs,
                    .batch_size = options_.micro_batch_size,
                    .shuffle = options_.shuffle,
-                   .carry_remainder = data_.train.size() >= options_.micro_batch_size,
+                   .carry_remainder = true,
                    .callbacks = {recorder},
                    .verbose = options_.quiet ? 0 : 1};
     if (options_.validation) fit.validation_data = data_.test;
     const History history = model_.fit(data_.train, fit);
     if (recorder->stopped()) {
-      say(directory, fmt::format("stopped by signal {}; the weights are saved in {}",
-                                 signal.received(), directory.checkpoints().string()));
+      const std::string line = fmt::format("stopped by signal {}; the weights are saved in {}",
+                                           signal.received(), directory.checkpoints().string());
+      directory.log(line);
+      out_ << line << std::endl;  // also with --quiet
       return kStopped;
     }
     finish(directory, history);

@@ -127,11 +127,14 @@ void Progress::end_epoch(Metrics metrics) {
   // An epoch of unknown length is as long as it was.
   if (steps_ == 0) steps_ = step_;
   clear_line();
-  *options_.out << counter() << (with_bar ? " " + bar(kBarWidth) : "")
-                << fmt::format(" - {:.0f}s {}", elapsed(),
-                               format_step_time(seconds_per_step(last_step_time_)))
-                << format_metrics(metrics) << '\n'
-                << std::flush;
+  const std::string full_bar = with_bar ? " " + bar(kBarWidth) : "";
+  const std::string rest =
+      fmt::format(" - {:.0f}s {}", elapsed(), format_step_time(seconds_per_step(last_step_time_))) +
+      format_metrics(metrics);
+  // The numbers matter more than the bar where both do not fit on one line.
+  const size_t length = counter().size() + full_bar.size() + rest.size();
+  const bool fits = static_cast<size_t>(columns()) >= length;
+  *options_.out << counter() << (fits ? full_bar : "") << rest << '\n' << std::flush;
 }
 
 void Progress::message(std::string_view line) {
