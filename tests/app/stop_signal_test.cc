@@ -46,5 +46,18 @@ TEST(StopSignal, RestoresTheHandlersBefore) {
   }
 }
 
+TEST(StopSignal, LeavesIgnoredSignalsAlone) {
+  struct sigaction ignore = {};
+  struct sigaction original = {};
+  ignore.sa_handler = SIG_IGN;
+  ASSERT_EQ(sigaction(SIGHUP, &ignore, &original), 0);
+  {
+    const StopSignal signal;
+    std::raise(SIGHUP);
+    EXPECT_EQ(signal.received(), 0);
+  }
+  sigaction(SIGHUP, &original, nullptr);
+}
+
 }  // namespace
 }  // namespace pando::app

@@ -28,8 +28,13 @@ StopSignal::StopSignal() {
   struct sigaction action = {};
   action.sa_handler = handle_stop;
   action.sa_flags = SA_RESTART;
-  for (size_t i = 0; i < kSignals.size(); ++i)
+  for (size_t i = 0; i < kSignals.size(); ++i) {
     sigaction(kSignals[i], &action, &previous_actions[i]);
+    // What the caller ignores stays ignored: nohup, shells with background jobs.
+    if (previous_actions[i].sa_handler == SIG_IGN) {
+      sigaction(kSignals[i], &previous_actions[i], nullptr);
+    }
+  }
 }
 
 StopSignal::~StopSignal() {
