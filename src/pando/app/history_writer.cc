@@ -27,7 +27,7 @@ Cells cells_of(const HistoryRow& row) {
                  {"val_loss", row.val_loss},
                  {"val_accuracy", row.val_accuracy}};
   for (const auto& [name, value] : row.extra) {
-    const auto same = [&](const auto& cell) { return cell.first == name; };
+    const auto same = [&column = name](const auto& cell) { return cell.first == column; };
     if (name.empty() || name.find_first_of(",\"\n\r") != std::string::npos ||
         std::any_of(cells.begin(), cells.end(), same)) {
       throw InvalidArgument("history: column '", name,

@@ -42,7 +42,7 @@ fs::path create_default(const RunDirectoryOptions& options) {
   create("runs");
   const std::string name = concat("runs/", options.model, "-", time_text(options.time));
   for (int number = 1;; ++number) {
-    const fs::path path = number == 1 ? name : concat(name, "-", number);
+    fs::path path = number == 1 ? name : concat(name, "-", number);
     std::error_code error;
     if (fs::create_directory(path, error)) return path;
     if (error && !fs::exists(path)) create(path);
@@ -57,7 +57,7 @@ fs::path move_aside(const fs::path& path) {
   if (std::none_of(kContents.begin(), kContents.end(), is_there)) return {};
   int number = 1;
   while (fs::exists(path / concat("previous-", number))) ++number;
-  const fs::path previous = path / concat("previous-", number);
+  fs::path previous = path / concat("previous-", number);
   try {
     fs::create_directory(previous);
     for (const char* name : kContents) {
