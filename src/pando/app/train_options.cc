@@ -175,7 +175,7 @@ std::string config_of_run(const OptionTable& table, TrainOptions& options) {
   const std::string run_dir = std::exchange(options.run_dir, "");
   const bool quiet = std::exchange(options.quiet, false);
   const bool verbose = std::exchange(options.verbose, false);
-  const std::string text = config_text(table);
+  std::string text = config_text(table);
   options.run_dir = run_dir;
   options.quiet = quiet;
   options.verbose = verbose;
