@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -78,6 +79,12 @@ void write_ir(const std::string& where, const std::string& program, std::string_
   if (!file.flush()) throw IoError("cannot write ", path.string());
 }
 
+// "epoch_3.0.h5" after whole epochs, "epoch_2.9328.h5" within one.
+std::string checkpoint_name(double epochs) {
+  const bool whole = epochs == std::floor(epochs);
+  return whole ? fmt::format("epoch_{:.1f}.h5", epochs) : fmt::format("epoch_{:.4f}.h5", epochs);
+}
+
 std::optional<double> find_log(const Logs& logs, std::string_view name) {
   const auto found = std::find_if(logs.begin(), logs.end(),
                                   [&](const auto& entry) { return entry.first == name; });
@@ -101,11 +108,7 @@ class RunRecorder : public Callback {
   void on_epoch_end(FitContext& context, const Logs& logs) override {
     const double epochs = static_cast<double>(context.epoch) +
                           static_cast<double>(context.step) / static_cast<double>(context.steps);
-    const std::string checkpoint =
-        (run_.checkpoints() /
-         fmt::format("epoch_{}{}.h5", epochs,
-                     epochs == static_cast<double>(static_cast<int64_t>(epochs)) ? ".0" : ""))
-            .string();
+    const std::string checkpoint = (run_.checkpoints() / checkpoint_name(epochs)).string();
     context.model->save_weights(checkpoint);
     HistoryRow row{.epoch = epochs,
                    .step = context.epoch * context.steps + context.step,
