@@ -81,8 +81,7 @@ class Network::Collector {
     int& number = numbers_[stem];
     while (true) {
       const bool plain = number == 0 && stem != "input";
-      const std::string name =
-          plain ? stem : concat(stem, "_", stem == "input" ? number + 1 : number);
+      std::string name = plain ? stem : concat(stem, "_", stem == "input" ? number + 1 : number);
       ++number;
       if (names_.insert(name).second) return name;
     }

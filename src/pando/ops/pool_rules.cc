@@ -35,7 +35,7 @@ Windows check_pool(const ir::Node& node) {
 }
 
 Windows check_pool_grad(const ir::Node& node) {
-  const Windows windows = check_pool(node);
+  Windows windows = check_pool(node);
   const Shape& dy = node.input(0)->shape();
   require_shape(node, 0, channels_last(dy[0], output_extents(windows), dy.back()));
   return windows;

@@ -165,14 +165,14 @@ Windows pool_windows(const ir::Node& node) {
   const bool grad = node.op() == "max_pool_grad" || node.op() == "avg_pool_grad";
   if (grad) require_length(node, "input", static_cast<size_t>(node.input(0)->shape().rank()) - 2);
   const ir::Ints strides = ints_attribute(node, "strides");
-  const Windows windows = resolve(node, {.what = "window",
-                                         .input = grad ? ints_attribute(node, "input")
-                                                       : spatial_extents(node.input(0)->shape()),
-                                         .window = window,
-                                         .strides = strides.empty() ? window : strides,
-                                         .dilations = {},
-                                         .padding = text_attribute(node, "padding"),
-                                         .pads = ints_attribute(node, "pads")});
+  Windows windows = resolve(node, {.what = "window",
+                                   .input = grad ? ints_attribute(node, "input")
+                                                 : spatial_extents(node.input(0)->shape()),
+                                   .window = window,
+                                   .strides = strides.empty() ? window : strides,
+                                   .dilations = {},
+                                   .padding = text_attribute(node, "padding"),
+                                   .pads = ints_attribute(node, "pads")});
   for (const WindowAxis& axis : windows) {
     if (axis.pad_low >= axis.window || axis.pad_high >= axis.window) {
       throw InvalidArgument(node.label(), ": pads ", ir::to_text(ints_attribute(node, "pads")),

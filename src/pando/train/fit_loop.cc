@@ -236,7 +236,7 @@ Logs run_evaluate(Model::Impl& impl, const Dataset& dataset, const EvaluateOptio
   if (options.verbose == 0) return evaluate_with(impl, dataset, options.batch_size, nullptr, "");
   Progress progress(standard_progress(options.verbose));
   progress.begin_epoch(1, 1, steps_of(dataset, std::max<int64_t>(options.batch_size, 1)));
-  const Logs logs = evaluate_with(impl, dataset, options.batch_size, &progress, "");
+  Logs logs = evaluate_with(impl, dataset, options.batch_size, &progress, "");
   progress.end_epoch(logs);
   return logs;
 }
