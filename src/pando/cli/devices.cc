@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "pando/app/command_line.h"
 #include "pando/base/strings.h"
+#include "pando/cli/listing.h"
 #include "pando/cli/program.h"
 #include "pando/runtime/topology.h"
 
@@ -68,21 +68,13 @@ void print_table(const Topology& topology, std::ostream& out) {
 }  // namespace
 
 int run_devices(std::span<const std::string> args, std::ostream& out) {
-  app::CommonOptions common;
-  app::OptionTable table;
-  bool as_json = false;
-  table.begin_group("Flags");
-  table.add("json", as_json, "print JSON");
-  app::add_help_option(table, common);
-  app::parse_command_line(table, common, args);
-  if (common.help) {
-    out << "usage: pando devices [flags]\n\nShows what this machine offers to a process started "
-           "here: cores, caches, memory, and the\nlimits of affinity and control group.\n\n"
-        << app::help_text(table);
-    return 0;
-  }
+  const ListingForm form = parse_listing_flags(
+      args, out,
+      "usage: pando devices [flags]\n\nShows what this machine offers to a process started "
+      "here: cores, caches, memory, and the\nlimits of affinity and control group.\n\n");
+  if (form == ListingForm::answered) return 0;
   const Topology topology = runtime::query_topology();
-  if (as_json) {
+  if (form == ListingForm::json) {
     out << to_json(topology).dump(2) << '\n';
   } else {
     print_table(topology, out);

@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "pando/app/command_line.h"
-#include "pando/app/options.h"
 #include "pando/base/strings.h"
+#include "pando/cli/listing.h"
 #include "pando/cli/program.h"
 #include "pando/zoo/zoo.h"
 
@@ -44,20 +43,11 @@ void print_json(std::ostream& out) {
 }  // namespace
 
 int run_models(std::span<const std::string> args, std::ostream& out) {
-  app::CommonOptions common;
-  app::OptionTable table;
-  bool as_json = false;
-  table.begin_group("Flags");
-  table.add("json", as_json, "print JSON");
-  app::add_help_option(table, common);
-  app::parse_command_line(table, common, args);
-  if (common.help) {
-    out << "usage: pando models [flags]\n\nLists the models that --model of `pando train` "
-           "takes.\n\n"
-        << app::help_text(table);
-    return 0;
-  }
-  as_json ? print_json(out) : print_table(out);
+  const ListingForm form = parse_listing_flags(
+      args, out,
+      "usage: pando models [flags]\n\nLists the models that --model of `pando train` takes.\n\n");
+  if (form == ListingForm::json) print_json(out);
+  if (form == ListingForm::table) print_table(out);
   return 0;
 }
 

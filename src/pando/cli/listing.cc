@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#include "pando/cli/listing.h"
+
+#include "pando/app/command_line.h"
+#include "pando/app/options.h"
+
+namespace pando::cli {
+
+ListingForm parse_listing_flags(std::span<const std::string> args, std::ostream& out,
+                                std::string_view usage) {
+  app::CommonOptions common;
+  app::OptionTable table;
+  bool as_json = false;
+  table.begin_group("Flags");
+  table.add("json", as_json, "print JSON");
+  app::add_help_option(table, common);
+  app::parse_command_line(table, common, args);
+  if (common.help) {
+    out << usage << app::help_text(table);
+    return ListingForm::answered;
+  }
+  return as_json ? ListingForm::json : ListingForm::table;
+}
+
+}  // namespace pando::cli
