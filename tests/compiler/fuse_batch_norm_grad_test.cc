@@ -62,5 +62,12 @@ TEST(FuseBatchNormGrad, LeavesAGradientThatIsReadAsTheInputToo) {
     return gradient g=dg })"));
 }
 
+TEST(FuseBatchNormGrad, LeavesAGradientOfAnotherStage) {
+  expect_unchanged<FuseBatchNormGrad>(graph_text(R"(
+    d = relu_grad(dy, y) ^1
+    db, dg = batch_norm_sums(d, x, m, v)
+    return gradient b=db, gradient g=dg })"));
+}
+
 }  // namespace
 }  // namespace pando::compiler

@@ -88,5 +88,12 @@ TEST(FuseConvPool, LeavesPoolingOfOtherThings) {
     return result y=y, result z=z })");
 }
 
+TEST(FuseConvPool, NotAcrossStages) {
+  expect_unchanged<FuseConvPool>(R"(graph(x: f32[2,8,8,3] feed, k: f32[3,3,3,4] variable) {
+    c = conv(x, k) {padding="same"}
+    y, i = max_pool(c) {window=[2,2]} ^1
+    return result y=y })");
+}
+
 }  // namespace
 }  // namespace pando::compiler

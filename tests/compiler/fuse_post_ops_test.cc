@@ -35,6 +35,20 @@ TEST(FusePostOps, DefaultSlopeIsWrittenOut) {
     return result y=y })");
 }
 
+TEST(FusePostOps, NotAcrossStages) {
+  expect_unchanged<FusePostOps>(R"(graph(x: f32[2,3] feed, k: f32[3,4] variable) {
+    c = dense(x, k)
+    y = relu(c) ^1
+    return result y=y })");
+  expect_rewrite<FusePostOps>(R"(graph(x: f32[2,3] feed, k: f32[3,4] variable) {
+    c = dense(x, k) ^1
+    y = relu(c) ^1
+    return result y=y })",
+                              R"(graph(x: f32[2,3] feed, k: f32[3,4] variable) {
+    y = dense(x, k) {activation="relu"} ^1
+    return result y=y })");
+}
+
 TEST(FusePostOps, BackwardReadsTheFusedResult) {
   expect_rewrite<FusePostOps>(
       R"(graph(x: f32[2,4] feed, m: f32[4] state, v: f32[4] state, g: f32[4] variable,

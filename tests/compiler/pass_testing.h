@@ -30,6 +30,7 @@ inline std::string canonical(const ir::Graph& graph) {
     for (const auto& [key, value] : node->attributes().values()) {
       text += " " + key + "=" + ir::to_text(value);
     }
+    if (node->stage() != 0) text += " stage " + std::to_string(node->stage());
     text += "\n";
   }
   for (const ir::Output& output : graph.outputs()) {

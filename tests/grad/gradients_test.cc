@@ -146,5 +146,24 @@ TEST(Gradients, SeedMustHaveTheTypeOfTheLoss) {
                InvalidArgument);
 }
 
+// Backward nodes stand in the stage of their forward node; where paths part, in the producer's; a
+// variable of several stages is summed in the lowest.
+TEST(Gradients, StagesFollowTheForwardNodes) {
+  ir::Graph graph = typed_graph(
+      "graph(x: f32[2,3] feed, w: f32[3,3] variable) {"
+      "  a = dense(x, w)"
+      "  b = dense(a, w) ^1"
+      "  c = add(a, b) ^2"
+      "  seed = tanh(c) ^2"
+      "  return result c=c }");
+  append_gradients(graph, graph.find_value("c"), graph.find_value("seed"));
+  std::string places;
+  for (const auto& node : graph.nodes()) {
+    if (node->name().find("/grad") == std::string::npos) continue;
+    places += node->op() + std::to_string(node->stage()) + " ";
+  }
+  EXPECT_EQ(places, "dense_input_grad1 dense_kernel_grad1 add0 dense_kernel_grad0 add0 ");
+}
+
 }  // namespace
 }  // namespace pando::grad

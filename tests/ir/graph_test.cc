@@ -48,5 +48,25 @@ TEST(Graph, ReplaceAndInsert) {
   EXPECT_EQ(graph.erase_dead_nodes(), 1);
 }
 
+TEST(Graph, StagesOfNewNodes) {
+  Graph graph;
+  Value* x = graph.add_input("x", InputRole::feed, TensorType{DType::f32, {2}});
+  graph.set_current_stage(1);
+  Node* first = graph.append({.op = "relu", .inputs = {x}});
+  EXPECT_EQ(first->stage(), 1);
+  graph.set_current_stage(2);
+  EXPECT_EQ(graph.insert_before(first, {.op = "relu", .inputs = {x}})->stage(), 1);
+}
+
+TEST(Graph, ReorderTakesTheSameNodesOnly) {
+  Graph graph;
+  Value* x = graph.add_input("x", InputRole::feed, TensorType{DType::f32, {2}});
+  Node* a = graph.append({.op = "relu", .inputs = {x}});
+  Node* b = graph.append({.op = "tanh", .inputs = {x}});
+  graph.reorder({b, a});
+  EXPECT_EQ(graph.nodes()[0].get(), b);
+  EXPECT_THROW(graph.reorder({a}), InternalError);
+}
+
 }  // namespace
 }  // namespace pando::ir

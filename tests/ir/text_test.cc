@@ -34,6 +34,15 @@ TEST(Text, NumbersRoundTripExactly) {
   }
 }
 
+TEST(Text, StagesArePrintedAndRead) {
+  const std::string text =
+      "graph(x: f32[2] feed) {\n  y = relu(x) @a ^2\n  z = relu(y)\n  return result y=z\n}\n";
+  const Graph graph = parse_graph(text);
+  EXPECT_EQ(graph.nodes()[0]->stage(), 2);
+  EXPECT_EQ(graph.nodes()[1]->stage(), 0);
+  EXPECT_EQ(to_text(graph), text);
+}
+
 void expect_error(std::string_view text, std::string_view part) {
   try {
     parse_graph(text);
@@ -56,6 +65,7 @@ TEST(Text, ErrorsSayWhere) {
   expect_error("graph(x: f32[2] feed) { return result y=x } more", "after the end");
   expect_error("graph(x: f32[a] feed) { return result y=x }", "expected an integer");
   expect_error("graph(x: f32[2] feed) {", "expected a name");
+  expect_error("graph(x: f32[2] feed) { y = relu(x) ^-1 return result y=y }", "stage -1");
   expect_error("grph()", "expected 'graph'");
 }
 

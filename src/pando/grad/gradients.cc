@@ -2,6 +2,7 @@
 #include "pando/grad/gradients.h"
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -63,6 +64,7 @@ class Backward : public ops::GradBuilder {
     const ir::Node* producer = value->producer();
     place_ = (producer != nullptr ? producer->name() : value->name()) + "/grad";
     ir::Value* sum = parts.front();
+    graph_.set_current_stage(producer != nullptr ? producer->stage() : lowest_stage(parts));
     for (size_t i = 1; i < parts.size(); ++i) sum = emit("add", {sum, parts[i]}, {}, 1)->output();
     parts = {sum};
     return sum;
@@ -81,10 +83,21 @@ class Backward : public ops::GradBuilder {
       return;
     }
     place_ = node.name() + "/grad";
+    graph_.set_current_stage(node.stage());
     ops::builtin_ops().get(node.op()).grad(node, gradients, *this);
   }
 
  private:
+  // A variable may be used in several stages; backward reaches the lowest of them last.
+  static int lowest_stage(const std::vector<ir::Value*>& parts) {
+    int lowest = std::numeric_limits<int>::max();
+    for (const ir::Value* part : parts) {
+      const ir::Node* producer = part->producer();
+      lowest = std::min(lowest, producer == nullptr ? 0 : producer->stage());
+    }
+    return lowest;
+  }
+
   ir::Graph& graph_;
   std::unordered_set<const ir::Value*> wanted_;
   std::unordered_map<const ir::Value*, std::vector<ir::Value*>> contributions_;

@@ -22,7 +22,8 @@ struct VariableGradient {
 // Appends nodes that compute the gradients of `loss`, given `seed`, the gradient with respect to
 // the loss itself (of the same type). A variable from which no path of differentiable ops leads
 // to the loss has no entry in the result. Only nodes on such paths are differentiated; they stand
-// in reverse order, and a backward node is named after its forward node with "/grad". Throws
+// in reverse order, and a backward node is named after its forward node with "/grad" and belongs to
+// its stage. Throws
 // Unsupported for a node whose gradient cannot be taken. Requires: a typed graph.
 std::vector<VariableGradient> append_gradients(ir::Graph& graph, ir::Value* loss, ir::Value* seed,
                                                const GradientOptions& options = {});

@@ -2,6 +2,7 @@
 #include "pando/ir/graph.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -90,6 +91,7 @@ std::unique_ptr<Node> Graph::make_node(NodeSpec spec) {
 
 Node* Graph::append(NodeSpec spec) {
   nodes_.push_back(make_node(std::move(spec)));
+  nodes_.back()->set_stage(current_stage_);
   return nodes_.back().get();
 }
 
@@ -97,7 +99,9 @@ Node* Graph::insert_before(const Node* position, NodeSpec spec) {
   const auto at = std::find_if(nodes_.begin(), nodes_.end(),
                                [&](const auto& node) { return node.get() == position; });
   PANDO_CHECK(at != nodes_.end(), "insert_before: the node is not in this graph");
-  return nodes_.insert(at, make_node(std::move(spec)))->get();
+  Node* node = nodes_.insert(at, make_node(std::move(spec)))->get();
+  node->set_stage(position->stage());
+  return node;
 }
 
 void Graph::add_output(OutputRole role, std::string name, Value* value) {
@@ -133,6 +137,15 @@ void Graph::replace_uses(const Value* from, Value* to) {
   for (Output& output : outputs_) {
     if (output.value == from) output.value = to;
   }
+}
+
+void Graph::reorder(const std::vector<Node*>& order) {
+  std::unordered_map<const Node*, size_t> places;
+  for (size_t i = 0; i < order.size(); ++i) places[order[i]] = i;
+  PANDO_CHECK(places.size() == nodes_.size(), "reorder: ", order.size(), " nodes given, ",
+              nodes_.size(), " are in the graph");
+  std::sort(nodes_.begin(), nodes_.end(),
+            [&](const auto& a, const auto& b) { return places.at(a.get()) < places.at(b.get()); });
 }
 
 void Graph::erase(const Node* node) {

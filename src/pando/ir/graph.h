@@ -81,6 +81,9 @@ class Node {
   const std::string& op() const { return op_; }
   const std::string& name() const { return name_; }
   void set_name(std::string name) { name_ = std::move(name); }
+  // The pipeline stage it belongs to, forward or backward; 0 without a pipeline.
+  int stage() const { return stage_; }
+  void set_stage(int stage) { stage_ = stage; }
   const std::vector<Value*>& inputs() const { return inputs_; }
   const std::vector<Value*>& outputs() const { return outputs_; }
   Value* input(int index) const { return inputs_[static_cast<size_t>(index)]; }
@@ -98,6 +101,7 @@ class Node {
   friend class Graph;
   std::string op_;
   std::string name_;
+  int stage_ = 0;
   std::vector<Value*> inputs_;
   std::vector<Value*> outputs_;
   Attributes attributes_;
@@ -127,8 +131,11 @@ class Graph {
   Graph& operator=(Graph&&) = default;
 
   Value* add_input(std::string name, InputRole role, std::optional<TensorType> type = {});
+  // An appended node belongs to the current stage, an inserted one to that of `position`.
   Node* append(NodeSpec spec);
   Node* insert_before(const Node* position, NodeSpec spec);
+  int current_stage() const { return current_stage_; }
+  void set_current_stage(int stage) { current_stage_ = stage; }
   void add_output(OutputRole role, std::string name, Value* value);
 
   const std::vector<Value*>& inputs() const { return inputs_; }
@@ -142,6 +149,8 @@ class Graph {
 
   // Every use of `from`, in nodes and outputs, becomes a use of `to`.
   void replace_uses(const Value* from, Value* to);
+  // Puts the nodes into another order. Requires: the same nodes, each after what it reads.
+  void reorder(const std::vector<Node*>& order);
   // Requires: no output of the node is used.
   void erase(const Node* node);
   // Removes nodes none of whose outputs is used, repeatedly; returns how many.
@@ -156,6 +165,7 @@ class Graph {
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<Output> outputs_;
   int next_value_ = 0;
+  int current_stage_ = 0;
 };
 
 }  // namespace pando::ir

@@ -7,9 +7,8 @@
 //   }
 //
 // Types of nodes' values are optional (infer-shapes fills them in). `@name` is the node's place,
-// left out when it is the op's name; `%layout:elements` follows the type of a value that is not
-// in the plain layout.
-// SPDX-License-Identifier: MIT
+// left out when it is the op's name; `^1` is its pipeline stage, left out for 0; `%layout:elements`
+// follows the type of a value that is not in the plain layout. SPDX-License-Identifier: MIT
 #pragma once
 
 #include <string>

@@ -102,6 +102,13 @@ class Parser {
     return *value;
   }
 
+  int take_stage() {
+    constexpr int64_t kMost = 1 << 20;
+    const int64_t stage = take_int();
+    if (stage < 0 || stage > kMost) fail(concat("stage ", stage, ", wanted 0 to ", kMost));
+    return static_cast<int>(stage);
+  }
+
   Ints take_ints() {
     Ints values;
     expect("[");
@@ -194,6 +201,7 @@ class Parser {
       });
     }
     if (try_take("@")) spec.name = take_name(true);
+    graph_.set_current_stage(try_take("^") ? take_stage() : 0);
     Node* node = graph_.append(std::move(spec));
     for (int i = 0; i < node->num_outputs(); ++i) {
       Declared& result = results[static_cast<size_t>(i)];

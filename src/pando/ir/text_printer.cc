@@ -26,6 +26,7 @@ std::string node_line(const Node& node, bool types) {
       "  " + join(results, ", ") + " = " + node.op() + "(" + join(operands, ", ") + ")";
   if (!attributes.empty()) line += " {" + join(attributes, ", ") + "}";
   if (node.name() != node.op()) line += " @" + node.name();
+  if (node.stage() != 0) line += concat(" ^", node.stage());
   return line + "\n";
 }
 

@@ -23,7 +23,7 @@ bool fusable(const ir::Graph& graph, const ir::Node& node) {
   if (node.op() != "relu_grad" || graph.is_output(node.output())) return false;
   const auto users = graph.users(node.output());
   return !users.empty() && std::all_of(users.begin(), users.end(), [&](const ir::Node* user) {
-    return reads_only_as_gradient(user, node.output());
+    return reads_only_as_gradient(user, node.output()) && user->stage() == node.stage();
   });
 }
 

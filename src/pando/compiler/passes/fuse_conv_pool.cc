@@ -13,7 +13,7 @@ namespace {
 bool fusable(const ir::Graph& graph, const ir::Node& pool) {
   if (pool.op() != "max_pool") return false;
   const ir::Node* conv = pool.input(0)->producer();
-  if (conv == nullptr || conv->op() != "conv") return false;
+  if (conv == nullptr || conv->op() != "conv" || conv->stage() != pool.stage()) return false;
   if (graph.users(conv->output()).size() != 1 || graph.is_output(conv->output())) return false;
   const ir::Ints window = ops::ints_attribute(pool, "window");
   const ir::Ints strides = ops::ints_attribute(pool, "strides");

@@ -1,4 +1,4 @@
-// Before:  c = conv(x, k)    y = relu(c)         (c has no other user)
+// Before:  c = conv(x, k)    y = relu(c)         (same stage; c has no other user)
 // After:   y = conv(x, k) {activation="relu"}
 // The same for leaky_relu, and for dense, batch_norm and add in place of conv. The backward graph
 // reads y only (relu_grad takes its mask from the result), so it needs no change.
@@ -33,7 +33,8 @@ bool FusePostOps::run(CompileState& state) const {
   ir::Graph& graph = state.graph;
   std::vector<ir::Node*> activations;
   for (const auto& node : graph.nodes()) {
-    if (is_activation(*node) && can_host(graph, node->input(0)->producer())) {
+    const ir::Node* host = node->num_inputs() > 0 ? node->input(0)->producer() : nullptr;
+    if (is_activation(*node) && can_host(graph, host) && host->stage() == node->stage()) {
       activations.push_back(node.get());
     }
   }
