@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+#include "pando/profile/chrome_trace.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <iterator>
+#include <numeric>
+#include <system_error>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "pando/base/error.h"
+
+namespace pando::profile {
+
+namespace {
+
+// Text on its way to a file, in pieces of a fixed size. Until finish() the text stands under
+// another name in the same directory; without it that file is removed.
+class TextFile {
+ public:
+  explicit TextFile(const std::string& path) : path_(path), target_(resolve(path)) {
+    struct stat old = {};
+    // Renaming over a device or a pipe would remove it.
+    const bool in_place = ::stat(target_.c_str(), &old) == 0 && !S_ISREG(old.st_mode);
+    if (in_place) {
+      open(target_, O_WRONLY);
+      return;
+    }
+    const std::string directory = std::filesystem::path(target_).parent_path().string();
+    for (int attempt = 0; descriptor_ < 0; ++attempt) {
+      temporary_ = concat(directory.empty() ? "." : directory, "/.pando-trace-", ::getpid(), "-",
+                          attempt, ".tmp");
+      open(temporary_, O_WRONLY | O_CREAT | O_EXCL);
+    }
+  }
+  TextFile(const TextFile&) = delete;
+  TextFile& operator=(const TextFile&) = delete;
+  ~TextFile() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+    if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  }
+
+  template <typename... Parts>
+  void print(fmt::format_string<Parts...> format, Parts&&... parts) {
+    constexpr size_t kPiece = size_t{1} << 16;
+    fmt::format_to(std::back_inserter(buffer_), format, std::forward<Parts>(parts)...);
+    if (buffer_.size() >= kPiece) flush();
+  }
+
+  void finish() {
+    flush();
+    const int closed = ::close(descriptor_);
+    descriptor_ = -1;
+    if (closed != 0) fail("closing", errno);
+    if (temporary_.empty()) return;
+    if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("renaming", errno);
+    temporary_.clear();
+  }
+
+ private:
+  // A link stays a link, and the file it leads to is replaced.
+  static std::string resolve(const std::string& path) {
+    namespace fs = std::filesystem;
+    std::error_code error;
+    if (!fs::is_symlink(fs::symlink_status(path, error))) return path;
+    const fs::path target = fs::weakly_canonical(path, error);
+    return error ? path : target.string();
+  }
+
+  void open(const std::string& name, int flags) {
+    descriptor_ = ::open(name.c_str(), flags | O_CLOEXEC, 0666);
+    if (descriptor_ < 0 && errno != EEXIST) fail("opening", errno);
+  }
+
+  void flush() {
+    const char* next = buffer_.data();
+    const char* end = next + buffer_.size();
+    while (next != end) {
+      const ssize_t done = ::write(descriptor_, next, static_cast<size_t>(end - next));
+      if (done < 0 && errno != EINTR) fail("writing", errno);
+      if (done > 0) next += done;
+    }
+    buffer_.clear();
+  }
+
+  [[noreturn]] void fail(const char* what, int error) const {
+    throw IoError("cannot write the trace '", path_, "': ", what, ": ",
+                  std::generic_category().message(error));
+  }
+
+  std::string path_;
+  std::string target_;
+  std::string temporary_;  // empty: written in place
+  int descriptor_ = -1;
+  fmt::memory_buffer buffer_;
+};
+
+// In quotes and escaped; bytes that are no UTF-8 become the replacement character.
+std::string quoted(const std::string& text) {
+  using Json = nlohmann::json;
+  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+struct Writer {
+  const Trace& trace;
+  TextFile& file;
+  int host_process = 0;  // behind the devices, because viewers want no negative numbers
+  std::vector<std::string> names = {};
+  const char* separator = "\n";
+
+  int process(const TraceTrack& track) const {
+    return track.device() == kHostDevice ? host_process : track.device();
+  }
+  const std::string& quoted_name(int32_t id);
+  void write_metadata(const std::vector<const TraceTrack*>& tracks);
+  void write_event(const TraceEvent& event, int process, size_t thread);
+  void write_arguments(const TraceEvent& event);
+  void write_track(const TraceTrack& track, size_t thread);
+};
+
+// Each name is looked up and escaped once: events are many, names are few.
+const std::string& Writer::quoted_name(int32_t id) {
+  const auto index = static_cast<size_t>(id);
+  if (id >= 0 && index < names.size() && !names[index].empty()) return names[index];
+  std::string name = quoted(trace.name(id));
+  if (index >= names.size()) names.resize(index + 1);
+  return names[index] = std::move(name);
+}
+
+void Writer::write_metadata(const std::vector<const TraceTrack*>& tracks) {
+  std::vector<int> described;
+  for (size_t i = 0; i < tracks.size(); ++i) {
+    const TraceTrack& track = *tracks[i];
+    if (std::find(described.begin(), described.end(), track.device()) == described.end()) {
+      described.push_back(track.device());
+      file.print(R"({}{{"ph":"M","pid":{},"name":"process_name","args":{{"name":"{}"}}}})",
+                 separator, process(track),
+                 track.device() == kHostDevice ? "host" : concat("device ", track.device()));
+      separator = ",\n";
+      // The host's device number is below all others, so that it stands at the top.
+      file.print(R"({}{{"ph":"M","pid":{},"name":"process_sort_index",)"
+                 R"("args":{{"sort_index":{}}}}})",
+                 separator, process(track), track.device());
+    }
+    file.print(R"({}{{"ph":"M","pid":{},"tid":{},"name":"thread_name","args":{{"name":{}}}}})",
+               separator, process(track), i + 1, quoted(track.name()));
+  }
+}
+
+bool has_pass(EventKind kind) {
+  return kind == EventKind::op || kind == EventKind::phase || kind == EventKind::data_wait;
+}
+
+void Writer::write_arguments(const TraceEvent& event) {
+  const char* comma = "";
+  const auto number = [&](const char* name, int32_t value) {
+    if (value < 0) return;
+    file.print(R"({}"{}":{})", comma, name, value);
+    comma = ",";
+  };
+  number("stage", event.stage);
+  number("micro_batch", event.micro_batch);
+  number("replica", event.replica);
+  if (has_pass(event.kind)) {
+    file.print(R"({}"pass":"{}")", comma, event.backward ? "backward" : "forward");
+  }
+}
+
+void Writer::write_event(const TraceEvent& event, int process, size_t thread) {
+  const int64_t duration = event.end - event.begin;
+  file.print(R"({}{{"ph":"X","pid":{},"tid":{},"name":{},"cat":"{}",)"
+             R"("ts":{}.{:03},"dur":{}.{:03},"args":{{)",
+             separator, process, thread, quoted_name(event.name), to_string(event.kind),
+             event.begin / 1000, event.begin % 1000, duration / 1000, duration % 1000);
+  write_arguments(event);
+  file.print("}}}}");
+  separator = ",\n";
+}
+
+// A phase is recorded after its ops and begins with the first of them; viewers nest events that
+// begin together in the order of the file, so the longer one comes first.
+void Writer::write_track(const TraceTrack& track, size_t thread) {
+  const std::span<const TraceEvent> events = track.events();
+  std::vector<size_t> order(events.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t left, size_t right) {
+    const TraceEvent& a = events[left];
+    const TraceEvent& b = events[right];
+    if (a.begin != b.begin) return a.begin < b.begin;
+    if (a.end != b.end) return a.end > b.end;
+    return a.kind != EventKind::op && b.kind == EventKind::op;
+  });
+  for (const size_t index : order) write_event(events[index], process(track), thread);
+}
+
+}  // namespace
+
+void write_chrome_trace(const Trace& trace, const std::string& path) {
+  TextFile file(path);
+  const std::vector<const TraceTrack*> tracks = trace.tracks();
+  Writer writer{.trace = trace, .file = file};
+  for (const TraceTrack* track : tracks) {
+    writer.host_process = std::max(writer.host_process, track->device() + 1);
+  }
+  file.print(R"({{"displayTimeUnit":"ms","traceEvents":[)");
+  writer.write_metadata(tracks);
+  for (size_t i = 0; i < tracks.size(); ++i) writer.write_track(*tracks[i], i + 1);
+  file.print("\n],\"otherData\":{{\"dropped_events\":{}}}}}\n", trace.dropped());
+  file.finish();
+}
+
+}  // namespace pando::profile

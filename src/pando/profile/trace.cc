@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#include "pando/profile/trace.h"
+
+#include <new>
+
+#include "pando/base/error.h"
+
+namespace pando::profile {
+
+const char* to_string(EventKind kind) {
+  switch (kind) {
+    case EventKind::op: return "op";
+    case EventKind::phase: return "phase";
+    case EventKind::feed_wait: return "feed_wait";
+    case EventKind::data_wait: return "data_wait";
+    case EventKind::update: return "update";
+    case EventKind::prologue: return "prologue";
+    case EventKind::barrier_wait: return "barrier_wait";
+    case EventKind::host: return "host";
+  }
+  PANDO_CHECK(false, static_cast<int>(kind));
+}
+
+namespace {
+
+// Written once here, so that recording meets no page for the first time.
+std::unique_ptr<TraceEvent[]> new_events(const std::string& track, size_t capacity) {
+  try {
+    return std::make_unique<TraceEvent[]>(capacity);
+  } catch (const std::bad_alloc&) {
+    throw ResourceError("trace: no memory for the ", capacity, " events of track '", track,
+                        "'; record fewer events per track");
+  }
+}
+
+}  // namespace
+
+TraceTrack::TraceTrack(std::string name, int device, size_t capacity, Clock::time_point start)
+    : name_(std::move(name)),
+      device_(device),
+      capacity_(capacity),
+      start_(start),
+      events_(new_events(name_, capacity)) {}
+
+Trace::Trace(TraceOptions options) : options_(options) {
+  if (options_.events_per_track == 0) {
+    throw InvalidArgument("trace: 0 events per track; wanted at least 1");
+  }
+}
+
+TraceTrack& Trace::add_track(const std::string& name, int device) {
+  PANDO_CHECK(device >= kHostDevice, "track '", name, "' of device ", device);
+  // Made before the lock: workers that make theirs at the same time touch their memory in parallel.
+  auto track = std::make_unique<TraceTrack>(name, device, options_.events_per_track, start_);
+  const std::scoped_lock lock(mutex_);
+  return *tracks_.emplace_back(std::move(track));
+}
+
+std::vector<const TraceTrack*> Trace::tracks() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<const TraceTrack*> tracks;
+  for (const auto& track : tracks_) tracks.push_back(track.get());
+  return tracks;
+}
+
+int32_t Trace::name_id(const std::string& name) {
+  const std::scoped_lock lock(mutex_);
+  const auto [entry, is_new] = ids_.try_emplace(name, static_cast<int32_t>(names_.size()));
+  if (is_new) names_.push_back(name);
+  return entry->second;
+}
+
+const std::string& Trace::name(int32_t id) const {
+  const std::scoped_lock lock(mutex_);
+  PANDO_CHECK(id >= 0 && static_cast<size_t>(id) < names_.size(), "name ", id, " of ",
+              names_.size());
+  return names_[static_cast<size_t>(id)];
+}
+
+int64_t Trace::dropped() const {
+  int64_t dropped = 0;
+  for (const TraceTrack* track : tracks()) dropped += track->dropped();
+  return dropped;
+}
+
+}  // namespace pando::profile

@@ -1,0 +1,51 @@
+// Adds up a trace: how busy each device was, where the time went, how long a visit of a stage took.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pando/profile/trace.h"
+
+namespace pando::profile {
+
+// Shares are of the span of the whole trace. A moment counts once however many workers of the
+// device were busy in it. For the host only `seconds` and `tracks` have a meaning.
+struct DeviceSummary {
+  int device = kHostDevice;
+  int tracks = 0;
+  std::array<double, kEventKinds> seconds = {};  // per EventKind, added over the tracks
+  double busy_seconds = 0;     // in ops (without ops: phases), updates and prologues
+  double program_seconds = 0;  // in phases, updates and prologues
+  double idle_share = 0;       // 1 - busy_seconds / span
+  double program_share = 0;    // program_seconds / span
+
+  double seconds_of(EventKind kind) const { return seconds[static_cast<size_t>(kind)]; }
+};
+
+// The phases of one stage and direction.
+struct StageSummary {
+  int stage = 0;
+  bool backward = false;
+  int64_t visits = 0;
+  double mean_seconds = 0;
+};
+
+struct TraceSummary {
+  double span_seconds = 0;   // first begin of a phase to last end of a phase or update, all devices
+  double idle_share = 0;     // mean over the devices
+  double program_share = 0;  // mean over the devices
+  int64_t events = 0;
+  int64_t dropped = 0;                 // the figures know nothing of these
+  std::vector<DeviceSummary> devices;  // by number; the host, if it has a track, comes first
+  std::vector<StageSummary> stages;    // by stage, forward before backward
+};
+
+TraceSummary summarize(const Trace& trace);
+
+// As aligned tables.
+std::string to_text(const TraceSummary& summary);
+
+}  // namespace pando::profile
