@@ -26,6 +26,8 @@ struct Fixture {
   std::optional<int64_t> seed;
   std::vector<std::string> parts;
   std::vector<double> numbers;
+  std::vector<int> devices;
+  Fraction logs = Fraction(1);
   Color color = Color::red;
   std::optional<double> momentum;
   std::optional<bool> nesterov;
@@ -44,6 +46,8 @@ struct Fixture {
     table.add("seed", seed, "a seed").at_least(0);
     table.add("parts", parts, "some parts");
     table.add("numbers", numbers, "some numbers").at_least(0);
+    table.add("device-mapping", devices, "some devices").at_least(0);
+    table.add("logs", logs, "a frequency").at_least(0);
     table.add_choice("color", color,
                      {{"red", Color::red}, {"blue", Color::blue}, {"azure", Color::blue}},
                      "a color");

@@ -83,6 +83,12 @@ ConfigValue OptionType<double>::show(double field) {
   return ConfigValue::scalar(std::string(text.data(), end));
 }
 
+bool OptionType<Fraction>::read(const ConfigValue& value, Fraction& field) {
+  const auto parsed = is_scalar(value) ? parse_fraction(value.text) : std::nullopt;
+  if (parsed) field = *parsed;
+  return parsed.has_value();
+}
+
 bool OptionType<std::string>::read(const ConfigValue& value, std::string& field) {
   if (!is_scalar(value)) return false;
   field = value.text;

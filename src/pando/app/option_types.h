@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "pando/app/config_value.h"
+#include "pando/app/fraction.h"
 
 namespace pando::app {
 
@@ -52,6 +53,14 @@ struct OptionType<double> {
   static constexpr const char* kWanted = "a number or a fraction a/b";
   static bool read(const ConfigValue& value, double& field);
   static ConfigValue show(double field);
+};
+
+// Kept exactly: 1/3 of an epoch, three times, is an epoch.
+template <>
+struct OptionType<Fraction> {
+  static constexpr const char* kWanted = "a number or a fraction a/b of numbers below 2^31";
+  static bool read(const ConfigValue& value, Fraction& field);
+  static ConfigValue show(const Fraction& field) { return ConfigValue::scalar(to_string(field)); }
 };
 
 template <>

@@ -63,7 +63,8 @@ class OptionTable {
   // Options added from now on stand under this heading of --help.
   void begin_group(std::string title) { group_ = std::move(title); }
 
-  // Binds a bool, int, int64_t, double, std::string, or a std::optional or std::vector of one.
+  // Binds a bool, int, int64_t, double, Fraction, std::string, or a std::optional or std::vector of
+  // one.
   // The field's present value is the default.
   template <typename T>
   Option& add(std::string name, T& field, std::string help);
