@@ -38,6 +38,19 @@ TEST(Topology, DescribesThisMachine) {
   EXPECT_FALSE(topology.cpu_model.empty());
 }
 
+TEST(Topology, EveryThreadHasACoreAndEveryCoreANode) {
+  const Topology topology = query_topology();
+  ASSERT_EQ(topology.core_nodes.size(), topology.core_threads.size());
+  for (const int node : topology.core_nodes) EXPECT_GE(node, 0);
+  ASSERT_EQ(topology.affinity_cores.size(), topology.affinity.size());
+  for (size_t i = 0; i < topology.affinity.size(); ++i) {
+    const auto core = static_cast<size_t>(topology.affinity_cores[i]);
+    ASSERT_LT(core, topology.core_threads.size());
+    // A core is known by the first of its threads.
+    EXPECT_LE(topology.core_threads[core], topology.affinity[i]);
+  }
+}
+
 TEST(Topology, FollowsTheAffinityOfTheProcess) {
   cpu_set_t old;
   ASSERT_EQ(sched_getaffinity(0, sizeof old, &old), 0);

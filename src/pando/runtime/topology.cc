@@ -65,17 +65,31 @@ void find_affinity(hwloc_topology_t topology, Topology& result) {
   for (int i = hwloc_bitmap_first(set.get()); i >= 0; i = hwloc_bitmap_next(set.get(), i)) {
     result.affinity.push_back(i);
   }
+  result.affinity_cores.assign(result.affinity.size(), -1);
   hwloc_obj_t core = nullptr;
   while ((core = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_CORE, core)) != nullptr) {
-    const auto is_ours = [&](int thread) {
-      return hwloc_bitmap_isset(core->cpuset, static_cast<unsigned>(thread)) != 0;
-    };
-    const auto ours = std::find_if(result.affinity.begin(), result.affinity.end(), is_ours);
-    if (ours != result.affinity.end()) result.core_threads.push_back(*ours);
+    bool is_ours = false;
+    for (size_t i = 0; i < result.affinity.size(); ++i) {
+      const int thread = result.affinity[i];
+      if (hwloc_bitmap_isset(core->cpuset, static_cast<unsigned>(thread)) == 0) continue;
+      if (!is_ours) result.core_threads.push_back(thread);
+      is_ours = true;
+      result.affinity_cores[i] = static_cast<int>(result.core_threads.size()) - 1;
+    }
   }
   // Some virtual machines hide their cores.
-  if (result.core_threads.empty()) result.core_threads = result.affinity;
+  for (size_t i = 0; i < result.affinity.size(); ++i) {
+    if (result.affinity_cores[i] >= 0) continue;
+    result.affinity_cores[i] = static_cast<int>(result.core_threads.size());
+    result.core_threads.push_back(result.affinity[i]);
+  }
   result.allowed_cores = static_cast<int>(result.core_threads.size());
+  for (const int thread : result.core_threads) {
+    const hwloc_obj_t unit = hwloc_get_pu_obj_by_os_index(topology, static_cast<unsigned>(thread));
+    const int node =
+        unit == nullptr || unit->nodeset == nullptr ? 0 : hwloc_bitmap_first(unit->nodeset);
+    result.core_nodes.push_back(std::max(node, 0));
+  }
 }
 
 // The value after "key :" in a text of such lines, or "".

@@ -34,7 +34,9 @@ struct Topology {
   std::vector<CacheLevel> caches;
   std::vector<int> affinity;  // hardware threads this process may run on (numbers of the system)
   int allowed_cores = 0;      // cores with at least one of those threads
-  std::vector<int> core_threads;  // one of those threads for each such core
+  std::vector<int> core_threads;    // one of those threads for each such core
+  std::vector<int> core_nodes;      // the NUMA node of each of core_threads (system's number)
+  std::vector<int> affinity_cores;  // for each of `affinity`, the place of its core in core_threads
   ControlGroupLimits limits;
   int64_t memory_bytes = 0;
   std::vector<std::string> instruction_sets;  // those that matter to kernels
