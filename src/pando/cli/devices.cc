@@ -1,17 +1,78 @@
-// `pando devices`: what this machine offers.
+// `pando devices`: what this machine offers and how it is divided among devices.
 // SPDX-License-Identifier: MIT
+#include <optional>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "pando/app/exit_code.h"
 #include "pando/base/strings.h"
 #include "pando/cli/listing.h"
 #include "pando/cli/program.h"
+#include "pando/runtime/device_set.h"
 #include "pando/runtime/topology.h"
 
 namespace pando::cli {
 namespace {
 
+using runtime::DeviceCores;
 using runtime::Topology;
+
+struct DevicesFlags {
+  std::optional<int> devices;
+  int cores_per_device = 0;
+  std::string core_sets;
+};
+
+void add_flags(app::OptionTable& table, DevicesFlags& flags) {
+  table.add("devices", flags.devices, "devices among which the cores are divided, 1 if not given")
+      .with_alias("num-devices")
+      .with_hint("N")
+      .at_least(1)
+      .at_most(runtime::kMostDevices);
+  table
+      .add("cores-per-device", flags.cores_per_device,
+           "cores of each device; 0: an even division of those that this process may use")
+      .with_hint("N")
+      .at_least(0)
+      .at_most(runtime::kMostCoresPerDevice);
+  table
+      .add("core-sets", flags.core_sets,
+           "the hardware threads of each device, as in '0-3;4-7,9'; excludes --cores-per-device")
+      .with_hint("SETS");
+}
+
+std::vector<DeviceCores> divide(const Topology& topology, const DevicesFlags& flags) {
+  runtime::DeviceRequest request{.devices = flags.devices.value_or(1),
+                                 .core_sets = {},
+                                 .cores_per_device = flags.cores_per_device};
+  if (flags.core_sets.empty()) return divide_machine(topology, request);
+  if (flags.cores_per_device > 0) {
+    throw app::UsageError("--core-sets: excludes --cores-per-device, wanted only one of them");
+  }
+  try {
+    request.core_sets = runtime::parse_core_sets(flags.core_sets);
+    const size_t sets = request.core_sets.size();
+    if (flags.devices && sets != static_cast<size_t>(*flags.devices)) {
+      throw InvalidArgument("found ", sets, " for --devices ", *flags.devices,
+                            ", wanted one for each device");
+    }
+    return divide_machine(topology, request);
+  } catch (const InvalidArgument& error) {
+    throw app::UsageError("--core-sets: ", error.what());
+  }
+}
+
+nlohmann::ordered_json to_json(const std::vector<DeviceCores>& devices) {
+  auto list = nlohmann::ordered_json::array();
+  for (const DeviceCores& device : devices) {
+    list.push_back({{"id", device.id},
+                    {"cores", device.cores},
+                    {"numa_node", device.numa_node},
+                    {"shared", device.shared}});
+  }
+  return list;
+}
 
 nlohmann::ordered_json to_json(const Topology& topology) {
   nlohmann::ordered_json json = {{"cpu_model", topology.cpu_model},
@@ -68,16 +129,23 @@ void print_table(const Topology& topology, std::ostream& out) {
 }  // namespace
 
 int run_devices(std::span<const std::string> args, std::ostream& out) {
+  DevicesFlags flags;
   const ListingForm form = parse_listing_flags(
       args, out,
       "usage: pando devices [flags]\n\nShows what this machine offers to a process started "
-      "here: cores, caches, memory, and the\nlimits of affinity and control group.\n\n");
+      "here (cores, caches, memory, and the\nlimits of affinity and control group) and how the "
+      "cores are divided among devices.\n\n",
+      [&](app::OptionTable& table) { add_flags(table, flags); });
   if (form == ListingForm::answered) return 0;
   const Topology topology = runtime::query_topology();
+  const std::vector<DeviceCores> devices = divide(topology, flags);
   if (form == ListingForm::json) {
-    out << to_json(topology).dump(2) << '\n';
+    nlohmann::ordered_json json = to_json(topology);
+    json["devices"] = to_json(devices);
+    out << json.dump(2) << '\n';
   } else {
     print_table(topology, out);
+    out << '\n' << runtime::device_table(devices, topology);
   }
   return 0;
 }

@@ -22,7 +22,7 @@ struct Subcommand {
 constexpr Subcommand kSubcommands[] = {
     {"train", "train a model and validate it", run_train},
     {"models", "list the models with their parameters and FLOPs", run_models},
-    {"devices", "show cores, caches, memory and limits of this machine", run_devices},
+    {"devices", "show what this machine offers and how devices divide it", run_devices},
 };
 
 void print_help(std::ostream& out) {
