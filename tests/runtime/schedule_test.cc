@@ -1,23 +1,19 @@
 #include "pando/runtime/schedule.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <random>
 #include <set>
-#include <tuple>
 
 #include <gtest/gtest.h>
 
 #include "pando/base/error.h"
+#include "tests/runtime/pipeline_by_data.h"
 
 namespace pando::runtime {
 namespace {
 
 using Words = std::vector<std::vector<std::string>>;
-
-constexpr PipelineSchedule kAll[] = {PipelineSchedule::grouped, PipelineSchedule::interleaved,
-                                     PipelineSchedule::sequential};
 
 // The words of every line that has some.
 Words words_of(std::string_view text) {
@@ -42,75 +38,8 @@ std::string message_of(Call call) {
   return "nothing thrown";
 }
 
-PipelineShape random_shape(std::mt19937& random) {
-  const auto draw = [&](int low, int high) {
-    return std::uniform_int_distribution<int>(low, high)(random);
-  };
-  PipelineShape shape{.schedule = kAll[draw(0, 2)],
-                      .stages = draw(1, 7),
-                      .micro_batches = draw(1, 19),
-                      .training = draw(0, 3) > 0,
-                      .device_of_stage = {}};
-  if (draw(0, 2) == 0) return shape;
-  const int devices = draw(1, shape.stages);
-  for (int s = 0; s < shape.stages; ++s) {
-    shape.device_of_stage.push_back(s < devices ? s : draw(0, devices - 1));
-  }
-  std::shuffle(shape.device_of_stage.begin(), shape.device_of_stage.end(), random);
-  return shape;
-}
-
-using Key = std::tuple<int, bool, int>;
-Key key_of(const StageVisit& visit) { return {visit.stage, visit.backward, visit.micro_batch}; }
-
-// The visit whose result this one needs; stage -1 for none.
-StageVisit needed_by(const PipelineShape& shape, StageVisit visit) {
-  if (!visit.backward) return {visit.stage - 1, false, visit.micro_batch};
-  if (visit.stage == shape.stages - 1) return {visit.stage, false, visit.micro_batch};
-  return {visit.stage + 1, true, visit.micro_batch};
-}
-
-// Runs the devices' orders as threads would: each goes on as far as its data allows. Gives the end
-// of every visit that was reached; `sequential` adds the wait for the micro-batch before.
-std::map<Key, double> run_by_data(const PipelineShape& shape,
-                                  const std::vector<StageSeconds>& stages) {
-  const int last_stage = shape.training ? 0 : shape.stages - 1;
-  const auto devices = static_cast<size_t>(device_count(shape));
-  std::map<Key, double> ends;
-  std::vector<std::vector<StageVisit>> orders;
-  for (size_t d = 0; d < devices; ++d) orders.push_back(device_order(shape, static_cast<int>(d)));
-  std::vector<size_t> next(devices, 0);
-  std::vector<double> free(devices, 0);
-  for (bool moved = true; moved;) {
-    moved = false;
-    for (size_t d = 0; d < devices; ++d) {
-      for (; next[d] < orders[d].size(); ++next[d]) {
-        const StageVisit& visit = orders[d][next[d]];
-        std::vector<StageVisit> needs = {needed_by(shape, visit)};
-        if (shape.schedule == PipelineSchedule::sequential && visit.micro_batch > 0) {
-          needs.push_back({last_stage, shape.training, visit.micro_batch - 1});
-        }
-        double begin = free[d];
-        bool ready = true;
-        for (const StageVisit& need : needs) {
-          if (need.stage < 0) continue;
-          const auto found = ends.find(key_of(need));
-          ready = ready && found != ends.end();
-          if (found != ends.end()) begin = std::max(begin, found->second);
-        }
-        if (!ready) break;
-        const StageSeconds& stage = stages[static_cast<size_t>(visit.stage)];
-        free[d] = begin + (visit.backward ? stage.backward : stage.forward);
-        EXPECT_TRUE(ends.emplace(key_of(visit), free[d]).second) << "twice";
-        moved = true;
-      }
-    }
-  }
-  return ends;
-}
-
 TEST(PipelineSchedule, NamesAreReadWithoutCase) {
-  for (const PipelineSchedule schedule : kAll) {
+  for (const PipelineSchedule schedule : kSchedules) {
     EXPECT_EQ(parse_pipeline_schedule(to_string(schedule)), schedule);
   }
   EXPECT_EQ(parse_pipeline_schedule("Interleaved"), PipelineSchedule::interleaved);
@@ -231,30 +160,30 @@ TEST(DeviceOrder, FollowsTheFormulas) {
 }
 
 TEST(DeviceOrder, InterleavedDevicesOfTheirOwnDoOneThingPerTimeStep) {
-  for (int S = 1; S <= 8; ++S) {
+  for (int count = 1; count <= 8; ++count) {
     const PipelineShape shape{
-        .schedule = PipelineSchedule::interleaved, .stages = S, .micro_batches = 3 * S + 1};
-    for (int d = 0; d < S; ++d) {
+        .schedule = PipelineSchedule::interleaved, .stages = count, .micro_batches = 3 * count + 1};
+    for (int d = 0; d < count; ++d) {
       std::set<int64_t> steps;
       const std::vector<StageVisit> order = device_order(shape, d);
       for (const StageVisit& visit : order) steps.insert(time_step(shape, visit));
-      EXPECT_EQ(steps.size(), order.size()) << S << " stages, device " << d;
+      EXPECT_EQ(steps.size(), order.size()) << count << " stages, device " << d;
     }
   }
 }
 
 TEST(HeldMicroBatches, AsManyAsTheScheduleSays) {
-  for (int S = 1; S <= 8; ++S) {
+  for (int count = 1; count <= 8; ++count) {
     for (const bool shared : {false, true}) {
-      for (int s = 0; s < S; ++s) {
-        PipelineShape shape{.stages = S, .micro_batches = 40};
-        if (shared) shape.device_of_stage.assign(static_cast<size_t>(S), 0);
+      for (int s = 0; s < count; ++s) {
+        PipelineShape shape{.stages = count, .micro_batches = 40};
+        if (shared) shape.device_of_stage.assign(static_cast<size_t>(count), 0);
         shape.schedule = PipelineSchedule::grouped;
-        EXPECT_EQ(held_micro_batches(shape, s), 2 * (S - 1 - s) + 1) << S << ' ' << s;
+        EXPECT_EQ(held_micro_batches(shape, s), 2 * (count - 1 - s) + 1) << count << ' ' << s;
         shape.schedule = PipelineSchedule::interleaved;
-        EXPECT_EQ(held_micro_batches(shape, s), S - s) << S << ' ' << s;
+        EXPECT_EQ(held_micro_batches(shape, s), count - s) << count << ' ' << s;
         shape.schedule = PipelineSchedule::sequential;
-        EXPECT_EQ(held_micro_batches(shape, s), 1) << S << ' ' << s;
+        EXPECT_EQ(held_micro_batches(shape, s), 1) << count << ' ' << s;
       }
     }
   }
@@ -277,7 +206,7 @@ TEST(Play, RandomPipelinesRunEveryVisitOnce) {
     for (StageSeconds& stage : stages) {
       stage = {static_cast<double>(random() % 9), static_cast<double>(random() % 9)};
     }
-    const std::map<Key, double> ends = run_by_data(shape, stages);
+    const std::map<VisitKey, double> ends = run_by_data(shape, stages);
     const size_t visits = (shape.training ? 2u : 1u) * stages.size();
     ASSERT_EQ(ends.size(), visits * static_cast<size_t>(shape.micro_batches))
         << timeline_text(shape);
