@@ -118,6 +118,14 @@ TEST(Gradients, TheLossMayBeAVariable) {
             "  return result w=w, gradient w=seed\n}\n");
 }
 
+TEST(Gradients, ACheckpointHandsItsGradientOn) {
+  EXPECT_EQ(backward_text("graph(w: f32[2] variable, seed: f32[2] feed) {"
+                          "  a = tanh(w) b = checkpoint(a) c = sigmoid(b) return result c=c }"),
+            "  v0: f32[2] = sigmoid_grad(seed, c) @sigmoid/grad\n"
+            "  v1: f32[2] = tanh_grad(v0, a) @tanh/grad\n"
+            "  return result c=c, gradient w=v1\n}\n");
+}
+
 TEST(Gradients, NothingFlowsThroughNoGradOps) {
   EXPECT_EQ(backward_text("graph(p: f32[2,3] variable, t: i32[2] feed, seed: f32[2] feed) {"
                           "  hit = top_k_accuracy(p, t) return result hit=hit }"),

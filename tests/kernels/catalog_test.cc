@@ -14,6 +14,7 @@ namespace {
 // Ops that need no kernel besides the reference, and why.
 const std::map<std::string, std::string>& plain_ops() {
   static const std::map<std::string, std::string> ops = {
+      {"checkpoint", "a view: nothing runs"},
       {"loss_seed", "one number per sample"},
       {"reshape", "a view: nothing runs"},
       {"sum_slices", "a few numbers per channel"},

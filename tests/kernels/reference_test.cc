@@ -306,6 +306,7 @@ TEST(Reference, MovementByHand) {
   EXPECT_EQ(result("y = concat(x, x) {axis=2}"), (Floats{1, 2, 1, 2, 3, 4, 3, 4}));
   EXPECT_EQ(result("y = concat(x, x) {axis=1}"), (Floats{1, 2, 3, 4, 1, 2, 3, 4}));
   EXPECT_EQ(result("y = reshape(x) {shape=[4]}"), (Floats{1, 2, 3, 4}));
+  EXPECT_EQ(result("y = checkpoint(x)"), (Floats{1, 2, 3, 4}));
 }
 
 TEST(Catalog, RefusesUnknownOps) { EXPECT_THROW(candidates("conv9"), InvalidArgument); }

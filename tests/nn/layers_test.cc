@@ -103,6 +103,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Activation", {5}, Activation(""), {5}},
         Case{"Rescaling", {5, 5, 1}, Rescaling({.factor = 2, .offset = -1}), {5, 5, 1}},
         Case{"Dropout", {5}, Dropout({}), {5}}, Case{"Dropout", {5}, Dropout({.rate = 0}), {5}},
+        Case{"RecomputationCheckpoint", {5, 2}, RecomputationCheckpoint(), {5, 2}},
         Case{"Reshape", {4, 4, 2}, Reshape({.shape = {8, 4}}), {8, 4}},
         Case{"ZeroPadding2D", {4, 5, 2}, ZeroPadding2D(), {6, 7, 2}},
         Case{"ZeroPadding2D",

@@ -99,6 +99,7 @@ void add_elementwise_cases(Cases& cases) {
   unary("scale", "y = scale(x) {factor=-2.5, offset=3.0}");
   unary("dropout", "y = dropout(x) {rate=0.4, key=77}");
   unary("cast", "y = cast(x) {dtype=\"f32\"}");
+  unary("checkpoint", "y = checkpoint(x)");
   unary("reshape", "y = reshape(x) {shape=[5,1]}");
   cases.push_back({"softmax_rows", one_node("x: f32[2,3,4] variable", "y = softmax(x)")});
   const std::string two = "a: f32[2,3] variable, b: f32[2,3] variable";

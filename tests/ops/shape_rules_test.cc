@@ -153,6 +153,7 @@ TEST(ShapeRules, Movement) {
       {"a: f32[2,3]", "y = concat(a) {axis=2}", "concat 'concat': axis is 2, wanted 1 to 1"},
       {"a: f32[2,3,4], b: f32[2,3,3]", "y = concat(a, b) {axis=1}",
        "concat 'concat': input 1 has shape [2,3,3], wanted [2,3,4]"},
+      {"x: u8[2,3,4]", "y = checkpoint(x)", "u8[2,3,4]"},
       {"x: f32[2,3,4]", "y = reshape(x) {shape=[12]}", "f32[2,12]"},
       {"x: u8[2,3,4]", "y = reshape(x) {shape=[4,1,3]}", "u8[2,4,1,3]"},
       {"x: f32[2,1]", "y = reshape(x)", "f32[2]"},

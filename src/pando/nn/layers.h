@@ -99,6 +99,8 @@ Layer Softmax(NameOption options = {});
 Layer Activation(std::string activation, NameOption options = {});
 Layer Add(NameOption options = {});
 Layer Multiply(NameOption options = {});
+// The input as it is. Where a stage recomputes its activations, this one is kept.
+Layer RecomputationCheckpoint(NameOption options = {});
 
 struct LeakyReLUOptions {
   double alpha = 0.3;

@@ -15,6 +15,7 @@ const OpTable& builtin_ops() {
       batch_norm_input_grad_op(),
       batch_norm_sums_op(),
       cast_op(),
+      checkpoint_op(),
       combine_moments_op(),
       concat_op(),
       conv_op(),

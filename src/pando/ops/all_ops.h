@@ -14,6 +14,7 @@ OpDef batch_norm_op();
 OpDef batch_norm_input_grad_op();
 OpDef batch_norm_sums_op();
 OpDef cast_op();
+OpDef checkpoint_op();
 OpDef combine_moments_op();
 OpDef concat_op();
 OpDef conv_op();

@@ -105,7 +105,7 @@ KernelOffer reference_concat(const ir::Node& node) {
   });
 }
 
-KernelOffer reference_reshape(const ir::Node& node) {
+KernelOffer reference_view(const ir::Node& node) {
   const size_t bytes = node.output()->bytes();
   return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
     // A view may have been given the memory of its input.

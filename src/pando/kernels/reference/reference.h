@@ -44,7 +44,6 @@ KernelOffer reference_multiply(const ir::Node& node);
 KernelOffer reference_pad(const ir::Node& node);
 KernelOffer reference_relu(const ir::Node& node);
 KernelOffer reference_relu_grad(const ir::Node& node);
-KernelOffer reference_reshape(const ir::Node& node);
 KernelOffer reference_scale(const ir::Node& node);
 KernelOffer reference_sigmoid(const ir::Node& node);
 KernelOffer reference_sigmoid_grad(const ir::Node& node);
@@ -56,5 +55,6 @@ KernelOffer reference_sum_slices(const ir::Node& node);
 KernelOffer reference_tanh(const ir::Node& node);
 KernelOffer reference_tanh_grad(const ir::Node& node);
 KernelOffer reference_top_k_accuracy(const ir::Node& node);
+KernelOffer reference_view(const ir::Node& node);
 
 }  // namespace pando::kernels

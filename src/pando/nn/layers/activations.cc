@@ -115,6 +115,11 @@ Layer Multiply(NameOption options) {
       nn::OneOp{"Multiply", "multiply", "multiply", {}, 2, 64, options.name});
 }
 
+Layer RecomputationCheckpoint(NameOption options) {
+  return nn::make_layer<nn::OneOpLayer>(nn::OneOp{
+      "RecomputationCheckpoint", "recomputation_checkpoint", "checkpoint", {}, 1, 1, options.name});
+}
+
 Layer GlobalAveragePooling2D(NameOption options) {
   return nn::make_layer<nn::OneOpLayer>(nn::OneOp{"GlobalAveragePooling2D",
                                                   "global_average_pooling2d",
