@@ -10,11 +10,30 @@ namespace {
 
 constexpr size_t kBlock = 64;
 
-// Plays a step: each node must find its inputs whole where they were written, and what is read
-// after the step or by other slices must still be there at the end.
+// Plays a step: each node must find its inputs whole where they were written, what is read after a
+// section or by other slices must still be there at its end, and what does not live longer than
+// its section is gone after it.
 class Playback {
  public:
-  Playback(const ir::Graph& graph, const MemoryPlan& plan) : graph_(graph), plan_(plan) {}
+  explicit Playback(const CompileState& state) : Playback(state.graph, state.memory) {
+    section_ = [&state](const ir::Node* node) {
+      return state.sections.empty() ? 0 : state.section_of.at(node);
+    };
+  }
+  explicit Playback(const Program& program) : Playback(program.graph(), program.memory()) {
+    for (size_t i = 0; i < program.sections().size(); ++i) {
+      for (const Segment& segment : program.sections()[i].segments) {
+        for (const int call : segment.calls) {
+          known_[program.calls()[static_cast<size_t>(call)].node] = static_cast<int>(i);
+        }
+      }
+    }
+    section_ = [this](const ir::Node* node) {
+      // Views and packs are no calls of a section.
+      const auto found = known_.find(node);
+      return found == known_.end() ? current_ : found->second;
+    };
+  }
 
   void run() {
     for (const ir::Value* value : graph_.inputs()) {
@@ -24,17 +43,45 @@ class Playback {
     for (const auto& node : graph_.nodes()) {
       if (ops::has_trait(*node, ops::Trait::per_update)) write(node->output());
     }
-    for (const auto& node : graph_.nodes()) play(*node);
+    std::vector<const ir::Node*> of_section;
     for (const auto& node : graph_.nodes()) {
-      if (!ops::has_trait(*node, ops::Trait::gathers_slices)) continue;
-      for (const ir::Value* value : node->inputs()) expect_whole(value, "gathered by others");
+      if (ops::has_trait(*node, ops::Trait::per_update)) continue;
+      if (section_(node.get()) != current_) end_section(of_section);
+      current_ = section_(node.get());
+      of_section.push_back(node.get());
+      play(*node);
     }
-    for (const ir::Output& output : graph_.outputs()) expect_whole(output.value, "an output");
+    end_section(of_section);
+    for (const ir::Output& output : graph_.outputs()) {
+      if (output.role == ir::OutputRole::gradient || output.role == ir::OutputRole::statistic) {
+        expect_whole(output.value, "accumulated");
+      }
+    }
   }
 
  private:
+  using Key = std::pair<Region, int>;
+
+  Playback(const ir::Graph& graph, const MemoryPlan& plan) : graph_(graph), plan_(plan) {}
+
+  void end_section(std::vector<const ir::Node*>& nodes) {
+    for (const ir::Node* node : nodes) {
+      if (ops::has_trait(*node, ops::Trait::gathers_slices)) {
+        for (const ir::Value* value : node->inputs()) expect_whole(value, "gathered by others");
+      }
+      for (const ir::Value* value : node->outputs()) {
+        if (graph_.is_output(value)) expect_whole(value, "an output");
+      }
+    }
+    nodes.clear();
+    for (auto& [key, blocks] : memory_) {
+      if (key.first == Region::activations || key.first == Region::sums) {
+        std::fill(blocks.begin(), blocks.end(), nullptr);
+      }
+    }
+  }
+
   void play(const ir::Node& node) {
-    if (ops::has_trait(node, ops::Trait::per_update)) return;
     for (const ir::Value* value : node.inputs()) expect_whole(value, "read by " + node.label());
     if (ops::has_trait(node, ops::Trait::view)) {
       root_[node.output()] = root(node.input(0));
@@ -53,10 +100,10 @@ class Playback {
   void write(const ir::Value* value) {
     const Place& place = plan_.places.at(value);
     EXPECT_EQ(place.offset % kBlock, 0u);
-    auto& blocks = memory_[place.region];
+    auto& blocks = memory_[{place.region, place.stage}];
     const size_t end = (place.offset + value->bytes() + kBlock - 1) / kBlock;
     blocks.resize(std::max(blocks.size(), end));
-    EXPECT_LE(end * kBlock, size_of_region(place.region)) << value->name();
+    EXPECT_LE(end * kBlock, size_of_region(place)) << value->name();
     for (size_t block = place.offset / kBlock; block < end; ++block) blocks[block] = value;
   }
 
@@ -66,24 +113,28 @@ class Playback {
       EXPECT_TRUE(value->is_input()) << value->name() << " has no place";
       return;
     }
-    const auto& blocks = memory_.at(found->second.region);
+    const auto& blocks = memory_.at({found->second.region, found->second.stage});
     const size_t end = (found->second.offset + value->bytes() + kBlock - 1) / kBlock;
     for (size_t block = found->second.offset / kBlock; block < end; ++block) {
       if (blocks[block] == root(value)) continue;
       ADD_FAILURE() << value->name() << ", " << why << ", is overwritten by "
-                    << blocks[block]->name();
+                    << (blocks[block] == nullptr ? "another section" : blocks[block]->name());
       return;
     }
   }
 
-  size_t size_of_region(Region region) const {
-    if (region == Region::activations) return plan_.activation_bytes;
-    return region == Region::sums ? plan_.sum_bytes : plan_.packed_bytes;
+  size_t size_of_region(const Place& place) const {
+    if (place.region == Region::packed) return plan_.packed_bytes;
+    StageMemory stage = plan_.stages.at(static_cast<size_t>(place.stage));
+    return stage.of(place.region);
   }
 
   const ir::Graph& graph_;
   const MemoryPlan& plan_;
-  std::map<Region, std::vector<const ir::Value*>> memory_;
+  std::function<int(const ir::Node*)> section_;
+  std::unordered_map<const ir::Node*, int> known_;
+  int current_ = 0;
+  std::map<Key, std::vector<const ir::Value*>> memory_;
   std::unordered_map<const ir::Value*, const ir::Value*> root_;
 };
 
@@ -92,12 +143,12 @@ class PlanOfNetwork : public testing::TestWithParam<std::pair<const char*, Shape
   void check(const CompileOptions& options, bool shares) const {
     const TestNetwork network = test_network(GetParam().first, GetParam().second);
     const auto program = compile(training_graph(network, 4), options);
-    Playback(program->graph(), program->memory()).run();
+    Playback(*program).run();
     const MemoryPlan& plan = program->memory();
     if (shares) {
-      EXPECT_LT(plan.activation_bytes + plan.sum_bytes, plan.unshared_bytes);
+      EXPECT_LT(plan.planned_bytes(), plan.unshared_bytes);
     } else {
-      EXPECT_EQ(plan.activation_bytes + plan.sum_bytes, plan.unshared_bytes);
+      EXPECT_EQ(plan.planned_bytes(), plan.unshared_bytes);
     }
   }
 };
@@ -126,7 +177,7 @@ struct Planned {
   CompileState state;
   explicit Planned(std::string_view text) : state(typed_state(text)) {
     PlanMemory().run(state);
-    Playback(state.graph, state.memory).run();
+    Playback(state).run();
   }
   size_t offset(std::string_view name) const {
     return state.memory.places.at(state.graph.find_value(name)).offset;
@@ -149,7 +200,7 @@ TEST(PlanMemory, ElementwiseResultsOverwriteWhatNobodyReadsAgain) {
   EXPECT_NE(plan.offset("a"), plan.offset("x"));  // feeds are kept
   EXPECT_EQ(plan.offset("b"), plan.offset("a"));
   EXPECT_EQ(plan.offset("c"), plan.offset("a"));
-  EXPECT_EQ(plan.state.memory.activation_bytes, 2 * 4 * 16 * sizeof(float));
+  EXPECT_EQ(plan.state.memory.stages[0].activations, 2 * 4 * 16 * sizeof(float));
   EXPECT_EQ(plan.state.memory.unshared_bytes, 4 * 4 * 16 * sizeof(float));  // x, a, b, c
 }
 
@@ -210,11 +261,14 @@ TEST(PlanMemory, SumsOfSumsAreSums) {
     d = add(a, b)
     y = dense(x, k)
     return gradient k=d, result y=y })");
-  EXPECT_EQ(plan.region("d"), Region::sums);
+  EXPECT_EQ(plan.region("a"), Region::gradients);
+  EXPECT_EQ(plan.region("d"), Region::gradients);
+  EXPECT_EQ(plan.region("b"), Region::sums);
   EXPECT_EQ(plan.region("y"), Region::activations);
   // x, dy and y in blocks of 64 bytes; a, b and d, although d overwrites a.
   EXPECT_EQ(plan.state.memory.unshared_bytes, 128u + 64 + 64 + 3 * 64);
-  EXPECT_EQ(plan.state.memory.sum_bytes, 2u * 64);
+  EXPECT_EQ(plan.state.memory.stages[0].sums, 64u);
+  EXPECT_EQ(plan.state.memory.stages[0].gradients, 64u);
 }
 
 TEST(PlanMemory, AViewOfAVariableIsRefused) {

@@ -33,21 +33,26 @@ std::vector<std::string> ops_of(const Program& program, const Segment& segment) 
   return ops;
 }
 
+const std::vector<Segment>& segments_of(const Program& program) {
+  EXPECT_EQ(program.sections().size(), 1u);
+  return program.sections()[0].segments;
+}
+
 using Ops = std::vector<std::string>;
 
 TEST(Program, OneSliceNeverWaits) {
   const auto program = program_of(kBatchNorm, {});
-  ASSERT_EQ(program->segments().size(), 1u);
-  EXPECT_EQ(program->segments()[0].calls.size(), program->calls().size());
+  ASSERT_EQ(segments_of(*program).size(), 1u);
+  EXPECT_EQ(segments_of(*program)[0].calls.size(), program->calls().size());
 }
 
 TEST(Program, BatchSlicesWaitWhereTheyGather) {
   const auto program = program_of(kBatchNorm, {.slices = 2});
-  ASSERT_EQ(program->segments().size(), 3u);
-  EXPECT_EQ(ops_of(*program, program->segments()[0]), Ops{"batch_moments"});
-  EXPECT_EQ(ops_of(*program, program->segments()[1]),
+  ASSERT_EQ(segments_of(*program).size(), 3u);
+  EXPECT_EQ(ops_of(*program, segments_of(*program)[0]), Ops{"batch_moments"});
+  EXPECT_EQ(ops_of(*program, segments_of(*program)[1]),
             (Ops{"combine_moments", "batch_norm", "batch_norm_sums"}));
-  EXPECT_EQ(ops_of(*program, program->segments()[2]),
+  EXPECT_EQ(ops_of(*program, segments_of(*program)[2]),
             (Ops{"sum_slices", "sum_slices", "batch_norm_input_grad"}));
 }
 
@@ -58,13 +63,13 @@ TEST(Program, SlicesWaitForWhatAViewShows) {
     t = sum_slices(v)
     return result t=t })",
                                   {.slices = 2});
-  EXPECT_EQ(program->segments().size(), 2u);
+  EXPECT_EQ(segments_of(*program).size(), 2u);
 }
 
 TEST(Program, PartsWaitAfterEveryCall) {
   const auto program = program_of(kBatchNorm, {.slices = 2, .division = Division::parts});
-  EXPECT_EQ(program->segments().size(), program->calls().size());
-  for (const Segment& segment : program->segments()) EXPECT_EQ(segment.calls.size(), 1u);
+  EXPECT_EQ(segments_of(*program).size(), program->calls().size());
+  for (const Segment& segment : segments_of(*program)) EXPECT_EQ(segment.calls.size(), 1u);
 }
 
 TEST(Program, PackedVariablesAreThePrologue) {
@@ -73,7 +78,7 @@ TEST(Program, PackedVariablesAreThePrologue) {
   for (const int call : program->prologue()) {
     EXPECT_EQ(program->calls()[static_cast<size_t>(call)].node->op(), "pack");
   }
-  for (const Segment& segment : program->segments()) {
+  for (const Segment& segment : segments_of(*program)) {
     for (const std::string& op : ops_of(*program, segment)) EXPECT_NE(op, "pack");
   }
 }

@@ -25,7 +25,7 @@ TEST(Report, NamesPassesKernelsAndMemory) {
   expect_mentions(report, "disabled");
   expect_mentions(report, "conv2d");
   expect_mentions(report, "max_pool");
-  expect_mentions(report, "memory of one slice: arena ");
+  expect_mentions(report, "memory of one slice: ");
   expect_mentions(report, "sum of all tensors");
   expect_mentions(report, "packed variables ");
   expect_mentions(report, "scratch of a worker ");

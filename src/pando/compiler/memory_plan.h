@@ -4,28 +4,68 @@
 
 #include <cstddef>
 #include <unordered_map>
+#include <vector>
 
 #include "pando/ir/graph.h"
 
 namespace pando::compiler {
 
-// Memory of a program. `activations` exists once per slice with Division::batch and once in all
-// with Division::parts; `sums` (what each slice or part adds to a sum) always once per slice;
-// `packed` (variables in a kernel's own layout) once. Variables and state are not part of it:
-// all programs of a model share them.
-enum class Region { activations, sums, packed, external };
+// Memory of a program. Blocks of activations exist once per slice with Division::batch and once in
+// all with Division::parts; sums (what each slice or part adds to a sum) always once per slice.
+// `activations` and `sums` live within one section and are free after it. `held_activations` and
+// `held_sums` are written by one section and read by a later one of the same micro-batch: there
+// is one block for every micro-batch that a stage holds at once. `gradients` and `moments` are
+// accumulated over the micro-batches of a weight update. `packed` (variables in a kernel's own
+// layout) exists once. Variables and state are external: all programs of a model share them.
+enum class Region {
+  activations,
+  sums,
+  held_activations,
+  held_sums,
+  gradients,
+  moments,
+  packed,
+  external
+};
 
 struct Place {
   Region region = Region::external;
+  int stage = 0;  // whose memory it is; packed and external values belong to none
   size_t offset = 0;
+};
+
+// Bytes of one block of each region, for one stage.
+struct StageMemory {
+  size_t activations = 0;
+  size_t sums = 0;
+  size_t held_activations = 0;
+  size_t held_sums = 0;
+  size_t gradients = 0;
+  size_t moments = 0;
+
+  size_t& of(Region region);
+  size_t total() const {
+    return activations + sums + held_activations + held_sums + gradients + moments;
+  }
+};
+
+// Gradients that backward completes together: a run of the gradient region of one stage.
+struct Bucket {
+  int stage = 0;
+  size_t begin = 0;  // bytes
+  size_t end = 0;
+  const ir::Node* last = nullptr;  // the node that completes it
 };
 
 struct MemoryPlan {
   std::unordered_map<const ir::Value*, Place> places;
-  size_t activation_bytes = 0;  // of one slice
-  size_t sum_bytes = 0;         // of one slice
+  std::vector<StageMemory> stages;
+  std::vector<Bucket> buckets;  // in the order in which backward completes them
   size_t packed_bytes = 0;
-  size_t unshared_bytes = 0;  // activations and sums of one slice if no two values shared memory
+  size_t unshared_bytes = 0;  // all blocks of one slice if no two values shared memory
+
+  // Of all stages.
+  size_t planned_bytes() const;
 };
 
 }  // namespace pando::compiler

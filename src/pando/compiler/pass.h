@@ -23,9 +23,23 @@ namespace pando::compiler {
 // micro-batches with fewer samples than slices.
 enum class Division { batch, parts };
 
+// What backward does instead of keeping the activations of forward; the results are the same.
+// then_backward: a stage runs forward again from its inputs before it runs backward; the last
+//   stage, whose backward follows at once, keeps its activations.
+// interleaved: each activation is computed again just before it is needed, starting from the
+//   stage's inputs and from the checkpoints that the user marked; the last stage does so only for
+//   what comes before its last checkpoint.
+enum class Recomputation { none, then_backward, interleaved };
+
 struct CompileOptions {
   int slices = 1;
   Division division = Division::batch;
+  // Slices whose batch statistics are taken together: those of several replicas; 0: `slices`.
+  int gathered_slices = 0;
+  // One section per stage and direction, instead of one for the whole step.
+  bool pipelined = false;
+  Recomputation recomputation = Recomputation::none;
+  size_t bucket_bytes = size_t{1} << 20;  // least size of a bucket of gradients
   std::set<std::string> disabled_passes;
   // Called with the name and the graph after each pass that changed it.
   std::function<void(std::string_view pass, const ir::Graph&)> dump;
@@ -40,9 +54,19 @@ struct KernelChoice {
   std::vector<std::string> refusals;  // "direct: reason"
 };
 
+// A run of nodes that one micro-batch goes through without pause.
+struct SectionMark {
+  int stage = 0;
+  bool backward = false;
+};
+
 struct CompileState {
   ir::Graph graph;
   CompileOptions options;
+  // Filled by split-stages: the sections in the order a micro-batch takes them, and each node's.
+  // Empty: one section.
+  std::vector<SectionMark> sections;
+  std::unordered_map<const ir::Node*, int> section_of;
   std::unordered_map<const ir::Node*, KernelChoice> kernels;  // filled by assign-layouts
   MemoryPlan memory;                                          // filled by plan-memory
 };

@@ -19,6 +19,8 @@ PassPipeline default_pipeline() {
   pipeline.add<FuseBatchNormGrad>();
   pipeline.add<EraseDead>();      // after fusion, which leaves nodes behind
   pipeline.add<AssignLayouts>();  // after fusion: a fused op asks for one layout, not two
+  pipeline.add<SplitStages>();    // after layouts: what recompute repeats is final
+  pipeline.add<Recompute>();
   pipeline.add<PlanMemory>();     // last: sizes are final only after layouts
   return pipeline;
 }

@@ -27,7 +27,24 @@ Operand Program::operand(const ir::Value* value) const {
   const auto place = state_.memory.places.find(value);
   if (place != state_.memory.places.end()) return {place->second, value};
   PANDO_CHECK(value->is_input(), "value '", value->name(), "' has no place");
-  return {{Region::external, 0}, value};
+  return {{Region::external, 0, 0}, value};
+}
+
+int Program::section(int stage, bool backward) const {
+  for (size_t i = 0; i < sections_.size(); ++i) {
+    if (sections_[i].stage == stage && sections_[i].backward == backward) {
+      return static_cast<int>(i);
+    }
+  }
+  return -1;
+}
+
+int Program::last_forward_section() const { return section(stages() - 1, false); }
+
+bool Program::depth_first() const {
+  return !in_parts() && std::all_of(sections_.begin(), sections_.end(), [](const Section& section) {
+    return section.segments.size() <= 1;
+  });
 }
 
 size_t Program::activation_blocks(int workers) const {
@@ -42,6 +59,10 @@ void Program::build_calls() {
     for (const ir::Value* value : node->inputs()) call.inputs.push_back(operand(value));
     for (const ir::Value* value : node->outputs()) call.outputs.push_back(operand(value));
     call.gathers_slices = ops::has_trait(*node, ops::Trait::gathers_slices);
+    const std::vector<Bucket>& buckets = memory().buckets;
+    for (size_t i = 0; i < buckets.size(); ++i) {
+      if (buckets[i].last == node.get()) call.bucket = static_cast<int>(i);
+    }
     scratch_bytes_ = std::max(scratch_bytes_, call.kernel->scratch_bytes());
     calls_.push_back(std::move(call));
   }
@@ -49,25 +70,34 @@ void Program::build_calls() {
 
 // With batch slices a new segment begins only where a call reads from other slices what this
 // segment made; with parts any call may read what another part wrote, so each is a segment.
-void Program::build_segments() {
-  segments_.emplace_back();
+void Program::build_sections() {
+  for (const SectionMark& mark : state_.sections) sections_.push_back({mark.stage, mark.backward, {}});
+  if (sections_.empty()) sections_.emplace_back();
+  for (Section& section : sections_) section.segments.emplace_back();
+  const int together = std::max(slices(), options().gathered_slices);
   std::unordered_set<const ir::Value*> made_here;
+  const Section* current = nullptr;
   for (int i = 0; i < static_cast<int>(calls_.size()); ++i) {
-    const Call& call = calls_[static_cast<size_t>(i)];
+    Call& call = calls_[static_cast<size_t>(i)];
     if (ops::has_trait(*call.node, ops::Trait::per_update)) {
       prologue_.push_back(i);
       continue;
     }
+    const int index = state_.sections.empty() ? 0 : state_.section_of.at(call.node);
+    Section& section = sections_[static_cast<size_t>(index)];
+    if (&section != current) made_here.clear();
+    current = &section;
     const auto& inputs = call.node->inputs();
     const bool gathers_new = call.gathers_slices &&
                              std::any_of(inputs.begin(), inputs.end(), [&](const ir::Value* value) {
                                return made_here.contains(viewed(value));
                              });
-    if (slices() > 1 && !segments_.back().calls.empty() && (in_parts() || gathers_new)) {
-      segments_.emplace_back();
+    if (together > 1 && !section.segments.back().calls.empty() && (in_parts() || gathers_new)) {
+      section.segments.emplace_back();
       made_here.clear();
     }
-    segments_.back().calls.push_back(i);
+    section.segments.back().calls.push_back(i);
+    call.section = index;
     made_here.insert(call.node->outputs().begin(), call.node->outputs().end());
   }
 }
@@ -83,7 +113,7 @@ std::unique_ptr<const Program> compile(ir::Graph graph, CompileOptions options) 
     program->state_.memory = plan_without_sharing(program->state_);
   }
   program->build_calls();
-  program->build_segments();
+  program->build_sections();
   return program;
 }
 

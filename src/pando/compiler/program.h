@@ -1,5 +1,5 @@
 // A compiled graph: kernel calls in order, the places of all values, and what runs when. It holds
-// no memory; a runtime instance binds it to an arena.
+// no memory; a runtime instance binds it to arenas.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -24,12 +24,22 @@ struct Call {
   std::vector<Operand> inputs;
   std::vector<Operand> outputs;
   bool gathers_slices = false;
+  int section = -1;  // -1: the prologue
+  int bucket = -1;   // the bucket of gradients that is complete after it
 };
 
 // Calls that one slice can run without waiting for the others. All slices finish a segment
 // before any begins the next.
 struct Segment {
   std::vector<int> calls;  // indices into Program::calls()
+};
+
+// What one micro-batch goes through at one visit of a stage. Without a pipeline there is one
+// section, which holds the whole step.
+struct Section {
+  int stage = 0;
+  bool backward = false;
+  std::vector<Segment> segments;
 };
 
 // Immutable after compile(); several instances may use it at once.
@@ -40,30 +50,38 @@ class Program {
   const MemoryPlan& memory() const { return state_.memory; }
   const std::vector<Call>& calls() const { return calls_; }
   const std::vector<int>& prologue() const { return prologue_; }  // once per weight update
-  const std::vector<Segment>& segments() const { return segments_; }
+  // In the order in which a micro-batch takes them.
+  const std::vector<Section>& sections() const { return sections_; }
   const std::vector<PassRecord>& passes() const { return passes_; }
   const KernelChoice& choice(const ir::Node* node) const { return state_.kernels.at(node); }
   size_t scratch_bytes() const { return scratch_bytes_; }  // of one worker
   Operand operand(const ir::Value* value) const;
 
+  int stages() const { return static_cast<int>(state_.memory.stages.size()); }
+  bool pipelined() const { return state_.options.pipelined; }
+  // The section of a visit; -1 when there is none.
+  int section(int stage, bool backward) const;
+  // The section whose end leaves losses, metrics and results to be read.
+  int last_forward_section() const;
+
   int slices() const { return state_.options.slices; }
   bool in_parts() const { return state_.options.division == Division::parts; }
-  // Whether a worker can take one slice through the whole step before the next: its slices then
-  // share their activations, which stay in the worker's cache.
-  bool depth_first() const { return !in_parts() && segments_.size() == 1; }
+  // Whether slices never wait for each other within a section: the slices of a worker then share
+  // one block of activations, which stays in its cache.
+  bool depth_first() const;
   // How many blocks of activations this many workers need.
   size_t activation_blocks(int workers) const;
 
  private:
   friend std::unique_ptr<const Program> compile(ir::Graph graph, CompileOptions options);
   void build_calls();
-  void build_segments();
+  void build_sections();
 
   CompileState state_;
   std::vector<PassRecord> passes_;
   std::vector<Call> calls_;
   std::vector<int> prologue_;
-  std::vector<Segment> segments_;
+  std::vector<Section> sections_;
   size_t scratch_bytes_ = 0;
 };
 

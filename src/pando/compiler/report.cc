@@ -37,32 +37,50 @@ std::string call_text(const Program& program, const Call& call) {
   return text;
 }
 
+std::string size(size_t bytes) { return human_bytes(static_cast<double>(bytes)); }
+
+// One row per stage: what one slice of one micro-batch takes.
+std::string stages_text(const MemoryPlan& plan) {
+  std::string text = fmt::format("  {:<6} {:>12} {:>12} {:>14} {:>12} {:>12}\n", "stage", "working",
+                                 "sums", "held per m-b", "gradients", "statistics");
+  for (size_t i = 0; i < plan.stages.size(); ++i) {
+    const StageMemory& stage = plan.stages[i];
+    text += fmt::format("  {:<6} {:>12} {:>12} {:>14} {:>12} {:>12}\n", i, size(stage.activations),
+                        size(stage.sums), size(stage.held_activations + stage.held_sums),
+                        size(stage.gradients), size(stage.moments));
+  }
+  return text;
+}
+
 std::string memory_text(const Program& program) {
-  const auto size = [](size_t bytes) { return human_bytes(static_cast<double>(bytes)); };
   const MemoryPlan& plan = program.memory();
-  const size_t planned = plan.activation_bytes + plan.sum_bytes;
+  const size_t planned = plan.planned_bytes();
   return fmt::format(
-      "memory of one slice: arena {} (activations {}, sums {}), sum of all tensors {} ({:.0f} %)\n"
-      "in all: one block of activations {}, {} of sums, packed variables {}, scratch of a worker "
-      "{}\n",
-      size(planned), size(plan.activation_bytes), size(plan.sum_bytes), size(plan.unshared_bytes),
+      "memory of one slice: {}, sum of all tensors {} ({:.0f} %)\n{}"
+      "blocks of activations {}; packed variables {}, scratch of a worker {}, {} buckets of "
+      "gradients\n",
+      size(planned), size(plan.unshared_bytes),
       plan.unshared_bytes == 0
           ? 0.0
           : 100.0 * static_cast<double>(planned) / static_cast<double>(plan.unshared_bytes),
-      program.in_parts()      ? "for all"
+      stages_text(plan),
+      program.in_parts()      ? "for all slices"
       : program.depth_first() ? "per worker"
                               : "per slice",
-      program.slices(), size(plan.packed_bytes), size(program.scratch_bytes()));
+      size(plan.packed_bytes), size(program.scratch_bytes()), plan.buckets.size());
 }
 
 }  // namespace
 
 std::string compile_report(const Program& program) {
   std::string text = passes_text(program);
-  text += fmt::format("division: {} {}, {} segments per step\ncalls (results in bytes per slice)\n",
+  size_t segments = 0;
+  for (const Section& section : program.sections()) segments += section.segments.size();
+  text += fmt::format("division: {} {}, {} stages, {} segments per step\ncalls (results in bytes per "
+                      "slice)\n",
                       program.slices(),
                       program.in_parts() ? "parts of each call" : "slices of the micro-batch",
-                      program.segments().size());
+                      program.stages(), segments);
   int slow = 0;
   for (const Call& call : program.calls()) {
     text += call_text(program, call);

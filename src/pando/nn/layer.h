@@ -24,6 +24,7 @@ struct WeightSpec {
   Shape shape;
   Initializer initializer;
   double moving_momentum = -1;
+  bool follows_variance = false;  // of a moving statistic: the variance instead of the mean
 
   bool is_state() const { return moving_momentum >= 0; }
 };
@@ -37,8 +38,8 @@ class GraphBuilder {
   virtual ir::Value* weight(const std::string& name) = 0;
   virtual ir::Node* append(std::string op, std::vector<ir::Value*> inputs,
                            ir::Attributes attributes = {}, int outputs = 1) = 0;
-  // Gives the moving statistic `weight` the value it moves towards.
-  virtual void move_towards(const std::string& weight, ir::Value* statistic) = 0;
+  // Gives the moving statistic `weight` the moments (of op batch_moments) that it follows.
+  virtual void move_towards(const std::string& weight, ir::Value* moments) = 0;
   // The name of the layer being built.
   virtual const std::string& layer_name() const = 0;
 };

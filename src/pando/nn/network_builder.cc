@@ -35,9 +35,9 @@ ir::Node* NetworkBuilder::append(std::string op, std::vector<ir::Value*> inputs,
                               .name = info_->name});
 }
 
-void NetworkBuilder::move_towards(const std::string& name, ir::Value* statistic) {
+void NetworkBuilder::move_towards(const std::string& name, ir::Value* moments) {
   weight(name);  // the state must be an input of the graph even where nothing reads it
-  graph_.add_output(ir::OutputRole::statistic, weight_name(info_->name, name), statistic);
+  graph_.add_output(ir::OutputRole::statistic, weight_name(info_->name, name), moments);
 }
 
 ir::TensorType sample_output(const LayerDefinition& definition, const LayerInfo& info,

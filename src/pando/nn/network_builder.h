@@ -20,7 +20,7 @@ class NetworkBuilder : public GraphBuilder {
   ir::Value* weight(const std::string& name) override;
   ir::Node* append(std::string op, std::vector<ir::Value*> inputs, ir::Attributes attributes,
                    int outputs) override;
-  void move_towards(const std::string& weight, ir::Value* statistic) override;
+  void move_towards(const std::string& weight, ir::Value* moments) override;
   const std::string& layer_name() const override { return info_->name; }
 
  private:

@@ -12,12 +12,19 @@
 
 namespace pando {
 
+// Of a whole variable and its gradient, for rules that want them.
+struct UpdateNorms {
+  double weights = 0;
+  double gradient = 0;
+};
+
 // A run of elements of one variable, its gradient and the rule's slots for them.
 struct UpdateSpan {
   float* weights = nullptr;
   const float* gradient = nullptr;
   std::array<float*, 2> slots = {};
   size_t count = 0;
+  UpdateNorms norms;  // only when the rule wants them
 };
 
 struct UpdateStep {
@@ -31,6 +38,8 @@ class UpdateRule {
   virtual ~UpdateRule() = default;
   virtual std::string name() const = 0;  // "sgd"
   virtual std::vector<std::string> slot_names() const = 0;
+  // Whether apply() reads the norms; they cost a pass over all gradients.
+  virtual bool wants_norms() const { return false; }
   virtual void apply(const UpdateSpan& span, const UpdateStep& step) const = 0;
 };
 

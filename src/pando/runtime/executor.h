@@ -1,91 +1,180 @@
-// Runs executions: many steps of a program without a return to the host in between.
+// Runs executions: many steps of a program on all devices without a return to the host in between.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <functional>
+#include <atomic>
+#include <exception>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "pando/runtime/infeed.h"
 #include "pando/runtime/instance.h"
+#include "pando/runtime/progress.h"
 #include "pando/runtime/updater.h"
 
 namespace pando::runtime {
 
-// One micro-batch as the host hands it over: one array per feed of the program, in its order.
-struct StepFeed {
-  const std::byte* const* fields = nullptr;
-  int64_t valid = 0;         // real samples, at the front
-  int64_t first_sample = 0;  // running number of the first sample over the whole run
+// The data of one weight update: elements of the infeed, all full but the last. Element m * R + r
+// is micro-batch m of replica r; what is missing at the end is padding. Without weight updates it
+// is a run of steps after which the host may stop.
+struct UpdatePlan {
+  int64_t elements = 1;
+  int64_t samples = 1;  // real ones
 };
 
-// The next micro-batch, valid until the next call, or false at the end of the data. Called by one
-// worker; an exception ends the execution and reaches the caller of run().
-using Infeed = std::function<bool(StepFeed&)>;
-
 struct Execution {
-  int64_t steps = 1;  // at most; the end of the data ends it earlier
+  std::span<const UpdatePlan> updates;
+  int64_t micro_batch_size = 0;  // samples of a full element; 0: as many as the slices hold
   uint64_t seed = 0;
-  // Weight updates; without a rule the program only runs forward.
   double learning_rate = 0;
   int64_t iteration = 0;  // weight updates before this execution
   // Where the real rows of the first result go, one micro-batch after the other; may be null.
   std::byte* results = nullptr;
+  // Asked between weight updates, by one of the workers; may be empty.
+  std::function<bool()> stop;
+  bool keep_steps = false;           // keep the values of every step, see step_values()
+  profile::Trace* trace = nullptr;   // records what the workers do; may be null
 };
 
-// Sums over the real samples of all steps, in slice order: they do not depend on who ran what.
-struct ExecutionTotals {
-  int64_t steps = 0;
+// Sums over real samples.
+struct Totals {
   int64_t samples = 0;
   double loss = 0;
   std::vector<double> metrics;  // in the order of the program's metric outputs
-  // false: a loss was not a number; with weight updates, the execution stopped there.
+
+  void add(const Totals& more);
+};
+
+// In slice and replica order, so they do not depend on who ran what.
+struct ExecutionTotals {
+  int64_t updates = 0;   // done
+  int64_t elements = 0;  // of the infeed, consumed
+  Totals all;
+  std::vector<Totals> replicas;
+  // false: a loss was not a number; with weight updates, the execution stopped before that update.
   bool finite = true;
 };
 
-// Requires: program, variables and team outlive it; one run() at a time.
+// Requires: program, variables and team outlive it; one run() at a time. An exception of the infeed
+// or of a worker stops all devices and reaches the caller of run(); weights are then as after the
+// last whole update.
 class Executor {
  public:
   Executor(const compiler::Program& program, VariableStore& variables, WorkerTeam& team,
-           const UpdateRule* rule = nullptr);
+           const UpdateRule* rule = nullptr, Placement placement = {});
 
-  ExecutionTotals run(const Execution& execution, const Infeed& infeed);
+  ExecutionTotals run(const Execution& execution, InfeedQueue& infeed);
+
+  // Steps of every replica whose values are complete in the execution that runs; 0 between
+  // executions. May be called by any thread at any time.
+  int64_t steps_done() const;
+  // What one replica found in a step below steps_done(), or in any step of the execution that ran
+  // last; needs Execution::keep_steps.
+  Totals step_values(int64_t step, int replica) const;
+
+  Instance& instance() { return instance_; }
   const Instance& instance() const { return instance_; }
   const std::vector<std::string>& metric_names() const { return metric_names_; }
 
  private:
-  struct alignas(64) SliceTotals {
-    double loss = 0;
-    std::vector<double> metrics;
-  };
-  // What worker 0 decides and all others read after a barrier.
-  struct Shared {
-    StepFeed feed;
-    bool end = false;
+  struct alignas(64) LaneTotals {
+    Totals sums;
     bool not_finite = false;
-    std::exception_ptr error;
-    int64_t steps = 0;
-    int64_t samples = 0;
+  };
+  // One micro-batch of one replica, as all its stages see it.
+  struct MicroBatch {
+    int64_t valid = 0;
+    int64_t first_sample = 0;
+  };
+  // How a micro-batch comes to the workers of a replica's first device.
+  struct alignas(64) FeedPort {
+    const Batch* batch = nullptr;
+    int64_t number = -1;  // of the element
+    Progress published;
+    Progress copied;
+  };
+  // What worker 0 decides before a barrier and all read after it.
+  struct Shared {
+    bool end = false;
+    int64_t update = 0;
+    int64_t elements = 0;  // before this update
+    int32_t steps = 0;     // per replica, before this update
+    std::vector<float> lane_weights;
+  };
+  // What a worker knows while it runs.
+  struct Worker {
+    int number = 0;
+    int device = 0;
+    int replica = 0;  // of its device
+    const Execution* execution = nullptr;
+    InfeedQueue* infeed = nullptr;
+    Barrier* group = nullptr;  // the workers that gather statistics together
+    profile::TraceTrack* track = nullptr;
+    bool trace_ops = false;
+    profile::TraceEvent wait;  // the wait that began last
   };
 
-  void fetch(const Infeed& infeed, int64_t step, int64_t steps);
-  void work(int worker, const Execution& execution, const Infeed& infeed);
-  void run_step(int worker, const Execution& execution, const StepFeed& feed);
-  void begin_slice(int slice, const Execution& execution, const StepFeed& feed);
-  void end_slice(int slice, const Execution& execution, const StepFeed& feed);
+  void reset(const Execution& execution);
+  void trace_names(const Execution& execution);
+  void work(Worker worker);
+  void fail(std::exception_ptr error);
+  bool begin_update(const Worker& worker);
+  bool run_visits(Worker& worker);
+  bool run_visit(Worker& worker, const StageVisit& visit);
+  bool run_lanes(Worker& worker, const StageVisit& visit, int section);
+  bool run_together(Worker& worker, const StageVisit& visit, int section);
+  bool wait_for_data(Worker& worker, const StageVisit& visit, int lane);
+  bool fetch(Worker& worker, int micro_batch);
+  bool publish(Worker& worker, int micro_batch);
+  bool finish_update(Worker& worker);
+  SliceVisit slice_visit(const Worker& worker, const StageVisit& visit, int section, int lane);
+  void end_forward(const Worker& worker, int lane, int micro_batch);
+  bool meet(Worker& worker, Barrier& barrier);
+  void begin_wait(Worker& worker) const;
+  void end_wait(Worker& worker, profile::EventKind kind) const;
+  void trace_event(const Worker& worker, profile::EventKind kind, int64_t begin,
+                   const StageVisit& visit = {}) const;
+
+  const UpdatePlan& plan(const Worker& worker) const;
+  int steps_of(const UpdatePlan& plan) const;
+  int64_t valid_of(const UpdatePlan& plan, int64_t element) const;
+  Progress& done(int stage, bool backward, int lane);
+  const std::vector<StageVisit>& order(int steps, int local) const;
+  bool waits_together() const;
 
   Instance instance_;
   WorkerTeam& team_;
   std::optional<Updater> updater_;
-  std::vector<const float*> losses_;                // [slice]
-  std::vector<std::vector<const float*>> metrics_;  // [metric][slice]
-  std::vector<const std::byte*> results_;           // [slice]
+  int stages_ = 1;
+  int devices_per_replica_ = 1;
+  int64_t micro_batch_ = 1;
+  std::vector<compiler::Operand> losses_;
+  std::vector<compiler::Operand> metrics_;
+  std::vector<compiler::Operand> results_;
   size_t result_row_bytes_ = 0;
   std::vector<std::string> metric_names_;
-  std::vector<SliceTotals> totals_;
+
+  std::map<int, std::vector<std::vector<StageVisit>>> orders_;  // [steps][device of a replica]
+  Barrier everybody_;
+  std::vector<std::unique_ptr<Barrier>> groups_;
+  std::vector<Progress> progress_;  // [stage][direction][lane]
+  std::vector<FeedPort> ports_;     // [replica]
+  std::vector<std::vector<MicroBatch>> micro_batches_;  // [replica][micro-batch of the update]
+  std::vector<LaneTotals> totals_;
+  std::vector<double> steps_;  // [step][lane][samples, loss, metrics]
   Shared shared_;
-  std::vector<char> worker_not_finite_;
+  std::mutex error_mutex_;
+  std::exception_ptr error_;
+  std::atomic<bool> failed_{false};
+  std::atomic<bool> running_{false};
+  int64_t first_element_ = 0;
+  std::vector<int32_t> stage_names_;  // of traced phases: [stage][direction]
+  std::array<int32_t, profile::kEventKinds> wait_name_ = {};  // of all other events, by kind
 };
 
 }  // namespace pando::runtime

@@ -11,99 +11,155 @@ namespace pando::runtime {
 
 namespace {
 
-// The arena holds the packed variables, then one block per slice, then one scratch per worker.
-// Blocks begin on pages of their own, so no two workers write to one cache line.
-constexpr size_t kBlockAlignment = 4096;
+constexpr size_t kLeastArena = 4096;
 
-size_t round_up(size_t bytes) {
-  return (bytes + kBlockAlignment - 1) / kBlockAlignment * kBlockAlignment;
+float* floats(std::byte* bytes) { return reinterpret_cast<float*>(bytes); }
+
+// Each slice or part has its own: what it adds to a sum, or what follows from sums.
+bool is_sum(compiler::Region region) {
+  return region == compiler::Region::sums || region == compiler::Region::held_sums ||
+         region == compiler::Region::gradients || region == compiler::Region::moments;
 }
 
 }  // namespace
 
-Instance::Instance(const compiler::Program& program, VariableStore& variables, WorkerTeam& team)
+Instance::Instance(const compiler::Program& program, VariableStore& variables, WorkerTeam& team,
+                   Placement placement)
     : program_(program),
       variables_(variables),
       team_(team),
-      arena_(round_up(program.memory().packed_bytes) + slices_bytes() +
-             static_cast<size_t>(team.size()) * round_up(program.scratch_bytes())),
-      scratch_stride_(round_up(program.scratch_bytes())),
-      steps_(static_cast<size_t>(program.slices())) {
+      placement_(std::move(placement)),
+      devices_per_replica_(placement_.devices_per_replica(program.stages())),
+      held_(held_micro_batches(program, placement_)),
+      packed_(std::max(program.memory().packed_bytes, kLeastArena)),
+      bound_(program.sections().size() *
+             static_cast<size_t>(placement_.replicas * program.slices())),
+      buckets_done_(program.memory().buckets.size()) {
+  const int devices = placement_.replicas * devices_per_replica_;
+  if (devices > team.devices()) {
+    throw InvalidArgument(placement_.replicas, " replicas of ", devices_per_replica_,
+                          " devices each want ", devices, " devices, there are ", team.devices());
+  }
   for (const ir::Value* value : program.graph().inputs()) {
-    if (value->role() == ir::InputRole::feed) feeds_.push_back(value);
+    if (value->role() == ir::InputRole::feed) feeds_.push_back(program.operand(value));
   }
   PANDO_CHECK(!feeds_.empty(), "a program needs at least one feed");
-  slice_batch_ = feeds_.front()->shape()[0];
-  for (int slice = 0; slice < slices(); ++slice) {
-    std::vector<BoundCall>& bound = calls_.emplace_back();
-    for (const compiler::Call& call : program.calls()) bound.push_back(bind(call, slice));
-    std::vector<std::byte*>& addresses = feed_addresses_.emplace_back();
-    for (const ir::Value* value : feeds_) addresses.push_back(address(value, slice));
+  slice_batch_ = feeds_.front().value->shape()[0];
+  for (const ir::Output& output : program.graph().outputs()) {
+    const bool known = std::any_of(moments_.begin(), moments_.end(), [&](const auto& operand) {
+      return operand.value == output.value;
+    });
+    if (output.role == ir::OutputRole::statistic && !known) {
+      moments_.push_back(program.operand(output.value));
+    }
   }
+  for (int device = 0; device < devices; ++device) {
+    memory_.push_back(std::make_unique<DeviceMemory>(
+        program, device_load(program, placement_, device % devices_per_replica_,
+                             team.workers_of(device))));
+    packers_ += team.workers_of(device);
+  }
+  for (int lane = 0; lane < lanes(); ++lane) {
+    std::vector<BoundCall>& calls = calls_.emplace_back();
+    for (const compiler::Call& call : program.calls()) {
+      calls.push_back(bind(call, lane, call.section));
+    }
+  }
+  // The workers of a device touch its memory first, so that it lies near them.
   team_.run([&](int worker) {
-    const kernels::Part part{worker, workers()};
-    const auto size = static_cast<int64_t>(arena_.size());
-    arena_.prefault(static_cast<size_t>(part.begin(size)), static_cast<size_t>(part.end(size)));
+    const int device = team_.device_of(worker);
+    if (device >= static_cast<int>(memory_.size())) return;
+    Arena& arena = memory_[static_cast<size_t>(device)]->arena();
+    const kernels::Part part{worker - team_.first_worker(device), team_.workers_of(device)};
+    const auto size = static_cast<int64_t>(arena.size());
+    arena.prefault(static_cast<size_t>(part.begin(size)), static_cast<size_t>(part.end(size)));
   });
 }
 
-size_t Instance::slices_bytes() const {
-  const compiler::MemoryPlan& plan = program_.memory();
-  return activation_blocks() * round_up(plan.activation_bytes) +
-         static_cast<size_t>(program_.slices()) * round_up(plan.sum_bytes);
+int Instance::device_of(int replica, int stage) const {
+  return replica * devices_per_replica_ + placement_.device_of(stage);
 }
 
-std::byte* Instance::operand_address(const compiler::Operand& operand, int slice) const {
-  const compiler::MemoryPlan& plan = program_.memory();
-  const auto index = static_cast<size_t>(slice);
-  const size_t activations = round_up(plan.packed_bytes);
-  const size_t sums = activations + activation_blocks() * round_up(plan.activation_bytes);
-  switch (operand.place.region) {
-    case compiler::Region::packed: return arena_.data() + operand.place.offset;
-    case compiler::Region::activations:
-      return arena_.data() + activations + operand.place.offset +
-             index % activation_blocks() * round_up(plan.activation_bytes);
-    case compiler::Region::sums:
-      return arena_.data() + sums + index * round_up(plan.sum_bytes) + operand.place.offset;
-    case compiler::Region::external: break;
+int Instance::worker_of(int lane, int stage) const {
+  const int device = device_of(replica_of(lane), stage);
+  return team_.first_worker(device) + lane % slices() % team_.workers_of(device);
+}
+
+std::byte* Instance::address(const compiler::Operand& operand, int lane, int micro_batch) const {
+  if (operand.place.region == compiler::Region::external) {
+    return variables_.get(operand.value->name()).value.data();
   }
-  return variables_.get(operand.value->name()).value.data();
+  if (operand.place.region == compiler::Region::packed) {
+    return packed_.data() + operand.place.offset;
+  }
+  const int device = device_of(replica_of(lane), operand.place.stage);
+  return memory_[static_cast<size_t>(device)]->address(operand.place, lane % slices(), micro_batch);
 }
 
-std::byte* Instance::address(const ir::Value* value, int slice) const {
-  return operand_address(program_.operand(value), slice);
+bool Instance::moves(const compiler::Operand& operand) const {
+  switch (operand.place.region) {
+    case compiler::Region::held_activations:
+    case compiler::Region::held_sums: return held(operand.place.stage) > 1;
+    case compiler::Region::gradients:
+    case compiler::Region::moments: return placement_.micro_batches > 1;
+    default: return false;
+  }
 }
 
-Instance::BoundCall Instance::bind(const compiler::Call& call, int slice) {
-  std::vector<const std::byte*> inputs;
+bool Instance::same_addresses(int a, int b) const {
+  if (a < 0 || b < 0 || (a == 0) != (b == 0)) return false;
+  return std::all_of(held_.begin(), held_.end(), [&](int held) { return a % held == b % held; });
+}
+
+// The first of the lanes whose batch statistics are taken together with this one's.
+int Instance::gather_first(int lane) const {
+  const int group = placement_.statistics_group * slices();
+  return lane / group * group;
+}
+
+void Instance::bind_array(std::byte** array,
+                          const std::vector<std::pair<compiler::Operand, int>>& operands,
+                          Bound* bound) {
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const auto& [operand, lane] = operands[i];
+    array[i] = address(operand, lane, 0);
+    if (bound != nullptr && moves(operand)) bound->moving.push_back({&array[i], operand, lane});
+  }
+}
+
+Instance::BoundCall Instance::bind(const compiler::Call& call, int lane, int section) {
+  std::vector<std::pair<compiler::Operand, int>> inputs;
+  std::vector<std::pair<compiler::Operand, int>> outputs;
+  const int gathered = placement_.statistics_group * slices();
   for (const compiler::Operand& operand : call.inputs) {
     if (!call.gathers_slices) {
-      inputs.push_back(operand_address(operand, slice));
+      inputs.emplace_back(operand, lane);
       continue;
     }
-    for (int other = 0; other < slices(); ++other)
-      inputs.push_back(operand_address(operand, other));
+    for (int i = 0; i < gathered; ++i) inputs.emplace_back(operand, gather_first(lane) + i);
   }
-  auto& input_array =
-      input_arrays_.emplace_back(std::make_unique<const std::byte*[]>(inputs.size() + 1));
-  std::copy(inputs.begin(), inputs.end(), input_array.get());
-  auto& output_array =
-      output_arrays_.emplace_back(std::make_unique<std::byte*[]>(call.outputs.size()));
-  for (size_t i = 0; i < call.outputs.size(); ++i) {
-    output_array[i] = operand_address(call.outputs[i], slice);
-  }
+  for (const compiler::Operand& operand : call.outputs) outputs.emplace_back(operand, lane);
+  Bound* moving = section < 0 ? nullptr : &bound(section, lane);
+  std::byte** input_array =
+      arrays_.emplace_back(std::make_unique<std::byte*[]>(inputs.size() + 1)).get();
+  std::byte** output_array =
+      arrays_.emplace_back(std::make_unique<std::byte*[]>(outputs.size() + 1)).get();
+  bind_array(input_array, inputs, moving);
+  bind_array(output_array, outputs, moving);
+  const int stage = section < 0 ? 0 : program_.sections()[static_cast<size_t>(section)].stage;
   BoundCall bound{.kernel = call.kernel,
-                  .args = {.inputs = input_array.get(),
-                           .outputs = output_array.get(),
-                           .scratch = scratch_of(slice % workers()),
-                           .num_inputs = static_cast<int>(inputs.size())}};
+                  .args = {.inputs = input_array,
+                           .outputs = output_array,
+                           .scratch = scratch_of(worker_of(lane, stage)),
+                           .num_inputs = static_cast<int>(inputs.size())},
+                  .bucket = call.bucket};
   if (!program_.in_parts() || slices() == 1) return bound;
   const bool batch_sum = ops::has_trait(*call.node, ops::Trait::batch_sum);
-  const bool own = call.outputs[0].place.region == compiler::Region::sums && !batch_sum;
+  const bool own = is_sum(call.outputs[0].place.region) && !batch_sum;
   // What follows from sums every part computes for itself; other work is shared out.
   bound.split = call.kernel->splits() && !own;
   // A kernel that does not split runs once, for slice 0; in a sum the others add nothing.
-  bound.runs = bound.split || own || slice == 0;
+  bound.runs = bound.split || own || lane % slices() == 0;
   if (!bound.runs && batch_sum) {
     for (const ir::Value* value : call.node->outputs())
       bound.zeroed_bytes.push_back(value->bytes());
@@ -111,39 +167,104 @@ Instance::BoundCall Instance::bind(const compiler::Call& call, int slice) {
   return bound;
 }
 
-void Instance::run_call(const BoundCall& call, int slice) const {
+void Instance::prepare(const SliceVisit& visit) {
+  Bound& at = bound(visit.section, visit.lane);
+  if (at.micro_batch == visit.micro_batch || same_addresses(at.micro_batch, visit.micro_batch)) {
+    return;
+  }
+  for (const Moving& moving : at.moving) {
+    *moving.at = address(moving.operand, moving.lane, visit.micro_batch);
+  }
+  at.micro_batch = visit.micro_batch;
+}
+
+void Instance::run_call(const BoundCall& call, const SliceVisit& visit) const {
   for (size_t i = 0; i < call.zeroed_bytes.size(); ++i) {
     std::memset(call.args.outputs[i], 0, call.zeroed_bytes[i]);
   }
   if (!call.runs) return;
-  const kernels::StepArgs& step = steps_[static_cast<size_t>(slice)].args;
-  if (!call.split) return call.kernel->run(call.args, step);
-  kernels::StepArgs part = step;
-  part.part = {slice, slices()};
+  if (!call.split) return call.kernel->run(call.args, visit.step);
+  kernels::StepArgs part = visit.step;
+  part.part = {visit.lane % slices(), slices()};
   call.kernel->run(call.args, part);
 }
 
+void Instance::run_segment(const compiler::Segment& segment, const SliceVisit& visit) {
+  const std::vector<BoundCall>& calls = calls_[static_cast<size_t>(visit.lane)];
+  int64_t begin = visit.track == nullptr ? 0 : visit.track->now();
+  for (const int index : segment.calls) {
+    const BoundCall& call = calls[static_cast<size_t>(index)];
+    run_call(call, visit);
+    if (call.bucket >= 0) finish_bucket(call.bucket, visit);
+    if (visit.track == nullptr) continue;
+    const compiler::Section& section = program_.sections()[static_cast<size_t>(visit.section)];
+    const int64_t end = visit.track->now();
+    visit.track->add({.begin = begin,
+                      .end = end,
+                      .name = call.name,
+                      .micro_batch = visit.micro_batch,
+                      .replica = replica_of(visit.lane),
+                      .stage = static_cast<int16_t>(section.stage),
+                      .backward = section.backward});
+    begin = end;
+  }
+}
+
+// The gradients of the first micro-batch are written where those of the others are added.
+void Instance::finish_bucket(int index, const SliceVisit& visit) {
+  const compiler::Bucket& bucket = program_.memory().buckets[static_cast<size_t>(index)];
+  if (visit.micro_batch > 0) {
+    const compiler::Place place{compiler::Region::gradients, bucket.stage, bucket.begin};
+    const compiler::Operand operand{place, nullptr};
+    const auto count = static_cast<int64_t>((bucket.end - bucket.begin) / sizeof(float));
+    mix_into(floats(address(operand, visit.lane, 0)),
+             floats(address(operand, visit.lane, visit.micro_batch)), count, visit.mix);
+  }
+  if (!visit.last) return;
+  const int done = buckets_done_[static_cast<size_t>(index)].fetch_add(1) + 1;
+  if (done == lanes() && bucket_hook_) bucket_hook_(index);
+}
+
+void Instance::begin_update() {
+  for (std::atomic<int>& count : buckets_done_) count = 0;
+}
+
+void Instance::accumulate_moments(const SliceVisit& visit) const {
+  if (visit.micro_batch == 0) return;
+  const int stage = program_.sections()[static_cast<size_t>(visit.section)].stage;
+  for (const compiler::Operand& operand : moments_) {
+    if (operand.place.stage != stage) continue;
+    merge_moments(floats(address(operand, visit.lane, 0)),
+                  floats(address(operand, visit.lane, visit.micro_batch)),
+                  (operand.value->shape().elements() - 1) / 2);
+  }
+}
+
+void Instance::name_calls(profile::Trace& trace) {
+  for (size_t i = 0; i < program_.calls().size(); ++i) {
+    const ir::Node& node = *program_.calls()[i].node;
+    const int32_t name = trace.name_id(node.op() + " " + node.name());
+    for (std::vector<BoundCall>& calls : calls_) calls[i].name = name;
+  }
+}
+
 std::byte* Instance::scratch_of(int worker) const {
-  return arena_.data() + round_up(program_.memory().packed_bytes) + slices_bytes() +
-         static_cast<size_t>(worker) * scratch_stride_;
+  const int device = team_.device_of(worker);
+  return memory_[static_cast<size_t>(device)]->scratch(worker - team_.first_worker(device));
 }
 
 void Instance::run_prologue(int worker) const {
+  if (worker >= packers_) return;
   for (const int index : program_.prologue()) {
     const BoundCall& bound = calls_[0][static_cast<size_t>(index)];
     kernels::KernelArgs args = bound.args;
     args.scratch = scratch_of(worker);
     if (!bound.kernel->splits()) {
-      if (index % workers() == worker) bound.kernel->run(args, {});
+      if (index % packers_ == worker) bound.kernel->run(args, {});
       continue;
     }
-    bound.kernel->run(args, {.part = {worker, workers()}});
+    bound.kernel->run(args, {.part = {worker, packers_}});
   }
-}
-
-void Instance::run_segment(const compiler::Segment& segment, int slice) const {
-  const std::vector<BoundCall>& calls = calls_[static_cast<size_t>(slice)];
-  for (const int index : segment.calls) run_call(calls[static_cast<size_t>(index)], slice);
 }
 
 int64_t Instance::slice_first(int slice) const {
@@ -155,23 +276,18 @@ int64_t Instance::slice_valid(int slice, int64_t valid) const {
   return std::clamp<int64_t>(valid - slice * slice_batch_, 0, slice_batch_);
 }
 
-void Instance::begin_step(int slice, int64_t valid, const kernels::StepArgs& common) {
-  kernels::StepArgs& args = steps_[static_cast<size_t>(slice)].args;
-  args = common;
-  args.part = {};
-  args.valid = program_.in_parts() ? valid : slice_valid(slice, valid);
-  args.batch_valid = valid;
-  args.first_sample = common.first_sample + slice_first(slice);
-}
-
-void Instance::feed(int slice, const std::byte* const* fields, int64_t valid) const {
+void Instance::feed(int lane, int micro_batch, const Batch* batch, int64_t valid) const {
+  const int slice = lane % slices();
   if (program_.in_parts() && slice != 0) return;
   const auto real = static_cast<size_t>(slice_valid(slice, valid));
   for (size_t i = 0; i < feeds_.size(); ++i) {
-    const ir::Value* value = feeds_[i];
+    const ir::Value* value = feeds_[i].value;
     const size_t row = value->bytes() / static_cast<size_t>(slice_batch_);
-    std::byte* to = feed_addresses_[static_cast<size_t>(slice)][i];
-    std::memcpy(to, fields[i] + static_cast<size_t>(slice_first(slice)) * row, real * row);
+    std::byte* to = address(feeds_[i], lane, micro_batch);
+    if (real > 0) {
+      const std::byte* from = batch->fields[i].data();
+      std::memcpy(to, from + static_cast<size_t>(slice_first(slice)) * row, real * row);
+    }
     std::memset(to + real * row, 0, value->bytes() - real * row);
   }
 }

@@ -1,43 +1,81 @@
-// A program bound to memory: an arena, the model's variables and the workers that will run it.
-// Every address is known before the first step.
+// A program bound to memory: one arena per device, the model's variables and the workers that will
+// run it. Every address is known before the first step, or follows from the micro-batch's number.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "pando/compiler/program.h"
+#include "pando/data/batch_plan.h"
+#include "pando/profile/trace.h"
+#include "pando/runtime/accumulation.h"
 #include "pando/runtime/arena.h"
+#include "pando/runtime/device_memory.h"
+#include "pando/runtime/placement.h"
 #include "pando/runtime/variables.h"
 #include "pando/runtime/worker_team.h"
 
 namespace pando::runtime {
 
-// Methods that take a slice are called by the worker that owns it: slice s belongs to worker s
-// modulo the team's size. Different slices may run at once.
+// One visit of a slice at a section.
+struct SliceVisit {
+  int section = 0;
+  int lane = 0;
+  int micro_batch = 0;  // within its weight update
+  bool last = false;    // of the weight update
+  MixWeights mix;       // of its gradients
+  kernels::StepArgs step;
+  profile::TraceTrack* track = nullptr;  // where ops are recorded; may be null
+};
+
+// A lane is one slice of one replica: lane r * slices + s is slice s of replica r. In each stage it
+// belongs to one worker of the stage's device, and methods that take a lane are called by that
+// worker. Different lanes may run at once.
 class Instance {
  public:
-  // Requires: program, variables and team outlive the instance.
-  Instance(const compiler::Program& program, VariableStore& variables, WorkerTeam& team);
+  // Requires: program, variables and team outlive the instance. Throws InvalidArgument when the
+  // team has too few devices for the placement.
+  Instance(const compiler::Program& program, VariableStore& variables, WorkerTeam& team,
+           Placement placement = {});
 
   const compiler::Program& program() const { return program_; }
-  int workers() const { return team_.size(); }
+  const Placement& placement() const { return placement_; }
   int slices() const { return program_.slices(); }
+  int lanes() const { return placement_.replicas * slices(); }
+  int replica_of(int lane) const { return lane / slices(); }
+  int device_of(int replica, int stage) const;
+  int worker_of(int lane, int stage) const;
   int64_t slice_batch() const { return slice_batch_; }  // samples of one slice, padding included
+  int held(int stage) const { return held_[static_cast<size_t>(stage)]; }
 
   void run_prologue(int worker) const;
-  void run_segment(const compiler::Segment& segment, int slice) const;
-
-  // Sets what changes with every step. `valid` counts the real samples of the micro-batch.
-  void begin_step(int slice, int64_t valid, const kernels::StepArgs& common);
-  // Copies the samples of a slice out of one micro-batch, in feed order.
-  void feed(int slice, const std::byte* const* fields, int64_t valid) const;
+  // Binds a visit's addresses; before its first segment.
+  void prepare(const SliceVisit& visit);
+  void run_segment(const compiler::Segment& segment, const SliceVisit& visit);
+  // After the last segment of a forward section: adds its statistics to those of the update.
+  void accumulate_moments(const SliceVisit& visit) const;
+  // Copies the samples of a lane out of its replica's micro-batch (null: padding only).
+  void feed(int lane, int micro_batch, const Batch* batch, int64_t valid) const;
 
   // First sample and number of real samples of a slice. With parts, slice 0 has them all.
   int64_t slice_first(int slice) const;
   int64_t slice_valid(int slice, int64_t valid) const;
-  // The address of a value in a slice.
-  std::byte* address(const ir::Value* value, int slice) const;
+  // The address of a value in a lane.
+  std::byte* address(const compiler::Operand& operand, int lane, int micro_batch = 0) const;
+
+  // Gives every call its name in a trace.
+  void name_calls(profile::Trace& trace);
+
+  // Called by the worker that completes a bucket of gradients in the last of all lanes, once per
+  // weight update: communication between processes begins here.
+  using BucketHook = std::function<void(int bucket)>;
+  void set_bucket_hook(BucketHook hook) { bucket_hook_ = std::move(hook); }
+  void begin_update();
+  // How many lanes are done with a bucket.
+  int bucket_count(int bucket) const { return buckets_done_[static_cast<size_t>(bucket)]; }
 
  private:
   struct BoundCall {
@@ -46,30 +84,51 @@ class Instance {
     std::vector<size_t> zeroed_bytes;  // parts of a sum that this slice leaves at zero
     bool runs = true;
     bool split = false;
+    int bucket = -1;
+    int32_t name = 0;
   };
-  struct alignas(64) SliceStep {
-    kernels::StepArgs args;
+  // An address that changes with the micro-batch.
+  struct Moving {
+    std::byte** at = nullptr;
+    compiler::Operand operand;
+    int lane = 0;
+  };
+  struct alignas(64) Bound {
+    int micro_batch = -1;
+    std::vector<Moving> moving;
   };
 
-  size_t activation_blocks() const { return program_.activation_blocks(workers()); }
-  size_t slices_bytes() const;
-  std::byte* operand_address(const compiler::Operand& operand, int slice) const;
+  bool moves(const compiler::Operand& operand) const;
+  bool same_addresses(int a, int b) const;
+  int gather_first(int lane) const;
+  BoundCall bind(const compiler::Call& call, int lane, int section);
+  void bind_array(std::byte** array, const std::vector<std::pair<compiler::Operand, int>>& operands,
+                  Bound* bound);
+  void run_call(const BoundCall& call, const SliceVisit& visit) const;
+  void finish_bucket(int bucket, const SliceVisit& visit);
   std::byte* scratch_of(int worker) const;
-  BoundCall bind(const compiler::Call& call, int slice);
-  void run_call(const BoundCall& call, int slice) const;
+  Bound& bound(int section, int lane) {
+    return bound_[static_cast<size_t>(section) * static_cast<size_t>(lanes()) +
+                  static_cast<size_t>(lane)];
+  }
 
   const compiler::Program& program_;
   VariableStore& variables_;
   WorkerTeam& team_;
-  Arena arena_;
-  size_t scratch_stride_ = 0;
-  std::vector<const ir::Value*> feeds_;
-  std::vector<std::vector<std::byte*>> feed_addresses_;  // [slice][feed]
+  Placement placement_;
+  int devices_per_replica_ = 1;
+  std::vector<int> held_;  // micro-batches per stage
+  std::vector<std::unique_ptr<DeviceMemory>> memory_;  // [device]
+  Arena packed_;
+  std::vector<compiler::Operand> feeds_;
+  std::vector<compiler::Operand> moments_;
+  int packers_ = 0;  // workers that pack variables: those of the devices in use
   int64_t slice_batch_ = 0;
-  std::vector<std::unique_ptr<const std::byte*[]>> input_arrays_;
-  std::vector<std::unique_ptr<std::byte*[]>> output_arrays_;
-  std::vector<std::vector<BoundCall>> calls_;  // [slice][call]
-  std::vector<SliceStep> steps_;               // [slice]
+  std::vector<std::unique_ptr<std::byte*[]>> arrays_;
+  std::vector<std::vector<BoundCall>> calls_;  // [lane][call]
+  std::vector<Bound> bound_;                   // [section][lane]
+  std::vector<std::atomic<int>> buckets_done_;
+  BucketHook bucket_hook_;
 };
 
 }  // namespace pando::runtime

@@ -2,6 +2,7 @@
 #include "pando/runtime/updater.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "pando/base/error.h"
@@ -11,72 +12,127 @@ namespace pando::runtime {
 
 namespace {
 
-// Gradients are summed in blocks that stay in the first-level cache until they are applied.
+// Gradients are summed in blocks that stay in the first-level cache until they are applied. Workers
+// take whole blocks, so sums over a variable do not depend on the number of workers.
 constexpr int64_t kBlock = 1024;
-// Parts begin at multiples of this, so that two workers never write to one cache line.
-constexpr int64_t kGrain = 16;
 
-PANDO_MULTIVERSION void add_to(float* __restrict total, const float* __restrict values,
-                               int64_t count) {
-  for (int64_t i = 0; i < count; ++i) total[i] += values[i];
+PANDO_MULTIVERSION void scale_to(float* __restrict total, const float* __restrict values,
+                                 int64_t count, float factor) {
+  for (int64_t i = 0; i < count; ++i) total[i] = values[i] * factor;
 }
 
-PANDO_MULTIVERSION void move_towards(float* __restrict value, const float* __restrict statistic,
-                                     int64_t count, float momentum) {
+double squares(const float* values, int64_t count) {
+  double sum = 0;
   for (int64_t i = 0; i < count; ++i) {
-    value[i] = value[i] * momentum + statistic[i] * (1 - momentum);
+    sum += static_cast<double>(values[i]) * static_cast<double>(values[i]);
   }
+  return sum;
 }
 
 float* floats(std::byte* bytes) { return reinterpret_cast<float*>(bytes); }
 
+int64_t blocks_of(int64_t elements) { return (elements + kBlock - 1) / kBlock; }
+
 }  // namespace
 
-Updater::Updater(const Instance& instance, VariableStore& variables, const UpdateRule& rule)
-    : rule_(rule), workers_(instance.workers()) {
+Updater::Updater(const Instance& instance, VariableStore& variables, const UpdateRule& rule,
+                 int workers)
+    : rule_(rule), workers_(workers) {
   variables.ensure_slots(rule.slot_names().size());
   for (const ir::Output& output : instance.program().graph().outputs()) {
-    const compiler::Region region = instance.program().operand(output.value).place.region;
+    const compiler::Operand operand = instance.program().operand(output.value);
     if (output.role == ir::OutputRole::gradient) {
-      PANDO_CHECK(region == compiler::Region::sums, "the gradient of '", output.name,
-                  "' is no sum over samples, so slices cannot share it out");
-      Variable& variable = variables.get(output.name);
-      Trained trained{.weights = variable.value.f32().data(),
-                      .elements = variable.value.elements()};
-      for (size_t i = 0; i < variable.slots.size(); ++i) {
-        trained.slots[i] = variable.slots[i].f32().data();
-      }
-      for (int slice = 0; slice < instance.slices(); ++slice) {
-        trained.gradients.push_back(floats(instance.address(output.value, slice)));
-      }
-      trained_.push_back(std::move(trained));
+      add_trained(instance, variables.get(output.name), operand);
     } else if (output.role == ir::OutputRole::statistic) {
-      Variable& variable = variables.get(output.name);
-      moving_.push_back({.value = variable.value.f32().data(),
-                         .statistic = floats(instance.address(output.value, 0)),
-                         .momentum = static_cast<float>(variable.moving_momentum),
-                         .elements = variable.value.elements()});
+      add_moving(instance, variables.get(output.name), operand);
     }
   }
 }
 
-void Updater::update_part(const Trained& trained, kernels::Part part,
-                          const UpdateStep& step) const {
-  const int64_t grains = (trained.elements + kGrain - 1) / kGrain;
-  const int64_t end = std::min(part.end(grains) * kGrain, trained.elements);
+void Updater::add_trained(const Instance& instance, Variable& variable,
+                          const compiler::Operand& gradient) {
+  Trained trained{.weights = variable.value.f32().data(), .elements = variable.value.elements()};
+  for (size_t i = 0; i < variable.slots.size(); ++i) {
+    trained.slots[i] = variable.slots[i].f32().data();
+  }
+  for (int lane = 0; lane < instance.lanes(); ++lane) {
+    trained.gradients.push_back(floats(instance.address(gradient, lane)));
+  }
+  trained.first_block = block_sums_.size();
+  if (rule_.wants_norms()) {
+    block_sums_.resize(block_sums_.size() + static_cast<size_t>(blocks_of(trained.elements)));
+  }
+  trained_.push_back(std::move(trained));
+}
+
+void Updater::add_moving(const Instance& instance, Variable& variable,
+                         const compiler::Operand& moments) {
+  Moving moving{.value = variable.value.f32().data(),
+                .variance = variable.follows_variance,
+                .momentum = static_cast<float>(variable.moving_momentum),
+                .channels = variable.value.elements()};
+  PANDO_CHECK(moments.value->shape().elements() == 2 * moving.channels + 1, "the statistic of '",
+              variable.name, "' holds no moments of ", moving.channels, " channels");
+  for (int lane = 0; lane < instance.lanes(); ++lane) {
+    moving.moments.push_back(floats(instance.address(moments, lane)));
+  }
+  moving_.push_back(std::move(moving));
+}
+
+// The lanes' gradients in order, added up in `total` unless there is but one.
+const float* Updater::total_gradient(const Trained& trained, int64_t at, int64_t count,
+                                     const std::vector<float>& weights, float* total) const {
+  const float* first = trained.gradients[0] + at;
+  if (trained.gradients.size() == 1 && weights.empty()) return first;
+  const auto weight = [&](size_t lane) { return weights.empty() ? 1.0f : weights[lane]; };
+  scale_to(total, first, count, weight(0));
+  for (size_t lane = 1; lane < trained.gradients.size(); ++lane) {
+    mix_into(total, trained.gradients[lane] + at, count, {.keep = 1, .take = weight(lane)});
+  }
+  return total;
+}
+
+// The first pass of rules that want norms: leaves the total in the first lane's memory.
+void Updater::sum_part(const Trained& trained, kernels::Part part,
+                       const std::vector<float>& weights) {
+  const int64_t blocks = blocks_of(trained.elements);
   alignas(64) float total[kBlock];
-  for (int64_t at = part.begin(grains) * kGrain; at < end; at += kBlock) {
-    const int64_t count = std::min(kBlock, end - at);
-    const float* gradient = trained.gradients[0] + at;
-    if (trained.gradients.size() > 1) {
-      std::memcpy(total, gradient, static_cast<size_t>(count) * sizeof(float));
-      for (size_t slice = 1; slice < trained.gradients.size(); ++slice) {
-        add_to(total, trained.gradients[slice] + at, count);
-      }
-      gradient = total;
+  for (int64_t block = part.begin(blocks); block < part.end(blocks); ++block) {
+    const int64_t at = block * kBlock;
+    const int64_t count = std::min(kBlock, trained.elements - at);
+    const float* gradient = total_gradient(trained, at, count, weights, total);
+    if (gradient == total) {
+      std::memcpy(trained.gradients[0] + at, total, static_cast<size_t>(count) * sizeof(float));
     }
-    UpdateSpan span{
-        .weights = trained.weights + at, .gradient = gradient, .count = static_cast<size_t>(count)};
+    block_sums_[trained.first_block + static_cast<size_t>(block)] = {
+        squares(trained.weights + at, count), squares(gradient, count)};
+  }
+}
+
+UpdateNorms Updater::norms_of(const Trained& trained) const {
+  UpdateNorms norms;
+  for (int64_t block = 0; block < blocks_of(trained.elements); ++block) {
+    const BlockSums& sums = block_sums_[trained.first_block + static_cast<size_t>(block)];
+    norms.weights += sums.weights;
+    norms.gradient += sums.gradient;
+  }
+  return {std::sqrt(norms.weights), std::sqrt(norms.gradient)};
+}
+
+void Updater::apply_part(const Trained& trained, kernels::Part part, const UpdateStep& step,
+                         const std::vector<float>& weights) const {
+  const int64_t blocks = blocks_of(trained.elements);
+  const bool summed = rule_.wants_norms();
+  UpdateSpan span;
+  if (summed) span.norms = norms_of(trained);
+  alignas(64) float total[kBlock];
+  for (int64_t block = part.begin(blocks); block < part.end(blocks); ++block) {
+    const int64_t at = block * kBlock;
+    const int64_t count = std::min(kBlock, trained.elements - at);
+    span.weights = trained.weights + at;
+    span.gradient = summed ? trained.gradients[0] + at
+                           : total_gradient(trained, at, count, weights, total);
+    span.count = static_cast<size_t>(count);
     for (size_t i = 0; i < span.slots.size(); ++i) {
       span.slots[i] = trained.slots[i] == nullptr ? nullptr : trained.slots[i] + at;
     }
@@ -84,12 +140,41 @@ void Updater::update_part(const Trained& trained, kernels::Part part,
   }
 }
 
-void Updater::update(int worker, const UpdateStep& step) const {
-  for (const Trained& trained : trained_) update_part(trained, {worker, workers_}, step);
+// Joins the lanes' moments in order; the statistic is that of the whole global batch.
+void Updater::move(const Moving& moving) {
+  for (int64_t c = 0; c < moving.channels; ++c) {
+    double count = 0;
+    double mean = 0;
+    double sum = 0;
+    for (const float* moments : moving.moments) {
+      const double more = static_cast<double>(moments[2 * moving.channels]);
+      if (more == 0) continue;
+      const double away = static_cast<double>(moments[c]) - mean;
+      sum += static_cast<double>(moments[moving.channels + c]) +
+             away * away * count * more / (count + more);
+      count += more;
+      mean += away * more / count;
+    }
+    if (count == 0) continue;
+    const auto statistic =
+        static_cast<float>(moving.variance ? sum / std::max(count - 1, 1.0) : mean);
+    moving.value[c] = moving.value[c] * moving.momentum + statistic * (1 - moving.momentum);
+  }
+}
+
+bool Updater::update(int worker, const UpdateStep& step, const std::vector<float>& weights,
+                     Barrier& barrier) {
+  const kernels::Part part{worker, workers_};
+  if (rule_.wants_norms()) {
+    for (const Trained& trained : trained_) sum_part(trained, part, weights);
+    if (!barrier.arrive_and_wait()) return false;
+  }
+  for (const Trained& trained : trained_) apply_part(trained, part, step, weights);
   for (size_t i = static_cast<size_t>(worker); i < moving_.size();
        i += static_cast<size_t>(workers_)) {
-    move_towards(moving_[i].value, moving_[i].statistic, moving_[i].elements, moving_[i].momentum);
+    move(moving_[i]);
   }
+  return true;
 }
 
 }  // namespace pando::runtime

@@ -1,11 +1,12 @@
-// The weight update: sums the gradients of all slices in slice order and applies the optimizer,
-// each worker to its own part of every variable.
+// The weight update: sums the gradients of all lanes in order and applies the optimizer, each
+// worker to its own part of every variable.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <vector>
 
 #include "pando/optim/optimizer.h"
+#include "pando/runtime/barrier.h"
 #include "pando/runtime/instance.h"
 
 namespace pando::runtime {
@@ -13,31 +14,51 @@ namespace pando::runtime {
 // Requires: the instance and the variables outlive it.
 class Updater {
  public:
-  Updater(const Instance& instance, VariableStore& variables, const UpdateRule& rule);
+  Updater(const Instance& instance, VariableStore& variables, const UpdateRule& rule, int workers);
 
-  // Called by every worker after all slices are done with the step.
-  void update(int worker, const UpdateStep& step) const;
+  // Called by every worker after all lanes are done with the update's micro-batches. `weights`
+  // holds a factor for each lane's gradients; empty: all 1. The barrier is used when the rule
+  // wants norms; false when it was broken.
+  bool update(int worker, const UpdateStep& step, const std::vector<float>& weights,
+              Barrier& barrier);
 
  private:
   struct Trained {
     float* weights = nullptr;
     std::array<float*, 2> slots = {};
-    std::vector<const float*> gradients;  // one per slice
+    std::vector<float*> gradients;  // one per lane
     int64_t elements = 0;
+    size_t first_block = 0;  // into block_sums_
+    UpdateNorms norms;
   };
+  // A moving statistic and the moments of all lanes it follows.
   struct Moving {
     float* value = nullptr;
-    const float* statistic = nullptr;
+    bool variance = false;
+    std::vector<const float*> moments;
     float momentum = 0;
-    int64_t elements = 0;
+    int64_t channels = 0;
+  };
+  struct BlockSums {
+    double weights = 0;
+    double gradient = 0;
   };
 
-  void update_part(const Trained& trained, kernels::Part part, const UpdateStep& step) const;
+  void add_trained(const Instance& instance, Variable& variable, const compiler::Operand& gradient);
+  void add_moving(const Instance& instance, Variable& variable, const compiler::Operand& moments);
+  const float* total_gradient(const Trained& trained, int64_t at, int64_t count,
+                              const std::vector<float>& weights, float* total) const;
+  void sum_part(const Trained& trained, kernels::Part part, const std::vector<float>& weights);
+  void apply_part(const Trained& trained, kernels::Part part, const UpdateStep& step,
+                  const std::vector<float>& weights) const;
+  UpdateNorms norms_of(const Trained& trained) const;
+  static void move(const Moving& moving);
 
   const UpdateRule& rule_;
   int workers_;
   std::vector<Trained> trained_;
   std::vector<Moving> moving_;
+  std::vector<BlockSums> block_sums_;  // for rules that want norms: one per block of elements
 };
 
 }  // namespace pando::runtime

@@ -5,9 +5,10 @@
 
 namespace pando::runtime {
 
-Variable& VariableStore::add(std::string name, Tensor value, double moving_momentum) {
+Variable& VariableStore::add(std::string name, Tensor value, double moving_momentum,
+                             bool follows_variance) {
   PANDO_CHECK(index_.emplace(name, variables_.size()).second, "variable '", name, "' exists twice");
-  variables_.push_back({std::move(name), std::move(value), moving_momentum, {}});
+  variables_.push_back({std::move(name), std::move(value), moving_momentum, follows_variance, {}});
   return variables_.back();
 }
 

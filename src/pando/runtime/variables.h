@@ -13,11 +13,13 @@
 namespace pando::runtime {
 
 // One variable. Without `moving_momentum` (below 0) it is trained; with it, it is state that a
-// weight update moves towards the step's statistic: v = v * momentum + statistic * (1 - momentum).
+// weight update moves towards a statistic of its global batch: v = v * momentum + statistic *
+// (1 - momentum).
 struct Variable {
   std::string name;
   Tensor value;
   double moving_momentum = -1;
+  bool follows_variance = false;  // of state: the unbiased variance instead of the mean
   std::vector<Tensor> slots;
 
   bool is_state() const { return moving_momentum >= 0; }
@@ -27,7 +29,8 @@ struct Variable {
 // executions change variables, so nobody else may touch the store while one runs.
 class VariableStore {
  public:
-  Variable& add(std::string name, Tensor value, double moving_momentum = -1);
+  Variable& add(std::string name, Tensor value, double moving_momentum = -1,
+                bool follows_variance = false);
   Variable& get(std::string_view name);  // throws InternalError for an unknown name
   const Variable& get(std::string_view name) const;
   std::vector<Variable>& all() { return variables_; }

@@ -63,14 +63,13 @@ bool refuse_all(const ir::Node&, const kernels::Candidate&) { return false; }
 class Verifier {
  public:
   Verifier(const std::function<ir::Graph(int64_t)>& build, const VerificationOptions& options)
-      : build_(build), options_(options), team_({.workers = std::max(options.slices, 1)}) {
+      : build_(build), options_(options), team_({.device_workers = {std::max(options.slices, 1)}}) {
     check_options();
     const ir::Graph graph = build(valid_);
     RandomStream random(mix_keys(options.seed, hash_name("verification")));
     for (const ir::Value* value : graph.inputs()) {
       if (value->role() == ir::InputRole::feed) {
         samples_.push_back(random_samples(graph, value, random));
-        fields_.push_back(samples_.back().data());
       } else if (options.variables == nullptr) {
         own_variables_.add(value->name(), random_variable(*value, random));
       }
@@ -114,10 +113,14 @@ class Verifier {
   Outputs run(compiler::CompileOptions compiling, int64_t slice_batch) const {
     const auto program = compiler::compile(build_(slice_batch), std::move(compiling));
     Executor executor(*program, *variables_, team_);
-    executor.run({.steps = 2, .seed = options_.seed}, [&](StepFeed& feed) {
-      feed = {.fields = fields_.data(), .valid = valid_};
-      return true;
-    });
+    InfeedQueue infeed(
+        [&](Batch& batch) {
+          batch = {.fields = samples_, .valid = valid_};
+          return true;
+        },
+        1);
+    const std::vector<UpdatePlan> steps(2, {.elements = 1, .samples = valid_});
+    executor.run({.updates = steps, .micro_batch_size = valid_, .seed = options_.seed}, infeed);
     Outputs outputs;
     for (const ir::Output& output : program->graph().outputs()) {
       if (output.role == ir::OutputRole::metric) continue;  // ties may fall either way
@@ -128,21 +131,28 @@ class Verifier {
 
   std::vector<float> gather(const Instance& instance, const ir::Output& output) const {
     const auto elements = static_cast<size_t>(output.value->shape().elements());
+    const compiler::Operand operand = instance.program().operand(output.value);
     std::vector<float> values;
     for (int slice = 0; slice < instance.slices(); ++slice) {
-      const auto* at = reinterpret_cast<const float*>(instance.address(output.value, slice));
+      const auto* at = reinterpret_cast<const float*>(instance.address(operand, slice));
       if (output.role == ir::OutputRole::gradient && slice > 0) {
         for (size_t i = 0; i < elements; ++i) values[i] += at[i];
-      } else if (output.role == ir::OutputRole::gradient) {
+      } else if (output.role == ir::OutputRole::statistic && slice > 0) {
+        merge_moments(values.data(), at, static_cast<int64_t>(elements - 1) / 2);
+      } else if (output.role == ir::OutputRole::gradient ||
+                 output.role == ir::OutputRole::statistic) {
         values.assign(at, at + elements);
-      } else if (output.role == ir::OutputRole::statistic) {
-        return {at, at + elements};
       } else {
         const auto real = static_cast<size_t>(instance.slice_valid(slice, valid_));
         const size_t row = elements / static_cast<size_t>(instance.slice_batch());
         values.insert(values.end(), at, at + real * row);
       }
     }
+    if (output.role != ir::OutputRole::statistic) return values;
+    // The variance instead of the sum of squares; the count would only set the scale.
+    const float count = std::max(values.back(), 1.0f);
+    values.pop_back();
+    for (size_t c = values.size() / 2; c < values.size(); ++c) values[c] /= count;
     return values;
   }
 
@@ -189,7 +199,6 @@ class Verifier {
   std::set<std::string> passes_;  // that can be switched off
   int64_t valid_ = 0;
   std::vector<Tensor> samples_;
-  std::vector<const std::byte*> fields_;
   VariableStore own_variables_;
   VariableStore* variables_ = nullptr;
   Outputs expected_;

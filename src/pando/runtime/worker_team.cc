@@ -9,6 +9,7 @@
 
 #include "pando/base/error.h"
 #include "pando/kernels/denormals.h"
+#include "pando/runtime/barrier.h"
 
 namespace pando::runtime {
 
@@ -23,16 +24,22 @@ void pin_to(int core) {
   pthread_setaffinity_np(pthread_self(), sizeof set, &set);
 }
 
-int checked_workers(const TeamOptions& options) {
-  if (options.workers >= 1) return options.workers;
-  throw InvalidArgument("a device wants at least 1 worker, got ", options.workers);
-}
-
 }  // namespace
 
 WorkerTeam::WorkerTeam(const TeamOptions& options)
-    : barrier_(checked_workers(options)), errors_(static_cast<size_t>(options.workers)) {
-  for (int worker = 0; worker < options.workers; ++worker) {
+    : device_workers_(options.device_workers), spins_(options.shares_cores ? 0 : kSpins) {
+  if (device_workers_.empty()) throw InvalidArgument("a team wants at least 1 device, got none");
+  for (size_t device = 0; device < device_workers_.size(); ++device) {
+    if (device_workers_[device] < 1) {
+      throw InvalidArgument("a device wants at least 1 worker, device ", device, " has ",
+                            device_workers_[device]);
+    }
+    first_workers_.push_back(static_cast<int>(device_of_.size()));
+    device_of_.insert(device_of_.end(), static_cast<size_t>(device_workers_[device]),
+                      static_cast<int>(device));
+  }
+  errors_.resize(device_of_.size());
+  for (int worker = 0; worker < static_cast<int>(device_of_.size()); ++worker) {
     const int core = options.cores.empty()
                          ? -1
                          : options.cores[static_cast<size_t>(worker) % options.cores.size()];
@@ -40,7 +47,7 @@ WorkerTeam::WorkerTeam(const TeamOptions& options)
       threads_.emplace_back([this, worker, core] { work(worker, core); });
     } catch (const std::system_error& error) {
       stop();
-      throw ResourceError("cannot start worker ", worker, " of ", options.workers, ": ",
+      throw ResourceError("cannot start worker ", worker, " of ", device_of_.size(), ": ",
                           error.what());
     }
   }
@@ -73,10 +80,25 @@ void WorkerTeam::run(const std::function<void(int worker)>& task) {
   if (first != nullptr) std::rethrow_exception(first);
 }
 
+const std::vector<profile::TraceTrack*>& WorkerTeam::tracks(profile::Trace& trace) {
+  if (trace_ == &trace) return tracks_;
+  tracks_.assign(device_of_.size(), nullptr);
+  // Each worker makes its own, so that the memory lies near it.
+  run([&](int worker) {
+    const int device = device_of(worker);
+    tracks_[static_cast<size_t>(worker)] =
+        &trace.add_track(concat("worker ", worker - first_worker(device)), device);
+  });
+  trace_ = &trace;
+  return tracks_;
+}
+
 void WorkerTeam::work(int worker, int core) {
   pin_to(core);
   kernels::flush_denormals();
-  pthread_setname_np(pthread_self(), ("pando-" + std::to_string(worker)).c_str());
+  pthread_setname_np(pthread_self(),
+                     concat("pando-", device_of(worker), ".", worker - first_worker(device_of(worker)))
+                         .c_str());
   uint64_t seen = 0;
   while (true) {
     const std::function<void(int)>* task = nullptr;

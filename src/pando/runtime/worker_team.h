@@ -1,4 +1,4 @@
-// The threads of one device: one pinned worker per core, asleep between executions.
+// The threads of all devices: one pinned worker per core, asleep between executions.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,20 +10,22 @@
 #include <thread>
 #include <vector>
 
-#include "pando/runtime/barrier.h"
+#include "pando/profile/trace.h"
 
 namespace pando::runtime {
 
 struct TeamOptions {
-  int workers = 1;
+  std::vector<int> device_workers = {1};  // how many workers each device has
   // Hardware threads to pin the workers to, one each, in turn; empty: not pinned.
   std::vector<int> cores;
+  // Whether workers share cores with each other: those who wait then sleep at once.
+  bool shares_cores = false;
 };
 
 // run() hands one task to all workers and returns when all are done; it may be called from one
 // thread at a time. A worker's exception reaches the caller of run(): the first one by worker
-// number. A task that throws must not leave others waiting at the barrier. Workers flush
-// denormal numbers to zero.
+// number. A task that throws must not leave others waiting. Workers are numbered device by device
+// and flush denormal numbers to zero.
 class WorkerTeam {
  public:
   explicit WorkerTeam(const TeamOptions& options);
@@ -32,14 +34,25 @@ class WorkerTeam {
   WorkerTeam& operator=(const WorkerTeam&) = delete;
 
   int size() const { return static_cast<int>(threads_.size()); }
-  Barrier& barrier() { return barrier_; }
+  int devices() const { return static_cast<int>(device_workers_.size()); }
+  int workers_of(int device) const { return device_workers_[static_cast<size_t>(device)]; }
+  int first_worker(int device) const { return first_workers_[static_cast<size_t>(device)]; }
+  int device_of(int worker) const { return device_of_[static_cast<size_t>(worker)]; }
+  int spins() const { return spins_; }  // before a waiting worker sleeps
+  // Where each worker records its events; made at the first call for a trace.
+  const std::vector<profile::TraceTrack*>& tracks(profile::Trace& trace);
   void run(const std::function<void(int worker)>& task);
 
  private:
   void work(int worker, int core);
   void stop();  // ends and joins the threads that run
 
-  Barrier barrier_;
+  const std::vector<int> device_workers_;
+  std::vector<int> first_workers_;
+  std::vector<int> device_of_;
+  int spins_ = 0;
+  profile::Trace* trace_ = nullptr;
+  std::vector<profile::TraceTrack*> tracks_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::condition_variable done_;

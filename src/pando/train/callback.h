@@ -1,9 +1,10 @@
-// Functions of the user that a fit calls between executions. The device works without the host in
-// between, so there is no call per step.
+// Functions of the user that a fit calls between executions. The devices work without the host in
+// between; only asynchronous callbacks see single steps, some time after they happened.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "pando/train/history.h"
 
@@ -11,19 +12,32 @@ namespace pando {
 
 class Model;
 
+// Which steps of an execution leave their values for callbacks: the last one or all.
+enum class OutfeedMode { last, all };
+
+// What one replica found in one step.
+struct StepValues {
+  int64_t step = 0;  // of the epoch, counted per replica from 0
+  int replica = 0;
+  Logs logs;
+};
+
 // What a callback may see and do. Valid during the call.
 struct FitContext {
   Model* model = nullptr;
   int64_t epoch = 0;        // from 0
   int64_t epochs = 0;       // the fit ends before this one
-  int64_t step = 0;         // steps done in this epoch
+  int64_t step = 0;         // micro-batches done in this epoch, by all replicas
   int64_t steps = 0;        // of an epoch
-  double step_seconds = 0;  // of the execution that just ended, per step
+  int64_t updates = 0;      // weight updates done since compile()
+  double step_seconds = 0;  // of the execution that just ended, per micro-batch
   int64_t samples = 0;      // of the execution that just ended
   double seconds = 0;       // time spent in executions of this epoch
   // Set it to end the fit after this call. An epoch stopped at its begin does not take place; one
   // stopped within ends without validation.
   bool stop = false;
+  // The values of the execution that just ended, step by step and replica by replica.
+  const std::vector<StepValues>* outfeed = nullptr;
 };
 
 // Called by the thread that called fit(), in the order of the list of callbacks. An exception
@@ -37,6 +51,9 @@ class Callback {
   virtual void on_epoch_end(FitContext&, const Logs&) {}
   virtual void on_execution_begin(FitContext&) {}
   virtual void on_execution_end(FitContext&, const Logs&) {}
+  // Only with asynchronous callbacks: for every step, with the values of its micro-batches, called
+  // by a thread of its own while the devices go on. context.step is that step's number.
+  virtual void on_step_end(FitContext&, const Logs&) {}
 };
 
 }  // namespace pando

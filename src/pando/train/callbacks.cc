@@ -77,6 +77,9 @@ class FunctionsCallback : public Callback {
   void on_execution_end(FitContext& context, const Logs& logs) override {
     call(functions_.execution_end, context, logs);
   }
+  void on_step_end(FitContext& context, const Logs& logs) override {
+    call(functions_.step_end, context, logs);
+  }
 
  private:
   CallbackFunctions functions_;

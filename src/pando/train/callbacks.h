@@ -23,6 +23,7 @@ struct CallbackFunctions {
   std::function<void(FitContext&, const Logs&)> epoch_end;
   std::function<void(FitContext&)> execution_begin;
   std::function<void(FitContext&, const Logs&)> execution_end;
+  std::function<void(FitContext&, const Logs&)> step_end;
 };
 std::shared_ptr<Callback> LambdaCallback(CallbackFunctions functions);
 

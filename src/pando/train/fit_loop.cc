@@ -5,62 +5,29 @@
 #include <utility>
 
 #include "pando/base/error.h"
+#include "pando/train/epoch_plan.h"
+#include "pando/train/metric_sums.h"
 #include "pando/train/model_impl.h"
 #include "pando/train/progress.h"
+#include "pando/train/step_watch.h"
 
 namespace pando::train {
 
 namespace {
 
-// Hands the batches of a stream to an executor. The batch in use stays until the next one is
-// asked for.
-class StreamFeed {
- public:
-  StreamFeed(BatchStream& stream, size_t fields, int64_t samples_per_epoch)
-      : stream_(stream), addresses_(fields), samples_per_epoch_(samples_per_epoch) {}
-
-  bool next(runtime::StepFeed& feed) {
-    if (!stream_.next(batch_)) return false;
-    for (size_t i = 0; i < addresses_.size(); ++i) addresses_[i] = batch_.fields[i].data();
-    feed = {.fields = addresses_.data(),
-            .valid = batch_.valid,
-            .first_sample = batch_.epoch * samples_per_epoch_ + batch_.first_sample};
+// A queue of the stream's micro-batches, whose samples are numbered over the whole run. The stream
+// must outlive it.
+runtime::BatchSource numbered(BatchStream& stream, int64_t samples_per_epoch) {
+  return [&stream, samples_per_epoch](Batch& batch) {
+    if (!stream.next(batch)) return false;
+    batch.first_sample += batch.epoch * samples_per_epoch;
     return true;
-  }
+  };
+}
 
- private:
-  BatchStream& stream_;
-  Batch batch_;
-  std::vector<const std::byte*> addresses_;
-  int64_t samples_per_epoch_;
-};
+constexpr int kEvaluationPrefetch = 3;  // micro-batches per replica
 
-// Running sums of an epoch or an evaluation, and the means they stand for.
-struct Sums {
-  int64_t samples = 0;
-  double loss = 0;
-  std::vector<std::string> names;  // of the metrics
-  std::vector<double> metrics;
-
-  void add(const runtime::Executor& executor, const runtime::ExecutionTotals& totals) {
-    names = executor.metric_names();
-    samples += totals.samples;
-    loss += totals.loss;
-    metrics.resize(totals.metrics.size());
-    for (size_t i = 0; i < metrics.size(); ++i) metrics[i] += totals.metrics[i];
-  }
-  Logs logs(const std::string& prefix = "") const {
-    const double count = static_cast<double>(std::max<int64_t>(samples, 1));
-    Logs logs = {{prefix + "loss", loss / count}};
-    for (size_t i = 0; i < metrics.size(); ++i)
-      logs.emplace_back(prefix + names[i], metrics[i] / count);
-    return logs;
-  }
-};
-
-constexpr int kPrefetchDepth = 4;
-
-int64_t steps_of(const Dataset& dataset, int64_t batch) {
+int64_t batches_of(const Dataset& dataset, int64_t batch) {
   return (dataset.size() + batch - 1) / batch;
 }
 
@@ -71,22 +38,54 @@ void check_data(const char* what, const Dataset& dataset, int64_t batch) {
   if (batch < 1) throw InvalidArgument(what, ": batch_size is ", batch, ", wanted at least 1");
 }
 
-Logs evaluate_with(Model::Impl& impl, const Dataset& dataset, int64_t batch, Progress* progress,
-                   const std::string& prefix) {
-  check_data("evaluate", dataset, batch);
-  LoadedProgram& loaded = impl.program(Mode::evaluate, batch, dataset.fields());
-  BatchStream stream = dataset.batch(batch).prefetch(kPrefetchDepth);
-  StreamFeed feed(stream, dataset.fields().size(), dataset.size());
-  const int64_t steps = steps_of(dataset, batch);
-  const int64_t chunk = std::max<int64_t>(1, steps / 20);
-  Sums sums;
-  for (int64_t step = 0; step < steps; step += chunk) {
-    sums.add(loaded.executor(),
-             loaded.executor().run({.steps = chunk, .seed = impl.options.seed},
-                                   [&](runtime::StepFeed& into) { return feed.next(into); }));
-    if (progress != nullptr) progress->update(std::min(step + chunk, steps), sums.logs(prefix));
+struct EvaluationRequest {
+  int64_t batch = 1;
+  int64_t steps_per_execution = 0;
+  bool drop_remainder = false;
+  Progress* progress = nullptr;
+  std::string prefix;
+  profile::Trace* trace = nullptr;
+};
+
+EpochPlan evaluation_plan(const LoadedProgram& loaded, const Dataset& dataset,
+                          const EvaluationRequest& request) {
+  const int64_t replicas = loaded.placement().replicas;
+  int64_t samples = dataset.size();
+  if (request.drop_remainder) samples -= samples % (request.batch * replicas);
+  // Without weight updates a run of steps may be as long as the execution.
+  return EpochPlan({.samples = samples,
+                    .micro_batch = request.batch,
+                    .replicas = replicas,
+                    .steps_per_execution = request.steps_per_execution});
+}
+
+Logs evaluate_with(Model::Impl& impl, const Dataset& dataset, const EvaluationRequest& request) {
+  check_data("evaluate", dataset, request.batch);
+  LoadedProgram& loaded = impl.program(Mode::evaluate, request.batch, dataset.fields());
+  const EpochPlan plan = evaluation_plan(loaded, dataset, request);
+  const int ahead = kEvaluationPrefetch * loaded.placement().replicas;
+  BatchStream stream = dataset.batch(request.batch).prefetch(ahead);
+  runtime::InfeedQueue infeed(numbered(stream, dataset.size()), ahead);
+  MetricSums sums(loaded.executor().metric_names(), impl.replication.metrics);
+  int64_t done = 0;
+  for (int64_t update = 0; update < static_cast<int64_t>(plan.updates().size());) {
+    const auto execution = plan.execution(update);
+    // One run of steps: a pipeline fills once.
+    runtime::UpdatePlan whole{.elements = 0, .samples = 0};
+    for (const runtime::UpdatePlan& step : execution) {
+      whole.elements += step.elements;
+      whole.samples += step.samples;
+    }
+    sums.add(loaded.executor().run({.updates = {&whole, 1},
+                                    .micro_batch_size = request.batch,
+                                    .seed = impl.options.seed,
+                                    .trace = request.trace},
+                                   infeed));
+    update += static_cast<int64_t>(execution.size());
+    done += whole.elements;
+    if (request.progress != nullptr) request.progress->update(done, sums.logs(request.prefix));
   }
-  return sums.logs(prefix);
+  return sums.logs(request.prefix);
 }
 
 class FitLoop {
@@ -109,29 +108,47 @@ class FitLoop {
       throw InvalidArgument("fit: epochs is ", options.epochs, " and initial_epoch ",
                             options.initial_epoch);
     }
-    context_ = {.model = &model,
-                .epoch = options.initial_epoch,
-                .epochs = options.epochs,
-                .steps = steps_of(train_, options.batch_size)};
-    if (options.carry_remainder) context_.steps = train_.size() / options.batch_size;
-    if (context_.steps == 0) {
-      throw InvalidArgument("fit: ", train_.size(), " samples fill no batch of ",
-                            options.batch_size, " and carry_remainder allows no partial one");
+    if (options.prefetch_depth < 1) {
+      throw InvalidArgument("fit: prefetch_depth is ", options.prefetch_depth,
+                            ", wanted at least 1");
     }
+    if (options.carry_remainder && options.drop_remainder) {
+      throw InvalidArgument("fit: give carry_remainder or drop_remainder, not both");
+    }
+    if (options.updates_per_epoch != 0 && !options.carry_remainder) {
+      throw InvalidArgument("fit: updates_per_epoch wants carry_remainder");
+    }
+    context_ = {.model = &model, .epoch = options.initial_epoch, .epochs = options.epochs};
   }
 
   History run() {
-    executor();  // data that do not fit are an error before the first callback
+    LoadedProgram& loaded = program();  // data that do not fit are an error before any callback
+    const runtime::Placement placement = loaded.placement();
+    plan_.emplace(EpochShape{.samples = train_.size(),
+                             .micro_batch = options_.batch_size,
+                             .replicas = placement.replicas,
+                             .accumulation = placement.micro_batches,
+                             .whole_updates = options_.carry_remainder || options_.drop_remainder,
+                             .updates = options_.updates_per_epoch,
+                             .steps_per_execution = impl_.compiled().steps_per_execution});
+    context_.steps = plan_->elements();
+    if (context_.steps == 0) {
+      throw InvalidArgument("fit: ", train_.size(), " samples fill no weight update of ",
+                            options_.batch_size, " x ", placement.replicas, " replicas x ",
+                            placement.micro_batches,
+                            " micro-batches, and no partial one is allowed");
+    }
     // A fit after a fit goes on to new orders of the samples and new dropout masks.
     const int64_t first = std::max(options_.initial_epoch, impl_.epochs);
     const int64_t end = first + options_.epochs - options_.initial_epoch;
-    BatchStream stream = make_stream(first, std::max(end, first + 1));
-    StreamFeed feed(stream, train_.fields().size(), train_.size());
+    const int ahead = options_.prefetch_depth * placement.replicas;
+    BatchStream stream = make_stream(first, std::max(end, first + 1), ahead);
+    runtime::InfeedQueue infeed(numbered(stream, train_.size()), ahead);
     call([&](Callback& callback) { callback.on_train_begin(context_); });
     for (int64_t epoch = options_.initial_epoch; epoch < options_.epochs && !context_.stop;
          ++epoch) {
       impl_.epochs = first + epoch - options_.initial_epoch + 1;
-      run_epoch(feed, epoch);
+      run_epoch(infeed, epoch);
     }
     call([&](Callback& callback) { callback.on_train_end(context_); });
     return std::move(history_);
@@ -145,42 +162,47 @@ class FitLoop {
 
   // The batches of epochs [first, end). With a carried remainder the epochs follow each other
   // without a gap, so a batch may hold the last samples of one and the first of the next.
-  BatchStream make_stream(int64_t first, int64_t end) const {
+  BatchStream make_stream(int64_t first, int64_t end, int ahead) const {
     const Dataset ordered =
         options_.shuffle ? train_.shuffle({.seed = impl_.options.seed}) : train_;
-    BatchStream stream =
-        options_.carry_remainder
-            ? ordered.repeat(end).batch(options_.batch_size).prefetch(kPrefetchDepth)
-            : ordered.batch(options_.batch_size).repeat(end).prefetch(kPrefetchDepth);
-    stream.restore(options_.carry_remainder
-                       ? StreamState{0, first * context_.steps * options_.batch_size}
-                       : StreamState{first, 0});
+    if (options_.carry_remainder) {
+      const int64_t passes = end * plan_->samples() / train_.size() + 1;
+      BatchStream stream = ordered.repeat(passes).batch(options_.batch_size).prefetch(ahead);
+      stream.restore({0, first * plan_->samples()});
+      return stream;
+    }
+    // Dropping cuts the order of an epoch, so the samples that are left out change with it.
+    const Dataset whole = options_.drop_remainder ? ordered.take(plan_->samples()) : ordered;
+    BatchStream stream = whole.batch(options_.batch_size).repeat(end).prefetch(ahead);
+    stream.restore({first, 0});
     return stream;
   }
 
   // Asked for at every execution: a callback may have frozen a layer or compiled anew.
-  runtime::Executor& executor() {
-    return impl_.program(Mode::train, options_.batch_size, train_.fields()).executor();
+  LoadedProgram& program() {
+    return impl_.program(Mode::train, options_.batch_size, train_.fields());
   }
 
-  void run_epoch(StreamFeed& feed, int64_t epoch) {
+  void run_epoch(runtime::InfeedQueue& infeed, int64_t epoch) {
     context_.epoch = epoch;
     context_.step = 0;
     context_.seconds = 0;
     progress_.begin_epoch(epoch + 1, options_.epochs, context_.steps);
     call([&](Callback& callback) { callback.on_epoch_begin(context_); });
     if (context_.stop) return;
-    Sums sums;
-    const int64_t wanted = impl_.compiled().steps_per_execution;
-    const int64_t chunk = wanted > 0 ? wanted : std::max<int64_t>(1, context_.steps / 20);
-    while (context_.step < context_.steps && !context_.stop) run_execution(feed, chunk, sums);
+    MetricSums sums(program().executor().metric_names(), impl_.replication.metrics);
+    const auto updates = static_cast<int64_t>(plan_->updates().size());
+    for (int64_t update = 0; update < updates && !context_.stop;) {
+      update += run_execution(infeed, update, sums);
+    }
     Logs logs = sums.logs();
     const bool whole = context_.step >= context_.steps;
     if (validation_ && whole) {
       const int64_t batch =
           options_.validation_batch_size > 0 ? options_.validation_batch_size : options_.batch_size;
-      progress_.begin_validation(steps_of(*validation_, batch));
-      const Logs validation = evaluate_with(impl_, *validation_, batch, &progress_, "val_");
+      progress_.begin_validation(batches_of(*validation_, batch));
+      const Logs validation = evaluate_with(
+          impl_, *validation_, {.batch = batch, .progress = &progress_, .prefix = "val_"});
       logs.insert(logs.end(), validation.begin(), validation.end());
     }
     progress_.end_epoch(logs);
@@ -188,32 +210,96 @@ class FitLoop {
     call([&](Callback& callback) { callback.on_epoch_end(context_, logs); });
   }
 
-  void run_execution(StreamFeed& feed, int64_t chunk, Sums& sums) {
+  // Runs the execution that begins with `update`; returns how many updates it made.
+  int64_t run_execution(runtime::InfeedQueue& infeed, int64_t update, MetricSums& sums) {
     call([&](Callback& callback) { callback.on_execution_begin(context_); });
-    runtime::Executor& device = executor();
+    LoadedProgram& loaded = program();
+    runtime::Executor& devices = loaded.executor();
+    const bool all = options_.outfeed == OutfeedMode::all;
+    runtime::Execution execution{.updates = plan_->execution(update),
+                                 .micro_batch_size = options_.batch_size,
+                                 .seed = impl_.options.seed,
+                                 .learning_rate = impl_.compiled().optimizer.learning_rate,
+                                 .iteration = impl_.iteration,
+                                 .stop = [this] { return stop_wanted(); },
+                                 .keep_steps = all || wants_outfeed(),
+                                 .trace = options_.trace};
     const auto start = std::chrono::steady_clock::now();
-    const runtime::ExecutionTotals totals =
-        device.run({.steps = std::min(chunk, context_.steps - context_.step),
-                    .seed = impl_.options.seed,
-                    .learning_rate = impl_.compiled().optimizer.learning_rate,
-                    .iteration = impl_.iteration},
-                   [&](runtime::StepFeed& into) { return feed.next(into); });
+    const runtime::ExecutionTotals totals = run_watched(devices, execution, infeed);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    impl_.iteration += totals.finite ? totals.steps : totals.steps - 1;
-    if (!totals.finite) {
-      throw NonFiniteLoss(
-          concat("the loss is not a finite number in epoch ", context_.epoch + 1, ", step ",
-                 context_.step + totals.steps, " of ", context_.steps,
-                 "; that step changed no weights. A smaller learning rate may help"));
-    }
-    context_.step += totals.steps;
-    context_.samples = totals.samples;
+    impl_.iteration += totals.updates;
+    if (!totals.finite) throw_not_finite(totals);
+    const int64_t replicas = loaded.placement().replicas;
+    const int64_t steps_before = context_.step / replicas;
+    context_.step += totals.elements;
+    context_.updates = impl_.iteration;
+    context_.samples = totals.all.samples;
     context_.seconds += took.count();
-    context_.step_seconds = took.count() / static_cast<double>(std::max<int64_t>(totals.steps, 1));
-    sums.add(device, totals);
+    context_.step_seconds =
+        took.count() / static_cast<double>(std::max<int64_t>(totals.elements, 1));
+    if (execution.keep_steps) {
+      fill_outfeed(devices, steps_before, (totals.elements + replicas - 1) / replicas, all);
+    }
+    context_.outfeed = &outfeed_;
+    if (totals.updates < static_cast<int64_t>(execution.updates.size())) context_.stop = true;
+    sums.add(totals);
     const Logs logs = sums.logs();
     progress_.update(context_.step, logs);
     call([&](Callback& callback) { callback.on_execution_end(context_, logs); });
+    if (options_.stop != nullptr && *options_.stop) context_.stop = true;
+    return totals.updates;
+  }
+
+  bool wants_outfeed() const { return !options_.callbacks.empty(); }
+
+  // The user's flag, or an asynchronous callback.
+  bool stop_wanted() const {
+    return watch_stop_ || (options_.stop != nullptr && *options_.stop);
+  }
+
+  runtime::ExecutionTotals run_watched(runtime::Executor& devices, runtime::Execution& execution,
+                                       runtime::InfeedQueue& infeed) {
+    if (!options_.asynchronous_callbacks) return devices.run(execution, infeed);
+    execution.keep_steps = true;
+    const int replicas = devices.instance().placement().replicas;
+    const int64_t before = context_.step / replicas;
+    FitContext context = context_;  // the host's own goes on meanwhile
+    StepWatch watch(devices, [&](int64_t step) {
+      std::vector<runtime::Totals> values;
+      for (int replica = 0; replica < replicas; ++replica) {
+        values.push_back(devices.step_values(step, replica));
+      }
+      MetricSums sums(devices.metric_names(), impl_.replication.metrics);
+      sums.add(values);
+      context.step = before + step;
+      const Logs logs = sums.logs();
+      for (const auto& callback : options_.callbacks) callback->on_step_end(context, logs);
+      if (context.stop) watch_stop_ = true;
+    });
+    execution.stop = [&] { return stop_wanted() || watch.failed(); };
+    runtime::ExecutionTotals totals = devices.run(execution, infeed);
+    watch.finish((totals.elements + replicas - 1) / replicas);
+    if (watch_stop_) context_.stop = true;
+    return totals;
+  }
+
+  void fill_outfeed(const runtime::Executor& devices, int64_t before, int64_t steps, bool all) {
+    outfeed_.clear();
+    const int replicas = devices.instance().placement().replicas;
+    for (int64_t step = all ? 0 : std::max<int64_t>(steps - 1, 0); step < steps; ++step) {
+      for (int replica = 0; replica < replicas; ++replica) {
+        MetricSums sums(devices.metric_names(), MetricReduction::mean);
+        sums.add({devices.step_values(step, replica)});
+        outfeed_.push_back({before + step, replica, sums.logs()});
+      }
+    }
+  }
+
+  [[noreturn]] void throw_not_finite(const runtime::ExecutionTotals& totals) const {
+    throw NonFiniteLoss(
+        concat("the loss is not a finite number in epoch ", context_.epoch + 1, ", step ",
+               context_.step + totals.elements + 1, " of ", context_.steps,
+               "; its weight update was not made. A smaller learning rate may help"));
   }
 
   Model::Impl& impl_;
@@ -221,7 +307,10 @@ class FitLoop {
   Dataset train_;
   std::optional<Dataset> validation_;
   Progress progress_;
+  std::optional<EpochPlan> plan_;
   FitContext context_;
+  std::vector<StepValues> outfeed_;
+  std::atomic<bool> watch_stop_{false};
   History history_;
 };
 
@@ -233,10 +322,20 @@ History run_fit(Model& model, Model::Impl& impl, const Dataset& dataset,
 }
 
 Logs run_evaluate(Model::Impl& impl, const Dataset& dataset, const EvaluateOptions& options) {
-  if (options.verbose == 0) return evaluate_with(impl, dataset, options.batch_size, nullptr, "");
+  EvaluationRequest request{.batch = options.batch_size,
+                            .steps_per_execution = options.steps_per_execution,
+                            .drop_remainder = options.drop_remainder,
+                            .trace = options.trace};
+  if (request.steps_per_execution == 0) {
+    request.steps_per_execution = impl.compiled().steps_per_execution;
+  }
+  if (options.verbose == 0) return evaluate_with(impl, dataset, request);
+  check_data("evaluate", dataset, options.batch_size);
   Progress progress(standard_progress(options.verbose));
-  progress.begin_epoch(1, 1, steps_of(dataset, std::max<int64_t>(options.batch_size, 1)));
-  Logs logs = evaluate_with(impl, dataset, options.batch_size, &progress, "");
+  LoadedProgram& loaded = impl.program(Mode::evaluate, options.batch_size, dataset.fields());
+  progress.begin_epoch(1, 1, evaluation_plan(loaded, dataset, request).elements());
+  request.progress = &progress;
+  Logs logs = evaluate_with(impl, dataset, request);
   progress.end_epoch(logs);
   return logs;
 }
@@ -250,10 +349,14 @@ Tensor run_predict(Model::Impl& impl, const Tensor& x, int64_t batch_size) {
   dims.insert(dims.end(), row.begin(), row.end());
   Tensor result(DType::f32, Shape(dims));
   BatchStream stream = dataset.batch(batch_size);
-  StreamFeed feed(stream, 1, dataset.size());
-  loaded.executor().run(
-      {.steps = steps_of(dataset, batch_size), .seed = impl.options.seed, .results = result.data()},
-      [&](runtime::StepFeed& into) { return feed.next(into); });
+  runtime::InfeedQueue infeed(numbered(stream, dataset.size()), loaded.placement().replicas);
+  const runtime::UpdatePlan all{.elements = batches_of(dataset, batch_size),
+                                .samples = dataset.size()};
+  loaded.executor().run({.updates = {&all, 1},
+                         .micro_batch_size = batch_size,
+                         .seed = impl.options.seed,
+                         .results = result.data()},
+                        infeed);
   return result;
 }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "pando/base/error.h"
-#include "pando/compiler/report.h"
 #include "pando/train/fit_loop.h"
 #include "pando/train/model_impl.h"
 
@@ -33,6 +32,17 @@ bool Model::trainable(const std::string& layer) const {
 }
 
 void Model::compile(CompileOptions options) { impl_->compile(std::move(options)); }
+
+void Model::set_gradient_accumulation_options(const GradientAccumulationOptions& options) {
+  impl_->set_accumulation(options);
+}
+void Model::set_pipelining_options(const PipeliningOptions& options) {
+  impl_->set_pipelining(options);
+}
+void Model::set_replication_options(const ReplicationOptions& options) {
+  impl_->set_replication(options);
+}
+int Model::replicas() const { return impl_->placement(train::Mode::train).replicas; }
 
 History Model::fit(const Dataset& train, const FitOptions& options) {
   return train::run_fit(*this, *impl_, train, options);
@@ -113,7 +123,7 @@ void Model::set_learning_rate(double rate) {
 }
 
 std::string Model::compile_report(int64_t batch_size, const std::vector<Field>& fields) {
-  return compiler::compile_report(impl_->program(train::Mode::train, batch_size, fields).program());
+  return impl_->compile_report(batch_size, fields);
 }
 
 Verification Model::verify(int64_t batch_size, const std::vector<Field>& fields) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -15,8 +16,10 @@
 #include "pando/nn/network.h"
 #include "pando/optim/optimizer.h"
 #include "pando/train/callback.h"
+#include "pando/train/device_strategy.h"
 #include "pando/train/history.h"
 #include "pando/train/non_finite_loss.h"
+#include "pando/train/parallel_options.h"
 
 namespace pando {
 
@@ -27,7 +30,8 @@ struct ModelOptions {
 
 // How programs are compiled and where they run.
 struct ExecutionOptions {
-  int threads = 0;  // workers, one per core; 0: all cores this process may use
+  // Workers, one per core, of a model outside any DeviceStrategy; 0: all cores this process may use.
+  int threads = 0;
   // The division of a micro-batch, on which the bits of the results depend; 0: as threads.
   int slices = 0;
   std::set<std::string> disabled_passes;
@@ -40,19 +44,31 @@ struct CompileOptions {
   Optimizer optimizer = SGD();
   Loss loss = "categorical_crossentropy";
   std::vector<Metric> metrics;
-  // Steps without a return to the host; 0: a twentieth of an epoch. A last, shorter execution
-  // takes what remains.
+  // Steps of each replica without a return to the host; 0: a twentieth of an epoch. Whole weight
+  // updates are made of it, and a last, shorter execution takes what remains.
   int64_t steps_per_execution = 0;
   ExecutionOptions execution;
 };
 
 struct FitOptions {
   int64_t epochs = 1;  // the number of the epoch to stop before, as in Keras
-  int64_t batch_size = 32;
+  int64_t batch_size = 32;  // samples per step of one replica: the micro-batch
   bool shuffle = true;
-  // Whole batches only: samples that do not fill a last batch open the next epoch. Otherwise the
-  // last batch of an epoch is padded, and the padding counts in nothing.
+  // Whole weight updates only: samples that do not fill a last one open the next epoch. Otherwise
+  // the last batch of an epoch is padded, and the padding counts in nothing.
   bool carry_remainder = false;
+  // With carry_remainder: end an epoch after so many weight updates; 0: those the data fill.
+  int64_t updates_per_epoch = 0;
+  // Samples that do not fill a last weight update are dropped, for a run like one elsewhere.
+  bool drop_remainder = false;
+  int prefetch_depth = 3;  // micro-batches per replica that are made ready ahead
+  // Which steps' values callbacks find in FitContext::outfeed after an execution.
+  OutfeedMode outfeed = OutfeedMode::last;
+  // Calls on_step_end for every step while the devices run.
+  bool asynchronous_callbacks = false;
+  // Set by another thread or a signal handler: training ends after the weight update in progress.
+  const std::atomic<bool>* stop = nullptr;
+  profile::Trace* trace = nullptr;  // records what the devices do
   std::optional<Dataset> validation_data;
   double validation_split = 0;        // the last part of the samples, kept out of training
   int64_t validation_batch_size = 0;  // 0: batch_size
@@ -65,6 +81,9 @@ struct FitOptions {
 
 struct EvaluateOptions {
   int64_t batch_size = 32;
+  int64_t steps_per_execution = 0;  // 0: as compile() says, or a twentieth of the data
+  bool drop_remainder = false;      // leave out samples that do not fill a batch on every replica
+  profile::Trace* trace = nullptr;
   int verbose = 0;
 };
 
@@ -102,6 +121,14 @@ class Model {
 
   void compile(CompileOptions options);
 
+  // How the model is spread over the devices of the strategy in whose scope it was made (outside
+  // any: over all cores as one device, or one device per stage). Take effect at once and keep
+  // weights and optimizer. Throw InvalidArgument for numbers out of range.
+  void set_gradient_accumulation_options(const GradientAccumulationOptions& options);
+  void set_pipelining_options(const PipeliningOptions& options);
+  void set_replication_options(const ReplicationOptions& options);
+  int replicas() const;  // of a training step
+
   // The fields of a data set are x, y and, if there is a third, the weight of each sample.
   History fit(const Dataset& train, const FitOptions& options = {});
   History fit(Tensor x, Tensor y, const FitOptions& options = {});
@@ -125,7 +152,8 @@ class Model {
   double learning_rate() const;
   void set_learning_rate(double rate);
 
-  // What the compiler decided for training with this batch size; needs compile().
+  // What the compiler decided for training with this batch size, and what every device holds;
+  // needs compile().
   std::string compile_report(int64_t batch_size, const std::vector<Field>& fields);
 
   // Runs one training step on random samples, compiled in every way (without passes and with

@@ -5,7 +5,10 @@
 
 #include "pando/base/error.h"
 #include "pando/base/random.h"
+#include "pando/compiler/report.h"
 #include "pando/ir/text.h"
+#include "pando/runtime/device_set.h"
+#include "pando/runtime/memory_report.h"
 #include "pando/runtime/topology.h"
 #include "pando/runtime/verification.h"
 #include "pando/store/assign.h"
@@ -14,7 +17,9 @@
 namespace pando {
 
 Model::Impl::Impl(Network network_in, ModelOptions options_in)
-    : network(std::move(network_in)), options(std::move(options_in)) {
+    : network(std::move(network_in)),
+      options(std::move(options_in)),
+      strategy(DeviceStrategy::current()) {
   size_t count = 0;
   for (const LayerInfo& layer : network.layers()) count += layer.weights.size();
   variables.reserve(count);
@@ -22,7 +27,8 @@ Model::Impl::Impl(Network network_in, ModelOptions options_in)
     for (const nn::WeightSpec& weight : layer.weights) {
       const std::string name = layer.name + "/" + weight.name;
       const uint64_t key = mix_keys(options.seed, hash_name(name));
-      variables.add(name, weight.initializer.make(weight.shape, key), weight.moving_momentum);
+      variables.add(name, weight.initializer.make(weight.shape, key), weight.moving_momentum,
+                    weight.follows_variance);
     }
   }
 }
@@ -45,8 +51,7 @@ void Model::Impl::compile(CompileOptions options_in) {
                           ", wanted 0 or more");
   }
   if (options_in.optimizer.rule == nullptr) throw InvalidArgument("compile() wants an optimizer");
-  programs_.clear();
-  team_.reset();
+  drop_all();
   variables.ensure_slots(0);  // a new optimizer starts with fresh slots
   iteration = 0;
   epochs = 0;
@@ -57,25 +62,110 @@ void Model::Impl::drop_programs(train::Mode mode) {
   std::erase_if(programs_, [&](const auto& entry) { return std::get<0>(entry.first) == mode; });
 }
 
-runtime::WorkerTeam& Model::Impl::workers() {
-  if (team_ == nullptr) {
-    const runtime::Topology topology = runtime::query_topology();
-    const int wanted = compile_options ? compile_options->execution.threads : 0;
-    const int usable = topology.usable_cores();
-    runtime::TeamOptions team{.workers = wanted > 0 ? wanted : usable};
-    // Workers on all cores are pinned, one to each. Fewer are not: other processes may be pinned
-    // to the same ones.
-    if (team.workers == static_cast<int>(topology.core_threads.size())) {
-      team.cores = topology.core_threads;
-    }
-    team_ = std::make_unique<runtime::WorkerTeam>(team);
+void Model::Impl::drop_all() {
+  programs_.clear();
+  team_.reset();
+}
+
+void Model::Impl::set_pipelining(const PipeliningOptions& options_in) {
+  if (options_in.gradient_accumulation_steps_per_replica < 1) {
+    throw InvalidArgument("gradient_accumulation_steps_per_replica is ",
+                          options_in.gradient_accumulation_steps_per_replica,
+                          ", wanted at least 1");
   }
+  runtime::check({.stages = network.stages(), .device_of_stage = options_in.device_mapping});
+  pipelining = options_in;
+  accumulation = {options_in.gradient_accumulation_steps_per_replica, options_in.reduction};
+  drop_all();
+}
+
+void Model::Impl::set_accumulation(const GradientAccumulationOptions& options_in) {
+  if (options_in.steps_per_replica < 1) {
+    throw InvalidArgument("steps_per_replica is ", options_in.steps_per_replica,
+                          ", wanted at least 1");
+  }
+  accumulation = options_in;
+  drop_all();
+}
+
+void Model::Impl::set_replication(const ReplicationOptions& options_in) {
+  if (options_in.statistics_group < 1) {
+    throw InvalidArgument("statistics_group is ", options_in.statistics_group,
+                          ", wanted at least 1");
+  }
+  replication = options_in;
+  drop_all();
+}
+
+bool Model::Impl::pipelined(train::Mode mode) const {
+  return network.stages() > 1 && (mode == train::Mode::train || pipelining.pipelined_inference);
+}
+
+runtime::Placement Model::Impl::placement(train::Mode mode) {
+  runtime::Placement place;
+  int stages = 1;
+  if (pipelined(mode)) {
+    stages = network.stages();
+    place.device_of_stage = pipelining.device_mapping;
+    place.schedule = pipelining.schedule;
+  }
+  const int each = place.devices_per_replica(stages);
+  const int devices = workers().devices();
+  if (each > devices) {
+    throw InvalidArgument("the pipeline of ", stages, " stages wants ", each,
+                          " devices, the strategy has ", devices,
+                          "; ask for more or give a device_mapping");
+  }
+  place.replicas = devices / each;
+  if (mode != train::Mode::train) return place;
+  place.micro_batches = accumulation.steps_per_replica;
+  place.reduction = accumulation.reduction;
+  place.statistics_group = replication.statistics_group;
+  if (place.statistics_group > 1 && each > 1) {
+    throw InvalidArgument("statistics_group is ", place.statistics_group, ", but a replica has ",
+                          each, " devices; wanted one device per replica");
+  }
+  if (place.replicas % place.statistics_group != 0) {
+    throw InvalidArgument("statistics_group is ", place.statistics_group,
+                          ", which does not divide the ", place.replicas, " replicas");
+  }
+  return place;
+}
+
+runtime::WorkerTeam& Model::Impl::workers() {
+  if (team_ != nullptr) return *team_;
+  const runtime::Topology topology = runtime::query_topology();
+  const int threads = compile_options ? compile_options->execution.threads : 0;
+  runtime::DeviceRequest request;
+  if (strategy != nullptr) {
+    if (threads > 0) {
+      throw InvalidArgument("threads is ", threads,
+                            ", but the model was made within a DeviceStrategy; give it "
+                            "cores_per_device instead");
+    }
+    request = {strategy->devices, strategy->core_sets, strategy->cores_per_device};
+  } else {
+    const runtime::Placement place{.device_of_stage = pipelining.device_mapping};
+    request.devices = network.stages() > 1 ? place.devices_per_replica(network.stages()) : 1;
+    request.cores_per_device = threads;
+  }
+  runtime::TeamOptions team{.device_workers = {}};
+  for (const runtime::DeviceCores& device : runtime::divide_machine(topology, request)) {
+    team.device_workers.push_back(static_cast<int>(device.cores.size()));
+    team.cores.insert(team.cores.end(), device.cores.begin(), device.cores.end());
+    team.shares_cores = team.shares_cores || device.shared;
+  }
+  // Fewer workers than cores are not pinned unless the user chose the cores: other processes may be
+  // pinned to the same ones.
+  const bool chosen = strategy != nullptr && !strategy->core_sets.empty();
+  if (!chosen && team.cores.size() < topology.core_threads.size()) team.cores.clear();
+  team_ = std::make_unique<runtime::WorkerTeam>(team);
   return *team_;
 }
 
 train::SliceDivision Model::Impl::division_of(int64_t batch, const ExecutionOptions& execution) {
   if (batch < 1) throw InvalidArgument("batch_size is ", batch, ", wanted at least 1");
-  return train::divide(batch, execution.slices > 0 ? execution.slices : workers().size());
+  return train::divide(batch, execution.slices > 0 ? execution.slices : workers().workers_of(0));
 }
 
 train::GraphRequest Model::Impl::graph_request(train::Mode mode, int64_t slice_batch,
@@ -110,10 +200,14 @@ train::LoadedProgram& Model::Impl::program(train::Mode mode, int64_t batch,
   const bool predict = mode == train::Mode::predict;
   const CompileOptions* chosen = predict && !compile_options ? nullptr : &compiled();
   const ExecutionOptions execution = chosen == nullptr ? ExecutionOptions{} : chosen->execution;
+  const runtime::Placement place = placement(mode);
   const train::SliceDivision division = division_of(batch, execution);
   compiler::CompileOptions compiling{.slices = division.slices,
                                      .division = division.division,
+                                     .gathered_slices = division.slices * place.statistics_group,
+                                     .pipelined = pipelined(mode),
                                      .disabled_passes = execution.disabled_passes};
+  if (mode == train::Mode::train) compiling.recomputation = pipelining.recomputation;
   if (execution.dump_ir) {
     compiling.dump = [&](std::string_view pass, const ir::Graph& graph) {
       execution.dump_ir(train::to_string(mode), pass, ir::to_text(graph));
@@ -125,8 +219,22 @@ train::LoadedProgram& Model::Impl::program(train::Mode mode, int64_t batch,
   const train::GraphRequest request = graph_request(mode, division.slice_batch, fields);
   auto program = compiler::compile(train::build_graph(network, request), std::move(compiling));
   const UpdateRule* rule = mode == train::Mode::train ? chosen->optimizer.rule.get() : nullptr;
-  loaded = std::make_unique<train::LoadedProgram>(std::move(program), variables, workers(), rule);
+  check_memory(*program, place);
+  loaded = std::make_unique<train::LoadedProgram>(std::move(program), variables, workers(), rule,
+                                                  place);
   return *loaded;
+}
+
+std::string Model::Impl::compile_report(int64_t batch, const std::vector<Field>& fields) {
+  train::LoadedProgram& loaded = program(train::Mode::train, batch, fields);
+  return compiler::compile_report(loaded.program()) +
+         runtime::memory_report(loaded.program(), loaded.placement(), workers().workers_of(0));
+}
+
+void Model::Impl::check_memory(const compiler::Program& program, const runtime::Placement& place) {
+  if (strategy == nullptr || strategy->memory_per_device == 0) return;
+  runtime::check_budget(program, place, workers().workers_of(0),
+                        static_cast<size_t>(strategy->memory_per_device));
 }
 
 // Values are overwritten in place: programs hold their addresses.

@@ -18,9 +18,11 @@ namespace pando::train {
 class LoadedProgram {
  public:
   LoadedProgram(std::unique_ptr<const compiler::Program> program, runtime::VariableStore& variables,
-                runtime::WorkerTeam& team, const UpdateRule* rule)
-      : program_(std::move(program)), executor_(*program_, variables, team, rule) {}
+                runtime::WorkerTeam& team, const UpdateRule* rule, runtime::Placement placement)
+      : program_(std::move(program)),
+        executor_(*program_, variables, team, rule, std::move(placement)) {}
   const compiler::Program& program() const { return *program_; }
+  const runtime::Placement& placement() const { return executor_.instance().placement(); }
   runtime::Executor& executor() { return executor_; }
 
  private:
@@ -40,8 +42,14 @@ struct Model::Impl {
   void drop_programs(train::Mode mode);
   // The program for this mode and these data, compiled when first asked for.
   train::LoadedProgram& program(train::Mode mode, int64_t batch, const std::vector<Field>& fields);
+  std::string compile_report(int64_t batch, const std::vector<Field>& fields);
   Verification verify(int64_t batch, const std::vector<Field>& fields);
   runtime::WorkerTeam& workers();
+  void set_pipelining(const PipeliningOptions& options_in);
+  void set_accumulation(const GradientAccumulationOptions& options_in);
+  void set_replication(const ReplicationOptions& options_in);
+  // How a program of this mode lies on the devices.
+  runtime::Placement placement(train::Mode mode);
 
   void assign(runtime::Variable& variable, const Tensor& value);
   void save_weights(const std::string& path) const;
@@ -49,6 +57,10 @@ struct Model::Impl {
 
   Network network;
   ModelOptions options;
+  std::shared_ptr<const DeviceStrategyOptions> strategy;  // null: made outside any
+  PipeliningOptions pipelining;
+  GradientAccumulationOptions accumulation;
+  ReplicationOptions replication;
   std::set<std::string> frozen;
   runtime::VariableStore variables;
   std::optional<CompileOptions> compile_options;
@@ -56,6 +68,9 @@ struct Model::Impl {
   int64_t epochs = 0;     // epochs of data drawn since compile(), or the last one's number if more
 
  private:
+  bool pipelined(train::Mode mode) const;
+  void drop_all();
+  void check_memory(const compiler::Program& program, const runtime::Placement& place);
   train::SliceDivision division_of(int64_t batch, const ExecutionOptions& execution);
   train::GraphRequest graph_request(train::Mode mode, int64_t slice_batch,
                                     const std::vector<Field>& fields);

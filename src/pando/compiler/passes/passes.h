@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <unordered_set>
+
 #include "pando/compiler/pass.h"
 
 namespace pando::compiler {
@@ -67,6 +69,25 @@ class AssignLayouts : public Pass {
   bool run(CompileState& state) const override;
 };
 
+class SplitStages : public Pass {
+ public:
+  std::string_view name() const override { return "split-stages"; }
+  std::string_view purpose() const override {
+    return "orders the nodes of a pipeline by stage, forward and then backward";
+  }
+  bool required() const override { return true; }
+  bool run(CompileState& state) const override;
+};
+
+class Recompute : public Pass {
+ public:
+  std::string_view name() const override { return "recompute"; }
+  std::string_view purpose() const override {
+    return "computes activations again in backward instead of keeping them";
+  }
+  bool run(CompileState& state) const override;
+};
+
 class PlanMemory : public Pass {
  public:
   std::string_view name() const override { return "plan-memory"; }
@@ -75,6 +96,9 @@ class PlanMemory : public Pass {
   }
   bool run(CompileState& state) const override;
 };
+
+// What depends on the loss seed; all else is forward.
+std::unordered_set<const ir::Node*> backward_nodes(const ir::Graph& graph);
 
 // Gives every value a place of its own: what plan-memory does when it is switched off.
 MemoryPlan plan_without_sharing(const CompileState& state);

@@ -1,10 +1,11 @@
-// Values become storages (a view lives in its source, an in-place result in its first input);
-// storages of one region are placed largest first at the lowest offset that is free during their
-// whole lifetime.
+// Values become storages (a view lives in its source, an in-place result in its first input); a
+// storage's region follows from the sections that write and read it; storages of one region are
+// placed largest first at the lowest offset that is free during their whole lifetime.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <array>
 #include <limits>
-#include <numeric>
+#include <unordered_set>
 
 #include "pando/base/error.h"
 #include "pando/compiler/passes/passes.h"
@@ -16,12 +17,22 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 constexpr int kForever = std::numeric_limits<int>::max();
+constexpr std::array kStageRegions = {Region::activations,      Region::sums,
+                                      Region::held_activations, Region::held_sums,
+                                      Region::gradients,        Region::moments};
 
+// Times count two per node: node i runs at 2 i, and what is read after node i, at 2 i + 1.
 struct Storage {
-  Region region = Region::activations;
   size_t bytes = 0;
-  int first = 0;  // position of the node that writes it, -1 for a feed
-  int last = 0;   // position of its last reader
+  bool sums = false;     // a part of a sum: each slice has its own
+  bool moments = false;  // holds a statistic, which is accumulated
+  int first = 0;         // when it is written, -1 for a feed
+  int last = 0;          // when it is read last
+  int first_section = 0;
+  int last_section = 0;
+  int lowest_stage = 0;  // of all that write or read it
+  Region region = Region::activations;
+  int completed = -1;  // of a gradient: number of the node that completes it
   size_t offset = 0;
 };
 
@@ -29,41 +40,91 @@ size_t aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kA
 
 class Planner {
  public:
-  Planner(const CompileState& state, bool share) : state_(state), share_(share) {}
+  Planner(const CompileState& state, bool share) : state_(state), share_(share) {
+    for (const auto& node : state.graph.nodes()) {
+      nodes_.push_back(node.get());
+      stages_ = std::max(stages_, section_stage(section_of(*node)) + 1);
+    }
+    section_end_.assign(std::max<size_t>(state.sections.size(), 1), 0);
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      section_end_[static_cast<size_t>(section_of(*nodes_[i]))] = static_cast<int>(i);
+    }
+    for (const ir::Output& output : state.graph.outputs()) {
+      if (output.role == ir::OutputRole::gradient) gradients_.insert(output.value);
+      if (output.role == ir::OutputRole::statistic) moments_.insert(output.value);
+    }
+  }
 
   MemoryPlan run() {
-    find_last_uses();
+    find_uses();
     make_storages();
+    for (Storage& storage : storages_) choose_region(storage);
     MemoryPlan plan;
     plan.unshared_bytes = unshared_bytes_;
-    plan.activation_bytes = place(Region::activations);
-    plan.sum_bytes = place(Region::sums);
-    plan.packed_bytes = place(Region::packed);
+    plan.stages.resize(static_cast<size_t>(stages_));
+    for (int stage = 0; stage < stages_; ++stage) {
+      for (const Region region : kStageRegions) {
+        plan.stages[static_cast<size_t>(stage)].of(region) = place(region, stage);
+      }
+      make_buckets(plan, stage);
+    }
+    std::stable_sort(
+        plan.buckets.begin(), plan.buckets.end(),
+        [&](const Bucket& a, const Bucket& b) { return position(a.last) < position(b.last); });
+    plan.packed_bytes = place(Region::packed, 0);
     for (const auto& [value, index] : storage_of_) {
-      plan.places[value] = {storages_[index].region, storages_[index].offset};
+      const Storage& storage = storages_[index];
+      plan.places[value] = {storage.region, storage.lowest_stage, storage.offset};
     }
     return plan;
   }
 
  private:
-  void find_last_uses() {
-    int position = 0;
-    for (const auto& node : state_.graph.nodes()) {
-      for (const ir::Value* value : node->inputs()) {
-        const bool gathered = ops::has_trait(*node, ops::Trait::gathers_slices);
-        // Other slices read a gathered value at a time of their own, up to the end of the step.
-        last_use_[value] = gathered ? kForever : std::max(last_use_[value], position);
-      }
-      ++position;
-    }
-    for (const ir::Output& output : state_.graph.outputs()) last_use_[output.value] = kForever;
+  // What is known of the readers of a value.
+  struct Uses {
+    int last = -1;
+    int last_section = -1;
+    int lowest_stage = kForever;
+  };
+
+  int section_of(const ir::Node& node) const {
+    return state_.sections.empty() ? 0 : state_.section_of.at(&node);
+  }
+  int section_stage(int section) const {
+    return state_.sections.empty() ? 0 : state_.sections[static_cast<size_t>(section)].stage;
+  }
+  int end_of(int section) const { return 2 * section_end_[static_cast<size_t>(section)] + 1; }
+  int position(const ir::Node* node) const {
+    return static_cast<int>(std::find(nodes_.begin(), nodes_.end(), node) - nodes_.begin());
   }
 
-  Region region_of(const ir::Node& node) const {
-    if (ops::has_trait(node, ops::Trait::per_update)) return Region::packed;
-    const bool sum = ops::has_trait(node, ops::Trait::batch_sum) ||
-                     ops::has_trait(node, ops::Trait::gathers_slices) || of_sums_only(node);
-    return sum ? Region::sums : Region::activations;
+  void use(const ir::Value* value, int at, int section) {
+    Uses& uses = uses_[value];
+    uses.last = std::max(uses.last, at);
+    uses.last_section = std::max(uses.last_section, section);
+    uses.lowest_stage = std::min(uses.lowest_stage, section_stage(section));
+  }
+
+  void find_uses() {
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      const int section = section_of(*nodes_[i]);
+      // Other slices read a gathered value at a time of their own, up to the end of the section.
+      const bool gathered = ops::has_trait(*nodes_[i], ops::Trait::gathers_slices);
+      for (const ir::Value* value : nodes_[i]->inputs()) {
+        use(value, gathered ? end_of(section) : 2 * static_cast<int>(i), section);
+      }
+    }
+    // What leaves the program is read at the end of the section that makes it.
+    for (const ir::Output& output : state_.graph.outputs()) {
+      const ir::Node* producer = output.value->producer();
+      const int section = producer == nullptr ? 0 : section_of(*producer);
+      use(output.value, end_of(section), section);
+    }
+  }
+
+  bool makes_sums(const ir::Node& node) const {
+    return ops::has_trait(node, ops::Trait::batch_sum) ||
+           ops::has_trait(node, ops::Trait::gathers_slices) || of_sums_only(node);
   }
 
   // What is computed from sums alone, or from sums and variables (two contributions to one
@@ -73,40 +134,65 @@ class Planner {
     for (const ir::Value* value : node.inputs()) {
       const auto found = storage_of_.find(value);
       if (found == storage_of_.end()) continue;  // a variable
-      const Region region = storages_[found->second].region;
-      if (region == Region::activations) return false;
-      reads_sums = reads_sums || region == Region::sums;
+      const Storage& storage = storages_[found->second];
+      if (storage.region == Region::packed) continue;
+      if (!storage.sums) return false;
+      reads_sums = true;
     }
     return reads_sums;
   }
 
   void make_storages() {
     for (const ir::Value* value : state_.graph.inputs()) {
-      if (value->role() == ir::InputRole::feed) {
-        // Written before the first node of the slice; free again after its last reader.
-        new_storage(value, Region::activations, -1);
-        unshared_bytes_ += aligned(value->bytes());
-      }
+      if (value->role() != ir::InputRole::feed) continue;
+      // Written before the first node of the slice; free again after its last reader.
+      new_storage(value, {.bytes = value->bytes(), .first = -1});
+      unshared_bytes_ += aligned(value->bytes());
     }
-    int position = 0;
-    for (const auto& node : state_.graph.nodes()) {
-      for (const ir::Value* value : node->outputs()) {
-        const Region region = region_of(*node);
-        if (region != Region::packed && !ops::has_trait(*node, ops::Trait::view))
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      const ir::Node& node = *nodes_[i];
+      const int section = section_of(node);
+      const Storage wanted{.sums = makes_sums(node),
+                           .first = 2 * static_cast<int>(i),
+                           .first_section = section,
+                           .lowest_stage = section_stage(section),
+                           .region = ops::has_trait(node, ops::Trait::per_update)
+                                         ? Region::packed
+                                         : Region::activations};
+      for (const ir::Value* value : node.outputs()) {
+        if (wanted.region != Region::packed && !ops::has_trait(node, ops::Trait::view)) {
           unshared_bytes_ += aligned(value->bytes());
-        if (!try_alias(*node, value, position)) new_storage(value, region, position);
+        }
+        Storage storage = wanted;
+        storage.bytes = value->bytes();
+        if (!try_alias(node, value, storage)) new_storage(value, storage);
+        if (gradients_.contains(value)) {
+          PANDO_CHECK(wanted.sums, "the gradient '", value->name(), "' of ", node.label(),
+                      " is no sum over samples, so slices cannot share it out");
+          storages_[storage_of_[value]].completed = static_cast<int>(i);
+        }
       }
-      ++position;
     }
   }
 
-  void new_storage(const ir::Value* value, Region region, int position) {
+  void new_storage(const ir::Value* value, Storage storage) {
+    storage.last = storage.first;
+    storage.last_section = storage.first_section;
     storage_of_[value] = storages_.size();
-    const int last = region == Region::packed ? kForever : std::max(last_use_[value], position);
-    storages_.push_back({region, value->bytes(), position, last});
+    storages_.push_back(storage);
+    extend(storages_.back(), value);
   }
 
-  bool try_alias(const ir::Node& node, const ir::Value* value, int position) {
+  void extend(Storage& storage, const ir::Value* value) {
+    storage.moments = storage.moments || moments_.contains(value);
+    const auto found = uses_.find(value);
+    if (found == uses_.end()) return;
+    storage.last = std::max(storage.last, found->second.last);
+    storage.last_section = std::max(storage.last_section, found->second.last_section);
+    storage.lowest_stage = std::min(storage.lowest_stage, found->second.lowest_stage);
+  }
+
+  bool try_alias(const ir::Node& node, const ir::Value* value, const Storage& wanted) {
     if (node.num_inputs() == 0) return false;
     const bool view = ops::has_trait(node, ops::Trait::view);
     if (!view && (!share_ || !ops::has_trait(node, ops::Trait::in_place))) return false;
@@ -117,29 +203,56 @@ class Planner {
     }
     Storage& storage = storages_[source->second];
     if (!view) {
-      const bool dying = storage.last == position && storage.first >= 0;
-      if (!dying || storage.bytes != value->bytes() || storage.region != region_of(node))
-        return false;
+      const bool dying = storage.last == wanted.first && storage.first >= 0 &&
+                         storage.first_section == wanted.first_section;
+      const bool alike = storage.bytes == wanted.bytes && storage.sums == wanted.sums &&
+                         storage.region == wanted.region;
+      if (!dying || !alike) return false;
     }
-    storage.last = std::max(storage.last, last_use_[value]);
+    extend(storage, value);
     storage_of_[value] = source->second;
     return true;
   }
 
+  void choose_region(Storage& storage) const {
+    if (storage.region == Region::packed) {
+      storage.lowest_stage = 0;
+    } else if (storage.completed >= 0) {
+      storage.region = Region::gradients;
+      storage.lowest_stage = section_stage(storage.first_section);
+    } else if (storage.moments) {
+      storage.region = Region::moments;
+      storage.lowest_stage = section_stage(storage.first_section);
+    } else if (storage.first_section != storage.last_section) {
+      storage.region = storage.sums ? Region::held_sums : Region::held_activations;
+    } else {
+      storage.region = storage.sums ? Region::sums : Region::activations;
+    }
+    const bool kept = storage.region == Region::packed || storage.region == Region::gradients ||
+                      storage.region == Region::moments;
+    if (kept) storage.last = kForever;
+  }
+
   // Places the storages of a region; returns its size.
-  size_t place(Region region) {
+  size_t place(Region region, int stage) {
     std::vector<Storage*> order;
     for (Storage& storage : storages_) {
-      if (storage.region == region) order.push_back(&storage);
+      if (storage.region == region && storage.lowest_stage == stage) order.push_back(&storage);
     }
-    if (share_) {
+    if (region == Region::gradients) {
+      // No two share memory; they lie in the order in which backward completes them.
+      std::stable_sort(order.begin(), order.end(), [](const Storage* a, const Storage* b) {
+        return a->completed < b->completed;
+      });
+    } else if (share_) {
       std::stable_sort(order.begin(), order.end(),
                        [](const Storage* a, const Storage* b) { return a->bytes > b->bytes; });
     }
+    const bool share = share_ && region != Region::gradients;
     size_t end = 0;
     std::vector<const Storage*> placed;  // by offset
     for (Storage* storage : order) {
-      storage->offset = share_ ? lowest_offset(*storage, placed) : end;
+      storage->offset = share ? lowest_offset(*storage, placed) : end;
       end = std::max(end, storage->offset + aligned(storage->bytes));
       const auto at = std::upper_bound(
           placed.begin(), placed.end(), storage,
@@ -160,9 +273,32 @@ class Planner {
     return offset;
   }
 
+  void make_buckets(MemoryPlan& plan, int stage) const {
+    std::vector<const Storage*> order;
+    for (const Storage& storage : storages_) {
+      if (storage.region == Region::gradients && storage.lowest_stage == stage) {
+        order.push_back(&storage);
+      }
+    }
+    std::sort(order.begin(), order.end(),
+              [](const Storage* a, const Storage* b) { return a->offset < b->offset; });
+    size_t begin = 0;
+    for (const Storage* storage : order) {
+      const size_t end = storage->offset + aligned(storage->bytes);
+      if (end - begin < state_.options.bucket_bytes && storage != order.back()) continue;
+      plan.buckets.push_back({stage, begin, end, nodes_[static_cast<size_t>(storage->completed)]});
+      begin = end;
+    }
+  }
+
   const CompileState& state_;
   bool share_;
-  std::unordered_map<const ir::Value*, int> last_use_;
+  int stages_ = 1;
+  std::vector<const ir::Node*> nodes_;
+  std::vector<int> section_end_;  // number of its last node
+  std::unordered_set<const ir::Value*> gradients_;
+  std::unordered_set<const ir::Value*> moments_;
+  std::unordered_map<const ir::Value*, Uses> uses_;
   std::unordered_map<const ir::Value*, size_t> storage_of_;
   std::vector<Storage> storages_;
   size_t unshared_bytes_ = 0;

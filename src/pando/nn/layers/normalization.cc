@@ -38,7 +38,7 @@ class BatchNormalizationLayer : public LayerDefinition {
     return {{"gamma", channels, options_.gamma_initializer},
             {"beta", channels, options_.beta_initializer},
             {"moving_mean", channels, Zeros(), options_.momentum},
-            {"moving_variance", channels, Ones(), options_.momentum}};
+            {"moving_variance", channels, Ones(), options_.momentum, true}};
   }
 
   ir::Value* build(GraphBuilder& builder, const std::vector<ir::Value*>& inputs) const override {
@@ -50,8 +50,8 @@ class BatchNormalizationLayer : public LayerDefinition {
       const ir::Node* statistics = builder.append("combine_moments", {moments}, {}, 3);
       mean = statistics->output(0);
       variance = statistics->output(1);
-      builder.move_towards("moving_mean", mean);
-      builder.move_towards("moving_variance", statistics->output(2));
+      builder.move_towards("moving_mean", moments);
+      builder.move_towards("moving_variance", moments);
     } else {
       mean = builder.weight("moving_mean");
       variance = builder.weight("moving_variance");

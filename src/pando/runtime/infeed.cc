@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#include "pando/runtime/infeed.h"
+
+#include <algorithm>
+
+#include "pando/base/error.h"
+
+namespace pando::runtime {
+
+InfeedQueue::InfeedQueue(BatchSource source, int capacity)
+    : source_(std::move(source)), capacity_(std::max(capacity, 1)) {}
+
+InfeedQueue::Slot* InfeedQueue::find(int64_t number) {
+  for (const auto& slot : slots_) {
+    if (slot->number == number) return slot.get();
+  }
+  return nullptr;
+}
+
+// Elements in use come on top of the capacity, so the number of slots follows the devices.
+InfeedQueue::Slot& InfeedQueue::free_slot() {
+  for (const auto& slot : slots_) {
+    if (slot->number < 0) return *slot;
+  }
+  return *slots_.emplace_back(std::make_unique<Slot>());
+}
+
+bool InfeedQueue::full() const { return pulled_ - taken_ >= capacity_; }
+
+// The source is asked without the lock, so that others can give back and take meanwhile.
+void InfeedQueue::pull(std::unique_lock<std::mutex>& lock) {
+  pulling_ = true;
+  Slot& slot = free_slot();
+  slot.number = pulled_;
+  slot.taken = true;  // nobody can take it before it is there
+  Batch batch = std::move(slot.batch);
+  bool there = false;
+  lock.unlock();
+  std::exception_ptr error;
+  try {
+    there = source_(batch);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  lock.lock();
+  pulling_ = false;
+  slot.batch = std::move(batch);
+  slot.taken = false;
+  if (!there) slot.number = -1;
+  if (there) ++pulled_;
+  changed_.notify_all();
+  if (error != nullptr) std::rethrow_exception(error);
+  if (!there) {
+    throw InvalidArgument("the data ended after ", pulled_, " micro-batches; more were announced");
+  }
+}
+
+const Batch* InfeedQueue::take(int64_t number) {
+  std::unique_lock lock(mutex_);
+  while (!closed_) {
+    Slot* slot = find(number);
+    if (slot != nullptr && !slot->taken) {
+      slot->taken = true;
+      ++taken_;
+      changed_.notify_all();
+      return &slot->batch;
+    }
+    // The element that is wanted may always be pulled; others only into free places.
+    if (pulling_ || (full() && pulled_ != number)) {
+      changed_.wait(lock);
+    } else {
+      pull(lock);
+    }
+  }
+  return nullptr;
+}
+
+void InfeedQueue::give_back(int64_t number) {
+  const std::lock_guard lock(mutex_);
+  if (Slot* slot = find(number)) slot->number = -1;
+  changed_.notify_all();
+}
+
+int64_t InfeedQueue::position() const {
+  const std::lock_guard lock(mutex_);
+  return taken_;
+}
+
+void InfeedQueue::close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  changed_.notify_all();
+}
+
+void InfeedQueue::reopen() {
+  const std::lock_guard lock(mutex_);
+  closed_ = false;
+}
+
+}  // namespace pando::runtime

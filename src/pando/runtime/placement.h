@@ -1,0 +1,37 @@
+// How a program is spread over devices: replicas side by side, the stages of each over its own.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "pando/runtime/schedule.h"
+
+namespace pando::runtime {
+
+// How the gradients of the micro-batches of one weight update are put together.
+// mean: the mean over all real samples of the global batch, however it is divided.
+// sum: the means of the micro-batches, added up over accumulation and replicas.
+// running_mean: the mean of the micro-batches' means, kept up after each of them, so that the
+//   accumulator never grows; over replicas their mean.
+enum class GradientReduction { mean, sum, running_mean };
+
+struct Placement {
+  int replicas = 1;
+  // Within a replica; empty: stage i on device i of the replica.
+  std::vector<int> device_of_stage;
+  PipelineSchedule schedule = PipelineSchedule::grouped;
+  int micro_batches = 1;  // per replica and weight update: the gradient accumulation count
+  GradientReduction reduction = GradientReduction::mean;
+  int statistics_group = 1;  // replicas that take batch statistics together
+
+  int device_of(int stage) const {
+    return device_of_stage.empty() ? stage : device_of_stage[static_cast<size_t>(stage)];
+  }
+  int devices_per_replica(int stages) const {
+    if (device_of_stage.empty()) return stages;
+    return *std::max_element(device_of_stage.begin(), device_of_stage.end()) + 1;
+  }
+};
+
+}  // namespace pando::runtime

@@ -1,0 +1,40 @@
+// The division of an epoch into weight updates and executions.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <vector>
+
+#include "pando/runtime/executor.h"
+
+namespace pando::train {
+
+struct EpochShape {
+  int64_t samples = 0;
+  int64_t micro_batch = 1;
+  int64_t replicas = 1;
+  int64_t accumulation = 1;           // micro-batches of a replica per weight update
+  bool whole_updates = false;         // samples that fill no update are not part of the epoch
+  int64_t updates = 0;                // with whole_updates: so many; 0: those the samples fill
+  int64_t steps_per_execution = 0;    // of a replica; 0: a twentieth of the epoch
+};
+
+// The weight updates of one epoch, every sample in one of them.
+class EpochPlan {
+ public:
+  explicit EpochPlan(const EpochShape& shape);
+
+  const std::vector<runtime::UpdatePlan>& updates() const { return updates_; }
+  int64_t elements() const { return elements_; }  // of the infeed
+  int64_t samples() const { return samples_; }
+  int64_t updates_per_execution() const { return updates_per_execution_; }
+  // The execution that begins with an update; empty at the end.
+  std::span<const runtime::UpdatePlan> execution(int64_t first_update) const;
+
+ private:
+  std::vector<runtime::UpdatePlan> updates_;
+  int64_t elements_ = 0;
+  int64_t samples_ = 0;
+  int64_t updates_per_execution_ = 1;
+};
+
+}  // namespace pando::train

@@ -1,0 +1,75 @@
+// Running sums of an epoch or an evaluation, and the figures that they stand for.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pando/runtime/executor.h"
+#include "pando/train/history.h"
+#include "pando/train/parallel_options.h"
+
+namespace pando::train {
+
+class MetricSums {
+ public:
+  MetricSums(std::vector<std::string> metric_names, MetricReduction reduction)
+      : names_(std::move(metric_names)), reduction_(reduction) {
+    names_.insert(names_.begin(), "loss");
+  }
+
+  void add(const runtime::ExecutionTotals& totals) {
+    all_.add(totals.all);
+    replicas_.resize(totals.replicas.size());
+    for (size_t i = 0; i < replicas_.size(); ++i) replicas_[i].add(totals.replicas[i]);
+  }
+  // One step of each replica.
+  void add(const std::vector<runtime::Totals>& replicas) {
+    replicas_.resize(replicas.size());
+    for (size_t i = 0; i < replicas.size(); ++i) {
+      all_.add(replicas[i]);
+      replicas_[i].add(replicas[i]);
+    }
+  }
+
+  Logs logs(const std::string& prefix = "") const {
+    if (reduction_ == MetricReduction::mean || replicas_.size() <= 1) return means(all_, prefix);
+    Logs logs;
+    if (reduction_ == MetricReduction::none) return means(replicas_.back(), prefix);
+    if (reduction_ == MetricReduction::sum) {
+      for (const runtime::Totals& replica : replicas_) {
+        const Logs more = means(replica, prefix);
+        if (logs.empty()) logs = Logs(more.size());
+        for (size_t i = 0; i < more.size(); ++i) {
+          logs[i] = {more[i].first, logs[i].second + more[i].second};
+        }
+      }
+      return logs;
+    }
+    for (size_t metric = 0; metric < names_.size(); ++metric) {
+      for (size_t i = 0; i < replicas_.size(); ++i) {
+        const auto& [name, value] = means(replicas_[i], prefix)[metric];
+        logs.emplace_back(concat(name, "[", i, "]"), value);
+      }
+    }
+    return logs;
+  }
+
+ private:
+  Logs means(const runtime::Totals& totals, const std::string& prefix) const {
+    const double count = static_cast<double>(std::max<int64_t>(totals.samples, 1));
+    Logs logs = {{prefix + names_[0], totals.loss / count}};
+    for (size_t i = 1; i < names_.size(); ++i) {
+      const double sum = i <= totals.metrics.size() ? totals.metrics[i - 1] : 0;
+      logs.emplace_back(prefix + names_[i], sum / count);
+    }
+    return logs;
+  }
+
+  std::vector<std::string> names_;  // the loss, then the metrics
+  MetricReduction reduction_;
+  runtime::Totals all_;
+  std::vector<runtime::Totals> replicas_;
+};
+
+}  // namespace pando::train

@@ -1,0 +1,44 @@
+// How a model is spread over devices: pipelining, gradient accumulation, replication. None of it
+// changes the description of the model.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <vector>
+
+#include "pando/compiler/pass.h"
+#include "pando/runtime/placement.h"
+
+namespace pando {
+
+using compiler::Recomputation;
+using runtime::GradientReduction;
+
+struct GradientAccumulationOptions {
+  int steps_per_replica = 1;  // micro-batches of a replica per weight update
+  GradientReduction reduction = GradientReduction::mean;
+};
+
+// For models with pipeline stages.
+struct PipeliningOptions {
+  int gradient_accumulation_steps_per_replica = 1;
+  std::vector<int> device_mapping;  // the device of each stage, within a replica; empty: one each
+  PipelineSchedule schedule = PipelineSchedule::grouped;
+  Recomputation recomputation = Recomputation::none;
+  GradientReduction reduction = GradientReduction::mean;
+  // Whether evaluation and prediction go through the same pipeline. Otherwise every device runs the
+  // whole model on data of its own.
+  bool pipelined_inference = true;
+};
+
+// What is logged of a metric that every replica has found on its own samples. mean: over all
+// samples; sum: of the replicas' means; none: that of the last replica; list: all of them, as
+// "loss[0]", "loss[1]", ...
+enum class MetricReduction { mean, sum, none, list };
+
+struct ReplicationOptions {
+  MetricReduction metrics = MetricReduction::mean;
+  // So many replicas in a row take the statistics of batch normalisation together.
+  int statistics_group = 1;
+};
+
+}  // namespace pando

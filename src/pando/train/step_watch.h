@@ -1,0 +1,42 @@
+// Looks at an execution while it runs and tells of every step that is done.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <thread>
+
+#include "pando/runtime/executor.h"
+
+namespace pando::train {
+
+// A thread that calls `on_step(step)` once for each step of the execution, in order, after its
+// values are complete. What it throws ends the execution after the weight update in progress, and
+// finish() throws it on.
+class StepWatch {
+ public:
+  StepWatch(const runtime::Executor& executor, std::function<void(int64_t step)> on_step);
+  ~StepWatch();
+  StepWatch(const StepWatch&) = delete;
+  StepWatch& operator=(const StepWatch&) = delete;
+
+  // Whether on_step has thrown.
+  bool failed() const { return failed_; }
+  // The execution is over: the remaining of its `steps` steps are told, then the thread ends.
+  void finish(int64_t steps);
+
+ private:
+  void watch();
+  void tell(int64_t done);
+
+  const runtime::Executor& executor_;
+  std::function<void(int64_t)> on_step_;
+  std::atomic<bool> failed_{false};
+  std::atomic<int64_t> last_{-1};
+  int64_t told_ = 0;
+  std::exception_ptr error_;
+  std::thread thread_;
+};
+
+}  // namespace pando::train
