@@ -12,6 +12,7 @@
 #include "pando/nn/layers.h"
 #include "pando/nn/losses.h"
 #include "pando/nn/network.h"
+#include "pando/nn/pipeline_stage.h"
 #include "pando/optim/optimizer.h"
 #include "pando/tensor/tensor.h"
 #include "pando/train/callbacks.h"

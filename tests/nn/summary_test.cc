@@ -63,5 +63,42 @@ TEST(Summary, WideNamesWidenTheTable) {
   EXPECT_NE(text.find(" " + name + " (Dense) (None, 2)"), std::string::npos) << text;
 }
 
+// A block whose shortcut joins in the next stage.
+Network two_stages() {
+  const SymbolicTensor input = Input({8});
+  const SymbolicTensor x = Dense({.units = 4, .name = "stem"})(input);
+  const SymbolicTensor y = Dense({.units = 4, .name = "body"})(x);
+  return Network(input, ReLU()(Add()({y, x}))).with_splits({"add"});
+}
+
+TEST(StageSummary, ListsCallsInExecutionOrder) {
+  EXPECT_EQ(two_stages().stage_summary(60),
+            R"(____________________________________________________________
+ Layer (type) (node index)  Input layers     Pipeline stage
+============================================================
+ stem (Dense) (0)           input_1          0
+ body (Dense) (0)           stem             0
+ add (Add) (0)              body             1
+                            stem
+ re_lu (ReLU) (0)           add              1
+____________________________________________________________
+)");
+}
+
+TEST(StageSummary, SaysWhereNoStageIsAssigned) {
+  const std::string text = two_stages().without_stages().stage_summary();
+  EXPECT_EQ(text.find('\n'), 98u);
+  EXPECT_NE(text.find(" None\n"), std::string::npos) << text;
+}
+
+TEST(StageSummary, WideNamesWidenTheTable) {
+  const std::string name(40, 'n');
+  const Network network =
+      Sequential({4}, {Dense({.units = 2, .name = name}), Dense({.units = 2, .name = "b"})});
+  const std::string text = network.stage_summary(10);
+  EXPECT_NE(text.find(" " + name + " (Dense) (0) input_1"), std::string::npos) << text;
+  EXPECT_NE(text.find(name + " None\n"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace pando

@@ -2,11 +2,13 @@
 #include "pando/nn/layer.h"
 
 #include "pando/base/error.h"
+#include "pando/nn/pipeline_stage.h"
 
 namespace pando {
 
 Layer::Layer(std::shared_ptr<const nn::LayerDefinition> definition, std::string name)
-    : state_(std::make_shared<State>(State{std::move(definition), std::move(name)})) {
+    : state_(std::make_shared<State>(
+          State{std::move(definition), std::move(name), PipelineStage::current()})) {
   for (const char c : state_->name) {
     const bool known = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' ||
                        c == '.' || c == '/';
@@ -33,6 +35,7 @@ SymbolicTensor Layer::operator()(const std::vector<SymbolicTensor>& inputs) cons
   auto expression = std::make_shared<SymbolicTensor::Expression>();
   expression->layer = state_;
   expression->inputs = inputs;
+  expression->stage = PipelineStage::current();
   return SymbolicTensor(std::move(expression));
 }
 

@@ -78,6 +78,7 @@ class Layer {
   struct State {
     std::shared_ptr<const nn::LayerDefinition> definition;
     std::string name;  // empty: a network gives it one
+    int stage = -1;    // of the pipeline scope in which it was made; -1: none
   };
   const std::shared_ptr<const State>& state() const { return state_; }
 
@@ -91,6 +92,7 @@ class SymbolicTensor {
   struct Expression {
     std::shared_ptr<const Layer::State> layer;  // null for an input
     std::vector<SymbolicTensor> inputs;
+    int stage = -1;     // of the pipeline scope in which the layer was called; -1: none
     Shape input_shape;  // of an input, without the batch
     DType input_dtype = DType::f32;
     std::string input_name;

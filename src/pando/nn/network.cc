@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pando/nn/network.h"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <utility>
@@ -26,7 +27,7 @@ class Network::Collector {
         throw InvalidArgument("a network's input must come from Input(), not from a layer");
       }
       const std::string name = unique(expression->input_name, "input");
-      const int call = add_call(add_layer(nullptr, name, "InputLayer"), {});
+      const int call = add_call({add_layer(nullptr, name, "InputLayer"), {}});
       if (!calls_.emplace(expression.get(), call).second) {
         throw InvalidArgument("input '", name, "' is given twice");
       }
@@ -45,7 +46,8 @@ class Network::Collector {
     }
     std::vector<int> inputs;
     for (const SymbolicTensor& input : expression->inputs) inputs.push_back(visit(input));
-    const int call = add_call(layer_of(expression->layer), std::move(inputs));
+    const int stage = expression->stage >= 0 ? expression->stage : expression->layer->stage;
+    const int call = add_call({layer_of(expression->layer), std::move(inputs), stage});
     calls_.emplace(expression, call);
     return call;
   }
@@ -65,8 +67,8 @@ class Network::Collector {
     return static_cast<int>(network_.layers_.size()) - 1;
   }
 
-  int add_call(int layer, std::vector<int> inputs) {
-    network_.calls_.push_back({layer, std::move(inputs)});
+  int add_call(Call call) {
+    network_.calls_.push_back(std::move(call));
     return static_cast<int>(network_.calls_.size()) - 1;
   }
 
@@ -133,6 +135,7 @@ Network::Network(std::vector<SymbolicTensor> inputs, const SymbolicTensor& outpu
     if (first_call) info.output_shape = types.back().shape;
   }
   output_shape_ = types[static_cast<size_t>(output_call_)].shape;
+  check_stages();
 }
 
 const LayerInfo& Network::layer(const std::string& name) const {
@@ -181,10 +184,12 @@ NetworkGraph Network::build(const NetworkBuildOptions& options) const {
     }
     std::vector<ir::Value*> inputs;
     for (const int input : call.inputs) inputs.push_back(values[static_cast<size_t>(input)]);
+    if (options.stages) result.graph.set_current_stage(std::max(call.stage, 0));
     builder.begin_layer(info, options.training && !options.frozen.contains(info.name));
     values.push_back(state->definition->build(builder, inputs));
   }
   result.output = values[static_cast<size_t>(output_call_)];
+  if (options.stages) result.graph.set_current_stage(stages() - 1);
   return result;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -54,6 +55,39 @@ std::string Network::summary(const std::string& model_name,
       fmt::format("Total params: {}\nTrainable params: {}\nNon-trainable params: {}\n",
                   with_thousands(parameters()), with_thousands(parameters() - frozen_parameters),
                   with_thousands(frozen_parameters));
+  return text + std::string(width, '_') + "\n";
+}
+
+std::string Network::stage_summary(int line_length) const {
+  using Row = std::array<std::string, 3>;
+  const Row header = {"Layer (type) (node index)", "Input layers", "Pipeline stage"};
+  std::vector<Row> rows;
+  for (const StageAssignment& entry : stage_assignment()) {
+    const int stage = entry.pipeline_stage;
+    rows.push_back(
+        {fmt::format("{} ({}) ({})", entry.layer, layer(entry.layer).class_name, entry.node_index),
+         entry.inbound_layers[0], stage < 0 ? "None" : std::to_string(stage)});
+    // Further inputs have lines of their own.
+    for (size_t i = 1; i < entry.inbound_layers.size(); ++i) {
+      rows.push_back({"", entry.inbound_layers[i], ""});
+    }
+  }
+  // The first two columns share what the last one and the spaces before each leave.
+  const auto wanted = static_cast<size_t>(std::max(line_length, 0));
+  const size_t rest = wanted - std::min(wanted, header[2].size() + 3);
+  std::array<size_t, 2> widths = {std::max(rest * 5 / 8, header[0].size()),
+                                  std::max(rest * 3 / 8, header[1].size())};
+  for (const Row& row : rows) {
+    for (size_t i = 0; i < 2; ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  const auto line = [&](const Row& row) {
+    const std::string text =
+        fmt::format(" {:<{}} {:<{}} {}", row[0], widths[0], row[1], widths[1], row[2]);
+    return text.substr(0, text.find_last_not_of(' ') + 1) + "\n";
+  };
+  const size_t width = std::max(wanted, widths[0] + widths[1] + header[2].size() + 3);
+  std::string text = std::string(width, '_') + "\n" + line(header) + std::string(width, '=') + "\n";
+  for (const Row& row : rows) text += line(row);
   return text + std::string(width, '_') + "\n";
 }
 
