@@ -2,12 +2,24 @@
 #include "pando/train/model.h"
 
 #include <algorithm>
+#include <ostream>
 
 #include "pando/base/error.h"
 #include "pando/train/fit_loop.h"
 #include "pando/train/model_impl.h"
 
 namespace pando {
+
+namespace {
+
+void replace_network(Model::Impl& impl, Network network) {
+  impl.network = std::move(network);
+  for (const train::Mode mode : {train::Mode::train, train::Mode::evaluate, train::Mode::predict}) {
+    impl.drop_programs(mode);
+  }
+}
+
+}  // namespace
 
 Model::Model(Network network, ModelOptions options)
     : impl_(std::make_shared<Impl>(std::move(network), std::move(options))) {}
@@ -29,6 +41,30 @@ void Model::set_trainable(const std::string& layer, bool trainable) {
 bool Model::trainable(const std::string& layer) const {
   impl_->network.layer(layer);
   return !impl_->frozen.contains(layer);
+}
+
+std::vector<StageAssignment> Model::get_pipeline_stage_assignment() const {
+  return impl_->network.stage_assignment();
+}
+
+void Model::set_pipeline_stage_assignment(const std::vector<StageAssignment>& assignment) {
+  replace_network(*impl_, impl_->network.with_stages(assignment));
+}
+
+void Model::set_pipeline_stage_assignment(const std::vector<int>& stages) {
+  replace_network(*impl_, impl_->network.with_stages(stages));
+}
+
+void Model::reset_pipeline_stage_assignment() {
+  replace_network(*impl_, impl_->network.without_stages());
+}
+
+void Model::set_pipeline_splits(const std::vector<std::string>& layer_names) {
+  replace_network(*impl_, impl_->network.with_splits(layer_names));
+}
+
+void Model::print_pipeline_stage_assignment_summary(std::ostream& out, int line_length) const {
+  out << "Model: \"" << name() << "\"\n" << impl_->network.stage_summary(line_length);
 }
 
 void Model::compile(CompileOptions options) { impl_->compile(std::move(options)); }

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <functional>
+#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <set>
@@ -118,6 +119,15 @@ class Model {
   // effect at once. Throws for an unknown name.
   void set_trainable(const std::string& layer, bool trainable);
   bool trainable(const std::string& layer) const;
+
+  // The pipeline stages of the network (network.h has the rules). They may change at any time
+  // outside of fit, evaluate and predict; weights stay.
+  std::vector<StageAssignment> get_pipeline_stage_assignment() const;
+  void set_pipeline_stage_assignment(const std::vector<StageAssignment>& assignment);
+  void set_pipeline_stage_assignment(const std::vector<int>& stages);
+  void reset_pipeline_stage_assignment();
+  void set_pipeline_splits(const std::vector<std::string>& layer_names);
+  void print_pipeline_stage_assignment_summary(std::ostream& out, int line_length = 98) const;
 
   void compile(CompileOptions options);
 
