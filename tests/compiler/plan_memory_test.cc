@@ -226,6 +226,15 @@ TEST(PlanMemory, ViewsLieInTheirSource) {
   EXPECT_EQ(plan.state.memory.unshared_bytes, 4 * 4 * 16 * sizeof(float));  // x, a, b, c
 }
 
+TEST(PlanMemory, CheckpointsTakeNoMemory) {
+  const Planned plan(R"(graph(x: f32[4,2,2,4] feed) {
+    a = tanh(x)
+    c = checkpoint(a)
+    b = softmax(c)
+    return result b=b })");
+  EXPECT_EQ(plan.offset("c"), plan.offset("a"));
+}
+
 TEST(PlanMemory, AViewKeepsItsSourceAlive) {
   const Planned plan(R"(graph(x: f32[4,2,2,4] feed) {
     a = softmax(x)
