@@ -21,7 +21,7 @@ PassPipeline default_pipeline() {
   pipeline.add<AssignLayouts>();  // after fusion: a fused op asks for one layout, not two
   pipeline.add<SplitStages>();    // after layouts: what recompute repeats is final
   pipeline.add<Recompute>();
-  pipeline.add<PlanMemory>();     // last: sizes are final only after layouts
+  pipeline.add<PlanMemory>();  // last: sizes are final only after layouts
   return pipeline;
 }
 

@@ -71,7 +71,8 @@ void Program::build_calls() {
 // With batch slices a new segment begins only where a call reads from other slices what this
 // segment made; with parts any call may read what another part wrote, so each is a segment.
 void Program::build_sections() {
-  for (const SectionMark& mark : state_.sections) sections_.push_back({mark.stage, mark.backward, {}});
+  for (const SectionMark& mark : state_.sections)
+    sections_.push_back({mark.stage, mark.backward, {}});
   if (sections_.empty()) sections_.emplace_back();
   for (Section& section : sections_) section.segments.emplace_back();
   const int together = std::max(slices(), options().gathered_slices);

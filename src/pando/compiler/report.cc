@@ -76,11 +76,11 @@ std::string compile_report(const Program& program) {
   std::string text = passes_text(program);
   size_t segments = 0;
   for (const Section& section : program.sections()) segments += section.segments.size();
-  text += fmt::format("division: {} {}, {} stages, {} segments per step\ncalls (results in bytes per "
-                      "slice)\n",
-                      program.slices(),
-                      program.in_parts() ? "parts of each call" : "slices of the micro-batch",
-                      program.stages(), segments);
+  text += fmt::format(
+      "division: {} {}, {} stages, {} segments per step\ncalls (results in bytes per "
+      "slice)\n",
+      program.slices(), program.in_parts() ? "parts of each call" : "slices of the micro-batch",
+      program.stages(), segments);
   int slow = 0;
   for (const Call& call : program.calls()) {
     text += call_text(program, call);

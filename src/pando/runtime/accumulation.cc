@@ -32,7 +32,8 @@ void merge_moments(float* total, const float* more, int64_t channels) {
   for (int64_t c = 0; c < channels; ++c) {
     const double mean = static_cast<double>(total[c]);
     const double away = static_cast<double>(more[c]) - mean;
-    total[c] = static_cast<float>(n == 0 ? static_cast<double>(more[c]) : mean + away * m / (n + m));
+    total[c] =
+        static_cast<float>(n == 0 ? static_cast<double>(more[c]) : mean + away * m / (n + m));
     total[channels + c] =
         static_cast<float>(static_cast<double>(n == 0 ? 0 : total[channels + c]) +
                            static_cast<double>(more[channels + c]) + away * away * n * m / (n + m));

@@ -16,8 +16,7 @@ inline constexpr int kSpins = 4000;
 // to all after it.
 class Barrier {
  public:
-  explicit Barrier(int count, int spins = kSpins)
-      : count_(count), spins_(spins), waiting_(count) {}
+  explicit Barrier(int count, int spins = kSpins) : count_(count), spins_(spins), waiting_(count) {}
 
   int count() const { return count_; }
 

@@ -37,8 +37,7 @@ Executor::Executor(const compiler::Program& program, VariableStore& variables, W
     metrics_.push_back(operand);
   }
   if (!results_.empty()) {
-    result_row_bytes_ =
-        results_[0].value->bytes() / static_cast<size_t>(instance_.slice_batch());
+    result_row_bytes_ = results_[0].value->bytes() / static_cast<size_t>(instance_.slice_batch());
   }
   // A group is one device, or those of the replicas that take statistics together.
   const int size = instance_.placement().statistics_group;
@@ -132,8 +131,7 @@ void Executor::trace_names(const Execution& execution) {
   for (int stage = 0; stage < stages_; ++stage) {
     for (const char* pass : {"forward", "backward"}) {
       const bool whole = !instance_.program().pipelined();
-      stage_names_.push_back(
-          execution.trace->name_id(whole ? "step" : concat(pass, " ", stage)));
+      stage_names_.push_back(execution.trace->name_id(whole ? "step" : concat(pass, " ", stage)));
     }
   }
 }
@@ -281,8 +279,8 @@ SliceVisit Executor::slice_visit(const Worker& worker, const StageVisit& visit, 
   const UpdatePlan& now = plan(worker);
   const int replicas = instance_.placement().replicas;
   const int group = instance_.placement().statistics_group;
-  const MicroBatch& data = micro_batches_[static_cast<size_t>(worker.replica)]
-                                         [static_cast<size_t>(visit.micro_batch)];
+  const MicroBatch& data =
+      micro_batches_[static_cast<size_t>(worker.replica)][static_cast<size_t>(visit.micro_batch)];
   const int slice = lane % instance_.slices();
   int64_t together = 0;
   int64_t before = 0;
@@ -297,13 +295,12 @@ SliceVisit Executor::slice_visit(const Worker& worker, const StageVisit& visit, 
                     .micro_batch = visit.micro_batch,
                     .last = visit.micro_batch + 1 == steps_of(now),
                     .track = worker.trace_ops ? worker.track : nullptr};
-  result.step = {
-      .valid = instance_.program().in_parts() ? data.valid
-                                              : instance_.slice_valid(slice, data.valid),
-      .batch_valid = together,
-      .loss_scale = 1.0f / static_cast<float>(std::max<int64_t>(normaliser, 1)),
-      .seed = worker.execution->seed,
-      .first_sample = data.first_sample + instance_.slice_first(slice)};
+  result.step = {.valid = instance_.program().in_parts() ? data.valid
+                                                         : instance_.slice_valid(slice, data.valid),
+                 .batch_valid = together,
+                 .loss_scale = 1.0f / static_cast<float>(std::max<int64_t>(normaliser, 1)),
+                 .seed = worker.execution->seed,
+                 .first_sample = data.first_sample + instance_.slice_first(slice)};
   if (instance_.placement().reduction == GradientReduction::running_mean) {
     for (int m = 0; m < visit.micro_batch; ++m) {
       before += valid_of(now, int64_t{m} * replicas + worker.replica);
@@ -363,10 +360,10 @@ bool Executor::run_together(Worker& worker, const StageVisit& visit, int section
   for_own_lanes([&](int lane) {
     instance_.prepare(slice_visit(worker, visit, section, lane));
     if (!feeds) return;
-    instance_.feed(lane, visit.micro_batch, ports_[static_cast<size_t>(worker.replica)].batch,
-                   micro_batches_[static_cast<size_t>(worker.replica)]
-                                 [static_cast<size_t>(visit.micro_batch)]
-                                     .valid);
+    instance_.feed(
+        lane, visit.micro_batch, ports_[static_cast<size_t>(worker.replica)].batch,
+        micro_batches_[static_cast<size_t>(worker.replica)][static_cast<size_t>(visit.micro_batch)]
+            .valid);
   });
   if (feeds) ports_[static_cast<size_t>(worker.replica)].copied.add(1);
   // With parts, every worker reads what slice 0 was fed.
@@ -391,8 +388,8 @@ bool Executor::run_together(Worker& worker, const StageVisit& visit, int section
   return true;
 }
 
-// A stage waits for the one before it, and where nothing follows backward (evaluation), for the last
-// one to be done with the micro-batch whose memory it takes.
+// A stage waits for the one before it, and where nothing follows backward (evaluation), for the
+// last one to be done with the micro-batch whose memory it takes.
 bool Executor::wait_for_data(Worker& worker, const StageVisit& visit, int lane) {
   if (stages_ == 1) return true;
   const bool training = instance_.program().section(0, true) >= 0;
@@ -439,8 +436,7 @@ bool Executor::publish(Worker& worker, int micro_batch) {
   if (port.number >= 0) worker.infeed->give_back(port.number);
   port.number = -1;
   port.batch = nullptr;
-  const int64_t element =
-      int64_t{micro_batch} * instance_.placement().replicas + worker.replica;
+  const int64_t element = int64_t{micro_batch} * instance_.placement().replicas + worker.replica;
   MicroBatch& data =
       micro_batches_[static_cast<size_t>(worker.replica)][static_cast<size_t>(micro_batch)];
   data = {};
@@ -461,9 +457,8 @@ bool Executor::publish(Worker& worker, int micro_batch) {
 // Adds a lane's losses and metrics to its totals and hands out its results.
 void Executor::end_forward(const Worker& worker, int lane, int micro_batch) {
   const int slice = lane % instance_.slices();
-  const int64_t valid = micro_batches_[static_cast<size_t>(worker.replica)]
-                                      [static_cast<size_t>(micro_batch)]
-                                          .valid;
+  const int64_t valid =
+      micro_batches_[static_cast<size_t>(worker.replica)][static_cast<size_t>(micro_batch)].valid;
   const int64_t real = instance_.slice_valid(slice, valid);
   const auto sum_of = [&](const compiler::Operand& operand) {
     const auto* values =
@@ -475,11 +470,11 @@ void Executor::end_forward(const Worker& worker, int lane, int micro_batch) {
   LaneTotals& totals = totals_[static_cast<size_t>(lane)];
   const size_t width = 2 + metrics_.size();
   const int32_t step = shared_.steps + micro_batch;
-  double* kept = steps_.empty()
-                     ? nullptr
-                     : &steps_[(static_cast<size_t>(step) * totals_.size() +
-                                static_cast<size_t>(lane)) *
-                               width];
+  double* kept =
+      steps_.empty()
+          ? nullptr
+          : &steps_[(static_cast<size_t>(step) * totals_.size() + static_cast<size_t>(lane)) *
+                    width];
   totals.sums.samples += real;
   if (kept != nullptr) kept[0] = static_cast<double>(real);
   if (!losses_.empty()) {
@@ -494,10 +489,9 @@ void Executor::end_forward(const Worker& worker, int lane, int micro_batch) {
     if (kept != nullptr) kept[2 + i] = metric;
   }
   if (worker.execution->results == nullptr || results_.empty() || real == 0) return;
-  const int64_t element = shared_.elements +
-                          int64_t{micro_batch} * instance_.placement().replicas + worker.replica;
-  const auto row =
-      static_cast<size_t>(element * micro_batch_ + instance_.slice_first(slice));
+  const int64_t element =
+      shared_.elements + int64_t{micro_batch} * instance_.placement().replicas + worker.replica;
+  const auto row = static_cast<size_t>(element * micro_batch_ + instance_.slice_first(slice));
   std::memcpy(worker.execution->results + row * result_row_bytes_,
               instance_.address(results_[0], lane, micro_batch),
               static_cast<size_t>(real) * result_row_bytes_);

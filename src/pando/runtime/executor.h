@@ -37,8 +37,8 @@ struct Execution {
   std::byte* results = nullptr;
   // Asked between weight updates, by one of the workers; may be empty.
   std::function<bool()> stop;
-  bool keep_steps = false;           // keep the values of every step, see step_values()
-  profile::Trace* trace = nullptr;   // records what the workers do; may be null
+  bool keep_steps = false;          // keep the values of every step, see step_values()
+  profile::Trace* trace = nullptr;  // records what the workers do; may be null
 };
 
 // Sums over real samples.
@@ -162,8 +162,8 @@ class Executor {
   std::map<int, std::vector<std::vector<StageVisit>>> orders_;  // [steps][device of a replica]
   Barrier everybody_;
   std::vector<std::unique_ptr<Barrier>> groups_;
-  std::vector<Progress> progress_;  // [stage][direction][lane]
-  std::vector<FeedPort> ports_;     // [replica]
+  std::vector<Progress> progress_;                      // [stage][direction][lane]
+  std::vector<FeedPort> ports_;                         // [replica]
   std::vector<std::vector<MicroBatch>> micro_batches_;  // [replica][micro-batch of the update]
   std::vector<LaneTotals> totals_;
   std::vector<double> steps_;  // [step][lane][samples, loss, metrics]

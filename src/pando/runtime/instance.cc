@@ -55,8 +55,8 @@ Instance::Instance(const compiler::Program& program, VariableStore& variables, W
   }
   for (int device = 0; device < devices; ++device) {
     memory_.push_back(std::make_unique<DeviceMemory>(
-        program, device_load(program, placement_, device % devices_per_replica_,
-                             team.workers_of(device))));
+        program,
+        device_load(program, placement_, device % devices_per_replica_, team.workers_of(device))));
     packers_ += team.workers_of(device);
   }
   for (int lane = 0; lane < lanes(); ++lane) {

@@ -117,7 +117,7 @@ class Instance {
   WorkerTeam& team_;
   Placement placement_;
   int devices_per_replica_ = 1;
-  std::vector<int> held_;  // micro-batches per stage
+  std::vector<int> held_;                              // micro-batches per stage
   std::vector<std::unique_ptr<DeviceMemory>> memory_;  // [device]
   Arena packed_;
   std::vector<compiler::Operand> feeds_;

@@ -14,11 +14,10 @@ namespace {
 
 std::string size(size_t bytes) { return human_bytes(static_cast<double>(bytes)); }
 
-std::string device_rows(const compiler::Program& program, const Placement& placement,
-                        int workers) {
-  std::string text = fmt::format("  {:<7} {:>11} {:>11} {:>11} {:>11} {:>11} {:>11}  {}\n",
-                                 "device", "total", "working", "held", "gradients", "sums",
-                                 "scratch", "stages");
+std::string device_rows(const compiler::Program& program, const Placement& placement, int workers) {
+  std::string text =
+      fmt::format("  {:<7} {:>11} {:>11} {:>11} {:>11} {:>11} {:>11}  {}\n", "device", "total",
+                  "working", "held", "gradients", "sums", "scratch", "stages");
   for (int device = 0; device < placement.devices_per_replica(program.stages()); ++device) {
     const DeviceLoad load = device_load(program, placement, device, workers);
     const MemoryUse use = memory_use(program, load);
@@ -26,8 +25,7 @@ std::string device_rows(const compiler::Program& program, const Placement& place
     for (const int stage : load.stages) stages.push_back(std::to_string(stage));
     text += fmt::format("  {:<7} {:>11} {:>11} {:>11} {:>11} {:>11} {:>11}  {}\n", device,
                         size(use.total()), size(use.activations), size(use.held),
-                        size(use.gradients), size(use.sums), size(use.scratch),
-                        join(stages, " "));
+                        size(use.gradients), size(use.sums), size(use.scratch), join(stages, " "));
   }
   return text;
 }
@@ -36,13 +34,12 @@ std::string stage_rows(const compiler::Program& program, const Placement& placem
   if (!program.pipelined()) return "";
   const std::vector<int> held = held_micro_batches(program, placement);
   const auto slices = static_cast<size_t>(program.slices());
-  std::string text =
-      fmt::format("  {:<7} {:>20} {:>14} {:>11}\n", "stage", "micro-batches held",
-                  "each", "in all");
+  std::string text = fmt::format("  {:<7} {:>20} {:>14} {:>11}\n", "stage", "micro-batches held",
+                                 "each", "in all");
   for (size_t stage = 0; stage < held.size(); ++stage) {
     const compiler::StageMemory& memory = program.memory().stages[stage];
-    const size_t each = memory.held_activations * (program.in_parts() ? 1 : slices) +
-                        memory.held_sums * slices;
+    const size_t each =
+        memory.held_activations * (program.in_parts() ? 1 : slices) + memory.held_sums * slices;
     text += fmt::format("  {:<7} {:>20} {:>14} {:>11}\n", stage, held[stage], size(each),
                         size(each * static_cast<size_t>(held[stage])));
   }
@@ -78,8 +75,7 @@ std::string memory_report(const compiler::Program& program, const Placement& pla
 void check_budget(const compiler::Program& program, const Placement& placement, int workers,
                   size_t budget) {
   for (int device = 0; device < placement.devices_per_replica(program.stages()); ++device) {
-    const MemoryUse use =
-        memory_use(program, device_load(program, placement, device, workers));
+    const MemoryUse use = memory_use(program, device_load(program, placement, device, workers));
     if (use.total() <= budget) continue;
     throw ResourceError("the program needs ", size(use.total()), " on device ", device,
                         ", the budget is ", size(budget), "\n",

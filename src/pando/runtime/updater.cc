@@ -130,8 +130,8 @@ void Updater::apply_part(const Trained& trained, kernels::Part part, const Updat
     const int64_t at = block * kBlock;
     const int64_t count = std::min(kBlock, trained.elements - at);
     span.weights = trained.weights + at;
-    span.gradient = summed ? trained.gradients[0] + at
-                           : total_gradient(trained, at, count, weights, total);
+    span.gradient =
+        summed ? trained.gradients[0] + at : total_gradient(trained, at, count, weights, total);
     span.count = static_cast<size_t>(count);
     for (size_t i = 0; i < span.slots.size(); ++i) {
       span.slots[i] = trained.slots[i] == nullptr ? nullptr : trained.slots[i] + at;

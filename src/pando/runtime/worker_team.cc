@@ -96,9 +96,9 @@ const std::vector<profile::TraceTrack*>& WorkerTeam::tracks(profile::Trace& trac
 void WorkerTeam::work(int worker, int core) {
   pin_to(core);
   kernels::flush_denormals();
-  pthread_setname_np(pthread_self(),
-                     concat("pando-", device_of(worker), ".", worker - first_worker(device_of(worker)))
-                         .c_str());
+  pthread_setname_np(
+      pthread_self(),
+      concat("pando-", device_of(worker), ".", worker - first_worker(device_of(worker))).c_str());
   uint64_t seen = 0;
   while (true) {
     const std::function<void(int)>* task = nullptr;

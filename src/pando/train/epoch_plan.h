@@ -12,10 +12,10 @@ struct EpochShape {
   int64_t samples = 0;
   int64_t micro_batch = 1;
   int64_t replicas = 1;
-  int64_t accumulation = 1;           // micro-batches of a replica per weight update
-  bool whole_updates = false;         // samples that fill no update are not part of the epoch
-  int64_t updates = 0;                // with whole_updates: so many; 0: those the samples fill
-  int64_t steps_per_execution = 0;    // of a replica; 0: a twentieth of the epoch
+  int64_t accumulation = 1;         // micro-batches of a replica per weight update
+  bool whole_updates = false;       // samples that fill no update are not part of the epoch
+  int64_t updates = 0;              // with whole_updates: so many; 0: those the samples fill
+  int64_t steps_per_execution = 0;  // of a replica; 0: a twentieth of the epoch
 };
 
 // The weight updates of one epoch, every sample in one of them.

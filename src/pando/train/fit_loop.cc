@@ -253,9 +253,7 @@ class FitLoop {
   bool wants_outfeed() const { return !options_.callbacks.empty(); }
 
   // The user's flag, or an asynchronous callback.
-  bool stop_wanted() const {
-    return watch_stop_ || (options_.stop != nullptr && *options_.stop);
-  }
+  bool stop_wanted() const { return watch_stop_ || (options_.stop != nullptr && *options_.stop); }
 
   runtime::ExecutionTotals run_watched(runtime::Executor& devices, runtime::Execution& execution,
                                        runtime::InfeedQueue& infeed) {

@@ -14,9 +14,7 @@ namespace {
 
 void replace_network(Model::Impl& impl, Network network) {
   impl.network = std::move(network);
-  for (const train::Mode mode : {train::Mode::train, train::Mode::evaluate, train::Mode::predict}) {
-    impl.drop_programs(mode);
-  }
+  impl.drop_all();
 }
 
 }  // namespace

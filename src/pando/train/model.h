@@ -16,6 +16,7 @@
 #include "pando/nn/losses.h"
 #include "pando/nn/network.h"
 #include "pando/optim/optimizer.h"
+#include "pando/profile/trace.h"
 #include "pando/train/callback.h"
 #include "pando/train/device_strategy.h"
 #include "pando/train/history.h"
@@ -31,7 +32,8 @@ struct ModelOptions {
 
 // How programs are compiled and where they run.
 struct ExecutionOptions {
-  // Workers, one per core, of a model outside any DeviceStrategy; 0: all cores this process may use.
+  // Workers, one per core, of a model outside any DeviceStrategy; 0: all cores this process may
+  // use.
   int threads = 0;
   // The division of a micro-batch, on which the bits of the results depend; 0: as threads.
   int slices = 0;
@@ -52,7 +54,7 @@ struct CompileOptions {
 };
 
 struct FitOptions {
-  int64_t epochs = 1;  // the number of the epoch to stop before, as in Keras
+  int64_t epochs = 1;       // the number of the epoch to stop before, as in Keras
   int64_t batch_size = 32;  // samples per step of one replica: the micro-batch
   bool shuffle = true;
   // Whole weight updates only: samples that do not fill a last one open the next epoch. Otherwise

@@ -108,6 +108,7 @@ runtime::Placement Model::Impl::placement(train::Mode mode) {
     stages = network.stages();
     place.device_of_stage = pipelining.device_mapping;
     place.schedule = pipelining.schedule;
+    runtime::check({.stages = stages, .device_of_stage = place.device_of_stage});
   }
   const int each = place.devices_per_replica(stages);
   const int devices = workers().devices();
@@ -220,8 +221,8 @@ train::LoadedProgram& Model::Impl::program(train::Mode mode, int64_t batch,
   auto program = compiler::compile(train::build_graph(network, request), std::move(compiling));
   const UpdateRule* rule = mode == train::Mode::train ? chosen->optimizer.rule.get() : nullptr;
   check_memory(*program, place);
-  loaded = std::make_unique<train::LoadedProgram>(std::move(program), variables, workers(), rule,
-                                                  place);
+  loaded =
+      std::make_unique<train::LoadedProgram>(std::move(program), variables, workers(), rule, place);
   return *loaded;
 }
 

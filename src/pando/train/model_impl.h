@@ -40,6 +40,7 @@ struct Model::Impl {
   CompileOptions& compiled();  // throws InvalidArgument before compile()
   void compile(CompileOptions options_in);
   void drop_programs(train::Mode mode);
+  void drop_all();  // programs and workers: what follows may lie on other devices
   // The program for this mode and these data, compiled when first asked for.
   train::LoadedProgram& program(train::Mode mode, int64_t batch, const std::vector<Field>& fields);
   std::string compile_report(int64_t batch, const std::vector<Field>& fields);
@@ -69,7 +70,6 @@ struct Model::Impl {
 
  private:
   bool pipelined(train::Mode mode) const;
-  void drop_all();
   void check_memory(const compiler::Program& program, const runtime::Placement& place);
   train::SliceDivision division_of(int64_t batch, const ExecutionOptions& execution);
   train::GraphRequest graph_request(train::Mode mode, int64_t slice_batch,

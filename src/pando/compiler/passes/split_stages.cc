@@ -52,8 +52,7 @@ bool SplitStages::run(CompileState& state) const {
   std::vector<ir::Node*> order;
   for (const auto& node : graph.nodes()) {
     const int stage = node->stage();
-    state.section_of[node.get()] =
-        backward.contains(node.get()) ? 2 * stages - 1 - stage : stage;
+    state.section_of[node.get()] = backward.contains(node.get()) ? 2 * stages - 1 - stage : stage;
     order.push_back(node.get());
   }
   check_order(graph, state.section_of);
