@@ -97,10 +97,11 @@ TEST(ModelStages, TheLossBelongsToTheLastStage) {
   EXPECT_EQ(found, 3) << dumps.first["train"];
 }
 
-// Where a model runs on one device its stages change nothing, and checkpoints nowhere.
+// Stages and checkpoints say where and when, not what.
 TEST(ModelStages, WeightsLearnAsWithout) {
   const auto trained = [](const Network& network, const std::vector<std::string>& splits) {
-    Model model = compiled(network, classifier());
+    // The same slices, whatever the number of cores behind a stage.
+    Model model = compiled(network, classifier(SGD(), {.slices = 2}));
     model.set_pipeline_splits(splits);
     model.fit(image_data(12), {.epochs = 2, .batch_size = 4, .verbose = 0});
     return model;
