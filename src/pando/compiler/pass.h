@@ -38,6 +38,7 @@ struct CompileOptions {
   int gathered_slices = 0;
   // One section per stage and direction, instead of one for the whole step.
   bool pipelined = false;
+  int stages = 1;  // of the pipeline, if more than the graph's nodes show
   Recomputation recomputation = Recomputation::none;
   size_t bucket_bytes = size_t{1} << 20;  // least size of a bucket of gradients
   std::set<std::string> disabled_passes;

@@ -40,7 +40,8 @@ struct Layout {
 enum class InputRole { none, feed, variable, state };
 
 // What a graph output is for. `result` is a prediction, `loss` and `metric` hold one number per
-// sample, `gradient` and `statistic` belong to the variable or state with the output's name.
+// sample, `gradient` and `statistic` belong to the variable or state with the output's name; a
+// statistic holds the moments (of op batch_moments) that the state follows.
 enum class OutputRole { result, loss, metric, gradient, statistic };
 
 std::string_view to_string(InputRole role);

@@ -43,10 +43,12 @@ void verify_targets(const Graph& graph) {
     const InputRole wanted = gradient ? InputRole::variable : InputRole::state;
     PANDO_CHECK(target != nullptr && target->role() == wanted, to_string(output.role), " '",
                 output.name, "' has no ", to_string(wanted), " of that name");
-    if (target->typed() && output.value->typed()) {
-      PANDO_CHECK(target->type() == output.value->type(), to_string(output.role), " '", output.name,
-                  "' is ", to_string(output.value->type()), ", wanted ", to_string(target->type()));
-    }
+    if (!target->typed() || !output.value->typed()) continue;
+    TensorType type = target->type();
+    // The moments of a statistic: mean and sum of squares per channel, and the count.
+    if (!gradient) type.shape = {2 * target->shape().elements() + 1};
+    PANDO_CHECK(output.value->type() == type, to_string(output.role), " '", output.name, "' is ",
+                to_string(output.value->type()), ", wanted ", to_string(type));
   }
 }
 

@@ -207,6 +207,7 @@ train::LoadedProgram& Model::Impl::program(train::Mode mode, int64_t batch,
                                      .division = division.division,
                                      .gathered_slices = division.slices * place.statistics_group,
                                      .pipelined = pipelined(mode),
+                                     .stages = pipelined(mode) ? network.stages() : 1,
                                      .disabled_passes = execution.disabled_passes};
   if (mode == train::Mode::train) compiling.recomputation = pipelining.recomputation;
   if (execution.dump_ir) {

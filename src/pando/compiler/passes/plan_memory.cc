@@ -43,7 +43,9 @@ class Planner {
   Planner(const CompileState& state, bool share) : state_(state), share_(share) {
     for (const auto& node : state.graph.nodes()) {
       nodes_.push_back(node.get());
-      stages_ = std::max(stages_, section_stage(section_of(*node)) + 1);
+    }
+    for (const SectionMark& section : state.sections) {
+      stages_ = std::max(stages_, section.stage + 1);
     }
     section_end_.assign(std::max<size_t>(state.sections.size(), 1), 0);
     for (size_t i = 0; i < nodes_.size(); ++i) {

@@ -42,7 +42,7 @@ void check_order(const ir::Graph& graph, const std::unordered_map<const ir::Node
 bool SplitStages::run(CompileState& state) const {
   if (!state.options.pipelined) return false;
   ir::Graph& graph = state.graph;
-  int stages = 1;
+  int stages = state.options.stages;
   for (const auto& node : graph.nodes()) stages = std::max(stages, node->stage() + 1);
   const auto backward = backward_nodes(graph);
   for (int stage = 0; stage < stages; ++stage) state.sections.push_back({stage, false});
