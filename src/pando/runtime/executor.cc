@@ -163,6 +163,7 @@ ExecutionTotals Executor::run(const Execution& execution, InfeedQueue& infeed) {
       work(worker);
     } catch (...) {
       fail(std::current_exception());
+      infeed.close();
     }
   });
   running_ = false;

@@ -59,6 +59,7 @@ const Batch* InfeedQueue::take(int64_t number) {
   std::unique_lock lock(mutex_);
   while (!closed_) {
     Slot* slot = find(number);
+    PANDO_CHECK(slot != nullptr || number >= pulled_, "element ", number, " is gone");
     if (slot != nullptr && !slot->taken) {
       slot->taken = true;
       ++taken_;
@@ -94,7 +95,10 @@ void InfeedQueue::close() {
 
 void InfeedQueue::reopen() {
   const std::lock_guard lock(mutex_);
+  if (!closed_) return;
   closed_ = false;
+  for (const auto& slot : slots_) slot->number = -1;
+  taken_ = pulled_;
 }
 
 }  // namespace pando::runtime

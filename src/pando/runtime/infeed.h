@@ -30,7 +30,8 @@ class InfeedQueue {
   // The number of the first element that nobody has taken.
   int64_t position() const;
 
-  // Lets all who wait go, until reopen().
+  // Lets all who wait go, until reopen(), which forgets the elements that were ready: after a
+  // failure nobody knows who would have taken them.
   void close();
   void reopen();
 

@@ -1,0 +1,276 @@
+// What it costs and gains to spread a model over devices: host overhead, replicas, pipelines, more
+// devices than cores, and memory. Figures of one table are taken in turns within one run, so that
+// ratios hold on a busy machine.
+//
+//   parallel_bench [overhead] [replicas] [pipeline] [crowd] [memory]      (all without arguments)
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "pando/pando.h"
+#include "pando/profile/trace_summary.h"
+#include "pando/zoo/zoo.h"
+
+namespace pando {
+namespace {
+
+constexpr int kRounds = 5;
+
+// Random samples of a zoo model, the same for all variants.
+Dataset samples_of(const ZooEntry& entry, int64_t count) {
+  std::vector<Field> fields = {{"x", DType::f32, entry.input_shape}, {"y", DType::i32, {}}};
+  const Dataset made = Dataset::generate(count, fields, [&](const SampleView& sample) {
+    uint64_t state = static_cast<uint64_t>(sample.index()) * 0x9E3779B97F4A7C15u + 1;
+    for (float& x : sample.f32(0)) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      x = static_cast<float>(state >> 40) / static_cast<float>(1 << 24);
+    }
+    sample.i32(1)[0] = static_cast<int32_t>(sample.index() % entry.outputs);
+  });
+  // Into memory once: the making of samples is not what is measured.
+  std::vector<int64_t> dims = {count};
+  dims.insert(dims.end(), entry.input_shape.begin(), entry.input_shape.end());
+  std::vector<Tensor> tensors;
+  tensors.emplace_back(DType::f32, Shape(dims));
+  tensors.emplace_back(DType::i32, Shape({count}));
+  std::vector<int64_t> indices(static_cast<size_t>(count));
+  for (size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<int64_t>(i);
+  made.gather(indices, tensors);
+  return Dataset::from_tensors(std::move(tensors[0]), std::move(tensors[1]));
+}
+
+// One way to run a model.
+struct Variant {
+  std::string name;
+  int devices = 1;
+  int cores_per_device = 0;
+  int64_t micro_batch = 32;
+  int accumulation = 1;
+  std::vector<std::string> splits;
+  PipelineSchedule schedule = PipelineSchedule::grouped;
+  Recomputation recomputation = Recomputation::none;
+};
+
+class Runner {
+ public:
+  Runner(const std::string& model, const Variant& variant, const Dataset& data)
+      : variant_(variant), data_(data) {
+    const ZooEntry& entry = zoo_entry(model);
+    const DeviceStrategy strategy(
+        {.devices = variant.devices, .cores_per_device = variant.cores_per_device});
+    const auto scope = strategy.scope();
+    model_ = std::make_unique<Model>(entry.build(entry.input_shape, entry.outputs));
+    if (!variant.splits.empty()) model_->set_pipeline_splits(variant.splits);
+    model_->set_pipelining_options({.gradient_accumulation_steps_per_replica = variant.accumulation,
+                                    .schedule = variant.schedule,
+                                    .recomputation = variant.recomputation});
+    model_->compile({.optimizer = SGD({.learning_rate = 0.01, .momentum = 0.9}),
+                     .loss = entry.loss,
+                     .steps_per_execution = 1 << 20});
+  }
+
+  // Samples per second of one pass over the data, without compilation.
+  double run(profile::Trace* trace = nullptr) {
+    double seconds = 0;
+    const auto clock = LambdaCallback(
+        {.execution_end = [&](FitContext& context, const Logs&) { seconds = context.seconds; }});
+    model_->fit(data_, {.batch_size = variant_.micro_batch,
+                        .shuffle = false,
+                        .trace = trace,
+                        .callbacks = {clock},
+                        .verbose = 0});
+    return static_cast<double>(data_.size()) / seconds;
+  }
+
+  Model& model() { return *model_; }
+  const Variant& variant() const { return variant_; }
+
+ private:
+  Variant variant_;
+  Dataset data_;
+  std::unique_ptr<Model> model_;
+};
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// Runs all variants in turns; median samples per second of each, and of the ratio to the first.
+struct Measured {
+  double throughput = 0;
+  double ratio = 0;
+};
+std::vector<Measured> measure(std::vector<std::unique_ptr<Runner>>& runners) {
+  std::vector<std::vector<double>> found(runners.size());
+  std::vector<std::vector<double>> ratios(runners.size());
+  for (auto& runner : runners) runner->run();  // compiles and warms up
+  for (int round = 0; round < kRounds; ++round) {
+    for (size_t i = 0; i < runners.size(); ++i) {
+      found[i].push_back(runners[i]->run());
+      ratios[i].push_back(found[i].back() / found[0].back());
+    }
+  }
+  std::vector<Measured> result;
+  for (size_t i = 0; i < runners.size(); ++i) {
+    result.push_back({median(found[i]), median(ratios[i])});
+  }
+  return result;
+}
+
+std::vector<Measured> print_ratios(const std::string& model, const Dataset& data,
+                                   const std::vector<Variant>& variants) {
+  std::vector<std::unique_ptr<Runner>> runners;
+  for (const Variant& variant : variants) {
+    runners.push_back(std::make_unique<Runner>(model, variant, data));
+  }
+  const std::vector<Measured> measured = measure(runners);
+  fmt::print("| {:<44} | samples/s | ratio |\n|{:-<46}|----------:|------:|\n", model, "");
+  for (size_t i = 0; i < variants.size(); ++i) {
+    fmt::print("| {:<44} | {:>9.0f} | {:>5.2f} |\n", variants[i].name, measured[i].throughput,
+               measured[i].ratio);
+  }
+  std::fflush(stdout);
+  return measured;
+}
+
+void overhead() {
+  fmt::print("\n## Host overhead: mnist_cnn, batch 64, one execution per epoch\n");
+  const Dataset data = samples_of(zoo_entry("mnist_cnn"), 60000);
+  Runner runner("mnist_cnn", {.name = "", .micro_batch = 64}, data);
+  runner.run();
+  profile::Trace trace({.ops = false});
+  runner.run(&trace);
+  fmt::print("{}", profile::to_text(profile::summarize(trace)));
+  // What tracing costs, ops included.
+  std::vector<double> ratios;
+  for (int round = 0; round < kRounds; ++round) {
+    const double plain = runner.run();
+    profile::Trace full;
+    ratios.push_back(runner.run(&full) / plain);
+  }
+  fmt::print("throughput with tracing of every op / without: {:.3f}\n", median(ratios));
+}
+
+void replicas() {
+  fmt::print("\n## Two single-core replicas against one two-core device, global batch 64\n");
+  for (const std::string model : {"mnist_cnn", "cifar10_cnn", "cifar_resnet8"}) {
+    const Dataset data = samples_of(zoo_entry(model), model == "mnist_cnn" ? 16384 : 2048);
+    print_ratios(model, data,
+                 {{.name = "1 device, 2 cores, batch 64", .micro_batch = 64},
+                  {.name = "2 replicas, 1 core each, batch 32", .devices = 2}});
+  }
+}
+
+void crowd() {
+  fmt::print("\n## More devices than cores: the same samples\n");
+  const Dataset data = samples_of(zoo_entry("mnist_cnn"), 32768);
+  print_ratios("mnist_cnn", data,
+               {{.name = "2 replicas, micro-batch 32, accumulation 8",
+                 .devices = 2,
+                 .micro_batch = 32,
+                 .accumulation = 8},
+                {.name = "16 replicas, micro-batch 32, accumulation 1",
+                 .devices = 16,
+                 .micro_batch = 32,
+                 .accumulation = 1}});
+}
+
+const std::vector<std::string> kResnetSplit = {"conv3_block1_layer1_conv_ds"};
+
+void pipeline(const std::vector<std::string>& splits) {
+  fmt::print("\n## Pipelines: cifar_resnet20 on 2 devices, 16 micro-batches of 16\n");
+  const ZooEntry& entry = zoo_entry("cifar_resnet20");
+  const Dataset data = samples_of(entry, 16 * 16 * 4);
+  const Variant base{
+      .name = "", .devices = 2, .micro_batch = 16, .accumulation = 16, .splits = splits};
+  std::vector<Variant> variants = {
+      {.name = "2 replicas, accumulation 8", .devices = 2, .micro_batch = 16, .accumulation = 8}};
+  for (const PipelineSchedule schedule :
+       {PipelineSchedule::grouped, PipelineSchedule::interleaved, PipelineSchedule::sequential}) {
+    Variant variant = base;
+    variant.schedule = schedule;
+    variant.name = fmt::format("2 stages at {}, {}", splits[0], to_string(schedule));
+    variants.push_back(variant);
+  }
+  const std::vector<Measured> measured = print_ratios("cifar_resnet20", data, variants);
+  fmt::print("grouped / sequential: {:.2f}\n", measured[1].throughput / measured[3].throughput);
+  for (size_t i = 1; i < variants.size(); ++i) {
+    Runner runner("cifar_resnet20", variants[i], data);
+    runner.run();
+    profile::Trace trace({.ops = false});
+    runner.run(&trace);
+    const profile::TraceSummary summary = profile::summarize(trace);
+    std::vector<runtime::StageSeconds> stages(2);
+    for (const profile::StageSummary& stage : summary.stages) {
+      auto& seconds = stages[static_cast<size_t>(stage.stage)];
+      (stage.backward ? seconds.backward : seconds.forward) = stage.mean_seconds;
+    }
+    const runtime::PipelineShape shape{
+        .schedule = variants[i].schedule, .stages = 2, .micro_batches = 16};
+    const runtime::Playback played = runtime::play(shape, stages);
+    fmt::print(
+        "{:<12} forward {:.2f} {:.2f} ms, backward {:.2f} {:.2f} ms; idle: measured {:.1f} %, "
+        "played {:.1f} %\n",
+        to_string(variants[i].schedule), 1e3 * stages[0].forward, 1e3 * stages[1].forward,
+        1e3 * stages[0].backward, 1e3 * stages[1].backward, 100 * summary.idle_share,
+        100 * played.idle_share());
+  }
+}
+
+void memory(const std::vector<std::string>& splits) {
+  fmt::print("\n## Memory: cifar_resnet20, 16 micro-batches of 16, 2 stages on 2 devices\n");
+  const ZooEntry& entry = zoo_entry("cifar_resnet20");
+  const Dataset data = samples_of(entry, 256);
+  for (const Recomputation recomputation :
+       {Recomputation::none, Recomputation::then_backward, Recomputation::interleaved}) {
+    for (const PipelineSchedule schedule :
+         {PipelineSchedule::grouped, PipelineSchedule::interleaved, PipelineSchedule::sequential}) {
+      Runner runner("cifar_resnet20",
+                    {.name = "",
+                     .devices = 2,
+                     .micro_batch = 16,
+                     .accumulation = 16,
+                     .splits = splits,
+                     .schedule = schedule,
+                     .recomputation = recomputation},
+                    data);
+      const std::string report = runner.model().compile_report(16, data.fields());
+      fmt::print("{}, {}\n{}", to_string(schedule),
+                 recomputation == Recomputation::none            ? "no recomputation"
+                 : recomputation == Recomputation::then_backward ? "recompute, then backward"
+                                                                 : "recompute interleaved",
+                 report.substr(report.find("memory of the devices")));
+    }
+  }
+}
+
+int run(const std::set<std::string>& wanted) {
+  const auto asked = [&](const char* name) { return wanted.empty() || wanted.contains(name); };
+  if (asked("overhead")) overhead();
+  if (asked("replicas")) replicas();
+  if (asked("pipeline")) pipeline(kResnetSplit);
+  if (asked("crowd")) crowd();
+  if (asked("memory")) memory(kResnetSplit);
+  return 0;
+}
+
+}  // namespace
+}  // namespace pando
+
+int main(int argc, char** argv) {
+  try {
+    return pando::run({argv + 1, argv + argc});
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "parallel_bench: %s\n", error.what());
+    return 1;
+  }
+}
