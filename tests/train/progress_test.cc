@@ -188,6 +188,15 @@ TEST(Progress, MessageStandsAboveTheBarAndTheDestructorEndsTheLine) {
   EXPECT_EQ(out.str().back(), '\n');
 }
 
+TEST(Progress, EvaluationIsAnEpochWithoutANumber) {
+  Screen screen(true);
+  screen.progress.begin_evaluation(157);
+  screen.update(1, 157);
+  screen.end_epoch(1, {{"loss", 2}});
+  EXPECT_EQ(screen.text().find("Epoch"), std::string::npos) << screen.text();
+  EXPECT_NE(screen.line().find("157/157 [==============================] - 1s"), std::string::npos);
+}
+
 TEST(Progress, EpochOfUnknownLength) {
   Screen screen(true);
   screen.progress.begin_epoch(1, 1, 0);

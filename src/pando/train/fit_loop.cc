@@ -331,7 +331,7 @@ Logs run_evaluate(Model::Impl& impl, const Dataset& dataset, const EvaluateOptio
   check_data("evaluate", dataset, options.batch_size);
   Progress progress(standard_progress(options.verbose));
   LoadedProgram& loaded = impl.program(Mode::evaluate, options.batch_size, dataset.fields());
-  progress.begin_epoch(1, 1, evaluation_plan(loaded, dataset, request).elements());
+  progress.begin_evaluation(evaluation_plan(loaded, dataset, request).elements());
   request.progress = &progress;
   Logs logs = evaluate_with(impl, dataset, request);
   progress.end_epoch(logs);

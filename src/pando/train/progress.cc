@@ -84,8 +84,12 @@ Progress::~Progress() {
 }
 
 void Progress::begin_epoch(int64_t epoch, int64_t epochs, int64_t steps) {
-  if (options_.verbose == 0) return;
   message(fmt::format("Epoch {}/{}", epoch, epochs));
+  begin_evaluation(steps);
+}
+
+void Progress::begin_evaluation(int64_t steps) {
+  if (options_.verbose == 0) return;
   steps_ = std::max<int64_t>(steps, 0);
   step_ = first_step_ = shown_step_ = validation_steps_ = validation_step_ = 0;
   validating_ = false;

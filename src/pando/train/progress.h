@@ -43,6 +43,8 @@ class Progress {
 
   // `epoch` counts from 1. `steps` of the epoch; 0 when unknown.
   void begin_epoch(int64_t epoch, int64_t epochs, int64_t steps);
+  // An epoch without a number, to evaluate.
+  void begin_evaluation(int64_t steps);
   // `step` steps are done.
   void update(int64_t step, Metrics metrics);
   // The updates that follow count steps of the validation; the epoch's line stays in view.
