@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include "tutorial.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <iostream>
+
+namespace tutorial {
+
+using namespace pando;
+
+namespace {
+
+void print_help(const char* program, const std::vector<Flag>& flags) {
+  std::cout << "usage: " << program << " [FLAG...]\n";
+  for (const Flag& flag : flags) {
+    std::cout << "  " << join(flag.names, ", ")
+              << (flag.value.index() == 0 ? "" : (flag.value.index() == 1 ? " N" : " DIR")) << "\n";
+  }
+}
+
+int64_t read_number(const std::string& name, const std::string& text) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < 1) {
+    throw InvalidArgument(name, " is '", text, "', wanted a whole number of at least 1");
+  }
+  return number;
+}
+
+const Flag& find_flag(const std::vector<Flag>& flags, const std::string& name) {
+  std::vector<std::string> known = {"--help"};
+  for (const Flag& flag : flags) {
+    if (std::find(flag.names.begin(), flag.names.end(), name) != flag.names.end()) return flag;
+    known.insert(known.end(), flag.names.begin(), flag.names.end());
+  }
+  throw InvalidArgument(unknown_name_message("flag", name, known));
+}
+
+}  // namespace
+
+Options read_options(int argc, char** argv, std::vector<Flag> more) {
+  Options options;
+  std::vector<Flag> flags = std::move(more);
+  flags.insert(flags.end(), {{{"--data"}, &options.data},
+                             {{"--samples"}, &options.samples},
+                             {{"--epochs"}, &options.epochs},
+                             {{"--drop-remainder"}, &options.drop_remainder}});
+  for (int i = 1; i < argc; ++i) {
+    const std::string name = argv[i];
+    if (name == "--help") {
+      print_help(argv[0], flags);
+      std::exit(0);
+    }
+    const Flag& flag = find_flag(flags, name);
+    if (bool* const* on = std::get_if<bool*>(&flag.value)) {
+      **on = true;
+      continue;
+    }
+    if (++i == argc) throw InvalidArgument(name, " wants a value");
+    if (int64_t* const* number = std::get_if<int64_t*>(&flag.value)) {
+      **number = read_number(name, argv[i]);
+    } else {
+      *std::get<std::string*>(flag.value) = argv[i];
+    }
+  }
+  return options;
+}
+
+TrainTest prepare_data(const Options& options) {
+  TrainTest data = options.data.empty() ? load_fashion_mnist() : load_mnist(options.data);
+  const int64_t samples = options.samples > 0 ? options.samples : data.train.size();
+  data.train = one_hot(data.train.take(samples), data.classes);
+  data.test = one_hot(data.test.take(samples), data.classes);
+  return data;
+}
+
+std::pair<SymbolicTensor, SymbolicTensor> model_fn() {
+  auto input = Input({28, 28, 1});
+  auto x = Conv2D({.filters = 32, .kernel = {3, 3}, .activation = "relu"})(input);
+  x = MaxPooling2D({.pool = {2, 2}})(x);
+  x = Conv2D({.filters = 64, .kernel = {3, 3}, .activation = "relu"})(x);
+  x = MaxPooling2D({.pool = {2, 2}})(x);
+  x = Flatten()(x);
+  x = Dropout({.rate = 0.5})(x);
+  x = Dense({.units = 10, .activation = "softmax"})(x);
+  return {input, x};
+}
+
+int64_t batches(int64_t samples, int64_t batch_size) {
+  return (samples + batch_size - 1) / batch_size;
+}
+
+int64_t make_divisible(int64_t number, int64_t divisor) { return number - number % divisor; }
+
+int report(const char* program, const std::exception& error) {
+  std::cerr << program << ": " << error.what() << "\n";
+  return dynamic_cast<const InvalidArgument*>(&error) != nullptr ? 2 : 1;
+}
+
+}  // namespace tutorial
