@@ -235,7 +235,7 @@ TEST(Fit, ACarriedRemainderNeedsAWholeBatch) {
   EXPECT_SAYS(error_of([&] {
                 model.fit(image_data(6), {.batch_size = 8, .carry_remainder = true, .verbose = 0});
               }),
-              "6 samples fill no batch of 8");
+              "6 samples fill no weight update of 8");
 }
 
 TEST(Fit, ShuffleChangesTheOrderOfSamples) {

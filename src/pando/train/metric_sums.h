@@ -48,7 +48,7 @@ class MetricSums {
     }
     for (size_t metric = 0; metric < names_.size(); ++metric) {
       for (size_t i = 0; i < replicas_.size(); ++i) {
-        const auto& [name, value] = means(replicas_[i], prefix)[metric];
+        const auto [name, value] = means(replicas_[i], prefix)[metric];
         logs.emplace_back(concat(name, "[", i, "]"), value);
       }
     }

@@ -1,0 +1,371 @@
+// However a model is spread over devices, it learns the same.
+#include <numeric>
+#include <thread>
+
+#include "pando/train/callbacks.h"
+#include "tests/train/train_support.h"
+
+namespace pando {
+namespace {
+
+// Without batch statistics, with dropout and a connection across stages.
+Network plain_cnn() {
+  const SymbolicTensor input = Input({6, 6, 1});
+  SymbolicTensor x = Conv2D(
+      {.filters = 4, .kernel = {3, 3}, .padding = "same", .activation = "relu", .name = "first"})(
+      input);
+  const SymbolicTensor shortcut = x;
+  x = Conv2D({.filters = 4, .kernel = {3, 3}, .padding = "same", .name = "second"})(x);
+  x = Dropout({.rate = 0.3, .name = "drop"})(x);
+  x = Add({.name = "join"})(std::vector{x, shortcut});
+  x = MaxPooling2D({.name = "pool"})(x);
+  x = Flatten({.name = "flat"})(x);
+  return Network(input, Dense({.units = 3, .activation = "softmax", .name = "last"})(x));
+}
+
+// One way to run a fit of 44 samples in updates of 16: two whole ones and one of 12.
+struct Spread {
+  int devices = 1;
+  int64_t micro_batch = 2;
+  int accumulation = 8;
+  std::vector<std::string> splits;
+  std::vector<int> mapping;
+  PipelineSchedule schedule = PipelineSchedule::grouped;
+  Recomputation recomputation = Recomputation::none;
+  int slices = 1;
+  GradientReduction reduction = GradientReduction::mean;
+  ReplicationOptions replication;
+  int64_t steps_per_execution = 0;
+  bool pipelined_inference = true;
+};
+
+Model spread(const Network& network, const Spread& how) {
+  const DeviceStrategy strategy({.devices = how.devices});
+  const auto scope = strategy.scope();
+  Model model(network, {.seed = 5});
+  if (!how.splits.empty()) model.set_pipeline_splits(how.splits);
+  model.set_pipelining_options({.gradient_accumulation_steps_per_replica = how.accumulation,
+                                .device_mapping = how.mapping,
+                                .schedule = how.schedule,
+                                .recomputation = how.recomputation,
+                                .reduction = how.reduction,
+                                .pipelined_inference = how.pipelined_inference});
+  model.set_replication_options(how.replication);
+  CompileOptions compiling =
+      classifier(SGD({.learning_rate = 0.1, .momentum = 0.9}), {.slices = how.slices});
+  compiling.steps_per_execution = how.steps_per_execution;
+  model.compile(std::move(compiling));
+  return model;
+}
+
+Model trained(const Network& network, const Spread& how) {
+  Model model = spread(network, how);
+  model.fit(image_data(44), {.epochs = 2, .batch_size = how.micro_batch, .verbose = 0});
+  return model;
+}
+
+TEST(Parallel, AnyDivisionOfAGlobalBatchGivesTheSameUpdate) {
+  const Model expected = trained(plain_cnn(), {.micro_batch = 16, .accumulation = 1});
+  const auto expect_close = [&](const Spread& how) {
+    EXPECT_LT(largest_difference(trained(plain_cnn(), how), expected), 2e-6);
+  };
+  expect_close({});
+  expect_close({.devices = 2, .accumulation = 4});
+  expect_close({.devices = 4, .accumulation = 2});
+  expect_close({.devices = 8, .accumulation = 1});
+  expect_close({.devices = 2, .micro_batch = 8, .accumulation = 1, .slices = 2});
+  expect_close({.devices = 4, .accumulation = 4, .splits = {"join"}});
+  expect_close({.accumulation = 8, .reduction = GradientReduction::running_mean});
+  expect_close({.devices = 2, .accumulation = 4, .reduction = GradientReduction::running_mean});
+}
+
+void expect_same_bits(const Network& network, const std::vector<std::string>& splits, int slices) {
+  const Model expected = trained(network, {.slices = slices});
+  for (const PipelineSchedule schedule :
+       {PipelineSchedule::grouped, PipelineSchedule::interleaved, PipelineSchedule::sequential}) {
+    for (const Recomputation recomputation :
+         {Recomputation::none, Recomputation::then_backward, Recomputation::interleaved}) {
+      const Model found = trained(network, {.devices = static_cast<int>(splits.size()) + 1,
+                                            .splits = splits,
+                                            .schedule = schedule,
+                                            .recomputation = recomputation,
+                                            .slices = slices});
+      EXPECT_TRUE(same_weights(found, expected))
+          << to_string(schedule) << ", recomputation " << static_cast<int>(recomputation);
+    }
+  }
+}
+
+TEST(Parallel, SchedulesAndRecomputationGiveTheSameBits) {
+  expect_same_bits(plain_cnn(), {"join"}, 1);
+  expect_same_bits(plain_cnn(), {"second", "pool"}, 2);
+}
+
+TEST(Parallel, SoDoModelsWithBatchStatistics) {
+  expect_same_bits(rich_cnn(), {"max_pooling2d"}, 1);
+  expect_same_bits(rich_cnn(), {"batch_normalization", "dropout"}, 2);
+}
+
+TEST(Parallel, SoDoStagesThatShareDevices) {
+  const std::vector<std::string> splits = {"second", "join", "flat"};
+  const Model expected = trained(plain_cnn(), {});
+  for (const std::vector<int>& mapping :
+       {std::vector<int>{0, 0, 0, 0}, {0, 1, 0, 1}, {1, 1, 0, 0}}) {
+    for (const PipelineSchedule schedule :
+         {PipelineSchedule::grouped, PipelineSchedule::interleaved, PipelineSchedule::sequential}) {
+      const Model found = trained(
+          plain_cnn(), {.devices = 2, .splits = splits, .mapping = mapping, .schedule = schedule});
+      // With all stages on one device there is room for two replicas.
+      if (found.replicas() == 1) {
+        EXPECT_TRUE(same_weights(found, expected)) << to_string(schedule);
+      } else {
+        EXPECT_EQ(found.replicas(), 2);
+      }
+    }
+  }
+}
+
+TEST(Parallel, TheLengthOfAnExecutionDoesNotMatter) {
+  const Model expected = trained(plain_cnn(), {.devices = 2, .accumulation = 4});
+  for (const int64_t steps : {1, 3, 4, 5, 1000}) {
+    EXPECT_TRUE(same_weights(
+        trained(plain_cnn(), {.devices = 2, .accumulation = 4, .steps_per_execution = steps}),
+        expected))
+        << steps;
+  }
+}
+
+// The moving statistics follow those of the whole global batch.
+TEST(Parallel, MovingStatisticsDoNotDependOnTheDivision) {
+  const Network network =
+      Sequential({6, 6, 1}, {BatchNormalization({.momentum = 0.5, .name = "norm"}), Flatten(),
+                             Dense({.units = 3, .activation = "softmax"})});
+  const auto statistic = [&](const Spread& how, const char* name) {
+    return trained(network, how).get_weight(name);
+  };
+  for (const char* name : {"norm/moving_mean", "norm/moving_variance"}) {
+    const Tensor expected = statistic({.micro_batch = 16, .accumulation = 1}, name);
+    for (const Spread& how : {Spread{}, Spread{.devices = 4, .accumulation = 2},
+                              Spread{.devices = 2, .splits = {"flatten"}}}) {
+      EXPECT_LT(difference(statistic(how, name), expected).absolute, 1e-6) << name;
+    }
+  }
+}
+
+// Two replicas that take statistics together are one of twice the micro-batch.
+TEST(Parallel, StatisticsOfAGroupOfReplicas) {
+  const Model expected = trained(rich_cnn(), {.micro_batch = 4, .accumulation = 4});
+  const Model together = trained(
+      rich_cnn(),
+      {.devices = 2, .micro_batch = 2, .accumulation = 4, .replication = {.statistics_group = 2}});
+  const Model apart = trained(rich_cnn(), {.devices = 2, .micro_batch = 2, .accumulation = 4});
+  EXPECT_LT(largest_difference(together, expected), 2e-5);
+  EXPECT_GT(largest_difference(apart, expected), 1e-3);
+}
+
+TEST(Parallel, GroupsMustDivideTheReplicas) {
+  Model model = spread(rich_cnn(), {.devices = 3, .replication = {.statistics_group = 2}});
+  EXPECT_NE(error_of([&] {
+              model.fit(image_data(8), {.verbose = 0});
+            }).find("does not divide the 3 replicas"),
+            std::string::npos);
+  Model pipelined = spread(
+      rich_cnn(), {.devices = 4, .splits = {"flatten"}, .replication = {.statistics_group = 2}});
+  EXPECT_NE(error_of([&] {
+              pipelined.fit(image_data(8), {.verbose = 0});
+            }).find("one device per replica"),
+            std::string::npos);
+}
+
+// Sums over replicas and accumulation act as a higher rate.
+TEST(Parallel, SumMultipliesTheRate) {
+  const auto step = [&](GradientReduction reduction, double rate) {
+    const DeviceStrategy strategy({.devices = 2});
+    const auto scope = strategy.scope();
+    Model model(small_cnn(), {.seed = 5});
+    model.set_gradient_accumulation_options({.steps_per_replica = 2, .reduction = reduction});
+    model.compile(classifier(SGD({.learning_rate = rate})));
+    model.fit(image_data(16), {.batch_size = 4, .shuffle = false, .verbose = 0});
+    return model;
+  };
+  EXPECT_LT(
+      largest_difference(step(GradientReduction::sum, 0.01), step(GradientReduction::mean, 0.04)),
+      1e-7);
+}
+
+TEST(Parallel, EvaluationAndPredictionCountEverySampleOnce) {
+  const Images data = images(13);
+  Model plain = spread(plain_cnn(), {});
+  const Logs expected = plain.evaluate(data.x, data.y, {.batch_size = 13});
+  const Tensor rows = plain.predict(data.x, 13);
+  for (const Spread& how :
+       {Spread{.devices = 3}, Spread{.devices = 3, .splits = {"second", "pool"}},
+        Spread{.devices = 2, .splits = {"join"}, .schedule = PipelineSchedule::sequential},
+        Spread{.devices = 4, .splits = {"join"}, .pipelined_inference = false}}) {
+    Model model = spread(plain_cnn(), how);
+    const Logs found = model.evaluate(data.x, data.y, {.batch_size = 2});
+    EXPECT_NEAR(value_of(found, "loss"), value_of(expected, "loss"), 1e-6);
+    EXPECT_NEAR(value_of(found, "accuracy"), value_of(expected, "accuracy"), 1e-9);
+    EXPECT_LT(difference(model.predict(data.x, 2), rows).absolute, 1e-6);
+  }
+}
+
+TEST(Parallel, MetricsOfReplicas) {
+  const auto logs = [&](MetricReduction reduction) {
+    Model model = spread(small_cnn(), {.devices = 2, .replication = {.metrics = reduction}});
+    return model.evaluate(image_data(10), {.batch_size = 2});
+  };
+  // Replica 0 has samples 0 1 4 5 8 9, replica 1 has 2 3 6 7.
+  const Logs list = logs(MetricReduction::list);
+  ASSERT_EQ(list.size(), 4u);
+  EXPECT_EQ(list[0].first, "loss[0]");
+  EXPECT_EQ(list[3].first, "accuracy[1]");
+  const double first = value_of(list, "loss[0]");
+  const double second = value_of(list, "loss[1]");
+  EXPECT_NEAR(value_of(logs(MetricReduction::mean), "loss"), (6 * first + 4 * second) / 10, 1e-9);
+  EXPECT_NEAR(value_of(logs(MetricReduction::sum), "loss"), first + second, 1e-9);
+  EXPECT_EQ(value_of(logs(MetricReduction::none), "loss"), second);
+}
+
+TEST(Parallel, OutfeedHasTheLastStepOrAll) {
+  for (const OutfeedMode mode : {OutfeedMode::last, OutfeedMode::all}) {
+    Model model = spread(small_cnn(), {.devices = 2, .accumulation = 2, .steps_per_execution = 4});
+    std::vector<int64_t> steps;
+    std::vector<int> replicas;
+    const auto callback = LambdaCallback({.execution_end = [&](FitContext& context, const Logs&) {
+      for (const StepValues& values : *context.outfeed) {
+        steps.push_back(values.step);
+        replicas.push_back(values.replica);
+        EXPECT_GT(value_of(values.logs, "loss"), 0);
+      }
+    }});
+    model.fit(image_data(24),
+              {.batch_size = 2, .outfeed = mode, .callbacks = {callback}, .verbose = 0});
+    if (mode == OutfeedMode::last) {
+      EXPECT_EQ(steps, (std::vector<int64_t>{3, 3, 5, 5}));
+    } else {
+      EXPECT_EQ(steps, (std::vector<int64_t>{0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5}));
+    }
+    EXPECT_EQ(replicas[0], 0);
+    EXPECT_EQ(replicas[1], 1);
+  }
+}
+
+TEST(Parallel, AsynchronousCallbacksSeeEveryStep) {
+  Model model = spread(small_cnn(), {.devices = 2, .accumulation = 1, .steps_per_execution = 100});
+  std::vector<int64_t> steps;
+  double loss = 0;
+  const std::thread::id host = std::this_thread::get_id();
+  const auto callback = LambdaCallback({.step_end = [&](FitContext& context, const Logs& logs) {
+    EXPECT_NE(std::this_thread::get_id(), host);
+    steps.push_back(context.step);
+    loss += value_of(logs, "loss");
+  }});
+  const History history = model.fit(
+      image_data(40),
+      {.batch_size = 4, .asynchronous_callbacks = true, .callbacks = {callback}, .verbose = 0});
+  EXPECT_EQ(steps, (std::vector<int64_t>{0, 1, 2, 3, 4}));
+  EXPECT_NEAR(loss / 5, history["loss"][0], 1e-9);
+}
+
+size_t threads_of_process() {
+  const auto tasks = std::filesystem::directory_iterator("/proc/self/task");
+  return static_cast<size_t>(std::distance(begin(tasks), end(tasks)));
+}
+
+TEST(Parallel, AnExceptionOfAnAsynchronousCallbackReachesTheCaller) {
+  const size_t before = threads_of_process();
+  {
+    Model model = spread(small_cnn(), {.devices = 2, .accumulation = 1});
+    const auto callback = LambdaCallback(
+        {.step_end = [&](FitContext&, const Logs&) { throw IoError("the log is full"); }});
+    EXPECT_THROW(model.fit(image_data(400), {.batch_size = 2,
+                                             .asynchronous_callbacks = true,
+                                             .callbacks = {callback},
+                                             .verbose = 0}),
+                 IoError);
+    model.fit(image_data(8), {.batch_size = 2, .verbose = 0});  // and can go on
+  }
+  EXPECT_EQ(threads_of_process(), before);
+}
+
+TEST(Parallel, BadDataStopsAllDevicesAndReachesTheCaller) {
+  const size_t before = threads_of_process();
+  {
+    Model model = spread(
+        small_cnn(), {.devices = 3, .accumulation = 2, .splits = {"flatten"}, .mapping = {0, 1}});
+    const Images good = images(40);
+    const Dataset bad = Dataset::from_tensors(good.x, good.y).map([](Sample sample) {
+      thread_local int count = 0;
+      if (++count == 25) throw IoError("sample 24 is damaged");
+      return sample;
+    });
+    EXPECT_THROW(model.fit(bad, {.batch_size = 2, .shuffle = false, .verbose = 0}), IoError);
+    model.fit(image_data(8), {.batch_size = 2, .verbose = 0});
+  }
+  EXPECT_EQ(threads_of_process(), before);
+}
+
+TEST(Parallel, AStopEndsAfterTheWeightUpdateInProgress) {
+  Model model = spread(small_cnn(), {.devices = 2, .accumulation = 2, .steps_per_execution = 1000});
+  std::atomic<bool> stop{false};
+  int64_t seen = 0;
+  const auto callback =
+      LambdaCallback({.step_end = [&](FitContext&, const Logs&) { stop = true; }});
+  const auto counter =
+      LambdaCallback({.epoch_end = [&](FitContext& context, const Logs&) { seen = context.step; }});
+  model.fit(image_data(4000), {.batch_size = 2,
+                               .asynchronous_callbacks = true,
+                               .stop = &stop,
+                               .callbacks = {callback, counter},
+                               .verbose = 0});
+  EXPECT_GT(seen, 0);
+  EXPECT_EQ(seen % 4, 0);  // whole updates: 2 replicas x 2 micro-batches
+}
+
+TEST(Parallel, StrategiesAreChecked) {
+  EXPECT_THROW(DeviceStrategy({.devices = 0}), InvalidArgument);
+  EXPECT_THROW(DeviceStrategy({.cores_per_device = -1}), InvalidArgument);
+  EXPECT_THROW(DeviceStrategy({.memory_per_device = -1}), InvalidArgument);
+  Model model = spread(plain_cnn(), {.devices = 2, .splits = {"second", "pool"}});
+  EXPECT_NE(error_of([&] { model.fit(image_data(8), {.verbose = 0}); }).find("wants 3 devices"),
+            std::string::npos);
+  EXPECT_THROW(model.set_pipelining_options({.gradient_accumulation_steps_per_replica = 0}),
+               InvalidArgument);
+  EXPECT_THROW(model.set_pipelining_options({.device_mapping = {0, 1}}), InvalidArgument);
+  EXPECT_THROW(model.set_gradient_accumulation_options({.steps_per_replica = 0}), InvalidArgument);
+  EXPECT_THROW(model.set_replication_options({.statistics_group = 0}), InvalidArgument);
+}
+
+TEST(Parallel, ScopesNest) {
+  EXPECT_EQ(DeviceStrategy::current(), nullptr);
+  const DeviceStrategy outer({.devices = 2});
+  {
+    const auto outer_scope = outer.scope();
+    {
+      const auto inner_scope = DeviceStrategy({.devices = 3}).scope();
+      EXPECT_EQ(DeviceStrategy::current()->devices, 3);
+    }
+    EXPECT_EQ(Model(small_cnn()).replicas(), 2);
+  }
+  EXPECT_EQ(DeviceStrategy::current(), nullptr);
+}
+
+TEST(Parallel, AProgramThatDoesNotFitIsRefused) {
+  const DeviceStrategy strategy({.memory_per_device = 10000});
+  const auto scope = strategy.scope();
+  Model model(small_cnn());
+  model.compile(classifier());
+  std::string error;
+  try {
+    model.fit(image_data(64), {.verbose = 0});
+  } catch (const ResourceError& refusal) {
+    error = refusal.what();
+  }
+  EXPECT_NE(error.find("the budget is 9.8 KiB"), std::string::npos) << error;
+  EXPECT_NE(error.find("working"), std::string::npos);
+  EXPECT_NE(error.find("a smaller micro-batch"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace pando
