@@ -40,10 +40,10 @@ TEST_F(Train, VerifyComparesTheModelWithItself) {
   EXPECT_FALSE(std::filesystem::exists(run_dir()));
 }
 
-TEST_F(Train, CompileReportNamesKernelsAndArena) {
+TEST_F(Train, CompileReportNamesKernelsAndMemory) {
   const Result result = train({"--quiet", "--compile-report", "--dry-run"});
   EXPECT_EQ(result.code, app::kDone) << result.err;
-  for (const char* word : {"kernel", "arena"}) {
+  for (const char* word : {"kernel", "memory of the devices"}) {
     EXPECT_NE(result.out.find(word), std::string::npos) << word << " in\n" << result.out;
   }
 }

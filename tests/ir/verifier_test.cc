@@ -28,5 +28,14 @@ TEST(Verifier, GradientNeedsItsVariable) {
                InternalError);
 }
 
+TEST(Verifier, StatisticHoldsTheMomentsOfItsState) {
+  const auto graph = [](const std::string& moments) {
+    return parse_graph("graph(x: f32[4,3] feed, m: f32[3] state) { s: f32[" + moments +
+                       "] = batch_moments(x) return statistic m=s }");
+  };
+  EXPECT_NO_THROW(verify(graph("7")));
+  EXPECT_THROW(verify(graph("3")), InternalError);
+}
+
 }  // namespace
 }  // namespace pando::ir

@@ -100,12 +100,12 @@ struct Counts {
 // execution may allocate, steps may not.
 Counts counts_of_steps(Trainee& trainee, Samples& samples) {
   const auto count = [&](int64_t steps) {
-    const Infeed infeed = samples.infeed(trainee.batch, 0, steps * trainee.batch);
+    const Feed feed = samples.feed(trainee.batch, 0, steps * trainee.batch);
     allocations = onednn_allocations = onednn_calls = 0;
     counting = true;
-    const ExecutionTotals totals = trainee.run(infeed);
+    const ExecutionTotals totals = trainee.run(feed);
     counting = false;
-    EXPECT_EQ(totals.steps, steps);
+    EXPECT_EQ(totals.updates, steps);
     return Counts{allocations, onednn_allocations, onednn_calls};
   };
   count(2);  // warm
@@ -168,7 +168,7 @@ TEST(AllocationDeathTest, AFailureOfOneDnnEndsTheProcess) {
     Samples samples(training_fields(network), 4, 10);
     Trainee trainee(network, {.compiling = with_onednn()});
     onednn_fails = true;
-    trainee.run(samples.infeed(4));
+    trainee.run(samples.feed(4));
   };
   EXPECT_DEATH(run(), "oneDNN's primitive .* failed with status");
 }

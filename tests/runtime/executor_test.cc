@@ -27,15 +27,15 @@ void expect_same_for_all_workers(const TestNetwork& network, int64_t batch, int 
   ExecutionTotals expected_totals;
   for (const int workers : {1, 2, 3}) {
     Trainee trainee(network, {.workers = workers, .slices = slices, .batch = batch});
-    const ExecutionTotals totals = trainee.run(samples.infeed(batch));
-    EXPECT_EQ(totals.steps, 3);
-    EXPECT_EQ(totals.samples, samples.count());
+    const ExecutionTotals totals = trainee.run(samples.feed(batch));
+    EXPECT_EQ(totals.updates, 3);
+    EXPECT_EQ(totals.all.samples, samples.count());
     if (workers == 1) {
       expected = trainee.state();
       expected_totals = totals;
     }
     EXPECT_TRUE(trainee.state() == expected) << network.name << ", " << workers << " workers";
-    EXPECT_EQ(totals.loss, expected_totals.loss);
+    EXPECT_EQ(totals.all.loss, expected_totals.all.loss);
     EXPECT_TRUE(totals.finite);
   }
 }
@@ -64,11 +64,11 @@ void expect_padding_without_effect(const TestNetwork& network, int64_t valid) {
   Samples samples = samples_for(network, valid);
   const Optimizer sgd = SGD({.learning_rate = 0.5});
   Trainee exact(network, {.batch = valid}, sgd);
-  const ExecutionTotals wanted = exact.run(samples.infeed(valid));
+  const ExecutionTotals wanted = exact.run(samples.feed(valid));
   Trainee padded(network, {.workers = 2, .slices = 2, .batch = 8}, sgd);
-  const ExecutionTotals found = padded.run(samples.infeed(8));
-  EXPECT_EQ(found.samples, valid);
-  EXPECT_NEAR(found.loss, wanted.loss, 1e-4 * std::fabs(wanted.loss));
+  const ExecutionTotals found = padded.run(samples.feed(8));
+  EXPECT_EQ(found.all.samples, valid);
+  EXPECT_NEAR(found.all.loss, wanted.all.loss, 1e-4 * std::fabs(wanted.all.loss));
   expect_close(padded, exact);
 }
 
@@ -85,9 +85,10 @@ TEST(Executor, SamplesOfAnEarlierStepHaveNoEffectOnPadding) {
     const Optimizer still = SGD({.learning_rate = 1e-30});
     Trainee fresh(network, {.slices = 2, .batch = 8}, still);
     Trainee used(network, {.slices = 2, .batch = 8}, still);
-    const double first = used.run(samples.infeed(8, 0, 8)).loss;
+    const double first = used.run(samples.feed(8, 0, 8)).all.loss;
     EXPECT_TRUE(std::isfinite(first));
-    EXPECT_EQ(used.run(samples.infeed(8, 8, 13)).loss, fresh.run(samples.infeed(8, 8, 13)).loss);
+    EXPECT_EQ(used.run(samples.feed(8, 8, 13)).all.loss,
+              fresh.run(samples.feed(8, 8, 13)).all.loss);
   }
 }
 
@@ -96,11 +97,11 @@ TEST(Executor, OneExecutionIsAsGoodAsMany) {
   Samples samples = samples_for(network, 12);
   Trainee one(network, {.workers = 2, .slices = 2});
   Trainee many(network, {.workers = 2, .slices = 2});
-  const ExecutionTotals totals = one.run(samples.infeed(4));
+  const ExecutionTotals totals = one.run(samples.feed(4));
   double loss = 0;
-  for (int64_t at = 0; at < 12; at += 4) loss += many.run(samples.infeed(4, at, at + 4)).loss;
+  for (int64_t at = 0; at < 12; at += 4) loss += many.run(samples.feed(4, at, at + 4)).all.loss;
   EXPECT_TRUE(one.state() == many.state());
-  EXPECT_NEAR(totals.loss, loss, 1e-9 * loss);
+  EXPECT_NEAR(totals.all.loss, loss, 1e-9 * loss);
 }
 
 TEST(Executor, ALossThatIsNoNumberStopsBeforeTheUpdate) {
@@ -108,14 +109,16 @@ TEST(Executor, ALossThatIsNoNumberStopsBeforeTheUpdate) {
     const TestNetwork network = mnist();
     Samples samples = samples_for(network, 16);
     Trainee until_then(network, {.workers = workers, .slices = 2});
-    until_then.run(samples.infeed(4), 2);
+    until_then.run(samples.feed(4), {.most_updates = 2});
     // The third micro-batch, in its second slice.
     samples.field(0).f32()[11 * 144] = std::numeric_limits<float>::quiet_NaN();
     Trainee trainee(network, {.workers = workers, .slices = 2});
-    const ExecutionTotals totals = trainee.run(samples.infeed(4));
+    const ExecutionTotals totals = trainee.run(samples.feed(4));
     EXPECT_FALSE(totals.finite);
-    EXPECT_EQ(totals.steps, 3);
-    EXPECT_FALSE(std::isfinite(totals.loss));
+    EXPECT_EQ(totals.updates, 2);  // whole ones
+    EXPECT_EQ(totals.elements, 2);
+    EXPECT_EQ(totals.all.samples, 12);
+    EXPECT_FALSE(std::isfinite(totals.all.loss));
     EXPECT_TRUE(trainee.state() == until_then.state());
   }
 }
@@ -125,39 +128,63 @@ TEST(Executor, EvaluationGoesOnAfterALossThatIsNoNumber) {
   Samples samples = samples_for(network, 12);
   samples.field(0).f32()[0] = std::numeric_limits<float>::quiet_NaN();
   Trainee trainee(network, {.mode = train::Mode::evaluate});
-  const ExecutionTotals totals = trainee.run(samples.infeed(4));
-  EXPECT_EQ(totals.steps, 3);
+  const ExecutionTotals totals = trainee.run(samples.feed(4));
+  EXPECT_EQ(totals.updates, 3);
   EXPECT_FALSE(totals.finite);
   // The next execution starts afresh.
-  EXPECT_TRUE(trainee.run(samples.infeed(4, 4, 12)).finite);
+  EXPECT_TRUE(trainee.run(samples.feed(4, 4, 12)).finite);
 }
 
 TEST(Executor, AnExceptionOfTheInfeedReachesTheCaller) {
   const TestNetwork network = mnist();
   Samples samples = samples_for(network, 8);
   Trainee trainee(network, {.workers = 2, .slices = 2});
-  const Infeed good = samples.infeed(4);
+  const Feed good = samples.feed(4);
   int calls = 0;
-  EXPECT_THROW(trainee.run([&](StepFeed& feed) {
-    if (++calls == 2) throw IoError("the disk is gone");
-    return good(feed);
-  }),
-               IoError);
+  const Feed bad{[&](Batch& batch) {
+                   if (++calls == 2) throw IoError("the disk is gone");
+                   return good.source(batch);
+                 },
+                 8};
+  EXPECT_THROW(trainee.run(bad), IoError);
   EXPECT_EQ(calls, 2);
-  EXPECT_EQ(trainee.run(samples.infeed(4)).steps, 2);  // and can go on
+  EXPECT_EQ(trainee.run(samples.feed(4)).updates, 2);  // and can go on
 }
 
-TEST(Executor, EndsWithTheStepsOrWithTheData) {
+TEST(Executor, EndsWithItsPlan) {
   const TestNetwork network = mnist();
   Samples samples = samples_for(network, 10);
   Trainee trainee(network, {.mode = train::Mode::evaluate});
-  EXPECT_EQ(trainee.run(samples.infeed(4), 2).samples, 8);
-  const ExecutionTotals all = trainee.run(samples.infeed(4), 1000);
-  EXPECT_EQ(all.steps, 3);
-  EXPECT_EQ(all.samples, 10);
-  const ExecutionTotals none = trainee.run(samples.infeed(4, 10, 10));
-  EXPECT_EQ(none.steps, 0);
-  EXPECT_EQ(none.loss, 0);
+  EXPECT_EQ(trainee.run(samples.feed(4), {.most_updates = 2}).all.samples, 8);
+  const ExecutionTotals all = trainee.run(samples.feed(4));
+  EXPECT_EQ(all.updates, 3);
+  EXPECT_EQ(all.elements, 3);
+  EXPECT_EQ(all.all.samples, 10);
+  const ExecutionTotals none = trainee.run(samples.feed(4, 10, 10));
+  EXPECT_EQ(none.updates, 0);
+  EXPECT_EQ(none.all.loss, 0);
+}
+
+TEST(Executor, DataThatEndBeforeThePlanAreAnError) {
+  const TestNetwork network = mnist();
+  Samples samples = samples_for(network, 8);
+  Trainee trainee(network, {.mode = train::Mode::evaluate});
+  EXPECT_THROW(trainee.run({samples.feed(4).source, 12}), InvalidArgument);
+}
+
+TEST(Executor, AnElementOfAnotherSizeThanPlannedIsAnError) {
+  const TestNetwork network = mnist();
+  Samples samples = samples_for(network, 7);
+  Trainee trainee(network, {.mode = train::Mode::evaluate});
+  EXPECT_THROW(trainee.run({samples.feed(4).source, 8}), InternalError);
+}
+
+TEST(Executor, MoreStepsThanThePlacementHasMicroBatchesAreAnError) {
+  const TestNetwork network = mnist();
+  Samples samples = samples_for(network, 8);
+  Trainee trainee(network, {});
+  InfeedQueue infeed(samples.feed(4).source, 1);
+  EXPECT_THROW(trainee.run({{.elements = 2, .samples = 8}}, infeed), InternalError);
 }
 
 TEST(Executor, TotalsAreSumsOverTheSamples) {
@@ -165,8 +192,8 @@ TEST(Executor, TotalsAreSumsOverTheSamples) {
   Samples samples = samples_for(network, 7);
   Trainee trainee(network, {.workers = 2, .slices = 2, .mode = train::Mode::evaluate});
   double sum = 0;
-  for (int64_t i = 0; i < 7; ++i) sum += trainee.run(samples.infeed(4, i, i + 1)).loss;
-  EXPECT_NEAR(trainee.run(samples.infeed(4)).loss, sum, 1e-5 * sum);
+  for (int64_t i = 0; i < 7; ++i) sum += trainee.run(samples.feed(4, i, i + 1)).all.loss;
+  EXPECT_NEAR(trainee.run(samples.feed(4)).all.loss, sum, 1e-5 * sum);
 }
 
 TEST(Executor, ResultsAreRowsInTheOrderOfTheSamples) {
@@ -178,7 +205,8 @@ TEST(Executor, ResultsAreRowsInTheOrderOfTheSamples) {
     Tensor results(DType::f32, {12, 10});
     for (float& x : results.f32()) x = -1;
     Trainee trainee(network, options);
-    EXPECT_EQ(trainee.run(samples.infeed(options.batch), 1000, results.data()).samples, 11);
+    EXPECT_EQ(trainee.run(samples.feed(options.batch), {.results = results.data()}).all.samples,
+              11);
     EXPECT_EQ(results.f32()[110], -1);
     return results.rows(0, 11);
   };
@@ -204,12 +232,14 @@ TEST(Executor, ResultsAreOfTheFirstResult) {
     return result y=y, result z=z })"),
                                          {.slices = 2});
   VariableStore variables;
-  WorkerTeam team({.workers = 1});
+  WorkerTeam team({});
   Executor executor(*program, variables, team);
   const std::vector<Field> fields = {{"x", DType::f32, {3}}};
   Samples samples(fields, 4, 1);
   Tensor results(DType::f32, {4, 3});
-  executor.run({.results = results.data()}, samples.infeed(4));
+  InfeedQueue infeed(samples.feed(4).source, 1);
+  const std::vector<UpdatePlan> plans = plans_of(4, 4, 1);
+  executor.run({.updates = plans, .results = results.data()}, infeed);
   for (size_t i = 0; i < 12; ++i) {
     EXPECT_EQ(results.f32()[i], std::max(samples.field(0).f32()[i], 0.0f)) << i;
   }
@@ -220,16 +250,16 @@ TEST(Executor, SeesVariablesThatTheHostChanged) {
   Samples samples = samples_for(network, 4);
   Trainee trainee(network, {.mode = train::Mode::evaluate});
   EXPECT_FALSE(trainee.program().prologue().empty());  // packed copies must follow
-  const double before = trainee.run(samples.infeed(4)).loss;
+  const double before = trainee.run(samples.feed(4)).all.loss;
   for (Variable& variable : trainee.variables.all()) {
     for (float& x : variable.value.f32()) x *= 2;
   }
-  const double after = trainee.run(samples.infeed(4)).loss;
+  const double after = trainee.run(samples.feed(4)).all.loss;
   EXPECT_GT(std::fabs(after - before), 1e-3);
   for (Variable& variable : trainee.variables.all()) {
     for (float& x : variable.value.f32()) x /= 2;
   }
-  EXPECT_EQ(trainee.run(samples.infeed(4)).loss, before);
+  EXPECT_EQ(trainee.run(samples.feed(4)).all.loss, before);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,12 @@
 
 namespace pando::runtime {
 
-// Samples in memory, handed out in micro-batches; the last one may be short.
+// A run of samples, handed out in micro-batches; the last one may be short.
+struct Feed {
+  BatchSource source;
+  int64_t samples = 0;
+};
+
 class Samples {
  public:
   Samples(const std::vector<Field>& fields, int64_t count, int64_t classes) : count_(count) {
@@ -31,31 +37,44 @@ class Samples {
         for (float& x : tensor.f32()) x = random.next_normal();
       }
     }
-    rows_.resize(tensors_.size());
   }
 
   int64_t count() const { return count_; }
   Tensor& field(size_t index) { return tensors_[index]; }
 
-  // An infeed over samples [begin, end); the samples must outlive it.
-  Infeed infeed(int64_t batch, int64_t begin, int64_t end) {
-    return [this, batch, end, at = begin](StepFeed& feed) mutable {
+  // Samples [begin, end), whose owner must outlive the feed.
+  Feed feed(int64_t batch, int64_t begin, int64_t end) {
+    BatchSource source = [this, batch, end, at = begin](Batch& into) mutable {
       if (at >= end) return false;
-      for (size_t i = 0; i < tensors_.size(); ++i) {
-        rows_[i] = tensors_[i].data() +
-                   static_cast<size_t>(at) * (tensors_[i].bytes() / static_cast<size_t>(count_));
-      }
-      feed = {.fields = rows_.data(), .valid = std::min(batch, end - at), .first_sample = at};
+      into.valid = std::min(batch, end - at);
+      into.first_sample = at;
+      into.fields.resize(tensors_.size());
+      for (size_t i = 0; i < tensors_.size(); ++i) copy_rows(i, at, batch, into);
       at += batch;
       return true;
     };
+    return {std::move(source), end - begin};
   }
-  Infeed infeed(int64_t batch) { return infeed(batch, 0, count_); }
+  Feed feed(int64_t batch) { return feed(batch, 0, count_); }
 
  private:
+  // The rows of one field, in the buffer of an earlier batch where there is one.
+  void copy_rows(size_t index, int64_t at, int64_t batch, Batch& into) const {
+    const Tensor& from = tensors_[index];
+    Tensor& to = into.fields[index];
+    const size_t row = from.bytes() / static_cast<size_t>(count_);
+    if (to.bytes() != static_cast<size_t>(batch) * row) {
+      std::vector<int64_t> dims(from.shape().begin(), from.shape().end());
+      dims[0] = batch;
+      to = Tensor(from.dtype(), Shape(dims));
+    }
+    const auto valid = static_cast<size_t>(into.valid);
+    std::memcpy(to.data(), from.data() + static_cast<size_t>(at) * row, valid * row);
+    std::memset(to.data() + valid * row, 0, to.bytes() - valid * row);
+  }
+
   int64_t count_;
   std::vector<Tensor> tensors_;
-  std::vector<const std::byte*> rows_;
 };
 
 inline VariableStore initial_variables(const Network& network) {
@@ -64,18 +83,41 @@ inline VariableStore initial_variables(const Network& network) {
     for (const nn::WeightSpec& weight : layer.weights) {
       const std::string name = layer.name + "/" + weight.name;
       variables.add(name, weight.initializer.make(weight.shape, hash_name(name)),
-                    weight.moving_momentum);
+                    weight.moving_momentum, weight.follows_variance);
     }
   }
   return variables;
 }
 
+// The weight updates of so many samples, each of `elements` micro-batches; the last one may have
+// fewer.
+inline std::vector<UpdatePlan> plans_of(int64_t samples, int64_t batch, int64_t elements) {
+  std::vector<UpdatePlan> plans;
+  plans.reserve(static_cast<size_t>(samples / (batch * elements) + 1));
+  for (int64_t at = 0; at < samples; at += batch * elements) {
+    const int64_t some = std::min(samples - at, batch * elements);
+    plans.push_back({.elements = (some + batch - 1) / batch, .samples = some});
+  }
+  return plans;
+}
+
 struct TraineeOptions {
-  int workers = 1;
+  int workers = 1;  // of each device
   int slices = 1;
-  int64_t batch = 4;
+  int64_t batch = 4;  // of a micro-batch
   train::Mode mode = train::Mode::train;
   compiler::CompileOptions compiling = {};
+  Placement placement = {};
+  int devices = 0;  // 0: as many as the placement needs
+  bool shares_cores = false;
+  int prefetch = 2;  // capacity of the infeed
+};
+
+struct RunOptions {
+  int64_t most_updates = 1000;
+  std::byte* results = nullptr;
+  std::function<bool()> stop = {};
+  bool keep_steps = false;
 };
 
 // Owns all that an execution needs. Without Mode::train it makes no weight updates.
@@ -83,31 +125,49 @@ class Trainee {
  public:
   Trainee(const TestNetwork& network, TraineeOptions options, const Optimizer& optimizer = Adam())
       : batch(options.batch),
-        optimizer_(optimizer),
         variables(initial_variables(network.network)),
-        team_({.workers = options.workers}) {
-    const train::SliceDivision division = train::divide(options.batch, options.slices);
-    options.compiling.slices = division.slices;
-    options.compiling.division = division.division;
-    program_ = compiler::compile(graph_of(network, options.mode, division.slice_batch),
-                                 std::move(options.compiling));
+        optimizer_(optimizer),
+        prefetch_(options.prefetch),
+        program_(compile_for(network, options)) {
+    const int needed =
+        options.placement.replicas * options.placement.devices_per_replica(program_->stages());
+    const auto devices = static_cast<size_t>(std::max(options.devices, needed));
+    team_.emplace(TeamOptions{.device_workers = std::vector<int>(devices, options.workers),
+                              .shares_cores = options.shares_cores});
     const bool trains = options.mode == train::Mode::train;
-    executor_ = std::make_unique<Executor>(*program_, variables, team_,
-                                           trains ? optimizer_.rule.get() : nullptr);
+    executor_ = std::make_unique<Executor>(
+        *program_, variables, *team_, trains ? optimizer_.rule.get() : nullptr, options.placement);
   }
 
-  ExecutionTotals run(const Infeed& infeed, int64_t steps = 1000, std::byte* results = nullptr) {
-    const ExecutionTotals totals = executor_->run({.steps = steps,
+  // The weight updates that this many samples make.
+  std::vector<UpdatePlan> plans(int64_t samples) const {
+    const Placement& placement = executor_->instance().placement();
+    return plans_of(samples, batch, int64_t{placement.replicas} * placement.micro_batches);
+  }
+
+  ExecutionTotals run(const Feed& feed, const RunOptions& options = {}) {
+    InfeedQueue infeed(feed.source, prefetch_);
+    return run(plans(feed.samples), infeed, options);
+  }
+
+  ExecutionTotals run(std::vector<UpdatePlan> plans, InfeedQueue& infeed,
+                      const RunOptions& options = {}) {
+    plans.resize(std::min(plans.size(), static_cast<size_t>(options.most_updates)));
+    const ExecutionTotals totals = executor_->run({.updates = plans,
+                                                   .micro_batch_size = batch,
                                                    .seed = 1,
                                                    .learning_rate = optimizer_.learning_rate,
                                                    .iteration = iteration_,
-                                                   .results = results},
+                                                   .results = options.results,
+                                                   .stop = options.stop,
+                                                   .keep_steps = options.keep_steps},
                                                   infeed);
-    iteration_ += totals.steps;
+    iteration_ += totals.updates;
     return totals;
   }
 
   const compiler::Program& program() const { return *program_; }
+  Executor& executor() { return *executor_; }
 
   // The bytes of all variables and slots.
   std::string state() const {
@@ -123,16 +183,24 @@ class Trainee {
   }
 
   const int64_t batch;
-
- private:
-  Optimizer optimizer_;
-
- public:
   VariableStore variables;
 
  private:
-  WorkerTeam team_;
+  static std::unique_ptr<const compiler::Program> compile_for(const TestNetwork& network,
+                                                              const TraineeOptions& options) {
+    const train::SliceDivision division = train::divide(options.batch, options.slices);
+    compiler::CompileOptions compiling = options.compiling;
+    compiling.slices = division.slices;
+    compiling.division = division.division;
+    compiling.gathered_slices = division.slices * options.placement.statistics_group;
+    return compiler::compile(graph_of(network, options.mode, division.slice_batch),
+                             std::move(compiling));
+  }
+
+  Optimizer optimizer_;
+  int prefetch_;
   std::unique_ptr<const compiler::Program> program_;
+  std::optional<WorkerTeam> team_;
   std::unique_ptr<Executor> executor_;
   int64_t iteration_ = 0;
 };

@@ -1,5 +1,6 @@
 #include "pando/runtime/updater.h"
 
+#include <array>
 #include <cstring>
 
 #include <gtest/gtest.h>
@@ -26,21 +27,27 @@ class KernelAndMean {
  public:
   KernelAndMean(int64_t inputs, int slices, int workers)
       : program_(compiler::compile(ir::parse_graph(text(inputs)), {.slices = slices})),
-        team_({.workers = workers}) {
+        team_({.device_workers = {workers}}),
+        barrier_(workers) {
     Tensor kernel(DType::f32, {inputs, 1});
     RandomStream random(3);
     for (float& x : kernel.f32()) x = random.next_normal();
     variables.add("k", std::move(kernel));
     variables.add("m", Tensor::of_f32({1}, {10}), 0.75);
+    variables.add("v", Tensor::of_f32({1}, {4}), 0.5, true);
     instance_.emplace(*program_, variables, team_);
   }
 
   float* gradient(int slice) const { return output(ir::OutputRole::gradient, "k", slice); }
-  float* mean(int slice) const { return output(ir::OutputRole::statistic, "m", slice); }
+  // Mean, sum of squared deviations and count.
+  void set_moments(int slice, const std::array<float, 3>& moments) const {
+    std::copy(moments.begin(), moments.end(), output(ir::OutputRole::statistic, "m", slice));
+  }
 
-  void update(const UpdateRule& rule, const UpdateStep& step) {
-    const Updater updater(*instance_, variables, rule);
-    team_.run([&](int worker) { updater.update(worker, step); });
+  void update(const UpdateRule& rule, const UpdateStep& step,
+              const std::vector<float>& weights = {}) {
+    Updater updater(*instance_, variables, rule, team_.size());
+    team_.run([&](int worker) { EXPECT_TRUE(updater.update(worker, step, weights, barrier_)); });
   }
 
   VariableStore variables;
@@ -49,20 +56,20 @@ class KernelAndMean {
   static std::string text(int64_t inputs) {
     const std::string n = std::to_string(inputs);
     return "graph(x: f32[2," + n + "] feed, dy: f32[2,1] feed, k: f32[" + n +
-           ",1] variable, m: f32[1] state) {"
+           ",1] variable, m: f32[1] state, v: f32[1] state) {"
            "  g = dense_kernel_grad(x, dy)"
            "  s = batch_moments(dy)"
-           "  mean, variance, unbiased = combine_moments(s)"
-           "  return gradient k=g, statistic m=mean }";
+           "  return gradient k=g, statistic m=s, statistic v=s }";
   }
 
   float* output(ir::OutputRole role, std::string_view name, int slice) const {
     const ir::Value* value = program_->graph().find_output(role, name)->value;
-    return reinterpret_cast<float*>(instance_->address(value, slice));
+    return reinterpret_cast<float*>(instance_->address(program_->operand(value), slice));
   }
 
   std::unique_ptr<const compiler::Program> program_;
   WorkerTeam team_;
+  Barrier barrier_;
   std::optional<Instance> instance_;
 };
 
@@ -115,12 +122,32 @@ TEST(Updater, SameBitsForAnyNumberOfWorkers) {
   }
 }
 
-TEST(Updater, MovesStatisticsTowardsTheStepsOwn) {
-  KernelAndMean model(1, 2, 1);
-  model.mean(0)[0] = 2;
-  model.mean(1)[0] = 99;  // all slices have the same; the first one counts
+TEST(Updater, MovesStatisticsTowardsThoseOfAllSlices) {
+  KernelAndMean model(1, 3, 1);
+  model.set_moments(0, {2, 2, 2});    // of 1 and 3
+  model.set_moments(1, {99, 99, 0});  // of nothing
+  model.set_moments(2, {8, 0, 1});    // of 8
   model.update(KeepGradient(), {});
-  EXPECT_EQ(model.variables.get("m").value.f32()[0], 10 * 0.75f + 2 * 0.25f);
+  EXPECT_EQ(model.variables.get("m").value.f32()[0], 10 * 0.75f + 4 * 0.25f);
+  // Squared deviations of 1, 3 and 8 from 4, over one less than their number.
+  EXPECT_EQ(model.variables.get("v").value.f32()[0], 4 * 0.5f + 26.0f / 2 * 0.5f);
+}
+
+TEST(Updater, StatisticsOfNoSampleLeaveThingsAsTheyAre) {
+  KernelAndMean model(1, 2, 1);
+  model.set_moments(0, {7, 7, 0});
+  model.set_moments(1, {9, 9, 0});
+  model.update(KeepGradient(), {});
+  EXPECT_EQ(model.variables.get("m").value.f32()[0], 10);
+  EXPECT_EQ(model.variables.get("v").value.f32()[0], 4);
+}
+
+TEST(Updater, WeighsTheSlices) {
+  KernelAndMean model(1, 2, 1);
+  model.gradient(0)[0] = 3;
+  model.gradient(1)[0] = 5;
+  model.update(KeepGradient(), {}, {0.5f, 2});
+  EXPECT_EQ(model.variables.get("k").value.f32()[0], 0.5f * 3 + 2 * 5);
 }
 
 TEST(Updater, MakesTheSlotsOfItsRule) {
@@ -131,13 +158,10 @@ TEST(Updater, MakesTheSlotsOfItsRule) {
 }
 
 TEST(Updater, AGradientThatIsNoSumIsAnError) {
-  const auto program = compiler::compile(ir::parse_graph(
-      "graph(x: f32[2,3] feed, k: f32[2,3] variable) { y = relu(x) return gradient k=y }"));
-  VariableStore variables;
-  variables.add("k", Tensor(DType::f32, {2, 3}));
-  WorkerTeam team({.workers = 1});
-  const Instance instance(*program, variables, team);
-  EXPECT_THROW(Updater(instance, variables, KeepGradient()), InternalError);
+  EXPECT_THROW(compiler::compile(
+                   ir::parse_graph("graph(x: f32[2,3] feed, k: f32[2,3] variable) { y = relu(x) "
+                                   "return gradient k=y }")),
+               InternalError);
 }
 
 }  // namespace

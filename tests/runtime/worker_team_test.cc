@@ -8,12 +8,13 @@
 #include <gtest/gtest.h>
 
 #include "pando/base/error.h"
+#include "pando/runtime/barrier.h"
 
 namespace pando::runtime {
 namespace {
 
 TEST(WorkerTeam, EveryWorkerRunsTheTaskOnce) {
-  WorkerTeam team({.workers = 3});
+  WorkerTeam team({.device_workers = {3}});
   EXPECT_EQ(team.size(), 3);
   std::vector<int> runs(3, 0);
   std::vector<std::thread::id> threads(3);
@@ -28,19 +29,20 @@ TEST(WorkerTeam, EveryWorkerRunsTheTaskOnce) {
 }
 
 TEST(WorkerTeam, WorkersMeetAtTheBarrier) {
-  WorkerTeam team({.workers = 2});
+  WorkerTeam team({.device_workers = {2}});
+  Barrier barrier(2, team.spins());
   std::vector<int> slots(2, 0);
   std::vector<int> seen(2, 0);
   team.run([&](int worker) {
     slots[static_cast<size_t>(worker)] = worker + 1;
-    team.barrier().arrive_and_wait();
+    barrier.arrive_and_wait();
     seen[static_cast<size_t>(worker)] = slots[static_cast<size_t>(1 - worker)];
   });
   EXPECT_EQ(seen, (std::vector<int>{2, 1}));
 }
 
 TEST(WorkerTeam, TheFirstExceptionByWorkerReachesTheCaller) {
-  WorkerTeam team({.workers = 3});
+  WorkerTeam team({.device_workers = {3}});
   for (int round = 0; round < 20; ++round) {
     try {
       team.run([](int worker) {
@@ -58,7 +60,7 @@ TEST(WorkerTeam, TheFirstExceptionByWorkerReachesTheCaller) {
 }
 
 TEST(WorkerTeam, WorkersFlushDenormals) {
-  WorkerTeam team({.workers = 1});
+  WorkerTeam team({.device_workers = {1}});
   volatile float tiny = std::numeric_limits<float>::denorm_min() * 4;
   float sum = 1;
   team.run([&](int) { sum = tiny + tiny; });
@@ -66,15 +68,32 @@ TEST(WorkerTeam, WorkersFlushDenormals) {
 }
 
 TEST(WorkerTeam, CoresThatDoNotExistAreNoError) {
-  WorkerTeam team({.workers = 2, .cores = {0, 1000}});
+  WorkerTeam team({.device_workers = {2}, .cores = {0, 1000}});
   int runs = 0;
   team.run([&](int worker) { runs += worker == 0 ? 1 : 0; });
   EXPECT_EQ(runs, 1);
 }
 
-TEST(WorkerTeam, WantsAtLeastOneWorker) {
-  EXPECT_THROW(WorkerTeam({.workers = 0}), InvalidArgument);
-  EXPECT_THROW(WorkerTeam({.workers = -1}), InvalidArgument);
+TEST(WorkerTeam, WantsAtLeastOneWorkerOfEveryDevice) {
+  EXPECT_THROW(WorkerTeam({.device_workers = {}}), InvalidArgument);
+  EXPECT_THROW(WorkerTeam({.device_workers = {0}}), InvalidArgument);
+  EXPECT_THROW(WorkerTeam({.device_workers = {1, -1}}), InvalidArgument);
+}
+
+TEST(WorkerTeam, WorkersAreNumberedDeviceByDevice) {
+  const WorkerTeam team({.device_workers = {2, 1, 3}});
+  EXPECT_EQ(team.devices(), 3);
+  EXPECT_EQ(team.size(), 6);
+  std::vector<int> devices;
+  for (int worker = 0; worker < team.size(); ++worker) devices.push_back(team.device_of(worker));
+  EXPECT_EQ(devices, (std::vector<int>{0, 0, 1, 2, 2, 2}));
+  EXPECT_EQ(team.first_worker(2), 3);
+  EXPECT_EQ(team.workers_of(2), 3);
+}
+
+TEST(WorkerTeam, WorkersThatShareCoresDoNotSpin) {
+  EXPECT_EQ(WorkerTeam({.shares_cores = true}).spins(), 0);
+  EXPECT_GT(WorkerTeam({.shares_cores = false}).spins(), 0);
 }
 
 }  // namespace
