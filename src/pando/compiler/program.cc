@@ -2,7 +2,7 @@
 #include "pando/compiler/program.h"
 
 #include <algorithm>
-#include <unordered_set>
+#include <unordered_map>
 #include <utility>
 
 #include "pando/base/error.h"
@@ -69,37 +69,36 @@ void Program::build_calls() {
 }
 
 // With batch slices a new segment begins only where a call reads from other slices what this
-// segment made; with parts any call may read what another part wrote, so each is a segment.
+// segment or an earlier section made (then the first segment may have no calls); with parts any
+// call may read what another part wrote, so each is a segment.
 void Program::build_sections() {
   for (const SectionMark& mark : state_.sections)
     sections_.push_back({mark.stage, mark.backward, {}});
   if (sections_.empty()) sections_.emplace_back();
   for (Section& section : sections_) section.segments.emplace_back();
   const int together = std::max(slices(), options().gathered_slices);
-  std::unordered_set<const ir::Value*> made_here;
-  const Section* current = nullptr;
+  std::unordered_map<const ir::Node*, std::pair<int, size_t>> made;  // in which section and segment
   for (int i = 0; i < static_cast<int>(calls_.size()); ++i) {
     Call& call = calls_[static_cast<size_t>(i)];
     if (ops::has_trait(*call.node, ops::Trait::per_update)) {
       prologue_.push_back(i);
       continue;
     }
-    const int index = state_.sections.empty() ? 0 : state_.section_of.at(call.node);
-    Section& section = sections_[static_cast<size_t>(index)];
-    if (&section != current) made_here.clear();
-    current = &section;
+    call.section = state_.sections.empty() ? 0 : state_.section_of.at(call.node);
+    std::vector<Segment>& segments = sections_[static_cast<size_t>(call.section)].segments;
     const auto& inputs = call.node->inputs();
-    const bool gathers_new = call.gathers_slices &&
-                             std::any_of(inputs.begin(), inputs.end(), [&](const ir::Value* value) {
-                               return made_here.contains(viewed(value));
-                             });
-    if (together > 1 && !section.segments.back().calls.empty() && (in_parts() || gathers_new)) {
-      section.segments.emplace_back();
-      made_here.clear();
-    }
-    section.segments.back().calls.push_back(i);
-    call.section = index;
-    made_here.insert(call.node->outputs().begin(), call.node->outputs().end());
+    const bool gathers_new =
+        call.gathers_slices &&
+        std::any_of(inputs.begin(), inputs.end(), [&](const ir::Value* value) {
+          const auto found = made.find(viewed(value)->producer());
+          if (found == made.end()) return false;
+          const auto [section, segment] = found->second;
+          return segments.size() == (section == call.section ? segment + 1 : 1);
+        });
+    const bool next_part = in_parts() && !segments.back().calls.empty();
+    if (together > 1 && (next_part || (gathers_new && !in_parts()))) segments.emplace_back();
+    segments.back().calls.push_back(i);
+    made[call.node] = {call.section, segments.size() - 1};
   }
 }
 

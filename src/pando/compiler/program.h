@@ -29,7 +29,7 @@ struct Call {
 };
 
 // Calls that one slice can run without waiting for the others. All slices finish a segment
-// before any begins the next.
+// before any begins the next; the first may have no calls, where slices wait for a section before.
 struct Segment {
   std::vector<int> calls;  // indices into Program::calls()
 };

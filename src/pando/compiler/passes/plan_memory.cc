@@ -47,10 +47,7 @@ class Planner {
     for (const SectionMark& section : state.sections) {
       stages_ = std::max(stages_, section.stage + 1);
     }
-    section_end_.assign(std::max<size_t>(state.sections.size(), 1), 0);
-    for (size_t i = 0; i < nodes_.size(); ++i) {
-      section_end_[static_cast<size_t>(section_of(*nodes_[i]))] = static_cast<int>(i);
-    }
+    find_section_ends();
     for (const ir::Output& output : state.graph.outputs()) {
       if (output.role == ir::OutputRole::gradient) gradients_.insert(output.value);
       if (output.role == ir::OutputRole::statistic) moments_.insert(output.value);
@@ -95,9 +92,27 @@ class Planner {
   int section_stage(int section) const {
     return state_.sections.empty() ? 0 : state_.sections[static_cast<size_t>(section)].stage;
   }
+  int last_forward_section() const {
+    int last = 0;
+    for (size_t i = 0; i < state_.sections.size(); ++i) {
+      if (!state_.sections[i].backward) last = static_cast<int>(i);
+    }
+    return last;
+  }
   int end_of(int section) const { return 2 * section_end_[static_cast<size_t>(section)] + 1; }
   int position(const ir::Node* node) const {
     return static_cast<int>(std::find(nodes_.begin(), nodes_.end(), node) - nodes_.begin());
+  }
+
+  // A section without nodes ends where the one before it does.
+  void find_section_ends() {
+    section_end_.assign(std::max<size_t>(state_.sections.size(), 1), -1);
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      section_end_[static_cast<size_t>(section_of(*nodes_[i]))] = static_cast<int>(i);
+    }
+    for (size_t i = 1; i < section_end_.size(); ++i) {
+      section_end_[i] = std::max(section_end_[i], section_end_[i - 1]);
+    }
   }
 
   void use(const ir::Value* value, int at, int section) {
@@ -116,10 +131,14 @@ class Planner {
         use(value, gathered ? end_of(section) : 2 * static_cast<int>(i), section);
       }
     }
-    // What leaves the program is read at the end of the section that makes it.
+    // Losses, metrics and results are read when forward is over; what is accumulated, at the end
+    // of the section that makes it.
     for (const ir::Output& output : state_.graph.outputs()) {
       const ir::Node* producer = output.value->producer();
-      const int section = producer == nullptr ? 0 : section_of(*producer);
+      int section = producer == nullptr ? 0 : section_of(*producer);
+      const bool accumulated =
+          output.role == ir::OutputRole::gradient || output.role == ir::OutputRole::statistic;
+      if (!accumulated) section = std::max(section, last_forward_section());
       use(output.value, end_of(section), section);
     }
   }
@@ -285,10 +304,14 @@ class Planner {
     std::sort(order.begin(), order.end(),
               [](const Storage* a, const Storage* b) { return a->offset < b->offset; });
     size_t begin = 0;
-    for (const Storage* storage : order) {
-      const size_t end = storage->offset + aligned(storage->bytes);
-      if (end - begin < state_.options.bucket_bytes && storage != order.back()) continue;
-      plan.buckets.push_back({stage, begin, end, nodes_[static_cast<size_t>(storage->completed)]});
+    for (size_t i = 0; i < order.size(); ++i) {
+      const Storage& storage = *order[i];
+      const size_t end = storage.offset + aligned(storage.bytes);
+      const bool last = i + 1 == order.size();
+      // A node completes one bucket at most, so all its gradients go into the same one.
+      const bool more = !last && order[i + 1]->completed == storage.completed;
+      if (more || (!last && end - begin < state_.options.bucket_bytes)) continue;
+      plan.buckets.push_back({stage, begin, end, nodes_[static_cast<size_t>(storage.completed)]});
       begin = end;
     }
   }

@@ -8,6 +8,7 @@
 
 #include "pando/base/error.h"
 #include "pando/compiler/passes/passes.h"
+#include "pando/ops/op.h"
 
 namespace pando::compiler {
 
@@ -51,7 +52,8 @@ bool SplitStages::run(CompileState& state) const {
   }
   std::vector<ir::Node*> order;
   for (const auto& node : graph.nodes()) {
-    const int stage = node->stage();
+    // What runs once per weight update comes before all sections, whatever stage reads it first.
+    const int stage = ops::has_trait(*node, ops::Trait::per_update) ? 0 : node->stage();
     state.section_of[node.get()] = backward.contains(node.get()) ? 2 * stages - 1 - stage : stage;
     order.push_back(node.get());
   }
