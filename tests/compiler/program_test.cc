@@ -113,6 +113,81 @@ TEST(Program, VariablesAreExternal) {
   EXPECT_EQ(gamma.value->name(), "g");
 }
 
+// Two stages with batch statistics in the second.
+constexpr std::string_view kStages = R"(graph(x: f32[4,8] feed, y: i32[4] feed,
+    g: f32[8] variable, b: f32[8] variable) {
+    a = tanh(x)
+    m = batch_moments(a)
+    mean, variance, unbiased = combine_moments(m) ^1
+    e = batch_norm(a, mean, variance, g, b) {batch_statistics=1} ^1
+    l = cross_entropy(e, y) {from_logits=1} ^1
+    s = loss_seed() {batch=4} ^1
+    de = cross_entropy_grad(s, e, y) {from_logits=1} ^1
+    db, dg = batch_norm_sums(de, a, mean, variance) ^1
+    return loss l=l, gradient b=db, gradient g=dg })";
+
+TEST(Program, SectionsFollowTheStages) {
+  const auto program = program_of(kStages, {.pipelined = true});
+  EXPECT_TRUE(program->pipelined());
+  EXPECT_EQ(program->stages(), 2);
+  ASSERT_EQ(program->sections().size(), 4u);
+  EXPECT_EQ(program->section(0, false), 0);
+  EXPECT_EQ(program->section(1, false), 1);
+  EXPECT_EQ(program->section(1, true), 2);
+  EXPECT_EQ(program->section(0, true), 3);
+  EXPECT_EQ(program->section(2, false), -1);
+  EXPECT_EQ(program->last_forward_section(), 1);
+  ASSERT_EQ(program->sections()[0].segments.size(), 1u);
+  EXPECT_EQ(ops_of(*program, program->sections()[0].segments[0]), (Ops{"tanh", "batch_moments"}));
+  EXPECT_TRUE(program->sections()[3].segments[0].calls.empty());
+}
+
+TEST(Program, CallsKnowTheirSection) {
+  const auto program = program_of(kStages, {.pipelined = true});
+  for (size_t i = 0; i < program->sections().size(); ++i) {
+    for (const int call : program->sections()[i].segments[0].calls) {
+      EXPECT_EQ(program->calls()[static_cast<size_t>(call)].section, static_cast<int>(i));
+    }
+  }
+  const auto network = compile(training_graph(test_network("mnist_cnn", {28, 28, 1}), 2));
+  ASSERT_FALSE(network->prologue().empty());
+  for (const int call : network->prologue()) {
+    EXPECT_EQ(network->calls()[static_cast<size_t>(call)].section, -1);
+  }
+}
+
+TEST(Program, WithoutAPipelineThereIsOneSection) {
+  const auto program = program_of(kStages, {});
+  EXPECT_FALSE(program->pipelined());
+  EXPECT_EQ(program->stages(), 1);
+  EXPECT_EQ(program->sections().size(), 1u);
+  EXPECT_EQ(program->section(0, false), 0);
+  EXPECT_EQ(program->section(0, true), -1);
+  EXPECT_EQ(program->last_forward_section(), 0);
+}
+
+// The first segment has no calls: after it, all slices are through the section before.
+TEST(Program, SlicesWaitForWhatAnEarlierSectionMade) {
+  const auto program = program_of(kStages, {.slices = 2, .pipelined = true});
+  EXPECT_EQ(program->sections()[0].segments.size(), 1u);
+  ASSERT_EQ(program->sections()[1].segments.size(), 2u);
+  EXPECT_TRUE(program->sections()[1].segments[0].calls.empty());
+  EXPECT_EQ(ops_of(*program, program->sections()[1].segments[1]),
+            (Ops{"combine_moments", "batch_norm", "cross_entropy"}));
+  EXPECT_EQ(program->sections()[2].segments.size(), 1u);
+  EXPECT_FALSE(program->depth_first());
+}
+
+TEST(Program, SlicesWaitForAnEarlierSectionOnce) {
+  const auto program = program_of(R"(graph(x: f32[4,8] feed) {
+    m = batch_moments(x)
+    s = sum_slices(m) ^1
+    t = sum_slices(m) ^1
+    return result s=s, result t=t })",
+                                  {.slices = 2, .pipelined = true});
+  EXPECT_EQ(program->sections()[1].segments.size(), 2u);
+}
+
 TEST(Program, WantsAtLeastOneSlice) {
   EXPECT_THROW(program_of(kBatchNorm, {.slices = 0}), InvalidArgument);
 }
