@@ -2,8 +2,6 @@
 #include "pando/runtime/executor.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 
 #include "pando/base/error.h"
 
@@ -75,33 +73,37 @@ const std::vector<StageVisit>& Executor::order(int steps, int local) const {
 // Whether slices read from each other within a section.
 bool Executor::waits_together() const { return !instance_.program().depth_first(); }
 
-void Executor::reset(const Execution& execution) {
+// The order of visits for every number of steps that an update of the execution has.
+void Executor::plan_orders(const Execution& execution) {
   const compiler::Program& program = instance_.program();
-  micro_batch_ = execution.micro_batch_size;
-  if (micro_batch_ == 0) {
-    micro_batch_ = instance_.slice_batch() * (program.in_parts() ? 1 : program.slices());
-  }
-  int64_t steps = 0;
   for (const UpdatePlan& plan : execution.updates) {
-    const int count = steps_of(plan);
-    steps += count;
-    PANDO_CHECK(!updater_ || count <= instance_.placement().micro_batches, "an update of ", count,
+    const int steps = steps_of(plan);
+    PANDO_CHECK(!updater_ || steps <= instance_.placement().micro_batches, "an update of ", steps,
                 " steps, planned for ", instance_.placement().micro_batches);
-    if (orders_.contains(count)) continue;
+    if (orders_.contains(steps)) continue;
     const PipelineShape shape{.schedule = instance_.placement().schedule,
                               .stages = stages_,
-                              .micro_batches = count,
+                              .micro_batches = steps,
                               .training = program.pipelined() && program.section(0, true) >= 0,
                               .device_of_stage = instance_.placement().device_of_stage};
     for (int local = 0; local < devices_per_replica_; ++local) {
-      orders_[count].push_back(device_order(shape, local));
+      orders_[steps].push_back(device_order(shape, local));
     }
   }
+  const size_t most = orders_.empty() ? 1 : static_cast<size_t>(orders_.rbegin()->first);
+  for (std::vector<MicroBatch>& of_replica : micro_batches_) of_replica.resize(most);
+}
+
+void Executor::reset(const Execution& execution) {
+  micro_batch_ = execution.micro_batch_size;
+  if (micro_batch_ == 0) {
+    const bool parts = instance_.program().in_parts();
+    micro_batch_ = instance_.slice_batch() * (parts ? 1 : instance_.slices());
+  }
+  plan_orders(execution);
   for (LaneTotals& lane : totals_) {
-    lane.sums.samples = 0;
-    lane.sums.loss = 0;
+    lane = {};
     lane.sums.metrics.assign(metrics_.size(), 0);
-    lane.not_finite = false;
   }
   for (Progress& progress : progress_) progress.reset();
   for (FeedPort& port : ports_) {
@@ -110,11 +112,12 @@ void Executor::reset(const Execution& execution) {
     port.published.reset();
     port.copied.reset();
   }
-  const size_t most = orders_.empty() ? 1 : static_cast<size_t>(orders_.rbegin()->first);
-  for (std::vector<MicroBatch>& of_replica : micro_batches_) of_replica.resize(most);
   everybody_.reset();
   for (const auto& group : groups_) group->reset();
-  const size_t kept = execution.keep_steps ? static_cast<size_t>(steps) : 0;
+  size_t kept = 0;
+  for (const UpdatePlan& plan : execution.updates) {
+    kept += execution.keep_steps ? static_cast<size_t>(steps_of(plan)) : 0;
+  }
   steps_.assign(kept * totals_.size() * (2 + metrics_.size()), 0);
   shared_ = {};
   error_ = nullptr;
@@ -171,6 +174,10 @@ ExecutionTotals Executor::run(const Execution& execution, InfeedQueue& infeed) {
     if (port.number >= 0) infeed.give_back(port.number);
   }
   if (error_ != nullptr) std::rethrow_exception(error_);
+  return collect();
+}
+
+ExecutionTotals Executor::collect() const {
   ExecutionTotals result{.updates = shared_.update, .elements = shared_.elements};
   result.replicas.resize(ports_.size());
   result.all.metrics.resize(metrics_.size());
@@ -268,236 +275,6 @@ bool Executor::finish_update(Worker& worker) {
   return true;
 }
 
-bool Executor::run_visit(Worker& worker, const StageVisit& visit) {
-  const int section = instance_.program().section(visit.stage, visit.backward);
-  if (visit.stage == 0 && !visit.backward && !fetch(worker, visit.micro_batch)) return false;
-  return waits_together() ? run_together(worker, visit, section)
-                          : run_lanes(worker, visit, section);
-}
-
-SliceVisit Executor::slice_visit(const Worker& worker, const StageVisit& visit, int section,
-                                 int lane) {
-  const UpdatePlan& now = plan(worker);
-  const int replicas = instance_.placement().replicas;
-  const int group = instance_.placement().statistics_group;
-  const MicroBatch& data =
-      micro_batches_[static_cast<size_t>(worker.replica)][static_cast<size_t>(visit.micro_batch)];
-  const int slice = lane % instance_.slices();
-  int64_t together = 0;
-  int64_t before = 0;
-  for (int i = 0; i < group; ++i) {
-    const int replica = worker.replica / group * group + i;
-    together += valid_of(now, int64_t{visit.micro_batch} * replicas + replica);
-  }
-  const bool mean = instance_.placement().reduction == GradientReduction::mean;
-  const int64_t normaliser = mean ? now.samples : data.valid;
-  SliceVisit result{.section = section,
-                    .lane = lane,
-                    .micro_batch = visit.micro_batch,
-                    .last = visit.micro_batch + 1 == steps_of(now),
-                    .track = worker.trace_ops ? worker.track : nullptr};
-  result.step = {.valid = instance_.program().in_parts() ? data.valid
-                                                         : instance_.slice_valid(slice, data.valid),
-                 .batch_valid = together,
-                 .loss_scale = 1.0f / static_cast<float>(std::max<int64_t>(normaliser, 1)),
-                 .seed = worker.execution->seed,
-                 .first_sample = data.first_sample + instance_.slice_first(slice)};
-  if (instance_.placement().reduction == GradientReduction::running_mean) {
-    for (int m = 0; m < visit.micro_batch; ++m) {
-      before += valid_of(now, int64_t{m} * replicas + worker.replica);
-    }
-    const auto all = static_cast<float>(std::max<int64_t>(before + data.valid, 1));
-    result.mix = {static_cast<float>(before) / all, static_cast<float>(data.valid) / all};
-  }
-  return result;
-}
-
-// Slices that never wait for each other: one after the other, each through the whole section, so
-// that what it leaves behind is read before the worker's next slice overwrites it.
-bool Executor::run_lanes(Worker& worker, const StageVisit& visit, int section) {
-  const std::vector<compiler::Segment>& segments =
-      instance_.program().sections()[static_cast<size_t>(section)].segments;
-  const int first = worker.replica * instance_.slices();
-  for (int lane = first; lane < first + instance_.slices(); ++lane) {
-    if (instance_.worker_of(lane, visit.stage) != worker.number) continue;
-    if (!wait_for_data(worker, visit, lane)) return false;
-    const int64_t begin = worker.track == nullptr ? 0 : worker.track->now();
-    const SliceVisit slice = slice_visit(worker, visit, section, lane);
-    instance_.prepare(slice);
-    if (visit.stage == 0 && !visit.backward) {
-      instance_.feed(lane, visit.micro_batch, ports_[static_cast<size_t>(worker.replica)].batch,
-                     micro_batches_[static_cast<size_t>(worker.replica)]
-                                   [static_cast<size_t>(visit.micro_batch)]
-                                       .valid);
-    }
-    for (const compiler::Segment& segment : segments) instance_.run_segment(segment, slice);
-    if (!visit.backward) instance_.accumulate_moments(slice);
-    if (visit.stage == stages_ - 1 && !visit.backward) end_forward(worker, lane, visit.micro_batch);
-    trace_event(worker, profile::EventKind::phase, begin, visit);
-    done(visit.stage, visit.backward, lane).advance_to(shared_.steps + visit.micro_batch + 1);
-  }
-  if (visit.stage == 0 && !visit.backward) {
-    ports_[static_cast<size_t>(worker.replica)].copied.add(1);
-  }
-  return true;
-}
-
-// Slices that read from each other: all of them through one segment, then the next.
-bool Executor::run_together(Worker& worker, const StageVisit& visit, int section) {
-  const compiler::Program& program = instance_.program();
-  const int first = worker.replica * instance_.slices();
-  const auto for_own_lanes = [&](auto&& function) {
-    for (int lane = first; lane < first + instance_.slices(); ++lane) {
-      if (instance_.worker_of(lane, visit.stage) == worker.number) function(lane);
-    }
-  };
-  const bool feeds = visit.stage == 0 && !visit.backward;
-  // Nobody overwrites what others may still read of the section before.
-  if (!meet(worker, *worker.group)) return false;
-  bool go_on = true;
-  for_own_lanes([&](int lane) { go_on = go_on && wait_for_data(worker, visit, lane); });
-  if (!go_on) return false;
-  int64_t begin = worker.track == nullptr ? 0 : worker.track->now();
-  for_own_lanes([&](int lane) {
-    instance_.prepare(slice_visit(worker, visit, section, lane));
-    if (!feeds) return;
-    instance_.feed(
-        lane, visit.micro_batch, ports_[static_cast<size_t>(worker.replica)].batch,
-        micro_batches_[static_cast<size_t>(worker.replica)][static_cast<size_t>(visit.micro_batch)]
-            .valid);
-  });
-  if (feeds) ports_[static_cast<size_t>(worker.replica)].copied.add(1);
-  // With parts, every worker reads what slice 0 was fed.
-  bool wait = program.in_parts();
-  for (const compiler::Segment& segment :
-       program.sections()[static_cast<size_t>(section)].segments) {
-    if (wait && !meet(worker, *worker.group)) return false;
-    wait = true;
-    for_own_lanes([&](int lane) {
-      instance_.run_segment(segment, slice_visit(worker, visit, section, lane));
-    });
-  }
-  if (program.in_parts() && !meet(worker, *worker.group)) return false;
-  for_own_lanes([&](int lane) {
-    if (!visit.backward) {
-      instance_.accumulate_moments(slice_visit(worker, visit, section, lane));
-    }
-    if (visit.stage == stages_ - 1 && !visit.backward) end_forward(worker, lane, visit.micro_batch);
-    done(visit.stage, visit.backward, lane).advance_to(shared_.steps + visit.micro_batch + 1);
-  });
-  trace_event(worker, profile::EventKind::phase, begin, visit);
-  return true;
-}
-
-// A stage waits for the one before it, and where nothing follows backward (evaluation), for the
-// last one to be done with the micro-batch whose memory it takes.
-bool Executor::wait_for_data(Worker& worker, const StageVisit& visit, int lane) {
-  if (stages_ == 1) return true;
-  const bool training = instance_.program().section(0, true) >= 0;
-  const int before = visit.backward ? visit.stage + 1 : visit.stage - 1;
-  const int32_t wanted = shared_.steps + visit.micro_batch + 1;
-  const int first = worker.replica * instance_.slices();
-  const auto wait = [&](int stage, bool backward, int32_t target) {
-    const int from = instance_.program().in_parts() ? first : lane;
-    const int end = instance_.program().in_parts() ? first + instance_.slices() : lane + 1;
-    for (int other = from; other < end; ++other) {
-      Progress& progress = done(stage, backward, other);
-      if (progress.value() >= target && !failed_) continue;
-      begin_wait(worker);
-      if (!progress.wait_for(target, team_.spins(), failed_)) return false;
-      end_wait(worker, profile::EventKind::data_wait);
-    }
-    return true;
-  };
-  if (before >= 0 && before < stages_ && !wait(before, visit.backward, wanted)) return false;
-  if (training || visit.stage == stages_ - 1) return true;
-  const int held = instance_.held(visit.stage);
-  if (visit.micro_batch < held) return true;
-  return wait(stages_ - 1, false, wanted - held);
-}
-
-// Brings a micro-batch to the workers of the replica's first device.
-bool Executor::fetch(Worker& worker, int micro_batch) {
-  if (worker.number == team_.first_worker(worker.device)) return publish(worker, micro_batch);
-  FeedPort& port = ports_[static_cast<size_t>(worker.replica)];
-  const int32_t wanted = shared_.steps + micro_batch + 1;
-  if (port.published.value() >= wanted && !failed_) return true;
-  begin_wait(worker);
-  const bool there = port.published.wait_for(wanted, team_.spins(), failed_);
-  end_wait(worker, profile::EventKind::feed_wait);
-  return there;
-}
-
-bool Executor::publish(Worker& worker, int micro_batch) {
-  FeedPort& port = ports_[static_cast<size_t>(worker.replica)];
-  const int32_t number = shared_.steps + micro_batch;
-  begin_wait(worker);
-  const int32_t copies = number * team_.workers_of(worker.device);
-  if (!port.copied.wait_for(copies, team_.spins(), failed_)) return false;
-  if (port.number >= 0) worker.infeed->give_back(port.number);
-  port.number = -1;
-  port.batch = nullptr;
-  const int64_t element = int64_t{micro_batch} * instance_.placement().replicas + worker.replica;
-  MicroBatch& data =
-      micro_batches_[static_cast<size_t>(worker.replica)][static_cast<size_t>(micro_batch)];
-  data = {};
-  if (element < plan(worker).elements) {
-    const int64_t at = first_element_ + shared_.elements + element;
-    port.batch = worker.infeed->take(at);
-    if (port.batch == nullptr) return false;
-    port.number = at;
-    data = {port.batch->valid, port.batch->first_sample};
-    PANDO_CHECK(data.valid == valid_of(plan(worker), element), "element ", at, " has ", data.valid,
-                " samples, planned were ", valid_of(plan(worker), element));
-  }
-  end_wait(worker, profile::EventKind::feed_wait);
-  port.published.advance_to(number + 1);
-  return true;
-}
-
-// Adds a lane's losses and metrics to its totals and hands out its results.
-void Executor::end_forward(const Worker& worker, int lane, int micro_batch) {
-  const int slice = lane % instance_.slices();
-  const int64_t valid =
-      micro_batches_[static_cast<size_t>(worker.replica)][static_cast<size_t>(micro_batch)].valid;
-  const int64_t real = instance_.slice_valid(slice, valid);
-  const auto sum_of = [&](const compiler::Operand& operand) {
-    const auto* values =
-        reinterpret_cast<const float*>(instance_.address(operand, lane, micro_batch));
-    double sum = 0;
-    for (int64_t i = 0; i < real; ++i) sum += static_cast<double>(values[i]);
-    return sum;
-  };
-  LaneTotals& totals = totals_[static_cast<size_t>(lane)];
-  const size_t width = 2 + metrics_.size();
-  const int32_t step = shared_.steps + micro_batch;
-  double* kept =
-      steps_.empty()
-          ? nullptr
-          : &steps_[(static_cast<size_t>(step) * totals_.size() + static_cast<size_t>(lane)) *
-                    width];
-  totals.sums.samples += real;
-  if (kept != nullptr) kept[0] = static_cast<double>(real);
-  if (!losses_.empty()) {
-    const double loss = sum_of(losses_[0]);
-    totals.sums.loss += loss;
-    if (!std::isfinite(loss)) totals.not_finite = true;
-    if (kept != nullptr) kept[1] = loss;
-  }
-  for (size_t i = 0; i < metrics_.size(); ++i) {
-    const double metric = sum_of(metrics_[i]);
-    totals.sums.metrics[i] += metric;
-    if (kept != nullptr) kept[2 + i] = metric;
-  }
-  if (worker.execution->results == nullptr || results_.empty() || real == 0) return;
-  const int64_t element =
-      shared_.elements + int64_t{micro_batch} * instance_.placement().replicas + worker.replica;
-  const auto row = static_cast<size_t>(element * micro_batch_ + instance_.slice_first(slice));
-  std::memcpy(worker.execution->results + row * result_row_bytes_,
-              instance_.address(results_[0], lane, micro_batch),
-              static_cast<size_t>(real) * result_row_bytes_);
-}
-
 int64_t Executor::steps_done() const {
   if (!running_ || failed_) return 0;
   const auto lanes = static_cast<size_t>(instance_.lanes());
@@ -509,58 +286,23 @@ int64_t Executor::steps_done() const {
   return failed_ ? 0 : least;
 }
 
+// Where the values of a lane in a step are kept.
+size_t Executor::kept_at(int64_t step, int lane) const {
+  const size_t row = static_cast<size_t>(step) * totals_.size() + static_cast<size_t>(lane);
+  return row * (2 + metrics_.size());
+}
+
 Totals Executor::step_values(int64_t step, int replica) const {
-  const size_t width = 2 + metrics_.size();
   Totals totals;
   totals.metrics.resize(metrics_.size());
   for (int slice = 0; slice < instance_.slices(); ++slice) {
-    const size_t lane = static_cast<size_t>(replica * instance_.slices() + slice);
-    const double* kept = &steps_[(static_cast<size_t>(step) * totals_.size() + lane) * width];
+    const int lane = replica * instance_.slices() + slice;
+    const double* kept = &steps_[kept_at(step, lane)];
     totals.samples += static_cast<int64_t>(kept[0]);
     totals.loss += kept[1];
     for (size_t i = 0; i < metrics_.size(); ++i) totals.metrics[i] += kept[2 + i];
   }
   return totals;
-}
-
-bool Executor::meet(Worker& worker, Barrier& barrier) {
-  begin_wait(worker);
-  const bool whole = barrier.arrive_and_wait();
-  end_wait(worker, profile::EventKind::barrier_wait);
-  return whole;
-}
-
-void Executor::begin_wait(Worker& worker) const {
-  if (worker.track != nullptr) worker.wait.begin = worker.track->now();
-}
-
-void Executor::end_wait(Worker& worker, profile::EventKind kind) const {
-  if (worker.track == nullptr) return;
-  constexpr int64_t kWorthTelling = 1000;  // nanoseconds
-  const int64_t end = worker.track->now();
-  if (end - worker.wait.begin < kWorthTelling) return;
-  worker.wait.end = end;
-  worker.wait.kind = kind;
-  worker.wait.replica = worker.replica;
-  worker.wait.name = wait_name_[static_cast<size_t>(kind)];
-  worker.track->add(worker.wait);
-}
-
-void Executor::trace_event(const Worker& worker, profile::EventKind kind, int64_t begin,
-                           const StageVisit& visit) const {
-  if (worker.track == nullptr) return;
-  profile::TraceEvent event{.begin = begin,
-                            .end = worker.track->now(),
-                            .name = wait_name_[static_cast<size_t>(kind)],
-                            .replica = worker.replica,
-                            .kind = kind};
-  if (kind == profile::EventKind::phase) {
-    event.name = stage_names_[static_cast<size_t>(2 * visit.stage + (visit.backward ? 1 : 0))];
-    event.micro_batch = visit.micro_batch;
-    event.stage = static_cast<int16_t>(visit.stage);
-    event.backward = visit.backward;
-  }
-  worker.track->add(event);
 }
 
 }  // namespace pando::runtime

@@ -120,6 +120,8 @@ class Executor {
   };
 
   void reset(const Execution& execution);
+  void plan_orders(const Execution& execution);
+  ExecutionTotals collect() const;
   void trace_names(const Execution& execution);
   void work(Worker worker);
   void fail(std::exception_ptr error);
@@ -130,10 +132,17 @@ class Executor {
   bool run_together(Worker& worker, const StageVisit& visit, int section);
   bool wait_for_data(Worker& worker, const StageVisit& visit, int lane);
   bool fetch(Worker& worker, int micro_batch);
-  bool publish(Worker& worker, int micro_batch);
+  bool publish(Worker& worker, int number_in_update);
   bool finish_update(Worker& worker);
   SliceVisit slice_visit(const Worker& worker, const StageVisit& visit, int section, int lane);
-  void end_forward(const Worker& worker, int lane, int micro_batch);
+  template <typename Function>
+  void for_own_lanes(const Worker& worker, int stage, Function function) const;
+  MicroBatch& micro_batch(const Worker& worker, int number);
+  void begin_lane(const Worker& worker, const SliceVisit& slice, bool feeds);
+  void end_lane(const Worker& worker, const SliceVisit& slice, const StageVisit& visit);
+  void end_forward(const Worker& worker, int lane, int number);
+  void hand_out(const Worker& worker, int lane, int number, int64_t rows);
+  size_t kept_at(int64_t step, int lane) const;
   bool meet(Worker& worker, Barrier& barrier);
   void begin_wait(Worker& worker) const;
   void end_wait(Worker& worker, profile::EventKind kind) const;
