@@ -70,6 +70,25 @@ class RunDocSnippets(unittest.TestCase):
         self.expect(self.shell("console", "$ true\n$ pando bad"), 1, "ran bad")
         self.expect(self.shell("console", "output only"), 1, "without a line that starts with")
 
+    def test_shown_output_has_to_be_printed(self):
+        program = '#include <cstdio>\nint main() { std::puts("one  \\ntwo"); }'
+        for shown, code in (("one\ntwo", 0), ("one\nthree", 1), ("one", 1)):
+            document = block("cpp", program) + block("text", shown, "<!-- output -->")
+            self.expect(run_tool(document), code, f"1 programs, 0 scripts, {code} failed")
+
+    def test_output_wants_a_program(self):
+        shown = block("text", "one", "<!-- output -->")
+        self.expect(run_tool(shown), 1, "output wants a tested cpp block")
+        self.expect(run_tool(block("cpp", "f();", "<!-- no-test: part -->") + shown), 1,
+                    "output wants a tested cpp block")
+
+    def test_scripts_find_the_examples(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "some").mkdir()
+            document = block("sh", "test -d build/release/examples/some", "<!-- test -->")
+            self.expect(run_tool(document, "--examples", folder), 0, "1 scripts, 0 failed")
+            self.expect(run_tool(document), 1, "1 scripts, 1 failed")
+
     def test_untestable_language_and_open_block(self):
         self.expect(self.shell("yaml", "a: 1"), 1, "cannot test a block of 'yaml'")
         self.expect(run_tool("```cpp\nint main() {}\n"), 1, "block without an end")
