@@ -96,5 +96,20 @@ TEST(WorkerTeam, WorkersThatShareCoresDoNotSpin) {
   EXPECT_GT(WorkerTeam({.shares_cores = false}).spins(), 0);
 }
 
+TEST(WorkerTeam, EveryTraceHasTracksOfItsOwn) {
+  WorkerTeam team({.device_workers = {1, 2}});
+  uint64_t last = 0;
+  for (int i = 0; i < 3; ++i) {
+    profile::Trace trace;  // often at the same address
+    EXPECT_NE(trace.id(), last);
+    last = trace.id();
+    EXPECT_EQ(team.tracks(trace).size(), 3u);
+    EXPECT_EQ(trace.tracks().size(), 3u);
+    team.tracks(trace);
+    EXPECT_EQ(trace.tracks().size(), 3u);
+    EXPECT_EQ(team.tracks(trace)[2]->device(), 1);
+  }
+}
+
 }  // namespace
 }  // namespace pando::runtime

@@ -43,6 +43,8 @@ TraceTrack::TraceTrack(std::string name, int device, size_t capacity, Clock::tim
       events_(new_events(name_, capacity)) {}
 
 Trace::Trace(TraceOptions options) : options_(options) {
+  static std::atomic<uint64_t> traces = 0;
+  id_ = ++traces;
   if (options_.events_per_track == 0) {
     throw InvalidArgument("trace: 0 events per track; wanted at least 1");
   }

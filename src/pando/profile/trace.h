@@ -101,6 +101,8 @@ class Trace {
   explicit Trace(TraceOptions options = {});
 
   const TraceOptions& options() const { return options_; }
+  // No other trace of this process has it, not even a later one at the same address.
+  uint64_t id() const { return id_; }
 
   // A new track, which lives as long as the trace. `device` is a device number or kHostDevice.
   // Throws ResourceError when there is no memory for it.
@@ -118,6 +120,7 @@ class Trace {
 
  private:
   TraceOptions options_;
+  uint64_t id_;
   TraceTrack::Clock::time_point start_ = TraceTrack::Clock::now();
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<TraceTrack>> tracks_;

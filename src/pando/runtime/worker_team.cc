@@ -81,7 +81,7 @@ void WorkerTeam::run(const std::function<void(int worker)>& task) {
 }
 
 const std::vector<profile::TraceTrack*>& WorkerTeam::tracks(profile::Trace& trace) {
-  if (trace_ == &trace) return tracks_;
+  if (trace_ == trace.id()) return tracks_;
   tracks_.assign(device_of_.size(), nullptr);
   // Each worker makes its own, so that the memory lies near it.
   run([&](int worker) {
@@ -89,7 +89,7 @@ const std::vector<profile::TraceTrack*>& WorkerTeam::tracks(profile::Trace& trac
     tracks_[static_cast<size_t>(worker)] =
         &trace.add_track(concat("worker ", worker - first_worker(device)), device);
   });
-  trace_ = &trace;
+  trace_ = trace.id();
   return tracks_;
 }
 

@@ -51,7 +51,7 @@ class WorkerTeam {
   std::vector<int> first_workers_;
   std::vector<int> device_of_;
   int spins_ = 0;
-  profile::Trace* trace_ = nullptr;
+  uint64_t trace_ = 0;  // whose tracks they are; 0: none
   std::vector<profile::TraceTrack*> tracks_;
   std::mutex mutex_;
   std::condition_variable wake_;
