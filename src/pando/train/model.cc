@@ -61,6 +61,11 @@ void Model::set_pipeline_splits(const std::vector<std::string>& layer_names) {
   replace_network(*impl_, impl_->network.with_splits(layer_names));
 }
 
+MeasuredSplits Model::measure_pipeline_splits(int stages, const Dataset& data,
+                                              int64_t batch_size) const {
+  return impl_->measure_splits(stages, data, batch_size);
+}
+
 void Model::print_pipeline_stage_assignment_summary(std::ostream& out, int line_length) const {
   out << "Model: \"" << name() << "\"\n" << impl_->network.stage_summary(line_length);
 }
@@ -158,6 +163,10 @@ void Model::set_learning_rate(double rate) {
 
 std::string Model::compile_report(int64_t batch_size, const std::vector<Field>& fields) {
   return impl_->compile_report(batch_size, fields);
+}
+
+std::string Model::memory_report(int64_t batch_size, const std::vector<Field>& fields) {
+  return impl_->memory_report(batch_size, fields);
 }
 
 Verification Model::verify(int64_t batch_size, const std::vector<Field>& fields) {

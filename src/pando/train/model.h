@@ -129,6 +129,11 @@ class Model {
   void set_pipeline_stage_assignment(const std::vector<int>& stages);
   void reset_pipeline_stage_assignment();
   void set_pipeline_splits(const std::vector<std::string>& layer_names);
+  // Trains a copy of the model for a few steps, without a pipeline, on one device of the strategy,
+  // and tells the splits that make the times of the stages as even as they can be. Neither weights
+  // nor stages of this model change. Needs compile(). Throws InvalidArgument for more stages than
+  // layers that can start one.
+  MeasuredSplits measure_pipeline_splits(int stages, const Dataset& data, int64_t batch_size) const;
   void print_pipeline_stage_assignment_summary(std::ostream& out, int line_length = 98) const;
 
   void compile(CompileOptions options);
@@ -167,6 +172,9 @@ class Model {
   // What the compiler decided for training with this batch size, and what every device holds;
   // needs compile().
   std::string compile_report(int64_t batch_size, const std::vector<Field>& fields);
+
+  // Only what every device holds.
+  std::string memory_report(int64_t batch_size, const std::vector<Field>& fields);
 
   // Runs one training step on random samples, compiled in every way (without passes and with
   // reference kernels, by default, with each pass off), and compares all outputs. Slow.

@@ -13,6 +13,7 @@
 #include "pando/runtime/verification.h"
 #include "pando/store/assign.h"
 #include "pando/store/weights_file.h"
+#include "pando/train/auto_split.h"
 
 namespace pando {
 
@@ -133,6 +134,37 @@ runtime::Placement Model::Impl::placement(train::Mode mode) {
   return place;
 }
 
+MeasuredSplits Model::Impl::measure_splits(int stages, const Dataset& data, int64_t batch) {
+  DeviceStrategyOptions one = strategy == nullptr ? DeviceStrategyOptions{} : *strategy;
+  one.devices = 1;
+  one.memory_per_device = 0;  // the whole model may need more than its stages
+  if (one.core_sets.empty()) one.cores_per_device = workers().workers_of(0);
+  if (!one.core_sets.empty()) one.core_sets.resize(1);
+  CompileOptions compiling = compiled();
+  compiling.execution.threads = 0;
+  compiling.execution.dump_ir = nullptr;
+  const DeviceStrategy measuring(one);
+  const DeviceStrategy::Scope scope = measuring.scope();
+  Model copy(network.without_stages(), options);
+  copy.impl_->frozen = frozen;
+  copy.compile(std::move(compiling));
+  constexpr int64_t kSteps = 8;
+  const Dataset few = data.take(kSteps * batch);
+  FitOptions fit{.batch_size = batch, .shuffle = false, .verbose = 0};
+  copy.fit(few, fit);  // memory and caches are warm afterwards
+  profile::Trace trace({.events_per_track = size_t{1} << 16});
+  fit.trace = &trace;
+  copy.fit(few, fit);
+  MeasuredSplits chosen = train::choose_splits(train::layer_seconds(copy.network(), trace), stages);
+  const int workers = copy.impl_->workers().workers_of(0);
+  const double share = static_cast<double>(workers * ((few.size() + batch - 1) / batch));
+  for (runtime::StageSeconds& stage : chosen.seconds) {
+    stage.forward /= share;
+    stage.backward /= share;
+  }
+  return chosen;
+}
+
 runtime::WorkerTeam& Model::Impl::workers() {
   if (team_ != nullptr) return *team_;
   const runtime::Topology topology = runtime::query_topology();
@@ -229,8 +261,12 @@ train::LoadedProgram& Model::Impl::program(train::Mode mode, int64_t batch,
 
 std::string Model::Impl::compile_report(int64_t batch, const std::vector<Field>& fields) {
   train::LoadedProgram& loaded = program(train::Mode::train, batch, fields);
-  return compiler::compile_report(loaded.program()) +
-         runtime::memory_report(loaded.program(), loaded.placement(), workers().workers_of(0));
+  return compiler::compile_report(loaded.program()) + memory_report(batch, fields);
+}
+
+std::string Model::Impl::memory_report(int64_t batch, const std::vector<Field>& fields) {
+  train::LoadedProgram& loaded = program(train::Mode::train, batch, fields);
+  return runtime::memory_report(loaded.program(), loaded.placement(), workers().workers_of(0));
 }
 
 void Model::Impl::check_memory(const compiler::Program& program, const runtime::Placement& place) {

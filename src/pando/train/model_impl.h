@@ -44,7 +44,9 @@ struct Model::Impl {
   // The program for this mode and these data, compiled when first asked for.
   train::LoadedProgram& program(train::Mode mode, int64_t batch, const std::vector<Field>& fields);
   std::string compile_report(int64_t batch, const std::vector<Field>& fields);
+  std::string memory_report(int64_t batch, const std::vector<Field>& fields);
   Verification verify(int64_t batch, const std::vector<Field>& fields);
+  MeasuredSplits measure_splits(int stages, const Dataset& data, int64_t batch);
   runtime::WorkerTeam& workers();
   void set_pipelining(const PipeliningOptions& options_in);
   void set_accumulation(const GradientAccumulationOptions& options_in);

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "pando/compiler/pass.h"
@@ -39,6 +40,12 @@ struct ReplicationOptions {
   MetricReduction metrics = MetricReduction::mean;
   // So many replicas in a row take the statistics of batch normalisation together.
   int statistics_group = 1;
+};
+
+// Where Model::measure_pipeline_splits would split.
+struct MeasuredSplits {
+  std::vector<std::string> splits;             // for set_pipeline_splits()
+  std::vector<runtime::StageSeconds> seconds;  // that each stage takes for a micro-batch
 };
 
 }  // namespace pando

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include "pando/train/auto_split.h"
+
+#include <map>
+#include <string_view>
+
+#include "pando/base/error.h"
+
+namespace pando::train {
+
+namespace {
+
+constexpr std::string_view kGradient = "/grad";
+
+// The index of the layer that a node belongs to; the last one for those of the loss.
+class LayerFinder {
+ public:
+  explicit LayerFinder(const std::vector<LayerSeconds>& layers) {
+    for (size_t i = 0; i < layers.size(); ++i) indices_.emplace(layers[i].layer, i);
+    last_ = layers.size() - 1;
+  }
+  // Nodes are named after their layer, with a suffix where it has several.
+  size_t find(std::string_view node) const {
+    for (std::string_view name = node; !name.empty();) {
+      if (const auto found = indices_.find(name); found != indices_.end()) return found->second;
+      const size_t slash = name.rfind('/');
+      name = slash == std::string_view::npos ? "" : name.substr(0, slash);
+    }
+    return last_;
+  }
+
+ private:
+  std::map<std::string, size_t, std::less<>> indices_;
+  size_t last_ = 0;
+};
+
+std::vector<LayerSeconds> layers_of(const Network& network) {
+  std::vector<LayerSeconds> layers;
+  std::map<std::string, size_t> seen;
+  for (const StageAssignment& call : network.stage_assignment()) {
+    const auto [place, is_new] = seen.emplace(call.layer, layers.size());
+    if (is_new) {
+      layers.push_back({call.layer, {}, !layers.empty()});
+    } else {
+      layers[place->second].can_start_a_stage = false;  // which of its calls would it be?
+    }
+  }
+  return layers;
+}
+
+}  // namespace
+
+std::vector<LayerSeconds> layer_seconds(const Network& network, const profile::Trace& trace) {
+  std::vector<LayerSeconds> layers = layers_of(network);
+  const LayerFinder finder(layers);
+  for (const profile::TraceTrack* track : trace.tracks()) {
+    for (const profile::TraceEvent& event : track->events()) {
+      if (event.kind != profile::EventKind::op) continue;
+      std::string_view node = trace.name(event.name);
+      node.remove_prefix(node.find(' ') + 1);  // the op
+      const bool backward = node.ends_with(kGradient);
+      if (backward) node.remove_suffix(kGradient.size());
+      runtime::StageSeconds& seconds = layers[finder.find(node)].seconds;
+      (backward ? seconds.backward : seconds.forward) +=
+          1e-9 * static_cast<double>(event.end - event.begin);
+    }
+  }
+  for (LayerSeconds& layer : layers) {
+    if (layer.seconds.forward == 0) layer.can_start_a_stage = false;
+  }
+  return layers;
+}
+
+MeasuredSplits choose_splits(const std::vector<LayerSeconds>& layers, int stages) {
+  // Layers that cannot start a stage belong to the one before them.
+  std::vector<std::string> starts;
+  std::vector<runtime::StageSeconds> parts;
+  for (const LayerSeconds& layer : layers) {
+    if (parts.empty() || layer.can_start_a_stage) {
+      starts.push_back(layer.layer);
+      parts.emplace_back();
+    }
+    parts.back().forward += layer.seconds.forward;
+    parts.back().backward += layer.seconds.backward;
+  }
+  if (stages < 1 || static_cast<size_t>(stages) > parts.size()) {
+    throw InvalidArgument("cannot split the model into ", stages, " pipeline stages: it has ",
+                          parts.size(), " layers that can start one (", join(starts, ", "), ")");
+  }
+  std::vector<double> whole;
+  for (const runtime::StageSeconds& part : parts) whole.push_back(part.forward + part.backward);
+  MeasuredSplits chosen;
+  chosen.seconds.emplace_back();
+  const std::vector<int> cuts = runtime::balance_stages(whole, stages);
+  for (size_t part = 0, cut = 0; part < parts.size(); ++part) {
+    if (cut < cuts.size() && static_cast<size_t>(cuts[cut]) == part) {
+      chosen.splits.push_back(starts[part]);
+      chosen.seconds.emplace_back();
+      ++cut;
+    }
+    chosen.seconds.back().forward += parts[part].forward;
+    chosen.seconds.back().backward += parts[part].backward;
+  }
+  return chosen;
+}
+
+}  // namespace pando::train
