@@ -38,5 +38,13 @@ TEST(HelpText, HasGroupsFlagsDefaultsAndFits) {
   for (const std::string& line : split(help, '\n')) EXPECT_LE(line.size(), 100u) << line;
 }
 
+TEST(OptionText, OneSettingCanBeReplaced) {
+  const std::string text = "# First\non: true  # default\non-top: 1  # default\n";
+  EXPECT_EQ(with_setting(text, "on", ConfigValue::scalar("false"), "chosen"),
+            "# First\non: false                                # chosen\non-top: 1  # default\n");
+  EXPECT_EQ(with_setting("a: 1\n", "b", ConfigValue::scalar("2"), "chosen"),
+            "a: 1\nb: 2                                     # chosen\n");
+}
+
 }  // namespace
 }  // namespace pando::app

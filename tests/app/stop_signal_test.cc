@@ -12,8 +12,10 @@ TEST(StopSignal, KeepsTheFirstSignal) {
   for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
     const StopSignal signal;
     EXPECT_EQ(signal.received(), 0);
+    EXPECT_FALSE(signal.wanted());
     std::raise(number);
     EXPECT_EQ(signal.received(), number);
+    EXPECT_TRUE(signal.wanted());
   }
 }
 

@@ -53,7 +53,7 @@ TEST(TrainOptions, SlicesAndRateAreChosenAndRecorded) {
   const TrainOptions three = parse({"--threads", "3"});
   EXPECT_EQ(three.slices, 3);
   EXPECT_NE(three.config_text.find("slices: 3 "), std::string::npos);
-  EXPECT_NE(three.config_text.find("# chosen by the workers"), std::string::npos);
+  EXPECT_NE(three.config_text.find("# chosen by the cores of a device"), std::string::npos);
   const std::string config = folder.write("config.yml", three.config_text);
   const TrainOptions again = parse({"--config-path", config, "--threads=5"});
   EXPECT_EQ(again.slices, 3);
@@ -174,8 +174,9 @@ TEST(TrainOptions, FlagsThatDoNotFitTogether) {
 
 TEST(TrainOptions, HelpShowsEveryGroupAndFlag) {
   const std::string help = output({"--help"});
-  for (const char* group : {"Model and data:", "Training:", "Optimizer:", "Machine and compiler:",
-                            "Output:", "Configuration:"}) {
+  for (const char* group : {"Model and data:", "Training:", "Optimizer:", "Executions:",
+                            "Replication and accumulation:", "Pipeline:", "Devices:",
+                            "Machine and compiler:", "Output:", "Configuration:"}) {
     EXPECT_NE(help.find(group), std::string::npos) << group;
   }
   for (const char* flag : {"model",
@@ -203,6 +204,25 @@ TEST(TrainOptions, HelpShowsEveryGroupAndFlag) {
                            "set",
                            "print-config",
                            "dry-run",
+                           "num-replicas",
+                           "gradient-accumulation-count",
+                           "global-batch-size",
+                           "gradient-reduction",
+                           "dbn-replica-group-size",
+                           "pipeline-splits",
+                           "pipeline-stages",
+                           "device-mapping",
+                           "pipeline-schedule",
+                           "recomputation",
+                           "pipeline-validation-model",
+                           "steps-per-execution",
+                           "weight-updates-per-epoch",
+                           "logs-per-epoch",
+                           "prefetch-depth",
+                           "cores-per-device",
+                           "core-sets",
+                           "memory-per-device",
+                           "trace",
                            "help"}) {
     const std::string start = std::string("\n  --") + flag;
     EXPECT_TRUE(help.find(start + " ") != std::string::npos) << flag;

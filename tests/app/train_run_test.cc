@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <csignal>
-#include <sstream>
 #include <string_view>
 #include <thread>
 
@@ -10,35 +9,10 @@
 #include <nlohmann/json.hpp>
 
 #include "pando/app/exit_code.h"
-#include "tests/app/mnist_folder.h"
+#include "tests/app/train_run_fixture.h"
 
 namespace pando::app {
 namespace {
-
-class TrainRun : public testing::Test {
- protected:
-  TrainRun() { write_mnist(folder_); }
-
-  // What a run writes to its output is in out_.
-  int run_training(const TrainOptions& options) { return app::run_training(options, out_); }
-
-  // Two epochs of three steps; eight samples are left over and open the second.
-  TrainOptions options(const std::string& run) const {
-    TrainOptions options;
-    options.dataset_path = folder_.path.string();
-    options.num_epochs = 2;
-    options.seed = 1;
-    options.slices = 2;
-    options.learning_rate = 0.05;
-    options.run_dir = (folder_.path / run).string();
-    options.config_text = "model: mnist_cnn\n";
-    options.quiet = true;
-    return options;
-  }
-
-  TestFolder folder_;
-  std::ostringstream out_;
-};
 
 // Raises SIGTERM when it is told of a graph for validation, that is in the first validation.
 class SignalInValidation : public std::stringbuf {

@@ -43,7 +43,7 @@ TEST_F(Train, VerifyComparesTheModelWithItself) {
 TEST_F(Train, CompileReportNamesKernelsAndMemory) {
   const Result result = train({"--quiet", "--compile-report", "--dry-run"});
   EXPECT_EQ(result.code, app::kDone) << result.err;
-  for (const char* word : {"kernel", "memory of the devices"}) {
+  for (const char* word : {"kernel", "memory of one slice", "memory of the devices"}) {
     EXPECT_NE(result.out.find(word), std::string::npos) << word << " in\n" << result.out;
   }
 }
@@ -60,6 +60,37 @@ TEST_F(Train, UnknownModelIsAWrongUse) {
   EXPECT_EQ(result.code, app::kUsage);
   EXPECT_NE(result.err.find("'mnist_cnn'"), std::string::npos) << result.err;
   EXPECT_FALSE(std::filesystem::exists(run_dir()));
+}
+
+TEST_F(Train, DeviceFlagsThatDoNotFitAreAWrongUse) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{"--device-mapping=0,1"}, "--device-mapping: found 2 entries, wanted 1"},
+      {{"--pipeline-splits=nothing"}, "--pipeline-splits: unknown layer 'nothing'"},
+      {{"--pipeline-splits=dense,conv2d_1"}, "'conv2d_1' comes before 'dense'"},
+      {{"--gradient-accumulation-count=2", "--global-batch-size=128"}, "give one of them"},
+      {{"--batch-size=201"}, "fewer than one global batch of 201"},
+      {{"--logs-per-epoch=1/2", "--epochs=3"}, "--logs-per-epoch 1/2"},
+      {{"--threads=2", "--num-replicas=2"}, "wanted --cores-per-device"},
+  };
+  for (const auto& [args, text] : cases) {
+    const Result result = train(args);
+    EXPECT_EQ(result.code, app::kUsage) << result.err;
+    EXPECT_NE(result.err.find(text), std::string::npos) << result.err;
+    EXPECT_FALSE(std::filesystem::exists(run_dir()));
+  }
+}
+
+TEST_F(Train, ABudgetOfMemoryIsAFailure) {
+  const Result result = train({"--quiet", "--memory-per-device=1K"});
+  EXPECT_EQ(result.code, app::kFailed);
+  EXPECT_NE(result.err.find("the budget is 1.0 KiB"), std::string::npos) << result.err;
+}
+
+TEST_F(Train, ReplicasPrintTheSameKindOfResult) {
+  const Result result = train({"--quiet", "--epochs=1", "--num-replicas=2", "--batch-size=16"});
+  EXPECT_EQ(result.code, app::kDone) << result.err;
+  EXPECT_EQ(result.out.rfind("test loss: ", 0), 0u) << result.out;
+  EXPECT_NE(folder_.read("run/config.yml").find("num-replicas: 2 "), std::string::npos);
 }
 
 }  // namespace

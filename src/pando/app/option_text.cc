@@ -39,6 +39,11 @@ std::string notes(const Option& option) {
   return parts.empty() ? "" : " (" + join(parts, "; ") + ")";
 }
 
+std::string setting_line(const std::string& name, const ConfigValue& value,
+                         const std::string& origin) {
+  return fmt::format("{:<40} # {}\n", fmt::format("{}: {}", name, to_yaml(value)), origin);
+}
+
 // Words after `indent` columns, the first line starting at `column`.
 std::string wrap(const std::string& words, size_t indent, size_t column) {
   std::string out;
@@ -83,10 +88,25 @@ std::string config_text(const OptionTable& table) {
     if (option.group != group)
       out += fmt::format("{}# {}\n", out.empty() ? "" : "\n", option.group);
     group = option.group;
-    const std::string setting = fmt::format("{}: {}", option.name, to_yaml(option.show()));
-    out += fmt::format("{:<40} # {}\n", setting, to_string(option.origin));
+    out += setting_line(option.name, option.show(), to_string(option.origin));
   }
   return out;
+}
+
+std::string with_setting(const std::string& config, const std::string& name,
+                         const ConfigValue& value, const std::string& origin) {
+  const std::string line = setting_line(name, value, origin);
+  const std::string key = name + ":";
+  std::string out;
+  bool found = false;
+  for (size_t begin = 0; begin < config.size();) {
+    const size_t end = std::min(config.find('\n', begin), config.size() - 1) + 1;
+    const bool is_it = config.compare(begin, key.size(), key) == 0;
+    out += is_it ? line : config.substr(begin, end - begin);
+    found = found || is_it;
+    begin = end;
+  }
+  return found ? out : out + line;
 }
 
 }  // namespace pando::app

@@ -107,6 +107,10 @@ std::string help_text(const OptionTable& table);
 // Every option that can stand in a file, as YAML that loads again; a comment tells each origin.
 std::string config_text(const OptionTable& table);
 
+// The same text with another value of one option, for what is chosen only when the run begins.
+std::string with_setting(const std::string& config, const std::string& name,
+                         const ConfigValue& value, const std::string& origin);
+
 template <typename T>
 Option& OptionTable::add(std::string name, T& field, std::string help) {
   Option option;

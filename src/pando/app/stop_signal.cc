@@ -13,18 +13,21 @@ namespace {
 
 // A handler can reach nothing but globals. Lock-free atomics are safe in it.
 std::atomic<int> received_signal{0};
+std::atomic<bool> stop_wanted{false};
 constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGHUP};
 std::array<struct sigaction, kSignals.size()> previous_actions;
 
 extern "C" void handle_stop(int signal) {
   int none = 0;
   if (!received_signal.compare_exchange_strong(none, signal)) _exit(128 + signal);
+  stop_wanted = true;
 }
 
 }  // namespace
 
 StopSignal::StopSignal() {
   received_signal = 0;
+  stop_wanted = false;
   struct sigaction action = {};
   action.sa_handler = handle_stop;
   action.sa_flags = SA_RESTART;
@@ -43,5 +46,6 @@ StopSignal::~StopSignal() {
 }
 
 int StopSignal::received() const { return received_signal; }
+const std::atomic<bool>& StopSignal::wanted() const { return stop_wanted; }
 
 }  // namespace pando::app

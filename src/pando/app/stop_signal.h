@@ -1,6 +1,8 @@
 // SIGINT, SIGTERM and SIGHUP as a wish to stop: the first sets a flag that training looks at
-// between executions, the second ends the process at once. SPDX-License-Identifier: MIT
+// between weight updates, the second ends the process at once. SPDX-License-Identifier: MIT
 #pragma once
+
+#include <atomic>
 
 namespace pando::app {
 
@@ -14,6 +16,8 @@ class StopSignal {
 
   // The number of the first signal that came, or 0.
   int received() const;
+  // Set as soon as received() is not 0; lives as long as the program.
+  const std::atomic<bool>& wanted() const;
 };
 
 }  // namespace pando::app

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "pando/app/exit_code.h"
-#include "pando/runtime/topology.h"
 
 namespace pando::app {
 namespace {
@@ -21,6 +20,8 @@ examples:
   pando train --num-epochs 5 --micro-batch-size 128
   pando train --optimizer adam --learning-rate 1e-3 --seed 1
   pando train --config-path runs/earlier/config.yml --no-shuffle
+  pando train --num-replicas 2 --micro-batch-size 32 --gradient-accumulation-count 4
+  pando train --pipeline-splits auto --gradient-accumulation-count 16 --trace pipeline.json
 
 exit codes: 0 done, 1 failed, 2 wrong flag or configuration, 3 the loss is not a finite number,
 75 stopped by a signal with the weights saved; a second signal ends at once.
@@ -74,6 +75,11 @@ void add_optimizer_options(OptionTable& table, TrainOptions& options) {
       .with_alias("epochs")
       .with_hint("N")
       .at_least(0);
+  table
+      .add("weight-updates-per-epoch", options.weight_updates_per_epoch,
+           "end an epoch after so many; -1: the whole global batches of the data")
+      .with_hint("N")
+      .at_least(-1);
   table.add("validation", options.validation, "measure loss and accuracy on the test data");
   table
       .add("seed", options.seed,
@@ -102,15 +108,40 @@ void add_optimizer_options(OptionTable& table, TrainOptions& options) {
       .above(0);
 }
 
+void add_execution_options(OptionTable& table, TrainOptions& options) {
+  table.begin_group("Executions");
+  table
+      .add("steps-per-execution", options.steps_per_execution,
+           "steps of a replica without a return to the host, made of whole weight updates; 0: as "
+           "--logs-per-epoch wants, a twentieth of an epoch when that is 1")
+      .with_hint("N")
+      .at_least(0);
+  table
+      .add("logs-per-epoch", options.logs_per_epoch,
+           "rows of the history and lines of the log, also as a fraction: 1/2 is every second "
+           "epoch; 0: only at the end")
+      .with_hint("X")
+      .at_least(0);
+  table
+      .add("prefetch-depth", options.prefetch_depth,
+           "micro-batches of a replica that are made ready ahead")
+      .with_hint("N")
+      .at_least(1)
+      .at_most(1 << 16);
+}
+
 void add_machine_options(OptionTable& table, TrainOptions& options) {
   table.begin_group("Machine and compiler");
-  table.add("threads", options.threads, "workers; 0: one per core that this process may use")
+  table
+      .add("threads", options.threads,
+           "workers of a run on one device; 0: one per core that this process may use")
       .with_hint("N")
       .at_least(0)
       .at_most(4096);
   table
       .add("slices", options.slices,
-           "parts of a micro-batch that are summed in a fixed order; 0: as many as workers")
+           "parts of a micro-batch that are summed in a fixed order; 0: as many as cores of a "
+           "device")
       .with_hint("N")
       .at_least(0)
       .at_most(4096);
@@ -131,9 +162,16 @@ void add_output_options(OptionTable& table, TrainOptions& options) {
       .add("run-dir", options.run_dir,
            "the folder of this run; by default runs/<model>-<date>-<time>")
       .with_hint("DIR");
+  table
+      .add("trace", options.trace,
+           "write what every worker did and when to this file, for chrome://tracing and Perfetto, "
+           "and print a summary")
+      .with_hint("FILE");
   table.add("quiet", options.quiet, "no progress, only the result");
   table.add("verbose", options.verbose, "more about what is done, and about errors");
-  table.add("dry-run", options.dry_run, "build and compile the model, time a few steps, then stop")
+  table
+      .add("dry-run", options.dry_run,
+           "build and compile the model, time a few steps, show memory and idle time, then stop")
       .command_line_only();
 }
 
@@ -154,18 +192,31 @@ void validate_optimizer_params(const TrainOptions& options) {
   }
 }
 
+// Found before the run, not after it.
+void validate_trace(const std::string& path) {
+  if (path.empty()) return;
+  if (std::filesystem::is_directory(path)) {
+    throw UsageError("--trace: '", path, "' is a folder, wanted a file");
+  }
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder)) {
+    throw UsageError("--trace: the folder of '", path, "' does not exist");
+  }
+}
+
 // What the results depend on is chosen here, so that the run directory has it and the run can be
 // repeated, also on a machine with other cores.
 void choose_what_is_open(OptionTable& table, TrainOptions& options) {
   if (!options.learning_rate) {
-    options.learning_rate = options.effective_learning_rate(options.micro_batch_size);
+    const int64_t global_batch = options.devices.batch(options.micro_batch_size).global_batch_size;
+    options.learning_rate = options.effective_learning_rate(global_batch);
     table.find("learning-rate", "").origin = {.place =
                                                   "chosen by the optimizer and the batch size"};
   }
+  const int cores = options.devices.cores_of_a_device(options.threads);  // checks them too
   if (options.slices == 0) {
-    options.slices =
-        options.threads > 0 ? options.threads : runtime::query_topology().usable_cores();
-    table.find("slices", "").origin = {.place = "chosen by the workers"};
+    options.slices = cores;
+    table.find("slices", "").origin = {.place = "chosen by the cores of a device"};
   }
 }
 
@@ -173,10 +224,12 @@ void choose_what_is_open(OptionTable& table, TrainOptions& options) {
 // not land on top of the first.
 std::string config_of_run(const OptionTable& table, TrainOptions& options) {
   const std::string run_dir = std::exchange(options.run_dir, "");
+  const std::string trace = std::exchange(options.trace, "");
   const bool quiet = std::exchange(options.quiet, false);
   const bool verbose = std::exchange(options.verbose, false);
   std::string text = config_text(table);
   options.run_dir = run_dir;
+  options.trace = trace;
   options.quiet = quiet;
   options.verbose = verbose;
   return text;
@@ -193,6 +246,8 @@ double TrainOptions::effective_learning_rate(int64_t global_batch_size) const {
 void add_train_options(OptionTable& table, TrainOptions& options) {
   add_data_options(table, options);
   add_optimizer_options(table, options);
+  add_execution_options(table, options);
+  add_device_flags(table, options.devices);
   add_machine_options(table, options);
   add_output_options(table, options);
 }
@@ -215,7 +270,15 @@ void validate(const TrainOptions& options) {
       std::filesystem::exists(options.dump_ir) && !std::filesystem::is_directory(options.dump_ir)) {
     throw UsageError("--dump-ir: '", options.dump_ir, "' is a file, wanted a folder");
   }
+  validate_trace(options.trace);
   validate_optimizer_params(options);
+  if (options.weight_updates_per_epoch == 0) {
+    throw UsageError(
+        "--weight-updates-per-epoch: found 0, wanted at least 1, or -1 for all whole global "
+        "batches of the data set");
+  }
+  validate(options.devices, options.threads);
+  options.devices.batch(options.micro_batch_size);
 }
 
 std::optional<TrainOptions> parse_train_options(std::span<const std::string> args,

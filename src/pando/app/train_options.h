@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "pando/app/command_line.h"
+#include "pando/app/device_flags.h"
+#include "pando/app/fraction.h"
 #include "pando/app/options.h"
 
 namespace pando::app {
@@ -41,6 +43,7 @@ struct TrainOptions {
 
   int64_t micro_batch_size = 64;
   int64_t num_epochs = 3;
+  int64_t weight_updates_per_epoch = -1;  // -1: the whole global batches of the data
   bool validation = true;
   int64_t seed = 0;  // fixed: the same command gives the same result
 
@@ -48,8 +51,15 @@ struct TrainOptions {
   OptimizerParams optimizer_params;
   std::optional<double> learning_rate;  // parse_train_options fills it in
 
-  int threads = 0;  // 0: the cores that this process may use
-  int slices = 0;   // 0: as many as threads; parse_train_options fills it in
+  DeviceFlags devices;
+  int threads = 0;  // of one device; 0: the cores that this process may use
+  int slices = 0;   // 0: as many as cores of a device; parse_train_options fills it in
+
+  // When the host gets control back. Steps are those of a replica; 0: as --logs-per-epoch wants,
+  // and a twentieth of an epoch when that is 1, so that the progress bar moves.
+  int64_t steps_per_execution = 0;
+  Fraction logs_per_epoch = Fraction(1);
+  int prefetch_depth = 3;
 
   std::vector<std::string> disable_pass;
   std::string dump_ir;  // a directory, or "-" for standard output; empty: no
@@ -57,6 +67,7 @@ struct TrainOptions {
   bool compile_report = false;
 
   std::string run_dir;  // empty: runs/<model>-<date>-<time>
+  std::string trace;    // a file for the Chrome trace; empty: none
   bool quiet = false;
   bool verbose = false;
   bool dry_run = false;

@@ -3,18 +3,24 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "pando/app/exit_code.h"
+#include "pando/app/host_events.h"
+#include "pando/app/optimizer_choice.h"
+#include "pando/app/pipeline_text.h"
 #include "pando/app/run_directory.h"
+#include "pando/app/run_recorder.h"
 #include "pando/app/stop_signal.h"
 #include "pando/base/error.h"
 #include "pando/data/sources/mnist.h"
+#include "pando/profile/chrome_trace.h"
+#include "pando/profile/trace_summary.h"
 #include "pando/train/model.h"
 #include "pando/zoo/zoo.h"
 
@@ -34,38 +40,6 @@ TrainTest load_dataset(const TrainOptions& options) {
                                       : load_fashion_mnist(options.dataset_path);
 }
 
-Optimizer make_optimizer(const TrainOptions& options) {
-  const OptimizerParams& given = options.optimizer_params;
-  const double rate = options.effective_learning_rate(options.micro_batch_size);
-  switch (options.optimizer) {
-    case OptimizerKind::sgd:
-      return SGD({.learning_rate = rate,
-                  .momentum = given.momentum.value_or(0.9),
-                  .nesterov = given.nesterov.value_or(false)});
-    case OptimizerKind::adam:
-      return Adam({.learning_rate = rate,
-                   .beta_1 = given.beta_1.value_or(AdamOptions{}.beta_1),
-                   .beta_2 = given.beta_2.value_or(AdamOptions{}.beta_2),
-                   .epsilon = given.epsilon.value_or(AdamOptions{}.epsilon)});
-    case OptimizerKind::adamw:
-      return AdamW({.learning_rate = rate,
-                    .weight_decay = given.weight_decay.value_or(AdamWOptions{}.weight_decay),
-                    .beta_1 = given.beta_1.value_or(AdamWOptions{}.beta_1),
-                    .beta_2 = given.beta_2.value_or(AdamWOptions{}.beta_2),
-                    .epsilon = given.epsilon.value_or(AdamWOptions{}.epsilon)});
-    case OptimizerKind::rmsprop:
-      return RMSprop({.learning_rate = rate,
-                      .rho = given.rho.value_or(RmspropOptions{}.rho),
-                      .momentum = given.momentum.value_or(0.0),
-                      .epsilon = given.epsilon.value_or(RmspropOptions{}.epsilon)});
-    case OptimizerKind::adadelta:
-      return Adadelta({.learning_rate = rate,
-                       .rho = given.rho.value_or(AdadeltaOptions{}.rho),
-                       .epsilon = given.epsilon.value_or(AdadeltaOptions{}.epsilon)});
-  }
-  throw InternalError("an optimizer without a case");
-}
-
 // Writes the graph after a pass into a file of its own.
 void write_ir(const std::string& where, const std::string& program, std::string_view pass,
               const std::string& text) {
@@ -79,82 +53,6 @@ void write_ir(const std::string& where, const std::string& program, std::string_
   if (!file.flush()) throw IoError("cannot write ", path.string());
 }
 
-// "epoch_3.0.h5" after whole epochs, "epoch_2.9328.h5" within one.
-std::string checkpoint_name(double epochs) {
-  const bool whole = epochs == std::floor(epochs);
-  return whole ? fmt::format("epoch_{:.1f}.h5", epochs) : fmt::format("epoch_{:.4f}.h5", epochs);
-}
-
-std::optional<double> find_log(const Logs& logs, std::string_view name) {
-  const auto found = std::find_if(logs.begin(), logs.end(),
-                                  [&](const auto& entry) { return entry.first == name; });
-  if (found == logs.end()) return std::nullopt;
-  return found->second;
-}
-
-// Keeps the run directory up to date while the model trains, and stops at a signal.
-class RunRecorder : public Callback {
- public:
-  RunRecorder(RunDirectory& run, const StopSignal& signal, double learning_rate)
-      : run_(run), signal_(signal), learning_rate_(learning_rate), start_(Clock::now()) {}
-
-  void on_execution_end(FitContext& context, const Logs&) override {
-    epoch_samples_ += context.samples;
-    stop_when_asked(context);
-  }
-
-  void on_epoch_begin(FitContext&) override { epoch_samples_ = 0; }
-
-  void on_epoch_end(FitContext& context, const Logs& logs) override {
-    const double epochs = static_cast<double>(context.epoch) +
-                          static_cast<double>(context.step) / static_cast<double>(context.steps);
-    const std::string checkpoint = (run_.checkpoints() / checkpoint_name(epochs)).string();
-    context.model->save_weights(checkpoint);
-    HistoryRow row{.epoch = epochs,
-                   .step = context.epoch * context.steps + context.step,
-                   .loss = find_log(logs, "loss"),
-                   .accuracy = find_log(logs, "accuracy"),
-                   .throughput = static_cast<double>(epoch_samples_) / context.seconds,
-                   .learning_rate = learning_rate_,
-                   .seconds = seconds_since(start_)};
-    row.val_loss = find_log(logs, "val_loss");
-    row.val_accuracy = find_log(logs, "val_accuracy");
-    run_.append_history(row);
-    run_.log(describe(row) + ", saved " + checkpoint);
-    stop_when_asked(context);
-  }
-
-  // Whether a signal ended the fit before its last step.
-  bool stopped() const { return stopped_; }
-
- private:
-  static std::string describe(const HistoryRow& row) {
-    std::string line =
-        fmt::format("epoch {:g}: loss: {:.4f}, accuracy: {:.2f} %, throughput: {:.0f} samples/sec",
-                    row.epoch, row.loss.value(), 100 * row.accuracy.value(), *row.throughput);
-    if (row.val_loss && row.val_accuracy) {
-      line += fmt::format(", val_loss: {:.4f}, val_accuracy: {:.2f} %", *row.val_loss,
-                          100 * *row.val_accuracy);
-    }
-    return line;
-  }
-
-  // After the last step there is nothing left to stop: the run is whole.
-  void stop_when_asked(FitContext& context) {
-    const bool whole = context.epoch + 1 >= context.epochs && context.step >= context.steps;
-    if (signal_.received() == 0 || whole) return;
-    context.stop = true;
-    stopped_ = true;
-  }
-
-  RunDirectory& run_;
-  const StopSignal& signal_;
-  double learning_rate_;
-  Clock::time_point start_;
-  int64_t epoch_samples_ = 0;
-  bool stopped_ = false;
-};
-
 Network build_network(const ZooEntry& entry, const TrainTest& data) {
   const Shape& sample = data.train.fields()[0].shape;
   if (sample.rank() != entry.input_shape.rank()) {
@@ -165,6 +63,17 @@ Network build_network(const ZooEntry& entry, const TrainTest& data) {
   return entry.build(sample, data.classes);
 }
 
+Model make_model(const TrainOptions& options, Network network) {
+  const DeviceStrategy strategy(options.devices.strategy(options.threads));
+  const DeviceStrategy::Scope scope = strategy.scope();
+  return Model(std::move(network),
+               {.name = options.model, .seed = static_cast<uint64_t>(options.seed)});
+}
+
+std::string counted(int64_t count, const char* word) {
+  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
+}
+
 class TrainingRun {
  public:
   TrainingRun(const TrainOptions& options, std::ostream& out)
@@ -172,30 +81,30 @@ class TrainingRun {
         out_(out),
         entry_(zoo_entry(options.model)),
         data_(load_dataset(options)),
-        model_(build_network(entry_, data_),
-               {.name = options.model, .seed = static_cast<uint64_t>(options.seed)}) {
-    CompileOptions compiling{
-        .optimizer = make_optimizer(options), .loss = entry_.loss, .metrics = {"accuracy"}};
-    compiling.execution.threads = options.threads;
-    compiling.execution.slices = options.slices;
-    compiling.execution.disabled_passes = {options.disable_pass.begin(),
-                                           options.disable_pass.end()};
-    if (!options.dump_ir.empty()) {
-      compiling.execution.dump_ir = [this](const std::string& program, std::string_view pass,
-                                           const std::string& text) {
-        if (options_.dump_ir != "-") return write_ir(options_.dump_ir, program, pass, text);
-        out_ << "# " << program << " after " << pass << "\n" << text;
-      };
-    }
-    model_.compile(std::move(compiling));
+        batch_(options.devices.batch(options.micro_batch_size)),
+        updates_(updates_per_epoch(data_.train.size(), batch_.global_batch_size,
+                                   options.weight_updates_per_epoch)),
+        events_(plan_host_events({.updates_per_epoch = updates_,
+                                  .epochs = options.num_epochs,
+                                  .logs_per_epoch = options.logs_per_epoch,
+                                  .checkpoint = std::nullopt})),
+        config_text_(options.config_text),
+        model_(make_model(options, build_network(entry_, data_))) {
+    collect_warnings();
+    compile();
+    spread();
   }
 
   int run() {
-    if (!options_.quiet) out_ << model_.summary();
+    for (const std::string& warning : warnings_) tell("warning: " + warning);
+    if (!options_.quiet) out_ << model_.summary() << chosen_splits_;
     // Compiling before the run directory is made: a wrong option leaves nothing behind.
     const std::string report =
         model_.compile_report(options_.micro_batch_size, data_.train.fields());
     if (options_.compile_report) out_ << report;
+    if (options_.compile_report && !options_.dry_run && stages() > 1) {
+      out_ << timeline_of(shape()) << expected_idle(shape(), {});
+    }
     if (options_.verify) {
       const Verification verification =
           model_.verify(options_.micro_batch_size, data_.train.fields());
@@ -204,7 +113,7 @@ class TrainingRun {
     }
     if (options_.dry_run) return try_a_few_steps();
     RunDirectory directory(
-        {.path = options_.run_dir, .model = options_.model, .config = options_.config_text});
+        {.path = options_.run_dir, .model = options_.model, .config = config_text_});
     announce(directory);
     try {
       return train(directory);
@@ -215,17 +124,101 @@ class TrainingRun {
   }
 
  private:
+  int stages() const { return options_.devices.stages(); }
+  int accumulation() const { return static_cast<int>(batch_.gradient_accumulation_count); }
+
+  runtime::PipelineShape shape() const {
+    return {.schedule = options_.devices.pipeline_schedule,
+            .stages = stages(),
+            .micro_batches = accumulation(),
+            .device_of_stage = options_.devices.device_mapping};
+  }
+
+  void collect_warnings() {
+    if (batch_.warning) warnings_.push_back(*batch_.warning);
+    warnings_.insert(warnings_.end(), events_.warnings.begin(), events_.warnings.end());
+    if (options_.devices.pipeline_validation_model && stages() == 1) {
+      warnings_.push_back("--pipeline-validation-model has no effect without --pipeline-splits");
+    }
+  }
+
+  // In steps of a replica. Epochs stay true epochs: an execution ends with its epoch at the latest,
+  // so a log event that comes every second epoch ends every second one of them.
+  int64_t steps_per_execution() const {
+    if (options_.steps_per_execution > 0) return options_.steps_per_execution;
+    if (options_.logs_per_epoch == Fraction(1)) return 0;  // the progress bar moves
+    return std::gcd(events_.execution, updates_) * accumulation();
+  }
+
+  void compile() {
+    CompileOptions compiling{.optimizer = make_optimizer(options_, batch_.global_batch_size),
+                             .loss = entry_.loss,
+                             .metrics = {"accuracy"},
+                             .steps_per_execution = steps_per_execution()};
+    compiling.execution.slices = options_.slices;
+    compiling.execution.disabled_passes = {options_.disable_pass.begin(),
+                                           options_.disable_pass.end()};
+    if (!options_.dump_ir.empty()) {
+      compiling.execution.dump_ir = [this](const std::string& program, std::string_view pass,
+                                           const std::string& text) {
+        if (options_.dump_ir != "-") return write_ir(options_.dump_ir, program, pass, text);
+        out_ << "# " << program << " after " << pass << "\n" << text;
+      };
+    }
+    model_.compile(std::move(compiling));
+  }
+
+  // Over the devices.
+  void spread() {
+    if (stages() > 1) {
+      try {
+        const bool measured = options_.devices.splits_are_measured();
+        model_.set_pipeline_splits(measured ? measure_splits() : options_.devices.pipeline_splits);
+      } catch (const InvalidArgument& error) {
+        throw UsageError("--pipeline-splits: ", error.what());
+      }
+      model_.set_pipelining_options(options_.devices.pipelining(accumulation()));
+    } else {
+      model_.set_gradient_accumulation_options(
+          {.steps_per_replica = accumulation(), .reduction = options_.devices.gradient_reduction});
+    }
+    model_.set_replication_options({.statistics_group = options_.devices.dbn_replica_group_size});
+  }
+
+  // Times differ from run to run, and bits depend on the splits: a repeated run has them by name.
+  std::vector<std::string> measure_splits() {
+    MeasuredSplits measured =
+        model_.measure_pipeline_splits(stages(), data_.train, options_.micro_batch_size);
+    chosen_splits_ =
+        fmt::format("--pipeline-splits auto: {}; one device took for a micro-batch of {}\n",
+                    join(measured.splits, " "), options_.micro_batch_size) +
+        stage_table(measured.seconds) + expected_idle(shape(), measured.seconds);
+    const std::string origin = "chosen by the times of the layers";
+    config_text_ =
+        with_setting(config_text_, "pipeline-splits",
+                     OptionType<std::vector<std::string>>::show(measured.splits), origin);
+    config_text_ = with_setting(config_text_, "pipeline-stages", ConfigValue::scalar("0"), origin);
+    return std::move(measured.splits);
+  }
+
   int train(RunDirectory& directory) {
     const StopSignal signal;
-    const auto recorder = std::make_shared<RunRecorder>(directory, signal, model_.learning_rate());
+    const auto recorder = std::make_shared<RunRecorder>(directory, signal, events_);
+    std::optional<profile::Trace> trace;
+    if (!options_.trace.empty()) trace.emplace();
     FitOptions fit{.epochs = options_.num_epochs,
                    .batch_size = options_.micro_batch_size,
                    .shuffle = options_.shuffle,
                    .carry_remainder = true,
+                   .updates_per_epoch = updates_,
+                   .prefetch_depth = options_.prefetch_depth,
+                   .stop = &signal.wanted(),
+                   .trace = trace ? &*trace : nullptr,
                    .callbacks = {recorder},
                    .verbose = options_.quiet ? 0 : 1};
     if (options_.validation) fit.validation_data = data_.test;
     const History history = model_.fit(data_.train, fit);
+    if (trace) finish_trace(directory, *trace);
     if (recorder->stopped()) {
       const std::string line = fmt::format("stopped by signal {}; the weights are saved in {}",
                                            signal.received(), directory.checkpoints().string());
@@ -237,6 +230,19 @@ class TrainingRun {
     return kDone;
   }
 
+  // The first events fit in memory; the rest is counted.
+  void finish_trace(RunDirectory& directory, const profile::Trace& trace) const {
+    profile::write_chrome_trace(trace, options_.trace);
+    const profile::TraceSummary summary = profile::summarize(trace);
+    say(directory, fmt::format("trace of {} events written to {}", summary.events, options_.trace));
+    if (summary.dropped > 0) {
+      say(directory, fmt::format("warning: {} later events did not fit in memory and are missing "
+                                 "in the trace and its summary",
+                                 summary.dropped));
+    }
+    if (!options_.quiet) out_ << profile::to_text(summary);
+  }
+
   static void log_failure(RunDirectory& directory, const std::exception& error) {
     try {
       directory.log(concat("failed: ", error.what()));
@@ -245,28 +251,54 @@ class TrainingRun {
     }
   }
 
-  // Times a few steps, the first of which is not counted, and tells what an epoch would take.
+  // Times a few weight updates, the first of which is not counted, and tells what an epoch would
+  // take.
   int try_a_few_steps() {
-    const int64_t steps = 4;
-    const Dataset few = data_.train.take(steps * options_.micro_batch_size);
-    const FitOptions fit{.batch_size = options_.micro_batch_size, .verbose = 0};
-    model_.fit(few.take(options_.micro_batch_size), fit);
+    const int64_t global_batch = batch_.global_batch_size;
+    const int64_t updates = std::min<int64_t>(4, data_.train.size() / global_batch);
+    const Dataset few = data_.train.take(updates * global_batch);
+    profile::Trace trace({.ops = false});
+    FitOptions fit{.batch_size = options_.micro_batch_size, .verbose = 0};
+    model_.fit(few.take(global_batch), fit);
+    fit.trace = stages() > 1 ? &trace : nullptr;
     const Clock::time_point start = Clock::now();
     model_.fit(few, fit);
     const double sample_seconds = seconds_since(start) / static_cast<double>(few.size());
-    out_ << fmt::format("one step takes about {:.1f} ms, an epoch of {} samples about {:.0f} s\n",
-                        1e3 * sample_seconds * static_cast<double>(options_.micro_batch_size),
-                        data_.train.size(),
-                        sample_seconds * static_cast<double>(data_.train.size()));
+    if (!options_.compile_report) {
+      out_ << model_.memory_report(options_.micro_batch_size, data_.train.fields());
+    }
+    if (stages() > 1) describe_pipeline(trace, updates);
+    const bool all = options_.weight_updates_per_epoch == -1;
+    const int64_t samples = all ? data_.train.size() : updates_ * global_batch;
+    out_ << fmt::format(
+        "one weight update of {} takes about {:.1f} ms, an epoch of {} samples about {:.0f} s\n",
+        counted(global_batch, "sample"), 1e3 * sample_seconds * static_cast<double>(global_batch),
+        samples, sample_seconds * static_cast<double>(samples));
     return kDone;
+  }
+
+  void describe_pipeline(const profile::Trace& trace, int64_t updates) {
+    const profile::TraceSummary summary = profile::summarize(trace);
+    const std::vector<runtime::StageSeconds> seconds =
+        stage_seconds(summary, {.stages = stages(),
+                                .workers = options_.devices.cores_of_a_device(options_.threads),
+                                .micro_batches = updates * accumulation() * batch_.replicas});
+    out_ << timeline_of(shape()) << stage_table(seconds) << expected_idle(shape(), seconds)
+         << fmt::format("measured idle share of the devices: {:.1f} %\n", 100 * summary.idle_share);
+  }
+
+  void tell(const std::string& line) const {
+    if (!options_.quiet) out_ << line << std::endl;
   }
 
   void say(RunDirectory& directory, const std::string& line) const {
     directory.log(line);
-    if (!options_.quiet) out_ << line << std::endl;
+    tell(line);
   }
 
   void announce(RunDirectory& directory) const {
+    for (const std::string& warning : warnings_) directory.log("warning: " + warning);
+    if (!chosen_splits_.empty()) directory.log(trim(chosen_splits_));
     if (!directory.previous().empty()) {
       say(directory, "files of an earlier run moved to " + directory.previous().string());
     }
@@ -277,16 +309,23 @@ class TrainingRun {
                                  entry_.dataset, dataset));
     }
     say(directory,
-        fmt::format("training {} on {}: {} samples, micro-batch {}, learning rate {:g}, seed {}, "
-                    "run directory {}",
-                    options_.model, dataset, data_.train.size(), options_.micro_batch_size,
-                    model_.learning_rate(), options_.seed, directory.path().string()));
-    const int64_t left_over = data_.train.size() % options_.micro_batch_size;
-    if (left_over != 0 && left_over != data_.train.size()) {
-      say(directory,
-          fmt::format("{} updates per epoch; {} samples are left over and open the next one",
-                      data_.train.size() / options_.micro_batch_size, left_over));
+        fmt::format("training {} on {}: {} samples, learning rate {:g}, seed {}, run directory {}",
+                    options_.model, dataset, data_.train.size(), model_.learning_rate(),
+                    options_.seed, directory.path().string()));
+    say(directory, batch_line());
+  }
+
+  std::string batch_line() const {
+    std::string line =
+        fmt::format("global batch {} = micro-batch {} x {} x accumulation {}, {}, {} per epoch",
+                    batch_.global_batch_size, batch_.micro_batch_size,
+                    counted(batch_.replicas, "replica"), batch_.gradient_accumulation_count,
+                    counted(stages(), "stage"), counted(updates_, "weight update"));
+    const int64_t left_over = data_.train.size() - updates_ * batch_.global_batch_size;
+    if (left_over > 0) {
+      line += fmt::format("; {} are left over and open the next one", counted(left_over, "sample"));
     }
+    return line;
   }
 
   void finish(RunDirectory& directory, const History& history) const {
@@ -302,6 +341,12 @@ class TrainingRun {
   std::ostream& out_;
   const ZooEntry& entry_;
   TrainTest data_;
+  BatchConfiguration batch_;
+  int64_t updates_;  // per epoch
+  HostEvents events_;
+  std::vector<std::string> warnings_;
+  std::string chosen_splits_;  // what the measurement found, for users
+  std::string config_text_;
   Model model_;
 };
 
