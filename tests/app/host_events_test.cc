@@ -143,9 +143,9 @@ TEST(ReadmeLogs, NoneIsOneExecution) {
   const HostEvents events = plan_host_events(readme("0", 6));
   EXPECT_EQ(events.execution, 4686);
   EXPECT_EQ(events.log_period, 0);
-  EXPECT_EQ(events.warnings, (std::vector<std::string>{
-                                 "--logs-per-epoch 0: the whole run of 4686 weight updates is one "
-                                 "execution; nothing is logged before its end"}));
+  EXPECT_EQ(events.warnings,
+            (std::vector<std::string>{"--logs-per-epoch 0: nothing is logged before the end of the "
+                                      "run of 4686 weight updates"}));
   EXPECT_EQ(play(events).stops, (std::vector<int64_t>{4686}));
   EXPECT_TRUE(play(events).logs.empty());
 }

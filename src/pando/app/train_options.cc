@@ -165,7 +165,7 @@ void add_output_options(OptionTable& table, TrainOptions& options) {
   table
       .add("trace", options.trace,
            "write what every worker did and when to this file, for chrome://tracing and Perfetto, "
-           "and print a summary")
+           "and print a summary, in which the pauses for validation are idle time")
       .with_hint("FILE");
   table.add("quiet", options.quiet, "no progress, only the result");
   table.add("verbose", options.verbose, "more about what is done, and about errors");
