@@ -22,9 +22,10 @@ class Barrier {
 
   // False when the barrier is broken: the others may not come.
   bool arrive_and_wait() {
+    // The round first: who sees the one that break_up() began also sees that it is broken.
+    const uint32_t round = round_.load(std::memory_order_acquire);
     if (broken_.load(std::memory_order_acquire)) return false;
     if (count_ == 1) return true;
-    const uint32_t round = round_.load(std::memory_order_relaxed);
     if (waiting_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       waiting_.store(count_, std::memory_order_relaxed);
       round_.fetch_add(1, std::memory_order_release);
