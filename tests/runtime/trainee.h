@@ -108,7 +108,8 @@ struct TraineeOptions {
   train::Mode mode = train::Mode::train;
   compiler::CompileOptions compiling = {};
   Placement placement = {};
-  int devices = 0;  // 0: as many as the placement needs
+  int devices = 0;              // 0: as many as the placement needs
+  std::vector<int> cores = {};  // to pin the workers to; empty: not pinned
   bool shares_cores = false;
   int prefetch = 2;  // capacity of the infeed
 };
@@ -133,6 +134,7 @@ class Trainee {
         options.placement.replicas * options.placement.devices_per_replica(program_->stages());
     const auto devices = static_cast<size_t>(std::max(options.devices, needed));
     team_.emplace(TeamOptions{.device_workers = std::vector<int>(devices, options.workers),
+                              .cores = options.cores,
                               .shares_cores = options.shares_cores});
     const bool trains = options.mode == train::Mode::train;
     executor_ = std::make_unique<Executor>(

@@ -1,6 +1,8 @@
 #include "pando/runtime/updater.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 
 #include <gtest/gtest.h>
@@ -45,10 +47,12 @@ class KernelAndMean {
   }
 
   void update(const UpdateRule& rule, const UpdateStep& step,
-              const std::vector<float>& weights = {}) {
+              const std::vector<float>& weights = {}, bool whole = true) {
     Updater updater(*instance_, variables, rule, team_.size());
-    team_.run([&](int worker) { EXPECT_TRUE(updater.update(worker, step, weights, barrier_)); });
+    team_.run(
+        [&](int worker) { EXPECT_EQ(updater.update(worker, step, weights, barrier_), whole); });
   }
+  void break_barrier() { barrier_.break_up(); }
 
   VariableStore variables;
 
@@ -148,6 +152,91 @@ TEST(Updater, WeighsTheSlices) {
   model.gradient(1)[0] = 5;
   model.update(KeepGradient(), {}, {0.5f, 2});
   EXPECT_EQ(model.variables.get("k").value.f32()[0], 0.5f * 3 + 2 * 5);
+}
+
+// The weights become what the norms of the whole variable are.
+class KeepNorms : public UpdateRule {
+ public:
+  explicit KeepNorms(bool of_gradient) : of_gradient_(of_gradient) {}
+  std::string name() const override { return "keep_norms"; }
+  std::vector<std::string> slot_names() const override { return {}; }
+  bool wants_norms() const override { return true; }
+  void apply(const UpdateSpan& span, const UpdateStep&) const override {
+    const double norm = of_gradient_ ? span.norms.gradient : span.norms.weights;
+    std::fill_n(span.weights, span.count, static_cast<float>(norm));
+  }
+
+ private:
+  bool of_gradient_;
+};
+
+// Scales the gradient by the ratio of the norms.
+class Lars : public UpdateRule {
+ public:
+  std::string name() const override { return "lars"; }
+  std::vector<std::string> slot_names() const override { return {}; }
+  bool wants_norms() const override { return true; }
+  void apply(const UpdateSpan& span, const UpdateStep& step) const override {
+    const auto rate =
+        static_cast<float>(step.learning_rate * span.norms.weights / span.norms.gradient);
+    for (size_t i = 0; i < span.count; ++i) span.weights[i] -= rate * span.gradient[i];
+  }
+};
+
+void fill_gradients(const KernelAndMean& model, int slices, int64_t elements) {
+  RandomStream random(5);
+  for (int slice = 0; slice < slices; ++slice) {
+    for (int64_t i = 0; i < elements; ++i) model.gradient(slice)[i] = random.next_normal();
+  }
+}
+
+TEST(Updater, NormsAreThoseOfTheWholeVariableAndItsTotalGradient) {
+  constexpr int64_t kElements = 2257;
+  for (const std::vector<float>& weights : {std::vector<float>{}, {0.5f, 2, 0.25f}}) {
+    for (const bool of_gradient : {false, true}) {
+      KernelAndMean model(kElements, 3, 2);
+      fill_gradients(model, 3, kElements);
+      double squares = 0;
+      for (int64_t i = 0; i < kElements; ++i) {
+        double x =
+            static_cast<double>(model.variables.get("k").value.f32()[static_cast<size_t>(i)]);
+        if (of_gradient) x = 0;
+        for (int slice = 0; of_gradient && slice < 3; ++slice) {
+          const float weight = weights.empty() ? 1 : weights[static_cast<size_t>(slice)];
+          x += static_cast<double>(weight * model.gradient(slice)[i]);
+        }
+        squares += x * x;
+      }
+      model.update(KeepNorms(of_gradient), {}, weights);
+      for (const float x : std::as_const(model.variables).get("k").value.f32()) {
+        ASSERT_NEAR(x, std::sqrt(squares), 1e-6 * std::sqrt(squares));
+      }
+    }
+  }
+}
+
+TEST(Updater, RulesThatWantNormsGiveTheSameBitsForAnyNumberOfWorkers) {
+  constexpr int64_t kElements = 5003;
+  std::vector<float> expected;
+  for (const int workers : {1, 2, 3}) {
+    KernelAndMean model(kElements, 2, workers);
+    for (int64_t iteration = 0; iteration < 3; ++iteration) {
+      fill_gradients(model, 2, kElements);
+      model.update(Lars(), {0.1, iteration});
+    }
+    const auto weights = std::as_const(model.variables).get("k").value.f32();
+    if (workers == 1) expected.assign(weights.begin(), weights.end());
+    EXPECT_EQ(std::memcmp(weights.data(), expected.data(), weights.size_bytes()), 0) << workers;
+  }
+}
+
+TEST(Updater, ABrokenBarrierBetweenThePassesLeavesTheWeights) {
+  KernelAndMean model(8, 1, 2);
+  fill_gradients(model, 1, 8);
+  const Tensor before = model.variables.get("k").value;
+  model.break_barrier();
+  model.update(Lars(), {1, 0}, {}, false);
+  EXPECT_EQ(difference(model.variables.get("k").value, before).absolute, 0);
 }
 
 TEST(Updater, MakesTheSlotsOfItsRule) {
