@@ -5,6 +5,7 @@
 #include "pando/base/error.h"
 #include "pando/data/dataset.h"
 #include "pando/data/sources/arrays.h"
+#include "pando/data/sources/cifar.h"
 #include "pando/data/sources/idx.h"
 #include "pando/data/sources/mnist.h"
 #include "pando/data/sources/synthetic.h"

@@ -4,18 +4,12 @@
 
 #include <string>
 
-#include "pando/data/dataset.h"
+#include "pando/data/sources/train_test.h"
 
 namespace pando {
 
 // Where the Debian package dataset-fashion-mnist puts its files.
 inline constexpr const char* kFashionMnistDirectory = "/usr/share/datasets/fashion-mnist";
-
-struct TrainTest {
-  Dataset train;
-  Dataset test;
-  int64_t classes = 0;
-};
 
 struct MnistLikeOptions {
   int64_t classes = 10;  // labels are 0 to classes - 1
