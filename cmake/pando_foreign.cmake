@@ -8,7 +8,9 @@ set(PANDO_FOREIGN_TABLE
   "fmt: fmt/core.h fmt libfmt-dev"
   "hdf5: hdf5.h hdf5 libhdf5-dev"
   "hwloc: hwloc.h hwloc libhwloc-dev"
+  "jpeg: jpeglib.h jpeg libjpeg62-turbo-dev"
   "json: nlohmann/json.hpp - nlohmann-json3-dev"
+  "png: png.h png libpng-dev"
   "yaml_cpp: yaml-cpp/yaml.h yaml-cpp libyaml-cpp-dev"
   "zlib: zlib.h z zlib1g-dev")
 

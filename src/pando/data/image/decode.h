@@ -1,0 +1,64 @@
+// Reads JPEG and PNG images from memory as RGB. What an image is, its first bytes say.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "pando/data/image/image.h"
+
+namespace pando {
+
+namespace data {
+class PixelReader;
+}
+
+enum class ImageFormat { jpeg, png };
+
+struct DecodeLimits {
+  int64_t max_pixels = 100'000'000;  // of one image; checked before memory is asked for
+};
+
+// A part of an image, read to be resized afterwards.
+struct RegionRequest {
+  PixelBox box;
+  ImageSize target;         // what the box will be resized to; only for `may_shrink`
+  bool may_shrink = false;  // a JPEG may be decoded at 1/2, 1/4 or 1/8 of its size, as long as the
+                            // box stays at least as large as `target`
+};
+
+// One encoded image: the constructor reads its header, read() its pixels, as often as wanted.
+// Grey, palette, CMYK and 16-bit images become 8-bit RGB (of 16 bits the upper 8 stay); an alpha
+// channel is dropped, as PIL's convert("RGB") does. The bytes have to outlive the reader. One
+// thread at a time may use it.
+//
+// Every method throws IoError with `place`, found and wanted for data that is cut short, damaged,
+// larger than the limits or no JPEG or PNG, and Unsupported for forms of JPEG that it cannot read.
+class ImageReader {
+ public:
+  ImageReader(std::span<const uint8_t> bytes, std::string place, const DecodeLimits& limits = {});
+  ~ImageReader();
+  ImageReader(ImageReader&&) noexcept;
+  ImageReader& operator=(ImageReader&&) noexcept;
+
+  ImageFormat format() const { return format_; }
+  ImageSize size() const;
+
+  void read(Image& into);
+  // Reads the pixels that the box needs, perhaps some more around it and perhaps shrunk, and
+  // returns where the box lies in `into`. Of a JPEG only the rows above the box's lower edge are
+  // looked at. Throws InvalidArgument for a box that is not inside the image.
+  RealBox read_region(const RegionRequest& request, Image& into);
+
+ private:
+  ImageFormat format_;
+  std::string place_;
+  std::unique_ptr<data::PixelReader> reader_;
+};
+
+Image decode_image(std::span<const uint8_t> bytes, const std::string& place,
+                   const DecodeLimits& limits = {});
+
+}  // namespace pando

@@ -1,0 +1,27 @@
+// PNG by libpng, which stays in png.cc.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pando/data/image/decode.h"
+
+namespace pando {
+
+// A PNG file of an image with one channel or three. Throws InvalidArgument for another image.
+std::vector<uint8_t> encode_png(const ImageView& image);
+
+namespace data {
+
+class PixelReader;
+
+bool looks_like_png(std::span<const uint8_t> bytes);
+std::unique_ptr<PixelReader> open_png(std::span<const uint8_t> bytes, const std::string& place,
+                                      const DecodeLimits& limits);
+
+}  // namespace data
+}  // namespace pando
