@@ -1,0 +1,41 @@
+// Bytes read from the front, from a file or from memory, as they are or inflated. zlib stays in
+// compression.cc.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace pando::data {
+
+// One thread at a time.
+class ByteInput {
+ public:
+  virtual ~ByteInput() = default;
+  ByteInput(const ByteInput&) = delete;
+  ByteInput& operator=(const ByteInput&) = delete;
+
+  // Fills `to` as far as there are bytes; fewer mean the end. Throws IoError.
+  virtual size_t read(std::span<uint8_t> to) = 0;
+  // An upper bound of the bytes still to come; exact when exact() is true.
+  virtual uint64_t most_left() const = 0;
+  virtual bool exact() const = 0;
+  // Why the bytes ended before their time; "" when they did not.
+  virtual std::string cut_short() const { return {}; }
+
+ protected:
+  ByteInput() = default;
+};
+
+using ByteInputPtr = std::unique_ptr<ByteInput>;
+
+// A regular file. Throws IoError with path and reason.
+ByteInputPtr open_input(const std::string& path);
+// A view of `content`, which must stay.
+ByteInputPtr memory_input(std::span<const uint8_t> content);
+// `front`, which was taken from `rest` already, then `rest`.
+ByteInputPtr pushed_back(std::span<const uint8_t> front, ByteInputPtr rest);
+
+}  // namespace pando::data

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#include "pando/data/tfrecord/new_file.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "pando/base/error.h"
+
+namespace pando::data {
+
+namespace fs = std::filesystem;
+
+NewFile::NewFile(const std::string& path) : path_(path) {
+  std::error_code error;
+  const bool is_link = fs::is_symlink(fs::symlink_status(path, error));
+  const fs::path target = is_link ? fs::weakly_canonical(path, error) : fs::path(path);
+  if (error && is_link) fail("following the symbolic link", error.value());
+  if (target.filename().empty()) throw IoError("cannot write '", path, "': not the name of a file");
+  target_ = target.string();
+  directory_ = target.has_parent_path() ? target.parent_path().string() : ".";
+
+  struct stat old = {};
+  const bool replaces = ::stat(target_.c_str(), &old) == 0;
+  // Renaming over a device such as /dev/null would remove it.
+  if (replaces && !S_ISREG(old.st_mode)) {
+    throw IoError("cannot write '", path, "': it exists and is not a regular file");
+  }
+  create();
+  if (replaces) ::fchmod(descriptor_, old.st_mode & 07777);  // best effort: the content counts
+}
+
+NewFile::~NewFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+// Short names, so that a target of the longest permitted name works; O_EXCL keeps writers apart.
+void NewFile::create() {
+  for (int attempt = 0; descriptor_ < 0; ++attempt) {
+    const std::string name = concat(directory_, "/.pando-", ::getpid(), "-", attempt, ".tmp");
+    descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor_ >= 0) temporary_ = name;
+    if (descriptor_ < 0 && errno != EEXIST) {
+      fail(concat("creating a file in directory '", directory_, "'"), errno);
+    }
+  }
+}
+
+void NewFile::write(std::span<const uint8_t> bytes) {
+  constexpr size_t kLargestWrite = size_t{1} << 30;  // Linux refuses to write 2 GiB at once
+  while (!bytes.empty()) {
+    const ssize_t done = ::write(descriptor_, bytes.data(), std::min(bytes.size(), kLargestWrite));
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) fail("writing", errno);
+    bytes = bytes.subspan(static_cast<size_t>(done));
+  }
+}
+
+void NewFile::commit() {
+  if (::fsync(descriptor_) != 0) fail("flushing", errno);
+  const int closed = ::close(descriptor_);
+  descriptor_ = -1;
+  if (closed != 0) fail("closing", errno);
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("renaming", errno);
+  temporary_.clear();
+  // The name must reach the disk too, or a power cut brings the old file back. Some directories
+  // cannot be read or flushed; the file is complete all the same.
+  const int directory = ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0) return;
+  const int error = ::fsync(directory) == 0 ? 0 : errno;
+  ::close(directory);
+  if (error != 0 && error != EINVAL) fail("flushing the directory", error);
+}
+
+void NewFile::fail(const std::string& what, int error) const {
+  throw IoError("cannot write '", path_, "': ", what, ": ", std::generic_category().message(error));
+}
+
+}  // namespace pando::data

@@ -1,0 +1,37 @@
+// A file that gets its name when it is whole: a reader, also after a crash, finds the old bytes or
+// the new ones, never a part.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace pando::data {
+
+// Written to a file of another name in the same directory until commit(). Without commit() nothing
+// of it stays. Keeps the permissions of a file that it replaces and follows a symbolic link. All
+// methods throw IoError with the path and the reason. One thread at a time.
+class NewFile {
+ public:
+  explicit NewFile(const std::string& path);
+  ~NewFile();
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  void write(std::span<const uint8_t> bytes);
+  // Flushes to the disk, then renames.
+  void commit();
+
+ private:
+  void create();
+  [[noreturn]] void fail(const std::string& what, int error) const;
+
+  std::string path_;  // as given, for errors
+  std::string target_;
+  std::string directory_;
+  std::string temporary_;
+  int descriptor_ = -1;
+};
+
+}  // namespace pando::data
