@@ -1,0 +1,46 @@
+// Many small pictures with captions in one image, to look at what a network is trained on.
+//
+//   encode_png(contact_sheet(tiles_of(train, {.indices = indices}, classes)).view())
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pando/data/dataset.h"
+#include "pando/data/image/image.h"
+
+namespace pando {
+
+struct SheetTile {
+  Image image;          // one channel or three
+  std::string caption;  // cut off where the tile ends
+};
+
+struct ContactSheetOptions {
+  int64_t columns = 8;
+  int64_t min_tile = 96;  // smaller pictures are enlarged by a whole factor, at least to this width
+};
+
+// The tiles in reading order on a dark ground, each with its caption below. Throws InvalidArgument
+// when there are no tiles, no columns or a picture is empty or has neither one channel nor three.
+Image contact_sheet(std::span<const SheetTile> tiles, const ContactSheetOptions& options = {});
+
+// A sample's features as a picture: u8 or f32 [height, width, channels]. f32 is stretched so that
+// its least value is black and its largest white; of more than three channels the first three are
+// shown, of two the first. Throws InvalidArgument for other shapes and types.
+Image picture_of(const Tensor& x);
+
+struct SampleChoice {
+  std::span<const int64_t> indices;
+  int64_t epoch = 0;  // its order and augmentation
+};
+
+// Samples with their labels as captions: the name of the class where there is one, else the number
+// (for one-hot labels, of the largest).
+std::vector<SheetTile> tiles_of(const Dataset& dataset, const SampleChoice& samples,
+                                std::span<const std::string> classes = {});
+
+}  // namespace pando

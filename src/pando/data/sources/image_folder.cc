@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+#include "pando/data/sources/image_folder.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "pando/data/sources/gzip.h"
+
+namespace pando {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct LabelledFile {
+  std::string path;
+  int32_t label = 0;
+};
+
+bool hidden(const fs::path& path) { return path.filename().string().starts_with("."); }
+
+std::vector<std::string> class_names(const std::string& directory) {
+  std::error_code error;
+  std::vector<std::string> names;
+  for (fs::directory_iterator at(directory, error); !error && at != fs::directory_iterator();
+       at.increment(error)) {
+    std::error_code unknown;  // what cannot be looked at is no class
+    if (!hidden(at->path()) && at->is_directory(unknown))
+      names.push_back(at->path().filename().string());
+  }
+  if (error) throw IoError(directory, ": cannot list the folder: ", error.message());
+  if (names.empty()) {
+    throw IoError(directory, ": has no folders, expected one per class with the images in it");
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<std::string> files_of(const fs::path& folder) {
+  std::error_code error;
+  std::vector<std::string> files;
+  for (fs::recursive_directory_iterator at(folder, error);
+       !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
+    std::error_code unknown;  // reading the file says why
+    if (hidden(at->path())) {
+      at.disable_recursion_pending();
+    } else if (!at->is_directory(unknown)) {
+      files.push_back(at->path().string());
+    }
+  }
+  if (error) throw IoError(folder.string(), ": cannot list the folder: ", error.message());
+  if (files.empty()) throw IoError(folder.string(), ": the folder of a class has no files");
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::vector<LabelledFile> list_files(const std::string& directory,
+                                     const std::vector<std::string>& classes) {
+  std::vector<LabelledFile> files;
+  for (size_t label = 0; label < classes.size(); ++label) {
+    for (std::string& path : files_of(fs::path(directory) / classes[label])) {
+      files.push_back({std::move(path), static_cast<int32_t>(label)});
+    }
+  }
+  return files;
+}
+
+// Why a file is no readable image, if it is none.
+std::optional<std::string> flaw_of(const std::string& path, const DecodeLimits& limits,
+                                   Image& scratch) {
+  try {
+    const std::vector<uint8_t> bytes = data::read_file(path);
+    ImageReader(bytes, path, limits).read(scratch);
+    return std::nullopt;
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    const std::string place = path + ": ";
+    return text.starts_with(place) ? text.substr(place.size()) : text;
+  }
+}
+
+// The flaws of all files, found by several threads.
+std::vector<std::optional<std::string>> find_flaws(const std::vector<LabelledFile>& files,
+                                                   const ImageFolderOptions& options) {
+  std::vector<std::optional<std::string>> flaws(files.size());
+  std::atomic<size_t> next = 0;
+  std::exception_ptr failure;
+  std::mutex mutex;
+  const auto work = [&] {
+    try {
+      Image scratch;
+      for (size_t i = next++; i < files.size(); i = next++) {
+        flaws[i] = flaw_of(files[i].path, options.limits, scratch);
+      }
+    } catch (...) {  // no memory, for example: ends the others too
+      next = files.size();
+      const std::lock_guard lock(mutex);
+      failure = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 1; i < options.workers; ++i) threads.emplace_back(work);
+    work();
+  }
+  if (failure) std::rethrow_exception(failure);
+  return flaws;
+}
+
+// Leaves out the bad files and returns them.
+std::vector<BadRecord> drop_bad(std::vector<LabelledFile>& files,
+                                const ImageFolderOptions& options) {
+  const std::vector<std::optional<std::string>> flaws = find_flaws(files, options);
+  std::vector<BadRecord> bad;
+  std::vector<LabelledFile> good;
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (flaws[i]) {
+      bad.push_back({.file = files[i].path, .offset = 0, .why = *flaws[i]});
+    } else {
+      good.push_back(std::move(files[i]));
+    }
+  }
+  files = std::move(good);
+  return bad;
+}
+
+class ImageFolderSource : public DataSource {
+ public:
+  ImageFolderSource(std::vector<LabelledFile> files, const ImageFolderOptions& options)
+      : DataSource({{"x", options.dtype, {options.size.height, options.size.width, 3}},
+                    {"y", DType::i32, {}}},
+                   static_cast<int64_t>(files.size())),
+        files_(std::move(files)),
+        options_(options) {}
+
+  void gather(int64_t epoch, std::span<int64_t> indices, const Rows& rows) const override {
+    Image scratch;
+    for (size_t i = 0; i < indices.size(); ++i) {
+      const SampleView sample(fields(), rows, static_cast<int64_t>(i), {epoch, indices[i]});
+      const LabelledFile& file = files_[static_cast<size_t>(indices[i])];
+      read_view(file.path, sample, scratch);
+      sample.i32(1)[0] = file.label;
+    }
+  }
+
+ private:
+  void read_view(const std::string& path, const SampleView& sample, Image& scratch) const {
+    const std::vector<uint8_t> bytes = data::read_file(path);
+    ImageReader reader(bytes, path, options_.limits);
+    const PixelTarget to = options_.dtype == DType::u8 ? PixelTarget(sample.u8(0))
+                                                       : PixelTarget(sample.f32(0), options_.map);
+    if (options_.random_views) {
+      read_train_view(reader, sample_random(options_.seed, sample.epoch(), sample.index()), {},
+                      {.size = options_.size, .box = options_.box}, scratch, to);
+    } else {
+      read_eval_view(reader, {.size = options_.size, .short_side = options_.short_side}, scratch,
+                     to);
+    }
+  }
+
+  std::vector<LabelledFile> files_;
+  ImageFolderOptions options_;
+};
+
+void check(const ImageFolderOptions& options) {
+  if (options.dtype != DType::f32 && options.dtype != DType::u8) {
+    throw InvalidArgument("image folder: type ", to_string(options.dtype), ", expected f32 or u8");
+  }
+  if (options.size.height < 1 || options.size.width < 1) {
+    throw InvalidArgument("image folder: size ", options.size, ", expected at least 1x1");
+  }
+  if (!options.random_views &&
+      options.short_side < std::max(options.size.height, options.size.width)) {
+    throw InvalidArgument("image folder: short side ", options.short_side,
+                          ", expected at least the size ", options.size);
+  }
+  if (options.workers < 1) {
+    throw InvalidArgument("image folder: ", options.workers, " workers, expected at least 1");
+  }
+}
+
+}  // namespace
+
+ImageFolder load_image_folder(const std::string& directory, const ImageFolderOptions& options) {
+  check(options);
+  std::vector<std::string> classes = class_names(directory);
+  std::vector<LabelledFile> files = list_files(directory, classes);
+  std::vector<BadRecord> bad;
+  if (options.on_bad_record == OnBadRecord::skip) bad = drop_bad(files, options);
+  if (files.empty()) {
+    throw IoError(directory, ": none of ", bad.size(), " files is a readable image; the first is ",
+                  to_string(bad[0]));
+  }
+  std::vector<std::string> paths;
+  for (const LabelledFile& file : files) paths.push_back(file.path);
+  return {.dataset = Dataset(std::make_shared<ImageFolderSource>(std::move(files), options)),
+          .classes = std::move(classes),
+          .files = std::move(paths),
+          .bad = std::move(bad)};
+}
+
+}  // namespace pando

@@ -1,0 +1,46 @@
+// A folder of images per class, as many collections of photographs come.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pando/data/bad_records.h"
+#include "pando/data/dataset.h"
+#include "pando/data/image/views.h"
+
+namespace pando {
+
+struct ImageFolderOptions {
+  ImageSize size = {224, 224};
+  bool random_views = false;     // as for training: a distorted box, mirrored in half of the cases
+  DistortedBoxOptions box = {};  // of random views
+  int64_t short_side = 256;      // of other views: resized to it, then the middle is taken
+  DType dtype = DType::f32;      // f32, mapped by `map`, or u8
+  ChannelMap map = normalise_imagenet();
+  uint64_t seed = 0;  // of the random views
+  OnBadRecord on_bad_record = OnBadRecord::error;
+  DecodeLimits limits = {};
+  int workers = 1;  // threads that read all images once for OnBadRecord::skip
+};
+
+struct ImageFolder {
+  Dataset dataset;                   // x f32 or u8 [height, width, 3], y i32
+  std::vector<std::string> classes;  // label i is the folder with name classes[i]
+  std::vector<std::string> files;    // of the samples, in their order
+  std::vector<BadRecord> bad;        // what was skipped
+};
+
+// The classes are the folders in `directory`, sorted by name; the samples all files in them, sorted
+// by path below the class, whatever their endings; names that begin with a dot are left out. What a
+// file holds, its content says: JPEG or PNG.
+//
+// Files are read when their samples are gathered. A bad one is then an IoError with its path. With
+// OnBadRecord::skip every file is decoded once at the start and the bad ones are left out and
+// listed, so that the number of samples is known and stays. Throws IoError when the directory
+// cannot be read or there is no class, a class without files or no readable image, and
+// InvalidArgument for sizes, types or workers that make no sense.
+ImageFolder load_image_folder(const std::string& directory, const ImageFolderOptions& options = {});
+
+}  // namespace pando

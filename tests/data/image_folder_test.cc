@@ -1,0 +1,151 @@
+#include "pando/data/sources/image_folder.h"
+
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "pando/data/image/png.h"
+#include "tests/data/test_images.h"
+#include "tests/support/expect_error.h"
+
+namespace pando {
+namespace {
+
+using testing_support::error_of;
+
+Bytes flat_png(uint8_t value) {
+  Image image({10, 12});
+  std::fill(image.pixels.begin(), image.pixels.end(), value);
+  return encode_png(image.view());
+}
+
+// Three classes; the files' endings lie, and there is something to leave out.
+class ImageFolderTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* name : {"dog", "cat", "ant/deep", ".git"}) {
+      std::filesystem::create_directories(directory_.path(name));
+    }
+    directory_.write("dog/b.jpg", flat_png(40));
+    directory_.write("dog/a.png", encode_jpeg(soft_image({20, 30}).view()));
+    directory_.write("cat/2", flat_png(30));
+    directory_.write("cat/10", flat_png(20));
+    directory_.write("cat/.hidden", {1, 2, 3});
+    directory_.write("ant/deep/x.bin", flat_png(10));
+    directory_.write("readme.txt", {'h', 'i'});
+  }
+  std::string path() const { return directory_.path(); }
+
+  ScratchDirectory directory_;
+  ImageFolderOptions bytes_ = {.size = {8, 8}, .short_side = 8, .dtype = DType::u8};
+};
+
+TEST_F(ImageFolderTest, ListsClassesAndFilesInTheOrderOfTheirNames) {
+  const ImageFolder folder = load_image_folder(path(), bytes_);
+  EXPECT_EQ(folder.classes, (std::vector<std::string>{"ant", "cat", "dog"}));
+  EXPECT_EQ(folder.files, (std::vector<std::string>{path() + "ant/deep/x.bin", path() + "cat/10",
+                                                    path() + "cat/2", path() + "dog/a.png",
+                                                    path() + "dog/b.jpg"}));
+  EXPECT_TRUE(folder.bad.empty());
+  EXPECT_EQ(to_string(folder.dataset.fields()), "x u8[8,8,3], y i32[]");
+  const std::vector<int32_t> labels = {0, 1, 1, 2, 2};
+  for (int64_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(folder.dataset.get(i).y().i32()[0], labels[static_cast<size_t>(i)]);
+  }
+}
+
+TEST_F(ImageFolderTest, DecodesByContent) {
+  const Dataset dataset = load_image_folder(path(), bytes_).dataset;
+  EXPECT_EQ(dataset.get(0).x().u8()[0], 10);
+  EXPECT_EQ(dataset.get(1).x().u8()[100], 20);
+  EXPECT_EQ(dataset.get(2).x().u8()[191], 30);
+  EXPECT_EQ(dataset.get(4).x().u8()[5], 40);
+  ImageFolderOptions floats = bytes_;
+  floats.dtype = DType::f32;
+  EXPECT_NEAR(load_image_folder(path(), floats).dataset.get(4).x().f32()[0],
+              (40 / 255.0 - 0.485) / 0.229, 1e-5);
+}
+
+TEST_F(ImageFolderTest, RandomViewsDependOnSeedEpochAndIndexOnly) {
+  ImageFolderOptions options = bytes_;
+  options.random_views = true;
+  const auto view = [&](uint64_t seed, int64_t epoch, int64_t index) {
+    options.seed = seed;
+    const Sample sample = load_image_folder(path(), options).dataset.get(index, epoch);
+    const auto values = sample.x().u8();
+    return Bytes(values.begin(), values.end());
+  };
+  EXPECT_EQ(view(1, 2, 3), view(1, 2, 3));
+  EXPECT_NE(view(1, 2, 3), view(1, 3, 3));
+  EXPECT_NE(view(1, 2, 3), view(2, 2, 3));
+}
+
+TEST_F(ImageFolderTest, ABadFileIsAnErrorWithItsPath) {
+  directory_.write("cat/3", {'G', 'I', 'F', '8', '9', 'a'});
+  const Dataset dataset = load_image_folder(path(), bytes_).dataset;
+  EXPECT_EQ(dataset.size(), 6);
+  EXPECT_NO_THROW(dataset.get(2));
+  EXPECT_SAYS(error_of<IoError>([&] { dataset.get(3); }), path() + "cat/3: found a GIF image");
+}
+
+TEST_F(ImageFolderTest, SkipsBadFilesAndListsThem) {
+  directory_.write("cat/3", {'G', 'I', 'F', '8', '9', 'a'});
+  Bytes cut = flat_png(1);
+  cut.resize(cut.size() / 2);
+  directory_.write("dog/0", cut);
+  ImageFolderOptions options = bytes_;
+  options.on_bad_record = OnBadRecord::skip;
+  for (const int workers : {1, 3}) {
+    options.workers = workers;
+    const ImageFolder folder = load_image_folder(path(), options);
+    EXPECT_EQ(folder.dataset.size(), 5);
+    EXPECT_EQ(folder.files[3], path() + "dog/a.png");
+    EXPECT_EQ(folder.dataset.get(3).y().i32()[0], 2);
+    ASSERT_EQ(folder.bad.size(), 2u);
+    EXPECT_EQ(folder.bad[0].file, path() + "cat/3");
+    EXPECT_SAYS(folder.bad[0].why, "found a GIF image, expected a JPEG");
+    EXPECT_EQ(folder.bad[1].file, path() + "dog/0");
+  }
+}
+
+TEST_F(ImageFolderTest, SkippingEverythingIsAnError) {
+  const ScratchDirectory other;
+  std::filesystem::create_directory(other.path("a"));
+  other.write("a/1", {1});
+  ImageFolderOptions options = bytes_;
+  options.on_bad_record = OnBadRecord::skip;
+  EXPECT_SAYS(error_of<IoError>([&] { load_image_folder(other.path(), options); }),
+              "none of 1 files is a readable image; the first is " + other.path("a/1") +
+                  ": found bytes 01");
+}
+
+TEST_F(ImageFolderTest, AFileThatVanishesIsAnError) {
+  const Dataset dataset = load_image_folder(path(), bytes_).dataset;
+  std::filesystem::remove(directory_.path("cat/2"));
+  EXPECT_SAYS(error_of<IoError>([&] { dataset.get(2); }), path() + "cat/2: no such file");
+}
+
+TEST_F(ImageFolderTest, SaysWhatIsMissing) {
+  EXPECT_SAYS(error_of<IoError>([] { load_image_folder("/absent"); }),
+              "/absent: cannot list the folder: No such file");
+  const ScratchDirectory other;
+  EXPECT_EQ(error_of<IoError>([&] { load_image_folder(other.path()); }),
+            other.path() + ": has no folders, expected one per class with the images in it");
+  std::filesystem::create_directory(other.path("a"));
+  EXPECT_EQ(error_of<IoError>([&] { load_image_folder(other.path()); }),
+            other.path("a") + ": the folder of a class has no files");
+}
+
+TEST_F(ImageFolderTest, ChecksItsOptions) {
+  const auto error = [&](const ImageFolderOptions& options) {
+    return error_of([&] { load_image_folder(path(), options); });
+  };
+  EXPECT_EQ(error({.dtype = DType::i32}), "image folder: type i32, expected f32 or u8");
+  EXPECT_EQ(error({.size = {0, 4}}), "image folder: size 0x4, expected at least 1x1");
+  EXPECT_EQ(error({.short_side = 223}),
+            "image folder: short side 223, expected at least the size 224x224");
+  EXPECT_EQ(error({.workers = 0}), "image folder: 0 workers, expected at least 1");
+}
+
+}  // namespace
+}  // namespace pando
