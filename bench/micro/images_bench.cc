@@ -13,6 +13,7 @@
 #include <benchmark/benchmark.h>
 
 #include "pando/base/random.h"
+#include "pando/data/image/augmented.h"
 #include "pando/data/image/jpeg.h"
 #include "pando/data/image/views.h"
 #include "pando/data/sources/gzip.h"
@@ -105,6 +106,22 @@ void cifar_standardise(benchmark::State& state) {
   });
 }
 
+// The same as a data set: shuffled, gathered into batches.
+void cifar_stream(benchmark::State& state) {
+  Tensor x(DType::u8, {50000, 32, 32, 3});
+  RandomStream random(1);
+  for (uint8_t& value : x.u8()) value = static_cast<uint8_t>(random.next_word());
+  const Dataset images = Dataset::from_tensors(std::move(x), Tensor(DType::i32, {50000}));
+  const Dataset augmented = augment_images(images, {.flip = true, .border = 4});
+  BatchStream stream = augmented.shuffle().batch(kBatch).repeat();
+  Batch batch;
+  for (auto _ : state) {
+    stream.next(batch);
+    benchmark::ClobberMemory();
+  }
+  count_images(state);
+}
+
 template <typename Read>
 void run_photographs(benchmark::State& state, const Read& read) {
   std::vector<float> view(static_cast<size_t>(kView.pixels() * 3));
@@ -145,6 +162,7 @@ BENCHMARK(cifar_standardise_crop_flip);
 BENCHMARK(cifar_normalise_crop_flip);
 BENCHMARK(cifar_crop_flip_bytes);
 BENCHMARK(cifar_standardise);
+BENCHMARK(cifar_stream);
 BENCHMARK(jpeg_train_view);
 BENCHMARK(jpeg_eval_view);
 BENCHMARK(jpeg_decode_whole);

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#include "pando/data/image/augmented.h"
+
+#include "pando/base/error.h"
+
+namespace pando {
+
+namespace {
+
+void check(const Field& x, const AugmentOptions& options) {
+  const bool image = x.dtype == DType::u8 && x.shape.rank() == 3 && x.shape[2] >= 1 &&
+                     x.shape[2] <= 4 && x.shape.elements() > 0;
+  if (!image) {
+    throw InvalidArgument("augment images: the field is ", x,
+                          ", expected u8[height,width,channels] with 1 to 4 channels");
+  }
+  if (options.border < 0) {
+    throw InvalidArgument("augment images: border ", options.border, ", expected at least 0");
+  }
+  if (options.values == PixelValues::normalised && x.shape[2] != 3) {
+    throw InvalidArgument("augment images: ", x.shape[2],
+                          " channels, expected 3 to normalise them");
+  }
+}
+
+CropFlip choose(const AugmentOptions& options, const ImageSize& size, const SampleView& sample) {
+  if (!options.flip && options.border == 0) return {};
+  RandomStream random = sample_random(options.seed, sample.epoch(), sample.index());
+  CropFlip choice = random_crop_flip(random, size, size, options.border);
+  choice.flip = choice.flip && options.flip;
+  return choice;
+}
+
+PixelTarget target_of(PixelValues values, const ImageView& image, const SampleView& to) {
+  switch (values) {
+    case PixelValues::bytes: return PixelTarget(to.u8(0));
+    case PixelValues::plain: return {to.f32(0), ChannelMap{}};
+    case PixelValues::normalised: return {to.f32(0), normalise_imagenet()};
+    case PixelValues::standardised: break;
+  }
+  return {to.f32(0), standardise(image)};
+}
+
+}  // namespace
+
+Dataset augment_images(const Dataset& dataset, const AugmentOptions& options) {
+  const Field old = dataset.fields()[dataset.field_index("x")];
+  check(old, options);
+  const ImageSize size = {old.shape[0], old.shape[1]};
+  const int64_t channels = old.shape[2];
+  const DType dtype = options.values == PixelValues::bytes ? DType::u8 : DType::f32;
+  return dataset.map_field("x", {"x", dtype, old.shape},
+                           [options, size, channels](const SampleView& from, const SampleView& to) {
+                             const ImageView image = {from.u8(0).data(), size, channels};
+                             crop_flip(image, choose(options, size, to), size,
+                                       target_of(options.values, image, to));
+                           });
+}
+
+}  // namespace pando
