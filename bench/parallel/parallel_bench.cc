@@ -184,7 +184,12 @@ void crowd() {
                  .accumulation = 1}});
 }
 
-const std::vector<std::string> kResnetSplit = {"conv3_block1_layer1_conv_ds"};
+// The split into two stages that balances the measured times.
+std::vector<std::string> measured_split(const std::string& model, int64_t micro_batch) {
+  const Dataset data = samples_of(zoo_entry(model), 8 * micro_batch);
+  Runner runner(model, {.name = "", .cores_per_device = 1}, data);
+  return runner.model().measure_pipeline_splits(2, data, micro_batch).splits;
+}
 
 void pipeline(const std::vector<std::string>& splits) {
   fmt::print("\n## Pipelines: cifar_resnet20 on 2 devices, 16 micro-batches of 16\n");
@@ -257,9 +262,11 @@ int run(const std::set<std::string>& wanted) {
   const auto asked = [&](const char* name) { return wanted.empty() || wanted.contains(name); };
   if (asked("overhead")) overhead();
   if (asked("replicas")) replicas();
-  if (asked("pipeline")) pipeline(kResnetSplit);
   if (asked("crowd")) crowd();
-  if (asked("memory")) memory(kResnetSplit);
+  if (!asked("pipeline") && !asked("memory")) return 0;
+  const std::vector<std::string> splits = measured_split("cifar_resnet20", 16);
+  if (asked("pipeline")) pipeline(splits);
+  if (asked("memory")) memory(splits);
   return 0;
 }
 
