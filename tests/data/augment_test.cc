@@ -1,10 +1,11 @@
+#include "pando/data/image/augment.h"
+
 #include <cmath>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "pando/data/dataset.h"
-#include "pando/data/image/augment.h"
 #include "tests/data/test_images.h"
 #include "tests/support/expect_error.h"
 

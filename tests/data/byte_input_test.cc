@@ -50,6 +50,18 @@ TEST(ByteInput, AFileThatShrinksEndsEarlier) {
   EXPECT_EQ(input->most_left(), 0u);
 }
 
+TEST(RandomAccessFile, ReadsAnywhere) {
+  const ScratchDirectory directory;
+  const RandomAccessFile file(directory.write("file", counting_bytes(100)));
+  EXPECT_EQ(file.size(), 100u);
+  Bytes bytes(10);
+  EXPECT_EQ(file.read(50, bytes), 10u);
+  EXPECT_EQ(bytes[0], 50);
+  EXPECT_EQ(file.read(95, bytes), 5u);
+  EXPECT_EQ(file.read(100, bytes), 0u);
+  EXPECT_EQ(file.read(1000, bytes), 0u);
+}
+
 TEST(ByteInput, WhatCannotBeRead) {
   const ScratchDirectory directory;
   EXPECT_THROW(open_input(directory.path("absent")), IoError);

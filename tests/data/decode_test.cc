@@ -1,10 +1,11 @@
+#include "pando/data/image/decode.h"
+
 #include <cstdlib>
 #include <sstream>
 
 #include <gtest/gtest.h>
 
 #include "pando/base/random.h"
-#include "pando/data/image/decode.h"
 #include "pando/data/image/png.h"
 #include "tests/data/test_images.h"
 #include "tests/support/expect_error.h"

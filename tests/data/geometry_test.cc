@@ -1,9 +1,10 @@
+#include "pando/data/image/geometry.h"
+
 #include <set>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "pando/data/image/geometry.h"
 #include "tests/support/expect_error.h"
 
 namespace pando {

@@ -1,9 +1,10 @@
+#include "pando/data/image/resize.h"
+
 #include <cmath>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "pando/data/image/resize.h"
 #include "tests/data/test_images.h"
 #include "tests/support/expect_error.h"
 

@@ -1,3 +1,5 @@
+#include "pando/data/image/views.h"
+
 #include <cmath>
 #include <vector>
 
@@ -5,7 +7,6 @@
 
 #include "pando/data/image/png.h"
 #include "pando/data/image/resize.h"
-#include "pando/data/image/views.h"
 #include "tests/data/test_images.h"
 
 namespace pando {

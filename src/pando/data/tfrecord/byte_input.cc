@@ -23,45 +23,23 @@ namespace {
 
 class FileInput : public ByteInput {
  public:
-  explicit FileInput(const std::string& path)
-      : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-    if (descriptor_ < 0) fail(path, "open", errno);
-    struct stat status = {};
-    if (::fstat(descriptor_, &status) != 0) {
-      const int error = errno;
-      ::close(descriptor_);
-      fail(path, "open", error);
-    }
-    if (!S_ISREG(status.st_mode)) {
-      ::close(descriptor_);
-      throw IoError(path, ": cannot open: it is not a regular file");
-    }
-    left_ = static_cast<uint64_t>(status.st_size);
-  }
-  ~FileInput() override { ::close(descriptor_); }
+  explicit FileInput(const std::string& path) : file_(path), left_(file_.size()) {}
 
   // Bytes that were appended since the file was opened are not read.
   size_t read(std::span<uint8_t> to) override {
-    to = to.first(static_cast<size_t>(std::min<uint64_t>(to.size(), left_)));
-    size_t done = 0;
-    while (done < to.size()) {
-      const ssize_t count = ::read(descriptor_, to.data() + done, to.size() - done);
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) fail(path_, "read", errno);
-      if (count == 0) left_ = done;  // somebody made the file shorter
-      if (count == 0) break;
-      done += static_cast<size_t>(count);
-    }
-    left_ -= done;
+    const auto wanted = static_cast<size_t>(std::min<uint64_t>(to.size(), left_));
+    const size_t done = file_.read(offset_, to.first(wanted));
+    offset_ += done;
+    left_ = done < wanted ? 0 : left_ - done;  // somebody may have made the file shorter
     return done;
   }
   uint64_t most_left() const override { return left_; }
   bool exact() const override { return true; }
 
  private:
-  std::string path_;
-  int descriptor_;
-  uint64_t left_ = 0;
+  RandomAccessFile file_;
+  uint64_t offset_ = 0;
+  uint64_t left_;
 };
 
 class MemoryInput : public ByteInput {
@@ -103,6 +81,35 @@ class PushedBackInput : public ByteInput {
 };
 
 }  // namespace
+
+RandomAccessFile::RandomAccessFile(const std::string& path)
+    : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  if (descriptor_ < 0) fail(path, "open", errno);
+  struct stat status = {};
+  const int error = ::fstat(descriptor_, &status) == 0 ? 0 : errno;
+  if (error == 0 && S_ISREG(status.st_mode)) {
+    size_ = static_cast<uint64_t>(status.st_size);
+    return;
+  }
+  ::close(descriptor_);
+  if (error != 0) fail(path, "open", error);
+  throw IoError(path, ": cannot open: it is not a regular file");
+}
+
+RandomAccessFile::~RandomAccessFile() { ::close(descriptor_); }
+
+size_t RandomAccessFile::read(uint64_t offset, std::span<uint8_t> to) const {
+  size_t done = 0;
+  while (done < to.size()) {
+    const ssize_t count =
+        ::pread(descriptor_, to.data() + done, to.size() - done, static_cast<off_t>(offset + done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail(path_, "read", errno);
+    if (count == 0) break;
+    done += static_cast<size_t>(count);
+  }
+  return done;
+}
 
 ByteInputPtr open_input(const std::string& path) { return std::make_unique<FileInput>(path); }
 

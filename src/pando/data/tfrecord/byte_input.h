@@ -31,7 +31,25 @@ class ByteInput {
 
 using ByteInputPtr = std::unique_ptr<ByteInput>;
 
-// A regular file. Throws IoError with path and reason.
+// A regular file read at any place. Any number of threads may read it.
+class RandomAccessFile {
+ public:
+  explicit RandomAccessFile(const std::string& path);  // throws IoError with path and reason
+  ~RandomAccessFile();
+  RandomAccessFile(const RandomAccessFile&) = delete;
+  RandomAccessFile& operator=(const RandomAccessFile&) = delete;
+
+  uint64_t size() const { return size_; }  // when it was opened
+  // Fills `to` with the bytes from `offset` on; fewer mean the end of the file. Throws IoError.
+  size_t read(uint64_t offset, std::span<uint8_t> to) const;
+
+ private:
+  std::string path_;
+  int descriptor_;
+  uint64_t size_ = 0;
+};
+
+// A regular file from its front. Throws IoError with path and reason.
 ByteInputPtr open_input(const std::string& path);
 // A view of `content`, which must stay.
 ByteInputPtr memory_input(std::span<const uint8_t> content);

@@ -58,6 +58,14 @@ std::string payload_error(std::span<const uint8_t> payload,
                 hex(wanted));
 }
 
+std::string to_string(const Truncation& cut) {
+  const uint64_t at = cut.record_offset + cut.found + (cut.in_header ? 0 : kRecordHeaderBytes);
+  return concat(cut.records, cut.records == 1 ? " complete record" : " complete records",
+                ", truncated at ", cut.compressed ? "uncompressed byte " : "byte ", at, ": record ",
+                cut.records, " begins at byte ", cut.record_offset, " and wants ", cut.wanted,
+                " bytes of ", cut.in_header ? "header" : "payload and crc", ", found ", cut.found);
+}
+
 std::vector<uint8_t> record_header(std::span<const uint8_t> payload) {
   std::vector<uint8_t> bytes;
   append_little(bytes, payload.size(), 8);
@@ -118,12 +126,13 @@ size_t RecordReader::gather(size_t count) {
     }
     if (end_ == buffer_.size()) {
       const size_t room = input_->exact() ? std::max(count, kChunk) : std::max(2 * end_, kChunk);
-      buffer_.resize(room);
+      const uint64_t most = end_ + std::min<uint64_t>(input_->most_left(), room);
+      buffer_.resize(std::min<uint64_t>(room, most));
     }
     const size_t wanted = buffer_.size() - end_;
     const size_t found = input_->read(std::span(buffer_).subspan(end_));
     end_ += found;
-    if (found < wanted) break;
+    if (found < wanted || wanted == 0) break;
   }
   return end_ - begin_;
 }
@@ -163,22 +172,20 @@ std::optional<std::span<const uint8_t>> RecordReader::next() {
 }
 
 void RecordReader::fail(const std::string& why) const {
-  const char* where = compression_ == Compression::none ? " at byte " : " at uncompressed byte ";
+  const char* where = plain() ? " at byte " : " at uncompressed byte ";
   throw BadRecordError(
       {place_, record_offset_, concat("record ", records_, where, record_offset_, ": ", why)});
 }
 
 void RecordReader::fail_truncated(bool in_header, uint64_t wanted, uint64_t found) const {
-  const bool plain = compression_ == Compression::none;
-  const uint64_t at = record_offset_ + found + (in_header ? 0 : data::kRecordHeaderBytes);
+  const std::string text = to_string(data::Truncation{.records = records_,
+                                                      .record_offset = record_offset_,
+                                                      .in_header = in_header,
+                                                      .wanted = wanted,
+                                                      .found = found,
+                                                      .compressed = !plain()});
   const std::string cut = input_->cut_short();
-  throw BadRecordError(
-      {place_, record_offset_,
-       concat(records_, records_ == 1 ? " complete record" : " complete records", ", truncated at ",
-              plain ? "byte " : "uncompressed byte ", at, ": record ", records_, " begins at byte ",
-              record_offset_, " and wants ", wanted, " bytes of ",
-              in_header ? "header" : "payload and crc", ", found ", found, cut.empty() ? "" : "; ",
-              cut)});
+  throw BadRecordError({place_, record_offset_, concat(text, cut.empty() ? "" : "; ", cut)});
 }
 
 struct RecordWriter::Output {

@@ -48,6 +48,7 @@ class RecordReader {
   uint64_t next_offset() const { return next_offset_; }
 
  private:
+  bool plain() const { return compression_ == Compression::none; }
   void choose_input(data::ByteInputPtr raw);
   size_t gather(size_t count);
   uint64_t checked_length();
@@ -105,6 +106,18 @@ RecordHeader parse_record_header(std::span<const uint8_t, kRecordHeaderBytes> by
 // What is wrong with a payload and the 4 bytes behind it; "" when nothing is.
 std::string payload_error(std::span<const uint8_t> payload,
                           std::span<const uint8_t, kRecordFooterBytes> footer);
+
+// A file that ends inside a record.
+struct Truncation {
+  int64_t records = 0;         // complete ones in front
+  uint64_t record_offset = 0;  // where the one that is cut begins
+  bool in_header = false;      // cut in its header; otherwise in payload and crc
+  uint64_t wanted = 0;         // bytes of that part
+  uint64_t found = 0;
+  bool compressed = false;
+};
+// "2 complete records, truncated at byte 60: ..."
+std::string to_string(const Truncation& truncation);
 
 // The bytes around a payload.
 std::vector<uint8_t> record_header(std::span<const uint8_t> payload);

@@ -1,0 +1,36 @@
+// Record files of tf.train.Example as a data set with random access.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "pando/data/sources/record_dataset.h"
+#include "pando/data/tfrecord/example.h"
+#include "pando/data/tfrecord/record_file.h"
+
+namespace pando {
+
+struct TfrecordOptions {
+  std::vector<Field> fields;  // of one sample
+  // Writes an example into a sample, which is zero before; throws an Error when it cannot. Several
+  // threads call it at once.
+  std::function<void(const Example& example, const SampleView& sample)> decode;
+  OnBadRecord on_bad_record = OnBadRecord::error;
+  uint64_t most_record_bytes = kMostRecordBytes;
+};
+
+// The records of all files, one after the other. One pass over the headers finds them and checks
+// their crcs; the crc of a payload is checked whenever it is gathered, and a bad one is a
+// BadRecordError with file and offset. With OnBadRecord::skip every record is read and decoded once
+// here, and those that fail are left out and listed; when the end of a record cannot be known, so
+// is the rest of its file.
+//
+// Throws IoError when a file is missing, compressed (there is no random access to it), damaged in a
+// header (unless skipped) or when there is no record at all; InvalidArgument for options that
+// describe no sample.
+RecordDataset open_tfrecords(const std::vector<std::string>& paths, const TfrecordOptions& options);
+
+}  // namespace pando

@@ -1,0 +1,200 @@
+#include "pando/data/sources/tfrecord_source.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/data/record_files.h"
+
+namespace pando {
+namespace {
+
+Bytes labelled(int64_t label) {
+  return ExampleBuilder()
+      .ints("label", {label})
+      .bytes("pixels", Bytes(3, static_cast<uint8_t>(label)))
+      .encode();
+}
+
+// Pixels and a label below 100.
+TfrecordOptions options(OnBadRecord on_bad_record = OnBadRecord::error) {
+  return {.fields = {{"x", DType::u8, {3}}, {"y", DType::i32, {}}},
+          .decode =
+              [](const Example& example, const SampleView& sample) {
+                const int64_t label = example.integer("label");
+                if (label >= 100) throw InvalidArgument("label is ", label, ", wanted below 100");
+                std::ranges::copy(example.bytes("pixels"), sample.u8(0).begin());
+                sample.i32(1)[0] = static_cast<int32_t>(label);
+              },
+          .on_bad_record = on_bad_record};
+}
+
+std::vector<int32_t> labels_of(const Dataset& data) {
+  std::vector<int32_t> labels;
+  for (int64_t i = 0; i < data.size(); ++i) {
+    const Sample sample = data.get(i);
+    labels.push_back(sample.y().i32()[0]);
+    EXPECT_EQ(sample.x().u8()[2], labels.back());
+  }
+  return labels;
+}
+
+std::string error_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const IoError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+class TfrecordSourceTest : public testing::Test {
+ protected:
+  std::string write(const std::string& name, const Bytes& bytes) {
+    return directory_.write(name, bytes);
+  }
+  ScratchDirectory directory_;
+};
+
+TEST_F(TfrecordSourceTest, RecordsOfAllFilesInAnyOrder) {
+  const std::vector<std::string> paths = {
+      write("a", records({labelled(1), labelled(2)})), write("b", {}),
+      write("c", records({labelled(3), labelled(4), labelled(5)}))};
+  const RecordDataset set = open_tfrecords(paths, options());
+  EXPECT_TRUE(set.skipped.empty());
+  EXPECT_EQ(labels_of(set.data), (std::vector<int32_t>{1, 2, 3, 4, 5}));
+  std::vector<Tensor> batch = {Tensor(DType::u8, {4, 3}), Tensor(DType::i32, {4})};
+  set.data.gather(std::vector<int64_t>{4, 0, 2, 0}, batch);
+  EXPECT_EQ(std::vector<int32_t>(batch[1].i32().begin(), batch[1].i32().end()),
+            (std::vector<int32_t>{5, 1, 3, 1}));
+}
+
+TEST_F(TfrecordSourceTest, WhatTheFunctionLeavesOutIsZero) {
+  TfrecordOptions lazy = options();
+  lazy.decode = [](const Example&, const SampleView&) {};
+  const RecordDataset set = open_tfrecords({write("a", record(labelled(7)))}, lazy);
+  std::vector<Tensor> batch = {Tensor(DType::u8, {1, 3}), Tensor::of_i32({1}, {9})};
+  set.data.gather(std::vector<int64_t>{0}, batch);
+  EXPECT_EQ(batch[1].i32()[0], 0);
+}
+
+TEST_F(TfrecordSourceTest, ABadPayloadIsFoundWhenItIsGathered) {
+  Bytes content = records({labelled(1), labelled(2)});
+  const size_t second = content.size() / 2;
+  content[second + 20] ^= 1;
+  const std::string path = write("a", content);
+  const RecordDataset set = open_tfrecords({path}, options());
+  EXPECT_EQ(set.data.size(), 2);
+  EXPECT_EQ(set.data.get(0).y().i32()[0], 1);
+  try {
+    set.data.get(1);
+    FAIL();
+  } catch (const BadRecordError& error) {
+    EXPECT_EQ(error.record().file, path);
+    EXPECT_EQ(error.record().offset, second);
+    EXPECT_TRUE(error.record().why.starts_with(concat("record at byte ", second, ": the crc of")));
+  }
+}
+
+TEST_F(TfrecordSourceTest, WhatTheFunctionRefusesNamesTheRecord) {
+  const std::string path =
+      write("a", records({labelled(100), ExampleBuilder().floats("label", {}).encode(), {0x80}}));
+  const Dataset data = open_tfrecords({path}, options()).data;
+  EXPECT_EQ(error_of([&] { data.get(0); }),
+            path + ": record at byte 0: label is 100, wanted below 100");
+  EXPECT_NE(error_of([&] {
+              data.get(1);
+            }).find("tf.train.Example: feature 'label' is a float_list, wanted a int64_list"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] { data.get(2); }).find("byte 0 of the example"), std::string::npos);
+}
+
+TEST_F(TfrecordSourceTest, DamagedHeadersAndTruncationAreFoundAtOnce) {
+  const Bytes whole = records({labelled(1), labelled(2)});
+  const size_t second = whole.size() / 2;
+  for (size_t kept = 1; kept < whole.size(); ++kept) {
+    const std::string path =
+        write("a", Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(kept)));
+    const std::string error = error_of([&] { open_tfrecords({path}, options()); });
+    EXPECT_EQ(error == "no error", kept == second) << error;
+    if (kept == second) continue;
+    const std::string wanted =
+        concat(path, kept < second ? ": 0 complete records" : ": 1 complete record",
+               ", truncated at byte ", kept, ": ");
+    EXPECT_TRUE(error.starts_with(wanted)) << error;
+  }
+  for (size_t byte = 0; byte < data::kRecordHeaderBytes; ++byte) {
+    Bytes flipped = whole;
+    flipped[second + byte] ^= 0x40;
+    const std::string path = write("a", flipped);
+    const std::string error = error_of([&] { open_tfrecords({path}, options()); });
+    EXPECT_TRUE(
+        error.starts_with(concat(path, ": record 1 at byte ", second, ": the crc of its length ")))
+        << error;
+  }
+}
+
+TEST_F(TfrecordSourceTest, SkipLeavesOutAndLists) {
+  Bytes bad_payload = records({labelled(1), labelled(2), labelled(3)});
+  bad_payload[20] ^= 1;
+  Bytes bad_header = records({labelled(4), labelled(5), labelled(6)});
+  const size_t second = bad_header.size() / 3;
+  bad_header[second] ^= 1;
+  Bytes cut = records({labelled(7), labelled(8)});
+  cut.pop_back();
+  const std::vector<std::string> paths = {write("a", bad_payload), write("b", bad_header),
+                                          write("c", cut),
+                                          write("d", records({labelled(100), labelled(9)}))};
+  const RecordDataset set = open_tfrecords(paths, options(OnBadRecord::skip));
+  EXPECT_EQ(labels_of(set.data), (std::vector<int32_t>{2, 3, 4, 7, 9}));
+  ASSERT_EQ(set.skipped.size(), 4u);
+  const std::vector<uint64_t> offsets = {0, second, second, 0};
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(set.skipped[i].file, paths[i]);
+    EXPECT_EQ(set.skipped[i].offset, offsets[i]);
+  }
+  EXPECT_TRUE(set.skipped[1].why.ends_with("; the rest of the file is left out"));
+  EXPECT_TRUE(set.skipped[2].why.starts_with("1 complete record, truncated at byte "));
+  EXPECT_EQ(set.skipped[3].why, "record at byte 0: label is 100, wanted below 100");
+}
+
+TEST_F(TfrecordSourceTest, NoRecordAtAllIsAnError) {
+  const std::string path = write("a", {});
+  EXPECT_EQ(error_of([&] {
+              open_tfrecords({path, path}, options());
+            }),
+            path + " and 1 more: found no record, wanted at least one");
+  const std::string bad = write("b", record(labelled(100)));
+  EXPECT_EQ(error_of([&] { open_tfrecords({bad}, options(OnBadRecord::skip)); }),
+            bad +
+                ": found no record that can be read, wanted at least one; 1 bad record "
+                "skipped:\n  " +
+                bad + ": record at byte 0: label is 100, wanted below 100");
+}
+
+TEST_F(TfrecordSourceTest, FilesThatCannotServe) {
+  const std::string packed = write("a.gz", gzip(record(labelled(1))));
+  for (const auto choice : {OnBadRecord::error, OnBadRecord::skip}) {
+    EXPECT_EQ(error_of([&] { open_tfrecords({packed}, options(choice)); }),
+              packed +
+                  ": the file is a gzip stream, wanted plain records, which can be read in any "
+                  "order; decompress it or read it from the front with RecordReader");
+    EXPECT_THROW(open_tfrecords({directory_.path("absent")}, options(choice)), IoError);
+  }
+  EXPECT_THROW(open_tfrecords({}, options()), InvalidArgument);
+  const std::string path = write("a", record(labelled(1)));
+  EXPECT_THROW(open_tfrecords({path}, {.fields = options().fields}), InvalidArgument);
+  EXPECT_THROW(open_tfrecords({path}, {.decode = options().decode}), InvalidArgument);
+  TfrecordOptions short_records = options();
+  short_records.most_record_bytes = 5;
+  EXPECT_THROW(open_tfrecords({path}, short_records), BadRecordError);
+}
+
+TEST_F(TfrecordSourceTest, AFileThatShrinksIsNamed) {
+  const std::string path = write("a", records({labelled(1), labelled(2)}));
+  const Dataset data = open_tfrecords({path}, options()).data;
+  std::filesystem::resize_file(path, 30);
+  EXPECT_TRUE(
+      error_of([&] { data.get(1); }).ends_with("the file has become shorter since it was opened"));
+}
+
+}  // namespace
+}  // namespace pando
