@@ -4,5 +4,5 @@ add_library(pando_warnings INTERFACE)
 target_compile_options(pando_warnings INTERFACE
   -Wall -Wextra -Wconversion -Wno-sign-conversion
   -Wshadow -Wno-missing-field-initializers
-  -Wno-restrict  # GCC 12 raises it wrongly inside std::string
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>  # GCC 12 raises it wrongly inside std::string
   -Werror)
