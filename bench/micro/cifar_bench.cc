@@ -1,5 +1,5 @@
 // CIFAR on one core, in images per second: reading both versions from a file in memory, and
-// gathering shuffled batches of 128 as bytes and as f32.
+// gathering shuffled batches of 128 as bytes, as f32, standardised, and also mirrored and cropped.
 //   micro_cifar
 // SPDX-License-Identifier: MIT
 #include <filesystem>
@@ -7,6 +7,7 @@
 #include <benchmark/benchmark.h>
 
 #include "pando/base/random.h"
+#include "pando/data/image/augmented.h"
 #include "pando/data/sources/arrays.h"
 #include "pando/data/sources/cifar_batch.h"
 #include "pando/data/sources/gzip.h"
@@ -22,14 +23,19 @@ void count_images(benchmark::State& state, int64_t per_iteration) {
       static_cast<double>(state.iterations() * per_iteration), benchmark::Counter::kIsRate);
 }
 
-void gather(benchmark::State& state, DType x) {
+Dataset images(DType x) {
   std::vector<ArrayField> arrays(2);
   arrays[0] = {.name = "x", .values = Tensor(DType::u8, {kImages, 32, 32, 3})};
   if (x == DType::f32) arrays[0].scale = 1.0f / 255.0f;
   arrays[1] = {.name = "y", .values = Tensor(DType::i32, {kImages})};
-  const Dataset set = from_arrays(std::move(arrays));
+  RandomStream random(1);
+  for (uint8_t& byte : arrays[0].values.u8()) byte = static_cast<uint8_t>(random.next_word());
+  return from_arrays(std::move(arrays));
+}
+
+void gather(benchmark::State& state, const Dataset& set) {
   std::vector<Tensor> batch;
-  batch.emplace_back(x, Shape{kBatch, 32, 32, 3});
+  batch.emplace_back(set.fields()[0].dtype, Shape{kBatch, 32, 32, 3});
   batch.emplace_back(DType::i32, Shape{kBatch});
   const std::vector<int64_t> order = random_permutation(kImages, 1);
   size_t at = 0;
@@ -42,8 +48,12 @@ void gather(benchmark::State& state, DType x) {
   count_images(state, kBatch);
 }
 
-void gather_u8(benchmark::State& state) { gather(state, DType::u8); }
-void gather_f32(benchmark::State& state) { gather(state, DType::f32); }
+void gather_u8(benchmark::State& state) { gather(state, images(DType::u8)); }
+void gather_f32(benchmark::State& state) { gather(state, images(DType::f32)); }
+void standardise(benchmark::State& state) { gather(state, augment_images(images(DType::u8), {})); }
+void augment(benchmark::State& state) {
+  gather(state, augment_images(images(DType::u8), {.flip = true, .border = 4}));
+}
 
 void read(benchmark::State& state, bool python) {
   const std::filesystem::path folder = std::filesystem::temp_directory_path() / "pando_cifar_bench";
@@ -71,6 +81,8 @@ void make_images(benchmark::State& state) {
 
 BENCHMARK(gather_u8);
 BENCHMARK(gather_f32);
+BENCHMARK(standardise);
+BENCHMARK(augment);
 BENCHMARK(read_binary);
 BENCHMARK(read_python);
 BENCHMARK(make_images);

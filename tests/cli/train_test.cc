@@ -34,7 +34,8 @@ TEST_F(Train, QuietPrintsTheResultAlone) {
 }
 
 TEST_F(Train, VerifyComparesTheModelWithItself) {
-  const Result result = train({"--quiet", "--verify", "--model=toy_model", "--batch-size=4"});
+  const Result result = train(
+      {"--quiet", "--verify", "--model=toy_model", "--dataset=fashion_mnist", "--batch-size=4"});
   EXPECT_EQ(result.code, app::kDone) << result.out << result.err;
   EXPECT_NE(result.out.find("loss"), std::string::npos) << result.out;
   EXPECT_FALSE(std::filesystem::exists(run_dir()));

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "pando/app/dataset_choice.h"
 #include "pando/app/exit_code.h"
 
 namespace pando::app {
@@ -54,12 +55,11 @@ void add_data_options(OptionTable& table, TrainOptions& options) {
   table.add("model", options.model, "the model; 'pando models' lists them")
       .with_alias("model-name")
       .with_hint("NAME");
-  table.add_choice("dataset", options.dataset,
-                   {{"fashion_mnist", DatasetKind::fashion_mnist}, {"mnist", DatasetKind::mnist}},
-                   "the data set");
+  table.add_choice("dataset", options.dataset, dataset_names(),
+                   "the data set; by default the one that the model is made for");
   table
       .add("dataset-path", options.dataset_path,
-           "the folder with its files; by default where the Debian package puts them")
+           "the folder with its files; by default where the Debian package puts Fashion-MNIST")
       .with_hint("DIR");
   table.add("shuffle", options.shuffle, "shuffle the training data in every epoch");
 }
@@ -204,6 +204,16 @@ void validate_trace(const std::string& path) {
   }
 }
 
+// Before the options are checked: what is missing depends on the data set.
+void choose_dataset(OptionTable& table, TrainOptions& options) {
+  Option& option = table.find("dataset", "");
+  if (option.origin.kind != Origin::Kind::built_in) return;
+  const std::optional<DatasetKind> own = dataset_of_model(options.model);
+  if (!own) return;
+  options.dataset = *own;
+  option.origin = {.place = "chosen by the model"};
+}
+
 // What the results depend on is chosen here, so that the run directory has it and the run can be
 // repeated, also on a machine with other cores.
 void choose_what_is_open(OptionTable& table, TrainOptions& options) {
@@ -257,15 +267,7 @@ void validate(const TrainOptions& options) {
   if (options.quiet && options.verbose) {
     throw UsageError("--quiet and --verbose exclude each other");
   }
-  if (options.dataset == DatasetKind::mnist && options.dataset_path.empty()) {
-    throw UsageError(
-        "--dataset mnist: no package brings MNIST; name the folder of its four files with "
-        "--dataset-path");
-  }
-  if (!options.dataset_path.empty() && !std::filesystem::exists(options.dataset_path)) {
-    throw UsageError("--dataset-path: '", options.dataset_path,
-                     "' does not exist, wanted the folder of the data set");
-  }
+  validate_dataset(options);
   if (!options.dump_ir.empty() && options.dump_ir != "-" &&
       std::filesystem::exists(options.dump_ir) && !std::filesystem::is_directory(options.dump_ir)) {
     throw UsageError("--dump-ir: '", options.dump_ir, "' is a file, wanted a folder");
@@ -293,6 +295,7 @@ std::optional<TrainOptions> parse_train_options(std::span<const std::string> arg
     out << kHelpHead << help_text(table);
     return std::nullopt;
   }
+  choose_dataset(table, options);
   validate(options);
   choose_what_is_open(table, options);
   if (common.print_config) {

@@ -16,7 +16,7 @@
 
 namespace pando::app {
 
-enum class DatasetKind { fashion_mnist, mnist };
+enum class DatasetKind { fashion_mnist, mnist, cifar10, cifar100 };
 enum class OptimizerKind { sgd, adam, adamw, rmsprop, adadelta };
 
 // The keys of --optimizer-params. What is not given has the default of Keras, except the momentum
@@ -37,7 +37,7 @@ struct TrainOptions {
   static constexpr double kAdaptiveLearningRate = 0.001;  // of all optimizers but sgd, as in Keras
 
   std::string model = "mnist_cnn";
-  DatasetKind dataset = DatasetKind::fashion_mnist;
+  DatasetKind dataset = DatasetKind::fashion_mnist;  // parse_train_options follows the model
   std::string dataset_path;  // empty: where the system keeps it
   bool shuffle = true;
 

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "pando/app/dataset_choice.h"
 #include "pando/app/exit_code.h"
 #include "pando/app/host_events.h"
 #include "pando/app/optimizer_choice.h"
@@ -18,7 +19,6 @@
 #include "pando/app/run_recorder.h"
 #include "pando/app/stop_signal.h"
 #include "pando/base/error.h"
-#include "pando/data/sources/mnist.h"
 #include "pando/profile/chrome_trace.h"
 #include "pando/profile/trace_summary.h"
 #include "pando/train/model.h"
@@ -32,12 +32,6 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-TrainTest load_dataset(const TrainOptions& options) {
-  if (options.dataset == DatasetKind::mnist) return load_mnist(options.dataset_path);
-  return options.dataset_path.empty() ? load_fashion_mnist()
-                                      : load_fashion_mnist(options.dataset_path);
 }
 
 // Writes the graph after a pass into a file of its own.
@@ -302,8 +296,7 @@ class TrainingRun {
     if (!directory.previous().empty()) {
       say(directory, "files of an earlier run moved to " + directory.previous().string());
     }
-    const std::string dataset =
-        options_.dataset == DatasetKind::fashion_mnist ? "fashion_mnist" : "mnist";
+    const std::string& dataset = to_string(options_.dataset);
     if (entry_.dataset != dataset) {
       say(directory, fmt::format("{} is made for {}; training it on {}", entry_.name,
                                  entry_.dataset, dataset));

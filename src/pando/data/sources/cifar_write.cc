@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
 #include "pando/data/sources/cifar_batch.h"
 #include "pando/data/sources/pickle_writer.h"
+#include "pando/data/tfrecord/new_file.h"
 
 namespace pando {
 
@@ -57,20 +54,10 @@ void check(const CifarImages& part, CifarKind kind, size_t files) {
   }
 }
 
-// A file is there whole or not at all.
 void write_file(const fs::path& path, std::span<const uint8_t> content) {
-  const std::string unfinished = path.string() + ".part";
-  std::ofstream file(unfinished, std::ios::binary);
-  file.write(reinterpret_cast<const char*>(content.data()),
-             static_cast<std::streamsize>(content.size()));
-  file.close();
-  std::error_code error;
-  if (file) fs::rename(unfinished, path, error);
-  if (!file || error) {
-    const std::string reason = error ? error.message() : std::strerror(errno);
-    fs::remove(unfinished, error);
-    throw IoError(path.string(), ": cannot write: ", reason);
-  }
+  data::NewFile file(path.string());
+  file.write(content);
+  file.commit();
 }
 
 std::vector<uint8_t> binary_content(const Range& range, CifarKind kind) {
