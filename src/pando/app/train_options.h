@@ -38,7 +38,7 @@ struct TrainOptions {
 
   std::string model = "mnist_cnn";
   DatasetKind dataset = DatasetKind::fashion_mnist;  // parse_train_options follows the model
-  std::string dataset_path;  // empty: where the system keeps it
+  std::string dataset_path;                          // empty: where the system keeps it
   bool shuffle = true;
 
   int64_t micro_batch_size = 64;
