@@ -206,6 +206,24 @@ TEST(DecodeImage, RefusesJpegsWithTwoComponents) {
             "a.jpg: JPEG with 2 components, expected 1, 3 or 4");
 }
 
+// A grey 8x8 JPEG with a scan of its own for each colour, the first of them `repeats` times.
+Bytes jpeg_of_scans(int repeats) {
+  Bytes file = encode_jpeg(soft_image({8, 8}).view(), {.full_colour = true});
+  const Bytes start_of_scan = {0xff, 0xda};
+  file.erase(std::search(file.begin(), file.end(), start_of_scan.begin(), start_of_scan.end()),
+             file.end());
+  // A block of zeros takes one byte: the codes for no difference and for the end of the block.
+  for (int i = 0; i < repeats; ++i) file = file + Bytes{0xff, 0xda, 0, 8, 1, 1, 0, 0, 63, 0, 0x2b};
+  file = file + Bytes{0xff, 0xda, 0, 8, 1, 2, 0x11, 0, 63, 0, 0x0f};
+  return file + Bytes{0xff, 0xda, 0, 8, 1, 3, 0x11, 0, 63, 0, 0x0f, 0xff, 0xd9};
+}
+
+TEST(DecodeImage, RefusesJpegsOfCountlessScans) {
+  const Image grey = decode_image(jpeg_of_scans(1), "a.jpg");
+  EXPECT_EQ(grey.pixels, Bytes(192, 128));
+  EXPECT_SAYS(decode_error(jpeg_of_scans(300)), "found more than 200 scans, expected about 10");
+}
+
 // Parts equal the same part of the whole picture in every pixel, also where colour is interpolated
 // across the border of blocks.
 TEST(ReadRegion, EqualsTheSamePartOfTheWhole) {

@@ -2,6 +2,7 @@
 #include "pando/data/contact_sheet.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "pando/base/error.h"
 #include "pando/data/bitmap_font.h"
@@ -146,7 +147,7 @@ Image picture_of(const Tensor& x) {
     const size_t at = i / shown * channels + i % shown;
     image.pixels[i] = x.dtype() == DType::u8
                           ? x.u8()[at]
-                          : static_cast<uint8_t>((x.f32()[at] - least) * scale + 0.5f);
+                          : static_cast<uint8_t>(std::lround((x.f32()[at] - least) * scale));
   }
   return image;
 }

@@ -31,8 +31,9 @@ struct RegionRequest {
 
 // One encoded image: the constructor reads its header, read() its pixels, as often as wanted.
 // Grey, palette, CMYK and 16-bit images become 8-bit RGB (of 16 bits the upper 8 stay); an alpha
-// channel is dropped, as PIL's convert("RGB") does. The bytes have to outlive the reader. One
-// thread at a time may use it.
+// channel is dropped, as PIL's convert("RGB") does, and an orientation in EXIF data is ignored, as
+// TensorFlow and torchvision do. The bytes have to outlive the reader. One thread at a time may use
+// it.
 //
 // Every method throws IoError with `place`, found and wanted for data that is cut short, damaged,
 // larger than the limits or no JPEG or PNG, and Unsupported for forms of JPEG that it cannot read.
