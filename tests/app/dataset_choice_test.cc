@@ -82,12 +82,13 @@ TEST(DatasetChoice, CifarResnet8LearnsMadeImages) {
   std::ostringstream out;
   const TrainOptions options =
       parse({"--model=cifar_resnet8", "--dataset-path", folder.path.string(), "--run-dir",
-             (folder.path / "run").string(), "--epochs=8", "--batch-size=32", "--slices=2",
-             "--learning-rate=0.05", "--logs-per-epoch=1/8", "--seed=1", "--quiet"});
+             (folder.path / "run").string(), "--epochs=4", "--batch-size=32", "--slices=2",
+             "--learning-rate=0.05", "--logs-per-epoch=1/4", "--seed=1", "--quiet"});
   ASSERT_EQ(run_training(options, out), kDone);
   const auto rows = nlohmann::json::parse(folder.read("run/history.json"));
   ASSERT_FALSE(rows.empty());
-  EXPECT_GT(rows.back()["val_accuracy"].get<double>(), 0.4) << out.str();  // chance is 0.1
+  // Chance is 0.1, and colours alone tell no more than half of the classes.
+  EXPECT_GT(rows.back()["val_accuracy"].get<double>(), 0.5) << out.str();
 }
 
 }  // namespace
