@@ -97,8 +97,9 @@ TEST_F(CosmoflowTest, EveryFaultIsNamed) {
   write(sample_record(Bytes(24, 1), {1, 2, NAN, 3}));
   EXPECT_EQ(error_of(), "record at byte 0: feature 'y': value 2 is nan, wanted a finite number");
   write(record(ExampleBuilder().ints("x", {1}).encode()));
-  EXPECT_EQ(error_of(),
-            "record at byte 0: tf.train.Example: feature 'x' is a int64_list, wanted a bytes_list");
+  EXPECT_EQ(
+      error_of(),
+      "record at byte 0: tf.train.Example: feature 'x' is an int64_list, wanted a bytes_list");
   write({});
   EXPECT_EQ(error_of(), "record at byte 0: found an empty file, wanted one record");
   write(sample_record() + sample_record());

@@ -135,11 +135,11 @@ TEST(Example, ErrorsNameKeyFoundAndWanted) {
   const Bytes record = ExampleBuilder().ints("label", {1, 2}).text("name", "x").encode();
   const Example decoded(record, "file: record 3");
   EXPECT_EQ(error_of([&] { decoded.bytes("label"); }),
-            "file: record 3: feature 'label' is a int64_list, wanted a bytes_list");
+            "file: record 3: feature 'label' is an int64_list, wanted a bytes_list");
   EXPECT_EQ(error_of([&] { decoded.floats("label"); }),
-            "file: record 3: feature 'label' is a int64_list, wanted a float_list");
+            "file: record 3: feature 'label' is an int64_list, wanted a float_list");
   EXPECT_EQ(error_of([&] { decoded.ints("name"); }),
-            "file: record 3: feature 'name' is a bytes_list, wanted a int64_list");
+            "file: record 3: feature 'name' is a bytes_list, wanted an int64_list");
   EXPECT_EQ(error_of([&] { decoded.integer("label"); }),
             "file: record 3: feature 'label' has 2 values, wanted 1");
   EXPECT_EQ(error_of([&] { decoded.ints("label", 3); }),
@@ -152,7 +152,7 @@ TEST(Example, ErrorsNameKeyFoundAndWanted) {
   EXPECT_FALSE(decoded.has("nam"));
   const Bytes no_list = example(entry("n", {}));
   EXPECT_EQ(error_of([&] { Example(no_list).ints("n"); }),
-            "example: feature 'n' is a feature without a list, wanted a int64_list");
+            "example: feature 'n' is a feature without a list, wanted an int64_list");
 }
 
 // Errors stay one line of ASCII whatever the keys are.
@@ -160,7 +160,7 @@ TEST(Example, ErrorsQuoteStrangeKeys) {
   const Bytes record =
       ExampleBuilder().ints("a\n\x1b\xff", {}).ints(std::string(200, 'k'), {}).encode();
   EXPECT_EQ(error_of([&] { Example(record).ints("x"); }),
-            "example: no feature 'x', wanted a int64_list; there are: 'a\\x0a\\x1b\\xff', '" +
+            "example: no feature 'x', wanted an int64_list; there are: 'a\\x0a\\x1b\\xff', '" +
                 std::string(100, 'k') + "...'");
 }
 

@@ -1,6 +1,9 @@
 #include "pando/data/tfrecord/record_file.h"
 
+#include <csignal>
+
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "pando/data/sources/gzip.h"
 #include "tests/data/record_files.h"
@@ -207,6 +210,8 @@ TEST(RecordFile, HugeLengthsCostNoMemory) {
   EXPECT_EQ(read_all(compressed(content, Compression::zlib)).error,
             "dir/file: 0 complete records, truncated at uncompressed byte 19: record 0 begins at "
             "byte 0 and wants 268435460 bytes of payload and crc, found 7");
+  // Without a bound the lengths still do not wrap around.
+  EXPECT_NE(read_all(header_of_length(most - 3), {.most_record_bytes = most}).error, "");
   EXPECT_NE(read_all(record(Bytes(11)), {.most_record_bytes = 10}).error, "");
   EXPECT_EQ(read_all(record(Bytes(10)), {.most_record_bytes = 10}).error, "");
 }
@@ -250,6 +255,35 @@ TEST(RecordWriter, NothingStaysWithoutFinish) {
   const ScratchDirectory directory;
   { RecordWriter(directory.path("file")).write(Bytes{1}); }
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
+}
+
+// A limit on the size of files stands for a disk that is full.
+TEST(RecordWriter, AFullDiskLeavesTheOldFile) {
+  const ScratchDirectory directory;
+  const std::string path = directory.write("file", record({1}));
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{.rlim_cur = 1000, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  std::vector<std::string> errors;
+  for (const auto compression : {Compression::none, Compression::gzip}) {
+    try {
+      RecordWriter writer(path, {.compression = compression, .level = 0});
+      for (int i = 0; i < 100; ++i) writer.write(counting_bytes(5000, 253));
+      writer.finish();
+    } catch (const IoError& error) {
+      errors.emplace_back(error.what());
+    }
+  }
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, handler);
+  ASSERT_EQ(errors.size(), 2u);
+  for (const std::string& error : errors) {
+    EXPECT_EQ(error, "cannot write '" + path + "': writing: File too large");
+  }
+  EXPECT_EQ(data::read_file(path), record({1}));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory.path()), {}), 1);
 }
 
 TEST(RecordWriter, RefusesWhatItCannotDo) {

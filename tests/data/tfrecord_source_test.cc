@@ -102,7 +102,7 @@ TEST_F(TfrecordSourceTest, WhatTheFunctionRefusesNamesTheRecord) {
             path + ": record at byte 0: label is 100, wanted below 100");
   EXPECT_NE(error_of([&] {
               data.get(1);
-            }).find("tf.train.Example: feature 'label' is a float_list, wanted a int64_list"),
+            }).find("tf.train.Example: feature 'label' is a float_list, wanted an int64_list"),
             std::string::npos);
   EXPECT_NE(error_of([&] { data.get(2); }).find("byte 0 of the example"), std::string::npos);
 }

@@ -143,6 +143,10 @@ void read_features(WireReader reader, Features& features) {
 
 FeatureKind kind_of(const Feature& feature) { return static_cast<FeatureKind>(feature.index()); }
 
+std::string with_article(FeatureKind kind) {
+  return concat(kind == FeatureKind::ints ? "an " : "a ", to_string(kind));
+}
+
 }  // namespace
 
 std::string_view to_string(FeatureKind kind) {
@@ -184,12 +188,12 @@ const Feature& Example::at(std::string_view key, FeatureKind wanted) const {
     std::vector<std::string> known;
     for (const auto& [name, one] : features_) known.push_back(quoted(name));
     throw IoError(place_, ": no feature ", quoted(key),
-                  wanted == FeatureKind::none ? "" : concat(", wanted a ", to_string(wanted)),
+                  wanted == FeatureKind::none ? "" : concat(", wanted ", with_article(wanted)),
                   "; there are: ", known.empty() ? "none" : join(known, ", "));
   }
   if (kind_of(*feature) != wanted) {
-    throw IoError(place_, ": feature ", quoted(key), " is a ", to_string(kind_of(*feature)),
-                  ", wanted a ", to_string(wanted));
+    throw IoError(place_, ": feature ", quoted(key), " is ", with_article(kind_of(*feature)),
+                  ", wanted ", with_article(wanted));
   }
   return *feature;
 }

@@ -16,6 +16,8 @@ namespace data {
 
 namespace {
 
+constexpr uint64_t kMostLength = uint64_t{1} << 60;  // sums of offsets and lengths stay exact
+
 uint64_t load_little(std::span<const uint8_t> bytes) {
   uint64_t value = 0;
   for (size_t i = 0; i < bytes.size(); ++i) value |= uint64_t{bytes[i]} << (8 * i);
@@ -42,9 +44,9 @@ RecordHeader parse_record_header(std::span<const uint8_t, kRecordHeaderBytes> by
   if (found != wanted) {
     header.error = concat("the crc of its length ", header.length, " is ", hex(found), ", wanted ",
                           hex(wanted));
-  } else if (header.length > most_record_bytes) {
+  } else if (header.length > std::min(most_record_bytes, kMostLength)) {
     header.error = concat("its length is ", header.length, " bytes, wanted at most ",
-                          most_record_bytes, " (most_record_bytes)");
+                          std::min(most_record_bytes, kMostLength), " (most_record_bytes)");
   }
   return header;
 }
