@@ -15,7 +15,7 @@ const Shape kShape = {2, 3, 2, 1};
 const std::vector<int16_t> kCounts = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 300, 32767};
 const std::vector<float> kTargets = {0.5f, -0.25f, 1.0f, -1.0f};
 
-CosmoflowOptions options(bool apply_log = true) {
+CosmoflowDataOptions options(bool apply_log = true) {
   return {.shape = kShape, .apply_log = apply_log};
 }
 
@@ -31,7 +31,7 @@ class CosmoflowTest : public testing::Test {
     directory_.write(name, bytes);
   }
   // The message about the only file, without its path.
-  std::string error_of(const CosmoflowOptions& how = options()) const {
+  std::string error_of(const CosmoflowDataOptions& how = options()) const {
     try {
       open_cosmoflow(folder(), how).data.get(0);
     } catch (const BadRecordError& error) {
@@ -131,7 +131,7 @@ TEST_F(CosmoflowTest, SkipLeavesOutAndLists) {
   write(sample_record(), "a.tfrecord");
   write({1, 2, 3}, "b.tfrecord");
   write(sample_record(Bytes(2)), "c.tfrecord");
-  CosmoflowOptions skip = options();
+  CosmoflowDataOptions skip = options();
   skip.on_bad_record = OnBadRecord::skip;
   const RecordDataset set = open_cosmoflow(folder(), skip);
   EXPECT_EQ(set.data.size(), 1);
@@ -193,7 +193,7 @@ std::array<double, 4> statistics(const Tensor& x) {
 
 TEST_F(CosmoflowTest, MadeVolumesTellTheirTargets) {
   make_cosmoflow(folder(), {.train = 60, .validation = 2, .shape = {12, 12, 12, 4}});
-  const CosmoflowOptions how = {.shape = {12, 12, 12, 4}};
+  const CosmoflowDataOptions how = {.shape = {12, 12, 12, 4}};
   EXPECT_EQ(open_cosmoflow(directory_.path("validation"), how).data.size(), 2);
   const Dataset train = open_cosmoflow(directory_.path("train"), how).data;
   ASSERT_EQ(train.size(), 60);

@@ -82,7 +82,7 @@ void convert_targets(std::span<const float> from, std::span<float> to) {
 
 class CosmoflowSource : public DataSource {
  public:
-  CosmoflowSource(std::vector<std::string> paths, const CosmoflowOptions& options)
+  CosmoflowSource(std::vector<std::string> paths, const CosmoflowDataOptions& options)
       : DataSource({{"x", DType::f32, options.shape}, {"y", DType::f32, {options.targets}}},
                    static_cast<int64_t>(paths.size())),
         paths_(std::move(paths)),
@@ -157,7 +157,7 @@ std::vector<std::string> record_files_in(const std::string& folder) {
 
 }  // namespace
 
-RecordDataset open_cosmoflow(const std::string& folder, const CosmoflowOptions& options) {
+RecordDataset open_cosmoflow(const std::string& folder, const CosmoflowDataOptions& options) {
   if (options.shape.rank() != 4 || options.shape.elements() == 0 || options.targets < 1) {
     throw InvalidArgument("CosmoFlow samples of shape ", options.shape, " with ", options.targets,
                           " targets, wanted [depth,height,width,channels] and at least one target");

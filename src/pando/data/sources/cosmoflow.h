@@ -14,7 +14,7 @@
 
 namespace pando {
 
-struct CosmoflowOptions {
+struct CosmoflowDataOptions {
   Shape shape = {128, 128, 128, 4};  // [depth, height, width, channels] of x
   int64_t targets = 4;               // how many parameters
   bool apply_log = true;             // x becomes log(x + 1), otherwise x / mean(x)
@@ -27,7 +27,7 @@ struct CosmoflowOptions {
 // negative count, a volume without a count (where the mean is needed) or a target that is not
 // finite is a BadRecordError. With OnBadRecord::skip all files are read once here.
 // Throws IoError when the folder or files in it are missing.
-RecordDataset open_cosmoflow(const std::string& folder, const CosmoflowOptions& options = {});
+RecordDataset open_cosmoflow(const std::string& folder, const CosmoflowDataOptions& options = {});
 
 // One sample as a file. Throws IoError.
 struct CosmoflowSample {
