@@ -18,6 +18,12 @@ std::string error(const std::vector<std::string>& args) {
   return message_of<UsageError>([&] { parse(args); });
 }
 
+TEST(DeviceFlags, WhatExcludesEachOther) {
+  EXPECT_THROW(parse({"--steps-per-execution", "4", "--logs-per-epoch", "2"}), UsageError);
+  EXPECT_THROW(parse({"--trace", "t.json", "--dry-run"}), UsageError);
+  EXPECT_THROW(parse({"--trace", "t.json", "--verify"}), UsageError);
+}
+
 TEST(DeviceFlags, EveryFlagReachesItsField) {
   const TrainOptions o = parse({"--num-replicas",
                                 "2",
@@ -44,8 +50,6 @@ TEST(DeviceFlags, EveryFlagReachesItsField) {
                                 "16",
                                 "--weight-updates-per-epoch",
                                 "9",
-                                "--logs-per-epoch",
-                                "1/3",
                                 "--prefetch-depth",
                                 "7",
                                 "--trace",
@@ -61,7 +65,7 @@ TEST(DeviceFlags, EveryFlagReachesItsField) {
   EXPECT_TRUE(o.devices.pipeline_validation_model);
   EXPECT_EQ(o.steps_per_execution, 16);
   EXPECT_EQ(o.weight_updates_per_epoch, 9);
-  EXPECT_EQ(o.logs_per_epoch, Fraction(1, 3));
+  EXPECT_EQ(parse({"--logs-per-epoch", "1/3"}).logs_per_epoch, Fraction(1, 3));
   EXPECT_EQ(o.prefetch_depth, 7);
   EXPECT_EQ(o.trace, "t.json");
   EXPECT_EQ(o.slices, 3);

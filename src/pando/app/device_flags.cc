@@ -87,7 +87,8 @@ void add_pipeline_flags(OptionTable& table, DeviceFlags& flags) {
                    {{"grouped", PipelineSchedule::grouped},
                     {"interleaved", PipelineSchedule::interleaved},
                     {"sequential", PipelineSchedule::sequential}},
-                   "the order in which stages work; less in flight, less memory, more idle time");
+                   "the order in which stages work: grouped keeps most in flight, interleaved "
+                   "about half of it, sequential one micro-batch");
   add_recomputation_flag(table, flags);
   table.add("pipeline-validation-model", flags.pipeline_validation_model,
             "validate through the pipeline; otherwise every device runs the whole model");

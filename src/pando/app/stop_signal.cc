@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <string_view>
 
 #include <signal.h>
 #include <unistd.h>
@@ -20,6 +21,10 @@ std::array<struct sigaction, kSignals.size()> previous_actions;
 extern "C" void handle_stop(int signal) {
   int none = 0;
   if (!received_signal.compare_exchange_strong(none, signal)) _exit(128 + signal);
+  constexpr std::string_view kAnswer =
+      "\nstopping after this weight update; another signal ends at once\n";
+  // Nothing can be done about a terminal that is gone.
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kAnswer.data(), kAnswer.size());
   stop_wanted = true;
 }
 

@@ -111,15 +111,16 @@ void add_optimizer_options(OptionTable& table, TrainOptions& options) {
 void add_execution_options(OptionTable& table, TrainOptions& options) {
   table.begin_group("Executions");
   table
-      .add("steps-per-execution", options.steps_per_execution,
-           "steps of a replica without a return to the host, made of whole weight updates; 0: as "
-           "--logs-per-epoch wants, a twentieth of an epoch when that is 1")
+      .add(
+          "steps-per-execution", options.steps_per_execution,
+          "steps of a replica without a return to the host, rounded up to whole weight updates; 0: "
+          "as --logs-per-epoch wants, a twentieth of an epoch when that is 1")
       .with_hint("N")
       .at_least(0);
   table
       .add("logs-per-epoch", options.logs_per_epoch,
            "rows of the history and lines of the log, also as a fraction: 1/2 is every second "
-           "epoch; 0: only at the end")
+           "epoch; 0: only at the end. Validation has a row of its own after every epoch")
       .with_hint("X")
       .at_least(0);
   table
@@ -273,6 +274,15 @@ void validate(const TrainOptions& options) {
     throw UsageError("--dump-ir: '", options.dump_ir, "' is a file, wanted a folder");
   }
   validate_trace(options.trace);
+  if (!options.trace.empty() && (options.dry_run || options.verify)) {
+    throw UsageError("--trace records a training run; ", options.dry_run ? "--dry-run" : "--verify",
+                     " makes none");
+  }
+  if (options.steps_per_execution > 0 && !(options.logs_per_epoch == Fraction(1))) {
+    throw UsageError(
+        "--steps-per-execution and --logs-per-epoch both decide the length of an execution; give "
+        "one of them");
+  }
   validate_optimizer_params(options);
   if (options.weight_updates_per_epoch == 0) {
     throw UsageError(

@@ -167,7 +167,7 @@ void Writer::write_arguments(const TraceEvent& event) {
   number("stage", event.stage);
   number("micro_batch", event.micro_batch);
   number("replica", event.replica);
-  if (has_pass(event.kind)) {
+  if (has_pass(event.kind) && event.stage >= 0) {
     file.print(R"({}"pass":"{}")", comma, event.backward ? "backward" : "forward");
   }
 }

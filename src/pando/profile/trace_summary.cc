@@ -183,8 +183,12 @@ std::string to_text(const TraceSummary& summary) {
   if (summary.stages.empty()) return text;
   text += fmt::format("{:<5} {:<8} {:>9} {:>12}\n", "stage", "pass", "visits", "mean ms");
   for (const StageSummary& row : summary.stages) {
-    text += fmt::format("{:<5} {:<8} {:>9} {:>12.3f}\n", row.stage,
-                        row.backward ? "backward" : "forward", row.visits, row.mean_seconds * 1e3);
+    const bool whole = row.stage < 0;  // no pipeline: a visit is the whole step
+    text += fmt::format("{:<5} {:<8} {:>9} {:>12.3f}\n", whole ? "-" : std::to_string(row.stage),
+                        whole          ? "step"
+                        : row.backward ? "backward"
+                                       : "forward",
+                        row.visits, row.mean_seconds * 1e3);
   }
   return text;
 }

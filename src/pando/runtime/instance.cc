@@ -204,7 +204,7 @@ void Instance::run_segment(const compiler::Segment& segment, const SliceVisit& v
                       .name = call.name,
                       .micro_batch = visit.micro_batch,
                       .replica = replica_of(visit.lane),
-                      .stage = static_cast<int16_t>(section.stage),
+                      .stage = static_cast<int16_t>(program_.pipelined() ? section.stage : -1),
                       .backward = section.backward});
     begin = end;
   }

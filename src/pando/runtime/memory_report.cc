@@ -50,14 +50,15 @@ std::string stage_rows(const compiler::Program& program, const Placement& placem
 std::string advice(const compiler::Program& program, const Placement& placement,
                    const MemoryUse& use) {
   std::vector<std::string> advice = {"a smaller micro-batch"};
-  if (use.held > use.total() / 4) {
-    if (placement.schedule == PipelineSchedule::grouped) {
-      advice.push_back("the interleaved schedule");
-    }
-    if (program.options().recomputation == compiler::Recomputation::none) {
-      advice.push_back("recomputation");
-    }
+  const bool recomputes = program.options().recomputation != compiler::Recomputation::none;
+  if (program.pipelined() && placement.schedule != PipelineSchedule::sequential) {
+    const bool grouped = placement.schedule == PipelineSchedule::grouped;
+    advice.push_back(grouped ? "the interleaved or sequential schedule"
+                             : "the sequential schedule");
   }
+  // Recomputation holds less and needs more while it works.
+  if (!recomputes && use.held > 2 * use.activations) advice.push_back("recomputation");
+  if (recomputes && use.activations > use.held) advice.push_back("no recomputation");
   if (!program.pipelined()) advice.push_back("pipeline stages on several devices");
   if (program.slices() > 1 && use.gradients > use.total() / 4) advice.push_back("fewer slices");
   return join(advice, ", ");
