@@ -323,6 +323,59 @@ TEST(Parallel, AStopEndsAfterTheWeightUpdateInProgress) {
   EXPECT_EQ(seen % 4, 0);  // whole updates: 2 replicas x 2 micro-batches
 }
 
+TEST(Parallel, AStopBetweenEpochsLeavesNoEmptyEpoch) {
+  Model model = spread(small_cnn(), {.devices = 2, .accumulation = 2});
+  std::atomic<bool> stop{false};
+  int ends = 0;
+  const auto callback = LambdaCallback({.epoch_end = [&](FitContext&, const Logs&) {
+    ++ends;
+    stop = true;
+  }});
+  const History history = model.fit(
+      image_data(16),
+      {.epochs = 3, .batch_size = 2, .stop = &stop, .callbacks = {callback}, .verbose = 0});
+  EXPECT_EQ(ends, 1);
+  EXPECT_EQ(history.epoch.size(), 1u);
+}
+
+TEST(Parallel, ReplicasWithoutSamplesTellNothing) {
+  const auto logs = [&](MetricReduction reduction) {
+    Model model = spread(small_cnn(), {.devices = 2, .replication = {.metrics = reduction}});
+    return model.evaluate(image_data(2), {.batch_size = 2});  // one micro-batch for two replicas
+  };
+  const double expected = value_of(logs(MetricReduction::mean), "loss");
+  EXPECT_EQ(value_of(logs(MetricReduction::none), "loss"), expected);
+  EXPECT_EQ(value_of(logs(MetricReduction::sum), "loss"), expected);
+  EXPECT_EQ(logs(MetricReduction::list).size(), 2u);
+}
+
+TEST(Parallel, DroppingEverythingIsAnError) {
+  Model model = spread(small_cnn(), {.devices = 2});
+  EXPECT_THROW(model.evaluate(image_data(3), {.batch_size = 2, .drop_remainder = true}),
+               InvalidArgument);
+  EXPECT_THROW(model.evaluate(image_data(4), {.batch_size = 2, .steps_per_execution = -1}),
+               InvalidArgument);
+  EXPECT_THROW(model.fit(image_data(4), {.carry_remainder = true, .updates_per_epoch = -1}),
+               InvalidArgument);
+}
+
+// The weight updates before a failure count, as they are in the weights.
+TEST(Parallel, UpdatesBeforeAFailureCount) {
+  Model model = spread(small_cnn(), {.accumulation = 1});
+  const Images good = images(40);
+  int reads = 0;
+  const Dataset bad = Dataset::from_tensors(good.x, good.y).map([&](Sample sample) {
+    if (++reads > 21) throw IoError("the disk is gone");  // sample 0 is read for its type
+    return sample;
+  });
+  EXPECT_THROW(model.fit(bad, {.batch_size = 2, .shuffle = false, .verbose = 0}), IoError);
+  int64_t updates = 0;
+  const auto callback = LambdaCallback(
+      {.execution_end = [&](FitContext& context, const Logs&) { updates = context.updates; }});
+  model.fit(image_data(2), {.batch_size = 2, .callbacks = {callback}, .verbose = 0});
+  EXPECT_EQ(updates, 10 + 1);
+}
+
 TEST(Parallel, StrategiesAreChecked) {
   EXPECT_THROW(DeviceStrategy({.devices = 0}), InvalidArgument);
   EXPECT_THROW(DeviceStrategy({.cores_per_device = -1}), InvalidArgument);

@@ -1,5 +1,6 @@
 // How a global batch is divided over replicas and gradient accumulation, and how many weight
-// updates an epoch has. SPDX-License-Identifier: MIT
+// updates an epoch has.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>

@@ -95,7 +95,6 @@ void RunRecorder::on_epoch_end(FitContext& context, const Logs& logs) {
   HistoryRow row = row_of(context);
   row.val_loss = find_log(logs, "val_loss");
   row.val_accuracy = find_log(logs, "val_accuracy");
-  // A signal between epochs lets the next one begin and end without a weight update.
   const bool is_last = context.stop && context.updates != logged_updates_;
   if (is_last || is_due(context)) add_training(row, context, logs);
   const bool is_known = row.loss || row.val_loss;

@@ -24,6 +24,8 @@ class RunRecorder : public Callback {
   void on_epoch_begin(FitContext& context) override;
   void on_execution_end(FitContext& context, const Logs& logs) override;
   void on_epoch_end(FitContext& context, const Logs& logs) override;
+  // A signal between two epochs is seen by the fit alone.
+  void on_train_end(FitContext& context) override { stop_when_asked(context); }
 
   // Whether a signal ended the fit before its last step.
   bool stopped() const { return stopped_; }

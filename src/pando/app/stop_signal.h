@@ -1,5 +1,6 @@
 // SIGINT, SIGTERM and SIGHUP as a wish to stop: the first sets a flag that training looks at
-// between weight updates, the second ends the process at once. SPDX-License-Identifier: MIT
+// between weight updates, the second ends the process at once.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <atomic>

@@ -76,6 +76,7 @@ bool Executor::waits_together() const { return !instance_.program().depth_first(
 // The order of visits for every number of steps that an update of the execution has.
 void Executor::plan_orders(const Execution& execution) {
   const compiler::Program& program = instance_.program();
+  if (!updater_) orders_.clear();  // evaluations of any length would pile up
   for (const UpdatePlan& plan : execution.updates) {
     const int steps = steps_of(plan);
     PANDO_CHECK(!updater_ || steps <= instance_.placement().micro_batches, "an update of ", steps,
@@ -114,11 +115,11 @@ void Executor::reset(const Execution& execution) {
   }
   everybody_.reset();
   for (const auto& group : groups_) group->reset();
-  size_t kept = 0;
+  kept_ = execution.keep_last_step ? 1 : 0;
   for (const UpdatePlan& plan : execution.updates) {
-    kept += execution.keep_steps ? static_cast<size_t>(steps_of(plan)) : 0;
+    if (execution.keep_steps) kept_ += static_cast<size_t>(steps_of(plan));
   }
-  steps_.assign(kept * totals_.size() * (2 + metrics_.size()), 0);
+  steps_.assign(kept_ * totals_.size() * (2 + metrics_.size()), 0);
   shared_ = {};
   error_ = nullptr;
   failed_ = false;
@@ -126,8 +127,8 @@ void Executor::reset(const Execution& execution) {
 
 void Executor::trace_names(const Execution& execution) {
   instance_.name_calls(*execution.trace);
-  for (size_t kind = 0; kind < wait_name_.size(); ++kind) {
-    wait_name_[kind] =
+  for (size_t kind = 0; kind < event_names_.size(); ++kind) {
+    event_names_[kind] =
         execution.trace->name_id(profile::to_string(static_cast<profile::EventKind>(kind)));
   }
   stage_names_.clear();
@@ -288,7 +289,7 @@ int64_t Executor::steps_done() const {
 
 // Where the values of a lane in a step are kept.
 size_t Executor::kept_at(int64_t step, int lane) const {
-  const size_t row = static_cast<size_t>(step) * totals_.size() + static_cast<size_t>(lane);
+  const size_t row = static_cast<size_t>(step) % kept_ * totals_.size() + static_cast<size_t>(lane);
   return row * (2 + metrics_.size());
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <exception>
 #include <map>
@@ -37,6 +38,7 @@ struct Execution {
   std::byte* results = nullptr;
   // Asked between weight updates, by one of the workers; may be empty.
   std::function<bool()> stop;
+  bool keep_last_step = false;      // keep the values of the last step, see step_values()
   bool keep_steps = false;          // keep the values of every step, see step_values()
   profile::Trace* trace = nullptr;  // records what the workers do; may be null
 };
@@ -70,6 +72,8 @@ class Executor {
 
   ExecutionTotals run(const Execution& execution, InfeedQueue& infeed);
 
+  // Weight updates of the execution that ran last, also when it failed.
+  int64_t updates_done() const { return shared_.update; }
   // Steps of every replica whose values are complete in the execution that runs; 0 between
   // executions. May be called by any thread at any time.
   int64_t steps_done() const;
@@ -175,7 +179,8 @@ class Executor {
   std::vector<FeedPort> ports_;                         // [replica]
   std::vector<std::vector<MicroBatch>> micro_batches_;  // [replica][micro-batch of the update]
   std::vector<LaneTotals> totals_;
-  std::vector<double> steps_;  // [step][lane][samples, loss, metrics]
+  std::vector<double> steps_;  // [kept step][lane][samples, loss, metrics]
+  size_t kept_ = 0;            // steps that are kept: none, the last one or all
   Shared shared_;
   std::mutex error_mutex_;
   std::exception_ptr error_;
@@ -183,7 +188,7 @@ class Executor {
   std::atomic<bool> running_{false};
   int64_t first_element_ = 0;
   std::vector<int32_t> stage_names_;  // of traced phases: [stage][direction]
-  std::array<int32_t, profile::kEventKinds> wait_name_ = {};  // of all other events, by kind
+  std::array<int32_t, profile::kEventKinds> event_names_ = {};  // of all other events, by kind
 };
 
 }  // namespace pando::runtime

@@ -25,7 +25,6 @@ SliceVisit Executor::slice_visit(const Worker& worker, const StageVisit& visit, 
       micro_batches_[static_cast<size_t>(worker.replica)][static_cast<size_t>(visit.micro_batch)];
   const int slice = lane % instance_.slices();
   int64_t together = 0;
-  int64_t before = 0;
   for (int i = 0; i < group; ++i) {
     const int replica = worker.replica / group * group + i;
     together += valid_of(now, int64_t{visit.micro_batch} * replicas + replica);
@@ -44,11 +43,13 @@ SliceVisit Executor::slice_visit(const Worker& worker, const StageVisit& visit, 
                  .seed = worker.execution->seed,
                  .first_sample = data.first_sample + instance_.slice_first(slice)};
   if (instance_.placement().reduction == GradientReduction::running_mean) {
-    for (int m = 0; m < visit.micro_batch; ++m) {
-      before += valid_of(now, int64_t{m} * replicas + worker.replica);
-    }
+    // All micro-batches before one with real samples are full.
+    const int64_t before = visit.micro_batch * micro_batch_;
     const auto all = static_cast<float>(std::max<int64_t>(before + data.valid, 1));
-    result.mix = {static_cast<float>(before) / all, static_cast<float>(data.valid) / all};
+    result.mix = {.keep = 1, .take = 0};
+    if (data.valid > 0) {
+      result.mix = {static_cast<float>(before) / all, static_cast<float>(data.valid) / all};
+    }
   }
   return result;
 }
@@ -180,6 +181,8 @@ bool Executor::publish(Worker& worker, int number_in_update) {
   begin_wait(worker);
   const int32_t copies = number * team_.workers_of(worker.device);
   if (!port.copied.wait_for(copies, team_.spins(), failed_)) return false;
+  end_wait(worker, profile::EventKind::barrier_wait);
+  begin_wait(worker);
   if (port.number >= 0) worker.infeed->give_back(port.number);
   port.number = -1;
   port.batch = nullptr;
@@ -259,7 +262,7 @@ void Executor::end_wait(Worker& worker, profile::EventKind kind) const {
   worker.wait.end = end;
   worker.wait.kind = kind;
   worker.wait.replica = worker.replica;
-  worker.wait.name = wait_name_[static_cast<size_t>(kind)];
+  worker.wait.name = event_names_[static_cast<size_t>(kind)];
   worker.track->add(worker.wait);
 }
 
@@ -268,7 +271,7 @@ void Executor::trace_event(const Worker& worker, profile::EventKind kind, int64_
   if (worker.track == nullptr) return;
   profile::TraceEvent event{.begin = begin,
                             .end = worker.track->now(),
-                            .name = wait_name_[static_cast<size_t>(kind)],
+                            .name = event_names_[static_cast<size_t>(kind)],
                             .replica = worker.replica,
                             .kind = kind};
   if (kind == profile::EventKind::phase) {

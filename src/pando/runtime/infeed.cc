@@ -48,6 +48,8 @@ void InfeedQueue::pull(std::unique_lock<std::mutex>& lock) {
   slot.taken = false;
   if (!there) slot.number = -1;
   if (there) ++pulled_;
+  // What went wrong is told once: nobody asks the source again before reopen().
+  closed_ = closed_ || !there;
   changed_.notify_all();
   if (error != nullptr) std::rethrow_exception(error);
   if (!there) {

@@ -23,8 +23,9 @@ class InfeedQueue {
   InfeedQueue(BatchSource source, int capacity);
 
   // Waits for element `number`, which stays valid until it is given back; null when the queue was
-  // closed. Takes what the source throws to the caller who waited, once. Throws InvalidArgument
-  // when the data end before. Requires: nobody else takes it.
+  // closed. What the source throws reaches the caller who waited, once, and closes the queue; so
+  // does the end of the data before the element, an InvalidArgument. Requires: nobody else takes
+  // it.
   const Batch* take(int64_t number);
   void give_back(int64_t number);
   // The number of the first element that nobody has taken.

@@ -11,13 +11,15 @@
 namespace pando::runtime {
 
 // One thread at a time advances, any number wait. All writes before advance_to() are visible to
-// those whose wait it ends.
+// those whose wait it ends. wake() may come in between from another thread and be overwritten:
+// waiters look at `given_up` before they sleep, and every change wakes them.
 class alignas(64) Progress {
  public:
   int32_t value() const { return done_.load(std::memory_order_acquire); }
 
   void advance_to(int32_t value) {
-    done_.store(value, std::memory_order_release);
+    // A full barrier: notify_all() must not look for sleepers before the value is there to see.
+    done_.exchange(value, std::memory_order_seq_cst);
     done_.notify_all();
   }
   void add(int32_t count) {

@@ -1,5 +1,6 @@
 // Which devices a model runs on. A model made within the scope of a strategy runs on its devices;
-// the description of the model does not change. SPDX-License-Identifier: MIT
+// the description of the model does not change.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>

@@ -52,6 +52,10 @@ EpochPlan evaluation_plan(const LoadedProgram& loaded, const Dataset& dataset,
   const int64_t replicas = loaded.placement().replicas;
   int64_t samples = dataset.size();
   if (request.drop_remainder) samples -= samples % (request.batch * replicas);
+  if (samples == 0) {
+    throw InvalidArgument("evaluate: ", dataset.size(), " samples fill no batch of ", request.batch,
+                          " on each of ", replicas, " replicas, and no partial one is allowed");
+  }
   // Without weight updates a run of steps may be as long as the execution.
   return EpochPlan({.samples = samples,
                     .micro_batch = request.batch,
@@ -115,8 +119,13 @@ class FitLoop {
     if (options.carry_remainder && options.drop_remainder) {
       throw InvalidArgument("fit: give carry_remainder or drop_remainder, not both");
     }
+    if (options.updates_per_epoch < 0) {
+      throw InvalidArgument("fit: updates_per_epoch is ", options.updates_per_epoch,
+                            ", wanted 0 or more");
+    }
     if (options.updates_per_epoch != 0 && !options.carry_remainder) {
-      throw InvalidArgument("fit: updates_per_epoch wants carry_remainder");
+      throw InvalidArgument("fit: updates_per_epoch is ", options.updates_per_epoch,
+                            ", which wants carry_remainder");
     }
     context_ = {.model = &model, .epoch = options.initial_epoch, .epochs = options.epochs};
   }
@@ -147,6 +156,10 @@ class FitLoop {
     call([&](Callback& callback) { callback.on_train_begin(context_); });
     for (int64_t epoch = options_.initial_epoch; epoch < options_.epochs && !context_.stop;
          ++epoch) {
+      if (stop_wanted()) {
+        context_.stop = true;
+        break;
+      }
       impl_.epochs = first + epoch - options_.initial_epoch + 1;
       run_epoch(infeed, epoch);
     }
@@ -195,6 +208,7 @@ class FitLoop {
     for (int64_t update = 0; update < updates && !context_.stop;) {
       update += run_execution(infeed, update, sums);
     }
+    if (context_.step == 0) return;  // stopped before its first update: no epoch to tell of
     Logs logs = sums.logs();
     const bool whole = context_.step >= context_.steps;
     if (validation_ && whole) {
@@ -222,10 +236,17 @@ class FitLoop {
                                  .learning_rate = impl_.compiled().optimizer.learning_rate,
                                  .iteration = impl_.iteration,
                                  .stop = [this] { return stop_wanted(); },
-                                 .keep_steps = all || wants_outfeed(),
+                                 .keep_last_step = wants_outfeed(),
+                                 .keep_steps = all,
                                  .trace = options_.trace};
     const auto start = std::chrono::steady_clock::now();
-    const runtime::ExecutionTotals totals = run_watched(devices, execution, infeed);
+    runtime::ExecutionTotals totals;
+    try {
+      totals = run_watched(devices, execution, infeed);
+    } catch (...) {
+      impl_.iteration += devices.updates_done();  // they are in the weights
+      throw;
+    }
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     impl_.iteration += totals.updates;
     if (!totals.finite) throw_not_finite(totals);
@@ -237,7 +258,7 @@ class FitLoop {
     context_.seconds += took.count();
     context_.step_seconds =
         took.count() / static_cast<double>(std::max<int64_t>(totals.elements, 1));
-    if (execution.keep_steps) {
+    if (execution.keep_steps || execution.keep_last_step) {
       fill_outfeed(devices, steps_before, (totals.elements + replicas - 1) / replicas, all);
     }
     context_.outfeed = &outfeed_;
@@ -286,8 +307,10 @@ class FitLoop {
     const int replicas = devices.instance().placement().replicas;
     for (int64_t step = all ? 0 : std::max<int64_t>(steps - 1, 0); step < steps; ++step) {
       for (int replica = 0; replica < replicas; ++replica) {
+        const runtime::Totals values = devices.step_values(step, replica);
+        if (values.samples == 0) continue;  // padding at the end of the data
         MetricSums sums(devices.metric_names(), MetricReduction::mean);
-        sums.add({devices.step_values(step, replica)});
+        sums.add({values});
         outfeed_.push_back({before + step, replica, sums.logs()});
       }
     }
@@ -324,6 +347,10 @@ Logs run_evaluate(Model::Impl& impl, const Dataset& dataset, const EvaluateOptio
                             .steps_per_execution = options.steps_per_execution,
                             .drop_remainder = options.drop_remainder,
                             .trace = options.trace};
+  if (request.steps_per_execution < 0) {
+    throw InvalidArgument("evaluate: steps_per_execution is ", request.steps_per_execution,
+                          ", wanted 0 or more");
+  }
   if (request.steps_per_execution == 0) {
     request.steps_per_execution = impl.compiled().steps_per_execution;
   }

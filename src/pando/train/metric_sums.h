@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -34,11 +35,17 @@ class MetricSums {
 
   Logs logs(const std::string& prefix = "") const {
     if (reduction_ == MetricReduction::mean || replicas_.size() <= 1) return means(all_, prefix);
+    // At the end of the data replicas may be without samples; they have nothing to tell.
+    std::vector<const runtime::Totals*> told;
+    for (const runtime::Totals& replica : replicas_) {
+      if (replica.samples > 0) told.push_back(&replica);
+    }
     Logs logs;
-    if (reduction_ == MetricReduction::none) return means(replicas_.back(), prefix);
+    if (told.empty()) return means(all_, prefix);
+    if (reduction_ == MetricReduction::none) return means(*told.back(), prefix);
     if (reduction_ == MetricReduction::sum) {
-      for (const runtime::Totals& replica : replicas_) {
-        const Logs more = means(replica, prefix);
+      for (const runtime::Totals* replica : told) {
+        const Logs more = means(*replica, prefix);
         if (logs.empty()) logs = Logs(more.size());
         for (size_t i = 0; i < more.size(); ++i) {
           logs[i] = {more[i].first, logs[i].second + more[i].second};
@@ -48,6 +55,7 @@ class MetricSums {
     }
     for (size_t metric = 0; metric < names_.size(); ++metric) {
       for (size_t i = 0; i < replicas_.size(); ++i) {
+        if (replicas_[i].samples == 0) continue;
         const auto [name, value] = means(replicas_[i], prefix)[metric];
         logs.emplace_back(concat(name, "[", i, "]"), value);
       }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pando/train/model_impl.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "pando/base/error.h"
@@ -266,12 +267,21 @@ std::string Model::Impl::compile_report(int64_t batch, const std::vector<Field>&
 
 std::string Model::Impl::memory_report(int64_t batch, const std::vector<Field>& fields) {
   train::LoadedProgram& loaded = program(train::Mode::train, batch, fields);
-  return runtime::memory_report(loaded.program(), loaded.placement(), workers().workers_of(0));
+  return runtime::memory_report(loaded.program(), loaded.placement(), most_workers());
+}
+
+// Of any device: what a report or a budget must reckon with.
+int Model::Impl::most_workers() {
+  int most = 1;
+  for (int device = 0; device < workers().devices(); ++device) {
+    most = std::max(most, workers().workers_of(device));
+  }
+  return most;
 }
 
 void Model::Impl::check_memory(const compiler::Program& program, const runtime::Placement& place) {
   if (strategy == nullptr || strategy->memory_per_device == 0) return;
-  runtime::check_budget(program, place, workers().workers_of(0),
+  runtime::check_budget(program, place, most_workers(),
                         static_cast<size_t>(strategy->memory_per_device));
 }
 

@@ -72,6 +72,7 @@ struct Model::Impl {
 
  private:
   bool pipelined(train::Mode mode) const;
+  int most_workers();
   void check_memory(const compiler::Program& program, const runtime::Placement& place);
   train::SliceDivision division_of(int64_t batch, const ExecutionOptions& execution);
   train::GraphRequest graph_request(train::Mode mode, int64_t slice_batch,
