@@ -15,8 +15,8 @@ namespace tutorial {
 inline constexpr int64_t kBatchSize = 64;
 
 struct Options {
-  std::string data;             // folder with the files of MNIST; empty: Fashion-MNIST
-  int64_t samples = 0;          // so many for training and so many for testing; 0: all
+  std::string data;     // folder with the files of MNIST; empty: Fashion-MNIST
+  int64_t samples = 0;  // so many for training and so many for testing; 0: all
   int64_t epochs = 3;
   bool drop_remainder = false;  // leave out what the original program leaves out
 };

@@ -143,7 +143,9 @@ TEST(MemoryReport, TheErrorHasTheTableAndAdvice) {
   const std::string pipelined = budget_error(mnist({"conv2d_1", "dense"}), {});
   EXPECT_SAYS(pipelined, "on device 0, the budget is 1000 B");
   EXPECT_SAYS(pipelined, "micro-batches held");
-  EXPECT_SAYS(pipelined, "what would help: a smaller micro-batch, the interleaved schedule, recom");
+  EXPECT_SAYS(
+      pipelined,
+      "what would help: a smaller micro-batch, the interleaved or sequential schedule, recom");
   const std::string lean = budget_error(
       mnist({"conv2d_1", "dense"}),
       {.schedule = PipelineSchedule::interleaved, .recomputation = Recomputation::then_backward});

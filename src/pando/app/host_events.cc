@@ -126,8 +126,8 @@ void plan_checkpoints(const HostEventRequest& request, HostEvents& events) {
 }
 
 std::string no_log_warning(const HostEvents& events) {
-  const std::string text = concat(kLogs, " 0: nothing is logged before the end of the run of ",
-                                  plural(events.total, "weight update"));
+  std::string text = concat(kLogs, " 0: nothing is logged before the end of the run of ",
+                            plural(events.total, "weight update"));
   if (events.checkpoint_period == 0) return text;
   return concat(text, "; executions end for checkpoints, after ", events.execution);
 }
