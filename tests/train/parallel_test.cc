@@ -1,5 +1,5 @@
 // However a model is spread over devices, it learns the same.
-#include <numeric>
+#include <chrono>
 #include <thread>
 
 #include "pando/train/callbacks.h"
@@ -268,9 +268,20 @@ TEST(Parallel, AsynchronousCallbacksSeeEveryStep) {
   EXPECT_NEAR(loss / 5, history["loss"][0], 1e-9);
 }
 
+// A thread that was joined stays in the list for a moment.
 size_t threads_of_process() {
-  const auto tasks = std::filesystem::directory_iterator("/proc/self/task");
-  return static_cast<size_t>(std::distance(begin(tasks), end(tasks)));
+  const auto count = [] {
+    const auto tasks = std::filesystem::directory_iterator("/proc/self/task");
+    return static_cast<size_t>(std::distance(begin(tasks), end(tasks)));
+  };
+  size_t threads = count();
+  for (int quiet = 0; quiet < 5;) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    const size_t now = count();
+    quiet = now == threads ? quiet + 1 : 0;
+    threads = now;
+  }
+  return threads;
 }
 
 TEST(Parallel, AnExceptionOfAnAsynchronousCallbackReachesTheCaller) {
@@ -286,7 +297,7 @@ TEST(Parallel, AnExceptionOfAnAsynchronousCallbackReachesTheCaller) {
                  IoError);
     model.fit(image_data(8), {.batch_size = 2, .verbose = 0});  // and can go on
   }
-  EXPECT_EQ(threads_of_process(), before);
+  EXPECT_LE(threads_of_process(), before);
 }
 
 TEST(Parallel, BadDataStopsAllDevicesAndReachesTheCaller) {
@@ -303,7 +314,7 @@ TEST(Parallel, BadDataStopsAllDevicesAndReachesTheCaller) {
     EXPECT_THROW(model.fit(bad, {.batch_size = 2, .shuffle = false, .verbose = 0}), IoError);
     model.fit(image_data(8), {.batch_size = 2, .verbose = 0});
   }
-  EXPECT_EQ(threads_of_process(), before);
+  EXPECT_LE(threads_of_process(), before);
 }
 
 TEST(Parallel, AStopEndsAfterTheWeightUpdateInProgress) {
