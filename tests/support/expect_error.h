@@ -32,4 +32,5 @@ inline bool says(const std::string& message, const std::string& part) {
 }  // namespace pando::testing_support
 
 // The message has the part in it.
+// NOLINTNEXTLINE(readability-identifier-naming): reads like GoogleTest's own
 #define EXPECT_SAYS(message, part) EXPECT_PRED2(::pando::testing_support::says, message, part)
