@@ -50,7 +50,7 @@ Executor::Executor(const compiler::Program& program, VariableStore& variables, W
 
 Progress& Executor::done(int stage, bool backward, int lane) {
   const int row = 2 * stage + (backward ? 1 : 0);
-  return progress_[static_cast<size_t>(row * instance_.lanes() + lane)];
+  return progress_[static_cast<size_t>(row) * totals_.size() + static_cast<size_t>(lane)];
 }
 
 const UpdatePlan& Executor::plan(const Worker& worker) const {

@@ -275,7 +275,7 @@ void Executor::trace_event(const Worker& worker, profile::EventKind kind, int64_
                             .replica = worker.replica,
                             .kind = kind};
   if (kind == profile::EventKind::phase) {
-    event.name = stage_names_[static_cast<size_t>(2 * visit.stage + (visit.backward ? 1 : 0))];
+    event.name = stage_names_[2 * static_cast<size_t>(visit.stage) + (visit.backward ? 1 : 0)];
     event.micro_batch = visit.micro_batch;
     event.stage = static_cast<int16_t>(instance_.program().pipelined() ? visit.stage : -1);
     event.backward = visit.backward;
