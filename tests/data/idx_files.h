@@ -11,6 +11,8 @@
 
 #include <zlib.h>
 
+#include "tests/support/temp_folder.h"
+
 namespace pando {
 
 using Bytes = std::vector<uint8_t>;
@@ -53,28 +55,6 @@ inline Bytes gzip(const Bytes& plain) {
   return packed;
 }
 
-// A directory of its own, removed at the end of the test.
-class ScratchDirectory {
- public:
-  ScratchDirectory() {
-    std::string name = (std::filesystem::temp_directory_path() / "pando_data_XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp " + name);
-    path_ = name;
-  }
-  ~ScratchDirectory() { std::filesystem::remove_all(path_); }
-  ScratchDirectory(const ScratchDirectory&) = delete;
-  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
-
-  std::string path(const std::string& name = {}) const { return (path_ / name).string(); }
-  std::string write(const std::string& name, const Bytes& bytes) const {
-    std::ofstream file(path_ / name, std::ios::binary);
-    file.write(reinterpret_cast<const char*>(bytes.data()),
-               static_cast<std::streamsize>(bytes.size()));
-    return path(name);
-  }
-
- private:
-  std::filesystem::path path_;
-};
+using ScratchDirectory = testing_support::TempFolder;
 
 }  // namespace pando

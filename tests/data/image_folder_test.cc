@@ -43,9 +43,9 @@ class ImageFolderTest : public testing::Test {
 TEST_F(ImageFolderTest, ListsClassesAndFilesInTheOrderOfTheirNames) {
   const ImageFolder folder = load_image_folder(path(), bytes_);
   EXPECT_EQ(folder.classes, (std::vector<std::string>{"ant", "cat", "dog"}));
-  EXPECT_EQ(folder.files, (std::vector<std::string>{path() + "ant/deep/x.bin", path() + "cat/10",
-                                                    path() + "cat/2", path() + "dog/a.png",
-                                                    path() + "dog/b.jpg"}));
+  EXPECT_EQ(folder.files, (std::vector<std::string>{path() + "/ant/deep/x.bin", path() + "/cat/10",
+                                                    path() + "/cat/2", path() + "/dog/a.png",
+                                                    path() + "/dog/b.jpg"}));
   EXPECT_TRUE(folder.bad.empty());
   EXPECT_EQ(to_string(folder.dataset.fields()), "x u8[8,8,3], y i32[]");
   const std::vector<int32_t> labels = {0, 1, 1, 2, 2};
@@ -85,7 +85,7 @@ TEST_F(ImageFolderTest, ABadFileIsAnErrorWithItsPath) {
   const Dataset dataset = load_image_folder(path(), bytes_).dataset;
   EXPECT_EQ(dataset.size(), 6);
   EXPECT_NO_THROW(dataset.get(2));
-  EXPECT_SAYS(error_of<IoError>([&] { dataset.get(3); }), path() + "cat/3: found a GIF image");
+  EXPECT_SAYS(error_of<IoError>([&] { dataset.get(3); }), path() + "/cat/3: found a GIF image");
 }
 
 TEST_F(ImageFolderTest, SkipsBadFilesAndListsThem) {
@@ -99,12 +99,12 @@ TEST_F(ImageFolderTest, SkipsBadFilesAndListsThem) {
     options.workers = workers;
     const ImageFolder folder = load_image_folder(path(), options);
     EXPECT_EQ(folder.dataset.size(), 5);
-    EXPECT_EQ(folder.files[3], path() + "dog/a.png");
+    EXPECT_EQ(folder.files[3], path() + "/dog/a.png");
     EXPECT_EQ(folder.dataset.get(3).y().i32()[0], 2);
     ASSERT_EQ(folder.bad.size(), 2u);
-    EXPECT_EQ(folder.bad[0].file, path() + "cat/3");
+    EXPECT_EQ(folder.bad[0].file, path() + "/cat/3");
     EXPECT_SAYS(folder.bad[0].why, "found a GIF image, expected a JPEG");
-    EXPECT_EQ(folder.bad[1].file, path() + "dog/0");
+    EXPECT_EQ(folder.bad[1].file, path() + "/dog/0");
   }
 }
 
@@ -122,7 +122,7 @@ TEST_F(ImageFolderTest, SkippingEverythingIsAnError) {
 TEST_F(ImageFolderTest, AFileThatVanishesIsAnError) {
   const Dataset dataset = load_image_folder(path(), bytes_).dataset;
   std::filesystem::remove(directory_.path("cat/2"));
-  EXPECT_SAYS(error_of<IoError>([&] { dataset.get(2); }), path() + "cat/2: no such file");
+  EXPECT_SAYS(error_of<IoError>([&] { dataset.get(2); }), path() + "/cat/2: no such file");
 }
 
 TEST_F(ImageFolderTest, SaysWhatIsMissing) {

@@ -15,7 +15,7 @@ void replace(const std::string& path, const std::string& text) {
 
 TEST(AtomicFile, JoinsPiecesAndReplaces) {
   const TempDir dir;
-  const std::string path = dir.file("a");
+  const std::string path = dir.path("a");
   replace(path, "old");
   const std::string first = "ne";
   const std::string second = "w";
@@ -26,7 +26,7 @@ TEST(AtomicFile, JoinsPiecesAndReplaces) {
 
 TEST(AtomicFile, TakesANameOfTheLongestPermittedLength) {
   const TempDir dir;
-  const std::string path = dir.file(std::string(255, 'x'));
+  const std::string path = dir.path(std::string(255, 'x'));
   replace(path, "long");
   EXPECT_EQ(read_bytes(path), "long");
 }
@@ -37,12 +37,12 @@ TEST(AtomicFile, WritesIntoTheCurrentDirectory) {
   std::filesystem::current_path(dir.path());
   replace("plain", "here");
   std::filesystem::current_path(before);
-  EXPECT_EQ(read_bytes(dir.file("plain")), "here");
+  EXPECT_EQ(read_bytes(dir.path("plain")), "here");
 }
 
 TEST(AtomicFile, KeepsPermissions) {
   const TempDir dir;
-  const std::string path = dir.file("a");
+  const std::string path = dir.path("a");
   replace(path, "old");
   ASSERT_EQ(::chmod(path.c_str(), 0640), 0);
   replace(path, "new");
@@ -53,26 +53,26 @@ TEST(AtomicFile, KeepsPermissions) {
 
 TEST(AtomicFile, FollowsASymbolicLink) {
   const TempDir dir;
-  replace(dir.file("target"), "old");
-  std::filesystem::create_symlink("target", dir.file("link"));
-  replace(dir.file("link"), "new");
-  EXPECT_TRUE(std::filesystem::is_symlink(dir.file("link")));
-  EXPECT_EQ(read_bytes(dir.file("target")), "new");
+  replace(dir.path("target"), "old");
+  std::filesystem::create_symlink("target", dir.path("link"));
+  replace(dir.path("link"), "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(dir.path("link")));
+  EXPECT_EQ(read_bytes(dir.path("target")), "new");
 }
 
 TEST(AtomicFile, RefusesALoopOfLinks) {
   const TempDir dir;
-  std::filesystem::create_symlink("b", dir.file("a"));
-  std::filesystem::create_symlink("a", dir.file("b"));
-  expect_contains(message_of<IoError>([&] { replace(dir.file("a"), "x"); }), dir.file("a"));
+  std::filesystem::create_symlink("b", dir.path("a"));
+  std::filesystem::create_symlink("a", dir.path("b"));
+  expect_contains(message_of<IoError>([&] { replace(dir.path("a"), "x"); }), dir.path("a"));
 }
 
 TEST(AtomicFile, RefusesWhatIsNoFile) {
   const TempDir dir;
-  std::filesystem::create_directory(dir.file("sub"));
-  expect_contains(message_of<IoError>([&] { replace(dir.file("sub"), "x"); }),
+  std::filesystem::create_directory(dir.path("sub"));
+  expect_contains(message_of<IoError>([&] { replace(dir.path("sub"), "x"); }),
                   "not a regular file");
-  expect_contains(message_of<IoError>([&] { replace(dir.file("sub") + "/", "x"); }),
+  expect_contains(message_of<IoError>([&] { replace(dir.path("sub") + "/", "x"); }),
                   "not the name of a file");
   expect_contains(message_of<IoError>([] { replace("/dev/null", "x"); }), "not a regular file");
   EXPECT_EQ(dir.entries(), 1);
@@ -80,14 +80,14 @@ TEST(AtomicFile, RefusesWhatIsNoFile) {
 
 TEST(AtomicFile, NamesAMissingDirectory) {
   const TempDir dir;
-  const std::string message = message_of<IoError>([&] { replace(dir.file("none/a"), "x"); });
-  expect_contains(message, dir.file("none/a"));
+  const std::string message = message_of<IoError>([&] { replace(dir.path("none/a"), "x"); });
+  expect_contains(message, dir.path("none/a"));
   expect_contains(message, "No such file or directory");
 }
 
 TEST(AtomicFile, LeavesTheOldFileWhenTheDiskIsFull) {
   const TempDir dir;
-  const std::string path = dir.file("a");
+  const std::string path = dir.path("a");
   replace(path, "old");
   // A limit on the size of files stops a write half way, as a full disk does.
   struct rlimit before = {};
@@ -112,7 +112,7 @@ TEST(AtomicFile, NamesMissingPermission) {
   if (root) {
     ASSERT_EQ(::seteuid(65534), 0);
   }
-  const std::string message = message_of<IoError>([&] { replace(dir.file("a"), "x"); });
+  const std::string message = message_of<IoError>([&] { replace(dir.path("a"), "x"); });
   if (root) {
     ASSERT_EQ(::seteuid(0), 0);
   }

@@ -21,7 +21,7 @@ bool reads(const std::string& path) {
 
 struct Example {
   TempDir dir;
-  std::string path = dir.file("a.h5");
+  std::string path = dir.path("a.h5");
   std::string bytes;
   Example() {
     write_weights_file(path, small_example());
@@ -31,12 +31,12 @@ struct Example {
 
 TEST(DamagedFile, MissingAndForeignFilesAreErrors) {
   const TempDir dir;
-  EXPECT_FALSE(reads(dir.file("none.h5")));
+  EXPECT_FALSE(reads(dir.path("none.h5")));
   EXPECT_FALSE(reads(dir.path()));
-  write_bytes(dir.file("empty"), "");
-  EXPECT_FALSE(reads(dir.file("empty")));
-  write_bytes(dir.file("text"), std::string(5000, 't'));
-  EXPECT_FALSE(reads(dir.file("text")));
+  write_bytes(dir.path("empty"), "");
+  EXPECT_FALSE(reads(dir.path("empty")));
+  write_bytes(dir.path("text"), std::string(5000, 't'));
+  EXPECT_FALSE(reads(dir.path("text")));
 }
 
 TEST(DamagedFile, EveryCutIsAnError) {

@@ -19,7 +19,7 @@ class H5py : public testing::Test {
     ASSERT_EQ(std::system(command.c_str()), 0) << command;
   }
   std::string error_of(const std::string& name) {
-    const std::string path = dir_.file("bad_" + name + ".h5");
+    const std::string path = dir_.path("bad_" + name + ".h5");
     const std::string message = message_of<IoError>([&] { read_weights_file(path); });
     expect_contains(message, path);
     return message;
@@ -28,8 +28,8 @@ class H5py : public testing::Test {
 };
 
 TEST_F(H5py, ReadsOurFile) {
-  write_weights_file(dir_.file("a.h5"), small_example());
-  run("h5py_check.py", "small " + dir_.file("a.h5"));
+  write_weights_file(dir_.path("a.h5"), small_example());
+  run("h5py_check.py", "small " + dir_.path("a.h5"));
 }
 
 TEST_F(H5py, ReadsOurLongAttributes) {
@@ -38,14 +38,14 @@ TEST_F(H5py, ReadsOurLongAttributes) {
     file.layers.push_back({concat("layer_", i, "_", std::string(90, 'x')), {}});
   }
   file.attributes["model_config"] = std::string(100000, '{');
-  write_weights_file(dir_.file("a.h5"), file);
-  run("h5py_check.py", "long " + dir_.file("a.h5"));
+  write_weights_file(dir_.path("a.h5"), file);
+  run("h5py_check.py", "long " + dir_.path("a.h5"));
 }
 
 TEST_F(H5py, MayChangeOurFile) {
-  write_weights_file(dir_.file("a.h5"), small_example());
-  run("h5py_check.py", "change " + dir_.file("a.h5"));
-  const WeightsFile again = read_weights_file(dir_.file("a.h5"));
+  write_weights_file(dir_.path("a.h5"), small_example());
+  run("h5py_check.py", "change " + dir_.path("a.h5"));
+  const WeightsFile again = read_weights_file(dir_.path("a.h5"));
   EXPECT_EQ(again.layers[1].weights[1].value.f32()[0], 8.0f);
 }
 
@@ -55,7 +55,7 @@ TEST_F(H5py, WritesFilesThatWeRead) {
        {"plain", "compressed", "float64", "float16", "big_endian", "extra", "model"}) {
     for (const std::string version : {"", "_new"}) {
       SCOPED_TRACE(name + version);
-      const WeightsFile file = read_weights_file(dir_.file(name + version + ".h5"));
+      const WeightsFile file = read_weights_file(dir_.path(name + version + ".h5"));
       ASSERT_EQ(file.layers.size(), 3u);
       EXPECT_EQ(file.layers[0].layer, "input_1");
       EXPECT_TRUE(file.layers[0].weights.empty());

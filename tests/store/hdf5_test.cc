@@ -14,7 +14,7 @@ void save(Hdf5File& hdf5, const std::string& path) {
 
 TEST(Hdf5File, ReadsWhatItWrote) {
   const TempDir dir;
-  const std::string path = dir.file("a.h5");
+  const std::string path = dir.path("a.h5");
   {
     Hdf5File hdf5 = Hdf5File::create(path, 0);
     hdf5.write_tensor("/a/b/c", Tensor::of_f32({2}, {1, 2}));
@@ -44,11 +44,11 @@ TEST(Hdf5File, ReadsWhatItWrote) {
 
 TEST(Hdf5File, NamesFileAndCauseAndPrintsNothing) {
   const TempDir dir;
-  write_bytes(dir.file("text"), "this is no HDF5 file at all");
+  write_bytes(dir.path("text"), "this is no HDF5 file at all");
   testing::internal::CaptureStderr();
-  const std::string message = message_of<IoError>([&] { Hdf5File::open(dir.file("text")); });
+  const std::string message = message_of<IoError>([&] { Hdf5File::open(dir.path("text")); });
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
-  expect_contains(message, dir.file("text"));
+  expect_contains(message, dir.path("text"));
   expect_contains(message, "signature");
 }
 
@@ -76,7 +76,7 @@ TEST(Hdf5File, ThreadsTakeTurns) {
   std::vector<std::jthread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&dir, t] {
-      const std::string path = dir.file(concat(t, ".h5"));
+      const std::string path = dir.path(concat(t, ".h5"));
       for (int round = 0; round < 20; ++round) {
         WeightsFile file = small_example();
         file.layers[1].weights[1].value.f32()[0] = static_cast<float>(t);

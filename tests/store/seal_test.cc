@@ -14,8 +14,8 @@ TEST(Seal, HoldsForEveryLength) {
   const TempDir dir;
   // Around the word of 8 bytes and around the block of 1 MiB that is read at once.
   for (const size_t length : {0, 1, 7, 8, 9, 1000, (1 << 20) - 1, 1 << 20, (1 << 20) + 3}) {
-    write_bytes(dir.file("a"), sealed(std::string(length, 'x')));
-    EXPECT_TRUE(check_seal(dir.file("a"))) << length;
+    write_bytes(dir.path("a"), sealed(std::string(length, 'x')));
+    EXPECT_TRUE(check_seal(dir.path("a"))) << length;
   }
 }
 
@@ -25,8 +25,8 @@ TEST(Seal, FindsEveryChangedByte) {
   for (size_t i = 0; i < good.size() - 24; ++i) {
     std::string bad = good;
     bad[i] = static_cast<char>(bad[i] ^ 1);
-    write_bytes(dir.file("a"), bad);
-    expect_contains(message_of<IoError>([&] { check_seal(dir.file("a")); }), "checksum differs");
+    write_bytes(dir.path("a"), bad);
+    expect_contains(message_of<IoError>([&] { check_seal(dir.path("a")); }), "checksum differs");
   }
 }
 
@@ -36,15 +36,15 @@ TEST(Seal, IsAbsentWithoutItsMarkOrLength) {
   for (const std::string& bytes :
        {std::string(), std::string("short"), std::string(100, 'x'), good + "more", good.substr(1),
         good.substr(0, good.size() - 1)}) {
-    write_bytes(dir.file("a"), bytes);
-    EXPECT_FALSE(check_seal(dir.file("a"))) << bytes;
+    write_bytes(dir.path("a"), bytes);
+    EXPECT_FALSE(check_seal(dir.path("a"))) << bytes;
   }
 }
 
 TEST(Seal, NamesAFileThatCannotBeRead) {
   const TempDir dir;
-  const std::string message = message_of<IoError>([&] { check_seal(dir.file("none.h5")); });
-  expect_contains(message, dir.file("none.h5"));
+  const std::string message = message_of<IoError>([&] { check_seal(dir.path("none.h5")); });
+  expect_contains(message, dir.path("none.h5"));
   expect_contains(message, "No such file or directory");
   expect_contains(message_of<IoError>([&] { check_seal(dir.path()); }), "not a regular file");
 }

@@ -8,35 +8,13 @@
 #include <string>
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include "pando/store/weights_file.h"
+#include "tests/support/temp_folder.h"
 
 namespace pando::store {
 
-class TempDir {
- public:
-  TempDir() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "pando_store_XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary directory");
-    path_ = pattern;
-  }
-  TempDir(const TempDir&) = delete;
-  TempDir& operator=(const TempDir&) = delete;
-  ~TempDir() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  std::string path() const { return path_; }
-  std::string file(const std::string& name) const { return path_ + "/" + name; }
-  int entries() const {
-    const std::filesystem::directory_iterator all(path_);
-    return static_cast<int>(std::distance(begin(all), end(all)));
-  }
-
- private:
-  std::string path_;
-};
+using TempDir = testing_support::TempFolder;
 
 inline std::string read_bytes(const std::string& path) {
   std::ifstream in(path, std::ios::binary);

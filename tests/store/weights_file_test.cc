@@ -11,11 +11,11 @@ namespace {
 TEST(WeightsFile, ReadsWhatItWrote) {
   const TempDir dir;
   const WeightsFile file = small_example();
-  write_weights_file(dir.file("a.h5"), file);
-  const WeightsFile again = read_weights_file(dir.file("a.h5"));
+  write_weights_file(dir.path("a.h5"), file);
+  const WeightsFile again = read_weights_file(dir.path("a.h5"));
   expect_same_layers(again, file);
   expect_same_weights(again.state, file.state);
-  EXPECT_EQ(again.path, dir.file("a.h5"));
+  EXPECT_EQ(again.path, dir.path("a.h5"));
   EXPECT_EQ(again.attributes,
             (std::map<std::string, std::string>{
                 {"backend", "pando"}, {"keras_version", "2.0.0"}, {"pando_version", "0.1.0"}}));
@@ -23,16 +23,16 @@ TEST(WeightsFile, ReadsWhatItWrote) {
 
 TEST(WeightsFile, MayBeEmpty) {
   const TempDir dir;
-  write_weights_file(dir.file("a.h5"), {});
-  EXPECT_TRUE(read_weights_file(dir.file("a.h5")).layers.empty());
+  write_weights_file(dir.path("a.h5"), {});
+  EXPECT_TRUE(read_weights_file(dir.path("a.h5")).layers.empty());
 }
 
 TEST(WeightsFile, KeepsGivenAttributes) {
   const TempDir dir;
   WeightsFile file;
   file.attributes = {{"backend", "tensorflow"}, {"model_config", std::string(100000, '{')}};
-  write_weights_file(dir.file("a.h5"), file);
-  const WeightsFile again = read_weights_file(dir.file("a.h5"));
+  write_weights_file(dir.path("a.h5"), file);
+  const WeightsFile again = read_weights_file(dir.path("a.h5"));
   EXPECT_EQ(again.attributes.at("backend"), "tensorflow");
   EXPECT_EQ(again.attributes.at("model_config").size(), 100000u);
 }
@@ -40,15 +40,15 @@ TEST(WeightsFile, KeepsGivenAttributes) {
 TEST(WeightsFile, EqualContentGivesEqualBytesAtAnotherTime) {
   const TempDir dir;
   const std::time_t start = std::time(nullptr);
-  write_weights_file(dir.file("a.h5"), small_example());
-  const std::string bytes = read_bytes(dir.file("a.h5"));
+  write_weights_file(dir.path("a.h5"), small_example());
+  const std::string bytes = read_bytes(dir.path("a.h5"));
   // Into the next second, the unit of times in HDF5; the writes are the waiting.
   do {
-    write_weights_file(dir.file("b.h5"), small_example());
-    ASSERT_EQ(read_bytes(dir.file("b.h5")), bytes);
+    write_weights_file(dir.path("b.h5"), small_example());
+    ASSERT_EQ(read_bytes(dir.path("b.h5")), bytes);
   } while (std::time(nullptr) <= start + 1);
-  write_weights_file(dir.file("b.h5"), small_example());
-  EXPECT_EQ(read_bytes(dir.file("b.h5")), bytes);
+  write_weights_file(dir.path("b.h5"), small_example());
+  EXPECT_EQ(read_bytes(dir.path("b.h5")), bytes);
 }
 
 TEST(WeightsFile, SplitsLongListsOfNames) {
@@ -61,16 +61,16 @@ TEST(WeightsFile, SplitsLongListsOfNames) {
   for (int i = 0; i < 700; ++i) {
     large.weights.push_back({concat("weight_", i), Tensor::of_f32({}, {static_cast<float>(i)})});
   }
-  write_weights_file(dir.file("a.h5"), file);
+  write_weights_file(dir.path("a.h5"), file);
   {
-    Hdf5File hdf5 = Hdf5File::open(dir.file("a.h5"));
+    Hdf5File hdf5 = Hdf5File::open(dir.path("a.h5"));
     EXPECT_FALSE(hdf5.has_attribute("/", "layer_names"));
     EXPECT_TRUE(hdf5.has_attribute("/", "layer_names2"));
     EXPECT_FALSE(hdf5.has_attribute("/", "layer_names3"));
     EXPECT_EQ(hdf5.read_strings("/", "layer_names0").size(), 500u);
     EXPECT_TRUE(hdf5.has_attribute("/" + large.layer, "weight_names1"));
   }
-  const WeightsFile again = read_weights_file(dir.file("a.h5"));
+  const WeightsFile again = read_weights_file(dir.path("a.h5"));
   expect_same_layers(again, file);
   EXPECT_FALSE(again.attributes.contains("layer_names0"));
 }
@@ -81,8 +81,8 @@ TEST(WeightsFile, TellsLayersWithNestedNamesApart) {
   file.layers = {{"a/b", {{"kernel", Tensor::of_f32({1}, {1})}}},
                  {"a", {{"kernel", Tensor::of_f32({1}, {2})}}},
                  {"\xC3\xA4", {{"b/kernel", Tensor::of_f32({1}, {3})}}}};
-  write_weights_file(dir.file("a.h5"), file);
-  expect_same_layers(read_weights_file(dir.file("a.h5")), file);
+  write_weights_file(dir.path("a.h5"), file);
+  expect_same_layers(read_weights_file(dir.path("a.h5")), file);
 }
 
 TEST(WeightsFile, RefusesNamesAndTypesBeforeWriting) {
@@ -91,7 +91,7 @@ TEST(WeightsFile, RefusesNamesAndTypesBeforeWriting) {
     WeightsFile file = small_example();
     change(file);
     const std::string message =
-        message_of<InvalidArgument>([&] { write_weights_file(dir.file("a.h5"), file); });
+        message_of<InvalidArgument>([&] { write_weights_file(dir.path("a.h5"), file); });
     expect_contains(message, cause);
     EXPECT_EQ(dir.entries(), 0);
   };
@@ -120,14 +120,14 @@ TEST(WeightsFile, RefusesStateUnderState) {
   WeightsFile file = small_example();
   file.state.push_back({"rng/more", Tensor::of_f32({1}, {1})});
   const std::string message =
-      message_of<IoError>([&] { write_weights_file(dir.file("a.h5"), file); });
+      message_of<IoError>([&] { write_weights_file(dir.path("a.h5"), file); });
   expect_contains(message, "/pando_state/rng");
   EXPECT_EQ(dir.entries(), 0);
 }
 
 TEST(WeightsFile, FailedWriteNamesThePath) {
   const TempDir dir;
-  const std::string path = dir.file("none/a.h5");
+  const std::string path = dir.path("none/a.h5");
   expect_contains(message_of<IoError>([&] { write_weights_file(path, small_example()); }), path);
 }
 

@@ -169,12 +169,12 @@ TEST(Checkpoint, SavesEveryEpoch) {
   Model model = model_with(0);
   model.fit(
       image_data(8),
-      {.epochs = 2, .callbacks = {Checkpoint(folder.file("{epoch}/at_{epoch}.h5"))}, .verbose = 0});
-  EXPECT_TRUE(std::filesystem::exists(folder.file("1/at_1.h5")));
+      {.epochs = 2, .callbacks = {Checkpoint(folder.path("{epoch}/at_{epoch}.h5"))}, .verbose = 0});
+  EXPECT_TRUE(std::filesystem::exists(folder.path("1/at_1.h5")));
   Model loaded(small_cnn(), {.seed = 5});
-  loaded.load_weights(folder.file("2/at_2.h5"));
+  loaded.load_weights(folder.path("2/at_2.h5"));
   EXPECT_TRUE(same_weights(model, loaded));
-  loaded.load_weights(folder.file("1/at_1.h5"));
+  loaded.load_weights(folder.path("1/at_1.h5"));
   EXPECT_FALSE(same_weights(model, loaded));
 }
 
@@ -182,9 +182,9 @@ TEST(Checkpoint, WithoutAPlaceholderKeepsTheLast) {
   const TempFolder folder;
   Model model = model_with(0);
   model.fit(image_data(8),
-            {.epochs = 2, .callbacks = {Checkpoint(folder.file("last.h5"))}, .verbose = 0});
+            {.epochs = 2, .callbacks = {Checkpoint(folder.path("last.h5"))}, .verbose = 0});
   Model loaded(small_cnn(), {.seed = 5});
-  loaded.load_weights(folder.file("last.h5"));
+  loaded.load_weights(folder.path("last.h5"));
   EXPECT_TRUE(same_weights(model, loaded));
 }
 

@@ -197,10 +197,10 @@ TEST(Model, SavesAndLoads) {
   const TempFolder folder;
   Model first = compiled(rich_cnn(), classifier(), 1);
   first.fit(image_data(16), {.verbose = 0});
-  first.save_weights(folder.file("a.h5"));
+  first.save_weights(folder.path("a.h5"));
   Model second(rich_cnn(), {.seed = 2});
   EXPECT_FALSE(same_weights(first, second));
-  second.load_weights(folder.file("a.h5"));
+  second.load_weights(folder.path("a.h5"));
   EXPECT_TRUE(same_weights(first, second));
 }
 
@@ -210,8 +210,8 @@ TEST(Model, LoadedWeightsAreUsedByProgramsMadeBefore) {
   const Tensor x = images(3).x;
   const Tensor wanted = first.predict(x);
   EXPECT_FALSE(same_bits(wanted, second.predict(x)));
-  first.save_weights(folder.file("a.h5"));
-  second.load_weights(folder.file("a.h5"));
+  first.save_weights(folder.path("a.h5"));
+  second.load_weights(folder.path("a.h5"));
   EXPECT_TRUE(same_bits(wanted, second.predict(x)));
 }
 
@@ -223,10 +223,10 @@ Network features_and_head(int64_t units, const std::string& head) {
 TEST(Model, LoadsByNameForFineTuning) {
   const TempFolder folder;
   const Model trained(features_and_head(3, "head"), {.seed = 1});
-  trained.save_weights(folder.file("a.h5"));
+  trained.save_weights(folder.path("a.h5"));
   Model other(features_and_head(5, "new_head"), {.seed = 2});
   const Tensor head = other.get_weight("new_head/kernel");
-  other.load_weights(folder.file("a.h5"), {.by_name = true});
+  other.load_weights(folder.path("a.h5"), {.by_name = true});
   EXPECT_TRUE(
       same_bits(trained.get_weight("features/kernel"), other.get_weight("features/kernel")));
   EXPECT_TRUE(same_bits(head, other.get_weight("new_head/kernel")));
@@ -235,14 +235,14 @@ TEST(Model, LoadsByNameForFineTuning) {
 TEST(Model, LoadsByNameAroundMismatches) {
   const TempFolder folder;
   const Model trained(features_and_head(3, "head"), {.seed = 1});
-  trained.save_weights(folder.file("a.h5"));
+  trained.save_weights(folder.path("a.h5"));
   Model other(features_and_head(5, "head"), {.seed = 2});
   const std::vector<Tensor> before = other.get_weights();
   const std::string message =
-      error_of([&] { other.load_weights(folder.file("a.h5"), {.by_name = true}); });
+      error_of([&] { other.load_weights(folder.path("a.h5"), {.by_name = true}); });
   EXPECT_SAYS(message, "'head'");
   EXPECT_TRUE(same_bits(before, other.get_weights()));
-  other.load_weights(folder.file("a.h5"), {.by_name = true, .skip_mismatch = true});
+  other.load_weights(folder.path("a.h5"), {.by_name = true, .skip_mismatch = true});
   EXPECT_TRUE(
       same_bits(trained.get_weight("features/kernel"), other.get_weight("features/kernel")));
   EXPECT_TRUE(same_bits(before[2], other.get_weight("head/kernel")));
@@ -250,20 +250,20 @@ TEST(Model, LoadsByNameAroundMismatches) {
 
 TEST(Model, FileOfAnotherModelChangesNothing) {
   const TempFolder folder;
-  Model(features_and_head(3, "head"), {.seed = 1}).save_weights(folder.file("a.h5"));
+  Model(features_and_head(3, "head"), {.seed = 1}).save_weights(folder.path("a.h5"));
   Model other(features_and_head(5, "head"), {.seed = 2});
   const std::vector<Tensor> before = other.get_weights();
-  const std::string message = error_of([&] { other.load_weights(folder.file("a.h5")); });
+  const std::string message = error_of([&] { other.load_weights(folder.path("a.h5")); });
   EXPECT_SAYS(message, "head");
   EXPECT_SAYS(message, "[64,3]");
   EXPECT_SAYS(message, "[64,5]");
   EXPECT_TRUE(same_bits(before, other.get_weights()));
-  EXPECT_SAYS(error_of<IoError>([&] { other.load_weights(folder.file("none.h5")); }), "none.h5");
+  EXPECT_SAYS(error_of<IoError>([&] { other.load_weights(folder.path("none.h5")); }), "none.h5");
 }
 
 TEST(Model, TruncatedFileChangesNothing) {
   const TempFolder folder;
-  const std::string path = folder.file("a.h5");
+  const std::string path = folder.path("a.h5");
   Model(small_cnn(), {.seed = 1}).save_weights(path);
   Model other(small_cnn(), {.seed = 2});
   const std::vector<Tensor> before = other.get_weights();
@@ -281,32 +281,32 @@ TEST(Model, H5pyOpensTheFile) {
   }
   const TempFolder folder;
   const Model model(small_cnn());
-  model.save_weights(folder.file("a.h5"));
-  std::ofstream(folder.file("check.py"))
+  model.save_weights(folder.path("a.h5"));
+  std::ofstream(folder.path("check.py"))
       << "import h5py\n"
-      << "f = h5py.File('" << folder.file("a.h5") << "', 'r')\n"
+      << "f = h5py.File('" << folder.path("a.h5") << "', 'r')\n"
       << "names = [n.decode() if isinstance(n, bytes) else n for n in f.attrs['layer_names']]\n"
       << "assert names == ['input_1', 'conv2d', 'max_pooling2d', 'flatten', 'dense'], names\n"
       << "kernel = f['conv2d/conv2d/kernel:0'][()]\n"
       << "assert kernel.shape == (3, 3, 1, 4) and kernel.dtype == 'float32', kernel\n"
       << "assert abs(kernel[2, 1, 0, 3] - ("
       << model.get_weight("conv2d/kernel").f32()[(2 * 3 + 1) * 4 + 3] << ")) < 1e-5, kernel\n";
-  EXPECT_EQ(std::system((PANDO_PYTHON " '" + folder.file("check.py") + "'").c_str()), 0);
+  EXPECT_EQ(std::system((PANDO_PYTHON " '" + folder.path("check.py") + "'").c_str()), 0);
 }
 
 TEST(Model, LoadingByNameSaysWhatItLeftAlone) {
   const TempFolder folder;
   Model source =
       Model(Sequential({4}, {Dense({.units = 3, .name = "a"}), Dense({.units = 2, .name = "b"})}));
-  source.save_weights(folder.file("ab.h5"));
+  source.save_weights(folder.path("ab.h5"));
   Model target =
       Model(Sequential({4}, {Dense({.units = 3, .name = "a"}), Dense({.units = 2, .name = "c"})}));
-  const LoadReport report = target.load_weights(folder.file("ab.h5"), {.by_name = true});
+  const LoadReport report = target.load_weights(folder.path("ab.h5"), {.by_name = true});
   ASSERT_EQ(report.skipped.size(), 1u);
   EXPECT_SAYS(report.skipped[0], "'c'");
   EXPECT_EQ(report.unused, std::vector<std::string>{"b"});
   Model stranger = Model(Sequential({4}, {Dense({.units = 3, .name = "x"})}));
-  EXPECT_SAYS(error_of([&] { stranger.load_weights(folder.file("ab.h5"), {.by_name = true}); }),
+  EXPECT_SAYS(error_of([&] { stranger.load_weights(folder.path("ab.h5"), {.by_name = true}); }),
               "no layer of the file");
 }
 

@@ -94,18 +94,9 @@ void add_pipeline_flags(OptionTable& table, DeviceFlags& flags) {
             "validate through the pipeline; otherwise every device runs the whole model");
 }
 
-void add_core_flags(OptionTable& table, DeviceFlags& flags) {
+void add_machine_flags(OptionTable& table, DeviceFlags& flags) {
   table.begin_group("Devices");
-  table
-      .add("cores-per-device", flags.cores_per_device,
-           "cores of each device; 0: an even division of those that this process may use")
-      .with_hint("N")
-      .at_least(0)
-      .at_most(runtime::kMostCoresPerDevice);
-  table
-      .add("core-sets", flags.core_sets,
-           "the hardware threads of each device, as in '0-3;4-7,9'; excludes --cores-per-device")
-      .with_hint("SETS");
+  add_core_flags(table, flags);
   table
       .add("memory-per-device", flags.memory_per_device,
            "refuse a program that needs more on one device; 0: no limit")
@@ -174,12 +165,8 @@ void validate_cores(const DeviceFlags& flags, int threads) {
                      ": excludes --cores-per-device and --core-sets, "
                      "wanted only one of them");
   }
-  if (flags.core_sets.empty()) return;
-  if (flags.cores_per_device > 0) {
-    throw UsageError("--core-sets: excludes --cores-per-device, wanted only one of them");
-  }
-  const size_t sets = flags.strategy(0).core_sets.size();
-  if (sets != static_cast<size_t>(devices)) {
+  const size_t sets = core_sets_of(flags).size();
+  if (sets != 0 && sets != static_cast<size_t>(devices)) {
     throw UsageError("--core-sets: found ", sets, " for ", devices, " devices (",
                      flags.num_replicas, " replicas x ", flags.devices_per_replica(),
                      "), wanted one for each device");
@@ -243,14 +230,8 @@ PipeliningOptions DeviceFlags::pipelining(int accumulation) const {
 DeviceStrategyOptions DeviceFlags::strategy(int threads) const {
   DeviceStrategyOptions options{.devices = devices(),
                                 .cores_per_device = threads > 0 ? threads : cores_per_device,
-                                .core_sets = {},
+                                .core_sets = core_sets_of(*this),
                                 .memory_per_device = memory_per_device.bytes};
-  if (core_sets.empty()) return options;
-  try {
-    options.core_sets = runtime::parse_core_sets(core_sets);
-  } catch (const InvalidArgument& error) {
-    throw UsageError("--core-sets: ", error.what());
-  }
   return options;
 }
 
@@ -268,7 +249,7 @@ int DeviceFlags::cores_of_a_device(int threads) const {
 void add_device_flags(OptionTable& table, DeviceFlags& flags) {
   add_replication_flags(table, flags);
   add_pipeline_flags(table, flags);
-  add_core_flags(table, flags);
+  add_machine_flags(table, flags);
 }
 
 void validate(const DeviceFlags& flags, int threads) {

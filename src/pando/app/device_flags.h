@@ -10,6 +10,7 @@
 
 #include "pando/app/batch_configuration.h"
 #include "pando/app/byte_size.h"
+#include "pando/app/core_flags.h"
 #include "pando/app/options.h"
 #include "pando/train/device_strategy.h"
 #include "pando/train/parallel_options.h"
@@ -19,7 +20,7 @@ namespace pando::app {
 // automatic: what suits the schedule.
 enum class RecomputationFlag { off, automatic, then_backward, interleaved };
 
-struct DeviceFlags {
+struct DeviceFlags : CoreFlags {
   int num_replicas = 1;
   // At most one of the two.
   std::optional<int64_t> gradient_accumulation_count;
@@ -34,8 +35,6 @@ struct DeviceFlags {
   RecomputationFlag recomputation = RecomputationFlag::off;
   bool pipeline_validation_model = false;
 
-  int cores_per_device = 0;
-  std::string core_sets;
   ByteSize memory_per_device;
 
   bool splits_are_measured() const;  // --pipeline-splits auto

@@ -153,6 +153,12 @@ bool HostEvents::logs_at(int64_t done) const {
   return log_period > 0 && done > 0 && done <= total && done % log_period == 0;
 }
 
+bool HostEvents::logs_since(int64_t logged, int64_t done) const {
+  if (done == logged) return false;
+  if (done >= total) return true;
+  return log_period > 0 && done / log_period > logged / log_period;
+}
+
 bool HostEvents::checkpoints_at(int64_t done) const {
   return checkpoint_period > 0 && done >= first_checkpoint && done <= total &&
          (done - first_checkpoint) % checkpoint_period == 0;

@@ -44,6 +44,9 @@ struct HostEvents {
   // Whether the event falls due when `done` updates are done.
   bool logs_at(int64_t done) const;
   bool checkpoints_at(int64_t done) const;
+  // Whether a log is due after `done` updates when the last one was after `logged`: executions may
+  // end elsewhere than log events, and the end of the run has what remains.
+  bool logs_since(int64_t logged, int64_t done) const;
 
   // The length of the execution after `done` updates: `execution`, or less when a checkpoint of an
   // odd --first-ckpt-epoch or the end of the run comes first. 0 at the end.

@@ -81,7 +81,7 @@ void RunRecorder::on_execution_end(FitContext& context, const Logs& logs) {
   epoch_.accuracy = find_log(logs, "accuracy").value_or(0) * samples;
   stop_when_asked(context);
   const bool epoch_ends = context.step >= context.steps || context.stop;
-  if (epoch_ends || !is_due(context)) return;
+  if (epoch_ends || !events_.logs_since(logged_updates_, context.updates)) return;
   HistoryRow row = row_of(context);
   add_training(row, context, logs);
   run_.append_history(row);
@@ -96,20 +96,13 @@ void RunRecorder::on_epoch_end(FitContext& context, const Logs& logs) {
   row.val_loss = find_log(logs, "val_loss");
   row.val_accuracy = find_log(logs, "val_accuracy");
   const bool is_last = context.stop && context.updates != logged_updates_;
-  if (is_last || is_due(context)) add_training(row, context, logs);
+  if (is_last || events_.logs_since(logged_updates_, context.updates))
+    add_training(row, context, logs);
   const bool is_known = row.loss || row.val_loss;
   if (is_known) run_.append_history(row);
   run_.log((is_known ? describe(row) : fmt::format("epoch {:g}", row.epoch)) + ", saved " +
            checkpoint);
   stop_when_asked(context);
-}
-
-// The last event may be an odd one: it has what remains.
-bool RunRecorder::is_due(const FitContext& context) const {
-  if (context.updates == logged_updates_) return false;
-  if (context.updates >= events_.total) return true;
-  if (events_.log_period == 0) return false;
-  return context.updates / events_.log_period > logged_updates_ / events_.log_period;
 }
 
 HistoryRow RunRecorder::row_of(const FitContext& context) const {

@@ -42,7 +42,6 @@ class RunRecorder : public Callback {
     Sums operator-(const Sums& less) const;
   };
 
-  bool is_due(const FitContext& context) const;
   HistoryRow row_of(const FitContext& context) const;
   void add_training(HistoryRow& row, const FitContext& context, const Logs& logs);
   void stop_when_asked(FitContext& context);

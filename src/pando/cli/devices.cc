@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "pando/app/core_flags.h"
 #include "pando/app/exit_code.h"
 #include "pando/base/strings.h"
 #include "pando/cli/listing.h"
@@ -18,10 +19,8 @@ namespace {
 using runtime::DeviceCores;
 using runtime::Topology;
 
-struct DevicesFlags {
+struct DevicesFlags : app::CoreFlags {
   std::optional<int> devices;
-  int cores_per_device = 0;
-  std::string core_sets;
 };
 
 void add_flags(app::OptionTable& table, DevicesFlags& flags) {
@@ -30,33 +29,20 @@ void add_flags(app::OptionTable& table, DevicesFlags& flags) {
       .with_hint("N")
       .at_least(1)
       .at_most(runtime::kMostDevices);
-  table
-      .add("cores-per-device", flags.cores_per_device,
-           "cores of each device; 0: an even division of those that this process may use")
-      .with_hint("N")
-      .at_least(0)
-      .at_most(runtime::kMostCoresPerDevice);
-  table
-      .add("core-sets", flags.core_sets,
-           "the hardware threads of each device, as in '0-3;4-7,9'; excludes --cores-per-device")
-      .with_hint("SETS");
+  app::add_core_flags(table, flags);
 }
 
 std::vector<DeviceCores> divide(const Topology& topology, const DevicesFlags& flags) {
-  runtime::DeviceRequest request{.devices = flags.devices.value_or(1),
-                                 .core_sets = {},
-                                 .cores_per_device = flags.cores_per_device};
-  if (flags.core_sets.empty()) return divide_machine(topology, request);
-  if (flags.cores_per_device > 0) {
-    throw app::UsageError("--core-sets: excludes --cores-per-device, wanted only one of them");
+  const runtime::DeviceRequest request{.devices = flags.devices.value_or(1),
+                                       .core_sets = core_sets_of(flags),
+                                       .cores_per_device = flags.cores_per_device};
+  const size_t sets = request.core_sets.size();
+  if (sets == 0) return divide_machine(topology, request);
+  if (flags.devices && sets != static_cast<size_t>(*flags.devices)) {
+    throw app::UsageError("--core-sets: found ", sets, " for --devices ", *flags.devices,
+                          ", wanted one for each device");
   }
   try {
-    request.core_sets = runtime::parse_core_sets(flags.core_sets);
-    const size_t sets = request.core_sets.size();
-    if (flags.devices && sets != static_cast<size_t>(*flags.devices)) {
-      throw InvalidArgument("found ", sets, " for --devices ", *flags.devices,
-                            ", wanted one for each device");
-    }
     return divide_machine(topology, request);
   } catch (const InvalidArgument& error) {
     throw app::UsageError("--core-sets: ", error.what());

@@ -29,7 +29,6 @@ class Updater {
     std::vector<float*> gradients;  // one per lane
     int64_t elements = 0;
     size_t first_block = 0;  // into block_sums_
-    UpdateNorms norms;
   };
   // A moving statistic and the moments of all lanes it follows.
   struct Moving {

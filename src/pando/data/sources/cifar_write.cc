@@ -2,9 +2,9 @@
 #include <filesystem>
 #include <utility>
 
+#include "pando/base/new_file.h"
 #include "pando/data/sources/cifar_batch.h"
 #include "pando/data/sources/pickle_writer.h"
-#include "pando/data/tfrecord/new_file.h"
 
 namespace pando {
 
@@ -55,7 +55,7 @@ void check(const CifarImages& part, CifarKind kind, size_t files) {
 }
 
 void write_file(const fs::path& path, std::span<const uint8_t> content) {
-  data::NewFile file(path.string());
+  NewFile file(path.string());
   file.write(content);
   file.commit();
 }

@@ -7,8 +7,8 @@
 #include <iomanip>
 #include <utility>
 
+#include "pando/base/new_file.h"
 #include "pando/data/tfrecord/crc32c.h"
-#include "pando/data/tfrecord/new_file.h"
 
 namespace pando {
 
@@ -209,7 +209,7 @@ struct RecordWriter::Output {
     pending.clear();
   }
 
-  data::NewFile file;
+  NewFile file;
   std::optional<data::Deflater> deflater;
   std::vector<uint8_t> pending;  // small records reach the file together
 };

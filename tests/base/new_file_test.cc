@@ -1,20 +1,17 @@
-#include "pando/data/tfrecord/new_file.h"
+#include "pando/base/new_file.h"
 
 #include <gtest/gtest.h>
 
 #include "pando/base/error.h"
-#include "pando/data/sources/gzip.h"
-#include "tests/data/idx_files.h"
+#include "tests/support/temp_folder.h"
 
-namespace pando::data {
+namespace pando {
 namespace {
 
 namespace fs = std::filesystem;
 
-size_t files_in(const std::string& directory) {
-  const fs::directory_iterator files(directory);
-  return static_cast<size_t>(std::distance(begin(files), end(files)));
-}
+using ScratchDirectory = testing_support::TempFolder;
+using Bytes = std::vector<uint8_t>;
 
 TEST(NewFile, AppearsWhole) {
   const ScratchDirectory directory;
@@ -24,16 +21,16 @@ TEST(NewFile, AppearsWhole) {
   EXPECT_FALSE(fs::exists(path));
   file.write(Bytes{3});
   file.commit();
-  EXPECT_EQ(read_file(path), (Bytes{1, 2, 3}));
-  EXPECT_EQ(files_in(directory.path()), 1u);
+  EXPECT_EQ(directory.read("file"), "\x01\x02\x03");
+  EXPECT_EQ(directory.entries(), 1);
 }
 
 TEST(NewFile, LeavesTheOldOneWithoutCommit) {
   const ScratchDirectory directory;
   const std::string path = directory.write("file", {9});
   { NewFile(path).write(Bytes{1}); }
-  EXPECT_EQ(read_file(path), Bytes{9});
-  EXPECT_EQ(files_in(directory.path()), 1u);
+  EXPECT_EQ(directory.read("file"), "\x09");
+  EXPECT_EQ(directory.entries(), 1);
 }
 
 TEST(NewFile, TwoWritersDoNotMix) {
@@ -44,7 +41,7 @@ TEST(NewFile, TwoWritersDoNotMix) {
   second.write(Bytes{2});
   first.commit();
   second.commit();
-  EXPECT_EQ(read_file(directory.path("file")), Bytes{2});
+  EXPECT_EQ(directory.read("file"), "\x02");
 }
 
 TEST(NewFile, KeepsLinksAndPermissions) {
@@ -56,7 +53,7 @@ TEST(NewFile, KeepsLinksAndPermissions) {
   file.write(Bytes{1});
   file.commit();
   EXPECT_TRUE(fs::is_symlink(directory.path("link")));
-  EXPECT_EQ(read_file(path), Bytes{1});
+  EXPECT_EQ(directory.read("file"), "\x01");
   EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
@@ -78,4 +75,4 @@ TEST(NewFile, ADirectoryThatVanishesIsAnError) {
 }
 
 }  // namespace
-}  // namespace pando::data
+}  // namespace pando

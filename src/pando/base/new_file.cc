@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "pando/data/tfrecord/new_file.h"
+#include "pando/base/new_file.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -12,7 +12,7 @@
 
 #include "pando/base/error.h"
 
-namespace pando::data {
+namespace pando {
 
 namespace fs = std::filesystem;
 
@@ -32,7 +32,12 @@ NewFile::NewFile(const std::string& path) : path_(path) {
     throw IoError("cannot write '", path, "': it exists and is not a regular file");
   }
   create();
-  if (replaces) ::fchmod(descriptor_, old.st_mode & 07777);  // best effort: the content counts
+  if (replaces && ::fchmod(descriptor_, old.st_mode & 07777) != 0) {
+    const int reason = errno;
+    ::close(descriptor_);  // no destructor runs for an object that was never whole
+    ::unlink(temporary_.c_str());
+    fail("setting permissions", reason);
+  }
 }
 
 NewFile::~NewFile() {
@@ -52,7 +57,7 @@ void NewFile::create() {
   }
 }
 
-void NewFile::write(std::span<const uint8_t> bytes) {
+void NewFile::write(std::span<const std::byte> bytes) {
   constexpr size_t kLargestWrite = size_t{1} << 30;  // Linux refuses to write 2 GiB at once
   while (!bytes.empty()) {
     const ssize_t done = ::write(descriptor_, bytes.data(), std::min(bytes.size(), kLargestWrite));
@@ -82,4 +87,4 @@ void NewFile::fail(const std::string& what, int error) const {
   throw IoError("cannot write '", path_, "': ", what, ": ", std::generic_category().message(error));
 }
 
-}  // namespace pando::data
+}  // namespace pando

@@ -3,11 +3,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 
-namespace pando::data {
+namespace pando {
 
 // Written to a file of another name in the same directory until commit(). Without commit() nothing
 // of it stays. Keeps the permissions of a file that it replaces and follows a symbolic link. All
@@ -19,7 +20,8 @@ class NewFile {
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
-  void write(std::span<const uint8_t> bytes);
+  void write(std::span<const std::byte> bytes);
+  void write(std::span<const uint8_t> bytes) { write(std::as_bytes(bytes)); }
   // Flushes to the disk, then renames.
   void commit();
 
@@ -34,4 +36,4 @@ class NewFile {
   int descriptor_ = -1;
 };
 
-}  // namespace pando::data
+}  // namespace pando
