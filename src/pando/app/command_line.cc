@@ -27,15 +27,44 @@ class Parser {
   Parser(OptionTable& table, std::span<const std::string> args) : table_(table), args_(args) {}
 
   std::vector<Assignment> parse() {
-    while (next_ < args_.size()) parse_flag(args_[next_++]);
+    while (next_ < args_.size()) {
+      const std::string& arg = args_[next_++];
+      if (is_flag(arg) && arg != "--") {
+        parse_flag(arg);
+      } else {
+        take_positional(arg);
+      }
+    }
+    check_positionals();
     return std::move(assignments_);
   }
 
  private:
-  void parse_flag(const std::string& arg) {
-    if (!is_flag(arg) || arg == "--") {
+  void take_positional(const std::string& arg) {
+    const std::vector<Positional>& wanted = table_.positionals();
+    if (wanted.empty()) {
       throw UsageError("'", arg, "': not a flag; flags begin with --, see --help");
     }
+    if (positionals_ == wanted.size()) {
+      throw UsageError("'", arg, "': one word too many, wanted ", names_of(wanted), "; see --help");
+    }
+    *wanted[positionals_++].field = arg;
+  }
+
+  void check_positionals() const {
+    const std::vector<Positional>& wanted = table_.positionals();
+    if (positionals_ == wanted.size() || !wanted[positionals_].required) return;
+    throw UsageError(wanted[positionals_].name, ": not given, wanted ", wanted[positionals_].help,
+                     "; see --help");
+  }
+
+  static std::string names_of(const std::vector<Positional>& positionals) {
+    std::vector<std::string> names;
+    for (const Positional& positional : positionals) names.push_back(positional.name);
+    return join(names, " ");
+  }
+
+  void parse_flag(const std::string& arg) {
     const size_t equals = arg.find('=');
     const std::string flag = arg == "-h" ? "--help" : arg.substr(0, equals);
     std::string name = flag.substr(2);
@@ -54,7 +83,7 @@ class Parser {
       for (const std::string& text : take_list(option, arg, equals)) {
         grow(option, as_list(ConfigValue::scalar(text), "--" + option.name));
       }
-    } else if (option.is_bool && equals == std::string::npos && !has_value()) {
+    } else if (option.is_bool && equals == std::string::npos && !has_bool()) {
       add(option, ConfigValue::scalar("true"));
     } else {
       add(option, ConfigValue::scalar(take_value(option, arg, equals)));
@@ -74,6 +103,11 @@ class Parser {
   }
 
   bool has_value() const { return next_ < args_.size() && !is_flag(args_[next_]); }
+
+  // Where words may follow, `--json mnist` is a flag and a word.
+  bool has_bool() const {
+    return has_value() && (table_.positionals().empty() || parse_bool(args_[next_]).has_value());
+  }
 
   std::string take_value(const Option& option, const std::string& arg, size_t equals) {
     if (equals != std::string::npos) return arg.substr(equals + 1);
@@ -128,6 +162,7 @@ class Parser {
   OptionTable& table_;
   std::span<const std::string> args_;
   size_t next_ = 0;
+  size_t positionals_ = 0;
   std::vector<Assignment> assignments_;
 };
 

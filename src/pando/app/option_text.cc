@@ -65,6 +65,10 @@ std::string wrap(const std::string& words, size_t indent, size_t column) {
 
 std::string help_text(const OptionTable& table) {
   std::string out;
+  for (const Positional& positional : table.positionals()) {
+    out += fmt::format("  {:<{}}", positional.name, kHelpColumn - 2) +
+           wrap(positional.help, kHelpColumn, kHelpColumn) + "\n";
+  }
   std::string group;
   for (const Option& option : table.options()) {
     if (option.group != group) out += fmt::format("{}{}:\n", out.empty() ? "" : "\n", option.group);

@@ -143,6 +143,12 @@ const Option* OptionTable::find_exact(std::string_view name) const {
   return nullptr;
 }
 
+void OptionTable::add_positional(std::string name, std::string& field, std::string help,
+                                 bool required) {
+  PANDO_CHECK(!required || positionals_.empty() || positionals_.back().required);
+  positionals_.push_back({std::move(name), std::move(help), required, &field});
+}
+
 Option& OptionTable::find(std::string_view name, std::string_view label) {
   if (const Option* exact = find_exact(name)) return const_cast<Option&>(*exact);
   const std::string dashes = label == concat("--", name) ? "--" : "";

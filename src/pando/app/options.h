@@ -57,6 +57,15 @@ struct Option {
   Option& command_line_only();
 };
 
+// A word of the command line that is no flag, told by its place: the NAME of `pando data fetch
+// NAME`.
+struct Positional {
+  std::string name;
+  std::string help;
+  bool required = true;
+  std::string* field = nullptr;
+};
+
 // Owns the options, not the fields: those must outlive the table. Used by one thread.
 class OptionTable {
  public:
@@ -79,6 +88,10 @@ class OptionTable {
   // dictionary that is given replaces the one before as a whole.
   OptionTable& add_dictionary(std::string name, std::string help);
 
+  // Words without a flag, in this order; what is required stands before what is not.
+  void add_positional(std::string name, std::string& field, std::string help, bool required = true);
+  const std::vector<Positional>& positionals() const { return positionals_; }
+
   // By name, alias or unambiguous prefix. Throws UsageError that starts with `label` (which repeats
   // the name as the user wrote it) and offers the nearest name.
   Option& find(std::string_view name, std::string_view label);
@@ -98,6 +111,7 @@ class OptionTable {
   void assign_dictionary(Option& option, const ConfigValue& value, const Origin& origin);
 
   std::deque<Option> options_;  // a deque keeps references valid
+  std::vector<Positional> positionals_;
   std::string group_;
 };
 

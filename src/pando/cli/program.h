@@ -13,6 +13,7 @@ namespace pando::cli {
 int run_program(std::span<const std::string> args, std::ostream& out, std::ostream& err);
 
 // The subcommands, one file each. They throw what ends them.
+int run_data(std::span<const std::string> args, std::ostream& out);
 int run_devices(std::span<const std::string> args, std::ostream& out);
 int run_models(std::span<const std::string> args, std::ostream& out);
 int run_train(std::span<const std::string> args, std::ostream& out);

@@ -1,0 +1,72 @@
+// `pando data`: the table of its verbs.
+// SPDX-License-Identifier: MIT
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "pando/app/command_line.h"
+#include "pando/app/exit_code.h"
+#include "pando/base/strings.h"
+#include "pando/cli/data_verbs.h"
+#include "pando/cli/program.h"
+
+namespace pando::cli {
+namespace {
+
+struct Verb {
+  const char* name;
+  const char* words;  // what follows the name
+  const char* summary;
+  int (*run)(Arguments args, std::ostream& out);
+};
+
+// The only list of verbs.
+constexpr Verb kVerbs[] = {
+    {"make-cifar10", "DIR", "make a small data set in the files of CIFAR-10", data_make_cifar10},
+    {"make-cosmoflow", "DIR", "make small volumes in the files of CosmoFlow", data_make_cosmoflow},
+};
+
+void print_help(std::ostream& out) {
+  out << "usage: pando data <verb> [words] [flags]\n\n"
+         "Gets, makes, checks, measures and shows data sets.\n\nverbs:\n";
+  for (const Verb& verb : kVerbs) {
+    out << fmt::format("  {:<30} {}\n", fmt::format("{} {}", verb.name, verb.words), verb.summary);
+  }
+  out << "\n'pando data <verb> --help' tells more.\n";
+}
+
+const Verb& find_verb(const std::string& name) {
+  std::vector<std::string> known;
+  for (const Verb& verb : kVerbs) {
+    if (name == verb.name) return verb;
+    known.emplace_back(verb.name);
+  }
+  throw app::UsageError("data: ", unknown_name_message("verb", name, known));
+}
+
+}  // namespace
+
+bool parse_verb(Arguments args, std::ostream& out, std::string_view usage,
+                const std::function<void(app::OptionTable&)>& add_flags) {
+  app::CommonOptions common;
+  app::OptionTable table;
+  table.begin_group("flags");
+  add_flags(table);
+  app::add_help_option(table, common);
+  app::parse_command_line(table, common, args);
+  if (common.help) out << usage << app::help_text(table);
+  return !common.help;
+}
+
+int run_data(std::span<const std::string> args, std::ostream& out) {
+  const bool asks = args.empty() || args[0] == "--help" || args[0] == "-h" || args[0] == "help";
+  if (!asks) return find_verb(args[0]).run(args.subspan(1), out);
+  if (args.size() > 1) {
+    const std::vector<std::string> ask_help = {"--help"};
+    return find_verb(args[1]).run(ask_help, out);
+  }
+  print_help(out);
+  return app::kDone;
+}
+
+}  // namespace pando::cli

@@ -1,0 +1,77 @@
+// `pando data make-...`: small data sets in the files of well-known ones.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include "pando/app/exit_code.h"
+#include "pando/cli/data_verbs.h"
+#include "pando/data/sources/cifar.h"
+#include "pando/data/sources/cosmoflow.h"
+
+namespace pando::cli {
+namespace {
+
+void add_seed(app::OptionTable& table, int64_t& seed) {
+  table.add("seed", seed, "same seed and sizes, same files").with_hint("N").at_least(0);
+}
+
+}  // namespace
+
+int data_make_cifar10(Arguments args, std::ostream& out) {
+  std::string folder;
+  MakeCifarOptions options;
+  int64_t seed = 0;
+  const bool go = parse_verb(
+      args, out,
+      "usage: pando data make-cifar10 DIR [flags]\n\n"
+      "Makes images that a network can learn, ten classes, in the files of CIFAR-10. Train on them "
+      "with\n  pando train --model cifar_resnet8 --dataset-path DIR\n\n",
+      [&](app::OptionTable& table) {
+        table.add_positional("DIR", folder, "the folder to make");
+        table.add("train", options.train, "training images").with_hint("N").at_least(5);
+        table.add("test", options.test, "test images").with_hint("N").at_least(1);
+        table.add("python", options.python, "the files of the Python version");
+        add_seed(table, seed);
+      });
+  if (!go) return app::kDone;
+  options.seed = static_cast<uint64_t>(seed);
+  const std::string made = make_cifar10(folder, options);
+  out << fmt::format("{} training and {} test images are in {}\n", options.train, options.test,
+                     made);
+  return app::kDone;
+}
+
+int data_make_cosmoflow(Arguments args, std::ostream& out) {
+  std::string folder;
+  MakeCosmoflowOptions options;
+  int64_t seed = 0;
+  int64_t side = options.shape[0];
+  bool compressed = options.compression == Compression::gzip;
+  const bool go = parse_verb(
+      args, out,
+      "usage: pando data make-cosmoflow DIR [flags]\n\n"
+      "Makes volumes with four parameters that a network can learn, one compressed TFRecord file "
+      "each, in\nDIR/train and DIR/validation.\n\n",
+      [&](app::OptionTable& table) {
+        table.add_positional("DIR", folder, "the folder to make");
+        table.add("train", options.train, "training volumes").with_hint("N").at_least(1);
+        table.add("validation", options.validation, "validation volumes")
+            .with_hint("N")
+            .at_least(0);
+        table.add("side", side, "voxels along each of the three axes")
+            .with_hint("N")
+            .at_least(4)
+            .at_most(1024);
+        table.add("gzip", compressed, "compress the files");
+        add_seed(table, seed);
+      });
+  if (!go) return app::kDone;
+  options.seed = static_cast<uint64_t>(seed);
+  options.shape = {side, side, side, options.shape[3]};
+  options.compression = compressed ? Compression::gzip : Compression::none;
+  make_cosmoflow(folder, options);
+  out << fmt::format("{} training and {} validation volumes of {}x{}x{}x{} are in {}\n",
+                     options.train, options.validation, side, side, side, options.shape[3], folder);
+  return app::kDone;
+}
+
+}  // namespace pando::cli

@@ -1,0 +1,25 @@
+// The verbs of `pando data`, each a function in a file of its own group.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <ostream>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "pando/app/options.h"
+
+namespace pando::cli {
+
+using Arguments = std::span<const std::string>;
+
+int data_make_cifar10(Arguments args, std::ostream& out);
+int data_make_cosmoflow(Arguments args, std::ostream& out);
+
+// Reads the flags and words of a verb. False when --help was asked for and is answered; `usage`
+// heads that text. Throws UsageError.
+bool parse_verb(Arguments args, std::ostream& out, std::string_view usage,
+                const std::function<void(app::OptionTable&)>& add_flags);
+
+}  // namespace pando::cli

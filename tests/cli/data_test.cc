@@ -1,0 +1,55 @@
+// `pando data`: its table of verbs and the verbs that make data.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include "pando/data/sources/cifar.h"
+#include "pando/data/sources/cosmoflow.h"
+#include "tests/cli/run_cli.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/temp_folder.h"
+
+namespace pando::cli {
+namespace {
+
+using testing_support::TempFolder;
+
+TEST(Data, ListsItsVerbs) {
+  EXPECT_SAYS(run({"data"}).out, "make-cifar10 DIR");
+  EXPECT_EQ(run({"data", "--help"}).out, run({"data"}).out);
+  EXPECT_EQ(run({"data", "help", "make-cifar10"}).out, run({"data", "make-cifar10", "--help"}).out);
+}
+
+TEST(Data, OffersTheNearestVerb) {
+  const Result result = run({"data", "make-cifer10"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_SAYS(result.err, "unknown verb 'make-cifer10'");
+  EXPECT_SAYS(result.err, "make-cifar10");
+}
+
+TEST(Data, WordsAreCounted) {
+  EXPECT_SAYS(run({"data", "make-cifar10"}).err, "DIR: not given, wanted the folder to make");
+  EXPECT_SAYS(run({"data", "make-cifar10", "a", "b"}).err, "'b': one word too many, wanted DIR");
+}
+
+TEST(Data, MakesCifar10) {
+  const TempFolder folder;
+  // A flag without a value in front of the word.
+  const Result result =
+      run({"data", "make-cifar10", "--python", folder.path(), "--train=50", "--test", "10"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.out,
+            "50 training and 10 test images are in " + folder.path("cifar-10-batches-py") + "\n");
+  EXPECT_EQ(load_cifar10(folder.path()).train.size(), 50);
+}
+
+TEST(Data, MakesCosmoflow) {
+  const TempFolder folder;
+  const Result result = run({"data", "make-cosmoflow", folder.path(), "--side", "8", "--train", "3",
+                             "--validation", "2", "--gzip", "false"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_SAYS(result.out, "3 training and 2 validation volumes of 8x8x8x4");
+  EXPECT_EQ(open_cosmoflow(folder.path("train"), {.shape = {8, 8, 8, 4}}).data.size(), 3);
+}
+
+}  // namespace
+}  // namespace pando::cli
