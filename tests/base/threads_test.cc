@@ -1,6 +1,7 @@
 #include "pando/base/threads.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 namespace pando {
 namespace {
@@ -17,6 +18,30 @@ TEST(Threads, CutsALongName) {
     name = thread_name();
   }).join();
   EXPECT_EQ(name, "a name that is ");
+}
+
+cpu_set_t affinity() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  sched_getaffinity(0, sizeof set, &set);
+  return set;
+}
+
+TEST(Threads, ArePinned) {
+  const cpu_set_t all = affinity();
+  int first = 0;
+  while (!CPU_ISSET(static_cast<size_t>(first), &all)) ++first;
+  cpu_set_t kept;
+  cpu_set_t left;
+  start_thread("pinned", [&](const std::stop_token&) {
+    pin_this_thread({});
+    left = affinity();
+    pin_this_thread({&first, 1});
+    kept = affinity();
+  }).join();
+  EXPECT_TRUE(CPU_EQUAL(&left, &all));
+  EXPECT_EQ(CPU_COUNT(&kept), 1);
+  EXPECT_TRUE(CPU_ISSET(static_cast<size_t>(first), &kept));
 }
 
 TEST(Threads, DestructorAsksForAStop) {

@@ -243,5 +243,13 @@ TEST(CoreSets, RefusesWhatIsNoSet) {
             "core sets '0;5-2': found '5-2', wanted the lower number first");
 }
 
+TEST(DeviceSet, TellsWhatNoDeviceUses) {
+  EXPECT_EQ(threads_beside(machine({4}), {0, 1, 2}), (std::vector<int>{3}));
+  EXPECT_EQ(threads_beside(machine({2}), {0, 1}), (std::vector<int>{}));
+  EXPECT_EQ(threads_beside(machine({2, 2}), {}), (std::vector<int>{0, 1, 2, 3}));
+  // The other thread of a core that a device uses is not free.
+  EXPECT_EQ(threads_beside(two_threads_per_core(3), {0, 4}), (std::vector<int>{2, 5}));
+}
+
 }  // namespace
 }  // namespace pando::runtime

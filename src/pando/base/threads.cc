@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <pthread.h>
+#include <sched.h>
 
 namespace pando {
 
@@ -23,6 +24,14 @@ std::string thread_name() {
   std::array<char, kNameLimit + 1> name{};
   pthread_getname_np(pthread_self(), name.data(), name.size());
   return name.data();
+}
+
+void pin_this_thread(std::span<const int> hardware_threads) {
+  if (hardware_threads.empty()) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int thread : hardware_threads) CPU_SET(static_cast<size_t>(thread), &set);
+  pthread_setaffinity_np(pthread_self(), sizeof set, &set);
 }
 
 std::jthread start_thread(std::string name, std::function<void(std::stop_token)> body) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -15,6 +16,10 @@ void set_thread_name(std::string_view name);
 
 // The name of the calling thread.
 std::string thread_name();
+
+// Keeps the calling thread on these hardware threads (numbers of the system); an empty list leaves
+// it where it may run. A matter of speed: what the system refuses is no error.
+void pin_this_thread(std::span<const int> hardware_threads);
 
 // Starts a named thread; its destructor asks for a stop and joins. `body` must not throw.
 std::jthread start_thread(std::string name, std::function<void(std::stop_token)> body);

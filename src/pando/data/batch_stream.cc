@@ -33,7 +33,7 @@ BatchStream BatchStream::prefetch(int depth, PrefetchOptions options) && {
   }
   stop_workers();
   depth_ = depth;
-  prefetch_ = options;
+  prefetch_ = std::move(options);
   return std::move(*this);
 }
 
@@ -44,7 +44,9 @@ bool BatchStream::next(Batch& into) {
   } else {
     if (prefetcher_ == nullptr) {
       prefetcher_ = std::make_unique<data::Prefetcher>(
-          plan_, position_, data::PrefetchSize{.depth = depth_, .workers = prefetch_.workers});
+          plan_, position_,
+          data::PrefetchSize{
+              .depth = depth_, .workers = prefetch_.workers, .cores = prefetch_.cores});
     }
     try {
       PANDO_CHECK(prefetcher_->next(into), "the workers ended before the stream");

@@ -17,6 +17,8 @@ class Prefetcher;
 
 struct PrefetchOptions {
   int workers = 1;  // the batches are the same for any number
+  // Hardware threads that the workers keep to, such as those that no device uses; empty: any.
+  std::vector<int> cores;
 };
 
 // Yields the batches of one epoch, or of several after repeat(), then nothing. With prefetch() it

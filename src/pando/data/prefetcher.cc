@@ -10,7 +10,7 @@
 namespace pando::data {
 
 // As many spare batches as can be anywhere at once: queued, in work, with the consumer.
-Prefetcher::Prefetcher(const BatchPlan& plan, StreamState start, PrefetchSize size)
+Prefetcher::Prefetcher(const BatchPlan& plan, StreamState start, const PrefetchSize& size)
     : plan_(plan),
       start_(start),
       stride_(size.workers),
@@ -20,9 +20,11 @@ Prefetcher::Prefetcher(const BatchPlan& plan, StreamState start, PrefetchSize si
   for (size_t number = 0; number < workers; ++number) {
     workers_.push_back(std::make_unique<Worker>(depth));
     Worker& worker = *workers_.back();
-    worker.thread = start_thread(
-        concat("prefetch ", number),
-        [this, number, &worker](const std::stop_token&) { work(number, worker.ready); });
+    worker.thread = start_thread(concat("prefetch ", number), [this, number, cores = size.cores,
+                                                               &worker](const std::stop_token&) {
+      pin_this_thread(cores);
+      work(number, worker.ready);
+    });
   }
 }
 

@@ -14,6 +14,7 @@ namespace pando::data {
 struct PrefetchSize {
   int depth = 1;
   int workers = 1;
+  std::vector<int> cores;  // hardware threads of the workers; empty: any
 };
 
 // Worker w of n gathers batches w, w + n, w + 2n, ... into its own queue, and the consumer takes
@@ -22,7 +23,7 @@ struct PrefetchSize {
 // thread; the destructor waits for the batches in work and for nothing else.
 class Prefetcher {
  public:
-  Prefetcher(const BatchPlan& plan, StreamState start, PrefetchSize size);
+  Prefetcher(const BatchPlan& plan, StreamState start, const PrefetchSize& size);
   ~Prefetcher();
 
   // False at the end of the plan. The old buffers of `into` are used for a later batch.

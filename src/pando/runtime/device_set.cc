@@ -272,6 +272,19 @@ std::vector<DeviceCores> divide_machine(const Topology& topology, const DeviceRe
   return devices;
 }
 
+std::vector<int> threads_beside(const Topology& topology, const std::vector<int>& device_cores) {
+  std::set<int> used;  // places in core_threads
+  for (size_t i = 0; i < topology.affinity.size(); ++i) {
+    const bool is_devices = std::ranges::count(device_cores, topology.affinity[i]) > 0;
+    if (is_devices) used.insert(topology.affinity_cores[i]);
+  }
+  std::vector<int> beside;
+  for (size_t i = 0; i < topology.affinity.size(); ++i) {
+    if (!used.contains(topology.affinity_cores[i])) beside.push_back(topology.affinity[i]);
+  }
+  return beside;
+}
+
 std::string device_table(const std::vector<DeviceCores>& devices, const Topology& topology) {
   std::string text = fmt::format("{:<8} {:>7}  {:<10} {:<7} {}\n", "device", "workers", "NUMA node",
                                  "shared", "hardware threads");

@@ -35,6 +35,10 @@ struct DeviceCores {
 // devices, and hardware threads that this process may not use.
 std::vector<DeviceCores> divide_machine(const Topology& topology, const DeviceRequest& request);
 
+// The hardware threads of the cores that no device uses, for the host's own work; empty when the
+// devices use all.
+std::vector<int> threads_beside(const Topology& topology, const std::vector<int>& device_cores);
+
 // One row per device, then the number of workers beside that of usable cores.
 std::string device_table(const std::vector<DeviceCores>& devices, const Topology& topology);
 

@@ -5,26 +5,13 @@
 #include <system_error>
 
 #include <pthread.h>
-#include <sched.h>
 
 #include "pando/base/error.h"
+#include "pando/base/threads.h"
 #include "pando/kernels/denormals.h"
 #include "pando/runtime/barrier.h"
 
 namespace pando::runtime {
-
-namespace {
-
-// Pinning is a matter of speed: where the system refuses it, the worker runs unpinned.
-void pin_to(int core) {
-  if (core < 0) return;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(static_cast<size_t>(core), &set);
-  pthread_setaffinity_np(pthread_self(), sizeof set, &set);
-}
-
-}  // namespace
 
 WorkerTeam::WorkerTeam(const TeamOptions& options)
     : device_workers_(options.device_workers), spins_(options.shares_cores ? 0 : kSpins) {
@@ -94,7 +81,7 @@ const std::vector<profile::TraceTrack*>& WorkerTeam::tracks(profile::Trace& trac
 }
 
 void WorkerTeam::work(int worker, int core) {
-  pin_to(core);
+  if (core >= 0) pin_this_thread({&core, 1});
   kernels::flush_denormals();
   pthread_setname_np(
       pthread_self(),

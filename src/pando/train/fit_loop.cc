@@ -25,6 +25,19 @@ runtime::BatchSource numbered(BatchStream& stream, int64_t samples_per_epoch) {
   };
 }
 
+// The first batch of the stream again and again, under new numbers. Every element of the queue is
+// filled once.
+runtime::BatchSource repeating(BatchStream& stream, int64_t first_sample) {
+  auto first = std::make_shared<Batch>();
+  return [&stream, first, first_sample](Batch& batch) mutable {
+    if (first->fields.empty() && !stream.next(*first)) return false;
+    if (batch.fields.empty()) batch = *first;
+    batch.first_sample = first_sample;
+    first_sample += batch.valid;
+    return true;
+  };
+}
+
 constexpr int kEvaluationPrefetch = 3;  // micro-batches per replica
 
 int64_t batches_of(const Dataset& dataset, int64_t batch) {
@@ -42,6 +55,7 @@ struct EvaluationRequest {
   int64_t batch = 1;
   int64_t steps_per_execution = 0;
   bool drop_remainder = false;
+  int data_workers = 0;
   Progress* progress = nullptr;
   std::string prefix;
   profile::Trace* trace = nullptr;
@@ -68,7 +82,8 @@ Logs evaluate_with(Model::Impl& impl, const Dataset& dataset, const EvaluationRe
   LoadedProgram& loaded = impl.program(Mode::evaluate, request.batch, dataset.fields());
   const EpochPlan plan = evaluation_plan(loaded, dataset, request);
   const int ahead = kEvaluationPrefetch * loaded.placement().replicas;
-  BatchStream stream = dataset.batch(request.batch).prefetch(ahead);
+  BatchStream stream =
+      dataset.batch(request.batch).prefetch(ahead, impl.data_workers(request.data_workers));
   runtime::InfeedQueue infeed(numbered(stream, dataset.size()), ahead);
   MetricSums sums(loaded.executor().metric_names(), impl.replication.metrics);
   int64_t done = 0;
@@ -116,6 +131,12 @@ class FitLoop {
       throw InvalidArgument("fit: prefetch_depth is ", options.prefetch_depth,
                             ", wanted at least 1");
     }
+    if (options.data_workers < 0) {
+      throw InvalidArgument("fit: data_workers is ", options.data_workers, ", wanted 0 or more");
+    }
+    if (options.same_batch && !options.carry_remainder && !options.drop_remainder) {
+      throw InvalidArgument("fit: same_batch wants carry_remainder or drop_remainder");
+    }
     if (options.carry_remainder && options.drop_remainder) {
       throw InvalidArgument("fit: give carry_remainder or drop_remainder, not both");
     }
@@ -152,7 +173,9 @@ class FitLoop {
     const int64_t end = first + options_.epochs - options_.initial_epoch;
     const int ahead = options_.prefetch_depth * placement.replicas;
     BatchStream stream = make_stream(first, std::max(end, first + 1), ahead);
-    runtime::InfeedQueue infeed(numbered(stream, train_.size()), ahead);
+    runtime::InfeedQueue infeed(options_.same_batch ? repeating(stream, first * train_.size())
+                                                    : numbered(stream, train_.size()),
+                                ahead);
     call([&](Callback& callback) { callback.on_train_begin(context_); });
     for (int64_t epoch = options_.initial_epoch; epoch < options_.epochs && !context_.stop;
          ++epoch) {
@@ -176,17 +199,22 @@ class FitLoop {
   // The batches of epochs [first, end). With a carried remainder the epochs follow each other
   // without a gap, so a batch may hold the last samples of one and the first of the next.
   BatchStream make_stream(int64_t first, int64_t end, int ahead) const {
+    // One batch needs no threads.
+    const PrefetchOptions workers =
+        impl_.data_workers(options_.same_batch ? 1 : options_.data_workers);
+    if (options_.same_batch) ahead = 0;
     const Dataset ordered =
         options_.shuffle ? train_.shuffle({.seed = impl_.options.seed}) : train_;
     if (options_.carry_remainder) {
       const int64_t passes = end * plan_->samples() / train_.size() + 1;
-      BatchStream stream = ordered.repeat(passes).batch(options_.batch_size).prefetch(ahead);
+      BatchStream stream =
+          ordered.repeat(passes).batch(options_.batch_size).prefetch(ahead, workers);
       stream.restore({0, first * plan_->samples()});
       return stream;
     }
     // Dropping cuts the order of an epoch, so the samples that are left out change with it.
     const Dataset whole = options_.drop_remainder ? ordered.take(plan_->samples()) : ordered;
-    BatchStream stream = whole.batch(options_.batch_size).repeat(end).prefetch(ahead);
+    BatchStream stream = whole.batch(options_.batch_size).repeat(end).prefetch(ahead, workers);
     stream.restore({first, 0});
     return stream;
   }
@@ -215,8 +243,11 @@ class FitLoop {
       const int64_t batch =
           options_.validation_batch_size > 0 ? options_.validation_batch_size : options_.batch_size;
       progress_.begin_validation(batches_of(*validation_, batch));
-      const Logs validation = evaluate_with(
-          impl_, *validation_, {.batch = batch, .progress = &progress_, .prefix = "val_"});
+      const Logs validation = evaluate_with(impl_, *validation_,
+                                            {.batch = batch,
+                                             .data_workers = options_.data_workers,
+                                             .progress = &progress_,
+                                             .prefix = "val_"});
       logs.insert(logs.end(), validation.begin(), validation.end());
     }
     progress_.end_epoch(logs);
@@ -346,6 +377,7 @@ Logs run_evaluate(Model::Impl& impl, const Dataset& dataset, const EvaluateOptio
   EvaluationRequest request{.batch = options.batch_size,
                             .steps_per_execution = options.steps_per_execution,
                             .drop_remainder = options.drop_remainder,
+                            .data_workers = options.data_workers,
                             .trace = options.trace};
   if (request.steps_per_execution < 0) {
     throw InvalidArgument("evaluate: steps_per_execution is ", request.steps_per_execution,

@@ -65,6 +65,13 @@ struct FitOptions {
   // Samples that do not fill a last weight update are dropped, for a run like one elsewhere.
   bool drop_remainder = false;
   int prefetch_depth = 3;  // micro-batches per replica that are made ready ahead
+  // Threads that make them; 0: one per core that no device uses, at least one. They keep off the
+  // cores of the devices where there are others. Results do not depend on their number.
+  int data_workers = 0;
+  // Every step trains on the first micro-batch, which is made once and stays with the devices, as
+  // if data cost nothing. Wants carry_remainder or drop_remainder, since there is no last, shorter
+  // one.
+  bool same_batch = false;
   // Which steps' values callbacks find in FitContext::outfeed after an execution.
   OutfeedMode outfeed = OutfeedMode::last;
   // Calls on_step_end for every step while the devices run.
@@ -86,6 +93,7 @@ struct EvaluateOptions {
   int64_t batch_size = 32;
   int64_t steps_per_execution = 0;  // 0: as compile() says, or a twentieth of the data
   bool drop_remainder = false;      // leave out samples that do not fill a batch on every replica
+  int data_workers = 0;             // as in FitOptions
   profile::Trace* trace = nullptr;
   int verbose = 0;
 };

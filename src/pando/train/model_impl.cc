@@ -193,8 +193,17 @@ runtime::WorkerTeam& Model::Impl::workers() {
   // pinned to the same ones.
   const bool chosen = strategy != nullptr && !strategy->core_sets.empty();
   if (!chosen && team.cores.size() < topology.core_threads.size()) team.cores.clear();
+  cores_beside_ = topology.usable_cores();
+  for (const int workers : team.device_workers) cores_beside_ -= workers;
+  threads_beside_.clear();
+  if (!team.cores.empty()) threads_beside_ = runtime::threads_beside(topology, team.cores);
   team_ = std::make_unique<runtime::WorkerTeam>(team);
   return *team_;
+}
+
+PrefetchOptions Model::Impl::data_workers(int wanted) {
+  workers();
+  return {.workers = wanted > 0 ? wanted : std::max(cores_beside_, 1), .cores = threads_beside_};
 }
 
 train::SliceDivision Model::Impl::division_of(int64_t batch, const ExecutionOptions& execution) {

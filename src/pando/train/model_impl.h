@@ -48,6 +48,9 @@ struct Model::Impl {
   Verification verify(int64_t batch, const std::vector<Field>& fields);
   MeasuredSplits measure_splits(int stages, const Dataset& data, int64_t batch);
   runtime::WorkerTeam& workers();
+  // The threads that make batches ready: `wanted`, or with 0 one per core that no device uses, at
+  // least one; off the cores of the devices where there are others.
+  PrefetchOptions data_workers(int wanted);
   void set_pipelining(const PipeliningOptions& options_in);
   void set_accumulation(const GradientAccumulationOptions& options_in);
   void set_replication(const ReplicationOptions& options_in);
@@ -80,6 +83,8 @@ struct Model::Impl {
 
   using Key = std::tuple<train::Mode, int64_t, std::string>;
   std::unique_ptr<runtime::WorkerTeam> team_;
+  std::vector<int> threads_beside_;  // hardware threads that no device is pinned to
+  int cores_beside_ = 0;
   std::map<Key, std::unique_ptr<train::LoadedProgram>> programs_;
 };
 
