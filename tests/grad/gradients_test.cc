@@ -132,6 +132,23 @@ TEST(Gradients, NothingFlowsThroughNoGradOps) {
             "  return result hit=hit\n}\n");
 }
 
+// What is done to the data alone needs no gradient.
+TEST(Gradients, NothingIsAskedOfPreprocessing) {
+  EXPECT_EQ(backward_text("graph(x: u8[2,2,2,1] feed, f: u8[2] feed, w: f32[2,2,2,1] variable,"
+                          "      seed: f32[2,2,2,1] feed) {"
+                          "  a = flip_where(x, f) b = cast(a) c = standardise_image(b)"
+                          "  d = normalise_pixels(c) {scale=[2], shift=[1]} e = multiply(d, w)"
+                          "  return result e=e }"),
+            "  v0: f32[2,2,2,1] = multiply(seed, d) @multiply/grad\n"
+            "  return result e=e, gradient w=v0\n}\n");
+}
+
+TEST(Gradients, StandardisingWhatIsTrainedIsUnsupported) {
+  EXPECT_THROW(backward_text("graph(w: f32[2,2,2,1] variable, seed: f32[2,2,2,1] feed) {"
+                             "  y = standardise_image(w) return result y=y }"),
+               Unsupported);
+}
+
 TEST(Gradients, ChosenValuesOnlyAndInTheirOrder) {
   ir::Graph graph = typed_graph(
       "graph(x: f32[2,3] feed, k: f32[3,2] variable, seed: f32[2,2] feed) {"

@@ -23,7 +23,16 @@ TEST(Attributes, WrongKindIsAnError) {
   EXPECT_THROW(attributes.get_int("s"), InvalidArgument);
 }
 
-TEST(Attributes, WholeNumbersStayNumbers) { EXPECT_EQ(to_text(Attribute(2.0)), "2.0"); }
+TEST(Attributes, WholeNumbersStayNumbers) {
+  EXPECT_EQ(to_text(Attribute(2.0)), "2.0");
+  EXPECT_EQ(to_text(Attribute(Numbers{2, -0.5, 1e30})), "[2.0,-0.5,1e+30]");
+  EXPECT_EQ(to_text(Attribute(Ints{2, -1})), "[2,-1]");
+}
+
+TEST(Attributes, KindsHaveNames) {
+  EXPECT_EQ(kind_name(Attribute(Ints{})), "a list of integers");
+  EXPECT_EQ(kind_name(Attribute(Numbers{})), "a list of numbers");
+}
 
 }  // namespace
 }  // namespace pando::ir

@@ -34,6 +34,21 @@ TEST(Text, NumbersRoundTripExactly) {
   }
 }
 
+TEST(Text, ListsAreOfIntegersOrOfNumbers) {
+  const std::string text =
+      "graph(x: f32[2] feed) {\n  y = op(x) {a=[1,2], b=[1.0,-0.25,1e+30], c=[]}\n"
+      "  return result y=y\n}\n";
+  const Graph graph = parse_graph(text);
+  const auto& values = graph.nodes()[0]->attributes().values();
+  EXPECT_EQ(values.at("a"), Attribute(Ints{1, 2}));
+  EXPECT_EQ(values.at("b"), Attribute(Numbers{1, -0.25, 1e30}));
+  EXPECT_EQ(values.at("c"), Attribute(Ints{}));
+  EXPECT_EQ(to_text(graph), text);
+  const Graph mixed =
+      parse_graph("graph(x: f32[2] feed) { y = op(x) {a=[1, 0.5]} return result y=y }");
+  EXPECT_EQ(mixed.nodes()[0]->attributes().values().at("a"), Attribute(Numbers{1, 0.5}));
+}
+
 TEST(Text, StagesArePrintedAndRead) {
   const std::string text =
       "graph(x: f32[2] feed) {\n  y = relu(x) @a ^2\n  z = relu(y)\n  return result y=z\n}\n";

@@ -123,6 +123,22 @@ void add_movement_cases(Cases& cases) {
                                              "y = concat(a, b) {axis=1}")});
 }
 
+void add_pixel_cases(Cases& cases) {
+  Tensor flags(DType::u8, {3});
+  flags.u8()[1] = 1;
+  flags.u8()[2] = 255;
+  cases.push_back(
+      {.name = "flip_where",
+       .graph = one_node("x: f32[3,2,3,2] variable, f: u8[3] feed", "y = flip_where(x, f)"),
+       .values = {{"f", flags}}});
+  const std::string map = "scale=[2,-0.5,1], shift=[0,1,0.25]";
+  cases.push_back({"normalise_pixels",
+                   one_node("x: f32[2,2,1,3] variable", "y = normalise_pixels(x) {" + map + "}")});
+  cases.push_back(
+      {"normalise_pixels_wider",
+       one_node("x: f32[2,2,1,3] variable", "y = normalise_pixels(x) {channels=5, " + map + "}")});
+}
+
 void add_pool_cases(Cases& cases) {
   const auto pool = [&](const std::string& name, const std::string& x,
                         const std::string& attributes) {
@@ -192,6 +208,7 @@ const std::vector<GradientCase>& gradient_cases() {
     add_norm_cases(all);
     add_elementwise_cases(all);
     add_movement_cases(all);
+    add_pixel_cases(all);
     add_pool_cases(all);
     add_loss_cases(all);
     return all;

@@ -60,13 +60,16 @@ TEST(Schema, ChecksAttributes) {
 TEST(AttributeValues, FallBackToTheDefaultsOfTheOp) {
   const ir::Graph graph = ir::parse_graph(
       "graph(x: f32[2] feed) { a = leaky_relu(x) b = leaky_relu(x) {alpha=2} c = cast(x)"
-      " d = dropout(x) {key=5} e = pad(x) return result e=e }");
+      " d = dropout(x) {key=5} e = pad(x)"
+      " f = normalise_pixels(x) {scale=[1,2]} return result e=e }");
   const auto node = [&](size_t i) -> const ir::Node& { return *graph.nodes()[i]; };
   EXPECT_EQ(number_attribute(node(0), "alpha"), 0.3);
   EXPECT_EQ(number_attribute(node(1), "alpha"), 2);
   EXPECT_EQ(text_attribute(node(2), "dtype"), "f32");
   EXPECT_EQ(int_attribute(node(3), "key"), 5);
   EXPECT_EQ(ints_attribute(node(4), "low"), ir::Ints{});
+  EXPECT_EQ(numbers_attribute(node(5), "scale"), (ir::Numbers{1, 2}));
+  EXPECT_EQ(numbers_attribute(node(5), "shift"), ir::Numbers{});
   EXPECT_THROW(int_attribute(node(0), "beta"), InternalError);
 }
 

@@ -164,6 +164,38 @@ TEST(ShapeRules, Movement) {
   });
 }
 
+TEST(ShapeRules, Pixels) {
+  expect_all({
+      {"x: u8[2,4,5,3], f: u8[2]", "y = flip_where(x, f)", "u8[2,4,5,3]"},
+      {"x: f32[2,4,5,3], f: u8[2]", "y = flip_where(x, f)", "f32[2,4,5,3]"},
+      {"x: i32[2,4,5,3], f: u8[2]", "y = flip_where(x, f)",
+       "flip_where 'flip_where': input 0 is i32[2,4,5,3], wanted u8 or f32"},
+      {"x: u8[2,4,5], f: u8[2]", "y = flip_where(x, f)",
+       "flip_where 'flip_where': input 0 has shape [2,4,5], wanted 4 axes"},
+      {"x: u8[2,4,5,3], f: f32[2]", "y = flip_where(x, f)",
+       "flip_where 'flip_where': input 1 is f32[2], wanted u8"},
+      {"x: u8[2,4,5,3], f: u8[3]", "y = flip_where(x, f)",
+       "flip_where 'flip_where': input 1 has shape [3], wanted [2]"},
+      {"x: u8[2,4,5,1]", "y = normalise_pixels(x) {scale=[2], shift=[0.5]}", "f32[2,4,5,1]"},
+      {"x: f32[2,4,5,2]", "y = normalise_pixels(x) {scale=[2,1], shift=[0,0.5], channels=4}",
+       "f32[2,4,5,4]"},
+      {"x: u8[2,4,5,2]", "y = normalise_pixels(x) {scale=[2.5], shift=[0,0]} @front",
+       "normalise_pixels 'front': scale [2.5] has 1 items, wanted one for each of 2 channels"},
+      {"x: u8[2,4,5,1]", "y = normalise_pixels(x) {scale=[2]} @front",
+       "normalise_pixels 'front': shift [] has 0 items, wanted one for each of 1 channels"},
+      {"x: u8[2,4,5,1]", "y = normalise_pixels(x) {scale=2}",
+       "normalise_pixels 'normalise_pixels': attribute 'scale' is an integer, wanted a list of "
+       "numbers"},
+      {"x: u8[2,4,5,3]", "y = standardise_image(x) z = standardise_image(x) {channels=4}",
+       "f32[2,4,5,3] f32[2,4,5,4]"},
+      {"x: u8[2,4,5,3]", "y = standardise_image(x) {channels=2}",
+       "standardise_image 'standardise_image': channels is 2, fewer than the 3 of the input; "
+       "wanted 0 or at least as many"},
+      {"x: u8[2,4]", "y = standardise_image(x)",
+       "standardise_image 'standardise_image': input 0 has shape [2,4], wanted 4 axes"},
+  });
+}
+
 TEST(ShapeRules, Losses) {
   const std::string p = "p: f32[4,3], ";
   expect_all({

@@ -9,8 +9,8 @@
 namespace pando::ir {
 
 std::string_view kind_name(const Attribute& attribute) {
-  constexpr std::array<std::string_view, 4> kNames = {"an integer", "a number", "a string",
-                                                      "a list of integers"};
+  constexpr std::array<std::string_view, 5> kNames = {"an integer", "a number", "a string",
+                                                      "a list of integers", "a list of numbers"};
   return kNames[attribute.index()];
 }
 
@@ -50,6 +50,10 @@ std::string to_text(const Attribute& attribute) {
   if (const auto* number = std::get_if<double>(&attribute)) return double_text(*number);
   if (const auto* text = std::get_if<std::string>(&attribute)) return quoted(*text);
   std::vector<std::string> items;
+  if (const auto* numbers = std::get_if<Numbers>(&attribute)) {
+    for (const double item : *numbers) items.push_back(double_text(item));
+    return "[" + join(items, ",") + "]";
+  }
   for (const int64_t item : std::get<Ints>(attribute)) items.push_back(std::to_string(item));
   return "[" + join(items, ",") + "]";
 }

@@ -1,4 +1,4 @@
-// Named attributes of a node: numbers, strings and lists of integers, in order of name.
+// Named attributes of a node: numbers, strings and lists of numbers, in order of name.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,12 +12,14 @@
 namespace pando::ir {
 
 using Ints = std::vector<int64_t>;
-using Attribute = std::variant<int64_t, double, std::string, Ints>;
+using Numbers = std::vector<double>;
+using Attribute = std::variant<int64_t, double, std::string, Ints, Numbers>;
 
-// "an integer", "a number", "a string", "a list of integers".
+// "an integer", "a number", "a string", "a list of integers", "a list of numbers".
 std::string_view kind_name(const Attribute& attribute);
 
-// The attribute as IR text: 3, 0.5, "same", [1,1]. Numbers round-trip exactly.
+// The attribute as IR text: 3, 0.5, "same", [1,1], [0.5,1.0]. Numbers round-trip exactly; an empty
+// list reads back as one of integers.
 std::string to_text(const Attribute& attribute);
 
 // Attributes of one node. get_* returns the fallback for an absent name and throws

@@ -157,9 +157,27 @@ class Parser {
   }
 
   Attribute take_attribute() {
-    skip_space();
-    if (at_ < text_.size() && text_[at_] == '[') return take_ints();
+    if (try_take("[")) return take_list_rest();
     if (try_take("\"")) return take_string_rest();
+    return take_number();
+  }
+
+  // Integers, or numbers when at least one of them is none.
+  Attribute take_list_rest() {
+    Ints integers;
+    Numbers numbers;
+    parse_list("]", [&] {
+      const Attribute item = take_number();
+      const auto* integer = std::get_if<int64_t>(&item);
+      if (integer != nullptr) integers.push_back(*integer);
+      numbers.push_back(integer != nullptr ? static_cast<double>(*integer)
+                                           : std::get<double>(item));
+    });
+    if (integers.size() == numbers.size()) return integers;
+    return numbers;
+  }
+
+  Attribute take_number() {
     std::string token = take_name();
     if (token.ends_with("e") && try_take("+")) token += take_name();  // 1e+20
     if (const auto integer = parse_int(token)) return *integer;

@@ -41,4 +41,12 @@ ir::Ints ints_attribute(const ir::Node& node, std::string_view name) {
   return std::get<ir::Ints>(attribute(node, name));
 }
 
+ir::Numbers numbers_attribute(const ir::Node& node, std::string_view name) {
+  const ir::Attribute& value = attribute(node, name);
+  if (const auto* integers = std::get_if<ir::Ints>(&value)) {
+    return ir::Numbers(integers->begin(), integers->end());
+  }
+  return std::get<ir::Numbers>(value);
+}
+
 }  // namespace pando::ops

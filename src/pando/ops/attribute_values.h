@@ -14,5 +14,7 @@ int64_t int_attribute(const ir::Node& node, std::string_view name);
 double number_attribute(const ir::Node& node, std::string_view name);
 std::string text_attribute(const ir::Node& node, std::string_view name);
 ir::Ints ints_attribute(const ir::Node& node, std::string_view name);
+// Integers count as numbers.
+ir::Numbers numbers_attribute(const ir::Node& node, std::string_view name);
 
 }  // namespace pando::ops

@@ -59,9 +59,11 @@ void check_outputs(const ir::Node& node, const OpDef& op) {
 }
 
 void check_attribute(const ir::Node& node, const AttributeSpec& spec, const ir::Attribute& value) {
-  const bool integer_as_number =
-      std::holds_alternative<double>(spec.fallback) && std::holds_alternative<int64_t>(value);
-  if (value.index() != spec.fallback.index() && !integer_as_number) {
+  const bool integers_as_numbers =
+      (std::holds_alternative<double>(spec.fallback) && std::holds_alternative<int64_t>(value)) ||
+      (std::holds_alternative<ir::Numbers>(spec.fallback) &&
+       std::holds_alternative<ir::Ints>(value));
+  if (value.index() != spec.fallback.index() && !integers_as_numbers) {
     throw InvalidArgument(node.label(), ": attribute '", spec.name, "' is ", ir::kind_name(value),
                           ", wanted ", ir::kind_name(spec.fallback));
   }

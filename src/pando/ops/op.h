@@ -29,8 +29,8 @@ struct InputSpec {
   bool variadic = false;  // one or more; only the last
 };
 
-// An attribute with its default, whose kind every given value must have (a number takes an
-// integer too). Without choices any value of the kind is right for the schema.
+// An attribute with its default, whose kind every given value must have (integers are numbers
+// too). Without choices any value of the kind is right for the schema.
 struct AttributeSpec {
   std::string name;
   ir::Attribute fallback;

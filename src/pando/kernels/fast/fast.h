@@ -51,4 +51,8 @@ KernelOffer fast_slice(const ir::Node& node);
 KernelOffer fast_slice_grad(const ir::Node& node);
 KernelOffer fast_concat(const ir::Node& node);
 
+KernelOffer fast_flip_where(const ir::Node& node);
+KernelOffer fast_normalise_pixels(const ir::Node& node);
+KernelOffer fast_standardise_image(const ir::Node& node);
+
 }  // namespace pando::kernels

@@ -9,12 +9,15 @@ set(fast_sources
   fast/cross_entropy.cc
   fast/dropout.cc
   fast/elementwise.cc
+  fast/flip_where.cc
   fast/group_norm.cc
   fast/max_pool.cc
   fast/max_pool_grad.cc
+  fast/normalise_pixels.cc
   fast/regression_losses.cc
   fast/smooth.cc
   fast/softmax.cc
+  fast/standardise_image.cc
   fast/top_k.cc)
 target_sources(pando_kernels PRIVATE ${fast_sources})
 

@@ -1,0 +1,73 @@
+// Loops that map the pixels of images to numbers, value * scale + shift; inlined into the clones of
+// the functions that call them.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "pando/base/multiversion.h"
+
+namespace pando::kernels::fast {
+
+// Channels of pixels and of the numbers; those that pixels do not have become zeros.
+struct PixelChannels {
+  int64_t from = 0;
+  int64_t to = 0;
+};
+
+// Four channels at once.
+using Quad = float __attribute__((vector_size(16)));
+using QuadBits = int32_t __attribute__((vector_size(16)));
+using QuadBytes = uint8_t __attribute__((vector_size(4)));
+
+PANDO_INLINE Quad load_quad(const uint8_t* from) {
+  QuadBytes bytes;
+  std::memcpy(&bytes, from, sizeof(bytes));
+  return __builtin_convertvector(bytes, Quad);
+}
+PANDO_INLINE Quad load_quad(const float* from) {
+  Quad values;
+  std::memcpy(&values, from, sizeof(values));
+  return values;
+}
+
+template <typename T>
+PANDO_INLINE void map_pixel(const T* from, float* to, const PixelChannels& channels,
+                            const float* scale, const float* shift) {
+  for (int64_t c = 0; c < channels.to; ++c) {
+    to[c] = c < channels.from ? static_cast<float>(from[c]) * scale[c] + shift[c] : 0;
+  }
+}
+
+// Three channels to four. Each pixel is read with the first number of the next one, whose product
+// is cleared; the last pixel has no next one.
+template <typename T>
+PANDO_INLINE void map_three_to_four(const T* from, float* to, int64_t pixels, const float* scale,
+                                    const float* shift) {
+  constexpr QuadBits kThree = {-1, -1, -1, 0};
+  const Quad factor = {scale[0], scale[1], scale[2], 0};
+  const Quad offset = {shift[0], shift[1], shift[2], 0};
+  for (int64_t p = 0; p + 1 < pixels; ++p) {
+    const Quad mapped = load_quad(from + 3 * p) * factor + offset;
+    QuadBits bits;
+    std::memcpy(&bits, &mapped, sizeof(bits));
+    bits &= kThree;
+    std::memcpy(to + 4 * p, &bits, sizeof(bits));
+  }
+  if (pixels > 0) map_pixel(from + 3 * (pixels - 1), to + 4 * (pixels - 1), {3, 4}, scale, shift);
+}
+
+// `scale` and `shift` have one number per channel of the pixels.
+template <typename T>
+PANDO_INLINE void map_wider(const T* from, float* to, int64_t pixels, const PixelChannels& channels,
+                            const float* scale, const float* shift) {
+  if (channels.from == 3 && channels.to == 4) {
+    return map_three_to_four(from, to, pixels, scale, shift);
+  }
+  for (int64_t p = 0; p < pixels; ++p) {
+    map_pixel(from + p * channels.from, to + p * channels.to, channels, scale, shift);
+  }
+}
+
+}  // namespace pando::kernels::fast

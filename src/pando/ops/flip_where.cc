@@ -1,0 +1,29 @@
+// Mirrors images left to right where the sample's flag is not zero. The flag comes with the data,
+// so that who augments decides, and the pixels are moved where the network runs.
+// SPDX-License-Identifier: MIT
+#include "pando/ops/all_ops.h"
+#include "pando/ops/pixel_rules.h"
+#include "pando/ops/shape_rules.h"
+
+namespace pando::ops {
+
+OpDef flip_where_op() {
+  return {
+      .name = "flip_where",
+      .inputs = {{"x"}, {"flip"}},
+      .outputs = {"y"},
+      .infer =
+          [](const ir::Node& node) {
+            require_pixels(node);
+            require_dtype(node, 1, DType::u8);
+            require_shape(node, 1, {node.input(0)->shape().front()});
+            return std::vector<ir::TensorType>{node.input(0)->type()};
+          },
+      .grad =
+          [](const ir::Node& node, std::span<ir::Value* const> dy, GradBuilder& grad) {
+            if (node.input(0)->type().dtype != DType::f32) return;
+            grad.add(node.input(0), grad.emit("flip_where", {dy[0], node.input(1)}, {})->output());
+          }};
+}
+
+}  // namespace pando::ops
