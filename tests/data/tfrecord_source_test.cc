@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pando/data/tfrecord/record_index.h"
 #include "tests/data/record_files.h"
 
 namespace pando {
@@ -60,6 +61,7 @@ TEST_F(TfrecordSourceTest, RecordsOfAllFilesInAnyOrder) {
       write("c", records({labelled(3), labelled(4), labelled(5)}))};
   const RecordDataset set = open_tfrecords(paths, options());
   EXPECT_TRUE(set.skipped.empty());
+  EXPECT_EQ(set.records_per_file, (std::vector<int64_t>{2, 0, 3}));
   EXPECT_EQ(labels_of(set.data), (std::vector<int32_t>{1, 2, 3, 4, 5}));
   std::vector<Tensor> batch = {Tensor(DType::u8, {4, 3}), Tensor(DType::i32, {4})};
   set.data.gather(std::vector<int64_t>{4, 0, 2, 0}, batch);
@@ -145,6 +147,7 @@ TEST_F(TfrecordSourceTest, SkipLeavesOutAndLists) {
                                           write("d", records({labelled(100), labelled(9)}))};
   const RecordDataset set = open_tfrecords(paths, options(OnBadRecord::skip));
   EXPECT_EQ(labels_of(set.data), (std::vector<int32_t>{2, 3, 4, 7, 9}));
+  EXPECT_EQ(set.records_per_file, (std::vector<int64_t>{2, 1, 1, 1}));
   ASSERT_EQ(set.skipped.size(), 4u);
   const std::vector<uint64_t> offsets = {0, second, second, 0};
   for (size_t i = 0; i < 4; ++i) {
@@ -154,6 +157,48 @@ TEST_F(TfrecordSourceTest, SkipLeavesOutAndLists) {
   EXPECT_TRUE(set.skipped[1].why.ends_with("; the rest of the file is left out"));
   EXPECT_TRUE(set.skipped[2].why.starts_with("1 complete record, truncated at byte "));
   EXPECT_EQ(set.skipped[3].why, "record at byte 0: label is 100, wanted below 100");
+}
+
+TEST_F(TfrecordSourceTest, SkipIsTheSameForAnyNumberOfWorkers) {
+  std::vector<std::string> paths;
+  for (int64_t file = 0; file < 7; ++file) {
+    std::vector<Bytes> payloads;
+    for (int64_t i = 0; i < 20; ++i) payloads.push_back(labelled(90 + (file + i) % 13));
+    paths.push_back(write(concat("file", file), records(payloads)));
+  }
+  const RecordDataset alone = open_tfrecords(paths, options(OnBadRecord::skip));
+  EXPECT_EQ(alone.data.size() + std::ssize(alone.skipped), 140);
+  EXPECT_GT(alone.skipped.size(), 20u);
+  for (const int workers : {2, 5}) {
+    TfrecordOptions several = options(OnBadRecord::skip);
+    several.workers = workers;
+    several.index_folder = directory_.path("index");
+    const RecordDataset set = open_tfrecords(paths, several);
+    EXPECT_EQ(set.skipped, alone.skipped);
+    EXPECT_EQ(set.records_per_file, alone.records_per_file);
+    EXPECT_EQ(labels_of(set.data), labels_of(alone.data));
+  }
+}
+
+TEST_F(TfrecordSourceTest, SkipTriesTheCheckWhereThereIsOne) {
+  TfrecordOptions strict = options(OnBadRecord::skip);
+  strict.check = [](const Example& example) {
+    if (example.integer("label") == 2) throw IoError("no twos");
+  };
+  const std::string path = write("a", records({labelled(1), labelled(2), labelled(3)}));
+  const RecordDataset set = open_tfrecords({path}, strict);
+  EXPECT_EQ(labels_of(set.data), (std::vector<int32_t>{1, 3}));
+  ASSERT_EQ(set.skipped.size(), 1u);
+  EXPECT_TRUE(set.skipped[0].why.ends_with(": no twos"));
+}
+
+TEST_F(TfrecordSourceTest, AnIndexIsKeptWhereWanted) {
+  const std::string path = write("a", records({labelled(1), labelled(2)}));
+  TfrecordOptions indexed = options();
+  indexed.index_folder = directory_.path("index");
+  EXPECT_EQ(open_tfrecords({path}, indexed).data.size(), 2);
+  EXPECT_TRUE(std::filesystem::exists(data::index_path(indexed.index_folder, {path})));
+  EXPECT_EQ(labels_of(open_tfrecords({path}, indexed).data), (std::vector<int32_t>{1, 2}));
 }
 
 TEST_F(TfrecordSourceTest, NoRecordAtAllIsAnError) {
@@ -183,6 +228,9 @@ TEST_F(TfrecordSourceTest, FilesThatCannotServe) {
   const std::string path = write("a", record(labelled(1)));
   EXPECT_THROW(open_tfrecords({path}, {.fields = options().fields}), InvalidArgument);
   EXPECT_THROW(open_tfrecords({path}, {.decode = options().decode}), InvalidArgument);
+  TfrecordOptions idle = options();
+  idle.workers = 0;
+  EXPECT_THROW(open_tfrecords({path}, idle), InvalidArgument);
   TfrecordOptions short_records = options();
   short_records.most_record_bytes = 5;
   EXPECT_THROW(open_tfrecords({path}, short_records), BadRecordError);

@@ -152,6 +152,10 @@ Dataset Dataset::map_field(std::string_view name, Field field, FieldChange chang
       data::field_mapped(source_, field_index(name), std::move(field), std::move(change)));
 }
 
+Dataset Dataset::cache(CacheOptions options) const {
+  return Dataset(data::cached(source_, options));
+}
+
 BatchStream Dataset::batch(int64_t batch_size, BatchOptions options) const {
   return BatchStream(source_, batch_size, options);
 }

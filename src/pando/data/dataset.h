@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,10 @@ struct Sample {
 struct ShuffleOptions {
   uint64_t seed = 0;
   bool each_epoch = true;  // a new order in every epoch; false: one order for all
+};
+
+struct CacheOptions {
+  uint64_t most_bytes = std::numeric_limits<uint64_t>::max();  // of all samples
 };
 
 struct DatasetSplit;
@@ -88,6 +93,12 @@ class Dataset {
   // each a sample of that single field.
   using FieldChange = std::function<void(const SampleView& from, const SampleView& to)>;
   Dataset map_field(std::string_view name, Field field, FieldChange change) const;
+
+  // Samples that stay in memory from their first use on: each is read and decoded once. What it
+  // keeps is the sample of epoch 0, so put it in front of shuffle and of random augmentation.
+  // Throws InvalidArgument when the order changes from epoch to epoch or has no end,
+  // ResourceError when all samples together need more than the limit.
+  Dataset cache(CacheOptions options = {}) const;
 
   BatchStream batch(int64_t batch_size, BatchOptions options = {}) const;
 

@@ -11,6 +11,8 @@ SourcePtr shuffled(SourcePtr inner, ShuffleOptions options);
 SourcePtr strided(SourcePtr inner, int64_t first, int64_t step, int64_t size);
 SourcePtr repeated(SourcePtr inner, int64_t times);
 SourcePtr concatenated(SourcePtr first, SourcePtr second);
+// Samples are kept once gathered.
+SourcePtr cached(SourcePtr inner, CacheOptions options);
 
 SourcePtr mapped(SourcePtr inner, std::function<Sample(Sample)> change);
 SourcePtr mapped_in_place(SourcePtr inner, std::function<void(const SampleView&)> change);

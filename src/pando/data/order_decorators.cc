@@ -1,13 +1,12 @@
 // Decorators that change which samples come and in which order: they translate indices in place.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <array>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "pando/base/random.h"
 #include "pando/data/decorators.h"
+#include "pando/data/recent_orders.h"
 
 namespace pando::data {
 
@@ -21,35 +20,19 @@ class Shuffled : public DataSource {
       : DataSource(inner->fields(), inner->size()), inner_(std::move(inner)), options_(options) {}
 
   void gather(int64_t epoch, std::span<int64_t> indices, const Rows& rows) const override {
-    const std::shared_ptr<const Order> order = order_of(options_.each_epoch ? epoch : 0);
-    for (int64_t& index : indices) index = order->samples[static_cast<size_t>(index)];
+    const auto order = orders_.of(options_.each_epoch ? epoch : 0, [&](int64_t of_epoch) {
+      return random_permutation(size(), mix_keys(options_.seed, static_cast<uint64_t>(of_epoch)));
+    });
+    for (int64_t& index : indices) index = (*order)[static_cast<size_t>(index)];
     inner_->gather(epoch, indices, rows);
   }
 
   bool order_varies() const override { return options_.each_epoch || inner_->order_varies(); }
 
  private:
-  struct Order {
-    int64_t epoch;
-    std::vector<int64_t> samples;
-  };
-
-  // Two are kept: at the end of an epoch some workers are already in the next.
-  std::shared_ptr<const Order> order_of(int64_t epoch) const {
-    const std::lock_guard lock(mutex_);
-    for (const auto& order : recent_) {
-      if (order != nullptr && order->epoch == epoch) return order;
-    }
-    const uint64_t key = mix_keys(options_.seed, static_cast<uint64_t>(epoch));
-    std::swap(recent_[0], recent_[1]);
-    recent_[0] = std::make_shared<const Order>(Order{epoch, random_permutation(size(), key)});
-    return recent_[0];
-  }
-
   SourcePtr inner_;
   ShuffleOptions options_;
-  mutable std::mutex mutex_;
-  mutable std::array<std::shared_ptr<const Order>, 2> recent_;  // guarded by mutex_
+  mutable RecentOrders orders_;
 };
 
 class Strided : public DataSource {

@@ -169,7 +169,9 @@ RecordDataset open_cosmoflow(const std::string& folder, const CosmoflowDataOptio
     if (paths.empty())
       throw IoError(folder, ": found no sample that can be read; ", to_string(bad));
   }
-  return {Dataset(std::make_shared<CosmoflowSource>(std::move(paths), options)), std::move(bad)};
+  std::vector<int64_t> records_per_file(paths.size(), 1);
+  return {Dataset(std::make_shared<CosmoflowSource>(std::move(paths), options)), std::move(bad),
+          std::move(records_per_file)};
 }
 
 void write_cosmoflow_sample(const std::string& path, const CosmoflowSample& sample,

@@ -2,15 +2,12 @@
 #include "pando/data/sources/image_folder.h"
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <thread>
 #include <utility>
 
+#include "pando/data/parallel.h"
 #include "pando/data/sources/gzip.h"
 
 namespace pando {
@@ -90,27 +87,10 @@ std::optional<std::string> flaw_of(const std::string& path, const DecodeLimits& 
 std::vector<std::optional<std::string>> find_flaws(const std::vector<LabelledFile>& files,
                                                    const ImageFolderOptions& options) {
   std::vector<std::optional<std::string>> flaws(files.size());
-  std::atomic<size_t> next = 0;
-  std::exception_ptr failure;
-  std::mutex mutex;
-  const auto work = [&] {
-    try {
-      Image scratch;
-      for (size_t i = next++; i < files.size(); i = next++) {
-        flaws[i] = flaw_of(files[i].path, options.limits, scratch);
-      }
-    } catch (...) {  // no memory, for example: ends the others too
-      next = files.size();
-      const std::lock_guard lock(mutex);
-      failure = std::current_exception();
-    }
-  };
-  {
-    std::vector<std::jthread> threads;
-    for (int i = 1; i < options.workers; ++i) threads.emplace_back(work);
-    work();
-  }
-  if (failure) std::rethrow_exception(failure);
+  data::for_each_item(files.size(), options.workers, [&](size_t i) {
+    Image scratch;
+    flaws[i] = flaw_of(files[i].path, options.limits, scratch);
+  });
   return flaws;
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "pando/data/bad_records.h"
@@ -12,6 +13,8 @@ namespace pando {
 struct RecordDataset {
   Dataset data;
   std::vector<BadRecord> skipped;  // only with OnBadRecord::skip
+  // The samples of each file, which follow one another in `data`; stream_records() wants it.
+  std::vector<int64_t> records_per_file;
 };
 
 }  // namespace pando

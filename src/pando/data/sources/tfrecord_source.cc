@@ -2,13 +2,14 @@
 #include "pando/data/sources/tfrecord_source.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <utility>
 
+#include "pando/data/parallel.h"
 #include "pando/data/tfrecord/byte_input.h"
+#include "pando/data/tfrecord/record_index.h"
 
 namespace pando {
 
@@ -24,56 +25,6 @@ struct Entry {
   uint64_t offset = 0;
   uint64_t length = 0;  // of the payload
 };
-
-// The records of one file up to its end or to the first header that is bad.
-struct Scan {
-  std::vector<Entry> entries;
-  std::optional<BadRecord> bad;
-};
-
-void refuse_compressed(const std::string& path, std::span<const uint8_t> front) {
-  const Compression found = data::sniff_compression(front);
-  if (found == Compression::none) return;
-  throw IoError(path, ": the file is a ", to_string(found),
-                " stream, wanted plain records, which can be read in any order; decompress it or "
-                "read it from the front with RecordReader");
-}
-
-Scan scan_headers(const std::string& path, uint32_t number, uint64_t most_record_bytes) {
-  const RandomAccessFile file(path);
-  Scan scan;
-  const auto stop = [&](uint64_t offset, const std::string& why) {
-    scan.bad = BadRecord{path, offset, why};
-  };
-  std::array<uint8_t, kRecordHeaderBytes> bytes{};
-  for (uint64_t offset = 0; offset < file.size() && !scan.bad;) {
-    data::Truncation cut{.records = static_cast<int64_t>(scan.entries.size()),
-                         .record_offset = offset};
-    const size_t found = file.read(offset, bytes);
-    const bool whole = found == bytes.size();
-    const auto header = whole ? data::parse_record_header(bytes, most_record_bytes)
-                              : data::RecordHeader{.length = 0, .error = "cut"};
-    if (offset == 0 && !header.error.empty()) {
-      refuse_compressed(path, std::span(bytes).first(found));
-    }
-    if (!whole) {
-      cut.in_header = true;
-      cut.wanted = bytes.size();
-      cut.found = found;
-      stop(offset, to_string(cut));
-    } else if (!header.error.empty()) {
-      stop(offset, concat("record ", cut.records, " at byte ", offset, ": ", header.error));
-    } else {
-      cut.wanted = header.length + kRecordFooterBytes;
-      cut.found = file.size() - std::min(file.size(), offset + kRecordHeaderBytes);
-      if (cut.wanted > cut.found) stop(offset, to_string(cut));
-    }
-    if (scan.bad) break;
-    scan.entries.push_back({number, offset, header.length});
-    offset += kRecordHeaderBytes + cut.wanted;
-  }
-  return scan;
-}
 
 // Reads records of changing files; keeps the file of the last one open.
 class EntryReader {
@@ -118,7 +69,8 @@ class TfrecordSource : public DataSource {
       : DataSource(options.fields, static_cast<int64_t>(entries.size())),
         paths_(std::move(paths)),
         entries_(std::move(entries)),
-        decode_(options.decode) {}
+        decode_(options.decode),
+        check_(options.check) {}
 
   void gather(int64_t epoch, std::span<int64_t> indices, const Rows& rows) const override {
     EntryReader reader(paths_);
@@ -128,35 +80,54 @@ class TfrecordSource : public DataSource {
     }
   }
 
-  // Decodes every record once; returns the good ones and lists the others.
-  std::vector<Entry> good_entries(std::vector<BadRecord>& bad) const {
+  // Tries every record once, the records of a file on one thread; the flaw of each bad one.
+  std::vector<std::optional<BadRecord>> find_flaws(int workers) const {
+    std::vector<size_t> begins;  // of the files
+    for (size_t i = 0; i < entries_.size(); ++i) {
+      if (i == 0 || entries_[i].file != entries_[i - 1].file) begins.push_back(i);
+    }
+    begins.push_back(entries_.size());
+    std::vector<std::optional<BadRecord>> flaws(entries_.size());
+    data::for_each_item(begins.size() - 1, workers,
+                        [&](size_t file) { find_flaws(begins[file], begins[file + 1], flaws); });
+    return flaws;
+  }
+
+ private:
+  void find_flaws(size_t begin, size_t end, std::span<std::optional<BadRecord>> flaws) const {
     std::vector<Tensor> memory;
     std::vector<std::byte*> first_bytes;
     for (const Field& field : fields()) memory.emplace_back(field.dtype, field.shape);
     for (Tensor& tensor : memory) first_bytes.push_back(tensor.data());
     EntryReader reader(paths_);
-    std::vector<Entry> good;
-    for (const Entry& entry : entries_) {
-      const SampleView sample(fields(), Rows(first_bytes), 0, {0, std::ssize(good)});
+    for (size_t i = begin; i < end; ++i) {
+      const SampleView sample(fields(), Rows(first_bytes), 0, {0, static_cast<int64_t>(i)});
       try {
-        decode(reader, entry, sample);
-        good.push_back(entry);
+        if (check_) {
+          with_example(reader, entries_[i], check_);
+        } else {
+          decode(reader, entries_[i], sample);
+        }
       } catch (const BadRecordError& error) {
-        bad.push_back(error.record());
+        flaws[i] = error.record();
       }
     }
-    return good;
   }
 
- private:
   // Zero first: what the function leaves out must not show what the memory held before.
   void decode(EntryReader& reader, const Entry& entry, const SampleView& sample) const {
     for (size_t f = 0; f < fields().size(); ++f) {
       std::memset(sample.data(f), 0, bytes_per_sample(fields()[f]));
     }
+    with_example(reader, entry, [&](const Example& example) { decode_(example, sample); });
+  }
+
+  // Whatever `use` finds wrong becomes a BadRecordError.
+  template <typename Use>
+  static void with_example(EntryReader& reader, const Entry& entry, const Use& use) {
     const std::span<const uint8_t> payload = reader.read(entry);
     try {
-      decode_(Example(payload, "tf.train.Example"), sample);
+      use(Example(payload, "tf.train.Example"));
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::internal) throw;
       reader.fail(entry, error.what());
@@ -166,7 +137,47 @@ class TfrecordSource : public DataSource {
   std::vector<std::string> paths_;
   std::vector<Entry> entries_;
   std::function<void(const Example&, const SampleView&)> decode_;
+  std::function<void(const Example&)> check_;
 };
+
+// The records of all files; of a damaged file those in front of the damage, which goes to `bad`.
+std::vector<Entry> find_entries(const std::vector<std::string>& paths,
+                                const TfrecordOptions& options, std::vector<BadRecord>& bad) {
+  std::vector<data::FileIndex> files =
+      data::index_records(paths, {.most_record_bytes = options.most_record_bytes,
+                                  .workers = options.workers,
+                                  .folder = options.index_folder});
+  std::vector<Entry> entries;
+  for (size_t i = 0; i < files.size(); ++i) {
+    uint64_t offset = 0;
+    for (const uint64_t length : files[i].lengths) {
+      entries.push_back({static_cast<uint32_t>(i), offset, length});
+      offset += kRecordHeaderBytes + length + kRecordFooterBytes;
+    }
+    if (!files[i].bad) continue;
+    if (options.on_bad_record == OnBadRecord::error) {
+      throw BadRecordError(std::move(*files[i].bad));
+    }
+    files[i].bad->why += "; the rest of the file is left out";
+    bad.push_back(std::move(*files[i].bad));
+  }
+  return entries;
+}
+
+// The entries without flaw; the flaws of the others go to `bad`.
+std::vector<Entry> good_entries(const std::vector<Entry>& entries,
+                                std::span<std::optional<BadRecord>> flaws,
+                                std::vector<BadRecord>& bad) {
+  std::vector<Entry> good;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (flaws[i]) {
+      bad.push_back(std::move(*flaws[i]));
+    } else {
+      good.push_back(entries[i]);
+    }
+  }
+  return good;
+}
 
 // Sorted by file and offset, as a user looks for them.
 void sort_by_place(std::vector<BadRecord>& bad) {
@@ -181,20 +192,14 @@ RecordDataset open_tfrecords(const std::vector<std::string>& paths,
                              const TfrecordOptions& options) {
   if (paths.empty()) throw InvalidArgument("record files: the list is empty, wanted at least one");
   if (!options.decode) throw InvalidArgument("record files need a function decode");
-  const bool skip = options.on_bad_record == OnBadRecord::skip;
-  std::vector<Entry> entries;
-  std::vector<BadRecord> bad;
-  for (size_t i = 0; i < paths.size(); ++i) {
-    Scan scan = scan_headers(paths[i], static_cast<uint32_t>(i), options.most_record_bytes);
-    entries.insert(entries.end(), scan.entries.begin(), scan.entries.end());
-    if (!scan.bad) continue;
-    if (!skip) throw BadRecordError(std::move(*scan.bad));
-    scan.bad->why += "; the rest of the file is left out";
-    bad.push_back(std::move(*scan.bad));
+  if (options.workers < 1) {
+    throw InvalidArgument("record files: ", options.workers, " workers, wanted at least 1");
   }
-  if (skip) {
-    std::vector<Entry> good = TfrecordSource(paths, entries, options).good_entries(bad);
-    entries = std::move(good);
+  std::vector<BadRecord> bad;
+  std::vector<Entry> entries = find_entries(paths, options, bad);
+  if (options.on_bad_record == OnBadRecord::skip) {
+    auto flaws = TfrecordSource(paths, entries, options).find_flaws(options.workers);
+    entries = good_entries(entries, flaws, bad);
     sort_by_place(bad);
   }
   if (entries.empty()) {
@@ -202,8 +207,10 @@ RecordDataset open_tfrecords(const std::vector<std::string>& paths,
                   ": found no record", bad.empty() ? "" : " that can be read",
                   ", wanted at least one", bad.empty() ? "" : "; ", to_string(bad));
   }
+  std::vector<int64_t> records_per_file(paths.size());
+  for (const Entry& entry : entries) ++records_per_file[entry.file];
   return {Dataset(std::make_shared<TfrecordSource>(paths, std::move(entries), options)),
-          std::move(bad)};
+          std::move(bad), std::move(records_per_file)};
 }
 
 }  // namespace pando

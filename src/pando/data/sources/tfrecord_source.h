@@ -19,7 +19,12 @@ struct TfrecordOptions {
   // threads call it at once.
   std::function<void(const Example& example, const SampleView& sample)> decode;
   OnBadRecord on_bad_record = OnBadRecord::error;
+  // What OnBadRecord::skip tries on every record, where decode looks at a part of it only. Without
+  // it, decode is tried, with epoch 0 and the number of the record as the index.
+  std::function<void(const Example& example)> check = {};
   uint64_t most_record_bytes = kMostRecordBytes;
+  int workers = 1;           // threads that read the files when they are opened
+  std::string index_folder;  // keeps where the records are, so that opening again is quick; "": no
 };
 
 // The records of all files, one after the other. One pass over the headers finds them and checks
@@ -30,7 +35,7 @@ struct TfrecordOptions {
 //
 // Throws IoError when a file is missing, compressed (there is no random access to it), damaged in a
 // header (unless skipped) or when there is no record at all; InvalidArgument for options that
-// describe no sample.
+// describe no sample. All results are the same for any number of workers.
 RecordDataset open_tfrecords(const std::vector<std::string>& paths, const TfrecordOptions& options);
 
 }  // namespace pando

@@ -111,6 +111,11 @@ size_t RandomAccessFile::read(uint64_t offset, std::span<uint8_t> to) const {
   return done;
 }
 
+void RandomAccessFile::expect_jumps() const {
+  // Only advice: some file systems cannot take it.
+  static_cast<void>(::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_RANDOM));
+}
+
 ByteInputPtr open_input(const std::string& path) { return std::make_unique<FileInput>(path); }
 
 ByteInputPtr memory_input(std::span<const uint8_t> content) {

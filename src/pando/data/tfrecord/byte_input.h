@@ -42,6 +42,8 @@ class RandomAccessFile {
   uint64_t size() const { return size_; }  // when it was opened
   // Fills `to` with the bytes from `offset` on; fewer mean the end of the file. Throws IoError.
   size_t read(uint64_t offset, std::span<uint8_t> to) const;
+  // Tells the system that small pieces far apart will be read, so that it reads nothing ahead.
+  void expect_jumps() const;
 
  private:
   std::string path_;
