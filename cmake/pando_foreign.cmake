@@ -4,6 +4,9 @@ include_guard(GLOBAL)
 
 # name: header, library ("-" when it is only headers), Debian package
 set(PANDO_FOREIGN_TABLE
+  "archive: archive.h archive libarchive-dev"
+  "crypto: openssl/evp.h crypto libssl-dev"
+  "curl: curl/curl.h curl libcurl4-openssl-dev"
   "dnnl: dnnl.hpp dnnl libdnnl-dev"
   "fmt: fmt/core.h fmt libfmt-dev"
   "hdf5: hdf5.h hdf5 libhdf5-dev"

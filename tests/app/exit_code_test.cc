@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pando/fetch/download.h"
 #include "pando/train/non_finite_loss.h"
 
 namespace pando::app {
@@ -11,6 +12,7 @@ TEST(ExitCode, FollowsTheKindOfTheError) {
   EXPECT_EQ(exit_code_of(UsageError("--x: wrong")), kUsage);
   EXPECT_EQ(exit_code_of(InvalidArgument("unknown model")), kUsage);
   EXPECT_EQ(exit_code_of(IoError("disk full")), kFailed);
+  EXPECT_EQ(exit_code_of(fetch::FetchStopped("x.gz: stopped")), kStopped);
   EXPECT_EQ(exit_code_of(std::runtime_error("else")), kFailed);
   EXPECT_EQ(exit_code_of(NonFiniteLoss("loss is nan at step 7")), kNonFiniteLoss);
 }

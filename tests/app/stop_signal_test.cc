@@ -28,6 +28,13 @@ TEST(StopSignal, TheSecondSignalEndsTheProcess) {
   EXPECT_EXIT(twice(), testing::ExitedWithCode(128 + SIGINT), "");
 }
 
+TEST(StopSignal, AnswersAsItIsTold) {
+  testing::internal::CaptureStderr();
+  const StopSignal signal("stopping the download\n");
+  std::raise(SIGTERM);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "stopping the download\n");
+}
+
 void mark(int) {}
 
 TEST(StopSignal, RestoresTheHandlersBefore) {

@@ -3,12 +3,14 @@
 
 #include <new>
 
+#include "pando/fetch/download.h"
 #include "pando/train/non_finite_loss.h"
 
 namespace pando::app {
 
 int exit_code_of(const std::exception& error) {
   if (dynamic_cast<const NonFiniteLoss*>(&error) != nullptr) return kNonFiniteLoss;
+  if (dynamic_cast<const fetch::FetchStopped*>(&error) != nullptr) return kStopped;
   const auto* ours = dynamic_cast<const Error*>(&error);
   return ours != nullptr && ours->kind() == ErrorKind::invalid_argument ? kUsage : kFailed;
 }

@@ -13,7 +13,7 @@ constexpr int kDone = 0;
 constexpr int kFailed = 1;
 constexpr int kUsage = 2;  // the command line or the configuration is wrong
 constexpr int kNonFiniteLoss = 3;
-constexpr int kStopped = 75;  // by a signal, with a checkpoint saved
+constexpr int kStopped = 75;  // by a signal, with a checkpoint or a part of a download saved
 
 // A wrong flag, value or configuration key; the message names it.
 class UsageError : public InvalidArgument {

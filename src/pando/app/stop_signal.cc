@@ -15,22 +15,23 @@ namespace {
 // A handler can reach nothing but globals. Lock-free atomics are safe in it.
 std::atomic<int> received_signal{0};
 std::atomic<bool> stop_wanted{false};
+std::atomic<const char*> stop_answer{""};
 constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGHUP};
 std::array<struct sigaction, kSignals.size()> previous_actions;
 
 extern "C" void handle_stop(int signal) {
   int none = 0;
   if (!received_signal.compare_exchange_strong(none, signal)) _exit(128 + signal);
-  constexpr std::string_view kAnswer =
-      "\nstopping after this weight update; another signal ends at once\n";
+  const std::string_view answer = stop_answer.load();
   // Nothing can be done about a terminal that is gone.
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kAnswer.data(), kAnswer.size());
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, answer.data(), answer.size());
   stop_wanted = true;
 }
 
 }  // namespace
 
-StopSignal::StopSignal() {
+StopSignal::StopSignal(const char* answer) {
+  stop_answer = answer;
   received_signal = 0;
   stop_wanted = false;
   struct sigaction action = {};

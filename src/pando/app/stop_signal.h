@@ -1,5 +1,5 @@
 // SIGINT, SIGTERM and SIGHUP as a wish to stop: the first sets a flag that training looks at
-// between weight updates, the second ends the process at once.
+// between weight updates and a download all the time, the second ends the process at once.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,7 +10,9 @@ namespace pando::app {
 // Handles the signals as long as it lives, then restores what was before. One at a time.
 class StopSignal {
  public:
-  StopSignal();
+  // Answers the first signal with `answer` on standard error. Requires: a literal.
+  explicit StopSignal(
+      const char* answer = "\nstopping after this weight update; another signal ends at once\n");
   ~StopSignal();
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;

@@ -14,6 +14,8 @@ namespace pando::cli {
 
 using Arguments = std::span<const std::string>;
 
+int data_fetch(Arguments args, std::ostream& out);
+int data_list(Arguments args, std::ostream& out);
 int data_make_cifar10(Arguments args, std::ostream& out);
 int data_make_cosmoflow(Arguments args, std::ostream& out);
 

@@ -1,0 +1,36 @@
+// Checksums of bytes and files.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace pando::fetch {
+
+enum class DigestKind { sha256, md5 };
+
+const char* to_string(DigestKind kind);
+
+// Of bytes that come piece by piece.
+class Digest {
+ public:
+  explicit Digest(DigestKind kind);
+  ~Digest();
+  Digest(const Digest&) = delete;
+  Digest& operator=(const Digest&) = delete;
+
+  void update(std::span<const std::byte> bytes);
+  // In hexadecimal, lower case. Once, at the end.
+  std::string finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Throws IoError when the file cannot be read.
+std::string digest_of_file(const std::string& path, DigestKind kind);
+
+}  // namespace pando::fetch

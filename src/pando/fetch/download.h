@@ -1,0 +1,53 @@
+// Gets one file from the first of several addresses that has it, goes on with what an earlier try
+// left, and checks the whole.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pando/base/error.h"
+#include "pando/fetch/catalog.h"
+#include "pando/fetch/progress_line.h"
+
+namespace pando::fetch {
+
+// The stop flag was set; what came so far is kept for the next fetch.
+class FetchStopped : public IoError {
+ public:
+  using IoError::IoError;
+};
+
+// No address has the file, or none can be reached.
+class NotFetched : public IoError {
+ public:
+  using IoError::IoError;
+};
+
+struct Patience {
+  int retries = 4;           // rounds over all addresses after the first one
+  double first_wait = 1;     // seconds before the second round; doubled for each further one
+  double longest_wait = 60;  // seconds, also when a server asks for more
+  int64_t connect_seconds = 20;
+  int64_t stall_seconds = 30;
+};
+
+struct DownloadContext {
+  Patience patience;
+  const std::atomic<bool>* stop = nullptr;
+  ProgressLine* progress = nullptr;  // required
+};
+
+// Makes folder/file.name, replacing what has that name. Bytes come into folder/file.name.part. A
+// server's passing faults (connection, stall, status 408, 429, 5xx) are tried again in the next
+// round; an address that refuses, has a file of another size or of another checksum is not. A round
+// that brought much does not count as a retry. Throws NotFetched with the reason of each address,
+// FetchStopped, and IoError when the disk fails.
+void download(const RemoteFile& file, const std::string& folder, const DownloadContext& context);
+
+// Empty when size and checksums are right, else what was found and wanted.
+std::string find_fault(const RemoteFile& file, const std::string& path);
+
+}  // namespace pando::fetch

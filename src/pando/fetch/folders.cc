@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#include "pando/fetch/folders.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "pando/base/error.h"
+#include "pando/data/sources/mnist.h"
+
+namespace pando::fetch {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+bool has_bytes(const fs::path& path, int64_t bytes) {
+  std::error_code error;
+  return fs::is_regular_file(path, error) &&
+         fs::file_size(path, error) == static_cast<uintmax_t>(bytes) && !error;
+}
+
+bool is_there(const RemoteFile& file, const fs::path& folder) {
+  if (file.contents.empty()) return has_bytes(folder / file.name, file.bytes);
+  return std::ranges::all_of(file.contents, [&](const ArchivedFile& inner) {
+    return inner.optional || has_bytes(folder / inner.path, inner.bytes);
+  });
+}
+
+}  // namespace
+
+std::string default_folder() {
+  if (const std::string own = environment("PANDO_DATA"); !own.empty()) return own;
+  // A relative XDG_DATA_HOME is to be ignored, says its specification.
+  const std::string shared = environment("XDG_DATA_HOME");
+  if (shared.starts_with('/')) return shared + "/pando";
+  const std::string home = environment("HOME");
+  if (!home.empty()) return home + "/.local/share/pando";
+  throw InvalidArgument(
+      "no place for data sets: PANDO_DATA, XDG_DATA_HOME and HOME are not set; name a folder "
+      "(--folder)");
+}
+
+std::string dataset_folder(const DatasetEntry& entry, const std::string& folder) {
+  return (fs::path(folder.empty() ? default_folder() : folder) / entry.name).string();
+}
+
+std::optional<std::string> find_fetched(const DatasetEntry& entry, const std::string& folder) {
+  const fs::path place = dataset_folder(entry, folder);
+  const bool whole = std::ranges::all_of(
+      entry.files, [&](const RemoteFile& file) { return is_there(file, place); });
+  if (!whole) return std::nullopt;
+  return (entry.subfolder.empty() ? place : place / entry.subfolder).string();
+}
+
+// The package compresses the files anew, so that their sizes are others.
+std::optional<std::string> find_packaged(const DatasetEntry& entry) {
+  if (entry.name != "fashion_mnist") return std::nullopt;
+  const fs::path place = kFashionMnistDirectory;
+  std::error_code error;
+  for (const RemoteFile& file : entry.files) {
+    if (!fs::is_regular_file(place / file.name, error)) return std::nullopt;
+  }
+  return place.string();
+}
+
+}  // namespace pando::fetch

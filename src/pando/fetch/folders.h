@@ -1,0 +1,26 @@
+// Where fetched data sets are.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "pando/fetch/catalog.h"
+
+namespace pando::fetch {
+
+// $PANDO_DATA, else $XDG_DATA_HOME/pando, else $HOME/.local/share/pando. Throws InvalidArgument
+// when none of them is set.
+std::string default_folder();
+
+// The folder of one data set; `folder` as for find_fetched.
+std::string dataset_folder(const DatasetEntry& entry, const std::string& folder);
+
+// What the readers of the data set take, when all its files are there with their sizes. `folder`
+// holds a folder for each data set; empty is default_folder().
+std::optional<std::string> find_fetched(const DatasetEntry& entry, const std::string& folder = "");
+
+// Where the data set is that a Debian package brings, when it is installed.
+std::optional<std::string> find_packaged(const DatasetEntry& entry);
+
+}  // namespace pando::fetch

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#include "pando/fetch/progress_line.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "pando/base/strings.h"
+
+namespace pando::fetch {
+
+namespace {
+
+constexpr double kBetweenDraws = 0.1;  // seconds
+constexpr int64_t kBarWidth = 24;
+constexpr const char* kClearToEnd = "\x1b[K";
+
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::string bytes_text(int64_t bytes) { return human_bytes(static_cast<double>(bytes)); }
+
+}  // namespace
+
+std::string duration_text(double seconds) {
+  const auto whole = static_cast<int64_t>(seconds + 0.5);
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{}:{:02} min", whole / 60, whole % 60);
+  return fmt::format("{}:{:02} h", whole / 3600, whole % 3600 / 60);
+}
+
+ProgressLine::ProgressLine(ProgressLineOptions options) : options_(std::move(options)) {
+  if (!options_.clock) options_.clock = steady_seconds;
+}
+
+void ProgressLine::begin(const std::string& name, int64_t done, int64_t total) {
+  name_ = name;
+  first_ = done_ = done;
+  total_ = total;
+  began_ = drawn_ = options_.clock();
+  if (options_.is_terminal) draw(began_);
+}
+
+void ProgressLine::update(int64_t done) {
+  done_ = done;
+  const double now = options_.clock();
+  if (!options_.is_terminal || now - drawn_ < kBetweenDraws) return;
+  draw(now);
+}
+
+void ProgressLine::draw(double now) {
+  if (options_.out == nullptr) return;
+  const int64_t full = total_ > 0 ? done_ * kBarWidth / total_ : kBarWidth;
+  std::string text = fmt::format("\r{} [{:=<{}}{: <{}}] {} of {}", name_, "", full, "",
+                                 kBarWidth - full, bytes_text(done_), bytes_text(total_));
+  const double rate = static_cast<double>(done_ - first_) / std::max(now - began_, 1e-3);
+  if (done_ > first_) {
+    text += fmt::format(", {}/s, {} left", human_bytes(rate),
+                        duration_text(static_cast<double>(total_ - done_) / rate));
+  }
+  *options_.out << text << kClearToEnd << std::flush;
+  drawn_ = now;
+  on_line_ = true;
+}
+
+void ProgressLine::end() {
+  const double seconds = options_.clock() - began_;
+  const double rate = static_cast<double>(done_ - first_) / std::max(seconds, 1e-3);
+  const std::string resumed = first_ > 0 ? fmt::format(" ({} were here)", bytes_text(first_)) : "";
+  if (options_.out != nullptr) {
+    *options_.out << (on_line_ ? "\r" : "")
+                  << fmt::format("{}: {}{} in {}, {}/s", name_, bytes_text(total_), resumed,
+                                 duration_text(seconds), human_bytes(rate))
+                  << (on_line_ ? kClearToEnd : "") << "\n"
+                  << std::flush;
+  }
+  on_line_ = false;
+}
+
+void ProgressLine::note(const std::string& text) {
+  if (options_.out == nullptr) return;
+  *options_.out << (on_line_ ? "\n" : "") << text << "\n" << std::flush;
+  on_line_ = false;
+}
+
+}  // namespace pando::fetch

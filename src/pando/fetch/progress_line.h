@@ -1,0 +1,49 @@
+// How far a download is: a bar that is redrawn on a terminal, one line for each file elsewhere.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <ostream>
+#include <string>
+
+namespace pando::fetch {
+
+struct ProgressLineOptions {
+  std::ostream* out = nullptr;  // null: silent
+  bool is_terminal = false;
+  std::function<double()> clock;  // seconds; steady time by default
+};
+
+// One file at a time: begin(), update() as often as bytes come, then end() or note(). One thread.
+class ProgressLine {
+ public:
+  explicit ProgressLine(ProgressLineOptions options);
+
+  // `done` bytes of `total` are here from an earlier fetch.
+  void begin(const std::string& name, int64_t done, int64_t total);
+  void update(int64_t done);
+  // The server starts over: the bytes before it are lost.
+  void restart() { first_ = done_ = 0; }
+  // The file is whole.
+  void end();
+  // A line of its own, below the bar where it stands.
+  void note(const std::string& text);
+
+ private:
+  void draw(double now);
+
+  ProgressLineOptions options_;
+  std::string name_;
+  double began_ = 0;
+  double drawn_ = 0;
+  int64_t first_ = 0;  // what was here when it began
+  int64_t done_ = 0;
+  int64_t total_ = 0;
+  bool on_line_ = false;  // a bar stands on the line of the cursor
+};
+
+// "34 s", "2:05 min", "1:02 h"
+std::string duration_text(double seconds);
+
+}  // namespace pando::fetch

@@ -1,0 +1,201 @@
+// The only user of libcurl.
+// SPDX-License-Identifier: MIT
+#include "pando/fetch/transfer.h"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include <curl/curl.h>
+
+#include "pando/base/error.h"
+#include "pando/base/strings.h"
+
+namespace pando::fetch {
+
+namespace {
+
+constexpr int64_t kSlowest = 1000;  // bytes per second
+
+// What the callbacks of one transfer share.
+struct Session {
+  const TransferRequest& request;
+  Receiver& receiver;
+  CURL* curl = nullptr;
+  int64_t range_start = -1;  // of Content-Range, with the size of the whole file
+  int64_t range_total = -1;
+  bool begun = false;
+  int64_t position = 0;
+  std::string refusal;
+  std::exception_ptr error;
+};
+
+int64_t status_of(CURL* curl) {
+  long status = 0;  // NOLINT(google-runtime-int): libcurl's
+  curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+  return status;
+}
+
+// "bytes 100-199/200"
+void read_content_range(std::string_view value, Session& session) {
+  value = trim(value);
+  if (!value.starts_with("bytes ")) return;
+  value.remove_prefix(6);
+  const size_t dash = value.find('-');
+  const size_t slash = value.find('/');
+  if (dash == value.npos || slash == value.npos) return;
+  session.range_start = parse_int(value.substr(0, dash)).value_or(-1);
+  session.range_total = parse_int(value.substr(slash + 1)).value_or(-1);  // "*" is not known
+}
+
+size_t take_header(char* data, size_t, size_t count, void* user) {
+  Session& session = *static_cast<Session*>(user);
+  const std::string_view line(data, count);
+  constexpr std::string_view kName = "content-range:";
+  if (line.starts_with("HTTP/")) {  // of the next answer, after a redirection
+    session.range_start = -1;
+    session.range_total = -1;
+  } else if (to_lower(line.substr(0, kName.size())) == kName) {
+    read_content_range(line.substr(kName.size()), session);
+  }
+  return count;
+}
+
+// Where the bytes that now come belong, or a refusal.
+void begin_body(Session& session) {
+  const TransferRequest& request = session.request;
+  const int64_t status = status_of(session.curl);
+  int64_t start = 0;
+  if (status == 206) start = session.range_start;
+  if (status == 0) start = request.offset;  // a file: address does as it is asked
+  if (start != 0 && start != request.offset) {
+    session.refusal =
+        concat("sends bytes from ", start, " on, asked for those from ", request.offset, " on");
+    return;
+  }
+  curl_off_t length = -1;
+  curl_easy_getinfo(session.curl, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
+  int64_t total = length < 0 ? request.total : start + length;
+  if (session.range_total >= 0) total = session.range_total;
+  if (total != request.total) {
+    session.refusal = concat("has ", total, " bytes, wanted ", request.total);
+    return;
+  }
+  session.position = start;
+  session.receiver.begin(start);
+}
+
+// Exceptions must not pass through the C code of libcurl. Less than `count` aborts the transfer.
+size_t take_body(char* data, size_t, size_t count, void* user) {
+  Session& session = *static_cast<Session*>(user);
+  try {
+    if (!session.begun) begin_body(session);
+    session.begun = true;
+    if (!session.refusal.empty()) return 0;
+    if (session.position + static_cast<int64_t>(count) > session.request.total) {
+      session.refusal = concat("sends more than the ", session.request.total, " bytes wanted");
+      return 0;
+    }
+    session.receiver.receive(std::as_bytes(std::span(data, count)));
+    session.position += static_cast<int64_t>(count);
+    return count;
+  } catch (...) {
+    session.error = std::current_exception();
+    return 0;
+  }
+}
+
+int take_progress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  return static_cast<Session*>(user)->receiver.wants_stop() ? 1 : 0;
+}
+
+void set_up(CURL* curl, Session& session) {
+  const TransferRequest& request = session.request;
+  curl_easy_setopt(curl, CURLOPT_URL, request.url.c_str());
+  curl_easy_setopt(curl, CURLOPT_USERAGENT, "pando");
+  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(curl, CURLOPT_FAILONERROR, 1L);
+  curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https,file");
+  curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
+  curl_easy_setopt(curl, CURLOPT_MAXREDIRS, 5L);
+  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, request.connect_seconds);
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, kSlowest);
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, request.stall_seconds);
+  curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
+  curl_easy_setopt(curl, CURLOPT_HEADERDATA, &session);
+  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
+  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &session);
+  curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, take_progress);
+  curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &session);
+  curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+  if (request.offset > 0) {
+    // Not CURLOPT_RESUME_FROM, which takes a whole answer (200) for an error.
+    curl_easy_setopt(curl, CURLOPT_RANGE, concat(request.offset, "-").c_str());
+  }
+}
+
+TransferResult http_failure(CURL* curl) {
+  const int64_t status = status_of(curl);
+  TransferResult result{.outcome = Outcome::refused, .reason = concat("HTTP status ", status)};
+  if (status == 416) result.outcome = Outcome::bad_range;
+  if (status == 408 || status == 429 || status >= 500) {
+    curl_off_t wait = 0;
+    curl_easy_getinfo(curl, CURLINFO_RETRY_AFTER, &wait);
+    result.outcome = Outcome::broken;
+    result.wait_seconds = wait;
+  }
+  return result;
+}
+
+bool may_pass(CURLcode code) {
+  constexpr std::array kPassing = {CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY,
+                                   CURLE_COULDNT_CONNECT,      CURLE_OPERATION_TIMEDOUT,
+                                   CURLE_PARTIAL_FILE,         CURLE_GOT_NOTHING,
+                                   CURLE_SEND_ERROR,           CURLE_RECV_ERROR,
+                                   CURLE_SSL_CONNECT_ERROR,    CURLE_HTTP2,
+                                   CURLE_HTTP2_STREAM};
+  return std::ranges::find(kPassing, code) != kPassing.end();
+}
+
+TransferResult judge(CURLcode code, const Session& session, const char* detail) {
+  if (session.error) std::rethrow_exception(session.error);
+  if (!session.refusal.empty()) return {.outcome = Outcome::refused, .reason = session.refusal};
+  if (code == CURLE_ABORTED_BY_CALLBACK) return {.outcome = Outcome::stopped, .reason = "stopped"};
+  if (code == CURLE_HTTP_RETURNED_ERROR) return http_failure(session.curl);
+  if (code != CURLE_OK) {
+    return {.outcome = may_pass(code) ? Outcome::broken : Outcome::refused,
+            .reason = *detail == '\0' ? curl_easy_strerror(code) : detail};
+  }
+  if (session.begun && session.position == session.request.total) return {};
+  return {
+      .outcome = Outcome::broken,
+      .reason = concat("ended after ", session.position, " of ", session.request.total, " bytes")};
+}
+
+}  // namespace
+
+TransferResult transfer(const TransferRequest& request, Receiver& receiver) {
+  static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
+  PANDO_CHECK(ready == CURLE_OK);
+  const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> curl(curl_easy_init(),
+                                                                 &curl_easy_cleanup);
+  PANDO_CHECK(curl != nullptr);
+  Session session{.request = request, .receiver = receiver, .curl = curl.get()};
+  std::array<char, CURL_ERROR_SIZE> detail = {};
+  set_up(curl.get(), session);
+  curl_easy_setopt(curl.get(), CURLOPT_ERRORBUFFER, detail.data());
+  const CURLcode code = curl_easy_perform(curl.get());
+  return judge(code, session, detail.data());
+}
+
+bool is_address(const std::string& url) {
+  const std::string lower = to_lower(url);
+  return lower.starts_with("http://") || lower.starts_with("https://") ||
+         lower.starts_with("file:///");
+}
+
+}  // namespace pando::fetch

@@ -1,0 +1,73 @@
+// `pando data list` and `pando data fetch`.
+// SPDX-License-Identifier: MIT
+#include <filesystem>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/run_cli.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/temp_folder.h"
+
+namespace pando::cli {
+namespace {
+
+using testing_support::TempFolder;
+
+TEST(DataList, ShowsWhatIsHereAndWhatIsNot) {
+  const TempFolder folder;
+  std::filesystem::create_directories(folder.path("cifar100/cifar-100-binary"));
+  for (const auto& [name, bytes] :
+       {std::pair("train", 153'700'000), std::pair("test", 30'740'000)}) {
+    const std::string path = folder.path("cifar100/cifar-100-binary/") + name + ".bin";
+    folder.write_text("cifar100/cifar-100-binary/" + std::string(name) + ".bin", "");
+    std::filesystem::resize_file(path, static_cast<uintmax_t>(bytes));  // sparse
+  }
+  const Result result = run({"data", "list", "--folder", folder.path()});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_SAYS(result.out, "162.2 MiB  not here: pando data fetch cifar10\n");
+  EXPECT_SAYS(result.out, "160.7 MiB  " + folder.path("cifar100/cifar-100-binary") + "\n");
+  EXPECT_SAYS(result.out, "bring your own: register at https://www.image-net.org");
+  EXPECT_SAYS(result.out, "1,281,167");
+}
+
+TEST(DataList, AsJson) {
+  const TempFolder folder;
+  const auto list =
+      nlohmann::json::parse(run({"data", "list", "--json", "--folder", folder.path()}).out);
+  ASSERT_GE(list.size(), 5u);
+  EXPECT_EQ(list[0]["name"], "mnist");
+  EXPECT_EQ(list[0]["download_bytes"], 11'594'722);
+  EXPECT_TRUE(list[0]["path"].is_null());
+  EXPECT_EQ(list[0]["files"].size(), 4u);
+  EXPECT_TRUE(list.back().contains("how"));
+}
+
+TEST(DataFetch, NamesWhatItKnows) {
+  const Result unknown = run({"data", "fetch", "cifar"});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_SAYS(unknown.err, "unknown data set 'cifar'");
+  EXPECT_SAYS(run({"data", "fetch", "imagenet"}).err, "cannot be fetched: register at");
+  EXPECT_SAYS(run({"data", "fetch"}).err, "NAME: not given, wanted the data set");
+}
+
+// From a folder, so that no server is needed: one without the files, then one with wrong ones.
+TEST(DataFetch, SaysWhyItFailed) {
+  const TempFolder folder;
+  const std::string mirror = "file://" + folder.path("mirror");
+  std::filesystem::create_directory(folder.path("mirror"));
+  const std::vector<std::string> words = {"data",     "fetch",           "mnist",
+                                          "--folder", folder.path("to"), "--mirror",
+                                          mirror,     "--retries",       "0"};
+  const Result missing = run(words);
+  EXPECT_EQ(missing.code, 1);
+  EXPECT_SAYS(missing.out,
+              "mnist: handwritten digits, 11.1 MiB (http://yann.lecun.com/exdb/mnist/");
+  EXPECT_SAYS(missing.err, "mnist: cannot fetch train-images-idx3-ubyte.gz: " + mirror);
+  EXPECT_SAYS(missing.err, "put them into " + folder.path("to/mnist"));
+  folder.write_text("mirror/train-images-idx3-ubyte.gz", std::string(9912422, 'x'));
+  EXPECT_SAYS(run(words).err, "wanted 440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f2035");
+}
+
+}  // namespace
+}  // namespace pando::cli

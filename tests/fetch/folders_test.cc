@@ -1,0 +1,93 @@
+#include "pando/fetch/folders.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <optional>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/expect_error.h"
+#include "tests/support/temp_folder.h"
+
+namespace pando::fetch {
+namespace {
+
+using testing_support::error_of;
+using testing_support::TempFolder;
+
+// The variables that name folders, unset; put back at the end.
+class CleanEnvironment {
+ public:
+  CleanEnvironment() {
+    for (const char* name : {"PANDO_DATA", "XDG_DATA_HOME", "HOME"}) {
+      const char* value = std::getenv(name);
+      before_[name] = value == nullptr ? std::nullopt : std::optional<std::string>(value);
+      ::unsetenv(name);
+    }
+  }
+  ~CleanEnvironment() {
+    for (const auto& [name, value] : before_) {
+      value ? ::setenv(name.c_str(), value->c_str(), 1) : ::unsetenv(name.c_str());
+    }
+  }
+  CleanEnvironment(const CleanEnvironment&) = delete;
+  CleanEnvironment& operator=(const CleanEnvironment&) = delete;
+
+ private:
+  std::map<std::string, std::optional<std::string>> before_;
+};
+
+TEST(Folders, TheDefaultFollowsTheEnvironment) {
+  const CleanEnvironment clean;
+  EXPECT_SAYS(error_of([] { default_folder(); }), "PANDO_DATA, XDG_DATA_HOME and HOME are not set");
+  ::setenv("HOME", "/home/me", 1);
+  EXPECT_EQ(default_folder(), "/home/me/.local/share/pando");
+  ::setenv("XDG_DATA_HOME", "relative", 1);
+  EXPECT_EQ(default_folder(), "/home/me/.local/share/pando");
+  ::setenv("XDG_DATA_HOME", "/share", 1);
+  EXPECT_EQ(default_folder(), "/share/pando");
+  ::setenv("PANDO_DATA", "/data", 1);
+  EXPECT_EQ(default_folder(), "/data");
+  EXPECT_EQ(dataset_folder({.name = "x"}, ""), "/data/x");
+  EXPECT_EQ(dataset_folder({.name = "x"}, "/own"), "/own/x");
+}
+
+TEST(Folders, FindsPlainFilesOfTheRightSize) {
+  const TempFolder folder;
+  const DatasetEntry set = {.name = "set",
+                            .files = {{.name = "a", .bytes = 3}, {.name = "b", .bytes = 4}}};
+  EXPECT_EQ(find_fetched(set, folder.path()), std::nullopt);
+  std::filesystem::create_directory(folder.path("set"));
+  folder.write_text("set/a", "abc");
+  EXPECT_EQ(find_fetched(set, folder.path()), std::nullopt);
+  folder.write_text("set/b", "abc");
+  EXPECT_EQ(find_fetched(set, folder.path()), std::nullopt);
+  folder.write_text("set/b", "abcd");
+  EXPECT_EQ(find_fetched(set, folder.path()), folder.path("set"));
+}
+
+TEST(Folders, FindsUnpackedFiles) {
+  const TempFolder folder;
+  const DatasetEntry set = {
+      .name = "set",
+      .files = {{.name = "a.tar.gz",
+                 .bytes = 99,
+                 .contents = {{.path = "in/a", .bytes = 3},
+                              {.path = "in/text", .bytes = 9, .optional = true}}}},
+      .subfolder = "in"};
+  std::filesystem::create_directories(folder.path("set/in"));
+  EXPECT_EQ(find_fetched(set, folder.path()), std::nullopt);
+  folder.write_text("set/in/a", "abc");
+  EXPECT_EQ(find_fetched(set, folder.path()), folder.path("set/in"));
+}
+
+TEST(Folders, OnlyFashionMnistIsPackaged) {
+  EXPECT_EQ(find_packaged(entry("mnist")), std::nullopt);
+  const std::string place = "/usr/share/datasets/fashion-mnist";
+  const bool installed = std::filesystem::exists(place + "/t10k-labels-idx1-ubyte.gz");
+  EXPECT_EQ(find_packaged(entry("fashion_mnist")), installed ? std::optional(place) : std::nullopt);
+}
+
+}  // namespace
+}  // namespace pando::fetch

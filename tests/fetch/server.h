@@ -1,0 +1,96 @@
+// The server of serve.py, for as long as a test needs it.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "pando/base/strings.h"
+#include "pando/fetch/catalog.h"
+#include "pando/fetch/digest.h"
+#include "tests/support/temp_folder.h"
+
+namespace pando::fetch {
+
+class Server {
+ public:
+  Server() {
+    ::setenv("no_proxy", "*", 1);  // the proxies of whoever runs the tests
+    int input[2];
+    int output[2];
+    if (::pipe(input) != 0 || ::pipe(output) != 0) throw std::runtime_error("pipe");
+    const std::string script = PANDO_SOURCE_DIR "/tests/fetch/serve.py";
+    const std::string folder = files_.path();
+    child_ = ::fork();
+    if (child_ == 0) {
+      ::dup2(input[0], STDIN_FILENO);
+      ::dup2(output[1], STDOUT_FILENO);
+      for (const int descriptor : {input[0], input[1], output[0], output[1]}) ::close(descriptor);
+      ::execl(PANDO_PYTHON, PANDO_PYTHON, script.c_str(), folder.c_str(), nullptr);
+      ::_exit(127);
+    }
+    ::close(input[0]);
+    ::close(output[1]);
+    input_ = input[1];
+    FILE* lines = ::fdopen(output[0], "r");
+    if (std::fscanf(lines, "%d", &port_) != 1) throw std::runtime_error("serve.py gave no port");
+    std::fclose(lines);
+  }
+  ~Server() {
+    ::close(input_);
+    ::kill(child_, SIGTERM);
+    ::waitpid(child_, nullptr, 0);
+  }
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  // What it serves.
+  const testing_support::TempFolder& files() const { return files_; }
+  std::string address(const std::string& manner) const {
+    return concat("http://127.0.0.1:", port_, "/", manner);
+  }
+  // "/ok/x.bin all", "/ok/x.bin bytes=100-"
+  std::vector<std::string> requests() const {
+    std::vector<std::string> lines = split(files_.read("requests.log"), '\n');
+    if (!lines.empty()) lines.pop_back();
+    return lines;
+  }
+
+ private:
+  testing_support::TempFolder files_;
+  pid_t child_ = 0;
+  int input_ = -1;
+  int port_ = 0;
+};
+
+inline std::string digest_of(const std::string& text, DigestKind kind = DigestKind::sha256) {
+  Digest digest(kind);
+  digest.update(std::as_bytes(std::span(text)));
+  return digest.finish();
+}
+
+inline std::string some_text(int64_t bytes) {
+  std::string text;
+  while (static_cast<int64_t>(text.size()) < bytes) text += concat(text.size(), " ");
+  text.resize(static_cast<size_t>(bytes));
+  return text;
+}
+
+// Of `text`, to be had from `addresses`.
+inline RemoteFile remote_file(const std::string& name, const std::string& text,
+                              const std::vector<std::string>& addresses = {}) {
+  return {.name = name,
+          .addresses = addresses,
+          .bytes = static_cast<int64_t>(text.size()),
+          .sha256 = digest_of(text),
+          .md5 = digest_of(text, DigestKind::md5)};
+}
+
+}  // namespace pando::fetch
