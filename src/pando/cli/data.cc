@@ -25,6 +25,7 @@ constexpr Verb kVerbs[] = {
     {"list", "", "list the data sets, and where they are", data_list},
     {"fetch", "NAME", "download a data set", data_fetch},
     {"make-cifar10", "DIR", "make a small data set in the files of CIFAR-10", data_make_cifar10},
+    {"verify", "NAME [PATH]", "read all of a data set and list what is wrong", data_verify},
     {"make-cosmoflow", "DIR", "make small volumes in the files of CosmoFlow", data_make_cosmoflow},
 };
 

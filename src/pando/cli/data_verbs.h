@@ -19,9 +19,16 @@ int data_list(Arguments args, std::ostream& out);
 int data_make_cifar10(Arguments args, std::ostream& out);
 int data_make_cosmoflow(Arguments args, std::ostream& out);
 
+int data_verify(Arguments args, std::ostream& out);
+
 // Reads the flags and words of a verb. False when --help was asked for and is answered; `usage`
 // heads that text. Throws UsageError.
 bool parse_verb(Arguments args, std::ostream& out, std::string_view usage,
                 const std::function<void(app::OptionTable&)>& add_flags);
+
+// The data sets that `verify`, `benchmark` and `show` know, for their help texts.
+std::string format_list();
+// As many as the machine has hardware threads.
+int default_workers();
 
 }  // namespace pando::cli

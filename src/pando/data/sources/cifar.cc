@@ -18,18 +18,10 @@ namespace fs = std::filesystem;
 using data::CifarForm;
 using data::CifarKind;
 using data::CifarLayout;
+using data::CifarPlace;
 
-struct FoundFiles {
-  CifarForm form = CifarForm::binary;
-  fs::path folder;
-  std::vector<std::string> train;
-  std::string test;
-  std::vector<std::string> found;
-  std::vector<std::string> missing;
-};
-
-FoundFiles look_in(const fs::path& folder, const CifarLayout& layout) {
-  FoundFiles files{.form = layout.form, .folder = folder};
+CifarPlace look_in(const fs::path& folder, const CifarLayout& layout) {
+  CifarPlace files{.form = layout.form, .folder = folder.string()};
   const auto look = [&](const std::string& name) {
     std::error_code error;
     const bool there = fs::is_regular_file(folder / name, error);
@@ -41,25 +33,10 @@ FoundFiles look_in(const fs::path& folder, const CifarLayout& layout) {
   return files;
 }
 
-// What to do about missing files.
-std::string remedy(const std::string& folder, CifarKind kind) {
-  const CifarLayout binary = data::cifar_layout(kind, CifarForm::binary);
-  const CifarLayout python = data::cifar_layout(kind, CifarForm::python);
-  for (const CifarLayout& layout : {binary, python}) {
-    std::error_code error;
-    if (fs::exists(fs::path(folder) / layout.archive, error)) {
-      return concat("unpack the ", layout.archive, " that is there");
-    }
-  }
-  return concat("get ", binary.archive,
-                " from https://www.cs.toronto.edu/~kriz/cifar.html, unpack ",
-                "it and name the folder (--dataset-path)");
-}
-
-[[noreturn]] void fail_missing(const std::string& folder, CifarKind kind, const FoundFiles& best) {
+[[noreturn]] void fail_missing(const std::string& folder, CifarKind kind, const CifarPlace& best) {
   if (!best.found.empty()) {
-    throw IoError(best.folder.string(), ": found ", join(best.found, ", "), ", but not ",
-                  join(best.missing, ", "), "; ", remedy(folder, kind));
+    throw IoError(best.folder, ": found ", join(best.found, ", "), ", but not ",
+                  join(best.missing, ", "), "; ", data::cifar_remedy(folder, kind));
   }
   const CifarLayout binary = data::cifar_layout(kind, CifarForm::binary);
   const CifarLayout python = data::cifar_layout(kind, CifarForm::python);
@@ -68,20 +45,7 @@ std::string remedy(const std::string& folder, CifarKind kind) {
                 "looked for ", join(binary.train, ", "), ", ", binary.test,
                 " (the binary version) ",
                 "or the same without .bin (the Python version), there and in ", binary.folder,
-                " and ", python.folder, "; ", remedy(folder, kind));
-}
-
-FoundFiles find_files(const std::string& folder, CifarKind kind) {
-  std::optional<FoundFiles> best;
-  for (const CifarForm form : {CifarForm::binary, CifarForm::python}) {
-    const CifarLayout layout = data::cifar_layout(kind, form);
-    for (const fs::path& place : {fs::path(folder), fs::path(folder) / layout.folder}) {
-      FoundFiles files = look_in(place, layout);
-      if (files.missing.empty()) return files;
-      if (!best || files.found.size() > best->found.size()) best = std::move(files);
-    }
-  }
-  fail_missing(folder, kind, *best);
+                " and ", python.folder, "; ", data::cifar_remedy(folder, kind));
 }
 
 CifarImages read_batch(const std::string& path, CifarForm form, CifarKind kind) {
@@ -120,7 +84,8 @@ CifarImages read_batches(const std::vector<std::string>& paths, CifarForm form, 
 }
 
 CifarFiles read_files(const std::string& folder, CifarKind kind) {
-  const FoundFiles files = find_files(folder, kind);
+  const CifarPlace files = data::find_cifar(folder, kind);
+  if (!files.missing.empty()) fail_missing(folder, kind, files);
   return {.train = read_batches(files.train, files.form, kind),
           .test = read_batches({files.test}, files.form, kind)};
 }
@@ -149,6 +114,37 @@ TrainTest load(const std::string& folder, CifarKind kind, const CifarOptions& op
 }
 
 }  // namespace
+
+namespace data {
+
+CifarPlace find_cifar(const std::string& folder, CifarKind kind) {
+  std::optional<CifarPlace> best;
+  for (const CifarForm form : {CifarForm::binary, CifarForm::python}) {
+    const CifarLayout layout = cifar_layout(kind, form);
+    for (const fs::path& place : {fs::path(folder), fs::path(folder) / layout.folder}) {
+      CifarPlace files = look_in(place, layout);
+      if (files.missing.empty()) return files;
+      if (!best || files.found.size() > best->found.size()) best = std::move(files);
+    }
+  }
+  return *best;
+}
+
+std::string cifar_remedy(const std::string& folder, CifarKind kind) {
+  const CifarLayout binary = cifar_layout(kind, CifarForm::binary);
+  const CifarLayout python = cifar_layout(kind, CifarForm::python);
+  for (const CifarLayout& layout : {binary, python}) {
+    std::error_code error;
+    if (fs::exists(fs::path(folder) / layout.archive, error)) {
+      return concat("unpack the ", layout.archive, " that is there");
+    }
+  }
+  return concat("get ", binary.archive,
+                " from https://www.cs.toronto.edu/~kriz/cifar.html, unpack ",
+                "it and name the folder (--dataset-path)");
+}
+
+}  // namespace data
 
 CifarFiles read_cifar10(const std::string& folder) {
   return read_files(folder, CifarKind::cifar10);

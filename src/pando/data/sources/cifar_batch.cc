@@ -19,25 +19,43 @@ CifarImages make_images(size_t count, CifarKind kind) {
   return images;
 }
 
-void check_label(int64_t label, int32_t classes, const std::string& place, size_t offset) {
-  if (label < 0 || label >= classes) {
-    throw IoError(place, ": offset ", offset, ": found label ", label, ", expected 0 to ",
-                  classes - 1);
+// Errors of one file: thrown, or collected by those who want all of them.
+class FlawSink {
+ public:
+  FlawSink(const std::string& place, std::vector<CifarFlaw>* flaws)
+      : place_(place), flaws_(flaws) {}
+
+  void report(size_t offset, const std::string& why) const {
+    const std::string text = concat("offset ", offset, ": ", why);
+    if (flaws_ == nullptr) throw IoError(place_, ": ", text);
+    flaws_->push_back({offset, text});
   }
-}
+
+  int32_t checked_label(int64_t label, int32_t classes, size_t offset) const {
+    if (label >= 0 && label < classes) return static_cast<int32_t>(label);
+    report(offset, concat("found label ", label, ", expected 0 to ", classes - 1));
+    return -1;
+  }
+
+ private:
+  const std::string& place_;
+  std::vector<CifarFlaw>* flaws_;
+};
 
 bool starts_gzip(std::span<const uint8_t> content) {
   return content.size() >= 2 && content[0] == 0x1f && content[1] == 0x8b;
 }
 
 // A label byte says next to nothing about what a file is; its length does.
-size_t count_records(std::span<const uint8_t> content, const std::string& place, size_t record) {
-  if (!content.empty() && content.size() % record == 0) return content.size() / record;
+size_t count_records(std::span<const uint8_t> content, const FlawSink& sink, size_t record) {
   const size_t whole = content.size() / record;
-  throw IoError(place, ": offset ", whole * record, ": found ", content.size() - whole * record,
-                " bytes after ", whole, " records, expected a positive number of records of ",
-                record, " bytes",
-                starts_gzip(content) ? "; the file is compressed by gzip: unpack it" : "");
+  if (content.empty() || content.size() % record != 0) {
+    sink.report(whole * record,
+                concat("found ", content.size() - whole * record, " bytes after ", whole,
+                       " records, expected a positive number of records of ", record, " bytes",
+                       starts_gzip(content) ? "; the file is compressed by gzip: unpack it" : ""));
+  }
+  return whole;
 }
 
 PickleValue entry(const PickleValue& batch, const char* key, const std::string& place) {
@@ -47,7 +65,12 @@ PickleValue entry(const PickleValue& batch, const char* key, const std::string& 
                 join(batch.keys(), ", "), ", expected one with '", key, "'");
 }
 
-void read_labels(const PickleValue& value, const std::string& place, int32_t classes,
+struct LabelRange {
+  int32_t classes;
+  const FlawSink& sink;
+};
+
+void read_labels(const PickleValue& value, const std::string& place, const LabelRange& range,
                  std::span<int32_t> labels) {
   const bool is_array = value.kind() == PickleKind::array;
   const PickleArray array = is_array ? value.array() : PickleArray();
@@ -63,8 +86,8 @@ void read_labels(const PickleValue& value, const std::string& place, int32_t cla
   }
   for (size_t i = 0; i < count; ++i) {
     const int64_t label = is_array ? array.integer_at(i) : value.at(i).integer();
-    check_label(label, classes, place, is_array ? value.offset() : value.at(i).offset());
-    labels[i] = static_cast<int32_t>(label);
+    labels[i] = range.sink.checked_label(label, range.classes,
+                                         is_array ? value.offset() : value.at(i).offset());
   }
 }
 
@@ -127,36 +150,36 @@ CifarLayout cifar_layout(CifarKind kind, CifarForm form) {
 
 // Records of one label, or coarse and fine label, then the planes of red, green and blue.
 CifarImages parse_cifar_binary(std::span<const uint8_t> content, const std::string& place,
-                               CifarKind kind) {
+                               CifarKind kind, std::vector<CifarFlaw>* flaws) {
+  const FlawSink sink(place, flaws);
   const size_t label_bytes = kind == CifarKind::cifar10 ? 1 : 2;
   const size_t record = label_bytes + kCifarBytes;
-  const size_t count = count_records(content, place, record);
+  const size_t count = count_records(content, sink, record);
   CifarImages result = make_images(count, kind);
   for (size_t i = 0; i < count; ++i) {
     const uint8_t* from = content.data() + i * record;
     if (kind == CifarKind::cifar100) {
-      check_label(from[0], kCifarCoarseClasses, place, i * record);
-      result.coarse_labels.i32()[i] = from[0];
+      result.coarse_labels.i32()[i] = sink.checked_label(from[0], kCifarCoarseClasses, i * record);
     }
-    const uint8_t label = from[label_bytes - 1];
-    check_label(label, cifar_classes(kind), place, i * record + label_bytes - 1);
-    result.labels.i32()[i] = label;
+    result.labels.i32()[i] = sink.checked_label(from[label_bytes - 1], cifar_classes(kind),
+                                                i * record + label_bytes - 1);
     interleave_planes(from + label_bytes, result.images.u8().data() + i * kCifarBytes);
   }
   return result;
 }
 
 CifarImages parse_cifar_python(std::span<const uint8_t> content, const std::string& place,
-                               CifarKind kind) {
+                               CifarKind kind, std::vector<CifarFlaw>* flaws) {
+  const FlawSink sink(place, flaws);
   const PickleValue batch = parse_pickle(content, place);
   const PickleArray data = read_images(entry(batch, "data", place), place);
   const auto count = static_cast<size_t>(data.shape[0]);
   CifarImages result = make_images(count, kind);
   const bool fine = kind == CifarKind::cifar100;
-  read_labels(entry(batch, fine ? "fine_labels" : "labels", place), place, cifar_classes(kind),
-              result.labels.i32());
+  read_labels(entry(batch, fine ? "fine_labels" : "labels", place), place,
+              {cifar_classes(kind), sink}, result.labels.i32());
   if (fine) {
-    read_labels(entry(batch, "coarse_labels", place), place, kCifarCoarseClasses,
+    read_labels(entry(batch, "coarse_labels", place), place, {kCifarCoarseClasses, sink},
                 result.coarse_labels.i32());
   }
   std::vector<uint8_t> column(kCifarBytes);

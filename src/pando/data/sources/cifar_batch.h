@@ -34,11 +34,33 @@ struct CifarLayout {
 
 CifarLayout cifar_layout(CifarKind kind, CifarForm form);
 
-// Throw IoError. `place` names the file.
+// Where the files of a data set are.
+struct CifarPlace {
+  CifarForm form = CifarForm::binary;
+  std::string folder;
+  std::vector<std::string> train;  // paths, also of files that are not there
+  std::string test;
+  std::vector<std::string> found;  // names
+  std::vector<std::string> missing;
+};
+
+// The place at or below `folder` that has all files, or else the one that has most.
+CifarPlace find_cifar(const std::string& folder, CifarKind kind);
+// What to do about missing files.
+std::string cifar_remedy(const std::string& folder, CifarKind kind);
+
+// Something in a file that is wrong without spoiling the rest.
+struct CifarFlaw {
+  size_t offset = 0;
+  std::string why;
+};
+
+// Throw IoError. `place` names the file. With `flaws`, labels out of range (then -1 in the result)
+// and, in the binary form, bytes behind the last whole record are added there instead.
 CifarImages parse_cifar_binary(std::span<const uint8_t> content, const std::string& place,
-                               CifarKind kind);
+                               CifarKind kind, std::vector<CifarFlaw>* flaws = nullptr);
 CifarImages parse_cifar_python(std::span<const uint8_t> content, const std::string& place,
-                               CifarKind kind);
+                               CifarKind kind, std::vector<CifarFlaw>* flaws = nullptr);
 
 // Three planes of one image as pixels, and back.
 void interleave_planes(const uint8_t* planes, uint8_t* pixels);

@@ -186,4 +186,20 @@ ImageFolder load_image_folder(const std::string& directory, const ImageFolderOpt
           .bad = std::move(bad)};
 }
 
+namespace data {
+
+std::vector<std::string> image_classes(const std::string& directory) {
+  return class_names(directory);
+}
+
+std::vector<std::string> image_files(const std::string& class_folder) {
+  return files_of(class_folder);
+}
+
+std::string image_flaw(const std::string& path, const DecodeLimits& limits, Image& scratch) {
+  return flaw_of(path, limits, scratch).value_or("");
+}
+
+}  // namespace data
+
 }  // namespace pando

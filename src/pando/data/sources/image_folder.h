@@ -43,4 +43,16 @@ struct ImageFolder {
 // InvalidArgument for sizes, types or workers that make no sense.
 ImageFolder load_image_folder(const std::string& directory, const ImageFolderOptions& options = {});
 
+namespace data {
+
+// The folders of classes in `directory` and the files of one of them, sorted. Throw IoError when
+// the folder cannot be listed or has none.
+std::vector<std::string> image_classes(const std::string& directory);
+std::vector<std::string> image_files(const std::string& class_folder);
+
+// Why a file is no image that can be read as a whole; "" when it is one.
+std::string image_flaw(const std::string& path, const DecodeLimits& limits, Image& scratch);
+
+}  // namespace data
+
 }  // namespace pando

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "pando/data/sources/mnist.h"
 
-#include <array>
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -13,29 +12,16 @@ namespace pando {
 
 namespace {
 
-constexpr std::array<const char*, 4> kNames = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
-                                               "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"};
-
 struct ImagesAndLabels {
   std::string images;
   std::string labels;
 };
 
-// The path of `name`, raw or compressed, or an empty one.
-std::string find_file(const std::string& directory, const std::string& name) {
-  for (const char* ending : {"", ".gz"}) {
-    const std::filesystem::path path = std::filesystem::path(directory) / (name + ending);
-    std::error_code error;
-    if (std::filesystem::exists(path, error)) return path.string();
-  }
-  return {};
-}
-
 std::vector<std::string> find_files(const std::string& directory, const std::string& remedy) {
   std::vector<std::string> found;
   std::vector<std::string> missing;
-  for (const char* name : kNames) {
-    found.push_back(find_file(directory, name));
+  for (const char* name : data::kMnistFiles) {
+    found.push_back(data::find_mnist_file(directory, name));
     if (found.back().empty()) missing.emplace_back(name);
   }
   if (missing.empty()) return found;
@@ -82,6 +68,26 @@ Dataset load_part(const ImagesAndLabels& paths, int64_t classes) {
 }
 
 }  // namespace
+
+namespace data {
+
+std::string find_mnist_file(const std::string& directory, const std::string& name) {
+  for (const char* ending : {"", ".gz"}) {
+    const std::filesystem::path path = std::filesystem::path(directory) / (name + ending);
+    std::error_code error;
+    if (std::filesystem::exists(path, error)) return path.string();
+  }
+  return {};
+}
+
+}  // namespace data
+
+const std::vector<std::string>& fashion_mnist_names() {
+  static const std::vector<std::string> names = {"t-shirt/top", "trouser",   "pullover", "dress",
+                                                 "coat",        "sandal",    "shirt",    "sneaker",
+                                                 "bag",         "ankle boot"};
+  return names;
+}
 
 TrainTest load_mnist_like(const std::string& directory, const MnistLikeOptions& options) {
   const std::string remedy = options.remedy.empty()

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <string>
+#include <vector>
 
 #include "pando/data/sources/train_test.h"
 
@@ -20,6 +22,18 @@ struct MnistLikeOptions {
 // [height, width, 1] in [0, 1], kept as bytes in memory, and y i32. Throws IoError with path,
 // expected and found when files are missing, damaged or do not belong together.
 TrainTest load_mnist_like(const std::string& directory, const MnistLikeOptions& options = {});
+
+// The names of Fashion-MNIST's classes in the order of the labels.
+const std::vector<std::string>& fashion_mnist_names();
+
+namespace data {
+// The files without .gz: images and labels for training, images and labels for testing.
+inline constexpr std::array<const char*, 4> kMnistFiles = {
+    "train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
+    "t10k-labels-idx1-ubyte"};
+// The path of a file, raw or compressed; "" when it is not there.
+std::string find_mnist_file(const std::string& directory, const std::string& name);
+}  // namespace data
 
 TrainTest load_mnist(const std::string& directory);
 TrainTest load_fashion_mnist(const std::string& directory = kFashionMnistDirectory);

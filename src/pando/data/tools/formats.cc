@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#include "pando/data/tools/formats.h"
+
+#include "pando/base/error.h"
+#include "pando/data/sources/mnist.h"
+#include "pando/data/tools/verify_impl.h"
+
+namespace pando {
+
+const std::vector<DataFormat>& data_formats() {
+  static const std::vector<DataFormat> formats = {
+      {.name = "mnist",
+       .files = "the four IDX files, raw or .gz",
+       .default_path = "",
+       .verify = data::verify_mnist},
+      {.name = "fashion_mnist",
+       .files = "the four IDX files, raw or .gz",
+       .default_path = kFashionMnistDirectory,
+       .verify = data::verify_fashion_mnist},
+      {.name = "cifar10",
+       .files = "the batches of the binary or the Python version",
+       .default_path = "",
+       .verify = data::verify_cifar10},
+      {.name = "cifar100",
+       .files = "the batches of the binary or the Python version",
+       .default_path = "",
+       .verify = data::verify_cifar100},
+      {.name = "image_folder",
+       .files = "a folder of JPEG and PNG images per class; or train and validation of such",
+       .default_path = "",
+       .verify = data::verify_image_folder},
+      {.name = "cosmoflow",
+       .files = "train and validation with a TFRecord file per volume, or one such folder",
+       .default_path = "",
+       .verify = data::verify_cosmoflow},
+      {.name = "tfrecord",
+       .files = "a TFRecord file of tf.train.Example, or a folder of them",
+       .default_path = "",
+       .verify = data::verify_tfrecord},
+  };
+  return formats;
+}
+
+std::vector<std::string> data_format_names() {
+  std::vector<std::string> names;
+  for (const DataFormat& format : data_formats()) names.push_back(format.name);
+  return names;
+}
+
+const DataFormat& find_data_format(std::string_view name) {
+  for (const DataFormat& format : data_formats()) {
+    if (format.name == name) return format;
+  }
+  throw InvalidArgument(unknown_name_message("data set", name, data_format_names()));
+}
+
+std::string path_or_default(const DataFormat& format, const std::string& path) {
+  if (!path.empty()) return path;
+  if (!format.default_path.empty()) return format.default_path;
+  throw InvalidArgument(format.name, ": PATH: not given, wanted ", format.files);
+}
+
+}  // namespace pando

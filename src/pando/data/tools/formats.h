@@ -1,0 +1,28 @@
+// The data sets that can be verified, measured and shown: the only list of them.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pando/data/tools/verify.h"
+
+namespace pando {
+
+struct DataFormat {
+  std::string name;
+  std::string files;         // what lies at the path, for --help
+  std::string default_path;  // "" when there is none
+  VerifyReport (*verify)(const std::string& path, const VerifyOptions& options);
+};
+
+const std::vector<DataFormat>& data_formats();
+std::vector<std::string> data_format_names();
+// Throws InvalidArgument with the known names.
+const DataFormat& find_data_format(std::string_view name);
+
+// `path`, or the default place when it is empty. Throws InvalidArgument when there is none.
+std::string path_or_default(const DataFormat& format, const std::string& path);
+
+}  // namespace pando

@@ -1,0 +1,47 @@
+// The table of data sets.
+// SPDX-License-Identifier: MIT
+#include "pando/data/tools/formats.h"
+
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "pando/data/sources/mnist.h"
+#include "tests/support/expect_error.h"
+
+namespace pando {
+namespace {
+
+using testing_support::error_of;
+
+TEST(DataFormats, HaveDifferentNamesAndAllTools) {
+  std::set<std::string> names;
+  for (const DataFormat& format : data_formats()) {
+    EXPECT_TRUE(names.insert(format.name).second) << format.name;
+    EXPECT_NE(format.verify, nullptr) << format.name;
+    EXPECT_FALSE(format.files.empty()) << format.name;
+    EXPECT_EQ(&find_data_format(format.name), &format);
+  }
+  EXPECT_EQ(data_format_names().size(), names.size());
+}
+
+TEST(DataFormats, OfferTheNearestName) {
+  const std::string message = error_of([] { find_data_format("cifar1o"); });
+  EXPECT_SAYS(message, "unknown data set 'cifar1o'; did you mean 'cifar10'?");
+}
+
+TEST(DataFormats, SomeHaveADefaultPlace) {
+  EXPECT_EQ(path_or_default(find_data_format("fashion_mnist"), ""), kFashionMnistDirectory);
+  EXPECT_EQ(path_or_default(find_data_format("fashion_mnist"), "here"), "here");
+  EXPECT_SAYS(error_of([] { path_or_default(find_data_format("mnist"), ""); }),
+              "mnist: PATH: not given, wanted the four IDX files");
+}
+
+TEST(VerifyDataset, RefusesWhatMakesNoSense) {
+  EXPECT_SAYS(error_of([] { verify_dataset("minst", "x"); }), "did you mean 'mnist'");
+  EXPECT_SAYS(error_of([] { verify_dataset("mnist", "x", {.workers = 0}); }),
+              "verify: 0 workers, wanted at least 1");
+}
+
+}  // namespace
+}  // namespace pando
