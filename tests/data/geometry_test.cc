@@ -1,5 +1,6 @@
 #include "pando/data/image/geometry.h"
 
+#include <limits>
 #include <set>
 #include <vector>
 
@@ -103,6 +104,27 @@ TEST(DistortedBox, OneOfManyObjectsIsEnoughAndEmptyOnesDoNotCount) {
     ASSERT_EQ(box.y, 0);
     ASSERT_EQ(box.x, 0);
   }
+}
+
+TEST(DistortedBox, OnlyWhatIsInsideTheImageCounts) {
+  const ImageSize image = {100, 100};
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const ObjectBox& corner :
+       {ObjectBox{-1e30f, -infinity, 0.1f, 0.1f}, ObjectBox{nan, nan, 0.1f, 0.1f}}) {
+    RandomStream random(5);
+    const PixelBox box = distorted_box(random, image, {{corner}}, {.min_object_covered = 1.0f});
+    EXPECT_EQ(box.y, 0);
+    EXPECT_EQ(box.x, 0);
+  }
+  for (const ObjectBox& all : {ObjectBox{-1, -1, 1e30f, infinity}, ObjectBox{0, 0, 1, 1}}) {
+    RandomStream random(6);
+    const PixelBox box = distorted_box(random, image, {{all}}, {.min_object_covered = 0.9f});
+    EXPECT_GE(box.size().pixels(), 9000);
+  }
+  RandomStream random(7);
+  const ObjectBox none = {0.1f, 0.1f, nan, nan};
+  EXPECT_EQ(distorted_box(random, image, {{none}}), whole(image));
 }
 
 TEST(DistortedBox, TakesTheWholeImageWhenNothingFits) {

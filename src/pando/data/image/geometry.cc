@@ -48,8 +48,10 @@ int64_t overlap(int64_t a, int64_t a_end, int64_t b, int64_t b_end) {
 
 bool covers(const PixelBox& box, const ImageSize& image, const ObjectBox& object,
             float min_covered) {
+  // Files hold boxes of any numbers, and of none: what is outside counts as the edge.
   const auto scaled = [](float part, int64_t whole) {
-    return static_cast<int64_t>(part * static_cast<float>(whole));
+    const float inside = part > 0 ? std::min(part, 1.0f) : 0.0f;
+    return static_cast<int64_t>(inside * static_cast<float>(whole));
   };
   const int64_t y = scaled(object.y_min, image.height);
   const int64_t x = scaled(object.x_min, image.width);

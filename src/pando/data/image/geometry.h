@@ -32,7 +32,8 @@ bool random_flip(RandomStream& random);  // true in half of the cases
 CropFlip random_crop_flip(RandomStream& random, const ImageSize& image, const ImageSize& target,
                           int64_t border);
 
-// A bounding box of an object, as fractions of the height and width.
+// A bounding box of an object, as fractions of the height and width; only its part inside the image
+// counts, and nothing of one that is not made of numbers.
 struct ObjectBox {
   float y_min = 0;
   float x_min = 0;
