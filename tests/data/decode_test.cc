@@ -8,7 +8,6 @@
 #include "pando/base/random.h"
 #include "pando/data/image/png.h"
 #include "tests/data/test_images.h"
-#include "tests/fuzz/image_fuzz.h"
 #include "tests/support/expect_error.h"
 
 namespace pando {
@@ -223,18 +222,6 @@ TEST(DecodeImage, RefusesJpegsOfCountlessScans) {
   const Image grey = decode_image(jpeg_of_scans(1), "a.jpg");
   EXPECT_EQ(grey.pixels, Bytes(192, 128));
   EXPECT_SAYS(decode_error(jpeg_of_scans(300)), "found more than 200 scans, expected about 10");
-}
-
-TEST(DecodeImage, ReadsTheSeedsOfTheFuzzers) {
-  int files = 0;
-  for (const char* format : {"jpeg", "png"}) {
-    const std::string folder = concat(PANDO_SOURCE_DIR, "/tests/fuzz/corpus/", format);
-    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-      EXPECT_NO_THROW(fuzz::read_image(read_bytes(entry.path().string()))) << entry.path();
-      ++files;
-    }
-  }
-  EXPECT_GE(files, 10);
 }
 
 // Parts equal the same part of the whole picture in every pixel, also where colour is interpolated

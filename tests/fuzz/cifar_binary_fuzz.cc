@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: MIT
 #include "pando/base/error.h"
 #include "pando/data/sources/cifar_batch.h"
+#include "tests/fuzz/targets.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
-  using namespace pando::data;
+void pando::fuzz::cifar_binary(Input input) {
+  using data::CifarKind;
   for (const CifarKind kind : {CifarKind::cifar10, CifarKind::cifar100}) {
     try {
-      parse_cifar_binary({bytes, size}, "fuzz", kind);
-    } catch (const pando::IoError&) {
+      data::parse_cifar_binary(input, "fuzz", kind);
+    } catch (const IoError&) {
     }
   }
-  return 0;
 }

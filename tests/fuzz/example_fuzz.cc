@@ -5,6 +5,7 @@
 
 #include "pando/base/error.h"
 #include "pando/data/tfrecord/example.h"
+#include "tests/fuzz/targets.h"
 
 namespace pando {
 namespace {
@@ -44,7 +45,7 @@ bool same_feature(const Example& a, const Example& b, const std::string& key) {
                             [](auto x, auto y) { return std::ranges::equal(x, y); });
 }
 
-void decode_and_encode(std::span<const uint8_t> input) {
+void decode_and_encode(fuzz::Input input) {
   const Example first(input, "input");
   ExampleBuilder builder;
   for (const std::string& key : first.keys()) copy_feature(first, key, builder);
@@ -56,10 +57,9 @@ void decode_and_encode(std::span<const uint8_t> input) {
 }  // namespace
 }  // namespace pando
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
+void pando::fuzz::example(Input input) {
   try {
-    pando::decode_and_encode({bytes, size});
-  } catch (const pando::IoError&) {
+    decode_and_encode(input);
+  } catch (const IoError&) {
   }
-  return 0;
 }

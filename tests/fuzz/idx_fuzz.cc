@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: MIT
 #include "pando/base/error.h"
 #include "pando/data/sources/idx.h"
+#include "tests/fuzz/targets.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
+void pando::fuzz::idx(Input input) {
   try {
-    pando::parse_idx({bytes, size}, "fuzz");
-  } catch (const pando::IoError&) {
+    parse_idx(input, "fuzz");
+  } catch (const IoError&) {
   }
-  return 0;
 }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "pando/data/image/jpeg.h"
 #include "tests/fuzz/image_fuzz.h"
+#include "tests/fuzz/targets.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
-  if (pando::data::looks_like_jpeg({bytes, size})) pando::fuzz::read_image({bytes, size});
-  return 0;
+void pando::fuzz::jpeg(Input input) {
+  if (data::looks_like_jpeg(input)) read_image(input);
 }

@@ -3,22 +3,34 @@
 #include "pando/base/error.h"
 #include "pando/data/sources/cifar_batch.h"
 #include "pando/data/sources/pickle.h"
+#include "tests/fuzz/targets.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
-  using namespace pando::data;
+namespace pando {
+namespace {
+
+using data::CifarKind;
+using data::PickleKind;
+
+void read_value(fuzz::Input input) {
+  const data::PickleValue value = data::parse_pickle(input, "fuzz");
+  static_cast<void>(value.describe());
+  if (value.kind() == PickleKind::array) static_cast<void>(value.array());
+  if (value.kind() == PickleKind::dict) static_cast<void>(value.keys());
+  if (value.kind() == PickleKind::bytes) static_cast<void>(value.text());
+}
+
+}  // namespace
+}  // namespace pando
+
+void pando::fuzz::pickle(Input input) {
   try {
-    const PickleValue value = parse_pickle({bytes, size}, "fuzz");
-    static_cast<void>(value.describe());
-    if (value.kind() == PickleKind::array) static_cast<void>(value.array());
-    if (value.kind() == PickleKind::dict) static_cast<void>(value.keys());
-    if (value.kind() == PickleKind::bytes) static_cast<void>(value.text());
-  } catch (const pando::IoError&) {
+    read_value(input);
+  } catch (const IoError&) {
   }
   for (const CifarKind kind : {CifarKind::cifar10, CifarKind::cifar100}) {
     try {
-      parse_cifar_python({bytes, size}, "fuzz", kind);
-    } catch (const pando::IoError&) {
+      data::parse_cifar_python(input, "fuzz", kind);
+    } catch (const IoError&) {
     }
   }
-  return 0;
 }

@@ -7,6 +7,7 @@
 
 #include "pando/data/image/png.h"
 #include "tests/fuzz/image_fuzz.h"
+#include "tests/fuzz/targets.h"
 
 namespace {
 
@@ -27,10 +28,9 @@ void repair_checksums(std::vector<uint8_t>& file) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
-  if (!pando::data::looks_like_png({bytes, size})) return 0;
-  std::vector<uint8_t> file(bytes, bytes + size);
+void pando::fuzz::png(Input input) {
+  if (!data::looks_like_png(input)) return;
+  std::vector<uint8_t> file(input.begin(), input.end());
   repair_checksums(file);
-  pando::fuzz::read_image(file);
-  return 0;
+  read_image(file);
 }

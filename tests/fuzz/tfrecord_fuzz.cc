@@ -7,6 +7,7 @@
 
 #include "pando/base/error.h"
 #include "pando/data/tfrecord/record_file.h"
+#include "tests/fuzz/targets.h"
 
 namespace pando {
 namespace {
@@ -56,7 +57,8 @@ void read_part_of_file(std::span<const uint8_t> input) {
   const size_t kept = file.size() * kept_share / 65535;
   const auto whole = static_cast<size_t>(std::ranges::upper_bound(ends, kept) - ends.begin());
   const bool at_end = kept == (whole == 0 ? 0 : ends[whole - 1]);
-  RecordReader reader(std::span(file).first(kept), "input", {.compression = Compression::none});
+  const fuzz::Input part = std::span<const uint8_t>(file).first(kept);
+  RecordReader reader(part, "input", {.compression = Compression::none});
   for (size_t i = 0; i < whole; ++i) {
     const auto payload = reader.next();
     PANDO_CHECK(payload && std::ranges::equal(*payload, payloads[i]));
@@ -72,17 +74,14 @@ void read_part_of_file(std::span<const uint8_t> input) {
 }  // namespace
 }  // namespace pando
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
-  using pando::Compression;
+void pando::fuzz::tfrecord(Input input) {
   constexpr Compression kChoices[] = {Compression::automatic, Compression::none, Compression::gzip,
                                       Compression::zlib};
-  if (size == 0) return 0;
-  const std::span<const uint8_t> rest(bytes + 1, size - 1);
-  const int mode = bytes[0] % 5;
+  if (input.empty()) return;
+  const int mode = input[0] % 5;
   if (mode == 4) {
-    pando::read_part_of_file(rest);
+    read_part_of_file(input.subspan(1));
   } else {
-    pando::read_records(rest, kChoices[mode]);
+    read_records(input.subspan(1), kChoices[mode]);
   }
-  return 0;
 }

@@ -1,0 +1,72 @@
+// Every file of the corpora through its fuzz target: what ever crashed a reader does so no more,
+// whichever compiler built it.
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "pando/data/sources/gzip.h"
+#include "tests/fuzz/targets.h"
+
+namespace pando {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Target {
+  std::string name;  // its folder in the corpus
+  void (*run)(fuzz::Input input);
+};
+
+const Target kTargets[] = {
+    {"cifar_binary", fuzz::cifar_binary},
+    {"compression", fuzz::compression},
+    {"cosmoflow", fuzz::cosmoflow},
+    {"example", fuzz::example},
+    {"idx", fuzz::idx},
+    {"jpeg", fuzz::jpeg},
+    {"pickle", fuzz::pickle},
+    {"png", fuzz::png},
+    {"tfrecord", fuzz::tfrecord},
+    {"views", fuzz::views},
+};
+
+const fs::path kCorpus = PANDO_SOURCE_DIR "/tests/fuzz/corpus";
+
+class Replay : public testing::TestWithParam<Target> {};
+
+TEST_P(Replay, EveryFileOfTheCorpus) {
+  int files = 0;
+  for (const auto& entry : fs::directory_iterator(kCorpus / GetParam().name)) {
+    SCOPED_TRACE(entry.path().string());
+    EXPECT_NO_THROW(GetParam().run(data::read_file(entry.path().string())));
+    ++files;
+  }
+  EXPECT_GT(files, 0);
+}
+
+TEST_P(Replay, EveryStartOfTheSmallestFile) {
+  std::vector<uint8_t> smallest;
+  for (const auto& entry : fs::directory_iterator(kCorpus / GetParam().name)) {
+    std::vector<uint8_t> bytes = data::read_file(entry.path().string());
+    if (smallest.empty() || bytes.size() < smallest.size()) smallest = std::move(bytes);
+  }
+  for (size_t length = 0; length < smallest.size(); ++length) {
+    EXPECT_NO_THROW(GetParam().run(fuzz::Input(smallest).first(length))) << length << " bytes";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, Replay, testing::ValuesIn(kTargets),
+                         [](const auto& instance) { return instance.param.name; });
+
+TEST(Targets, EveryFolderOfTheCorpusHasOne) {
+  std::set<std::string> names;
+  for (const Target& target : kTargets) names.insert(target.name);
+  std::set<std::string> folders;
+  for (const auto& entry : fs::directory_iterator(kCorpus)) folders.insert(entry.path().filename());
+  EXPECT_EQ(folders, names);
+}
+
+}  // namespace
+}  // namespace pando

@@ -1,0 +1,26 @@
+// What the fuzz targets do with an input, each a function of its own: libFuzzer calls one of them
+// (fuzzer.cc), the ordinary tests give every file of the corpora to all of them (replay_test.cc). A
+// reader may refuse an input with the errors that its header names; anything else ends the program
+// or leaves the function as an exception.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace pando::fuzz {
+
+using Input = std::span<const uint8_t>;
+
+void cifar_binary(Input input);
+void compression(Input input);
+void cosmoflow(Input input);
+void example(Input input);
+void idx(Input input);
+void jpeg(Input input);
+void pickle(Input input);
+void png(Input input);
+void tfrecord(Input input);
+void views(Input input);
+
+}  // namespace pando::fuzz
