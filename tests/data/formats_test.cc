@@ -19,6 +19,8 @@ TEST(DataFormats, HaveDifferentNamesAndAllTools) {
   for (const DataFormat& format : data_formats()) {
     EXPECT_TRUE(names.insert(format.name).second) << format.name;
     EXPECT_NE(format.verify, nullptr) << format.name;
+    EXPECT_NE(format.pipeline, nullptr) << format.name;
+    EXPECT_NE(format.show, nullptr) << format.name;
     EXPECT_FALSE(format.files.empty()) << format.name;
     EXPECT_EQ(&find_data_format(format.name), &format);
   }

@@ -69,7 +69,7 @@ TEST_F(VerifyMnist, AsksWhereFilesComeFrom) {
   EXPECT_TRUE(report.good());
   EXPECT_EQ(report.files[0].origin, FileOrigin::other);
   EXPECT_EQ(report.files[1].origin, FileOrigin::official);
-  EXPECT_SAYS(report.notes.back(), "train-images-idx3-ubyte: not the official file");
+  EXPECT_SAYS(report.notes.back(), "train-images-idx3-ubyte: not byte for byte the official file");
   options.official = true;
   report = verify(options);
   EXPECT_EQ(report.files[0].bad, 1);

@@ -26,6 +26,8 @@ constexpr Verb kVerbs[] = {
     {"fetch", "NAME", "download a data set", data_fetch},
     {"make-cifar10", "DIR", "make a small data set in the files of CIFAR-10", data_make_cifar10},
     {"verify", "NAME [PATH]", "read all of a data set and list what is wrong", data_verify},
+    {"benchmark", "NAME [PATH]", "measure the way of samples into batches", data_benchmark},
+    {"show", "NAME [PATH]", "write a picture of samples and their labels", data_show},
     {"make-cosmoflow", "DIR", "make small volumes in the files of CosmoFlow", data_make_cosmoflow},
 };
 

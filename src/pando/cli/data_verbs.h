@@ -20,6 +20,8 @@ int data_make_cifar10(Arguments args, std::ostream& out);
 int data_make_cosmoflow(Arguments args, std::ostream& out);
 
 int data_verify(Arguments args, std::ostream& out);
+int data_benchmark(Arguments args, std::ostream& out);
+int data_show(Arguments args, std::ostream& out);
 
 // Reads the flags and words of a verb. False when --help was asked for and is answered; `usage`
 // heads that text. Throws UsageError.

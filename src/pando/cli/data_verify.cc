@@ -11,6 +11,7 @@
 #include "pando/cli/data_verbs.h"
 #include "pando/data/tools/formats.h"
 #include "pando/data/tools/verify.h"
+#include "pando/fetch/origin.h"
 
 namespace pando::cli {
 namespace {
@@ -183,6 +184,7 @@ int data_verify(Arguments args, std::ostream& out) {
   if (!go) return app::kDone;
   options.most_bad = static_cast<size_t>(most);
   const DataFormat& format = find_data_format(name);
+  options.origin_of = [&name](const std::string& file) { return fetch::origin_of(name, file); };
   const VerifyReport report = verify_dataset(name, path_or_default(format, path), options);
   if (json) {
     // Paths may hold bytes that are not UTF-8.

@@ -3,6 +3,8 @@
 
 #include "pando/base/error.h"
 #include "pando/data/sources/mnist.h"
+#include "pando/data/tools/pipeline_impl.h"
+#include "pando/data/tools/show_impl.h"
 #include "pando/data/tools/verify_impl.h"
 
 namespace pando {
@@ -12,31 +14,45 @@ const std::vector<DataFormat>& data_formats() {
       {.name = "mnist",
        .files = "the four IDX files, raw or .gz",
        .default_path = "",
-       .verify = data::verify_mnist},
+       .verify = data::verify_mnist,
+       .pipeline = data::mnist_pipeline,
+       .show = data::show_mnist},
       {.name = "fashion_mnist",
        .files = "the four IDX files, raw or .gz",
        .default_path = kFashionMnistDirectory,
-       .verify = data::verify_fashion_mnist},
+       .verify = data::verify_fashion_mnist,
+       .pipeline = data::mnist_pipeline,
+       .show = data::show_fashion_mnist},
       {.name = "cifar10",
        .files = "the batches of the binary or the Python version",
        .default_path = "",
-       .verify = data::verify_cifar10},
+       .verify = data::verify_cifar10,
+       .pipeline = data::cifar10_pipeline,
+       .show = data::show_cifar10},
       {.name = "cifar100",
        .files = "the batches of the binary or the Python version",
        .default_path = "",
-       .verify = data::verify_cifar100},
+       .verify = data::verify_cifar100,
+       .pipeline = data::cifar100_pipeline,
+       .show = data::show_cifar100},
       {.name = "image_folder",
        .files = "a folder of JPEG and PNG images per class; or train and validation of such",
        .default_path = "",
-       .verify = data::verify_image_folder},
+       .verify = data::verify_image_folder,
+       .pipeline = data::image_folder_pipeline,
+       .show = data::show_image_folder},
       {.name = "cosmoflow",
        .files = "train and validation with a TFRecord file per volume, or one such folder",
        .default_path = "",
-       .verify = data::verify_cosmoflow},
+       .verify = data::verify_cosmoflow,
+       .pipeline = data::cosmoflow_pipeline,
+       .show = data::show_cosmoflow},
       {.name = "tfrecord",
        .files = "a TFRecord file of tf.train.Example, or a folder of them",
        .default_path = "",
-       .verify = data::verify_tfrecord},
+       .verify = data::verify_tfrecord,
+       .pipeline = data::tfrecord_pipeline,
+       .show = data::show_tfrecord},
   };
   return formats;
 }

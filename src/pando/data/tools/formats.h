@@ -6,15 +6,24 @@
 #include <string_view>
 #include <vector>
 
+#include "pando/data/tools/benchmark.h"
+#include "pando/data/tools/show.h"
 #include "pando/data/tools/verify.h"
 
 namespace pando {
+
+namespace data {
+struct Pipeline;
+struct Showing;
+}  // namespace data
 
 struct DataFormat {
   std::string name;
   std::string files;         // what lies at the path, for --help
   std::string default_path;  // "" when there is none
   VerifyReport (*verify)(const std::string& path, const VerifyOptions& options);
+  data::Pipeline (*pipeline)(const std::string& path, const DataBenchmarkOptions& options);
+  data::Showing (*show)(const std::string& path, const ShowOptions& options);
 };
 
 const std::vector<DataFormat>& data_formats();

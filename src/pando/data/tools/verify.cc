@@ -49,7 +49,10 @@ void ReportBuilder::add(FileFindings&& findings, bool counted) {
   }
   findings.file.part = part.name;
   if (options_.official && findings.file.origin == FileOrigin::other) {
-    findings.flaw(0, "not the official file: its checksum differs from the published one");
+    findings.flaw(
+        0,
+        "not the official file: its checksum differs from the published one, as it does for the "
+        "same data compressed anew");
   }
   findings.file.bad = findings.bad.count();
   bad_.append(std::move(findings.bad));
@@ -73,7 +76,8 @@ VerifyReport ReportBuilder::finish(const std::string& path) && {
   report_.path = path;
   compare_counts(path);
   for (const VerifiedFile& file : report_.files) {
-    if (file.origin == FileOrigin::other) note(concat(file.path, ": not the official file"));
+    if (file.origin == FileOrigin::other)
+      note(concat(file.path, ": not byte for byte the official file"));
   }
   if (bad_.count() == 0 && report_.samples() == 0) {
     bad_.add({path, 0, "found no sample, wanted at least one"});

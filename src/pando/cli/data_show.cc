@@ -1,0 +1,55 @@
+// `pando data show`: samples as a network gets them, as a PNG file.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include "pando/app/exit_code.h"
+#include "pando/base/new_file.h"
+#include "pando/cli/data_verbs.h"
+#include "pando/data/image/png.h"
+#include "pando/data/tools/formats.h"
+#include "pando/data/tools/show.h"
+
+namespace pando::cli {
+
+int data_show(Arguments args, std::ostream& out) {
+  std::string name;
+  std::string path;
+  std::string output;
+  ShowOptions options;
+  int64_t seed = 0;
+  const bool go = parse_verb(
+      args, out,
+      "usage: pando data show NAME [PATH] [flags]\n\n"
+      "Writes a PNG file with samples as training sees them and their labels.\n\n" +
+          format_list(),
+      [&](app::OptionTable& table) {
+        table.add_positional("NAME", name, "the data set");
+        table.add_positional("PATH", path, "where it is", false);
+        table.add("output", output, "the file to write; NAME.png when it is not given")
+            .with_hint("FILE");
+        table.add("samples", options.samples, "how many").with_hint("N").at_least(1).at_most(10000);
+        table.add("columns", options.columns, "samples side by side")
+            .with_hint("N")
+            .at_least(1)
+            .at_most(100);
+        table.add("augment", options.augment, "as for training: mirrored, cropped");
+        table.add_choice<bool>("split", options.test, {{"train", false}, {"test", true}},
+                               "which part");
+        table.add("epoch", options.epoch, "whose order and augmentation")
+            .with_hint("N")
+            .at_least(0);
+        table.add("seed", seed, "of both").with_hint("N").at_least(0);
+      });
+  if (!go) return app::kDone;
+  options.seed = static_cast<uint64_t>(seed);
+  const DataFormat& format = find_data_format(name);
+  const Image sheet = show_dataset(name, path_or_default(format, path), options);
+  if (output.empty()) output = name + ".png";
+  NewFile file(output);
+  file.write(encode_png(sheet.view()));
+  file.commit();
+  out << fmt::format("{} ({}x{} pixels)\n", output, sheet.size.width, sheet.size.height);
+  return app::kDone;
+}
+
+}  // namespace pando::cli
