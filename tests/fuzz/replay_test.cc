@@ -20,6 +20,7 @@ struct Target {
 };
 
 const Target kTargets[] = {
+    {"archive", fuzz::archive},
     {"cifar_binary", fuzz::cifar_binary},
     {"compression", fuzz::compression},
     {"cosmoflow", fuzz::cosmoflow},
@@ -28,6 +29,7 @@ const Target kTargets[] = {
     {"jpeg", fuzz::jpeg},
     {"pickle", fuzz::pickle},
     {"png", fuzz::png},
+    {"record_index", fuzz::record_index},
     {"tfrecord", fuzz::tfrecord},
     {"views", fuzz::views},
 };

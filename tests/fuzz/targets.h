@@ -12,6 +12,7 @@ namespace pando::fuzz {
 
 using Input = std::span<const uint8_t>;
 
+void archive(Input input);
 void cifar_binary(Input input);
 void compression(Input input);
 void cosmoflow(Input input);
@@ -20,6 +21,7 @@ void idx(Input input);
 void jpeg(Input input);
 void pickle(Input input);
 void png(Input input);
+void record_index(Input input);
 void tfrecord(Input input);
 void views(Input input);
 

@@ -101,8 +101,7 @@ void append_text(std::vector<uint8_t>& to, std::string_view text) {
 // [magic][length of the description][description], then for each file [count][lengths ...], then
 // the crc32c of all of it. Numbers have 8 bytes, the lowest first.
 std::vector<uint8_t> encode(const std::vector<FileIndex>& files, const std::string& description) {
-  std::vector<uint8_t> bytes;
-  append_text(bytes, kMagic);
+  std::vector<uint8_t> bytes(kMagic.begin(), kMagic.end());
   append_number(bytes, description.size());
   append_text(bytes, description);
   for (const FileIndex& file : files) {
@@ -176,6 +175,23 @@ std::optional<std::vector<FileIndex>> load_index(const std::string& path, size_t
   }
 }
 
+// Whether the records of every file fill it. An index has its crc from whoever wrote it.
+bool fill_files(const std::vector<FileIndex>& index, const std::vector<std::string>& paths,
+                uint64_t most_record_bytes) {
+  for (size_t i = 0; i < paths.size(); ++i) {
+    std::error_code error;
+    uint64_t left = fs::file_size(paths[i], error);
+    for (const uint64_t length : index[i].lengths) {
+      if (error || length > most_record_bytes) return false;
+      const uint64_t bytes = kRecordHeaderBytes + length + kRecordFooterBytes;
+      if (bytes > left) return false;
+      left -= bytes;
+    }
+    if (error || left > 0) return false;
+  }
+  return true;
+}
+
 // A folder that cannot be written only costs the next pass over the headers.
 void save_index(const std::string& folder, const std::string& path,
                 const std::vector<uint8_t>& bytes) {
@@ -209,7 +225,8 @@ std::vector<FileIndex> index_records(const std::vector<std::string>& paths,
     kept_at = index_path(options.folder, paths);
   }
   if (description) {
-    if (auto kept = load_index(kept_at, paths.size(), *description)) return std::move(*kept);
+    auto kept = load_index(kept_at, paths.size(), *description);
+    if (kept && fill_files(*kept, paths, options.most_record_bytes)) return std::move(*kept);
   }
   std::vector<FileIndex> files(paths.size());
   for_each_item(paths.size(), options.workers,
