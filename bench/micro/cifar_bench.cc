@@ -62,9 +62,10 @@ void read(benchmark::State& state, bool python) {
       folder / (python ? "cifar-10-batches-py/test_batch" : "cifar-10-batches-bin/test_batch.bin");
   const std::vector<uint8_t> content = data::read_file(path.string());
   std::filesystem::remove_all(folder);
-  const auto parse = python ? data::parse_cifar_python : data::parse_cifar_binary;
+  constexpr auto kKind = data::CifarKind::cifar10;
   for (auto _ : state) {
-    benchmark::DoNotOptimize(parse(content, "batch", data::CifarKind::cifar10));
+    benchmark::DoNotOptimize(python ? data::parse_cifar_python(content, "batch", kKind)
+                                    : data::parse_cifar_binary(content, "batch", kKind));
   }
   count_images(state, 10000);
 }

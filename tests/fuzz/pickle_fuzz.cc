@@ -1,5 +1,7 @@
 // Any bytes as a pickle and as a batch of CIFAR: a value or an IoError.
 // SPDX-License-Identifier: MIT
+#include <vector>
+
 #include "pando/base/error.h"
 #include "pando/data/sources/cifar_batch.h"
 #include "pando/data/sources/pickle.h"
@@ -30,6 +32,11 @@ void pando::fuzz::pickle(Input input) {
   for (const CifarKind kind : {CifarKind::cifar10, CifarKind::cifar100}) {
     try {
       data::parse_cifar_python(input, "fuzz", kind);
+    } catch (const IoError&) {
+    }
+    try {
+      std::vector<data::CifarFlaw> flaws;
+      data::parse_cifar_python(input, "fuzz", kind, &flaws);
     } catch (const IoError&) {
     }
   }
