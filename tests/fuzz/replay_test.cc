@@ -26,6 +26,7 @@ const Target kTargets[] = {
     {"cosmoflow", fuzz::cosmoflow},
     {"example", fuzz::example},
     {"idx", fuzz::idx},
+    {"imagenet", fuzz::imagenet},
     {"jpeg", fuzz::jpeg},
     {"pickle", fuzz::pickle},
     {"png", fuzz::png},

@@ -18,6 +18,7 @@ void compression(Input input);
 void cosmoflow(Input input);
 void example(Input input);
 void idx(Input input);
+void imagenet(Input input);
 void jpeg(Input input);
 void pickle(Input input);
 void png(Input input);

@@ -65,6 +65,8 @@ ImageReader::~ImageReader() = default;
 ImageReader::ImageReader(ImageReader&&) noexcept = default;
 ImageReader& ImageReader::operator=(ImageReader&&) noexcept = default;
 
+bool ImageReader::cmyk() const { return reader_->cmyk(); }
+
 ImageSize ImageReader::size() const { return reader_->size(); }
 
 void ImageReader::read(Image& into) { reader_->read(into); }

@@ -45,6 +45,7 @@ class ImageReader {
   ImageReader& operator=(ImageReader&&) noexcept;
 
   ImageFormat format() const { return format_; }
+  bool cmyk() const;  // stored as inks; pixels are RGB all the same
   ImageSize size() const;
 
   void read(Image& into);

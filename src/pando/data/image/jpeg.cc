@@ -168,6 +168,7 @@ class JpegReader : public PixelReader {
   JpegReader& operator=(const JpegReader&) = delete;
 
   ImageSize size() const override { return size_; }
+  bool cmyk() const override { return decoder_.info.num_components == 4; }
 
   void read(Image& into) override {
     rewind();

@@ -13,6 +13,7 @@ class PixelReader {
  public:
   virtual ~PixelReader() = default;
   virtual ImageSize size() const = 0;
+  virtual bool cmyk() const { return false; }
   virtual void read(Image& into) = 0;
   // Requires: the box is inside the image.
   virtual RealBox read_region(const RegionRequest& request, Image& into) = 0;
