@@ -24,11 +24,14 @@ struct Verb {
 constexpr Verb kVerbs[] = {
     {"list", "", "list the data sets, and where they are", data_list},
     {"fetch", "NAME", "download a data set", data_fetch},
-    {"make-cifar10", "DIR", "make a small data set in the files of CIFAR-10", data_make_cifar10},
     {"verify", "NAME [PATH]", "read all of a data set and list what is wrong", data_verify},
     {"benchmark", "NAME [PATH]", "measure the way of samples into batches", data_benchmark},
     {"show", "NAME [PATH]", "write a picture of samples and their labels", data_show},
+    {"build-imagenet", "SOURCE DIR", "make record files of the folders of ILSVRC2012",
+     data_build_imagenet},
+    {"make-cifar10", "DIR", "make a small data set in the files of CIFAR-10", data_make_cifar10},
     {"make-cosmoflow", "DIR", "make small volumes in the files of CosmoFlow", data_make_cosmoflow},
+    {"make-imagenet", "DIR", "make pictures in the record files of ImageNet", data_make_imagenet},
 };
 
 void print_help(std::ostream& out) {

@@ -6,6 +6,7 @@
 #include "pando/cli/data_verbs.h"
 #include "pando/data/sources/cifar.h"
 #include "pando/data/sources/cosmoflow.h"
+#include "pando/data/sources/imagenet_make.h"
 
 namespace pando::cli {
 namespace {
@@ -71,6 +72,47 @@ int data_make_cosmoflow(Arguments args, std::ostream& out) {
   make_cosmoflow(folder, options);
   out << fmt::format("{} training and {} validation volumes of {}x{}x{}x{} are in {}\n",
                      options.train, options.validation, side, side, side, options.shape[3], folder);
+  return app::kDone;
+}
+
+int data_make_imagenet(Arguments args, std::ostream& out) {
+  std::string folder;
+  MakeImagenetOptions options;
+  int64_t seed = 0;
+  options.workers = default_workers();
+  const bool go = parse_verb(
+      args, out,
+      "usage: pando data make-imagenet DIR [flags]\n\n"
+      "Makes pictures that a network can learn, with one bounding box each, in the record files of "
+      "ImageNet.\nTrain on them with\n  pando train --model resnet18 --dataset imagenet "
+      "--dataset-path DIR\n\n",
+      [&](app::OptionTable& table) {
+        table.add_positional("DIR", folder, "the folder to make");
+        table.add("classes", options.classes, "classes").with_hint("N").at_least(1).at_most(1000);
+        table.add("train", options.train, "training images").with_hint("N").at_least(1);
+        table.add("validation", options.validation, "validation images").with_hint("N").at_least(1);
+        table.add("train-shards", options.train_shards, "files of training images")
+            .with_hint("N")
+            .at_least(1);
+        table.add("validation-shards", options.validation_shards, "files of validation images")
+            .with_hint("N")
+            .at_least(1);
+        table.add("height", options.size.height, "rows of an image, give or take a quarter")
+            .with_hint("N")
+            .at_least(16);
+        table.add("width", options.size.width, "columns of an image, give or take a quarter")
+            .with_hint("N")
+            .at_least(16);
+        table.add("jpeg-folders", options.jpeg_folders,
+                  "the folders of ILSVRC2012, which build-imagenet takes, instead of record files");
+        table.add("workers", options.workers, "threads").with_hint("N").at_least(1);
+        add_seed(table, seed);
+      });
+  if (!go) return app::kDone;
+  options.seed = static_cast<uint64_t>(seed);
+  make_imagenet(folder, options);
+  out << fmt::format("{} training and {} validation images of {} classes are in {}\n",
+                     options.train, options.validation, options.classes, folder);
   return app::kDone;
 }
 
