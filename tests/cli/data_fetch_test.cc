@@ -1,11 +1,14 @@
 // `pando data list` and `pando data fetch`.
 // SPDX-License-Identifier: MIT
+#include <csignal>
 #include <filesystem>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/run_cli.h"
+#include "tests/fetch/server.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_folder.h"
 
@@ -67,6 +70,24 @@ TEST(DataFetch, SaysWhyItFailed) {
   EXPECT_SAYS(missing.err, "put them into " + folder.path("to/mnist"));
   folder.write_text("mirror/train-images-idx3-ubyte.gz", std::string(9912422, 'x'));
   EXPECT_SAYS(run(words).err, "wanted 440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f2035");
+}
+
+TEST(DataFetch, ASignalLeavesThePart) {
+  const fetch::Server server;
+  const TempFolder folder;
+  server.files().write_text("train-images-idx3-ubyte.gz", std::string(9912422, 'x'));
+  std::thread signaller([&] {
+    while (folder.read("mnist/train-images-idx3-ubyte.gz.part").size() < 5000) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    std::raise(SIGTERM);
+  });
+  const Result result = run({"data", "fetch", "mnist", "--folder", folder.path(), "--mirror",
+                             server.address("stall-5000")});
+  signaller.join();
+  EXPECT_EQ(result.code, 75);
+  EXPECT_SAYS(result.err, "stopped; 5000 of 9912422 bytes are in " + folder.path("mnist"));
+  EXPECT_EQ(folder.read("mnist/train-images-idx3-ubyte.gz.part").size(), 5000u);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ class Downloads : public testing::Test {
   void get(const RemoteFile& file, int retries = 2) {
     ProgressLine progress({.out = &out_});
     download(file, folder_.path(),
-             {.patience = {.retries = retries, .first_wait = 0.01, .stall_seconds = 1},
+             {.patience = {.retries = retries, .first_wait = 0.01, .stall_seconds = 30},
               .stop = &stop_,
               .progress = &progress});
   }
@@ -175,7 +175,9 @@ TEST_F(Downloads, ThePublishersChecksumCountsToo) {
 
 TEST_F(Downloads, StopsAndKeepsWhatCame) {
   std::thread stopper([&] {
-    while (folder_.read("x.part").size() < 5000) std::this_thread::yield();
+    while (folder_.read("x.part").size() < 5000) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
     stop_ = true;
   });
   const std::string message = error_of<FetchStopped>([&] { get(file({"stall-5000"})); });

@@ -219,7 +219,9 @@ TEST_F(Fetching, StopsWhileItWaitsForAnother) {
           {.folder = folder_.path(), .mirror = server_.address("stall-10"), .stop = &stop});
     });
   });
-  while (server_.requests().empty()) std::this_thread::yield();
+  while (server_.requests().empty()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
   std::atomic<bool> now{true};
   EXPECT_SAYS(error_of<FetchStopped>([&] { get(packed_, {.stop = &now}); }),
               "packed: stopped while another fetch of it was under way");

@@ -13,6 +13,7 @@ import pathlib
 import sys
 import threading
 import time
+import urllib.parse
 
 folder = pathlib.Path(sys.argv[1])
 counts = collections.Counter()
@@ -26,6 +27,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
     def do_GET(self):
+        self.path = urllib.parse.urlsplit(self.path).path  # a proxy gets whole addresses
         _, mode, name = self.path.split("/", 2)
         asked = self.headers.get("Range", "")
         with lock:

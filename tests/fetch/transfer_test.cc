@@ -33,7 +33,7 @@ class Transfer : public testing::Test {
     return transfer({.url = server_.address(manner) + "/x",
                      .offset = offset,
                      .total = static_cast<int64_t>(text_.size()),
-                     .stall_seconds = 1},
+                     .stall_seconds = stall_seconds_},
                     into_);
   }
   void expect(const TransferResult& result, Outcome outcome, const std::string& reason) {
@@ -44,6 +44,7 @@ class Transfer : public testing::Test {
   Server server_;
   std::string text_ = some_text(100'000);
   Collector into_;
+  int64_t stall_seconds_ = 30;
 };
 
 TEST_F(Transfer, Whole) {
@@ -79,8 +80,11 @@ TEST_F(Transfer, AnAnswerWithoutASizeMayBeShort) {
   EXPECT_EQ(into_.text, text_);
 }
 
-TEST_F(Transfer, AStallEnds) { expect(get("stall-100"), Outcome::broken, "Less than 1000 bytes"); }
-TEST_F(Transfer, ATrickleEnds) { expect(get("trickle"), Outcome::broken, "Less than 1000 bytes"); }
+TEST_F(Transfer, AStallEnds) {
+  stall_seconds_ = 1;
+  expect(get("stall-100"), Outcome::broken, "Less than 1000 bytes");
+  expect(get("trickle"), Outcome::broken, "Less than 1000 bytes");
+}
 
 TEST_F(Transfer, BusyServersMayBeTriedAgain) {
   expect(get("busy-1"), Outcome::broken, "HTTP status 503");
@@ -118,6 +122,17 @@ TEST_F(Transfer, AnotherRangeRefuses) {
 TEST_F(Transfer, FollowsRedirections) {
   expect(get("redirect", 99'000), Outcome::whole, "");
   EXPECT_EQ(into_.text, text_.substr(99'000));
+}
+
+TEST_F(Transfer, AsksTheProxyOfTheEnvironment) {
+  ::setenv("no_proxy", "", 1);
+  ::setenv("http_proxy", server_.address("").c_str(), 1);
+  const TransferResult result = transfer(
+      {.url = "http://nowhere.invalid/ok/x", .total = static_cast<int64_t>(text_.size())}, into_);
+  ::unsetenv("http_proxy");
+  ::setenv("no_proxy", "*", 1);
+  expect(result, Outcome::whole, "");
+  EXPECT_EQ(server_.requests(), std::vector<std::string>{"/ok/x all"});
 }
 
 TEST_F(Transfer, Stops) {

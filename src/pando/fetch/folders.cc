@@ -35,7 +35,7 @@ bool is_there(const RemoteFile& file, const fs::path& folder) {
 }  // namespace
 
 std::string default_folder() {
-  if (const std::string own = environment("PANDO_DATA"); !own.empty()) return own;
+  if (std::string own = environment("PANDO_DATA"); !own.empty()) return own;
   // A relative XDG_DATA_HOME is to be ignored, says its specification.
   const std::string shared = environment("XDG_DATA_HOME");
   if (shared.starts_with('/')) return shared + "/pando";
