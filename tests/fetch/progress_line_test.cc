@@ -40,19 +40,31 @@ TEST(ProgressLine, OneLineForAFileElsewhere) {
 TEST(ProgressLine, ABarOnATerminal) {
   Fixture fixture(true);
   fixture.line.begin("x.gz", 0, 8 * kMiB);
-  EXPECT_EQ(fixture.take(), "\rx.gz [                        ] 0 B of 8.0 MiB\x1b[K");
+  EXPECT_EQ(fixture.take(), "\rx.gz [                        ] 0.0/8.0 MiB\x1b[K");
   fixture.now += 0.05;
   fixture.line.update(kMiB);
   EXPECT_EQ(fixture.take(), "") << "not more often than the eye sees";
   fixture.now += 1.95;
   fixture.line.update(2 * kMiB);
   EXPECT_EQ(fixture.take(),
-            "\rx.gz [======                  ] 2.0 MiB of 8.0 MiB, 1.0 MiB/s, 6 s left\x1b[K");
+            "\rx.gz [======                  ] 2.0/8.0 MiB, 1.0 MiB/s, 6 s left\x1b[K");
   fixture.now += 6;
   fixture.line.update(8 * kMiB);
   fixture.take();
   fixture.line.end();
   EXPECT_EQ(fixture.take(), "\rx.gz: 8.0 MiB in 8 s, 1.0 MiB/s\x1b[K\n");
+}
+
+TEST(ProgressLine, StaysOnOneLine) {
+  Fixture fixture(true);
+  fixture.line.begin("train-images-idx3-ubyte.gz", 0, 1000 * kMiB);
+  fixture.now += 1;
+  fixture.take();
+  fixture.line.update(8 * kMiB);
+  const std::string text = fixture.take();
+  EXPECT_SAYS(text, "8.0/1000.0 MiB, 8.0 MiB/s, 2:04 min left");
+  EXPECT_LT(text.size(), 80 + 1 + 3u);  // with the return and the sequence that clears the rest
+  EXPECT_GT(text.size(), 70u);
 }
 
 TEST(ProgressLine, DoesNotCountWhatWasHere) {

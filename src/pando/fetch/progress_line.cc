@@ -15,7 +15,9 @@ namespace pando::fetch {
 namespace {
 
 constexpr double kBetweenDraws = 0.1;  // seconds
-constexpr int64_t kBarWidth = 24;
+constexpr int64_t kColumns = 80;
+constexpr int64_t kLeastBar = 4;
+constexpr int64_t kMostBar = 24;
 constexpr const char* kClearToEnd = "\x1b[K";
 
 double steady_seconds() {
@@ -23,6 +25,13 @@ double steady_seconds() {
 }
 
 std::string bytes_text(int64_t bytes) { return human_bytes(static_cast<double>(bytes)); }
+
+// "17.2/162.2 MiB"
+std::string done_text(int64_t done, int64_t total) {
+  double unit = 1;
+  while (static_cast<double>(total) / unit >= 1024) unit *= 1024;
+  return fmt::format("{:.1f}/{}", static_cast<double>(done) / unit, bytes_text(total));
+}
 
 }  // namespace
 
@@ -54,15 +63,19 @@ void ProgressLine::update(int64_t done) {
 
 void ProgressLine::draw(double now) {
   if (options_.out == nullptr) return;
-  const int64_t full = total_ > 0 ? done_ * kBarWidth / total_ : kBarWidth;
-  std::string text = fmt::format("\r{} [{:=<{}}{: <{}}] {} of {}", name_, "", full, "",
-                                 kBarWidth - full, bytes_text(done_), bytes_text(total_));
+  std::string numbers = done_text(done_, total_);
   const double rate = static_cast<double>(done_ - first_) / std::max(now - began_, 1e-3);
   if (done_ > first_) {
-    text += fmt::format(", {}/s, {} left", human_bytes(rate),
-                        duration_text(static_cast<double>(total_ - done_) / rate));
+    numbers += fmt::format(", {}/s, {} left", human_bytes(rate),
+                           duration_text(static_cast<double>(total_ - done_) / rate));
   }
-  *options_.out << text << kClearToEnd << std::flush;
+  // A line that wraps cannot be redrawn.
+  const auto others = static_cast<int64_t>(name_.size() + numbers.size()) + 5;
+  const int64_t width = std::clamp(kColumns - others, kLeastBar, kMostBar);
+  const int64_t full = total_ > 0 ? done_ * width / total_ : width;
+  *options_.out << fmt::format("\r{} [{:=<{}}{: <{}}] {}", name_, "", full, "", width - full,
+                               numbers)
+                << kClearToEnd << std::flush;
   drawn_ = now;
   on_line_ = true;
 }
