@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -17,15 +18,17 @@ namespace {
 
 using testing_support::TempFolder;
 
+// Of zeros, which take no room on the disk.
+void make_file(const std::string& path, uintmax_t bytes) {
+  std::ofstream(path).close();
+  std::filesystem::resize_file(path, bytes);
+}
+
 TEST(DataList, ShowsWhatIsHereAndWhatIsNot) {
   const TempFolder folder;
   std::filesystem::create_directories(folder.path("cifar100/cifar-100-binary"));
-  for (const auto& [name, bytes] :
-       {std::pair("train", 153'700'000), std::pair("test", 30'740'000)}) {
-    const std::string path = folder.path("cifar100/cifar-100-binary/") + name + ".bin";
-    folder.write_text("cifar100/cifar-100-binary/" + std::string(name) + ".bin", "");
-    std::filesystem::resize_file(path, static_cast<uintmax_t>(bytes));  // sparse
-  }
+  make_file(folder.path("cifar100/cifar-100-binary/train.bin"), 153'700'000);
+  make_file(folder.path("cifar100/cifar-100-binary/test.bin"), 30'740'000);
   const Result result = run({"data", "list", "--folder", folder.path()});
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_SAYS(result.out, "162.2 MiB  not here: pando data fetch cifar10\n");
@@ -68,14 +71,14 @@ TEST(DataFetch, SaysWhyItFailed) {
               "mnist: handwritten digits, 11.1 MiB (http://yann.lecun.com/exdb/mnist/");
   EXPECT_SAYS(missing.err, "mnist: cannot fetch train-images-idx3-ubyte.gz: " + mirror);
   EXPECT_SAYS(missing.err, "put them into " + folder.path("to/mnist"));
-  folder.write_text("mirror/train-images-idx3-ubyte.gz", std::string(9912422, 'x'));
+  make_file(folder.path("mirror/train-images-idx3-ubyte.gz"), 9'912'422);
   EXPECT_SAYS(run(words).err, "wanted 440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f2035");
 }
 
 TEST(DataFetch, ASignalLeavesThePart) {
   const fetch::Server server;
   const TempFolder folder;
-  server.files().write_text("train-images-idx3-ubyte.gz", std::string(9912422, 'x'));
+  make_file(server.files().path("train-images-idx3-ubyte.gz"), 9'912'422);
   std::thread signaller([&] {
     while (folder.read("mnist/train-images-idx3-ubyte.gz.part").size() < 5000) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));

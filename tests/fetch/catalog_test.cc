@@ -1,8 +1,8 @@
 #include "pando/fetch/catalog.h"
 
 #include <fstream>
-#include <iterator>
 #include <set>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
@@ -71,7 +71,9 @@ TEST(Catalog, DebiansFilesHaveTheChecksums) {
   for (const RemoteFile& file : entry("fashion_mnist").files) {
     std::ifstream in(concat(kFashionMnistDirectory, "/", file.name), std::ios::binary);
     if (!in) GTEST_SKIP() << "on Debian install dataset-fashion-mnist";
-    std::string bytes{std::istreambuf_iterator<char>(in), {}};
+    std::ostringstream whole;
+    whole << in.rdbuf();
+    std::string bytes = whole.str();
     const std::string name = file.name.substr(0, file.name.size() - 3);
     const uint32_t time = file.name.starts_with("train") ? 1504176606 : 1504176627;
     bytes[3] = 8;  // a name follows the ten bytes of the header

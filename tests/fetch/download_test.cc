@@ -36,7 +36,7 @@ class Downloads : public testing::Test {
   }
   using Requests = std::vector<std::string>;
 
-  Server server_;
+  Server& server_ = fresh_server();
   std::string text_ = some_text(100'000);
   TempFolder folder_;
   std::ostringstream out_;

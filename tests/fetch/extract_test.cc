@@ -25,7 +25,7 @@ class Extract : public testing::Test {
   }
   // Of an attack; nothing may be written outside, and nothing but wanted files inside.
   std::string fault_of(const std::vector<std::string>& entries) {
-    const std::string message = error_of<IoError>([&] { unpack(entries); });
+    std::string message = error_of<IoError>([&] { unpack(entries); });
     EXPECT_SAYS(message, folder_.path("a.tar.gz"));
     EXPECT_EQ(folder_.entries(), 2);
     return message;

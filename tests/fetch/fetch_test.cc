@@ -44,7 +44,7 @@ class Fetching : public testing::Test {
     return {.mirror = server_.address(manner), .patience = {.retries = 1}};
   }
 
-  Server server_;
+  Server& server_ = fresh_server();
   DatasetEntry plain_ = {.name = "plain", .homepage = "https://home"};
   DatasetEntry packed_ = {.name = "packed", .subfolder = "in"};
   TempFolder folder_;

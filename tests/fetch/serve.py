@@ -5,9 +5,9 @@
 """usage: serve.py FOLDER
 
 Serves the files of FOLDER on 127.0.0.1, prints the port, and appends one line per request to
-FOLDER/requests.log: the path and the range that was asked for. Ends with standard input.
+FOLDER/requests.log: the path and the range that was asked for. Nothing else is remembered. Ends with
+standard input.
 """
-import collections
 import http.server
 import pathlib
 import sys
@@ -16,7 +16,6 @@ import time
 import urllib.parse
 
 folder = pathlib.Path(sys.argv[1])
-counts = collections.Counter()
 lock = threading.Lock()
 
 
@@ -31,9 +30,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         _, mode, name = self.path.split("/", 2)
         asked = self.headers.get("Range", "")
         with lock:
-            counts[self.path] += 1
-            with open(folder / "requests.log", "a") as log:
+            with open(folder / "requests.log", "a+") as log:
                 log.write(f"{self.path} {asked or 'all'}\n")
+                log.seek(0)
+                self.count = sum(line.split()[0] == self.path for line in log)
         word, _, number = mode.partition("-")
         body = (folder / name).read_bytes()
         getattr(self, "serve_" + word)(name, body, asked, int(number or 0))
@@ -73,12 +73,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_part(body, "", most=number)
 
     def serve_busy(self, name, body, asked, number):
-        if counts[self.path] <= number:
+        if self.count <= number:
             return self.send(503, {}, b"busy")
         self.send_part(body, asked)
 
     def serve_later(self, name, body, asked, number):
-        if counts[self.path] <= number:
+        if self.count <= number:
             return self.send(429, {"Retry-After": "1"}, b"later")
         self.send_part(body, asked)
 

@@ -1,9 +1,10 @@
-// The server of serve.py, for as long as a test needs it.
+// The server of serve.py.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -51,6 +52,12 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
+  // Forgets files and requests.
+  void clear() {
+    for (const auto& item : std::filesystem::directory_iterator(files_.path())) {
+      std::filesystem::remove(item.path());
+    }
+  }
   // What it serves.
   const testing_support::TempFolder& files() const { return files_; }
   std::string address(const std::string& manner) const {
@@ -70,6 +77,13 @@ class Server {
   int port_ = 0;
 };
 
+// The one server of all tests, because starting it takes long, as if it were new.
+inline Server& fresh_server() {
+  static Server server;
+  server.clear();
+  return server;
+}
+
 inline std::string digest_of(const std::string& text, DigestKind kind = DigestKind::sha256) {
   Digest digest(kind);
   digest.update(std::as_bytes(std::span(text)));
@@ -78,7 +92,7 @@ inline std::string digest_of(const std::string& text, DigestKind kind = DigestKi
 
 inline std::string some_text(int64_t bytes) {
   std::string text;
-  while (static_cast<int64_t>(text.size()) < bytes) text += concat(text.size(), " ");
+  while (static_cast<int64_t>(text.size()) < bytes) text += std::to_string(text.size()) + " ";
   text.resize(static_cast<size_t>(bytes));
   return text;
 }

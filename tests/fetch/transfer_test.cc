@@ -41,7 +41,7 @@ class Transfer : public testing::Test {
     EXPECT_SAYS(result.reason, reason);
   }
 
-  Server server_;
+  Server& server_ = fresh_server();
   std::string text_ = some_text(100'000);
   Collector into_;
   int64_t stall_seconds_ = 30;
