@@ -174,7 +174,9 @@ const std::vector<OwnDataset>& own_datasets() {
        .test = 50000,
        .shape = "any x any x3",
        .classes = 1000,
-       .how = "register at https://www.image-net.org, which gives it for research"},
+       .how = "register at https://www.image-net.org, then pando data build-imagenet SOURCE DIR; "
+              "or make "
+              "a small one: pando data make-imagenet DIR"},
       {.name = "cosmoflow",
        .title = "simulated universes with four parameters each",
        .train = 524288,
