@@ -41,6 +41,7 @@ Pipeline mnist_pipeline(const std::string& path, const DataBenchmarkOptions& opt
 Pipeline cifar10_pipeline(const std::string& path, const DataBenchmarkOptions& options);
 Pipeline cifar100_pipeline(const std::string& path, const DataBenchmarkOptions& options);
 Pipeline image_folder_pipeline(const std::string& path, const DataBenchmarkOptions& options);
+Pipeline imagenet_pipeline(const std::string& path, const DataBenchmarkOptions& options);
 Pipeline cosmoflow_pipeline(const std::string& path, const DataBenchmarkOptions& options);
 Pipeline tfrecord_pipeline(const std::string& path, const DataBenchmarkOptions& options);
 

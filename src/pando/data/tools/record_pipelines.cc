@@ -5,6 +5,8 @@
 
 #include "pando/base/error.h"
 #include "pando/data/sources/cosmoflow.h"
+#include "pando/data/sources/imagenet.h"
+#include "pando/data/stream_order.h"
 #include "pando/data/tfrecord/example.h"
 #include "pando/data/tools/image_stages_impl.h"
 #include "pando/data/tools/pipeline_impl.h"
@@ -82,6 +84,28 @@ Stage sample_stage(std::string name, std::string what, const Dataset& dataset, d
 
 Pipeline tfrecord_pipeline(const std::string& path, const DataBenchmarkOptions&) {
   return record_pipeline(find_pieces(record_files(path)));
+}
+
+Pipeline imagenet_pipeline(const std::string& path, const DataBenchmarkOptions& options) {
+  const PiecesPtr pieces = find_pieces(imagenet_shards(path, ImagenetPart::train));
+  const MakeEachImage images = [pieces]() -> EachImage {
+    auto reader = std::make_shared<PieceReader>(pieces);
+    return [reader](int64_t unit, const ImageUse& use) {
+      reader->each_payload(unit, [&](std::span<const uint8_t> payload) {
+        const Example example(payload);
+        const ImagenetExample record = read_imagenet_example(example);
+        use({record.encoded, record.objects});
+      });
+    };
+  };
+  const RecordDataset train =
+      open_imagenet(path, ImagenetPart::train, {.seed = options.seed, .workers = options.workers});
+  Pipeline pipeline = record_pipeline(pieces);
+  pipeline.samples = train.data.size();
+  pipeline.stages.push_back(decode_stage(images, options.seed));
+  pipeline.stages.push_back(view_stage(images, options.seed));
+  pipeline.batches = stream_records(train, {.seed = options.seed});
+  return pipeline;
 }
 
 Pipeline cosmoflow_pipeline(const std::string& path, const DataBenchmarkOptions& options) {

@@ -10,6 +10,7 @@
 #include "pando/data/sources/cifar.h"
 #include "pando/data/sources/cosmoflow.h"
 #include "pando/data/sources/image_folder.h"
+#include "pando/data/sources/imagenet.h"
 #include "pando/data/sources/mnist.h"
 #include "pando/data/tools/formats.h"
 #include "pando/data/tools/places.h"
@@ -105,6 +106,15 @@ Showing show_image_folder(const std::string& path, const ShowOptions& options) {
       choose_part(path, options.test).path,
       {.random_views = options.augment, .dtype = DType::u8, .seed = options.seed});
   return {folder.dataset, folder.classes, {}};
+}
+
+Showing show_imagenet(const std::string& path, const ShowOptions& options) {
+  const ImagenetPart part = options.test ? ImagenetPart::validation : ImagenetPart::train;
+  return {open_imagenet(path, part,
+                        {.random_views = options.augment, .dtype = DType::u8, .seed = options.seed})
+              .data,
+          imagenet_class_names(path),
+          {}};
 }
 
 Showing show_cosmoflow(const std::string& path, const ShowOptions& options) {

@@ -24,6 +24,7 @@ Showing show_fashion_mnist(const std::string& path, const ShowOptions& options);
 Showing show_cifar10(const std::string& path, const ShowOptions& options);
 Showing show_cifar100(const std::string& path, const ShowOptions& options);
 Showing show_image_folder(const std::string& path, const ShowOptions& options);
+Showing show_imagenet(const std::string& path, const ShowOptions& options);
 Showing show_cosmoflow(const std::string& path, const ShowOptions& options);
 Showing show_tfrecord(const std::string& path, const ShowOptions& options);
 

@@ -59,16 +59,19 @@ void ReportBuilder::add(FileFindings&& findings, bool counted) {
   report_.files.push_back(std::move(findings.file));
 }
 
+void ReportBuilder::deviation(const std::string& path, std::string text) {
+  if (options_.official) {
+    bad_.add({path, 0, std::move(text)});
+  } else {
+    note(std::move(text));
+  }
+}
+
 void ReportBuilder::compare_counts(const std::string& path) {
   for (const VerifiedPart& part : report_.parts) {
     if (part.official == 0 || part.samples == part.official) continue;
-    const std::string text = concat(part.name, ": ", part.samples, " good samples, ", part.official,
-                                    " in the official data set");
-    if (options_.official) {
-      bad_.add({path, 0, text});
-    } else {
-      note(text);
-    }
+    deviation(path, concat(part.name, ": ", part.samples, " good samples, ", part.official,
+                           " in the official data set"));
   }
 }
 

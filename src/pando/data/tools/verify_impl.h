@@ -55,6 +55,8 @@ class ReportBuilder {
   // A file of the part begun last. `counted` is false where another file has the same samples.
   void add(FileFindings&& findings, bool counted = true);
   void add_bad(BadRecord record) { bad_.add(std::move(record)); }
+  // Something that is not as in the official data set: a note, or bad when that is wanted.
+  void deviation(const std::string& path, std::string text);
   void note(std::string text) { report_.notes.push_back(std::move(text)); }
   void set_classes(std::vector<std::string> names) { report_.classes = std::move(names); }
 
@@ -91,6 +93,7 @@ VerifyReport verify_fashion_mnist(const std::string& path, const VerifyOptions& 
 VerifyReport verify_cifar10(const std::string& path, const VerifyOptions& options);
 VerifyReport verify_cifar100(const std::string& path, const VerifyOptions& options);
 VerifyReport verify_image_folder(const std::string& path, const VerifyOptions& options);
+VerifyReport verify_imagenet(const std::string& path, const VerifyOptions& options);
 VerifyReport verify_cosmoflow(const std::string& path, const VerifyOptions& options);
 VerifyReport verify_tfrecord(const std::string& path, const VerifyOptions& options);
 
