@@ -53,7 +53,7 @@ class ImagenetBuildTest : public testing::Test {
     std::atomic<bool> stop = false;
     options_.stop = &stop;
     options_.progress = [&](const ImagenetBuildProgress& at) { stop = at.shards >= shards; };
-    const ImagenetBuildReport report = build();
+    ImagenetBuildReport report = build();
     options_.stop = nullptr;
     options_.progress = {};
     return report;

@@ -81,8 +81,7 @@ std::vector<int64_t> simulate(const std::vector<int64_t>& files, const StreamOpt
   } else {
     in_order.assign(mine.begin(), mine.end());
   }
-  const auto records =
-      simulated_interleave(in_order, static_cast<size_t>(options.cycle), options.block);
+  auto records = simulated_interleave(in_order, static_cast<size_t>(options.cycle), options.block);
   if (!options.shuffle) return records;
   RandomStream random(key("buffer"));
   std::deque<int64_t> rest(records.begin(), records.end());
