@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -24,6 +25,12 @@ struct Entry {
   uint32_t file = 0;
   uint64_t offset = 0;
   uint64_t length = 0;  // of the payload
+};
+
+// A record that cannot be read, by its number.
+struct Flaw {
+  size_t entry = 0;
+  BadRecord record;
 };
 
 // Reads records of changing files; keeps the file of the last one open.
@@ -80,21 +87,24 @@ class TfrecordSource : public DataSource {
     }
   }
 
-  // Tries every record once, the records of a file on one thread; the flaw of each bad one.
-  std::vector<std::optional<BadRecord>> find_flaws(int workers) const {
+  // Tries every record once, the records of a file on one thread; the flaws in their order.
+  std::vector<Flaw> find_flaws(int workers) const {
     std::vector<size_t> begins;  // of the files
     for (size_t i = 0; i < entries_.size(); ++i) {
       if (i == 0 || entries_[i].file != entries_[i - 1].file) begins.push_back(i);
     }
     begins.push_back(entries_.size());
-    std::vector<std::optional<BadRecord>> flaws(entries_.size());
-    data::for_each_item(begins.size() - 1, workers,
-                        [&](size_t file) { find_flaws(begins[file], begins[file + 1], flaws); });
+    std::vector<std::vector<Flaw>> of_files(begins.size() - 1);
+    data::for_each_item(of_files.size(), workers, [&](size_t file) {
+      find_flaws(begins[file], begins[file + 1], of_files[file]);
+    });
+    std::vector<Flaw> flaws;
+    for (auto& of_file : of_files) std::ranges::move(of_file, std::back_inserter(flaws));
     return flaws;
   }
 
  private:
-  void find_flaws(size_t begin, size_t end, std::span<std::optional<BadRecord>> flaws) const {
+  void find_flaws(size_t begin, size_t end, std::vector<Flaw>& flaws) const {
     std::vector<Tensor> memory;
     std::vector<std::byte*> first_bytes;
     for (const Field& field : fields()) memory.emplace_back(field.dtype, field.shape);
@@ -109,7 +119,7 @@ class TfrecordSource : public DataSource {
           decode(reader, entries_[i], sample);
         }
       } catch (const BadRecordError& error) {
-        flaws[i] = error.record();
+        flaws.push_back({i, error.record()});
       }
     }
   }
@@ -165,13 +175,13 @@ std::vector<Entry> find_entries(const std::vector<std::string>& paths,
 }
 
 // The entries without flaw; the flaws of the others go to `bad`.
-std::vector<Entry> good_entries(const std::vector<Entry>& entries,
-                                std::span<std::optional<BadRecord>> flaws,
+std::vector<Entry> good_entries(const std::vector<Entry>& entries, std::vector<Flaw>&& flaws,
                                 std::vector<BadRecord>& bad) {
   std::vector<Entry> good;
+  auto flaw = flaws.begin();
   for (size_t i = 0; i < entries.size(); ++i) {
-    if (flaws[i]) {
-      bad.push_back(std::move(*flaws[i]));
+    if (flaw != flaws.end() && flaw->entry == i) {
+      bad.push_back(std::move((flaw++)->record));
     } else {
       good.push_back(entries[i]);
     }
@@ -199,7 +209,7 @@ RecordDataset open_tfrecords(const std::vector<std::string>& paths,
   std::vector<Entry> entries = find_entries(paths, options, bad);
   if (options.on_bad_record == OnBadRecord::skip) {
     auto flaws = TfrecordSource(paths, entries, options).find_flaws(options.workers);
-    entries = good_entries(entries, flaws, bad);
+    entries = good_entries(entries, std::move(flaws), bad);
     sort_by_place(bad);
   }
   if (entries.empty()) {
