@@ -97,6 +97,44 @@ TEST(AugmentImages, MirrorsOnlyWhenAsked) {
   EXPECT_NEAR(flips, kCount / 2, 12);
 }
 
+std::vector<float> mirrored(const std::vector<float>& values, size_t width, size_t channels) {
+  std::vector<float> result(values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const size_t x = i / channels % width;
+    result[i] = values[i - x * channels + (width - 1 - x) * channels];
+  }
+  return result;
+}
+
+// Whoever mirrors the images, the bytes are the same.
+TEST(AugmentImages, WhatIsLeftToTheDeviceIsTheFlip) {
+  for (const int64_t channels : {1, 3}) {
+    for (const int64_t border : {0, 3}) {
+      const Dataset images = numbered_images(channels);
+      AugmentOptions options = {
+          .values = PixelValues::bytes, .flip = true, .border = border, .seed = 5};
+      const Dataset host = augment_images(images, options);
+      options.flip_on_device = true;
+      const Dataset device = augment_images(images, options);
+      EXPECT_EQ(to_string(device.fields().back()), "flip u8[]");
+      int flips = 0;
+      for (int64_t i = 0; i < 2 * kCount; ++i) {
+        const Sample sample = device.get(i % kCount, i / kCount);
+        const int flip = sample.fields[2].u8()[0];
+        ASSERT_LE(flip, 1);
+        flips += flip;
+        const std::vector<float> x = x_of(device, i % kCount, i / kCount);
+        EXPECT_EQ(flip == 1 ? mirrored(x, 6, static_cast<size_t>(channels)) : x,
+                  x_of(host, i % kCount, i / kCount));
+        EXPECT_EQ(sample.y().i32()[0], i % kCount);
+      }
+      EXPECT_NEAR(flips, kCount, 20);
+    }
+  }
+  const Dataset none = augment_images(numbered_images(), {.flip_on_device = true, .border = 2});
+  for (int64_t i = 0; i < kCount; ++i) EXPECT_EQ(none.get(i).fields[2].u8()[0], 0);
+}
+
 TEST(AugmentImages, ChoosesBySeedEpochAndIndex) {
   const AugmentOptions options = {.flip = true, .border = 2, .seed = 1};
   const Dataset images = numbered_images();

@@ -191,6 +191,23 @@ TEST(Dataset, MapsInPlaceWithEpochAndIndex) {
   EXPECT_EQ(sample.x().f32()[1], 51.0f);
 }
 
+TEST(Dataset, AddsAFieldWithEpochAndIndex) {
+  const Dataset set =
+      counting(6).skip(2).add_field({"more", DType::i32, {2}}, [](const SampleView& sample) {
+        sample.i32(0)[0] = static_cast<int32_t>(sample.epoch());
+        sample.i32(0)[1] = static_cast<int32_t>(sample.index());
+      });
+  EXPECT_EQ(to_string(set.fields()), "x f32[2], y i32[], more i32[2]");
+  auto stream = set.repeat(2).batch(6);
+  const auto batch = stream.next();
+  for (size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(batch->x().f32()[2 * i], static_cast<float>(2 + i % 4));
+    EXPECT_EQ(batch->fields[2].i32()[2 * i], static_cast<int32_t>(i / 4));
+    EXPECT_EQ(batch->fields[2].i32()[2 * i + 1], static_cast<int32_t>(i % 4));
+  }
+  EXPECT_THROW(set.add_field({"x", DType::u8, {}}, [](const SampleView&) {}), InvalidArgument);
+}
+
 TEST(Dataset, OneHotLabels) {
   const Dataset set = one_hot(counting(4), 3);
   EXPECT_EQ(to_string(set.fields()), "x f32[2], y f32[3]");

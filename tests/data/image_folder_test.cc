@@ -80,6 +80,29 @@ TEST_F(ImageFolderTest, RandomViewsDependOnSeedEpochAndIndexOnly) {
   EXPECT_NE(view(1, 2, 3), view(2, 2, 3));
 }
 
+TEST_F(ImageFolderTest, TellsWhichRandomViewsTheDeviceMirrors) {
+  ImageFolderOptions options = bytes_;
+  options.flip_on_device = true;
+  EXPECT_EQ(load_image_folder(path(), options).dataset.fields().size(), 2u);  // nothing is random
+  options.random_views = true;
+  const Dataset told = load_image_folder(path(), options).dataset;
+  options.flip_on_device = false;
+  const Dataset done = load_image_folder(path(), options).dataset;
+  EXPECT_EQ(to_string(told.fields()), "x u8[8,8,3], y i32[], flip u8[]");
+  int flips = 0;
+  for (int64_t epoch = 0; epoch < 20; ++epoch) {
+    const Sample before = told.get(3, epoch);  // the one with a picture
+    const Sample after = done.get(3, epoch);
+    const bool flip = before.fields[2].u8()[0] != 0;
+    flips += flip ? 1 : 0;
+    for (size_t k = 0; k < 192; ++k) {
+      const size_t x = k / 3 % 8;
+      ASSERT_EQ(after.x().u8()[k], before.x().u8()[flip ? k - 3 * x + 3 * (7 - x) : k]);
+    }
+  }
+  EXPECT_NEAR(flips, 10, 9);
+}
+
 TEST_F(ImageFolderTest, ABadFileIsAnErrorWithItsPath) {
   directory_.write("cat/3", {'G', 'I', 'F', '8', '9', 'a'});
   const Dataset dataset = load_image_folder(path(), bytes_).dataset;

@@ -74,6 +74,31 @@ TEST(TrainView, MirrorsHalfAndWritesBytes) {
   EXPECT_NEAR(mirrored, 50, 20);
 }
 
+TEST(TrainView, LeavesTheFlipToTheDevice) {
+  const Bytes jpeg = encode_jpeg(soft_image({40, 50}).view());
+  int flips = 0;
+  for (int64_t i = 0; i < 60; ++i) {
+    std::vector<uint8_t> views[2];
+    bool flip[2];
+    for (const bool device : {false, true}) {
+      ImageReader reader(jpeg, "a");
+      Image scratch;
+      views[device].resize(size_t{16} * 12 * 3);
+      flip[device] = read_train_view(reader, sample_random(1, 0, i), {},
+                                     {.size = {16, 12}, .flip_on_device = device}, scratch,
+                                     PixelTarget(views[device]));
+    }
+    ASSERT_EQ(flip[0], flip[1]);
+    flips += flip[0] ? 1 : 0;
+    for (size_t k = 0; k < views[0].size(); ++k) {
+      const size_t x = k / 3 % 12;
+      const size_t from = flip[1] ? k - 3 * x + 3 * (11 - x) : k;
+      ASSERT_EQ(views[0][k], views[1][from]) << "view " << i;
+    }
+  }
+  EXPECT_NEAR(flips, 30, 18);
+}
+
 // Resizing to the short side and cropping the middle, in two steps over the whole picture.
 std::vector<float> eval_in_two_steps(const Image& image, const EvalViewOptions& options) {
   const ImageSize resized = with_short_side(image.size, options.short_side);

@@ -156,6 +156,10 @@ Dataset Dataset::cache(CacheOptions options) const {
   return Dataset(data::cached(source_, options));
 }
 
+Dataset Dataset::add_field(Field field, std::function<void(const SampleView&)> fill) const {
+  return Dataset(data::field_added(source_, std::move(field), std::move(fill)));
+}
+
 BatchStream Dataset::batch(int64_t batch_size, BatchOptions options) const {
   return BatchStream(source_, batch_size, options);
 }

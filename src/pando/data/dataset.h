@@ -93,6 +93,9 @@ class Dataset {
   // each a sample of that single field.
   using FieldChange = std::function<void(const SampleView& from, const SampleView& to)>;
   Dataset map_field(std::string_view name, Field field, FieldChange change) const;
+  // One more field at the end; `fill` gets a sample of it alone, for which its epoch and index are
+  // known. Throws InvalidArgument when there is one of that name.
+  Dataset add_field(Field field, std::function<void(const SampleView& sample)> fill) const;
 
   // Samples that stay in memory from their first use on: each is read and decoded once. What it
   // keeps is the sample of epoch 0, so put it in front of shuffle and of random augmentation.

@@ -17,6 +17,7 @@ SourcePtr cached(SourcePtr inner, CacheOptions options);
 SourcePtr mapped(SourcePtr inner, std::function<Sample(Sample)> change);
 SourcePtr mapped_in_place(SourcePtr inner, std::function<void(const SampleView&)> change);
 SourcePtr field_mapped(SourcePtr inner, size_t position, Field field, Dataset::FieldChange change);
+SourcePtr field_added(SourcePtr inner, Field field, std::function<void(const SampleView&)> fill);
 
 // The fields of a sample made by a user's function, under the usual names or those of `like`.
 std::vector<Field> fields_of(const Sample& sample, const std::vector<Field>& like);

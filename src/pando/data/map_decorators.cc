@@ -144,6 +144,31 @@ class FieldMapped : public DataSource {
   mutable ScratchPool scratch_;
 };
 
+class FieldAdded : public DataSource {
+ public:
+  FieldAdded(SourcePtr inner, std::vector<Field> fields,
+             std::function<void(const SampleView&)> fill)
+      : DataSource(std::move(fields), inner->size()),
+        inner_(std::move(inner)),
+        fill_(std::move(fill)) {}
+
+  void gather(int64_t epoch, std::span<int64_t> indices, const Rows& rows) const override {
+    const Field& field = fields().back();
+    const std::array<std::byte*, 1> bytes = {
+        rows.at(fields().size() - 1, 0, bytes_per_sample(field))};
+    for (size_t i = 0; i < indices.size(); ++i) {
+      fill_(SampleView({&field, 1}, Rows(bytes), static_cast<int64_t>(i), {epoch, indices[i]}));
+    }
+    inner_->gather(epoch, indices, rows);
+  }
+
+  bool order_varies() const override { return inner_->order_varies(); }
+
+ private:
+  SourcePtr inner_;
+  std::function<void(const SampleView&)> fill_;
+};
+
 }  // namespace
 
 SourcePtr mapped(SourcePtr inner, std::function<Sample(Sample)> change) {
@@ -161,6 +186,12 @@ SourcePtr field_mapped(SourcePtr inner, size_t position, Field field, Dataset::F
   fields[position] = std::move(field);
   return std::make_shared<FieldMapped>(std::move(inner), position, std::move(fields),
                                        std::move(change));
+}
+
+SourcePtr field_added(SourcePtr inner, Field field, std::function<void(const SampleView&)> fill) {
+  std::vector<Field> fields = inner->fields();
+  fields.push_back(std::move(field));
+  return std::make_shared<FieldAdded>(std::move(inner), std::move(fields), std::move(fill));
 }
 
 std::vector<Field> fields_of(const Sample& sample, const std::vector<Field>& like) {

@@ -31,6 +31,12 @@ CropFlip choose(const AugmentOptions& options, const ImageSize& size, const Samp
   return choice;
 }
 
+// What is left to do here when the device mirrors: the crop of the image that mirrored is the crop
+// of the mirrored image.
+CropFlip before_flip(const CropFlip& choice) {
+  return {.y = choice.y, .x = choice.flip ? -choice.x : choice.x, .flip = false};
+}
+
 PixelTarget target_of(PixelValues values, const ImageView& image, const SampleView& to) {
   switch (values) {
     case PixelValues::bytes: return PixelTarget(to.u8(0));
@@ -49,12 +55,18 @@ Dataset augment_images(const Dataset& dataset, const AugmentOptions& options) {
   const ImageSize size = {old.shape[0], old.shape[1]};
   const int64_t channels = old.shape[2];
   const DType dtype = options.values == PixelValues::bytes ? DType::u8 : DType::f32;
-  return dataset.map_field("x", {"x", dtype, old.shape},
-                           [options, size, channels](const SampleView& from, const SampleView& to) {
-                             const ImageView image = {from.u8(0).data(), size, channels};
-                             crop_flip(image, choose(options, size, to), size,
-                                       target_of(options.values, image, to));
-                           });
+  const Dataset images =
+      dataset.map_field("x", {"x", dtype, old.shape},
+                        [options, size, channels](const SampleView& from, const SampleView& to) {
+                          const ImageView image = {from.u8(0).data(), size, channels};
+                          const CropFlip choice = choose(options, size, to);
+                          crop_flip(image, options.flip_on_device ? before_flip(choice) : choice,
+                                    size, target_of(options.values, image, to));
+                        });
+  if (!options.flip_on_device) return images;
+  return images.add_field({"flip", DType::u8, {}}, [options, size](const SampleView& sample) {
+    sample.u8(0)[0] = choose(options, size, sample).flip ? 1 : 0;
+  });
 }
 
 }  // namespace pando

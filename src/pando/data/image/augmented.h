@@ -19,7 +19,10 @@ enum class PixelValues {
 
 struct AugmentOptions {
   PixelValues values = PixelValues::standardised;
-  bool flip = false;   // mirrors half of the images
+  bool flip = false;  // mirrors half of the images
+  // The device mirrors: the data set gets the field "flip", u8, 1 for the images that `flip`
+  // chooses. Mirrored then, the bytes are those that would have been made here.
+  bool flip_on_device = false;
   int64_t border = 0;  // zeros on every side, of which a random crop of the old size is taken; they
                        // are zeros of the result, so they have no part in standardising
   uint64_t seed = 0;   // of mirroring and cropping

@@ -25,14 +25,18 @@ PixelBox with_neighbours(const RealBox& box, const ImageSize& image) {
 
 }  // namespace
 
-void read_train_view(ImageReader& reader, RandomStream random, std::span<const ObjectBox> objects,
+bool read_train_view(ImageReader& reader, RandomStream random, std::span<const ObjectBox> objects,
                      const TrainViewOptions& options, Image& scratch, const PixelTarget& to) {
   const PixelBox box = distorted_box(random, reader.size(), objects, options.box);
   const bool flip = options.flip && random_flip(random);
   const RealBox decoded = reader.read_region(
       {.box = box, .target = options.size, .may_shrink = options.may_shrink}, scratch);
-  resize_bilinear({.image = scratch.view(), .box = decoded, .size = options.size, .flip = flip},
+  resize_bilinear({.image = scratch.view(),
+                   .box = decoded,
+                   .size = options.size,
+                   .flip = flip && !options.flip_on_device},
                   to);
+  return flip;
 }
 
 void read_eval_view(ImageReader& reader, const EvalViewOptions& options, Image& scratch,

@@ -13,14 +13,16 @@ namespace pando {
 struct TrainViewOptions {
   ImageSize size = {224, 224};
   DistortedBoxOptions box = {};
-  bool flip = true;        // in half of the cases
+  bool flip = true;             // in half of the cases
+  bool flip_on_device = false;  // views are not mirrored here, the choice is only told
   bool may_shrink = true;  // JPEGs are decoded at a fraction of their size where a box is at least
                            // twice as large as the view
 };
 
-// A distorted box of the image, maybe mirrored, resized. Only the pixels that are needed are
-// decoded; `scratch` keeps its memory from image to image.
-void read_train_view(ImageReader& reader, RandomStream random, std::span<const ObjectBox> objects,
+// A distorted box of the image, maybe mirrored, resized; returns whether it is mirrored, or is to
+// be on the device. Only the pixels that are needed are decoded; `scratch` keeps its memory from
+// image to image.
+bool read_train_view(ImageReader& reader, RandomStream random, std::span<const ObjectBox> objects,
                      const TrainViewOptions& options, Image& scratch, const PixelTarget& to);
 
 struct EvalViewOptions {

@@ -111,12 +111,21 @@ std::vector<BadRecord> drop_bad(std::vector<LabelledFile>& files,
   return bad;
 }
 
+bool tells_flips(const ImageFolderOptions& options) {
+  return options.random_views && options.flip_on_device;
+}
+
+std::vector<Field> fields_of(const ImageFolderOptions& options) {
+  std::vector<Field> fields = {{"x", options.dtype, {options.size.height, options.size.width, 3}},
+                               {"y", DType::i32, {}}};
+  if (tells_flips(options)) fields.push_back({"flip", DType::u8, {}});
+  return fields;
+}
+
 class ImageFolderSource : public DataSource {
  public:
   ImageFolderSource(std::vector<LabelledFile> files, const ImageFolderOptions& options)
-      : DataSource({{"x", options.dtype, {options.size.height, options.size.width, 3}},
-                    {"y", DType::i32, {}}},
-                   static_cast<int64_t>(files.size())),
+      : DataSource(fields_of(options), static_cast<int64_t>(files.size())),
         files_(std::move(files)),
         options_(options) {}
 
@@ -137,8 +146,11 @@ class ImageFolderSource : public DataSource {
     const PixelTarget to = options_.dtype == DType::u8 ? PixelTarget(sample.u8(0))
                                                        : PixelTarget(sample.f32(0), options_.map);
     if (options_.random_views) {
-      read_train_view(reader, sample_random(options_.seed, sample.epoch(), sample.index()), {},
-                      {.size = options_.size, .box = options_.box}, scratch, to);
+      const bool flip = read_train_view(
+          reader, sample_random(options_.seed, sample.epoch(), sample.index()), {},
+          {.size = options_.size, .box = options_.box, .flip_on_device = options_.flip_on_device},
+          scratch, to);
+      if (tells_flips(options_)) sample.u8(2)[0] = flip ? 1 : 0;
     } else {
       read_eval_view(reader, {.size = options_.size, .short_side = options_.short_side}, scratch,
                      to);

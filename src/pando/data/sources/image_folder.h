@@ -15,6 +15,7 @@ namespace pando {
 struct ImageFolderOptions {
   ImageSize size = {224, 224};
   bool random_views = false;     // as for training: a distorted box, mirrored in half of the cases
+  bool flip_on_device = false;   // random views have the field "flip", u8, and are not mirrored
   DistortedBoxOptions box = {};  // of random views
   int64_t short_side = 256;      // of other views: resized to it, then the middle is taken
   DType dtype = DType::f32;      // f32, mapped by `map`, or u8
@@ -26,7 +27,7 @@ struct ImageFolderOptions {
 };
 
 struct ImageFolder {
-  Dataset dataset;                   // x f32 or u8 [height, width, 3], y i32
+  Dataset dataset;                   // x f32 or u8 [height, width, 3], y i32, maybe flip u8
   std::vector<std::string> classes;  // label i is the folder with name classes[i]
   std::vector<std::string> files;    // of the samples, in their order
   std::vector<BadRecord> bad;        // what was skipped
