@@ -139,6 +139,18 @@ void add_pool_cases(std::vector<OpCase>& cases, const Shape& x) {
   cases.push_back({"global_avg_pool", {f32(x)}});
 }
 
+// What stands before a network of photographs.
+void add_pixel_cases(std::vector<OpCase>& cases, DType dtype) {
+  const ir::TensorType x{dtype, {16, 32, 32, 3}};
+  const ir::Numbers each(3, 0.5);
+  cases.push_back({"flip_where", {x, {DType::u8, {16}}}});
+  for (const int64_t channels : {3, 4}) {
+    cases.push_back({"standardise_image", {x}, {{"channels", channels}}});
+    cases.push_back(
+        {"normalise_pixels", {x}, {{"scale", each}, {"shift", each}, {"channels", channels}}});
+  }
+}
+
 std::vector<OpCase> op_cases() {
   std::vector<OpCase> cases;
   for (const Shape& x :
@@ -151,6 +163,7 @@ std::vector<OpCase> op_cases() {
   for (const Shape& x : {Shape{32, 26, 26, 32}, Shape{32, 11, 11, 64}, Shape{1, 32, 32, 32, 16}}) {
     add_pool_cases(cases, x);
   }
+  for (const DType dtype : {DType::u8, DType::f32}) add_pixel_cases(cases, dtype);
   cases.push_back({"softmax", {f32({32, 10})}});
   cases.push_back({"cross_entropy_grad",
                    {f32({32}), f32({32, 10}), {DType::i32, {32}}},
@@ -193,6 +206,8 @@ void register_cases() {
   for (const OpCase& op_case : op_cases()) {
     std::string name = concat(op_case.op, "/", op_case.inputs[0].shape);
     if (op_case.attributes.has("activation")) name += "/relu";
+    if (op_case.inputs[0].dtype == DType::u8) name += "/u8";
+    if (op_case.attributes.get_int("channels") == 4) name += "/to 4 channels";
     benchmark::RegisterBenchmark(name.c_str(), run_op, op_case, "fast")
         ->Unit(benchmark::kMicrosecond);
   }
