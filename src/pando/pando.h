@@ -4,6 +4,7 @@
 
 #include "pando/base/error.h"
 #include "pando/data/dataset.h"
+#include "pando/data/image/augmented.h"
 #include "pando/data/sources/arrays.h"
 #include "pando/data/sources/cifar.h"
 #include "pando/data/sources/cosmoflow.h"
@@ -20,4 +21,5 @@
 #include "pando/tensor/tensor.h"
 #include "pando/train/callbacks.h"
 #include "pando/train/model.h"
+#include "pando/zoo/preprocessing.h"
 #include "pando/zoo/zoo.h"

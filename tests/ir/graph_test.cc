@@ -37,6 +37,13 @@ TEST(Graph, DeadNodesGoTogether) {
   EXPECT_THROW(graph.erase(graph.nodes()[0].get()), InternalError);
 }
 
+TEST(Graph, AnInputThatNothingUsesCanGo) {
+  Graph graph = parse_graph("graph(x: f32[2] feed, y: u8[2] feed) { return result x=x }");
+  graph.erase_input(graph.find_value("y"));
+  EXPECT_EQ(to_text(graph), "graph(x: f32[2] feed) {\n  return result x=x\n}\n");
+  EXPECT_THROW(graph.erase_input(graph.find_value("x")), InternalError);
+}
+
 TEST(Graph, ReplaceAndInsert) {
   Graph graph = parse_graph("graph(x: f32[2] feed) { a = relu(x) b = tanh(a) return result b=b }");
   Node* tanh = graph.nodes()[1].get();

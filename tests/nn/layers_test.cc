@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pando/ir/text.h"
 #include "pando/ir/verifier.h"
 #include "pando/nn/network.h"
 #include "tests/support/expect_error.h"
@@ -129,6 +130,47 @@ TEST(LayerOptions, RefuseNumbersOutOfRange) {
   EXPECT_SAYS(error_of([] { MaxPooling2D({.pool = {0, 2}}); }), "MaxPooling2D: pool is 0");
   EXPECT_SAYS(error_of([] { Dropout({.rate = 1}); }), "rate is 1");
   EXPECT_SAYS(error_of([] { Subsample({.stride = 0}); }), "stride is 0");
+}
+
+// The graph of a network of one layer, for training.
+std::string training_text(const Network& network) {
+  return ir::to_text(network.build({.batch = 2, .training = true}).graph, {.types = false});
+}
+
+TEST(Preprocessing, LayersTakeBytes) {
+  const auto text = [](const Layer& layer) {
+    const SymbolicTensor x = Input({4, 5, 3}, {.dtype = DType::u8});
+    return training_text(Network(x, layer(x)));
+  };
+  EXPECT_SAYS(text(EightBitDecompression()), "cast(x) {dtype=\"f32\"}");
+  EXPECT_SAYS(text(StandardiseImage()), "standardise_image(x) {channels=0}");
+  EXPECT_SAYS(text(StandardiseImage({.channels = 4})), "standardise_image(x) {channels=4}");
+  EXPECT_SAYS(text(NormalisePixels({.scale = {0.5}})),
+              "{channels=0, scale=[0.5,0.5,0.5], shift=[0.0,0.0,0.0]}");
+  EXPECT_SAYS(text(NormalisePixels({.scale = {1, 2, 3}, .shift = {0, 1, 0}, .channels = 4})),
+              "{channels=4, scale=[1.0,2.0,3.0], shift=[0.0,1.0,0.0]}");
+  EXPECT_SAYS(error_of([&] {
+                text(NormalisePixels({.scale = {1, 2}}));
+              }),
+              "wanted one for each of 3 channels");
+  EXPECT_SAYS(error_of([&] { text(Conv2D({.filters = 1})); }), "u8[1,4,5,3], wanted f32");
+}
+
+TEST(Preprocessing, LayersRefuseWhatDoesNotSuit) {
+  EXPECT_SAYS(error_of([] {
+                Sequential({4, 5, 3}, {EightBitDecompression({.name = "up"})});
+              }),
+              "EightBitDecompression 'up': the input is f32[1,4,5,3], wanted u8");
+  const auto flip = [](const SymbolicTensor& x, const SymbolicTensor& flags) {
+    return error_of([&] { Network({x, flags}, FlipWhere()({x, flags})); });
+  };
+  const auto flags = [](Shape shape, DType dtype) {
+    return Input(std::move(shape), {.dtype = dtype, .name = "flip", .auxiliary = true});
+  };
+  EXPECT_SAYS(flip(Input({4, 5}), flags({}, DType::u8)),
+              "FlipWhere 'flip_where': the inputs are f32[1,4,5] and u8[1], wanted images");
+  EXPECT_SAYS(flip(Input({4, 5, 3}), flags({}, DType::f32)), "f32[1,4,5,3] and f32[1], wanted");
+  EXPECT_SAYS(flip(Input({4, 5, 3}), flags({2}, DType::u8)), "f32[1,4,5,3] and u8[1,2], wanted");
 }
 
 TEST(LayerOptions, UnknownActivationsSuggest) {

@@ -47,7 +47,8 @@ TEST(Network, InputsCountFromOne) {
   const Network network({a, b, c}, Multiply()({Add()({a, b}), c}));
   EXPECT_EQ(names(network),
             (std::vector<std::string>{"input_1", "input_2", "mask", "add", "multiply"}));
-  EXPECT_EQ(network.input_shapes(), (std::vector<Shape>{{4}, {4}, {4}}));
+  ASSERT_EQ(network.inputs().size(), 3u);
+  for (const NetworkInput& input : network.inputs()) EXPECT_EQ(input.shape, Shape({4}));
 }
 
 TEST(Network, AutomaticNamesKeepAwayFromGivenOnes) {
@@ -153,6 +154,60 @@ TEST(Network, AnInputThatNothingUsesIsAllowed) {
   const NetworkGraph built = Network({a, b}, Dense({.units = 2})(a)).build({.batch = 3});
   EXPECT_EQ(built.inputs.size(), 2u);
   EXPECT_EQ(built.output->shape(), (Shape{3, 2}));
+}
+
+TEST(Network, AppliesToOtherTensors) {
+  const SymbolicTensor old = Input({4});
+  const Layer shared = Dense({.units = 4});
+  const Network body(old, Dense({.units = 2})(shared(ReLU()(shared(old)))));
+  const SymbolicTensor input = Input({2, 2});
+  const Network whole(input, body(Flatten({.name = "dense_2"})(input)));
+  EXPECT_EQ(names(whole),
+            (std::vector<std::string>{"input_1", "dense_2", "dense", "re_lu", "dense_1"}));
+  EXPECT_EQ(whole.parameters(), body.parameters());
+  EXPECT_EQ(whole.output_shape(), body.output_shape());
+  const Network staged = body.with_stages({0, 0, 1, 1});
+  EXPECT_SAYS(error_of([&] { Network(input, staged(Flatten()(input))); }), "has no pipeline stage");
+  EXPECT_EQ(Network(old, staged(old)).stages(), 2);
+  EXPECT_SAYS(error_of([&] { body({old, old}); }), "a network of 1 inputs is called with 2");
+}
+
+SymbolicTensor flags(std::string name = "flip") {
+  return Input({}, {.dtype = DType::u8, .name = std::move(name), .auxiliary = true});
+}
+
+TEST(Network, AuxiliaryInputsAreFedWhereTheyAreUsed) {
+  const SymbolicTensor x = Input({2, 3, 1}, {.dtype = DType::u8});
+  const SymbolicTensor flip = flags();
+  const Network network({x, flip}, EightBitDecompression()(FlipWhere()({x, flip})));
+  EXPECT_TRUE(network.inputs()[1].auxiliary);
+  EXPECT_EQ(network.inputs()[1].name, "flip");
+  EXPECT_EQ(network.with_stages({0, 1}).stages(), 2);  // a chain all the same
+  const NetworkGraph training = network.build({.batch = 2, .training = true});
+  EXPECT_EQ(training.inputs.size(), 2u);
+  EXPECT_SAYS(ir::to_text(training.graph, {.types = false}),
+              "graph(x: u8[2,2,3,1] feed, flip: u8[2] feed) {\n"
+              "  v0 = flip_where(x, flip)\n"
+              "  v1 = cast(v0) {dtype=\"f32\"} @eight_bit_decompression\n");
+  const NetworkGraph inference = network.build({.batch = 2});
+  EXPECT_EQ(inference.inputs.size(), 1u);
+  EXPECT_EQ(inference.graph.find_value("flip"), nullptr);
+  EXPECT_EQ(network.build({.training = true, .frozen = {"flip_where"}}).inputs.size(), 1u);
+}
+
+TEST(Network, ChecksAuxiliaryInputs) {
+  const SymbolicTensor x = Input({2, 3, 1});
+  const auto with = [&](const SymbolicTensor& aux) {
+    return error_of([&] { Network({x, aux}, FlipWhere()({x, aux})); });
+  };
+  for (const char* name : {"", "x", "y", "sample_weight"}) {
+    EXPECT_SAYS(with(flags(name)), concat("an auxiliary input is called '", name, "'"));
+  }
+  const SymbolicTensor flip = flags();
+  EXPECT_SAYS(error_of([&] {
+                Network({flip, x}, FlipWhere()({x, flip}));
+              }),
+              "'flip', is auxiliary; the features come first");
 }
 
 TEST(Network, FrozenBatchNormalizationUsesMovingStatistics) {

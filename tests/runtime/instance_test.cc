@@ -88,6 +88,32 @@ TEST(Instance, FeedsItsRowsAndPadsWithZeros) {
   EXPECT_EQ(bound.read<int32_t>("b", 0, 3), Ints(3, 0));
 }
 
+// Bytes take a byte each; a feed that the data do not have is zero.
+TEST(Instance, FeedsTakeTheFieldsTheyAreToldOf) {
+  const auto program = compiler::compile(
+      ir::parse_graph(R"(graph(a: u8[3,2] feed, none: u8[3] feed, b: i32[3] feed) {
+            y = cast(a)
+            return result y=y, result b=b, result none=none })"),
+      {.slices = 2});
+  VariableStore variables;
+  WorkerTeam team({.device_workers = {2}});
+  const Instance instance(*program, variables, team, {.feed_fields = {2, -1, 0}});
+  Tensor bytes(DType::u8, {4, 2});
+  for (size_t i = 0; i < 8; ++i) bytes.u8()[i] = static_cast<uint8_t>(200 + i);
+  const Batch batch{{of_i32({1, 2, 3, 4}), Tensor(DType::f32, {4}), bytes}};
+  const auto at = [&](const char* name) {
+    return instance.address(program->operand(program->graph().find_value(name)), 1);
+  };
+  std::fill_n(at("none"), 3, std::byte{7});
+  instance.feed(1, 0, &batch, 4);
+  const auto* a = reinterpret_cast<const uint8_t*>(at("a"));
+  EXPECT_EQ(std::vector<int>(a, a + 6), (std::vector<int>{206, 207, 0, 0, 0, 0}));
+  EXPECT_EQ(std::count(at("none"), at("none") + 3, std::byte{0}), 3);
+  const auto* b = reinterpret_cast<const int32_t*>(at("b"));
+  EXPECT_EQ(Ints(b, b + 3), (Ints{4, 0, 0}));
+  EXPECT_THROW(Instance(*program, variables, team, {.feed_fields = {0, 1}}), InternalError);
+}
+
 TEST(Instance, RunsOneSlice) {
   Bound bound(2, compiler::Division::batch, 2);
   const Batch batch{{Tensor::of_f32({6, 2}, {-1, 2, -3, 4, -5, 6, -7, 8, -9, 10, -11, 12}),

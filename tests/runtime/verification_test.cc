@@ -117,7 +117,7 @@ TEST(Verification, RefusesWhatFitsNoMicroBatch) {
 
 TEST(Verification, RefusesSamplesOfOtherTypes) {
   const auto build = [](int64_t slice_batch) {
-    return ir::parse_graph("graph(x: u8[" + std::to_string(slice_batch) +
+    return ir::parse_graph("graph(x: f16[" + std::to_string(slice_batch) +
                            ",2] feed) { y = cast(x) {dtype=\"f32\"} return result y=y }");
   };
   EXPECT_THROW(verify_network_graph(build, {}), Unsupported);

@@ -24,7 +24,7 @@ inline TestNetwork test_network(const std::string& name, const Shape& input_shap
 
 // The fields of the data that the network is trained on.
 inline std::vector<Field> training_fields(const TestNetwork& test) {
-  const Field x{"x", DType::f32, test.network.input_shapes()[0]};
+  const Field x{"x", DType::f32, test.network.inputs()[0].shape};
   if (test.loss.labels() == LabelKind::classes) return {x, {"y", DType::i32, {}}};
   return {x, {"y", DType::f32, test.network.output_shape()}};
 }

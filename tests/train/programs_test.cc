@@ -1,5 +1,6 @@
 #include "pando/train/programs.h"
 
+#include "pando/zoo/preprocessing.h"
 #include "tests/train/train_support.h"
 
 namespace pando::train {
@@ -43,7 +44,7 @@ TEST(BuildGraph, RefusesDataThatDoNotFit) {
   EXPECT_SAYS(refusal(network, sparse, {{"x", DType::f32, {5, 6, 1}}, {"y", DType::i32, {}}}),
               "x f32[5,6,1], the network takes f32[6,6,1]");
   EXPECT_SAYS(refusal(network, sparse, {{"x", DType::u8, {6, 6, 1}}, {"y", DType::i32, {}}}),
-              "x u8[6,6,1]");
+              "x u8[6,6,1], the network takes f32[6,6,1]");
   EXPECT_SAYS(refusal(network, sparse, {kX}), "no labels");
   EXPECT_SAYS(refusal(network, sparse, {kX, {"y", DType::f32, {3}}}), "categorical_crossentropy");
   EXPECT_SAYS(refusal(network, sparse, {kX, {"y", DType::f32, {}}}), "class numbers");
@@ -62,6 +63,54 @@ TEST(BuildGraph, SeveralInputsAreNotSupportedYet) {
                 build_graph(network, {.fields = {{"x", DType::f32, {4}}}, .loss = &loss});
               }),
               "2 inputs");
+}
+
+Network flipping_cnn() {
+  return with_preprocessing(small_cnn(), {6, 6, 1}, {.eight_bit = true, .flip = true});
+}
+
+TEST(BuildGraph, AuxiliaryInputsAreFieldsOfTheirNames) {
+  const Loss loss = "sparse_categorical_crossentropy";
+  const std::vector<Metric> metrics;
+  const Field x{"x", DType::u8, {6, 6, 1}}, y{"y", DType::i32, {}}, flip{"flip", DType::u8, {}};
+  const Field weight{"sample_weight", DType::f32, {}};
+  const Network network = flipping_cnn();
+  const auto places = [&](Mode mode, const std::vector<Field>& fields) {
+    const ir::Graph graph = build_graph(
+        network, {.mode = mode, .batch = 2, .fields = fields, .loss = &loss, .metrics = &metrics});
+    return feed_fields(network, graph, fields);
+  };
+  using Places = std::vector<int>;
+  EXPECT_EQ(places(Mode::train, {x, y, flip}), (Places{0, 2, 1}));
+  EXPECT_EQ(places(Mode::train, {x, y, flip, weight}), (Places{0, 2, 1, 3}));
+  EXPECT_EQ(places(Mode::train, {x, y, weight, flip}), (Places{0, 3, 1, 2}));
+  EXPECT_EQ(places(Mode::train, {x, y, {"w", DType::f32, {}}, flip}), (Places{0, 3, 1, 2}));
+  // Nothing is mirrored in inference, whether the data say so or not.
+  EXPECT_EQ(places(Mode::evaluate, {x, y, flip}), (Places{0, 1}));
+  EXPECT_EQ(places(Mode::evaluate, {x, y}), (Places{0, 1}));
+  EXPECT_EQ(places(Mode::predict, {x}), (Places{0}));
+  EXPECT_EQ(refusal(network, loss, {x, y}),
+            "the data has no field flip u8[], with which the network is trained; its fields are x "
+            "u8[6,6,1], y i32[]");
+  EXPECT_SAYS(refusal(network, loss, {kX, y, flip}), "x f32[6,6,1], the network takes u8[6,6,1]");
+  EXPECT_SAYS(refusal(network, loss, {x, y, {"flip", DType::f32, {}}}),
+              "the field flip f32[], the network takes u8[] under that name");
+  EXPECT_SAYS(refusal(small_cnn(), loss, {kX, y, flip}),
+              "the field flip u8[], which the network does not take");
+  EXPECT_SAYS(refusal(small_cnn(), loss, {kX, y, weight, {"more", DType::f32, {}}}),
+              "the field more f32[], which the network does not take");
+}
+
+// An auxiliary input that inference uses is zero where the data do not have it.
+TEST(BuildGraph, AnAuxiliaryInputOfInferenceMayBeMissing) {
+  const SymbolicTensor x = Input({2}), more = Input({2}, {.name = "more", .auxiliary = true});
+  const Network network({x, more}, Add()({x, more}));
+  const std::vector<Field> fields = {{"x", DType::f32, {2}}};
+  const ir::Graph graph = build_graph(network, {.mode = Mode::predict, .fields = fields});
+  EXPECT_EQ(feed_fields(network, graph, fields), (std::vector<int>{0, -1}));
+  Model model(network);
+  const Tensor result = model.predict(Tensor::of_f32({1, 2}, {3, 4}));
+  EXPECT_EQ(result.f32()[1], 4);
 }
 
 TEST(BuildGraph, OutputsOfTheModes) {

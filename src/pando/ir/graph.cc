@@ -148,6 +148,13 @@ void Graph::reorder(const std::vector<Node*>& order) {
             [&](const auto& a, const auto& b) { return places.at(a.get()) < places.at(b.get()); });
 }
 
+void Graph::erase_input(const Value* input) {
+  PANDO_CHECK(input->is_input() && !is_output(input) && users(input).empty(), "erase_input: '",
+              input->name(), "' is no input, or used");
+  std::erase(inputs_, input);
+  std::erase_if(values_, [&](const auto& value) { return value.get() == input; });
+}
+
 void Graph::erase(const Node* node) {
   for (const Value* value : node->outputs_) {
     PANDO_CHECK(!is_output(value) && users(value).empty(), "erase: ", node->label(), " is used");

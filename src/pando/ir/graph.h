@@ -152,6 +152,8 @@ class Graph {
   void replace_uses(const Value* from, Value* to);
   // Puts the nodes into another order. Requires: the same nodes, each after what it reads.
   void reorder(const std::vector<Node*>& order);
+  // Requires: nothing uses the input.
+  void erase_input(const Value* input);
   // Requires: no output of the node is used.
   void erase(const Node* node);
   // Removes nodes none of whose outputs is used, repeatedly; returns how many.

@@ -47,6 +47,7 @@ SymbolicTensor Input(Shape shape, InputOptions options) {
   expression->input_shape = std::move(shape);
   expression->input_dtype = options.dtype;
   expression->input_name = std::move(options.name);
+  expression->auxiliary_input = options.auxiliary;
   return SymbolicTensor(std::move(expression));
 }
 

@@ -96,6 +96,7 @@ class SymbolicTensor {
     Shape input_shape;  // of an input, without the batch
     DType input_dtype = DType::f32;
     std::string input_name;
+    bool auxiliary_input = false;
   };
   explicit SymbolicTensor(std::shared_ptr<const Expression> expression)
       : expression_(std::move(expression)) {}
@@ -108,6 +109,9 @@ class SymbolicTensor {
 struct InputOptions {
   DType dtype = DType::f32;
   std::string name;
+  // Beside the features: fed by the field of the data that has its name, and left out where no
+  // layer uses it, as in inference those that only change samples for training.
+  bool auxiliary = false;
 };
 
 // The input of a network; the shape is that of one sample.

@@ -141,6 +141,32 @@ struct ConcatenateOptions {
 };
 Layer Concatenate(ConcatenateOptions options = {});
 
+// Bytes as numbers, 0 to 255: for networks that are fed with bytes, which are a quarter of the
+// data.
+Layer EightBitDecompression(NameOption options = {});
+
+// Called with images and an auxiliary input of one byte per sample: mirrors the images left to
+// right where it is not zero, in training. In inference the images stay as they are.
+Layer FlipWhere(NameOption options = {});
+
+// Each image with mean 0 and deviation 1, over all pixels and channels; an image of one colour
+// becomes zeros. Takes bytes or numbers. Zero channels are added up to `channels`.
+struct StandardiseImageOptions {
+  int64_t channels = 0;  // 0: as many as the input has
+  std::string name;
+};
+Layer StandardiseImage(StandardiseImageOptions options = {});
+
+// x * scale + shift with one number per channel, or one for all. Takes bytes or numbers. Zero
+// channels are added up to `channels`.
+struct NormalisePixelsOptions {
+  std::vector<double> scale = {1};
+  std::vector<double> shift = {0};
+  int64_t channels = 0;  // 0: as many as the input has
+  std::string name;
+};
+Layer NormalisePixels(NormalisePixelsOptions options);
+
 // Every `stride`-th pixel, with zero channels added at the end up to `channels`: the shortcut
 // without weights of residual networks on CIFAR.
 struct SubsampleOptions {

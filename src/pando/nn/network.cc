@@ -32,8 +32,9 @@ class Network::Collector {
         throw InvalidArgument("input '", name, "' is given twice");
       }
       network_.input_calls_.push_back(call);
-      network_.input_shapes_.push_back(expression->input_shape);
-      network_.input_dtypes_.push_back(expression->input_dtype);
+      network_.inputs_.push_back(
+          {name, expression->input_shape, expression->input_dtype, expression->auxiliary_input});
+      check_auxiliary(*expression);
     }
   }
 
@@ -53,6 +54,20 @@ class Network::Collector {
   }
 
  private:
+  // Its name is that of a field of the data.
+  void check_auxiliary(const SymbolicTensor::Expression& expression) const {
+    if (!expression.auxiliary_input) return;
+    const std::string& name = expression.input_name;
+    if (name.empty() || name == "x" || name == "y" || name == "sample_weight") {
+      throw InvalidArgument("an auxiliary input is called '", name,
+                            "'; wanted the name of a field besides x, y and sample_weight");
+    }
+    if (network_.inputs_.size() == 1) {
+      throw InvalidArgument("the first input of a network, '", name,
+                            "', is auxiliary; the features come first");
+    }
+  }
+
   int layer_of(const std::shared_ptr<const Layer::State>& state) {
     if (const auto found = layers_.find(state.get()); found != layers_.end()) return found->second;
     const std::string name = unique(state->name, state->definition->stem());
@@ -113,8 +128,8 @@ Network::Network(std::vector<SymbolicTensor> inputs, const SymbolicTensor& outpu
     LayerInfo& info = layers_[static_cast<size_t>(call.layer)];
     const auto& state = states_[static_cast<size_t>(call.layer)];
     if (state == nullptr) {
-      info.output_shape = input_shapes_[i];
-      types.push_back({input_dtypes_[i], info.output_shape});
+      info.output_shape = inputs_[i].shape;
+      types.push_back({inputs_[i].dtype, info.output_shape});
       continue;
     }
     std::vector<ir::TensorType> inputs_of_call;
@@ -163,6 +178,48 @@ int64_t Network::trainable_parameters() const {
   return count;
 }
 
+SymbolicTensor Network::operator()(const SymbolicTensor& input) const {
+  return (*this)(std::vector<SymbolicTensor>{input});
+}
+
+SymbolicTensor Network::operator()(const std::vector<SymbolicTensor>& inputs) const {
+  if (inputs.size() != inputs_.size()) {
+    throw InvalidArgument("a network of ", inputs_.size(), " inputs is called with ",
+                          inputs.size());
+  }
+  // Layers keep the names that this network gave them.
+  std::vector<std::shared_ptr<const Layer::State>> states;
+  for (size_t i = 0; i < states_.size(); ++i) {
+    if (states_[i] == nullptr) {
+      states.push_back(nullptr);
+    } else {
+      states.push_back(std::make_shared<const Layer::State>(
+          Layer::State{.definition = states_[i]->definition, .name = layers_[i].name}));
+    }
+  }
+  std::vector<SymbolicTensor> results = inputs;
+  for (size_t i = first_layer_call(); i < calls_.size(); ++i) {
+    auto expression = std::make_shared<SymbolicTensor::Expression>();
+    expression->layer = states[static_cast<size_t>(calls_[i].layer)];
+    expression->stage = calls_[i].stage;
+    for (const int input : calls_[i].inputs) {
+      expression->inputs.push_back(results[static_cast<size_t>(input)]);
+    }
+    results.push_back(SymbolicTensor(std::move(expression)));
+  }
+  return results[static_cast<size_t>(output_call_)];
+}
+
+ir::Value* Network::add_feed(ir::Graph& graph, size_t input, int64_t batch) const {
+  const NetworkInput& spec = inputs_[input];
+  std::vector<int64_t> dims = {batch};
+  dims.insert(dims.end(), spec.shape.begin(), spec.shape.end());
+  std::string name = spec.name;
+  if (!spec.auxiliary) name = input == 0 ? "x" : concat("x", input);
+  return graph.add_input(std::move(name), ir::InputRole::feed,
+                         ir::TensorType{spec.dtype, Shape(dims)});
+}
+
 NetworkGraph Network::build(const NetworkBuildOptions& options) const {
   if (options.batch < 1) throw InvalidArgument("batch is ", options.batch, ", wanted at least 1");
   NetworkGraph result;
@@ -172,14 +229,7 @@ NetworkGraph Network::build(const NetworkBuildOptions& options) const {
     const LayerInfo& info = layers_[static_cast<size_t>(call.layer)];
     const auto& state = states_[static_cast<size_t>(call.layer)];
     if (state == nullptr) {
-      const size_t index = result.inputs.size();
-      std::vector<int64_t> dims = {options.batch};
-      dims.insert(dims.end(), input_shapes_[index].begin(), input_shapes_[index].end());
-      const std::string name = index == 0 ? "x" : concat("x", index);
-      ir::Value* feed = result.graph.add_input(name, ir::InputRole::feed,
-                                               ir::TensorType{input_dtypes_[index], Shape(dims)});
-      result.inputs.push_back(feed);
-      values.push_back(feed);
+      values.push_back(add_feed(result.graph, values.size(), options.batch));
       continue;
     }
     std::vector<ir::Value*> inputs;
@@ -189,6 +239,13 @@ NetworkGraph Network::build(const NetworkBuildOptions& options) const {
     values.push_back(state->definition->build(builder, inputs));
   }
   result.output = values[static_cast<size_t>(output_call_)];
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (inputs_[i].auxiliary && result.graph.users(values[i]).empty()) {
+      result.graph.erase_input(values[i]);
+    } else {
+      result.inputs.push_back(values[i]);
+    }
+  }
   if (options.stages) result.graph.set_current_stage(stages() - 1);
   return result;
 }

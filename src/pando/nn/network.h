@@ -24,10 +24,19 @@ struct LayerInfo {
   int64_t parameters() const;
 };
 
+// What a network is fed with.
+struct NetworkInput {
+  std::string name;
+  Shape shape;  // of one sample
+  DType dtype = DType::f32;
+  bool auxiliary = false;  // see InputOptions
+};
+
 // The forward graph of a network, ready for losses and gradients.
 struct NetworkGraph {
   ir::Graph graph;
-  std::vector<ir::Value*> inputs;  // feeds, in the order of the network's inputs
+  // Feeds, in the order of the network's inputs, without auxiliary ones that nothing uses.
+  std::vector<ir::Value*> inputs;
   ir::Value* output = nullptr;
 };
 
@@ -47,7 +56,7 @@ class Network {
 
   const std::vector<LayerInfo>& layers() const { return layers_; }
   const LayerInfo& layer(const std::string& name) const;  // throws with the known names
-  const std::vector<Shape>& input_shapes() const { return input_shapes_; }
+  const std::vector<NetworkInput>& inputs() const { return inputs_; }
   const Shape& output_shape() const { return output_shape_; }  // of one sample
   int64_t parameters() const;            // of all weights, moving statistics included
   int64_t trainable_parameters() const;  // without moving statistics
@@ -68,6 +77,12 @@ class Network {
   Network with_splits(const std::vector<std::string>& layer_names) const;
   Network without_stages() const;
 
+  // The layers of this network, with their names and stages, applied to other tensors: to put
+  // layers before it. Their weights follow from the shapes there. Throws InvalidArgument unless
+  // there are as many tensors as inputs.
+  SymbolicTensor operator()(const SymbolicTensor& input) const;
+  SymbolicTensor operator()(const std::vector<SymbolicTensor>& inputs) const;
+
   // The graph's current stage is the last one afterwards: losses and metrics belong there.
   NetworkGraph build(const NetworkBuildOptions& options) const;
 
@@ -86,6 +101,9 @@ class Network {
   };
   class Collector;
 
+  ir::Value* add_feed(ir::Graph& graph, size_t input, int64_t batch) const;
+  bool is_auxiliary(int call) const;
+
   // The calls of layers begin here; those before are the inputs.
   size_t first_layer_call() const { return input_calls_.size(); }
   const std::string& layer_name(int call) const;
@@ -103,8 +121,7 @@ class Network {
   std::vector<Call> calls_;
   std::vector<std::shared_ptr<const Layer::State>> states_;  // per layer; null for an input
   std::vector<LayerInfo> layers_;
-  std::vector<Shape> input_shapes_;
-  std::vector<DType> input_dtypes_;
+  std::vector<NetworkInput> inputs_;
   std::vector<int> input_calls_;
   int output_call_ = 0;
   Shape output_shape_;

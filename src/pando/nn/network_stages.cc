@@ -132,10 +132,19 @@ Network Network::with_stages(const std::vector<StageAssignment>& assignment) con
   return with_call_stages(stages);
 }
 
+bool Network::is_auxiliary(int call) const {
+  return call < static_cast<int>(inputs_.size()) && inputs_[static_cast<size_t>(call)].auxiliary;
+}
+
+// Auxiliary inputs may join a chain anywhere.
 void Network::require_chain() const {
+  int before = 0;
   for (size_t i = first_layer_call(); i < calls_.size(); ++i) {
-    const std::vector<int>& inputs = calls_[i].inputs;
-    if (first_layer_call() == 1 && inputs == std::vector<int>{static_cast<int>(i) - 1}) continue;
+    std::vector<int> inputs = calls_[i].inputs;
+    std::erase_if(inputs, [&](int input) { return is_auxiliary(input); });
+    const bool follows = inputs == std::vector<int>{before};
+    before = static_cast<int>(i);
+    if (follows) continue;
     throw InvalidArgument(
         "a list of stage numbers is for chains of layers, and the network is "
         "none at layer ",

@@ -44,6 +44,9 @@ Instance::Instance(const compiler::Program& program, VariableStore& variables, W
     if (value->role() == ir::InputRole::feed) feeds_.push_back(program.operand(value));
   }
   PANDO_CHECK(!feeds_.empty(), "a program needs at least one feed");
+  PANDO_CHECK(placement_.feed_fields.empty() || placement_.feed_fields.size() == feeds_.size(),
+              "fields are told for ", placement_.feed_fields.size(), " feeds, there are ",
+              feeds_.size());
   slice_batch_ = feeds_.front().value->shape()[0];
   for (const ir::Output& output : program.graph().outputs()) {
     const bool known = std::any_of(moments_.begin(), moments_.end(), [&](const auto& operand) {
@@ -279,13 +282,14 @@ int64_t Instance::slice_valid(int slice, int64_t valid) const {
 void Instance::feed(int lane, int micro_batch, const Batch* batch, int64_t valid) const {
   const int slice = lane % slices();
   if (program_.in_parts() && slice != 0) return;
-  const auto real = static_cast<size_t>(slice_valid(slice, valid));
   for (size_t i = 0; i < feeds_.size(); ++i) {
+    const int field = placement_.field_of(i);
+    const auto real = field < 0 ? 0 : static_cast<size_t>(slice_valid(slice, valid));
     const ir::Value* value = feeds_[i].value;
     const size_t row = value->bytes() / static_cast<size_t>(slice_batch_);
     std::byte* to = address(feeds_[i], lane, micro_batch);
     if (real > 0) {
-      const std::byte* from = batch->fields[i].data();
+      const std::byte* from = batch->fields[static_cast<size_t>(field)].data();
       std::memcpy(to, from + static_cast<size_t>(slice_first(slice)) * row, real * row);
     }
     std::memset(to + real * row, 0, value->bytes() - real * row);

@@ -25,6 +25,12 @@ struct Placement {
   GradientReduction reduction = GradientReduction::mean;
   int statistics_group = 1;  // replicas that take batch statistics together
 
+  // For each feed of the program: which field of a batch it is, -1 for zeros. Empty: in order.
+  std::vector<int> feed_fields;
+
+  int field_of(size_t feed) const {
+    return feed_fields.empty() ? static_cast<int>(feed) : feed_fields[feed];
+  }
   int device_of(int stage) const {
     return device_of_stage.empty() ? stage : device_of_stage[static_cast<size_t>(stage)];
   }

@@ -37,6 +37,8 @@ Tensor random_samples(const ir::Graph& graph, const ir::Value* feed, RandomStrea
   } else if (samples.dtype() == DType::i32) {
     const auto classes = static_cast<uint64_t>(classes_of(graph, feed));
     for (int32_t& x : samples.i32()) x = static_cast<int32_t>(random.next_below(classes));
+  } else if (samples.dtype() == DType::u8) {
+    for (uint8_t& x : samples.u8()) x = static_cast<uint8_t>(random.next_below(256));
   } else {
     throw Unsupported("verification has no samples of type ", to_string(feed->type()));
   }

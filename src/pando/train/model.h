@@ -154,7 +154,8 @@ class Model {
   void set_replication_options(const ReplicationOptions& options);
   int replicas() const;  // of a training step
 
-  // The fields of a data set are x, y and, if there is a third, the weight of each sample.
+  // The fields of a data set are x, y and, if there is another, the weight of each sample, f32;
+  // auxiliary inputs of the network are fields of their names.
   History fit(const Dataset& train, const FitOptions& options = {});
   History fit(Tensor x, Tensor y, const FitOptions& options = {});
   History fit(Tensor x, Tensor y, Tensor sample_weight, const FitOptions& options = {});

@@ -243,7 +243,7 @@ train::LoadedProgram& Model::Impl::program(train::Mode mode, int64_t batch,
   const bool predict = mode == train::Mode::predict;
   const CompileOptions* chosen = predict && !compile_options ? nullptr : &compiled();
   const ExecutionOptions execution = chosen == nullptr ? ExecutionOptions{} : chosen->execution;
-  const runtime::Placement place = placement(mode);
+  runtime::Placement place = placement(mode);
   const train::SliceDivision division = division_of(batch, execution);
   compiler::CompileOptions compiling{.slices = division.slices,
                                      .division = division.division,
@@ -261,7 +261,9 @@ train::LoadedProgram& Model::Impl::program(train::Mode mode, int64_t batch,
     compiling.accept = [](const ir::Node&, const kernels::Candidate&) { return false; };
   }
   const train::GraphRequest request = graph_request(mode, division.slice_batch, fields);
-  auto program = compiler::compile(train::build_graph(network, request), std::move(compiling));
+  ir::Graph graph = train::build_graph(network, request);
+  place.feed_fields = train::feed_fields(network, graph, fields);
+  auto program = compiler::compile(std::move(graph), std::move(compiling));
   const UpdateRule* rule = mode == train::Mode::train ? chosen->optimizer.rule.get() : nullptr;
   check_memory(*program, place);
   loaded =

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "pando/train/programs.h"
 
+#include <algorithm>
+
 #include "pando/base/error.h"
 #include "pando/grad/gradients.h"
 #include "pando/ops/builder.h"
@@ -25,14 +27,17 @@ ir::Value* add_feed(ir::Graph& graph, const std::string& name, const Field& fiel
 }
 
 void check_features(const Network& network, const std::vector<Field>& fields) {
-  if (network.input_shapes().size() != 1) {
-    throw Unsupported("the network has ", network.input_shapes().size(),
+  const std::vector<NetworkInput>& inputs = network.inputs();
+  const auto features = std::count_if(inputs.begin(), inputs.end(),
+                                      [](const NetworkInput& input) { return !input.auxiliary; });
+  if (features != 1) {
+    throw Unsupported("the network has ", features,
                       " inputs; data sets have one field of features");
   }
   const Field& x = fields.at(0);
-  if (x.shape != network.input_shapes()[0] || x.dtype != DType::f32) {
-    throw InvalidArgument("the data has samples ", to_string(x), ", the network takes f32",
-                          network.input_shapes()[0]);
+  if (x.shape != inputs[0].shape || x.dtype != inputs[0].dtype) {
+    throw InvalidArgument("the data has samples ", to_string(x), ", the network takes ",
+                          to_string(inputs[0].dtype), inputs[0].shape);
   }
 }
 
@@ -49,10 +54,74 @@ void check_labels(const Network& network, const Loss& loss, const Field& labels)
                         class_number ? "; use sparse_categorical_crossentropy, or one_hot()" : "");
 }
 
-void check_sample_weight(const Field& weight) {
-  if (weight.dtype == DType::f32 && weight.shape.rank() == 0) return;
-  throw InvalidArgument("the third field of the data is ", to_string(weight),
-                        ", wanted one f32 number per sample");
+const NetworkInput* auxiliary_input(const Network& network, const std::string& name) {
+  for (const NetworkInput& input : network.inputs()) {
+    if (input.auxiliary && input.name == name) return &input;
+  }
+  return nullptr;
+}
+
+// From the third on; -1 when there is none.
+int place_of(const std::vector<Field>& fields, const std::string& name) {
+  for (size_t i = 2; i < fields.size(); ++i) {
+    if (fields[i].name == name) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+int sample_weight_place(const Network& network, const std::vector<Field>& fields) {
+  const int named = place_of(fields, "sample_weight");
+  if (named >= 0 || fields.size() < 3) return named;
+  return auxiliary_input(network, fields[2].name) == nullptr ? 2 : -1;
+}
+
+// What the data has besides x and y must be of use, or a network would be trained without it.
+void check_further_fields(const Network& network, const std::vector<Field>& fields) {
+  const int weight = sample_weight_place(network, fields);
+  for (size_t i = 2; i < fields.size(); ++i) {
+    const Field& field = fields[i];
+    if (const NetworkInput* input = auxiliary_input(network, field.name)) {
+      if (field.dtype == input->dtype && field.shape == input->shape) continue;
+      throw InvalidArgument("the data has the field ", to_string(field), ", the network takes ",
+                            to_string(input->dtype), input->shape, " under that name");
+    }
+    const bool one_number = field.dtype == DType::f32 && field.shape.rank() == 0;
+    if (static_cast<int>(i) == weight && one_number) continue;
+    if (static_cast<int>(i) == weight && field.name == "sample_weight") {
+      throw InvalidArgument("the data has the field ", to_string(field),
+                            ", wanted one f32 number per sample");
+    }
+    throw InvalidArgument("the data has the field ", to_string(field),
+                          ", which the network does not take; besides x and y it may have one f32 "
+                          "number per sample, its weight, and auxiliary inputs of the network");
+  }
+}
+
+// What the data does not have is zero, but not in training.
+void check_auxiliary_fields(const Network& network, const NetworkGraph& built,
+                            const std::vector<Field>& fields) {
+  for (const ir::Value* feed : built.inputs) {
+    const NetworkInput* input = auxiliary_input(network, feed->name());
+    if (input == nullptr || place_of(fields, input->name) >= 0) continue;
+    throw InvalidArgument(
+        "the data has no field ", to_string(Field{input->name, input->dtype, input->shape}),
+        ", with which the network is trained; its fields are ", to_string(fields));
+  }
+}
+
+std::vector<const ir::Value*> trained_variables(const Network& network, const ir::Graph& graph,
+                                                const std::set<std::string>& frozen) {
+  std::vector<const ir::Value*> variables;
+  for (const LayerInfo& layer : network.layers()) {
+    if (frozen.contains(layer.name)) continue;
+    for (const nn::WeightSpec& weight : layer.weights) {
+      if (!weight.is_state()) variables.push_back(graph.find_value(layer.name + "/" + weight.name));
+    }
+  }
+  if (variables.empty()) {
+    throw InvalidArgument("no layer is trainable; set_trainable() at least one of them");
+  }
+  return variables;
 }
 
 }  // namespace
@@ -61,6 +130,7 @@ ir::Graph build_graph(const Network& network, const GraphRequest& request) {
   check_features(network, request.fields);
   NetworkGraph built = network.build(
       {.batch = request.batch, .training = request.mode == Mode::train, .frozen = request.frozen});
+  if (request.mode == Mode::train) check_auxiliary_fields(network, built, request.fields);
   ir::Graph graph = std::move(built.graph);
   if (request.mode == Mode::predict) {
     graph.add_output(ir::OutputRole::result, "output", built.output);
@@ -70,11 +140,12 @@ ir::Graph build_graph(const Network& network, const GraphRequest& request) {
     throw InvalidArgument("the data has no labels: fields are ", to_string(request.fields));
   }
   check_labels(network, *request.loss, request.fields[1]);
+  check_further_fields(network, request.fields);
   LossInputs inputs{.graph = &graph, .output = built.output};
   inputs.labels = add_feed(graph, "y", request.fields[1], request.batch);
-  if (request.fields.size() > 2) {
-    check_sample_weight(request.fields[2]);
-    inputs.sample_weight = add_feed(graph, "sample_weight", request.fields[2], request.batch);
+  if (const int weight = sample_weight_place(network, request.fields); weight >= 0) {
+    inputs.sample_weight = add_feed(graph, "sample_weight",
+                                    request.fields[static_cast<size_t>(weight)], request.batch);
   }
   ir::Value* loss = request.loss->build(inputs);
   graph.add_output(ir::OutputRole::loss, "loss", loss);
@@ -86,19 +157,24 @@ ir::Graph build_graph(const Network& network, const GraphRequest& request) {
       ops::append(graph,
                   {.op = "loss_seed", .attributes = {{"batch", request.batch}}, .name = "loss"})
           ->output();
-  grad::GradientOptions options;
-  for (const LayerInfo& layer : network.layers()) {
-    if (request.frozen.contains(layer.name)) continue;
-    for (const nn::WeightSpec& weight : layer.weights) {
-      if (!weight.is_state())
-        options.variables.push_back(graph.find_value(layer.name + "/" + weight.name));
-    }
-  }
-  if (options.variables.empty()) {
-    throw InvalidArgument("no layer is trainable; set_trainable() at least one of them");
-  }
+  const grad::GradientOptions options = {.variables =
+                                             trained_variables(network, graph, request.frozen)};
   grad::add_gradient_outputs(graph, grad::append_gradients(graph, loss, seed, options));
   return graph;
+}
+
+std::vector<int> feed_fields(const Network& network, const ir::Graph& graph,
+                             const std::vector<Field>& fields) {
+  std::vector<int> places;
+  for (const ir::Value* input : graph.inputs()) {
+    if (input->role() != ir::InputRole::feed) continue;
+    const std::string& name = input->name();
+    const bool usual = name == "x" || name == "y";
+    places.push_back(usual                     ? (name == "x" ? 0 : 1)
+                     : name == "sample_weight" ? sample_weight_place(network, fields)
+                                               : place_of(fields, name));
+  }
+  return places;
 }
 
 SliceDivision divide(int64_t batch, int slices) {

@@ -26,7 +26,7 @@ std::string to_string(Mode mode);
 struct GraphRequest {
   Mode mode = Mode::train;
   int64_t batch = 1;          // of one slice
-  std::vector<Field> fields;  // of the data: x, y, sample weight; predict needs x only
+  std::vector<Field> fields;  // of the data; see feed_fields
   const Loss* loss = nullptr;
   const std::vector<Metric>* metrics = nullptr;
   std::set<std::string> frozen;
@@ -34,6 +34,12 @@ struct GraphRequest {
 
 // Throws InvalidArgument when the data do not fit the network or the loss.
 ir::Graph build_graph(const Network& network, const GraphRequest& request);
+
+// For each feed of a graph that was built for these fields, its place among them; -1 for one that
+// is zero. The first field is x, the second y, "sample_weight" or a third one that is no auxiliary
+// input the weight of samples; auxiliary inputs go by name. Predicting needs x only.
+std::vector<int> feed_fields(const Network& network, const ir::Graph& graph,
+                             const std::vector<Field>& fields);
 
 // How a micro-batch is cut: into batch slices of `slice_batch` samples, or, when there are fewer
 // samples than slices, each call into parts.

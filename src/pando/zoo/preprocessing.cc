@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#include "pando/zoo/preprocessing.h"
+
+#include <optional>
+
+#include "pando/base/error.h"
+#include "pando/data/image/augment.h"
+#include "pando/nn/layers.h"
+#include "pando/nn/pipeline_stage.h"
+
+namespace pando {
+
+namespace {
+
+constexpr const char* kDecompressionLayer = "eight_bit_transfer_decompression_layer";
+constexpr const char* kValuesLayer = "preprocessing_layer";
+
+void check(const Shape& sample, const PreprocessOptions& options) {
+  if (sample.rank() != 3) {
+    throw InvalidArgument("preprocessing: a sample has shape ", sample,
+                          ", wanted [height, width, channels]");
+  }
+  if (options.values == PreprocessValues::normalise_imagenet && sample.back() != 3) {
+    throw InvalidArgument("preprocessing: a sample has shape ", sample,
+                          ", wanted 3 channels to normalise as ImageNet's");
+  }
+  if (options.fused && options.values == PreprocessValues::none) {
+    throw InvalidArgument(
+        "preprocessing: fused, but values stay as they are; wanted standardise, "
+        "normalise_imagenet or scale_255");
+  }
+}
+
+Layer values_layer(const PreprocessOptions& options, int64_t channels) {
+  if (options.values == PreprocessValues::standardise) {
+    return StandardiseImage({.channels = channels, .name = kValuesLayer});
+  }
+  if (options.values == PreprocessValues::scale_255) {
+    return NormalisePixels({.scale = {1.0 / 255}, .channels = channels, .name = kValuesLayer});
+  }
+  const ChannelMap map = normalise_imagenet();
+  return NormalisePixels({.scale = {map.scale.begin(), map.scale.begin() + 3},
+                          .shift = {map.shift.begin(), map.shift.begin() + 3},
+                          .channels = channels,
+                          .name = kValuesLayer});
+}
+
+}  // namespace
+
+Shape preprocessed_shape(const Shape& sample, const PreprocessOptions& options) {
+  check(sample, options);
+  Shape shape = sample;
+  if (options.fused && shape.back() == 3) shape[2] = 4;
+  return shape;
+}
+
+Network with_preprocessing(const Network& network, const Shape& sample,
+                           const PreprocessOptions& options) {
+  const Shape wanted = preprocessed_shape(sample, options);
+  if (network.inputs().size() != 1 || network.inputs()[0].shape != wanted) {
+    throw InvalidArgument("preprocessing: samples become ", wanted, ", the network takes ",
+                          network.inputs()[0].shape, " as the first of ", network.inputs().size(),
+                          " inputs; wanted one input of that shape");
+  }
+  std::optional<PipelineStage> stage;
+  if (network.stage_assignment()[0].pipeline_stage >= 0 && PipelineStage::current() < 0) {
+    stage.emplace(0);
+  }
+  std::vector<SymbolicTensor> inputs = {
+      Input(sample, {.dtype = options.eight_bit ? DType::u8 : DType::f32})};
+  SymbolicTensor x = inputs[0];
+  if (options.flip) {
+    inputs.push_back(Input({}, {.dtype = DType::u8, .name = "flip", .auxiliary = true}));
+    x = FlipWhere({.name = "preprocessing_flip"})({x, inputs[1]});
+  }
+  if (options.eight_bit && !options.fused) {
+    x = EightBitDecompression({.name = kDecompressionLayer})(x);
+  }
+  if (options.values != PreprocessValues::none) {
+    x = values_layer(options, options.fused ? wanted.back() : 0)(x);
+  }
+  return Network(inputs, network(x));
+}
+
+}  // namespace pando
