@@ -65,7 +65,7 @@ TEST_F(DataShow, TheFileIsNamedAfterTheDataSet) {
 }
 
 TEST_F(DataShow, ChecksItsWords) {
-  EXPECT_SAYS(run({"data", "show", "cifar10"}).err, "cifar10: PATH: not given");
+  EXPECT_SAYS(run({"data", "show", "cosmoflow"}).err, "cosmoflow: PATH: not given");
   EXPECT_EQ(run({"data", "show", "cifar10", folder_.path(), "--split", "all"}).code, 2);
   const Result result =
       run({"data", "show", "cifar10", folder_.path(), "--output", folder_.path("none/x.png")});

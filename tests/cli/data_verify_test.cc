@@ -1,11 +1,14 @@
 // `pando data verify`.
 // SPDX-License-Identifier: MIT
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "pando/data/sources/cifar.h"
+#include "pando/fetch/catalog.h"
 #include "tests/cli/run_cli.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_folder.h"
@@ -87,10 +90,32 @@ TEST(DataVerifyOfManyClasses, AreSummedUp) {
               "train: 100 classes with 0 to 1 samples each\n");
 }
 
+// Only the sizes of these files are right.
+TEST(DataVerifyPlaces, AreThoseOfFetchedDataSets) {
+  const TempFolder folder;
+  const fetch::DatasetEntry& mnist = fetch::entry("mnist");
+  std::filesystem::create_directory(folder.path("mnist"));
+  for (const fetch::RemoteFile& file : mnist.files) {
+    const std::string path = folder.write("mnist/" + file.name, {});
+    std::filesystem::resize_file(path, static_cast<uintmax_t>(file.bytes));
+  }
+  ::setenv("PANDO_DATA", folder.path().c_str(), 1);
+  const Result found = run({"data", "verify", "mnist"});
+  const Result missing = run({"data", "verify", "cifar10"});
+  ::unsetenv("PANDO_DATA");
+  EXPECT_EQ(found.code, 1);
+  EXPECT_SAYS(found.out, "mnist in " + folder.path("mnist") + "\n");
+  EXPECT_SAYS(found.out, "NOT GOOD: 0 good samples, 4 bad records");
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_SAYS(missing.err,
+              "cifar10: PATH: not given, and it is not where 'pando data fetch "
+              "cifar10' would put it");
+}
+
 TEST(DataVerifyWords, AreChecked) {
   EXPECT_SAYS(run({"data", "verify"}).err, "NAME: not given");
   EXPECT_SAYS(run({"data", "verify", "cifar11"}).err, "unknown data set 'cifar11'");
-  EXPECT_EQ(run({"data", "verify", "cifar10"}).code, 2);
+  EXPECT_SAYS(run({"data", "verify", "tfrecord"}).err, "tfrecord: PATH: not given, wanted a TFRec");
   EXPECT_SAYS(run({"data", "verify", "--help"}).out, "fashion_mnist  the four IDX files");
 }
 

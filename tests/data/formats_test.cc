@@ -6,7 +6,6 @@
 
 #include <gtest/gtest.h>
 
-#include "pando/data/sources/mnist.h"
 #include "tests/support/expect_error.h"
 
 namespace pando {
@@ -30,13 +29,6 @@ TEST(DataFormats, HaveDifferentNamesAndAllTools) {
 TEST(DataFormats, OfferTheNearestName) {
   const std::string message = error_of([] { find_data_format("cifar1o"); });
   EXPECT_SAYS(message, "unknown data set 'cifar1o'; did you mean 'cifar10'?");
-}
-
-TEST(DataFormats, SomeHaveADefaultPlace) {
-  EXPECT_EQ(path_or_default(find_data_format("fashion_mnist"), ""), kFashionMnistDirectory);
-  EXPECT_EQ(path_or_default(find_data_format("fashion_mnist"), "here"), "here");
-  EXPECT_SAYS(error_of([] { path_or_default(find_data_format("mnist"), ""); }),
-              "mnist: PATH: not given, wanted the four IDX files");
 }
 
 TEST(VerifyDataset, RefusesWhatMakesNoSense) {

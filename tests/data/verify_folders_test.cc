@@ -143,7 +143,11 @@ TEST(VerifyFolders, NothingThere) {
   const ScratchDirectory folder;
   for (const char* format : {"image_folder", "cosmoflow", "tfrecord"}) {
     EXPECT_EQ(verify_dataset(format, folder.path()).bad_count, 1) << format;
-    EXPECT_EQ(verify_dataset(format, folder.path("none")).bad_count, 1) << format;
+  }
+  for (const char* format : {"mnist", "cifar10", "image_folder", "cosmoflow", "tfrecord"}) {
+    const VerifyReport report = verify_dataset(format, folder.path("none"));
+    EXPECT_EQ(report.bad_count, 1) << format;
+    EXPECT_EQ(report.bad.at(0).why, "no such file or folder");
   }
   EXPECT_SAYS(verify_dataset("image_folder", folder.path()).bad.at(0).why, "has no folders");
   EXPECT_SAYS(verify_dataset("cosmoflow", folder.path()).bad.at(0).why, "found no file *.tfrecord");

@@ -96,8 +96,7 @@ int data_benchmark(Arguments args, std::ostream& out) {
   if (!go) return app::kDone;
   options.seed = static_cast<uint64_t>(seed);
   const DataFormat& format = find_data_format(name);
-  const DataBenchmarkReport report =
-      benchmark_dataset(name, path_or_default(format, path), options);
+  const DataBenchmarkReport report = benchmark_dataset(name, place_of(format, path), options);
   if (json) {
     out << to_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
   } else {

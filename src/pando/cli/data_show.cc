@@ -43,7 +43,7 @@ int data_show(Arguments args, std::ostream& out) {
   if (!go) return app::kDone;
   options.seed = static_cast<uint64_t>(seed);
   const DataFormat& format = find_data_format(name);
-  const Image sheet = show_dataset(name, path_or_default(format, path), options);
+  const Image sheet = show_dataset(name, place_of(format, path), options);
   if (output.empty()) output = name + ".png";
   NewFile file(output);
   file.write(encode_png(sheet.view()));

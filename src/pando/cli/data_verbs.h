@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "pando/app/options.h"
+#include "pando/data/tools/formats.h"
 
 namespace pando::cli {
 
@@ -31,6 +32,9 @@ bool parse_verb(Arguments args, std::ostream& out, std::string_view usage,
 
 // The data sets that `verify`, `benchmark` and `show` know, for their help texts.
 std::string format_list();
+// `path`, or when it is empty the place where the data set was fetched to or a package brought it.
+// Throws InvalidArgument when there is none.
+std::string place_of(const DataFormat& format, const std::string& path);
 // As many as the machine has hardware threads.
 int default_workers();
 

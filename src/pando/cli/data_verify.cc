@@ -1,7 +1,6 @@
 // `pando data verify`: reads all of a data set and lists what is wrong.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <thread>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -144,18 +143,6 @@ nlohmann::ordered_json to_json(const VerifyReport& report) {
 
 }  // namespace
 
-int default_workers() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
-
-std::string format_list() {
-  std::string text = "data sets:\n";
-  for (const DataFormat& format : data_formats()) {
-    text += fmt::format(
-        "  {:<14} {}{}\n", format.name, format.files,
-        format.default_path.empty() ? "" : fmt::format(" (default: {})", format.default_path));
-  }
-  return text + "\n";
-}
-
 int data_verify(Arguments args, std::ostream& out) {
   std::string name;
   std::string path;
@@ -185,7 +172,7 @@ int data_verify(Arguments args, std::ostream& out) {
   options.most_bad = static_cast<size_t>(most);
   const DataFormat& format = find_data_format(name);
   options.origin_of = [&name](const std::string& file) { return fetch::origin_of(name, file); };
-  const VerifyReport report = verify_dataset(name, path_or_default(format, path), options);
+  const VerifyReport report = verify_dataset(name, place_of(format, path), options);
   if (json) {
     // Paths may hold bytes that are not UTF-8.
     out << to_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kGap = 6;                                     // around and between the tiles
 constexpr int64_t kCaptionHeight = 2 * data::kGlyphHeight + 4;  // letters are drawn twice as large
-constexpr int64_t kLetterWidth = 2 * (data::kGlyphWidth + 1);
+static_assert(kCaptionLetterWidth == 2 * (data::kGlyphWidth + 1));
 constexpr uint8_t kGround = 32;
 constexpr uint8_t kInk = 230;
 
@@ -117,10 +117,10 @@ Image contact_sheet(std::span<const SheetTile> tiles, const ContactSheetOptions&
         tile.image, layout.factor,
         {y, x, tile.image.size.height * layout.factor, tile.image.size.width * layout.factor},
         sheet);
-    const auto letters = static_cast<size_t>(layout.tile.width / kLetterWidth);
+    const auto letters = static_cast<size_t>(layout.tile.width / kCaptionLetterWidth);
     for (size_t k = 0; k < std::min(letters, tile.caption.size()); ++k) {
       draw_letter(tile.caption[k], y + layout.tile.height + 2,
-                  x + static_cast<int64_t>(k) * kLetterWidth, sheet);
+                  x + static_cast<int64_t>(k) * kCaptionLetterWidth, sheet);
     }
   }
   return sheet;

@@ -19,6 +19,8 @@ struct SheetTile {
   std::string caption;  // cut off where the tile ends
 };
 
+inline constexpr int64_t kCaptionLetterWidth = 12;  // pixels from one letter to the next
+
 struct ContactSheetOptions {
   int64_t columns = 8;
   int64_t min_tile = 96;  // smaller pictures are enlarged by a whole factor, at least to this width

@@ -2,7 +2,6 @@
 #include "pando/data/tools/formats.h"
 
 #include "pando/base/error.h"
-#include "pando/data/sources/mnist.h"
 #include "pando/data/tools/pipeline_impl.h"
 #include "pando/data/tools/show_impl.h"
 #include "pando/data/tools/verify_impl.h"
@@ -13,49 +12,41 @@ const std::vector<DataFormat>& data_formats() {
   static const std::vector<DataFormat> formats = {
       {.name = "mnist",
        .files = "the four IDX files, raw or .gz",
-       .default_path = "",
        .verify = data::verify_mnist,
        .pipeline = data::mnist_pipeline,
        .show = data::show_mnist},
       {.name = "fashion_mnist",
        .files = "the four IDX files, raw or .gz",
-       .default_path = kFashionMnistDirectory,
        .verify = data::verify_fashion_mnist,
        .pipeline = data::mnist_pipeline,
        .show = data::show_fashion_mnist},
       {.name = "cifar10",
        .files = "the batches of the binary or the Python version",
-       .default_path = "",
        .verify = data::verify_cifar10,
        .pipeline = data::cifar10_pipeline,
        .show = data::show_cifar10},
       {.name = "cifar100",
        .files = "the batches of the binary or the Python version",
-       .default_path = "",
        .verify = data::verify_cifar100,
        .pipeline = data::cifar100_pipeline,
        .show = data::show_cifar100},
       {.name = "image_folder",
        .files = "a folder of JPEG and PNG images per class; or train and validation of such",
-       .default_path = "",
        .verify = data::verify_image_folder,
        .pipeline = data::image_folder_pipeline,
        .show = data::show_image_folder},
       {.name = "imagenet",
        .files = "train-00000-of-01024 and so on, validation-00000-of-00128 and so on, labels.txt",
-       .default_path = "",
        .verify = data::verify_imagenet,
        .pipeline = data::imagenet_pipeline,
        .show = data::show_imagenet},
       {.name = "cosmoflow",
        .files = "train and validation with a TFRecord file per volume, or one such folder",
-       .default_path = "",
        .verify = data::verify_cosmoflow,
        .pipeline = data::cosmoflow_pipeline,
        .show = data::show_cosmoflow},
       {.name = "tfrecord",
        .files = "a TFRecord file of tf.train.Example, or a folder of them",
-       .default_path = "",
        .verify = data::verify_tfrecord,
        .pipeline = data::tfrecord_pipeline,
        .show = data::show_tfrecord},
@@ -74,12 +65,6 @@ const DataFormat& find_data_format(std::string_view name) {
     if (format.name == name) return format;
   }
   throw InvalidArgument(unknown_name_message("data set", name, data_format_names()));
-}
-
-std::string path_or_default(const DataFormat& format, const std::string& path) {
-  if (!path.empty()) return path;
-  if (!format.default_path.empty()) return format.default_path;
-  throw InvalidArgument(format.name, ": PATH: not given, wanted ", format.files);
 }
 
 }  // namespace pando

@@ -19,8 +19,7 @@ struct Showing;
 
 struct DataFormat {
   std::string name;
-  std::string files;         // what lies at the path, for --help
-  std::string default_path;  // "" when there is none
+  std::string files;  // what lies at the path, for --help
   VerifyReport (*verify)(const std::string& path, const VerifyOptions& options);
   data::Pipeline (*pipeline)(const std::string& path, const DataBenchmarkOptions& options);
   data::Showing (*show)(const std::string& path, const ShowOptions& options);
@@ -30,8 +29,5 @@ const std::vector<DataFormat>& data_formats();
 std::vector<std::string> data_format_names();
 // Throws InvalidArgument with the known names.
 const DataFormat& find_data_format(std::string_view name);
-
-// `path`, or the default place when it is empty. Throws InvalidArgument when there is none.
-std::string path_or_default(const DataFormat& format, const std::string& path);
 
 }  // namespace pando

@@ -22,7 +22,6 @@ namespace data {
 
 namespace {
 
-constexpr int64_t kLetterWidth = 12;  // of captions
 constexpr int64_t kWidestTile = 264;  // as far as small pictures are enlarged for long captions
 constexpr int64_t kUsualTile = 96;
 constexpr uint8_t kMosaicLine = 96;
@@ -158,7 +157,7 @@ std::vector<SheetTile> tiles_of(const Showing& showing, const ShowOptions& optio
 int64_t tile_width(const std::vector<SheetTile>& tiles) {
   int64_t width = kUsualTile;
   for (const SheetTile& tile : tiles) {
-    width = std::max(width, kLetterWidth * static_cast<int64_t>(tile.caption.size()));
+    width = std::max(width, kCaptionLetterWidth * static_cast<int64_t>(tile.caption.size()));
   }
   return std::min(width, kWidestTile);
 }

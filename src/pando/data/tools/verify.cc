@@ -179,7 +179,15 @@ VerifyReport verify_dataset(const std::string& format, const std::string& path,
   if (options.workers < 1) {
     throw InvalidArgument("verify: ", options.workers, " workers, wanted at least 1");
   }
-  VerifyReport report = found.verify(path, options);
+  std::error_code error;
+  VerifyReport report;
+  if (std::filesystem::exists(path, error)) {
+    report = found.verify(path, options);
+  } else {
+    data::ReportBuilder builder(options);
+    builder.add_bad({path, 0, "no such file or folder"});
+    report = std::move(builder).finish(path);
+  }
   report.format = found.name;
   return report;
 }
