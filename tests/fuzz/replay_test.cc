@@ -21,6 +21,7 @@ struct Target {
 
 const Target kTargets[] = {
     {"archive", fuzz::archive},
+    {"boxes", fuzz::boxes},
     {"cifar_binary", fuzz::cifar_binary},
     {"compression", fuzz::compression},
     {"cosmoflow", fuzz::cosmoflow},

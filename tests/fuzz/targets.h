@@ -13,6 +13,7 @@ namespace pando::fuzz {
 using Input = std::span<const uint8_t>;
 
 void archive(Input input);
+void boxes(Input input);
 void cifar_binary(Input input);
 void compression(Input input);
 void cosmoflow(Input input);
