@@ -152,6 +152,15 @@ TEST(AugmentImages, ChoosesBySeedEpochAndIndex) {
   EXPECT_NE(all({.flip = true, .border = 2, .seed = 2}, 0), first);
 }
 
+TEST(AugmentImages, BytesBecomeFractions) {
+  const Dataset images = numbered_images();
+  const std::vector<float> plain =
+      x_of(augment_images(images, {.values = PixelValues::plain}), 1, 0);
+  const std::vector<float> scaled =
+      x_of(augment_images(images, {.values = PixelValues::scaled}), 1, 0);
+  for (size_t i = 0; i < plain.size(); ++i) EXPECT_FLOAT_EQ(scaled[i], plain[i] / 255);
+}
+
 TEST(AugmentImages, ChecksItsArguments) {
   const Dataset floats = Dataset::from_tensors(Tensor(DType::f32, {2, 4, 4, 3}));
   EXPECT_EQ(error_of([&] { augment_images(floats, {}); }),

@@ -162,6 +162,28 @@ TEST(Cifar, ErrorsNameTheFile) {
             path + ": offset 3073: found label 200, expected 0 to 9");
 }
 
+TEST(Cifar, BadRecordsCanBeLeftOut) {
+  const ScratchDirectory directory;
+  const CifarFiles files = random_files(100);
+  write_cifar100_binary(directory.path(), files);
+  Bytes content = data::read_file(directory.path("train.bin"));
+  content[3074 * 2] = 20;       // a coarse label
+  content[3074 * 5 + 1] = 100;  // a fine one
+  content.resize(content.size() + 7);
+  const std::string path = directory.write("train.bin", content);
+  std::vector<BadRecord> skipped;
+  const TrainTest sets = load_cifar100(directory.path(), {.x = DType::u8, .skipped = &skipped});
+  EXPECT_EQ(sets.train.size(), 11);
+  EXPECT_EQ(sets.test.size(), 4);
+  ASSERT_EQ(skipped.size(), 3u);
+  EXPECT_EQ(std::ranges::count(skipped, path, &BadRecord::file), 3);
+  EXPECT_EQ(std::ranges::count(skipped, 3074u * 2, &BadRecord::offset), 1);
+  EXPECT_EQ(std::ranges::count(skipped, 3074u * 5 + 1, &BadRecord::offset), 1);
+  const Sample third = sets.train.get(2);  // image 3 of the file
+  EXPECT_EQ(third.y().i32()[0], files.train.labels.i32()[3]);
+  EXPECT_TRUE(std::ranges::equal(third.x().u8(), files.train.images.u8().subspan(3 * 3072, 3072)));
+}
+
 TEST(Cifar, NamesAreInOrder) {
   EXPECT_EQ(cifar10_names().size(), 10u);
   EXPECT_EQ(cifar10_names()[8], "ship");

@@ -1,12 +1,13 @@
 #include "pando/data/sources/mnist.h"
 
+#include <algorithm>
 #include <array>
-#include <functional>
 
 #include <gtest/gtest.h>
 
 #include "tests/data/counting.h"
 #include "tests/data/idx_files.h"
+#include "tests/support/expect_error.h"
 
 namespace pando {
 namespace {
@@ -25,13 +26,9 @@ void write_all(const ScratchDirectory& directory) {
   directory.write("t10k-labels-idx1-ubyte", digit_labels(4));
 }
 
-std::string error_of(const std::function<void()>& load) {
-  try {
-    load();
-  } catch (const IoError& error) {
-    return error.what();
-  }
-  return "no error";
+template <typename Call>
+std::string error_of(const Call& call) {
+  return testing_support::error_of<IoError>(call);
 }
 
 TEST(Mnist, ReadsTheFourFiles) {
@@ -50,15 +47,16 @@ TEST(Mnist, SaysWhichFilesAreMissingAndWhatHelps) {
   const ScratchDirectory directory;
   write_all(directory);
   std::filesystem::remove(directory.path("t10k-labels-idx1-ubyte"));
-  EXPECT_EQ(error_of([&] { load_fashion_mnist(directory.path()); }),
-            directory.path() +
-                ": looked for t10k-labels-idx1-ubyte, each as it is or with .gz; 'apt-get install "
-                "dataset-fashion-mnist' puts them into /usr/share/datasets/fashion-mnist, or name "
-                "their directory (--dataset-path)");
+  EXPECT_EQ(
+      error_of([&] { load_fashion_mnist(directory.path()); }),
+      directory.path() +
+          ": looked for t10k-labels-idx1-ubyte, each as it is or with .gz; 'apt-get install "
+          "dataset-fashion-mnist' puts them into /usr/share/datasets/fashion-mnist, 'pando data "
+          "fetch fashion_mnist' gets them, or name their directory (--dataset-path)");
   EXPECT_EQ(error_of([] { load_mnist("/absent"); }),
             "/absent: no such directory; looked for train-images-idx3-ubyte, "
             "train-labels-idx1-ubyte, t10k-images-idx3-ubyte, t10k-labels-idx1-ubyte, each as it "
-            "is or with .gz; put the four MNIST files there or name their directory "
+            "is or with .gz; 'pando data fetch mnist' gets them, or name their directory "
             "(--dataset-path)");
   EXPECT_NE(error_of([] { load_mnist_like("/absent"); }).find("put them there"), std::string::npos);
 }
@@ -85,6 +83,34 @@ TEST(Mnist, LabelsMustBeClasses) {
   write_all(directory);
   EXPECT_EQ(error_of([&] { load_mnist_like(directory.path(), {.classes = 9}); }),
             directory.path("train-labels-idx1-ubyte.gz") + ": label 9 is 9, expected 0 to 8");
+}
+
+TEST(Mnist, SamplesWithOtherLabelsCanBeLeftOut) {
+  const ScratchDirectory directory;
+  write_all(directory);  // 12 and 4 samples with the labels 0 to 9, 0, 1 and 0 to 3
+  std::vector<BadRecord> skipped;
+  const TrainTest sets =
+      load_mnist_like(directory.path(), {.classes = 9, .x = DType::u8, .skipped = &skipped});
+  EXPECT_EQ(sets.train.size(), 11);
+  EXPECT_EQ(sets.test.size(), 4);
+  EXPECT_EQ(sets.train.get(9).y().i32()[0], 0);  // the one behind it moved up, with its image
+  const TrainTest all = load_mnist_like(directory.path(), {.x = DType::u8});
+  EXPECT_TRUE(std::ranges::equal(sets.train.get(9).x().u8(), all.train.get(10).x().u8()));
+  ASSERT_EQ(skipped.size(), 1u);
+  EXPECT_EQ(skipped[0], (BadRecord{directory.path("train-labels-idx1-ubyte.gz"), 8 + 9,
+                                   "label 9 is 9, expected 0 to 8"}));
+}
+
+TEST(Mnist, BytesOrNumbers) {
+  const ScratchDirectory directory;
+  write_all(directory);
+  const TrainTest bytes = load_mnist(directory.path(), {.x = DType::u8});
+  const TrainTest numbers = load_mnist(directory.path());
+  EXPECT_EQ(bytes.train.fields()[0].dtype, DType::u8);
+  EXPECT_EQ(numbers.train.get(1).x().f32()[0],
+            static_cast<float>(bytes.train.get(1).x().u8()[0]) * (1.0f / 255.0f));
+  EXPECT_EQ(testing_support::error_of([&] { load_mnist(directory.path(), {.x = DType::i32}); }),
+            "MNIST: x as i32, expected f32 or u8");
 }
 
 TEST(Mnist, TrainAndTestMustHaveOneSize) {

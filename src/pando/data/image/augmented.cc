@@ -7,6 +7,8 @@ namespace pando {
 
 namespace {
 
+constexpr float kByte = 1.0f / 255.0f;
+
 void check(const Field& x, const AugmentOptions& options) {
   const bool image = x.dtype == DType::u8 && x.shape.rank() == 3 && x.shape[2] >= 1 &&
                      x.shape[2] <= 4 && x.shape.elements() > 0;
@@ -41,6 +43,7 @@ PixelTarget target_of(PixelValues values, const ImageView& image, const SampleVi
   switch (values) {
     case PixelValues::bytes: return PixelTarget(to.u8(0));
     case PixelValues::plain: return {to.f32(0), ChannelMap{}};
+    case PixelValues::scaled: return {to.f32(0), ChannelMap{.scale = {kByte, kByte, kByte, kByte}}};
     case PixelValues::normalised: return {to.f32(0), normalise_imagenet()};
     case PixelValues::standardised: break;
   }

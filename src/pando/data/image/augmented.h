@@ -13,6 +13,7 @@ namespace pando {
 enum class PixelValues {
   bytes,         // stay u8
   plain,         // f32, the same numbers
+  scaled,        // f32, divided by 255
   standardised,  // f32, each image with mean 0 and deviation 1; see standardise()
   normalised,    // f32, by the mean and deviation of ImageNet's channels; see normalise_imagenet()
 };

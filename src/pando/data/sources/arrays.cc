@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pando/data/sources/arrays.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -78,5 +79,22 @@ class ArraySource : public DataSource {
 Dataset from_arrays(std::vector<ArrayField> arrays) {
   return Dataset(std::make_shared<ArraySource>(std::move(arrays)));
 }
+
+namespace data {
+
+Tensor rows_with_label(const Tensor& rows, std::span<const int32_t> labels) {
+  PANDO_CHECK(rows.shape()[0] == std::ssize(labels));
+  std::vector<int64_t> dims = rows.shape().dims();
+  const size_t bytes = labels.empty() ? 0 : rows.bytes() / labels.size();
+  dims[0] = std::ranges::count_if(labels, [](int32_t label) { return label >= 0; });
+  Tensor kept(rows.dtype(), Shape(std::move(dims)));
+  std::byte* to = kept.data();
+  for (size_t i = 0; i < labels.size(); ++i) {
+    if (labels[i] >= 0) to = std::copy_n(rows.data() + i * bytes, bytes, to);
+  }
+  return kept;
+}
+
+}  // namespace data
 
 }  // namespace pando

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,5 +21,10 @@ struct ArrayField {
 
 // Throws InvalidArgument when the first extents differ or a scaled array is not u8.
 Dataset from_arrays(std::vector<ArrayField> arrays);
+
+namespace data {
+// The rows of an array whose labels are not negative.
+Tensor rows_with_label(const Tensor& rows, std::span<const int32_t> labels);
+}  // namespace data
 
 }  // namespace pando

@@ -48,10 +48,27 @@ CifarPlace look_in(const fs::path& folder, const CifarLayout& layout) {
                 " and ", python.folder, "; ", data::cifar_remedy(folder, kind));
 }
 
-CifarImages read_batch(const std::string& path, CifarForm form, CifarKind kind) {
+// What is wrong is an error, or with `skipped` listed there and left out.
+CifarImages read_batch(const std::string& path, CifarForm form, CifarKind kind,
+                       std::vector<BadRecord>* skipped) {
   const std::vector<uint8_t> content = data::read_file(path);
-  return form == CifarForm::binary ? data::parse_cifar_binary(content, path, kind)
-                                   : data::parse_cifar_python(content, path, kind);
+  std::vector<data::CifarFlaw> flaws;
+  auto* wanted = skipped == nullptr ? nullptr : &flaws;
+  CifarImages images = form == CifarForm::binary
+                           ? data::parse_cifar_binary(content, path, kind, wanted)
+                           : data::parse_cifar_python(content, path, kind, wanted);
+  if (flaws.empty()) return images;
+  for (const data::CifarFlaw& flaw : flaws) skipped->push_back({path, flaw.offset, flaw.why});
+  std::vector<int32_t> labels(images.labels.i32().begin(), images.labels.i32().end());
+  if (!images.coarse_labels.empty()) {
+    for (size_t i = 0; i < labels.size(); ++i) {
+      labels[i] = std::min(labels[i], images.coarse_labels.i32()[i]);
+    }
+    images.coarse_labels = data::rows_with_label(images.coarse_labels, labels);
+  }
+  images.images = data::rows_with_label(images.images, labels);
+  images.labels = data::rows_with_label(images.labels, labels);
+  return images;
 }
 
 // The tensors of all parts one after the other along the first axis; the parts are used up.
@@ -71,9 +88,10 @@ Tensor join_rows(std::vector<CifarImages>& parts, Tensor CifarImages::*member) {
   return whole;
 }
 
-CifarImages read_batches(const std::vector<std::string>& paths, CifarForm form, CifarKind kind) {
+CifarImages read_batches(const std::vector<std::string>& paths, CifarForm form, CifarKind kind,
+                         std::vector<BadRecord>* skipped) {
   std::vector<CifarImages> parts;
-  for (const std::string& path : paths) parts.push_back(read_batch(path, form, kind));
+  for (const std::string& path : paths) parts.push_back(read_batch(path, form, kind, skipped));
   CifarImages whole;
   whole.images = join_rows(parts, &CifarImages::images);
   whole.labels = join_rows(parts, &CifarImages::labels);
@@ -83,11 +101,12 @@ CifarImages read_batches(const std::vector<std::string>& paths, CifarForm form, 
   return whole;
 }
 
-CifarFiles read_files(const std::string& folder, CifarKind kind) {
+CifarFiles read_files(const std::string& folder, CifarKind kind,
+                      std::vector<BadRecord>* skipped = nullptr) {
   const CifarPlace files = data::find_cifar(folder, kind);
   if (!files.missing.empty()) fail_missing(folder, kind, files);
-  return {.train = read_batches(files.train, files.form, kind),
-          .test = read_batches({files.test}, files.form, kind)};
+  return {.train = read_batches(files.train, files.form, kind, skipped),
+          .test = read_batches({files.test}, files.form, kind, skipped)};
 }
 
 Dataset as_dataset(CifarImages images, const CifarOptions& options) {
@@ -106,7 +125,7 @@ TrainTest load(const std::string& folder, CifarKind kind, const CifarOptions& op
   if (kind == CifarKind::cifar10 && options.labels == CifarLabels::coarse) {
     throw InvalidArgument("CIFAR-10 has no coarse labels; CIFAR-100 has");
   }
-  CifarFiles files = read_files(folder, kind);
+  CifarFiles files = read_files(folder, kind, options.skipped);
   const bool coarse = options.labels == CifarLabels::coarse;
   return {.train = as_dataset(std::move(files.train), options),
           .test = as_dataset(std::move(files.test), options),

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "pando/data/bad_records.h"
 #include "pando/data/sources/train_test.h"
 
 namespace pando {
@@ -16,6 +17,9 @@ enum class CifarLabels { fine, coarse };  // the 100 classes or the 20 groups of
 struct CifarOptions {
   DType x = DType::f32;  // f32: in [0, 1], kept as bytes in memory; u8: the bytes as they are
   CifarLabels labels = CifarLabels::fine;
+  // Where given, images whose labels are out of range, and bytes behind the last whole record, are
+  // left out and listed here; otherwise they are errors.
+  std::vector<BadRecord>* skipped = nullptr;
 };
 
 // `folder` holds the files of one version, or the folder that the official archive unpacks to:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pando/data/sources/mnist.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -39,31 +40,41 @@ Tensor read_checked(const std::string& path, int rank, const char* what) {
   return tensor;
 }
 
-Tensor labels_from(const Tensor& bytes, const std::string& path, int64_t classes) {
+// Labels out of range are errors, or with `skipped` listed there and -1 in the result.
+Tensor labels_from(const Tensor& bytes, const std::string& path, int64_t classes,
+                   std::vector<BadRecord>* skipped) {
+  constexpr size_t kHeader = 8;  // of an IDX file with one axis
   Tensor labels(DType::i32, bytes.shape());
   for (size_t i = 0; i < bytes.u8().size(); ++i) {
-    const int32_t label = bytes.u8()[i];
-    if (label >= classes) {
-      throw IoError(path, ": label ", i, " is ", label, ", expected 0 to ", classes - 1);
-    }
-    labels.i32()[i] = label;
+    labels.i32()[i] = bytes.u8()[i];
+    if (labels.i32()[i] < classes) continue;
+    const std::string why =
+        concat("label ", i, " is ", labels.i32()[i], ", expected 0 to ", classes - 1);
+    if (skipped == nullptr) throw IoError(path, ": ", why);
+    skipped->push_back({path, kHeader + i, why});
+    labels.i32()[i] = -1;
   }
   return labels;
 }
 
-Dataset load_part(const ImagesAndLabels& paths, int64_t classes) {
+Dataset load_part(const ImagesAndLabels& paths, const MnistLikeOptions& options) {
   Tensor images = read_checked(paths.images, 3, "u8 images [count,height,width]");
-  const Tensor labels = read_checked(paths.labels, 1, "u8 labels [count]");
-  const Shape shape = images.shape();
-  if (shape[0] != labels.shape()[0]) {
-    throw IoError(paths.labels, ": ", labels.shape()[0], " labels, expected ", shape[0],
+  const Tensor bytes = read_checked(paths.labels, 1, "u8 labels [count]");
+  if (images.shape()[0] != bytes.shape()[0]) {
+    throw IoError(paths.labels, ": ", bytes.shape()[0], " labels, expected ", images.shape()[0],
                   ", as many as the images of ", paths.images);
   }
-  std::vector<ArrayField> arrays;
-  arrays.push_back({.name = "x",
-                    .values = std::move(images).reshaped({shape[0], shape[1], shape[2], 1}),
-                    .scale = 1.0f / 255.0f});
-  arrays.push_back({.name = "y", .values = labels_from(labels, paths.labels, classes)});
+  Tensor labels = labels_from(bytes, paths.labels, options.classes, options.skipped);
+  if (std::ranges::count(labels.i32(), -1) > 0) {
+    images = data::rows_with_label(images, labels.i32());
+    labels = data::rows_with_label(labels, labels.i32());
+  }
+  const Shape shape = images.shape();
+  std::vector<ArrayField> arrays(2);
+  arrays[0] = {.name = "x",
+               .values = std::move(images).reshaped({shape[0], shape[1], shape[2], 1})};
+  if (options.x == DType::f32) arrays[0].scale = 1.0f / 255.0f;
+  arrays[1] = {.name = "y", .values = std::move(labels)};
   return from_arrays(std::move(arrays));
 }
 
@@ -90,12 +101,15 @@ const std::vector<std::string>& fashion_mnist_names() {
 }
 
 TrainTest load_mnist_like(const std::string& directory, const MnistLikeOptions& options) {
+  if (options.x != DType::f32 && options.x != DType::u8) {
+    throw InvalidArgument("MNIST: x as ", to_string(options.x), ", expected f32 or u8");
+  }
   const std::string remedy = options.remedy.empty()
                                  ? "put them there or name another directory (--dataset-path)"
                                  : options.remedy;
   const std::vector<std::string> paths = find_files(directory, remedy);
-  TrainTest sets{.train = load_part({paths[0], paths[1]}, options.classes),
-                 .test = load_part({paths[2], paths[3]}, options.classes),
+  TrainTest sets{.train = load_part({paths[0], paths[1]}, options),
+                 .test = load_part({paths[2], paths[3]}, options),
                  .classes = options.classes};
   if (sets.train.fields() != sets.test.fields()) {
     throw IoError(paths[2], ": images differ in size from those of ", paths[0], ": found ",
@@ -104,17 +118,21 @@ TrainTest load_mnist_like(const std::string& directory, const MnistLikeOptions& 
   return sets;
 }
 
-TrainTest load_mnist(const std::string& directory) {
-  return load_mnist_like(directory,
-                         {.remedy = "put the four MNIST files there or name their directory "
-                                    "(--dataset-path)"});
+TrainTest load_mnist(const std::string& directory, MnistLikeOptions options) {
+  if (options.remedy.empty()) {
+    options.remedy = "'pando data fetch mnist' gets them, or name their directory (--dataset-path)";
+  }
+  return load_mnist_like(directory, options);
 }
 
-TrainTest load_fashion_mnist(const std::string& directory) {
-  return load_mnist_like(directory,
-                         {.remedy = "'apt-get install dataset-fashion-mnist' puts them into " +
-                                    std::string(kFashionMnistDirectory) +
-                                    ", or name their directory (--dataset-path)"});
+TrainTest load_fashion_mnist(const std::string& directory, MnistLikeOptions options) {
+  if (options.remedy.empty()) {
+    options.remedy =
+        concat("'apt-get install dataset-fashion-mnist' puts them into ", kFashionMnistDirectory,
+               ", 'pando data fetch fashion_mnist' gets them, or name their "
+               "directory (--dataset-path)");
+  }
+  return load_mnist_like(directory, options);
 }
 
 }  // namespace pando
