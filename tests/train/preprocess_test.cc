@@ -43,37 +43,18 @@ struct Spread {
   std::vector<std::string> splits = {};
 };
 
-// Weights of the model with three channels in one that may have a fourth, which sees zeros only.
-Tensor widened(const Tensor& weight, const Tensor& wanted) {
-  if (weight.shape() == wanted.shape()) return weight;
-  Tensor wide = wanted;
-  const auto filters = static_cast<size_t>(wanted.shape()[3]);
-  for (size_t at = 0; at < 9; ++at) {
-    for (size_t i = 0; i < 3 * filters; ++i) {
-      wide.f32()[at * 4 * filters + i] = weight.f32()[at * 3 * filters + i];
-    }
-  }
-  return wide;
-}
-
 struct Course {
   std::vector<double> losses;
   double test_loss = 0;  // on samples that are not augmented
 };
 
-// Three epochs of five weight updates from the same weights, then an evaluation.
+// Three epochs of five weight updates from the same seed, then an evaluation.
 Course train(const Dataset& data, const Dataset& test, const PreprocessOptions& options,
              const Spread& how = {}) {
   const int64_t channels = data.fields()[0].shape.back();
-  const Shape sample = {kSide, kSide, channels};
   const DeviceStrategy strategy({.devices = how.devices});
   const auto scope = strategy.scope();
-  Model model(with_preprocessing(body(preprocessed_shape(sample, options).back()), sample, options),
-              {.seed = 3});
-  std::vector<Tensor> weights = Model(body(channels), {.seed = 3}).get_weights();
-  const std::vector<Tensor> wanted = model.get_weights();
-  for (size_t i = 0; i < weights.size(); ++i) weights[i] = widened(weights[i], wanted[i]);
-  model.set_weights(weights);
+  Model model(with_preprocessing(body(channels), options), {.seed = 3});
   if (!how.splits.empty()) model.set_pipeline_splits(how.splits);
   model.set_pipelining_options({.gradient_accumulation_steps_per_replica = how.accumulation});
   model.compile(classifier(SGD({.learning_rate = 0.05, .momentum = 0.9}), {.slices = 2}));
@@ -194,7 +175,7 @@ TEST(Preprocess, StandardisingOnTheDeviceIncludesTheBorder) {
 
 TEST(Preprocess, VerificationKnowsBytes) {
   Model model(with_preprocessing(
-      body(4), {kSide, kSide, 3},
+      body(3),
       {.eight_bit = true, .values = PreprocessValues::standardise, .flip = true, .fused = true}));
   model.compile(classifier(SGD(), {.slices = 2}));
   const Verification verification = model.verify(
@@ -212,8 +193,7 @@ TEST(Preprocess, InferenceTakesBytes) {
       if (!eight_bit) x.f32()[static_cast<size_t>(i)] = value;
     }
     Model model(with_preprocessing(
-        body(3), {kSide, kSide, 3},
-        {.eight_bit = eight_bit, .values = PreprocessValues::scale_255, .flip = true}));
+        body(3), {.eight_bit = eight_bit, .values = PreprocessValues::scale_255, .flip = true}));
     return model.predict(x);
   };
   EXPECT_TRUE(same_bits(predicted(true), predicted(false)));

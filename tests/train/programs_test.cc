@@ -66,7 +66,7 @@ TEST(BuildGraph, SeveralInputsAreNotSupportedYet) {
 }
 
 Network flipping_cnn() {
-  return with_preprocessing(small_cnn(), {6, 6, 1}, {.eight_bit = true, .flip = true});
+  return with_preprocessing(small_cnn(), {.eight_bit = true, .flip = true});
 }
 
 TEST(BuildGraph, AuxiliaryInputsAreFieldsOfTheirNames) {

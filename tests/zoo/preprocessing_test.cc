@@ -16,8 +16,8 @@ using testing_support::error_of;
 // The layers before the model's own, as "name:type of the result in training".
 std::vector<std::string> front(const PreprocessOptions& options,
                                const Shape& sample = {32, 32, 3}) {
-  const Network body = toy_model(preprocessed_shape(sample, options), 10);
-  const Network network = with_preprocessing(body, sample, options);
+  const Network body = toy_model(sample, 10);
+  const Network network = with_preprocessing(body, options);
   const ir::Graph graph = network.build({.batch = 1, .training = true}).graph;
   std::vector<std::string> nodes;
   for (const auto& node : graph.nodes()) {
@@ -41,8 +41,7 @@ TEST(WithPreprocessing, PutsLayersBeforeAModel) {
   EXPECT_EQ(front({.eight_bit = true, .values = standardise, .flip = true}),
             (Names{"preprocessing_flip:u8[1,32,32,3]", decompression, values}));
   for (const PreprocessValues each : {standardise, normalise_imagenet, scale_255}) {
-    EXPECT_EQ(front({.eight_bit = true, .values = each, .fused = true}),
-              (Names{"preprocessing_layer:f32[1,32,32,4]"}));
+    EXPECT_EQ(front({.eight_bit = true, .values = each, .fused = true}), (Names{values}));
   }
   EXPECT_EQ(front({.eight_bit = true, .values = scale_255, .fused = true}, {28, 28, 1}),
             (Names{"preprocessing_layer:f32[1,28,28,1]"}));
@@ -52,7 +51,7 @@ TEST(WithPreprocessing, LeavesTheModelsWeightsAlone) {
   const PreprocessOptions options = {
       .eight_bit = true, .values = PreprocessValues::normalise_imagenet, .flip = true};
   const Network body = zoo_entry("cifar_resnet8").build({32, 32, 3}, 10);
-  const Network network = with_preprocessing(body, {32, 32, 3}, options);
+  const Network network = with_preprocessing(body, options);
   EXPECT_EQ(network.inputs()[0].dtype, DType::u8);
   EXPECT_EQ(network.parameters(), body.parameters());
   for (const LayerInfo& layer : body.layers()) {
@@ -61,11 +60,6 @@ TEST(WithPreprocessing, LeavesTheModelsWeightsAlone) {
   const std::string summary = network.summary("resnet");
   EXPECT_SAYS(summary, "eight_bit_transfer_decompression_layer (EightBitDecompression)");
   EXPECT_SAYS(summary, "preprocessing_layer (NormalisePixels)");
-  // A fourth channel: three rows of three columns of one more for 16 filters.
-  const PreprocessOptions fused = {.values = PreprocessValues::scale_255, .fused = true};
-  const Network wider = zoo_entry("cifar_resnet8").build({32, 32, 4}, 10);
-  EXPECT_EQ(with_preprocessing(wider, {32, 32, 3}, fused).parameters(),
-            body.parameters() + 3 * 3 * 16);
 }
 
 TEST(WithPreprocessing, BelongsToTheFirstStage) {
@@ -79,33 +73,25 @@ TEST(WithPreprocessing, BelongsToTheFirstStage) {
     return all;
   };
   const std::vector<int> wanted = {0, 0, 0, 0, 1, 1, 1, 1};
-  EXPECT_EQ(stages(with_preprocessing(body.with_splits({"conv2d_1"}), {32, 32, 3}, options)),
-            wanted);
-  EXPECT_EQ(stages(with_preprocessing(body, {32, 32, 3}, options).with_splits({"conv2d_1"})),
-            wanted);
+  EXPECT_EQ(stages(with_preprocessing(body.with_splits({"conv2d_1"}), options)), wanted);
+  EXPECT_EQ(stages(with_preprocessing(body, options).with_splits({"conv2d_1"})), wanted);
   const PipelineStage scope(0);
-  EXPECT_EQ(with_preprocessing(body.with_splits({"conv2d_1"}), {32, 32, 3}, options).stages(), 2);
+  EXPECT_EQ(with_preprocessing(body.with_splits({"conv2d_1"}), options).stages(), 2);
 }
 
 TEST(WithPreprocessing, RefusesWhatDoesNotGoTogether) {
-  const Network body = toy_model({32, 32, 3}, 10);
-  EXPECT_SAYS(error_of([&] {
-                with_preprocessing(body, {32, 32, 3},
-                                   {.values = PreprocessValues::standardise, .fused = true});
-              }),
-              "samples become [32,32,4], the network takes [32,32,3]");
-  EXPECT_SAYS(error_of([&] {
-                with_preprocessing(body, {32, 32}, {});
-              }),
+  const auto error = [](const Network& network, const PreprocessOptions& options) {
+    return error_of([&] { with_preprocessing(network, options); });
+  };
+  const SymbolicTensor flat = Input({32, 32});
+  EXPECT_SAYS(error(Network(flat, Flatten()(flat)), {}),
               "a sample has shape [32,32], wanted [height, width, channels]");
-  EXPECT_SAYS(error_of([] {
-                preprocessed_shape({28, 28, 1}, {.values = PreprocessValues::normalise_imagenet});
-              }),
+  const Network grey = mnist_cnn({28, 28, 1}, 10);
+  EXPECT_SAYS(error(grey, {.values = PreprocessValues::normalise_imagenet}),
               "[28,28,1], wanted 3 channels");
-  EXPECT_SAYS(error_of([] {
-                preprocessed_shape({28, 28, 1}, {.fused = true});
-              }),
-              "fused, but values stay as they are");
+  EXPECT_SAYS(error(grey, {.fused = true}), "fused, but values stay as they are");
+  const PreprocessOptions flip{.flip = true};
+  EXPECT_SAYS(error(with_preprocessing(grey, flip), flip), "has 2 inputs, wanted one");
 }
 
 }  // namespace

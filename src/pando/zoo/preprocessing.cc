@@ -31,37 +31,28 @@ void check(const Shape& sample, const PreprocessOptions& options) {
   }
 }
 
-Layer values_layer(const PreprocessOptions& options, int64_t channels) {
+Layer values_layer(const PreprocessOptions& options) {
   if (options.values == PreprocessValues::standardise) {
-    return StandardiseImage({.channels = channels, .name = kValuesLayer});
+    return StandardiseImage({.name = kValuesLayer});
   }
   if (options.values == PreprocessValues::scale_255) {
-    return NormalisePixels({.scale = {1.0 / 255}, .channels = channels, .name = kValuesLayer});
+    return NormalisePixels({.scale = {1.0 / 255}, .name = kValuesLayer});
   }
   const ChannelMap map = normalise_imagenet();
   return NormalisePixels({.scale = {map.scale.begin(), map.scale.begin() + 3},
                           .shift = {map.shift.begin(), map.shift.begin() + 3},
-                          .channels = channels,
                           .name = kValuesLayer});
 }
 
 }  // namespace
 
-Shape preprocessed_shape(const Shape& sample, const PreprocessOptions& options) {
-  check(sample, options);
-  Shape shape = sample;
-  if (options.fused && shape.back() == 3) shape[2] = 4;
-  return shape;
-}
-
-Network with_preprocessing(const Network& network, const Shape& sample,
-                           const PreprocessOptions& options) {
-  const Shape wanted = preprocessed_shape(sample, options);
-  if (network.inputs().size() != 1 || network.inputs()[0].shape != wanted) {
-    throw InvalidArgument("preprocessing: samples become ", wanted, ", the network takes ",
-                          network.inputs()[0].shape, " as the first of ", network.inputs().size(),
-                          " inputs; wanted one input of that shape");
+Network with_preprocessing(const Network& network, const PreprocessOptions& options) {
+  if (network.inputs().size() != 1) {
+    throw InvalidArgument("preprocessing: the network has ", network.inputs().size(),
+                          " inputs, wanted one");
   }
+  const Shape sample = network.inputs()[0].shape;
+  check(sample, options);
   std::optional<PipelineStage> stage;
   if (network.stage_assignment()[0].pipeline_stage >= 0 && PipelineStage::current() < 0) {
     stage.emplace(0);
@@ -76,9 +67,7 @@ Network with_preprocessing(const Network& network, const Shape& sample,
   if (options.eight_bit && !options.fused) {
     x = EightBitDecompression({.name = kDecompressionLayer})(x);
   }
-  if (options.values != PreprocessValues::none) {
-    x = values_layer(options, options.fused ? wanted.back() : 0)(x);
-  }
+  if (options.values != PreprocessValues::none) x = values_layer(options)(x);
   return Network(inputs, network(x));
 }
 

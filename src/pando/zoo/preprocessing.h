@@ -19,16 +19,12 @@ struct PreprocessOptions {
   bool eight_bit = false;  // the network is fed with bytes
   PreprocessValues values = PreprocessValues::none;
   bool flip = false;   // mirrors in training the samples whose field "flip" (u8) is not zero
-  bool fused = false;  // bytes to values in one step, which adds a zero channel to three
+  bool fused = false;  // bytes to values in one step
 };
 
-// The shape of a sample behind the preprocessing: what the network is built for. Throws
-// InvalidArgument unless a sample is [height, width, channels] and the options go together.
-Shape preprocessed_shape(const Shape& sample, const PreprocessOptions& options);
-
-// The network behind layers for the options, which belong to stage 0 of a pipeline. Requires: it
-// has one input. Throws InvalidArgument unless that is preprocessed_shape() of the sample.
-Network with_preprocessing(const Network& network, const Shape& sample,
-                           const PreprocessOptions& options);
+// The network behind layers for the options, which belong to stage 0 of a pipeline. Its weights are
+// those it has without them. Throws InvalidArgument unless it has one input, of the shape [height,
+// width, channels], and the options go together.
+Network with_preprocessing(const Network& network, const PreprocessOptions& options);
 
 }  // namespace pando
