@@ -25,12 +25,12 @@ std::string output(const std::vector<std::string>& args) {
 TEST(TrainOptions, DefaultsTrainTheTutorial) {
   const TrainOptions options = parse({});
   EXPECT_EQ(options.model, "mnist_cnn");
-  EXPECT_EQ(options.dataset, DatasetKind::fashion_mnist);
+  EXPECT_EQ(options.data.dataset, DatasetKind::fashion_mnist);
   EXPECT_EQ(options.micro_batch_size, 64);
   EXPECT_EQ(options.num_epochs, 3);
   EXPECT_EQ(options.optimizer, OptimizerKind::sgd);
   EXPECT_EQ(options.learning_rate, 0.01);
-  EXPECT_TRUE(options.shuffle);
+  EXPECT_TRUE(options.data.shuffle);
   EXPECT_TRUE(options.validation);
 }
 
@@ -84,7 +84,7 @@ TEST(TrainOptions, PrintConfigShowsWhatWouldRun) {
 
 TEST(TrainOptions, PathsThatCannotBe) {
   const TestFolder folder;
-  EXPECT_NE(message_of<UsageError>([] { parse({"--dataset=mnist"}); }).find("--dataset-path"),
+  EXPECT_NE(message_of<UsageError>([] { parse({"--dataset=imagenet"}); }).find("--dataset-path"),
             std::string::npos);
   const std::string file = folder.write("file", "");
   EXPECT_NE(message_of<UsageError>([&] {
@@ -133,8 +133,8 @@ TEST(TrainOptions, EveryFlagReachesItsField) {
                                 "--quiet",
                                 "--dry-run"});
   EXPECT_EQ(o.model, "cifar10_cnn");
-  EXPECT_EQ(o.dataset, DatasetKind::mnist);
-  EXPECT_EQ(o.dataset_path, folder.path.string());
+  EXPECT_EQ(o.data.dataset, DatasetKind::mnist);
+  EXPECT_EQ(o.data.dataset_path, folder.path.string());
   EXPECT_EQ(o.micro_batch_size, 32);
   EXPECT_EQ(o.num_epochs, 7);
   EXPECT_EQ(o.optimizer, OptimizerKind::rmsprop);
@@ -142,7 +142,7 @@ TEST(TrainOptions, EveryFlagReachesItsField) {
   EXPECT_EQ(o.optimizer_params.momentum, 0.1);
   EXPECT_EQ(o.optimizer_params.epsilon, 1e-6);
   EXPECT_EQ(o.effective_learning_rate(1000), 1e-3);
-  EXPECT_FALSE(o.shuffle);
+  EXPECT_FALSE(o.data.shuffle);
   EXPECT_EQ(o.seed, 0);
   EXPECT_EQ(o.run_dir, "out");
   EXPECT_EQ(o.threads, 2);

@@ -22,7 +22,7 @@ class TrainRun : public testing::Test {
   // Two epochs of three steps; eight samples are left over and open the second.
   TrainOptions options(const std::string& run) const {
     TrainOptions options;
-    options.dataset_path = folder_.path.string();
+    options.data.dataset_path = folder_.path.string();
     options.num_epochs = 2;
     options.seed = 1;
     options.slices = 2;

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <utility>
 
-#include "pando/app/dataset_choice.h"
 #include "pando/app/exit_code.h"
+#include "pando/app/training_data.h"
 
 namespace pando::app {
 namespace {
@@ -55,13 +55,7 @@ void add_data_options(OptionTable& table, TrainOptions& options) {
   table.add("model", options.model, "the model; 'pando models' lists them")
       .with_alias("model-name")
       .with_hint("NAME");
-  table.add_choice("dataset", options.dataset, dataset_names(),
-                   "the data set; by default the one that the model is made for");
-  table
-      .add("dataset-path", options.dataset_path,
-           "the folder with its files; by default where the Debian package puts Fashion-MNIST")
-      .with_hint("DIR");
-  table.add("shuffle", options.shuffle, "shuffle the training data in every epoch");
+  add_data_flags(table, options.data);
 }
 
 void add_optimizer_options(OptionTable& table, TrainOptions& options) {
@@ -211,7 +205,7 @@ void choose_dataset(OptionTable& table, TrainOptions& options) {
   if (option.origin.kind != Origin::Kind::built_in) return;
   const std::optional<DatasetKind> own = dataset_of_model(options.model);
   if (!own) return;
-  options.dataset = *own;
+  options.data.dataset = *own;
   option.origin = {.place = "chosen by the model"};
 }
 
@@ -268,7 +262,8 @@ void validate(const TrainOptions& options) {
   if (options.quiet && options.verbose) {
     throw UsageError("--quiet and --verbose exclude each other");
   }
-  validate_dataset(options);
+  validate(options.data);
+  find_dataset(options.data);
   if (!options.dump_ir.empty() && options.dump_ir != "-" &&
       std::filesystem::exists(options.dump_ir) && !std::filesystem::is_directory(options.dump_ir)) {
     throw UsageError("--dump-ir: '", options.dump_ir, "' is a file, wanted a folder");

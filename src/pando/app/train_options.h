@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "pando/app/command_line.h"
+#include "pando/app/data_flags.h"
 #include "pando/app/device_flags.h"
 #include "pando/app/fraction.h"
 #include "pando/app/options.h"
 
 namespace pando::app {
 
-enum class DatasetKind { fashion_mnist, mnist, cifar10, cifar100 };
 enum class OptimizerKind { sgd, adam, adamw, rmsprop, adadelta };
 
 // The keys of --optimizer-params. What is not given has the default of Keras, except the momentum
@@ -37,9 +37,7 @@ struct TrainOptions {
   static constexpr double kAdaptiveLearningRate = 0.001;  // of all optimizers but sgd, as in Keras
 
   std::string model = "mnist_cnn";
-  DatasetKind dataset = DatasetKind::fashion_mnist;  // parse_train_options follows the model
-  std::string dataset_path;                          // empty: where the system keeps it
-  bool shuffle = true;
+  DataFlags data;
 
   int64_t micro_batch_size = 64;
   int64_t num_epochs = 3;

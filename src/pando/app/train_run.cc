@@ -9,8 +9,8 @@
 #include <optional>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
-#include "pando/app/dataset_choice.h"
 #include "pando/app/exit_code.h"
 #include "pando/app/host_events.h"
 #include "pando/app/optimizer_choice.h"
@@ -18,9 +18,11 @@
 #include "pando/app/run_directory.h"
 #include "pando/app/run_recorder.h"
 #include "pando/app/stop_signal.h"
+#include "pando/app/training_data.h"
 #include "pando/base/error.h"
 #include "pando/profile/chrome_trace.h"
 #include "pando/profile/trace_summary.h"
+#include "pando/runtime/topology.h"
 #include "pando/train/model.h"
 #include "pando/zoo/zoo.h"
 
@@ -47,14 +49,27 @@ void write_ir(const std::string& where, const std::string& program, std::string_
   if (!file.flush()) throw IoError("cannot write ", path.string());
 }
 
-Network build_network(const ZooEntry& entry, const TrainTest& data) {
-  const Shape& sample = data.train.fields()[0].shape;
+Network build_network(const ZooEntry& entry, const TrainingData& data) {
+  const Shape& sample = data.sets.train.fields()[0].shape;
   if (sample.rank() != entry.input_shape.rank()) {
     throw InvalidArgument("--model ", entry.name, " takes samples like ", entry.input_shape,
                           "; those of the data set are ", sample, ", and `pando train` reads no ",
                           entry.dataset, " data yet");
   }
-  return entry.build(sample, data.classes);
+  if (!data.front) return entry.build(sample, data.sets.classes);
+  return with_preprocessing(entry.build(sample, data.sets.classes), *data.front);
+}
+
+TrainingData load_data(const TrainOptions& options, const ZooEntry& entry, std::ostream& out) {
+  const StopSignal signal("\nstopping; another signal ends at once\n");
+  return load_training_data({.flags = options.data,
+                             .seed = static_cast<uint64_t>(options.seed),
+                             .model_input = entry.input_shape,
+                             .workers = runtime::query_topology().usable_cores(),
+                             .synthetic = options.micro_batch_size,
+                             .out = &out,
+                             .is_terminal = isatty(STDOUT_FILENO) != 0,
+                             .stop = &signal.wanted()});
 }
 
 Model make_model(const TrainOptions& options, Network network) {
@@ -74,9 +89,9 @@ class TrainingRun {
       : options_(options),
         out_(out),
         entry_(zoo_entry(options.model)),
-        data_(load_dataset(options)),
+        data_(load_data(options, entry_, out)),
         batch_(options.devices.batch(options.micro_batch_size)),
-        updates_(updates_per_epoch(data_.train.size(), batch_.global_batch_size,
+        updates_(updates_per_epoch(data_.sets.train.size(), batch_.global_batch_size,
                                    options.weight_updates_per_epoch)),
         events_(plan_host_events({.updates_per_epoch = updates_,
                                   .epochs = options.num_epochs,
@@ -94,14 +109,14 @@ class TrainingRun {
     if (!options_.quiet) out_ << model_.summary() << chosen_splits_;
     // Compiling before the run directory is made: a wrong option leaves nothing behind.
     const std::string report =
-        model_.compile_report(options_.micro_batch_size, data_.train.fields());
+        model_.compile_report(options_.micro_batch_size, data_.sets.train.fields());
     if (options_.compile_report) out_ << report;
     if (options_.compile_report && !options_.dry_run && stages() > 1) {
       out_ << timeline_of(shape()) << expected_idle(shape(), {});
     }
     if (options_.verify) {
       const Verification verification =
-          model_.verify(options_.micro_batch_size, data_.train.fields());
+          model_.verify(options_.micro_batch_size, data_.sets.train.fields());
       out_ << verification.table;
       return verification.ok ? kDone : kFailed;
     }
@@ -182,7 +197,7 @@ class TrainingRun {
   // Times differ from run to run, and bits depend on the splits: a repeated run has them by name.
   std::vector<std::string> measure_splits() {
     MeasuredSplits measured =
-        model_.measure_pipeline_splits(stages(), data_.train, options_.micro_batch_size);
+        model_.measure_pipeline_splits(stages(), data_.sets.train, options_.micro_batch_size);
     chosen_splits_ =
         fmt::format("--pipeline-splits auto: {}; one device took for a micro-batch of {}\n",
                     join(measured.splits, " "), options_.micro_batch_size) +
@@ -202,16 +217,18 @@ class TrainingRun {
     if (!options_.trace.empty()) trace.emplace();
     FitOptions fit{.epochs = options_.num_epochs,
                    .batch_size = options_.micro_batch_size,
-                   .shuffle = options_.shuffle,
+                   .shuffle = options_.data.shuffle && !data_.in_order,
                    .carry_remainder = true,
                    .updates_per_epoch = updates_,
                    .prefetch_depth = options_.prefetch_depth,
+                   .data_workers = options_.data.pipeline_num_parallel,
+                   .same_batch = options_.data.synthetic_data == SyntheticData::device,
                    .stop = &signal.wanted(),
                    .trace = trace ? &*trace : nullptr,
                    .callbacks = {recorder},
                    .verbose = options_.quiet ? 0 : 1};
-    if (options_.validation) fit.validation_data = data_.test;
-    const History history = model_.fit(data_.train, fit);
+    if (options_.validation) fit.validation_data = data_.sets.test;
+    const History history = model_.fit(data_.sets.train, fit);
     if (trace) finish_trace(directory, *trace);
     if (recorder->stopped()) {
       const std::string line = fmt::format("stopped by signal {}; the weights are saved in {}",
@@ -249,8 +266,8 @@ class TrainingRun {
   // take.
   int try_a_few_steps() {
     const int64_t global_batch = batch_.global_batch_size;
-    const int64_t updates = std::min<int64_t>(4, data_.train.size() / global_batch);
-    const Dataset few = data_.train.take(updates * global_batch);
+    const int64_t updates = std::min<int64_t>(4, data_.sets.train.size() / global_batch);
+    const Dataset few = data_.sets.train.take(updates * global_batch);
     profile::Trace trace({.ops = false});
     FitOptions fit{.batch_size = options_.micro_batch_size, .verbose = 0};
     model_.fit(few.take(global_batch), fit);
@@ -259,11 +276,11 @@ class TrainingRun {
     model_.fit(few, fit);
     const double sample_seconds = seconds_since(start) / static_cast<double>(few.size());
     if (!options_.compile_report) {
-      out_ << model_.memory_report(options_.micro_batch_size, data_.train.fields());
+      out_ << model_.memory_report(options_.micro_batch_size, data_.sets.train.fields());
     }
     if (stages() > 1) describe_pipeline(trace, updates);
     const bool all = options_.weight_updates_per_epoch == -1;
-    const int64_t samples = all ? data_.train.size() : updates_ * global_batch;
+    const int64_t samples = all ? data_.sets.train.size() : updates_ * global_batch;
     out_ << fmt::format(
         "one weight update of {} takes about {:.1f} ms, an epoch of {} samples about {:.0f} s\n",
         counted(global_batch, "sample"), 1e3 * sample_seconds * static_cast<double>(global_batch),
@@ -296,15 +313,18 @@ class TrainingRun {
     if (!directory.previous().empty()) {
       say(directory, "files of an earlier run moved to " + directory.previous().string());
     }
-    const std::string& dataset = to_string(options_.dataset);
+    const std::string& dataset = to_string(options_.data.dataset);
     if (entry_.dataset != dataset) {
       say(directory, fmt::format("{} is made for {}; training it on {}", entry_.name,
                                  entry_.dataset, dataset));
     }
     say(directory,
-        fmt::format("training {} on {}: {} samples, learning rate {:g}, seed {}, run directory {}",
-                    options_.model, dataset, data_.train.size(), model_.learning_rate(),
-                    options_.seed, directory.path().string()));
+        fmt::format(
+            "training {} on {}{}: {} samples, learning rate {:g}, seed {}, run directory {}",
+            options_.model,
+            options_.data.synthetic_data == SyntheticData::none ? "" : "images made up for ",
+            dataset, data_.sets.train.size(), model_.learning_rate(), options_.seed,
+            directory.path().string()));
     say(directory, batch_line());
   }
 
@@ -314,14 +334,22 @@ class TrainingRun {
                     batch_.global_batch_size, batch_.micro_batch_size,
                     counted(batch_.replicas, "replica"), batch_.gradient_accumulation_count,
                     counted(stages(), "stage"), counted(updates_, "weight update"));
-    const int64_t left_over = data_.train.size() - updates_ * batch_.global_batch_size;
+    const int64_t left_over = data_.sets.train.size() - updates_ * batch_.global_batch_size;
     if (left_over > 0) {
       line += fmt::format("; {} are left over and open the next one", counted(left_over, "sample"));
     }
     return line;
   }
 
+  // Also with --quiet: data that were left out are part of the result.
+  void tell_skipped(RunDirectory& directory) const {
+    if (data_.skipped.empty()) return;
+    directory.log(to_string(data_.skipped, data_.skipped.size()));
+    out_ << to_string(data_.skipped) << std::endl;
+  }
+
   void finish(RunDirectory& directory, const History& history) const {
+    tell_skipped(directory);
     if (!options_.validation || history.epoch.empty()) return;
     const std::string result =
         fmt::format("test loss: {:.4f}, test accuracy: {:.2f} %", history["val_loss"].back(),
@@ -333,7 +361,7 @@ class TrainingRun {
   const TrainOptions& options_;
   std::ostream& out_;
   const ZooEntry& entry_;
-  TrainTest data_;
+  TrainingData data_;
   BatchConfiguration batch_;
   int64_t updates_;  // per epoch
   HostEvents events_;

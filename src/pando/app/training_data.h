@@ -1,0 +1,51 @@
+// The data of a training run, as the flags want them: found or downloaded, read, made ready for the
+// network or for the part of it that prepares them on the device.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "pando/app/data_flags.h"
+#include "pando/data/bad_records.h"
+#include "pando/data/sources/train_test.h"
+#include "pando/zoo/preprocessing.h"
+
+namespace pando::app {
+
+struct DataRequest {
+  DataFlags flags;
+  uint64_t seed = 0;      // of everything random about the samples
+  Shape model_input;      // what the model is made for: the size of views
+  int workers = 1;        // threads that read files once at the start
+  int64_t synthetic = 1;  // how many different made-up images the devices hold
+  // Of a download.
+  std::ostream* out = nullptr;
+  bool is_terminal = false;
+  const std::atomic<bool>* stop = nullptr;
+};
+
+struct TrainingData {
+  TrainTest sets;
+  std::vector<BadRecord> skipped;          // with --on-bad-record skip
+  bool in_order = false;                   // a stream that is shuffled already
+  std::optional<PreprocessOptions> front;  // what is left to the devices
+};
+
+// The data set that a model of the zoo is made for; nothing for an unknown model, or when no flag
+// names its data set yet.
+std::optional<DatasetKind> dataset_of_model(const std::string& model);
+
+// Where the files of the data set are: --dataset-path, else where the system or an earlier download
+// put them; nothing when they would have to be fetched. Throws UsageError when that is not possible
+// or not allowed; the message says what to do.
+std::optional<std::string> find_dataset(const DataFlags& flags);
+
+// Downloads what is nowhere, after saying what and how large. Throws UsageError, IoError.
+TrainingData load_training_data(const DataRequest& request);
+
+}  // namespace pando::app
