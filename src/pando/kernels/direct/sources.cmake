@@ -21,5 +21,6 @@ set_source_files_properties(direct/row_dots.cc PROPERTIES COMPILE_OPTIONS "-O3")
 set_source_files_properties(direct/isa_sse2.cc PROPERTIES COMPILE_OPTIONS "-O3")
 set_source_files_properties(direct/isa_avx2.cc PROPERTIES COMPILE_OPTIONS "-O3;-mavx2;-mfma")
 # GCC 12 raises maybe-uninitialized wrongly inside its own AVX-512 header.
-set_source_files_properties(direct/isa_avx512.cc PROPERTIES COMPILE_OPTIONS
-  "-O3;-mavx512f;-mavx512vl;-mavx512bw;-mavx512dq;-mfma;-Wno-maybe-uninitialized")
+set(avx512_options -O3 -mavx512f -mavx512vl -mavx512bw -mavx512dq -mfma
+                   $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+set_source_files_properties(direct/isa_avx512.cc PROPERTIES COMPILE_OPTIONS "${avx512_options}")

@@ -23,6 +23,7 @@ target_sources(pando_kernels PRIVATE ${fast_sources})
 
 # Vectorised in every build type. Without errno and traps, which nobody reads, comparisons and
 # square roots become vectors; all else of IEEE arithmetic stays. Vectors of eight are passed by
-# inlining only, so the note about their calling convention says nothing.
+# inlining only, so the note about their calling convention says nothing. clang does without GCC's
+# pragma about the dependences of loops.
 set_source_files_properties(${fast_sources} PROPERTIES
-  COMPILE_OPTIONS "-O3;-fno-math-errno;-fno-trapping-math;-Wno-psabi")
+  COMPILE_OPTIONS "-O3;-fno-math-errno;-fno-trapping-math;-Wno-psabi;-Wno-unknown-pragmas")
