@@ -44,6 +44,15 @@ TEST(Threads, ArePinned) {
   EXPECT_TRUE(CPU_ISSET(static_cast<size_t>(first), &kept));
 }
 
+TEST(Threads, GiveWay) {
+  int policy = -1;
+  start_thread("background", [&](const std::stop_token&) {
+    give_way();
+    policy = sched_getscheduler(0);
+  }).join();
+  EXPECT_EQ(policy, SCHED_BATCH);
+}
+
 TEST(Threads, DestructorAsksForAStop) {
   bool stopped = false;
   {

@@ -34,6 +34,11 @@ void pin_this_thread(std::span<const int> hardware_threads) {
   pthread_setaffinity_np(pthread_self(), sizeof set, &set);
 }
 
+void give_way() {
+  const sched_param none{};
+  pthread_setschedparam(pthread_self(), SCHED_BATCH, &none);
+}
+
 std::jthread start_thread(std::string name, std::function<void(std::stop_token)> body) {
   return std::jthread(
       [name = std::move(name), body = std::move(body)](const std::stop_token& stop) {

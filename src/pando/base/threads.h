@@ -21,6 +21,10 @@ std::string thread_name();
 // it where it may run. A matter of speed: what the system refuses is no error.
 void pin_this_thread(std::span<const int> hardware_threads);
 
+// Lets the calling thread work in the background: when it has something to do it waits its turn
+// instead of interrupting others. A matter of speed: what the system refuses is no error.
+void give_way();
+
 // Starts a named thread; its destructor asks for a stop and joins. `body` must not throw.
 std::jthread start_thread(std::string name, std::function<void(std::stop_token)> body);
 

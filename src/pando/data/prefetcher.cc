@@ -23,6 +23,7 @@ Prefetcher::Prefetcher(const BatchPlan& plan, StreamState start, const PrefetchS
     worker.thread = start_thread(concat("prefetch ", number), [this, number, cores = size.cores,
                                                                &worker](const std::stop_token&) {
       pin_this_thread(cores);
+      give_way();
       work(number, worker.ready);
     });
   }
