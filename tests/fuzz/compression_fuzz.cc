@@ -15,7 +15,7 @@ namespace pando {
 namespace {
 
 using Bytes = std::vector<uint8_t>;
-constexpr size_t kMost = 1 << 18;  // bytes that are taken from one input
+constexpr size_t kMost = 1 << 16;  // bytes that are taken from one input
 
 // All bytes, in pieces, as far as kMost; nothing when the data are damaged or cut short.
 template <typename Reader>
