@@ -6,6 +6,7 @@
 
 #include "pando/base/error.h"
 #include "pando/train/epoch_plan.h"
+#include "pando/train/evaluation.h"
 #include "pando/train/metric_sums.h"
 #include "pando/train/model_impl.h"
 #include "pando/train/progress.h"
@@ -14,16 +15,6 @@
 namespace pando::train {
 
 namespace {
-
-// A queue of the stream's micro-batches, whose samples are numbered over the whole run. The stream
-// must outlive it.
-runtime::BatchSource numbered(BatchStream& stream, int64_t samples_per_epoch) {
-  return [&stream, samples_per_epoch](Batch& batch) {
-    if (!stream.next(batch)) return false;
-    batch.first_sample += batch.epoch * samples_per_epoch;
-    return true;
-  };
-}
 
 // The first batch of the stream again and again, under new numbers. Every element of the queue is
 // filled once.
@@ -36,75 +27,6 @@ runtime::BatchSource repeating(BatchStream& stream, int64_t first_sample) {
     first_sample += batch.valid;
     return true;
   };
-}
-
-constexpr int kEvaluationPrefetch = 3;  // micro-batches per replica
-
-int64_t batches_of(const Dataset& dataset, int64_t batch) {
-  return (dataset.size() + batch - 1) / batch;
-}
-
-void check_data(const char* what, const Dataset& dataset, int64_t batch) {
-  if (dataset.size() == 0) throw InvalidArgument(what, ": the data set is empty");
-  if (dataset.size() == kEndless)
-    throw InvalidArgument(what, ": the data set is repeated without end; fit counts epochs itself");
-  if (batch < 1) throw InvalidArgument(what, ": batch_size is ", batch, ", wanted at least 1");
-}
-
-struct EvaluationRequest {
-  int64_t batch = 1;
-  int64_t steps_per_execution = 0;
-  bool drop_remainder = false;
-  int data_workers = 0;
-  Progress* progress = nullptr;
-  std::string prefix;
-  profile::Trace* trace = nullptr;
-};
-
-EpochPlan evaluation_plan(const LoadedProgram& loaded, const Dataset& dataset,
-                          const EvaluationRequest& request) {
-  const int64_t replicas = loaded.placement().replicas;
-  int64_t samples = dataset.size();
-  if (request.drop_remainder) samples -= samples % (request.batch * replicas);
-  if (samples == 0) {
-    throw InvalidArgument("evaluate: ", dataset.size(), " samples fill no batch of ", request.batch,
-                          " on each of ", replicas, " replicas, and no partial one is allowed");
-  }
-  // Without weight updates a run of steps may be as long as the execution.
-  return EpochPlan({.samples = samples,
-                    .micro_batch = request.batch,
-                    .replicas = replicas,
-                    .steps_per_execution = request.steps_per_execution});
-}
-
-Logs evaluate_with(Model::Impl& impl, const Dataset& dataset, const EvaluationRequest& request) {
-  check_data("evaluate", dataset, request.batch);
-  LoadedProgram& loaded = impl.program(Mode::evaluate, request.batch, dataset.fields());
-  const EpochPlan plan = evaluation_plan(loaded, dataset, request);
-  const int ahead = kEvaluationPrefetch * loaded.placement().replicas;
-  BatchStream stream =
-      dataset.batch(request.batch).prefetch(ahead, impl.data_workers(request.data_workers));
-  runtime::InfeedQueue infeed(numbered(stream, dataset.size()), ahead);
-  MetricSums sums(loaded.executor().metric_names(), impl.replication.metrics);
-  int64_t done = 0;
-  for (int64_t update = 0; update < static_cast<int64_t>(plan.updates().size());) {
-    const auto execution = plan.execution(update);
-    // One run of steps: a pipeline fills once.
-    runtime::UpdatePlan whole{.elements = 0, .samples = 0};
-    for (const runtime::UpdatePlan& step : execution) {
-      whole.elements += step.elements;
-      whole.samples += step.samples;
-    }
-    sums.add(loaded.executor().run({.updates = {&whole, 1},
-                                    .micro_batch_size = request.batch,
-                                    .seed = impl.options.seed,
-                                    .trace = request.trace},
-                                   infeed));
-    update += static_cast<int64_t>(execution.size());
-    done += whole.elements;
-    if (request.progress != nullptr) request.progress->update(done, sums.logs(request.prefix));
-  }
-  return sums.logs(request.prefix);
 }
 
 class FitLoop {
@@ -201,7 +123,7 @@ class FitLoop {
   BatchStream make_stream(int64_t first, int64_t end, int ahead) const {
     // One batch needs no threads.
     const PrefetchOptions workers =
-        impl_.data_workers(options_.same_batch ? 1 : options_.data_workers);
+        impl_.data_workers(options_.same_batch ? 1 : options_.data_workers, ahead);
     if (options_.same_batch) ahead = 0;
     const Dataset ordered =
         options_.shuffle ? train_.shuffle({.seed = impl_.options.seed}) : train_;
@@ -371,50 +293,6 @@ class FitLoop {
 History run_fit(Model& model, Model::Impl& impl, const Dataset& dataset,
                 const FitOptions& options) {
   return FitLoop(model, impl, dataset, options).run();
-}
-
-Logs run_evaluate(Model::Impl& impl, const Dataset& dataset, const EvaluateOptions& options) {
-  EvaluationRequest request{.batch = options.batch_size,
-                            .steps_per_execution = options.steps_per_execution,
-                            .drop_remainder = options.drop_remainder,
-                            .data_workers = options.data_workers,
-                            .trace = options.trace};
-  if (request.steps_per_execution < 0) {
-    throw InvalidArgument("evaluate: steps_per_execution is ", request.steps_per_execution,
-                          ", wanted 0 or more");
-  }
-  if (request.steps_per_execution == 0) {
-    request.steps_per_execution = impl.compiled().steps_per_execution;
-  }
-  if (options.verbose == 0) return evaluate_with(impl, dataset, request);
-  check_data("evaluate", dataset, options.batch_size);
-  Progress progress(standard_progress(options.verbose));
-  LoadedProgram& loaded = impl.program(Mode::evaluate, options.batch_size, dataset.fields());
-  progress.begin_evaluation(evaluation_plan(loaded, dataset, request).elements());
-  request.progress = &progress;
-  Logs logs = evaluate_with(impl, dataset, request);
-  progress.end_epoch(logs);
-  return logs;
-}
-
-Tensor run_predict(Model::Impl& impl, const Tensor& x, int64_t batch_size) {
-  const Dataset dataset = Dataset::from_tensors(x);
-  check_data("predict", dataset, batch_size);
-  LoadedProgram& loaded = impl.program(Mode::predict, batch_size, dataset.fields());
-  std::vector<int64_t> dims = {dataset.size()};
-  const Shape& row = impl.network.output_shape();
-  dims.insert(dims.end(), row.begin(), row.end());
-  Tensor result(DType::f32, Shape(dims));
-  BatchStream stream = dataset.batch(batch_size);
-  runtime::InfeedQueue infeed(numbered(stream, dataset.size()), loaded.placement().replicas);
-  const runtime::UpdatePlan all{.elements = batches_of(dataset, batch_size),
-                                .samples = dataset.size()};
-  loaded.executor().run({.updates = {&all, 1},
-                         .micro_batch_size = batch_size,
-                         .seed = impl.options.seed,
-                         .results = result.data()},
-                        infeed);
-  return result;
 }
 
 }  // namespace pando::train

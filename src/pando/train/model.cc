@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "pando/base/error.h"
+#include "pando/train/evaluation.h"
 #include "pando/train/fit_loop.h"
 #include "pando/train/model_impl.h"
 

@@ -65,7 +65,8 @@ struct FitOptions {
   // Samples that do not fill a last weight update are dropped, for a run like one elsewhere.
   bool drop_remainder = false;
   int prefetch_depth = 3;  // micro-batches per replica that are made ready ahead
-  // Threads that make them; 0: one per core that no device uses, at least one. They keep off the
+  // Threads that make them; 0: one per core that no device uses, at least one and no more than
+  // there are batches to make ready. They keep off the
   // cores of the devices where there are others. Results do not depend on their number.
   int data_workers = 0;
   // Every step trains on the first micro-batch, which is made once and stays with the devices, as

@@ -201,9 +201,10 @@ runtime::WorkerTeam& Model::Impl::workers() {
   return *team_;
 }
 
-PrefetchOptions Model::Impl::data_workers(int wanted) {
+PrefetchOptions Model::Impl::data_workers(int wanted, int ahead) {
   workers();
-  return {.workers = wanted > 0 ? wanted : std::max(cores_beside_, 1), .cores = threads_beside_};
+  const int own = std::max(std::min(cores_beside_, ahead), 1);
+  return {.workers = wanted > 0 ? wanted : own, .cores = threads_beside_};
 }
 
 train::SliceDivision Model::Impl::division_of(int64_t batch, const ExecutionOptions& execution) {

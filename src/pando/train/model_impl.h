@@ -48,9 +48,10 @@ struct Model::Impl {
   Verification verify(int64_t batch, const std::vector<Field>& fields);
   MeasuredSplits measure_splits(int stages, const Dataset& data, int64_t batch);
   runtime::WorkerTeam& workers();
-  // The threads that make batches ready: `wanted`, or with 0 one per core that no device uses, at
-  // least one; off the cores of the devices where there are others.
-  PrefetchOptions data_workers(int wanted);
+  // The threads that make up to `ahead` batches ready: `wanted`, or with 0 one per core that no
+  // device uses, at least one and at most one per batch; off the cores of the devices where there
+  // are others.
+  PrefetchOptions data_workers(int wanted, int ahead);
   void set_pipelining(const PipeliningOptions& options_in);
   void set_accumulation(const GradientAccumulationOptions& options_in);
   void set_replication(const ReplicationOptions& options_in);

@@ -1,0 +1,35 @@
+// The loops behind evaluate and predict, and what they share with fit.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+#include "pando/runtime/infeed.h"
+#include "pando/train/model.h"
+#include "pando/train/progress.h"
+
+namespace pando::train {
+
+// The micro-batches of a stream, whose samples are numbered over the whole run. The stream must
+// outlive it.
+runtime::BatchSource numbered(BatchStream& stream, int64_t samples_per_epoch);
+
+int64_t batches_of(const Dataset& dataset, int64_t batch);
+// Throws InvalidArgument that begins with `what`.
+void check_data(const char* what, const Dataset& dataset, int64_t batch);
+
+struct EvaluationRequest {
+  int64_t batch = 1;
+  int64_t steps_per_execution = 0;
+  bool drop_remainder = false;
+  int data_workers = 0;
+  Progress* progress = nullptr;
+  std::string prefix = {};
+  profile::Trace* trace = nullptr;
+};
+Logs evaluate_with(Model::Impl& impl, const Dataset& dataset, const EvaluationRequest& request);
+
+Logs run_evaluate(Model::Impl& impl, const Dataset& dataset, const EvaluateOptions& options);
+Tensor run_predict(Model::Impl& impl, const Tensor& x, int64_t batch_size);
+
+}  // namespace pando::train
