@@ -6,6 +6,7 @@
 #include "pando/app/train_run.h"
 #include "pando/data/image/jpeg.h"
 #include "pando/data/sources/cifar.h"
+#include "pando/data/sources/imagenet_make.h"
 #include "pando/zoo/zoo.h"
 #include "tests/app/mnist_folder.h"
 #include "tests/app/test_folder.h"
@@ -256,6 +257,46 @@ TEST(TrainingDataTest, MadeUpImagesNeedNoFiles) {
     EXPECT_GT(run.losses[0], 0);  // a real loss
     EXPECT_LT(run.losses.back(), run.losses[0]) << where;
   }
+}
+
+// Shards in their own order, views by the devices or by the host.
+TEST(TrainingDataTest, ImagenetIsTrainedOn) {
+  const TestFolder folder;
+  setenv("XDG_CACHE_HOME", (folder.path / "cache").c_str(), 1);
+  const std::string shards = (folder.path / "shards").string();
+  make_imagenet(
+      shards,
+      {.classes = 2, .train = 16, .validation = 4, .train_shards = 2, .validation_shards = 1});
+  const std::vector<std::string> args = {"--model=toy_model", "--dataset=imagenet",
+                                         "--dataset-path", shards, "--image-size=32"};
+  const ShortRun host = train_shortly(folder, args);
+  EXPECT_FALSE(std::filesystem::is_empty(folder.path / "cache" / "pando" / "index"));
+  std::vector<std::string> device = args;
+  for (const char* flag :
+       {"--accelerator-side-preprocess", "--fused-preprocessing", "--pipeline-num-parallel=2"}) {
+    device.emplace_back(flag);
+  }
+  expect_close(host, train_shortly(folder, device));
+  unsetenv("XDG_CACHE_HOME");
+  const TrainingData data = load_training_data(
+      {.flags = {.dataset = DatasetKind::imagenet, .dataset_path = shards, .image_size = 16}});
+  EXPECT_TRUE(data.in_order);
+  EXPECT_EQ(data.sets.classes, 2);
+}
+
+TEST(TrainingDataTest, AtLeastOneSampleMustBeGood) {
+  const TestFolder folder;
+  make_cifar10(folder.path.string(), {.train = 5, .test = 1});
+  const std::string name = "cifar-10-batches-bin/test_batch.bin";
+  std::string bytes = folder.read(name);
+  bytes[0] = 77;
+  folder.write(name, bytes);
+  EXPECT_SAYS(testing_support::error_of<IoError>([&] {
+                load_training_data({.flags = {.dataset = DatasetKind::cifar10,
+                                              .dataset_path = folder.path.string(),
+                                              .on_bad_record = OnBadRecord::skip}});
+              }),
+              "found no sample that can be read; 1 bad record");
 }
 
 }  // namespace

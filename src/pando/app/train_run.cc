@@ -9,7 +9,6 @@
 #include <optional>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "pando/app/exit_code.h"
 #include "pando/app/host_events.h"
@@ -61,15 +60,13 @@ Network build_network(const ZooEntry& entry, const TrainingData& data) {
 }
 
 TrainingData load_data(const TrainOptions& options, const ZooEntry& entry, std::ostream& out) {
-  const StopSignal signal("\nstopping; another signal ends at once\n");
   return load_training_data({.flags = options.data,
                              .seed = static_cast<uint64_t>(options.seed),
                              .model_input = entry.input_shape,
                              .workers = runtime::query_topology().usable_cores(),
                              .synthetic = options.micro_batch_size,
                              .out = &out,
-                             .is_terminal = isatty(STDOUT_FILENO) != 0,
-                             .stop = &signal.wanted()});
+                             .quiet = options.quiet});
 }
 
 Model make_model(const TrainOptions& options, Network network) {
@@ -210,26 +207,33 @@ class TrainingRun {
     return std::move(measured.splits);
   }
 
+  // How data come to the devices, in training and when it is only tried.
+  FitOptions fit_options() const {
+    return {.batch_size = options_.micro_batch_size,
+            .shuffle = options_.data.shuffle && !data_.in_order,
+            .carry_remainder = true,
+            .prefetch_depth = options_.prefetch_depth,
+            .data_workers = options_.data.pipeline_num_parallel,
+            .same_batch = options_.data.synthetic_data == SyntheticData::device,
+            .verbose = 0};
+  }
+
   int train(RunDirectory& directory) {
     const StopSignal signal;
     const auto recorder = std::make_shared<RunRecorder>(directory, signal, events_);
     std::optional<profile::Trace> trace;
     if (!options_.trace.empty()) trace.emplace();
-    FitOptions fit{.epochs = options_.num_epochs,
-                   .batch_size = options_.micro_batch_size,
-                   .shuffle = options_.data.shuffle && !data_.in_order,
-                   .carry_remainder = true,
-                   .updates_per_epoch = updates_,
-                   .prefetch_depth = options_.prefetch_depth,
-                   .data_workers = options_.data.pipeline_num_parallel,
-                   .same_batch = options_.data.synthetic_data == SyntheticData::device,
-                   .stop = &signal.wanted(),
-                   .trace = trace ? &*trace : nullptr,
-                   .callbacks = {recorder},
-                   .verbose = options_.quiet ? 0 : 1};
+    FitOptions fit = fit_options();
+    fit.epochs = options_.num_epochs;
+    fit.updates_per_epoch = updates_;
+    fit.stop = &signal.wanted();
+    fit.trace = trace ? &*trace : nullptr;
+    fit.callbacks = {recorder};
+    fit.verbose = options_.quiet ? 0 : 1;
     if (options_.validation) fit.validation_data = data_.sets.test;
     const History history = model_.fit(data_.sets.train, fit);
     if (trace) finish_trace(directory, *trace);
+    tell_skipped(directory);
     if (recorder->stopped()) {
       const std::string line = fmt::format("stopped by signal {}; the weights are saved in {}",
                                            signal.received(), directory.checkpoints().string());
@@ -269,7 +273,7 @@ class TrainingRun {
     const int64_t updates = std::min<int64_t>(4, data_.sets.train.size() / global_batch);
     const Dataset few = data_.sets.train.take(updates * global_batch);
     profile::Trace trace({.ops = false});
-    FitOptions fit{.batch_size = options_.micro_batch_size, .verbose = 0};
+    FitOptions fit = fit_options();
     model_.fit(few.take(global_batch), fit);
     fit.trace = stages() > 1 ? &trace : nullptr;
     const Clock::time_point start = Clock::now();
@@ -349,7 +353,6 @@ class TrainingRun {
   }
 
   void finish(RunDirectory& directory, const History& history) const {
-    tell_skipped(directory);
     if (!options_.validation || history.epoch.empty()) return;
     const std::string result =
         fmt::format("test loss: {:.4f}, test accuracy: {:.2f} %", history["val_loss"].back(),

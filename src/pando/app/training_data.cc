@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <iostream>
 
 #include <fmt/format.h>
 
 #include "pando/app/exit_code.h"
+#include "pando/app/stop_signal.h"
 #include "pando/app/synthetic_images.h"
 #include "pando/base/error.h"
 #include "pando/base/random.h"
@@ -19,6 +21,7 @@
 #include "pando/data/stream_order.h"
 #include "pando/fetch/fetch.h"
 #include "pando/fetch/folders.h"
+#include "pando/train/progress.h"
 #include "pando/zoo/zoo.h"
 
 namespace pando::app {
@@ -38,13 +41,15 @@ PreprocessOptions front_of(const DataFlags& flags, PreprocessValues values) {
       .eight_bit = flags.eight_bit_transfer, .values = values, .fused = flags.fused_preprocessing};
 }
 
-// What the host leaves to the devices of views: normalising.
+// What the host leaves to the devices of views: mirroring and normalising.
 ChannelMap map_of(const DataFlags& flags) {
   return flags.accelerator_side_preprocess ? ChannelMap{} : normalise_imagenet();
 }
 std::optional<PreprocessOptions> view_front(const DataFlags& flags) {
   if (!flags.accelerator_side_preprocess) return std::nullopt;
-  return front_of(flags, PreprocessValues::normalise_imagenet);
+  PreprocessOptions front = front_of(flags, PreprocessValues::normalise_imagenet);
+  front.flip = true;
+  return front;
 }
 
 // Images of bytes where they are prepared afterwards.
@@ -124,6 +129,7 @@ TrainingData load_folders(const DataRequest& request, const std::string& path) {
   const int64_t side = view_side(request);
   ImageFolderOptions options{.size = {side, side},
                              .random_views = true,
+                             .flip_on_device = request.flags.accelerator_side_preprocess,
                              .short_side = side * kShortSide / kViewSize,
                              .dtype = request.flags.eight_bit_transfer ? DType::u8 : DType::f32,
                              .map = map_of(request.flags),
@@ -150,7 +156,7 @@ TrainingData load_folders(const DataRequest& request, const std::string& path) {
 // Where the records of shards are is kept for the next run.
 std::string index_folder() {
   const char* cache = std::getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && *cache != '\0') return concat(cache, "/pando/index");
+  if (cache != nullptr && *cache == '/') return concat(cache, "/pando/index");
   const char* home = std::getenv("HOME");
   return home == nullptr || *home == '\0' ? "" : concat(home, "/.cache/pando/index");
 }
@@ -159,6 +165,7 @@ TrainingData load_shards(const DataRequest& request, const std::string& path) {
   const int64_t side = view_side(request);
   Imagenet imagenet =
       load_imagenet(path, {.size = {side, side},
+                           .flip_on_device = request.flags.accelerator_side_preprocess,
                            .short_side = side * kShortSide / kViewSize,
                            .dtype = request.flags.eight_bit_transfer ? DType::u8 : DType::f32,
                            .map = map_of(request.flags),
@@ -181,15 +188,22 @@ TrainingData load_shards(const DataRequest& request, const std::string& path) {
 
 std::string download(const DataRequest& request) {
   const fetch::DatasetEntry& entry = fetch::entry(to_string(request.flags.dataset));
-  *request.out << fmt::format(
-      "{} is not on this machine: fetching {} into {} (--no-download forbids that)\n", entry.title,
-      human_bytes(static_cast<double>(fetch::download_bytes(entry))),
-      fetch::dataset_folder(entry, ""));
-  return fetch::fetch_dataset(
-      entry, {.stop = request.stop, .out = request.out, .is_terminal = request.is_terminal});
+  if (request.out != nullptr) {
+    *request.out << fmt::format(
+        "{} is not on this machine: fetching {} into {} (--no-download forbids that)\n",
+        entry.title, human_bytes(static_cast<double>(fetch::download_bytes(entry))),
+        fetch::dataset_folder(entry, ""));
+  }
+  const StopSignal signal("\nstopping; another signal ends at once\n");
+  const bool terminal = request.out == &std::cout && train::standard_progress(1).is_terminal;
+  return fetch::fetch_dataset(entry, {.stop = &signal.wanted(),
+                                      .out = request.quiet ? nullptr : request.out,
+                                      .is_terminal = terminal});
 }
 
-// The number of different images that the devices hold between them is that of a micro-batch.
+// So many that caches cannot hold them: they come from memory, as real ones do.
+constexpr int64_t kHostImageBytes = int64_t{1} << 26;
+
 TrainingData load_synthetic(const DataRequest& request) {
   const DataFlags& flags = request.flags;
   SyntheticImages images{.seed = request.seed};
@@ -214,7 +228,10 @@ TrainingData load_synthetic(const DataRequest& request) {
       images.train = 1281167;
       images.test = 50000;
   }
-  if (flags.synthetic_data == SyntheticData::device) images.distinct = request.synthetic;
+  images.distinct = flags.synthetic_data == SyntheticData::device
+                        ? request.synthetic
+                        : std::max<int64_t>(1, kHostImageBytes / images.shape.elements());
+  images.distinct = std::min(images.distinct, images.train);
   TrainingData data{.sets = synthetic_images(images)};
   prepare(data, request);
   return data;
@@ -247,8 +264,7 @@ std::optional<std::string> find_dataset(const DataFlags& flags) {
         "validation, in these a folder of images per class");
   }
   const fetch::DatasetEntry& entry = fetch::entry(name);
-  if (std::optional<std::string> found = fetch::find_packaged(entry)) return found;
-  if (std::optional<std::string> found = fetch::find_fetched(entry)) return found;
+  if (std::optional<std::string> found = fetch::find_here(entry)) return found;
   if (flags.download) return std::nullopt;
   throw UsageError("--dataset ", name, ": it is not in ", fetch::dataset_folder(entry, ""),
                    " and --no-download forbids to fetch it; 'pando data fetch ", name,
@@ -266,6 +282,11 @@ TrainingData load_training_data(const DataRequest& request) {
   std::vector<BadRecord> skipped;
   TrainingData data{.sets = read_arrays(flags, *path, skipped)};
   data.skipped = std::move(skipped);
+  for (const Dataset* set : {&data.sets.train, &data.sets.test}) {
+    if (set->size() == 0) {
+      throw IoError(*path, ": found no sample that can be read; ", to_string(data.skipped));
+    }
+  }
   if (data.sets.train.fields()[0].dtype == DType::u8) prepare(data, request);
   return data;
 }

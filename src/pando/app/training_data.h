@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <ostream>
@@ -19,14 +18,12 @@ namespace pando::app {
 
 struct DataRequest {
   DataFlags flags;
-  uint64_t seed = 0;      // of everything random about the samples
-  Shape model_input;      // what the model is made for: the size of views
-  int workers = 1;        // threads that read files once at the start
-  int64_t synthetic = 1;  // how many different made-up images the devices hold
-  // Of a download.
-  std::ostream* out = nullptr;
-  bool is_terminal = false;
-  const std::atomic<bool>* stop = nullptr;
+  uint64_t seed = 0;            // of everything random about the samples
+  Shape model_input;            // what the model is made for: the size of views
+  int workers = 1;              // threads that read files once at the start
+  int64_t synthetic = 1;        // how many different made-up images the devices hold
+  std::ostream* out = nullptr;  // tells of a download; null: silent
+  bool quiet = false;           // tells only that there is one
 };
 
 struct TrainingData {
@@ -45,7 +42,8 @@ std::optional<DatasetKind> dataset_of_model(const std::string& model);
 // or not allowed; the message says what to do.
 std::optional<std::string> find_dataset(const DataFlags& flags);
 
-// Downloads what is nowhere, after saying what and how large. Throws UsageError, IoError.
+// Downloads what is nowhere, after saying what and how large. Throws UsageError, IoError, also when
+// no sample can be read, and fetch::FetchStopped.
 TrainingData load_training_data(const DataRequest& request);
 
 }  // namespace pando::app

@@ -31,11 +31,6 @@ void add_folder(app::OptionTable& table, std::string& folder) {
       .with_hint("DIR");
 }
 
-std::optional<std::string> find_here(const DatasetEntry& entry, const std::string& folder) {
-  const std::optional<std::string> fetched = fetch::find_fetched(entry, folder);
-  return fetched ? fetched : fetch::find_packaged(entry);
-}
-
 std::string count_text(int64_t count) { return count == 0 ? "-" : with_thousands(count); }
 
 void print_table(std::ostream& out, const std::string& folder) {
@@ -44,7 +39,7 @@ void print_table(std::ostream& out, const std::string& folder) {
   };
   row("data set", "train", "test", "shape", "classes", "download", "where");
   for (const DatasetEntry& entry : fetch::catalog()) {
-    const std::optional<std::string> here = find_here(entry, folder);
+    const std::optional<std::string> here = fetch::find_here(entry, folder);
     row(entry.name, count_text(entry.train), count_text(entry.test), entry.shape,
         count_text(entry.classes), human_bytes(static_cast<double>(fetch::download_bytes(entry))),
         here ? *here : "not here: pando data fetch " + entry.name);
@@ -56,7 +51,7 @@ void print_table(std::ostream& out, const std::string& folder) {
 }
 
 nlohmann::ordered_json to_json(const DatasetEntry& entry, const std::string& folder) {
-  const std::optional<std::string> here = find_here(entry, folder);
+  const std::optional<std::string> here = fetch::find_here(entry, folder);
   auto files = nlohmann::ordered_json::array();
   for (const fetch::RemoteFile& file : entry.files) {
     files.push_back({{"name", file.name},

@@ -26,8 +26,7 @@ std::string place_of(const DataFormat& format, const std::string& path) {
   if (!path.empty()) return path;
   for (const fetch::DatasetEntry& entry : fetch::catalog()) {
     if (entry.name != format.name) continue;
-    if (const auto fetched = fetch::find_fetched(entry)) return *fetched;
-    if (const auto packaged = fetch::find_packaged(entry)) return *packaged;
+    if (const auto here = fetch::find_here(entry)) return *here;
     throw InvalidArgument(format.name, ": PATH: not given, and it is not where 'pando data fetch ",
                           format.name, "' would put it");
   }

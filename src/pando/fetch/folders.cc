@@ -69,4 +69,9 @@ std::optional<std::string> find_packaged(const DatasetEntry& entry) {
   return place.string();
 }
 
+std::optional<std::string> find_here(const DatasetEntry& entry, const std::string& folder) {
+  const std::optional<std::string> fetched = find_fetched(entry, folder);
+  return fetched ? fetched : find_packaged(entry);
+}
+
 }  // namespace pando::fetch

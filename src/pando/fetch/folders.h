@@ -23,4 +23,7 @@ std::optional<std::string> find_fetched(const DatasetEntry& entry, const std::st
 // Where the data set is that a Debian package brings, when it is installed.
 std::optional<std::string> find_packaged(const DatasetEntry& entry);
 
+// One of the two, what was fetched first.
+std::optional<std::string> find_here(const DatasetEntry& entry, const std::string& folder = "");
+
 }  // namespace pando::fetch

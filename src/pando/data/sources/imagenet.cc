@@ -87,15 +87,27 @@ struct Decoder {
   ImagenetOptions options;
   int64_t classes;
 
+  bool random() const { return part == ImagenetPart::train && options.random_views; }
+
+  std::vector<Field> fields() const {
+    std::vector<Field> fields = {{"x", options.dtype, {options.size.height, options.size.width, 3}},
+                                 {"y", DType::i32, {}}};
+    if (random() && options.flip_on_device) fields.push_back({"flip", DType::u8, {}});
+    return fields;
+  }
+
   void decode(const Example& example, const SampleView& sample) const {
     const ImagenetExample record = read_imagenet_example(example, classes);
     ImageReader reader(record.encoded, "feature 'image/encoded'", options.limits);
     const PixelTarget to = options.dtype == DType::u8 ? PixelTarget(sample.u8(0))
                                                       : PixelTarget(sample.f32(0), options.map);
     thread_local Image scratch;  // keeps its memory from image to image
-    if (part == ImagenetPart::train && options.random_views) {
-      read_train_view(reader, sample_random(options.seed, sample.epoch(), sample.index()),
-                      record.objects, {.size = options.size, .box = options.box}, scratch, to);
+    if (random()) {
+      const bool flip = read_train_view(
+          reader, sample_random(options.seed, sample.epoch(), sample.index()), record.objects,
+          {.size = options.size, .box = options.box, .flip_on_device = options.flip_on_device},
+          scratch, to);
+      if (options.flip_on_device) sample.u8(2)[0] = flip ? 1 : 0;
     } else {
       read_eval_view(reader, {.size = options.size, .short_side = options.short_side}, scratch, to);
     }
@@ -111,10 +123,9 @@ struct Decoder {
 
 RecordDataset open_part(const std::string& folder, const Decoder& decoder) {
   const ImagenetOptions& options = decoder.options;
-  const Shape shape = {options.size.height, options.size.width, 3};
   return open_tfrecords(
       imagenet_shards(folder, decoder.part),
-      {.fields = {{"x", options.dtype, shape}, {"y", DType::i32, {}}},
+      {.fields = decoder.fields(),
        .decode = [decoder](const Example& example,
                            const SampleView& sample) { decoder.decode(example, sample); },
        .on_bad_record = options.on_bad_record,

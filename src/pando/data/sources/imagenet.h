@@ -26,6 +26,7 @@ inline constexpr int kImagenetValidationShards = 128;
 struct ImagenetOptions {
   ImageSize size = {224, 224};
   bool random_views = true;      // of the training part: a distorted box, mirrored at random
+  bool flip_on_device = false;   // random views have the field "flip", u8, and are not mirrored
   DistortedBoxOptions box = {};  // of random views
   int64_t short_side = 256;      // of other views: resized to it, then the middle is taken
   DType dtype = DType::f32;      // f32, mapped by `map`, or u8
