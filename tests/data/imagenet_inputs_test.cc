@@ -29,7 +29,8 @@ TEST_F(ImagenetBuildTest, SynsetsDecideAboutLabels) {
   EXPECT_EQ(folder_.read("out/labels.txt"),
             "n90000004\tthe fifth\nn90000003\tn90000003\nn90000002\tn90000002\n"
             "n90000001\tn90000001\nn90000000\tn90000000\n");
-  const Example example(payloads_in(folder_.path("out/train-00000-of-00004"))[0]);
+  const Bytes payload = payloads_in(folder_.path("out/train-00000-of-00004"))[0];
+  const Example example(payload);
   const auto synset = example.text("image/class/synset");
   EXPECT_EQ(synset, concat("n9000000", 5 - example.integer("image/class/label")));
 }
@@ -41,7 +42,8 @@ TEST_F(ImagenetBuildTest, WithoutFilesBesideTheImages) {
   }
   EXPECT_TRUE(build().finished);
   EXPECT_SAYS(folder_.read("out/labels.txt"), "n90000001\tn90000001\n");
-  const Example example(payloads_in(folder_.path("out/train-00000-of-00004"))[0]);
+  const Bytes payload = payloads_in(folder_.path("out/train-00000-of-00004"))[0];
+  const Example example(payload);
   EXPECT_TRUE(example.floats("image/object/bbox/xmin").empty());
 }
 
