@@ -49,6 +49,17 @@ TEST(DataList, AsJson) {
   EXPECT_TRUE(list.back().contains("how"));
 }
 
+TEST(DataList, APathNeedNotBeUtf8) {
+  const TempFolder folder;
+  const std::string place = folder.path("\xff/cifar100/cifar-100-binary");
+  std::filesystem::create_directories(place);
+  make_file(place + "/train.bin", 153'700'000);
+  make_file(place + "/test.bin", 30'740'000);
+  const Result result = run({"data", "list", "--json", "--folder", folder.path("\xff")});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_SAYS(result.out, "/\xef\xbf\xbd/cifar100/cifar-100-binary");
+}
+
 TEST(DataFetch, NamesWhatItKnows) {
   const Result unknown = run({"data", "fetch", "cifar"});
   EXPECT_EQ(unknown.code, 2);
@@ -79,14 +90,16 @@ TEST(DataFetch, ASignalLeavesThePart) {
   const fetch::Server server;
   const TempFolder folder;
   make_file(server.files().path("train-images-idx3-ubyte.gz"), 9'912'422);
-  std::thread signaller([&] {
+  std::jthread signaller([&](const std::stop_token& ended) {
     while (folder.read("mnist/train-images-idx3-ubyte.gz.part").size() < 5000) {
+      if (ended.stop_requested()) return;
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     std::raise(SIGTERM);
   });
   const Result result = run({"data", "fetch", "mnist", "--folder", folder.path(), "--mirror",
                              server.address("stall-5000")});
+  signaller.request_stop();  // of a fetch that failed
   signaller.join();
   EXPECT_EQ(result.code, 75);
   EXPECT_SAYS(result.err, "stopped; 5000 of 9912422 bytes are in " + folder.path("mnist"));

@@ -82,6 +82,34 @@ TEST(Folders, FindsUnpackedFiles) {
   EXPECT_EQ(find_fetched(set, folder.path()), folder.path("set/in"));
 }
 
+TEST(ReplaceFolder, TheOldOneGoesAside) {
+  const TempFolder folder;
+  std::filesystem::create_directory(folder.path("made"));
+  replace_folder(folder.path("made"), folder.path("target"), folder.path("aside"));
+  folder.write_text("target/x", "old");
+  std::filesystem::create_directory(folder.path("made"));
+  folder.write_text("made/x", "new");
+  replace_folder(folder.path("made"), folder.path("target"), folder.path("aside"));
+  EXPECT_EQ(folder.read("target/x"), "new");
+  EXPECT_EQ(folder.read("aside/x"), "old");
+  EXPECT_EQ(folder.entries(), 2);
+}
+
+TEST(ReplaceFolder, TheOldOneStaysWhenItFails) {
+  const TempFolder folder;
+  std::filesystem::create_directory(folder.path("target"));
+  folder.write_text("target/x", "old");
+  const auto error = [&](const std::string& aside) {
+    return error_of<IoError>(
+        [&] { replace_folder(folder.path("made"), folder.path("target"), folder.path(aside)); });
+  };
+  const std::string message = "cannot rename to '" + folder.path("target") + "': No such file";
+  EXPECT_SAYS(error("aside"), message);
+  EXPECT_SAYS(error("none/aside"), message);
+  EXPECT_EQ(folder.read("target/x"), "old");
+  EXPECT_EQ(folder.entries(), 1);
+}
+
 TEST(Folders, OnlyFashionMnistIsPackaged) {
   EXPECT_EQ(find_packaged(entry("mnist")), std::nullopt);
   const std::string place = "/usr/share/datasets/fashion-mnist";

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_folder.h"
@@ -57,6 +58,9 @@ TEST(PartFile, SaysWhatFailed) {
   const std::string nowhere = error_of<IoError>([&] { PartFile part(folder.path("no/x")); });
   EXPECT_SAYS(nowhere, folder.path("no/x.part"));
   EXPECT_SAYS(nowhere, "opening: No such file or directory");
+  ASSERT_EQ(::mkfifo(folder.path("pipe.part").c_str(), 0600), 0);
+  EXPECT_SAYS(error_of<IoError>([&] { PartFile part(folder.path("pipe")); }),
+              "finding its end: Illegal seek");
   std::filesystem::create_directory(folder.path("taken"));
   PartFile part(folder.path("taken"));
   EXPECT_SAYS(error_of<IoError>([&] { part.commit(); }), "renaming: Is a directory");

@@ -105,6 +105,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def serve_shifted(self, name, body, asked, number):
         self.send_part(body, asked, shift=7)
 
+    def serve_unranged(self, name, body, asked, number):
+        self.send(206, {"Content-Length": len(body)}, body)
+
     def serve_other(self, name, body, asked, number):
         self.send_part(body, asked, total=len(body) + 1)
 

@@ -17,12 +17,16 @@ class Collector : public Receiver {
     if (throws) throw std::runtime_error("no room");
     for (const std::byte byte : bytes) text += static_cast<char>(byte);
   }
-  bool wants_stop() override { return !text.empty() && stops; }
+  bool wants_stop() override {
+    if (stop_throws) throw std::logic_error("no answer");
+    return !text.empty() && stops;
+  }
 
   int64_t begun = -1;
   std::string text;
   bool stops = false;
   bool throws = false;
+  bool stop_throws = false;
 };
 
 class Transfer : public testing::Test {
@@ -116,6 +120,8 @@ TEST_F(Transfer, AnotherSizeRefuses) {
 
 TEST_F(Transfer, AnotherRangeRefuses) {
   expect(get("shifted", 10), Outcome::refused, "sends bytes from 17 on, asked for those from 10");
+  expect(get("unranged", 10), Outcome::refused,
+         "sends a part without a Content-Range that says which, asked for bytes from 10 on");
   EXPECT_EQ(into_.begun, -1);
 }
 
@@ -143,6 +149,9 @@ TEST_F(Transfer, Stops) {
 TEST_F(Transfer, HandsOnWhatTheReceiverThrows) {
   into_.throws = true;
   EXPECT_THROW(get("ok"), std::runtime_error);
+  into_.throws = false;
+  into_.stop_throws = true;
+  EXPECT_THROW(get("ok"), std::logic_error);
 }
 
 TEST_F(Transfer, NobodyListens) {

@@ -74,17 +74,21 @@ void NewFile::commit() {
   if (closed != 0) fail("closing", errno);
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("renaming", errno);
   temporary_.clear();
-  // The name must reach the disk too, or a power cut brings the old file back. Some directories
-  // cannot be read or flushed; the file is complete all the same.
-  const int directory = ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (directory < 0) return;
-  const int error = ::fsync(directory) == 0 ? 0 : errno;
-  ::close(directory);
-  if (error != 0 && error != EINVAL) fail("flushing the directory", error);
+  if (const int error = flush_directory(directory_); error != 0) {
+    fail("flushing the directory", error);
+  }
 }
 
 void NewFile::fail(const std::string& what, int error) const {
   throw IoError("cannot write '", path_, "': ", what, ": ", std::generic_category().message(error));
+}
+
+int flush_directory(const std::string& directory) {
+  const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return 0;
+  const int error = ::fsync(descriptor) == 0 ? 0 : errno;
+  ::close(descriptor);
+  return error == EINVAL ? 0 : error;
 }
 
 }  // namespace pando

@@ -36,4 +36,8 @@ class NewFile {
   int descriptor_ = -1;
 };
 
+// The names in a directory reach the disk too, or a power cut takes the last renaming back. 0, or
+// the errno of what failed; nothing fails where directories cannot be read or flushed.
+int flush_directory(const std::string& directory);
+
 }  // namespace pando

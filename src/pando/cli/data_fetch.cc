@@ -84,7 +84,8 @@ void print_json(std::ostream& out, const std::string& folder) {
                     {"classes", own.classes},
                     {"how", own.how}});
   }
-  out << list.dump(2) << "\n";
+  // Paths may hold bytes that are not UTF-8.
+  out << list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
 }
 
 }  // namespace

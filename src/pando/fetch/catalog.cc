@@ -175,16 +175,15 @@ const std::vector<OwnDataset>& own_datasets() {
        .shape = "any x any x3",
        .classes = 1000,
        .how = "register at https://www.image-net.org, then pando data build-imagenet SOURCE DIR; "
-              "or make "
-              "a small one: pando data make-imagenet DIR"},
+              "or make a small one: pando data make-imagenet DIR"},
       {.name = "cosmoflow",
        .title = "simulated universes with four parameters each",
        .train = 524288,
        .test = 65536,
        .shape = "128x128x128x4",
        .how = "get cosmoUniverse_2019_05_4parE_tf_v2 of MLPerf HPC "
-              "(https://github.com/mlcommons/hpc), "
-              "or make a small one: pando data make-cosmoflow DIR"},
+              "(https://github.com/mlcommons/hpc), or make a small one: pando data "
+              "make-cosmoflow DIR"},
       {.name = "image_folder",
        .title = "your own JPEG and PNG images",
        .shape = "any x any x3",

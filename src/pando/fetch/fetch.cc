@@ -220,10 +220,7 @@ class Fetch {
     NewFile out((made / kSums).string());
     out.write(std::as_bytes(std::span(sums)));
     out.commit();
-    std::error_code error;
-    if (fs::exists(result())) fs::rename(result(), work.path() / "old", error);
-    if (!error) fs::rename(made, result(), error);
-    if (error) throw IoError("cannot rename to '", result(), "': ", error.message());
+    replace_folder(made.string(), result(), (work.path() / "old").string());
   }
 
   const DatasetEntry& entry_;

@@ -74,4 +74,16 @@ std::optional<std::string> find_here(const DatasetEntry& entry, const std::strin
   return fetched ? fetched : find_packaged(entry);
 }
 
+void replace_folder(const std::string& made, const std::string& target, const std::string& aside) {
+  std::error_code error;
+  const bool replaces = fs::exists(target, error);
+  if (replaces) fs::rename(target, aside, error);
+  const bool moved = replaces && !error;
+  if (!error) fs::rename(made, target, error);
+  if (!error) return;
+  std::error_code ignored;  // the first one says why
+  if (moved) fs::rename(aside, target, ignored);
+  throw IoError("cannot rename to '", target, "': ", error.message());
+}
+
 }  // namespace pando::fetch

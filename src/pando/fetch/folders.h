@@ -26,4 +26,8 @@ std::optional<std::string> find_packaged(const DatasetEntry& entry);
 // One of the two, what was fetched first.
 std::optional<std::string> find_here(const DatasetEntry& entry, const std::string& folder = "");
 
+// Gives the folder `made` the name `target`. The folder that had it becomes `aside`, on the same
+// disk, or stays when renaming fails. Throws IoError.
+void replace_folder(const std::string& made, const std::string& target, const std::string& aside);
+
 }  // namespace pando::fetch

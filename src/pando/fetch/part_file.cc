@@ -2,6 +2,7 @@
 #include "pando/fetch/part_file.h"
 
 #include <cerrno>
+#include <filesystem>
 #include <system_error>
 #include <utility>
 
@@ -9,13 +10,20 @@
 #include <unistd.h>
 
 #include "pando/base/error.h"
+#include "pando/base/new_file.h"
 
 namespace pando::fetch {
 
 PartFile::PartFile(std::string target) : target_(std::move(target)), path_(target_ + ".part") {
-  descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail("opening", errno);
-  bytes_ = ::lseek(descriptor_, 0, SEEK_END);
+  const off_t end = ::lseek(descriptor_, 0, SEEK_END);
+  if (end < 0) {
+    const int reason = errno;
+    ::close(descriptor_);  // no destructor runs for an object that was never whole
+    fail("finding its end", reason);
+  }
+  bytes_ = end;
 }
 
 PartFile::~PartFile() {
@@ -34,13 +42,15 @@ void PartFile::append(std::span<const std::byte> bytes) {
 
 void PartFile::restart() {
   if (::ftruncate(descriptor_, 0) != 0) fail("emptying", errno);
-  ::lseek(descriptor_, 0, SEEK_SET);
   bytes_ = 0;
 }
 
 void PartFile::commit() {
   if (::fsync(descriptor_) != 0) fail("flushing", errno);
   if (::rename(path_.c_str(), target_.c_str()) != 0) fail("renaming", errno);
+  const std::filesystem::path folder = std::filesystem::path(target_).parent_path();
+  const int error = flush_directory(folder.empty() ? "." : folder.string());
+  if (error != 0) fail("flushing the folder", error);
 }
 
 void PartFile::discard() {

@@ -51,9 +51,7 @@ void read_content_range(std::string_view value, Session& session) {
   session.range_total = parse_int(value.substr(slash + 1)).value_or(-1);  // "*" is not known
 }
 
-size_t take_header(char* data, size_t, size_t count, void* user) {
-  Session& session = *static_cast<Session*>(user);
-  const std::string_view line(data, count);
+void read_header(std::string_view line, Session& session) {
   constexpr std::string_view kName = "content-range:";
   if (line.starts_with("HTTP/")) {  // of the next answer, after a redirection
     session.range_start = -1;
@@ -61,7 +59,26 @@ size_t take_header(char* data, size_t, size_t count, void* user) {
   } else if (to_lower(line.substr(0, kName.size())) == kName) {
     read_content_range(line.substr(kName.size()), session);
   }
-  return count;
+}
+
+// Exceptions must not pass through the C code of libcurl: they wait in the session. `aborts` is
+// what ends the transfer.
+template <typename Result, typename Work>
+Result guarded(Session& session, Result aborts, const Work& work) {
+  try {
+    return work();
+  } catch (...) {
+    session.error = std::current_exception();
+    return aborts;
+  }
+}
+
+size_t take_header(char* data, size_t, size_t count, void* user) {
+  Session& session = *static_cast<Session*>(user);
+  return guarded(session, size_t{0}, [&] {
+    read_header({data, count}, session);
+    return count;
+  });
 }
 
 // Where the bytes that now come belong, or a refusal.
@@ -71,6 +88,11 @@ void begin_body(Session& session) {
   int64_t start = 0;
   if (status == 206) start = session.range_start;
   if (status == 0) start = request.offset;  // a file: address does as it is asked
+  if (start < 0) {
+    session.refusal = concat("sends a part without a Content-Range that says which, asked for ",
+                             "bytes from ", request.offset, " on");
+    return;
+  }
   if (start != 0 && start != request.offset) {
     session.refusal =
         concat("sends bytes from ", start, " on, asked for those from ", request.offset, " on");
@@ -88,10 +110,10 @@ void begin_body(Session& session) {
   session.receiver.begin(start);
 }
 
-// Exceptions must not pass through the C code of libcurl. Less than `count` aborts the transfer.
+// Less than `count` aborts the transfer.
 size_t take_body(char* data, size_t, size_t count, void* user) {
   Session& session = *static_cast<Session*>(user);
-  try {
+  return guarded(session, size_t{0}, [&]() -> size_t {
     if (!session.begun) begin_body(session);
     session.begun = true;
     if (!session.refusal.empty()) return 0;
@@ -102,14 +124,12 @@ size_t take_body(char* data, size_t, size_t count, void* user) {
     session.receiver.receive(std::as_bytes(std::span(data, count)));
     session.position += static_cast<int64_t>(count);
     return count;
-  } catch (...) {
-    session.error = std::current_exception();
-    return 0;
-  }
+  });
 }
 
 int take_progress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
-  return static_cast<Session*>(user)->receiver.wants_stop() ? 1 : 0;
+  Session& session = *static_cast<Session*>(user);
+  return guarded(session, 1, [&] { return session.receiver.wants_stop() ? 1 : 0; });
 }
 
 void set_up(CURL* curl, Session& session) {
