@@ -47,6 +47,8 @@ TEST(DataBuild, MakesImagenet) {
   EXPECT_EQ(set.train.data.size(), 12);
   EXPECT_EQ(set.classes, 3);
   EXPECT_EQ(make(folder.path("bad"), {"--train", "2"}).code, 2);
+  EXPECT_SAYS(make(folder.path("bad"), {"--height", "4294967296"}).err, "--height");
+  EXPECT_SAYS(make(folder.path("bad"), {"--width", "52401"}).err, "52400");
 }
 
 TEST(DataBuild, BuildsImagenet) {

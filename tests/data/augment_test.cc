@@ -126,6 +126,15 @@ TEST(Standardise, TurnsOneColourIntoZeros) {
   for (const float value : values) ASSERT_EQ(value, 0);
 }
 
+TEST(Standardise, TurnsOneColourButForRoundingsIntoZeros) {
+  for (const float other : {0.1f, std::nextafter(0.1f, 1.0f)}) {
+    std::vector<float> values(1000, 0.1f);
+    for (size_t i = 0; i < values.size(); i += 3) values[i] = other;
+    standardise(values);
+    for (const float value : values) ASSERT_EQ(value, 0);
+  }
+}
+
 TEST(Standardise, SumsLargeImages) {
   Image image(ImageSize{3000, 1000}, 1);  // sums of squares beyond 32 bits
   for (size_t i = 0; i < image.pixels.size(); ++i) image.pixels[i] = i % 2 == 0 ? 255 : 245;

@@ -186,6 +186,14 @@ TEST_F(ImagenetBuildTest, AFinishedSetIsNotTouched) {
   EXPECT_EQ(names_in("out"), kAll);
 }
 
+// As if another build had finished between our opening of its state and our lock.
+TEST_F(ImagenetBuildTest, AFinishedSetWithAnEmptyStateIsNotTouched) {
+  build();
+  folder_.write_text("out/.build-imagenet", "");
+  EXPECT_SAYS(build_error(), "found 6 shards, the first is train-00000-of-00004, and no");
+  EXPECT_EQ(names_in("out"), kAll);
+}
+
 TEST_F(ImagenetBuildTest, TwoBuildsInOneFolderAreRefused) {
   fs::create_directories(folder_.path("out"));
   const data::BuildState other(folder_.path("out"), 1);

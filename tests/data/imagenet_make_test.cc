@@ -141,6 +141,9 @@ TEST(MakeImagenet, NumbersThatMakeNoSense) {
   EXPECT_SAYS(error({.validation_shards = 0}), "100 validation images in 0 shards");
   EXPECT_SAYS(error({.train = 8, .jpeg_folders = true}), "8 train images of 10 classes");
   EXPECT_SAYS(error({.size = {15, 20}}), "size 15x20");
+  EXPECT_SAYS(error({.size = {16, 52401}}), "size 16x52401, wanted sides of 16 to 52400");
+  EXPECT_SAYS(error({.size = {int64_t{1} << 32, int64_t{1} << 32}}), "size 4294967296x4294967296");
+  EXPECT_SAYS(error({.size = {10000, 10000}}), "at most 2^26 pixels");
   EXPECT_SAYS(error({.workers = 0}), "0 workers");
   EXPECT_EQ(folder.entries(), 0);
 }

@@ -1,12 +1,11 @@
 // Which files belong to a data set.
 // SPDX-License-Identifier: MIT
-#include "pando/data/tools/places.h"
-
 #include <filesystem>
 
 #include <gtest/gtest.h>
 
 #include "pando/data/sources/cosmoflow.h"
+#include "pando/data/tools/places_impl.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_folder.h"
 
@@ -55,6 +54,17 @@ TEST(RecordFiles, ThoseThatAreNamedLikeThem) {
                                 folder.path("below/c.tfrecords")}));
   EXPECT_EQ(record_files(folder.path("labels.txt")),
             std::vector<std::string>{folder.path("labels.txt")});
+}
+
+TEST(RecordFiles, LinksToFoldersAreLeftOut) {
+  const TempFolder folder;
+  make_folders(folder, {"below"});
+  folder.write("below/a.tfrecord", {1});
+  std::filesystem::create_directory_symlink(".", folder.path("loop"));
+  std::filesystem::create_symlink("below/a.tfrecord", folder.path("b.tfrecord"));
+  EXPECT_EQ(record_files(folder.path()),
+            (std::vector<std::string>{folder.path("b.tfrecord"), folder.path("below/a.tfrecord")}));
+  EXPECT_EQ(record_files(folder.path("loop")).size(), 2u) << "the folder itself may be one";
 }
 
 TEST(RecordFiles, AllWhenNoneIs) {

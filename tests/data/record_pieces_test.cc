@@ -1,11 +1,10 @@
 // Records that are read on their own.
 // SPDX-License-Identifier: MIT
-#include "pando/data/tools/record_pieces.h"
-
 #include <filesystem>
 
 #include <gtest/gtest.h>
 
+#include "pando/data/tools/record_pieces_impl.h"
 #include "tests/data/record_files.h"
 #include "tests/support/expect_error.h"
 

@@ -54,6 +54,14 @@ TEST_F(VerifyMnist, CountsWhatIsGood) {
   EXPECT_EQ(report.notes[0], "train: 6 good samples, 60000 in the official data set");
 }
 
+TEST_F(VerifyMnist, TheFolderMayHaveAnyName) {
+  const ScratchDirectory other;
+  std::filesystem::copy(folder_.path(), other.path("labels"));
+  const VerifyReport report = verify_dataset("mnist", other.path("labels"));
+  EXPECT_TRUE(report.good());
+  EXPECT_EQ(report.samples(), 9);
+}
+
 TEST_F(VerifyMnist, OtherCountsAreBadWhenOfficialOnesAreWanted) {
   const VerifyReport report = verify({.official = true});
   EXPECT_EQ(report.bad_count, 2);

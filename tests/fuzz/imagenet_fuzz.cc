@@ -1,5 +1,6 @@
 // Any bytes as a record of ImageNet: a label, boxes and a view of the image that keep their
-// promises, or an error that says what is wrong. SPDX-License-Identifier: MIT
+// promises, or an error that says what is wrong.
+// SPDX-License-Identifier: MIT
 #include "pando/base/error.h"
 #include "pando/data/sources/imagenet.h"
 #include "tests/fuzz/targets.h"

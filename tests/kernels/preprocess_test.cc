@@ -126,5 +126,20 @@ TEST(StandardiseImage, OneColourBecomesZeros) {
   }
 }
 
+// Roundings are no picture. Sizes that are no multiples of the parts of sums.
+TEST(StandardiseImage, OneColourButForRoundingsBecomesZeros) {
+  for (const Shape& shape : {Shape{1, 33, 31, 3}, Shape{1, 224, 224, 1}}) {
+    for (const float other : {0.1f, std::nextafter(0.1f, 1.0f)}) {
+      BoundCase bound({.op = "standardise_image", .inputs = {{DType::f32, shape}}});
+      int count = 0;
+      bound.map_input(0, [&](float) { return ++count % 3 == 0 ? other : 0.1f; });
+      for (const char* kernel : {"fast", "reference"}) {
+        const auto outputs = bound.run(bound.offer(kernel), bound.step({}));
+        for (int i = 0; i < count; ++i) ASSERT_EQ(outputs[0].floats()[i], 0) << kernel;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace pando::test

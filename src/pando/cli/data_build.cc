@@ -16,7 +16,6 @@ namespace {
 struct BuildWords {
   std::string source;
   std::string folder;
-  std::string on_bad_record = "error";
   int64_t seed = 0;
 };
 
@@ -30,8 +29,9 @@ void add_build_flags(app::OptionTable& table, BuildWords& words, ImagenetBuildOp
       .with_hint("N")
       .at_least(1);
   table.add("workers", options.workers, "threads, one file each").with_hint("N").at_least(1);
-  table.add("on-bad-record", words.on_bad_record, "images that cannot be read: error or skip")
-      .with_hint("CHOICE");
+  table.add_choice("on-bad-record", options.on_bad_record,
+                   {{"error", OnBadRecord::error}, {"skip", OnBadRecord::skip}},
+                   "an image that cannot be read ends the build, or is left out and listed");
   table.add("synsets", options.synsets, "the synsets in the order of labels, one per line")
       .with_hint("FILE");
   table.add("metadata", options.metadata, "the texts of synsets: synset, tab, text")
@@ -90,13 +90,10 @@ int data_build_imagenet(Arguments args, std::ostream& out) {
       "usage: pando data build-imagenet SOURCE DIR [flags]\n\n"
       "Makes the record files of ImageNet and labels.txt from the images of ILSVRC2012 in "
       "SOURCE/train/<synset>\nand SOURCE/validation or SOURCE/validation/<synset>. A build that "
-      "was "
-      "stopped goes on when it is\nstarted again. Files that are not named are looked for in "
-      "SOURCE "
-      "under their usual names.\n\n",
+      "was stopped goes on when it is\nstarted again. Files that are not named are looked for in "
+      "SOURCE under their usual names.\n\n",
       [&](app::OptionTable& table) { add_build_flags(table, words, options); });
   if (!go) return app::kDone;
-  options.on_bad_record = parse_on_bad_record(words.on_bad_record);
   options.seed = static_cast<uint64_t>(words.seed);
   const app::StopSignal signal("\nstopping after this image; another signal ends at once\n");
   options.stop = &signal.wanted();

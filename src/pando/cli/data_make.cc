@@ -84,7 +84,7 @@ int data_make_imagenet(Arguments args, std::ostream& out) {
       args, out,
       "usage: pando data make-imagenet DIR [flags]\n\n"
       "Makes pictures that a network can learn, with one bounding box each, in the record files of "
-      "ImageNet.\nTrain on them with\n  pando train --model resnet18 --dataset imagenet "
+      "ImageNet.\nTrain on them with\n  pando train --model cifar_resnet8 --dataset imagenet "
       "--dataset-path DIR\n\n",
       [&](app::OptionTable& table) {
         table.add_positional("DIR", folder, "the folder to make");
@@ -99,10 +99,12 @@ int data_make_imagenet(Arguments args, std::ostream& out) {
             .at_least(1);
         table.add("height", options.size.height, "rows of an image, give or take a quarter")
             .with_hint("N")
-            .at_least(16);
+            .at_least(16)
+            .at_most(kLargestMadeSide);
         table.add("width", options.size.width, "columns of an image, give or take a quarter")
             .with_hint("N")
-            .at_least(16);
+            .at_least(16)
+            .at_most(kLargestMadeSide);
         table.add("jpeg-folders", options.jpeg_folders,
                   "the folders of ILSVRC2012, which build-imagenet takes, instead of record files");
         table.add("workers", options.workers, "threads").with_hint("N").at_least(1);

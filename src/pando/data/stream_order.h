@@ -1,6 +1,7 @@
 // The order in which a stream of record files would give its samples: files are interleaved, then
 // pass through a shuffle buffer. Here it is computed on indices, so that the position in a stream
-// is a number and nothing depends on the number of workers. SPDX-License-Identifier: MIT
+// is a number and nothing depends on the number of workers.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>

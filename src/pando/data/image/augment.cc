@@ -2,10 +2,10 @@
 #include "pando/data/image/augment.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <vector>
 
+#include "pando/base/deviation.h"
 #include "pando/base/error.h"
 #include "pando/base/multiversion.h"
 
@@ -171,7 +171,7 @@ ChannelMap standardise(const ImageView& image) {
   const auto count = static_cast<double>(image.bytes());
   const double mean = static_cast<double>(sums.values) / count;
   const double variance = static_cast<double>(sums.squares) / count - mean * mean;
-  const double scale = variance > 0 ? 1.0 / std::sqrt(variance) : 0.0;
+  const double scale = inverse_deviation(mean, variance);
   map.scale.fill(static_cast<float>(scale));
   map.shift.fill(static_cast<float>(-mean * scale));
   return map;
@@ -185,7 +185,7 @@ void standardise(std::span<float> values) {
   double variance = 0;
   for (const float value : values) variance += (value - mean) * (value - mean);
   variance /= count;
-  const double scale = variance > 0 ? 1.0 / std::sqrt(variance) : 0.0;
+  const double scale = inverse_deviation(mean, variance);
   for (float& value : values) value = static_cast<float>((value - mean) * scale);
 }
 

@@ -58,7 +58,7 @@ Dataset augment_images(const Dataset& dataset, const AugmentOptions& options) {
   const ImageSize size = {old.shape[0], old.shape[1]};
   const int64_t channels = old.shape[2];
   const DType dtype = options.values == PixelValues::bytes ? DType::u8 : DType::f32;
-  const Dataset images =
+  Dataset images =
       dataset.map_field("x", {"x", dtype, old.shape},
                         [options, size, channels](const SampleView& from, const SampleView& to) {
                           const ImageView image = {from.u8(0).data(), size, channels};

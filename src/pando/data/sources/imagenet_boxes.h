@@ -1,5 +1,6 @@
 // Bounding boxes that come beside the images of ImageNet: one CSV file, or a folder of annotations
-// in XML. SPDX-License-Identifier: MIT
+// in XML.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <string>
@@ -14,8 +15,7 @@ namespace pando::data {
 // The boxes by image. Immutable: any number of threads may ask.
 class BoxTable {
  public:
-  // `path` is "" (no boxes), a folder with <synset>/<image>.xml or <image>.xml, or a file with
-  // lines
+  // `path` is "" (no boxes), a folder with <synset>/<image>.xml or <image>.xml, or a file of lines
   // "<image>.JPEG,xmin,ymin,xmax,ymax", the edges as fractions of the sides. Throws IoError.
   explicit BoxTable(const std::string& path);
 

@@ -11,6 +11,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "pando/base/error.h"
@@ -60,14 +61,9 @@ void remove_temporary_files(const std::string& folder) {
 
 BuildState::BuildState(std::string folder, uint64_t fingerprint)
     : folder_(std::move(folder)), path_((fs::path(folder_) / kName).string()) {
-  const std::vector<std::string> shards = shard_names_in(folder_);
-  if (std::error_code error; !fs::exists(path_, error) && !shards.empty()) {
-    throw IoError(folder_, ": found ", shards.size(), " shards, the first is ", shards[0],
-                  ", and no unfinished build that they belong to, wanted an empty folder; remove "
-                  "them or choose another folder");
-  }
   open();
   try {
+    refuse_shards_of_nobody();
     remove_temporary_files(folder_);
     const std::string first_line = first_line_of(fingerprint);
     read(first_line);
@@ -82,14 +78,30 @@ BuildState::~BuildState() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
+// Until it has the lock of the file that has the name: a build that ends just now removes its own.
 void BuildState::open() {
-  descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) {
-    throw IoError("cannot write '", path_, "': ", std::generic_category().message(errno));
+  while (true) {
+    descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (descriptor_ < 0) {
+      throw IoError("cannot write '", path_, "': ", std::generic_category().message(errno));
+    }
+    const bool locked = ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0;
+    struct stat status = {};
+    if (locked && ::fstat(descriptor_, &status) == 0 && status.st_nlink > 0) return;
+    ::close(descriptor_);
+    if (!locked) throw IoError(folder_, ": another build is at work in this folder");
   }
-  if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
-  ::close(descriptor_);
-  throw IoError(folder_, ": another build is at work in this folder");
+}
+
+// Under the lock: a build that finished a moment ago counts. Ours writes its first line before any
+// shard, so that an empty file beside shards is one that open() made, or nobody's.
+void BuildState::refuse_shards_of_nobody() const {
+  const std::vector<std::string> shards = shard_names_in(folder_);
+  if (shards.empty() || ::lseek(descriptor_, 0, SEEK_END) > 0) return;
+  remove_file(path_);
+  throw IoError(folder_, ": found ", shards.size(), " shards, the first is ", shards[0],
+                ", and no unfinished build that they belong to, wanted an empty folder; remove "
+                "them or choose another folder");
 }
 
 // Takes over the shards that are there as they were written.

@@ -42,6 +42,7 @@ class BuildState {
 
  private:
   void open();
+  void refuse_shards_of_nobody() const;
   void read(const std::string& first_line);
   void begin(const std::string& first_line);
   void write(const std::string& text);

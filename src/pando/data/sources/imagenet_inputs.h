@@ -1,5 +1,6 @@
 // What shards of ImageNet are built from: the folders of ILSVRC2012 with their images, labels,
-// texts and bounding boxes. SPDX-License-Identifier: MIT
+// texts and bounding boxes.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>

@@ -152,6 +152,13 @@ class Maker {
   std::vector<data::ImagenetClass> classes_;
 };
 
+void check(const ImageSize& size) {
+  const auto fits = [](int64_t side) { return side >= 16 && side <= kLargestMadeSide; };
+  if (fits(size.height) && fits(size.width) && size.pixels() <= (1 << 26)) return;
+  throw InvalidArgument("make ImageNet: size ", size, ", wanted sides of 16 to ", kLargestMadeSide,
+                        " and at most 2^26 pixels");
+}
+
 void check(const MakeImagenetOptions& options) {
   if (options.classes < 1 || options.classes > kImagenetClasses) {
     throw InvalidArgument("make ImageNet: ", options.classes, " classes, wanted 1 to ",
@@ -170,11 +177,7 @@ void check(const MakeImagenetOptions& options) {
     throw InvalidArgument("make ImageNet: ", options.train, " train images of ", options.classes,
                           " classes, wanted at least one of each");
   }
-  if (options.size.height < 16 || options.size.width < 16 || options.size.pixels() > (1 << 26)) {
-    throw InvalidArgument("make ImageNet: size ", options.size,
-                          ", wanted at least 16x16 and at "
-                          "most 2^26 pixels");
-  }
+  check(options.size);
   if (options.workers < 1) {
     throw InvalidArgument("make ImageNet: ", options.workers, " workers, wanted at least 1");
   }

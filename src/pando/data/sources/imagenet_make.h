@@ -9,6 +9,9 @@
 
 namespace pando {
 
+// With a quarter more they are the longest sides of a JPEG image.
+inline constexpr int64_t kLargestMadeSide = 52400;
+
 struct MakeImagenetOptions {
   int64_t classes = 10;  // up to 1000
   int64_t train = 500;

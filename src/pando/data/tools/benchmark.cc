@@ -24,7 +24,8 @@ using data::Stage;
 using data::StageCount;
 using data::StageWork;
 
-constexpr size_t kCopyBytes = size_t{64} << 20;  // beyond any cache, for each thread
+constexpr size_t kCopyBytes = size_t{64} << 20;    // beyond any cache, for each thread
+constexpr size_t kAllCopyBytes = size_t{1} << 30;  // at most, for all threads
 constexpr double kCopySeconds = 0.1;
 constexpr double kBoundByMemory = 0.7;  // of the bytes of plain copies
 
@@ -96,17 +97,21 @@ StageRate measure_batches(const Dataset& dataset, int workers, int64_t batch_siz
 }
 
 CopyRate measure_copies(int workers) {
-  std::vector<std::vector<std::byte>> from(static_cast<size_t>(workers));
-  std::vector<std::vector<std::byte>> to(from.size());
+  const size_t most = kAllCopyBytes / (2 * static_cast<size_t>(workers));
+  const size_t bytes = std::clamp<size_t>(most, 1, kCopyBytes);
   std::vector<StageWork> works;
-  for (size_t i = 0; i < from.size(); ++i) {
-    from[i].assign(kCopyBytes, std::byte{1});
-    to[i].assign(kCopyBytes, std::byte{2});
-    works.emplace_back([&from, &to, i](int64_t) {
-      std::memcpy(to[i].data(), from[i].data(), kCopyBytes);
-      return StageCount{1, kCopyBytes, kCopyBytes};
+  for (int i = 0; i < workers; ++i) {
+    using Bytes = std::vector<std::byte>;
+    works.emplace_back([bytes, from = Bytes(), to = Bytes()](int64_t) mutable {
+      if (from.empty()) {
+        from.assign(bytes, std::byte{1});
+        to.assign(bytes, std::byte{2});
+      }
+      std::memcpy(to.data(), from.data(), bytes);
+      return StageCount{1, static_cast<double>(bytes), static_cast<double>(bytes)};
     });
   }
+  run_for(0, 1, works);  // each makes its memory
   const Measured measured = run_for(kCopySeconds, 1, works);
   return {workers, (measured.count.in + measured.count.out) / measured.seconds};
 }

@@ -12,7 +12,7 @@
 #include "pando/data/sources/mnist.h"
 #include "pando/data/tools/image_stages_impl.h"
 #include "pando/data/tools/pipeline_impl.h"
-#include "pando/data/tools/places.h"
+#include "pando/data/tools/places_impl.h"
 
 namespace pando::data {
 
@@ -67,16 +67,21 @@ Stage read_stage(const MakeEachImage& images) {
           }};
 }
 
+int64_t block_of(const Dataset& dataset, const DataBenchmarkOptions& options) {
+  return std::clamp<int64_t>(dataset.size(), 1, options.batch_size);
+}
+
 Pipeline cifar_pipeline(const TrainTest& sets, const DataBenchmarkOptions& options) {
   const Dataset plain = sets.train.shuffle({.seed = options.seed});
   const Dataset augmented =
       augment_images(sets.train, {.flip = true, .border = 4, .seed = options.seed})
           .shuffle({.seed = options.seed});
-  Pipeline pipeline = array_pipeline(augmented, options.batch_size);
-  pipeline.stages = {gather_stage("gather", "bytes, in a shuffled order", plain, bytes_of(plain),
-                                  options.batch_size),
-                     gather_stage("augment", "mirrored, cropped, standardised", augmented,
-                                  bytes_of(plain), options.batch_size)};
+  const int64_t block = block_of(plain, options);
+  Pipeline pipeline = array_pipeline(augmented, block);
+  pipeline.stages = {
+      gather_stage("gather", "bytes, in a shuffled order", plain, bytes_of(plain), block),
+      gather_stage("augment", "mirrored, cropped, standardised", augmented, bytes_of(plain),
+                   block)};
   return pipeline;
 }
 
@@ -86,9 +91,10 @@ Pipeline mnist_pipeline(const std::string& path, const DataBenchmarkOptions& opt
   const Dataset train = load_mnist(path).train.shuffle({.seed = options.seed});
   const double stored = static_cast<double>(train.fields()[0].shape.elements()) +
                         static_cast<double>(bytes_per_sample(train.fields()[1]));
-  Pipeline pipeline = array_pipeline(train, options.batch_size);
-  pipeline.stages = {gather_stage("gather", "bytes to f32, in a shuffled order", train, stored,
-                                  options.batch_size)};
+  const int64_t block = block_of(train, options);
+  Pipeline pipeline = array_pipeline(train, block);
+  pipeline.stages = {
+      gather_stage("gather", "bytes to f32, in a shuffled order", train, stored, block)};
   return pipeline;
 }
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "pando/data/tools/places.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -13,6 +11,7 @@
 #include "pando/base/error.h"
 #include "pando/data/tfrecord/example.h"
 #include "pando/data/tfrecord/record_file.h"
+#include "pando/data/tools/places_impl.h"
 
 namespace pando::data {
 
@@ -117,7 +116,9 @@ std::vector<std::string> record_files(const std::string& path) {
   if (!fs::is_directory(path, error)) return {path};
   std::vector<std::string> all = files_in(path, [](const std::string&) { return true; });
   for (const std::string& name : folders_in(path)) {
-    for (std::string& below : record_files((fs::path(path) / name).string())) {
+    const fs::path folder = fs::path(path) / name;
+    if (fs::is_symlink(folder, error)) continue;
+    for (std::string& below : record_files(folder.string())) {
       all.push_back(std::move(below));
     }
   }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "pando/data/tools/record_pieces.h"
-
 #include "pando/data/tfrecord/record_file.h"
 #include "pando/data/tfrecord/record_index.h"
+#include "pando/data/tools/record_pieces_impl.h"
 
 namespace pando::data {
 

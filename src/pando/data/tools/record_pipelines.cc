@@ -10,8 +10,8 @@
 #include "pando/data/tfrecord/example.h"
 #include "pando/data/tools/image_stages_impl.h"
 #include "pando/data/tools/pipeline_impl.h"
-#include "pando/data/tools/places.h"
-#include "pando/data/tools/record_pieces.h"
+#include "pando/data/tools/places_impl.h"
+#include "pando/data/tools/record_pieces_impl.h"
 
 namespace pando::data {
 

@@ -13,7 +13,7 @@
 #include "pando/data/sources/imagenet.h"
 #include "pando/data/sources/mnist.h"
 #include "pando/data/tools/formats.h"
-#include "pando/data/tools/places.h"
+#include "pando/data/tools/places_impl.h"
 #include "pando/data/tools/show_impl.h"
 
 namespace pando {

@@ -1,5 +1,6 @@
 // Verifies the data sets that come as a few files of arrays: MNIST and its relatives, CIFAR.
 // SPDX-License-Identifier: MIT
+#include <filesystem>
 #include <utility>
 
 #include "pando/data/sources/cifar_batch.h"
@@ -76,7 +77,8 @@ VerifyReport verify_mnist_like(const std::string& path, const VerifyOptions& opt
   }
   std::vector<FileFindings> read =
       check_files(there, options, [](const std::string& file, FileFindings& findings) {
-        const bool labels = file.find("labels") != std::string::npos;
+        const std::string name = std::filesystem::path(file).filename().string();
+        const bool labels = name.find("labels") != std::string::npos;
         labels ? check_mnist_labels(file, findings) : check_mnist_images(file, findings);
       });
   std::vector<FileFindings> all;

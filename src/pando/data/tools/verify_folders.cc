@@ -8,7 +8,7 @@
 #include "pando/data/parallel.h"
 #include "pando/data/sources/cosmoflow.h"
 #include "pando/data/sources/image_folder.h"
-#include "pando/data/tools/places.h"
+#include "pando/data/tools/places_impl.h"
 #include "pando/data/tools/verify_impl.h"
 
 namespace pando::data {

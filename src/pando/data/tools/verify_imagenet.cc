@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "pando/data/sources/imagenet.h"
-#include "pando/data/tools/places.h"
+#include "pando/data/tools/places_impl.h"
 #include "pando/data/tools/verify_impl.h"
 
 namespace pando::data {

@@ -1,8 +1,7 @@
 // Mean and deviation of each sample, then one pass that applies them. Sums of bytes are exact;
 // sums of numbers are taken in double precision, about the mean.
 // SPDX-License-Identifier: MIT
-#include <cmath>
-
+#include "pando/base/deviation.h"
 #include "pando/kernels/fast/fast.h"
 #include "pando/kernels/fast/pixel_map.h"
 #include "pando/kernels/fast/support.h"
@@ -85,7 +84,7 @@ struct Images {
 template <typename T>
 PANDO_INLINE void apply(const Images& images, const Moments& moments, const T* __restrict from,
                         float* __restrict to) {
-  const double inverse = moments.variance > 0 ? 1.0 / std::sqrt(moments.variance) : 0.0;
+  const double inverse = inverse_deviation(moments.mean, moments.variance);
   const auto scale = static_cast<float>(inverse);
   const auto shift = static_cast<float>(-moments.mean * inverse);
   const PixelChannels& channels = images.channels;

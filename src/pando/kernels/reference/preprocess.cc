@@ -1,7 +1,6 @@
 // Ops that turn the pixels of an image into the numbers of a network.
 // SPDX-License-Identifier: MIT
-#include <cmath>
-
+#include "pando/base/deviation.h"
 #include "pando/kernels/function_kernel.h"
 #include "pando/kernels/reference/reference.h"
 #include "pando/ops/attribute_values.h"
@@ -83,7 +82,7 @@ KernelOffer reference_standardise_image(const ir::Node& node) {
   return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
     for (int64_t n = 0; n < batch; ++n) {
       const Moments moments = sample_moments(args, dtype, n * old_count, old_count);
-      const double scale = moments.variance > 0 ? 1 / std::sqrt(moments.variance) : 0;
+      const double scale = inverse_deviation(moments.mean, moments.variance);
       for (int64_t i = 0; i < count; ++i) {
         const int64_t from = n * old_count + i / channels * old_channels + i % channels;
         args.out()[n * count + i] =

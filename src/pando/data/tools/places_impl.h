@@ -30,7 +30,8 @@ std::vector<std::string> files_in(const std::string& folder,
 bool is_cosmoflow_file(const std::string& name);  // *.tfrecord
 
 // A record file, or those in and below a folder: those that are named like record files (.tfrecord,
-// -00000-of-00004 and the like), or all when none is. Throws IoError.
+// -00000-of-00004 and the like), or all when none is. Links to folders, which may lead back, are
+// left out. Throws IoError.
 std::vector<std::string> record_files(const std::string& path);
 
 // The files of NAME-00000-of-00004 and so on that are not among `paths`.
