@@ -282,10 +282,9 @@ void Machine::push_name(std::string_view module, std::string_view name) {
 }
 
 void Machine::push_stacked_name() {
-  const uint32_t name = pop();
-  const uint32_t module = pop();
-  push_name(as_text(store_.expect(module, PickleKind::text).bytes),
-            as_text(store_.expect(name, PickleKind::text).bytes));
+  const std::string_view name = as_text(store_.expect(pop(), PickleKind::text).bytes);
+  const std::string_view module = as_text(store_.expect(pop(), PickleKind::text).bytes);
+  push_name(module, name);
 }
 
 void Machine::append(const std::vector<uint32_t>& items) {
