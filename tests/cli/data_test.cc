@@ -42,6 +42,20 @@ TEST(Data, MakesCifar10) {
   EXPECT_EQ(load_cifar10(folder.path()).train.size(), 50);
 }
 
+TEST(Data, WhatIsThereStays) {
+  const TempFolder folder;
+  ASSERT_EQ(run({"data", "make-cifar10", folder.path("a"), "--train=50", "--test=10"}).code, 0);
+  for (const char* verb : {"make-cifar10", "make-cosmoflow", "make-imagenet"}) {
+    EXPECT_SAYS(run({"data", verb, folder.path("a")}).err, "is not empty; remove it or name");
+    EXPECT_SAYS(run({"data", verb, folder.write("file", {1})}).err, "is a file");
+    EXPECT_SAYS(run({"data", verb, ""}).err, "DIR: found nothing");
+  }
+}
+
+TEST(Data, AFlagHasTwoDashes) {
+  EXPECT_SAYS(run({"data", "make-cifar10", "-o", "x"}).err, "'-o': not a flag");
+}
+
 TEST(Data, MakesCosmoflow) {
   const TempFolder folder;
   const Result result = run({"data", "make-cosmoflow", folder.path(), "--side", "8", "--train", "3",

@@ -42,7 +42,8 @@ class Parser {
  private:
   void take_positional(const std::string& arg) {
     const std::vector<Positional>& wanted = table_.positionals();
-    if (wanted.empty()) {
+    const bool dashed = arg.size() > 1 && arg[0] == '-';
+    if (wanted.empty() || dashed) {
       throw UsageError("'", arg, "': not a flag; flags begin with --, see --help");
     }
     if (positionals_ == wanted.size()) {

@@ -190,8 +190,8 @@ std::string download(const DataRequest& request) {
   const fetch::DatasetEntry& entry = fetch::entry(to_string(request.flags.dataset));
   if (request.out != nullptr) {
     *request.out << fmt::format(
-        "{} is not on this machine: fetching {} into {} (--no-download forbids that)\n",
-        entry.title, human_bytes(static_cast<double>(fetch::download_bytes(entry))),
+        "{} ({}) is not on this machine: fetching {} into {} (--no-download forbids that)\n",
+        entry.name, entry.title, human_bytes(static_cast<double>(fetch::download_bytes(entry))),
         fetch::dataset_folder(entry, ""));
   }
   const StopSignal signal("\nstopping; another signal ends at once\n");

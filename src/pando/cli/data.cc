@@ -58,7 +58,7 @@ bool parse_verb(Arguments args, std::ostream& out, std::string_view usage,
                 const std::function<void(app::OptionTable&)>& add_flags) {
   app::CommonOptions common;
   app::OptionTable table;
-  table.begin_group("flags");
+  table.begin_group("Flags");
   add_flags(table);
   app::add_help_option(table, common);
   app::parse_command_line(table, common, args);

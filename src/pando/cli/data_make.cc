@@ -1,5 +1,7 @@
 // `pando data make-...`: small data sets in the files of well-known ones.
 // SPDX-License-Identifier: MIT
+#include <filesystem>
+
 #include <fmt/format.h>
 
 #include "pando/app/exit_code.h"
@@ -10,6 +12,18 @@
 
 namespace pando::cli {
 namespace {
+
+// What is made must not mix with, or take the place of, what is there.
+void refuse_full(const std::string& folder) {
+  if (folder.empty()) throw app::UsageError("DIR: found nothing, wanted the folder to make");
+  std::error_code error;
+  if (!std::filesystem::exists(folder, error)) return;
+  if (!std::filesystem::is_directory(folder, error)) {
+    throw app::UsageError("DIR: '", folder, "' is a file, wanted the folder to make");
+  }
+  if (std::filesystem::is_empty(folder, error) && !error) return;
+  throw app::UsageError("DIR: '", folder, "' is not empty; remove it or name another folder");
+}
 
 void add_seed(app::OptionTable& table, int64_t& seed) {
   table.add("seed", seed, "same seed and sizes, same files").with_hint("N").at_least(0);
@@ -35,6 +49,7 @@ int data_make_cifar10(Arguments args, std::ostream& out) {
       });
   if (!go) return app::kDone;
   options.seed = static_cast<uint64_t>(seed);
+  refuse_full(folder);
   const std::string made = make_cifar10(folder, options);
   out << fmt::format("{} training and {} test images are in {}\n", options.train, options.test,
                      made);
@@ -69,6 +84,7 @@ int data_make_cosmoflow(Arguments args, std::ostream& out) {
   options.seed = static_cast<uint64_t>(seed);
   options.shape = {side, side, side, options.shape[3]};
   options.compression = compressed ? Compression::gzip : Compression::none;
+  refuse_full(folder);
   make_cosmoflow(folder, options);
   out << fmt::format("{} training and {} validation volumes of {}x{}x{}x{} are in {}\n",
                      options.train, options.validation, side, side, side, options.shape[3], folder);
@@ -112,6 +128,7 @@ int data_make_imagenet(Arguments args, std::ostream& out) {
       });
   if (!go) return app::kDone;
   options.seed = static_cast<uint64_t>(seed);
+  refuse_full(folder);
   make_imagenet(folder, options);
   out << fmt::format("{} training and {} validation images of {} classes are in {}\n",
                      options.train, options.validation, options.classes, folder);

@@ -33,7 +33,8 @@ int data_show(Arguments args, std::ostream& out) {
             .at_least(1)
             .at_most(100);
         table.add("augment", options.augment, "as for training: mirrored, cropped");
-        table.add_choice<bool>("split", options.test, {{"train", false}, {"test", true}},
+        table.add_choice<bool>("split", options.test,
+                               {{"train", false}, {"test", true}, {"validation", true}},
                                "which part");
         table.add("epoch", options.epoch, "whose order and augmentation")
             .with_hint("N")

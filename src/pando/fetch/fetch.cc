@@ -197,12 +197,18 @@ class Fetch {
   std::string without_network() const {
     std::vector<std::string> missing;
     for (const RemoteFile& file : entry_.files) {
-      if (!find_fault(file, (folder_ / file.name).string()).empty()) missing.push_back(file.name);
+      const std::string path = (folder_ / file.name).string();
+      const std::string fault = find_fault(file, path);
+      if (fault.empty()) continue;
+      std::error_code error;
+      missing.push_back(fs::exists(path, error) ? concat(file.name, " (what is there: ", fault, ")")
+                                                : file.name);
     }
     return concat("Without a network: get ", join(missing, ", "), " elsewhere (see also ",
                   entry_.homepage, "), put ", missing.size() == 1 ? "it" : "them", " into ",
                   folder_.string(), " and fetch again, or name the folder of the data set with ",
-                  "--dataset-path; a mirror of your own is --mirror ADDRESS");
+                  "pando train --dataset-path; pando data fetch ", entry_.name,
+                  " --mirror ADDRESS takes a mirror of your own");
   }
 
   // Unpacked under another name first: readers find all files or none.

@@ -118,20 +118,22 @@ class Build {
     bool kept = false;
   };
 
-  // What decides about the bytes of the shards.
+  // What decides about the bytes of the shards, but for bad images: a build that one of them ended
+  // goes on when they may be skipped.
   uint64_t key() const {
     uint64_t key = mix_keys(fingerprint(inputs_), options_.seed);
     key = mix_keys(key, static_cast<uint64_t>(options_.train_shards));
     key = mix_keys(key, static_cast<uint64_t>(options_.validation_shards));
-    key = mix_keys(key, static_cast<uint64_t>(options_.limits.max_pixels));
-    return mix_keys(key, static_cast<uint64_t>(options_.on_bad_record));
+    return mix_keys(key, static_cast<uint64_t>(options_.limits.max_pixels));
   }
 
   bool stopped() const { return failed_ || (options_.stop != nullptr && *options_.stop); }
 
   void build(const Task& task, Result& result) {
     const std::string name = task.name();
-    if (const BuiltShard* earlier = state_.find(name)) {
+    const BuiltShard* earlier = state_.find(name);
+    const bool skips = options_.on_bad_record == OnBadRecord::skip;
+    if (earlier != nullptr && (skips || earlier->skipped.empty())) {
       result = {.shard = *earlier, .whole = true, .kept = true};
     } else {
       result.whole = write_shard(task, (fs::path(folder_) / name).string(), result.shard);

@@ -104,13 +104,23 @@ void BuildState::refuse_shards_of_nobody() const {
                 "them or choose another folder");
 }
 
+// Hours of work of another command are not thrown away.
+void BuildState::refuse_other_build() const {
+  const std::vector<std::string> shards = shard_names_in(folder_);
+  if (shards.empty()) return;
+  throw IoError(folder_, ": found ", shards.size(), " shards, the first is ", shards[0],
+                ", of an unfinished build with other images or flags; give the command that began "
+                "it to go on, or remove the folder to begin anew");
+}
+
 // Takes over the shards that are there as they were written.
 void BuildState::read(const std::string& first_line) {
   const std::vector<uint8_t> bytes = read_file(path_);
   std::vector<std::string> lines = split(std::string(bytes.begin(), bytes.end()), '\n');
   const bool cut = !lines.back().empty();
   lines.pop_back();
-  if (lines.empty() || lines[0] != first_line) return;
+  if (lines.empty()) return;
+  if (lines[0] != first_line) return refuse_other_build();
   if (cut) write("\n");
   std::map<std::string, std::vector<BadRecord>> skipped;
   for (const std::string& line : lines) {

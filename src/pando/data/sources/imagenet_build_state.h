@@ -26,9 +26,9 @@ struct BuiltShard {
 // has its name; one that a crash cut off counts as not written. Any thread may call.
 class BuildState {
  public:
-  // Goes on with a build of the same fingerprint. After one with another, which was not finished,
-  // removes its shards and begins anew. Throws IoError when the folder holds shards of nobody's
-  // build, which might be all that a user has.
+  // Goes on with a build of the same fingerprint. Throws IoError when the folder holds shards of an
+  // unfinished build with another one, which may be hours of work, or of nobody's build, which
+  // might be all that a user has.
   BuildState(std::string folder, uint64_t fingerprint);
   ~BuildState();
   BuildState(const BuildState&) = delete;
@@ -43,6 +43,7 @@ class BuildState {
  private:
   void open();
   void refuse_shards_of_nobody() const;
+  void refuse_other_build() const;
   void read(const std::string& first_line);
   void begin(const std::string& first_line);
   void write(const std::string& text);
