@@ -1,22 +1,10 @@
 #include "pando/app/device_flags.h"
 
-#include <sstream>
-
-#include "pando/app/exit_code.h"
-#include "pando/app/train_options.h"
+#include "tests/app/parse_options.h"
 #include "tests/app/test_folder.h"
 
 namespace pando::app {
 namespace {
-
-TrainOptions parse(const std::vector<std::string>& args) {
-  std::ostringstream out;
-  return parse_train_options(args, out).value();
-}
-
-std::string error(const std::vector<std::string>& args) {
-  return message_of<UsageError>([&] { parse(args); });
-}
 
 TEST(DeviceFlags, WhatExcludesEachOther) {
   EXPECT_THROW(parse({"--steps-per-execution", "4", "--logs-per-epoch", "2"}), UsageError);

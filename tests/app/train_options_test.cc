@@ -2,19 +2,11 @@
 
 #include "pando/app/exit_code.h"
 #include "pando/runtime/topology.h"
+#include "tests/app/parse_options.h"
 #include "tests/app/test_folder.h"
 
 namespace pando::app {
 namespace {
-
-TrainOptions parse(const std::vector<std::string>& args) {
-  std::ostringstream out;
-  return parse_train_options(args, out).value();
-}
-
-std::string error(const std::vector<std::string>& args) {
-  return message_of<UsageError>([&] { parse(args); });
-}
 
 std::string output(const std::vector<std::string>& args) {
   std::ostringstream out;

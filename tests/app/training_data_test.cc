@@ -9,21 +9,13 @@
 #include "pando/data/sources/imagenet_make.h"
 #include "pando/zoo/zoo.h"
 #include "tests/app/mnist_folder.h"
+#include "tests/app/parse_options.h"
 #include "tests/app/test_folder.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_folder.h"
 
 namespace pando::app {
 namespace {
-
-TrainOptions parse(const std::vector<std::string>& args) {
-  std::ostringstream out;
-  return parse_train_options(args, out).value();
-}
-
-std::string error(const std::vector<std::string>& args) {
-  return message_of<UsageError>([&] { parse(args); });
-}
 
 TEST(TrainingDataTest, EachModelHasItsOwn) {
   EXPECT_EQ(dataset_of_model("mnist_cnn"), DatasetKind::fashion_mnist);
