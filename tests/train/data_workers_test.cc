@@ -1,5 +1,12 @@
 // Who makes batches ready, and how often.
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <mutex>
+
+#include <sched.h>
+
+#include "pando/runtime/device_set.h"
+#include "pando/runtime/topology.h"
 #include "tests/train/train_support.h"
 
 namespace pando {
@@ -13,6 +20,37 @@ TEST(DataWorkers, DoNotChangeTheResult) {
   EXPECT_TRUE(same_weights(one, many));
   EXPECT_SAYS(error_of([&] { one.fit(image_data(8), {.data_workers = -1}); }),
               "data_workers is -1");
+}
+
+// Where a map runs that changes nothing.
+std::vector<int> threads_of_this_one() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  sched_getaffinity(0, sizeof set, &set);
+  std::vector<int> threads;
+  for (int thread = 0; thread < CPU_SETSIZE; ++thread) {
+    if (CPU_ISSET(static_cast<size_t>(thread), &set)) threads.push_back(thread);
+  }
+  return threads;
+}
+
+TEST(DataWorkers, KeepOffTheCoresOfDevices) {
+  const runtime::Topology topology = runtime::query_topology();
+  if (topology.core_threads.size() < 2) GTEST_SKIP() << "there is one core only";
+  const std::vector<int> device = {topology.core_threads[0]};
+  const DeviceStrategy strategy({.devices = 1, .core_sets = {device}});
+  const auto scope = strategy.scope();
+  Model model(small_cnn());
+  model.compile(classifier());
+  std::mutex mutex;
+  std::vector<int> seen;
+  const Dataset data = image_data(8).map_in_place([&](const SampleView&) {
+    const std::lock_guard lock(mutex);
+    seen = threads_of_this_one();
+  });
+  model.fit(data, {.batch_size = 4, .verbose = 0});
+  EXPECT_EQ(seen, runtime::threads_beside(topology, device));
+  EXPECT_EQ(std::ranges::count(seen, device[0]), 0);
 }
 
 TEST(DataWorkers, OneBatchCanServeAllSteps) {
