@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "pando/profile/trace.h"
 
+#include <cstddef>
+#include <limits>
 #include <new>
 
 #include "pando/base/error.h"
@@ -26,6 +28,9 @@ namespace {
 // Written once here, so that recording meets no page for the first time.
 std::unique_ptr<TraceEvent[]> new_events(const std::string& track, size_t capacity) {
   try {
+    // What a size beyond all memory becomes is up to the compiler: an error, or a request.
+    constexpr size_t kMost = std::numeric_limits<std::ptrdiff_t>::max() / sizeof(TraceEvent);
+    if (capacity > kMost) throw std::bad_array_new_length();
     return std::make_unique<TraceEvent[]>(capacity);
   } catch (const std::bad_alloc&) {
     throw ResourceError("trace: no memory for the ", capacity, " events of track '", track,

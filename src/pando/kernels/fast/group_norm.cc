@@ -42,8 +42,8 @@ struct GroupNorm {
 
 // The sums of add_products or sum_moments stand first in scratch, then the rows to apply.
 struct GroupScratch {
-  GroupScratch(const GroupNorm& norm, std::byte* memory) : cutter(memory), sums(norm.row, nullptr) {
-    sums = ChannelScratch(norm.row, cutter.bytes(ChannelScratch::bytes(norm.row)));
+  GroupScratch(const GroupNorm& norm, std::byte* memory)
+      : cutter(memory), sums(norm.row, cutter.bytes(ChannelScratch::bytes(norm.row))) {
     for (float*& numbers : rows) numbers = cutter.floats(norm.row.length());
   }
   static size_t bytes(const GroupNorm& norm) {
