@@ -58,8 +58,8 @@ struct ImagenetBuildReport {
 // bytes of the shards are the same for any number of workers. A shard gets its name when it is
 // whole; a call that ended early, for whatever reason, can be repeated and goes on. It notices by
 // paths, sizes and times of change when images, by contents when other files are not the same as
-// before, and then refuses to mix them with the shards that are there. A hidden file in `folder`, removed at the end, holds what it needs
-// to know.
+// before, and then refuses to mix them with the shards that are there. A hidden file in `folder`,
+// removed at the end, holds what it needs to know.
 //
 // Throws IoError for files that are missing, do not fit together or cannot be written,
 // InvalidArgument for numbers that make no sense.
