@@ -15,28 +15,14 @@
 #include "pando/data/sources/cosmoflow.h"
 #include "pando/data/sources/tfrecord_source.h"
 #include "pando/data/tfrecord/crc32c.h"
+#include "tests/support/temp_folder.h"
 
 namespace pando::bench {
 namespace {
 
 constexpr size_t kFileBytes = size_t{256} << 20;
 
-// A directory of its own, removed at the end.
-class Scratch {
- public:
-  Scratch() {
-    std::string name = (std::filesystem::temp_directory_path() / "pando_bench_XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp " + name);
-    path_ = name;
-  }
-  ~Scratch() { std::filesystem::remove_all(path_); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  std::string path(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
+using Scratch = testing_support::TempFolder;
 
 std::vector<uint8_t> random_bytes(size_t count) {
   RandomStream random(1);

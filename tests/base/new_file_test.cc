@@ -10,11 +10,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using ScratchDirectory = testing_support::TempFolder;
+using testing_support::TempFolder;
 using Bytes = std::vector<uint8_t>;
 
 TEST(NewFile, AppearsWhole) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   const std::string path = directory.path("file");
   NewFile file(path);
   file.write(Bytes{1, 2});
@@ -26,7 +26,7 @@ TEST(NewFile, AppearsWhole) {
 }
 
 TEST(NewFile, LeavesTheOldOneWithoutCommit) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   const std::string path = directory.write("file", {9});
   { NewFile(path).write(Bytes{1}); }
   EXPECT_EQ(directory.read("file"), "\x09");
@@ -34,7 +34,7 @@ TEST(NewFile, LeavesTheOldOneWithoutCommit) {
 }
 
 TEST(NewFile, TwoWritersDoNotMix) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   NewFile first(directory.path("file"));
   NewFile second(directory.path("file"));
   first.write(Bytes{1});
@@ -45,7 +45,7 @@ TEST(NewFile, TwoWritersDoNotMix) {
 }
 
 TEST(NewFile, KeepsLinksAndPermissions) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   const std::string path = directory.write("file", {9});
   fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write);
   fs::create_symlink("file", directory.path("link"));
@@ -58,7 +58,7 @@ TEST(NewFile, KeepsLinksAndPermissions) {
 }
 
 TEST(NewFile, WhatCannotBeAFile) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   EXPECT_THROW(NewFile(directory.path()), IoError);
   EXPECT_THROW(NewFile(directory.path("absent/file")), IoError);
   EXPECT_THROW(NewFile("/dev/null"), IoError);
@@ -66,7 +66,7 @@ TEST(NewFile, WhatCannotBeAFile) {
 }
 
 TEST(NewFile, ADirectoryThatVanishesIsAnError) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   fs::create_directory(directory.path("gone"));
   NewFile file(directory.path("gone/file"));
   file.write(Bytes{1});

@@ -58,7 +58,7 @@ double bytes_per_sample(const DataBenchmarkReport& report, const std::string& na
 using Names = std::vector<std::string>;
 
 TEST(BenchmarkDataset, Mnist) {
-  const ScratchDirectory folder;
+  const TempFolder folder;
   for (const char* part : {"train", "t10k"}) {
     folder.write(concat(part, "-images-idx3-ubyte"),
                  idx_header(8, {10, 2, 2}) + counting_bytes(40));
@@ -75,14 +75,14 @@ TEST(BenchmarkDataset, Mnist) {
 }
 
 TEST(BenchmarkDataset, Cifar) {
-  const ScratchDirectory folder;
+  const TempFolder folder;
   write_cifar10_binary(folder.path(), random_files());
   const DataBenchmarkReport report = benchmark_dataset("cifar10", folder.path(), kShort);
   EXPECT_EQ(stages_of(report), (Names{"gather", "augment", "batch"}));
   EXPECT_EQ(bytes_per_sample(report, "augment", true), 3072 + 4);
   EXPECT_EQ(bytes_per_sample(report, "augment", false), 4 * 3072 + 4);
 
-  const ScratchDirectory other;
+  const TempFolder other;
   write_cifar100_python(other.path(), random_files(100));
   const DataBenchmarkReport large = benchmark_dataset(
       "cifar100", other.path(), {.workers = 1, .seconds = 0.01, .batch_size = int64_t{1} << 60});
@@ -91,7 +91,7 @@ TEST(BenchmarkDataset, Cifar) {
 }
 
 TEST(BenchmarkDataset, ImageFolder) {
-  const ScratchDirectory folder;
+  const TempFolder folder;
   std::filesystem::create_directory(folder.path("cat"));
   const Bytes jpeg = encode_jpeg(soft_image({60, 50}).view());
   for (int i = 0; i < 3; ++i) folder.write(concat("cat/", i), jpeg);
@@ -103,7 +103,7 @@ TEST(BenchmarkDataset, ImageFolder) {
 }
 
 TEST(BenchmarkDataset, Cosmoflow) {
-  const ScratchDirectory folder;
+  const TempFolder folder;
   make_cosmoflow(folder.path(), {.train = 3, .validation = 1, .shape = {4, 4, 4, 4}});
   const DataBenchmarkReport report = benchmark_dataset("cosmoflow", folder.path(), kShort);
   EXPECT_EQ(stages_of(report), (Names{"read", "check", "parse", "augment", "batch"}));
@@ -113,7 +113,7 @@ TEST(BenchmarkDataset, Cosmoflow) {
 }
 
 TEST(BenchmarkDataset, Tfrecord) {
-  const ScratchDirectory folder;
+  const TempFolder folder;
   const Bytes example = ExampleBuilder().text("name", "x").encode();
   folder.write("a.tfrecord", records({example, example}));
   folder.write("b.tfrecord", gzip(records({example, example, example})));
@@ -124,7 +124,7 @@ TEST(BenchmarkDataset, Tfrecord) {
 }
 
 TEST(BenchmarkDataset, BadFilesAreErrors) {
-  const ScratchDirectory folder;
+  const TempFolder folder;
   Bytes content = records({bytes_of("0123456789")});
   content[14] ^= 1;
   folder.write("a.tfrecord", content);

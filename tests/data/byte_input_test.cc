@@ -27,7 +27,7 @@ void expect_front_to_back(ByteInput& input, const Bytes& content) {
 }
 
 TEST(ByteInput, ReadsFilesMemoryAndWhatWasPushedBack) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   const Bytes content = counting_bytes(100);
   const ByteInputPtr file = open_input(directory.write("file", content));
   expect_front_to_back(*file, content);
@@ -41,7 +41,7 @@ TEST(ByteInput, ReadsFilesMemoryAndWhatWasPushedBack) {
 }
 
 TEST(ByteInput, AFileThatShrinksEndsEarlier) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   const std::string path = directory.write("file", counting_bytes(100));
   const ByteInputPtr input = open_input(path);
   take(*input, 10);
@@ -51,7 +51,7 @@ TEST(ByteInput, AFileThatShrinksEndsEarlier) {
 }
 
 TEST(RandomAccessFile, ReadsAnywhere) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   const RandomAccessFile file(directory.write("file", counting_bytes(100)));
   EXPECT_EQ(file.size(), 100u);
   Bytes bytes(10);
@@ -63,14 +63,14 @@ TEST(RandomAccessFile, ReadsAnywhere) {
 }
 
 TEST(ByteInput, WhatCannotBeRead) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   EXPECT_THROW(open_input(directory.path("absent")), IoError);
   EXPECT_THROW(open_input(directory.path()), IoError);
   EXPECT_THROW(open_input("/dev/null"), IoError);
 }
 
 TEST(ByteInput, MissingPermissionIsNamed) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   const std::string path = directory.write("file", {1});
   std::filesystem::permissions(path, std::filesystem::perms::none);
   const bool is_root = ::geteuid() == 0;  // who may read everything

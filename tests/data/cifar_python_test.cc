@@ -31,7 +31,7 @@ class CifarPython : public testing::Test {
   std::string error_of(const std::string& name) const {
     return testing_support::error_of<IoError>([&] { read(name); });
   }
-  ScratchDirectory directory_;
+  TempFolder directory_;
 };
 
 // Byte p of image i as cifar_check.py makes it, and its labels.

@@ -28,7 +28,7 @@ TEST(Cifar, RoundTripsInBothVersions) {
   const CifarFiles files = random_files();
   const CifarFiles many = random_files(100);
   for (const bool python : {false, true}) {
-    const ScratchDirectory directory;
+    const TempFolder directory;
     (python ? write_cifar10_python : write_cifar10_binary)(directory.path("a/b"), files);
     const CifarFiles back = read_cifar10(directory.path("a/b"));
     EXPECT_TRUE(same_images(back.train, files.train));
@@ -41,7 +41,7 @@ TEST(Cifar, RoundTripsInBothVersions) {
 }
 
 TEST(Cifar, ARecordIsLabelAndPlanes) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   const CifarFiles files = random_files();
   write_cifar10_binary(directory.path(), files);
   // 13 images over five files: 2, 3, 2, 3, 3.
@@ -58,7 +58,7 @@ TEST(Cifar, ARecordIsLabelAndPlanes) {
 }
 
 TEST(Cifar, LoadsAsBytesOrNumbers) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   const CifarFiles files = random_files();
   write_cifar10_binary(directory.path(), files);
   const TrainTest real = load_cifar10(directory.path());
@@ -77,7 +77,7 @@ TEST(Cifar, LoadsAsBytesOrNumbers) {
 }
 
 TEST(Cifar, CoarseLabelsOfCifar100) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   const CifarFiles files = random_files(100);
   write_cifar100_binary(directory.path(), files);
   const TrainTest fine = load_cifar100(directory.path());
@@ -92,7 +92,7 @@ TEST(Cifar, CoarseLabelsOfCifar100) {
 }
 
 TEST(Cifar, FindsTheFolderOfTheArchive) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   write_cifar10_python(directory.path("cifar-10-batches-py"), random_files());
   EXPECT_EQ(load_cifar10(directory.path()).train.size(), 13);
   // The binary version comes first.
@@ -104,7 +104,7 @@ TEST(Cifar, FindsTheFolderOfTheArchive) {
 }
 
 TEST(Cifar, SaysWhichFilesAreMissingAndWhatHelps) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   EXPECT_EQ(io_error([&] { load_cifar10("/absent"); }),
             "/absent: no such directory; looked for data_batch_1.bin, data_batch_2.bin, "
             "data_batch_3.bin, data_batch_4.bin, data_batch_5.bin, test_batch.bin (the binary "
@@ -153,7 +153,7 @@ TEST(Cifar, LengthsAndLabelsOfTheBinaryVersion) {
 }
 
 TEST(Cifar, ErrorsNameTheFile) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   write_cifar10_binary(directory.path(), random_files());
   Bytes content = data::read_file(directory.path("data_batch_4.bin"));
   content[3073] = 200;
@@ -163,7 +163,7 @@ TEST(Cifar, ErrorsNameTheFile) {
 }
 
 TEST(Cifar, BadRecordsCanBeLeftOut) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   const CifarFiles files = random_files(100);
   write_cifar100_binary(directory.path(), files);
   Bytes content = data::read_file(directory.path("train.bin"));
@@ -194,7 +194,7 @@ TEST(Cifar, NamesAreInOrder) {
 }
 
 TEST(WriteCifar, RefusesWhatTheFilesCannotHold) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   const auto error = [&](const std::function<void(CifarFiles&)>& spoil, int32_t classes = 10) {
     CifarFiles files = random_files(classes);
     spoil(files);
@@ -217,7 +217,7 @@ TEST(WriteCifar, RefusesWhatTheFilesCannotHold) {
 }
 
 TEST(WriteCifar, SaysWhatCannotBeWritten) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   const std::string file = directory.write("file", {1});
   EXPECT_SAYS(io_error([&] { write_cifar10_binary(file + "/sub", random_files()); }),
               "cannot make the folder");
@@ -240,7 +240,7 @@ TEST(MakeCifar, IsAPureFunctionOfItsOptions) {
 
 TEST(MakeCifar, WritesTheOfficialLayout) {
   for (const bool python : {false, true}) {
-    const ScratchDirectory directory;
+    const TempFolder directory;
     const MakeCifarOptions options{.train = 12, .test = 3, .seed = 1, .python = python};
     const std::string folder = make_cifar10(directory.path(), options);
     EXPECT_EQ(folder, directory.path(python ? "cifar-10-batches-py" : "cifar-10-batches-bin"));

@@ -40,7 +40,7 @@ class CosmoflowTest : public testing::Test {
     }
     return "no error";
   }
-  ScratchDirectory directory_;
+  TempFolder directory_;
 };
 
 TEST_F(CosmoflowTest, RoundTripInEveryCompression) {

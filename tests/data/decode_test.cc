@@ -41,7 +41,7 @@ Bytes small_jpeg(bool progressive = false) {
 Bytes small_png() { return encode_png(soft_image({20, 28}).view()); }
 
 TEST(DecodeImage, EqualsPil) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   const std::string command = concat(PANDO_PYTHON, " '", PANDO_SOURCE_DIR,
                                      "/tests/data/pil_images.py' '", directory.path(), "'");
   const int status = std::system(command.c_str());

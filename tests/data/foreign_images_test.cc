@@ -34,7 +34,7 @@ std::string shown(int32_t label, const std::string& name, const ImageView& image
 }
 
 TEST(ForeignImages, TorchvisionReadsOurFoldersAsWeDo) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   for (const char* name : {"zebra", "Ant", "cat"}) fs::create_directories(directory.path(name));
   directory.write("zebra/10.png", encode_png(soft_image({20, 31}).view()));
   directory.write("zebra/9.jpg", encode_jpeg(soft_image({33, 17}).view()));

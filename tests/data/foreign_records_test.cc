@@ -27,7 +27,7 @@ const std::string kScript = "node " PANDO_SOURCE_DIR "/tests/data/read_records.j
 
 TEST(ForeignRecords, NodeReadsWhatWeWrite) {
   if (!has_package()) GTEST_SKIP() << "no node, or no npm package tfrecord in NODE_PATH";
-  const ScratchDirectory directory;
+  const TempFolder directory;
   RecordWriter writer(directory.path("file"));
   writer.write(ExampleBuilder()
                    .ints("ints", {1, -2, int64_t{1} << 62})
@@ -48,7 +48,7 @@ TEST(ForeignRecords, NodeReadsWhatWeWrite) {
 
 TEST(ForeignRecords, WeReadWhatNodeWrites) {
   if (!has_package()) GTEST_SKIP() << "no node, or no npm package tfrecord in NODE_PATH";
-  const ScratchDirectory directory;
+  const TempFolder directory;
   ASSERT_EQ(run_command(kScript + "--write " + directory.path("file")).exit_code, 0);
   RecordReader reader(directory.path("file"));
   while (const auto record = reader.next()) {
@@ -79,7 +79,7 @@ std::vector<Bytes> bytes_of_example(int64_t i) {
 }
 
 TEST(ForeignRecords, PythonReadsWhatWeWrite) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   for (const Compression form : {Compression::none, Compression::gzip, Compression::zlib}) {
     RecordWriter writer(directory.path(std::string(to_string(form))), {.compression = form});
     for (int64_t i = 0; i < kCount; ++i) {
@@ -98,7 +98,7 @@ TEST(ForeignRecords, PythonReadsWhatWeWrite) {
 }
 
 TEST(ForeignRecords, WeReadWhatPythonWrites) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   const CommandResult result = run_python("records_check.py", "write '" + directory.path() + "'");
   if (result.exit_code == kMissingPackage) GTEST_SKIP() << kNoPython;
   ASSERT_EQ(result.exit_code, 0);

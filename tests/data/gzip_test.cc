@@ -52,7 +52,7 @@ TEST(PlainReader, NamesTheFileInErrors) {
 }
 
 TEST(ReadFile, ReadsAllOfARegularFile) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   const Bytes bytes = counting_bytes(3000, 100);
   EXPECT_EQ(read_file(directory.write("file", bytes)), bytes);
   EXPECT_THROW(read_file(directory.path("absent")), IoError);

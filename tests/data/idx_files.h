@@ -55,6 +55,6 @@ inline Bytes gzip(const Bytes& plain) {
   return packed;
 }
 
-using ScratchDirectory = testing_support::TempFolder;
+using testing_support::TempFolder;
 
 }  // namespace pando

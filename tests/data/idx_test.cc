@@ -22,7 +22,7 @@ std::string error_of(const Bytes& content) {
 }
 
 TEST(Idx, ReadsRawAndCompressedFiles) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   const std::string raw = directory.write("raw", kImages);
   const std::string packed = directory.write("packed-without-gz", gzip(kImages));
   for (const std::string& path : {raw, packed}) {
@@ -63,7 +63,7 @@ TEST(Idx, AllowsAnEmptyArray) {
 }
 
 TEST(Idx, MissingFile) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   EXPECT_THROW(read_idx(directory.path("absent")), IoError);
   EXPECT_THROW(read_idx(directory.path()), IoError);
 }

@@ -36,7 +36,7 @@ class ImageFolderTest : public testing::Test {
   }
   std::string path() const { return directory_.path(); }
 
-  ScratchDirectory directory_;
+  TempFolder directory_;
   ImageFolderOptions bytes_ = {.size = {8, 8}, .short_side = 8, .dtype = DType::u8};
 };
 
@@ -132,7 +132,7 @@ TEST_F(ImageFolderTest, SkipsBadFilesAndListsThem) {
 }
 
 TEST_F(ImageFolderTest, SkippingEverythingIsAnError) {
-  const ScratchDirectory other;
+  const TempFolder other;
   std::filesystem::create_directory(other.path("a"));
   other.write("a/1", {1});
   ImageFolderOptions options = bytes_;
@@ -151,7 +151,7 @@ TEST_F(ImageFolderTest, AFileThatVanishesIsAnError) {
 TEST_F(ImageFolderTest, SaysWhatIsMissing) {
   EXPECT_SAYS(error_of<IoError>([] { load_image_folder("/absent"); }),
               "/absent: cannot list the folder: No such file");
-  const ScratchDirectory other;
+  const TempFolder other;
   EXPECT_EQ(error_of<IoError>([&] { load_image_folder(other.path()); }),
             other.path() + ": has no folders, expected one per class with the images in it");
   std::filesystem::create_directory(other.path("a"));

@@ -19,7 +19,7 @@ Bytes images(uint32_t count, uint32_t height = 3) {
 Bytes digit_labels(uint32_t count) { return idx_header(0x08, {count}) + counting_bytes(count, 10); }
 
 // Four small files that belong together.
-void write_all(const ScratchDirectory& directory) {
+void write_all(const TempFolder& directory) {
   directory.write("train-images-idx3-ubyte", images(12));
   directory.write("train-labels-idx1-ubyte.gz", gzip(digit_labels(12)));
   directory.write("t10k-images-idx3-ubyte.gz", gzip(images(4)));
@@ -32,7 +32,7 @@ std::string error_of(const Call& call) {
 }
 
 TEST(Mnist, ReadsTheFourFiles) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   write_all(directory);
   const TrainTest sets = load_mnist(directory.path());
   EXPECT_EQ(sets.classes, 10);
@@ -44,7 +44,7 @@ TEST(Mnist, ReadsTheFourFiles) {
 }
 
 TEST(Mnist, SaysWhichFilesAreMissingAndWhatHelps) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   write_all(directory);
   std::filesystem::remove(directory.path("t10k-labels-idx1-ubyte"));
   EXPECT_EQ(
@@ -62,7 +62,7 @@ TEST(Mnist, SaysWhichFilesAreMissingAndWhatHelps) {
 }
 
 TEST(Mnist, CountsMustAgree) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   write_all(directory);
   const std::string path = directory.write("t10k-labels-idx1-ubyte", digit_labels(5));
   EXPECT_EQ(error_of([&] { load_mnist(directory.path()); }),
@@ -71,7 +71,7 @@ TEST(Mnist, CountsMustAgree) {
 }
 
 TEST(Mnist, ImagesAndLabelsMustBeWhatTheyAreCalled) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   write_all(directory);
   const std::string path = directory.write("train-images-idx3-ubyte", digit_labels(12));
   EXPECT_EQ(error_of([&] { load_mnist(directory.path()); }),
@@ -79,14 +79,14 @@ TEST(Mnist, ImagesAndLabelsMustBeWhatTheyAreCalled) {
 }
 
 TEST(Mnist, LabelsMustBeClasses) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   write_all(directory);
   EXPECT_EQ(error_of([&] { load_mnist_like(directory.path(), {.classes = 9}); }),
             directory.path("train-labels-idx1-ubyte.gz") + ": label 9 is 9, expected 0 to 8");
 }
 
 TEST(Mnist, SamplesWithOtherLabelsCanBeLeftOut) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   write_all(directory);  // 12 and 4 samples with the labels 0 to 9, 0, 1 and 0 to 3
   std::vector<BadRecord> skipped;
   const TrainTest sets =
@@ -102,7 +102,7 @@ TEST(Mnist, SamplesWithOtherLabelsCanBeLeftOut) {
 }
 
 TEST(Mnist, BytesOrNumbers) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   write_all(directory);
   const TrainTest bytes = load_mnist(directory.path(), {.x = DType::u8});
   const TrainTest numbers = load_mnist(directory.path());
@@ -114,7 +114,7 @@ TEST(Mnist, BytesOrNumbers) {
 }
 
 TEST(Mnist, TrainAndTestMustHaveOneSize) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   write_all(directory);
   directory.write("t10k-images-idx3-ubyte.gz", images(4, 5));
   EXPECT_EQ(error_of([&] { load_mnist(directory.path()); }),

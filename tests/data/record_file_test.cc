@@ -67,7 +67,7 @@ TEST(RecordFile, GoldenBytes) {
 }
 
 TEST(RecordFile, RoundTripInEveryCompression) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   std::vector<Bytes> payloads = kPayloads;
   payloads.push_back(counting_bytes(1'000'003, 250));  // longer than any buffer
   for (int i = 0; i < 3000; ++i) payloads.push_back(counting_bytes(static_cast<size_t>(i % 300)));
@@ -89,7 +89,7 @@ TEST(RecordFile, RoundTripInEveryCompression) {
 }
 
 TEST(RecordFile, AnEmptyFileHasNoRecords) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   RecordWriter(directory.path("empty")).finish();
   EXPECT_EQ(std::filesystem::file_size(directory.path("empty")), 0u);
   RecordReader reader(directory.path("empty"));
@@ -246,20 +246,20 @@ TEST(RecordFile, WrongChoiceOfCompressionIsAnError) {
 }
 
 TEST(RecordFile, MissingFiles) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   EXPECT_THROW(RecordReader(directory.path("absent")), IoError);
   EXPECT_THROW(RecordReader{directory.path()}, IoError);
 }
 
 TEST(RecordWriter, NothingStaysWithoutFinish) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   { RecordWriter(directory.path("file")).write(Bytes{1}); }
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
 }
 
 // A limit on the size of files stands for a disk that is full.
 TEST(RecordWriter, AFullDiskLeavesTheOldFile) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   const std::string path = directory.write("file", record({1}));
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -287,7 +287,7 @@ TEST(RecordWriter, AFullDiskLeavesTheOldFile) {
 }
 
 TEST(RecordWriter, RefusesWhatItCannotDo) {
-  const ScratchDirectory directory;
+  const TempFolder directory;
   const std::string path = directory.path("file");
   EXPECT_THROW(RecordWriter(path, {.compression = Compression::automatic}), InvalidArgument);
   EXPECT_THROW(RecordWriter(path, {.compression = Compression::gzip, .level = 11}),

@@ -45,7 +45,7 @@ class RecordIndexTest : public testing::Test {
     }
   }
 
-  ScratchDirectory folder_;
+  TempFolder folder_;
   std::vector<std::string> paths_;
   std::vector<FileIndex> wanted_;
   std::string index_folder_;

@@ -27,7 +27,7 @@ class RecordPiecesTest : public testing::Test {
     return texts;
   }
 
-  ScratchDirectory folder_;
+  TempFolder folder_;
   std::string plain_;
   std::string packed_;
 };

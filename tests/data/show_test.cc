@@ -23,7 +23,7 @@ class ShowCifar : public testing::Test {
     return show_dataset("cifar10", folder_.path(), options).pixels;
   }
 
-  ScratchDirectory folder_;
+  TempFolder folder_;
 };
 
 TEST_F(ShowCifar, ShowsAsManyAsThereAre) {
@@ -54,7 +54,7 @@ TEST_F(ShowCifar, RefusesWhatMakesNoSense) {
 }
 
 TEST(ShowDataset, Cifar100AndMnist) {
-  const ScratchDirectory folder;
+  const TempFolder folder;
   write_cifar100_binary(folder.path(), random_files(100));
   EXPECT_EQ(show_dataset("cifar100", folder.path(), {.samples = 1}).size.height % 32, 30);
   for (const char* part : {"train", "t10k"}) {
@@ -69,7 +69,7 @@ TEST(ShowDataset, Cifar100AndMnist) {
 }
 
 TEST(ShowDataset, ImageFolder) {
-  const ScratchDirectory folder;
+  const TempFolder folder;
   for (const char* name : {"train/cat", "train/dog", "val/cat"}) {
     std::filesystem::create_directories(folder.path(name));
     folder.write(concat(name, "/1.jpg"), encode_jpeg(soft_image({70, 50}).view()));
@@ -83,7 +83,7 @@ TEST(ShowDataset, ImageFolder) {
 }
 
 TEST(ShowDataset, CosmoflowAsSlicesOfItsChannels) {
-  const ScratchDirectory folder;
+  const TempFolder folder;
   std::vector<int16_t> counts(4 * 4 * 4 * 4, 0);
   // The middle slice is that of depth 2; channel 3 has one bright voxel at row 1, column 2.
   counts[((2 * 4 + 1) * 4 + 2) * 4 + 3] = 100;

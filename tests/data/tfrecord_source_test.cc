@@ -52,7 +52,7 @@ class TfrecordSourceTest : public testing::Test {
   std::string write(const std::string& name, const Bytes& bytes) {
     return directory_.write(name, bytes);
   }
-  ScratchDirectory directory_;
+  TempFolder directory_;
 };
 
 TEST_F(TfrecordSourceTest, RecordsOfAllFilesInAnyOrder) {

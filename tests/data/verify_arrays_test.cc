@@ -36,7 +36,7 @@ class VerifyMnist : public testing::Test {
     return report.bad.at(0);
   }
 
-  ScratchDirectory folder_;
+  TempFolder folder_;
 };
 
 TEST_F(VerifyMnist, CountsWhatIsGood) {
@@ -55,7 +55,7 @@ TEST_F(VerifyMnist, CountsWhatIsGood) {
 }
 
 TEST_F(VerifyMnist, TheFolderMayHaveAnyName) {
-  const ScratchDirectory other;
+  const TempFolder other;
   std::filesystem::copy(folder_.path(), other.path("labels"));
   const VerifyReport report = verify_dataset("mnist", other.path("labels"));
   EXPECT_TRUE(report.good());
@@ -156,7 +156,7 @@ class VerifyCifar : public testing::Test {
     return verify_dataset(small ? "cifar10" : "cifar100", folder_.path(), {.workers = 2});
   }
 
-  ScratchDirectory folder_;
+  TempFolder folder_;
 };
 
 TEST_F(VerifyCifar, CountsBothVersions) {
@@ -169,7 +169,7 @@ TEST_F(VerifyCifar, CountsBothVersions) {
   EXPECT_EQ(binary.classes.at(0), "airplane");
   EXPECT_EQ(binary.notes.at(0), "the binary version");
 
-  const ScratchDirectory other;
+  const TempFolder other;
   write_cifar100_python(other.path(), random_files(100));
   const VerifyReport python = verify_dataset("cifar100", other.path());
   EXPECT_TRUE(python.good());

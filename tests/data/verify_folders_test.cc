@@ -42,7 +42,7 @@ class VerifyImageFolder : public testing::Test {
     return report.bad.at(0);
   }
 
-  ScratchDirectory folder_;
+  TempFolder folder_;
 };
 
 TEST_F(VerifyImageFolder, CountsClasses) {
@@ -140,7 +140,7 @@ TEST_F(VerifyImageFolder, PartsWithOtherClasses) {
 }
 
 TEST(VerifyFolders, NothingThere) {
-  const ScratchDirectory folder;
+  const TempFolder folder;
   for (const char* format : {"image_folder", "cosmoflow", "tfrecord"}) {
     EXPECT_EQ(verify_dataset(format, folder.path()).bad_count, 1) << format;
   }
@@ -155,7 +155,7 @@ TEST(VerifyFolders, NothingThere) {
 }
 
 TEST(VerifyCosmoflow, ListsEveryBadVolume) {
-  const ScratchDirectory folder;
+  const TempFolder folder;
   make_cosmoflow(folder.path(), {.train = 4, .validation = 2, .shape = {4, 4, 4, 4}});
   VerifyReport report = verify_dataset("cosmoflow", folder.path(), {.workers = 2});
   EXPECT_TRUE(report.good());
@@ -185,7 +185,7 @@ Bytes example(int64_t number) {
 }
 
 TEST(VerifyTfrecord, GoesOnBehindABadPayload) {
-  const ScratchDirectory folder;
+  const TempFolder folder;
   Bytes content = records({example(1), example(2), bytes_of("\xff\xff"), example(4), example(5)});
   const size_t one = record(example(1)).size();
   content[12] ^= 1;  // the payload of record 0
@@ -202,7 +202,7 @@ TEST(VerifyTfrecord, GoesOnBehindABadPayload) {
 }
 
 TEST(VerifyTfrecord, SaysWhenTheRestIsLost) {
-  const ScratchDirectory folder;
+  const TempFolder folder;
   Bytes content = records({example(1), example(2), example(3)});
   content[record(example(1)).size()] ^= 1;  // the length of record 1
   const std::string path = folder.write("a.tfrecord", content);
@@ -221,7 +221,7 @@ TEST(VerifyTfrecord, SaysWhenTheRestIsLost) {
 }
 
 TEST(VerifyTfrecord, MissingShards) {
-  const ScratchDirectory folder;
+  const TempFolder folder;
   folder.write("train-00000-of-00003", records({example(1)}));
   folder.write("train-00002-of-00003", gzip(records({example(3)})));
   const VerifyReport report = verify_dataset("tfrecord", folder.path());

@@ -32,7 +32,7 @@ class ImagenetTools : public testing::Test {
     return verify_dataset("imagenet", folder_.path(), options);
   }
 
-  ScratchDirectory folder_;
+  TempFolder folder_;
 };
 
 TEST_F(ImagenetTools, VerifyCountsWhatIsGood) {
@@ -120,7 +120,7 @@ TEST_F(ImagenetTools, ShowHasBothParts) {
 }
 
 TEST(ImagenetMade, IsGood) {
-  const ScratchDirectory folder;
+  const TempFolder folder;
   make_imagenet(folder.path(), {.classes = 2,
                                 .train = 6,
                                 .validation = 2,

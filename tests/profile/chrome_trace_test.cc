@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 
 #include "tests/support/expect_error.h"
+#include "tests/support/temp_folder.h"
 
 namespace pando::profile {
 namespace {
@@ -23,19 +24,8 @@ namespace fs = std::filesystem;
 
 class ChromeTrace : public testing::Test {
  protected:
-  ChromeTrace() {
-    std::string pattern = (fs::temp_directory_path() / "pando_profile_XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary directory");
-    directory_ = pattern;
-  }
-  ~ChromeTrace() override {
-    std::error_code ignored;
-    fs::remove_all(directory_, ignored);
-  }
-  std::string file(const std::string& name) const { return (directory_ / name).string(); }
-  auto entries() const {
-    return std::distance(fs::directory_iterator(directory_), fs::directory_iterator());
-  }
+  std::string file(const std::string& name) const { return folder_.path(name); }
+  int entries() const { return folder_.entries(); }
   json written(const Trace& trace) const {
     write_chrome_trace(trace, file("trace.json"));
     return read(file("trace.json"));
@@ -48,7 +38,7 @@ class ChromeTrace : public testing::Test {
     return error_of<IoError>([&] { write_chrome_trace(trace, path); });
   }
 
-  fs::path directory_;
+  testing_support::TempFolder folder_;
 };
 
 // The events of one kind of record: "X" or "M".
@@ -211,7 +201,7 @@ TEST_F(ChromeTrace, SaysWhyAFileCannotBeWritten) {
   const std::string missing = file("no_such_directory/trace.json");
   EXPECT_SAYS(failure(trace, missing),
               "cannot write the trace '" + missing + "': opening: No such file or directory");
-  EXPECT_SAYS(failure(trace, directory_.string()), "opening: Is a directory");
+  EXPECT_SAYS(failure(trace, folder_.path()), "opening: Is a directory");
   EXPECT_SAYS(failure(trace, ""), "cannot write the trace '': renaming: No such file");
   std::ofstream(file("plain")) << "";
   EXPECT_SAYS(failure(trace, file("plain/trace.json")), "opening: Not a directory");

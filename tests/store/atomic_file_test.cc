@@ -14,7 +14,7 @@ void replace(const std::string& path, const std::string& text) {
 }
 
 TEST(AtomicFile, JoinsPiecesAndReplaces) {
-  const TempDir dir;
+  const TempFolder dir;
   const std::string path = dir.path("a");
   replace(path, "old");
   const std::string first = "ne";
@@ -25,14 +25,14 @@ TEST(AtomicFile, JoinsPiecesAndReplaces) {
 }
 
 TEST(AtomicFile, TakesANameOfTheLongestPermittedLength) {
-  const TempDir dir;
+  const TempFolder dir;
   const std::string path = dir.path(std::string(255, 'x'));
   replace(path, "long");
   EXPECT_EQ(read_bytes(path), "long");
 }
 
 TEST(AtomicFile, WritesIntoTheCurrentDirectory) {
-  const TempDir dir;
+  const TempFolder dir;
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(dir.path());
   replace("plain", "here");
@@ -41,7 +41,7 @@ TEST(AtomicFile, WritesIntoTheCurrentDirectory) {
 }
 
 TEST(AtomicFile, KeepsPermissions) {
-  const TempDir dir;
+  const TempFolder dir;
   const std::string path = dir.path("a");
   replace(path, "old");
   ASSERT_EQ(::chmod(path.c_str(), 0640), 0);
@@ -52,7 +52,7 @@ TEST(AtomicFile, KeepsPermissions) {
 }
 
 TEST(AtomicFile, FollowsASymbolicLink) {
-  const TempDir dir;
+  const TempFolder dir;
   replace(dir.path("target"), "old");
   std::filesystem::create_symlink("target", dir.path("link"));
   replace(dir.path("link"), "new");
@@ -61,14 +61,14 @@ TEST(AtomicFile, FollowsASymbolicLink) {
 }
 
 TEST(AtomicFile, RefusesALoopOfLinks) {
-  const TempDir dir;
+  const TempFolder dir;
   std::filesystem::create_symlink("b", dir.path("a"));
   std::filesystem::create_symlink("a", dir.path("b"));
   expect_contains(message_of<IoError>([&] { replace(dir.path("a"), "x"); }), dir.path("a"));
 }
 
 TEST(AtomicFile, RefusesWhatIsNoFile) {
-  const TempDir dir;
+  const TempFolder dir;
   std::filesystem::create_directory(dir.path("sub"));
   expect_contains(message_of<IoError>([&] { replace(dir.path("sub"), "x"); }),
                   "not a regular file");
@@ -79,14 +79,14 @@ TEST(AtomicFile, RefusesWhatIsNoFile) {
 }
 
 TEST(AtomicFile, NamesAMissingDirectory) {
-  const TempDir dir;
+  const TempFolder dir;
   const std::string message = message_of<IoError>([&] { replace(dir.path("none/a"), "x"); });
   expect_contains(message, dir.path("none/a"));
   expect_contains(message, "No such file or directory");
 }
 
 TEST(AtomicFile, LeavesTheOldFileWhenTheDiskIsFull) {
-  const TempDir dir;
+  const TempFolder dir;
   const std::string path = dir.path("a");
   replace(path, "old");
   // A limit on the size of files stops a write half way, as a full disk does.
@@ -106,7 +106,7 @@ TEST(AtomicFile, LeavesTheOldFileWhenTheDiskIsFull) {
 }
 
 TEST(AtomicFile, NamesMissingPermission) {
-  const TempDir dir;
+  const TempFolder dir;
   ASSERT_EQ(::chmod(dir.path().c_str(), 0555), 0);
   const bool root = ::geteuid() == 0;  // may write everywhere, so become nobody for a moment
   if (root) {

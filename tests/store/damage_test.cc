@@ -20,7 +20,7 @@ bool reads(const std::string& path) {
 }
 
 struct Example {
-  TempDir dir;
+  TempFolder dir;
   std::string path = dir.path("a.h5");
   std::string bytes;
   Example() {
@@ -30,7 +30,7 @@ struct Example {
 };
 
 TEST(DamagedFile, MissingAndForeignFilesAreErrors) {
-  const TempDir dir;
+  const TempFolder dir;
   EXPECT_FALSE(reads(dir.path("none.h5")));
   EXPECT_FALSE(reads(dir.path()));
   write_bytes(dir.path("empty"), "");

@@ -24,7 +24,7 @@ class H5py : public testing::Test {
     expect_contains(message, path);
     return message;
   }
-  TempDir dir_;
+  TempFolder dir_;
 };
 
 TEST_F(H5py, ReadsOurFile) {

@@ -13,7 +13,7 @@ void save(Hdf5File& hdf5, const std::string& path) {
 }
 
 TEST(Hdf5File, ReadsWhatItWrote) {
-  const TempDir dir;
+  const TempFolder dir;
   const std::string path = dir.path("a.h5");
   {
     Hdf5File hdf5 = Hdf5File::create(path, 0);
@@ -43,7 +43,7 @@ TEST(Hdf5File, ReadsWhatItWrote) {
 }
 
 TEST(Hdf5File, NamesFileAndCauseAndPrintsNothing) {
-  const TempDir dir;
+  const TempFolder dir;
   write_bytes(dir.path("text"), "this is no HDF5 file at all");
   testing::internal::CaptureStderr();
   const std::string message = message_of<IoError>([&] { Hdf5File::open(dir.path("text")); });
@@ -53,7 +53,7 @@ TEST(Hdf5File, NamesFileAndCauseAndPrintsNothing) {
 }
 
 TEST(Hdf5File, RefusesWrongUse) {
-  const TempDir dir;
+  const TempFolder dir;
   Hdf5File hdf5 = Hdf5File::create("memory.h5", 0);
   hdf5.write_tensor("/a", Tensor::of_f32({1}, {1}));
   const auto expect_refused = [&](const std::string& cause, const auto& call) {
@@ -72,7 +72,7 @@ TEST(Hdf5File, RefusesWrongUse) {
 }
 
 TEST(Hdf5File, ThreadsTakeTurns) {
-  const TempDir dir;
+  const TempFolder dir;
   std::vector<std::jthread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&dir, t] {

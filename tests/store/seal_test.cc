@@ -11,7 +11,7 @@ std::string sealed(const std::string& content) {
 }
 
 TEST(Seal, HoldsForEveryLength) {
-  const TempDir dir;
+  const TempFolder dir;
   // Around the word of 8 bytes and around the block of 1 MiB that is read at once.
   for (const size_t length : {0, 1, 7, 8, 9, 1000, (1 << 20) - 1, 1 << 20, (1 << 20) + 3}) {
     write_bytes(dir.path("a"), sealed(std::string(length, 'x')));
@@ -20,7 +20,7 @@ TEST(Seal, HoldsForEveryLength) {
 }
 
 TEST(Seal, FindsEveryChangedByte) {
-  const TempDir dir;
+  const TempFolder dir;
   const std::string good = sealed("some content, 29 bytes long..");
   for (size_t i = 0; i < good.size() - 24; ++i) {
     std::string bad = good;
@@ -31,7 +31,7 @@ TEST(Seal, FindsEveryChangedByte) {
 }
 
 TEST(Seal, IsAbsentWithoutItsMarkOrLength) {
-  const TempDir dir;
+  const TempFolder dir;
   const std::string good = sealed("content");
   for (const std::string& bytes :
        {std::string(), std::string("short"), std::string(100, 'x'), good + "more", good.substr(1),
@@ -42,7 +42,7 @@ TEST(Seal, IsAbsentWithoutItsMarkOrLength) {
 }
 
 TEST(Seal, NamesAFileThatCannotBeRead) {
-  const TempDir dir;
+  const TempFolder dir;
   const std::string message = message_of<IoError>([&] { check_seal(dir.path("none.h5")); });
   expect_contains(message, dir.path("none.h5"));
   expect_contains(message, "No such file or directory");

@@ -14,7 +14,7 @@
 
 namespace pando::store {
 
-using TempDir = testing_support::TempFolder;
+using testing_support::TempFolder;
 
 inline std::string read_bytes(const std::string& path) {
   std::ifstream in(path, std::ios::binary);

@@ -9,7 +9,7 @@ namespace pando::store {
 namespace {
 
 TEST(WeightsFile, ReadsWhatItWrote) {
-  const TempDir dir;
+  const TempFolder dir;
   const WeightsFile file = small_example();
   write_weights_file(dir.path("a.h5"), file);
   const WeightsFile again = read_weights_file(dir.path("a.h5"));
@@ -22,13 +22,13 @@ TEST(WeightsFile, ReadsWhatItWrote) {
 }
 
 TEST(WeightsFile, MayBeEmpty) {
-  const TempDir dir;
+  const TempFolder dir;
   write_weights_file(dir.path("a.h5"), {});
   EXPECT_TRUE(read_weights_file(dir.path("a.h5")).layers.empty());
 }
 
 TEST(WeightsFile, KeepsGivenAttributes) {
-  const TempDir dir;
+  const TempFolder dir;
   WeightsFile file;
   file.attributes = {{"backend", "tensorflow"}, {"model_config", std::string(100000, '{')}};
   write_weights_file(dir.path("a.h5"), file);
@@ -38,7 +38,7 @@ TEST(WeightsFile, KeepsGivenAttributes) {
 }
 
 TEST(WeightsFile, EqualContentGivesEqualBytesAtAnotherTime) {
-  const TempDir dir;
+  const TempFolder dir;
   const std::time_t start = std::time(nullptr);
   write_weights_file(dir.path("a.h5"), small_example());
   const std::string bytes = read_bytes(dir.path("a.h5"));
@@ -52,7 +52,7 @@ TEST(WeightsFile, EqualContentGivesEqualBytesAtAnotherTime) {
 }
 
 TEST(WeightsFile, SplitsLongListsOfNames) {
-  const TempDir dir;
+  const TempFolder dir;
   WeightsFile file;
   for (int i = 0; i < 1500; ++i) {
     file.layers.push_back({concat("layer_", i, std::string(90, 'x')), {}});
@@ -76,7 +76,7 @@ TEST(WeightsFile, SplitsLongListsOfNames) {
 }
 
 TEST(WeightsFile, TellsLayersWithNestedNamesApart) {
-  const TempDir dir;
+  const TempFolder dir;
   WeightsFile file;
   file.layers = {{"a/b", {{"kernel", Tensor::of_f32({1}, {1})}}},
                  {"a", {{"kernel", Tensor::of_f32({1}, {2})}}},
@@ -86,7 +86,7 @@ TEST(WeightsFile, TellsLayersWithNestedNamesApart) {
 }
 
 TEST(WeightsFile, RefusesNamesAndTypesBeforeWriting) {
-  const TempDir dir;
+  const TempFolder dir;
   const auto expect_refused = [&](const std::string& cause, const auto& change) {
     WeightsFile file = small_example();
     change(file);
@@ -116,7 +116,7 @@ TEST(WeightsFile, RefusesNamesAndTypesBeforeWriting) {
 }
 
 TEST(WeightsFile, RefusesStateUnderState) {
-  const TempDir dir;
+  const TempFolder dir;
   WeightsFile file = small_example();
   file.state.push_back({"rng/more", Tensor::of_f32({1}, {1})});
   const std::string message =
@@ -126,7 +126,7 @@ TEST(WeightsFile, RefusesStateUnderState) {
 }
 
 TEST(WeightsFile, FailedWriteNamesThePath) {
-  const TempDir dir;
+  const TempFolder dir;
   const std::string path = dir.path("none/a.h5");
   expect_contains(message_of<IoError>([&] { write_weights_file(path, small_example()); }), path);
 }

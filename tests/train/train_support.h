@@ -102,7 +102,6 @@ inline double value_of(const Logs& logs, const std::string& name) {
   return 0;
 }
 
-// A folder that removes itself.
 using testing_support::TempFolder;
 
 }  // namespace pando

@@ -28,6 +28,10 @@ const std::string& to_string(DatasetKind kind) {
   return found->first;
 }
 
+bool has_views(DatasetKind kind) {
+  return kind == DatasetKind::imagenet || kind == DatasetKind::image_folder;
+}
+
 void add_data_flags(OptionTable& table, DataFlags& flags) {
   table.add_choice("dataset", flags.dataset, dataset_names(),
                    "the data set; by default the one that the model is made for");
@@ -79,9 +83,7 @@ void validate(const DataFlags& flags) {
     throw UsageError("--dataset-path: '", flags.dataset_path,
                      "' does not exist, wanted the folder of the data set");
   }
-  const bool views =
-      flags.dataset == DatasetKind::imagenet || flags.dataset == DatasetKind::image_folder;
-  if (flags.image_size > 0 && !views) {
+  if (flags.image_size > 0 && !has_views(flags.dataset)) {
     throw UsageError("--image-size: the images of ", to_string(flags.dataset),
                      " have a size of their own; it goes with imagenet and image_folder");
   }

@@ -32,6 +32,8 @@ struct DataFlags {
 
 const std::vector<std::pair<std::string, DatasetKind>>& dataset_names();
 const std::string& to_string(DatasetKind kind);
+// Whether a sample is a part of an image of any size.
+bool has_views(DatasetKind kind);
 
 void add_data_flags(OptionTable& table, DataFlags& flags);
 

@@ -206,27 +206,19 @@ constexpr int64_t kHostImageBytes = int64_t{1} << 26;
 
 TrainingData load_synthetic(const DataRequest& request) {
   const DataFlags& flags = request.flags;
-  SyntheticImages images{.seed = request.seed};
-  switch (flags.dataset) {
-    case DatasetKind::fashion_mnist:
-    case DatasetKind::mnist:
-      images.shape = {28, 28, 1};
-      images.train = 60000;
-      images.test = 10000;
-      break;
-    case DatasetKind::cifar10:
-    case DatasetKind::cifar100:
-      images.shape = {32, 32, 3};
-      images.classes = flags.dataset == DatasetKind::cifar10 ? 10 : 100;
-      images.train = 50000;
-      images.test = 10000;
-      break;
-    case DatasetKind::imagenet:
-    case DatasetKind::image_folder:
-      images.shape = {view_side(request), view_side(request), 3};
-      images.classes = 1000;
-      images.train = 1281167;
-      images.test = 50000;
+  SyntheticImages images{.shape = {view_side(request), view_side(request), 3},
+                         .classes = kImagenetClasses,
+                         .train = kImagenetTrain,
+                         .test = kImagenetValidation,
+                         .seed = request.seed};
+  if (!has_views(flags.dataset)) {
+    const fetch::DatasetEntry& like = fetch::entry(to_string(flags.dataset));
+    const bool grey =
+        flags.dataset == DatasetKind::mnist || flags.dataset == DatasetKind::fashion_mnist;
+    images.shape = grey ? Shape{28, 28, 1} : Shape{32, 32, 3};
+    images.classes = like.classes;
+    images.train = like.train;
+    images.test = like.test;
   }
   images.distinct = flags.synthetic_data == SyntheticData::device
                         ? request.synthetic

@@ -28,6 +28,11 @@ std::string to_string(const std::vector<BadRecord>& records, size_t most) {
   return text;
 }
 
+std::string without_place(const std::string& message, const std::string& place) {
+  const std::string front = place + ": ";
+  return message.starts_with(front) ? message.substr(front.size()) : message;
+}
+
 BadRecordError::BadRecordError(BadRecord record)
     : IoError(to_string(record)), record_(std::move(record)) {}
 

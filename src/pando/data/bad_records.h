@@ -31,6 +31,9 @@ std::string to_string(const BadRecord& record);  // "file: why"
 // "2 bad records skipped:" and one line for each of the first `most`; "" when there are none.
 std::string to_string(const std::vector<BadRecord>& records, size_t most = 20);
 
+// A message without the "place: " it begins with: of an error that becomes the `why` of a record.
+std::string without_place(const std::string& message, const std::string& place);
+
 // Thrown by readers for a bad record; the message is to_string(record()).
 class BadRecordError : public IoError {
  public:

@@ -5,6 +5,7 @@
 
 #include "pando/base/error.h"
 #include "pando/base/strings.h"
+#include "pando/data/sources/imagenet.h"
 
 namespace pando::fetch {
 
@@ -170,10 +171,10 @@ const std::vector<OwnDataset>& own_datasets() {
   static const std::vector<OwnDataset> sets = {
       {.name = "imagenet",
        .title = "ILSVRC 2012, photographs of 1,000 kinds of things",
-       .train = 1281167,
-       .test = 50000,
+       .train = kImagenetTrain,
+       .test = kImagenetValidation,
        .shape = "any x any x3",
-       .classes = 1000,
+       .classes = kImagenetClasses,
        .how = "register at https://www.image-net.org, then pando data build-imagenet SOURCE DIR; "
               "or make a small one: pando data make-imagenet DIR"},
       {.name = "cosmoflow",
@@ -187,7 +188,8 @@ const std::vector<OwnDataset>& own_datasets() {
       {.name = "image_folder",
        .title = "your own JPEG and PNG images",
        .shape = "any x any x3",
-       .how = "one folder for each class, with its images in it"},
+       .how = "a folder for each class, with its images in it; to train, two such sets, in the "
+              "folders train and validation"},
   };
   return sets;
 }

@@ -20,6 +20,8 @@
 namespace pando {
 
 inline constexpr int64_t kImagenetClasses = 1000;
+inline constexpr int64_t kImagenetTrain = 1281167;  // images
+inline constexpr int64_t kImagenetValidation = 50000;
 inline constexpr int kImagenetTrainShards = 1024;
 inline constexpr int kImagenetValidationShards = 128;
 

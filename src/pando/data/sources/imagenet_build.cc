@@ -63,10 +63,6 @@ StoredImage load_image(const std::string& path, const DecodeLimits& limits, Imag
   return image;
 }
 
-std::string without_place(const std::string& text, const std::string& path) {
-  return text.starts_with(path + ": ") ? text.substr(path.size() + 2) : text;
-}
-
 // One run. Workers share it; the counts are guarded by the mutex.
 class Build {
  public:

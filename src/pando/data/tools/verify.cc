@@ -90,12 +90,6 @@ VerifyReport ReportBuilder::finish(const std::string& path) && {
   return std::move(report_);
 }
 
-std::string without_place(const std::exception& error, const std::string& path) {
-  const std::string text = error.what();
-  const std::string place = path + ": ";
-  return text.starts_with(place) ? text.substr(place.size()) : text;
-}
-
 uint64_t size_of_file(const std::string& path) {
   std::error_code error;
   const auto bytes = std::filesystem::file_size(path, error);
@@ -121,7 +115,7 @@ std::vector<FileFindings> check_files(const std::vector<std::string>& paths,
       findings.bad.add(error.record());
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::internal) throw;
-      findings.flaw(0, without_place(error, paths[i]));
+      findings.flaw(0, without_place(error.what(), paths[i]));
     }
   });
   return all;

@@ -41,7 +41,7 @@ void verify_images(const PartFolder& part, const std::vector<std::string>& class
       for (std::string& path : image_files(folder))
         images.push_back({std::move(path), label, 0, ""});
     } catch (const IoError& error) {
-      folders.back().flaw(0, without_place(error, folder));
+      folders.back().flaw(0, without_place(error.what(), folder));
     }
   }
   for_each_item(images.size(), options.workers, [&](size_t i) {
@@ -66,7 +66,7 @@ std::optional<std::vector<std::string>> classes_of(const PartFolder& part, Repor
   try {
     return image_classes(part.path);
   } catch (const IoError& error) {
-    builder.add_bad({part.path, 0, without_place(error, part.path)});
+    builder.add_bad({part.path, 0, without_place(error.what(), part.path)});
     return std::nullopt;
   }
 }
@@ -88,7 +88,7 @@ CheckedVolumes check_volumes(const std::vector<std::string>& paths, const Datase
     } catch (const BadRecordError& error) {
       checked.flaws[i] = error.record();
     } catch (const IoError& error) {
-      checked.flaws[i] = BadRecord{paths[i], 0, without_place(error, paths[i])};
+      checked.flaws[i] = BadRecord{paths[i], 0, without_place(error.what(), paths[i])};
     }
   });
   return checked;
@@ -146,7 +146,7 @@ VerifyReport verify_parts(const std::string& path, const VerifyOptions& options,
       verify(part, builder);
     }
   } catch (const IoError& error) {
-    builder.add_bad({path, 0, without_place(error, path)});
+    builder.add_bad({path, 0, without_place(error.what(), path)});
   }
   return std::move(builder).finish(path);
 }
@@ -184,7 +184,7 @@ VerifyReport verify_tfrecord(const std::string& path, const VerifyOptions& optio
   try {
     paths = record_files(path);
   } catch (const IoError& error) {
-    builder.add_bad({path, 0, without_place(error, path)});
+    builder.add_bad({path, 0, without_place(error.what(), path)});
   }
   for (const std::string& shard : missing_shards(paths)) {
     builder.add_bad(missing_file(shard, "wanted all files of the set"));

@@ -17,8 +17,8 @@ struct OfficialPart {
   int64_t shards;
 };
 constexpr OfficialPart kOfficialParts[] = {
-    {ImagenetPart::train, 1281167, kImagenetTrainShards},
-    {ImagenetPart::validation, 50000, kImagenetValidationShards}};
+    {ImagenetPart::train, kImagenetTrain, kImagenetTrainShards},
+    {ImagenetPart::validation, kImagenetValidation, kImagenetValidationShards}};
 
 std::vector<std::string> shards_of(const std::string& folder, ImagenetPart part) {
   return files_in(
@@ -70,14 +70,14 @@ VerifyReport verify_imagenet(const std::string& path, const VerifyOptions& optio
     builder.set_classes(std::move(names));
   } catch (const IoError& error) {
     const std::string file = (std::filesystem::path(path) / kImagenetLabels).string();
-    builder.add_bad({file, 0, without_place(error, file)});
+    builder.add_bad({file, 0, without_place(error.what(), file)});
   }
   try {
     for (const OfficialPart& part : kOfficialParts) {
       verify_part(path, part, classes, options, builder);
     }
   } catch (const IoError& error) {
-    builder.add_bad({path, 0, without_place(error, path)});
+    builder.add_bad({path, 0, without_place(error.what(), path)});
   }
   return std::move(builder).finish(path);
 }

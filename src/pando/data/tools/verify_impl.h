@@ -70,8 +70,6 @@ class ReportBuilder {
   BadList bad_;
 };
 
-// The message of an error without the "path: " that it begins with.
-std::string without_place(const std::exception& error, const std::string& path);
 // The size of a file; 0 when it cannot be known.
 uint64_t size_of_file(const std::string& path);
 // A missing file as a bad record.
