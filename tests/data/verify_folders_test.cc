@@ -76,13 +76,13 @@ TEST_F(VerifyImageFolder, ListsEveryBadImageInOrder) {
 // A PNG whose header asks for 60,000 x 60,000 pixels; the checksum of the header is that of zlib.
 Bytes png_of_size(uint32_t width, uint32_t height) {
   Bytes png = encode_png(soft_image({4, 4}).view());
-  for (int i = 0; i < 4; ++i) {
-    png[static_cast<size_t>(16 + i)] = static_cast<uint8_t>(width >> (24 - 8 * i));
-    png[static_cast<size_t>(20 + i)] = static_cast<uint8_t>(height >> (24 - 8 * i));
+  for (size_t i = 0; i < 4; ++i) {
+    png[16 + i] = static_cast<uint8_t>(width >> (24 - 8 * i));
+    png[20 + i] = static_cast<uint8_t>(height >> (24 - 8 * i));
   }
   const auto crc = static_cast<uint32_t>(crc32(0, png.data() + 12, 17));
-  for (int i = 0; i < 4; ++i)
-    png[static_cast<size_t>(29 + i)] = static_cast<uint8_t>(crc >> (24 - 8 * i));
+  for (size_t i = 0; i < 4; ++i)
+    png[29 + i] = static_cast<uint8_t>(crc >> (24 - 8 * i));
   return png;
 }
 
