@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+#include "pando/app/training_setup.h"
+
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "pando/app/exit_code.h"
+#include "pando/app/optimizer_choice.h"
+#include "pando/app/pipeline_text.h"
+#include "pando/base/error.h"
+#include "pando/runtime/topology.h"
+
+namespace pando::app {
+
+namespace {
+
+// Writes the graph after a pass into a file of its own.
+void write_ir(const std::string& where, const std::string& program, std::string_view pass,
+              const std::string& text) {
+  std::error_code failure;
+  std::filesystem::create_directories(where, failure);
+  if (failure) throw IoError("--dump-ir: cannot make ", where, ": ", failure.message());
+  const std::filesystem::path path =
+      std::filesystem::path(where) / fmt::format("{}.{}.ir", program, pass);
+  std::ofstream file(path);
+  file << text;
+  if (!file.flush()) throw IoError("cannot write ", path.string());
+}
+
+Network build_network(const ZooEntry& entry, const TrainingData& data) {
+  const Shape& sample = data.sets.train.fields()[0].shape;
+  if (sample.rank() != entry.input_shape.rank()) {
+    throw InvalidArgument("--model ", entry.name, " takes samples like ", entry.input_shape,
+                          "; those of the data set are ", sample, ", and `pando train` reads no ",
+                          entry.dataset, " data yet");
+  }
+  if (!data.front) return entry.build(sample, data.sets.classes);
+  return with_preprocessing(entry.build(sample, data.sets.classes), *data.front);
+}
+
+TrainingData load_data(const TrainOptions& options, const ZooEntry& entry, std::ostream& out) {
+  return load_training_data({.flags = options.data,
+                             .seed = static_cast<uint64_t>(options.seed),
+                             .model_input = entry.input_shape,
+                             .workers = runtime::query_topology().usable_cores(),
+                             .synthetic = options.micro_batch_size,
+                             .out = &out,
+                             .quiet = options.quiet});
+}
+
+Model make_model(const TrainOptions& options, Network network) {
+  const DeviceStrategy strategy(options.devices.strategy(options.threads));
+  const DeviceStrategy::Scope scope = strategy.scope();
+  return Model(std::move(network),
+               {.name = options.model, .seed = static_cast<uint64_t>(options.seed)});
+}
+
+}  // namespace
+
+TrainingSetup::TrainingSetup(const TrainOptions& options_in, std::ostream& out_in)
+    : options(options_in),
+      out(out_in),
+      entry(zoo_entry(options.model)),
+      data(load_data(options, entry, out)),
+      batch(options.devices.batch(options.micro_batch_size)),
+      updates(updates_per_epoch(data.sets.train.size(), batch.global_batch_size,
+                                options.weight_updates_per_epoch)),
+      events(plan_host_events({.updates_per_epoch = updates,
+                               .epochs = options.num_epochs,
+                               .logs_per_epoch = options.logs_per_epoch,
+                               .checkpoint = std::nullopt})),
+      config_text(options.config_text),
+      model(make_model(options, build_network(entry, data))) {
+  collect_warnings();
+  compile();
+  spread();
+}
+
+runtime::PipelineShape TrainingSetup::shape() const {
+  return {.schedule = options.devices.pipeline_schedule,
+          .stages = stages(),
+          .micro_batches = accumulation(),
+          .device_of_stage = options.devices.device_mapping};
+}
+
+FitOptions TrainingSetup::fit_options() const {
+  return {.batch_size = options.micro_batch_size,
+          .shuffle = options.data.shuffle && !data.in_order,
+          .carry_remainder = true,
+          .prefetch_depth = options.prefetch_depth,
+          .data_workers = options.data.pipeline_num_parallel,
+          .same_batch = options.data.synthetic_data == SyntheticData::device,
+          .verbose = 0};
+}
+
+void TrainingSetup::collect_warnings() {
+  if (batch.warning) warnings.push_back(*batch.warning);
+  warnings.insert(warnings.end(), events.warnings.begin(), events.warnings.end());
+  if (options.devices.pipeline_validation_model && stages() == 1) {
+    warnings.push_back("--pipeline-validation-model has no effect without --pipeline-splits");
+  }
+}
+
+// In steps of a replica. Epochs stay true epochs: an execution ends with its epoch at the latest,
+// so a log event that comes every second epoch ends every second one of them.
+int64_t TrainingSetup::steps_per_execution() const {
+  if (options.steps_per_execution > 0) return options.steps_per_execution;
+  if (options.logs_per_epoch == Fraction(1)) return 0;  // the progress bar moves
+  return std::gcd(events.execution, updates) * accumulation();
+}
+
+void TrainingSetup::compile() {
+  CompileOptions compiling{.optimizer = make_optimizer(options, batch.global_batch_size),
+                           .loss = entry.loss,
+                           .metrics = {"accuracy"},
+                           .steps_per_execution = steps_per_execution()};
+  compiling.execution.slices = options.slices;
+  compiling.execution.disabled_passes = {options.disable_pass.begin(), options.disable_pass.end()};
+  if (!options.dump_ir.empty()) {
+    compiling.execution.dump_ir = [this](const std::string& program, std::string_view pass,
+                                         const std::string& text) {
+      if (options.dump_ir != "-") return write_ir(options.dump_ir, program, pass, text);
+      out << "# " << program << " after " << pass << "\n" << text;
+    };
+  }
+  model.compile(std::move(compiling));
+}
+
+// Over the devices.
+void TrainingSetup::spread() {
+  if (stages() > 1) {
+    try {
+      const bool measured = options.devices.splits_are_measured();
+      model.set_pipeline_splits(measured ? measure_splits() : options.devices.pipeline_splits);
+    } catch (const InvalidArgument& error) {
+      throw UsageError("--pipeline-splits: ", error.what());
+    }
+    model.set_pipelining_options(options.devices.pipelining(accumulation()));
+  } else {
+    model.set_gradient_accumulation_options(
+        {.steps_per_replica = accumulation(), .reduction = options.devices.gradient_reduction});
+  }
+  model.set_replication_options({.statistics_group = options.devices.dbn_replica_group_size});
+}
+
+// Times differ from run to run, and bits depend on the splits: a repeated run has them by name.
+std::vector<std::string> TrainingSetup::measure_splits() {
+  MeasuredSplits measured =
+      model.measure_pipeline_splits(stages(), data.sets.train, options.micro_batch_size);
+  chosen_splits =
+      fmt::format("--pipeline-splits auto: {}; one device took for a micro-batch of {}\n",
+                  join(measured.splits, " "), options.micro_batch_size) +
+      stage_table(measured.seconds) + expected_idle(shape(), measured.seconds);
+  const std::string origin = "chosen by the times of the layers";
+  config_text = with_setting(config_text, "pipeline-splits",
+                             OptionType<std::vector<std::string>>::show(measured.splits), origin);
+  config_text = with_setting(config_text, "pipeline-stages", ConfigValue::scalar("0"), origin);
+  return std::move(measured.splits);
+}
+
+}  // namespace pando::app

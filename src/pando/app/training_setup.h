@@ -1,0 +1,52 @@
+// Everything that a run of `pando train` is made of before it runs: data, batch configuration, host
+// events and the compiled model, spread over its devices.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "pando/app/batch_configuration.h"
+#include "pando/app/host_events.h"
+#include "pando/app/train_options.h"
+#include "pando/app/training_data.h"
+#include "pando/runtime/schedule.h"
+#include "pando/train/model.h"
+#include "pando/zoo/zoo.h"
+
+namespace pando::app {
+
+// Made in one go; a wrong option throws before anything is written. The options and the stream must
+// outlive it. Tells of downloads on the stream.
+struct TrainingSetup {
+  TrainingSetup(const TrainOptions& options_in, std::ostream& out_in);
+
+  int stages() const { return options.devices.stages(); }
+  int accumulation() const { return static_cast<int>(batch.gradient_accumulation_count); }
+  runtime::PipelineShape shape() const;
+
+  // How data come to the devices, in training and when it is only tried.
+  FitOptions fit_options() const;
+
+  const TrainOptions& options;
+  std::ostream& out;
+  const ZooEntry& entry;
+  TrainingData data;
+  BatchConfiguration batch;
+  int64_t updates;  // per epoch
+  HostEvents events;
+  std::vector<std::string> warnings;
+  std::string chosen_splits;  // what the measurement found, for users
+  std::string config_text;    // every effective option, with what was chosen here
+  Model model;
+
+ private:
+  void collect_warnings();
+  int64_t steps_per_execution() const;
+  void compile();
+  void spread();
+  std::vector<std::string> measure_splits();
+};
+
+}  // namespace pando::app
