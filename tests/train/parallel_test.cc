@@ -210,6 +210,54 @@ TEST(Parallel, EvaluationAndPredictionCountEverySampleOnce) {
   }
 }
 
+TEST(Parallel, SoTheyDoOnAnyNumberOfReplicas) {
+  const Images data = images(13);
+  Model plain = spread(plain_cnn(), {});
+  const Logs expected = plain.evaluate(data.x, data.y, {.batch_size = 13});
+  const Tensor rows = plain.predict(data.x, 13);
+  const auto expect_same = [&](const Spread& how) {
+    Model model = spread(plain_cnn(), how);
+    const Logs found = model.evaluate(data.x, data.y, {.batch_size = 2});
+    EXPECT_NEAR(value_of(found, "loss"), value_of(expected, "loss"), 1e-6);
+    EXPECT_NEAR(value_of(found, "accuracy"), value_of(expected, "accuracy"), 1e-9);
+    EXPECT_LT(difference(model.predict(data.x, 2), rows).absolute, 1e-6);
+  };
+  for (const int replicas : {1, 2, 3, 4}) {
+    expect_same({.devices = 4, .replication = {.inference_replicas = replicas}});
+  }
+  for (const int replicas : {1, 2}) {
+    const ReplicationOptions replication{.inference_replicas = replicas};
+    expect_same({.devices = 4, .splits = {"join"}, .replication = replication});
+  }
+  expect_same({.devices = 4,
+               .splits = {"join"},
+               .replication = {.inference_replicas = 3},
+               .pipelined_inference = false});
+}
+
+// Of 13 samples in batches of 2, replica r of R has the batches r, r + R, ...
+TEST(Parallel, TheReplicasOfAnEvaluationAreThoseAskedFor) {
+  for (const int replicas : {1, 3}) {
+    Model model =
+        spread(small_cnn(),
+               {.devices = 4,
+                .replication = {.metrics = MetricReduction::list, .inference_replicas = replicas}});
+    const Logs logs = model.evaluate(image_data(13), {.batch_size = 2});
+    EXPECT_EQ(logs.size(), static_cast<size_t>(2 * replicas));
+    EXPECT_EQ(model.replicas(), 4);
+  }
+}
+
+TEST(Parallel, TooManyReplicasOfAnEvaluationAreRefused) {
+  Model model = spread(
+      plain_cnn(), {.devices = 4, .splits = {"join"}, .replication = {.inference_replicas = 3}});
+  const std::string error = error_of([&] { model.evaluate(image_data(4)); });
+  EXPECT_SAYS(error, "inference_replicas is 3 with 2 devices each, but there are 4 devices");
+  EXPECT_SAYS(error, "wanted at most 2");
+  EXPECT_SAYS(error_of([&] { model.set_replication_options({.inference_replicas = -1}); }),
+              "inference_replicas is -1, wanted 0 or more");
+}
+
 TEST(Parallel, MetricsOfReplicas) {
   const auto logs = [&](MetricReduction reduction) {
     Model model = spread(small_cnn(), {.devices = 2, .replication = {.metrics = reduction}});
@@ -225,6 +273,23 @@ TEST(Parallel, MetricsOfReplicas) {
   EXPECT_NEAR(value_of(logs(MetricReduction::mean), "loss"), (6 * first + 4 * second) / 10, 1e-9);
   EXPECT_NEAR(value_of(logs(MetricReduction::sum), "loss"), first + second, 1e-9);
   EXPECT_EQ(value_of(logs(MetricReduction::none), "loss"), second);
+}
+
+TEST(Parallel, PredictionOfADataSetIsInItsOrderAndShowsItsBatches) {
+  const Images data = images(13);
+  Model model = spread(plain_cnn(), {.devices = 3});
+  std::vector<int32_t> labels;
+  const Tensor found =
+      model.predict(Dataset::from_tensors(data.x, data.y),
+                    {.batch_size = 2, .observe = [&](const Batch& batch) {
+                       const auto seen = batch.y().i32();
+                       labels.insert(labels.end(), seen.begin(), seen.begin() + batch.valid);
+                     }});
+  EXPECT_EQ(found.shape(), Shape({13, 3}));
+  EXPECT_LT(difference(found, model.predict(data.x, 13)).absolute, 1e-6);
+  EXPECT_EQ(labels, std::vector<int32_t>(data.y.i32().begin(), data.y.i32().end()));
+  EXPECT_SAYS(error_of([&] { model.predict(image_data(4), {.batch_size = 0}); }),
+              "predict: batch_size is 0");
 }
 
 TEST(Parallel, OutfeedHasTheLastStepOrAll) {

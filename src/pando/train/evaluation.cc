@@ -103,20 +103,29 @@ Logs run_evaluate(Model::Impl& impl, const Dataset& dataset, const EvaluateOptio
   return logs;
 }
 
-Tensor run_predict(Model::Impl& impl, const Tensor& x, int64_t batch_size) {
-  const Dataset dataset = Dataset::from_tensors(x);
-  check_data("predict", dataset, batch_size);
-  LoadedProgram& loaded = impl.program(Mode::predict, batch_size, dataset.fields());
+Tensor run_predict(Model::Impl& impl, const Dataset& dataset, const PredictOptions& options) {
+  check_data("predict", dataset, options.batch_size);
+  LoadedProgram& loaded = impl.program(Mode::predict, options.batch_size, dataset.fields());
   std::vector<int64_t> dims = {dataset.size()};
   const Shape& row = impl.network.output_shape();
   dims.insert(dims.end(), row.begin(), row.end());
   Tensor result(DType::f32, Shape(dims));
-  BatchStream stream = dataset.batch(batch_size);
-  runtime::InfeedQueue infeed(numbered(stream, dataset.size()), loaded.placement().replicas);
-  const runtime::UpdatePlan all{.elements = batches_of(dataset, batch_size),
+  const int ahead = kEvaluationPrefetch * loaded.placement().replicas;
+  BatchStream stream = dataset.batch(options.batch_size)
+                           .prefetch(ahead, impl.data_workers(options.data_workers, ahead));
+  runtime::BatchSource source = numbered(stream, dataset.size());
+  if (options.observe) {
+    source = [&options, inner = std::move(source)](Batch& batch) {
+      if (!inner(batch)) return false;
+      options.observe(batch);
+      return true;
+    };
+  }
+  runtime::InfeedQueue infeed(std::move(source), ahead);
+  const runtime::UpdatePlan all{.elements = batches_of(dataset, options.batch_size),
                                 .samples = dataset.size()};
   loaded.executor().run({.updates = {&all, 1},
-                         .micro_batch_size = batch_size,
+                         .micro_batch_size = options.batch_size,
                          .seed = impl.options.seed,
                          .results = result.data()},
                         infeed);

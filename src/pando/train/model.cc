@@ -110,7 +110,11 @@ Logs Model::evaluate(Tensor x, Tensor y, Tensor sample_weight, const EvaluateOpt
 }
 
 Tensor Model::predict(const Tensor& x, int64_t batch_size) {
-  return train::run_predict(*impl_, x, batch_size);
+  return predict(Dataset::from_tensors(x), {.batch_size = batch_size});
+}
+
+Tensor Model::predict(const Dataset& dataset, const PredictOptions& options) {
+  return train::run_predict(*impl_, dataset, options);
 }
 
 std::vector<std::string> Model::weight_names() const {

@@ -99,6 +99,14 @@ struct EvaluateOptions {
   int verbose = 0;
 };
 
+struct PredictOptions {
+  int64_t batch_size = 32;
+  int data_workers = 0;  // as in FitOptions
+  // Sees every batch on its way to the devices, in the order of the data: for labels and the like.
+  // Called by one thread at a time, of the library's own.
+  std::function<void(const Batch&)> observe;
+};
+
 struct LoadOptions {
   bool by_name = false;        // only layers with the same names, for fine-tuning
   bool skip_mismatch = false;  // with by_name: leave layers alone whose shapes differ
@@ -164,6 +172,8 @@ class Model {
   Logs evaluate(Tensor x, Tensor y, const EvaluateOptions& options = {});
   Logs evaluate(Tensor x, Tensor y, Tensor sample_weight, const EvaluateOptions& options = {});
   Tensor predict(const Tensor& x, int64_t batch_size = 32);
+  // One row per sample in the order of the data, of which only x and auxiliary inputs are used.
+  Tensor predict(const Dataset& dataset, const PredictOptions& options = {});
 
   // Weights in the order of the layers; names are "conv2d/kernel". set_weights checks all before
   // it changes any.

@@ -95,6 +95,10 @@ void Model::Impl::set_replication(const ReplicationOptions& options_in) {
     throw InvalidArgument("statistics_group is ", options_in.statistics_group,
                           ", wanted at least 1");
   }
+  if (options_in.inference_replicas < 0) {
+    throw InvalidArgument("inference_replicas is ", options_in.inference_replicas,
+                          ", wanted 0 or more");
+  }
   replication = options_in;
   drop_all();
 }
@@ -120,7 +124,16 @@ runtime::Placement Model::Impl::placement(train::Mode mode) {
                           "; ask for more or give a device_mapping");
   }
   place.replicas = devices / each;
-  if (mode != train::Mode::train) return place;
+  if (mode != train::Mode::train) {
+    const int wanted = replication.inference_replicas;
+    if (wanted > place.replicas) {
+      throw InvalidArgument("inference_replicas is ", wanted, " with ", each,
+                            " devices each, but there are ", devices, " devices; wanted at most ",
+                            place.replicas);
+    }
+    if (wanted > 0) place.replicas = wanted;
+    return place;
+  }
   place.micro_batches = accumulation.steps_per_replica;
   place.reduction = accumulation.reduction;
   place.statistics_group = replication.statistics_group;

@@ -40,6 +40,8 @@ struct ReplicationOptions {
   MetricReduction metrics = MetricReduction::mean;
   // So many replicas in a row take the statistics of batch normalisation together.
   int statistics_group = 1;
+  // In evaluation and prediction; 0: as many as the devices hold. Results do not depend on it.
+  int inference_replicas = 0;
 };
 
 // Where Model::measure_pipeline_splits would split.
