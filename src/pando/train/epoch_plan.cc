@@ -30,8 +30,13 @@ EpochPlan::EpochPlan(const EpochShape& shape) {
 }
 
 std::span<const runtime::UpdatePlan> EpochPlan::execution(int64_t first_update) const {
+  return execution(first_update, updates_per_execution_ - first_update % updates_per_execution_);
+}
+
+std::span<const runtime::UpdatePlan> EpochPlan::execution(int64_t first_update,
+                                                          int64_t most) const {
   const auto all = static_cast<int64_t>(updates_.size());
-  const int64_t count = std::clamp<int64_t>(all - first_update, 0, updates_per_execution_);
+  const int64_t count = std::clamp<int64_t>(all - first_update, 0, most);
   if (count == 0) return {};
   return {&updates_[static_cast<size_t>(first_update)], static_cast<size_t>(count)};
 }

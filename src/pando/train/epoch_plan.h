@@ -27,8 +27,11 @@ class EpochPlan {
   int64_t elements() const { return elements_; }  // of the infeed
   int64_t samples() const { return samples_; }
   int64_t updates_per_execution() const { return updates_per_execution_; }
-  // The execution that begins with an update; empty at the end.
+  // The execution that begins with an update; empty at the end. One that begins between two ends
+  // where it would have ended.
   std::span<const runtime::UpdatePlan> execution(int64_t first_update) const;
+  // The same with at most so many updates.
+  std::span<const runtime::UpdatePlan> execution(int64_t first_update, int64_t most) const;
 
  private:
   std::vector<runtime::UpdatePlan> updates_;

@@ -29,6 +29,19 @@ runtime::BatchSource repeating(BatchStream& stream, int64_t first_sample) {
   };
 }
 
+void check_joined(const FitOptions& options) {
+  const int64_t joined = options.joined_epochs;
+  if (joined < 1) throw InvalidArgument("fit: joined_epochs is ", joined, ", wanted at least 1");
+  if (joined == 1) return;
+  if (!options.carry_remainder) {
+    throw InvalidArgument("fit: joined_epochs is ", joined, ", which wants carry_remainder");
+  }
+  if ((options.epochs - options.initial_epoch) % joined != 0) {
+    throw InvalidArgument("fit: joined_epochs is ", joined, ", which does not divide the epochs ",
+                          options.initial_epoch, " to ", options.epochs);
+  }
+}
+
 class FitLoop {
  public:
   FitLoop(Model& model, Model::Impl& impl, const Dataset& dataset, const FitOptions& options)
@@ -70,6 +83,7 @@ class FitLoop {
       throw InvalidArgument("fit: updates_per_epoch is ", options.updates_per_epoch,
                             ", which wants carry_remainder");
     }
+    check_joined(options);
     context_ = {.model = &model, .epoch = options.initial_epoch, .epochs = options.epochs};
   }
 
@@ -81,7 +95,7 @@ class FitLoop {
                              .replicas = placement.replicas,
                              .accumulation = placement.micro_batches,
                              .whole_updates = options_.carry_remainder || options_.drop_remainder,
-                             .updates = options_.updates_per_epoch,
+                             .updates = joined_updates(placement),
                              .steps_per_execution = impl_.compiled().steps_per_execution});
     context_.steps = plan_->elements();
     if (context_.steps == 0) {
@@ -90,22 +104,28 @@ class FitLoop {
                             placement.micro_batches,
                             " micro-batches, and no partial one is allowed");
     }
+    const auto updates = static_cast<int64_t>(plan_->updates().size());
+    if (options_.initial_update < 0 || options_.initial_update >= updates) {
+      throw InvalidArgument("fit: initial_update is ", options_.initial_update, ", an epoch has ",
+                            updates, " weight updates");
+    }
     // A fit after a fit goes on to new orders of the samples and new dropout masks.
     const int64_t first = std::max(options_.initial_epoch, impl_.epochs);
-    const int64_t end = first + options_.epochs - options_.initial_epoch;
+    impl_.epoch_offset = first - options_.initial_epoch;
+    set_position(options_.initial_epoch, options_.initial_update);
     const int ahead = options_.prefetch_depth * placement.replicas;
-    BatchStream stream = make_stream(first, std::max(end, first + 1), ahead);
-    runtime::InfeedQueue infeed(options_.same_batch ? repeating(stream, first * train_.size())
-                                                    : numbered(stream, train_.size()),
-                                ahead);
+    BatchStream stream = make_stream(first, ahead);
+    const int64_t done = first * epoch_samples() + samples_before(options_.initial_update);
+    runtime::InfeedQueue infeed(
+        options_.same_batch ? repeating(stream, done) : numbered(stream, train_.size()), ahead);
     call([&](Callback& callback) { callback.on_train_begin(context_); });
     for (int64_t epoch = options_.initial_epoch; epoch < options_.epochs && !context_.stop;
-         ++epoch) {
+         epoch += options_.joined_epochs) {
       if (stop_wanted()) {
         context_.stop = true;
         break;
       }
-      impl_.epochs = first + epoch - options_.initial_epoch + 1;
+      impl_.epochs = epoch + impl_.epoch_offset + options_.joined_epochs;
       run_epoch(infeed, epoch);
     }
     call([&](Callback& callback) { callback.on_train_end(context_); });
@@ -118,9 +138,39 @@ class FitLoop {
     for (const auto& callback : options_.callbacks) function(*callback);
   }
 
-  // The batches of epochs [first, end). With a carried remainder the epochs follow each other
-  // without a gap, so a batch may hold the last samples of one and the first of the next.
-  BatchStream make_stream(int64_t first, int64_t end, int ahead) const {
+  // Of the epochs that are joined, in weight updates; 0: as many as the samples fill.
+  int64_t joined_updates(const runtime::Placement& placement) const {
+    if (options_.joined_epochs == 1) return options_.updates_per_epoch;
+    const int64_t global_batch = options_.batch_size * placement.replicas * placement.micro_batches;
+    const int64_t filled = train_.size() / global_batch;
+    return options_.joined_epochs *
+           (options_.updates_per_epoch > 0 ? options_.updates_per_epoch : filled);
+  }
+
+  int64_t epoch_samples() const { return plan_->samples() / options_.joined_epochs; }
+
+  // Of an epoch, or of joined ones.
+  int64_t samples_before(int64_t update) const {
+    return update * (plan_->updates().empty() ? 0 : plan_->updates()[0].samples);
+  }
+
+  // After `update` weight updates of the epochs that begin with `epoch`.
+  void set_position(int64_t epoch, int64_t update) {
+    const int64_t each = static_cast<int64_t>(plan_->updates().size()) / options_.joined_epochs;
+    impl_.position = {epoch + update / each, update % each};
+  }
+
+  void count_updates(int64_t before, int64_t done) {
+    impl_.iteration += done;
+    set_position(context_.epoch, before + done);
+  }
+
+  // The batches from epoch `first` on, after the updates that are done. With a carried remainder
+  // the epochs follow each other without a gap, so a batch may hold the last samples of one and the
+  // first of the next.
+  BatchStream make_stream(int64_t first, int ahead) const {
+    const int64_t end = std::max(first + options_.epochs - options_.initial_epoch, first + 1);
+    const int64_t skipped = samples_before(options_.initial_update);
     // One batch needs no threads.
     const PrefetchOptions workers =
         impl_.data_workers(options_.same_batch ? 1 : options_.data_workers, ahead);
@@ -128,16 +178,17 @@ class FitLoop {
     const Dataset ordered =
         options_.shuffle ? train_.shuffle({.seed = impl_.options.seed}) : train_;
     if (options_.carry_remainder) {
-      const int64_t passes = end * plan_->samples() / train_.size() + 1;
+      const int64_t passes = end * epoch_samples() / train_.size() + 1;
       BatchStream stream =
           ordered.repeat(passes).batch(options_.batch_size).prefetch(ahead, workers);
-      stream.restore({0, first * plan_->samples()});
+      // The same batch is the same one after a break too.
+      if (!options_.same_batch) stream.restore({0, first * epoch_samples() + skipped});
       return stream;
     }
     // Dropping cuts the order of an epoch, so the samples that are left out change with it.
     const Dataset whole = options_.drop_remainder ? ordered.take(plan_->samples()) : ordered;
     BatchStream stream = whole.batch(options_.batch_size).repeat(end).prefetch(ahead, workers);
-    stream.restore({first, 0});
+    stream.restore({first, skipped});
     return stream;
   }
 
@@ -147,18 +198,21 @@ class FitLoop {
   }
 
   void run_epoch(runtime::InfeedQueue& infeed, int64_t epoch) {
+    const int64_t begin = epoch == options_.initial_epoch ? options_.initial_update : 0;
+    const int64_t first_step = begin * plan_->updates()[0].elements;
     context_.epoch = epoch;
-    context_.step = 0;
+    context_.step = first_step;
     context_.seconds = 0;
-    progress_.begin_epoch(epoch + 1, options_.epochs, context_.steps);
+    progress_.begin_epoch(epoch + options_.joined_epochs, options_.epochs, context_.steps);
     call([&](Callback& callback) { callback.on_epoch_begin(context_); });
     if (context_.stop) return;
     MetricSums sums(program().executor().metric_names(), impl_.replication.metrics);
     const auto updates = static_cast<int64_t>(plan_->updates().size());
-    for (int64_t update = 0; update < updates && !context_.stop;) {
+    for (int64_t update = begin; update < updates && !context_.stop;) {
       update += run_execution(infeed, update, sums);
     }
-    if (context_.step == 0) return;  // stopped before its first update: no epoch to tell of
+    if (context_.step == first_step)
+      return;  // stopped before its first update: no epoch to tell of
     Logs logs = sums.logs();
     const bool whole = context_.step >= context_.steps;
     if (validation_ && whole) {
@@ -173,7 +227,7 @@ class FitLoop {
       logs.insert(logs.end(), validation.begin(), validation.end());
     }
     progress_.end_epoch(logs);
-    history_.add(epoch, logs);
+    history_.add(epoch + options_.joined_epochs - 1, logs);
     call([&](Callback& callback) { callback.on_epoch_end(context_, logs); });
   }
 
@@ -183,7 +237,7 @@ class FitLoop {
     LoadedProgram& loaded = program();
     runtime::Executor& devices = loaded.executor();
     const bool all = options_.outfeed == OutfeedMode::all;
-    runtime::Execution execution{.updates = plan_->execution(update),
+    runtime::Execution execution{.updates = next_updates(update),
                                  .micro_batch_size = options_.batch_size,
                                  .seed = impl_.options.seed,
                                  .learning_rate = impl_.compiled().optimizer.learning_rate,
@@ -197,11 +251,11 @@ class FitLoop {
     try {
       totals = run_watched(devices, execution, infeed);
     } catch (...) {
-      impl_.iteration += devices.updates_done();  // they are in the weights
+      count_updates(update, devices.updates_done());  // they are in the weights
       throw;
     }
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    impl_.iteration += totals.updates;
+    count_updates(update, totals.updates);
     if (!totals.finite) throw_not_finite(totals);
     const int64_t replicas = loaded.placement().replicas;
     const int64_t steps_before = context_.step / replicas;
@@ -222,6 +276,12 @@ class FitLoop {
     call([&](Callback& callback) { callback.on_execution_end(context_, logs); });
     if (options_.stop != nullptr && *options_.stop) context_.stop = true;
     return totals.updates;
+  }
+
+  std::span<const runtime::UpdatePlan> next_updates(int64_t update) const {
+    if (!options_.updates_per_execution) return plan_->execution(update);
+    return plan_->execution(update,
+                            std::max<int64_t>(1, options_.updates_per_execution(impl_.position)));
   }
 
   bool wants_outfeed() const { return !options_.callbacks.empty(); }

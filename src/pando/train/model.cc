@@ -154,10 +154,16 @@ void Model::set_weights(const std::vector<Tensor>& weights) {
   for (size_t i = 0; i < weights.size(); ++i) impl_->assign(variables[i], weights[i]);
 }
 
-void Model::save_weights(const std::string& path) const { impl_->save_weights(path); }
-LoadReport Model::load_weights(const std::string& path, LoadOptions options) {
-  return impl_->load_weights(path, options);
+void Model::save_weights(const std::string& path) const {
+  store::write_weights_file(path, impl_->weights_file());
 }
+LoadReport Model::load_weights(const std::string& path, LoadOptions options) {
+  return impl_->assign_weights(store::read_weights_file(path), options);
+}
+
+TrainingState Model::training_state() const { return impl_->training_state(); }
+void Model::restore(const TrainingState& state) { impl_->restore(state); }
+TrainingPosition Model::position() const { return impl_->position; }
 
 double Model::learning_rate() const { return impl_->compiled().optimizer.learning_rate; }
 

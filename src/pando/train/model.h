@@ -22,6 +22,7 @@
 #include "pando/train/history.h"
 #include "pando/train/non_finite_loss.h"
 #include "pando/train/parallel_options.h"
+#include "pando/train/training_state.h"
 
 namespace pando {
 
@@ -86,6 +87,13 @@ struct FitOptions {
   // The number of the first epoch. A fit continues where those before it since compile() ended in
   // the orders of samples and the dropout masks; this is for going on with loaded weights.
   int64_t initial_epoch = 0;
+  int64_t initial_update = 0;  // weight updates of that epoch that are done
+  // With carry_remainder: so many epochs in a row are one long one to executions, callbacks and
+  // validation, and `epochs` counts the single ones still.
+  int64_t joined_epochs = 1;
+  // The weight updates of the execution that begins at a position; empty: as steps_per_execution
+  // says. An execution ends with its epoch at the latest.
+  std::function<int64_t(TrainingPosition)> updates_per_execution;
   std::vector<std::shared_ptr<Callback>> callbacks;
   int verbose = 1;  // 0 silent, 1 progress, 2 one line per epoch
 };
@@ -185,6 +193,14 @@ class Model {
   // HDF5 in the layout of Keras. A file that does not fit changes nothing.
   void save_weights(const std::string& path) const;
   LoadReport load_weights(const std::string& path, LoadOptions options = {});
+
+  // All that the rest of a run depends on, for checkpoints: a restored model that is compiled in
+  // the same way and goes on with a fit from initial_epoch and initial_update of its position has,
+  // in the end, the bits of a run without a break. restore() needs compile(); it changes nothing
+  // when the state does not fit.
+  TrainingState training_state() const;
+  void restore(const TrainingState& state);
+  TrainingPosition position() const;  // where the last fit stands
 
   double learning_rate() const;
   void set_learning_rate(double rate);

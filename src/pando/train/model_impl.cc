@@ -57,6 +57,8 @@ void Model::Impl::compile(CompileOptions options_in) {
   variables.ensure_slots(0);  // a new optimizer starts with fresh slots
   iteration = 0;
   epochs = 0;
+  position = {};
+  epoch_offset = 0;
   compile_options = std::move(options_in);
 }
 
@@ -315,7 +317,7 @@ void Model::Impl::assign(runtime::Variable& variable, const Tensor& value) {
   std::memcpy(variable.value.data(), value.data(), value.bytes());
 }
 
-void Model::Impl::save_weights(const std::string& path) const {
+store::WeightsFile Model::Impl::weights_file() const {
   store::WeightsFile file;
   for (const LayerInfo& layer : network.layers()) {
     store::LayerWeights entry{.layer = layer.name};
@@ -324,11 +326,10 @@ void Model::Impl::save_weights(const std::string& path) const {
     }
     file.layers.push_back(std::move(entry));
   }
-  store::write_weights_file(path, file);
+  return file;
 }
 
-LoadReport Model::Impl::load_weights(const std::string& path, const LoadOptions& load) {
-  const store::WeightsFile file = store::read_weights_file(path);
+LoadReport Model::Impl::assign_weights(const store::WeightsFile& file, const LoadOptions& load) {
   std::vector<store::ExpectedWeight> expected;
   for (const LayerInfo& layer : network.layers()) {
     for (const nn::WeightSpec& weight : layer.weights) {
@@ -342,8 +343,9 @@ LoadReport Model::Impl::load_weights(const std::string& path, const LoadOptions&
   size_t loaded = 0;
   for (size_t i = 0; i < expected.size(); ++i) loaded += plan.sources[i] != nullptr ? 1 : 0;
   if (loaded == 0 && !expected.empty()) {
-    throw InvalidArgument(path, ": no layer of the file goes to a layer of model '", options.name,
-                          "'", plan.skipped.empty() ? "" : "; " + join(plan.skipped, "; "));
+    throw InvalidArgument(file.path, ": no layer of the file goes to a layer of model '",
+                          options.name, "'",
+                          plan.skipped.empty() ? "" : "; " + join(plan.skipped, "; "));
   }
   for (size_t i = 0; i < expected.size(); ++i) {
     if (plan.sources[i] == nullptr) continue;

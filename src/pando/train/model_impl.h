@@ -59,8 +59,10 @@ struct Model::Impl {
   runtime::Placement placement(train::Mode mode);
 
   void assign(runtime::Variable& variable, const Tensor& value);
-  void save_weights(const std::string& path) const;
-  LoadReport load_weights(const std::string& path, const LoadOptions& load);
+  store::WeightsFile weights_file() const;
+  LoadReport assign_weights(const store::WeightsFile& file, const LoadOptions& load);
+  TrainingState training_state() const;
+  void restore(const TrainingState& state);
 
   Network network;
   ModelOptions options;
@@ -73,6 +75,8 @@ struct Model::Impl {
   std::optional<CompileOptions> compile_options;
   int64_t iteration = 0;  // weight updates since compile()
   int64_t epochs = 0;     // epochs of data drawn since compile(), or the last one's number if more
+  TrainingPosition position;  // where the last fit stands
+  int64_t epoch_offset = 0;   // from its numbers of epochs to those of the data
 
  private:
   bool pipelined(train::Mode mode) const;

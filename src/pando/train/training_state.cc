@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+#include "pando/train/training_state.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "pando/base/error.h"
+#include "pando/base/strings.h"
+#include "pando/store/seal.h"
+#include "pando/train/model_impl.h"
+
+namespace pando {
+
+namespace {
+
+// Names of string attributes: any HDF5 tool shows them.
+constexpr const char* kOptimizer = "pando_optimizer";
+constexpr const char* kEpoch = "pando_epoch";
+constexpr const char* kUpdate = "pando_update";
+constexpr const char* kIteration = "pando_iteration";
+constexpr const char* kDataEpoch = "pando_data_epoch";
+constexpr const char* kSeed = "pando_seed";
+constexpr std::string_view kNote = "pando_note_";
+
+std::string slot_name(const std::string& slot, const std::string& variable) {
+  return concat("optimizer/", slot, "/", variable);
+}
+
+// An attribute that save_training_state wrote.
+class Attributes {
+ public:
+  explicit Attributes(const store::WeightsFile& file) : file_(file) {}
+
+  const std::string& text(const char* name) const {
+    const auto found = file_.attributes.find(name);
+    if (found != file_.attributes.end()) return found->second;
+    throw IoError("checkpoint '", file_.path, "' has no attribute '", name,
+                  "': it holds weights, but nothing to go on from");
+  }
+
+  template <typename T = int64_t>
+  T number(const char* name) const {
+    const std::string& value = text(name);
+    T number{};
+    const char* end = value.data() + value.size();
+    const auto [read_to, error] = std::from_chars(value.data(), end, number);
+    if (error == std::errc() && read_to == end && !(number < T{})) return number;
+    throw IoError("checkpoint '", file_.path, "': attribute '", name, "' is '", value,
+                  "', wanted a whole number");
+  }
+
+ private:
+  const store::WeightsFile& file_;
+};
+
+// Throws what is wrong with a state.
+struct Misfit {
+  const std::string& path;
+  const std::string& model;
+
+  template <typename... Parts>
+  void operator()(const Parts&... parts) const {
+    throw InvalidArgument("the state", path.empty() ? "" : " of ", path, " does not fit model '",
+                          model, "': ", parts...);
+  }
+};
+
+// The optimizer's slots in a file; none at all when no update was made.
+class SavedSlots {
+ public:
+  SavedSlots(const store::WeightsFile& file, const std::vector<std::string>& slots)
+      : slots_(slots) {
+    for (const store::NamedWeight& entry : file.state) values_[entry.name] = &entry.value;
+  }
+
+  void check(const runtime::Variable& variable, const Misfit& fail) const {
+    if (values_.empty() || variable.is_state()) return;
+    for (const std::string& slot : slots_) {
+      const auto found = values_.find(slot_name(slot, variable.name));
+      if (found == values_.end()) {
+        fail("it has no ", slot, " of ", variable.name);
+      } else if (found->second->dtype() != DType::f32 ||
+                 found->second->shape() != variable.value.shape()) {
+        fail("its ", slot, " of ", variable.name, " is ", found->second->shape(), ", wanted ",
+             variable.value.shape());
+      }
+    }
+  }
+
+  void copy_to(runtime::Variable& variable) const {
+    for (size_t i = 0; i < variable.slots.size(); ++i) {
+      Tensor& slot = variable.slots[i];
+      if (values_.empty()) {
+        std::memset(slot.data(), 0, slot.bytes());
+      } else {
+        std::memcpy(slot.data(), values_.at(slot_name(slots_[i], variable.name))->data(),
+                    slot.bytes());
+      }
+    }
+  }
+
+ private:
+  const std::vector<std::string>& slots_;
+  std::map<std::string, const Tensor*> values_;
+};
+
+}  // namespace
+
+void save_training_state(const std::string& path, const TrainingState& state) {
+  store::WeightsFile file = state.weights;
+  file.attributes[kOptimizer] = state.optimizer;
+  file.attributes[kEpoch] = std::to_string(state.position.epoch);
+  file.attributes[kUpdate] = std::to_string(state.position.update);
+  file.attributes[kIteration] = std::to_string(state.iteration);
+  file.attributes[kDataEpoch] = std::to_string(state.data_epoch);
+  file.attributes[kSeed] = std::to_string(state.seed);
+  for (const auto& [name, value] : state.notes) file.attributes[concat(kNote, name)] = value;
+  store::write_weights_file(path, file);
+}
+
+TrainingState load_training_state(const std::string& path) {
+  // Without its seal a file may be the first part of one.
+  if (!store::check_seal(path)) {
+    throw IoError("checkpoint '", path,
+                  "' has no seal at its end: it is cut off, or another program wrote it");
+  }
+  TrainingState state;
+  state.weights = store::read_weights_file(path);
+  const Attributes attributes(state.weights);
+  state.optimizer = attributes.text(kOptimizer);
+  state.position = {attributes.number(kEpoch), attributes.number(kUpdate)};
+  state.iteration = attributes.number(kIteration);
+  state.data_epoch = attributes.number(kDataEpoch);
+  state.seed = attributes.number<uint64_t>(kSeed);
+  for (const auto& [name, value] : state.weights.attributes) {
+    if (name.starts_with(kNote)) state.notes[name.substr(kNote.size())] = value;
+  }
+  return state;
+}
+
+TrainingState Model::Impl::training_state() const {
+  TrainingState state{.weights = weights_file(),
+                      .position = position,
+                      .iteration = iteration,
+                      .data_epoch = position.epoch + epoch_offset,
+                      .seed = options.seed};
+  if (!compile_options) return state;
+  const UpdateRule& rule = *compile_options->optimizer.rule;
+  state.optimizer = rule.name();
+  const std::vector<std::string> slots = rule.slot_names();
+  for (const runtime::Variable& variable : variables.all()) {
+    // Before the first program is made there are none; they are zero then.
+    for (size_t i = 0; i < std::min(slots.size(), variable.slots.size()); ++i) {
+      state.weights.state.push_back({slot_name(slots[i], variable.name), variable.slots[i]});
+    }
+  }
+  return state;
+}
+
+void Model::Impl::restore(const TrainingState& state) {
+  const UpdateRule& rule = *compiled().optimizer.rule;
+  const std::vector<std::string> slots = rule.slot_names();
+  const Misfit fail{state.weights.path, options.name};
+  if (state.optimizer != rule.name()) {
+    fail("it is of the optimizer ", state.optimizer, ", the model has ", rule.name());
+  }
+  if (state.seed != options.seed) {
+    fail("it is of the seed ", state.seed, ", the model has ", options.seed,
+         "; orders of samples and dropout would differ");
+  }
+  const SavedSlots saved(state.weights, slots);
+  for (const runtime::Variable& variable : variables.all()) saved.check(variable, fail);
+  assign_weights(state.weights, {});  // throws before it changes anything
+  variables.ensure_slots(slots.size());
+  for (runtime::Variable& variable : variables.all()) saved.copy_to(variable);
+  iteration = state.iteration;
+  position = state.position;
+  epochs = state.data_epoch;
+  epoch_offset = state.data_epoch - state.position.epoch;
+}
+
+}  // namespace pando

@@ -1,0 +1,39 @@
+// Everything on which the rest of a training run depends: weights, the state of the optimizer, and
+// where the training data stand. Random numbers are functions of the seed and of these counters.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "pando/store/weights_file.h"
+
+namespace pando {
+
+// What comes next: `update` weight updates of epoch number `epoch` (from 0) are done.
+struct TrainingPosition {
+  int64_t epoch = 0;
+  int64_t update = 0;
+
+  bool operator==(const TrainingPosition&) const = default;
+};
+
+struct TrainingState {
+  store::WeightsFile weights;  // with the optimizer's slots as its state
+  TrainingPosition position;
+  int64_t iteration = 0;   // weight updates since compile()
+  int64_t data_epoch = 0;  // epochs of data drawn before the one of `position`
+  uint64_t seed = 0;
+  std::string optimizer;                     // the name of its rule
+  std::map<std::string, std::string> notes;  // of the application that saves it
+};
+
+// A file of weights that Keras reads (store/weights_file.h), with the rest beside them. It replaces
+// what has the name as a whole or not at all. Throws IoError.
+void save_training_state(const std::string& path, const TrainingState& state);
+
+// Throws IoError for a file that is damaged or holds weights only.
+TrainingState load_training_state(const std::string& path);
+
+}  // namespace pando
