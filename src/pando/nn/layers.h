@@ -66,6 +66,8 @@ struct GroupNormalizationOptions {
   int64_t groups = 32;
   double epsilon = 0.001;
   bool strided = false;  // channel c belongs to group c mod groups, not to a contiguous run
+  Initializer gamma_initializer = Ones();
+  Initializer beta_initializer = Zeros();
   std::string name;
 };
 Layer GroupNormalization(GroupNormalizationOptions options = {});

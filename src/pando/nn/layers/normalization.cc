@@ -80,7 +80,8 @@ class GroupNormalizationLayer : public LayerDefinition {
   std::vector<WeightSpec> weights(const std::string& layer,
                                   const std::vector<Shape>& inputs) const override {
     const Shape channels = channels_of(class_name(), layer, inputs[0]);
-    return {{"gamma", channels, Ones()}, {"beta", channels, Zeros()}};
+    return {{"gamma", channels, options_.gamma_initializer},
+            {"beta", channels, options_.beta_initializer}};
   }
 
   ir::Value* build(GraphBuilder& builder, const std::vector<ir::Value*>& inputs) const override {
