@@ -34,11 +34,11 @@ TEST(FastNorm, BatchMomentsAgree) {
   }
 }
 
-// A mean a thousand deviations away from zero: sums of squares would lose everything.
+// A mean ten thousand deviations away from zero: sums of squares would lose everything.
 TEST(FastNorm, BatchMomentsStayAccurateFarFromZero) {
   for (const Shape& shape : {Shape{4, 32, 32, 16}, Shape{8, 30, 31, 3}}) {
     BoundCase bound({.op = "batch_moments", .inputs = {f32(shape)}});
-    bound.map_input(0, [](float x) { return 1000.0f + x; });
+    bound.map_input(0, [](float x) { return 1e4f + x; });
     const auto step = bound.step({});
     const auto wanted = bound.run(bound.offer("reference"), step);
     const auto got = bound.run(bound.offer("fast"), step);
@@ -164,6 +164,30 @@ TEST(FastNorm, GroupNormAgrees) {
         EXPECT_EQ(grad.expect_agreement(), 1);
       }
     }
+  }
+}
+
+// The same for a group: in floats the squares of 1e4 alone would hide a variance of 1.
+TEST(FastNorm, GroupNormStaysAccurateFarFromZero) {
+  const Shape shape{1, 24, 24, 8};
+  BoundCase bound({.op = "group_norm",
+                   .inputs = {f32(shape), f32({8}), f32({8})},
+                   .attributes = {{"groups", int64_t{1}}, {"strided", int64_t{0}}},
+                   .outputs = 3});
+  bound.map_input(0, [](float x) { return 1e4f + x; });
+  const auto count = static_cast<size_t>(shape.elements());
+  double mean = 0;
+  for (size_t i = 0; i < count; ++i) mean += bound.input(0).floats()[i];
+  mean /= static_cast<double>(count);
+  double variance = 0;
+  for (size_t i = 0; i < count; ++i) {
+    variance += (bound.input(0).floats()[i] - mean) * (bound.input(0).floats()[i] - mean);
+  }
+  variance /= static_cast<double>(count);
+  for (const char* candidate : {"reference", "fast"}) {
+    const auto got = bound.run(bound.offer(candidate), bound.step({}));
+    EXPECT_NEAR(got[1].floats()[0], mean, 1e-3) << candidate;
+    EXPECT_NEAR(got[2].floats()[0] * std::sqrt(variance + 1e-3), 1, 1e-4) << candidate;
   }
 }
 
