@@ -46,6 +46,19 @@ TEST(Verification, CifarResnet) {
   expect_agreement(network, {.slices = 3, .slice_batch = 2, .division = compiler::Division::parts});
 }
 
+// A short one with both kinds of blocks and a stride.
+TEST(Verification, ResnetOfImagenet) {
+  const Network network =
+      resnet({32, 32, 3}, 10, {.blocks = {2, 1, 0, 0}, .bottleneck = true, .norm = {}});
+  expect_agreement({"resnet", network, Loss("sparse_categorical_crossentropy")}, kParts);
+}
+
+TEST(Verification, ResnetWithGroupNorm) {
+  const ZooEntry& entry = zoo_entry("cifar_resnet8");
+  const ZooOptions options = {.norm = {.kind = NormKind::group, .num_groups = 4}};
+  expect_agreement({"group", entry.build({16, 16, 3}, 10, options), Loss(entry.loss)}, kPadded);
+}
+
 TEST(Verification, Cosmoflow) {
   expect_agreement(test_network("cosmoflow", {32, 32, 32, 1}), kParts);
 }

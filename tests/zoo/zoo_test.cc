@@ -19,14 +19,27 @@ TEST(Zoo, ParameterCounts) {
       {"mnist_cnn", 34826},       {"cifar10_cnn", 1250858},   {"cifar_resnet8", 75290},
       {"cifar_resnet20", 269722}, {"cifar_resnet32", 464154}, {"cifar_resnet44", 658586},
       {"cifar_resnet56", 853018}, {"toy_model", 242},         {"toy_model_bn", 266},
-      {"cosmoflow", 619956}};
+      {"cosmoflow", 619956},      {"resnet18", 11693736},     {"resnet34", 21801896},
+      {"resnet50", 25557032}};
   ASSERT_EQ(trainable.size(), model_zoo().size());
   for (const ZooEntry& entry : model_zoo()) {
     EXPECT_EQ(by_name(entry.name).trainable_parameters(), trainable.at(entry.name)) << entry.name;
   }
 }
 
+TEST(Zoo, MovingStatisticsAreNotTrained) {
+  const std::map<std::string, int64_t> moving = {{"resnet18", 9728},     {"resnet34", 17152},
+                                                 {"resnet50", 53120},    {"mnist_cnn", 0},
+                                                 {"cifar_resnet8", 480}, {"toy_model_bn", 24}};
+  for (const auto& [name, count] : moving) {
+    const Network network = by_name(name);
+    EXPECT_EQ(network.parameters() - network.trainable_parameters(), count) << name;
+  }
+}
+
 TEST(Zoo, Flops) {
+  EXPECT_NEAR(forward_flops(by_name("resnet18")) / 1e9, 3.654, 0.001);
+  EXPECT_NEAR(forward_flops(by_name("resnet50")) / 1e9, 8.18, 0.01);
   EXPECT_NEAR(forward_flops(by_name("mnist_cnn")) / 1e6, 4.88, 0.01);
   EXPECT_NEAR(forward_flops(by_name("cifar10_cnn")) / 1e6, 41.48, 0.01);
   EXPECT_NEAR(forward_flops(by_name("cifar_resnet8")) / 1e6, 24.48, 0.01);

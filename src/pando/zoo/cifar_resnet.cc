@@ -9,9 +9,9 @@ namespace pando {
 
 namespace {
 
-class ResnetBuilder {
+class CifarBuilder {
  public:
-  explicit ResnetBuilder(const CifarResnetOptions& options) : options_(options) {}
+  explicit CifarBuilder(const CifarResnetOptions& options) : options_(options) {}
 
   SymbolicTensor conv(const SymbolicTensor& x, int64_t filters, int64_t stride,
                       const std::string& name) const {
@@ -24,17 +24,16 @@ class ResnetBuilder {
                    .name = name})(x);
   }
 
-  SymbolicTensor norm(const SymbolicTensor& x, const std::string& name) const {
-    return BatchNormalization(
-        {.momentum = options_.momentum, .epsilon = options_.epsilon, .name = name})(x);
+  SymbolicTensor norm(const SymbolicTensor& x, int64_t filters, const std::string& name) const {
+    return zoo::normalise(x, options_.norm, {.name = name, .channels = filters});
   }
 
   SymbolicTensor block(const SymbolicTensor& x, int64_t filters, bool downsample,
                        const std::string& name) const {
     SymbolicTensor y = conv(x, filters, downsample ? 2 : 1,
                             name + (downsample ? "_layer1_conv_ds" : "_layer1_conv"));
-    y = ReLU({.name = name + "_layer1_relu"})(norm(y, name + "_layer1_bn"));
-    y = norm(conv(y, filters, 1, name + "_layer2_conv"), name + "_layer2_bn");
+    y = ReLU({.name = name + "_layer1_relu"})(norm(y, filters, name + "_layer1_bn"));
+    y = norm(conv(y, filters, 1, name + "_layer2_conv"), filters, name + "_layer2_bn");
     const SymbolicTensor shortcut =
         downsample ? Subsample({.stride = 2, .channels = filters, .name = name + "_shortcut"})(x)
                    : x;
@@ -49,10 +48,10 @@ class ResnetBuilder {
 }  // namespace
 
 Network cifar_resnet(const Shape& input_shape, int64_t classes, const CifarResnetOptions& options) {
-  const ResnetBuilder builder(options);
+  const CifarBuilder builder(options);
   const SymbolicTensor input = Input(input_shape);
   SymbolicTensor x = builder.conv(input, 16, 1, "conv1_conv");
-  x = ReLU({.name = "conv1_relu"})(builder.norm(x, "conv1_bn"));
+  x = ReLU({.name = "conv1_relu"})(builder.norm(x, 16, "conv1_bn"));
   for (int stack = 0; stack < 3; ++stack) {
     for (int64_t block = 1; block <= options.blocks; ++block) {
       const bool downsample = stack > 0 && block == 1;

@@ -27,17 +27,17 @@ Network cifar10_cnn(const Shape& input_shape, int64_t classes) {
 
 namespace {
 
-Network toy(const Shape& input_shape, int64_t classes, bool batch_norm) {
+Network toy(const Shape& input_shape, int64_t classes, const NormOptions* options) {
   const SymbolicTensor input = Input(input_shape);
-  const auto norm = [&](const char* name, const SymbolicTensor& x) {
-    return batch_norm ? BatchNormalization({.momentum = 0.97, .epsilon = 1.001e-5, .name = name})(x)
-                      : x;
+  const auto norm = [&](const char* name, int64_t channels, const SymbolicTensor& x) {
+    return options == nullptr ? x
+                              : zoo::normalise(x, *options, {.name = name, .channels = channels});
   };
   SymbolicTensor x =
       Conv2D({.filters = 4, .kernel = {3, 3}, .activation = "relu", .name = "conv2d_0"})(input);
-  x = norm("bn_0", MaxPooling2D({.pool = {5, 5}})(x));
+  x = norm("bn_0", 4, MaxPooling2D({.pool = {5, 5}})(x));
   x = Conv2D({.filters = 8, .kernel = {1, 1}, .activation = "relu", .name = "conv2d_1"})(x);
-  x = norm("bn_1", MaxPooling2D({.pool = {5, 5}})(x));
+  x = norm("bn_1", 8, MaxPooling2D({.pool = {5, 5}})(x));
   x = Flatten()(x);
   return Network(input, Dense({.units = classes, .activation = "softmax"})(x));
 }
@@ -45,10 +45,10 @@ Network toy(const Shape& input_shape, int64_t classes, bool batch_norm) {
 }  // namespace
 
 Network toy_model(const Shape& input_shape, int64_t classes) {
-  return toy(input_shape, classes, false);
+  return toy(input_shape, classes, nullptr);
 }
-Network toy_model_bn(const Shape& input_shape, int64_t classes) {
-  return toy(input_shape, classes, true);
+Network toy_model_bn(const Shape& input_shape, int64_t classes, const NormOptions& norm) {
+  return toy(input_shape, classes, &norm);
 }
 
 }  // namespace pando

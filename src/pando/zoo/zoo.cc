@@ -7,62 +7,113 @@ namespace pando {
 
 namespace {
 
-template <int64_t blocks>
-Network resnet(const Shape& input_shape, int64_t classes) {
-  return cifar_resnet(input_shape, classes, {.blocks = blocks});
+constexpr const char* kClasses = "sparse_categorical_crossentropy";
+
+template <Network (*network)(const Shape&, int64_t)>
+Network plain(const Shape& input_shape, int64_t outputs, const ZooOptions& /*options*/) {
+  return network(input_shape, outputs);
+}
+
+ZooEntry mnist_entry() {
+  return {.name = "mnist_cnn",
+          .description = "the Keras tutorial's network for 28x28 digits and clothes",
+          .dataset = "fashion_mnist",
+          .input_shape = {28, 28, 1},
+          .loss = kClasses,
+          .make = plain<mnist_cnn>};
+}
+
+ZooEntry cifar_entry(const char* name, const char* description) {
+  return {.name = name,
+          .description = description,
+          .dataset = "cifar10",
+          .input_shape = {32, 32, 3},
+          .loss = kClasses};
+}
+
+ZooEntry cifar10_cnn_entry() {
+  ZooEntry entry = cifar_entry("cifar10_cnn", "Keras' example network for 32x32 colour images");
+  entry.make = plain<cifar10_cnn>;
+  return entry;
 }
 
 template <int64_t blocks>
-ZooEntry resnet_entry(const char* name, const char* description) {
-  return {name,          description, "cifar10", {32, 32, 3}, 10, "sparse_categorical_crossentropy",
-          resnet<blocks>};
+ZooEntry cifar_resnet_entry(const char* name, const char* description) {
+  ZooEntry entry = cifar_entry(name, description);
+  entry.normalises = true;
+  entry.make = [](const Shape& input_shape, int64_t classes, const ZooOptions& options) {
+    return cifar_resnet(input_shape, classes, {.blocks = blocks, .norm = options.norm});
+  };
+  return entry;
+}
+
+template <int64_t conv3_blocks, int64_t conv4_blocks, bool bottleneck>
+Network make_resnet(const Shape& input_shape, int64_t classes, const ZooOptions& options) {
+  constexpr int64_t kEnds = conv3_blocks == 2 ? 2 : 3;  // blocks of the first and last stack
+  return resnet(input_shape, classes,
+                {.blocks = {kEnds, conv3_blocks, conv4_blocks, kEnds},
+                 .bottleneck = bottleneck,
+                 .norm = options.norm});
+}
+
+ZooEntry imagenet_entry(const char* name, const char* description, decltype(ZooEntry::make) make) {
+  return {.name = name,
+          .description = description,
+          .dataset = "imagenet",
+          .input_shape = {224, 224, 3},
+          .outputs = 1000,
+          .loss = kClasses,
+          .normalises = true,
+          .make = make};
+}
+
+ZooEntry toy_entry() {
+  ZooEntry entry = cifar_entry("toy_model", "two small convolutions, for tests");
+  entry.make = plain<toy_model>;
+  return entry;
+}
+
+ZooEntry toy_bn_entry() {
+  ZooEntry entry = cifar_entry("toy_model_bn", "toy_model with normalisation");
+  entry.normalises = true;
+  entry.make = [](const Shape& input_shape, int64_t classes, const ZooOptions& options) {
+    return toy_model_bn(input_shape, classes, options.norm);
+  };
+  return entry;
+}
+
+ZooEntry cosmoflow_entry() {
+  return {.name = "cosmoflow",
+          .description = "3-D network from matter density to cosmological parameters",
+          .dataset = "cosmoflow",
+          .input_shape = {64, 64, 64, 4},
+          .outputs = 4,
+          .loss = "mean_squared_error",
+          .make = [](const Shape& input_shape, int64_t targets, const ZooOptions& /*options*/) {
+            return cosmoflow(input_shape, targets);
+          }};
 }
 
 }  // namespace
 
 const std::vector<ZooEntry>& model_zoo() {
-  static const std::string kClasses = "sparse_categorical_crossentropy";
   static const std::vector<ZooEntry> zoo = {
-      {"mnist_cnn",
-       "the Keras tutorial's network for 28x28 digits and clothes",
-       "fashion_mnist",
-       {28, 28, 1},
-       10,
-       kClasses,
-       mnist_cnn},
-      {"cifar10_cnn",
-       "Keras' example network for 32x32 colour images",
-       "cifar10",
-       {32, 32, 3},
-       10,
-       kClasses,
-       cifar10_cnn},
-      resnet_entry<1>("cifar_resnet8", "residual network of 8 layers for 32x32 images"),
-      resnet_entry<3>("cifar_resnet20", "residual network of 20 layers for 32x32 images"),
-      resnet_entry<5>("cifar_resnet32", "residual network of 32 layers for 32x32 images"),
-      resnet_entry<7>("cifar_resnet44", "residual network of 44 layers for 32x32 images"),
-      resnet_entry<9>("cifar_resnet56", "residual network of 56 layers for 32x32 images"),
-      {"toy_model",
-       "two small convolutions, for tests",
-       "cifar10",
-       {32, 32, 3},
-       10,
-       kClasses,
-       toy_model},
-      {"toy_model_bn",
-       "toy_model with batch normalisation",
-       "cifar10",
-       {32, 32, 3},
-       10,
-       kClasses,
-       toy_model_bn},
-      {"cosmoflow",
-       "3-D network from matter density to cosmological parameters",
-       "cosmoflow",
-       {64, 64, 64, 4},
-       4,
-       "mean_squared_error",
-       [](const Shape& input_shape, int64_t targets) { return cosmoflow(input_shape, targets); }},
+      mnist_entry(),
+      cifar10_cnn_entry(),
+      cifar_resnet_entry<1>("cifar_resnet8", "residual network of 8 layers for 32x32 images"),
+      cifar_resnet_entry<3>("cifar_resnet20", "residual network of 20 layers for 32x32 images"),
+      cifar_resnet_entry<5>("cifar_resnet32", "residual network of 32 layers for 32x32 images"),
+      cifar_resnet_entry<7>("cifar_resnet44", "residual network of 44 layers for 32x32 images"),
+      cifar_resnet_entry<9>("cifar_resnet56", "residual network of 56 layers for 32x32 images"),
+      imagenet_entry("resnet18", "residual network of 18 layers for ImageNet",
+                     make_resnet<2, 2, false>),
+      imagenet_entry("resnet34", "residual network of 34 layers for ImageNet",
+                     make_resnet<4, 6, false>),
+      imagenet_entry("resnet50", "residual network of 50 layers for ImageNet, v1.5",
+                     make_resnet<4, 6, true>),
+      toy_entry(),
+      toy_bn_entry(),
+      cosmoflow_entry(),
   };
   return zoo;
 }

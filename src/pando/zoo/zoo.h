@@ -2,12 +2,19 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
 #include "pando/nn/network.h"
+#include "pando/zoo/norm.h"
 
 namespace pando {
+
+// What a user may choose about any of them.
+struct ZooOptions {
+  NormOptions norm;  // no matter to models without normalisation
+};
 
 // What users see in `pando models` and what `pando train` needs to know of a model.
 struct ZooEntry {
@@ -16,8 +23,14 @@ struct ZooEntry {
   std::string dataset;  // trained on this one by default
   Shape input_shape;    // by default
   int64_t outputs = 10;
-  std::string loss;  // Keras' name; with class numbers as labels where it is a classifier
-  Network (*build)(const Shape& input_shape, int64_t outputs);
+  std::string loss;         // Keras' name; with class numbers as labels where it is a classifier
+  bool normalises = false;  // ZooOptions::norm matters
+  Network (*make)(const Shape& input_shape, int64_t outputs, const ZooOptions& options) = nullptr;
+
+  // Throws InvalidArgument for a shape or options that do not suit the model.
+  Network build(const Shape& shape, int64_t units, const ZooOptions& options = {}) const {
+    return make(shape, units, options);
+  }
 };
 
 const std::vector<ZooEntry>& model_zoo();
@@ -29,14 +42,20 @@ const ZooEntry& zoo_entry(const std::string& name);
 Network mnist_cnn(const Shape& input_shape, int64_t classes);
 Network cifar10_cnn(const Shape& input_shape, int64_t classes);
 Network toy_model(const Shape& input_shape, int64_t classes);
-Network toy_model_bn(const Shape& input_shape, int64_t classes);
+Network toy_model_bn(const Shape& input_shape, int64_t classes, const NormOptions& norm = {});
 
 struct CifarResnetOptions {
   int64_t blocks = 1;  // per stack: 1, 3, 5, 7, 9 for 8, 20, 32, 44, 56 layers
-  double momentum = 0.97;
-  double epsilon = 1.001e-5;
+  NormOptions norm;
 };
 Network cifar_resnet(const Shape& input_shape, int64_t classes, const CifarResnetOptions& options);
+
+struct ResnetOptions {
+  std::array<int64_t, 4> blocks = {2, 2, 2, 2};  // per stack
+  bool bottleneck = false;                       // blocks of 1x1, 3x3, 1x1 instead of two 3x3
+  NormOptions norm;
+};
+Network resnet(const Shape& input_shape, int64_t classes, const ResnetOptions& options);
 
 struct CosmoflowOptions {
   int64_t conv_size = 16;

@@ -1,0 +1,93 @@
+#include "pando/zoo/norm.h"
+
+#include <gtest/gtest.h>
+
+#include "pando/zoo/zoo.h"
+#include "tests/support/expect_error.h"
+
+namespace pando {
+namespace {
+
+using testing_support::error_of;
+
+Network built(const std::string& name, const NormOptions& norm) {
+  const ZooEntry& entry = zoo_entry(name);
+  return entry.build(entry.input_shape, entry.outputs, {.norm = norm});
+}
+
+TEST(Norm, ModelsSayWhetherTheyNormalise) {
+  for (const ZooEntry& entry : model_zoo()) {
+    const Network network = entry.build(entry.input_shape, entry.outputs);
+    EXPECT_EQ(network.parameters() > network.trainable_parameters(), entry.normalises)
+        << entry.name;
+  }
+}
+
+TEST(Norm, MomentumReachesTheMovingStatistics) {
+  for (const NormKind kind : {NormKind::batch, NormKind::custom_batch}) {
+    const Network network = built("cifar_resnet8", {.kind = kind, .momentum = 0.6});
+    const LayerInfo& layer = network.layer("conv3_block1_layer2_bn");
+    ASSERT_EQ(layer.weights.size(), 4u);
+    EXPECT_EQ(layer.weights[2].moving_momentum, 0.6);
+    EXPECT_EQ(layer.weights[3].moving_momentum, 0.6);
+  }
+  const Network usual = built("toy_model_bn", {});
+  EXPECT_EQ(usual.layer("bn_0").weights[2].moving_momentum, 0.97);
+}
+
+// The trained weights are as many; the moving statistics are gone; bn is gn in the names.
+TEST(Norm, GroupNormTakesThePlaceOfBatchNorm) {
+  for (const char* name : {"toy_model_bn", "cifar_resnet20", "resnet18", "resnet50"}) {
+    const Network batch = built(name, {});
+    const Network group = built(name, {.kind = NormKind::group, .num_groups = 4});
+    EXPECT_EQ(group.parameters(), batch.trainable_parameters()) << name;
+    ASSERT_EQ(group.layers().size(), batch.layers().size()) << name;
+    for (size_t i = 0; i < group.layers().size(); ++i) {
+      std::string wanted = batch.layers()[i].name;
+      if (const size_t at = wanted.find("bn"); at != std::string::npos) wanted.replace(at, 2, "gn");
+      EXPECT_EQ(group.layers()[i].name, wanted) << name;
+    }
+  }
+}
+
+TEST(Norm, GroupsAreCountedOrSized) {
+  const auto groups = [](const NormOptions& norm, const char* layer) {
+    const Network network = built("cifar_resnet8", norm);
+    const NetworkGraph graph = network.build({.batch = 2});
+    for (const auto& node : graph.graph.nodes()) {
+      if (node->name() == layer) return node->output(1)->shape()[1];
+    }
+    return int64_t{-1};
+  };
+  const NormOptions counted = {.kind = NormKind::group, .num_groups = 8};
+  const NormOptions sized = {.kind = NormKind::group, .channels_per_group = 8};
+  EXPECT_EQ(groups(counted, "conv1_gn"), 8);
+  EXPECT_EQ(groups(counted, "conv4_block1_layer1_gn"), 8);
+  EXPECT_EQ(groups(sized, "conv1_gn"), 2);
+  EXPECT_EQ(groups(sized, "conv4_block1_layer1_gn"), 8);
+}
+
+TEST(Norm, GroupsThatCannotBe) {
+  const auto error = [](const NormOptions& norm) {
+    return error_of([&] { built("cifar_resnet8", norm); });
+  };
+  EXPECT_EQ(error({.kind = NormKind::group, .num_groups = 32}),
+            "group norm 'conv1_gn': its 16 channels do not divide into 32 groups; wanted a divisor "
+            "of 16");
+  EXPECT_EQ(error({.kind = NormKind::group, .channels_per_group = 32}),
+            "group norm 'conv1_gn': its 16 channels do not divide into groups of 32; wanted a "
+            "divisor of 16");
+  EXPECT_SAYS(error({.kind = NormKind::group}), "num_groups is 0, channels_per_group 0");
+  EXPECT_SAYS(error({.kind = NormKind::group, .num_groups = 2, .channels_per_group = 2}),
+              "wanted exactly one of them above 0");
+}
+
+TEST(Norm, ModelsWithoutNormalisationStayAsTheyAre) {
+  const NormOptions group = {.kind = NormKind::group, .num_groups = 3};
+  for (const char* name : {"mnist_cnn", "cifar10_cnn", "toy_model", "cosmoflow"}) {
+    EXPECT_EQ(built(name, group).parameters(), built(name, {}).parameters()) << name;
+  }
+}
+
+}  // namespace
+}  // namespace pando
