@@ -25,6 +25,7 @@
 #include "pando/optim/optimizer.h"
 #include "pando/tensor/tensor.h"
 #include "pando/train/callbacks.h"
+#include "pando/train/classification.h"
 #include "pando/train/model.h"
 #include "pando/zoo/preprocessing.h"
 #include "pando/zoo/zoo.h"
