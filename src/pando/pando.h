@@ -23,6 +23,7 @@
 #include "pando/nn/network.h"
 #include "pando/nn/pipeline_stage.h"
 #include "pando/optim/optimizer.h"
+#include "pando/optim/schedule.h"
 #include "pando/tensor/tensor.h"
 #include "pando/train/callbacks.h"
 #include "pando/train/classification.h"

@@ -1,5 +1,6 @@
 #include "pando/optim/optimizer.h"
 
+#include <array>
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -15,7 +16,8 @@ float after_two(const Optimizer& optimizer) {
   int64_t iteration = 0;
   for (const float g : {0.5f, -0.25f}) {
     optimizer.rule->apply({.weights = &w, .gradient = &g, .slots = {&a, &b}, .count = 1},
-                          {.learning_rate = optimizer.learning_rate, .iteration = iteration++});
+                          {optimizer.learning_rate.at(iteration), iteration});
+    ++iteration;
   }
   return w;
 }
@@ -85,6 +87,101 @@ TEST(Optimizer, Adadelta) {
   EXPECT_NEAR(after_two(Adadelta({.learning_rate = 1.0})), w, 1e-6);
 }
 
+// Two weights whose gradient is given, and what LARS makes of them, in double precision.
+struct LarsCase {
+  LarsOptions options;
+  bool scale_or_shift = false;
+  std::array<double, 2> weights = {3, -4};
+  std::array<double, 2> gradient = {0.6, 0.8};
+};
+
+void expect_lars(const LarsCase& c) {
+  const LarsOptions& o = c.options;
+  std::array<float, 2> w{}, m{};
+  std::array<double, 2> expected_w = c.weights, expected_m{};
+  std::array<float, 2> g{};
+  for (size_t i = 0; i < 2; ++i) {
+    w[i] = static_cast<float>(c.weights[i]);
+    g[i] = static_cast<float>(c.gradient[i]);
+  }
+  for (int64_t t = 0; t < 3; ++t) {
+    const double weights = std::hypot(expected_w[0], expected_w[1]);
+    const double gradient = std::hypot(c.gradient[0], c.gradient[1]);
+    const double rate = o.learning_rate.at(t);
+    LARS(o).rule->apply({.weights = w.data(),
+                         .gradient = g.data(),
+                         .slots = {m.data()},
+                         .count = 2,
+                         .norms = {weights, gradient},
+                         .scale_or_shift = c.scale_or_shift},
+                        {rate, t});
+    const double epsilon = o.epsilon == 0 ? 1e-7 : o.epsilon;
+    double trust = o.eeta * weights / (gradient + o.weight_decay * weights + epsilon);
+    if (c.scale_or_shift || weights == 0 || gradient == 0) trust = 1;
+    for (size_t i = 0; i < 2; ++i) {
+      const double decayed =
+          c.gradient[i] + (c.scale_or_shift ? 0 : o.weight_decay) * expected_w[i];
+      expected_m[i] = o.momentum * expected_m[i] + rate * trust * decayed;
+      expected_w[i] -=
+          o.nesterov ? o.momentum * expected_m[i] + rate * trust * decayed : expected_m[i];
+      EXPECT_NEAR(w[i], expected_w[i], 2e-6) << t;
+      EXPECT_NEAR(m[i], expected_m[i], 2e-6) << t;
+    }
+  }
+}
+
+TEST(Optimizer, LarsFollowsItsFormula) {
+  const LarsOptions seed{
+      .learning_rate = 2.0, .momentum = 0.9, .weight_decay = 0.01, .eeta = 0.02, .epsilon = 0};
+  expect_lars({.options = seed});
+  LarsOptions nesterov = seed;
+  nesterov.nesterov = true;
+  expect_lars({.options = nesterov});
+  LarsOptions epsilon = seed;
+  epsilon.epsilon = 0.5;
+  expect_lars({.options = epsilon});
+}
+
+TEST(Optimizer, LarsLeavesBiasesAndNormsOfZeroAlone) {
+  const LarsOptions options{.learning_rate = 0.1, .weight_decay = 0.5, .eeta = 0.02};
+  expect_lars({.options = options, .scale_or_shift = true});
+  expect_lars({.options = options, .gradient = {0, 0}});
+  // At 0 the first update has trust 1: w = -lr g.
+  float w = 0, m = 0;
+  const float g = 2;
+  LARS(options).rule->apply(
+      {.weights = &w, .gradient = &g, .slots = {&m}, .count = 1, .norms = {0, 2}}, {0.1, 0});
+  EXPECT_FLOAT_EQ(w, -0.2f);
+}
+
+TEST(Optimizer, BiasesAndNormalisationAreToldByTheLastPartOfTheName) {
+  for (const char* name : {"conv2d/bias", "bn/gamma", "bn/beta", "bias", "a/b/beta"}) {
+    EXPECT_TRUE(is_scale_or_shift(name)) << name;
+  }
+  for (const char* name : {"conv2d/kernel", "unbiased/kernel", "gamma_ray/kernel", ""}) {
+    EXPECT_FALSE(is_scale_or_shift(name)) << name;
+  }
+}
+
+TEST(Optimizer, RegularizationIsCheckedAndKept) {
+  const Optimizer sgd = regularized(SGD(), {.weight_decay = 0.1, .l2 = 0.2});
+  EXPECT_EQ(sgd.regularization.weight_decay, 0.1);
+  EXPECT_EQ(sgd.regularization.l2, 0.2);
+  EXPECT_THROW(regularized(SGD(), {.weight_decay = -1}), InvalidArgument);
+  EXPECT_THROW(regularized(SGD(), {.l2 = -1}), InvalidArgument);
+  EXPECT_THROW(regularized(AdamW(), {.weight_decay = 0.1}), InvalidArgument);
+  EXPECT_EQ(regularized(AdamW({.weight_decay = 0}), {.weight_decay = 0.1}).rule->name(), "adamw");
+  EXPECT_EQ(regularized(AdamW(), {.l2 = 0.1}).regularization.l2, 0.1);
+}
+
+TEST(Optimizer, TakesAScheduleForItsRate) {
+  const Optimizer sgd =
+      SGD({.learning_rate = CosineDecay({.initial_learning_rate = 0.4, .decay_updates = 2})});
+  EXPECT_DOUBLE_EQ(sgd.learning_rate.at(1), 0.2);
+  EXPECT_THROW(Adam({.learning_rate = LearningRate([](int64_t) { return -1.0; })}),
+               InvalidArgument);
+}
+
 TEST(Optimizer, SpanResultsDoNotDependOnTheCut) {
   std::vector<float> g(37), whole(37, 1.0f), cut(37, 1.0f), m(37), v(37), m2(37), v2(37);
   for (size_t i = 0; i < g.size(); ++i) g[i] = std::sin(static_cast<float>(i));
@@ -105,6 +202,10 @@ TEST(Optimizer, NamesAndRanges) {
   EXPECT_THROW(SGD({.nesterov = true}), InvalidArgument);
   EXPECT_THROW(Adam({.epsilon = 0}), InvalidArgument);
   EXPECT_THROW(AdamW({.weight_decay = -1}), InvalidArgument);
+  EXPECT_THROW(LARS({.eeta = 0}), InvalidArgument);
+  EXPECT_THROW(LARS({.weight_decay = -1}), InvalidArgument);
+  EXPECT_THROW(LARS({.epsilon = -1}), InvalidArgument);
+  EXPECT_THROW(LARS({.momentum = 0, .nesterov = true}), InvalidArgument);
 }
 
 }  // namespace

@@ -117,7 +117,9 @@ Counts counts_of_steps(Trainee& trainee, Samples& samples) {
 Counts check(const std::string& name, const Shape& input_shape, TraineeOptions options) {
   const TestNetwork network = test_network(name, input_shape);
   Samples samples(training_fields(network), kSteps * options.batch, 10);
-  Trainee trainee(network, std::move(options));
+  const LearningRate rate = with_warmup(CosineDecay({.decay_updates = kSteps}), {.updates = 5});
+  Trainee trainee(network, std::move(options),
+                  regularized(Adam({.learning_rate = rate}), {.weight_decay = 0.1, .l2 = 0.1}));
   const Counts counts = counts_of_steps(trainee, samples);
   EXPECT_EQ(counts.own, 0) << name;
   return counts;

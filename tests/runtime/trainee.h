@@ -137,8 +137,8 @@ class Trainee {
                               .cores = options.cores,
                               .shares_cores = options.shares_cores});
     const bool trains = options.mode == train::Mode::train;
-    executor_ = std::make_unique<Executor>(
-        *program_, variables, *team_, trains ? optimizer_.rule.get() : nullptr, options.placement);
+    executor_ = std::make_unique<Executor>(*program_, variables, *team_,
+                                           trains ? &optimizer_ : nullptr, options.placement);
   }
 
   // The weight updates that this many samples make.

@@ -48,7 +48,12 @@ class KernelAndMean {
 
   void update(const UpdateRule& rule, const UpdateStep& step,
               const std::vector<float>& weights = {}, bool whole = true) {
-    Updater updater(*instance_, variables, rule, team_.size());
+    // Does not own the rule.
+    update({.rule = {std::shared_ptr<const UpdateRule>(), &rule}}, step, weights, whole);
+  }
+  void update(const Optimizer& optimizer, const UpdateStep& step,
+              const std::vector<float>& weights = {}, bool whole = true) {
+    Updater updater(*instance_, variables, optimizer, team_.size());
     team_.run(
         [&](int worker) { EXPECT_EQ(updater.update(worker, step, weights, barrier_), whole); });
   }
@@ -105,8 +110,9 @@ TEST(Updater, EveryElementOnceForAnyNumberOfWorkers) {
 
 TEST(Updater, SameBitsForAnyNumberOfWorkers) {
   constexpr int64_t kElements = 2257;
-  for (const char* optimizer : {"sgd", "adam", "rmsprop", "adadelta"}) {
-    const Optimizer rule = make_optimizer(optimizer);
+  for (const char* optimizer : {"sgd", "lars", "adam", "rmsprop", "adadelta"}) {
+    const Optimizer rule =
+        regularized(make_optimizer(optimizer), {.weight_decay = 0.1, .l2 = 0.01});
     std::vector<float> expected;
     for (const int workers : {1, 2, 3}) {
       KernelAndMean model(kElements, 2, workers);
@@ -116,7 +122,7 @@ TEST(Updater, SameBitsForAnyNumberOfWorkers) {
         model.gradient(1)[i] = random.next_normal();
       }
       for (int64_t iteration = 0; iteration < 3; ++iteration) {
-        model.update(*rule.rule, {rule.learning_rate, iteration});
+        model.update(rule, {rule.learning_rate.at(iteration), iteration});
       }
       const auto weights = std::as_const(model.variables).get("k").value.f32();
       if (workers == 1) expected.assign(weights.begin(), weights.end());
@@ -213,6 +219,49 @@ TEST(Updater, NormsAreThoseOfTheWholeVariableAndItsTotalGradient) {
       }
     }
   }
+}
+
+// What total the rule gets to see, with the L2 term of the weights before the update.
+TEST(Updater, L2EntersTheGradientAndItsNorm) {
+  for (const int slices : {1, 2}) {
+    KernelAndMean model(2, slices, 1);
+    const auto w = model.variables.get("k").value.f32();
+    w[0] = 4, w[1] = -2;
+    for (int slice = 0; slice < slices; ++slice) {
+      model.gradient(slice)[0] = 1;
+      model.gradient(slice)[1] = 3;
+    }
+    const Optimizer keep{.rule = std::make_shared<KeepGradient>(),
+                         .regularization = {.weight_decay = 0.5, .l2 = 0.25}};
+    model.update(keep, {1, 0});
+    EXPECT_EQ(w[0], static_cast<float>(slices) + 1) << slices;
+    EXPECT_EQ(w[1], static_cast<float>(3 * slices) - 0.5f) << slices;
+
+    KernelAndMean norms(2, slices, 1);
+    const auto v = norms.variables.get("k").value.f32();
+    v[0] = 4, v[1] = 0;
+    norms.gradient(0)[0] = 2;
+    norms.gradient(0)[1] = 4;
+    for (int slice = 1; slice < slices; ++slice) std::fill_n(norms.gradient(slice), 2, 0.0f);
+    norms.update({.rule = std::make_shared<KeepNorms>(true), .regularization = {.l2 = 0.25}}, {});
+    EXPECT_EQ(v[0], 5) << slices;  // of 3 and 4
+  }
+}
+
+// Once per update, and the rule sees the weights after it.
+TEST(Updater, DecaysWeightsByTheShareOfTheRate) {
+  class Nothing : public KeepGradient {
+   public:
+    void apply(const UpdateSpan&, const UpdateStep&) const override {}
+  };
+  KernelAndMean model(2257, 2, 3);
+  std::fill_n(model.variables.get("k").value.f32().data(), 2257, 8.0f);
+  const Optimizer still{.rule = std::make_shared<Nothing>(),
+                        .regularization = {.weight_decay = 0.5}};
+  model.update(still, {0.5, 0});
+  for (const float x : std::as_const(model.variables).get("k").value.f32()) ASSERT_EQ(x, 6);
+  model.update(still, {0, 1});
+  for (const float x : std::as_const(model.variables).get("k").value.f32()) ASSERT_EQ(x, 6);
 }
 
 TEST(Updater, RulesThatWantNormsGiveTheSameBitsForAnyNumberOfWorkers) {

@@ -31,7 +31,7 @@ struct CurveCheck {
 inline void expect_curve(const nlohmann::json& curve, const CurveCheck& check) {
   const TrainTest data = load_fashion_mnist();
   Model model(mnist_cnn({28, 28, 1}, 10));
-  model.compile(classifier(SGD({.learning_rate = curve.at("learning_rate")})));
+  model.compile(classifier(SGD({.learning_rate = curve.at("learning_rate").get<double>()})));
   const nlohmann::json& epochs = curve.at("summary");
   const int64_t samples = curve.value("samples", data.train.size());
   const Dataset train = data.train.shuffle({.seed = 1, .each_epoch = false}).take(samples);

@@ -29,6 +29,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Named{"momentum", SGD({.learning_rate = 0.05, .momentum = 0.9})},
                     Named{"nesterov",
                           SGD({.learning_rate = 0.05, .momentum = 0.9, .nesterov = true})},
+                    Named{"lars", LARS({.learning_rate = 0.1, .eeta = 0.1})},
                     Named{"adam", Adam({.learning_rate = 0.02})},
                     Named{"adamw", AdamW({.learning_rate = 0.02})},
                     Named{"rmsprop", RMSprop({.learning_rate = 0.01})},

@@ -82,7 +82,7 @@ class GoldenSteps : public testing::TestWithParam<Golden> {
     const json golden = read_golden(GetParam().name);
     const json& attributes = golden.at("attributes");
     Model model(GetParam().build());
-    model.compile({.optimizer = SGD({.learning_rate = attributes.at("learning_rate"),
+    model.compile({.optimizer = SGD({.learning_rate = attributes.at("learning_rate").get<double>(),
                                      .momentum = attributes.at("momentum")}),
                    .loss = GetParam().loss,
                    .execution = std::move(execution)});

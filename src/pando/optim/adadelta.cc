@@ -41,7 +41,7 @@ class AdadeltaRule : public UpdateRule {
 }  // namespace
 
 Optimizer Adadelta(AdadeltaOptions options) {
-  optim::require_not_negative("adadelta", "learning_rate", options.learning_rate);
+  optim::require_rate("adadelta", options.learning_rate);
   optim::require_fraction("adadelta", "rho", options.rho);
   optim::require_positive("adadelta", "epsilon", options.epsilon);
   return {std::make_shared<AdadeltaRule>(options), options.learning_rate};

@@ -35,9 +35,11 @@ PANDO_MULTIVERSION void adam(const UpdateSpan& span, const AdamNumbers& n) {
 
 class AdamRule : public UpdateRule {
  public:
-  AdamRule(std::string name, AdamWOptions options) : name_(std::move(name)), options_(options) {}
+  AdamRule(std::string name, AdamWOptions options)
+      : name_(std::move(name)), options_(std::move(options)) {}
   std::string name() const override { return name_; }
   std::vector<std::string> slot_names() const override { return {"m", "v"}; }
+  bool decays_weights() const override { return options_.weight_decay > 0; }
   void apply(const UpdateSpan& span, const UpdateStep& step) const override {
     const auto t = static_cast<double>(step.iteration + 1);
     const double rate = step.learning_rate * std::sqrt(1 - std::pow(options_.beta_2, t)) /
@@ -55,7 +57,7 @@ class AdamRule : public UpdateRule {
 };
 
 Optimizer make_adam(const char* name, const AdamWOptions& options) {
-  optim::require_not_negative(name, "learning_rate", options.learning_rate);
+  optim::require_rate(name, options.learning_rate);
   optim::require_fraction(name, "beta_1", options.beta_1);
   optim::require_fraction(name, "beta_2", options.beta_2);
   optim::require_positive(name, "epsilon", options.epsilon);

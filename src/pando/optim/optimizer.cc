@@ -2,11 +2,34 @@
 #include "pando/optim/optimizer.h"
 
 #include "pando/base/error.h"
+#include "pando/optim/ranges.h"
 
 namespace pando {
 
+Optimizer regularized(Optimizer optimizer, const Regularization& regularization) {
+  PANDO_CHECK(optimizer.rule != nullptr);
+  const std::string name = optimizer.rule->name();
+  optim::require_not_negative(name.c_str(), "weight_decay", regularization.weight_decay);
+  optim::require_not_negative(name.c_str(), "l2", regularization.l2);
+  if (regularization.weight_decay > 0 && optimizer.rule->decays_weights()) {
+    throw InvalidArgument(name, " decays the weights itself, by the weight_decay of its options; ",
+                          "the ", regularization.weight_decay, " beside it would be a second one");
+  }
+  optimizer.regularization = regularization;
+  return optimizer;
+}
+
+bool is_scale_or_shift(std::string_view variable) {
+  const std::string_view own = variable.substr(variable.rfind('/') + 1);
+  for (const char* word : {"beta", "gamma", "bias"}) {
+    if (own.find(word) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 Optimizer make_optimizer(const std::string& name) {
   if (name == "sgd") return SGD();
+  if (name == "lars") return LARS();
   if (name == "adam") return Adam();
   if (name == "adamw") return AdamW();
   if (name == "rmsprop") return RMSprop();
@@ -15,7 +38,7 @@ Optimizer make_optimizer(const std::string& name) {
 }
 
 std::vector<std::string> optimizer_names() {
-  return {"sgd", "adam", "adamw", "rmsprop", "adadelta"};
+  return {"sgd", "lars", "adam", "adamw", "rmsprop", "adadelta"};
 }
 
 }  // namespace pando

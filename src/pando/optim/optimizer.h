@@ -8,7 +8,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "pando/optim/schedule.h"
 
 namespace pando {
 
@@ -24,7 +27,8 @@ struct UpdateSpan {
   const float* gradient = nullptr;
   std::array<float*, 2> slots = {};
   size_t count = 0;
-  UpdateNorms norms;  // only when the rule wants them
+  UpdateNorms norms;            // only when the rule wants them
+  bool scale_or_shift = false;  // of a bias, a beta or a gamma
 };
 
 struct UpdateStep {
@@ -40,51 +44,76 @@ class UpdateRule {
   virtual std::vector<std::string> slot_names() const = 0;
   // Whether apply() reads the norms; they cost a pass over all gradients.
   virtual bool wants_norms() const { return false; }
+  // Whether it takes a share of the weights off them, apart from the gradient.
+  virtual bool decays_weights() const { return false; }
   virtual void apply(const UpdateSpan& span, const UpdateStep& step) const = 0;
 };
 
-// A rule with its learning rate; cheap to copy.
-struct Optimizer {
-  std::shared_ptr<const UpdateRule> rule;
-  double learning_rate = 0;
+// What pulls all trained variables towards 0, whatever the rule. Moving statistics are not trained.
+struct Regularization {
+  // Before the rule is applied w -= learning rate * weight_decay * w; the gradient does not see it.
+  double weight_decay = 0;
+  double l2 = 0;  // the gradient becomes g + l2 * w, with w from before the decay
 };
 
+// A rule with its learning rate and regularisation; cheap to copy.
+struct Optimizer {
+  std::shared_ptr<const UpdateRule> rule;
+  LearningRate learning_rate = 0.0;
+  Regularization regularization = {};
+};
+
+// Throws InvalidArgument for numbers below 0 and for a weight decay beside that of AdamW.
+Optimizer regularized(Optimizer optimizer, const Regularization& regularization);
+
 struct SgdOptions {
-  double learning_rate = 0.01;
+  LearningRate learning_rate = 0.01;
   double momentum = 0;
   bool nesterov = false;
 };
+struct LarsOptions {
+  LearningRate learning_rate = 0.01;
+  double momentum = 0.9;
+  double weight_decay = 0;  // in the gradient and the trust, unlike that of Regularization
+  double eeta = 0.001;
+  double epsilon = 0;  // 0: 1e-7
+  bool nesterov = false;
+};
 struct AdamOptions {
-  double learning_rate = 0.001;
+  LearningRate learning_rate = 0.001;
   double beta_1 = 0.9;
   double beta_2 = 0.999;
   double epsilon = 1e-7;
 };
 struct AdamWOptions {
-  double learning_rate = 0.001;
+  LearningRate learning_rate = 0.001;
   double weight_decay = 0.004;
   double beta_1 = 0.9;
   double beta_2 = 0.999;
   double epsilon = 1e-7;
 };
 struct RmspropOptions {
-  double learning_rate = 0.001;
+  LearningRate learning_rate = 0.001;
   double rho = 0.9;
   double momentum = 0;
   double epsilon = 1e-7;
 };
 struct AdadeltaOptions {
-  double learning_rate = 0.001;
+  LearningRate learning_rate = 0.001;
   double rho = 0.95;
   double epsilon = 1e-7;
 };
 
 // Each throws InvalidArgument for a number out of range.
 Optimizer SGD(SgdOptions options = {});
+Optimizer LARS(LarsOptions options = {});
 Optimizer Adam(AdamOptions options = {});
 Optimizer AdamW(AdamWOptions options = {});
 Optimizer RMSprop(RmspropOptions options = {});
 Optimizer Adadelta(AdadeltaOptions options = {});
+
+// Whether a variable ("conv2d/bias") is a bias, a beta or a gamma, by the last part of its name.
+bool is_scale_or_shift(std::string_view variable);
 
 // An optimizer by its lower-case name, with Keras' defaults. Throws with the known names.
 Optimizer make_optimizer(const std::string& name);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "pando/base/error.h"
+#include "pando/optim/schedule.h"
 
 namespace pando::optim {
 
@@ -18,6 +19,11 @@ inline void require_not_negative(const char* optimizer, const char* option, doub
   if (!(value >= 0) || !std::isfinite(value)) {
     throw InvalidArgument(optimizer, ": ", option, " is ", value, ", wanted 0 or more");
   }
+}
+
+// Of a function, the first value stands for all.
+inline void require_rate(const char* optimizer, const LearningRate& rate) {
+  require_not_negative(optimizer, "learning_rate", rate.at(0));
 }
 
 inline void require_fraction(const char* optimizer, const char* option, double value) {

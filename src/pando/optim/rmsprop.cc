@@ -62,7 +62,7 @@ class RmspropRule : public UpdateRule {
 }  // namespace
 
 Optimizer RMSprop(RmspropOptions options) {
-  optim::require_not_negative("rmsprop", "learning_rate", options.learning_rate);
+  optim::require_rate("rmsprop", options.learning_rate);
   optim::require_fraction("rmsprop", "rho", options.rho);
   optim::require_fraction("rmsprop", "momentum", options.momentum);
   optim::require_positive("rmsprop", "epsilon", options.epsilon);

@@ -56,7 +56,7 @@ class SgdRule : public UpdateRule {
 }  // namespace
 
 Optimizer SGD(SgdOptions options) {
-  optim::require_not_negative("sgd", "learning_rate", options.learning_rate);
+  optim::require_rate("sgd", options.learning_rate);
   optim::require_fraction("sgd", "momentum", options.momentum);
   if (options.nesterov && options.momentum == 0) {
     throw InvalidArgument("sgd: nesterov wants a momentum above 0");

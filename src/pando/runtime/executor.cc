@@ -15,7 +15,7 @@ void Totals::add(const Totals& more) {
 }
 
 Executor::Executor(const compiler::Program& program, VariableStore& variables, WorkerTeam& team,
-                   const UpdateRule* rule, Placement placement)
+                   const Optimizer* optimizer, Placement placement)
     : instance_(program, variables, team, std::move(placement)),
       team_(team),
       stages_(program.pipelined() ? program.stages() : 1),
@@ -25,7 +25,7 @@ Executor::Executor(const compiler::Program& program, VariableStore& variables, W
       ports_(static_cast<size_t>(instance_.placement().replicas)),
       micro_batches_(static_cast<size_t>(instance_.placement().replicas)),
       totals_(static_cast<size_t>(instance_.lanes())) {
-  if (rule != nullptr) updater_.emplace(instance_, variables, *rule, team.size());
+  if (optimizer != nullptr) updater_.emplace(instance_, variables, *optimizer, team.size());
   for (const ir::Output& output : program.graph().outputs()) {
     const compiler::Operand operand = program.operand(output.value);
     if (output.role == ir::OutputRole::loss) losses_.push_back(operand);
@@ -207,13 +207,17 @@ void Executor::fail(std::exception_ptr error) {
   }
 }
 
-// Worker 0 decides whether there is another update.
+// Worker 0 decides whether there is another update, and its rate.
 bool Executor::begin_update(const Worker& worker) {
   const Execution& execution = *worker.execution;
   const bool stop = execution.stop && execution.stop();
   shared_.end = stop || shared_.update >= static_cast<int64_t>(execution.updates.size());
   if (shared_.end) return false;
   instance_.begin_update();
+  if (updater_) {
+    const int64_t iteration = execution.iteration + shared_.update;
+    shared_.step = {execution.learning_rate.at(iteration), iteration};
+  }
   if (instance_.placement().reduction != GradientReduction::running_mean) return true;
   // Replicas with fewer real samples count for less.
   const UpdatePlan& now = plan(worker);
@@ -262,9 +266,9 @@ bool Executor::finish_update(Worker& worker) {
   if (updater_ && not_finite) return false;
   const int64_t begin = worker.track == nullptr ? 0 : worker.track->now();
   if (updater_) {
-    const UpdateStep step{worker.execution->learning_rate,
-                          worker.execution->iteration + shared_.update};
-    if (!updater_->update(worker.number, step, shared_.lane_weights, everybody_)) return false;
+    if (!updater_->update(worker.number, shared_.step, shared_.lane_weights, everybody_)) {
+      return false;
+    }
     trace_event(worker, profile::EventKind::update, begin);
   }
   if (!meet(worker, everybody_)) return false;

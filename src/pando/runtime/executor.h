@@ -32,8 +32,8 @@ struct Execution {
   std::span<const UpdatePlan> updates;
   int64_t micro_batch_size = 0;  // samples of a full element; 0: as many as the slices hold
   uint64_t seed = 0;
-  double learning_rate = 0;
-  int64_t iteration = 0;  // weight updates before this execution
+  LearningRate learning_rate = 0.0;  // asked for every weight update, by one of the workers
+  int64_t iteration = 0;             // weight updates before this execution
   // Where the real rows of the first result go, one micro-batch after the other; may be null.
   std::byte* results = nullptr;
   // Asked between weight updates, by one of the workers; may be empty.
@@ -62,13 +62,14 @@ struct ExecutionTotals {
   bool finite = true;
 };
 
+// Makes weight updates if it has an optimizer, of which it keeps the rule and the regularisation.
 // Requires: program, variables and team outlive it; one run() at a time. An exception of the infeed
 // or of a worker stops all devices and reaches the caller of run(); weights are then as after the
 // last whole update.
 class Executor {
  public:
   Executor(const compiler::Program& program, VariableStore& variables, WorkerTeam& team,
-           const UpdateRule* rule = nullptr, Placement placement = {});
+           const Optimizer* optimizer = nullptr, Placement placement = {});
 
   ExecutionTotals run(const Execution& execution, InfeedQueue& infeed);
 
@@ -108,6 +109,7 @@ class Executor {
     int64_t update = 0;
     int64_t elements = 0;  // before this update
     int32_t steps = 0;     // per replica, before this update
+    UpdateStep step;       // of this update
     std::vector<float> lane_weights;
   };
   // What a worker knows while it runs.

@@ -21,6 +21,10 @@ PANDO_MULTIVERSION void scale_to(float* __restrict total, const float* __restric
   for (int64_t i = 0; i < count; ++i) total[i] = values[i] * factor;
 }
 
+PANDO_MULTIVERSION void decay(float* weights, int64_t count, float share) {
+  for (int64_t i = 0; i < count; ++i) weights[i] -= share * weights[i];
+}
+
 double squares(const float* values, int64_t count) {
   double sum = 0;
   for (int64_t i = 0; i < count; ++i) {
@@ -35,10 +39,10 @@ int64_t blocks_of(int64_t elements) { return (elements + kBlock - 1) / kBlock; }
 
 }  // namespace
 
-Updater::Updater(const Instance& instance, VariableStore& variables, const UpdateRule& rule,
+Updater::Updater(const Instance& instance, VariableStore& variables, const Optimizer& optimizer,
                  int workers)
-    : rule_(rule), workers_(workers) {
-  variables.ensure_slots(rule.slot_names().size());
+    : rule_(optimizer.rule), regularization_(optimizer.regularization), workers_(workers) {
+  variables.ensure_slots(rule_->slot_names().size());
   for (const ir::Output& output : instance.program().graph().outputs()) {
     const compiler::Operand operand = instance.program().operand(output.value);
     if (output.role == ir::OutputRole::gradient) {
@@ -51,7 +55,9 @@ Updater::Updater(const Instance& instance, VariableStore& variables, const Updat
 
 void Updater::add_trained(const Instance& instance, Variable& variable,
                           const compiler::Operand& gradient) {
-  Trained trained{.weights = variable.value.f32().data(), .elements = variable.value.elements()};
+  Trained trained{.weights = variable.value.f32().data(),
+                  .elements = variable.value.elements(),
+                  .scale_or_shift = is_scale_or_shift(variable.name)};
   for (size_t i = 0; i < variable.slots.size(); ++i) {
     trained.slots[i] = variable.slots[i].f32().data();
   }
@@ -59,7 +65,7 @@ void Updater::add_trained(const Instance& instance, Variable& variable,
     trained.gradients.push_back(floats(instance.address(gradient, lane)));
   }
   trained.first_block = block_sums_.size();
-  if (rule_.wants_norms()) {
+  if (rule_->wants_norms()) {
     block_sums_.resize(block_sums_.size() + static_cast<size_t>(blocks_of(trained.elements)));
   }
   trained_.push_back(std::move(trained));
@@ -79,16 +85,25 @@ void Updater::add_moving(const Instance& instance, Variable& variable,
   moving_.push_back(std::move(moving));
 }
 
-// The lanes' gradients in order, added up in `total` unless there is but one.
-const float* Updater::total_gradient(const Trained& trained, int64_t at, int64_t count,
+Updater::Block Updater::block_of(const Trained& trained, int64_t number) {
+  const int64_t at = number * kBlock;
+  return {at, std::min(kBlock, trained.elements - at)};
+}
+
+// The lanes' gradients in order and the L2 term, which wants the weights of before the update,
+// added up in `total` unless there is but one of them.
+const float* Updater::total_gradient(const Trained& trained, Block block,
                                      const std::vector<float>& weights, float* total) const {
+  const auto [at, count] = block;
+  const auto l2 = static_cast<float>(regularization_.l2);
   const float* first = trained.gradients[0] + at;
-  if (trained.gradients.size() == 1 && weights.empty()) return first;
+  if (trained.gradients.size() == 1 && weights.empty() && l2 == 0) return first;
   const auto weight = [&](size_t lane) { return weights.empty() ? 1.0f : weights[lane]; };
   scale_to(total, first, count, weight(0));
   for (size_t lane = 1; lane < trained.gradients.size(); ++lane) {
     mix_into(total, trained.gradients[lane] + at, count, {.keep = 1, .take = weight(lane)});
   }
+  if (l2 != 0) mix_into(total, trained.weights + at, count, {.keep = 1, .take = l2});
   return total;
 }
 
@@ -97,14 +112,13 @@ void Updater::sum_part(const Trained& trained, kernels::Part part,
                        const std::vector<float>& weights) {
   const int64_t blocks = blocks_of(trained.elements);
   alignas(64) float total[kBlock];
-  for (int64_t block = part.begin(blocks); block < part.end(blocks); ++block) {
-    const int64_t at = block * kBlock;
-    const int64_t count = std::min(kBlock, trained.elements - at);
-    const float* gradient = total_gradient(trained, at, count, weights, total);
+  for (int64_t number = part.begin(blocks); number < part.end(blocks); ++number) {
+    const auto [at, count] = block_of(trained, number);
+    const float* gradient = total_gradient(trained, {at, count}, weights, total);
     if (gradient == total) {
       std::memcpy(trained.gradients[0] + at, total, static_cast<size_t>(count) * sizeof(float));
     }
-    block_sums_[trained.first_block + static_cast<size_t>(block)] = {
+    block_sums_[trained.first_block + static_cast<size_t>(number)] = {
         squares(trained.weights + at, count), squares(gradient, count)};
   }
 }
@@ -122,21 +136,22 @@ UpdateNorms Updater::norms_of(const Trained& trained) const {
 void Updater::apply_part(const Trained& trained, kernels::Part part, const UpdateStep& step,
                          const std::vector<float>& weights) const {
   const int64_t blocks = blocks_of(trained.elements);
-  const bool summed = rule_.wants_norms();
-  UpdateSpan span;
+  const bool summed = rule_->wants_norms();
+  const auto share = static_cast<float>(step.learning_rate * regularization_.weight_decay);
+  UpdateSpan span{.scale_or_shift = trained.scale_or_shift};
   if (summed) span.norms = norms_of(trained);
   alignas(64) float total[kBlock];
-  for (int64_t block = part.begin(blocks); block < part.end(blocks); ++block) {
-    const int64_t at = block * kBlock;
-    const int64_t count = std::min(kBlock, trained.elements - at);
+  for (int64_t number = part.begin(blocks); number < part.end(blocks); ++number) {
+    const auto [at, count] = block_of(trained, number);
     span.weights = trained.weights + at;
     span.gradient =
-        summed ? trained.gradients[0] + at : total_gradient(trained, at, count, weights, total);
+        summed ? trained.gradients[0] + at : total_gradient(trained, {at, count}, weights, total);
     span.count = static_cast<size_t>(count);
     for (size_t i = 0; i < span.slots.size(); ++i) {
       span.slots[i] = trained.slots[i] == nullptr ? nullptr : trained.slots[i] + at;
     }
-    rule_.apply(span, step);
+    if (share != 0) decay(span.weights, count, share);
+    rule_->apply(span, step);
   }
 }
 
@@ -165,7 +180,7 @@ void Updater::move(const Moving& moving) {
 bool Updater::update(int worker, const UpdateStep& step, const std::vector<float>& weights,
                      Barrier& barrier) {
   const kernels::Part part{worker, workers_};
-  if (rule_.wants_norms()) {
+  if (rule_->wants_norms()) {
     for (const Trained& trained : trained_) sum_part(trained, part, weights);
     if (!barrier.arrive_and_wait()) return false;
   }

@@ -1,5 +1,5 @@
-// The weight update: sums the gradients of all lanes in order and applies the optimizer, each
-// worker to its own part of every variable.
+// The weight update: sums the gradients of all lanes in order, regularises and applies the
+// optimizer's rule, each worker to its own part of every variable.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,7 +14,8 @@ namespace pando::runtime {
 // Requires: the instance and the variables outlive it.
 class Updater {
  public:
-  Updater(const Instance& instance, VariableStore& variables, const UpdateRule& rule, int workers);
+  Updater(const Instance& instance, VariableStore& variables, const Optimizer& optimizer,
+          int workers);
 
   // Called by every worker after all lanes are done with the update's micro-batches. `weights`
   // holds a factor for each lane's gradients; empty: all 1. The barrier is used when the rule
@@ -28,6 +29,7 @@ class Updater {
     std::array<float*, 2> slots = {};
     std::vector<float*> gradients;  // one per lane
     int64_t elements = 0;
+    bool scale_or_shift = false;
     size_t first_block = 0;  // into block_sums_
   };
   // A moving statistic and the moments of all lanes it follows.
@@ -45,7 +47,13 @@ class Updater {
 
   void add_trained(const Instance& instance, Variable& variable, const compiler::Operand& gradient);
   void add_moving(const Instance& instance, Variable& variable, const compiler::Operand& moments);
-  const float* total_gradient(const Trained& trained, int64_t at, int64_t count,
+  // A run of elements of a variable that fits in the first-level cache.
+  struct Block {
+    int64_t at = 0;
+    int64_t count = 0;
+  };
+  static Block block_of(const Trained& trained, int64_t number);
+  const float* total_gradient(const Trained& trained, Block block,
                               const std::vector<float>& weights, float* total) const;
   void sum_part(const Trained& trained, kernels::Part part, const std::vector<float>& weights);
   void apply_part(const Trained& trained, kernels::Part part, const UpdateStep& step,
@@ -53,7 +61,8 @@ class Updater {
   UpdateNorms norms_of(const Trained& trained) const;
   static void move(const Moving& moving);
 
-  const UpdateRule& rule_;
+  std::shared_ptr<const UpdateRule> rule_;
+  Regularization regularization_;
   int workers_;
   std::vector<Trained> trained_;
   std::vector<Moving> moving_;

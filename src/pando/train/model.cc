@@ -165,7 +165,9 @@ TrainingState Model::training_state() const { return impl_->training_state(); }
 void Model::restore(const TrainingState& state) { impl_->restore(state); }
 TrainingPosition Model::position() const { return impl_->position; }
 
-double Model::learning_rate() const { return impl_->compiled().optimizer.learning_rate; }
+double Model::learning_rate() const {
+  return impl_->compiled().optimizer.learning_rate.at(impl_->iteration);
+}
 
 void Model::set_learning_rate(double rate) {
   if (!(rate >= 0)) throw InvalidArgument("learning rate is ", rate, ", wanted 0 or more");

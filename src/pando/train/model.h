@@ -202,7 +202,9 @@ class Model {
   void restore(const TrainingState& state);
   TrainingPosition position() const;  // where the last fit stands
 
+  // Of the next weight update.
   double learning_rate() const;
+  // From now on, in place of whatever schedule there was.
   void set_learning_rate(double rate);
 
   // What the compiler decided for training with this batch size, and what every device holds;

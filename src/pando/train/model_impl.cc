@@ -280,10 +280,10 @@ train::LoadedProgram& Model::Impl::program(train::Mode mode, int64_t batch,
   ir::Graph graph = train::build_graph(network, request);
   place.feed_fields = train::feed_fields(network, graph, fields);
   auto program = compiler::compile(std::move(graph), std::move(compiling));
-  const UpdateRule* rule = mode == train::Mode::train ? chosen->optimizer.rule.get() : nullptr;
+  const Optimizer* optimizer = mode == train::Mode::train ? &chosen->optimizer : nullptr;
   check_memory(*program, place);
-  loaded =
-      std::make_unique<train::LoadedProgram>(std::move(program), variables, workers(), rule, place);
+  loaded = std::make_unique<train::LoadedProgram>(std::move(program), variables, workers(),
+                                                  optimizer, place);
   return *loaded;
 }
 

@@ -18,9 +18,9 @@ namespace pando::train {
 class LoadedProgram {
  public:
   LoadedProgram(std::unique_ptr<const compiler::Program> program, runtime::VariableStore& variables,
-                runtime::WorkerTeam& team, const UpdateRule* rule, runtime::Placement placement)
+                runtime::WorkerTeam& team, const Optimizer* optimizer, runtime::Placement placement)
       : program_(std::move(program)),
-        executor_(*program_, variables, team, rule, std::move(placement)) {}
+        executor_(*program_, variables, team, optimizer, std::move(placement)) {}
   const compiler::Program& program() const { return *program_; }
   const runtime::Placement& placement() const { return executor_.instance().placement(); }
   runtime::Executor& executor() { return executor_; }

@@ -1,0 +1,82 @@
+// LARS (You, Gitman, Ginsburg 2017) in the form of MLPerf's reference:  with n = |w| and the decay
+// d, trust = eeta n / (|g| + d n + eps) unless a norm is 0, then 1;  s = lr trust (g + d w), m =
+// momentum m + s,  w -= m;  with Nesterov momentum  w -= momentum m + s. Biases and what
+// normalisation layers train (beta, gamma) have trust 1 and no decay.
+// SPDX-License-Identifier: MIT
+#include "pando/base/multiversion.h"
+#include "pando/optim/optimizer.h"
+#include "pando/optim/ranges.h"
+
+namespace pando {
+
+namespace {
+
+struct LarsNumbers {
+  float rate;  // with the trust
+  float decay;
+  float momentum;
+};
+
+PANDO_MULTIVERSION void heavy_ball(const UpdateSpan& span, const LarsNumbers& n) {
+  float* __restrict w = span.weights;
+  float* __restrict m = span.slots[0];
+  const float* __restrict g = span.gradient;
+  for (size_t i = 0; i < span.count; ++i) {
+    m[i] = n.momentum * m[i] + n.rate * (g[i] + n.decay * w[i]);
+    w[i] -= m[i];
+  }
+}
+
+PANDO_MULTIVERSION void nesterov(const UpdateSpan& span, const LarsNumbers& n) {
+  float* __restrict w = span.weights;
+  float* __restrict m = span.slots[0];
+  const float* __restrict g = span.gradient;
+  for (size_t i = 0; i < span.count; ++i) {
+    const float step = n.rate * (g[i] + n.decay * w[i]);
+    m[i] = n.momentum * m[i] + step;
+    w[i] -= n.momentum * m[i] + step;
+  }
+}
+
+class LarsRule : public UpdateRule {
+ public:
+  explicit LarsRule(const LarsOptions& options) : options_(options) {}
+  std::string name() const override { return "lars"; }
+  std::vector<std::string> slot_names() const override { return {"momentum"}; }
+  bool wants_norms() const override { return true; }
+  void apply(const UpdateSpan& span, const UpdateStep& step) const override {
+    const bool adapts = !span.scale_or_shift;
+    const LarsNumbers numbers = {
+        static_cast<float>(step.learning_rate * (adapts ? trust(span.norms) : 1)),
+        static_cast<float>(adapts ? options_.weight_decay : 0),
+        static_cast<float>(options_.momentum)};
+    options_.nesterov ? nesterov(span, numbers) : heavy_ball(span, numbers);
+  }
+
+ private:
+  double trust(const UpdateNorms& norms) const {
+    if (!(norms.weights > 0 && norms.gradient > 0)) return 1;
+    return options_.eeta * norms.weights /
+           (norms.gradient + options_.weight_decay * norms.weights + options_.epsilon);
+  }
+
+  LarsOptions options_;
+};
+
+}  // namespace
+
+Optimizer LARS(LarsOptions options) {
+  optim::require_rate("lars", options.learning_rate);
+  optim::require_fraction("lars", "momentum", options.momentum);
+  optim::require_not_negative("lars", "weight_decay", options.weight_decay);
+  optim::require_positive("lars", "eeta", options.eeta);
+  optim::require_not_negative("lars", "epsilon", options.epsilon);
+  if (options.nesterov && options.momentum == 0) {
+    throw InvalidArgument("lars: nesterov wants a momentum above 0");
+  }
+  constexpr double kKerasEpsilon = 1e-7;
+  if (options.epsilon == 0) options.epsilon = kKerasEpsilon;
+  return {std::make_shared<LarsRule>(options), options.learning_rate};
+}
+
+}  // namespace pando
