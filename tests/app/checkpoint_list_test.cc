@@ -61,6 +61,23 @@ TEST(CheckpointList, AnEmptyFolderHasNone) {
   EXPECT_TRUE(unnumbered_weights_in(folder.path()).empty());
 }
 
+TEST(CheckpointList, RemovalTakesCheckpointsAndNothingElse) {
+  const TempFolder folder;
+  const std::filesystem::path mixed = folder.path("mixed");
+  std::filesystem::create_directory(mixed);
+  folder.write_text("mixed/epoch_1.0.h5", "x");
+  folder.write_text("mixed/epoch_2.5.h5", "x");
+  folder.write_text("mixed/best.h5", "x");
+  EXPECT_EQ(remove_checkpoints(mixed), 2u);
+  EXPECT_TRUE(std::filesystem::exists(mixed / "best.h5"));
+  EXPECT_TRUE(checkpoints_in(mixed).empty());
+  std::filesystem::remove(mixed / "best.h5");
+  folder.write_text("mixed/epoch_3.0.h5", "x");
+  EXPECT_EQ(remove_checkpoints(mixed), 1u);
+  EXPECT_FALSE(std::filesystem::exists(mixed));
+  EXPECT_SAYS(error_of<IoError>([&] { remove_checkpoints(mixed); }), "No such file");
+}
+
 TEST(CheckpointList, AMissingFolderIsNamed) {
   const TempFolder folder;
   const std::string error = error_of<IoError>([&] { checkpoints_in(folder.path("no")); });

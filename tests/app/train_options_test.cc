@@ -23,7 +23,7 @@ TEST(TrainOptions, DefaultsTrainTheTutorial) {
   EXPECT_EQ(options.optimizer, OptimizerKind::sgd);
   EXPECT_EQ(options.learning_rate, 0.01);
   EXPECT_TRUE(options.data.shuffle);
-  EXPECT_TRUE(options.validation);
+  EXPECT_TRUE(options.phases.validation);
 }
 
 TEST(TrainOptions, TheSeedIsFixedAndRecorded) {
@@ -139,7 +139,7 @@ TEST(TrainOptions, EveryFlagReachesItsField) {
   EXPECT_EQ(o.run_dir, "out");
   EXPECT_EQ(o.threads, 2);
   EXPECT_EQ(o.slices, 4);
-  EXPECT_FALSE(o.validation);
+  EXPECT_FALSE(o.phases.validation);
   EXPECT_EQ(o.disable_pass, (std::vector<std::string>{"fuse", "plan-memory"}));
   EXPECT_EQ(o.dump_ir, "-");
   EXPECT_TRUE(o.verify && o.compile_report && o.quiet && o.dry_run);
@@ -167,8 +167,8 @@ TEST(TrainOptions, FlagsThatDoNotFitTogether) {
 TEST(TrainOptions, HelpShowsEveryGroupAndFlag) {
   const std::string help = output({"--help"});
   for (const char* group : {"Model and data:", "Training:", "Optimizer:", "Executions:",
-                            "Replication and accumulation:", "Pipeline:", "Devices:",
-                            "Machine and compiler:", "Output:", "Configuration:"}) {
+                            "Phases and validation:", "Replication and accumulation:", "Pipeline:",
+                            "Devices:", "Machine and compiler:", "Output:", "Configuration:"}) {
     EXPECT_NE(help.find(group), std::string::npos) << group;
   }
   for (const char* flag : {"model",
@@ -185,6 +185,12 @@ TEST(TrainOptions, HelpShowsEveryGroupAndFlag) {
                            "threads",
                            "slices",
                            "validation",
+                           "training",
+                           "validation-micro-batch-size",
+                           "validation-num-replicas",
+                           "sweep",
+                           "target-accuracy",
+                           "mlperf-logging",
                            "disable-pass",
                            "dump-ir",
                            "verify",

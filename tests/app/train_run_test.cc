@@ -34,13 +34,17 @@ TEST_F(TrainRun, WritesTheRunDirectory) {
   EXPECT_EQ(run_training(options("run")), kDone);
   EXPECT_EQ(folder_.read("run/config.yml"), "model: mnist_cnn\n");
   const auto rows = nlohmann::json::parse(folder_.read("run/history.json"));
-  ASSERT_EQ(rows.size(), 2u);
+  ASSERT_EQ(rows.size(), 4u);  // two epochs of training, then the checkpoints
   EXPECT_EQ(rows[1]["epoch"], 2.0);
   EXPECT_EQ(rows[1]["step"], 6);
   EXPECT_EQ(rows[1]["learning_rate"], 0.05);
-  for (const char* key :
-       {"loss", "accuracy", "throughput", "seconds", "val_loss", "val_accuracy"}) {
+  for (const char* key : {"loss", "accuracy", "throughput", "seconds"}) {
     EXPECT_TRUE(rows[1][key].is_number()) << key;
+  }
+  for (const size_t i : {2, 3}) {
+    EXPECT_EQ(rows[i]["epoch"], static_cast<double>(i - 1));
+    EXPECT_EQ(rows[i]["step"], 3 * (i - 1));
+    EXPECT_TRUE(rows[i]["val_loss"].is_number() && rows[i]["val_accuracy"].is_number());
   }
   EXPECT_LT(rows[1]["loss"], rows[0]["loss"]);
   const std::string log = folder_.read("run/log.txt");
@@ -72,7 +76,7 @@ TEST_F(TrainRun, CheckpointsAreBitIdenticalOnAnyNumberOfThreads) {
 TEST_F(TrainRun, ASignalStopsWithACheckpoint) {
   TrainOptions endless = options("run");
   endless.num_epochs = 1000000;
-  endless.validation = false;
+  endless.phases.validation = false;
   std::thread sender([&] {
     while (!std::filesystem::exists(folder_.path / "run/checkpoints/epoch_1.0.h5")) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -102,10 +106,16 @@ TEST_F(TrainRun, ASignalInAnEarlierValidationStopsAfterIt) {
   TrainOptions dumping = options("run");
   dumping.dump_ir = "-";
   EXPECT_EQ(app::run_training(dumping, out), kStopped);
-  EXPECT_NE(folder_.read("run/log.txt").find("val_accuracy: "), std::string::npos);
+  const std::string log = folder_.read("run/log.txt");
+  EXPECT_NE(log.find("validation epoch 1.0: accuracy: "), std::string::npos) << log;
+  EXPECT_NE(log.find("stopped by signal 15 in the validation, after 1 checkpoint\n"),
+            std::string::npos)
+      << log;
+  EXPECT_EQ(log.find("test accuracy"), std::string::npos) << log;
   const auto rows = nlohmann::json::parse(folder_.read("run/history.json"));
-  ASSERT_EQ(rows.size(), 1u);
-  EXPECT_EQ(rows[0]["epoch"], 1.0);
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[2]["epoch"], 1.0);
+  EXPECT_TRUE(rows[2]["val_accuracy"].is_number());
 }
 
 TEST_F(TrainRun, ItsConfigurationRepeatsItOnOtherThreads) {

@@ -68,4 +68,16 @@ std::vector<fs::path> unnumbered_weights_in(const fs::path& folder) {
   return found;
 }
 
+size_t remove_checkpoints(const fs::path& folder) {
+  const std::vector<CheckpointFile> files = checkpoints_in(folder);
+  std::error_code error;
+  for (const CheckpointFile& file : files) {
+    if (!fs::remove(file.path, error) && error) {
+      throw IoError("--clean-dir: ", file.path.string(), " cannot be removed: ", error.message());
+    }
+  }
+  fs::remove(folder, error);  // stays when something else is in it
+  return files.size();
+}
+
 }  // namespace pando::app

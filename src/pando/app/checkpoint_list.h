@@ -26,4 +26,8 @@ std::vector<CheckpointFile> checkpoints_in(const std::filesystem::path& folder);
 // otherwise be told about. Throws as checkpoints_in.
 std::vector<std::filesystem::path> unnumbered_weights_in(const std::filesystem::path& folder);
 
+// --clean-dir: removes the checkpoints of a folder and then the folder, if nothing else is in it.
+// Tells how many files went. Throws IoError.
+size_t remove_checkpoints(const std::filesystem::path& folder);
+
 }  // namespace pando::app

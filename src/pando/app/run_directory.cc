@@ -15,8 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<const char*, 5> kContents = {"config.yml", "history.csv", "history.json",
-                                                  "log.txt", "checkpoints"};
+constexpr std::array kContents = {"config.yml",       "history.csv",   "history.json",
+                                  "log.txt",          "checkpoints",   "class_report.txt",
+                                  "class_report.csv", "confusion.csv", "confusion.svg"};
 
 std::string time_text(std::time_t time) {
   if (time == 0) time = std::time(nullptr);

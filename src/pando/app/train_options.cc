@@ -74,7 +74,6 @@ void add_optimizer_options(OptionTable& table, TrainOptions& options) {
            "end an epoch after so many; -1: the whole global batches of the data")
       .with_hint("N")
       .at_least(-1);
-  table.add("validation", options.validation, "measure loss and accuracy on the test data");
   table
       .add("seed", options.seed,
            "for weights, shuffling and dropout; same seed and slices, same bits")
@@ -252,6 +251,7 @@ void add_train_options(OptionTable& table, TrainOptions& options) {
   add_data_options(table, options);
   add_optimizer_options(table, options);
   add_execution_options(table, options);
+  add_validation_flags(table, options.phases);
   add_device_flags(table, options.devices);
   add_machine_options(table, options);
   add_output_options(table, options);
@@ -285,6 +285,13 @@ void validate(const TrainOptions& options) {
         "batches of the data set");
   }
   validate(options.devices, options.threads);
+  validate(options.phases, options.devices);
+  if (!options.phases.training && (!options.trace.empty() || options.verify || options.dry_run)) {
+    throw UsageError(!options.trace.empty() ? "--trace"
+                     : options.verify       ? "--verify"
+                                            : "--dry-run",
+                     " is about training, wanted no --training false");
+  }
   options.devices.batch(options.micro_batch_size);
 }
 

@@ -14,6 +14,7 @@
 #include "pando/app/device_flags.h"
 #include "pando/app/fraction.h"
 #include "pando/app/options.h"
+#include "pando/app/validation_flags.h"
 
 namespace pando::app {
 
@@ -42,13 +43,13 @@ struct TrainOptions {
   int64_t micro_batch_size = 64;
   int64_t num_epochs = 3;
   int64_t weight_updates_per_epoch = -1;  // -1: the whole global batches of the data
-  bool validation = true;
-  int64_t seed = 0;  // fixed: the same command gives the same result
+  int64_t seed = 0;                       // fixed: the same command gives the same result
 
   OptimizerKind optimizer = OptimizerKind::sgd;
   OptimizerParams optimizer_params;
   std::optional<double> learning_rate;  // parse_train_options fills it in
 
+  ValidationFlags phases;
   DeviceFlags devices;
   int threads = 0;  // of one device; 0: the cores that this process may use
   int slices = 0;   // 0: as many as cores of a device; parse_train_options fills it in

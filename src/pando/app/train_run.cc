@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: MIT
 #include "pando/app/train_run.h"
 
+#include <chrono>
 #include <optional>
 
 #include <fmt/format.h>
 
+#include "pando/app/checkpoint_list.h"
 #include "pando/app/dry_run.h"
 #include "pando/app/exit_code.h"
+#include "pando/app/mlperf_log.h"
 #include "pando/app/pipeline_text.h"
 #include "pando/app/run_directory.h"
 #include "pando/app/run_log.h"
 #include "pando/app/run_recorder.h"
 #include "pando/app/stop_signal.h"
 #include "pando/app/training_setup.h"
+#include "pando/app/validation_phase.h"
 #include "pando/base/error.h"
 #include "pando/profile/chrome_trace.h"
 #include "pando/profile/trace_summary.h"
@@ -20,6 +24,8 @@
 namespace pando::app {
 
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 std::string batch_line(const TrainingSetup& setup) {
   const BatchConfiguration& batch = setup.batch;
@@ -38,14 +44,34 @@ std::string batch_line(const TrainingSetup& setup) {
 class TrainingRun {
  public:
   TrainingRun(const TrainOptions& options, std::ostream& out)
-      : options_(options), out_(out), setup_(options, out) {}
+      : options_(options), out_(out), begin_ms_(wall_clock_ms()), setup_(options, out) {}
 
   int run() {
     if (!options_.quiet) {
       for (const std::string& warning : setup_.warnings) out_ << "warning: " << warning << "\n";
       out_ << setup_.model.summary() << setup_.chosen_splits << std::flush;
     }
-    // Compiling before the run directory is made: a wrong option leaves nothing behind.
+    if (options_.phases.training) {
+      const int code = prepare_training();
+      if (options_.verify || options_.dry_run) return code;
+    } else {
+      compile_validation();
+    }
+    RunDirectory directory(
+        {.path = options_.run_dir, .model = options_.model, .config = setup_.config_text});
+    RunLog log(directory, out_, options_.quiet);
+    announce(log);
+    try {
+      return run_phases(log);
+    } catch (const std::exception& error) {
+      log_failure(directory, error);
+      throw;
+    }
+  }
+
+ private:
+  // Compiling before the run directory is made: a wrong option leaves nothing behind.
+  int prepare_training() {
     const std::vector<Field>& fields = setup_.data.sets.train.fields();
     const std::string report = setup_.model.compile_report(options_.micro_batch_size, fields);
     if (options_.compile_report) out_ << report;
@@ -57,21 +83,62 @@ class TrainingRun {
       out_ << verification.table;
       return verification.ok ? kDone : kFailed;
     }
-    if (options_.dry_run) return try_a_few_updates(setup_);
-    RunDirectory directory(
-        {.path = options_.run_dir, .model = options_.model, .config = setup_.config_text});
-    RunLog log(directory, out_, options_.quiet);
-    announce(log);
-    try {
-      return train(log);
-    } catch (const std::exception& error) {
-      log_failure(directory, error);
-      throw;
-    }
+    return options_.dry_run ? try_a_few_updates(setup_) : kDone;
   }
 
- private:
-  int train(RunLog& log) {
+  // By validating one sample.
+  void compile_validation() {
+    setup_.model.evaluate(
+        setup_.data.sets.test.take(1),
+        {.batch_size = options_.phases.micro_batch_size(options_.micro_batch_size)});
+  }
+
+  int run_phases(RunLog& log) {
+    const ValidationFlags& phases = options_.phases;
+    MlperfLog mlperf(nullptr);
+    if (phases.mlperf_logging) {
+      mlperf = MlperfLog([&log](const std::string& line) { log.say_always(line); });
+    }
+    begin_mlperf(mlperf);
+    if (mlperf.on() && phases.training) warm_up(log);
+    mlperf.stop("init");
+    mlperf.start("run");
+    start_ = Clock::now();
+    int code = phases.training ? train(log, mlperf) : kDone;
+    if (code == kDone && phases.validation) code = validate(log, mlperf);
+    mlperf.stop("run", {{"status", std::string(reached_target_ ? "success" : "aborted")}});
+    if (code == kDone && phases.training && phases.validation) {
+      const std::chrono::duration<double> seconds = Clock::now() - start_;
+      log.say("time to train = " + duration_text(seconds.count()));
+    }
+    return code;
+  }
+
+  void begin_mlperf(MlperfLog& mlperf) const {
+    mlperf.started_at(begin_ms_, "init");
+    mlperf.event("submission_benchmark", options_.model);
+    mlperf.event("seed", options_.seed);
+    mlperf.event("global_batch_size", setup_.batch.global_batch_size);
+    mlperf.event("gradient_accumulation_steps", setup_.batch.gradient_accumulation_count);
+    mlperf.event("train_samples", setup_.data.sets.train.size());
+    mlperf.event("eval_samples", setup_.data.sets.test.size());
+  }
+
+  // A whole epoch, so that nothing is done for the first time when the clock runs. What it learns
+  // is taken back.
+  void warm_up(RunLog& log) {
+    const Clock::time_point begin = Clock::now();
+    const TrainingState before = setup_.model.training_state();
+    FitOptions fit = setup_.fit_options();
+    fit.updates_per_epoch = setup_.updates;
+    setup_.model.fit(setup_.data.sets.train, fit);
+    setup_.model.restore(before);
+    const std::chrono::duration<double> seconds = Clock::now() - begin;
+    log.say(fmt::format("a warm-up epoch took {:.1f} s; weights and optimizer are as before it",
+                        seconds.count()));
+  }
+
+  int train(RunLog& log, MlperfLog& mlperf) {
     RunDirectory& directory = log.directory();
     const StopSignal signal;
     const auto recorder = std::make_shared<RunRecorder>(directory, signal, setup_.events);
@@ -83,8 +150,8 @@ class TrainingRun {
     fit.stop = &signal.wanted();
     fit.trace = trace ? &*trace : nullptr;
     fit.callbacks = {recorder};
+    if (mlperf.on()) fit.callbacks.push_back(std::make_shared<MlperfEpochs>(mlperf));
     fit.verbose = options_.quiet ? 0 : 1;
-    if (options_.validation) fit.validation_data = setup_.data.sets.test;
     const History history = setup_.model.fit(setup_.data.sets.train, fit);
     if (trace) finish_trace(log, *trace);
     tell_skipped(directory);
@@ -93,7 +160,40 @@ class TrainingRun {
                                  signal.received(), directory.checkpoints().string()));
       return kStopped;
     }
-    finish(log, history);
+    if (!history.epoch.empty()) epochs_ = static_cast<double>(history.epoch.back() + 1);
+    return kDone;
+  }
+
+  int validate(RunLog& log, MlperfLog& mlperf) {
+    const StopSignal signal("\nstopping the validation; another signal ends at once\n");
+    const ValidationFlags& flags = options_.phases;
+    RunDirectory& directory = log.directory();
+    ValidationRequest request{.file = flags.weights,
+                              .folder = flags.checkpoint_input_dir,
+                              .trained = epochs_ > 0,
+                              .epoch = epochs_,
+                              .start = start_,
+                              .stop = &signal.wanted(),
+                              .mlperf = &mlperf};
+    if (request.folder.empty() && flags.training) request.folder = directory.checkpoints();
+    request.record = [&](const HistoryRow& row) { directory.append_history(row); };
+    const ValidationResult result = validate_checkpoints(setup_, log, request);
+    reached_target_ = epoch_to_target(result.checkpoints, flags.target_accuracy).has_value();
+    if (result.stopped) {
+      log.say_always(fmt::format("stopped by signal {} in the validation, after {}",
+                                 signal.received(),
+                                 counted(std::ssize(result.checkpoints), "checkpoint")));
+      return kStopped;
+    }
+    if (!result.damaged.empty()) {
+      log.say_always("damaged and not validated: " + join(result.damaged, ", "));
+      return kFailed;
+    }
+    if (flags.clean_dir) {
+      log.say(fmt::format("--clean-dir: {} removed",
+                          counted(static_cast<int64_t>(remove_checkpoints(directory.checkpoints())),
+                                  "checkpoint")));
+    }
     return kDone;
   }
 
@@ -129,8 +229,13 @@ class TrainingRun {
     const ZooEntry& entry = setup_.entry;
     const std::string& dataset = to_string(options_.data.dataset);
     if (entry.dataset != dataset) {
-      log.say(
-          fmt::format("{} is made for {}; training it on {}", entry.name, entry.dataset, dataset));
+      log.say(fmt::format("{} is made for {}; {} it on {}", entry.name, entry.dataset, doing(),
+                          dataset));
+    }
+    if (!options_.phases.training) {
+      log.say(fmt::format("validating {} on {}: {} samples, run directory {}", options_.model,
+                          dataset, setup_.data.sets.test.size(), directory.path().string()));
+      return;
     }
     log.say(fmt::format(
         "training {} on {}{}: {} samples, learning rate {:g}, seed {}, run directory {}",
@@ -141,6 +246,8 @@ class TrainingRun {
     log.say(batch_line(setup_));
   }
 
+  const char* doing() const { return options_.phases.training ? "training" : "validating"; }
+
   // Also with --quiet: data that were left out are part of the result.
   void tell_skipped(RunDirectory& directory) const {
     const std::vector<BadRecord>& skipped = setup_.data.skipped;
@@ -149,15 +256,13 @@ class TrainingRun {
     out_ << to_string(skipped) << std::endl;
   }
 
-  void finish(RunLog& log, const History& history) const {
-    if (!options_.validation || history.epoch.empty()) return;
-    log.say_always(fmt::format("test loss: {:.4f}, test accuracy: {:.2f} %",
-                               history["val_loss"].back(), 100 * history["val_accuracy"].back()));
-  }
-
   const TrainOptions& options_;
   std::ostream& out_;
+  int64_t begin_ms_;
   TrainingSetup setup_;
+  Clock::time_point start_;  // of the phases
+  double epochs_ = 0;        // that the weights of the model are trained
+  bool reached_target_ = false;
 };
 
 }  // namespace

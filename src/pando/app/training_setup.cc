@@ -53,7 +53,7 @@ TrainingData load_data(const TrainOptions& options, const ZooEntry& entry, std::
 }
 
 Model make_model(const TrainOptions& options, Network network) {
-  const DeviceStrategy strategy(options.devices.strategy(options.threads));
+  const DeviceStrategy strategy(options.phases.strategy(options.devices, options.threads));
   const DeviceStrategy::Scope scope = strategy.scope();
   return Model(std::move(network),
                {.name = options.model, .seed = static_cast<uint64_t>(options.seed)});
@@ -144,7 +144,9 @@ void TrainingSetup::spread() {
     model.set_gradient_accumulation_options(
         {.steps_per_replica = accumulation(), .reduction = options.devices.gradient_reduction});
   }
-  model.set_replication_options({.statistics_group = options.devices.dbn_replica_group_size});
+  model.set_replication_options(
+      {.statistics_group = options.devices.dbn_replica_group_size,
+       .inference_replicas = options.phases.validation_num_replicas.value_or(0)});
 }
 
 // Times differ from run to run, and bits depend on the splits: a repeated run has them by name.

@@ -1,0 +1,49 @@
+// The second phase of a run: every checkpoint, in the order of epochs, on all test data.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "pando/app/history_writer.h"
+#include "pando/app/mlperf_log.h"
+#include "pando/app/run_log.h"
+#include "pando/app/training_setup.h"
+#include "pando/app/validation_summary.h"
+
+namespace pando::app {
+
+struct ValidationRequest {
+  // What is validated: a file of weights, or the checkpoints of a folder. Without either, or when
+  // the folder has none, the weights that the model has.
+  std::filesystem::path file;
+  std::filesystem::path folder;
+  bool trained = false;  // whether the weights of the model come from training
+  double epoch = 0;      // of the weights of the model
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();  // of the run
+  const std::atomic<bool>* stop = nullptr;  // set: validation ends after the execution in progress
+  // Gets a row of the history for every checkpoint.
+  std::function<void(const HistoryRow&)> record = nullptr;
+  MlperfLog* mlperf = nullptr;
+};
+
+struct ValidationResult {
+  std::vector<ValidatedCheckpoint> checkpoints;  // in the order of epochs
+  std::vector<std::string> damaged;              // files that could not be read
+  bool stopped = false;                          // before the last of them
+
+  // The figures of the whole run, for records of experiments.
+  Logs figures(const ValidationFlags& flags) const;
+};
+
+// Says a line for every checkpoint and at the end the result, with --sweep also its figures. A file
+// that is damaged is named and left out. The model keeps the weights of the last one. Throws
+// IoError for a folder that cannot be read, InvalidArgument for weights of another model.
+ValidationResult validate_checkpoints(TrainingSetup& setup, RunLog& log,
+                                      const ValidationRequest& request);
+
+}  // namespace pando::app
