@@ -235,6 +235,25 @@ TEST(Parallel, SoTheyDoOnAnyNumberOfReplicas) {
                .pipelined_inference = false});
 }
 
+TEST(Parallel, AnEvaluationTellsHowFarItIs) {
+  Model model = spread(small_cnn(), {.devices = 2});
+  std::vector<int64_t> done;
+  Logs last;
+  const auto tell = [&](int64_t batches, const Logs& logs) {
+    done.push_back(batches);
+    last = logs;
+  };
+  const Logs logs = model.evaluate(
+      image_data(13), {.batch_size = 2, .steps_per_execution = 2, .on_execution_end = tell});
+  EXPECT_EQ(done, (std::vector<int64_t>{4, 7}));
+  EXPECT_EQ(last, logs);
+  const auto leave = [](int64_t, const Logs&) { throw Unsupported("enough"); };
+  EXPECT_EQ(error_of<Unsupported>([&] {
+              model.evaluate(image_data(13), {.batch_size = 2, .on_execution_end = leave});
+            }),
+            "enough");
+}
+
 // Of 13 samples in batches of 2, replica r of R has the batches r, r + R, ...
 TEST(Parallel, TheReplicasOfAnEvaluationAreThoseAskedFor) {
   for (const int replicas : {1, 3}) {

@@ -75,6 +75,7 @@ Logs evaluate_with(Model::Impl& impl, const Dataset& dataset, const EvaluationRe
     update += static_cast<int64_t>(execution.size());
     done += whole.elements;
     if (request.progress != nullptr) request.progress->update(done, sums.logs(request.prefix));
+    if (request.on_execution_end) request.on_execution_end(done, sums.logs(request.prefix));
   }
   return sums.logs(request.prefix);
 }
@@ -84,7 +85,8 @@ Logs run_evaluate(Model::Impl& impl, const Dataset& dataset, const EvaluateOptio
                             .steps_per_execution = options.steps_per_execution,
                             .drop_remainder = options.drop_remainder,
                             .data_workers = options.data_workers,
-                            .trace = options.trace};
+                            .trace = options.trace,
+                            .on_execution_end = options.on_execution_end};
   if (request.steps_per_execution < 0) {
     throw InvalidArgument("evaluate: steps_per_execution is ", request.steps_per_execution,
                           ", wanted 0 or more");

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "pando/runtime/infeed.h"
@@ -26,6 +27,7 @@ struct EvaluationRequest {
   Progress* progress = nullptr;
   std::string prefix = {};
   profile::Trace* trace = nullptr;
+  std::function<void(int64_t done, const Logs& logs)> on_execution_end = {};
 };
 Logs evaluate_with(Model::Impl& impl, const Dataset& dataset, const EvaluationRequest& request);
 

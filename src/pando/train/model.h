@@ -105,6 +105,9 @@ struct EvaluateOptions {
   int data_workers = 0;             // as in FitOptions
   profile::Trace* trace = nullptr;
   int verbose = 0;
+  // Told after every execution how many micro-batches are done, and what they gave so far. Its
+  // exception ends the evaluation and reaches the caller.
+  std::function<void(int64_t done, const Logs& logs)> on_execution_end = {};
 };
 
 struct PredictOptions {
