@@ -166,9 +166,10 @@ TEST(TrainOptions, FlagsThatDoNotFitTogether) {
 
 TEST(TrainOptions, HelpShowsEveryGroupAndFlag) {
   const std::string help = output({"--help"});
-  for (const char* group : {"Model and data:", "Training:", "Optimizer:", "Executions:",
-                            "Phases and validation:", "Replication and accumulation:", "Pipeline:",
-                            "Devices:", "Machine and compiler:", "Output:", "Configuration:"}) {
+  for (const char* group :
+       {"Model:", "Data:", "Training:", "Optimizer:", "Executions:", "Phases and validation:",
+        "Replication and accumulation:", "Pipeline:", "Devices:", "Machine and compiler:",
+        "Precision:", "Output:", "Flags of other hardware:", "Configuration:"}) {
     EXPECT_NE(help.find(group), std::string::npos) << group;
   }
   for (const char* flag : {"model",

@@ -88,6 +88,30 @@ TEST(AssignLayouts, AcceptIsAskedPerNode) {
   EXPECT_NE(state.kernels.at(state.graph.find_value("b")->producer()).candidate, "reference");
 }
 
+TEST(AssignLayouts, ScratchMemoryHasLimits) {
+  const char* gradient = R"(graph(dy: f32[2,8,8,16] feed, x: f32[2,8,8,16] feed) {
+    g = conv_kernel_grad(x, dy) {padding="same", kernel=[3,3]}
+    return result g=g })";
+  const auto choice_of = [&](std::vector<size_t> limits) {
+    const CompileState state = assigned(gradient, {.scratch_limits = std::move(limits)});
+    return state.kernels.at(state.graph.find_value("g")->producer());
+  };
+  const KernelChoice free = choice_of({});
+  const size_t wanted = free.kernel->scratch_bytes();
+  ASSERT_GT(wanted, 0u);
+  EXPECT_EQ(choice_of({wanted}).candidate, free.candidate);
+  EXPECT_EQ(choice_of({wanted, 0}).candidate, free.candidate);
+  EXPECT_EQ(choice_of({wanted, 0, 0, 0}).candidate, free.candidate);
+  for (const std::vector<size_t>& limits :
+       {std::vector<size_t>{wanted - 1}, {wanted - 1, wanted}, {0, wanted, wanted, wanted}}) {
+    const KernelChoice less = choice_of(limits);
+    EXPECT_NE(less.candidate, free.candidate);
+    EXPECT_TRUE(less.candidate == "reference" || less.kernel->scratch_bytes() <= limits[0]);
+    EXPECT_NE(join(less.refusals, "\n").find("bytes of scratch memory, the limit is "),
+              std::string::npos);
+  }
+}
+
 TEST(AssignLayouts, ViewsNeedNoKernel) {
   const CompileState state = assigned(R"(graph(x: f32[2,4] feed) {
     v = reshape(x) {shape=[2,2]}

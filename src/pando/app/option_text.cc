@@ -23,13 +23,12 @@ std::string value_hint(const Option& option) {
 
 std::string notes(const Option& option) {
   std::vector<std::string> parts;
-  const bool is_unset =
-      option.built_in.kind == ConfigValue::Kind::null ||
-      (option.built_in.kind == ConfigValue::Kind::scalar && option.built_in.text.empty());
-  const bool is_empty =
-      option.built_in.kind != ConfigValue::Kind::scalar && option.built_in.items.empty();
-  const bool is_off = option.is_bool && option.built_in.text == "false";
-  if (!is_unset && !is_empty && !is_off) parts.push_back("default " + to_yaml(option.built_in));
+  const ConfigValue built_in = default_of(option);
+  const bool is_unset = built_in.kind == ConfigValue::Kind::null ||
+                        (built_in.kind == ConfigValue::Kind::scalar && built_in.text.empty());
+  const bool is_empty = built_in.kind != ConfigValue::Kind::scalar && built_in.items.empty();
+  const bool is_off = option.is_bool && built_in.text == "false";
+  if (!is_unset && !is_empty && !is_off) parts.push_back("default " + to_yaml(built_in));
   if (option.entries) {
     std::vector<std::string> keys;
     for (const Option& entry : option.entries->options()) keys.push_back(entry.name);

@@ -76,6 +76,20 @@ std::string to_string(const Origin& origin) {
                                : concat("preset ", origin.preset, ", ", origin.place);
 }
 
+ConfigValue default_of(const Option& option) {
+  if (!option.entries) return option.built_in;
+  ConfigValue map;
+  map.kind = Kind::map;
+  for (const Option& entry : option.entries->options()) {
+    if (entry.built_in.kind != Kind::null) map.insert(entry.name, entry.built_in);
+  }
+  return map;
+}
+
+bool is_changed(const Option& option) {
+  return to_yaml(option.show()) != to_yaml(default_of(option));
+}
+
 Option& Option::with_alias(std::string other) {
   aliases.push_back(std::move(other));
   return *this;

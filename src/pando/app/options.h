@@ -29,6 +29,11 @@ struct Origin {
 };
 std::string to_string(const Origin& origin);
 
+template <typename T>
+inline constexpr bool kIsOptional = false;
+template <typename T>
+inline constexpr bool kIsOptional<std::optional<T>> = true;
+
 struct Option {
   std::string name;
   std::string group;
@@ -44,7 +49,7 @@ struct Option {
   bool is_list = false;
   bool in_config = true;  // may stand in a file and is written into one
   Origin origin;
-  ConfigValue built_in;                          // the default, for --help
+  ConfigValue built_in;                          // the default, unless a dictionary
   std::function<bool(const ConfigValue&)> read;  // false: does not fit
   std::function<ConfigValue()> show;
   std::unique_ptr<OptionTable> entries;  // of a dictionary
@@ -56,6 +61,12 @@ struct Option {
   Option& at_most(double bound);
   Option& command_line_only();
 };
+
+// The default; of a dictionary, the keys that have one.
+ConfigValue default_of(const Option& option);
+
+// Whether the value is another than the default.
+bool is_changed(const Option& option);
 
 // A word of the command line that is no flag, told by its place: the NAME of `pando data fetch
 // NAME`.
@@ -79,7 +90,7 @@ class OptionTable {
   Option& add(std::string name, T& field, std::string help);
 
   // Binds an enumeration (or text) to its names, compared without case. Several names may stand for
-  // one value; the first is the one that is written.
+  // one value; the first is the one that is written. Nothing is a value of a std::optional field.
   template <typename T>
   Option& add_choice(std::string name, T& field, std::vector<std::pair<std::string, T>> names,
                      std::string help);
@@ -153,6 +164,12 @@ Option& OptionTable::add_choice(std::string name, T& field,
     return ConfigValue();
   };
   option.read = [&field, names](const ConfigValue& value) {
+    if constexpr (kIsOptional<T>) {
+      if (value.kind == ConfigValue::Kind::null) {
+        field.reset();
+        return true;
+      }
+    }
     for (const auto& [text, named] : names) {
       if (value.kind == ConfigValue::Kind::scalar && to_lower(text) == to_lower(value.text)) {
         field = named;

@@ -51,10 +51,8 @@ std::vector<std::string> keys_of(OptimizerKind kind) {
 }
 
 void add_data_options(OptionTable& table, TrainOptions& options) {
-  table.begin_group("Model and data");
-  table.add("model", options.model, "the model; 'pando models' lists them")
-      .with_alias("model-name")
-      .with_hint("NAME");
+  add_model_flags(table, options);
+  table.begin_group("Data");
   add_data_flags(table, options.data);
 }
 
@@ -224,6 +222,19 @@ void choose_what_is_open(OptionTable& table, TrainOptions& options) {
   }
 }
 
+// What cannot be as the flags say is turned off, and users learn of it.
+void settle_flags(OptionTable& table, TrainOptions& options) {
+  options.warnings = warnings_of(table, options);
+  const std::vector<std::string> more = settle(table, options.silicon, options.devices);
+  options.warnings.insert(options.warnings.end(), more.begin(), more.end());
+  if (!options.silicon.deterministic || !options.data.shuffle) return;
+  options.data.shuffle = false;
+  table.find("shuffle", "").origin = {.place = "off by --deterministic"};
+  options.warnings.emplace_back(
+      "--deterministic: --shuffle is off; without both, runs with the same seed are deterministic "
+      "too");
+}
+
 // What a run computes. Where it wrote and how much it said is not part of it: a repeated run must
 // not land on top of the first.
 std::string config_of_run(const OptionTable& table, TrainOptions& options) {
@@ -254,11 +265,13 @@ void add_train_options(OptionTable& table, TrainOptions& options) {
   add_validation_flags(table, options.phases);
   add_device_flags(table, options.devices);
   add_machine_options(table, options);
+  add_precision_flags(table, options);
   add_output_options(table, options);
+  add_silicon_flags(table, options.silicon);
 }
 
 void validate(const TrainOptions& options) {
-  if (options.model.empty()) throw UsageError("--model: found nothing, wanted a name");
+  validate(static_cast<const ModelFlags&>(options));
   if (options.quiet && options.verbose) {
     throw UsageError("--quiet and --verbose exclude each other");
   }
@@ -285,6 +298,7 @@ void validate(const TrainOptions& options) {
         "batches of the data set");
   }
   validate(options.devices, options.threads);
+  validate(options.silicon, options.devices);
   validate(options.phases, options.devices);
   if (!options.phases.training && (!options.trace.empty() || options.verify || options.dry_run)) {
     throw UsageError(!options.trace.empty() ? "--trace"
@@ -309,6 +323,7 @@ std::optional<TrainOptions> parse_train_options(std::span<const std::string> arg
   }
   choose_dataset(table, options);
   validate(options);
+  settle_flags(table, options);
   choose_what_is_open(table, options);
   if (common.print_config) {
     out << config_text(table);

@@ -13,7 +13,9 @@
 #include "pando/app/data_flags.h"
 #include "pando/app/device_flags.h"
 #include "pando/app/fraction.h"
+#include "pando/app/model_flags.h"
 #include "pando/app/options.h"
+#include "pando/app/silicon_flags.h"
 #include "pando/app/validation_flags.h"
 
 namespace pando::app {
@@ -32,12 +34,11 @@ struct OptimizerParams {
   std::optional<double> weight_decay;  // adamw
 };
 
-struct TrainOptions {
+struct TrainOptions : ModelFlags {
   // The rate is this times the global batch size unless --learning-rate gives it: 0.01 at 64.
   static constexpr double kInitialLearningRate = 1.5625e-4;
   static constexpr double kAdaptiveLearningRate = 0.001;  // of all optimizers but sgd, as in Keras
 
-  std::string model = "mnist_cnn";
   DataFlags data;
 
   int64_t micro_batch_size = 64;
@@ -51,6 +52,7 @@ struct TrainOptions {
 
   ValidationFlags phases;
   DeviceFlags devices;
+  SiliconFlags silicon;
   int threads = 0;  // of one device; 0: the cores that this process may use
   int slices = 0;   // 0: as many as cores of a device; parse_train_options fills it in
 
@@ -71,7 +73,8 @@ struct TrainOptions {
   bool verbose = false;
   bool dry_run = false;
 
-  std::string config_text;  // every effective option as YAML, for the run directory
+  std::string config_text;            // every effective option as YAML, for the run directory
+  std::vector<std::string> warnings;  // about options that do not do all that they say
 
   double effective_learning_rate(int64_t global_batch_size) const;
 };

@@ -57,6 +57,10 @@ class TrainingRun {
     } else {
       compile_validation();
     }
+    if (options_.silicon.compile_only) {
+      out_ << "compiled; nothing is kept for a later run, which compiles again\n";
+      return kDone;
+    }
     RunDirectory directory(
         {.path = options_.run_dir, .model = options_.model, .config = setup_.config_text});
     RunLog log(directory, out_, options_.quiet);

@@ -12,6 +12,7 @@
 #include "pando/app/optimizer_choice.h"
 #include "pando/app/pipeline_text.h"
 #include "pando/base/error.h"
+#include "pando/nn/recommended_splits.h"
 #include "pando/runtime/topology.h"
 
 namespace pando::app {
@@ -31,15 +32,15 @@ void write_ir(const std::string& where, const std::string& program, std::string_
   if (!file.flush()) throw IoError("cannot write ", path.string());
 }
 
-Network build_network(const ZooEntry& entry, const TrainingData& data) {
+Network build_network(const ZooEntry& entry, const ModelFlags& flags, const TrainingData& data) {
   const Shape& sample = data.sets.train.fields()[0].shape;
   if (sample.rank() != entry.input_shape.rank()) {
     throw InvalidArgument("--model ", entry.name, " takes samples like ", entry.input_shape,
                           "; those of the data set are ", sample, ", and `pando train` reads no ",
                           entry.dataset, " data yet");
   }
-  if (!data.front) return entry.build(sample, data.sets.classes);
-  return with_preprocessing(entry.build(sample, data.sets.classes), *data.front);
+  Network network = build_model(entry, flags, sample, data.sets.classes);
+  return data.front ? with_preprocessing(network, *data.front) : network;
 }
 
 TrainingData load_data(const TrainOptions& options, const ZooEntry& entry, std::ostream& out) {
@@ -74,7 +75,7 @@ TrainingSetup::TrainingSetup(const TrainOptions& options_in, std::ostream& out_i
                                .logs_per_epoch = options.logs_per_epoch,
                                .checkpoint = std::nullopt})),
       config_text(options.config_text),
-      model(make_model(options, build_network(entry, data))) {
+      model(make_model(options, build_network(entry, options, data))) {
   collect_warnings();
   compile();
   spread();
@@ -98,6 +99,7 @@ FitOptions TrainingSetup::fit_options() const {
 }
 
 void TrainingSetup::collect_warnings() {
+  warnings = options.warnings;
   if (batch.warning) warnings.push_back(*batch.warning);
   warnings.insert(warnings.end(), events.warnings.begin(), events.warnings.end());
   if (options.devices.pipeline_validation_model && stages() == 1) {
@@ -119,6 +121,10 @@ void TrainingSetup::compile() {
                            .metrics = {"accuracy"},
                            .steps_per_execution = steps_per_execution()};
   compiling.execution.slices = options.slices;
+  compiling.execution.bucket_bytes =
+      static_cast<size_t>(options.silicon.max_cross_replica_buffer_size);
+  compiling.execution.scratch_limits =
+      options.silicon.scratch_limits(options.devices, options.threads);
   compiling.execution.disabled_passes = {options.disable_pass.begin(), options.disable_pass.end()};
   if (!options.dump_ir.empty()) {
     compiling.execution.dump_ir = [this](const std::string& program, std::string_view pass,
@@ -136,6 +142,7 @@ void TrainingSetup::spread() {
     try {
       const bool measured = options.devices.splits_are_measured();
       model.set_pipeline_splits(measured ? measure_splits() : options.devices.pipeline_splits);
+      if (!measured) recommend_splits();
     } catch (const InvalidArgument& error) {
       throw UsageError("--pipeline-splits: ", error.what());
     }
@@ -147,6 +154,14 @@ void TrainingSetup::spread() {
   model.set_replication_options(
       {.statistics_group = options.devices.dbn_replica_group_size,
        .inference_replicas = options.phases.validation_num_replicas.value_or(0)});
+}
+
+// Advice, for what it is worth: sizes are no times.
+void TrainingSetup::recommend_splits() {
+  const std::vector<std::string> splits = recommended_splits(model.network(), stages());
+  if (splits.empty()) return;
+  chosen_splits =
+      fmt::format("stages of about equally many weights would begin at {}\n", join(splits, " "));
 }
 
 // Times differ from run to run, and bits depend on the splits: a repeated run has them by name.

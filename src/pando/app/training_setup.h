@@ -37,7 +37,7 @@ struct TrainingSetup {
   int64_t updates;  // per epoch
   HostEvents events;
   std::vector<std::string> warnings;
-  std::string chosen_splits;  // what the measurement found, for users
+  std::string chosen_splits;  // what the measurement found, or advice, for users
   std::string config_text;    // every effective option, with what was chosen here
   Model model;
 
@@ -46,6 +46,7 @@ struct TrainingSetup {
   int64_t steps_per_execution() const;
   void compile();
   void spread();
+  void recommend_splits();
   std::vector<std::string> measure_splits();
 };
 

@@ -41,6 +41,9 @@ struct CompileOptions {
   int stages = 1;  // of the pipeline, if more than the graph's nodes show
   Recomputation recomputation = Recomputation::none;
   size_t bucket_bytes = size_t{1} << 20;  // least size of a bucket of gradients
+  // Most scratch memory of a kernel of convolutions and dense layers: one for all, or two for each
+  // stage (convolutions, dense layers); empty: no limit. The reference kernel always may.
+  std::vector<size_t> scratch_limits;
   std::set<std::string> disabled_passes;
   // Called with the name and the graph after each pass that changed it.
   std::function<void(std::string_view pass, const ir::Graph&)> dump;

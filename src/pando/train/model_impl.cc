@@ -267,6 +267,8 @@ train::LoadedProgram& Model::Impl::program(train::Mode mode, int64_t batch,
                                      .pipelined = pipelined(mode),
                                      .stages = pipelined(mode) ? network.stages() : 1,
                                      .disabled_passes = execution.disabled_passes};
+  if (execution.bucket_bytes > 0) compiling.bucket_bytes = execution.bucket_bytes;
+  compiling.scratch_limits = execution.scratch_limits;
   if (mode == train::Mode::train) compiling.recomputation = pipelining.recomputation;
   if (execution.dump_ir) {
     compiling.dump = [&](std::string_view pass, const ir::Graph& graph) {

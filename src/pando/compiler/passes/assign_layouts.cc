@@ -3,6 +3,8 @@
 // Activations stay channels-last; variables are packed as the chosen kernel wants them, once per
 // weight update and layout, whatever the number of its users.
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -42,6 +44,12 @@ class Chooser {
         choice.refusals.push_back(candidate.name + ": " + offer.refusal);
         continue;
       }
+      const size_t limit = scratch_limit(*node);
+      if (!last && offer.kernel->scratch_bytes() > limit) {
+        choice.refusals.push_back(concat(candidate.name, ": wants ", offer.kernel->scratch_bytes(),
+                                         " bytes of scratch memory, the limit is ", limit));
+        continue;
+      }
       choice.kernel = std::move(offer.kernel);
       choice.candidate = candidate.name;
       for (kernels::Packing& packing : offer.packings) pack(node, std::move(packing));
@@ -51,6 +59,17 @@ class Chooser {
       throw InternalError(node->label(), ": no kernel; ", join(choice.refusals, "; "));
     }
     state_.kernels[node] = std::move(choice);
+  }
+
+  size_t scratch_limit(const ir::Node& node) const {
+    const std::vector<size_t>& limits = state_.options.scratch_limits;
+    const bool dense = node.op().starts_with("dense");
+    if (limits.empty() || !(dense || node.op().starts_with("conv"))) {
+      return std::numeric_limits<size_t>::max();
+    }
+    if (limits.size() == 1) return limits[0];
+    const size_t stage = std::min(static_cast<size_t>(node.stage()), limits.size() / 2 - 1);
+    return limits[2 * stage + (dense ? 1 : 0)];
   }
 
   void pack(ir::Node* node, kernels::Packing packing) {
