@@ -70,6 +70,7 @@ std::string help_text(const OptionTable& table) {
   }
   std::string group;
   for (const Option& option : table.options()) {
+    if (option.hidden) continue;
     if (option.group != group) out += fmt::format("{}{}:\n", out.empty() ? "" : "\n", option.group);
     group = option.group;
     std::string line = fmt::format("  --{}{}", option.name, value_hint(option));

@@ -48,6 +48,7 @@ struct Option {
   bool is_bool = false;  // may stand without a value
   bool is_list = false;
   bool in_config = true;  // may stand in a file and is written into one
+  bool hidden = false;    // works, but --help does not show it
   Origin origin;
   ConfigValue built_in;                          // the default, unless a dictionary
   std::function<bool(const ConfigValue&)> read;  // false: does not fit

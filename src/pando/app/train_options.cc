@@ -321,6 +321,11 @@ std::optional<TrainOptions> parse_train_options(std::span<const std::string> arg
     out << kHelpHead << help_text(table);
     return std::nullopt;
   }
+  return settle_train_options(table, common, options, out);
+}
+
+std::optional<TrainOptions> settle_train_options(OptionTable& table, const CommonOptions& common,
+                                                 TrainOptions& options, std::ostream& out) {
   choose_dataset(table, options);
   validate(options);
   settle_flags(table, options);

@@ -90,4 +90,9 @@ void validate(const TrainOptions& options);
 std::optional<TrainOptions> parse_train_options(std::span<const std::string> args,
                                                 std::ostream& out);
 
+// The last part of it: checks, chooses what is open and answers --print-config. Requires: `table`
+// is bound to `options`.
+std::optional<TrainOptions> settle_train_options(OptionTable& table, const CommonOptions& common,
+                                                 TrainOptions& options, std::ostream& out);
+
 }  // namespace pando::app

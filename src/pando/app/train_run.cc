@@ -62,7 +62,9 @@ class TrainingRun {
       return kDone;
     }
     RunDirectory directory(
-        {.path = options_.run_dir, .model = options_.model, .config = setup_.config_text});
+        {.path = options_.run_dir,
+         .model = options_.model + (options_.phases.training ? "" : "-validation"),
+         .config = setup_.config_text});
     RunLog log(directory, out_, options_.quiet);
     announce(log);
     try {

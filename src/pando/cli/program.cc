@@ -21,6 +21,7 @@ struct Subcommand {
 // The only list of subcommands.
 constexpr Subcommand kSubcommands[] = {
     {"train", "train a model and validate it", run_train},
+    {"validate", "measure trained weights on the test data", run_validate},
     {"data", "get, make, check, measure and look at data sets", run_data},
     {"models", "list the models with their parameters and FLOPs", run_models},
     {"devices", "show what this machine offers and how devices divide it", run_devices},

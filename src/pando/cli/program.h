@@ -17,5 +17,6 @@ int run_data(std::span<const std::string> args, std::ostream& out);
 int run_devices(std::span<const std::string> args, std::ostream& out);
 int run_models(std::span<const std::string> args, std::ostream& out);
 int run_train(std::span<const std::string> args, std::ostream& out);
+int run_validate(std::span<const std::string> args, std::ostream& out);
 
 }  // namespace pando::cli

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+#include "pando/app/validate_options.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "pando/app/exit_code.h"
+
+namespace pando::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kHelpHead = R"(usage: pando validate [WHAT] [flags]
+
+Measures loss and accuracy of trained weights on the test data, writes a history and a class report
+with the confusion matrix. Flags of 'pando train' that concern only training are accepted too, since
+configurations have them.
+
+examples:
+  pando validate runs/mnist_cnn-20261116-050000
+  pando validate weights.h5 --model cifar_resnet8 --validation-micro-batch-size 128
+  pando validate --checkpoint-input-dir earlier/checkpoints --config-path earlier/config.yml
+  pando validate --run-dir earlier --validation-num-replicas 2
+
+exit codes: 0 done, 1 failed or a damaged checkpoint, 2 wrong flag or configuration, 75 stopped by a
+signal.
+
+)";
+
+constexpr const char* kOwnGroup = "What is validated";
+constexpr std::array kShownGroups = {kOwnGroup,   "Model",        "Data",
+                                     "Pipeline",  "Devices",      "Phases and validation",
+                                     "Output",    "Logging",      "Machine and compiler",
+                                     "Precision", "Configuration"};
+// They decide what `pando validate` has decided, or are about training.
+constexpr std::array kForeignFlags = {"training", "validation", "clean-dir", "mlperf-logging",
+                                      "verify",   "dry-run",    "trace",     "compile-report"};
+
+// One command line. The table points into it.
+struct ValidateCommand {
+  TrainOptions options;
+  CommonOptions common;
+  std::string what;
+  std::string output_dir;
+  OptionTable table;
+
+  ValidateCommand() {
+    table.begin_group(kOwnGroup);
+    table.add_positional("WHAT", what,
+                         "a file of weights, a folder with checkpoints epoch_<number>.h5, or the "
+                         "run directory of an earlier run",
+                         false);
+    table.add("weights", options.phases.weights, "validate this file of weights")
+        .with_hint("FILE")
+        .command_line_only();
+    add_train_options(table, options);
+    table.find("run-dir", "").help =
+        "an earlier run: its config.yml tells model and data, its checkpoints are validated";
+    table.begin_group("Output");
+    table
+        .add("output-dir", output_dir,
+             "the folder of history, log and class report; by default <run-dir>/validation, or "
+             "runs/<model>-validation-<date>-<time>")
+        .with_hint("DIR")
+        .command_line_only();
+    add_common_options(table, common);
+    hide_what_does_not_matter();
+  }
+  ValidateCommand(const ValidateCommand&) = delete;
+  ValidateCommand& operator=(const ValidateCommand&) = delete;
+
+  void hide_what_does_not_matter() {
+    for (const Option& option : table.options()) {
+      const bool shown = std::ranges::find(kShownGroups, option.group) != kShownGroups.end() &&
+                         std::ranges::find(kForeignFlags, option.name) == kForeignFlags.end();
+      table.find(option.name, "").hidden = !shown && option.name != "micro-batch-size";
+    }
+  }
+
+  void parse(std::span<const std::string> args) {
+    parse_command_line(table, common, args);
+    if (common.help) return;
+    for (const char* name : kForeignFlags) {
+      if (table.find_exact(name)->origin.kind != Origin::Kind::command_line) continue;
+      throw UsageError("--", name,
+                       ": it is about training, which `pando validate` does not do; "
+                       "wanted `pando train`");
+    }
+    take_what();
+  }
+
+  // The word without a flag, as the flag that it stands for.
+  void take_what() {
+    if (what.empty()) return;
+    const bool is_folder = fs::is_directory(what);
+    const bool is_run = is_folder && fs::exists(fs::path(what) / "config.yml");
+    Option& flag = table.find(is_run      ? "run-dir"
+                              : is_folder ? "checkpoint-input-dir"
+                                          : "weights",
+                              "");
+    if (flag.origin.kind == Origin::Kind::command_line) {
+      throw UsageError("'", what, "': found --", flag.name, " too, wanted one of them");
+    }
+    table.assign(flag, ConfigValue::scalar(what),
+                 {.kind = Origin::Kind::command_line, .place = what});
+  }
+};
+
+// The configuration of an earlier run goes before the flags.
+std::vector<std::string> with_config_of_run(std::span<const std::string> args) {
+  std::vector<std::string> all(args.begin(), args.end());
+  ValidateCommand first;
+  first.parse(args);
+  const std::string& run = first.options.run_dir;
+  if (first.common.help || run.empty()) return all;
+  if (!first.common.config_path.empty() || !first.common.config.empty()) {
+    throw UsageError(
+        "--run-dir: it has a configuration of its own, wanted no --config and no "
+        "--config-path");
+  }
+  const fs::path config = fs::path(run) / "config.yml";
+  if (!fs::exists(config)) {
+    throw UsageError("--run-dir: there is no ", config.string(),
+                     ", wanted the run directory of an earlier run");
+  }
+  all.insert(all.begin(), {"--config-path", config.string()});
+  return all;
+}
+
+// What the configuration of a run that trained says otherwise.
+void switch_training_off(ValidateCommand& command) {
+  ValidationFlags& phases = command.options.phases;
+  phases.training = false;
+  phases.validation = true;
+  phases.clean_dir = false;
+  phases.mlperf_logging = false;
+  command.options.verify = false;
+  command.options.compile_report = false;
+  for (const char* name : {"training", "validation", "clean-dir", "mlperf-logging"}) {
+    command.table.find(name, "").origin = {.place = "chosen by pando validate"};
+  }
+}
+
+// Of the flags, else what the earlier run has.
+void choose_checkpoints(ValidateCommand& command) {
+  ValidationFlags& phases = command.options.phases;
+  const std::string run = std::exchange(command.options.run_dir, command.output_dir);
+  Option& folder = command.table.find("checkpoint-input-dir", "");
+  if (folder.origin.kind != Origin::Kind::command_line) phases.checkpoint_input_dir.clear();
+  if (!phases.weights.empty() && !phases.checkpoint_input_dir.empty()) {
+    throw UsageError("--weights and --checkpoint-input-dir exclude each other, wanted one of them");
+  }
+  if (!phases.weights.empty() && !fs::is_regular_file(phases.weights)) {
+    throw UsageError("--weights: '", phases.weights, "' is no file, wanted one with weights");
+  }
+  if (!run.empty() && command.output_dir.empty()) {
+    command.options.run_dir = (fs::path(run) / "validation").string();
+  }
+  if (!phases.weights.empty() || !phases.checkpoint_input_dir.empty()) return;
+  if (run.empty()) {
+    throw UsageError(
+        "nothing to validate is named, wanted a file of weights, --checkpoint-input-dir or "
+        "--run-dir; see --help");
+  }
+  phases.checkpoint_input_dir = (fs::path(run) / "checkpoints").string();
+  folder.origin = {.place = "chosen by --run-dir"};
+}
+
+}  // namespace
+
+std::optional<TrainOptions> parse_validate_options(std::span<const std::string> args,
+                                                   std::ostream& out) {
+  const std::vector<std::string> all = with_config_of_run(args);
+  ValidateCommand command;
+  command.parse(all);
+  if (command.common.help) {
+    out << kHelpHead << help_text(command.table);
+    return std::nullopt;
+  }
+  switch_training_off(command);
+  choose_checkpoints(command);
+  return settle_train_options(command.table, command.common, command.options, out);
+}
+
+}  // namespace pando::app

@@ -1,0 +1,14 @@
+// `pando validate`.
+// SPDX-License-Identifier: MIT
+#include "pando/app/train_run.h"
+#include "pando/app/validate_options.h"
+#include "pando/cli/program.h"
+
+namespace pando::cli {
+
+int run_validate(std::span<const std::string> args, std::ostream& out) {
+  const auto options = app::parse_validate_options(args, out);
+  return options ? app::run_training(*options, out) : 0;
+}
+
+}  // namespace pando::cli

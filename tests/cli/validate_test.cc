@@ -1,0 +1,153 @@
+#include <algorithm>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "pando/app/exit_code.h"
+#include "tests/app/mnist_folder.h"
+#include "tests/cli/run_cli.h"
+#include "tests/support/expect_error.h"
+
+namespace pando::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Validate : public testing::Test {
+ protected:
+  Validate() { app::write_mnist(folder_); }
+
+  std::string path(const std::string& name) const { return (folder_.path / name).string(); }
+
+  // An earlier run of two epochs.
+  Result train(std::vector<std::string> args = {}) const {
+    args.insert(args.begin(),
+                {"train", "--dataset-path", folder_.path.string(), "--run-dir", path("run"),
+                 "--seed=1", "--slices=2", "--learning-rate=0.05", "--epochs=2", "--quiet"});
+    return run(args);
+  }
+  static Result validate(std::vector<std::string> args) {
+    args.insert(args.begin(), "validate");
+    return run(args);
+  }
+  nlohmann::json rows(const std::string& run) const {
+    return nlohmann::json::parse(folder_.read(run + "/history.json"));
+  }
+  // The last line.
+  static std::string result_of(const Result& result) {
+    EXPECT_EQ(result.code, app::kDone) << result.out << result.err;
+    const std::string& text = result.out;
+    const size_t begin = text.empty() ? std::string::npos : text.rfind('\n', text.size() - 2);
+    return begin == std::string::npos ? text : text.substr(begin + 1);
+  }
+
+  app::TestFolder folder_;
+};
+
+TEST_F(Validate, AnEarlierRunByItsFolder) {
+  const std::string expected = result_of(train({"--validation-micro-batch-size=9"}));
+  const Result result = validate({path("run")});
+  EXPECT_EQ(result_of(result), expected);
+  EXPECT_SAYS(result.out, "validating mnist_cnn on fashion_mnist: 50 samples, run directory " +
+                              path("run/validation"));
+  EXPECT_SAYS(result.out, "validation epoch 1.0: accuracy: ");
+  EXPECT_SAYS(result.out, "precision");
+  ASSERT_EQ(rows("run/validation").size(), 2u);
+  EXPECT_TRUE(fs::exists(path("run/validation/confusion.svg")));
+  EXPECT_SAYS(folder_.read("run/validation/config.yml"), "training: false");
+  EXPECT_SAYS(folder_.read("run/validation/config.yml"), "validation-micro-batch-size: 9");
+  EXPECT_EQ(rows("run").size(), 4u);  // as it was
+  EXPECT_EQ(result_of(validate({"--run-dir", path("run"), "--quiet"})), expected);
+  EXPECT_TRUE(fs::exists(path("run/validation/previous-1/history.json")));
+}
+
+TEST_F(Validate, AFolderOfCheckpointsAndAFile) {
+  const std::string expected = result_of(train());
+  const std::vector<std::string> flags = {"--dataset-path", folder_.path.string(), "--quiet",
+                                          "--slices=2",     "--output-dir",        path("out")};
+  const auto validated = [&](const std::vector<std::string>& what) {
+    std::vector<std::string> args = what;
+    args.insert(args.end(), flags.begin(), flags.end());
+    return result_of(validate(args));
+  };
+  EXPECT_EQ(validated({path("run/checkpoints")}), expected);
+  EXPECT_EQ(rows("out").size(), 2u);
+  EXPECT_EQ(validated({"--checkpoint-input-dir", path("run/checkpoints")}), expected);
+  EXPECT_EQ(validated({path("run/checkpoints/epoch_2.0.h5")}), expected);
+  EXPECT_EQ(rows("out").size(), 1u);
+  EXPECT_EQ(rows("out")[0]["epoch"], 2.0);
+  EXPECT_EQ(validated({"--weights", path("run/checkpoints/epoch_2.0.h5")}), expected);
+  EXPECT_NE(validated({"--weights", path("run/checkpoints/epoch_1.0.h5")}), expected);
+}
+
+TEST_F(Validate, FlagsWinOverTheConfigurationOfTheRun) {
+  const std::string expected = result_of(train({"--num-replicas=2", "--micro-batch-size=16"}));
+  const Result result =
+      validate({path("run"), "--validation-num-replicas=1", "--validation-micro-batch-size=50",
+                "--quiet", "--output-dir", path("out")});
+  EXPECT_EQ(result_of(result), expected);
+  EXPECT_SAYS(folder_.read("out/config.yml"), "validation-num-replicas: 1 ");
+  EXPECT_SAYS(folder_.read("out/config.yml"), "num-replicas: 2 ");
+}
+
+TEST_F(Validate, ADamagedCheckpointIsAFailure) {
+  train();
+  folder_.write("run/checkpoints/epoch_1.0.h5", "damaged");
+  const Result result = validate({path("run"), "--quiet"});
+  EXPECT_EQ(result.code, app::kFailed);
+  EXPECT_SAYS(result.out, "test accuracy: ");
+  EXPECT_SAYS(result.out, "damaged and not validated: " + path("run/checkpoints/epoch_1.0.h5"));
+}
+
+TEST_F(Validate, WrongUseLeavesNothingBehind) {
+  train();
+  const std::string weights = path("run/checkpoints/epoch_1.0.h5");
+  fs::create_directory(path("empty"));
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{}, "nothing to validate is named"},
+      {{path("absent.h5")}, "--weights: '" + path("absent.h5") + "' is no file"},
+      {{"--checkpoint-input-dir", path("absent")}, "--checkpoint-input-dir: '"},
+      {{"--run-dir", path("empty")}, "--run-dir: there is no " + path("empty/config.yml")},
+      {{path("run"), "--config-path", path("run/config.yml")}, "a configuration of its own"},
+      {{path("run"), "--run-dir", path("run")}, "found --run-dir too"},
+      {{weights, "--checkpoint-input-dir", path("run/checkpoints")}, "exclude each other"},
+      {{path("run"), "--training"}, "--training: it is about training"},
+      {{path("run"), "--validation=false"}, "--validation: it is about training"},
+      {{path("run"), "--dry-run"}, "--dry-run: it is about training"},
+      {{path("run"), "--modle=x"}, "--modle"},
+      {{path("run"), path("run")}, "one word too many"},
+  };
+  for (const auto& [args, text] : cases) {
+    const Result result = validate(args);
+    EXPECT_EQ(result.code, app::kUsage) << result.err;
+    EXPECT_SAYS(result.err, text);
+    EXPECT_FALSE(fs::exists(path("run/validation"))) << text;
+  }
+}
+
+TEST_F(Validate, HelpShowsWhatMattersAndHidesTraining) {
+  const Result result = validate({"--help"});
+  EXPECT_EQ(result.code, app::kDone);
+  EXPECT_SAYS(result.out, "usage: pando validate [WHAT] [flags]");
+  for (const char* flag : {"weights", "checkpoint-input-dir", "run-dir", "output-dir", "model",
+                           "dataset", "validation-num-replicas", "micro-batch-size", "quiet"}) {
+    EXPECT_SAYS(result.out, std::string("\n  --") + flag + " ");
+  }
+  for (const char* flag : {"training", "learning-rate", "optimizer", "num-epochs", "clean-dir",
+                           "dry-run", "logs-per-epoch"}) {
+    EXPECT_EQ(result.out.find(std::string("\n  --") + flag + " "), std::string::npos) << flag;
+  }
+  EXPECT_EQ(run({"help", "validate"}).out, result.out);
+}
+
+TEST_F(Validate, PrintConfigShowsWhatWillBeValidated) {
+  train();
+  const Result result = validate({path("run"), "--print-config"});
+  EXPECT_EQ(result.code, app::kDone) << result.err;
+  EXPECT_SAYS(result.out, "checkpoint-input-dir: " + path("run/checkpoints"));
+  EXPECT_SAYS(result.out, "training: false");
+  EXPECT_FALSE(fs::exists(path("run/validation")));
+}
+
+}  // namespace
+}  // namespace pando::cli
