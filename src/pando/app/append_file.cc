@@ -26,11 +26,13 @@ int write_all(int descriptor, std::string_view text, int64_t offset) {
 
 }  // namespace
 
-AppendFile::AppendFile(std::filesystem::path path) : path_(std::move(path)) {
-  descriptor_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+AppendFile::AppendFile(std::filesystem::path path, bool keep) : path_(std::move(path)) {
+  const int how = O_WRONLY | O_CREAT | O_CLOEXEC | (keep ? 0 : O_TRUNC);
+  descriptor_ = open(path_.c_str(), how, 0666);
   if (descriptor_ < 0) {
     throw IoError(path_.string(), ": cannot be opened for writing: ", std::strerror(errno));
   }
+  size_ = lseek(descriptor_, 0, SEEK_END);
 }
 
 AppendFile::~AppendFile() { close(descriptor_); }

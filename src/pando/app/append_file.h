@@ -13,8 +13,8 @@ namespace pando::app {
 // file holds the records before.
 class AppendFile {
  public:
-  // Makes the file, or empties it.
-  explicit AppendFile(std::filesystem::path path);
+  // Makes the file, or empties it; with `keep` what it holds stays in front.
+  explicit AppendFile(std::filesystem::path path, bool keep = false);
   ~AppendFile();
   AppendFile(const AppendFile&) = delete;
   AppendFile& operator=(const AppendFile&) = delete;

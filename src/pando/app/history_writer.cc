@@ -2,6 +2,8 @@
 #include "pando/app/history_writer.h"
 
 #include <algorithm>
+#include <fstream>
+#include <map>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -64,12 +66,45 @@ std::string json_object(const HistoryRow& row, const Cells& cells) {
   return object.dump();
 }
 
+HistoryRow row_of(const nlohmann::ordered_json& object) {
+  HistoryRow row{.epoch = object.at("epoch"), .step = object.at("step")};
+  const std::map<std::string, std::optional<double>*> known = {
+      {"loss", &row.loss},
+      {"accuracy", &row.accuracy},
+      {"seconds", &row.seconds},
+      {"throughput", &row.throughput},
+      {"val_loss", &row.val_loss},
+      {"learning_rate", &row.learning_rate},
+      {"val_accuracy", &row.val_accuracy}};
+  for (const auto& [name, value] : object.items()) {
+    if (name == "epoch" || name == "step" || value.is_null()) continue;
+    const auto found = known.find(name);
+    if (found == known.end()) {
+      row.extra.emplace_back(name, value.get<double>());
+    } else {
+      *found->second = value.get<double>();
+    }
+  }
+  return row;
+}
+
 }  // namespace
 
-HistoryWriter::HistoryWriter(const std::filesystem::path& csv, const std::filesystem::path& json)
-    : columns_(names_of(cells_of({}))), csv_(std::make_unique<AppendFile>(csv)), json_(json) {
+HistoryWriter::HistoryWriter(const std::filesystem::path& csv, const std::filesystem::path& json,
+                             const std::vector<HistoryRow>& kept)
+    : columns_(names_of(cells_of({}))) {
+  const auto fresh = [&](std::filesystem::path path) {
+    if (!kept.empty()) path += ".new";
+    return std::make_unique<AppendFile>(std::move(path));
+  };
+  csv_ = fresh(csv);
+  json_ = fresh(json);
   csv_->append(join(columns_, ",") + "\n");
-  json_.append(concat("[", kJsonEnd));
+  json_->append(concat("[", kJsonEnd));
+  for (const HistoryRow& row : kept) append(row);
+  if (kept.empty()) return;
+  csv_->move_to(csv);
+  json_->move_to(json);
 }
 
 void HistoryWriter::append(const HistoryRow& row) {
@@ -78,7 +113,7 @@ void HistoryWriter::append(const HistoryRow& row) {
   const std::string line = csv_line(columns_, cells);
   csv_->append(line);
   csv_rows_.push_back(line);
-  json_.replace_tail(kJsonEnd, (is_empty_ ? "\n" : ",\n") + json_object(row, cells) + kJsonEnd);
+  json_->replace_tail(kJsonEnd, (is_empty_ ? "\n" : ",\n") + json_object(row, cells) + kJsonEnd);
   is_empty_ = false;
 }
 
@@ -102,6 +137,21 @@ void HistoryWriter::add_columns(const std::vector<std::string>& names) {
   csv_ = std::move(wider);
   columns_ = std::move(columns);
   csv_rows_ = std::move(rows);
+}
+
+std::vector<HistoryRow> read_history(const std::filesystem::path& json, int64_t last_step) {
+  std::vector<HistoryRow> rows;
+  if (!std::filesystem::exists(json)) return rows;
+  std::ifstream file(json);
+  try {
+    for (const auto& object : nlohmann::ordered_json::parse(file)) {
+      HistoryRow row = row_of(object);
+      if (row.step <= last_step) rows.push_back(std::move(row));
+    }
+  } catch (const nlohmann::json::exception& error) {
+    throw IoError(json.string(), ": is no history that a run can go on with: ", error.what());
+  }
+  return rows;
 }
 
 }  // namespace pando::app

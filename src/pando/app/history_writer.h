@@ -34,7 +34,9 @@ struct HistoryRow {
 // written; the rows before stay.
 class HistoryWriter {
  public:
-  HistoryWriter(const std::filesystem::path& csv, const std::filesystem::path& json);
+  // With `kept` rows the files that are there are replaced, as a whole, by new ones of these rows.
+  HistoryWriter(const std::filesystem::path& csv, const std::filesystem::path& json,
+                const std::vector<HistoryRow>& kept = {});
   void append(const HistoryRow& row);
 
  private:
@@ -42,9 +44,13 @@ class HistoryWriter {
 
   std::vector<std::string> columns_;
   std::unique_ptr<AppendFile> csv_;
-  AppendFile json_;
+  std::unique_ptr<AppendFile> json_;
   std::vector<std::string> csv_rows_;  // for the day a column is added
   bool is_empty_ = true;
 };
+
+// The rows of a history.json up to a step, for a run that goes on from there; none when there is no
+// file. Throws IoError when it cannot be read or is no history.
+std::vector<HistoryRow> read_history(const std::filesystem::path& json, int64_t last_step);
 
 }  // namespace pando::app

@@ -80,12 +80,15 @@ RunDirectory::RunDirectory(const RunDirectoryOptions& options) {
   } else {
     path_ = options.path;
     create(path_);
-    previous_ = move_aside(path_);
+    if (!options.resumed_step) previous_ = move_aside(path_);
   }
-  create(checkpoints());
   store::replace_file((path_ / "config.yml").string(), {std::as_bytes(std::span(options.config))});
-  log_ = std::make_unique<AppendFile>(path_ / "log.txt");
-  history_ = std::make_unique<HistoryWriter>(path_ / "history.csv", path_ / "history.json");
+  const fs::path json = path_ / "history.json";
+  std::vector<HistoryRow> kept;
+  if (options.resumed_step) kept = read_history(json, *options.resumed_step);
+  if (!kept.empty()) seconds_before_ = kept.back().seconds.value_or(0);
+  log_ = std::make_unique<AppendFile>(path_ / "log.txt", options.resumed_step.has_value());
+  history_ = std::make_unique<HistoryWriter>(path_ / "history.csv", json, kept);
 }
 
 void RunDirectory::log(std::string_view line) { log_->append(concat(line, '\n')); }

@@ -5,6 +5,7 @@
 #include <ctime>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,8 @@ struct RunDirectoryOptions {
   std::string model;
   std::string config;    // the text of config.yml
   std::time_t time = 0;  // of the default name; 0: now
+  // A run that goes on after this step: files that are there stay, the history up to the step.
+  std::optional<int64_t> resumed_step;
 };
 
 // Owns the open files. Used by one thread. Making it creates what is missing; files of an earlier
@@ -28,9 +31,12 @@ class RunDirectory {
   explicit RunDirectory(const RunDirectoryOptions& options);
 
   const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
+  std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }  // unless told else
   // Where an earlier run's files went; empty when there were none.
   const std::filesystem::path& previous() const { return previous_; }
+
+  // Of the last row that a resumed run found, since its start; 0 for a new one.
+  double seconds_before() const { return seconds_before_; }
 
   void append_history(const HistoryRow& row) { history_->append(row); }
   void log(std::string_view line);
@@ -40,6 +46,7 @@ class RunDirectory {
   std::filesystem::path previous_;
   std::unique_ptr<AppendFile> log_;
   std::unique_ptr<HistoryWriter> history_;
+  double seconds_before_ = 0;
 };
 
 }  // namespace pando::app

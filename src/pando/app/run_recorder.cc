@@ -13,15 +13,17 @@
 namespace pando::app {
 namespace {
 
-double epochs_of(const FitContext& context) {
-  return static_cast<double>(context.epoch) +
-         static_cast<double>(context.step) / static_cast<double>(context.steps);
-}
+// Notes in a checkpoint: what no row of the history has yet. No times: the same run gives the same
+// files.
+constexpr const char* kLoggedUpdates = "logged_updates";
+constexpr const char* kOpenSamples = "open_samples";
+constexpr const char* kOpenLoss = "open_loss";
+constexpr const char* kOpenAccuracy = "open_accuracy";
 
-// "epoch_3.0.h5" after whole epochs, "epoch_2.9328.h5" within one.
-std::string checkpoint_name(double epochs) {
-  const bool whole = epochs == std::floor(epochs);
-  return whole ? fmt::format("epoch_{:.1f}.h5", epochs) : fmt::format("epoch_{:.4f}.h5", epochs);
+double number_in(const TrainingState& state, const char* note) {
+  const auto found = state.notes.find(note);
+  const auto number = found == state.notes.end() ? std::nullopt : parse_double(found->second);
+  return number.value_or(0);
 }
 
 std::optional<double> find_log(const Logs& logs, std::string_view name) {
@@ -50,6 +52,7 @@ std::string describe(const HistoryRow& row) {
 
 RunRecorder::Sums& RunRecorder::Sums::operator+=(const Sums& more) {
   samples += more.samples;
+  timed += more.timed;
   seconds += more.seconds;
   loss += more.loss;
   accuracy += more.accuracy;
@@ -57,64 +60,98 @@ RunRecorder::Sums& RunRecorder::Sums::operator+=(const Sums& more) {
 }
 
 RunRecorder::Sums RunRecorder::Sums::operator-(const Sums& less) const {
-  return {samples - less.samples, seconds - less.seconds, loss - less.loss,
+  return {samples - less.samples, timed - less.timed, seconds - less.seconds, loss - less.loss,
           accuracy - less.accuracy};
 }
 
-RunRecorder::RunRecorder(RunDirectory& run, const StopSignal& signal, HostEvents events)
-    : run_(run),
+RunRecorder::RunRecorder(RunLog& log, const StopSignal& signal, CheckpointStore& store,
+                         RecorderOptions options)
+    : log_(log),
       signal_(signal),
-      events_(std::move(events)),
+      store_(store),
+      options_(std::move(options)),
       start_(std::chrono::steady_clock::now()) {}
 
+void RunRecorder::resume(const TrainingState& state, double seconds) {
+  logged_updates_ = static_cast<int64_t>(number_in(state, kLoggedUpdates));
+  seconds_before_ = seconds;
+  carried_ = {.samples = static_cast<int64_t>(number_in(state, kOpenSamples)),
+              .loss = number_in(state, kOpenLoss),
+              .accuracy = number_in(state, kOpenAccuracy)};
+}
+
 void RunRecorder::on_epoch_begin(FitContext&) {
-  carried_ += epoch_ - logged_;
+  carried_ = open_sums();
   epoch_ = {};
   logged_ = {};
 }
 
 void RunRecorder::on_execution_end(FitContext& context, const Logs& logs) {
   epoch_.samples += context.samples;
+  epoch_.timed = epoch_.samples;
   epoch_.seconds = context.seconds;
   const auto samples = static_cast<double>(epoch_.samples);
   epoch_.loss = find_log(logs, "loss").value_or(0) * samples;
   epoch_.accuracy = find_log(logs, "accuracy").value_or(0) * samples;
   stop_when_asked(context);
   const bool epoch_ends = context.step >= context.steps || context.stop;
-  if (epoch_ends || !events_.logs_since(logged_updates_, context.updates)) return;
-  HistoryRow row = row_of(context);
-  add_training(row, context, logs);
-  run_.append_history(row);
-  run_.log(describe(row));
+  if (epoch_ends) return;
+  const int64_t done = updates_done(context);
+  if (options_.events.logs_since(logged_updates_, done)) {
+    HistoryRow row = row_of(context);
+    add_training(row, context, logs);
+    write(row);
+  }
+  if (options_.events.checkpoints_at(done)) save(context);
 }
 
 void RunRecorder::on_epoch_end(FitContext& context, const Logs& logs) {
-  const std::string checkpoint =
-      (run_.checkpoints() / checkpoint_name(epochs_of(context))).string();
-  context.model->save_weights(checkpoint);
   HistoryRow row = row_of(context);
   row.val_loss = find_log(logs, "val_loss");
   row.val_accuracy = find_log(logs, "val_accuracy");
-  const bool is_last = context.stop && context.updates != logged_updates_;
-  if (is_last || events_.logs_since(logged_updates_, context.updates))
+  const int64_t done = updates_done(context);
+  const bool is_last = context.stop && done != logged_updates_;
+  if (is_last || options_.events.logs_since(logged_updates_, done)) {
     add_training(row, context, logs);
-  const bool is_known = row.loss || row.val_loss;
-  if (is_known) run_.append_history(row);
-  run_.log((is_known ? describe(row) : fmt::format("epoch {:g}", row.epoch)) + ", saved " +
-           checkpoint);
+  }
+  if (row.loss || row.val_loss) write(row);
+  if (options_.events.checkpoints_at(done)) save(context);
   stop_when_asked(context);
+}
+
+// A signal between two epochs is seen by the fit alone.
+void RunRecorder::on_train_end(FitContext& context) {
+  stop_when_asked(context);
+  const bool wanted = stopped_ || options_.final_checkpoint;
+  if (wanted && context.model->position() != store_.last_position()) save(context);
+}
+
+int64_t RunRecorder::updates_done(const FitContext& context) const {
+  const TrainingPosition position = context.model->position();
+  return position.epoch * options_.updates_per_epoch + position.update;
+}
+
+double RunRecorder::epochs_done(const FitContext& context) const {
+  const TrainingPosition position = context.model->position();
+  return static_cast<double>(position.epoch) +
+         static_cast<double>(position.update) / static_cast<double>(options_.updates_per_epoch);
+}
+
+RunRecorder::Sums RunRecorder::open_sums() const {
+  Sums sums = carried_;
+  sums += epoch_ - logged_;
+  return sums;
 }
 
 HistoryRow RunRecorder::row_of(const FitContext& context) const {
   const std::chrono::duration<double> since = std::chrono::steady_clock::now() - start_;
-  return {.epoch = epochs_of(context),
-          .step = context.epoch * context.steps + context.step,
-          .seconds = since.count()};
+  return {.epoch = epochs_done(context),
+          .step = updates_done(context) * options_.steps_per_update,
+          .seconds = seconds_before_ + since.count()};
 }
 
 void RunRecorder::add_training(HistoryRow& row, const FitContext& context, const Logs& logs) {
-  Sums since = carried_;
-  since += epoch_ - logged_;
+  const Sums since = open_sums();
   row.loss = since.loss / static_cast<double>(since.samples);
   row.accuracy = since.accuracy / static_cast<double>(since.samples);
   if (carried_.samples == 0 &&
@@ -122,11 +159,26 @@ void RunRecorder::add_training(HistoryRow& row, const FitContext& context, const
     row.loss = find_log(logs, "loss");
     row.accuracy = find_log(logs, "accuracy");
   }
-  row.throughput = static_cast<double>(since.samples) / since.seconds;
+  row.throughput = static_cast<double>(since.timed) / since.seconds;
   row.learning_rate = context.model->learning_rate();
   carried_ = {};
   logged_ = epoch_;
-  logged_updates_ = context.updates;
+  logged_updates_ = updates_done(context);
+}
+
+void RunRecorder::write(const HistoryRow& row) {
+  log_.directory().append_history(row);
+  log_.directory().log(describe(row));
+}
+
+void RunRecorder::save(const FitContext& context) {
+  const Sums open = open_sums();
+  std::map<std::string, std::string> notes = options_.notes;
+  notes[kLoggedUpdates] = fmt::format("{}", logged_updates_);
+  notes[kOpenSamples] = fmt::format("{}", open.samples);
+  notes[kOpenLoss] = fmt::format("{}", open.loss);
+  notes[kOpenAccuracy] = fmt::format("{}", open.accuracy);
+  log_.directory().log("saved " + store_.save(*context.model, notes).string());
 }
 
 // After the last step there is nothing left to stop: the run is whole.

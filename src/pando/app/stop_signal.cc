@@ -16,7 +16,8 @@ namespace {
 std::atomic<int> received_signal{0};
 std::atomic<bool> stop_wanted{false};
 std::atomic<const char*> stop_answer{""};
-constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGHUP};
+// SIGUSR1: batch systems send it some time before they end a job.
+constexpr std::array<int, 4> kSignals = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 std::array<struct sigaction, kSignals.size()> previous_actions;
 
 extern "C" void handle_stop(int signal) {

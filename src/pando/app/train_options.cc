@@ -263,6 +263,7 @@ void add_train_options(OptionTable& table, TrainOptions& options) {
   add_optimizer_options(table, options);
   add_execution_options(table, options);
   add_validation_flags(table, options.phases);
+  add_checkpoint_flags(table, options.checkpoints);
   add_device_flags(table, options.devices);
   add_machine_options(table, options);
   add_precision_flags(table, options);
@@ -276,6 +277,7 @@ void validate(const TrainOptions& options) {
     throw UsageError("--quiet and --verbose exclude each other");
   }
   validate(options.data);
+  validate(options.checkpoints, options.run_dir);
   find_dataset(options.data);
   if (!options.dump_ir.empty() && options.dump_ir != "-" &&
       std::filesystem::exists(options.dump_ir) && !std::filesystem::is_directory(options.dump_ir)) {
@@ -327,6 +329,8 @@ std::optional<TrainOptions> parse_train_options(std::span<const std::string> arg
 std::optional<TrainOptions> settle_train_options(OptionTable& table, const CommonOptions& common,
                                                  TrainOptions& options, std::ostream& out) {
   choose_dataset(table, options);
+  options.logs_are_given =
+      table.find_exact("logs-per-epoch")->origin.kind != Origin::Kind::built_in;
   validate(options);
   settle_flags(table, options);
   choose_what_is_open(table, options);

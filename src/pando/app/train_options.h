@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "pando/app/checkpoint_flags.h"
 #include "pando/app/command_line.h"
 #include "pando/app/data_flags.h"
 #include "pando/app/device_flags.h"
@@ -60,6 +61,8 @@ struct TrainOptions : ModelFlags {
   // and a twentieth of an epoch when that is 1, so that the progress bar moves.
   int64_t steps_per_execution = 0;
   Fraction logs_per_epoch = Fraction(1);
+  bool logs_are_given = false;  // by a flag or a file: executions are then as long as events allow
+  CheckpointFlags checkpoints;
   int prefetch_depth = 3;
 
   std::vector<std::string> disable_pass;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "pando/app/train_run.h"
 
+#include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <optional>
 
 #include <fmt/format.h>
@@ -11,15 +13,13 @@
 #include "pando/app/exit_code.h"
 #include "pando/app/mlperf_log.h"
 #include "pando/app/pipeline_text.h"
+#include "pando/app/resume.h"
 #include "pando/app/run_directory.h"
 #include "pando/app/run_log.h"
-#include "pando/app/run_recorder.h"
 #include "pando/app/stop_signal.h"
-#include "pando/app/training_setup.h"
+#include "pando/app/training_phase.h"
 #include "pando/app/validation_phase.h"
 #include "pando/base/error.h"
-#include "pando/profile/chrome_trace.h"
-#include "pando/profile/trace_summary.h"
 
 namespace pando::app {
 
@@ -61,12 +61,17 @@ class TrainingRun {
       out_ << "compiled; nothing is kept for a later run, which compiles again\n";
       return kDone;
     }
+    std::vector<std::string> told;  // before there is a log
+    state_ = find_resume_state(setup_, [&](const std::string& line) { told.push_back(line); });
     RunDirectory directory(
         {.path = options_.run_dir,
          .model = options_.model + (options_.phases.training ? "" : "-validation"),
-         .config = setup_.config_text});
+         .config = setup_.config_text,
+         .resumed_step = resumed_step()});
     RunLog log(directory, out_, options_.quiet);
+    for (const std::string& line : told) log.say(line);
     announce(log);
+    begin_weights(log);
     try {
       return run_phases(log);
     } catch (const std::exception& error) {
@@ -76,6 +81,24 @@ class TrainingRun {
   }
 
  private:
+  // In micro-batches, as the history counts them.
+  std::optional<int64_t> resumed_step() const {
+    if (!state_) return std::nullopt;
+    return (state_->position.epoch * setup_.updates + state_->position.update) *
+           setup_.accumulation() * setup_.batch.replicas;
+  }
+
+  void begin_weights(RunLog& log) {
+    const std::string& weights = options_.checkpoints.weights;
+    if (state_) {
+      log.say(fmt::format("going on from {}, after {} weight updates", state_->weights.path,
+                          state_->iteration));
+    } else if (!weights.empty()) {
+      setup_.model.load_weights(weights);
+      log.say("beginning with the weights of " + weights);
+    }
+  }
+
   // Compiling before the run directory is made: a wrong option leaves nothing behind.
   int prepare_training() {
     const std::vector<Field>& fields = setup_.data.sets.train.fields();
@@ -145,29 +168,27 @@ class TrainingRun {
   }
 
   int train(RunLog& log, MlperfLog& mlperf) {
-    RunDirectory& directory = log.directory();
+    CheckpointStore checkpoints({.folder = checkpoint_folder(log),
+                                 .updates_per_epoch = setup_.updates,
+                                 .keep_last = options_.checkpoints.keep_last});
     const StopSignal signal;
-    const auto recorder = std::make_shared<RunRecorder>(directory, signal, setup_.events);
-    std::optional<profile::Trace> trace;
-    if (!options_.trace.empty()) trace.emplace();
-    FitOptions fit = setup_.fit_options();
-    fit.epochs = options_.num_epochs;
-    fit.updates_per_epoch = setup_.updates;
-    fit.stop = &signal.wanted();
-    fit.trace = trace ? &*trace : nullptr;
-    fit.callbacks = {recorder};
-    if (mlperf.on()) fit.callbacks.push_back(std::make_shared<MlperfEpochs>(mlperf));
-    fit.verbose = options_.quiet ? 0 : 1;
-    const History history = setup_.model.fit(setup_.data.sets.train, fit);
-    if (trace) finish_trace(log, *trace);
-    tell_skipped(directory);
-    if (recorder->stopped()) {
-      log.say_always(fmt::format("stopped by signal {}; the weights are saved in {}",
-                                 signal.received(), directory.checkpoints().string()));
+    TrainingPhase phase{.setup = setup_, .log = log, .signal = signal, .checkpoints = checkpoints};
+    if (mlperf.on()) phase.callbacks.push_back(std::make_shared<MlperfEpochs>(mlperf));
+    const TrainingResult result = app::train(phase, state_);
+    tell_skipped(log.directory());
+    if (result.stopped) {
+      log.say_always(
+          fmt::format("stopped by signal {}; saved {}; the same command with --resume {} "
+                      "goes on",
+                      signal.received(), checkpoints.last().string(), checkpoints.last().string()));
       return kStopped;
     }
-    if (!history.epoch.empty()) epochs_ = static_cast<double>(history.epoch.back() + 1);
+    epochs_ = static_cast<double>(setup_.model.position().epoch);
     return kDone;
+  }
+
+  std::filesystem::path checkpoint_folder(RunLog& log) const {
+    return options_.checkpoints.folder(log.directory().path());
   }
 
   int validate(RunLog& log, MlperfLog& mlperf) {
@@ -181,7 +202,7 @@ class TrainingRun {
                               .start = start_,
                               .stop = &signal.wanted(),
                               .mlperf = &mlperf};
-    if (request.folder.empty() && flags.training) request.folder = directory.checkpoints();
+    if (request.folder.empty() && flags.training) request.folder = checkpoint_folder(log);
     request.record = [&](const HistoryRow& row) { directory.append_history(row); };
     const ValidationResult result = validate_checkpoints(setup_, log, request);
     reached_target_ = epoch_to_target(result.checkpoints, flags.target_accuracy).has_value();
@@ -195,26 +216,20 @@ class TrainingRun {
       log.say_always("damaged and not validated: " + join(result.damaged, ", "));
       return kFailed;
     }
+    if (options_.checkpoints.keep_best) keep_best(log, result);
     if (flags.clean_dir) {
-      log.say(fmt::format("--clean-dir: {} removed",
-                          counted(static_cast<int64_t>(remove_checkpoints(directory.checkpoints())),
-                                  "checkpoint")));
+      log.say(fmt::format(
+          "--clean-dir: {} removed",
+          counted(static_cast<int64_t>(remove_checkpoints(checkpoint_folder(log))), "checkpoint")));
     }
     return kDone;
   }
 
-  // The first events fit in memory; the rest is counted.
-  void finish_trace(RunLog& log, const profile::Trace& trace) const {
-    profile::write_chrome_trace(trace, options_.trace);
-    const profile::TraceSummary summary = profile::summarize(trace);
-    log.say(fmt::format("trace of {} events written to {}", summary.events, options_.trace));
-    if (summary.dropped > 0) {
-      log.say(
-          fmt::format("warning: {} later events did not fit in memory and are missing in the trace "
-                      "and its summary",
-                      summary.dropped));
-    }
-    log.show(profile::to_text(summary));
+  void keep_best(RunLog& log, const ValidationResult& result) const {
+    if (result.checkpoints.empty() || !options_.phases.training) return;
+    const ValidatedCheckpoint& best = best_of(result.checkpoints);
+    log.say(fmt::format("the best checkpoint, of epoch {}, is kept as {}", epoch_text(best.epoch),
+                        keep_as_best(checkpoint_folder(log), best.epoch).string()));
   }
 
   static void log_failure(RunDirectory& directory, const std::exception& error) {
@@ -266,8 +281,9 @@ class TrainingRun {
   std::ostream& out_;
   int64_t begin_ms_;
   TrainingSetup setup_;
-  Clock::time_point start_;  // of the phases
-  double epochs_ = 0;        // that the weights of the model are trained
+  std::optional<TrainingState> state_;  // that training goes on from
+  Clock::time_point start_;             // of the phases
+  double epochs_ = 0;                   // that the weights of the model are trained
   bool reached_target_ = false;
 };
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "pando/app/training_setup.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <numeric>
-#include <optional>
 
 #include <fmt/format.h>
 
@@ -73,7 +72,7 @@ TrainingSetup::TrainingSetup(const TrainOptions& options_in, std::ostream& out_i
       events(plan_host_events({.updates_per_epoch = updates,
                                .epochs = options.num_epochs,
                                .logs_per_epoch = options.logs_per_epoch,
-                               .checkpoint = std::nullopt})),
+                               .checkpoint = options.checkpoints.request(options.logs_per_epoch)})),
       config_text(options.config_text),
       model(make_model(options, build_network(entry, options, data))) {
   collect_warnings();
@@ -107,19 +106,24 @@ void TrainingSetup::collect_warnings() {
   }
 }
 
-// In steps of a replica. Epochs stay true epochs: an execution ends with its epoch at the latest,
-// so a log event that comes every second epoch ends every second one of them.
-int64_t TrainingSetup::steps_per_execution() const {
-  if (options.steps_per_execution > 0) return options.steps_per_execution;
-  if (options.logs_per_epoch == Fraction(1)) return 0;  // the progress bar moves
-  return std::gcd(events.execution, updates) * accumulation();
+int64_t TrainingSetup::next_execution(TrainingPosition position) const {
+  constexpr int64_t kExecutionsPerEpoch = 20;
+  const int64_t done = position.epoch * updates + position.update;
+  const int64_t event = events.next_execution(done);
+  int64_t most = event;
+  if (options.steps_per_execution > 0) {
+    most = (options.steps_per_execution + accumulation() - 1) / accumulation();
+  } else if (!options.logs_are_given) {
+    most = std::max<int64_t>(1, updates / kExecutionsPerEpoch);
+  }
+  // One that begins between two ends where it would have ended.
+  return std::min(event, most - position.update % most);
 }
 
 void TrainingSetup::compile() {
   CompileOptions compiling{.optimizer = make_optimizer(options, batch.global_batch_size),
                            .loss = entry.loss,
-                           .metrics = {"accuracy"},
-                           .steps_per_execution = steps_per_execution()};
+                           .metrics = {"accuracy"}};
   compiling.execution.slices = options.slices;
   compiling.execution.bucket_bytes =
       static_cast<size_t>(options.silicon.max_cross_replica_buffer_size);

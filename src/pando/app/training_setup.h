@@ -26,6 +26,14 @@ struct TrainingSetup {
   int accumulation() const { return static_cast<int>(batch.gradient_accumulation_count); }
   runtime::PipelineShape shape() const;
 
+  // The weight updates of the execution that begins there: up to the next host event, or less, so
+  // that the progress bar moves.
+  int64_t next_execution(TrainingPosition position) const;
+  // Whether an execution may be longer than an epoch.
+  bool spans_epochs() const {
+    return !options.phases.during_training && events.execution > updates;
+  }
+
   // How data come to the devices, in training and when it is only tried.
   FitOptions fit_options() const;
 
@@ -43,7 +51,6 @@ struct TrainingSetup {
 
  private:
   void collect_warnings();
-  int64_t steps_per_execution() const;
   void compile();
   void spread();
   void recommend_splits();

@@ -52,6 +52,9 @@ void add_validation_flags(OptionTable& table, ValidationFlags& flags) {
   table.add("training", flags.training, "train; without it only validate");
   table.add("validation", flags.validation,
             "measure loss and accuracy of every checkpoint on the test data, after training");
+  table.add("validate-during-training", flags.during_training,
+            "measure them after every epoch too, while the model trains: for early stopping, and "
+            "to watch");
   table
       .add("validation-micro-batch-size", flags.validation_micro_batch_size,
            "samples per step of one replica in validation; by default as in training")

@@ -16,6 +16,7 @@ struct ValidationFlags {
 
   bool training = true;
   bool validation = true;
+  bool during_training = false;                        // after every epoch, besides
   std::optional<int64_t> validation_micro_batch_size;  // that of training
   std::optional<int> validation_num_replicas;          // as many as the devices hold
   bool sweep = false;

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#include "pando/app/checkpoint_store.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "pando/app/checkpoint_list.h"
+#include "pando/base/error.h"
+
+namespace pando::app {
+
+namespace fs = std::filesystem;
+
+std::string checkpoint_name(TrainingPosition position, int64_t updates_per_epoch) {
+  if (position.update == 0) return fmt::format("epoch_{}.0.h5", position.epoch);
+  int digits = 4;
+  for (int64_t most = 1000; most < updates_per_epoch; most *= 10) ++digits;
+  const double epochs =
+      static_cast<double>(position.epoch) +
+      static_cast<double>(position.update) / static_cast<double>(updates_per_epoch);
+  return fmt::format("epoch_{:.{}f}.h5", epochs, digits);
+}
+
+CheckpointStore::CheckpointStore(CheckpointStoreOptions options) : options_(std::move(options)) {
+  std::error_code error;
+  fs::create_directories(options_.folder, error);
+  if (error) {
+    throw IoError("checkpoints: the folder ", options_.folder.string(),
+                  " cannot be made: ", error.message(), "; choose another by ",
+                  "--checkpoint-output-dir");
+  }
+}
+
+void CheckpointStore::begin_at(const fs::path& path, TrainingPosition position) {
+  last_ = path;
+  last_position_ = position;
+}
+
+const fs::path& CheckpointStore::save(const Model& model,
+                                      const std::map<std::string, std::string>& notes) {
+  TrainingState state = model.training_state();
+  state.notes = notes;
+  const fs::path path =
+      options_.folder / checkpoint_name(state.position, options_.updates_per_epoch);
+  save_training_state(path.string(), state);
+  begin_at(path, state.position);
+  remove_old();
+  return last_;
+}
+
+void CheckpointStore::remove_old() const {
+  if (options_.keep_last == 0) return;
+  const std::vector<CheckpointFile> all = checkpoints_in(options_.folder);
+  const auto keep = static_cast<size_t>(options_.keep_last);
+  for (size_t i = 0; i + keep < all.size(); ++i) {
+    if (all[i].path == last_) continue;  // it may be older than what another run left here
+    std::error_code error;
+    fs::remove(all[i].path, error);
+    if (error) throw IoError(all[i].path.string(), ": cannot be removed: ", error.message());
+  }
+}
+
+fs::path keep_as_best(const fs::path& folder, double epoch) {
+  const std::vector<CheckpointFile> all = checkpoints_in(folder);
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const CheckpointFile& file) { return file.epoch == epoch; });
+  if (found == all.end()) throw IoError(folder.string(), " has no checkpoint of epoch ", epoch);
+  fs::path best = folder / "best.h5";
+  store::write_weights_file(best.string(), store::read_weights_file(found->path.string()));
+  return best;
+}
+
+std::optional<TrainingState> newest_state(const fs::path& folder, const NewestOptions& options) {
+  std::vector<CheckpointFile> all = checkpoints_in(folder);
+  for (; !all.empty(); all.pop_back()) {
+    const fs::path& path = all.back().path;
+    try {
+      return load_training_state(path.string());
+    } catch (const IoError& error) {
+      std::string line = concat("warning: ", path.string(), " is passed over: ", error.what());
+      if (options.set_aside) {
+        std::error_code failed;
+        fs::rename(path, path.string() + ".damaged", failed);
+        if (!failed) line += "; it is now called " + path.filename().string() + ".damaged";
+      }
+      if (options.tell) options.tell(line);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace pando::app

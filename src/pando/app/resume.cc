@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#include "pando/app/resume.h"
+
+#include <array>
+#include <filesystem>
+
+#include "pando/app/checkpoint_store.h"
+#include "pando/app/exit_code.h"
+#include "pando/base/error.h"
+
+namespace pando::app {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Note {
+  const char* name;
+  const char* flags;  // that decide it
+};
+
+// The numbers of epochs and updates would mean something else.
+constexpr std::array<Note, 4> kSame = {
+    {{"model", "--model"},
+     {"samples", "--dataset"},
+     {"global_batch_size",
+      "--micro-batch-size, --num-replicas, --gradient-accumulation-count or --global-batch-size"},
+     {"updates_per_epoch", "--weight-updates-per-epoch"}}};
+
+// Only the last bits of the results.
+constexpr std::array<Note, 4> kSimilar = {{{"micro_batch_size", "--micro-batch-size"},
+                                           {"replicas", "--num-replicas"},
+                                           {"slices", "--slices"},
+                                           {"pipeline_splits", "--pipeline-splits"}}};
+
+void check_notes(const TrainingSetup& setup, const TrainingState& state,
+                 const std::function<void(const std::string&)>& tell) {
+  const std::map<std::string, std::string> own = run_notes(setup);
+  const auto found = [&](const Note& note) {
+    const auto saved = state.notes.find(note.name);
+    return saved == state.notes.end() ? std::string() : saved->second;
+  };
+  for (const Note& note : kSame) {
+    if (found(note) == own.at(note.name)) continue;
+    throw UsageError("--resume: ", state.weights.path, " is of a run with ", note.name, " ",
+                     found(note), ", this one has ", own.at(note.name), "; change ", note.flags,
+                     ", or give the file to --weights to begin anew with its weights");
+  }
+  for (const Note& note : kSimilar) {
+    if (found(note) == own.at(note.name)) continue;
+    tell(concat("warning: --resume: ", note.name, " was '", found(note), "' and is now '",
+                own.at(note.name), "' (", note.flags,
+                "): the run goes on, but not to the last bit as it would have"));
+  }
+}
+
+std::optional<TrainingState> find_state(const TrainingSetup& setup,
+                                        const std::function<void(const std::string&)>& tell) {
+  const CheckpointFlags& flags = setup.options.checkpoints;
+  if (flags.resume == CheckpointFlags::kAuto) {
+    const fs::path folder = flags.folder(setup.options.run_dir);
+    if (!fs::is_directory(folder)) return std::nullopt;
+    return newest_state(folder, {.set_aside = true, .tell = tell});
+  }
+  if (!fs::is_directory(flags.resume)) return load_training_state(flags.resume);
+  const fs::path inner = fs::path(flags.resume) / "checkpoints";  // of a run directory
+  const fs::path folder = fs::is_directory(inner) ? inner : fs::path(flags.resume);
+  std::optional<TrainingState> state = newest_state(folder, {.tell = tell});
+  if (!state) throw IoError("--resume: ", folder.string(), " has no checkpoint that can be read");
+  return state;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> run_notes(const TrainingSetup& setup) {
+  const BatchConfiguration& batch = setup.batch;
+  return {{"model", setup.options.model},
+          {"samples", std::to_string(setup.data.sets.train.size())},
+          {"global_batch_size", std::to_string(batch.global_batch_size)},
+          {"updates_per_epoch", std::to_string(setup.updates)},
+          {"micro_batch_size", std::to_string(batch.micro_batch_size)},
+          {"replicas", std::to_string(batch.replicas)},
+          {"slices", std::to_string(setup.options.slices)},
+          {"pipeline_splits", join(setup.options.devices.pipeline_splits, " ")}};
+}
+
+std::optional<TrainingState> find_resume_state(
+    const TrainingSetup& setup, const std::function<void(const std::string&)>& tell) {
+  if (setup.options.checkpoints.resume.empty()) return std::nullopt;
+  std::optional<TrainingState> state = find_state(setup, tell);
+  if (state) check_notes(setup, *state, tell);
+  return state;
+}
+
+}  // namespace pando::app

@@ -1,0 +1,24 @@
+// From where a run goes on: --resume.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "pando/app/training_setup.h"
+
+namespace pando::app {
+
+// What a run is, for its checkpoints: another one must not go on from them unnoticed.
+std::map<std::string, std::string> run_notes(const TrainingSetup& setup);
+
+// The state that --resume names; nothing without the flag, or with `auto` when there is no
+// checkpoint yet. `tell` gets a line for each damaged checkpoint that is passed over and for what
+// differs without harm. Throws UsageError when the checkpoint is of another run, IoError when there
+// is no good one.
+std::optional<TrainingState> find_resume_state(const TrainingSetup& setup,
+                                               const std::function<void(const std::string&)>& tell);
+
+}  // namespace pando::app

@@ -1,0 +1,254 @@
+// Runs that are stopped and resumed, and the checkpoints that they go on from.
+// SPDX-License-Identifier: MIT
+#include "pando/app/resume.h"
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include "pando/app/checkpoint_list.h"
+#include "pando/app/checkpoint_store.h"
+#include "pando/app/exit_code.h"
+#include "tests/app/train_run_fixture.h"
+#include "tests/support/expect_error.h"
+
+namespace pando::app {
+namespace {
+
+namespace fs = std::filesystem;
+using testing_support::error_of;
+
+class ResumeRun : public TrainRun {
+ protected:
+  // Six epochs of three updates.
+  TrainOptions six(const std::string& run) const {
+    TrainOptions given = options(run);
+    given.num_epochs = 6;
+    given.phases.validation = false;
+    return given;
+  }
+  TrainOptions resumed(const std::string& run, const std::string& from = "auto") const {
+    TrainOptions given = six(run);
+    given.checkpoints.resume = from;
+    return given;
+  }
+  std::string file(const std::string& name) const { return (folder_.path / name).string(); }
+  std::string last(const std::string& run) const {
+    return folder_.read(run + "/checkpoints/epoch_6.0.h5");
+  }
+  std::vector<double> epochs(const std::string& run) const {
+    std::vector<double> result;
+    for (const auto& row : nlohmann::json::parse(folder_.read(run + "/history.json"))) {
+      result.push_back(row["epoch"]);
+    }
+    return result;
+  }
+  // What a run leaves that is killed after so many epochs.
+  void run_part(const std::string& run, int64_t epochs) {
+    TrainOptions part = six(run);
+    part.num_epochs = epochs;
+    EXPECT_EQ(run_training(part), kDone);
+  }
+  void damage(const std::string& name) const {
+    std::fstream stream(file(name), std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekp(2000);
+    stream.write("damage", 6);
+  }
+};
+
+TEST_F(ResumeRun, GoesOnBitForBit) {
+  EXPECT_EQ(run_training(six("whole")), kDone);
+  run_part("run", 4);
+  EXPECT_EQ(run_training(resumed("run")), kDone);
+  EXPECT_TRUE(last("run") == last("whole"));
+  EXPECT_EQ(epochs("run"), (std::vector<double>{1, 2, 3, 4, 5, 6}));
+  EXPECT_NE(folder_.read("run/log.txt").find("going on from"), std::string::npos);
+  EXPECT_FALSE(fs::exists(file("run/previous-1")));
+}
+
+TEST_F(ResumeRun, RowsAfterTheCheckpointAreWrittenAnew) {
+  run_part("run", 4);
+  fs::remove(file("run/checkpoints/epoch_4.0.h5"));
+  fs::remove(file("run/checkpoints/epoch_3.0.h5"));
+  EXPECT_EQ(run_training(resumed("run")), kDone);
+  EXPECT_EQ(epochs("run"), (std::vector<double>{1, 2, 3, 4, 5, 6}));
+  std::istringstream csv(folder_.read("run/history.csv"));
+  std::string line;
+  int lines = 0;
+  while (std::getline(csv, line)) ++lines;
+  EXPECT_EQ(lines, 7);
+}
+
+TEST_F(ResumeRun, FromTheMiddleOfAnEpoch) {
+  TrainOptions whole = six("whole");
+  whole.logs_per_epoch = Fraction(1, 2);
+  EXPECT_EQ(run_training(whole), kDone);
+  TrainOptions often = six("run");
+  often.checkpoints.per_epoch = Fraction(3);
+  often.logs_per_epoch = Fraction(1, 2);
+  EXPECT_EQ(run_training(often), kDone);
+  for (const CheckpointFile& checkpoint : checkpoints_in(file("run/checkpoints"))) {
+    if (checkpoint.epoch > 1.5) fs::remove(checkpoint.path);  // 1 1/3 stays
+  }
+  often.checkpoints.resume = "auto";
+  EXPECT_EQ(run_training(often), kDone);
+  EXPECT_TRUE(last("run") == last("whole"));
+  // The row of epoch 2 has what was before the break in it.
+  const auto rows = nlohmann::json::parse(folder_.read("run/history.json"));
+  const auto unbroken = nlohmann::json::parse(folder_.read("whole/history.json"));
+  ASSERT_EQ(rows.size(), unbroken.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_NEAR(rows[i]["loss"].get<double>(), unbroken[i]["loss"].get<double>(), 1e-9);
+    EXPECT_NEAR(rows[i]["accuracy"].get<double>(), unbroken[i]["accuracy"].get<double>(), 1e-9);
+  }
+}
+
+TEST_F(ResumeRun, ASignalSavesWhereItStopped) {
+  EXPECT_EQ(run_training(six("whole")), kDone);
+  for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) {
+    const std::string name = "run" + std::to_string(signal);
+    TrainOptions endless = six(name);
+    endless.num_epochs = 1000000;
+    std::thread sender([&] {
+      while (!fs::exists(file(name + "/log.txt"))) std::this_thread::yield();
+      while (!fs::exists(file(name + "/checkpoints/epoch_1.0.h5"))) std::this_thread::yield();
+      kill(getpid(), signal);
+    });
+    EXPECT_EQ(run_training(endless), kStopped);
+    sender.join();
+    EXPECT_NE(folder_.read(name + "/log.txt").find("--resume"), std::string::npos);
+    const double stopped = checkpoints_in(file(name + "/checkpoints")).back().epoch;
+    TrainOptions again = resumed(name);
+    again.num_epochs = std::max<int64_t>(6, static_cast<int64_t>(stopped) + 1);
+    EXPECT_EQ(run_training(again), kDone);
+    EXPECT_TRUE(last(name) == last("whole") || stopped >= 6);
+  }
+}
+
+TEST_F(ResumeRun, ADamagedCheckpointIsNamedAndTheOneBeforeIsUsed) {
+  EXPECT_EQ(run_training(six("whole")), kDone);
+  run_part("run", 4);
+  damage("run/checkpoints/epoch_4.0.h5");
+  EXPECT_EQ(run_training(resumed("run")), kDone);
+  const std::string log = folder_.read("run/log.txt");
+  EXPECT_NE(log.find("epoch_4.0.h5 is passed over"), std::string::npos);
+  EXPECT_NE(log.find("epoch_3.0.h5, after 9 weight updates"), std::string::npos);
+  EXPECT_TRUE(fs::exists(file("run/checkpoints/epoch_4.0.h5.damaged")));
+  EXPECT_TRUE(last("run") == last("whole"));
+}
+
+TEST_F(ResumeRun, AutoBeginsANewRunWhenThereIsNone) {
+  EXPECT_EQ(run_training(resumed("run")), kDone);
+  EXPECT_EQ(epochs("run").size(), 6u);
+  EXPECT_EQ(run_training(resumed("run")), kDone);  // and there is nothing left to do
+  EXPECT_EQ(epochs("run").size(), 6u);
+  EXPECT_NE(folder_.read("run/log.txt").find("the run is at its end"), std::string::npos);
+}
+
+TEST_F(ResumeRun, AFileOrAFolderMayBegin) {
+  EXPECT_EQ(run_training(six("whole")), kDone);
+  for (const char* from : {"whole/checkpoints/epoch_2.0.h5", "whole/checkpoints", "whole"}) {
+    fs::remove_all(file("other"));
+    EXPECT_EQ(run_training(resumed("other", file(from))), kDone);
+    EXPECT_EQ(fs::exists(file("other/checkpoints/epoch_3.0.h5")),
+              std::string(from).ends_with(".h5"));
+  }
+  EXPECT_EQ(run_training(resumed("again", file("whole/checkpoints/epoch_2.0.h5"))), kDone);
+  EXPECT_TRUE(last("again") == last("whole"));
+}
+
+TEST_F(ResumeRun, NothingGoodIsAnError) {
+  run_part("run", 1);
+  damage("run/checkpoints/epoch_1.0.h5");
+  EXPECT_SAYS(error_of<IoError>([&] { run_training(resumed("other", file("run"))); }),
+              "no checkpoint that can be read");
+  error_of<IoError>([&] { run_training(resumed("other", file("run/checkpoints/epoch_1.0.h5"))); });
+  EXPECT_FALSE(fs::exists(file("other")));
+}
+
+TEST_F(ResumeRun, AnotherRunIsRefused) {
+  run_part("run", 1);
+  const auto says = [&](auto change) {
+    TrainOptions other = resumed("run");
+    change(other);
+    return error_of<UsageError>([&] { run_training(other); });
+  };
+  EXPECT_SAYS(says([](TrainOptions& given) { given.micro_batch_size = 32; }),
+              "global_batch_size 64, this one has 32");
+  EXPECT_SAYS(says([](TrainOptions& given) { given.weight_updates_per_epoch = 2; }),
+              "updates_per_epoch 3, this one has 2");
+  EXPECT_SAYS(says([](TrainOptions& given) { given.model = "toy_model"; }), "model mnist_cnn");
+  TrainOptions sliced = resumed("run");
+  sliced.slices = 1;
+  EXPECT_EQ(run_training(sliced), kDone);
+  EXPECT_NE(folder_.read("run/log.txt").find("slices was '2' and is now '1'"), std::string::npos);
+}
+
+TEST_F(ResumeRun, KeepLastKeepsTheNewest) {
+  TrainOptions given = six("run");
+  given.checkpoints.keep_last = 2;
+  EXPECT_EQ(run_training(given), kDone);
+  const auto left = checkpoints_in(file("run/checkpoints"));
+  ASSERT_EQ(left.size(), 2u);
+  EXPECT_EQ(left[0].epoch, 5);
+  EXPECT_EQ(left[1].epoch, 6);
+}
+
+TEST_F(ResumeRun, FrequencyAndFirstEpochOfCheckpoints) {
+  TrainOptions given = six("run");
+  given.num_epochs = 5;
+  given.checkpoints.per_epoch = Fraction(1, 3);
+  given.checkpoints.first_epoch = Fraction(2);
+  given.checkpoints.output_dir = file("elsewhere");
+  EXPECT_EQ(run_training(given), kDone);
+  const auto written = checkpoints_in(file("elsewhere"));
+  ASSERT_EQ(written.size(), 2u);
+  EXPECT_EQ(written[0].path.filename(), "epoch_2.0.h5");
+  EXPECT_EQ(written[1].path.filename(), "epoch_5.0.h5");
+  EXPECT_FALSE(fs::exists(file("run/checkpoints")));
+}
+
+TEST_F(ResumeRun, NoCheckpointWhenNoneIsWanted) {
+  TrainOptions given = six("run");
+  given.checkpoints.per_epoch = Fraction(0);
+  EXPECT_EQ(run_training(given), kDone);
+  EXPECT_TRUE(checkpoints_in(file("run/checkpoints")).empty());
+}
+
+TEST_F(ResumeRun, OneExecutionMaySpanTheRun) {
+  EXPECT_EQ(run_training(six("whole")), kDone);
+  TrainOptions given = six("run");
+  given.logs_per_epoch = Fraction(0);
+  given.logs_are_given = true;
+  EXPECT_EQ(run_training(given), kDone);
+  EXPECT_EQ(epochs("run"), (std::vector<double>{6}));
+  EXPECT_EQ(checkpoints_in(file("run/checkpoints")).size(), 1u);
+}
+
+TEST_F(ResumeRun, WeightsToBeginWith) {
+  EXPECT_EQ(run_training(six("whole")), kDone);
+  TrainOptions given = six("run");
+  given.checkpoints.weights = file("whole/checkpoints/epoch_6.0.h5");
+  EXPECT_EQ(run_training(given), kDone);
+  const auto first = nlohmann::json::parse(folder_.read("run/history.json"))[0]["loss"];
+  const auto random = nlohmann::json::parse(folder_.read("whole/history.json"))[0]["loss"];
+  EXPECT_LT(first, random);
+}
+
+TEST(CheckpointName, TellsUpdatesApart) {
+  EXPECT_EQ(checkpoint_name({3, 0}, 7), "epoch_3.0.h5");
+  EXPECT_EQ(checkpoint_name({0, 71}, 781), "epoch_0.0909.h5");
+  EXPECT_EQ(checkpoint_name({1, 1}, 80000), "epoch_1.000012.h5");
+  EXPECT_NE(checkpoint_name({1, 79999}, 80000), checkpoint_name({1, 79998}, 80000));
+}
+
+TEST(CheckpointStore, AFolderThatCannotBeMade) {
+  EXPECT_SAYS(error_of<IoError>([] { CheckpointStore({.folder = "/proc/none"}); }),
+              "--checkpoint-output-dir");
+}
+
+}  // namespace
+}  // namespace pando::app
