@@ -31,11 +31,16 @@ signal.
 
 )";
 
-constexpr const char* kOwnGroup = "What is validated";
-constexpr std::array kShownGroups = {kOwnGroup,   "Model",        "Data",
-                                     "Pipeline",  "Devices",      "Phases and validation",
-                                     "Output",    "Logging",      "Machine and compiler",
-                                     "Precision", "Configuration"};
+constexpr std::array kShownGroups = {"Model",
+                                     "Data",
+                                     "Pipeline",
+                                     "Devices",
+                                     "Phases and validation",
+                                     "Output",
+                                     "Logging",
+                                     "Machine and compiler",
+                                     "Precision",
+                                     "Configuration"};
 // They decide what `pando validate` has decided, or are about training.
 constexpr std::array kForeignFlags = {"training", "validation", "clean-dir", "mlperf-logging",
                                       "verify",   "dry-run",    "trace",     "compile-report"};
@@ -49,15 +54,15 @@ struct ValidateCommand {
   OptionTable table;
 
   ValidateCommand() {
-    table.begin_group(kOwnGroup);
     table.add_positional("WHAT", what,
                          "a file of weights, a folder with checkpoints epoch_<number>.h5, or the "
                          "run directory of an earlier run",
                          false);
-    table.add("weights", options.phases.weights, "validate this file of weights")
-        .with_hint("FILE")
-        .command_line_only();
     add_train_options(table, options);
+    if (table.find_exact("weights") == nullptr) {
+      table.add("weights", options.phases.weights, "").with_hint("FILE");
+    }
+    table.find("weights", "").help = "validate this file of weights";
     table.find("run-dir", "").help =
         "an earlier run: its config.yml tells model and data, its checkpoints are validated";
     table.begin_group("Output");
@@ -77,7 +82,8 @@ struct ValidateCommand {
     for (const Option& option : table.options()) {
       const bool shown = std::ranges::find(kShownGroups, option.group) != kShownGroups.end() &&
                          std::ranges::find(kForeignFlags, option.name) == kForeignFlags.end();
-      table.find(option.name, "").hidden = !shown && option.name != "micro-batch-size";
+      table.find(option.name, "").hidden =
+          !shown && option.name != "micro-batch-size" && option.name != "weights";
     }
   }
 
@@ -149,6 +155,11 @@ void switch_training_off(ValidateCommand& command) {
 void choose_checkpoints(ValidateCommand& command) {
   ValidationFlags& phases = command.options.phases;
   const std::string run = std::exchange(command.options.run_dir, command.output_dir);
+  Option& weights = command.table.find("weights", "");
+  if (weights.origin.kind != Origin::Kind::command_line) {  // those that the earlier run began with
+    command.table.assign(weights, ConfigValue::scalar(""), {});
+  }
+  phases.weights = weights.show().text;
   Option& folder = command.table.find("checkpoint-input-dir", "");
   if (folder.origin.kind != Origin::Kind::command_line) phases.checkpoint_input_dir.clear();
   if (!phases.weights.empty() && !phases.checkpoint_input_dir.empty()) {
