@@ -79,9 +79,9 @@ TEST(DeviceFlags, CountStagesAndDevices) {
 TEST(DeviceFlags, TheLearningRateFollowsTheGlobalBatch) {
   const TrainOptions options =
       parse({"--batch-size=16", "--num-replicas=2", "--gradient-accumulation-count=4"});
-  EXPECT_EQ(options.learning_rate, 0.02);
+  EXPECT_EQ(options.schedule.learning_rate, 0.02);
   EXPECT_EQ(options.devices.batch(16).global_batch_size, 128);
-  EXPECT_EQ(parse({"--batch-size=16", "--global-batch-size=256"}).learning_rate, 0.04);
+  EXPECT_EQ(parse({"--batch-size=16", "--global-batch-size=256"}).schedule.learning_rate, 0.04);
 }
 
 TEST(DeviceFlags, RecomputationIsASwitchOrAWay) {

@@ -26,7 +26,7 @@ class TrainRun : public testing::Test {
     options.num_epochs = 2;
     options.seed = 1;
     options.slices = 2;
-    options.learning_rate = 0.05;
+    options.schedule.learning_rate = 0.05;
     options.run_dir = (folder_.path / run).string();
     options.config_text = "model: mnist_cnn\n";
     options.quiet = true;

@@ -184,7 +184,7 @@ TEST_F(TrainRun, WrongOptionsLeaveNothingBehind) {
 
 TEST_F(TrainRun, DivergenceEndsWithItsOwnExitCode) {
   TrainOptions wild = options("run");
-  wild.learning_rate = 1e9;
+  wild.schedule.learning_rate = 1e9;
   try {
     run_training(wild);
     FAIL();

@@ -210,7 +210,7 @@ TEST_F(Validation, SaysWhichCheckpointWasBest) {
   EXPECT_EQ(run_training(trained), kDone);
   TrainOptions untrained = options("random");
   untrained.num_epochs = 1;
-  untrained.learning_rate = 1e-12;
+  untrained.schedule.learning_rate = 1e-12;
   EXPECT_EQ(run_training(untrained), kDone);
   EXPECT_EQ(log("first").find("best: "), std::string::npos);
   fs::rename(checkpoints("random") / "epoch_1.0.h5", checkpoints("first") / "epoch_7.0.h5");

@@ -41,10 +41,12 @@ dnnl_status_t call_onednn(Function function, Args... args) {
 
 // All ways to memory end here: operator new calls malloc or aligned_alloc.
 extern "C" {
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the names are glibc's
 void* __libc_malloc(size_t size);
 void* __libc_calloc(size_t count, size_t size);
 void* __libc_realloc(void* memory, size_t size);
 void* __libc_memalign(size_t alignment, size_t size);
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
 void* malloc(size_t size) {
   count_one();

@@ -114,5 +114,7 @@ template <typename T>
 inline constexpr bool kIsList = false;
 template <typename T>
 inline constexpr bool kIsList<std::vector<T>> = true;
+template <typename T>
+inline constexpr bool kIsList<std::optional<T>> = kIsList<T>;
 
 }  // namespace pando::app

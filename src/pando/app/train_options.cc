@@ -29,34 +29,13 @@ exit codes: 0 done, 1 failed, 2 wrong flag or configuration, 3 the loss is not a
 
 )";
 
-const std::vector<std::pair<std::string, OptimizerKind>>& optimizer_names() {
-  static const std::vector<std::pair<std::string, OptimizerKind>> names = {
-      {"sgd", OptimizerKind::sgd},
-      {"adam", OptimizerKind::adam},
-      {"adamw", OptimizerKind::adamw},
-      {"rmsprop", OptimizerKind::rmsprop},
-      {"adadelta", OptimizerKind::adadelta}};
-  return names;
-}
-
-std::vector<std::string> keys_of(OptimizerKind kind) {
-  switch (kind) {
-    case OptimizerKind::sgd: return {"momentum", "nesterov"};
-    case OptimizerKind::adam: return {"beta_1", "beta_2", "epsilon"};
-    case OptimizerKind::adamw: return {"beta_1", "beta_2", "epsilon", "weight_decay"};
-    case OptimizerKind::rmsprop: return {"rho", "momentum", "epsilon"};
-    case OptimizerKind::adadelta: return {"rho", "epsilon"};
-  }
-  return {};
-}
-
 void add_data_options(OptionTable& table, TrainOptions& options) {
   add_model_flags(table, options);
   table.begin_group("Data");
   add_data_flags(table, options.data);
 }
 
-void add_optimizer_options(OptionTable& table, TrainOptions& options) {
+void add_training_options(OptionTable& table, TrainOptions& options) {
   table.begin_group("Training");
   table.add("micro-batch-size", options.micro_batch_size, "samples per step of one replica")
       .with_alias("batch-size")
@@ -77,26 +56,6 @@ void add_optimizer_options(OptionTable& table, TrainOptions& options) {
            "for weights, shuffling and dropout; same seed and slices, same bits")
       .with_hint("N")
       .at_least(0);
-
-  table.begin_group("Optimizer");
-  table.add_choice("optimizer", options.optimizer, optimizer_names(), "how weights are updated");
-  OptionTable& params = table.add_dictionary(
-      "optimizer-params",
-      "its parameters, as YAML or JSON; else those of Keras, and momentum 0.9 for sgd");
-  params.add("momentum", options.optimizer_params.momentum, "").at_least(0).at_most(1);
-  params.add("nesterov", options.optimizer_params.nesterov, "");
-  params.add("beta_1", options.optimizer_params.beta_1, "").at_least(0).at_most(1);
-  params.add("beta_2", options.optimizer_params.beta_2, "").at_least(0).at_most(1);
-  params.add("rho", options.optimizer_params.rho, "").at_least(0).at_most(1);
-  params.add("epsilon", options.optimizer_params.epsilon, "").at_least(0);
-  params.add("weight_decay", options.optimizer_params.weight_decay, "").at_least(0);
-  table
-      .add("learning-rate", options.learning_rate,
-           "the effective rate; by default 1.5625e-4 times the global batch size for sgd (0.01 at "
-           "64) and "
-           "0.001 for the others, as in Keras")
-      .with_hint("X")
-      .above(0);
 }
 
 void add_execution_options(OptionTable& table, TrainOptions& options) {
@@ -167,23 +126,6 @@ void add_output_options(OptionTable& table, TrainOptions& options) {
       .command_line_only();
 }
 
-// A parameter that the chosen optimizer does not know would be lost silently.
-void validate_optimizer_params(const TrainOptions& options) {
-  TrainOptions copy = options;
-  OptionTable table;
-  add_train_options(table, copy);
-  const std::vector<std::string> known = keys_of(options.optimizer);
-  for (const std::string& key : table.find_exact("optimizer-params")->show().keys) {
-    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    throw UsageError("--optimizer-params: '", key, "' means nothing to ",
-                     table.find_exact("optimizer")->show().text, ", wanted ", join(known, ", "));
-  }
-  if (options.optimizer_params.nesterov.value_or(false) &&
-      options.optimizer_params.momentum == 0.0) {
-    throw UsageError("--optimizer-params: nesterov wants a momentum above 0");
-  }
-}
-
 // Found before the run, not after it.
 void validate_trace(const std::string& path) {
   if (path.empty()) return;
@@ -209,9 +151,9 @@ void choose_dataset(OptionTable& table, TrainOptions& options) {
 // What the results depend on is chosen here, so that the run directory has it and the run can be
 // repeated, also on a machine with other cores.
 void choose_what_is_open(OptionTable& table, TrainOptions& options) {
-  if (!options.learning_rate) {
+  if (!options.schedule.has_rate()) {
     const int64_t global_batch = options.devices.batch(options.micro_batch_size).global_batch_size;
-    options.learning_rate = options.effective_learning_rate(global_batch);
+    options.schedule.learning_rate = default_rate(options.optimizer, global_batch);
     table.find("learning-rate", "").origin = {.place =
                                                   "chosen by the optimizer and the batch size"};
   }
@@ -252,15 +194,12 @@ std::string config_of_run(const OptionTable& table, TrainOptions& options) {
 
 }  // namespace
 
-double TrainOptions::effective_learning_rate(int64_t global_batch_size) const {
-  if (learning_rate) return *learning_rate;
-  if (optimizer != OptimizerKind::sgd) return kAdaptiveLearningRate;
-  return kInitialLearningRate * static_cast<double>(global_batch_size);
-}
-
 void add_train_options(OptionTable& table, TrainOptions& options) {
   add_data_options(table, options);
-  add_optimizer_options(table, options);
+  add_training_options(table, options);
+  add_optimizer_flags(table, options.optimizer);
+  add_schedule_flags(table, options.schedule);
+  add_loss_flags(table, options.loss);
   add_execution_options(table, options);
   add_validation_flags(table, options.phases);
   add_checkpoint_flags(table, options.checkpoints);
@@ -293,7 +232,8 @@ void validate(const TrainOptions& options) {
         "--steps-per-execution and --logs-per-epoch both decide the length of an execution; give "
         "one of them");
   }
-  validate_optimizer_params(options);
+  validate(options.schedule);
+  validate(options.loss);
   if (options.weight_updates_per_epoch == 0) {
     throw UsageError(
         "--weight-updates-per-epoch: found 0, wanted at least 1, or -1 for all whole global "
@@ -308,7 +248,7 @@ void validate(const TrainOptions& options) {
                                             : "--dry-run",
                      " is about training, wanted no --training false");
   }
-  options.devices.batch(options.micro_batch_size);
+  validate(options.optimizer, options.devices.batch(options.micro_batch_size).global_batch_size);
 }
 
 std::optional<TrainOptions> parse_train_options(std::span<const std::string> args,
@@ -331,6 +271,7 @@ std::optional<TrainOptions> settle_train_options(OptionTable& table, const Commo
   choose_dataset(table, options);
   options.logs_are_given =
       table.find_exact("logs-per-epoch")->origin.kind != Origin::Kind::built_in;
+  let_later_rate_win(table, options.schedule);
   validate(options);
   settle_flags(table, options);
   choose_what_is_open(table, options);

@@ -14,32 +14,17 @@
 #include "pando/app/data_flags.h"
 #include "pando/app/device_flags.h"
 #include "pando/app/fraction.h"
+#include "pando/app/loss_flags.h"
 #include "pando/app/model_flags.h"
+#include "pando/app/optimizer_flags.h"
 #include "pando/app/options.h"
+#include "pando/app/schedule_flags.h"
 #include "pando/app/silicon_flags.h"
 #include "pando/app/validation_flags.h"
 
 namespace pando::app {
 
-enum class OptimizerKind { sgd, adam, adamw, rmsprop, adadelta };
-
-// The keys of --optimizer-params. What is not given has the default of Keras, except the momentum
-// of sgd, which is 0.9.
-struct OptimizerParams {
-  std::optional<double> momentum;      // sgd, rmsprop
-  std::optional<bool> nesterov;        // sgd
-  std::optional<double> beta_1;        // adam, adamw
-  std::optional<double> beta_2;        // adam, adamw
-  std::optional<double> rho;           // rmsprop, adadelta
-  std::optional<double> epsilon;       // all but sgd
-  std::optional<double> weight_decay;  // adamw
-};
-
 struct TrainOptions : ModelFlags {
-  // The rate is this times the global batch size unless --learning-rate gives it: 0.01 at 64.
-  static constexpr double kInitialLearningRate = 1.5625e-4;
-  static constexpr double kAdaptiveLearningRate = 0.001;  // of all optimizers but sgd, as in Keras
-
   DataFlags data;
 
   int64_t micro_batch_size = 64;
@@ -47,9 +32,9 @@ struct TrainOptions : ModelFlags {
   int64_t weight_updates_per_epoch = -1;  // -1: the whole global batches of the data
   int64_t seed = 0;                       // fixed: the same command gives the same result
 
-  OptimizerKind optimizer = OptimizerKind::sgd;
-  OptimizerParams optimizer_params;
-  std::optional<double> learning_rate;  // parse_train_options fills it in
+  OptimizerFlags optimizer;
+  ScheduleFlags schedule;  // parse_train_options fills in the learning rate where none is given
+  LossFlags loss;
 
   ValidationFlags phases;
   DeviceFlags devices;
@@ -78,8 +63,6 @@ struct TrainOptions : ModelFlags {
 
   std::string config_text;            // every effective option as YAML, for the run directory
   std::vector<std::string> warnings;  // about options that do not do all that they say
-
-  double effective_learning_rate(int64_t global_batch_size) const;
 };
 
 // Binds the options to the table; both must outlive it.

@@ -259,11 +259,11 @@ class TrainingRun {
       return;
     }
     log.say(fmt::format(
-        "training {} on {}{}: {} samples, learning rate {:g}, seed {}, run directory {}",
+        "training {} on {}{}: {} samples, learning rate {}, seed {}, run directory {}",
         options_.model,
         options_.data.synthetic_data == SyntheticData::none ? "" : "images made up for ", dataset,
-        setup_.data.sets.train.size(), setup_.model.learning_rate(), options_.seed,
-        directory.path().string()));
+        setup_.data.sets.train.size(), describe(options_.schedule, setup_.schedule_base()),
+        options_.seed, directory.path().string()));
     log.say(batch_line(setup_));
   }
 

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "pando/app/exit_code.h"
-#include "pando/app/optimizer_choice.h"
 #include "pando/app/pipeline_text.h"
 #include "pando/base/error.h"
 #include "pando/nn/recommended_splits.h"
@@ -87,6 +86,12 @@ runtime::PipelineShape TrainingSetup::shape() const {
           .device_of_stage = options.devices.device_mapping};
 }
 
+ScheduleBase TrainingSetup::schedule_base() const {
+  return {.global_batch_size = batch.global_batch_size,
+          .updates_per_epoch = updates,
+          .default_rate = default_rate(options.optimizer, batch.global_batch_size)};
+}
+
 FitOptions TrainingSetup::fit_options() const {
   return {.batch_size = options.micro_batch_size,
           .shuffle = options.data.shuffle && !data.in_order,
@@ -101,6 +106,7 @@ void TrainingSetup::collect_warnings() {
   warnings = options.warnings;
   if (batch.warning) warnings.push_back(*batch.warning);
   warnings.insert(warnings.end(), events.warnings.begin(), events.warnings.end());
+  for (std::string& warning : warnings_of(options.loss)) warnings.push_back(std::move(warning));
   if (options.devices.pipeline_validation_model && stages() == 1) {
     warnings.push_back("--pipeline-validation-model has no effect without --pipeline-splits");
   }
@@ -121,9 +127,11 @@ int64_t TrainingSetup::next_execution(TrainingPosition position) const {
 }
 
 void TrainingSetup::compile() {
-  CompileOptions compiling{.optimizer = make_optimizer(options, batch.global_batch_size),
-                           .loss = entry.loss,
-                           .metrics = {"accuracy"}};
+  const LearningRate rate = make_schedule(options.schedule, schedule_base());
+  CompileOptions compiling{
+      .optimizer = make_optimizer(options.optimizer, rate, batch.global_batch_size),
+      .loss = make_loss(options.loss, entry.loss),
+      .metrics = {"accuracy"}};
   compiling.execution.slices = options.slices;
   compiling.execution.bucket_bytes =
       static_cast<size_t>(options.silicon.max_cross_replica_buffer_size);

@@ -25,6 +25,7 @@ struct TrainingSetup {
   int stages() const { return options.devices.stages(); }
   int accumulation() const { return static_cast<int>(batch.gradient_accumulation_count); }
   runtime::PipelineShape shape() const;
+  ScheduleBase schedule_base() const;
 
   // The weight updates of the execution that begins there: up to the next host event, or less, so
   // that the progress bar moves.
