@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "pando/app/run_directory.h"
 
-#include <algorithm>
 #include <array>
 #include <span>
 #include <vector>
@@ -15,9 +14,25 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array kContents = {"config.yml",       "history.csv",   "history.json",
-                                  "log.txt",          "checkpoints",   "class_report.txt",
-                                  "class_report.csv", "confusion.csv", "confusion.svg"};
+constexpr std::array kContents = {"config.yml",    "history.csv",      "history.json",
+                                  "log.txt",       "checkpoints",      "wandb.jsonl",
+                                  "curves.svg",    "class_report.txt", "class_report.csv",
+                                  "confusion.csv", "confusion.svg"};
+constexpr std::string_view kEventFiles = "events.out.tfevents.";  // how their names begin
+
+// What is there of an earlier run, by name.
+std::vector<std::string> contents_of(const fs::path& path) {
+  std::vector<std::string> names;
+  for (const char* name : kContents) {
+    if (fs::exists(fs::symlink_status(path / name))) names.emplace_back(name);
+  }
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.rfind(kEventFiles, 0) == 0) names.push_back(name);
+  }
+  return names;
+}
 
 std::string time_text(std::time_t time) {
   if (time == 0) time = std::time(nullptr);
@@ -52,18 +67,14 @@ fs::path create_default(const RunDirectoryOptions& options) {
 
 // Moves what an earlier run left; gives the folder, or an empty path when there was nothing.
 fs::path move_aside(const fs::path& path) {
-  const auto is_there = [&](const char* name) {
-    return fs::exists(fs::symlink_status(path / name));
-  };
-  if (std::none_of(kContents.begin(), kContents.end(), is_there)) return {};
+  const std::vector<std::string> names = contents_of(path);
+  if (names.empty()) return {};
   int number = 1;
   while (fs::exists(path / concat("previous-", number))) ++number;
   fs::path previous = path / concat("previous-", number);
   try {
     fs::create_directory(previous);
-    for (const char* name : kContents) {
-      if (is_there(name)) fs::rename(path / name, previous / name);
-    }
+    for (const std::string& name : names) fs::rename(path / name, previous / name);
   } catch (const fs::filesystem_error& error) {
     throw IoError("run directory ", path.string(),
                   ": the files of an earlier run cannot be moved: ", error.code().message(),
@@ -89,6 +100,15 @@ RunDirectory::RunDirectory(const RunDirectoryOptions& options) {
   if (!kept.empty()) seconds_before_ = kept.back().seconds.value_or(0);
   log_ = std::make_unique<AppendFile>(path_ / "log.txt", options.resumed_step.has_value());
   history_ = std::make_unique<HistoryWriter>(path_ / "history.csv", json, kept);
+}
+
+void RunDirectory::append_history(const HistoryRow& row) {
+  history_->append(row);
+  for (const auto& sink : sinks_) sink->write(row);
+}
+
+void RunDirectory::summarize(const Logs& figures) {
+  for (const auto& sink : sinks_) sink->summarize(figures);
 }
 
 void RunDirectory::log(std::string_view line) { log_->append(concat(line, '\n')); }

@@ -1,4 +1,5 @@
-// The folder that a run writes: config.yml, history.csv, history.json, log.txt, checkpoints/.
+// The folder that a run writes: config.yml, history.csv, history.json, log.txt, checkpoints/, and
+// what sinks and reports put beside them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,9 +9,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "pando/app/append_file.h"
 #include "pando/app/history_writer.h"
+#include "pando/app/row_sink.h"
 
 namespace pando::app {
 
@@ -38,7 +42,10 @@ class RunDirectory {
   // Of the last row that a resumed run found, since its start; 0 for a new one.
   double seconds_before() const { return seconds_before_; }
 
-  void append_history(const HistoryRow& row) { history_->append(row); }
+  // Rows from now on reach the sink too.
+  void add_sink(std::unique_ptr<RowSink> sink) { sinks_.push_back(std::move(sink)); }
+  void append_history(const HistoryRow& row);
+  void summarize(const Logs& figures);  // for the sinks
   void log(std::string_view line);
 
  private:
@@ -47,6 +54,7 @@ class RunDirectory {
   std::unique_ptr<AppendFile> log_;
   std::unique_ptr<HistoryWriter> history_;
   double seconds_before_ = 0;
+  std::vector<std::unique_ptr<RowSink>> sinks_;
 };
 
 }  // namespace pando::app

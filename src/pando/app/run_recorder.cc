@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "pando/app/log_line.h"
 #include "pando/train/model.h"
 
 namespace pando::app {
@@ -31,21 +32,6 @@ std::optional<double> find_log(const Logs& logs, std::string_view name) {
                                   [&](const auto& entry) { return entry.first == name; });
   if (found == logs.end()) return std::nullopt;
   return found->second;
-}
-
-std::string describe(const HistoryRow& row) {
-  std::vector<std::string> parts;
-  if (row.loss) parts.push_back(fmt::format("loss: {:.4f}", *row.loss));
-  if (row.accuracy)
-    parts.push_back(fmt::format("training accuracy: {:.2f} %", 100 * *row.accuracy));
-  if (row.throughput)
-    parts.push_back(fmt::format("throughput: {:.0f} samples/sec", *row.throughput));
-  if (row.learning_rate) parts.push_back(fmt::format("learning rate: {:g}", *row.learning_rate));
-  if (row.val_loss) parts.push_back(fmt::format("val_loss: {:.4f}", *row.val_loss));
-  if (row.val_accuracy) {
-    parts.push_back(fmt::format("val_accuracy: {:.2f} %", 100 * *row.val_accuracy));
-  }
-  return fmt::format("epoch {:g}: {}", row.epoch, join(parts, ", "));
 }
 
 }  // namespace
@@ -100,7 +86,7 @@ void RunRecorder::on_execution_end(FitContext& context, const Logs& logs) {
   if (options_.events.logs_since(logged_updates_, done)) {
     HistoryRow row = row_of(context);
     add_training(row, context, logs);
-    write(row);
+    write(context, row);
   }
   if (options_.events.checkpoints_at(done)) save(context);
 }
@@ -114,7 +100,7 @@ void RunRecorder::on_epoch_end(FitContext& context, const Logs& logs) {
   if (is_last || options_.events.logs_since(logged_updates_, done)) {
     add_training(row, context, logs);
   }
-  if (row.loss || row.val_loss) write(row);
+  if (row.loss || row.val_loss) write(context, row);
   if (options_.events.checkpoints_at(done)) save(context);
   stop_when_asked(context);
 }
@@ -161,14 +147,17 @@ void RunRecorder::add_training(HistoryRow& row, const FitContext& context, const
   }
   row.throughput = static_cast<double>(since.timed) / since.seconds;
   row.learning_rate = context.model->learning_rate();
+  add_memory(row);
   carried_ = {};
   logged_ = epoch_;
   logged_updates_ = updates_done(context);
 }
 
-void RunRecorder::write(const HistoryRow& row) {
+void RunRecorder::write(const FitContext& context, const HistoryRow& row) {
   log_.directory().append_history(row);
-  log_.directory().log(describe(row));
+  const std::string line = log_line(row);
+  log_.directory().log(line);
+  if (context.tell) context.tell(line);
 }
 
 void RunRecorder::save(const FitContext& context) {

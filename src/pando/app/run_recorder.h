@@ -63,7 +63,8 @@ class RunRecorder : public Callback {
   Sums open_sums() const;
   HistoryRow row_of(const FitContext& context) const;
   void add_training(HistoryRow& row, const FitContext& context, const Logs& logs);
-  void write(const HistoryRow& row);
+  // Into the history and the log, and for the user above the progress bar.
+  void write(const FitContext& context, const HistoryRow& row);
   void save(const FitContext& context);
   void stop_when_asked(FitContext& context);
 

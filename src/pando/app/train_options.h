@@ -14,6 +14,7 @@
 #include "pando/app/data_flags.h"
 #include "pando/app/device_flags.h"
 #include "pando/app/fraction.h"
+#include "pando/app/logging_flags.h"
 #include "pando/app/loss_flags.h"
 #include "pando/app/model_flags.h"
 #include "pando/app/optimizer_flags.h"
@@ -55,6 +56,7 @@ struct TrainOptions : ModelFlags {
   bool verify = false;
   bool compile_report = false;
 
+  LoggingFlags logging;
   std::string run_dir;  // empty: runs/<model>-<date>-<time>
   std::string trace;    // a file for the Chrome trace; empty: none
   bool quiet = false;

@@ -4,16 +4,20 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <memory>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "pando/app/checkpoint_list.h"
+#include "pando/app/curves.h"
 #include "pando/app/dry_run.h"
 #include "pando/app/exit_code.h"
+#include "pando/app/log_line.h"
 #include "pando/app/mlperf_log.h"
 #include "pando/app/pipeline_text.h"
 #include "pando/app/resume.h"
+#include "pando/app/row_sinks.h"
 #include "pando/app/run_directory.h"
 #include "pando/app/run_log.h"
 #include "pando/app/stop_signal.h"
@@ -73,7 +77,10 @@ class TrainingRun {
     announce(log);
     begin_weights(log);
     try {
-      return run_phases(log);
+      attach_sinks(log);
+      const int code = run_phases(log);
+      write_curves(directory.path());
+      return code;
     } catch (const std::exception& error) {
       log_failure(directory, error);
       throw;
@@ -102,7 +109,9 @@ class TrainingRun {
   // Compiling before the run directory is made: a wrong option leaves nothing behind.
   int prepare_training() {
     const std::vector<Field>& fields = setup_.data.sets.train.fields();
+    const Clock::time_point start = Clock::now();
     const std::string report = setup_.model.compile_report(options_.micro_batch_size, fields);
+    compile_seconds_ = Clock::now() - start;
     if (options_.compile_report) out_ << report;
     if (options_.compile_report && !options_.dry_run && setup_.stages() > 1) {
       out_ << timeline_of(setup_.shape()) << expected_idle(setup_.shape(), {});
@@ -174,6 +183,7 @@ class TrainingRun {
     const StopSignal signal;
     TrainingPhase phase{.setup = setup_, .log = log, .signal = signal, .checkpoints = checkpoints};
     if (mlperf.on()) phase.callbacks.push_back(std::make_shared<MlperfEpochs>(mlperf));
+    if (histograms_) phase.callbacks.push_back(histograms_);
     const TrainingResult result = app::train(phase, state_);
     tell_skipped(log.directory());
     if (result.stopped) {
@@ -205,6 +215,7 @@ class TrainingRun {
     if (request.folder.empty() && flags.training) request.folder = checkpoint_folder(log);
     request.record = [&](const HistoryRow& row) { directory.append_history(row); };
     const ValidationResult result = validate_checkpoints(setup_, log, request);
+    directory.summarize(result.figures(flags));
     reached_target_ = epoch_to_target(result.checkpoints, flags.target_accuracy).has_value();
     if (result.stopped) {
       log.say_always(fmt::format("stopped by signal {} in the validation, after {}",
@@ -232,6 +243,24 @@ class TrainingRun {
                         keep_as_best(checkpoint_folder(log), best.epoch).string()));
   }
 
+  // Event files and records beside the history.
+  void attach_sinks(RunLog& log) {
+    const LoggingFlags& flags = options_.logging;
+    RowSinks sinks = make_row_sinks(flags, {.folder = log.directory().path(),
+                                            .model = options_.model,
+                                            .dataset = to_string(options_.data.dataset),
+                                            .config_text = setup_.config_text,
+                                            .resumed_step = resumed_step()});
+    for (const std::string& note : sinks.notes) log.say(note);
+    if (flags.histograms_per_epoch.numerator() > 0) {
+      histograms_ = histogram_callback(
+          *sinks.tensorboard, {.per_epoch = flags.histograms_per_epoch,
+                               .updates_per_epoch = setup_.updates,
+                               .steps_per_update = setup_.accumulation() * setup_.batch.replicas});
+    }
+    for (auto& sink : sinks.all) log.directory().add_sink(std::move(sink));
+  }
+
   static void log_failure(RunDirectory& directory, const std::exception& error) {
     try {
       directory.log(concat("failed: ", error.what()));
@@ -247,6 +276,9 @@ class TrainingRun {
     if (!directory.previous().empty()) {
       log.say("files of an earlier run moved to " + directory.previous().string());
     }
+    const std::string line = hyper_parameters_line(setup_.config_text);
+    directory.log(line);
+    if (options_.verbose) log.show(line + "\n");
     const ZooEntry& entry = setup_.entry;
     const std::string& dataset = to_string(options_.data.dataset);
     if (entry.dataset != dataset) {
@@ -265,6 +297,7 @@ class TrainingRun {
         setup_.data.sets.train.size(), describe(options_.schedule, setup_.schedule_base()),
         options_.seed, directory.path().string()));
     log.say(batch_line(setup_));
+    log.say(fmt::format("compilation time: {:.2f} s", compile_seconds_.count()));
   }
 
   const char* doing() const { return options_.phases.training ? "training" : "validating"; }
@@ -285,6 +318,8 @@ class TrainingRun {
   Clock::time_point start_;             // of the phases
   double epochs_ = 0;                   // that the weights of the model are trained
   bool reached_target_ = false;
+  std::chrono::duration<double> compile_seconds_{};
+  std::shared_ptr<Callback> histograms_;  // may be null
 };
 
 }  // namespace

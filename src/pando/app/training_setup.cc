@@ -110,6 +110,8 @@ void TrainingSetup::collect_warnings() {
   if (options.devices.pipeline_validation_model && stages() == 1) {
     warnings.push_back("--pipeline-validation-model has no effect without --pipeline-splits");
   }
+  const std::vector<std::string> unused = warnings_of(options.logging);
+  warnings.insert(warnings.end(), unused.begin(), unused.end());
 }
 
 int64_t TrainingSetup::next_execution(TrainingPosition position) const {

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <string_view>
 #include <vector>
 
 #include "pando/train/history.h"
@@ -36,6 +38,8 @@ struct FitContext {
   // Set it to end the fit after this call. An epoch stopped at its begin does not take place; one
   // stopped within ends without validation.
   bool stop = false;
+  // Writes a line of its own above the progress bar; silent where the fit is. Not in on_step_end.
+  std::function<void(std::string_view)> tell = {};
   // The values of the execution that just ended, step by step and replica by replica.
   const std::vector<StepValues>* outfeed = nullptr;
 };

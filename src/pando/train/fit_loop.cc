@@ -85,6 +85,7 @@ class FitLoop {
     }
     check_joined(options);
     context_ = {.model = &model, .epoch = options.initial_epoch, .epochs = options.epochs};
+    context_.tell = [this](std::string_view line) { progress_.message(line); };
   }
 
   History run() {
