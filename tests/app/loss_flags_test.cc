@@ -17,7 +17,7 @@ TEST(LossFlags, AutomaticScalingIsRefused) {
 }
 
 TEST(LossFlags, ScalingWithoutEffectIsTold) {
-  EXPECT_TRUE(warnings_of({}).empty());
+  EXPECT_TRUE(warnings_of(LossFlags{}).empty());
   ASSERT_EQ(warnings_of({.loss_scaling = 128}).size(), 1u);
   EXPECT_SAYS(warnings_of({.loss_scaling = 128})[0], "--loss-scaling 128 has no effect");
 }
