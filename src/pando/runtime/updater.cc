@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include "pando/base/error.h"
 #include "pando/base/multiversion.h"
@@ -25,12 +26,22 @@ PANDO_MULTIVERSION void decay(float* weights, int64_t count, float share) {
   for (int64_t i = 0; i < count; ++i) weights[i] -= share * weights[i];
 }
 
-double squares(const float* values, int64_t count) {
-  double sum = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    sum += static_cast<double>(values[i]) * static_cast<double>(values[i]);
+// In several sums, none of which waits for another.
+PANDO_MULTIVERSION double squares(const float* values, int64_t count) {
+  constexpr int64_t kSums = 16;
+  double sums[kSums] = {};
+  const int64_t whole = count / kSums * kSums;
+  for (int64_t i = 0; i < whole; i += kSums) {
+    for (int64_t k = 0; k < kSums; ++k) {
+      const auto value = static_cast<double>(values[i + k]);
+      sums[k] += value * value;
+    }
   }
-  return sum;
+  for (int64_t i = whole; i < count; ++i) {
+    const auto value = static_cast<double>(values[i]);
+    sums[i - whole] += value * value;
+  }
+  return std::accumulate(std::begin(sums), std::end(sums), 0.0);
 }
 
 float* floats(std::byte* bytes) { return reinterpret_cast<float*>(bytes); }
