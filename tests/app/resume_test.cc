@@ -5,6 +5,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <thread>
 
 #include <nlohmann/json.hpp>
@@ -12,8 +13,10 @@
 #include "pando/app/checkpoint_list.h"
 #include "pando/app/checkpoint_store.h"
 #include "pando/app/exit_code.h"
+#include "pando/nn/layers.h"
 #include "tests/app/train_run_fixture.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/temp_folder.h"
 
 namespace pando::app {
 namespace {
@@ -238,11 +241,84 @@ TEST_F(ResumeRun, WeightsToBeginWith) {
   EXPECT_LT(first, random);
 }
 
+// A good first epoch, then a rate that no network survives.
+TrainOptions diverging(TrainOptions given) {
+  given.schedule.learning_rate.reset();
+  given.schedule.kind = ScheduleKind::stepped;
+  given.schedule.params.boundaries = std::vector<double>{0.9};
+  given.schedule.params.values = std::vector<double>{0.05, 1e30};
+  return given;
+}
+
+TEST_F(ResumeRun, DivergenceNamesTheLastGoodCheckpoint) {
+  const std::string says = error_of<NonFiniteLoss>([&] { run_training(diverging(six("run"))); });
+  EXPECT_SAYS(says, "epoch 2");
+  EXPECT_SAYS(says, "The last good checkpoint is " + file("run/checkpoints/epoch_1.0.h5"));
+  EXPECT_EQ(load_training_state(file("run/checkpoints/epoch_1.0.h5")).iteration, 3);
+  EXPECT_EQ(checkpoints_in(file("run/checkpoints")).size(), 1u);
+}
+
+TEST_F(ResumeRun, RollbackGoesBackThreeTimesWithHalfTheRate) {
+  TrainOptions given = diverging(six("run"));
+  given.checkpoints.on_nan = OnNan::rollback;
+  error_of<NonFiniteLoss>([&] { run_training(given); });
+  const std::string log = folder_.read("run/log.txt");
+  for (const char* factor : {"0.5", "0.25", "0.125"}) {
+    EXPECT_SAYS(log, "epoch_1.0.h5 and on with " + std::string(factor) + " of the learning rate");
+  }
+  EXPECT_EQ(log.find("0.0625 of"), std::string::npos);
+  EXPECT_EQ(checkpoints_in(file("run/checkpoints")).size(), 1u);
+}
+
+TEST_F(ResumeRun, TheRateThatIsLeftIsResumed) {
+  run_part("run", 1);
+  const std::string path = file("run/checkpoints/epoch_1.0.h5");
+  TrainingState state = load_training_state(path);
+  state.notes["learning_rate_factor"] = "0.5";
+  save_training_state(path, state);
+  EXPECT_EQ(run_training(resumed("run")), kDone);
+  const auto rows = nlohmann::json::parse(folder_.read("run/history.json"));
+  EXPECT_EQ(rows[0]["learning_rate"], 0.05);
+  EXPECT_EQ(rows[5]["learning_rate"], 0.025);
+  EXPECT_EQ(
+      load_training_state(file("run/checkpoints/epoch_6.0.h5")).notes.at("learning_rate_factor"),
+      "0.5");
+}
+
 TEST(CheckpointName, TellsUpdatesApart) {
   EXPECT_EQ(checkpoint_name({3, 0}, 7), "epoch_3.0.h5");
   EXPECT_EQ(checkpoint_name({0, 71}, 781), "epoch_0.0909.h5");
   EXPECT_EQ(checkpoint_name({1, 1}, 80000), "epoch_1.000012.h5");
   EXPECT_NE(checkpoint_name({1, 79999}, 80000), checkpoint_name({1, 79998}, 80000));
+}
+
+TEST(CheckpointStore, SavesNoWeightsThatAreNoNumbers) {
+  const testing_support::TempFolder folder;
+  Model model(Sequential({2}, {Dense({.units = 1, .name = "d"})}));
+  std::vector<Tensor> weights = model.get_weights();
+  weights[0].f32()[1] = std::numeric_limits<float>::infinity();
+  model.set_weights(weights);
+  CheckpointStore store({.folder = folder.path("new")});
+  EXPECT_SAYS(error_of<NonFiniteLoss>([&] { store.save(model, {}); }), "d/kernel");
+  EXPECT_TRUE(store.last().empty());
+  EXPECT_TRUE(checkpoints_in(folder.path("new")).empty());
+}
+
+TEST_F(ResumeRun, TheBestIsKept) {
+  TrainOptions given = six("run");
+  given.phases.validation = true;
+  given.checkpoints.keep_best = true;
+  EXPECT_EQ(run_training(given), kDone);
+  double best = -1;
+  double epoch = 0;
+  for (const auto& row : nlohmann::json::parse(folder_.read("run/history.json"))) {
+    if (!row.contains("val_accuracy") || row["val_accuracy"].get<double>() <= best) continue;
+    best = row["val_accuracy"];
+    epoch = row["epoch"];
+  }
+  const TrainingState kept = load_training_state(file("run/checkpoints/best.h5"));
+  EXPECT_EQ(static_cast<double>(kept.position.epoch), epoch);
+  EXPECT_SAYS(error_of<IoError>([&] { keep_as_best(file("run/checkpoints"), 9); }), "epoch 9");
 }
 
 TEST(CheckpointStore, AFolderThatCannotBeMade) {

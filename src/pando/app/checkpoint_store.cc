@@ -2,6 +2,7 @@
 #include "pando/app/checkpoint_store.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include <fmt/format.h>
@@ -23,6 +24,24 @@ std::string checkpoint_name(TrainingPosition position, int64_t updates_per_epoch
   return fmt::format("epoch_{:.{}f}.h5", epochs, digits);
 }
 
+namespace {
+
+// An infinite gradient may spoil weights one update before the loss tells.
+void check_finite(const TrainingState& state) {
+  for (const store::LayerWeights& layer : state.weights.layers) {
+    for (const store::NamedWeight& weight : layer.weights) {
+      const auto values = weight.value.f32();
+      if (std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) continue;
+      throw NonFiniteLoss(concat("the weights ", layer.layer, "/", weight.name,
+                                 " are no finite numbers after ", state.iteration,
+                                 " weight updates; they are not saved. A smaller learning rate may "
+                                 "help"));
+    }
+  }
+}
+
+}  // namespace
+
 CheckpointStore::CheckpointStore(CheckpointStoreOptions options) : options_(std::move(options)) {
   std::error_code error;
   fs::create_directories(options_.folder, error);
@@ -41,6 +60,7 @@ void CheckpointStore::begin_at(const fs::path& path, TrainingPosition position) 
 const fs::path& CheckpointStore::save(const Model& model,
                                       const std::map<std::string, std::string>& notes) {
   TrainingState state = model.training_state();
+  check_finite(state);
   state.notes = notes;
   const fs::path path =
       options_.folder / checkpoint_name(state.position, options_.updates_per_epoch);

@@ -29,8 +29,8 @@ class CheckpointStore {
   // Throws IoError when the folder cannot be made.
   explicit CheckpointStore(CheckpointStoreOptions options);
 
-  // Saves where the model stands and removes what keep_last no longer wants. Throws IoError; the
-  // files before are then intact.
+  // Saves where the model stands and removes what keep_last no longer wants. Throws IoError, and
+  // NonFiniteLoss for weights that are no numbers; the files before are then intact.
   const std::filesystem::path& save(const Model& model,
                                     const std::map<std::string, std::string>& notes);
 

@@ -2,6 +2,7 @@
 #include "pando/app/training_phase.h"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -47,23 +48,34 @@ std::string divergence_text(const NonFiniteLoss& error, const CheckpointStore& c
   return concat(error.what(), ". The last good checkpoint is ", checkpoints.last().string());
 }
 
-}  // namespace
+// A note in a checkpoint: what is left of the learning rate after going back.
+constexpr const char* kRateFactor = "learning_rate_factor";
+constexpr int kMostRollbacks = 3;
 
-TrainingResult train(const TrainingPhase& phase, const std::optional<TrainingState>& state) {
-  TrainingSetup& setup = phase.setup;
-  const TrainOptions& options = setup.options;
-  const auto recorder = std::make_shared<RunRecorder>(
+double rate_factor_in(const TrainingState& state) {
+  const auto found = state.notes.find(kRateFactor);
+  const auto factor = found == state.notes.end() ? std::nullopt : parse_double(found->second);
+  return factor.value_or(1);
+}
+
+std::shared_ptr<RunRecorder> make_recorder(const TrainingPhase& phase, double rate_factor) {
+  const TrainingSetup& setup = phase.setup;
+  std::map<std::string, std::string> notes = run_notes(setup);
+  if (rate_factor != 1) notes[kRateFactor] = fmt::format("{}", rate_factor);
+  return std::make_shared<RunRecorder>(
       phase.log, phase.signal, phase.checkpoints,
       RecorderOptions{.events = setup.events,
                       .updates_per_epoch = setup.updates,
                       .steps_per_update = setup.accumulation() * setup.batch.replicas,
-                      .final_checkpoint = !options.checkpoints.are_off(),
-                      .notes = run_notes(setup)});
-  if (state) {
-    setup.model.restore(*state);
-    recorder->resume(*state, phase.log.directory().seconds_before());
-    phase.checkpoints.begin_at(state->weights.path, state->position);
-  }
+                      .final_checkpoint = !setup.options.checkpoints.are_off(),
+                      .notes = std::move(notes)});
+}
+
+// From where the model stands. Throws NonFiniteLoss.
+TrainingResult train_on(const TrainingPhase& phase, const std::shared_ptr<RunRecorder>& recorder,
+                        profile::Trace* trace) {
+  TrainingSetup& setup = phase.setup;
+  const TrainOptions& options = setup.options;
   FitOptions fit = setup.fit_options();
   set_range(fit, setup, setup.model.position());
   if (fit.initial_epoch >= fit.epochs || fit.initial_update >= setup.updates * fit.epochs) {
@@ -71,24 +83,51 @@ TrainingResult train(const TrainingPhase& phase, const std::optional<TrainingSta
                               setup.model.position().epoch, options.num_epochs));
     return {};
   }
-  std::optional<profile::Trace> trace;
-  if (!options.trace.empty()) trace.emplace();
   fit.updates_per_execution = [&](TrainingPosition at) { return setup.next_execution(at); };
   fit.stop = &phase.signal.wanted();
-  fit.trace = trace ? &*trace : nullptr;
+  fit.trace = trace;
   fit.callbacks = {recorder};
   fit.callbacks.insert(fit.callbacks.end(), phase.callbacks.begin(), phase.callbacks.end());
   fit.verbose = options.quiet ? 0 : 1;
   if (options.phases.during_training) fit.validation_data = setup.data.sets.test;
-  TrainingResult result;
-  try {
-    result.history = setup.model.fit(setup.data.sets.train, fit);
-  } catch (const NonFiniteLoss& error) {
-    throw NonFiniteLoss(divergence_text(error, phase.checkpoints));
-  }
-  if (trace) finish_trace(phase.log, options.trace, *trace);
+  fit.validation_batch_size = options.phases.micro_batch_size(options.micro_batch_size);
+  TrainingResult result{.history = setup.model.fit(setup.data.sets.train, fit)};
   result.stopped = recorder->stopped();
   return result;
+}
+
+}  // namespace
+
+TrainingResult train(const TrainingPhase& phase, const std::optional<TrainingState>& state) {
+  TrainingSetup& setup = phase.setup;
+  std::optional<profile::Trace> trace;
+  if (!setup.options.trace.empty()) trace.emplace();
+  TrainingState begin = state ? *state : setup.model.training_state();
+  if (state) phase.checkpoints.begin_at(state->weights.path, state->position);
+  double rate_factor = rate_factor_in(begin);
+  setup.model.scale_learning_rate(rate_factor);
+  for (int rollbacks = 0;; ++rollbacks) {
+    const std::shared_ptr<RunRecorder> recorder = make_recorder(phase, rate_factor);
+    setup.model.restore(begin);
+    recorder->resume(begin, phase.log.directory().seconds_before());
+    try {
+      TrainingResult result = train_on(phase, recorder, trace ? &*trace : nullptr);
+      if (trace) finish_trace(phase.log, setup.options.trace, *trace);
+      return result;
+    } catch (const NonFiniteLoss& error) {
+      const bool goes_back = setup.options.checkpoints.on_nan == OnNan::rollback;
+      if (!goes_back || rollbacks == kMostRollbacks) {
+        throw NonFiniteLoss(divergence_text(error, phase.checkpoints));
+      }
+      const std::filesystem::path& last = phase.checkpoints.last();
+      if (!last.empty()) begin = load_training_state(last.string());
+      rate_factor *= 0.5;
+      setup.model.scale_learning_rate(0.5);
+      phase.log.say_always(
+          fmt::format("warning: {}. Going back to {} and on with {:g} of the learning rate",
+                      error.what(), last.empty() ? "the beginning" : last.string(), rate_factor));
+    }
+  }
 }
 
 }  // namespace pando::app

@@ -11,6 +11,7 @@
 #include "pando/train/model_impl.h"
 #include "pando/train/progress.h"
 #include "pando/train/step_watch.h"
+#include "pando/train/ticker.h"
 
 namespace pando::train {
 
@@ -250,6 +251,7 @@ class FitLoop {
     const auto start = std::chrono::steady_clock::now();
     runtime::ExecutionTotals totals;
     try {
+      const std::optional<Ticker> ticker = progress_of(devices, sums);
       totals = run_watched(devices, execution, infeed);
     } catch (...) {
       count_updates(update, devices.updates_done());  // they are in the weights
@@ -283,6 +285,18 @@ class FitLoop {
     if (!options_.updates_per_execution) return plan_->execution(update);
     return plan_->execution(update,
                             std::max<int64_t>(1, options_.updates_per_execution(impl_.position)));
+  }
+
+  // Moves the progress bar within a long execution, with the values from before it.
+  std::optional<Ticker> progress_of(const runtime::Executor& devices, const MetricSums& sums) {
+    if (options_.verbose != 1) return std::nullopt;
+    const int64_t replicas = devices.instance().placement().replicas;
+    return std::optional<Ticker>(
+        std::in_place, std::chrono::milliseconds(250),
+        [this, &devices, logs = context_.samples > 0 ? sums.logs() : Logs(), replicas] {
+          const int64_t done = devices.steps_done() * replicas;
+          if (done > 0) progress_.update(context_.step + done, logs);
+        });
   }
 
   bool wants_outfeed() const { return !options_.callbacks.empty(); }

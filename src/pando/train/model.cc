@@ -174,6 +174,12 @@ void Model::set_learning_rate(double rate) {
   impl_->compiled().optimizer.learning_rate = rate;
 }
 
+void Model::scale_learning_rate(double factor) {
+  if (!(factor >= 0)) throw InvalidArgument("factor is ", factor, ", wanted 0 or more");
+  LearningRate& rate = impl_->compiled().optimizer.learning_rate;
+  if (factor != 1) rate = LearningRate([rate, factor](int64_t at) { return factor * rate.at(at); });
+}
+
 std::string Model::compile_report(int64_t batch_size, const std::vector<Field>& fields) {
   return impl_->compile_report(batch_size, fields);
 }

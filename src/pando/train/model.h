@@ -213,6 +213,7 @@ class Model {
   double learning_rate() const;
   // From now on, in place of whatever schedule there was.
   void set_learning_rate(double rate);
+  void scale_learning_rate(double factor);  // of this and all later weight updates
 
   // What the compiler decided for training with this batch size, and what every device holds;
   // needs compile().

@@ -1,0 +1,76 @@
+"""The training commands of the original application's description, with `python3 train.py` replaced
+by `pando train`, do what it says they do. Usage: original_commands_test.py PROGRAM [--full].
+Reduced: CIFAR-10 files of 704 images, so that an epoch has 11 weight updates, a prime number like
+the factors of the 781 that all 50,000 images make (--full)."""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+COMMON = ("--model cifar_resnet8 --num-epochs {epochs} --precision 16.16 --micro-batch-size 8 "
+          "--validation False --half-partials True --gradient-accumulation 8 --logs-per-epoch {logs}")
+
+# Logs per epoch, epochs, the epochs of the rows of the history, what a warning says.
+EXAMPLES = [
+    ("1", 6, [1, 2, 3, 4, 5, 6], None),
+    ("2", 6, [1, 2, 3, 4, 5, 6], "The closest possible frequency is 1,"),
+    ("10", 6, [i / 11 for i in range(1, 67)], "The closest possible frequency is 11,"),
+    ("1/2", 6, [2, 4, 6], None),
+    ("1/3", 6, [3, 6], None),
+    ("0", 6, [6], "nothing is logged before the end of the run"),
+]
+
+
+class Application:
+    def __init__(self, program, folder, images):
+        self.program = program
+        self.folder = folder
+        self.number = 0
+        self.data = folder / "data"
+        subprocess.run([program, "data", "make-cifar10", self.data, f"--train={images}"],
+                       check=True, stdout=subprocess.DEVNULL)
+
+    def train(self, flags):
+        self.number += 1
+        run = self.folder / f"run{self.number}"
+        done = subprocess.run([self.program, "train", *flags.split(), f"--run-dir={run}",
+                               f"--dataset-path={self.data}"], capture_output=True, text=True)
+        return done, run
+
+
+def check(condition, what, done):
+    if not condition:
+        raise SystemExit(f"{what}:\n{' '.join(map(str, done.args))}\n{done.stdout}{done.stderr}")
+
+
+def main(program, images):
+    with tempfile.TemporaryDirectory() as name:
+        application = Application(program, pathlib.Path(name), images)
+        for logs, epochs, expected, warning in EXAMPLES:
+            done, run = application.train(COMMON.format(epochs=epochs, logs=logs))
+            check(done.returncode == 0, f"exit code {done.returncode}", done)
+            rows = json.loads((run / "history.json").read_text())
+            found = [row["epoch"] for row in rows if "loss" in row]
+            same = len(found) == len(expected) and all(
+                abs(a - b) < 1e-9 for a, b in zip(found, expected))
+            check(same, f"--logs-per-epoch {logs}: logs at the epochs {found}", done)
+            check(f"{images // 64} weight updates per epoch" in done.stdout, "updates", done)
+            if warning:
+                check(f"warning: --logs-per-epoch {logs}" in done.stdout and
+                      warning in done.stdout, f"no warning '{warning}'", done)
+            else:
+                check("warning: --logs" not in done.stdout, "an unexpected warning", done)
+            check("32.32" in done.stdout, "no word on half precision", done)
+            print(f"--logs-per-epoch {logs}: {len(found)} logs")
+        done, run = application.train(COMMON.format(epochs=5, logs="1/2"))
+        check(done.returncode == 2, f"exit code {done.returncode}", done)
+        check("it is not possible to log 2 epochs at a time for 5 epochs" in done.stderr,
+              "the error of 5 epochs", done)
+        check(not run.exists(), "a run directory in spite of the error", done)
+        done, _ = application.train("--model cifar_resnet8 --auto-loss-scaling")
+        check(done.returncode == 2, "--auto-loss-scaling is not there yet", done)
+    return 0
+
+
+sys.exit(main(sys.argv[1], 50000 if "--full" in sys.argv else 704))
