@@ -84,6 +84,9 @@ TEST(ValidationFlags, ThatDoNotFitTogetherAreRefused) {
               "--checkpoint-input-dir: its checkpoints are validated");
   EXPECT_SAYS(error({"--clean-dir", "--validation=no"}), "--clean-dir removes checkpoints");
   EXPECT_SAYS(error({"--clean-dir", "--training=no"}), "wanted both phases");
+  EXPECT_SAYS(error({"--training=no", "--resume=/"}), "--resume is about training");
+  EXPECT_SAYS(error({"--training=no", "--validate-during-training"}),
+              "--validate-during-training is about training");
   EXPECT_SAYS(error({"--training=no", "--dry-run"}), "--dry-run is about training");
   EXPECT_SAYS(error({"--training=no", "--verify"}), "--verify is about training");
   EXPECT_SAYS(error({"--training=no", "--trace=t.json"}), "--trace is about training");

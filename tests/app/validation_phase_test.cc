@@ -167,12 +167,12 @@ TEST_F(Validation, ADamagedCheckpointIsNamedAndLeftOut) {
   std::string bytes = folder_.read("first/checkpoints/epoch_2.0.h5");
   bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] + 1);
   folder_.write("first/checkpoints/epoch_2.0.h5", bytes);
-  folder_.write("first/checkpoints/best.h5", bytes);
+  folder_.write("first/checkpoints/mine.h5", bytes);
   out_.str("");
   EXPECT_EQ(run_training(validation_of("first", "again")), kFailed);
   EXPECT_SAYS(out_.str(), "damaged and not validated: " + second + "\n");
   EXPECT_SAYS(log("again"), "error: " + second + " is left out: ");
-  EXPECT_SAYS(log("again"), "best.h5 is not validated, its name is not epoch_<number>.h5");
+  EXPECT_SAYS(log("again"), "mine.h5 is not validated, its name is not epoch_<number>.h5");
   ASSERT_EQ(rows("again").size(), 2u);
   EXPECT_EQ(rows("again")[1]["epoch"], 3.0);
   EXPECT_SAYS(log("again"), "test accuracy: ");
@@ -197,7 +197,7 @@ TEST_F(Validation, OfOneFile) {
   const std::string expected = result_of(options("first"));
   TrainOptions given = options("again");
   given.phases.training = false;
-  given.phases.weights = (checkpoints("first") / "epoch_2.0.h5").string();
+  given.checkpoints.weights = (checkpoints("first") / "epoch_2.0.h5").string();
   EXPECT_EQ(result_of(given), expected);
   ASSERT_EQ(rows("again").size(), 1u);
   EXPECT_EQ(rows("again")[0]["epoch"], 2.0);
@@ -270,6 +270,40 @@ TEST_F(Validation, CleanDirRemovesWhatWasValidated) {
   EXPECT_FALSE(fs::exists(checkpoints("run")));
   EXPECT_SAYS(log("run"), "--clean-dir: 2 checkpoints removed");
   EXPECT_SAYS(log("run"), "validation epoch 2.0");
+}
+
+TEST_F(Validation, LeavesCheckpointsOfOtherRunsAlone) {
+  EXPECT_EQ(run_training(options("first")), kDone);
+  const fs::path shared = folder_.path / "shared";
+  fs::create_directory(shared);
+  fs::copy(checkpoints("first") / "epoch_2.0.h5", shared / "epoch_50.0.h5");
+  fs::last_write_time(shared / "epoch_50.0.h5",
+                      fs::file_time_type::clock::now() - std::chrono::hours(1));
+  TrainOptions given = options("run");
+  given.checkpoints.output_dir = shared.string();
+  given.phases.clean_dir = true;
+  EXPECT_EQ(run_training(given), kDone);
+  EXPECT_EQ(validated("run").size(), 2u);
+  EXPECT_SAYS(log("run"), "warning: not validated, since older than this run: 1 checkpoint in " +
+                              shared.string() + ", the last one epoch_50.0.h5\n");
+  ASSERT_EQ(checkpoints_in(shared).size(), 1u);
+  EXPECT_EQ(checkpoints_in(shared)[0].epoch, 50);
+  given.checkpoints.output_dir.clear();
+  given.phases.checkpoint_input_dir = shared.string();
+  EXPECT_EQ(run_training(given), kDone);
+  EXPECT_SAYS(log("run"), "warning: --clean-dir: checkpoints of --checkpoint-input-dir are never");
+  EXPECT_EQ(validated("run").size(), 1u);
+  EXPECT_EQ(checkpoints_in(shared).size(), 1u);
+}
+
+TEST_F(Validation, DuringTrainingHasItsOwnBatchToo) {
+  TrainOptions given = options("run");
+  given.phases.during_training = true;
+  given.phases.validation_micro_batch_size = 7;
+  EXPECT_EQ(run_training(given), kDone);
+  ASSERT_EQ(validated("run").size(), 4u);
+  EXPECT_EQ(validated("run")[0]["val_loss"], validated("run")[2]["val_loss"]);
+  EXPECT_EQ(validated("run")[1]["val_accuracy"], validated("run")[3]["val_accuracy"]);
 }
 
 TEST_F(Validation, WritesTheClassReport) {

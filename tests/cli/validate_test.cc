@@ -80,6 +80,15 @@ TEST_F(Validate, AFolderOfCheckpointsAndAFile) {
   EXPECT_NE(validated({"--weights", path("run/checkpoints/epoch_1.0.h5")}), expected);
 }
 
+TEST_F(Validate, ARunWhoseCheckpointsAreElsewhere) {
+  const std::string expected =
+      result_of(train({"--checkpoint-output-dir", path("elsewhere"), "--keep-best"}));
+  EXPECT_FALSE(fs::exists(path("run/checkpoints")));
+  const Result result = validate({path("run")});
+  EXPECT_EQ(result_of(result), expected);
+  EXPECT_EQ(result.out.find("best.h5"), std::string::npos) << result.out;
+}
+
 TEST_F(Validate, FlagsWinOverTheConfigurationOfTheRun) {
   const std::string expected = result_of(train({"--num-replicas=2", "--micro-batch-size=16"}));
   const Result result =
@@ -113,6 +122,7 @@ TEST_F(Validate, WrongUseLeavesNothingBehind) {
       {{weights, "--checkpoint-input-dir", path("run/checkpoints")}, "exclude each other"},
       {{path("run"), "--training"}, "--training: it is about training"},
       {{path("run"), "--validation=false"}, "--validation: it is about training"},
+      {{path("run"), "--resume=auto"}, "--resume: it is about training"},
       {{path("run"), "--dry-run"}, "--dry-run: it is about training"},
       {{path("run"), "--modle=x"}, "--modle"},
       {{path("run"), path("run")}, "one word too many"},

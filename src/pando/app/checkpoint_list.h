@@ -22,12 +22,21 @@ std::optional<double> epoch_of(std::string_view name);
 // not there or cannot be read.
 std::vector<CheckpointFile> checkpoints_in(const std::filesystem::path& folder);
 
+// Those of one run: written since it began. The others of the folder are of earlier runs.
+struct RunCheckpoints {
+  std::vector<CheckpointFile> own;
+  std::vector<CheckpointFile> earlier;
+};
+RunCheckpoints checkpoints_since(const std::filesystem::path& folder,
+                                 std::filesystem::file_time_type begin);
+
 // Files *.h5 whose names tell no epoch, in the order of their names: weights that nobody would
 // otherwise be told about. Throws as checkpoints_in.
 std::vector<std::filesystem::path> unnumbered_weights_in(const std::filesystem::path& folder);
 
-// --clean-dir: removes the checkpoints of a folder and then the folder, if nothing else is in it.
-// Tells how many files went. Throws IoError.
-size_t remove_checkpoints(const std::filesystem::path& folder);
+// --clean-dir: removes these checkpoints and then their folder, if nothing else is in it. Throws
+// IoError.
+void remove_checkpoints(const std::vector<CheckpointFile>& files,
+                        const std::filesystem::path& folder);
 
 }  // namespace pando::app

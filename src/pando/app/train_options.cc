@@ -138,6 +138,20 @@ void validate_trace(const std::string& path) {
   }
 }
 
+// What is said about training while there is none would be lost silently.
+void validate_phases(const TrainOptions& options) {
+  if (options.phases.training) return;
+  const std::vector<std::pair<const char*, bool>> flags = {
+      {"--trace", !options.trace.empty()},
+      {"--verify", options.verify},
+      {"--dry-run", options.dry_run},
+      {"--validate-during-training", options.phases.during_training},
+      {"--resume", !options.checkpoints.resume.empty()}};
+  for (const auto& [name, given] : flags) {
+    if (given) throw UsageError(name, " is about training, wanted no --training false");
+  }
+}
+
 // Before the options are checked: what is missing depends on the data set.
 void choose_dataset(OptionTable& table, TrainOptions& options) {
   Option& option = table.find("dataset", "");
@@ -244,12 +258,7 @@ void validate(const TrainOptions& options) {
   validate(options.devices, options.threads);
   validate(options.silicon, options.devices);
   validate(options.phases, options.devices);
-  if (!options.phases.training && (!options.trace.empty() || options.verify || options.dry_run)) {
-    throw UsageError(!options.trace.empty() ? "--trace"
-                     : options.verify       ? "--verify"
-                                            : "--dry-run",
-                     " is about training, wanted no --training false");
-  }
+  validate_phases(options);
   validate(options.optimizer, options.devices.batch(options.micro_batch_size).global_batch_size);
 }
 

@@ -100,7 +100,7 @@ class TrainingRun {
     if (state_) {
       log.say(fmt::format("going on from {}, after {} weight updates", state_->weights.path,
                           state_->iteration));
-    } else if (!weights.empty()) {
+    } else if (!weights.empty() && options_.phases.training) {
       setup_.model.load_weights(weights);
       log.say("beginning with the weights of " + weights);
     }
@@ -138,7 +138,7 @@ class TrainingRun {
       mlperf = MlperfLog([&log](const std::string& line) { log.say_always(line); });
     }
     begin_mlperf(mlperf);
-    if (mlperf.on() && phases.training) warm_up(log);
+    if (mlperf.on() && phases.training && !warm_up(log)) return kStopped;
     mlperf.stop("init");
     mlperf.start("run");
     start_ = Clock::now();
@@ -163,17 +163,25 @@ class TrainingRun {
   }
 
   // A whole epoch, so that nothing is done for the first time when the clock runs. What it learns
-  // is taken back.
-  void warm_up(RunLog& log) {
+  // is taken back. False when a signal came.
+  bool warm_up(RunLog& log) {
+    const StopSignal signal("\nstopping the warm-up; another signal ends at once\n");
     const Clock::time_point begin = Clock::now();
     const TrainingState before = setup_.model.training_state();
     FitOptions fit = setup_.fit_options();
     fit.updates_per_epoch = setup_.updates;
+    fit.stop = &signal.wanted();
     setup_.model.fit(setup_.data.sets.train, fit);
     setup_.model.restore(before);
+    if (signal.received() != 0) {
+      log.say_always(fmt::format("stopped by signal {} in the warm-up; there is nothing to save",
+                                 signal.received()));
+      return false;
+    }
     const std::chrono::duration<double> seconds = Clock::now() - begin;
     log.say(fmt::format("a warm-up epoch took {:.1f} s; weights and optimizer are as before it",
                         seconds.count()));
+    return true;
   }
 
   int train(RunLog& log, MlperfLog& mlperf) {
@@ -201,22 +209,34 @@ class TrainingRun {
     return options_.checkpoints.folder(log.directory().path());
   }
 
-  int validate(RunLog& log, MlperfLog& mlperf) {
-    const StopSignal signal("\nstopping the validation; another signal ends at once\n");
+  // What training wrote, unless the user names something else.
+  ValidationRequest validation_request(RunLog& log) const {
     const ValidationFlags& flags = options_.phases;
-    RunDirectory& directory = log.directory();
-    ValidationRequest request{.file = flags.weights,
-                              .folder = flags.checkpoint_input_dir,
+    ValidationRequest request{.folder = flags.checkpoint_input_dir,
                               .trained = epochs_ > 0,
                               .epoch = epochs_,
                               .start = start_,
-                              .stop = &signal.wanted(),
-                              .mlperf = &mlperf};
-    if (request.folder.empty() && flags.training) request.folder = checkpoint_folder(log);
+                              .seconds_before = log.directory().seconds_before()};
+    if (!flags.training) request.file = options_.checkpoints.weights;
+    if (flags.training && request.folder.empty()) {
+      request.folder = checkpoint_folder(log);
+      if (!state_) request.written_since = begin_files_;
+    }
+    return request;
+  }
+
+  int validate(RunLog& log, MlperfLog& mlperf) {
+    const StopSignal signal("\nstopping the validation; another signal ends at once\n");
+    RunDirectory& directory = log.directory();
+    ValidationRequest request = validation_request(log);
+    request.stop = &signal.wanted();
     request.record = [&](const HistoryRow& row) { directory.append_history(row); };
+    request.mlperf = &mlperf;
     const ValidationResult result = validate_checkpoints(setup_, log, request);
-    directory.summarize(result.figures(flags));
-    reached_target_ = epoch_to_target(result.checkpoints, flags.target_accuracy).has_value();
+    directory.summarize(result.figures(options_.phases));
+    reached_target_ =
+        epoch_to_target(result.checkpoints, options_.phases.target_accuracy).has_value();
+    if (!options_.phases.training) tell_skipped(directory);
     if (result.stopped) {
       log.say_always(fmt::format("stopped by signal {} in the validation, after {}",
                                  signal.received(),
@@ -228,12 +248,19 @@ class TrainingRun {
       return kFailed;
     }
     if (options_.checkpoints.keep_best) keep_best(log, result);
-    if (flags.clean_dir) {
-      log.say(fmt::format(
-          "--clean-dir: {} removed",
-          counted(static_cast<int64_t>(remove_checkpoints(checkpoint_folder(log))), "checkpoint")));
-    }
+    if (options_.phases.clean_dir) clean(log, result);
     return kDone;
+  }
+
+  // --clean-dir is for what training wrote, not for what the user had before.
+  void clean(RunLog& log, const ValidationResult& result) const {
+    if (!options_.phases.checkpoint_input_dir.empty()) {
+      log.say("warning: --clean-dir: checkpoints of --checkpoint-input-dir are never removed");
+      return;
+    }
+    remove_checkpoints(result.files, checkpoint_folder(log));
+    log.say(
+        fmt::format("--clean-dir: {} removed", counted(std::ssize(result.files), "checkpoint")));
   }
 
   void keep_best(RunLog& log, const ValidationResult& result) const {
@@ -313,6 +340,7 @@ class TrainingRun {
   const TrainOptions& options_;
   std::ostream& out_;
   int64_t begin_ms_;
+  std::filesystem::file_time_type begin_files_ = std::filesystem::file_time_type::clock::now();
   TrainingSetup setup_;
   std::optional<TrainingState> state_;  // that training goes on from
   Clock::time_point start_;             // of the phases

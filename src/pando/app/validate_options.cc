@@ -42,8 +42,9 @@ constexpr std::array kShownGroups = {"Model",
                                      "Precision",
                                      "Configuration"};
 // They decide what `pando validate` has decided, or are about training.
-constexpr std::array kForeignFlags = {"training", "validation", "clean-dir", "mlperf-logging",
-                                      "verify",   "dry-run",    "trace",     "compile-report"};
+constexpr std::array kForeignFlags = {
+    "training", "validation", "validate-during-training", "clean-dir", "mlperf-logging",
+    "verify",   "dry-run",    "compile-report",           "trace",     "resume"};
 
 // One command line. The table points into it.
 struct ValidateCommand {
@@ -59,9 +60,6 @@ struct ValidateCommand {
                          "run directory of an earlier run",
                          false);
     add_train_options(table, options);
-    if (table.find_exact("weights") == nullptr) {
-      table.add("weights", options.phases.weights, "").with_hint("FILE");
-    }
     table.find("weights", "").help = "validate this file of weights";
     table.find("run-dir", "").help =
         "an earlier run: its config.yml tells model and data, its checkpoints are validated";
@@ -142,11 +140,13 @@ void switch_training_off(ValidateCommand& command) {
   ValidationFlags& phases = command.options.phases;
   phases.training = false;
   phases.validation = true;
+  phases.during_training = false;
   phases.clean_dir = false;
   phases.mlperf_logging = false;
   command.options.verify = false;
   command.options.compile_report = false;
-  for (const char* name : {"training", "validation", "clean-dir", "mlperf-logging"}) {
+  for (const char* name :
+       {"training", "validation", "validate-during-training", "clean-dir", "mlperf-logging"}) {
     command.table.find(name, "").origin = {.place = "chosen by pando validate"};
   }
 }
@@ -154,31 +154,27 @@ void switch_training_off(ValidateCommand& command) {
 // Of the flags, else what the earlier run has.
 void choose_checkpoints(ValidateCommand& command) {
   ValidationFlags& phases = command.options.phases;
+  CheckpointFlags& checkpoints = command.options.checkpoints;
+  const auto is_given = [&](const char* name) {
+    return command.table.find_exact(name)->origin.kind == Origin::Kind::command_line;
+  };
   const std::string run = std::exchange(command.options.run_dir, command.output_dir);
-  Option& weights = command.table.find("weights", "");
-  if (weights.origin.kind != Origin::Kind::command_line) {  // those that the earlier run began with
-    command.table.assign(weights, ConfigValue::scalar(""), {});
-  }
-  phases.weights = weights.show().text;
-  Option& folder = command.table.find("checkpoint-input-dir", "");
-  if (folder.origin.kind != Origin::Kind::command_line) phases.checkpoint_input_dir.clear();
-  if (!phases.weights.empty() && !phases.checkpoint_input_dir.empty()) {
+  if (!is_given("weights")) checkpoints.weights.clear();  // those that the earlier run began with
+  if (!is_given("checkpoint-input-dir")) phases.checkpoint_input_dir.clear();
+  if (!checkpoints.weights.empty() && !phases.checkpoint_input_dir.empty()) {
     throw UsageError("--weights and --checkpoint-input-dir exclude each other, wanted one of them");
-  }
-  if (!phases.weights.empty() && !fs::is_regular_file(phases.weights)) {
-    throw UsageError("--weights: '", phases.weights, "' is no file, wanted one with weights");
   }
   if (!run.empty() && command.output_dir.empty()) {
     command.options.run_dir = (fs::path(run) / "validation").string();
   }
-  if (!phases.weights.empty() || !phases.checkpoint_input_dir.empty()) return;
+  if (!checkpoints.weights.empty() || !phases.checkpoint_input_dir.empty()) return;
   if (run.empty()) {
     throw UsageError(
         "nothing to validate is named, wanted a file of weights, --checkpoint-input-dir or "
         "--run-dir; see --help");
   }
-  phases.checkpoint_input_dir = (fs::path(run) / "checkpoints").string();
-  folder.origin = {.place = "chosen by --run-dir"};
+  phases.checkpoint_input_dir = checkpoints.folder(run).string();
+  command.table.find("checkpoint-input-dir", "").origin = {.place = "chosen by --run-dir"};
 }
 
 }  // namespace

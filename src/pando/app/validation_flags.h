@@ -24,7 +24,6 @@ struct ValidationFlags {
   bool mlperf_logging = false;
   std::string checkpoint_input_dir;  // empty: where training wrote its own
   bool clean_dir = false;
-  std::string weights;  // one file to validate, of `pando validate`
 
   int64_t micro_batch_size(int64_t of_training) const {
     return validation_micro_batch_size.value_or(of_training);

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "pando/app/checkpoint_list.h"
+#include "pando/app/dry_run.h"
 #include "pando/app/validation_report.h"
 #include "pando/base/error.h"
 #include "pando/train/progress.h"
@@ -25,20 +25,33 @@ double value_of(const Logs& logs, std::string_view name) {
   return std::nan("");
 }
 
+// Those of the folder that count; the others are told of.
+std::vector<CheckpointFile> files_of_folder(RunLog& log, const ValidationRequest& request) {
+  std::error_code unknown;
+  const bool is_missing = request.trained && !fs::exists(request.folder, unknown);
+  if (request.folder.empty() || is_missing) return {};
+  for (const fs::path& other : unnumbered_weights_in(request.folder)) {
+    if (other.filename() == "best.h5") continue;  // --keep-best: a copy of one of the others
+    log.say(fmt::format("warning: {} is not validated, its name is not epoch_<number>.h5",
+                        other.string()));
+  }
+  if (!request.written_since) return checkpoints_in(request.folder);
+  RunCheckpoints found = checkpoints_since(request.folder, *request.written_since);
+  if (!found.earlier.empty()) {
+    log.say(
+        fmt::format("warning: not validated, since older than this run: {} in {}, the last one {}",
+                    counted(std::ssize(found.earlier), "checkpoint"), request.folder.string(),
+                    found.earlier.back().path.filename().string()));
+  }
+  return std::move(found.own);
+}
+
 // An empty path stands for the weights that the model has.
 std::vector<CheckpointFile> choose_files(RunLog& log, const ValidationRequest& request) {
   if (!request.file.empty()) {
     return {{request.file, epoch_of(request.file.filename().string()).value_or(0)}};
   }
-  std::vector<CheckpointFile> files;
-  std::error_code unknown;
-  if (!request.folder.empty() && !(request.trained && !fs::exists(request.folder, unknown))) {
-    files = checkpoints_in(request.folder);
-    for (const fs::path& other : unnumbered_weights_in(request.folder)) {
-      log.say(fmt::format("warning: {} is not validated, its name is not epoch_<number>.h5",
-                          other.string()));
-    }
-  }
+  std::vector<CheckpointFile> files = files_of_folder(log, request);
   if (!files.empty()) return files;
   const std::string where =
       request.folder.empty() ? "" : fmt::format(" in {}", request.folder.string());
@@ -66,6 +79,8 @@ class ValidationPhase {
     } catch (const Stopped&) {
       result_.stopped = true;
     }
+    std::erase_if(files_, [](const CheckpointFile& file) { return file.path.empty(); });
+    result_.files = std::move(files_);
     return std::move(result_);
   }
 
@@ -128,7 +143,7 @@ class ValidationPhase {
         static_cast<double>(setup_.updates * batch.gradient_accumulation_count * batch.replicas);
     return {.epoch = found.epoch,
             .step = std::llround(found.epoch * steps),
-            .seconds = since.count(),
+            .seconds = request_.seconds_before + since.count(),
             .val_loss = found.loss,
             .val_accuracy = found.accuracy};
   }

@@ -6,9 +6,11 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "pando/app/checkpoint_list.h"
 #include "pando/app/history_writer.h"
 #include "pando/app/mlperf_log.h"
 #include "pando/app/run_log.h"
@@ -22,9 +24,12 @@ struct ValidationRequest {
   // the folder has none, the weights that the model has.
   std::filesystem::path file;
   std::filesystem::path folder;
+  // Of the folder only what is as new as this; other checkpoints are told of.
+  std::optional<std::filesystem::file_time_type> written_since;
   bool trained = false;  // whether the weights of the model come from training
   double epoch = 0;      // of the weights of the model
-  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();  // of the run
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+  double seconds_before = 0;                // of the run, at `start`
   const std::atomic<bool>* stop = nullptr;  // set: validation ends after the execution in progress
   // Gets a row of the history for every checkpoint.
   std::function<void(const HistoryRow&)> record = nullptr;
@@ -34,6 +39,7 @@ struct ValidationRequest {
 struct ValidationResult {
   std::vector<ValidatedCheckpoint> checkpoints;  // in the order of epochs
   std::vector<std::string> damaged;              // files that could not be read
+  std::vector<CheckpointFile> files;             // all that were to be validated
   bool stopped = false;                          // before the last of them
 
   // The figures of the whole run, for records of experiments.
