@@ -64,13 +64,15 @@ void add_execution_options(OptionTable& table, TrainOptions& options) {
       .add(
           "steps-per-execution", options.steps_per_execution,
           "steps of a replica without a return to the host, rounded up to whole weight updates; 0: "
-          "as --logs-per-epoch wants, a twentieth of an epoch when that is 1")
+          "as --logs-per-epoch and --ckpts-per-epoch want, a twentieth of an epoch when the first "
+          "is "
+          "not given")
       .with_hint("N")
       .at_least(0);
   table
       .add("logs-per-epoch", options.logs_per_epoch,
            "rows of the history and lines of the log, also as a fraction: 1/2 is every second "
-           "epoch; 0: only at the end. Validation has a row of its own after every epoch")
+           "epoch; 0: only at the end. A validated checkpoint has a row of its own")
       .with_hint("X")
       .at_least(0);
   table
