@@ -5,11 +5,11 @@
 #include <filesystem>
 
 #include "pando/app/exit_code.h"
+#include "pando/app/presets.h"
 
 namespace pando::app {
 namespace {
 
-constexpr const char* kDefaultConfigPath = "configs.yml";
 const Origin kCommandLine{.kind = Origin::Kind::command_line};
 
 // One setting of the command line; `entry` is set for one key of a dictionary.
@@ -189,7 +189,7 @@ void apply_preset(OptionTable& table, const ConfigValue& file, const CommonOptio
                   const std::string& path) {
   const ConfigValue* preset = file.find(common.config);
   if (preset == nullptr) {
-    throw UsageError("--config: ", path, ": ",
+    throw UsageError("--config: ", path.empty() ? "" : path + ": ",
                      unknown_name_message("preset", common.config, file.keys));
   }
   check_is_map(*preset, path);
@@ -197,12 +197,14 @@ void apply_preset(OptionTable& table, const ConfigValue& file, const CommonOptio
 }
 
 void apply_file(OptionTable& table, const CommonOptions& common) {
-  const std::string path = common.config_path.empty() ? kDefaultConfigPath : common.config_path;
+  const std::string& path = common.config_path;
+  if (path.empty())
+    return apply_preset(table, parse_yaml(kPresetsText, kPresetsSource), common, path);
   ConfigValue file;
   try {
     file = load_yaml(path);
   } catch (const UsageError& error) {
-    throw UsageError(common.config_path.empty() ? "--config: " : "--config-path: ", error.what());
+    throw UsageError("--config-path: ", error.what());
   }
   check_is_map(file, path);
   if (!common.config.empty()) return apply_preset(table, file, common, path);
@@ -226,14 +228,16 @@ void add_help_option(OptionTable& table, CommonOptions& common) {
 
 void add_common_options(OptionTable& table, CommonOptions& common) {
   table.begin_group("Configuration");
-  table.add("config", common.config, "the preset of this name from --config-path")
+  table
+      .add(
+          "config", common.config,
+          "the preset of this name, from --config-path or else of those that ship with the program")
       .with_hint("NAME")
       .command_line_only();
   table
       .add("config-path", common.config_path,
-           concat("a YAML file with the names of these flags: of presets with --config (then by "
-                  "default ",
-                  kDefaultConfigPath, "), else one configuration"))
+           "a YAML file with the names of these flags: of presets with --config, else one "
+           "configuration")
       .with_hint("FILE")
       .command_line_only();
   table.add("set", common.set, "set an option or one key of a dictionary (name.key=value)")

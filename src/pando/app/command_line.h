@@ -15,7 +15,8 @@ struct CommonOptions {
   bool help = false;
   bool print_config = false;
   std::string config;       // the name of a preset
-  std::string config_path;  // the file of presets, or, without a name, one configuration
+  std::string config_path;  // the file of presets, or, without a name, one configuration; empty:
+                            // those that ship with the program
   std::string set;          // the last one, as it was written
 };
 

@@ -12,15 +12,6 @@ namespace {
 constexpr size_t kColumns = 100;
 constexpr size_t kHelpColumn = 34;
 
-std::string value_hint(const Option& option) {
-  std::string hint = option.hint;
-  if (hint.empty() && !option.choices.empty()) hint = join(option.choices, "|");
-  if (hint.empty()) hint = option.is_bool ? "BOOL" : "VALUE";
-  if (option.is_list) hint += "...";
-  if (!option.is_bool) return " " + hint;
-  return option.in_config ? " [" + hint + "]" : "";
-}
-
 std::string notes(const Option& option) {
   std::vector<std::string> parts;
   const ConfigValue built_in = default_of(option);
@@ -61,6 +52,15 @@ std::string wrap(const std::string& words, size_t indent, size_t column) {
 }
 
 }  // namespace
+
+std::string value_hint(const Option& option) {
+  std::string hint = option.hint;
+  if (hint.empty() && !option.choices.empty()) hint = join(option.choices, "|");
+  if (hint.empty()) hint = option.is_bool ? "BOOL" : "VALUE";
+  if (option.is_list) hint += "...";
+  if (!option.is_bool) return " " + hint;
+  return option.in_config ? " [" + hint + "]" : "";
+}
 
 std::string help_text(const OptionTable& table) {
   std::string out;

@@ -18,15 +18,6 @@ std::string label_of(const Option& option, const Origin& origin) {
 
 std::string number_text(double value) { return OptionType<double>::show(value).text; }
 
-std::string wanted_text(const Option& option) {
-  std::string text = option.wanted;
-  if (option.is_list) text = "a list, each item " + text;
-  if (option.low && option.low_excluded) text += ", above " + number_text(*option.low);
-  if (option.low && !option.low_excluded) text += ", at least " + number_text(*option.low);
-  if (option.high) text += ", at most " + number_text(*option.high);
-  return text;
-}
-
 [[noreturn]] void refuse(const Option& option, const ConfigValue& value, const Origin& origin) {
   const std::string label = label_of(option, origin);
   if (!option.choices.empty() && value.kind == Kind::scalar) {
@@ -65,6 +56,15 @@ bool is_in_range(const Option& option, const ConfigValue& value) {
 }
 
 }  // namespace
+
+std::string wanted_text(const Option& option) {
+  std::string text = option.wanted;
+  if (option.is_list) text = "a list, each item " + text;
+  if (option.low && option.low_excluded) text += ", above " + number_text(*option.low);
+  if (option.low && !option.low_excluded) text += ", at least " + number_text(*option.low);
+  if (option.high) text += ", at most " + number_text(*option.high);
+  return text;
+}
 
 std::string to_string(const Origin& origin) {
   switch (origin.kind) {

@@ -127,8 +127,17 @@ class OptionTable {
   std::string group_;
 };
 
+// What a message and the reference say is wanted: the type with its range.
+std::string wanted_text(const Option& option);
+
+// What stands for the value behind the flag, with a space before it: " N", " [BOOL]".
+std::string value_hint(const Option& option);
+
 // The text of --help: headings, flags, defaults, 100 columns.
 std::string help_text(const OptionTable& table);
+
+// The same as Markdown with all that is known of each option, for the reference of a command.
+std::string markdown_text(const OptionTable& table);
 
 // Every option that can stand in a file, as YAML that loads again; a comment tells each origin.
 std::string config_text(const OptionTable& table);

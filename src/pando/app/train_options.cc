@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "pando/app/exit_code.h"
+#include "pando/app/train_reference.h"
 #include "pando/app/training_data.h"
 
 namespace pando::app {
@@ -19,6 +20,7 @@ unambiguous; each flag is a key of the same name in YAML.
 
 examples:
   pando train --num-epochs 5 --micro-batch-size 128
+  pando train --config resnet8_test --dataset-path DIR
   pando train --optimizer adam --learning-rate 1e-3 --seed 1
   pando train --config-path runs/earlier/config.yml --no-shuffle
   pando train --num-replicas 2 --micro-batch-size 32 --gradient-accumulation-count 4
@@ -266,6 +268,10 @@ void validate(const TrainOptions& options) {
 
 std::optional<TrainOptions> parse_train_options(std::span<const std::string> args,
                                                 std::ostream& out) {
+  if (std::find(args.begin(), args.end(), "--help-markdown") != args.end()) {
+    out << train_reference();
+    return std::nullopt;
+  }
   TrainOptions options;
   CommonOptions common;
   OptionTable table;

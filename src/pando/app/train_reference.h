@@ -1,0 +1,13 @@
+// The reference of `pando train`, docs/reference/train.md, made from the table that reads its
+// flags and from the presets.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+namespace pando::app {
+
+// Markdown; the same on every machine.
+std::string train_reference();
+
+}  // namespace pando::app
