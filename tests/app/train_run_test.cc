@@ -100,6 +100,19 @@ TEST_F(TrainRun, ASignalInTheLastValidationStopsNothing) {
   EXPECT_EQ(folder_.read("run/log.txt").find("stopped"), std::string::npos);
 }
 
+TEST_F(TrainRun, ASignalWithinAnEvaluationEndsIt) {
+  SignalInValidation buffer;
+  std::ostream out(&buffer);
+  TrainOptions dumping = options("run");
+  dumping.dump_ir = "-";
+  dumping.num_epochs = 1;
+  dumping.steps_per_execution = 10;
+  dumping.phases.validation_micro_batch_size = 1;  // fifty steps
+  EXPECT_EQ(app::run_training(dumping, out), kStopped);
+  EXPECT_NE(folder_.read("run/log.txt").find("in the validation, after 0 checkpoints\n"),
+            std::string::npos);
+}
+
 TEST_F(TrainRun, ASignalInAnEarlierValidationStopsAfterIt) {
   SignalInValidation buffer;
   std::ostream out(&buffer);

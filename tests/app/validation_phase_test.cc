@@ -2,6 +2,9 @@
 #include "pando/app/validation_phase.h"
 
 #include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <thread>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -346,7 +349,7 @@ TEST_F(Validation, TheWarmUpOfMlperfChangesNothing) {
   for (const char* name : {"/checkpoints/epoch_1.0.h5", "/checkpoints/epoch_2.0.h5"}) {
     EXPECT_EQ(folder_.read(std::string("warm") + name), folder_.read(std::string("plain") + name));
   }
-  EXPECT_SAYS(log("warm"), "a warm-up epoch took ");
+  EXPECT_SAYS(log("warm"), "the warm-up epoch took ");
   std::vector<std::string> keys;
   std::istringstream lines(log("warm"));
   for (std::string line; std::getline(lines, line);) {
@@ -375,6 +378,22 @@ TEST_F(Validation, TheWarmUpOfMlperfChangesNothing) {
                                             "eval_stop",
                                             "run_stop"}));
   EXPECT_SAYS(log("warm"), "\"metadata\":{\"status\":\"success\"}");
+}
+
+TEST_F(Validation, ASignalStopsTheWarmUp) {
+  TrainOptions given = options("run");
+  given.phases.mlperf_logging = true;
+  given.weight_updates_per_epoch = 1000000;
+  std::thread sender([&] {
+    while (log("run").find("a warm-up epoch begins") == std::string::npos) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    kill(getpid(), SIGTERM);
+  });
+  EXPECT_EQ(run_training(given), kStopped);
+  sender.join();
+  EXPECT_SAYS(log("run"), "stopped by signal 15 in the warm-up; there is nothing to save\n");
+  EXPECT_EQ(log("run").find("run_start"), std::string::npos);
 }
 
 }  // namespace

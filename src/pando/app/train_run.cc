@@ -166,6 +166,7 @@ class TrainingRun {
   // is taken back. False when a signal came.
   bool warm_up(RunLog& log) {
     const StopSignal signal("\nstopping the warm-up; another signal ends at once\n");
+    log.say("a warm-up epoch begins");
     const Clock::time_point begin = Clock::now();
     const TrainingState before = setup_.model.training_state();
     FitOptions fit = setup_.fit_options();
@@ -179,7 +180,7 @@ class TrainingRun {
       return false;
     }
     const std::chrono::duration<double> seconds = Clock::now() - begin;
-    log.say(fmt::format("a warm-up epoch took {:.1f} s; weights and optimizer are as before it",
+    log.say(fmt::format("the warm-up epoch took {:.1f} s; weights and optimizer are as before it",
                         seconds.count()));
     return true;
   }
