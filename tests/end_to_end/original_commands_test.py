@@ -34,8 +34,10 @@ class Application:
     def train(self, flags):
         self.number += 1
         run = self.folder / f"run{self.number}"
-        done = subprocess.run([self.program, "train", *flags.split(), f"--run-dir={run}",
-                               f"--dataset-path={self.data}"], capture_output=True, text=True)
+        command = [self.program, "train", *flags.split(), f"--run-dir={run}"]
+        if self.data:
+            command.append(f"--dataset-path={self.data}")
+        done = subprocess.run(command, capture_output=True, text=True)
         return done, run
 
 
@@ -70,6 +72,13 @@ def main(program, images):
         check(not run.exists(), "a run directory in spite of the error", done)
         done, _ = application.train("--model cifar_resnet8 --auto-loss-scaling")
         check(done.returncode == 2, "--auto-loss-scaling is not there yet", done)
+        application.data = ""  # of ImageNet nothing is there
+        flags = "--config resnet50_16ipus_8k_bn_pipeline --synthetic-data cpu --dry-run"
+        done, _ = application.train(flags + ("" if images == 50000 else " --image-size 64"))
+        check(done.returncode == 0, f"exit code {done.returncode}", done)
+        for text in ("Trainable params: 25,557,032", "4 stages on 4 devices, grouped schedule",
+                     "128 micro-batches per weight update", "one weight update of 8192 samples"):
+            check(text in done.stdout, f"no '{text}'", done)
     return 0
 
 
