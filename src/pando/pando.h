@@ -27,6 +27,7 @@
 #include "pando/tensor/tensor.h"
 #include "pando/train/callbacks.h"
 #include "pando/train/classification.h"
+#include "pando/train/early_stopping.h"
 #include "pando/train/model.h"
 #include "pando/zoo/preprocessing.h"
 #include "pando/zoo/zoo.h"

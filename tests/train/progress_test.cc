@@ -130,7 +130,8 @@ TEST(Progress, PlainLinesWithoutControlCharacters) {
   screen.end_epoch(100, {{"loss", 0.5}});
   EXPECT_EQ(screen.text().find('\r'), std::string::npos);
   EXPECT_EQ(screen.lines(), 1 + 9 + 1);
-  EXPECT_NE(screen.text().find(" 10/100 - ETA: 1:30 - loss: 0.5000\n"), std::string::npos);
+  EXPECT_NE(screen.text().find(" 10/100 - ETA: 1:30 (run 3:10) - loss: 0.5000\n"),
+            std::string::npos);
   EXPECT_NE(screen.text().find("100/100 - 100s 1s/step - loss: 0.5000\n"), std::string::npos);
 }
 
@@ -154,9 +155,49 @@ TEST(Progress, ValidationKeepsMovingAndDoesNotCountAsStepTime) {
   screen.progress.begin_validation(157);
   screen.update(20, 30, {{"loss", 1.0}});
   EXPECT_NE(screen.line().find("10/10 ["), std::string::npos) << screen.line();
-  EXPECT_NE(screen.line().find(" - 20s 1s/step - validating 30/157"), std::string::npos);
+  EXPECT_NE(screen.line().find(" - 20s 1s/step - validating 30/157 - ETA: 42s"), std::string::npos)
+      << screen.line();
   screen.end_epoch(30, {{"loss", 1.0}});
   EXPECT_NE(screen.line().find(" - 30s 1s/step - loss: 1.0000\n"), std::string::npos);
+}
+
+TEST(Progress, TimeToGoIncludesTheEpochsThatFollow) {
+  Screen screen(true);
+  screen.progress.begin_epoch(2, 5, 101);
+  screen.update(1, 1);
+  screen.update(11, 11);  // a second per step; 90 left here and 101 in each of three epochs
+  EXPECT_NE(screen.line().find(" - ETA: 1:30 (run 6:33)"), std::string::npos) << screen.line();
+}
+
+TEST(Progress, TimeToGoIncludesValidationBeforeAndAfterItWasMeasured) {
+  Screen screen(true);
+  screen.progress.expect_validation({.steps_per_epoch = 30, .steps_at_end = 60});
+  screen.progress.begin_epoch(1, 2, 100);
+  screen.update(1, 1);
+  screen.update(10, 10);  // 90 + 30 / 3 for the epoch; 100 + 10 for the other, 60 / 3 at the end
+  EXPECT_NE(screen.line().find(" - ETA: 1:40 (run 3:50)"), std::string::npos) << screen.line();
+  screen.update(100, 100);
+  screen.progress.begin_validation(30);
+  screen.update(103, 15);  // half of it took 3 s, the estimates of the rest stand
+  EXPECT_NE(screen.line().find(" - validating 15/30 - ETA: 3s (run 2:13)"), std::string::npos)
+      << screen.line();
+  screen.end_epoch(106);
+  screen.progress.begin_epoch(2, 2, 100);
+  screen.update(107, 1);
+  screen.update(116, 10);  // now a validation takes 6 s and those at the end 12 s
+  EXPECT_NE(screen.line().find(" - ETA: 1:36 (run 1:48)"), std::string::npos) << screen.line();
+}
+
+TEST(Progress, AnEpochThatIsResumedKnowsWhatIsDone) {
+  Screen screen(true);
+  screen.progress.begin_epoch(3, 3, 1000, 800);
+  screen.update(2, 820);  // the first update already tells the time of a step
+  EXPECT_NE(screen.line().find("820/1000 ["), std::string::npos) << screen.line();
+  EXPECT_NE(screen.line().find(" - ETA: 18s"), std::string::npos) << screen.line();
+  screen.update(3, 840);
+  EXPECT_NE(screen.line().find(" - ETA: 8s"), std::string::npos) << screen.line();
+  screen.end_epoch(11);
+  EXPECT_NE(screen.line().find(" - 11s 50ms/step"), std::string::npos) << screen.line();
 }
 
 TEST(Progress, VerboseZeroIsSilentAndTwoIsOneLine) {

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 constexpr std::array kContents = {"config.yml",    "history.csv",      "history.json",
                                   "log.txt",       "checkpoints",      "wandb.jsonl",
                                   "curves.svg",    "class_report.txt", "class_report.csv",
-                                  "confusion.csv", "confusion.svg"};
+                                  "confusion.csv", "confusion.svg",    "best_epoch.h5"};
 constexpr std::string_view kEventFiles = "events.out.tfevents.";  // how their names begin
 
 // What is there of an earlier run, by name.

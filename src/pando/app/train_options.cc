@@ -224,6 +224,7 @@ void add_train_options(OptionTable& table, TrainOptions& options) {
   add_device_flags(table, options.devices);
   add_machine_options(table, options);
   add_precision_flags(table, options);
+  add_early_stopping_flags(table, options.early_stopping);
   add_logging_flags(table, options.logging);
   add_output_options(table, options);
   add_silicon_flags(table, options.silicon);
@@ -235,6 +236,7 @@ void validate(const TrainOptions& options) {
     throw UsageError("--quiet and --verbose exclude each other");
   }
   validate(options.logging);
+  validate(options.early_stopping, options.phases);
   validate(options.data);
   validate(options.checkpoints, options.run_dir);
   find_dataset(options.data);

@@ -13,6 +13,7 @@
 #include "pando/app/command_line.h"
 #include "pando/app/data_flags.h"
 #include "pando/app/device_flags.h"
+#include "pando/app/early_stopping_flags.h"
 #include "pando/app/fraction.h"
 #include "pando/app/logging_flags.h"
 #include "pando/app/loss_flags.h"
@@ -56,6 +57,7 @@ struct TrainOptions : ModelFlags {
   bool verify = false;
   bool compile_report = false;
 
+  EarlyStoppingFlags early_stopping;
   LoggingFlags logging;
   std::string run_dir;  // empty: runs/<model>-<date>-<time>
   std::string trace;    // a file for the Chrome trace; empty: none

@@ -193,6 +193,10 @@ class TrainingRun {
     TrainingPhase phase{.setup = setup_, .log = log, .signal = signal, .checkpoints = checkpoints};
     if (mlperf.on()) phase.callbacks.push_back(std::make_shared<MlperfEpochs>(mlperf));
     if (histograms_) phase.callbacks.push_back(histograms_);
+    const auto early_stopping =
+        early_stopping_callback(options_.early_stopping, log.directory().path(),
+                                [&log](const std::string& line) { log.say(line); });
+    if (early_stopping) phase.callbacks.push_back(early_stopping);
     const TrainingResult result = app::train(phase, state_);
     tell_skipped(log.directory());
     if (result.stopped) {

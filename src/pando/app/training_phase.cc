@@ -43,6 +43,20 @@ void set_range(FitOptions& fit, const TrainingSetup& setup, TrainingPosition pos
   }
 }
 
+// Batches of the size of training in the validation of all checkpoints that follows, about.
+int64_t validation_steps_after(const TrainingSetup& setup) {
+  const TrainOptions& options = setup.options;
+  if (!options.phases.validation) return 0;
+  const HostEvents& events = setup.events;
+  int64_t checkpoints = 1;
+  if (events.checkpoint_period > 0 && events.total > events.first_checkpoint) {
+    checkpoints += (events.total - events.first_checkpoint) / events.checkpoint_period;
+  }
+  const int kept = options.checkpoints.keep_last;
+  if (kept > 0) checkpoints = std::min<int64_t>(checkpoints, kept);
+  return checkpoints * (setup.data.sets.test.size() / options.micro_batch_size + 1);
+}
+
 std::string divergence_text(const NonFiniteLoss& error, const CheckpointStore& checkpoints) {
   if (checkpoints.last().empty()) return concat(error.what(), ". There is no checkpoint yet");
   return concat(error.what(), ". The last good checkpoint is ", checkpoints.last().string());
@@ -89,6 +103,7 @@ TrainingResult train_on(const TrainingPhase& phase, const std::shared_ptr<RunRec
   fit.callbacks = {recorder};
   fit.callbacks.insert(fit.callbacks.end(), phase.callbacks.begin(), phase.callbacks.end());
   fit.verbose = options.quiet ? 0 : 1;
+  fit.validation_steps_to_follow = validation_steps_after(setup);
   if (options.phases.during_training) fit.validation_data = setup.data.sets.test;
   fit.validation_batch_size = options.phases.micro_batch_size(options.micro_batch_size);
   TrainingResult result{.history = setup.model.fit(setup.data.sets.train, fit)};

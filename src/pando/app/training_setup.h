@@ -32,7 +32,8 @@ struct TrainingSetup {
   int64_t next_execution(TrainingPosition position) const;
   // Whether an execution may be longer than an epoch.
   bool spans_epochs() const {
-    return !options.phases.during_training && events.execution > updates;
+    const bool needs_epochs = options.phases.during_training || options.early_stopping.on();
+    return !needs_epochs && events.execution > updates;
   }
 
   // How data come to the devices, in training and when it is only tried.

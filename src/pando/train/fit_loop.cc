@@ -120,6 +120,9 @@ class FitLoop {
     const int64_t done = first * epoch_samples() + samples_before(options_.initial_update);
     runtime::InfeedQueue infeed(
         options_.same_batch ? repeating(stream, done) : numbered(stream, train_.size()), ahead);
+    progress_.expect_validation(
+        {.steps_per_epoch = validation_ ? batches_of(*validation_, options_.batch_size) : 0,
+         .steps_at_end = options_.validation_steps_to_follow});
     call([&](Callback& callback) { callback.on_train_begin(context_); });
     for (int64_t epoch = options_.initial_epoch; epoch < options_.epochs && !context_.stop;
          epoch += options_.joined_epochs) {
@@ -205,7 +208,8 @@ class FitLoop {
     context_.epoch = epoch;
     context_.step = first_step;
     context_.seconds = 0;
-    progress_.begin_epoch(epoch + options_.joined_epochs, options_.epochs, context_.steps);
+    progress_.begin_epoch(epoch + options_.joined_epochs, options_.epochs, context_.steps,
+                          first_step);
     call([&](Callback& callback) { callback.on_epoch_begin(context_); });
     if (context_.stop) return;
     MetricSums sums(program().executor().metric_names(), impl_.replication.metrics);

@@ -19,9 +19,10 @@ namespace {
 constexpr int kBarWidth = 30;
 constexpr int kSmallestBar = 8;
 constexpr double kRedrawSeconds = 0.1;
-constexpr double kPlainSeconds = 30;        // a line at the latest, so that a log shows life
-constexpr double kPlainSecondsAtLeast = 5;  // between lines, so that short epochs stay short
-constexpr int kPlainLines = 10;             // per epoch, unless 30 s pass
+constexpr double kPlainSeconds = 30;          // a line at the latest, so that a log shows life
+constexpr double kPlainSecondsAtLeast = 5;    // between lines, so that short epochs stay short
+constexpr int kPlainLines = 10;               // per epoch, unless 30 s pass
+constexpr double kValidationShare = 1.0 / 3;  // of the time of a training step
 
 double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -83,15 +84,18 @@ Progress::~Progress() {
   if (drawn_columns_ > 0) *options_.out << '\n' << std::flush;
 }
 
-void Progress::begin_epoch(int64_t epoch, int64_t epochs, int64_t steps) {
+void Progress::begin_epoch(int64_t epoch, int64_t epochs, int64_t steps, int64_t done) {
   message(fmt::format("Epoch {}/{}", epoch, epochs));
   begin_evaluation(steps);
+  epochs_left_ = std::max<int64_t>(epochs - epoch, 0);
+  step_ = first_step_ = shown_step_ = done_before_ = done;
 }
 
 void Progress::begin_evaluation(int64_t steps) {
   if (options_.verbose == 0) return;
   steps_ = std::max<int64_t>(steps, 0);
   step_ = first_step_ = shown_step_ = validation_steps_ = validation_step_ = 0;
+  done_before_ = epochs_left_ = 0;
   validating_ = false;
   begin_time_ = first_time_ = last_step_time_ = shown_time_ = now();
 }
@@ -102,7 +106,7 @@ void Progress::update(int64_t step, Metrics metrics) {
   if (validating_) {
     validation_step_ = step;
   } else {
-    if (step_ == 0) {
+    if (step_ == done_before_) {
       first_step_ = step;
       first_time_ = time;
     }
@@ -123,10 +127,12 @@ void Progress::begin_validation(int64_t steps) {
   validating_ = true;
   validation_steps_ = std::max<int64_t>(steps, 0);
   validation_step_ = 0;
+  if (options_.verbose > 0) validation_time_ = now();
 }
 
 void Progress::end_epoch(Metrics metrics) {
   if (options_.verbose == 0) return;
+  if (validating_) validation_measured_ = now() - validation_time_;
   const bool with_bar = options_.verbose == 1 && options_.is_terminal;
   // An epoch of unknown length is as long as it was.
   if (steps_ == 0) steps_ = step_;
@@ -164,7 +170,40 @@ double Progress::seconds_per_step(double time) const {
   if (step_ > first_step_) {
     return (time - first_time_) / static_cast<double>(step_ - first_step_);
   }
-  return step_ > 0 ? (time - begin_time_) / static_cast<double>(step_) : 0;
+  const int64_t steps = step_ - done_before_;
+  return steps > 0 ? (time - begin_time_) / static_cast<double>(steps) : 0;
+}
+
+// Of so many steps of validation.
+double Progress::validation_seconds(double time, int64_t steps) const {
+  const auto count = static_cast<double>(steps);
+  if (validation_measured_ > 0 && ahead_.steps_per_epoch > 0) {
+    return validation_measured_ * count / static_cast<double>(ahead_.steps_per_epoch);
+  }
+  return kValidationShare * seconds_per_step(time) * count;
+}
+
+double Progress::epoch_seconds_left(double time) const {
+  if (!validating_) {
+    return static_cast<double>(steps_ - step_) * seconds_per_step(time) +
+           validation_seconds(time, ahead_.steps_per_epoch);
+  }
+  if (validation_step_ == 0) return validation_seconds(last_step_time_, ahead_.steps_per_epoch);
+  return (time - validation_time_) * static_cast<double>(validation_steps_ - validation_step_) /
+         static_cast<double>(validation_step_);
+}
+
+// " - ETA: 12s", with that of the run in brackets where more follows.
+std::string Progress::time_to_go(double time) const {
+  const double epoch = epoch_seconds_left(time);
+  std::string text = " - ETA: " + format_eta(epoch);
+  if (epochs_left_ == 0 && ahead_.steps_at_end == 0) return text;
+  const double steps_end = validating_ ? last_step_time_ : time;
+  const double later = static_cast<double>(steps_) * seconds_per_step(steps_end) +
+                       validation_seconds(steps_end, ahead_.steps_per_epoch);
+  const double run = epoch + static_cast<double>(epochs_left_) * later +
+                     validation_seconds(steps_end, ahead_.steps_at_end);
+  return text + " (run " + format_eta(run) + ")";
 }
 
 // " 64/938", or "64/Unknown".
@@ -184,16 +223,16 @@ std::string Progress::bar(int width) const {
   return "[" + text + "]";
 }
 
-// " - ETA: 12s", " - 12s 10ms/step" or " - 12s 10ms/step - validating 3/157".
+// " - ETA: 12s", " - 12s 10ms/step" or " - 12s 10ms/step - validating 3/157 - ETA: 2s".
 std::string Progress::state(double time) const {
   if (!validating_ && step_ < steps_) {
-    const double left = static_cast<double>(steps_ - step_) * seconds_per_step(time);
-    return " - ETA: " + format_eta(left);
+    return time_to_go(time);
   }
   const double step_time = seconds_per_step(last_step_time_);
   std::string text = fmt::format(" - {:.0f}s {}", time - begin_time_, format_step_time(step_time));
-  if (validating_) text += fmt::format(" - validating {}/{}", validation_step_, validation_steps_);
-  return text;
+  if (!validating_) return text;
+  return text + fmt::format(" - validating {}/{}", validation_step_, validation_steps_) +
+         time_to_go(time);
 }
 
 // Fits the terminal: first the bar gets shorter, then it goes, then the metrics are cut.

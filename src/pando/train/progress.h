@@ -25,6 +25,13 @@ struct ProgressOptions {
   int verbose = 1;                // 0 silent, 1 bar or plain lines, 2 one line per epoch
 };
 
+// What a run has besides the steps of its epochs, for the time to go. Steps are as large as those
+// of training.
+struct ValidationAhead {
+  int64_t steps_per_epoch = 0;  // of the validation at the end of every epoch; 0: none
+  int64_t steps_at_end = 0;     // of validations after the last epoch
+};
+
 // Standard output; a terminal unless it is redirected or TERM is "dumb".
 ProgressOptions standard_progress(int verbose);
 
@@ -33,7 +40,12 @@ std::string format_metric(double value);
 
 // One epoch after the other: begin_epoch, update..., [begin_validation, update...], end_epoch.
 // Used by one thread. An update between two redraws (10 per second on a terminal; otherwise a line
-// after 30 s, or after 10 % of the epoch and 5 s) costs one reading of the clock.
+// after 30 s, or after 10 % of the epoch and 5 s) costs one reading of the clock. Nothing is
+// coloured.
+//
+// The time to go of an epoch includes its validation, that of the run all epochs and validations
+// that are left. A validation counts as a third of the steps of training, which also go backwards,
+// until one was measured.
 class Progress {
  public:
   explicit Progress(ProgressOptions options);
@@ -41,8 +53,10 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // `epoch` counts from 1. `steps` of the epoch; 0 when unknown.
-  void begin_epoch(int64_t epoch, int64_t epochs, int64_t steps);
+  // Before the first epoch.
+  void expect_validation(const ValidationAhead& ahead) { ahead_ = ahead; }
+  // `epoch` counts from 1. `steps` of the epoch, 0 when unknown, of which `done` were before.
+  void begin_epoch(int64_t epoch, int64_t epochs, int64_t steps, int64_t done = 0);
   // An epoch without a number, to evaluate.
   void begin_evaluation(int64_t steps);
   // `step` steps are done.
@@ -60,6 +74,9 @@ class Progress {
   bool is_due(int64_t step, double time) const;
   int columns() const;
   double seconds_per_step(double time) const;
+  double validation_seconds(double time, int64_t steps) const;
+  double epoch_seconds_left(double time) const;
+  std::string time_to_go(double time) const;
   std::string counter() const;
   std::string bar(int width) const;
   std::string state(double time) const;
@@ -68,15 +85,20 @@ class Progress {
   void clear_line();
 
   ProgressOptions options_;
+  ValidationAhead ahead_;
+  int64_t epochs_left_ = 0;  // after the one in view
   int64_t steps_ = 0;
   int64_t step_ = 0;
-  int64_t first_step_ = 0;  // at the first update: what it took includes compilation
+  int64_t done_before_ = 0;  // steps of the epoch before it came into view
+  int64_t first_step_ = 0;   // at the first update: what it took includes compilation
   int64_t validation_steps_ = 0;
   int64_t validation_step_ = 0;
   bool validating_ = false;
   double begin_time_ = 0;
   double first_time_ = 0;
   double last_step_time_ = 0;
+  double validation_time_ = 0;      // when the validation began
+  double validation_measured_ = 0;  // seconds of the last whole one; 0: none yet
   double shown_time_ = 0;
   int64_t shown_step_ = 0;
   size_t drawn_columns_ = 0;  // of the open line on a terminal

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#include "pando/app/early_stopping_flags.h"
+
+#include <cmath>
+#include <limits>
+
+#include "pando/app/exit_code.h"
+#include "pando/app/history_writer.h"
+#include "pando/train/model.h"
+
+namespace pando::app {
+namespace {
+
+std::optional<double> figure_of(const HistoryRow& row, const std::string& name) {
+  if (name == "loss") return row.loss;
+  if (name == "accuracy") return row.accuracy;
+  if (name == "val_loss") return row.val_loss;
+  return row.val_accuracy;
+}
+
+// Of whole epochs, numbered from 0.
+std::vector<std::pair<int64_t, double>> earlier_values(const std::filesystem::path& json,
+                                                       const std::string& name) {
+  std::vector<std::pair<int64_t, double>> values;
+  for (const HistoryRow& row : read_history(json, std::numeric_limits<int64_t>::max())) {
+    const std::optional<double> value = figure_of(row, name);
+    const bool whole = row.epoch == std::floor(row.epoch) && row.epoch >= 1;
+    if (value && whole) values.emplace_back(static_cast<int64_t>(row.epoch) - 1, *value);
+  }
+  return values;
+}
+
+}  // namespace
+
+void add_early_stopping_flags(OptionTable& table, EarlyStoppingFlags& flags) {
+  table.begin_group("Early stopping");
+  table
+      .add_choice("early-stopping", flags.monitor,
+                  {{"", ""},
+                   {"loss", "loss"},
+                   {"accuracy", "accuracy"},
+                   {"val_loss", "val_loss"},
+                   {"val_accuracy", "val_accuracy"}},
+                  "end training when this figure has stopped getting better; those of validation "
+                  "want --validate-during-training")
+      .with_hint("METRIC");
+  table
+      .add("patience", flags.patience,
+           "with --early-stopping: so many epochs in a row without a better value are allowed; 0 "
+           "when not given")
+      .with_hint("N")
+      .at_least(0);
+  table
+      .add("min-delta", flags.min_delta,
+           "with --early-stopping: less than this is no improvement; 0 when not given")
+      .with_hint("X")
+      .at_least(0);
+  table.add("restore-best", flags.restore_best,
+            "with --early-stopping: save the weights of the best epoch as best_epoch.h5 in the run "
+            "directory");
+}
+
+void validate(const EarlyStoppingFlags& flags, const ValidationFlags& phases) {
+  const auto without = [&](const char* flag) {
+    throw UsageError(flag, ": wanted together with --early-stopping");
+  };
+  if (!flags.on()) {
+    if (flags.patience) without("--patience");
+    if (flags.min_delta) without("--min-delta");
+    if (flags.restore_best) without("--restore-best");
+    return;
+  }
+  if (flags.monitor.starts_with("val_") && !phases.during_training) {
+    throw UsageError("--early-stopping ", flags.monitor,
+                     ": this figure is measured in training only with --validate-during-training");
+  }
+}
+
+std::shared_ptr<Callback> early_stopping_callback(const EarlyStoppingFlags& flags,
+                                                  const std::filesystem::path& run_directory,
+                                                  std::function<void(const std::string&)> tell) {
+  if (!flags.on()) return nullptr;
+  const std::string file = (run_directory / kBestEpochFile).string();
+  return EarlyStopping({.monitor = flags.monitor,
+                        .patience = flags.patience.value_or(0),
+                        .min_delta = flags.min_delta.value_or(0),
+                        .restore_best = flags.restore_best,
+                        .earlier = earlier_values(run_directory / "history.json", flags.monitor),
+                        .at_best =
+                            [file, tell](Model& model) {
+                              model.save_weights(file);
+                              tell("the weights of the best epoch are saved as " + file);
+                            },
+                        .tell = tell});
+}
+
+}  // namespace pando::app

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+#include "pando/train/early_stopping.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "pando/base/error.h"
+#include "pando/train/model.h"
+
+namespace pando {
+namespace {
+
+constexpr std::string_view kValidation = "val_";
+
+bool larger_is_better(const EarlyStoppingOptions& options) {
+  if (options.mode != MonitorMode::automatic) return options.mode == MonitorMode::max;
+  const std::string_view name = options.monitor;
+  return name.ends_with("acc") || name.ends_with("accuracy") || name.ends_with("auc");
+}
+
+std::vector<std::string> names_of(const Logs& logs) {
+  std::vector<std::string> names;
+  for (const auto& entry : logs) names.push_back(entry.first);
+  return names;
+}
+
+const double* find(const Logs& logs, std::string_view name) {
+  const auto found = std::find_if(logs.begin(), logs.end(),
+                                  [&](const auto& entry) { return entry.first == name; });
+  return found == logs.end() ? nullptr : &found->second;
+}
+
+class EarlyStoppingCallback : public Callback {
+ public:
+  explicit EarlyStoppingCallback(EarlyStoppingOptions options) : options_(std::move(options)) {
+    if (options_.patience < 0) {
+      throw InvalidArgument("EarlyStopping: patience is ", options_.patience,
+                            ", wanted 0 or more epochs");
+    }
+    if (!(options_.min_delta >= 0)) {
+      throw InvalidArgument("EarlyStopping: min_delta is ", options_.min_delta,
+                            ", wanted 0 or more");
+    }
+  }
+
+  void on_train_begin(FitContext&) override {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    best_ = larger_is_better(options_) ? -kInfinity : kInfinity;
+    best_epoch_ = -1;
+    wait_ = 0;
+    checked_ = stopped_ = false;
+    best_weights_.clear();
+    for (const auto& [epoch, value] : options_.earlier) see(epoch, value);
+  }
+
+  // Early: a misspelt name must not cost an epoch.
+  void on_execution_end(FitContext&, const Logs& logs) override {
+    if (checked_) return;
+    checked_ = true;
+    std::string_view name = options_.monitor;
+    if (name.starts_with(kValidation)) name.remove_prefix(kValidation.size());
+    if (find(logs, name) != nullptr) return;
+    std::vector<std::string> known = names_of(logs);
+    for (const auto& entry : logs) known.push_back(concat(kValidation, entry.first));
+    throw InvalidArgument("EarlyStopping: ",
+                          unknown_name_message("figure", options_.monitor, known));
+  }
+
+  void on_epoch_end(FitContext& context, const Logs& logs) override {
+    if (context.stop) return;  // the epoch is not whole
+    const double* value = find(logs, options_.monitor);
+    if (value == nullptr) {
+      throw InvalidArgument(
+          "EarlyStopping: ", unknown_name_message("figure", options_.monitor, names_of(logs)),
+          "; the fit has no validation data");
+    }
+    if (see(context.epoch, *value)) {
+      if (options_.restore_best) best_weights_ = context.model->get_weights();
+      return;
+    }
+    if (wait_ < options_.patience || context.epoch == 0) return;
+    stopped_ = true;
+    context.stop = true;
+    tell(context, concat("early stopping after epoch ", context.epoch + 1, ": ", options_.monitor,
+                         " was ", *value, ", the best was ", best_, " in epoch ", best_epoch_ + 1));
+  }
+
+  void on_train_end(FitContext& context) override {
+    const bool whole = context.epoch + 1 >= context.epochs && context.step >= context.steps;
+    if (!options_.restore_best || best_epoch_ < 0 || !(stopped_ || whole)) return;
+    if (best_weights_.empty()) {
+      tell(context, concat("the best epoch, ", best_epoch_ + 1,
+                           ", was before this fit began; the weights stay those of the last one"));
+      return;
+    }
+    if (context.epoch != best_epoch_) {  // the last ones may be the best
+      context.model->set_weights(best_weights_);
+      tell(context, concat("the weights of epoch ", best_epoch_ + 1, " are back"));
+    }
+    if (options_.at_best) options_.at_best(*context.model);
+  }
+
+ private:
+  bool is_better(double value, double than) const {
+    return larger_is_better(options_) ? value - options_.min_delta > than
+                                      : value + options_.min_delta < than;
+  }
+
+  // Whether it is the best so far.
+  bool see(int64_t epoch, double value) {
+    ++wait_;
+    if (!is_better(value, best_)) return false;
+    best_ = value;
+    best_epoch_ = epoch;
+    best_weights_.clear();
+    if (!options_.baseline || is_better(value, *options_.baseline)) wait_ = 0;
+    return true;
+  }
+
+  void tell(const FitContext& context, const std::string& line) const {
+    if (options_.tell) {
+      options_.tell(line);
+    } else if (context.tell) {
+      context.tell(line);
+    }
+  }
+
+  EarlyStoppingOptions options_;
+  double best_ = 0;
+  int64_t best_epoch_ = -1;  // from 0
+  int64_t wait_ = 0;         // epochs since the last improvement
+  bool checked_ = false;     // that there is such a figure
+  bool stopped_ = false;     // by us
+  std::vector<Tensor> best_weights_;
+};
+
+}  // namespace
+
+std::shared_ptr<Callback> EarlyStopping(EarlyStoppingOptions options) {
+  return std::make_shared<EarlyStoppingCallback>(std::move(options));
+}
+
+}  // namespace pando

@@ -1,0 +1,42 @@
+// Ends a fit when a figure has stopped getting better, as Keras' callback of the same name.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pando/train/callback.h"
+
+namespace pando {
+
+// automatic: larger is better for names that end in "accuracy", "acc" or "auc", smaller for others.
+enum class MonitorMode { automatic, min, max };
+
+struct EarlyStoppingOptions {
+  std::string monitor = "val_loss";
+  int64_t patience = 0;  // so many epochs in a row without a better value are allowed
+  double min_delta = 0;  // less than this is no improvement
+  MonitorMode mode = MonitorMode::automatic;
+  // An improvement that is not better than this does not start the count of epochs anew.
+  std::optional<double> baseline = std::nullopt;
+  bool restore_best = false;  // at the end, the weights of the best epoch
+  // Epochs from 0 and their values in a run that this fit goes on with.
+  std::vector<std::pair<int64_t, double>> earlier = {};
+  // With restore_best: called at the end, when the model has the weights of the best epoch.
+  std::function<void(Model&)> at_best = {};
+  // Gets what there is to tell; empty: the line goes above the progress bar.
+  std::function<void(const std::string&)> tell = {};
+};
+
+// Looks at the figure after every epoch. A value that is not a number is no improvement. The best
+// weights come back when the patience has run out and after the last epoch, not when something else
+// ends the fit. Throws InvalidArgument for a negative number here, and during the fit, after its
+// first execution, for a figure that the model does not have; the message lists those it has.
+std::shared_ptr<Callback> EarlyStopping(EarlyStoppingOptions options = {});
+
+}  // namespace pando

@@ -1,0 +1,154 @@
+#include "pando/train/early_stopping.h"
+
+#include <cmath>
+
+#include "pando/train/callbacks.h"
+#include "tests/support/expect_error.h"
+#include "tests/train/train_support.h"
+
+namespace pando {
+namespace {
+
+using testing_support::error_of;
+
+// The epoch, from 1, after which values in a row end a fit; 0: they do not.
+int64_t stops_after(EarlyStoppingOptions options, const std::vector<double>& values,
+                    std::string* told = nullptr) {
+  options.tell = [&](const std::string& line) {
+    if (told != nullptr) *told += line;
+  };
+  const std::string name = options.monitor;
+  const std::shared_ptr<Callback> callback = EarlyStopping(std::move(options));
+  FitContext context{.epochs = static_cast<int64_t>(values.size())};
+  callback->on_train_begin(context);
+  for (const double value : values) {
+    callback->on_epoch_end(context, {{"other", 1.0}, {name, value}});
+    if (context.stop) return context.epoch + 1;
+    ++context.epoch;
+  }
+  return 0;
+}
+
+TEST(EarlyStopping, WithoutPatienceTheFirstWorseEpochEndsIt) {
+  EXPECT_EQ(stops_after({}, {3, 2, 1, 1, 0}), 4);
+  EXPECT_EQ(stops_after({}, {3, 2, 1}), 0);
+}
+
+TEST(EarlyStopping, PatienceCountsEpochsInARow) {
+  EXPECT_EQ(stops_after({.patience = 2}, {3, 4, 2, 3, 3}), 5);
+  EXPECT_EQ(stops_after({.patience = 3}, {3, 4, 2, 3, 3}), 0);
+}
+
+TEST(EarlyStopping, AccuraciesGetBetterUpwardsUnlessSaidOtherwise) {
+  EXPECT_EQ(stops_after({.monitor = "val_accuracy"}, {0.1, 0.2, 0.1}), 3);
+  EXPECT_EQ(stops_after({.monitor = "val_accuracy"}, {0.3, 0.2}), 2);
+  EXPECT_EQ(stops_after({.monitor = "val_accuracy", .mode = MonitorMode::min}, {0.3, 0.2}), 0);
+  EXPECT_EQ(stops_after({.monitor = "loss", .mode = MonitorMode::max}, {0.3, 0.2}), 2);
+}
+
+TEST(EarlyStopping, SmallImprovementsAreNone) {
+  EXPECT_EQ(stops_after({.min_delta = 0.5}, {3, 2.75, 2}), 2);
+  EXPECT_EQ(stops_after({.min_delta = 0.5}, {3, 2.25, 1.5}), 0);
+  EXPECT_EQ(stops_after({.monitor = "accuracy", .min_delta = 0.1}, {0.5, 0.55}), 2);
+}
+
+TEST(EarlyStopping, ImprovementsBelowTheBaselineDoNotRestartTheCount) {
+  EXPECT_EQ(stops_after({.patience = 2, .baseline = 1.0}, {4, 3, 2, 2.5}), 4);
+  EXPECT_EQ(stops_after({.patience = 2}, {4, 3, 2, 2.5}), 0);
+  EXPECT_EQ(stops_after({.patience = 3, .baseline = 2.5}, {4, 3, 2, 1}), 0);
+}
+
+TEST(EarlyStopping, WhatIsNotANumberIsNoImprovement) {
+  const double nan = std::nan("");
+  EXPECT_EQ(stops_after({.patience = 1}, {2, nan, 1}), 2);
+  EXPECT_EQ(stops_after({}, {nan, 1, 0.5}), 0);  // as in Keras, never in the first epoch
+}
+
+TEST(EarlyStopping, SaysWhenAndWhy) {
+  std::string told;
+  stops_after({.patience = 1}, {3, 2, 2.5}, &told);
+  EXPECT_EQ(told, "early stopping after epoch 3: val_loss was 2.5, the best was 2 in epoch 2");
+}
+
+TEST(EarlyStopping, GoesOnWithWhatItSawBefore) {
+  EXPECT_EQ(stops_after({.patience = 2, .earlier = {{0, 1.0}, {1, 2.0}}}, {2, 2}), 2);
+  EXPECT_EQ(stops_after({.patience = 2}, {2, 2}), 0);
+}
+
+TEST(EarlyStopping, RefusesNegativeNumbers) {
+  EXPECT_SAYS(error_of([] { EarlyStopping({.patience = -1}); }), "patience is -1, wanted 0");
+  EXPECT_SAYS(error_of([] { EarlyStopping({.min_delta = -0.5}); }), "min_delta is -0.5, wanted 0");
+  EXPECT_SAYS(error_of([] { EarlyStopping({.min_delta = std::nan("")}); }), "min_delta is nan");
+}
+
+FitOptions fit_with(const EarlyStoppingOptions& options) {
+  return {.epochs = 6, .batch_size = 4, .callbacks = {EarlyStopping(options)}, .verbose = 0};
+}
+
+TEST(EarlyStopping, AFigureThatIsNotThereEndsTheFitAtOnce) {
+  const std::string error = error_of([] {
+    compiled(small_cnn(), classifier()).fit(image_data(8), fit_with({.monitor = "val_acuracy"}));
+  });
+  EXPECT_SAYS(error, "unknown figure 'val_acuracy'; did you mean 'val_accuracy'?");
+  EXPECT_SAYS(error, "known: val_accuracy, accuracy, val_loss, loss");
+  EXPECT_SAYS(
+      error_of([] { compiled(small_cnn(), classifier()).fit(image_data(8), fit_with({})); }),
+      "unknown figure 'val_loss'");
+}
+
+// A rate that is far too high after the second epoch makes the rest worse.
+std::shared_ptr<Callback> spoil_after(int64_t epochs) {
+  return LambdaCallback({.epoch_begin = [epochs](FitContext& context) {
+    if (context.epoch == epochs) context.model->set_learning_rate(30);
+  }});
+}
+
+TEST(EarlyStopping, TheBestWeightsComeBack) {
+  const Dataset data = image_data(24);
+  int saved = 0;
+  const auto fit = [&](Model& model, int64_t epochs, bool restore, std::string* told) {
+    FitOptions options =
+        fit_with({.monitor = "val_loss",
+                  .patience = 2,
+                  .restore_best = restore,
+                  .at_best = [&](Model&) { ++saved; },
+                  .tell = [told](const std::string& line) { *told += line + "\n"; }});
+    options.epochs = epochs;
+    options.validation_data = data;
+    options.callbacks.push_back(spoil_after(2));
+    return model.fit(data, options);
+  };
+  std::string told;
+  Model best = compiled(small_cnn(), classifier());
+  fit(best, 2, false, &told);
+  Model stopped = compiled(small_cnn(), classifier());
+  const History history = fit(stopped, 6, true, &told);
+  EXPECT_EQ(history.epoch.size(), 4u);
+  EXPECT_TRUE(same_bits(stopped.get_weights(), best.get_weights()));
+  EXPECT_SAYS(told, "early stopping after epoch 4");
+  EXPECT_SAYS(told, "the weights of epoch 2 are back\n");
+  Model whole = compiled(small_cnn(), classifier());
+  fit(whole, 3, true, &told);  // the patience lasts until the end
+  EXPECT_TRUE(same_bits(whole.get_weights(), best.get_weights()));
+  EXPECT_EQ(saved, 2);
+  Model kept = compiled(small_cnn(), classifier());
+  fit(kept, 3, false, &told);
+  EXPECT_FALSE(same_bits(kept.get_weights(), best.get_weights()));
+}
+
+TEST(EarlyStopping, WhenTheBestWasEarlierItSaysSo) {
+  std::string told;
+  Model model = compiled(small_cnn(), classifier());
+  FitOptions options = fit_with({.monitor = "loss",
+                                 .patience = 9,
+                                 .restore_best = true,
+                                 .earlier = {{0, -1.0}},
+                                 .tell = [&](const std::string& line) { told += line; }});
+  options.initial_epoch = 1;
+  options.epochs = 2;
+  model.fit(image_data(8), options);
+  EXPECT_SAYS(told, "the best epoch, 1, was before this fit began");
+}
+
+}  // namespace
+}  // namespace pando
