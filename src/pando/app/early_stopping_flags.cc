@@ -36,7 +36,7 @@ void add_early_stopping_flags(OptionTable& table, EarlyStoppingFlags& flags) {
   table.begin_group("Early stopping");
   table
       .add_choice("early-stopping", flags.monitor,
-                  {{"", ""},
+                  {{"off", ""},
                    {"loss", "loss"},
                    {"accuracy", "accuracy"},
                    {"val_loss", "val_loss"},
