@@ -140,6 +140,28 @@ TEST(TrainingState, JoinedEpochsAreTheSameTraining) {
   EXPECT_EQ(joined.position(), (TrainingPosition{4, 0}));
 }
 
+TEST(TrainingState, JoinedEpochsGoOnFromWithin) {
+  FitOptions options{.epochs = 4, .batch_size = 8, .carry_remainder = true, .verbose = 0};
+  Model whole = make_model();
+  whole.fit(image_data(kSamples), options);
+  options.joined_epochs = 4;
+  options.updates_per_execution = [](TrainingPosition) { return 1; };
+  options.callbacks = {stop_at({2, 1})};
+  Model before = make_model();
+  before.fit(image_data(kSamples), options);
+  const TrainingState state = before.training_state();
+  EXPECT_EQ(state.position, (TrainingPosition{2, 1}));
+  Model after = make_model();
+  after.restore(state);
+  int64_t updates = 0;
+  options.callbacks = {
+      LambdaCallback({.train_begin = [&](FitContext& context) { updates = context.updates; }})};
+  options.initial_update = state.iteration;
+  after.fit(image_data(kSamples), options);
+  EXPECT_TRUE(same_bits(after.get_weights(), whole.get_weights()));
+  EXPECT_EQ(updates, state.iteration);
+}
+
 TEST(TrainingState, AnExecutionThatBeginsBetweenTwoEndsWhereTheyWould) {
   FitOptions options{.epochs = 1, .batch_size = 4, .carry_remainder = true, .verbose = 0};
   options.initial_update = 2;  // of 11

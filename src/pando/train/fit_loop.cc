@@ -92,27 +92,12 @@ class FitLoop {
   History run() {
     LoadedProgram& loaded = program();  // data that do not fit are an error before any callback
     const runtime::Placement placement = loaded.placement();
-    plan_.emplace(EpochShape{.samples = train_.size(),
-                             .micro_batch = options_.batch_size,
-                             .replicas = placement.replicas,
-                             .accumulation = placement.micro_batches,
-                             .whole_updates = options_.carry_remainder || options_.drop_remainder,
-                             .updates = joined_updates(placement),
-                             .steps_per_execution = impl_.compiled().steps_per_execution});
-    context_.steps = plan_->elements();
-    if (context_.steps == 0) {
-      throw InvalidArgument("fit: ", train_.size(), " samples fill no weight update of ",
-                            options_.batch_size, " x ", placement.replicas, " replicas x ",
-                            placement.micro_batches,
-                            " micro-batches, and no partial one is allowed");
-    }
-    const auto updates = static_cast<int64_t>(plan_->updates().size());
-    if (options_.initial_update < 0 || options_.initial_update >= updates) {
-      throw InvalidArgument("fit: initial_update is ", options_.initial_update, ", an epoch has ",
-                            updates, " weight updates");
-    }
-    // A fit after a fit goes on to new orders of the samples and new dropout masks.
-    const int64_t first = std::max(options_.initial_epoch, impl_.epochs);
+    make_plan(placement);
+    context_.updates = impl_.iteration;
+    // A fit after a fit goes on to new orders of the samples and new dropout masks. A state from
+    // within joined epochs counts those of them that are done.
+    const int64_t joined_done = options_.initial_update / updates_of_an_epoch();
+    const int64_t first = std::max(options_.initial_epoch, impl_.epochs - joined_done);
     impl_.epoch_offset = first - options_.initial_epoch;
     set_position(options_.initial_epoch, options_.initial_update);
     const int ahead = options_.prefetch_depth * placement.replicas;
@@ -143,6 +128,29 @@ class FitLoop {
     for (const auto& callback : options_.callbacks) function(*callback);
   }
 
+  // Throws when no weight update fits, or when the fit would begin after the end of an epoch.
+  void make_plan(const runtime::Placement& placement) {
+    plan_.emplace(EpochShape{.samples = train_.size(),
+                             .micro_batch = options_.batch_size,
+                             .replicas = placement.replicas,
+                             .accumulation = placement.micro_batches,
+                             .whole_updates = options_.carry_remainder || options_.drop_remainder,
+                             .updates = joined_updates(placement),
+                             .steps_per_execution = impl_.compiled().steps_per_execution});
+    context_.steps = plan_->elements();
+    if (context_.steps == 0) {
+      throw InvalidArgument("fit: ", train_.size(), " samples fill no weight update of ",
+                            options_.batch_size, " x ", placement.replicas, " replicas x ",
+                            placement.micro_batches,
+                            " micro-batches, and no partial one is allowed");
+    }
+    const auto updates = static_cast<int64_t>(plan_->updates().size());
+    if (options_.initial_update < 0 || options_.initial_update >= updates) {
+      throw InvalidArgument("fit: initial_update is ", options_.initial_update, ", an epoch has ",
+                            updates, " weight updates");
+    }
+  }
+
   // Of the epochs that are joined, in weight updates; 0: as many as the samples fill.
   int64_t joined_updates(const runtime::Placement& placement) const {
     if (options_.joined_epochs == 1) return options_.updates_per_epoch;
@@ -152,6 +160,9 @@ class FitLoop {
            (options_.updates_per_epoch > 0 ? options_.updates_per_epoch : filled);
   }
 
+  int64_t updates_of_an_epoch() const {
+    return static_cast<int64_t>(plan_->updates().size()) / options_.joined_epochs;
+  }
   int64_t epoch_samples() const { return plan_->samples() / options_.joined_epochs; }
 
   // Of an epoch, or of joined ones.
@@ -161,7 +172,7 @@ class FitLoop {
 
   // After `update` weight updates of the epochs that begin with `epoch`.
   void set_position(int64_t epoch, int64_t update) {
-    const int64_t each = static_cast<int64_t>(plan_->updates().size()) / options_.joined_epochs;
+    const int64_t each = updates_of_an_epoch();
     impl_.position = {epoch + update / each, update % each};
   }
 
