@@ -1,3 +1,5 @@
+// The flags of early stopping, and runs that end by them.
+// SPDX-License-Identifier: MIT
 #include "pando/app/early_stopping_flags.h"
 
 #include <gtest/gtest.h>
@@ -45,6 +47,26 @@ TEST_F(EarlyStoppingRun, EndsTheRunAndSavesTheBestWeights) {
   EXPECT_TRUE(std::filesystem::exists(folder_.path / "run/best_epoch.h5"));
   EXPECT_TRUE(std::filesystem::exists(folder_.path / "run/checkpoints/epoch_3.0.h5"));
   EXPECT_FALSE(std::filesystem::exists(folder_.path / "run/checkpoints/epoch_4.0.h5"));
+}
+
+TEST_F(EarlyStoppingRun, AResumedRunStopsWhereTheUnbrokenOneDoes) {
+  TrainOptions options = this->options("run");
+  options.num_epochs = 2;
+  options.phases.during_training = true;  // and the validation after it, whose rows do not count
+  options.early_stopping.monitor = "val_loss";
+  options.early_stopping.min_delta = 100;
+  options.early_stopping.patience = 3;
+  ASSERT_EQ(run_training(options), 0);
+  options.num_epochs = 9;
+  options.checkpoints.resume = "auto";
+  for (int i = 0; i < 2; ++i) {  // the second time there is nothing left to train
+    ASSERT_EQ(run_training(options), 0);
+    EXPECT_TRUE(std::filesystem::exists(folder_.path / "run/checkpoints/epoch_4.0.h5"));
+    EXPECT_FALSE(std::filesystem::exists(folder_.path / "run/checkpoints/epoch_5.0.h5"));
+  }
+  const std::string log = folder_.read("run/log.txt");
+  EXPECT_SAYS(log, "early stopping after epoch 4: val_loss was ");
+  EXPECT_SAYS(log, "was in epoch 1, and the patience has run out");
 }
 
 TEST_F(EarlyStoppingRun, AHistoryCountsAsSeen) {

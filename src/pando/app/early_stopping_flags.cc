@@ -18,14 +18,16 @@ std::optional<double> figure_of(const HistoryRow& row, const std::string& name) 
   return row.val_accuracy;
 }
 
-// Of whole epochs, numbered from 0.
+// Of whole epochs, numbered from 0. Rows of a validation after training tell them once more.
 std::vector<std::pair<int64_t, double>> earlier_values(const std::filesystem::path& json,
                                                        const std::string& name) {
   std::vector<std::pair<int64_t, double>> values;
   for (const HistoryRow& row : read_history(json, std::numeric_limits<int64_t>::max())) {
     const std::optional<double> value = figure_of(row, name);
     const bool whole = row.epoch == std::floor(row.epoch) && row.epoch >= 1;
-    if (value && whole) values.emplace_back(static_cast<int64_t>(row.epoch) - 1, *value);
+    if (!value || !whole) continue;
+    const int64_t epoch = static_cast<int64_t>(row.epoch) - 1;
+    if (values.empty() || epoch > values.back().first) values.emplace_back(epoch, *value);
   }
   return values;
 }

@@ -43,14 +43,20 @@ class EarlyStoppingCallback : public Callback {
     }
   }
 
-  void on_train_begin(FitContext&) override {
+  void on_train_begin(FitContext& context) override {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     best_ = larger_is_better(options_) ? -kInfinity : kInfinity;
     best_epoch_ = -1;
     wait_ = 0;
     checked_ = stopped_ = false;
     best_weights_.clear();
-    for (const auto& [epoch, value] : options_.earlier) see(epoch, value);
+    for (const auto& [epoch, value] : options_.earlier) {
+      stopped_ = !see(epoch, value) && runs_out(epoch);
+    }
+    if (!stopped_) return;
+    context.stop = true;  // the fit that this one goes on with had come to its end
+    tell(context, concat("early stopping: the best ", options_.monitor, ", ", best_,
+                         ", was in epoch ", best_epoch_ + 1, ", and the patience has run out"));
   }
 
   // Early: a misspelt name must not cost an epoch.
@@ -78,7 +84,7 @@ class EarlyStoppingCallback : public Callback {
       if (options_.restore_best) best_weights_ = context.model->get_weights();
       return;
     }
-    if (wait_ < options_.patience || context.epoch == 0) return;
+    if (!runs_out(context.epoch)) return;
     stopped_ = true;
     context.stop = true;
     tell(context, concat("early stopping after epoch ", context.epoch + 1, ": ", options_.monitor,
@@ -105,6 +111,9 @@ class EarlyStoppingCallback : public Callback {
     return larger_is_better(options_) ? value - options_.min_delta > than
                                       : value + options_.min_delta < than;
   }
+
+  // Whether an epoch that was no improvement is the last.
+  bool runs_out(int64_t epoch) const { return wait_ >= options_.patience && epoch > 0; }
 
   // Whether it is the best so far.
   bool see(int64_t epoch, double value) {
