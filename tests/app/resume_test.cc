@@ -184,6 +184,11 @@ TEST_F(ResumeRun, AnotherRunIsRefused) {
   EXPECT_SAYS(says([](TrainOptions& given) { given.weight_updates_per_epoch = 2; }),
               "updates_per_epoch 3, this one has 2");
   EXPECT_SAYS(says([](TrainOptions& given) { given.model = "toy_model"; }), "model mnist_cnn");
+  TrainOptions seeded = resumed("run");
+  seeded.seed = 2;
+  seeded.config_text = "seed: 2\n";
+  EXPECT_SAYS(error_of<InvalidArgument>([&] { run_training(seeded); }), "seed 1");
+  EXPECT_EQ(folder_.read("run/config.yml"), "model: mnist_cnn\n");
   TrainOptions sliced = resumed("run");
   sliced.slices = 1;
   EXPECT_EQ(run_training(sliced), kDone);
@@ -198,6 +203,35 @@ TEST_F(ResumeRun, KeepLastKeepsTheNewest) {
   ASSERT_EQ(left.size(), 2u);
   EXPECT_EQ(left[0].epoch, 5);
   EXPECT_EQ(left[1].epoch, 6);
+}
+
+TEST_F(ResumeRun, KeepLastCountsWhatTheRunWroteBeforeABreak) {
+  run_part("run", 3);
+  TrainOptions given = resumed("run");
+  given.num_epochs = 4;
+  given.checkpoints.keep_last = 2;
+  EXPECT_EQ(run_training(given), kDone);
+  const auto left = checkpoints_in(file("run/checkpoints"));
+  ASSERT_EQ(left.size(), 2u);
+  EXPECT_EQ(left[0].epoch, 3);
+  EXPECT_EQ(left[1].epoch, 4);
+}
+
+TEST_F(ResumeRun, KeepLastLeavesTheCheckpointsOfOtherRuns) {
+  run_part("run", 1);
+  fs::create_directory(file("shared"));
+  for (const char* name : {"shared/epoch_0.5.h5", "shared/epoch_30.0.h5"}) {
+    fs::copy_file(file("run/checkpoints/epoch_1.0.h5"), file(name));
+  }
+  TrainOptions given = six("other");
+  given.checkpoints.output_dir = file("shared");
+  given.checkpoints.keep_last = 1;
+  EXPECT_EQ(run_training(given), kDone);
+  const auto left = checkpoints_in(file("shared"));
+  ASSERT_EQ(left.size(), 3u);
+  EXPECT_EQ(left[0].epoch, 0.5);
+  EXPECT_EQ(left[1].epoch, 6);
+  EXPECT_EQ(left[2].epoch, 30);
 }
 
 TEST_F(ResumeRun, FrequencyAndFirstEpochOfCheckpoints) {
@@ -229,6 +263,20 @@ TEST_F(ResumeRun, OneExecutionMaySpanTheRun) {
   EXPECT_EQ(run_training(given), kDone);
   EXPECT_EQ(epochs("run"), (std::vector<double>{6}));
   EXPECT_EQ(checkpoints_in(file("run/checkpoints")).size(), 1u);
+}
+
+TEST_F(ResumeRun, GoesOnBitForBitWhereExecutionsSpanEpochs) {
+  TrainOptions given = six("run");
+  given.logs_per_epoch = Fraction(1, 2);
+  given.logs_are_given = true;
+  EXPECT_EQ(run_training(given), kDone);
+  const std::string unbroken = last("run");
+  fs::remove(file("run/checkpoints/epoch_6.0.h5"));
+  fs::remove(file("run/checkpoints/epoch_4.0.h5"));
+  given.checkpoints.resume = "auto";
+  EXPECT_EQ(run_training(given), kDone);
+  EXPECT_TRUE(last("run") == unbroken);
+  EXPECT_EQ(epochs("run"), (std::vector<double>{2, 4, 6}));
 }
 
 TEST_F(ResumeRun, WeightsToBeginWith) {

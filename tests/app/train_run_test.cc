@@ -14,11 +14,12 @@
 namespace pando::app {
 namespace {
 
-// Raises SIGTERM when it is told of a graph for validation, that is in the first validation.
-class SignalInValidation : public std::stringbuf {
+// Raises SIGTERM when it is told of something that begins with `wanted`.
+class SignalAt : public std::stringbuf {
  public:
+  explicit SignalAt(std::string wanted) : wanted_(std::move(wanted)) {}
   std::streamsize xsputn(const char* text, std::streamsize size) override {
-    if (std::string_view(text, static_cast<size_t>(size)) == "evaluate" && !sent_) {
+    if (std::string_view(text, static_cast<size_t>(size)).starts_with(wanted_) && !sent_) {
       sent_ = true;
       std::raise(SIGTERM);
     }
@@ -27,6 +28,7 @@ class SignalInValidation : public std::stringbuf {
   bool sent() const { return sent_; }
 
  private:
+  std::string wanted_;
   bool sent_ = false;
 };
 
@@ -88,8 +90,25 @@ TEST_F(TrainRun, ASignalStopsWithACheckpoint) {
   EXPECT_NE(folder_.read("run/log.txt").find("stopped by signal 15"), std::string::npos);
 }
 
+TEST_F(TrainRun, ASignalAfterTheLastUpdateStopsTheValidation) {
+  SignalAt buffer("trace of");
+  std::ostream out(&buffer);
+  TrainOptions given = options("run");
+  given.trace = (folder_.path / "trace.json").string();
+  given.quiet = false;
+  EXPECT_EQ(app::run_training(given, out), kStopped);
+  EXPECT_TRUE(buffer.sent());
+  const std::string log = folder_.read("run/log.txt");
+  EXPECT_NE(log.find("checkpoints/epoch_2.0.h5 goes on"), std::string::npos) << log;
+  EXPECT_EQ(log.find("test accuracy"), std::string::npos);
+  given.trace.clear();
+  given.checkpoints.resume = "auto";
+  EXPECT_EQ(run_training(given), kDone);
+  EXPECT_NE(folder_.read("run/log.txt").find("test accuracy"), std::string::npos);
+}
+
 TEST_F(TrainRun, ASignalInTheLastValidationStopsNothing) {
-  SignalInValidation buffer;
+  SignalAt buffer("evaluate");  // the graph of the first validation
   std::ostream out(&buffer);
   TrainOptions dumping = options("run");
   dumping.dump_ir = "-";
@@ -101,7 +120,7 @@ TEST_F(TrainRun, ASignalInTheLastValidationStopsNothing) {
 }
 
 TEST_F(TrainRun, ASignalWithinAnEvaluationEndsIt) {
-  SignalInValidation buffer;
+  SignalAt buffer("evaluate");  // the graph of the first validation
   std::ostream out(&buffer);
   TrainOptions dumping = options("run");
   dumping.dump_ir = "-";
@@ -114,7 +133,7 @@ TEST_F(TrainRun, ASignalWithinAnEvaluationEndsIt) {
 }
 
 TEST_F(TrainRun, ASignalInAnEarlierValidationStopsAfterIt) {
-  SignalInValidation buffer;
+  SignalAt buffer("evaluate");  // the graph of the first validation
   std::ostream out(&buffer);
   TrainOptions dumping = options("run");
   dumping.dump_ir = "-";

@@ -52,9 +52,15 @@ CheckpointStore::CheckpointStore(CheckpointStoreOptions options) : options_(std:
   }
 }
 
-void CheckpointStore::begin_at(const fs::path& path, TrainingPosition position) {
+void CheckpointStore::go_on_from(const fs::path& path, TrainingPosition position) {
   last_ = path;
   last_position_ = position;
+  std::error_code unknown;
+  if (!fs::equivalent(path.parent_path(), options_.folder, unknown)) return;
+  const auto epoch = epoch_of(checkpoint_name(position, options_.updates_per_epoch));
+  for (const CheckpointFile& file : checkpoints_in(options_.folder)) {
+    if (file.epoch <= epoch) own_.push_back(file.path);
+  }
 }
 
 const fs::path& CheckpointStore::save(const Model& model,
@@ -65,20 +71,21 @@ const fs::path& CheckpointStore::save(const Model& model,
   const fs::path path =
       options_.folder / checkpoint_name(state.position, options_.updates_per_epoch);
   save_training_state(path.string(), state);
-  begin_at(path, state.position);
+  last_ = path;
+  last_position_ = state.position;
+  std::erase(own_, path);
+  own_.push_back(path);
   remove_old();
   return last_;
 }
 
-void CheckpointStore::remove_old() const {
+// What other runs left in the folder is not touched.
+void CheckpointStore::remove_old() {
   if (options_.keep_last == 0) return;
-  const std::vector<CheckpointFile> all = checkpoints_in(options_.folder);
-  const auto keep = static_cast<size_t>(options_.keep_last);
-  for (size_t i = 0; i + keep < all.size(); ++i) {
-    if (all[i].path == last_) continue;  // it may be older than what another run left here
+  for (; std::ssize(own_) > options_.keep_last; own_.erase(own_.begin())) {
     std::error_code error;
-    fs::remove(all[i].path, error);
-    if (error) throw IoError(all[i].path.string(), ": cannot be removed: ", error.message());
+    fs::remove(own_.front(), error);
+    if (error) throw IoError(own_.front().string(), ": cannot be removed: ", error.message());
   }
 }
 

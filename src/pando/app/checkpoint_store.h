@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "pando/train/model.h"
 
@@ -29,8 +30,8 @@ class CheckpointStore {
   // Throws IoError when the folder cannot be made.
   explicit CheckpointStore(CheckpointStoreOptions options);
 
-  // Saves where the model stands and removes what keep_last no longer wants. Throws IoError, and
-  // NonFiniteLoss for weights that are no numbers; the files before are then intact.
+  // Saves where the model stands and removes what keep_last no longer wants of this run. Throws
+  // IoError, and NonFiniteLoss for weights that are no numbers; the files before are then intact.
   const std::filesystem::path& save(const Model& model,
                                     const std::map<std::string, std::string>& notes);
 
@@ -38,14 +39,16 @@ class CheckpointStore {
   // The file that save() wrote last or a run went on from; empty when there is none.
   const std::filesystem::path& last() const { return last_; }
   TrainingPosition last_position() const { return last_position_; }
-  void begin_at(const std::filesystem::path& path, TrainingPosition position);
+  // The run goes on from this file. Those of the folder up to it count as written by the run.
+  void go_on_from(const std::filesystem::path& path, TrainingPosition position);
 
  private:
-  void remove_old() const;
+  void remove_old();
 
   CheckpointStoreOptions options_;
   std::filesystem::path last_;
   TrainingPosition last_position_;
+  std::vector<std::filesystem::path> own_;  // of the run, the oldest first
 };
 
 // Copies the checkpoint of this epoch to best.h5 in its folder, replacing what has that name as a

@@ -81,7 +81,7 @@ std::map<std::string, std::string> run_notes(const TrainingSetup& setup) {
           {"micro_batch_size", std::to_string(batch.micro_batch_size)},
           {"replicas", std::to_string(batch.replicas)},
           {"slices", std::to_string(setup.options.slices)},
-          {"pipeline_splits", join(setup.options.devices.pipeline_splits, " ")}};
+          {"pipeline_splits", join(setup.splits, " ")}};
 }
 
 std::optional<TrainingState> find_resume_state(

@@ -108,7 +108,7 @@ void RunRecorder::on_epoch_end(FitContext& context, const Logs& logs) {
 // A signal between two epochs is seen by the fit alone.
 void RunRecorder::on_train_end(FitContext& context) {
   stop_when_asked(context);
-  const bool wanted = stopped_ || options_.final_checkpoint;
+  const bool wanted = signal_.received() != 0 || options_.final_checkpoint;
   if (wanted && context.model->position() != store_.last_position()) save(context);
 }
 

@@ -1,5 +1,5 @@
-// SIGINT, SIGTERM and SIGHUP as a wish to stop: the first sets a flag that training looks at
-// between weight updates and a download all the time, the second ends the process at once.
+// SIGINT, SIGTERM, SIGHUP and SIGUSR1 as a wish to stop: the first sets a flag that training looks
+// at between weight updates and a download all the time, the second ends the process at once.
 // SPDX-License-Identifier: MIT
 #pragma once
 

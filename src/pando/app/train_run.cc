@@ -67,6 +67,8 @@ class TrainingRun {
     }
     std::vector<std::string> told;  // before there is a log
     state_ = find_resume_state(setup_, [&](const std::string& line) { told.push_back(line); });
+    // One that does not fit leaves the run directory as it was.
+    if (state_) setup_.model.restore(*state_);
     RunDirectory directory(
         {.path = options_.run_dir,
          .model = options_.model + (options_.phases.training ? "" : "-validation"),
@@ -199,15 +201,21 @@ class TrainingRun {
     if (early_stopping) phase.callbacks.push_back(early_stopping);
     const TrainingResult result = app::train(phase, state_);
     tell_skipped(log.directory());
-    if (result.stopped) {
-      log.say_always(
-          fmt::format("stopped by signal {}; saved {}; the same command with --resume {} "
-                      "goes on",
-                      signal.received(), checkpoints.last().string(), checkpoints.last().string()));
+    // One that comes after the last weight update is about the validation.
+    if (result.stopped || (signal.received() != 0 && options_.phases.validation)) {
+      log.say_always(stopped_line(signal.received(), checkpoints.last().string()));
       return kStopped;
     }
     epochs_ = static_cast<double>(setup_.model.position().epoch);
     return kDone;
+  }
+
+  static std::string stopped_line(int signal, const std::string& saved) {
+    if (saved.empty()) {
+      return fmt::format("stopped by signal {}; there is no checkpoint to go on from", signal);
+    }
+    return fmt::format("stopped by signal {}; saved {}; the same command with --resume {} goes on",
+                       signal, saved, saved);
   }
 
   std::filesystem::path checkpoint_folder(RunLog& log) const {

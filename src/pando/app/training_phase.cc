@@ -2,6 +2,7 @@
 #include "pando/app/training_phase.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 
 #include <fmt/format.h>
@@ -118,13 +119,15 @@ TrainingResult train(const TrainingPhase& phase, const std::optional<TrainingSta
   std::optional<profile::Trace> trace;
   if (!setup.options.trace.empty()) trace.emplace();
   TrainingState begin = state ? *state : setup.model.training_state();
-  if (state) phase.checkpoints.begin_at(state->weights.path, state->position);
+  if (state) phase.checkpoints.go_on_from(state->weights.path, state->position);
   double rate_factor = rate_factor_in(begin);
   setup.model.scale_learning_rate(rate_factor);
+  const auto start = std::chrono::steady_clock::now();
   for (int rollbacks = 0;; ++rollbacks) {
     const std::shared_ptr<RunRecorder> recorder = make_recorder(phase, rate_factor);
     setup.model.restore(begin);
-    recorder->resume(begin, phase.log.directory().seconds_before());
+    const std::chrono::duration<double> since = std::chrono::steady_clock::now() - start;
+    recorder->resume(begin, phase.log.directory().seconds_before() + since.count());
     try {
       TrainingResult result = train_on(phase, recorder, trace ? &*trace : nullptr);
       if (trace) finish_trace(phase.log, setup.options.trace, *trace);

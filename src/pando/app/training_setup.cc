@@ -155,7 +155,8 @@ void TrainingSetup::spread() {
   if (stages() > 1) {
     try {
       const bool measured = options.devices.splits_are_measured();
-      model.set_pipeline_splits(measured ? measure_splits() : options.devices.pipeline_splits);
+      splits = measured ? measure_splits() : options.devices.pipeline_splits;
+      model.set_pipeline_splits(splits);
       if (!measured) recommend_splits();
     } catch (const InvalidArgument& error) {
       throw UsageError("--pipeline-splits: ", error.what());
@@ -172,10 +173,10 @@ void TrainingSetup::spread() {
 
 // Advice, for what it is worth: sizes are no times.
 void TrainingSetup::recommend_splits() {
-  const std::vector<std::string> splits = recommended_splits(model.network(), stages());
-  if (splits.empty()) return;
+  const std::vector<std::string> advised = recommended_splits(model.network(), stages());
+  if (advised.empty()) return;
   chosen_splits =
-      fmt::format("stages of about equally many weights would begin at {}\n", join(splits, " "));
+      fmt::format("stages of about equally many weights would begin at {}\n", join(advised, " "));
 }
 
 // Times differ from run to run, and bits depend on the splits: a repeated run has them by name.

@@ -47,8 +47,9 @@ struct TrainingSetup {
   int64_t updates;  // per epoch
   HostEvents events;
   std::vector<std::string> warnings;
-  std::string chosen_splits;  // what the measurement found, or advice, for users
-  std::string config_text;    // every effective option, with what was chosen here
+  std::vector<std::string> splits;  // layers that begin a stage, also of --pipeline-splits auto
+  std::string chosen_splits;        // what the measurement found, or advice, for users
+  std::string config_text;          // every effective option, with what was chosen here
   Model model;
 
  private:
