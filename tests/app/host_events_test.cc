@@ -295,7 +295,7 @@ TEST(Checkpoints, AFirstAfterTheEndIsAWarning) {
   EXPECT_EQ(events.execution, 10);
   EXPECT_EQ(events.warnings,
             (std::vector<std::string>{"--first-ckpt-epoch 7/2: the run ends before, after 3 "
-                                      "epochs; no checkpoint is written"}));
+                                      "epochs; only its end has a checkpoint"}));
   EXPECT_TRUE(play(events).checkpoints.empty());
 }
 

@@ -84,6 +84,10 @@ TEST(ValidationFlags, ThatDoNotFitTogetherAreRefused) {
               "--checkpoint-input-dir: its checkpoints are validated");
   EXPECT_SAYS(error({"--clean-dir", "--validation=no"}), "--clean-dir removes checkpoints");
   EXPECT_SAYS(error({"--clean-dir", "--training=no"}), "wanted both phases");
+  EXPECT_SAYS(error({"--keep-best", "--validation=no"}), "--keep-best: the best checkpoint");
+  EXPECT_SAYS(error({"--keep-best", "--training=no"}), "wanted both phases");
+  EXPECT_SAYS(error({"--keep-best", "--ckpts-per-epoch=0"}), "writes no checkpoint");
+  EXPECT_SAYS(error({"--keep-best", "--checkpoint-input-dir=."}), "wanted one of the two flags");
   EXPECT_SAYS(error({"--training=no", "--resume=/"}), "--resume is about training");
   EXPECT_SAYS(error({"--training=no", "--validate-during-training"}),
               "--validate-during-training is about training");

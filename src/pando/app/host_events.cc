@@ -111,7 +111,7 @@ void plan_checkpoints(const HostEventRequest& request, HostEvents& events) {
   if (epochs_before > request.epochs) {
     events.warnings.push_back(
         concat(kFirstCheckpoint, " ", to_string(first), ": the run ends before, after ",
-               plural(request.epochs, "epoch"), "; no checkpoint is written"));
+               plural(request.epochs, "epoch"), "; only its end has a checkpoint"));
     return;
   }
   const bool is_rare = frequency.numerator() < frequency.denominator();

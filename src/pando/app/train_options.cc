@@ -156,6 +156,24 @@ void validate_phases(const TrainOptions& options) {
   }
 }
 
+// The best is chosen by validation, among the checkpoints that training wrote.
+void validate_keep_best(const TrainOptions& options) {
+  if (!options.checkpoints.keep_best) return;
+  const ValidationFlags& phases = options.phases;
+  if (!phases.training || !phases.validation) {
+    throw UsageError(
+        "--keep-best: the best checkpoint of training is found by validation, wanted both phases");
+  }
+  if (options.checkpoints.are_off()) {
+    throw UsageError("--keep-best: --ckpts-per-epoch 0 writes no checkpoint, wanted above 0");
+  }
+  if (!phases.checkpoint_input_dir.empty()) {
+    throw UsageError(
+        "--keep-best: --checkpoint-input-dir has other checkpoints validated than those of "
+        "training, wanted one of the two flags");
+  }
+}
+
 // Before the options are checked: what is missing depends on the data set.
 void choose_dataset(OptionTable& table, TrainOptions& options) {
   Option& option = table.find("dataset", "");
@@ -265,6 +283,7 @@ void validate(const TrainOptions& options) {
   validate(options.silicon, options.devices);
   validate(options.phases, options.devices);
   validate_phases(options);
+  validate_keep_best(options);
   validate(options.optimizer, options.devices.batch(options.micro_batch_size).global_batch_size);
 }
 

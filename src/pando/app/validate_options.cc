@@ -143,10 +143,11 @@ void switch_training_off(ValidateCommand& command) {
   phases.during_training = false;
   phases.clean_dir = false;
   phases.mlperf_logging = false;
+  command.options.checkpoints.keep_best = false;
   command.options.verify = false;
   command.options.compile_report = false;
-  for (const char* name :
-       {"training", "validation", "validate-during-training", "clean-dir", "mlperf-logging"}) {
+  for (const char* name : {"training", "validation", "validate-during-training", "clean-dir",
+                           "keep-best", "mlperf-logging"}) {
     command.table.find(name, "").origin = {.place = "chosen by pando validate"};
   }
 }
