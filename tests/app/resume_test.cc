@@ -163,6 +163,18 @@ TEST_F(ResumeRun, AFileOrAFolderMayBegin) {
   EXPECT_TRUE(last("again") == last("whole"));
 }
 
+TEST_F(ResumeRun, LaterCheckpointsOfBeforeAreNotValidated) {
+  run_part("run", 3);
+  TrainOptions given = resumed("run", file("run/checkpoints/epoch_1.0.h5"));
+  given.num_epochs = 2;
+  given.phases.validation = true;
+  EXPECT_EQ(run_training(given), kDone);
+  const std::string log = folder_.read("run/log.txt");
+  EXPECT_SAYS(log, "epoch_3.0.h5 is not validated, this run ends before it, after epoch 2.0");
+  EXPECT_SAYS(log, "validation epoch 2.0:");
+  EXPECT_EQ(log.find("validation epoch 3.0:"), std::string::npos);
+}
+
 TEST_F(ResumeRun, NothingGoodIsAnError) {
   run_part("run", 1);
   damage("run/checkpoints/epoch_1.0.h5");

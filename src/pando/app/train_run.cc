@@ -233,7 +233,11 @@ class TrainingRun {
     if (!flags.training) request.file = options_.checkpoints.weights;
     if (flags.training && request.folder.empty()) {
       request.folder = checkpoint_folder(log);
-      if (!state_) request.written_since = begin_files_;
+      if (state_) {
+        request.last_epoch = epochs_;
+      } else {
+        request.written_since = begin_files_;
+      }
     }
     return request;
   }

@@ -25,6 +25,15 @@ double value_of(const Logs& logs, std::string_view name) {
   return std::nan("");
 }
 
+// A run that went on from an earlier checkpoint may leave later ones of before.
+std::vector<CheckpointFile> up_to(RunLog& log, double epoch, std::vector<CheckpointFile> files) {
+  for (; !files.empty() && files.back().epoch > epoch; files.pop_back()) {
+    log.say(fmt::format("warning: {} is not validated, this run ends before it, after epoch {}",
+                        files.back().path.string(), epoch_text(epoch)));
+  }
+  return files;
+}
+
 // Those of the folder that count; the others are told of.
 std::vector<CheckpointFile> files_of_folder(RunLog& log, const ValidationRequest& request) {
   std::error_code unknown;
@@ -35,6 +44,7 @@ std::vector<CheckpointFile> files_of_folder(RunLog& log, const ValidationRequest
     log.say(fmt::format("warning: {} is not validated, its name is not epoch_<number>.h5",
                         other.string()));
   }
+  if (request.last_epoch) return up_to(log, *request.last_epoch, checkpoints_in(request.folder));
   if (!request.written_since) return checkpoints_in(request.folder);
   RunCheckpoints found = checkpoints_since(request.folder, *request.written_since);
   if (!found.earlier.empty()) {

@@ -26,6 +26,8 @@ struct ValidationRequest {
   std::filesystem::path folder;
   // Of the folder only what is as new as this; other checkpoints are told of.
   std::optional<std::filesystem::file_time_type> written_since;
+  // Of the folder only what is not after this epoch; other checkpoints are told of.
+  std::optional<double> last_epoch = std::nullopt;
   bool trained = false;  // whether the weights of the model come from training
   double epoch = 0;      // of the weights of the model
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
