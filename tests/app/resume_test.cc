@@ -13,6 +13,7 @@
 #include "pando/app/checkpoint_list.h"
 #include "pando/app/checkpoint_store.h"
 #include "pando/app/exit_code.h"
+#include "pando/app/run_directory.h"
 #include "pando/nn/layers.h"
 #include "tests/app/train_run_fixture.h"
 #include "tests/support/expect_error.h"
@@ -205,6 +206,65 @@ TEST_F(ResumeRun, AnotherRunIsRefused) {
   sliced.slices = 1;
   EXPECT_EQ(run_training(sliced), kDone);
   EXPECT_NE(folder_.read("run/log.txt").find("slices was '2' and is now '1'"), std::string::npos);
+}
+
+TEST_F(ResumeRun, WhatDoesNotFitLeavesTheRunAlone) {
+  run_part("run", 1);
+  folder_.write("run/config.yml", "as it was\n");
+  TrainOptions seed = resumed("run");
+  seed.seed = 7;
+  EXPECT_SAYS(error_of<UsageError>([&] { run_training(seed); }), "seed 1, the model has 7");
+  TrainOptions optimizer = resumed("run");
+  optimizer.optimizer.kind = OptimizerKind::adam;
+  EXPECT_SAYS(error_of<UsageError>([&] { run_training(optimizer); }), "give the file to --weights");
+  EXPECT_EQ(folder_.read("run/config.yml"), "as it was\n");
+}
+
+TEST_F(ResumeRun, AnotherRunsCheckpointBeginsANewHistory) {
+  run_part("first", 2);
+  run_part("second", 3);
+  EXPECT_EQ(run_training(resumed("second", file("first"))), kDone);
+  EXPECT_EQ(epochs("second"), (std::vector<double>{3, 4, 5, 6}));
+  EXPECT_TRUE(fs::exists(file("second/previous-1/history.json")));
+}
+
+TEST_F(ResumeRun, ADamagedHistoryStopsNothing) {
+  run_part("run", 2);
+  folder_.write("run/history.json", "[{\"epoch\": 1.0,");
+  EXPECT_EQ(run_training(resumed("run")), kDone);
+  EXPECT_EQ(epochs("run"), (std::vector<double>{3, 4, 5, 6}));
+  EXPECT_TRUE(fs::exists(file("run/history.json.damaged")));
+}
+
+TEST_F(ResumeRun, ARunningRunHasItsFolderAlone) {
+  RunDirectory other({.path = file("run"), .config = ""});
+  EXPECT_SAYS(error_of<IoError>([&] { run_training(six("run")); }), "another run writes it");
+}
+
+TEST_F(ResumeRun, WithoutTrainingAnEarlierRunIsNotMoved) {
+  run_part("run", 1);
+  TrainOptions given = six("run");
+  given.phases.training = false;
+  given.phases.validation = true;
+  EXPECT_SAYS(error_of<UsageError>([&] { run_training(given); }), "pando validate");
+  EXPECT_FALSE(fs::exists(file("run/previous-1")));
+}
+
+TEST_F(ResumeRun, TheBestOfAllEpochsIsKeptBesideTheLast) {
+  TrainOptions given = six("run");
+  given.phases.validation = true;
+  given.phases.during_training = true;
+  given.checkpoints.keep_best = true;
+  given.checkpoints.keep_last = 1;
+  EXPECT_EQ(run_training(given), kDone);
+  const auto rows = nlohmann::json::parse(folder_.read("run/history.json"));
+  size_t best = 0;
+  for (size_t i = 0; i < 6; ++i) {
+    if (rows[i]["val_accuracy"] > rows[best]["val_accuracy"]) best = i;
+  }
+  const TrainingState kept = load_training_state(file("run/checkpoints/best.h5"));
+  EXPECT_EQ(static_cast<double>(kept.position.epoch), rows[best]["epoch"].get<double>());
+  EXPECT_EQ(checkpoints_in(file("run/checkpoints")).size(), 1u);
 }
 
 TEST_F(ResumeRun, KeepLastKeepsTheNewest) {

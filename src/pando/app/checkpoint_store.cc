@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "pando/app/checkpoint_list.h"
 #include "pando/base/error.h"
@@ -25,6 +26,19 @@ std::string checkpoint_name(TrainingPosition position, int64_t updates_per_epoch
 }
 
 namespace {
+
+constexpr const char* kBest = "best.h5";
+
+// Neither a file that cannot be read now nor whole weights of another program.
+bool is_damaged(const std::string& path) {
+  if (access(path.c_str(), R_OK) != 0) return false;
+  try {
+    store::read_weights_file(path);
+    return false;
+  } catch (const IoError&) {
+    return true;
+  }
+}
 
 // An infinite gradient may spoil weights one update before the loss tells.
 void check_finite(const TrainingState& state) {
@@ -79,6 +93,14 @@ const fs::path& CheckpointStore::save(const Model& model,
   return last_;
 }
 
+void CheckpointStore::save_best(const Model& model,
+                                const std::map<std::string, std::string>& notes) const {
+  TrainingState state = model.training_state();
+  check_finite(state);
+  state.notes = notes;
+  save_training_state((options_.folder / kBest).string(), state);
+}
+
 // What other runs left in the folder is not touched.
 void CheckpointStore::remove_old() {
   if (options_.keep_last == 0) return;
@@ -94,7 +116,7 @@ fs::path keep_as_best(const fs::path& folder, double epoch) {
   const auto found = std::find_if(all.begin(), all.end(),
                                   [&](const CheckpointFile& file) { return file.epoch == epoch; });
   if (found == all.end()) throw IoError(folder.string(), " has no checkpoint of epoch ", epoch);
-  fs::path best = folder / "best.h5";
+  fs::path best = folder / kBest;
   store::write_weights_file(best.string(), store::read_weights_file(found->path.string()));
   return best;
 }
@@ -107,7 +129,7 @@ std::optional<TrainingState> newest_state(const fs::path& folder, const NewestOp
       return load_training_state(path.string());
     } catch (const IoError& error) {
       std::string line = concat("warning: ", path.string(), " is passed over: ", error.what());
-      if (options.set_aside) {
+      if (options.set_aside && is_damaged(path.string())) {
         std::error_code failed;
         fs::rename(path, path.string() + ".damaged", failed);
         if (!failed) line += "; it is now called " + path.filename().string() + ".damaged";

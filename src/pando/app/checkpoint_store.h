@@ -35,6 +35,9 @@ class CheckpointStore {
   const std::filesystem::path& save(const Model& model,
                                     const std::map<std::string, std::string>& notes);
 
+  // Saves where the model stands as best.h5. Throws as save().
+  void save_best(const Model& model, const std::map<std::string, std::string>& notes) const;
+
   const std::filesystem::path& folder() const { return options_.folder; }
   // The file that save() wrote last or a run went on from; empty when there is none.
   const std::filesystem::path& last() const { return last_; }

@@ -47,9 +47,10 @@ void add_early_stopping_flags(OptionTable& table, EarlyStoppingFlags& flags) {
                   "want --validate-during-training")
       .with_hint("METRIC");
   table
-      .add("patience", flags.patience,
-           "with --early-stopping: so many epochs in a row without a better value are allowed; 0 "
-           "when not given")
+      .add(
+          "patience", flags.patience,
+          "with --early-stopping: stop after so many epochs in a row without a better value; 0, as "
+          "1, after the first")
       .with_hint("N")
       .at_least(0);
   table

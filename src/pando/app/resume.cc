@@ -4,6 +4,8 @@
 #include <array>
 #include <filesystem>
 
+#include <fmt/format.h>
+
 #include "pando/app/checkpoint_store.h"
 #include "pando/app/exit_code.h"
 #include "pando/base/error.h"
@@ -27,11 +29,16 @@ constexpr std::array<Note, 4> kSame = {
       "--micro-batch-size, --num-replicas, --gradient-accumulation-count or --global-batch-size"},
      {"updates_per_epoch", "--weight-updates-per-epoch"}}};
 
-// Only the last bits of the results.
-constexpr std::array<Note, 4> kSimilar = {{{"micro_batch_size", "--micro-batch-size"},
+// The run goes on, but another one.
+constexpr std::array<Note, 9> kSimilar = {{{"micro_batch_size", "--micro-batch-size"},
                                            {"replicas", "--num-replicas"},
                                            {"slices", "--slices"},
-                                           {"pipeline_splits", "--pipeline-splits"}}};
+                                           {"pipeline_splits", "--pipeline-splits"},
+                                           {"shuffle", "--shuffle"},
+                                           {"learning_rate", "--learning-rate, --lr-..."},
+                                           {"l2_regularization", "--l2-regularization"},
+                                           {"weight_decay", "--weight-decay"},
+                                           {"label_smoothing", "--label-smoothing"}}};
 
 void check_notes(const TrainingSetup& setup, const TrainingState& state,
                  const std::function<void(const std::string&)>& tell) {
@@ -81,14 +88,26 @@ std::map<std::string, std::string> run_notes(const TrainingSetup& setup) {
           {"micro_batch_size", std::to_string(batch.micro_batch_size)},
           {"replicas", std::to_string(batch.replicas)},
           {"slices", std::to_string(setup.options.slices)},
-          {"pipeline_splits", join(setup.splits, " ")}};
+          {"pipeline_splits", join(setup.splits, " ")},
+          {"shuffle", setup.fit_options().shuffle ? "true" : "false"},
+          {"learning_rate", describe(setup.options.schedule, setup.schedule_base())},
+          {"l2_regularization", fmt::format("{}", setup.options.optimizer.l2_regularization)},
+          {"weight_decay", fmt::format("{}", setup.options.optimizer.weight_decay)},
+          {"label_smoothing", fmt::format("{}", setup.options.loss.label_smoothing.value_or(0))}};
 }
 
 std::optional<TrainingState> find_resume_state(
-    const TrainingSetup& setup, const std::function<void(const std::string&)>& tell) {
+    TrainingSetup& setup, const std::function<void(const std::string&)>& tell) {
   if (setup.options.checkpoints.resume.empty()) return std::nullopt;
   std::optional<TrainingState> state = find_state(setup, tell);
-  if (state) check_notes(setup, *state, tell);
+  if (!state) return state;
+  check_notes(setup, *state, tell);
+  try {
+    setup.model.restore(*state);
+  } catch (const InvalidArgument& error) {
+    throw UsageError("--resume: ", error.what(),
+                     "; give the file to --weights to begin anew with its weights");
+  }
   return state;
 }
 

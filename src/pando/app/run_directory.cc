@@ -2,8 +2,14 @@
 #include "pando/app/run_directory.h"
 
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <span>
 #include <vector>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "pando/base/error.h"
 #include "pando/base/strings.h"
@@ -49,7 +55,7 @@ void create(const fs::path& path) {
   if (!error && !fs::is_directory(path, error)) error = make_error_code(std::errc::not_a_directory);
   if (error) {
     throw IoError("run directory ", path.string(), ": cannot be made: ", error.message(),
-                  "; choose another by --run-dir");
+                  "; choose another by --run-dir, or for pando validate by --output-dir");
   }
 }
 
@@ -83,7 +89,37 @@ fs::path move_aside(const fs::path& path) {
   return previous;
 }
 
+// A history that a crash of the machine cut off stops no run: it is set aside.
+std::vector<HistoryRow> readable_history(const fs::path& json, int64_t last_step) {
+  try {
+    return read_history(json, last_step);
+  } catch (const IoError&) {
+    fs::rename(json, json.string() + ".damaged");
+    return {};
+  }
+}
+
+// Of this process until the descriptor is closed, also by its end.
+int lock(const fs::path& folder) {
+  const std::string path = (folder / ".lock").string();
+  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor < 0) {
+    throw IoError("run directory ", folder.string(), ": cannot be written: ", std::strerror(errno),
+                  "; choose another by --run-dir, or for pando validate by --output-dir");
+  }
+  if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) return descriptor;
+  const int error = errno;
+  if (error != EWOULDBLOCK) return descriptor;  // a file system without locks
+  close(descriptor);
+  throw IoError("run directory ", folder.string(),
+                ": another run writes it; wait for its end or choose another by --run-dir");
+}
+
 }  // namespace
+
+RunDirectory::~RunDirectory() {
+  if (lock_ >= 0) close(lock_);  // the file stays: who removes it may remove another's lock
+}
 
 RunDirectory::RunDirectory(const RunDirectoryOptions& options) {
   if (options.path.empty()) {
@@ -91,12 +127,13 @@ RunDirectory::RunDirectory(const RunDirectoryOptions& options) {
   } else {
     path_ = options.path;
     create(path_);
+    lock_ = lock(path_);
     if (!options.resumed_step) previous_ = move_aside(path_);
   }
   store::replace_file((path_ / "config.yml").string(), {std::as_bytes(std::span(options.config))});
   const fs::path json = path_ / "history.json";
   std::vector<HistoryRow> kept;
-  if (options.resumed_step) kept = read_history(json, *options.resumed_step);
+  if (options.resumed_step) kept = readable_history(json, *options.resumed_step);
   if (!kept.empty()) seconds_before_ = kept.back().seconds.value_or(0);
   log_ = std::make_unique<AppendFile>(path_ / "log.txt", options.resumed_step.has_value());
   history_ = std::make_unique<HistoryWriter>(path_ / "history.csv", json, kept);

@@ -33,6 +33,9 @@ struct RunDirectoryOptions {
 class RunDirectory {
  public:
   explicit RunDirectory(const RunDirectoryOptions& options);
+  ~RunDirectory();
+  RunDirectory(const RunDirectory&) = delete;
+  RunDirectory& operator=(const RunDirectory&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }  // unless told else
@@ -54,6 +57,7 @@ class RunDirectory {
   std::unique_ptr<AppendFile> log_;
   std::unique_ptr<HistoryWriter> history_;
   double seconds_before_ = 0;
+  int lock_ = -1;  // a descriptor
   std::vector<std::unique_ptr<RowSink>> sinks_;
 };
 

@@ -20,6 +20,7 @@ constexpr const char* kLoggedUpdates = "logged_updates";
 constexpr const char* kOpenSamples = "open_samples";
 constexpr const char* kOpenLoss = "open_loss";
 constexpr const char* kOpenAccuracy = "open_accuracy";
+constexpr const char* kBestAccuracy = "best_accuracy";
 
 double number_in(const TrainingState& state, const char* note) {
   const auto found = state.notes.find(note);
@@ -61,6 +62,7 @@ RunRecorder::RunRecorder(RunLog& log, const StopSignal& signal, CheckpointStore&
 void RunRecorder::resume(const TrainingState& state, double seconds) {
   logged_updates_ = static_cast<int64_t>(number_in(state, kLoggedUpdates));
   seconds_before_ = seconds;
+  if (state.notes.contains(kBestAccuracy)) best_accuracy_ = number_in(state, kBestAccuracy);
   carried_ = {.samples = static_cast<int64_t>(number_in(state, kOpenSamples)),
               .loss = number_in(state, kOpenLoss),
               .accuracy = number_in(state, kOpenAccuracy)};
@@ -96,11 +98,23 @@ void RunRecorder::on_epoch_end(FitContext& context, const Logs& logs) {
   row.val_loss = find_log(logs, "val_loss");
   row.val_accuracy = find_log(logs, "val_accuracy");
   const int64_t done = updates_done(context);
-  const bool is_last = context.stop && done != logged_updates_;
+  // A run that a signal stops goes on later: its open sums are in the checkpoint, not in a row.
+  const bool is_last = context.stop && !stopped_ && done != logged_updates_;
   if (is_last || options_.events.logs_since(logged_updates_, done)) {
     add_training(row, context, logs);
   }
-  if (row.loss || row.val_loss) write(context, row);
+  try {
+    if (row.loss || row.val_loss) write(context, row);
+  } catch (const IoError&) {
+    if (!options_.events.checkpoints_at(done) && !stopped_) throw;
+    save(context);  // the disk of the checkpoints may have room
+    throw;
+  }
+  if (options_.keep_best && row.val_accuracy.value_or(-1) > best_accuracy_) {
+    best_accuracy_ = *row.val_accuracy;
+    store_.save_best(*context.model, notes());
+    log_.directory().log("the best so far, kept as best.h5");
+  }
   if (options_.events.checkpoints_at(done)) save(context);
   stop_when_asked(context);
 }
@@ -160,14 +174,19 @@ void RunRecorder::write(const FitContext& context, const HistoryRow& row) {
   if (context.tell) context.tell(line);
 }
 
-void RunRecorder::save(const FitContext& context) {
+std::map<std::string, std::string> RunRecorder::notes() const {
   const Sums open = open_sums();
   std::map<std::string, std::string> notes = options_.notes;
   notes[kLoggedUpdates] = fmt::format("{}", logged_updates_);
   notes[kOpenSamples] = fmt::format("{}", open.samples);
   notes[kOpenLoss] = fmt::format("{}", open.loss);
   notes[kOpenAccuracy] = fmt::format("{}", open.accuracy);
-  log_.directory().log("saved " + store_.save(*context.model, notes).string());
+  if (best_accuracy_ >= 0) notes[kBestAccuracy] = fmt::format("{}", best_accuracy_);
+  return notes;
+}
+
+void RunRecorder::save(const FitContext& context) {
+  log_.directory().log("saved " + store_.save(*context.model, notes()).string());
 }
 
 // After the last step there is nothing left to stop: the run is whole.

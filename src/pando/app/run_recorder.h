@@ -19,6 +19,7 @@ struct RecorderOptions {
   HostEvents events;
   int64_t updates_per_epoch = 1;
   int64_t steps_per_update = 1;              // of all replicas
+  bool keep_best = false;                    // of the validations within the fit, as best.h5
   bool final_checkpoint = true;              // at the end of the fit, wherever it is
   std::map<std::string, std::string> notes;  // for every checkpoint: what the run is
 };
@@ -65,6 +66,7 @@ class RunRecorder : public Callback {
   void add_training(HistoryRow& row, const FitContext& context, const Logs& logs);
   // Into the history and the log, and for the user above the progress bar.
   void write(const FitContext& context, const HistoryRow& row);
+  std::map<std::string, std::string> notes() const;
   void save(const FitContext& context);
   void stop_when_asked(FitContext& context);
 
@@ -78,6 +80,7 @@ class RunRecorder : public Callback {
   Sums carried_;  // of earlier epochs, in no row yet
   Sums epoch_;    // of this epoch so far
   Sums logged_;   // the part of it that is in a row
+  double best_accuracy_ = -1;
   bool stopped_ = false;
 };
 

@@ -257,7 +257,6 @@ void validate(const TrainOptions& options) {
   validate(options.early_stopping, options.phases);
   validate(options.data);
   validate(options.checkpoints, options.run_dir);
-  find_dataset(options.data);
   if (!options.dump_ir.empty() && options.dump_ir != "-" &&
       std::filesystem::exists(options.dump_ir) && !std::filesystem::is_directory(options.dump_ir)) {
     throw UsageError("--dump-ir: '", options.dump_ir, "' is a file, wanted a folder");
@@ -319,6 +318,7 @@ std::optional<TrainOptions> settle_train_options(OptionTable& table, const Commo
     out << config_text(table);
     return std::nullopt;
   }
+  find_dataset(options.data);
   options.config_text = config_of_run(table, options);
   return options;
 }

@@ -65,10 +65,9 @@ class TrainingRun {
       out_ << "compiled; nothing is kept for a later run, which compiles again\n";
       return kDone;
     }
+    refuse_other_run();
     std::vector<std::string> told;  // before there is a log
     state_ = find_resume_state(setup_, [&](const std::string& line) { told.push_back(line); });
-    // One that does not fit leaves the run directory as it was.
-    if (state_) setup_.model.restore(*state_);
     RunDirectory directory(
         {.path = options_.run_dir,
          .model = options_.model + (options_.phases.training ? "" : "-validation"),
@@ -92,9 +91,28 @@ class TrainingRun {
  private:
   // In micro-batches, as the history counts them.
   std::optional<int64_t> resumed_step() const {
-    if (!state_) return std::nullopt;
+    if (!state_ || !is_own_checkpoint(state_->weights.path)) return std::nullopt;
     return (state_->position.epoch * setup_.updates + state_->position.update) *
            setup_.accumulation() * setup_.batch.replicas;
+  }
+
+  // Another run's checkpoint begins a new one.
+  bool is_own_checkpoint(const std::filesystem::path& path) const {
+    std::error_code failed;
+    return !options_.run_dir.empty() &&
+           std::filesystem::equivalent(path.parent_path(),
+                                       options_.checkpoints.folder(options_.run_dir), failed);
+  }
+
+  // Without training, what is in the folder would move aside and not be looked at.
+  void refuse_other_run() const {
+    const std::filesystem::path run = options_.run_dir;
+    const bool is_run = !run.empty() && std::filesystem::exists(run / "history.json") &&
+                        std::filesystem::exists(run / "checkpoints");
+    if (options_.phases.training || !is_run) return;
+    throw UsageError("--training false --run-dir ", run.string(),
+                     ": it holds an earlier run, which ", "`pando validate ", run.string(),
+                     "` validates; wanted another folder");
   }
 
   void begin_weights(RunLog& log) {
@@ -203,19 +221,20 @@ class TrainingRun {
     tell_skipped(log.directory());
     // One that comes after the last weight update is about the validation.
     if (result.stopped || (signal.received() != 0 && options_.phases.validation)) {
-      log.say_always(stopped_line(signal.received(), checkpoints.last().string()));
+      log.say_always(stopped_line(signal.received(), log, checkpoints));
       return kStopped;
     }
     epochs_ = static_cast<double>(setup_.model.position().epoch);
     return kDone;
   }
 
-  static std::string stopped_line(int signal, const std::string& saved) {
-    if (saved.empty()) {
+  static std::string stopped_line(int signal, RunLog& log, const CheckpointStore& checkpoints) {
+    if (checkpoints.last().empty()) {
       return fmt::format("stopped by signal {}; there is no checkpoint to go on from", signal);
     }
-    return fmt::format("stopped by signal {}; saved {}; the same command with --resume {} goes on",
-                       signal, saved, saved);
+    return fmt::format(
+        "stopped by signal {}; saved {}; the same command with --run-dir {} --resume auto goes on",
+        signal, checkpoints.last().string(), log.directory().path().string());
   }
 
   std::filesystem::path checkpoint_folder(RunLog& log) const {
@@ -264,7 +283,7 @@ class TrainingRun {
       log.say_always("damaged and not validated: " + join(result.damaged, ", "));
       return kFailed;
     }
-    if (options_.checkpoints.keep_best) keep_best(log, result);
+    if (options_.checkpoints.keep_best && !options_.phases.during_training) keep_best(log, result);
     if (options_.phases.clean_dir) clean(log, result);
     return kDone;
   }

@@ -82,6 +82,7 @@ std::shared_ptr<RunRecorder> make_recorder(const TrainingPhase& phase, double ra
       RecorderOptions{.events = setup.events,
                       .updates_per_epoch = setup.updates,
                       .steps_per_update = setup.accumulation() * setup.batch.replicas,
+                      .keep_best = setup.options.checkpoints.keep_best,
                       .final_checkpoint = !setup.options.checkpoints.are_off(),
                       .notes = std::move(notes)});
 }

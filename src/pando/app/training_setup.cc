@@ -107,6 +107,13 @@ void TrainingSetup::collect_warnings() {
   if (batch.warning) warnings.push_back(*batch.warning);
   warnings.insert(warnings.end(), events.warnings.begin(), events.warnings.end());
   for (std::string& warning : warnings_of(options.loss)) warnings.push_back(std::move(warning));
+  const CheckpointFlags& kept = options.checkpoints;
+  if (kept.keep_best && kept.keep_last > 0 && !options.phases.during_training) {
+    warnings.push_back(
+        "--keep-last removes checkpoints before they are validated: --keep-best chooses among "
+        "those "
+        "that are left, unless --validate-during-training measures every epoch");
+  }
   if (options.devices.pipeline_validation_model && stages() == 1) {
     warnings.push_back("--pipeline-validation-model has no effect without --pipeline-splits");
   }

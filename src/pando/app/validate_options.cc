@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "pando/app/checkpoint_list.h"
 #include "pando/app/exit_code.h"
 
 namespace pando::app {
@@ -100,6 +101,11 @@ struct ValidateCommand {
   // The word without a flag, as the flag that it stands for.
   void take_what() {
     if (what.empty()) return;
+    if (!fs::exists(what)) {
+      throw UsageError("'", what,
+                       "' does not exist, wanted a file of weights, a folder of "
+                       "checkpoints or the run directory of an earlier run");
+    }
     const bool is_folder = fs::is_directory(what);
     const bool is_run = is_folder && fs::exists(fs::path(what) / "config.yml");
     Option& flag = table.find(is_run      ? "run-dir"
@@ -152,6 +158,15 @@ void switch_training_off(ValidateCommand& command) {
   }
 }
 
+// Random weights are no answer to a question about files.
+void check_checkpoints(const fs::path& folder) {
+  if (!fs::is_directory(folder) || !checkpoints_in(folder).empty()) return;
+  const std::vector<fs::path> others = unnumbered_weights_in(folder);
+  throw UsageError("'", folder.string(), "' has no checkpoint epoch_<number>.h5",
+                   others.empty() ? "" : ", but " + others[0].filename().string(),
+                   "; wanted one that has, or a file of weights");
+}
+
 // Of the flags, else what the earlier run has.
 void choose_checkpoints(ValidateCommand& command) {
   ValidationFlags& phases = command.options.phases;
@@ -168,6 +183,7 @@ void choose_checkpoints(ValidateCommand& command) {
   if (!run.empty() && command.output_dir.empty()) {
     command.options.run_dir = (fs::path(run) / "validation").string();
   }
+  if (!phases.checkpoint_input_dir.empty()) check_checkpoints(phases.checkpoint_input_dir);
   if (!checkpoints.weights.empty() || !phases.checkpoint_input_dir.empty()) return;
   if (run.empty()) {
     throw UsageError(
