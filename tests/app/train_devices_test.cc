@@ -287,14 +287,12 @@ TEST_F(TrainDevices, ASignalEndsAnExecutionAfterAWeightUpdate) {
   });
   EXPECT_EQ(run_training(endless), kStopped);
   sender.join();
-  ASSERT_EQ(rows("run").size(), 1u);
-  const int64_t step = rows("run")[0]["step"];
-  EXPECT_GT(step, 0);
-  EXPECT_LT(step, 200000);
-  EXPECT_EQ(step % 4, 0);  // whole weight updates
-  EXPECT_TRUE(rows("run")[0]["loss"].is_number());
+  EXPECT_TRUE(rows("run").empty());  // the checkpoint has the sums, for the run that goes on
   int files = 0;
   for (const auto& file : std::filesystem::directory_iterator(folder_.path / "run/checkpoints")) {
+    const TrainingState state = load_training_state(file.path().string());
+    EXPECT_GT(state.position.update, 0);
+    EXPECT_LT(state.position.update, 50000);
     Model model(mnist_cnn({28, 28, 1}, 10));
     EXPECT_TRUE(model.load_weights(file.path().string()).skipped.empty());
     ++files;
