@@ -99,7 +99,9 @@ TEST_F(TrainRun, ASignalAfterTheLastUpdateStopsTheValidation) {
   EXPECT_EQ(app::run_training(given, out), kStopped);
   EXPECT_TRUE(buffer.sent());
   const std::string log = folder_.read("run/log.txt");
-  EXPECT_NE(log.find("checkpoints/epoch_2.0.h5; the same command with --run-dir"), std::string::npos) << log;
+  EXPECT_NE(log.find("checkpoints/epoch_2.0.h5; the same command with --run-dir"),
+            std::string::npos)
+      << log;
   EXPECT_EQ(log.find("test accuracy"), std::string::npos);
   given.trace.clear();
   given.checkpoints.resume = "auto";
