@@ -165,8 +165,10 @@ TEST_F(ResumeRun, AFileOrAFolderMayBegin) {
 }
 
 TEST_F(ResumeRun, LaterCheckpointsOfBeforeAreNotValidated) {
-  run_part("run", 3);
-  TrainOptions given = resumed("run", file("run/checkpoints/epoch_1.0.h5"));
+  run_part("other", 3);
+  run_part("first", 1);
+  TrainOptions given = resumed("run", file("first/checkpoints/epoch_1.0.h5"));
+  given.checkpoints.output_dir = file("other/checkpoints");
   given.num_epochs = 2;
   given.phases.validation = true;
   EXPECT_EQ(run_training(given), kDone);
@@ -226,6 +228,29 @@ TEST_F(ResumeRun, AnotherRunsCheckpointBeginsANewHistory) {
   EXPECT_EQ(run_training(resumed("second", file("first"))), kDone);
   EXPECT_EQ(epochs("second"), (std::vector<double>{3, 4, 5, 6}));
   EXPECT_TRUE(fs::exists(file("second/previous-1/history.json")));
+}
+
+TEST_F(ResumeRun, LaterCheckpointsAreSetAside) {
+  EXPECT_EQ(run_training(six("whole")), kDone);
+  run_part("run", 4);
+  TrainOptions earlier = resumed("run", file("run/checkpoints/epoch_1.0.h5"));
+  earlier.num_epochs = 2;
+  EXPECT_EQ(run_training(earlier), kDone);
+  EXPECT_TRUE(fs::exists(file("run/checkpoints/epoch_4.0.h5.old")));
+  EXPECT_EQ(checkpoints_in(file("run/checkpoints")).size(), 2u);
+  EXPECT_NE(folder_.read("run/log.txt").find("of later epochs: 3 checkpoints"), std::string::npos);
+  EXPECT_EQ(run_training(resumed("run")), kDone);
+  EXPECT_TRUE(last("run") == last("whole"));
+}
+
+TEST_F(ResumeRun, ValidatingAgainReplacesTheRows) {
+  TrainOptions given = six("run");
+  given.phases.validation = true;
+  EXPECT_EQ(run_training(given), kDone);
+  EXPECT_EQ(epochs("run").size(), 12u);
+  given.checkpoints.resume = "auto";
+  EXPECT_EQ(run_training(given), kDone);
+  EXPECT_EQ(epochs("run").size(), 12u);
 }
 
 TEST_F(ResumeRun, ADamagedHistoryStopsNothing) {

@@ -81,8 +81,7 @@ Bytes png_of_size(uint32_t width, uint32_t height) {
     png[20 + i] = static_cast<uint8_t>(height >> (24 - 8 * i));
   }
   const auto crc = static_cast<uint32_t>(crc32(0, png.data() + 12, 17));
-  for (size_t i = 0; i < 4; ++i)
-    png[29 + i] = static_cast<uint8_t>(crc >> (24 - 8 * i));
+  for (size_t i = 0; i < 4; ++i) png[29 + i] = static_cast<uint8_t>(crc >> (24 - 8 * i));
   return png;
 }
 

@@ -111,6 +111,20 @@ void CheckpointStore::remove_old() {
   }
 }
 
+size_t set_aside_after(const fs::path& path) {
+  size_t count = 0;
+  const std::optional<double> epoch = epoch_of(path.filename().string());
+  if (!epoch) return count;
+  for (const CheckpointFile& file : checkpoints_in(path.parent_path())) {
+    if (file.epoch <= *epoch) continue;
+    std::error_code error;
+    fs::rename(file.path, file.path.string() + ".old", error);
+    if (error) throw IoError(file.path.string(), ": cannot be renamed: ", error.message());
+    ++count;
+  }
+  return count;
+}
+
 fs::path keep_as_best(const fs::path& folder, double epoch) {
   const std::vector<CheckpointFile> all = checkpoints_in(folder);
   const auto found = std::find_if(all.begin(), all.end(),

@@ -54,6 +54,11 @@ class CheckpointStore {
   std::vector<std::filesystem::path> own_;  // of the run, the oldest first
 };
 
+// Gives checkpoints of a later epoch than that of `path`, a file in the same folder, the name
+// <name>.old: a run that goes on from `path` writes others, and must not go on from these later.
+// Gives their number. Throws IoError.
+size_t set_aside_after(const std::filesystem::path& path);
+
 // Copies the checkpoint of this epoch to best.h5 in its folder, replacing what has that name as a
 // whole; gives its path. Throws IoError, also when the folder has no such checkpoint.
 std::filesystem::path keep_as_best(const std::filesystem::path& folder, double epoch);

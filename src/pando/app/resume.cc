@@ -111,4 +111,21 @@ std::optional<TrainingState> find_resume_state(
   return state;
 }
 
+bool is_of_this_run(const TrainingState& state, const TrainOptions& options) {
+  std::error_code failed;
+  return !options.run_dir.empty() &&
+         fs::equivalent(fs::path(state.weights.path).parent_path(),
+                        options.checkpoints.folder(options.run_dir), failed);
+}
+
+void refuse_to_hide(const TrainOptions& options) {
+  const fs::path run = options.run_dir;
+  const bool is_run =
+      !run.empty() && fs::exists(run / "history.json") && fs::exists(run / "checkpoints");
+  if (options.phases.training || !is_run) return;
+  throw UsageError("--training false --run-dir ", run.string(),
+                   ": it holds an earlier run, which `pando validate ", run.string(),
+                   "` validates; wanted another folder");
+}
+
 }  // namespace pando::app

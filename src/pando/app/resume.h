@@ -21,4 +21,12 @@ std::map<std::string, std::string> run_notes(const TrainingSetup& setup);
 std::optional<TrainingState> find_resume_state(TrainingSetup& setup,
                                                const std::function<void(const std::string&)>& tell);
 
+// Whether the state is a checkpoint in the folder that a run with these options writes; one of
+// another run begins a new history.
+bool is_of_this_run(const TrainingState& state, const TrainOptions& options);
+
+// Without training, an earlier run in --run-dir would move aside and not be looked at: throws
+// UsageError.
+void refuse_to_hide(const TrainOptions& options);
+
 }  // namespace pando::app

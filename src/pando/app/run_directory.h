@@ -25,6 +25,8 @@ struct RunDirectoryOptions {
   std::time_t time = 0;  // of the default name; 0: now
   // A run that goes on after this step: files that are there stay, the history up to the step.
   std::optional<int64_t> resumed_step;
+  // With it: the rows of a validation after training go too, because there will be another.
+  bool validates = false;
 };
 
 // Owns the open files. Used by one thread. Making it creates what is missing; files of an earlier

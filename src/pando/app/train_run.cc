@@ -65,14 +65,15 @@ class TrainingRun {
       out_ << "compiled; nothing is kept for a later run, which compiles again\n";
       return kDone;
     }
-    refuse_other_run();
+    refuse_to_hide(options_);
     std::vector<std::string> told;  // before there is a log
     state_ = find_resume_state(setup_, [&](const std::string& line) { told.push_back(line); });
     RunDirectory directory(
         {.path = options_.run_dir,
          .model = options_.model + (options_.phases.training ? "" : "-validation"),
          .config = setup_.config_text,
-         .resumed_step = resumed_step()});
+         .resumed_step = resumed_step(),
+         .validates = options_.phases.validation});
     RunLog log(directory, out_, options_.quiet);
     for (const std::string& line : told) log.say(line);
     announce(log);
@@ -91,28 +92,9 @@ class TrainingRun {
  private:
   // In micro-batches, as the history counts them.
   std::optional<int64_t> resumed_step() const {
-    if (!state_ || !is_own_checkpoint(state_->weights.path)) return std::nullopt;
+    if (!state_ || !is_of_this_run(*state_, options_)) return std::nullopt;
     return (state_->position.epoch * setup_.updates + state_->position.update) *
            setup_.accumulation() * setup_.batch.replicas;
-  }
-
-  // Another run's checkpoint begins a new one.
-  bool is_own_checkpoint(const std::filesystem::path& path) const {
-    std::error_code failed;
-    return !options_.run_dir.empty() &&
-           std::filesystem::equivalent(path.parent_path(),
-                                       options_.checkpoints.folder(options_.run_dir), failed);
-  }
-
-  // Without training, what is in the folder would move aside and not be looked at.
-  void refuse_other_run() const {
-    const std::filesystem::path run = options_.run_dir;
-    const bool is_run = !run.empty() && std::filesystem::exists(run / "history.json") &&
-                        std::filesystem::exists(run / "checkpoints");
-    if (options_.phases.training || !is_run) return;
-    throw UsageError("--training false --run-dir ", run.string(),
-                     ": it holds an earlier run, which ", "`pando validate ", run.string(),
-                     "` validates; wanted another folder");
   }
 
   void begin_weights(RunLog& log) {
@@ -120,6 +102,12 @@ class TrainingRun {
     if (state_) {
       log.say(fmt::format("going on from {}, after {} weight updates", state_->weights.path,
                           state_->iteration));
+      const size_t later =
+          is_of_this_run(*state_, options_) ? set_aside_after(state_->weights.path) : 0;
+      if (later > 0) {
+        log.say(fmt::format("set aside as *.old, because they are of later epochs: {}",
+                            counted(static_cast<int64_t>(later), "checkpoint")));
+      }
     } else if (!weights.empty() && options_.phases.training) {
       setup_.model.load_weights(weights);
       log.say("beginning with the weights of " + weights);
