@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "pando/app/counted.h"
 #include "pando/app/exit_code.h"
 #include "pando/app/pipeline_text.h"
 #include "pando/profile/trace_summary.h"
@@ -37,10 +38,6 @@ void describe_pipeline(const TrainingSetup& setup, const profile::Trace& trace, 
 }
 
 }  // namespace
-
-std::string counted(int64_t count, const char* word) {
-  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
-}
 
 int try_a_few_updates(TrainingSetup& setup) {
   const TrainOptions& options = setup.options;

@@ -10,7 +10,4 @@ namespace pando::app {
 // pipeline and what an epoch would take. Gives the exit code.
 int try_a_few_updates(TrainingSetup& setup);
 
-// "1 sample", "2 samples".
-std::string counted(int64_t count, const char* word);
-
 }  // namespace pando::app

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <map>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -19,15 +18,8 @@ using Cells = std::vector<std::pair<std::string, std::optional<double>>>;
 constexpr const char* kJsonEnd = "\n]\n";
 
 Cells cells_of(const HistoryRow& row) {
-  Cells cells = {{"epoch", row.epoch},
-                 {"step", static_cast<double>(row.step)},
-                 {"loss", row.loss},
-                 {"accuracy", row.accuracy},
-                 {"throughput", row.throughput},
-                 {"learning_rate", row.learning_rate},
-                 {"seconds", row.seconds},
-                 {"val_loss", row.val_loss},
-                 {"val_accuracy", row.val_accuracy}};
+  Cells cells = {{"epoch", row.epoch}, {"step", static_cast<double>(row.step)}};
+  for (const RowField& field : kRowFields) cells.emplace_back(field.name, row.*field.value);
   for (const auto& [name, value] : row.extra) {
     const auto same = [&column = name](const auto& cell) { return cell.first == column; };
     if (name.empty() || name.find_first_of(",\"\n\r") != std::string::npos ||
@@ -68,21 +60,15 @@ std::string json_object(const HistoryRow& row, const Cells& cells) {
 
 HistoryRow row_of(const nlohmann::ordered_json& object) {
   HistoryRow row{.epoch = object.at("epoch"), .step = object.at("step")};
-  const std::map<std::string, std::optional<double>*> known = {
-      {"loss", &row.loss},
-      {"accuracy", &row.accuracy},
-      {"seconds", &row.seconds},
-      {"throughput", &row.throughput},
-      {"val_loss", &row.val_loss},
-      {"learning_rate", &row.learning_rate},
-      {"val_accuracy", &row.val_accuracy}};
   for (const auto& [name, value] : object.items()) {
     if (name == "epoch" || name == "step" || value.is_null()) continue;
-    const auto found = known.find(name);
-    if (found == known.end()) {
+    const auto found =
+        std::find_if(kRowFields.begin(), kRowFields.end(),
+                     [&key = name](const RowField& field) { return field.name == key; });
+    if (found == kRowFields.end()) {
       row.extra.emplace_back(name, value.get<double>());
     } else {
-      *found->second = value.get<double>();
+      row.*found->value = value.get<double>();
     }
   }
   return row;

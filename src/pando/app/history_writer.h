@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -27,6 +28,19 @@ struct HistoryRow {
   std::optional<double> val_accuracy;
   std::vector<std::pair<std::string, double>> extra;  // more columns
 };
+
+// The fields of a row that may be empty, under the names of their columns, in their order.
+struct RowField {
+  const char* name;
+  std::optional<double> HistoryRow::*value;
+};
+inline constexpr std::array kRowFields = {RowField{"loss", &HistoryRow::loss},
+                                          RowField{"accuracy", &HistoryRow::accuracy},
+                                          RowField{"throughput", &HistoryRow::throughput},
+                                          RowField{"learning_rate", &HistoryRow::learning_rate},
+                                          RowField{"seconds", &HistoryRow::seconds},
+                                          RowField{"val_loss", &HistoryRow::val_loss},
+                                          RowField{"val_accuracy", &HistoryRow::val_accuracy}};
 
 // Used by one thread. The JSON file is a valid array after every row; a column that first appears
 // in a later row is added to the head of the CSV file. Numbers have as many digits as they need to

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "pando/app/counted.h"
 #include "pando/app/exit_code.h"
 
 namespace pando::app {
@@ -47,10 +48,6 @@ int64_t floor_product(int64_t count, const Fraction& fraction) {
   return whole + count % fraction.denominator() * fraction.numerator() / fraction.denominator();
 }
 
-std::string plural(int64_t count, const std::string& word) {
-  return concat(count, " ", word, count == 1 ? "" : "s");
-}
-
 // Something that is due `frequency` times per epoch, in a part of the run that has `epochs`.
 struct Event {
   const char* flag;
@@ -71,12 +68,12 @@ int64_t period_of(const Event& event, int64_t updates_per_epoch,
   const Fraction closest(parts, epochs);
   if (closest != frequency) {
     const std::string run =
-        concat(plural(updates, "weight update"), " of ", plural(epochs, "epoch"));
+        concat(counted(updates, "weight update"), " of ", counted(epochs, "epoch"));
     warnings.push_back(concat(event.flag, " ", to_string(frequency), ": the ", run,
                               " do not divide into equal parts that way. The closest possible "
                               "frequency is ",
                               to_string(closest), ", every ",
-                              plural(updates / parts, "weight update")));
+                              counted(updates / parts, "weight update")));
   }
   return updates / parts;
 }
@@ -88,7 +85,7 @@ void plan_logs(const HostEventRequest& request, HostEvents& events) {
     const Fraction epochs_per_log(logs.denominator(), logs.numerator());
     throw UsageError(kLogs, " ", to_string(logs), ": it is not possible to log ",
                      to_string(epochs_per_log), " epochs at a time for ",
-                     plural(request.epochs, "epoch"), "; wanted --num-epochs to be a multiple of ",
+                     counted(request.epochs, "epoch"), "; wanted --num-epochs to be a multiple of ",
                      logs.denominator());
   }
   events.log_period =
@@ -111,7 +108,7 @@ void plan_checkpoints(const HostEventRequest& request, HostEvents& events) {
   if (epochs_before > request.epochs) {
     events.warnings.push_back(
         concat(kFirstCheckpoint, " ", to_string(first), ": the run ends before, after ",
-               plural(request.epochs, "epoch"), "; only its end has a checkpoint"));
+               counted(request.epochs, "epoch"), "; only its end has a checkpoint"));
     return;
   }
   const bool is_rare = frequency.numerator() < frequency.denominator();
@@ -127,7 +124,7 @@ void plan_checkpoints(const HostEventRequest& request, HostEvents& events) {
 
 std::string no_log_warning(const HostEvents& events) {
   std::string text = concat(kLogs, " 0: nothing is logged before the end of the run of ",
-                            plural(events.total, "weight update"));
+                            counted(events.total, "weight update"));
   if (events.checkpoint_period == 0) return text;
   return concat(text, "; executions end for checkpoints, after ", events.execution);
 }

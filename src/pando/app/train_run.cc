@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "pando/app/checkpoint_list.h"
+#include "pando/app/counted.h"
 #include "pando/app/curves.h"
 #include "pando/app/dry_run.h"
 #include "pando/app/exit_code.h"
@@ -93,8 +94,7 @@ class TrainingRun {
   // In micro-batches, as the history counts them.
   std::optional<int64_t> resumed_step() const {
     if (!state_ || !is_of_this_run(*state_, options_)) return std::nullopt;
-    return (state_->position.epoch * setup_.updates + state_->position.update) *
-           setup_.accumulation() * setup_.batch.replicas;
+    return setup_.updates_before(state_->position) * setup_.accumulation() * setup_.batch.replicas;
   }
 
   void begin_weights(RunLog& log) {

@@ -37,7 +37,7 @@ void set_range(FitOptions& fit, const TrainingSetup& setup, TrainingPosition pos
   fit.updates_per_epoch = setup.updates;
   if (setup.spans_epochs()) {
     fit.joined_epochs = std::max<int64_t>(fit.epochs, 1);
-    fit.initial_update = position.epoch * setup.updates + position.update;
+    fit.initial_update = setup.updates_before(position);
   } else {
     fit.initial_epoch = position.epoch;
     fit.initial_update = position.update;

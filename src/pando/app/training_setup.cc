@@ -123,8 +123,7 @@ void TrainingSetup::collect_warnings() {
 
 int64_t TrainingSetup::next_execution(TrainingPosition position) const {
   constexpr int64_t kExecutionsPerEpoch = 20;
-  const int64_t done = position.epoch * updates + position.update;
-  const int64_t event = events.next_execution(done);
+  const int64_t event = events.next_execution(updates_before(position));
   int64_t most = event;
   if (options.steps_per_execution > 0) {
     most = (options.steps_per_execution + accumulation() - 1) / accumulation();

@@ -27,6 +27,9 @@ struct TrainingSetup {
   runtime::PipelineShape shape() const;
   ScheduleBase schedule_base() const;
 
+  int64_t updates_before(TrainingPosition position) const {
+    return position.epoch * updates + position.update;
+  }
   // The weight updates of the execution that begins there: up to the next host event, or less, so
   // that the progress bar moves.
   int64_t next_execution(TrainingPosition position) const;

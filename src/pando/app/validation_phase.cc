@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "pando/app/dry_run.h"
+#include "pando/app/counted.h"
 #include "pando/app/validation_report.h"
 #include "pando/base/error.h"
 #include "pando/train/progress.h"

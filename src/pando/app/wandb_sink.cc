@@ -96,16 +96,9 @@ WandbSink::WandbSink(const WandbOptions& options) {
 
 void WandbSink::write(const HistoryRow& row) {
   Json line = {{"type", "row"}, {"step", row.step}, {"epoch", row.epoch}};
-  const auto add = [&](const char* name, const std::optional<double>& value) {
-    if (value) line[name] = *value;
-  };
-  add("loss", row.loss);
-  add("accuracy", row.accuracy);
-  add("throughput", row.throughput);
-  add("learning_rate", row.learning_rate);
-  add("seconds", row.seconds);
-  add("val_loss", row.val_loss);
-  add("val_accuracy", row.val_accuracy);
+  for (const RowField& field : kRowFields) {
+    if (row.*field.value) line[field.name] = *(row.*field.value);
+  }
   for (const auto& [name, value] : row.extra) line[name] = value;
   file_->append(line_of(line));
 }
