@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#include "pando/comm/job.h"
+
+#include <utility>
+
+namespace pando::comm {
+
+namespace {
+
+thread_local const Job* scoped = nullptr;
+
+}  // namespace
+
+const Job& current_job() {
+  static const Job alone;
+  return scoped != nullptr ? *scoped : alone;
+}
+
+JobScope::JobScope(Job job) : job_(std::move(job)), previous_(scoped) { scoped = &job_; }
+
+JobScope::~JobScope() { scoped = previous_; }
+
+}  // namespace pando::comm

@@ -1,0 +1,37 @@
+// The job this process is an instance of: joined once, by the program, when a launcher started it.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "pando/comm/communicator.h"
+
+namespace pando::comm {
+
+struct Job {
+  std::shared_ptr<Communicator> communicator;  // null: this process is alone
+  int local_index = 0;                         // among the instances of this machine
+  int local_count = 1;
+  std::optional<int> total_replicas;  // as the launcher says
+  std::optional<int> devices_per_replica;
+};
+
+// The job of this thread if it is within a JobScope, else that of the process.
+const Job& current_job();
+
+// As long as it lives, this thread is an instance of that job: for tests, whose instances are
+// threads.
+class JobScope {
+ public:
+  explicit JobScope(Job job);
+  ~JobScope();
+  JobScope(const JobScope&) = delete;
+  JobScope& operator=(const JobScope&) = delete;
+
+ private:
+  Job job_;
+  const Job* previous_;
+};
+
+}  // namespace pando::comm

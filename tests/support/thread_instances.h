@@ -1,0 +1,40 @@
+// Runs a function on several instances of a job that are threads of the test.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "pando/comm/in_process.h"
+#include "pando/comm/job.h"
+
+namespace pando::testing_support {
+
+// Each thread is within the JobScope of its instance. The first exception, by instance, reaches the
+// caller; the others are told, so that nobody waits for an instance that is gone.
+inline void on_instances(int count, const std::function<void(comm::Communicator&)>& body) {
+  const auto communicators = comm::in_process_instances(count);
+  std::vector<std::exception_ptr> errors(static_cast<size_t>(count));
+  std::vector<std::thread> threads;
+  for (int i = 0; i < count; ++i) {
+    threads.emplace_back([&, i] {
+      const auto at = static_cast<size_t>(i);
+      const comm::JobScope scope(
+          {.communicator = communicators[at], .local_index = i, .local_count = count});
+      try {
+        body(*communicators[at]);
+      } catch (const std::exception& error) {
+        errors[at] = std::current_exception();
+        for (const auto& other : communicators) other->fail(error.what());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& error : errors) {
+    if (error != nullptr) std::rethrow_exception(error);
+  }
+}
+
+}  // namespace pando::testing_support
