@@ -19,9 +19,10 @@ BatchPlan plan_of(int64_t size, int64_t batch_size, bool drop_remainder) {
 TEST(BatchPlan, StepsAddUp) {
   for (const bool drop : {false, true}) {
     for (const int64_t batch_size : {1, 3, 4, 10, 11}) {
-      const BatchPlan plan = plan_of(10, batch_size, drop);
+      BatchPlan plan = plan_of(10, batch_size, drop);
       if (plan.batches_from(0) == 0) continue;
       for (int64_t start = 0; start <= 10; ++start) {
+        plan.origin = {.sample = start};
         StreamState at = plan.after({.sample = start}, 0);
         for (int64_t steps = 0; steps < 20; ++steps) {
           EXPECT_EQ(plan.after({.sample = start}, steps), at);
@@ -29,6 +30,20 @@ TEST(BatchPlan, StepsAddUp) {
           at = plan.after(at, 1);
         }
       }
+    }
+  }
+}
+
+TEST(BatchPlan, StepsOfAShareAddUp) {
+  for (const BatchShare share : {BatchShare{3, 0, 1}, {3, 1, 2}, {4, 2, 2}, {8, 5, 1}}) {
+    BatchPlan plan = plan_of(50, 3, false);
+    plan.share = share;
+    plan.origin = {.epoch = 1, .sample = 7};
+    StreamState at = plan.after(plan.origin, 0);
+    for (int64_t steps = 0; steps < 40; ++steps) {
+      EXPECT_EQ(plan.after(plan.origin, steps), at);
+      EXPECT_EQ(plan.at_end(at), at.epoch >= 3);
+      at = plan.after(at, 1);
     }
   }
 }

@@ -31,17 +31,42 @@ int64_t BatchPlan::batches_from(int64_t sample) const {
   return drop_remainder ? left / batch_size : (left - 1) / batch_size + 1;
 }
 
+int64_t BatchPlan::first_sample(int64_t epoch) const {
+  return epoch == origin.epoch ? origin.sample : 0;
+}
+
+int64_t BatchPlan::own_among(int64_t batches) const {
+  const int64_t in_last_round = batches % share.total - share.first;
+  return batches / share.total * share.count + std::clamp(in_last_round, int64_t{0}, share.count);
+}
+
 bool BatchPlan::at_end(StreamState at) const {
-  return batches_from(0) == 0 || after(at, 0).epoch >= epochs;
+  return own_among(batches_from(0)) == 0 || after(at, 0).epoch >= epochs;
 }
 
 StreamState BatchPlan::after(StreamState at, int64_t batches) const {
-  const int64_t rest = batches_from(at.sample);
-  if (batches < rest) return {at.epoch, at.sample + batches * batch_size};
-  const int64_t per_epoch = batches_from(0);
+  const auto place = [this](int64_t epoch, int64_t own) -> StreamState {
+    const int64_t number = own / share.count * share.total + share.first + own % share.count;
+    return {epoch, first_sample(epoch) + number * batch_size};
+  };
+  const int64_t begin = first_sample(at.epoch);
+  const int64_t own = own_among((at.sample - begin) / batch_size) + batches;
+  const int64_t in_epoch = own_among(batches_from(begin));
+  if (own < in_epoch) return place(at.epoch, own);
+  const int64_t per_epoch = own_among(batches_from(0));
   if (per_epoch == 0) return at;
-  batches -= rest;
-  return {at.epoch + 1 + batches / per_epoch, batches % per_epoch * batch_size};
+  const int64_t later = own - in_epoch;
+  return place(at.epoch + 1 + later / per_epoch, later % per_epoch);
+}
+
+StreamState BatchPlan::following(StreamState at) const {
+  const int64_t begin = first_sample(at.epoch);
+  int64_t number = (at.sample - begin) / batch_size + 1;
+  if (number % share.total == (share.first + share.count) % share.total) {
+    number = (number + share.total - 1) / share.total * share.total;
+  }
+  if (number >= batches_from(begin)) return {at.epoch + 1, 0};
+  return {at.epoch, begin + number * batch_size};
 }
 
 void BatchFiller::fill(const BatchPlan& plan, StreamState at, Batch& into) {

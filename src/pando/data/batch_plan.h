@@ -33,18 +33,37 @@ struct StreamState {
   bool operator==(const StreamState&) const = default;
 };
 
+// The batches of one instance among those of all. They are dealt out in rounds of `total`, one for
+// every replica of the job, and this instance gets `count` of each from the one numbered `first`
+// on. Every epoch begins a round.
+struct BatchShare {
+  int64_t total = 1;
+  int64_t first = 0;
+  int64_t count = 1;
+};
+
 // The division of a source into batches. Immutable in use; copies share the source.
 struct BatchPlan {
   SourcePtr source;
   int64_t batch_size = 1;
   bool drop_remainder = false;
   int64_t epochs = 1;
+  BatchShare share = {};
+  StreamState origin = {};  // where the stream began: with a round
 
-  // How many batches an epoch still has from this sample on.
+  // How many batches an epoch still has from this sample on, of all instances.
   int64_t batches_from(int64_t sample) const;
   bool at_end(StreamState at) const;
-  // The position `batches` later; with 0 the end of an epoch becomes the start of the next.
+  // The place of the share's batch number `batches` among those at or after `at`.
   StreamState after(StreamState at, int64_t batches) const;
+  // The position when the share's batch at `at` has been handed out: after the last batch of a
+  // round it is the start of the next round, which is the same for all instances.
+  StreamState following(StreamState at) const;
+
+ private:
+  int64_t first_sample(int64_t epoch) const;
+  // How many batches of the share are among the first `batches` of an epoch.
+  int64_t own_among(int64_t batches) const;
 };
 
 // Gathers the batches of a plan. Its scratch memory makes steady state free of allocation; each

@@ -26,6 +26,16 @@ BatchStream BatchStream::repeat(int64_t epochs) && {
   return std::move(*this);
 }
 
+BatchStream BatchStream::share(const BatchShare& part) && {
+  if (part.first < 0 || part.count < 1 || part.first > part.total - part.count) {
+    throw InvalidArgument("share: ", part.count, " batches from number ", part.first, " of every ",
+                          part.total, ", wants at least 1 and no more than there are");
+  }
+  stop_workers();
+  plan_.share = part;
+  return std::move(*this);
+}
+
 BatchStream BatchStream::prefetch(int depth, PrefetchOptions options) && {
   if (depth < 0) throw InvalidArgument("prefetch: depth is ", depth, ", wants at least 0");
   if (options.workers < 1) {
@@ -39,8 +49,9 @@ BatchStream BatchStream::prefetch(int depth, PrefetchOptions options) && {
 
 bool BatchStream::next(Batch& into) {
   if (plan_.at_end(position_)) return false;
+  const StreamState at = plan_.after(position_, 0);
   if (depth_ == 0) {
-    filler_.fill(plan_, position_, into);
+    filler_.fill(plan_, at, into);
   } else {
     if (prefetcher_ == nullptr) {
       prefetcher_ = std::make_unique<data::Prefetcher>(
@@ -55,7 +66,7 @@ bool BatchStream::next(Batch& into) {
       throw;
     }
   }
-  position_ = plan_.after(position_, 1);
+  position_ = plan_.following(at);
   return true;
 }
 
@@ -80,7 +91,9 @@ void BatchStream::restore(StreamState position) {
                           " of a data set with ", samples_per_epoch(), " samples");
   }
   stop_workers();
-  position_ = plan_.after(position, 0);
+  position_ = position;
+  if (plan_.batches_from(position.sample) == 0) position_ = {position.epoch + 1, 0};
+  plan_.origin = position_;
 }
 
 void BatchStream::stop_workers() { prefetcher_.reset(); }

@@ -35,6 +35,11 @@ class BatchStream {
   // Runs over the data `epochs` times, without end by default. Batches do not cross the end of an
   // epoch (to let them, repeat the data set before batching it).
   BatchStream repeat(int64_t epochs = kEndless) &&;
+  // Only the batches of one instance; the samples of the others are not read. The shares of all
+  // instances together are the whole stream. Where the last round of an epoch has no batch for
+  // this instance, the next one is of the next epoch. Throws InvalidArgument unless 0 <= first,
+  // 1 <= count and first + count <= total.
+  BatchStream share(const BatchShare& part) &&;
   // Gathers up to `depth` batches ahead in the background; depth 0 gathers in next().
   BatchStream prefetch(int depth, PrefetchOptions options = {}) &&;
 
@@ -47,12 +52,16 @@ class BatchStream {
 
   // The position of the next batch. A restored stream goes on with exactly the batches that would
   // have followed; the batch size may differ. Throws InvalidArgument for a position outside.
+  // With a share: once the instance has its batches of a round, the start of the next round. A
+  // restored stream begins with a round, so a position from the start of one continues the order
+  // with any number of instances.
   StreamState state() const { return position_; }
   void restore(StreamState position);
 
   const std::vector<Field>& fields() const { return plan_.source->fields(); }
   int64_t batch_size() const { return plan_.batch_size; }
   int64_t samples_per_epoch() const { return plan_.source->size(); }
+  // Of all instances.
   int64_t batches_per_epoch() const { return plan_.batches_from(0); }
 
  private:
