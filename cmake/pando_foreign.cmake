@@ -24,6 +24,10 @@ function(pando_foreign)
     if(TARGET pando_foreign::${name})
       continue()
     endif()
+    if(name STREQUAL "mpi")
+      pando_foreign_mpi()
+      continue()
+    endif()
     set(row ${PANDO_FOREIGN_TABLE})
     list(FILTER row INCLUDE REGEX "^${name}: ")
     if(NOT row)
@@ -56,6 +60,45 @@ function(pando_foreign)
         INTERFACE_LINK_LIBRARIES ${PANDO_${name}_LIBRARY})
     endif()
   endforeach()
+endfunction()
+
+# pando_find_mpi(<found>): MPI has many homes, and its compiler wrapper knows which. Another than the
+# first one on the PATH is chosen by -DMPI_CXX_COMPILER=mpicxx.mpich or -DMPI_HOME=...
+# In the caller: PANDO_MPI_INCLUDE_DIRS, PANDO_MPI_DEFINITIONS and PANDO_MPI_LIBRARIES.
+function(pando_find_mpi found)
+  set(MPI_CXX_SKIP_MPICXX TRUE)
+  find_package(MPI QUIET COMPONENTS CXX)
+  set(${found} ${MPI_CXX_FOUND} PARENT_SCOPE)
+  set(libraries ${MPI_CXX_LIBRARIES})  # without those of the C++ interface, which we do not use
+  list(FILTER libraries EXCLUDE REGEX "mpi_cxx|mpichcxx|mpicxx")
+  set(PANDO_MPI_INCLUDE_DIRS ${MPI_CXX_INCLUDE_DIRS} PARENT_SCOPE)
+  set(PANDO_MPI_DEFINITIONS ${MPI_CXX_COMPILE_DEFINITIONS} PARENT_SCOPE)
+  set(PANDO_MPI_LIBRARIES ${libraries} PARENT_SCOPE)
+endfunction()
+
+function(pando_foreign_mpi)
+  pando_find_mpi(found)
+  if(NOT found)
+    message(FATAL_ERROR "pando: no MPI library was found; on Debian install libopenmpi-dev, or "
+                        "build without it by -DPANDO_MPI=OFF")
+  endif()
+  add_library(pando_foreign::mpi INTERFACE IMPORTED GLOBAL)
+  set_target_properties(pando_foreign::mpi PROPERTIES
+    INTERFACE_INCLUDE_DIRECTORIES "${PANDO_MPI_INCLUDE_DIRS}"
+    INTERFACE_COMPILE_DEFINITIONS "${PANDO_MPI_DEFINITIONS}"
+    INTERFACE_LINK_LIBRARIES "${PANDO_MPI_LIBRARIES}")
+endfunction()
+
+# pando_with_mpi(<out>): whether PANDO_MPI (AUTO, ON or OFF) means to use it.
+function(pando_with_mpi out)
+  if(PANDO_MPI STREQUAL "AUTO")
+    pando_find_mpi(found)
+  elseif(PANDO_MPI MATCHES "^(ON|OFF)$")
+    set(found ${PANDO_MPI})
+  else()
+    message(FATAL_ERROR "pando: PANDO_MPI is '${PANDO_MPI}'; wanted is AUTO, ON or OFF")
+  endif()
+  set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
 # The names of the libraries that have something to link, out of those given.

@@ -49,6 +49,22 @@ function(pando_test name)
   endforeach()
 endfunction()
 
+# pando_mpi_test(<name> <ranks> COMMAND <program> <argument>...): so many processes, started by
+# mpiexec. The variables let Open MPI run as root, on fewer cores than processes and unbound; other
+# launchers do so anyway.
+function(pando_mpi_test name ranks)
+  cmake_parse_arguments(ARG "" "" "COMMAND" ${ARGN})
+  add_test(NAME ${name} COMMAND ${MPIEXEC_EXECUTABLE} -n ${ranks} ${ARG_COMMAND})
+  pando_mpi_environment(${name})
+  set_tests_properties(${name} PROPERTIES LABELS "fast;mpi;unsanitized" TIMEOUT 120)
+endfunction()
+
+function(pando_mpi_environment)
+  set_tests_properties(${ARGN} PROPERTIES ENVIRONMENT "OMPI_ALLOW_RUN_AS_ROOT=1;\
+OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;\
+OMPI_MCA_hwloc_base_binding_policy=none")
+endfunction()
+
 # pando_test_group(<label> <target>...): building <label>_tests builds the targets too.
 function(pando_test_group label)
   if(NOT TARGET ${label}_tests)

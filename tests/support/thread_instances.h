@@ -1,4 +1,4 @@
-// Runs a function on several instances of a job that are threads of the test.
+// Runs a function on several instances of a job that are threads of the test, or its processes.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,8 +13,13 @@
 namespace pando::testing_support {
 
 // Each thread is within the JobScope of its instance. The first exception, by instance, reaches the
-// caller; the others are told, so that nobody waits for an instance that is gone.
+// caller; the others are told, so that nobody waits for an instance that is gone. A test that runs
+// under mpirun runs the body once, as the instance it is, if there are `count` of them.
 inline void on_instances(int count, const std::function<void(comm::Communicator&)>& body) {
+  if (const auto own = comm::current_job().communicator) {
+    if (own->size() == count) body(*own);
+    return;
+  }
   const auto communicators = comm::in_process_instances(count);
   std::vector<std::exception_ptr> errors(static_cast<size_t>(count));
   std::vector<std::thread> threads;

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "pando/comm/session.h"
+
 namespace pando::comm {
 
 namespace {
@@ -11,10 +13,7 @@ thread_local const Job* scoped = nullptr;
 
 }  // namespace
 
-const Job& current_job() {
-  static const Job alone;
-  return scoped != nullptr ? *scoped : alone;
-}
+const Job& current_job() { return scoped != nullptr ? *scoped : process_session().job(); }
 
 JobScope::JobScope(Job job) : job_(std::move(job)), previous_(scoped) { scoped = &job_; }
 

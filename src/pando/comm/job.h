@@ -1,4 +1,5 @@
-// The job this process is an instance of: joined once, by the program, when a launcher started it.
+// The job this process is an instance of: joined by its Session (session.h), once, when a launcher
+// started it.
 // SPDX-License-Identifier: MIT
 #pragma once
 

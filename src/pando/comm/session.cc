@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#include "pando/comm/session.h"
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <utility>
+
+#include <unistd.h>
+
+#include "pando/base/error.h"
+
+namespace pando::comm {
+
+namespace {
+
+constexpr std::chrono::seconds kPatience{60};
+
+void end_at_exit(int status, void* owner) {
+  const auto pid = static_cast<pid_t>(reinterpret_cast<intptr_t>(owner));
+  if (pid != getpid()) return;  // a forked child is not the instance
+  process_session().end(status, status == 0 ? Ending::together : Ending::alone);
+}
+
+std::shared_ptr<MpiInstance> join_until_exit() {
+  auto instance = join_mpi();
+  const intptr_t pid = getpid();
+  on_exit(end_at_exit, reinterpret_cast<void*>(pid));  // unlike atexit(), it tells the exit code
+  return instance;
+}
+
+}  // namespace
+
+Session::Session() : Session(Options()) {}
+
+Session::Session(Options options) : options_(std::move(options)) {}
+
+void Session::join() {
+  if (decided_) return;
+  const std::optional<Launch> launch = find_launch(options_.variables);
+  if (!launch || launch->instances == 1) {
+    const Division division = read_division(options_.variables, 1, 0);
+    job_.total_replicas = division.total_replicas;
+    job_.devices_per_replica = division.devices_per_replica;
+  } else {
+    job_ = make_job(*launch);
+  }
+  decided_ = true;
+}
+
+Job Session::make_job(const Launch& launch) {
+  if (!instance_) {
+    try {
+      instance_ = options_.join();
+    } catch (const Unsupported& error) {
+      throw Unsupported(launch.launcher, " started this process as one of several (",
+                        launch.evidence, "), but ", error.what());
+    }
+  }
+  const int size = instance_->size();
+  if (launch.instances && *launch.instances != size) {
+    throw CommError(launch.launcher, " started ", *launch.instances, " processes (",
+                    launch.evidence, "), but MPI finds ", size,
+                    "; use the launcher of the MPI library that Pando is built with (",
+                    mpi_library(), "), with Slurm: srun --mpi=pmix or --mpi=pmi2");
+  }
+  const Division division = read_division(options_.variables, size, instance_->rank());
+  Job job;
+  if (size > 1) job.communicator = instance_;
+  job.local_index = division.local_instance_index.value_or(instance_->local_index());
+  job.local_count = instance_->local_count();
+  job.total_replicas = division.total_replicas;
+  job.devices_per_replica = division.devices_per_replica;
+  return job;
+}
+
+void Session::end(int code, Ending ending) {
+  if (!instance_) return;
+  if (ending == Ending::alone || instance_->failed()) abort(code);
+  try {
+    std::optional<std::chrono::milliseconds> patience;
+    if (code != 0) patience = kPatience;
+    if (!instance_->finalize(patience)) {
+      std::cerr << "pando: instance " << instance_->rank()
+                << " ends, but not all others do; they are ended\n";
+      abort(code);
+    }
+  } catch (const CommError& error) {
+    std::cerr << "pando: error: " << error.what() << "\n";
+    abort(code);
+  }
+  job_ = Job();
+  instance_ = nullptr;
+}
+
+void Session::abort(int code) {
+  std::cout.flush();
+  std::cerr.flush();
+  std::fflush(nullptr);
+  instance_->abort(code == 0 ? EXIT_FAILURE : code);
+  std::abort();  // GCC does not see that the line above is the last
+}
+
+Session& process_session() {
+  static Session session({.join = join_until_exit});
+  return session;
+}
+
+}  // namespace pando::comm

@@ -1,0 +1,55 @@
+// The life of a process in its job: it joins at its start and ends together with the others, or
+// ends the others when it fails.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "pando/comm/environment.h"
+#include "pando/comm/job.h"
+#include "pando/comm/mpi.h"
+
+namespace pando::comm {
+
+// together: all instances end here, with the same code, having agreed on it or done all their work.
+// alone: this instance gives up whatever the others do.
+enum class Ending { together, alone };
+
+// A process has one, process_session(); tests make their own. Used by one thread, except job().
+class Session {
+ public:
+  // Where its process learns of the launcher, and how it reaches the others.
+  struct Options {
+    Variables variables = process_variable;
+    std::function<std::shared_ptr<MpiInstance>()> join = [] { return join_mpi(); };
+  };
+  Session();
+  explicit Session(Options options);
+
+  // Joins the job when a launcher started this process as one of several; a process alone does
+  // nothing and pays nothing. To be called before others ask for the job. The first call decides.
+  // Throws InvalidArgument, CommError or Unsupported, and will not have joined.
+  void join();
+  const Job& job() const { return job_; }
+
+  // Before this process exits with `code`. Together waits for the others, for up to a minute when
+  // the code is not 0. Does not return when it ends alone, when the others do not come or when the
+  // communicator has failed: then it ends all instances. Does nothing when there are no others.
+  void end(int code, Ending ending);
+
+ private:
+  Job make_job(const Launch& launch);
+  [[noreturn]] void abort(int code);
+
+  Options options_;
+  bool decided_ = false;
+  Job job_;
+  std::shared_ptr<MpiInstance> instance_;  // also of a job of one, to be finalized
+};
+
+// That of this process. Once joined, it ends by itself when the process exits without having called
+// end(): together with code 0, alone with any other.
+Session& process_session();
+
+}  // namespace pando::comm

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+#include "pando/comm/environment.h"
+
+#include <cstdlib>
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/expect_error.h"
+
+namespace pando::comm {
+namespace {
+
+using testing_support::error_of;
+using Values = std::map<std::string, std::string>;
+
+Variables from(const Values& values) {
+  return [values](const char* name) {
+    const auto found = values.find(name);
+    return found == values.end() ? nullptr : found->second.c_str();
+  };
+}
+
+TEST(FindLaunch, NothingWithoutALauncher) {
+  EXPECT_FALSE(find_launch(from({})));
+  EXPECT_FALSE(find_launch(from({{"POPDIST_NUM_TOTAL_REPLICAS", "4"}})));
+}
+
+TEST(FindLaunch, KnowsTheLaunchers) {
+  const struct {
+    const char* size;
+    const char* rank;
+    const char* launcher;
+  } launchers[] = {
+      {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "Open MPI"},
+      {"MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK", "MVAPICH2"},
+      {"PMI_SIZE", "PMI_RANK", "MPICH"},
+      {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "srun"},
+  };
+  for (const auto& each : launchers) {
+    const auto launch = find_launch(from({{each.size, "4"}, {each.rank, "1"}}));
+    ASSERT_TRUE(launch) << each.launcher;
+    EXPECT_EQ(launch->instances, 4);
+    EXPECT_SAYS(launch->launcher, each.launcher);
+    EXPECT_EQ(launch->evidence, std::string(each.size) + "=4");
+    EXPECT_FALSE(find_launch(from({{each.size, "4"}}))) << "no rank: not one of the processes";
+  }
+}
+
+TEST(FindLaunch, PmixAloneDoesNotSayHowMany) {
+  const auto launch = find_launch(from({{"PMIX_RANK", "3"}}));
+  ASSERT_TRUE(launch);
+  EXPECT_FALSE(launch->instances);
+  EXPECT_EQ(launch->evidence, "PMIX_RANK=3");
+}
+
+TEST(FindLaunch, TheInnerLauncherCounts) {
+  const auto launch = find_launch(from({{"OMPI_COMM_WORLD_SIZE", "2"},
+                                        {"OMPI_COMM_WORLD_RANK", "0"},
+                                        {"SLURM_STEP_NUM_TASKS", "1"},
+                                        {"SLURM_PROCID", "0"},
+                                        {"PMIX_RANK", "0"}}));
+  EXPECT_EQ(launch->instances, 2);
+}
+
+TEST(FindLaunch, ABatchScriptOfSlurmIsNoStep) {
+  EXPECT_FALSE(find_launch(from({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}})));
+}
+
+TEST(FindLaunch, RefusesBrokenSizes) {
+  for (const char* broken : {"", "two", "0", "-1", "2.5", "99999999999"}) {
+    const std::string message = error_of([&] {
+      find_launch(from({{"OMPI_COMM_WORLD_SIZE", broken}, {"OMPI_COMM_WORLD_RANK", "0"}}));
+    });
+    EXPECT_SAYS(message, std::string("OMPI_COMM_WORLD_SIZE is '") + broken + "'");
+    EXPECT_SAYS(message, "whole number from 1");
+  }
+}
+
+TEST(ProcessVariable, IsThatOfTheProcess) {
+  setenv("PANDO_TEST_VARIABLE", "here", 1);
+  EXPECT_STREQ(process_variable("PANDO_TEST_VARIABLE"), "here");
+  unsetenv("PANDO_TEST_VARIABLE");
+  EXPECT_EQ(process_variable("PANDO_TEST_VARIABLE"), nullptr);
+}
+
+TEST(ReadDivision, NothingSaid) {
+  const Division division = read_division(from({}), 2, 1);
+  EXPECT_FALSE(division.total_replicas);
+  EXPECT_FALSE(division.devices_per_replica);
+  EXPECT_FALSE(division.local_instance_index);
+}
+
+TEST(ReadDivision, AllSaid) {
+  const Division division = read_division(from({{"POPDIST_NUM_TOTAL_REPLICAS", "8"},
+                                                {"POPDIST_NUM_LOCAL_REPLICAS", "2"},
+                                                {"POPDIST_NUM_IPUS_PER_REPLICA", "3"},
+                                                {"POPDIST_REPLICA_INDEX_OFFSET", "6"},
+                                                {"POPDIST_LOCAL_INSTANCE_INDEX", "1"},
+                                                {"POPDIST_UNIFORM_REPLICAS_PER_INSTANCE", "1"}}),
+                                          4, 3);
+  EXPECT_EQ(division.total_replicas, 8);
+  EXPECT_EQ(division.devices_per_replica, 3);
+  EXPECT_EQ(division.local_instance_index, 1);
+}
+
+TEST(ReadDivision, LocalReplicasMakeTheTotal) {
+  const auto division = read_division(from({{"POPDIST_NUM_LOCAL_REPLICAS", "2"}}), 3, 0);
+  EXPECT_EQ(division.total_replicas, 6);
+}
+
+TEST(ReadDivision, OneReplicaInEachWhenNothingSaysOtherwise) {
+  const Values offset = {{"POPDIST_REPLICA_INDEX_OFFSET", "1"}};
+  EXPECT_NO_THROW(read_division(from(offset), 2, 1));
+  EXPECT_SAYS(error_of([&] { read_division(from(offset), 2, 0); }),
+              "POPDIST_REPLICA_INDEX_OFFSET is 1, but instance 0 and 1 replicas in each make 0");
+}
+
+TEST(ReadDivision, RefusesWhatIsNoNumber) {
+  const struct {
+    const char* name;
+    const char* value;
+    const char* least;
+  } broken[] = {
+      {"POPDIST_NUM_TOTAL_REPLICAS", "0", "1"},     {"POPDIST_NUM_LOCAL_REPLICAS", "x", "1"},
+      {"POPDIST_NUM_IPUS_PER_REPLICA", "", "1"},    {"POPDIST_REPLICA_INDEX_OFFSET", "-1", "0"},
+      {"POPDIST_LOCAL_INSTANCE_INDEX", "1e9", "0"},
+  };
+  for (const auto& each : broken) {
+    const std::string message = error_of([&] {
+      read_division(from({{each.name, each.value}}), 2, 0);
+    });
+    EXPECT_SAYS(message, std::string(each.name) + " is '" + each.value + "'");
+    EXPECT_SAYS(message, std::string("whole number from ") + each.least);
+  }
+}
+
+TEST(ReadDivision, RefusesReplicasThatDoNotDivide) {
+  EXPECT_SAYS(error_of([] {
+                read_division(from({{"POPDIST_NUM_TOTAL_REPLICAS", "5"}}), 2, 0);
+              }),
+              "POPDIST_NUM_TOTAL_REPLICAS is 5, which does not divide among 2 instances");
+}
+
+TEST(ReadDivision, RefusesContradictions) {
+  EXPECT_SAYS(
+      error_of([] {
+        read_division(
+            from({{"POPDIST_NUM_TOTAL_REPLICAS", "4"}, {"POPDIST_NUM_LOCAL_REPLICAS", "4"}}), 2, 0);
+      }),
+      "POPDIST_NUM_LOCAL_REPLICAS is 4, but 4 replicas in 2 instances make 2");
+}
+
+TEST(ReadDivision, RefusesInstancesThatDiffer) {
+  for (const char* no : {"0", "False", "no"}) {
+    EXPECT_SAYS(error_of([&] {
+                  read_division(from({{"POPDIST_UNIFORM_REPLICAS_PER_INSTANCE", no}}), 2, 0);
+                }),
+                "the same number of replicas");
+  }
+  EXPECT_NO_THROW(read_division(from({{"POPDIST_UNIFORM_REPLICAS_PER_INSTANCE", "True"}}), 2, 0));
+  EXPECT_SAYS(error_of([&] {
+                read_division(from({{"POPDIST_UNIFORM_REPLICAS_PER_INSTANCE", "maybe"}}), 2, 0);
+              }),
+              "is 'maybe'");
+}
+
+}  // namespace
+}  // namespace pando::comm
