@@ -1,0 +1,155 @@
+// What the thread of a monitor does: hears and tells who lives, finds the first cause of a failure
+// and makes it known.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pando/comm/monitor.h"
+#include "pando/comm/tcp_link.h"
+
+namespace pando::comm {
+
+using MonitorClock = std::chrono::steady_clock;
+
+// An instance as people look for it.
+struct Member {
+  int index = 0;
+  int64_t pid = 0;
+  std::string host;
+  std::string describe() const;  // "instance 1 on hostb (pid 123)"
+};
+
+// The words by which instances know each other from strangers who call the same port.
+struct Passwords {
+  std::string hello;
+  std::string welcome;
+};
+
+// The times that all instances keep.
+struct Times {
+  std::chrono::milliseconds period{};
+  std::chrono::milliseconds timeout{};
+};
+
+// The lines of the protocol:
+//   instance i to instance 0          instance 0 to instance i
+//   hello <password> <i> <pid> <host>
+//                                     welcome <password> <pid> <host>
+//   here
+//   beat                              beat
+//   failed <cause> | lost <cause>     failed <first cause>
+//   heard
+//   bye                               bye   (when all have said it; then i closes)
+//
+// Phases: watching -> settling (the first cause is found; instance 0 waits until the others have
+// heard it) -> failed, or watching -> closing (instance 0 waits until the others have closed) ->
+// ended.
+class Watch {
+ public:
+  struct Setup {
+    Member self;
+    int size = 1;
+    Passwords passwords;
+    std::optional<Listener> listener;  // of instance 0
+    MonitorOptions options;
+  };
+  Watch(Communicator& communicator, Setup setup);
+
+  void run();  // the thread's body, until stop()
+
+  // By other threads.
+  void stop();
+  void join_hub(Link link, Member hub, const Times& times);
+  void wait_until_all_joined();  // of instance 0; throws CommError when one does not
+  std::string report(const std::string& cause, FailureKind kind);
+  void goodbye();
+  const Member& self() const { return self_; }
+
+ private:
+  enum class Phase { watching, settling, failed, closing, ended };
+  enum class Standing { stranger, welcomed, member };
+  using Time = MonitorClock::time_point;
+  struct Peer {
+    Link link;
+    Member member;
+    Standing standing = Standing::stranger;
+    Time heard_at;
+    bool said_goodbye = false;
+    bool knows_cause = false;
+  };
+  struct Cause {
+    std::string text;
+    Time until;  // by when nothing better has come up
+  };
+  struct Requests {
+    std::optional<Peer> hub;
+    Times times{};  // with the hub
+    std::optional<std::string> failure;
+    FailureKind kind = FailureKind::own;
+    bool goodbye = false;
+    bool stop = false;
+  };
+
+  bool is_hub() const { return self_.index == 0; }
+  void post(const std::function<void(Requests&)>& request);
+  std::string wait_for_outcome();  // the first cause; empty after a good end
+  bool wait_for_news();            // false: stop
+  bool take_requests();
+  void take_report(const std::string& text, FailureKind kind);
+  Time next_deadline() const;
+  void accept_callers();
+  void read(Peer& peer);
+  void hear(Peer& peer, const std::string& line);
+  void greet(Peer& peer, const std::string& line);
+  void admit(Peer& peer);
+  void lose_closed_peers();
+  void send_beats();
+  void judge_silence();
+  void judge_start();
+  void settle(const std::string& cause, bool noticed_here);
+  void advance();
+  void publish_failure();
+  void publish_end();
+  void end_late_process();
+  bool all_joined() const;
+  bool all_said_goodbye() const;
+  bool all_know_cause() const;
+  void say(const std::string& line) const;
+
+  Communicator& communicator_;
+  const Member self_;
+  const int size_;
+  const Passwords passwords_;
+  MonitorOptions options_;
+  Socket wake_;  // an event that ends the wait
+
+  // The thread's own.
+  std::optional<Listener> listener_;
+  std::list<Peer> peers_;  // those that are there: of instance 0 all others, of others instance 0
+  std::vector<bool> joined_;  // by instance; true for those that this one does not watch
+  Phase phase_ = Phase::watching;
+  std::string cause_;
+  std::optional<Cause> suspicion_;  // a cause that may be the consequence of another
+  bool own_goodbye_ = false;
+  Time now_;
+  Time next_beat_;
+  Time start_until_;
+  Time phase_until_;  // of settling, failed, closing, ended
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  Requests requests_;
+  bool published_all_joined_ = false;
+  std::optional<std::string> published_cause_;
+  bool published_end_ = false;
+};
+
+}  // namespace pando::comm
