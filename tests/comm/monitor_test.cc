@@ -344,7 +344,7 @@ TEST(Monitor, SaysWhyTheFirstInstanceCannotBeReached) {
   }
 }
 
-class Environment : public ::testing::Test {
+class MonitorEnvironment : public ::testing::Test {
  protected:
   void TearDown() override {
     unsetenv("PANDO_HEARTBEAT_PERIOD");
@@ -352,7 +352,7 @@ class Environment : public ::testing::Test {
   }
 };
 
-TEST_F(Environment, GivesTheTimes) {
+TEST_F(MonitorEnvironment, GivesTheTimes) {
   EXPECT_EQ(monitor_options_from_environment().period, milliseconds(5000));
   EXPECT_EQ(monitor_options_from_environment().timeout, milliseconds(20000));
   setenv("PANDO_HEARTBEAT_PERIOD", "0.5", 1);
@@ -362,7 +362,7 @@ TEST_F(Environment, GivesTheTimes) {
   EXPECT_EQ(monitor_options_from_environment().timeout, milliseconds(3000));
 }
 
-TEST_F(Environment, RefusesWhatMakesNoSense) {
+TEST_F(MonitorEnvironment, RefusesWhatMakesNoSense) {
   const auto refusal = [] { return error_of([] { monitor_options_from_environment(); }); };
   for (const char* bad : {"", "soon", "0", "-1", "nan", "1e9", "5 s"}) {
     setenv("PANDO_HEARTBEAT_TIMEOUT", bad, 1);
