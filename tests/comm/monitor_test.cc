@@ -89,8 +89,20 @@ TEST(Monitor, GoodbyeWaitsForTheLast) {
     Monitor monitor(job.at(index), job.options);
     std::this_thread::sleep_for(milliseconds(100 * index));
     --working;
-    monitor.goodbye();
+    EXPECT_TRUE(monitor.goodbye());
     EXPECT_EQ(working, 0) << "instance " << index;
+  });
+}
+
+TEST(Monitor, GoodbyeHasItsPatience) {
+  Job job(2);
+  job.run([&](int index) {
+    Monitor monitor(job.at(index), job.options);
+    if (index == 0) {
+      EXPECT_FALSE(monitor.goodbye(milliseconds(20)));
+    }
+    job.meet();
+    EXPECT_TRUE(monitor.goodbye(milliseconds(60000)));
   });
 }
 

@@ -50,6 +50,7 @@ class FakeInstance : public MpiInstance {
 struct Started {
   std::shared_ptr<FakeInstance> instance = std::make_shared<FakeInstance>(1, 2);
   int joins = 0;
+  Communicator* watched = nullptr;
 
   Session session(Values values) {
     return Session({.variables =
@@ -61,7 +62,11 @@ struct Started {
                         [this] {
                           ++joins;
                           return instance;
-                        }});
+                        },
+                    .watch = [this](Communicator& communicator) -> std::unique_ptr<Monitor> {
+                      watched = &communicator;
+                      return nullptr;
+                    }});
   }
 };
 
@@ -107,6 +112,7 @@ TEST(Session, JoinsOnce) {
   session.join();
   EXPECT_EQ(started.joins, 1);
   EXPECT_EQ(session.job().communicator, started.instance);
+  EXPECT_EQ(started.watched, started.instance.get());
   EXPECT_EQ(session.job().local_index, 1);
   EXPECT_EQ(session.job().local_count, 2);
   EXPECT_EQ(session.job().total_replicas, 4);
@@ -129,6 +135,7 @@ TEST(Session, AJobOfOneIsAlone) {
   session.join();
   EXPECT_EQ(started.joins, 1);
   EXPECT_EQ(session.job().communicator, nullptr);
+  EXPECT_EQ(started.watched, nullptr);
   session.end(0, Ending::together);
   EXPECT_TRUE(started.instance->finalized);
 }

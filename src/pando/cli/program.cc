@@ -8,6 +8,7 @@
 
 #include "pando/app/exit_code.h"
 #include "pando/base/strings.h"
+#include "pando/comm/session.h"
 
 namespace pando::cli {
 namespace {
@@ -72,6 +73,10 @@ int run_program(std::span<const std::string> args, std::ostream& out, std::ostre
     return code;
   } catch (const std::exception& error) {
     err << "pando: error: " << app::describe(error, verbose) << std::endl;
+    const auto* own = dynamic_cast<const Error*>(&error);
+    const bool lost = own != nullptr && own->kind() == ErrorKind::comm;
+    comm::process_session().report_failure(
+        app::describe(error, false), lost ? comm::FailureKind::lost_peer : comm::FailureKind::own);
     return app::exit_code_of(error);
   }
 }

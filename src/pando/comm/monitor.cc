@@ -222,8 +222,8 @@ std::string Monitor::report_failure(const std::string& text, FailureKind kind) {
   return watch.report(concat(watch.self().describe(), ": ", text), kind);
 }
 
-void Monitor::goodbye() {
-  if (parts_) parts_->watch().goodbye();
+bool Monitor::goodbye(std::optional<std::chrono::milliseconds> patience) {
+  return !parts_ || parts_->watch().goodbye(patience);
 }
 
 }  // namespace pando::comm

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -51,9 +52,10 @@ class Monitor {
   // may be another, once all that can hear of it have.
   std::string report_failure(const std::string& text, FailureKind kind = FailureKind::own);
 
-  // A good end: waits until all instances have come to theirs. Throws CommError with the first
-  // cause when one does not. Afterwards nothing is watched but that this process ends in `timeout`.
-  void goodbye();
+  // A good end: waits until all instances have come to theirs. False when some have not after
+  // `patience` (no value: waits on); then all goes on. Throws CommError with the first cause when
+  // one fails. Afterwards nothing is watched but that this process ends in `timeout`.
+  bool goodbye(std::optional<std::chrono::milliseconds> patience = std::nullopt);
 
  private:
   class Parts;

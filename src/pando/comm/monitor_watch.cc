@@ -61,12 +61,6 @@ void Watch::post(const std::function<void(Requests&)>& request) {
   [[maybe_unused]] const ssize_t written = ::write(wake_.descriptor(), &one, sizeof one);
 }
 
-std::string Watch::wait_for_outcome() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return published_cause_ || published_end_; });
-  return published_cause_.value_or("");
-}
-
 void Watch::stop() {
   post([](Requests& requests) { requests.stop = true; });
 }
@@ -90,14 +84,22 @@ std::string Watch::report(const std::string& cause, FailureKind kind) {
     requests.failure = cause;
     requests.kind = kind;
   });
-  const std::string first = wait_for_outcome();
-  return first.empty() ? cause : first;
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return has_outcome(); });
+  return published_cause_.value_or(cause);
 }
 
-void Watch::goodbye() {
+bool Watch::goodbye(std::optional<milliseconds> patience) {
   post([](Requests& requests) { requests.goodbye = true; });
-  const std::string cause = wait_for_outcome();
-  if (!cause.empty()) throw CommError(cause);
+  std::unique_lock lock(mutex_);
+  const auto outcome = [this] { return has_outcome(); };
+  if (!patience) {
+    changed_.wait(lock, outcome);
+  } else if (!changed_.wait_for(lock, *patience, outcome)) {
+    return false;
+  }
+  if (published_cause_) throw CommError(*published_cause_);
+  return true;
 }
 
 void Watch::run() {

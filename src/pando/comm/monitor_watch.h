@@ -70,7 +70,7 @@ class Watch {
   void join_hub(Link link, Member hub, const Times& times);
   void wait_until_all_joined();  // of instance 0; throws CommError when one does not
   std::string report(const std::string& cause, FailureKind kind);
-  void goodbye();
+  bool goodbye(std::optional<std::chrono::milliseconds> patience);
   const Member& self() const { return self_; }
 
  private:
@@ -100,8 +100,8 @@ class Watch {
 
   bool is_hub() const { return self_.index == 0; }
   void post(const std::function<void(Requests&)>& request);
-  std::string wait_for_outcome();  // the first cause; empty after a good end
-  bool wait_for_news();            // false: stop
+  bool has_outcome() const { return published_cause_ || published_end_; }  // with the mutex
+  bool wait_for_news();                                                    // false: stop
   bool take_requests();
   void take_report(const std::string& text, FailureKind kind);
   Time next_deadline() const;

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <thread>
 #include <utility>
 
 #include <unistd.h>
@@ -16,6 +17,8 @@ namespace pando::comm {
 namespace {
 
 constexpr std::chrono::seconds kPatience{60};
+// By this much the instance that failed first is ahead in ending all: its exit code is the job's.
+constexpr std::chrono::seconds kHeadStart{1};
 
 void end_at_exit(int status, void* owner) {
   const auto pid = static_cast<pid_t>(reinterpret_cast<intptr_t>(owner));
@@ -65,6 +68,7 @@ Job Session::make_job(const Launch& launch) {
                     "; use the launcher of the MPI library that Pando is built with (",
                     mpi_library(), "), with Slurm: srun --mpi=pmix or --mpi=pmi2");
   }
+  if (size > 1) monitor_ = options_.watch(*instance_);
   const Division division = read_division(options_.variables, size, instance_->rank());
   Job job;
   if (size > 1) job.communicator = instance_;
@@ -75,35 +79,53 @@ Job Session::make_job(const Launch& launch) {
   return job;
 }
 
+void Session::report_failure(const std::string& text, FailureKind kind) {
+  if (!monitor_ || reported_) return;
+  reported_ = true;
+  const std::string first = monitor_->report_failure(text, kind);
+  is_first_cause_ = first.starts_with(concat("instance ", instance_->rank(), " "));
+}
+
 void Session::end(int code, Ending ending) {
   if (!instance_) return;
-  if (ending == Ending::alone || instance_->failed()) abort(code);
+  if (ending == Ending::together && !instance_->failed()) {
+    end_together(code);
+  } else {
+    report_failure(concat("ends with exit code ", code), FailureKind::own);
+    abort(code);
+  }
+  monitor_ = nullptr;
+  job_ = Job();
+  instance_ = nullptr;
+}
+
+void Session::end_together(int code) {
+  std::optional<std::chrono::milliseconds> patience;
+  if (code != 0) patience = kPatience;
   try {
-    std::optional<std::chrono::milliseconds> patience;
-    if (code != 0) patience = kPatience;
-    if (!instance_->finalize(patience)) {
-      std::cerr << "pando: instance " << instance_->rank()
-                << " ends, but not all others do; they are ended\n";
-      abort(code);
-    }
+    if ((!monitor_ || monitor_->goodbye(patience)) && instance_->finalize(patience)) return;
   } catch (const CommError& error) {
     std::cerr << "pando: error: " << error.what() << "\n";
     abort(code);
   }
-  job_ = Job();
-  instance_ = nullptr;
+  std::cerr << "pando: instance " << instance_->rank()
+            << " ends, but not all others do; they are ended\n";
+  report_failure(concat("ends with exit code ", code, ", but not all others do"), FailureKind::own);
+  abort(code);
 }
 
 void Session::abort(int code) {
   std::cout.flush();
   std::cerr.flush();
   std::fflush(nullptr);
+  if (monitor_ && !is_first_cause_) std::this_thread::sleep_for(kHeadStart);
   instance_->abort(code == 0 ? EXIT_FAILURE : code);
   std::abort();  // GCC does not see that the line above is the last
 }
 
 Session& process_session() {
-  static Session session({.join = join_until_exit});
+  // Never destroyed: a forked child that exits has no thread of the monitor to wait for.
+  static Session& session = *new Session({.join = join_until_exit});
   return session;
 }
 

@@ -5,9 +5,11 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "pando/comm/environment.h"
 #include "pando/comm/job.h"
+#include "pando/comm/monitor.h"
 #include "pando/comm/mpi.h"
 
 namespace pando::comm {
@@ -23,6 +25,10 @@ class Session {
   struct Options {
     Variables variables = process_variable;
     std::function<std::shared_ptr<MpiInstance>()> join = [] { return join_mpi(); };
+    // Who watches over the instances; null: nobody.
+    std::function<std::unique_ptr<Monitor>(Communicator&)> watch = [](Communicator& communicator) {
+      return std::make_unique<Monitor>(communicator, monitor_options_from_environment());
+    };
   };
   Session();
   explicit Session(Options options);
@@ -33,6 +39,10 @@ class Session {
   void join();
   const Job& job() const { return job_; }
 
+  // Tells all instances why this one is about to end alone, so that each knows the first cause.
+  // Does nothing when there are no others, and from the second time on.
+  void report_failure(const std::string& text, FailureKind kind);
+
   // Before this process exits with `code`. Together waits for the others, for up to a minute when
   // the code is not 0. Does not return when it ends alone, when the others do not come or when the
   // communicator has failed: then it ends all instances. Does nothing when there are no others.
@@ -40,12 +50,16 @@ class Session {
 
  private:
   Job make_job(const Launch& launch);
+  void end_together(int code);
   [[noreturn]] void abort(int code);
 
   Options options_;
   bool decided_ = false;
   Job job_;
   std::shared_ptr<MpiInstance> instance_;  // also of a job of one, to be finalized
+  std::unique_ptr<Monitor> monitor_;
+  bool reported_ = false;
+  bool is_first_cause_ = false;
 };
 
 // That of this process. Once joined, it ends by itself when the process exits without having called
