@@ -49,12 +49,15 @@ function(pando_test name)
   endforeach()
 endfunction()
 
-# pando_mpi_test(<name> <ranks> COMMAND <program> <argument>...): so many processes, started by
-# mpiexec. The variables let Open MPI run as root, on fewer cores than processes and unbound; other
+# pando_mpi_test(<name> <ranks> [MPIEXEC <launcher>] COMMAND <program> <argument>...): so many
+# processes, started by the mpiexec of the MPI that was found, or another one. The variables let Open MPI run as root, on fewer cores than processes and unbound; other
 # launchers do so anyway.
 function(pando_mpi_test name ranks)
-  cmake_parse_arguments(ARG "" "" "COMMAND" ${ARGN})
-  add_test(NAME ${name} COMMAND ${MPIEXEC_EXECUTABLE} -n ${ranks} ${ARG_COMMAND})
+  cmake_parse_arguments(ARG "" "MPIEXEC" "COMMAND" ${ARGN})
+  if(NOT ARG_MPIEXEC)
+    set(ARG_MPIEXEC ${MPIEXEC_EXECUTABLE})
+  endif()
+  add_test(NAME ${name} COMMAND ${ARG_MPIEXEC} -n ${ranks} ${ARG_COMMAND})
   pando_mpi_environment(${name})
   set_tests_properties(${name} PROPERTIES LABELS "fast;mpi;unsanitized" TIMEOUT 120)
 endfunction()

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "pando/base/error.h"
+#include "pando/comm/dist.h"
 #include "pando/data/dataset.h"
 #include "pando/data/image/augmented.h"
 #include "pando/data/sources/arrays.h"

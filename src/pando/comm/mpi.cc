@@ -222,6 +222,8 @@ class Instance : public MpiInstance {
   }
 
   [[noreturn]] void abort(int code) override {
+    // Launchers drop what they have not read yet, such as the reason for this.
+    std::this_thread::sleep_for(milliseconds(200));
     // Another thread may be within MPI for good; then it has to be without the mutex.
     for (int i = 0; i < 100 && !library_->mutex.try_lock(); ++i) {
       std::this_thread::sleep_for(milliseconds(10));
@@ -238,6 +240,7 @@ class Instance : public MpiInstance {
     int level = MPI_THREAD_SINGLE;
     if (started_) {
       check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level), "starting");
+      MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);  // of calls on no communicator
     } else {
       check_mpi(MPI_Query_thread(&level), "asking for its thread level");
     }
