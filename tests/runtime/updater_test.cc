@@ -10,6 +10,7 @@
 #include "pando/base/error.h"
 #include "pando/base/random.h"
 #include "pando/ir/text.h"
+#include "pando/runtime/moving_statistics.h"
 
 namespace pando::runtime {
 namespace {
@@ -56,6 +57,15 @@ class KernelAndMean {
     Updater updater(*instance_, variables, optimizer, team_.size());
     team_.run(
         [&](int worker) { EXPECT_EQ(updater.update(worker, step, weights, barrier_), whole); });
+  }
+  // Of `instances` with the same moments each.
+  void move_statistics(size_t instances = 1) {
+    MovingStatistics statistics(*instance_, variables);
+    std::vector<double> block(statistics.block_size());
+    statistics.join_lanes({0, 1}, block);
+    std::vector<double> blocks;
+    for (size_t i = 0; i < instances; ++i) blocks.insert(blocks.end(), block.begin(), block.end());
+    statistics.move({0, 1}, blocks);
   }
   void break_barrier() { barrier_.break_up(); }
 
@@ -132,24 +142,33 @@ TEST(Updater, SameBitsForAnyNumberOfWorkers) {
   }
 }
 
-TEST(Updater, MovesStatisticsTowardsThoseOfAllSlices) {
+TEST(MovingStatistics, MoveTowardsThoseOfAllSlices) {
   KernelAndMean model(1, 3, 1);
   model.set_moments(0, {2, 2, 2});    // of 1 and 3
   model.set_moments(1, {99, 99, 0});  // of nothing
   model.set_moments(2, {8, 0, 1});    // of 8
-  model.update(KeepGradient(), {});
+  model.move_statistics();
   EXPECT_EQ(model.variables.get("m").value.f32()[0], 10 * 0.75f + 4 * 0.25f);
   // Squared deviations of 1, 3 and 8 from 4, over one less than their number.
   EXPECT_EQ(model.variables.get("v").value.f32()[0], 4 * 0.5f + 26.0f / 2 * 0.5f);
 }
 
-TEST(Updater, StatisticsOfNoSampleLeaveThingsAsTheyAre) {
+TEST(MovingStatistics, OfNoSampleLeaveThingsAsTheyAre) {
   KernelAndMean model(1, 2, 1);
   model.set_moments(0, {7, 7, 0});
   model.set_moments(1, {9, 9, 0});
-  model.update(KeepGradient(), {});
+  model.move_statistics();
   EXPECT_EQ(model.variables.get("m").value.f32()[0], 10);
   EXPECT_EQ(model.variables.get("v").value.f32()[0], 4);
+}
+
+TEST(MovingStatistics, MoveTowardsThoseOfAllInstances) {
+  KernelAndMean model(1, 2, 1);
+  model.set_moments(0, {2, 2, 2});  // of 1 and 3
+  model.set_moments(1, {8, 0, 1});  // of 8
+  model.move_statistics(2);
+  EXPECT_EQ(model.variables.get("m").value.f32()[0], 10 * 0.75f + 4 * 0.25f);
+  EXPECT_EQ(model.variables.get("v").value.f32()[0], 4 * 0.5f + 52.0f / 5 * 0.5f);
 }
 
 TEST(Updater, WeighsTheSlices) {

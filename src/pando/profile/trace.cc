@@ -19,6 +19,8 @@ const char* to_string(EventKind kind) {
     case EventKind::prologue: return "prologue";
     case EventKind::barrier_wait: return "barrier_wait";
     case EventKind::host: return "host";
+    case EventKind::exchange: return "exchange";
+    case EventKind::exchange_wait: return "exchange_wait";
   }
   PANDO_CHECK(false, static_cast<int>(kind));
 }

@@ -18,16 +18,18 @@
 namespace pando::profile {
 
 enum class EventKind : uint8_t {
-  op,            // one call of a kernel, inside a phase
-  phase,         // one visit of a stage: its forward or backward part for one micro-batch
-  feed_wait,     // the infeed is empty or the outfeed is full
-  data_wait,     // another stage has not delivered yet
-  update,        // the weight update
-  prologue,      // packing of weights before the first phase
-  barrier_wait,  // other workers or replicas have not arrived yet
-  host,          // work of the host between and beside executions
+  op,             // one call of a kernel, inside a phase
+  phase,          // one visit of a stage: its forward or backward part for one micro-batch
+  feed_wait,      // the infeed is empty or the outfeed is full
+  data_wait,      // another stage has not delivered yet
+  update,         // the weight update
+  prologue,       // packing of weights before the first phase
+  barrier_wait,   // other workers or replicas have not arrived yet
+  host,           // work of the host between and beside executions
+  exchange,       // one bucket of gradients on its way between instances
+  exchange_wait,  // gradients or flags of other instances have not arrived yet
 };
-inline constexpr size_t kEventKinds = 8;
+inline constexpr size_t kEventKinds = 10;
 
 const char* to_string(EventKind kind);
 

@@ -2,8 +2,10 @@
 #include "pando/runtime/executor.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "pando/base/error.h"
+#include "pando/comm/collectives.h"
 
 namespace pando::runtime {
 
@@ -25,7 +27,15 @@ Executor::Executor(const compiler::Program& program, VariableStore& variables, W
       ports_(static_cast<size_t>(instance_.placement().replicas)),
       micro_batches_(static_cast<size_t>(instance_.placement().replicas)),
       totals_(static_cast<size_t>(instance_.lanes())) {
-  if (optimizer != nullptr) updater_.emplace(instance_, variables, *optimizer, team.size());
+  if (optimizer != nullptr) {
+    updater_.emplace(instance_, variables, *optimizer, team.size());
+    statistics_.emplace(instance_, variables);
+    if (instance_.placement().instances() > 1) {
+      exchange_.emplace(instance_, statistics_->block_size());
+    } else {
+      moments_.resize(statistics_->block_size());
+    }
+  }
   for (const ir::Output& output : program.graph().outputs()) {
     const compiler::Operand operand = program.operand(output.value);
     if (output.role == ir::OutputRole::loss) losses_.push_back(operand);
@@ -58,8 +68,21 @@ const UpdatePlan& Executor::plan(const Worker& worker) const {
 }
 
 int Executor::steps_of(const UpdatePlan& plan) const {
-  const int64_t replicas = instance_.placement().replicas;
+  const int64_t replicas = instance_.placement().total_replicas();
   return static_cast<int>((plan.elements + replicas - 1) / replicas);
+}
+
+// The number within its update of what a replica of this instance takes in a step.
+int64_t Executor::element_of(int step, int replica) const {
+  const Placement& placement = instance_.placement();
+  return int64_t{step} * placement.total_replicas() + placement.first_replica() + replica;
+}
+
+int64_t Executor::own_elements(const UpdatePlan& plan) const {
+  const Placement& placement = instance_.placement();
+  const int64_t whole = plan.elements / placement.total_replicas();
+  const int64_t rest = plan.elements % placement.total_replicas() - placement.first_replica();
+  return whole * placement.replicas + std::clamp<int64_t>(rest, 0, placement.replicas);
 }
 
 int64_t Executor::valid_of(const UpdatePlan& plan, int64_t element) const {
@@ -149,6 +172,7 @@ ExecutionTotals Executor::run(const Execution& execution, InfeedQueue& infeed) {
     tracks = &team_.tracks(*execution.trace);
     trace_names(execution);
   }
+  if (exchange_) exchange_->record(execution.trace);
   running_ = true;
   team_.run([&](int number) {
     const int device = team_.device_of(number);
@@ -175,20 +199,48 @@ ExecutionTotals Executor::run(const Execution& execution, InfeedQueue& infeed) {
     if (port.number >= 0) infeed.give_back(port.number);
   }
   if (error_ != nullptr) std::rethrow_exception(error_);
-  return collect();
+  ExecutionTotals totals = collect();
+  if (exchange_) totals.exchange = exchange_->take_figures();
+  return totals;
 }
 
 ExecutionTotals Executor::collect() const {
   ExecutionTotals result{.updates = shared_.update, .elements = shared_.elements};
   result.replicas.resize(ports_.size());
-  result.all.metrics.resize(metrics_.size());
   for (int lane = 0; lane < instance_.lanes(); ++lane) {
     const LaneTotals& totals = totals_[static_cast<size_t>(lane)];
     result.replicas[static_cast<size_t>(instance_.replica_of(lane))].add(totals.sums);
-    result.all.add(totals.sums);
     result.finite = result.finite && !totals.not_finite;
   }
+  if (instance_.placement().instances() > 1) share_totals(result);
+  result.all.metrics.resize(metrics_.size());
+  for (const Totals& replica : result.replicas) result.all.add(replica);
   return result;
+}
+
+// Puts those of the other instances beside them.
+void Executor::share_totals(ExecutionTotals& totals) const {
+  std::vector<double> own = {totals.finite ? 1.0 : 0.0};
+  for (const Totals& replica : totals.replicas) {
+    own.insert(own.end(), {static_cast<double>(replica.samples), replica.loss});
+    own.insert(own.end(), replica.metrics.begin(), replica.metrics.end());
+  }
+  const std::string_view bytes(reinterpret_cast<const char*>(own.data()),
+                               own.size() * sizeof(double));
+  const size_t replicas = totals.replicas.size();
+  const size_t numbers = 2 + metrics_.size();
+  totals.replicas.clear();
+  for (const std::string& text : comm::all_gather(*instance_.placement().communicator, bytes)) {
+    PANDO_CHECK(text.size() == bytes.size(), "another instance gives ", text.size(), " bytes");
+    std::memcpy(own.data(), text.data(), text.size());
+    totals.finite = totals.finite && own[0] != 0;
+    for (size_t i = 0; i < replicas; ++i) {
+      const double* from = &own[1 + i * numbers];
+      totals.replicas.push_back({.samples = static_cast<int64_t>(from[0]),
+                                 .loss = from[1],
+                                 .metrics = std::vector<double>(from + 2, from + numbers)});
+    }
+  }
 }
 
 // The first cause is kept; everybody is woken and goes home.
@@ -207,10 +259,11 @@ void Executor::fail(std::exception_ptr error) {
   }
 }
 
-// Worker 0 decides whether there is another update, and its rate.
+// Worker 0 decides whether there is another update, and its rate. Instances agree on the end of an
+// execution after each update.
 bool Executor::begin_update(const Worker& worker) {
   const Execution& execution = *worker.execution;
-  const bool stop = execution.stop && execution.stop();
+  const bool stop = exchange_ ? shared_.flags.stop : execution.stop && execution.stop();
   shared_.end = stop || shared_.update >= static_cast<int64_t>(execution.updates.size());
   if (shared_.end) return false;
   instance_.begin_update();
@@ -218,20 +271,23 @@ bool Executor::begin_update(const Worker& worker) {
     const int64_t iteration = execution.iteration + shared_.update;
     shared_.step = {execution.learning_rate.at(iteration), iteration};
   }
-  if (instance_.placement().reduction != GradientReduction::running_mean) return true;
-  // Replicas with fewer real samples count for less.
-  const UpdatePlan& now = plan(worker);
+  weigh_lanes(plan(worker));
+  if (exchange_) exchange_->begin_update(shared_.lane_weights);
+  return true;
+}
+
+// Of a running mean over replicas those with fewer real samples count for less.
+void Executor::weigh_lanes(const UpdatePlan& now) {
+  if (instance_.placement().reduction != GradientReduction::running_mean) return;
   shared_.lane_weights.assign(totals_.size(), 0);
   for (int lane = 0; lane < instance_.lanes(); ++lane) {
     int64_t samples = 0;
-    for (int64_t element = instance_.replica_of(lane); element < now.elements;
-         element += instance_.placement().replicas) {
-      samples += valid_of(now, element);
+    for (int step = 0; step < steps_of(now); ++step) {
+      samples += valid_of(now, element_of(step, instance_.replica_of(lane)));
     }
     shared_.lane_weights[static_cast<size_t>(lane)] =
         static_cast<float>(samples) / static_cast<float>(std::max<int64_t>(now.samples, 1));
   }
-  return true;
 }
 
 void Executor::work(Worker worker) {
@@ -260,24 +316,51 @@ bool Executor::run_visits(Worker& worker) {
 
 bool Executor::finish_update(Worker& worker) {
   if (!meet(worker, everybody_)) return false;
-  // Every worker sees the same flags, so either all update or none.
-  const bool not_finite = std::any_of(totals_.begin(), totals_.end(),
-                                      [](const LaneTotals& lane) { return lane.not_finite; });
-  if (updater_ && not_finite) return false;
-  const int64_t begin = worker.track == nullptr ? 0 : worker.track->now();
   if (updater_) {
-    if (!updater_->update(worker.number, shared_.step, shared_.lane_weights, everybody_)) {
-      return false;
-    }
+    if (!agree(worker)) return false;
+    const int64_t begin = worker.track == nullptr ? 0 : worker.track->now();
+    if (!update_weights(worker)) return false;
     trace_event(worker, profile::EventKind::update, begin);
   }
   if (!meet(worker, everybody_)) return false;
   if (worker.number == 0) {
     shared_.elements += plan(worker).elements;
+    shared_.fed += own_elements(plan(worker));
     shared_.steps += steps_of(plan(worker));
     ++shared_.update;
   }
   return true;
+}
+
+// Whether the update is to be made: every worker of every instance sees the same flags.
+bool Executor::agree(Worker& worker) {
+  if (!exchange_) {
+    return std::none_of(totals_.begin(), totals_.end(),
+                        [](const LaneTotals& lane) { return lane.not_finite; });
+  }
+  if (worker.number == 0) {
+    begin_wait(worker);
+    const Execution& execution = *worker.execution;
+    statistics_->join_lanes({0, 1}, exchange_->own_moments());
+    shared_.flags = exchange_->finish(
+        {.not_finite = std::any_of(totals_.begin(), totals_.end(),
+                                   [](const LaneTotals& lane) { return lane.not_finite; }),
+         .stop = execution.stop && execution.stop()});
+    end_wait(worker, profile::EventKind::exchange_wait);
+  }
+  return meet(worker, everybody_) && !shared_.flags.not_finite;
+}
+
+bool Executor::update_weights(Worker& worker) {
+  static const std::vector<float> kSummed;
+  const kernels::Part part{worker.number, team_.size()};
+  if (exchange_) {
+    statistics_->move(part, exchange_->moments());
+    return updater_->update(worker.number, shared_.step, kSummed, everybody_);
+  }
+  statistics_->join_lanes(part, moments_);
+  statistics_->move(part, moments_);
+  return updater_->update(worker.number, shared_.step, shared_.lane_weights, everybody_);
 }
 
 int64_t Executor::steps_done() const {

@@ -13,16 +13,18 @@
 #include <string>
 #include <vector>
 
+#include "pando/runtime/exchange.h"
 #include "pando/runtime/infeed.h"
 #include "pando/runtime/instance.h"
+#include "pando/runtime/moving_statistics.h"
 #include "pando/runtime/progress.h"
 #include "pando/runtime/updater.h"
 
 namespace pando::runtime {
 
-// The data of one weight update: elements of the infeed, all full but the last. Element m * R + r
-// is micro-batch m of replica r; what is missing at the end is padding. Without weight updates it
-// is a run of steps after which the host may stop.
+// The data of one weight update: micro-batches, all full but the last. Element m * R + r is
+// micro-batch m of replica r, of R on all instances together; what is missing at the end is
+// padding. Without weight updates it is a run of steps after which the host may stop.
 struct UpdatePlan {
   int64_t elements = 1;
   int64_t samples = 1;  // real ones
@@ -52,20 +54,22 @@ struct Totals {
   void add(const Totals& more);
 };
 
-// In slice and replica order, so they do not depend on who ran what.
+// Of all instances, in slice and replica order, so they do not depend on who ran what.
 struct ExecutionTotals {
   int64_t updates = 0;   // done
-  int64_t elements = 0;  // of the infeed, consumed
+  int64_t elements = 0;  // micro-batches of these updates
   Totals all;
   std::vector<Totals> replicas;
   // false: a loss was not a number; with weight updates, the execution stopped before that update.
   bool finite = true;
+  ExchangeFigures exchange;
 };
 
 // Makes weight updates if it has an optimizer, of which it keeps the rule and the regularisation.
-// Requires: program, variables and team outlive it; one run() at a time. An exception of the infeed
-// or of a worker stops all devices and reaches the caller of run(); weights are then as after the
-// last whole update.
+// With other instances all of them run the same executions; the infeed has this one's
+// micro-batches. Requires: program, variables and team outlive it; one run() at a time. An
+// exception of the infeed or of a worker stops all devices and reaches the caller of run(); weights
+// are then as after the last whole update.
 class Executor {
  public:
   Executor(const compiler::Program& program, VariableStore& variables, WorkerTeam& team,
@@ -108,6 +112,8 @@ class Executor {
     bool end = false;
     int64_t update = 0;
     int64_t elements = 0;  // before this update
+    int64_t fed = 0;       // those of them that are this instance's, from the infeed
+    UpdateFlags flags;     // of all instances, after the last update
     int32_t steps = 0;     // per replica, before this update
     UpdateStep step;       // of this update
     std::vector<float> lane_weights;
@@ -132,6 +138,7 @@ class Executor {
   void work(Worker worker);
   void fail(std::exception_ptr error);
   bool begin_update(const Worker& worker);
+  void weigh_lanes(const UpdatePlan& now);
   bool run_visits(Worker& worker);
   bool run_visit(Worker& worker, const StageVisit& visit);
   bool run_lanes(Worker& worker, const StageVisit& visit, int section);
@@ -140,6 +147,9 @@ class Executor {
   bool fetch(Worker& worker, int micro_batch);
   bool publish(Worker& worker, int number_in_update);
   bool finish_update(Worker& worker);
+  bool agree(Worker& worker);
+  bool update_weights(Worker& worker);
+  void share_totals(ExecutionTotals& totals) const;
   SliceVisit slice_visit(const Worker& worker, const StageVisit& visit, int section, int lane);
   template <typename Function>
   void for_own_lanes(const Worker& worker, int stage, Function function) const;
@@ -158,6 +168,8 @@ class Executor {
   const UpdatePlan& plan(const Worker& worker) const;
   int steps_of(const UpdatePlan& plan) const;
   int64_t valid_of(const UpdatePlan& plan, int64_t element) const;
+  int64_t element_of(int step, int replica) const;
+  int64_t own_elements(const UpdatePlan& plan) const;
   Progress& done(int stage, bool backward, int lane);
   const std::vector<StageVisit>& order(int steps, int local) const;
   bool waits_together() const;
@@ -165,6 +177,9 @@ class Executor {
   Instance instance_;
   WorkerTeam& team_;
   std::optional<Updater> updater_;
+  std::optional<MovingStatistics> statistics_;
+  std::optional<Exchange> exchange_;  // with other instances and an optimizer
+  std::vector<double> moments_;       // without: the block of all lanes
   int stages_ = 1;
   int devices_per_replica_ = 1;
   int64_t micro_batch_ = 1;

@@ -19,16 +19,14 @@ bool Executor::run_visit(Worker& worker, const StageVisit& visit) {
 SliceVisit Executor::slice_visit(const Worker& worker, const StageVisit& visit, int section,
                                  int lane) {
   const UpdatePlan& now = plan(worker);
-  const int replicas = instance_.placement().replicas;
   const int group = instance_.placement().statistics_group;
   const MicroBatch& data =
       micro_batches_[static_cast<size_t>(worker.replica)][static_cast<size_t>(visit.micro_batch)];
   const int slice = lane % instance_.slices();
   int64_t together = 0;
-  for (int i = 0; i < group; ++i) {
-    const int replica = worker.replica / group * group + i;
-    together += valid_of(now, int64_t{visit.micro_batch} * replicas + replica);
-  }
+  const int64_t own = element_of(visit.micro_batch, worker.replica);
+  const int64_t first = own - (instance_.placement().first_replica() + worker.replica) % group;
+  for (int i = 0; i < group; ++i) together += valid_of(now, first + i);
   const bool mean = instance_.placement().reduction == GradientReduction::mean;
   const int64_t normaliser = mean ? now.samples : data.valid;
   SliceVisit result{.section = section,
@@ -186,12 +184,12 @@ bool Executor::publish(Worker& worker, int number_in_update) {
   if (port.number >= 0) worker.infeed->give_back(port.number);
   port.number = -1;
   port.batch = nullptr;
-  const int64_t element =
-      int64_t{number_in_update} * instance_.placement().replicas + worker.replica;
+  const int64_t element = element_of(number_in_update, worker.replica);
   MicroBatch& data = micro_batch(worker, number_in_update);
   data = {};
   if (element < plan(worker).elements) {
-    const int64_t at = first_element_ + shared_.elements + element;
+    const int64_t at = first_element_ + shared_.fed +
+                       int64_t{number_in_update} * instance_.placement().replicas + worker.replica;
     port.batch = worker.infeed->take(at);
     if (port.batch == nullptr) return false;
     port.number = at;
@@ -234,8 +232,7 @@ void Executor::end_forward(const Worker& worker, int lane, int number) {
 
 void Executor::hand_out(const Worker& worker, int lane, int number, int64_t rows) {
   if (results_.empty()) return;
-  const int64_t element =
-      shared_.elements + int64_t{number} * instance_.placement().replicas + worker.replica;
+  const int64_t element = shared_.elements + element_of(number, worker.replica);
   const auto row = static_cast<size_t>(element * micro_batch_ +
                                        instance_.slice_first(lane % instance_.slices()));
   std::memcpy(worker.execution->results + row * result_row_bytes_,

@@ -199,6 +199,7 @@ void Instance::run_segment(const compiler::Segment& segment, const SliceVisit& v
     const BoundCall& call = calls[static_cast<size_t>(index)];
     run_call(call, visit);
     if (call.bucket >= 0) finish_bucket(call.bucket, visit);
+    if (poll_) poll_();
     if (visit.track == nullptr) continue;
     const compiler::Section& section = program_.sections()[static_cast<size_t>(visit.section)];
     const int64_t end = visit.track->now();

@@ -73,6 +73,8 @@ class Instance {
   // weight update: communication between processes begins here.
   using BucketHook = std::function<void(int bucket)>;
   void set_bucket_hook(BucketHook hook) { bucket_hook_ = std::move(hook); }
+  // Called by every worker after each kernel.
+  void set_poll(std::function<void()> poll) { poll_ = std::move(poll); }
   void begin_update();
   // How many lanes are done with a bucket.
   int bucket_count(int bucket) const { return buckets_done_[static_cast<size_t>(bucket)]; }
@@ -129,6 +131,7 @@ class Instance {
   std::vector<Bound> bound_;                   // [section][lane]
   std::vector<std::atomic<int>> buckets_done_;
   BucketHook bucket_hook_;
+  std::function<void()> poll_;
 };
 
 }  // namespace pando::runtime

@@ -1,10 +1,14 @@
-// How a program is spread over devices: replicas side by side, the stages of each over its own.
+// How a program is spread over devices: replicas side by side, on every instance of a job as many,
+// and the stages of each over its own devices.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <vector>
 
+#include "pando/comm/communicator.h"
+#include "pando/comm/wire.h"
 #include "pando/runtime/schedule.h"
 
 namespace pando::runtime {
@@ -17,7 +21,9 @@ namespace pando::runtime {
 enum class GradientReduction { mean, sum, running_mean };
 
 struct Placement {
-  int replicas = 1;
+  int replicas = 1;                                  // of this instance
+  std::shared_ptr<comm::Communicator> communicator;  // to the other instances; null: there are none
+  comm::WireFormat wire = comm::WireFormat::f32;     // of gradients between instances
   // Within a replica; empty: stage i on device i of the replica.
   std::vector<int> device_of_stage;
   PipelineSchedule schedule = PipelineSchedule::grouped;
@@ -27,6 +33,13 @@ struct Placement {
 
   // For each feed of the program: which field of a batch it is, -1 for zeros. Empty: in order.
   std::vector<int> feed_fields;
+
+  int instances() const { return communicator == nullptr ? 1 : communicator->size(); }
+  int total_replicas() const { return replicas * instances(); }
+  // The number of this instance's first replica among all.
+  int first_replica() const {
+    return communicator == nullptr ? 0 : communicator->rank() * replicas;
+  }
 
   int field_of(size_t feed) const {
     return feed_fields.empty() ? static_cast<int>(feed) : feed_fields[feed];

@@ -58,8 +58,6 @@ Updater::Updater(const Instance& instance, VariableStore& variables, const Optim
     const compiler::Operand operand = instance.program().operand(output.value);
     if (output.role == ir::OutputRole::gradient) {
       add_trained(instance, variables.get(output.name), operand);
-    } else if (output.role == ir::OutputRole::statistic) {
-      add_moving(instance, variables.get(output.name), operand);
     }
   }
 }
@@ -72,7 +70,9 @@ void Updater::add_trained(const Instance& instance, Variable& variable,
   for (size_t i = 0; i < variable.slots.size(); ++i) {
     trained.slots[i] = variable.slots[i].f32().data();
   }
-  for (int lane = 0; lane < instance.lanes(); ++lane) {
+  // With other instances the exchange leaves the sums of all lanes in the first one's memory.
+  const int lanes = instance.placement().instances() > 1 ? 1 : instance.lanes();
+  for (int lane = 0; lane < lanes; ++lane) {
     trained.gradients.push_back(floats(instance.address(gradient, lane)));
   }
   trained.first_block = block_sums_.size();
@@ -80,20 +80,6 @@ void Updater::add_trained(const Instance& instance, Variable& variable,
     block_sums_.resize(block_sums_.size() + static_cast<size_t>(blocks_of(trained.elements)));
   }
   trained_.push_back(std::move(trained));
-}
-
-void Updater::add_moving(const Instance& instance, Variable& variable,
-                         const compiler::Operand& moments) {
-  Moving moving{.value = variable.value.f32().data(),
-                .variance = variable.follows_variance,
-                .momentum = static_cast<float>(variable.moving_momentum),
-                .channels = variable.value.elements()};
-  PANDO_CHECK(moments.value->shape().elements() == 2 * moving.channels + 1, "the statistic of '",
-              variable.name, "' holds no moments of ", moving.channels, " channels");
-  for (int lane = 0; lane < instance.lanes(); ++lane) {
-    moving.moments.push_back(floats(instance.address(moments, lane)));
-  }
-  moving_.push_back(std::move(moving));
 }
 
 Updater::Block Updater::block_of(const Trained& trained, int64_t number) {
@@ -166,28 +152,6 @@ void Updater::apply_part(const Trained& trained, kernels::Part part, const Updat
   }
 }
 
-// Joins the lanes' moments in order; the statistic is that of the whole global batch.
-void Updater::move(const Moving& moving) {
-  for (int64_t c = 0; c < moving.channels; ++c) {
-    double count = 0;
-    double mean = 0;
-    double sum = 0;
-    for (const float* moments : moving.moments) {
-      const double more = static_cast<double>(moments[2 * moving.channels]);
-      if (more == 0) continue;
-      const double away = static_cast<double>(moments[c]) - mean;
-      sum += static_cast<double>(moments[moving.channels + c]) +
-             away * away * count * more / (count + more);
-      count += more;
-      mean += away * more / count;
-    }
-    if (count == 0) continue;
-    const auto statistic =
-        static_cast<float>(moving.variance ? sum / std::max(count - 1, 1.0) : mean);
-    moving.value[c] = moving.value[c] * moving.momentum + statistic * (1 - moving.momentum);
-  }
-}
-
 bool Updater::update(int worker, const UpdateStep& step, const std::vector<float>& weights,
                      Barrier& barrier) {
   const kernels::Part part{worker, workers_};
@@ -196,10 +160,6 @@ bool Updater::update(int worker, const UpdateStep& step, const std::vector<float
     if (!barrier.arrive_and_wait()) return false;
   }
   for (const Trained& trained : trained_) apply_part(trained, part, step, weights);
-  for (size_t i = static_cast<size_t>(worker); i < moving_.size();
-       i += static_cast<size_t>(workers_)) {
-    move(moving_[i]);
-  }
   return true;
 }
 

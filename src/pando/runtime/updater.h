@@ -1,5 +1,5 @@
-// The weight update: sums the gradients of all lanes in order, regularises and applies the
-// optimizer's rule, each worker to its own part of every variable.
+// The weight update: sums the gradients of all lanes in order unless that is done, regularises and
+// applies the optimizer's rule, each worker to its own part of every variable.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -32,21 +32,12 @@ class Updater {
     bool scale_or_shift = false;
     size_t first_block = 0;  // into block_sums_
   };
-  // A moving statistic and the moments of all lanes it follows.
-  struct Moving {
-    float* value = nullptr;
-    bool variance = false;
-    std::vector<const float*> moments;
-    float momentum = 0;
-    int64_t channels = 0;
-  };
   struct BlockSums {
     double weights = 0;
     double gradient = 0;
   };
 
   void add_trained(const Instance& instance, Variable& variable, const compiler::Operand& gradient);
-  void add_moving(const Instance& instance, Variable& variable, const compiler::Operand& moments);
   // A run of elements of a variable that fits in the first-level cache.
   struct Block {
     int64_t at = 0;
@@ -59,13 +50,11 @@ class Updater {
   void apply_part(const Trained& trained, kernels::Part part, const UpdateStep& step,
                   const std::vector<float>& weights) const;
   UpdateNorms norms_of(const Trained& trained) const;
-  static void move(const Moving& moving);
 
   std::shared_ptr<const UpdateRule> rule_;
   Regularization regularization_;
   int workers_;
   std::vector<Trained> trained_;
-  std::vector<Moving> moving_;
   std::vector<BlockSums> block_sums_;  // for rules that want norms: one per block of elements
 };
 

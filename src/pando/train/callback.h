@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pando/runtime/exchange_figures.h"
 #include "pando/train/history.h"
 
 namespace pando {
@@ -35,6 +36,8 @@ struct FitContext {
   double step_seconds = 0;  // of the execution that just ended, per micro-batch
   int64_t samples = 0;      // of the execution that just ended
   double seconds = 0;       // time spent in executions of this epoch
+  // What travelled to other instances in the execution that just ended.
+  runtime::ExchangeFigures exchange = {};
   // Set it to end the fit after this call. An epoch stopped at its begin does not take place; one
   // stopped within ends without validation.
   bool stop = false;

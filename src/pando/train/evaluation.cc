@@ -14,7 +14,7 @@ constexpr int kEvaluationPrefetch = 3;  // micro-batches per replica
 
 EpochPlan evaluation_plan(const LoadedProgram& loaded, const Dataset& dataset,
                           const EvaluationRequest& request) {
-  const int64_t replicas = loaded.placement().replicas;
+  const int64_t replicas = loaded.placement().total_replicas();
   int64_t samples = dataset.size();
   if (request.drop_remainder) samples -= samples % (request.batch * replicas);
   if (samples == 0) {
@@ -38,6 +38,12 @@ runtime::BatchSource numbered(BatchStream& stream, int64_t samples_per_epoch) {
   };
 }
 
+BatchShare share_of(const runtime::Placement& placement) {
+  return {.total = placement.total_replicas(),
+          .first = placement.first_replica(),
+          .count = placement.replicas};
+}
+
 int64_t batches_of(const Dataset& dataset, int64_t batch) {
   return (dataset.size() + batch - 1) / batch;
 }
@@ -54,8 +60,9 @@ Logs evaluate_with(Model::Impl& impl, const Dataset& dataset, const EvaluationRe
   LoadedProgram& loaded = impl.program(Mode::evaluate, request.batch, dataset.fields());
   const EpochPlan plan = evaluation_plan(loaded, dataset, request);
   const int ahead = kEvaluationPrefetch * loaded.placement().replicas;
-  BatchStream stream =
-      dataset.batch(request.batch).prefetch(ahead, impl.data_workers(request.data_workers, ahead));
+  BatchStream stream = dataset.batch(request.batch)
+                           .share(share_of(loaded.placement()))
+                           .prefetch(ahead, impl.data_workers(request.data_workers, ahead));
   runtime::InfeedQueue infeed(numbered(stream, dataset.size()), ahead);
   MetricSums sums(loaded.executor().metric_names(), impl.replication.metrics);
   int64_t done = 0;
@@ -94,7 +101,8 @@ Logs run_evaluate(Model::Impl& impl, const Dataset& dataset, const EvaluateOptio
   if (request.steps_per_execution == 0) {
     request.steps_per_execution = impl.compiled().steps_per_execution;
   }
-  if (options.verbose == 0) return evaluate_with(impl, dataset, request);
+  const bool first = impl.job.communicator == nullptr || impl.job.communicator->rank() == 0;
+  if (options.verbose == 0 || !first) return evaluate_with(impl, dataset, request);
   check_data("evaluate", dataset, options.batch_size);
   Progress progress(standard_progress(options.verbose));
   LoadedProgram& loaded = impl.program(Mode::evaluate, options.batch_size, dataset.fields());

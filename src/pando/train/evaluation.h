@@ -15,6 +15,9 @@ namespace pando::train {
 // outlive it.
 runtime::BatchSource numbered(BatchStream& stream, int64_t samples_per_epoch);
 
+// Of every global batch the micro-batches of this instance.
+BatchShare share_of(const runtime::Placement& placement);
+
 int64_t batches_of(const Dataset& dataset, int64_t batch);
 // Throws InvalidArgument that begins with `what`.
 void check_data(const char* what, const Dataset& dataset, int64_t batch);

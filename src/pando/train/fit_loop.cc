@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "pando/base/error.h"
+#include "pando/comm/collectives.h"
 #include "pando/train/epoch_plan.h"
 #include "pando/train/evaluation.h"
 #include "pando/train/metric_sums.h"
@@ -43,6 +44,11 @@ void check_joined(const FitOptions& options) {
   }
 }
 
+// Instances see the same; one tells it.
+bool shows_progress(const Model::Impl& impl) {
+  return impl.job.communicator == nullptr || impl.job.communicator->rank() == 0;
+}
+
 class FitLoop {
  public:
   FitLoop(Model& model, Model::Impl& impl, const Dataset& dataset, const FitOptions& options)
@@ -50,7 +56,7 @@ class FitLoop {
         options_(options),
         train_(dataset),
         validation_(options.validation_data),
-        progress_(standard_progress(options.verbose)) {
+        progress_(standard_progress(shows_progress(impl) ? options.verbose : 0)) {
     if (options.validation_split != 0) {
       if (validation_)
         throw InvalidArgument("fit: give validation_data or validation_split, not both");
@@ -93,6 +99,7 @@ class FitLoop {
     LoadedProgram& loaded = program();  // data that do not fit are an error before any callback
     const runtime::Placement placement = loaded.placement();
     make_plan(placement);
+    impl_.follow_first_instance();
     context_.updates = impl_.iteration;
     // A fit after a fit goes on to new orders of the samples and new dropout masks. A state from
     // within joined epochs counts those of them that are done.
@@ -101,7 +108,7 @@ class FitLoop {
     impl_.epoch_offset = first - options_.initial_epoch;
     set_position(options_.initial_epoch, options_.initial_update);
     const int ahead = options_.prefetch_depth * placement.replicas;
-    BatchStream stream = make_stream(first, ahead);
+    BatchStream stream = make_stream(first, ahead, placement);
     const int64_t done = first * epoch_samples() + samples_before(options_.initial_update);
     runtime::InfeedQueue infeed(
         options_.same_batch ? repeating(stream, done) : numbered(stream, train_.size()), ahead);
@@ -111,7 +118,7 @@ class FitLoop {
     call([&](Callback& callback) { callback.on_train_begin(context_); });
     for (int64_t epoch = options_.initial_epoch; epoch < options_.epochs && !context_.stop;
          epoch += options_.joined_epochs) {
-      if (stop_wanted()) {
+      if (agreed(stop_wanted())) {
         context_.stop = true;
         break;
       }
@@ -132,7 +139,7 @@ class FitLoop {
   void make_plan(const runtime::Placement& placement) {
     plan_.emplace(EpochShape{.samples = train_.size(),
                              .micro_batch = options_.batch_size,
-                             .replicas = placement.replicas,
+                             .replicas = placement.total_replicas(),
                              .accumulation = placement.micro_batches,
                              .whole_updates = options_.carry_remainder || options_.drop_remainder,
                              .updates = joined_updates(placement),
@@ -140,7 +147,7 @@ class FitLoop {
     context_.steps = plan_->elements();
     if (context_.steps == 0) {
       throw InvalidArgument("fit: ", train_.size(), " samples fill no weight update of ",
-                            options_.batch_size, " x ", placement.replicas, " replicas x ",
+                            options_.batch_size, " x ", placement.total_replicas(), " replicas x ",
                             placement.micro_batches,
                             " micro-batches, and no partial one is allowed");
     }
@@ -154,7 +161,8 @@ class FitLoop {
   // Of the epochs that are joined, in weight updates; 0: as many as the samples fill.
   int64_t joined_updates(const runtime::Placement& placement) const {
     if (options_.joined_epochs == 1) return options_.updates_per_epoch;
-    const int64_t global_batch = options_.batch_size * placement.replicas * placement.micro_batches;
+    const int64_t global_batch =
+        options_.batch_size * placement.total_replicas() * placement.micro_batches;
     const int64_t filled = train_.size() / global_batch;
     return options_.joined_epochs *
            (options_.updates_per_epoch > 0 ? options_.updates_per_epoch : filled);
@@ -184,7 +192,8 @@ class FitLoop {
   // The batches from epoch `first` on, after the updates that are done. With a carried remainder
   // the epochs follow each other without a gap, so a batch may hold the last samples of one and the
   // first of the next.
-  BatchStream make_stream(int64_t first, int ahead) const {
+  BatchStream make_stream(int64_t first, int ahead, const runtime::Placement& placement) const {
+    const BatchShare share = share_of(placement);
     const int64_t end = std::max(first + options_.epochs - options_.initial_epoch, first + 1);
     const int64_t skipped = samples_before(options_.initial_update);
     // One batch needs no threads.
@@ -196,14 +205,15 @@ class FitLoop {
     if (options_.carry_remainder) {
       const int64_t passes = end * epoch_samples() / train_.size() + 1;
       BatchStream stream =
-          ordered.repeat(passes).batch(options_.batch_size).prefetch(ahead, workers);
+          ordered.repeat(passes).batch(options_.batch_size).share(share).prefetch(ahead, workers);
       // The same batch is the same one after a break too.
       if (!options_.same_batch) stream.restore({0, first * epoch_samples() + skipped});
       return stream;
     }
     // Dropping cuts the order of an epoch, so the samples that are left out change with it.
     const Dataset whole = options_.drop_remainder ? ordered.take(plan_->samples()) : ordered;
-    BatchStream stream = whole.batch(options_.batch_size).repeat(end).prefetch(ahead, workers);
+    BatchStream stream =
+        whole.batch(options_.batch_size).repeat(end).share(share).prefetch(ahead, workers);
     stream.restore({first, skipped});
     return stream;
   }
@@ -275,11 +285,12 @@ class FitLoop {
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     count_updates(update, totals.updates);
     if (!totals.finite) throw_not_finite(totals);
-    const int64_t replicas = loaded.placement().replicas;
+    const int64_t replicas = loaded.placement().total_replicas();
     const int64_t steps_before = context_.step / replicas;
     context_.step += totals.elements;
     context_.updates = impl_.iteration;
     context_.samples = totals.all.samples;
+    context_.exchange = totals.exchange;
     context_.seconds += took.count();
     context_.step_seconds =
         took.count() / static_cast<double>(std::max<int64_t>(totals.elements, 1));
@@ -292,8 +303,13 @@ class FitLoop {
     const Logs logs = sums.logs();
     progress_.update(context_.step, logs);
     call([&](Callback& callback) { callback.on_execution_end(context_, logs); });
-    if (options_.stop != nullptr && *options_.stop) context_.stop = true;
+    context_.stop = agreed(context_.stop || (options_.stop != nullptr && *options_.stop));
     return totals.updates;
+  }
+
+  // Whether one of the instances wants it.
+  bool agreed(bool own) const {
+    return impl_.job.communicator == nullptr ? own : comm::any(*impl_.job.communicator, own);
   }
 
   std::span<const runtime::UpdatePlan> next_updates(int64_t update) const {
@@ -304,8 +320,8 @@ class FitLoop {
 
   // Moves the progress bar within a long execution, with the values from before it.
   std::optional<Ticker> progress_of(const runtime::Executor& devices, const MetricSums& sums) {
-    if (options_.verbose != 1) return std::nullopt;
-    const int64_t replicas = devices.instance().placement().replicas;
+    if (options_.verbose != 1 || !shows_progress(impl_)) return std::nullopt;
+    const int64_t replicas = devices.instance().placement().total_replicas();
     return std::optional<Ticker>(
         std::in_place, std::chrono::milliseconds(250),
         [this, &devices, logs = context_.samples > 0 ? sums.logs() : Logs(), replicas] {
@@ -324,7 +340,8 @@ class FitLoop {
     if (!options_.asynchronous_callbacks) return devices.run(execution, infeed);
     execution.keep_steps = true;
     const int replicas = devices.instance().placement().replicas;
-    const int64_t before = context_.step / replicas;
+    const int64_t all_replicas = devices.instance().placement().total_replicas();
+    const int64_t before = context_.step / all_replicas;
     FitContext context = context_;  // the host's own goes on meanwhile
     StepWatch watch(devices, [&](int64_t step) {
       std::vector<runtime::Totals> values;
@@ -340,7 +357,7 @@ class FitLoop {
     });
     execution.stop = [&] { return stop_wanted() || watch.failed(); };
     runtime::ExecutionTotals totals = devices.run(execution, infeed);
-    watch.finish((totals.elements + replicas - 1) / replicas);
+    watch.finish((totals.elements + all_replicas - 1) / all_replicas);
     if (watch_stop_) context_.stop = true;
     return totals;
   }
@@ -348,13 +365,14 @@ class FitLoop {
   void fill_outfeed(const runtime::Executor& devices, int64_t before, int64_t steps, bool all) {
     outfeed_.clear();
     const int replicas = devices.instance().placement().replicas;
+    const int first = devices.instance().placement().first_replica();
     for (int64_t step = all ? 0 : std::max<int64_t>(steps - 1, 0); step < steps; ++step) {
       for (int replica = 0; replica < replicas; ++replica) {
         const runtime::Totals values = devices.step_values(step, replica);
         if (values.samples == 0) continue;  // padding at the end of the data
         MetricSums sums(devices.metric_names(), MetricReduction::mean);
         sums.add({values});
-        outfeed_.push_back({before + step, replica, sums.logs()});
+        outfeed_.push_back({before + step, first + replica, sums.logs()});
       }
     }
   }

@@ -82,7 +82,7 @@ void Model::set_pipelining_options(const PipeliningOptions& options) {
 void Model::set_replication_options(const ReplicationOptions& options) {
   impl_->set_replication(options);
 }
-int Model::replicas() const { return impl_->placement(train::Mode::train).replicas; }
+int Model::replicas() const { return impl_->placement(train::Mode::train).total_replicas(); }
 
 History Model::fit(const Dataset& train, const FitOptions& options) {
   return train::run_fit(*this, *impl_, train, options);

@@ -178,7 +178,7 @@ class Model {
   void set_gradient_accumulation_options(const GradientAccumulationOptions& options);
   void set_pipelining_options(const PipeliningOptions& options);
   void set_replication_options(const ReplicationOptions& options);
-  int replicas() const;  // of a training step
+  int replicas() const;  // of a training step, on all instances
 
   // The fields of a data set are x, y and, if there is another, the weight of each sample, f32;
   // auxiliary inputs of the network are fields of their names.
@@ -189,7 +189,8 @@ class Model {
   Logs evaluate(Tensor x, Tensor y, const EvaluateOptions& options = {});
   Logs evaluate(Tensor x, Tensor y, Tensor sample_weight, const EvaluateOptions& options = {});
   Tensor predict(const Tensor& x, int64_t batch_size = 32);
-  // One row per sample in the order of the data, of which only x and auxiliary inputs are used.
+  // One row per sample in the order of the data, of which only x and auxiliary inputs are used. The
+  // instances of a job predict each on its own.
   Tensor predict(const Dataset& dataset, const PredictOptions& options = {});
 
   // Weights in the order of the layers; names are "conv2d/kernel". set_weights checks all before

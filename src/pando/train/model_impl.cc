@@ -2,10 +2,12 @@
 #include "pando/train/model_impl.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "pando/base/error.h"
 #include "pando/base/random.h"
+#include "pando/comm/collectives.h"
 #include "pando/compiler/report.h"
 #include "pando/ir/text.h"
 #include "pando/runtime/device_set.h"
@@ -21,7 +23,8 @@ namespace pando {
 Model::Impl::Impl(Network network_in, ModelOptions options_in)
     : network(std::move(network_in)),
       options(std::move(options_in)),
-      strategy(DeviceStrategy::current()) {
+      strategy(DeviceStrategy::current()),
+      job(comm::current_job()) {
   size_t count = 0;
   for (const LayerInfo& layer : network.layers()) count += layer.weights.size();
   variables.reserve(count);
@@ -126,6 +129,9 @@ runtime::Placement Model::Impl::placement(train::Mode mode) {
                           "; ask for more or give a device_mapping");
   }
   place.replicas = devices / each;
+  // What an instance predicts is its own affair.
+  if (mode != train::Mode::predict) place.communicator = job.communicator;
+  place.wire = replication.wire;
   if (mode != train::Mode::train) {
     const int wanted = replication.inference_replicas;
     if (wanted > place.replicas) {
@@ -143,14 +149,29 @@ runtime::Placement Model::Impl::placement(train::Mode mode) {
     throw InvalidArgument("statistics_group is ", place.statistics_group, ", but a replica has ",
                           each, " devices; wanted one device per replica");
   }
-  if (place.replicas % place.statistics_group != 0) {
+  if (place.total_replicas() % place.statistics_group != 0) {
     throw InvalidArgument("statistics_group is ", place.statistics_group,
-                          ", which does not divide the ", place.replicas, " replicas");
+                          ", which does not divide the ", place.total_replicas(), " replicas");
   }
   return place;
 }
 
+void Model::Impl::follow_first_instance() {
+  if (job.communicator == nullptr) return;
+  comm::Communicator& others = *job.communicator;
+  std::array<int64_t, 3> counters = {iteration, epochs, epoch_offset};
+  comm::broadcast(others, std::as_writable_bytes(std::span(counters)));
+  iteration = counters[0];
+  epochs = counters[1];
+  epoch_offset = counters[2];
+  for (runtime::Variable& variable : variables.all()) {
+    comm::broadcast(others, {variable.value.data(), variable.value.bytes()});
+    for (Tensor& slot : variable.slots) comm::broadcast(others, {slot.data(), slot.bytes()});
+  }
+}
+
 MeasuredSplits Model::Impl::measure_splits(int stages, const Dataset& data, int64_t batch) {
+  const comm::JobScope alone({});  // the copy has nothing to do with other instances
   DeviceStrategyOptions one = strategy == nullptr ? DeviceStrategyOptions{} : *strategy;
   one.devices = 1;
   one.memory_per_device = 0;  // the whole model may need more than its stages

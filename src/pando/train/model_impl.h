@@ -9,6 +9,7 @@
 #include <string>
 #include <tuple>
 
+#include "pando/comm/job.h"
 #include "pando/train/model.h"
 #include "pando/train/programs.h"
 
@@ -57,6 +58,8 @@ struct Model::Impl {
   void set_replication(const ReplicationOptions& options_in);
   // How a program of this mode lies on the devices.
   runtime::Placement placement(train::Mode mode);
+  // Gives all instances the weights, the optimizer's state and the counters of instance 0.
+  void follow_first_instance();
 
   void assign(runtime::Variable& variable, const Tensor& value);
   store::WeightsFile weights_file() const;
@@ -67,6 +70,7 @@ struct Model::Impl {
   Network network;
   ModelOptions options;
   std::shared_ptr<const DeviceStrategyOptions> strategy;  // null: made outside any
+  comm::Job job;                                          // that this process is an instance of
   PipeliningOptions pipelining;
   GradientAccumulationOptions accumulation;
   ReplicationOptions replication;

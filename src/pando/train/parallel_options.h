@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "pando/comm/wire.h"
 #include "pando/compiler/pass.h"
 #include "pando/runtime/placement.h"
 
@@ -40,6 +41,8 @@ struct ReplicationOptions {
   MetricReduction metrics = MetricReduction::mean;
   // So many replicas in a row take the statistics of batch normalisation together.
   int statistics_group = 1;
+  // How gradients travel between the instances of a job.
+  comm::WireFormat wire = comm::WireFormat::f32;
   // In evaluation and prediction; 0: as many as the devices hold. Results do not depend on it.
   int inference_replicas = 0;
 };
