@@ -15,7 +15,7 @@ namespace {
 
 struct Subcommand {
   const char* name;
-  const char* summary;
+  const char* summary;  // none: for the program itself, not for users
   int (*run)(std::span<const std::string> args, std::ostream& out);
 };
 
@@ -23,6 +23,8 @@ struct Subcommand {
 constexpr Subcommand kSubcommands[] = {
     {"train", "train a model and validate it", run_train},
     {"validate", "measure trained weights on the test data", run_validate},
+    {"run", "start a program as several instances, on one machine or many", run_run},
+    {"run-instance", nullptr, run_run_instance},
     {"data", "get, make, check, measure and look at data sets", run_data},
     {"models", "list the models with their parameters and FLOPs", run_models},
     {"devices", "show what this machine offers and how devices divide it", run_devices},
@@ -32,6 +34,7 @@ void print_help(std::ostream& out) {
   out << "usage: pando <command> [flags]\n\n"
          "Describes and trains convolutional networks on CPUs.\n\ncommands:\n";
   for (const Subcommand& command : kSubcommands) {
+    if (command.summary == nullptr) continue;
     out << fmt::format("  {:<12} {}\n", command.name, command.summary);
   }
   out << "\n'pando help <command>' tells more; 'pando --version' gives the version.\n";
@@ -41,7 +44,7 @@ const Subcommand& find_subcommand(const std::string& name) {
   std::vector<std::string> known;
   for (const Subcommand& command : kSubcommands) {
     if (name == command.name) return command;
-    known.emplace_back(command.name);
+    if (command.summary != nullptr) known.emplace_back(command.name);
   }
   throw app::UsageError(unknown_name_message("command", name, known));
 }

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+#include "pando/launch/attempt.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <optional>
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "pando/launch/process.h"
+
+namespace pando::launch {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::seconds;
+
+// An instance of `pando train` has 5 s to end after it heard of a failure elsewhere.
+constexpr seconds kFailureGrace{15};
+constexpr seconds kTerminateGrace{5};
+constexpr seconds kDrainGrace{1};  // for output after mpirun has ended
+
+class Attempt {
+ public:
+  Attempt(const std::vector<std::string>& command, MpiKind kind, SignalInbox& signals,
+          JobOutput& output)
+      : signals_(signals),
+        output_(output),
+        process_(start_process(command, [&signals] { signals.restore(); })),
+        out_(kind, Stream::out, [this](const OutputLine& line) { output_.take(line); }),
+        err_(kind, Stream::err, [this](const OutputLine& line) { output_.take(line); }) {}
+  ~Attempt() {
+    close_end(process_.out);
+    close_end(process_.err);
+  }
+  Attempt(const Attempt&) = delete;
+  Attempt& operator=(const Attempt&) = delete;
+
+  AttemptResult run() {
+    while (!is_over()) {
+      wait();
+      take_signals();
+      take_output(process_.out, out_);
+      take_output(process_.err, err_);
+      look_after();
+    }
+    out_.finish();
+    err_.finish();
+    const AttemptResult result{
+        .code = final_code(),
+        .stopped = first_signal_ != 0,
+        .seconds = std::chrono::duration<double>(failed_.value_or(*ended_) - begin_).count()};
+    if (result.code != 0) end_descendants();
+    return result;
+  }
+
+ private:
+  static void close_end(int& end) {
+    if (end >= 0) close(end);
+    end = -1;
+  }
+
+  bool is_over() const {
+    if (!ended_) return false;
+    return (process_.out < 0 && process_.err < 0) || Clock::now() > *ended_ + kDrainGrace;
+  }
+
+  // Until something comes; a descriptor of -1 is passed over. Looks after deadlines twice a second.
+  void wait() const {
+    std::array<pollfd, 3> ends = {pollfd{signals_.descriptor(), POLLIN, 0},
+                                  pollfd{process_.out, POLLIN, 0}, pollfd{process_.err, POLLIN, 0}};
+    poll(ends.data(), ends.size(), 500);
+  }
+
+  static bool is_readable(int end) {
+    pollfd one{end, POLLIN, 0};
+    return end >= 0 && poll(&one, 1, 0) == 1;
+  }
+
+  static void take_output(int& end, TaggedLines& lines) {
+    std::array<char, 65536> buffer;
+    while (is_readable(end)) {
+      const ssize_t got = read(end, buffer.data(), buffer.size());
+      if (got <= 0) return close_end(end);
+      lines.feed({buffer.data(), static_cast<size_t>(got)});
+    }
+  }
+
+  void take_signals() {
+    while (const auto number = signals_.next()) {
+      if (*number == SIGCHLD) {
+        take_ended();
+      } else if (first_signal_ == 0) {
+        first_signal_ = *number;
+        tell_mpirun(SIGUSR1);
+      } else {
+        second_signal_ = *number;
+        terminate();
+      }
+    }
+  }
+
+  void take_ended() {
+    int status = 0;
+    for (pid_t pid = waitpid(-1, &status, WNOHANG); pid > 0; pid = waitpid(-1, &status, WNOHANG)) {
+      if (pid != process_.pid) continue;  // an orphan
+      code_ = code_of(status);
+      ended_ = Clock::now();
+    }
+  }
+
+  void look_after() {
+    const auto now = Clock::now();
+    if (!failed_ && output_.failures().has_failed()) failed_ = now;
+    if (failed_ && now > *failed_ + kFailureGrace) terminate();
+    if (output_.is_broken()) terminate();
+    if (terminated_ && now > *terminated_ + kTerminateGrace && !ended_) {
+      kill(-process_.pid, SIGKILL);
+    }
+  }
+
+  void terminate() {
+    if (terminated_) return;
+    terminated_ = Clock::now();
+    tell_mpirun(SIGTERM);
+  }
+
+  void tell_mpirun(int number) const {
+    if (!ended_) kill(process_.pid, number);
+  }
+
+  int final_code() const {
+    if (second_signal_ != 0) return 128 + second_signal_;
+    // A program without a handler dies of the SIGUSR1 that stands for another signal.
+    if (first_signal_ != 0 && code_ == 128 + SIGUSR1) return 128 + first_signal_;
+    return code_;
+  }
+
+  SignalInbox& signals_;
+  JobOutput& output_;
+  Clock::time_point begin_ = Clock::now();
+  Process process_;
+  TaggedLines out_;
+  TaggedLines err_;
+  int first_signal_ = 0;
+  int second_signal_ = 0;
+  int code_ = 0;
+  std::optional<Clock::time_point> ended_;
+  std::optional<Clock::time_point> failed_;
+  std::optional<Clock::time_point> terminated_;
+};
+
+}  // namespace
+
+AttemptResult run_attempt(const std::vector<std::string>& command, MpiKind kind,
+                          SignalInbox& signals, JobOutput& output) {
+  return Attempt(command, kind, signals, output).run();
+}
+
+}  // namespace pando::launch

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#include "pando/launch/division.h"
+
+#include <algorithm>
+
+#include "pando/app/exit_code.h"
+#include "pando/launch/hosts.h"
+#include "pando/runtime/device_set.h"
+
+namespace pando::launch {
+
+int JobDivision::instances_per_host() const {
+  return instances / std::max(static_cast<int>(hosts.size()), 1);
+}
+
+JobDivision divide_job(const RunOptions& options) {
+  JobDivision job;
+  if (!options.host.empty()) job.hosts = expand_hosts(options.host, "--host");
+  if (!options.hostfile.empty()) job.hosts = read_host_file(options.hostfile);
+  job.instances = options.num_instances;
+  job.replicas = options.num_replicas.value_or(job.instances);
+  job.devices_per_replica = options.devices_per_replica;
+  if (job.instances > job.replicas) {
+    throw app::UsageError("--num-instances: found ", job.instances, " for ", job.replicas,
+                          " replicas, wanted at most one instance for each replica");
+  }
+  if (job.replicas % job.instances != 0) {
+    throw app::UsageError("--num-replicas: found ", job.replicas, ", which ", job.instances,
+                          " instances do not divide evenly");
+  }
+  const int hosts = static_cast<int>(job.hosts.size());
+  if (hosts > 1 && job.instances % hosts != 0) {
+    throw app::UsageError("--num-instances: found ", job.instances, ", which ", hosts,
+                          " hosts do not divide evenly");
+  }
+  if (job.instances_per_host() > runtime::kMostDevices) {
+    throw app::UsageError("--num-instances: found ", job.instances_per_host(),
+                          " for each host, wanted at most ", runtime::kMostDevices);
+  }
+  return job;
+}
+
+}  // namespace pando::launch

@@ -1,0 +1,26 @@
+// How a job is divided: instances over hosts, replicas over instances.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pando/launch/run_options.h"
+
+namespace pando::launch {
+
+struct JobDivision {
+  std::vector<std::string> hosts;  // none: this machine, or what the batch system has given us
+  int instances = 1;
+  int replicas = 1;
+  int devices_per_replica = 1;
+
+  int instances_per_host() const;
+  int replicas_per_instance() const { return replicas / instances; }
+  int devices_per_instance() const { return replicas_per_instance() * devices_per_replica; }
+};
+
+// Throws UsageError with the numbers when something does not divide evenly.
+JobDivision divide_job(const RunOptions& options);
+
+}  // namespace pando::launch

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+#include "pando/launch/launcher.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "pando/app/exit_code.h"
+#include "pando/launch/attempt.h"
+#include "pando/launch/host_name.h"
+#include "pando/launch/process.h"
+#include "pando/launch/topology_table.h"
+#include "pando/launch/words.h"
+
+namespace pando::launch {
+namespace {
+
+std::string this_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
+
+// Unique, the same over restarts, and fit for a file's name.
+std::string job_name() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  std::string name =
+      fmt::format("{}-{}-{:x}", host_name(), getpid(),
+                  std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name;
+}
+
+bool is_unicode_terminal() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* value = std::getenv(name);
+    if (value == nullptr || *value == '\0') continue;
+    const std::string lowered = to_lower(value);
+    return lowered.find("utf-8") != std::string::npos || lowered.find("utf8") != std::string::npos;
+  }
+  return false;
+}
+
+bool runs_here(const JobDivision& job) {
+  const std::string name = host_name();
+  const auto is_this = [&](const std::string& host) { return is_this_host(host, name); };
+  return job.hosts.empty() || std::any_of(job.hosts.begin(), job.hosts.end(), is_this);
+}
+
+void describe(const RunOptions& options, const JobDivision& job, std::ostream& out,
+              std::ostream& err) {
+  if (!options.idle.empty()) {
+    err << "pando: warning: " << join(options.idle, ", ") << ": no effect here" << std::endl;
+  }
+  std::vector<InstanceCores> bound;
+  if (runs_here(job)) {
+    bound = bind_instances(runtime::query_topology(), job.instances_per_host(), options.numa_aware);
+    for (const std::string& warning : binding_warnings(bound, job.devices_per_instance())) {
+      err << "pando: warning: " << warning << std::endl;
+    }
+  }
+  if (!options.print_topology) return;
+  out << topology_table(job, {host_name(), std::move(bound), is_unicode_terminal()}) << std::flush;
+}
+
+// Replaces `pando` by this program where PATH knows none, and refuses what cannot be found here.
+void settle_program(RunOptions& options, const JobDivision& job) {
+  std::string& name = options.program.front();
+  if (!find_on_path(name).empty()) return;
+  if (name == "pando") {
+    name = this_program();
+  } else if (job.hosts.empty()) {
+    throw app::UsageError("program '", name, "': not found",
+                          name.find('/') == std::string::npos ? " on PATH" : "");
+  }
+}
+
+LaunchContext make_context(const RunOptions& options) {
+  LaunchContext context;
+  context.mpirun = find_mpirun();
+  context.pando = this_program();
+  context.is_root = geteuid() == 0 && context.mpirun.kind == MpiKind::open_mpi;
+  if (context.is_root && !may_run_as_root(options)) {
+    throw app::UsageError(
+        "pando run: Open MPI refuses to run as root; --allow-run-as-root permits it (in a "
+        "container, say), and so do OMPI_ALLOW_RUN_AS_ROOT=1 and "
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");
+  }
+  return context;
+}
+
+// Wrong options, a loss that is not finite and a program that is not there stay what they are.
+bool may_restart(const AttemptResult& result) {
+  constexpr std::array<int, 6> kFinal = {app::kDone,    app::kUsage, app::kNonFiniteLoss,
+                                         app::kStopped, 126,         127};
+  return !result.stopped && std::find(kFinal.begin(), kFinal.end(), result.code) == kFinal.end();
+}
+
+int run_attempts(const RunOptions& options, const JobDivision& job, LaunchContext context,
+                 std::ostream& out, std::ostream& err) {
+  const std::string name = job_name();
+  adopt_orphans();
+  SignalInbox signals;
+  for (int restarts = 0;; ++restarts) {
+    context.variables = job_variables(options, job, name, restarts);
+    context.passed_names = passed_names(environ, context.variables);
+    const std::vector<std::string> command = mpi_command(options, job, context);
+    if (options.verbose) err << "pando: " << quote_words(command) << std::endl;
+    JobOutput output(out, err, {options.only_output_from_instance, options.verbose});
+    const AttemptResult result = run_attempt(command, context.mpirun.kind, signals, output);
+    const bool failed = result.code != app::kDone && !result.stopped;
+    output.finish(failed);
+    if (failed) {
+      err << "pando: " << output.failures().summary(result.code, result.seconds) << std::endl;
+    }
+    if (!may_restart(result) || restarts == options.max_restarts || output.is_broken()) {
+      return result.code;
+    }
+    err << "pando: starts again (restart " << restarts + 1 << " of " << options.max_restarts << ")"
+        << std::endl;
+  }
+}
+
+}  // namespace
+
+int run_job(const RunOptions& given, std::ostream& out, std::ostream& err) {
+  RunOptions options = given;
+  const JobDivision job = divide_job(options);
+  describe(options, job, out, err);
+  export_config(options);
+  if (options.program.empty()) return app::kDone;
+  settle_program(options, job);
+  LaunchContext context = make_context(options);
+  if (!options.dry_run) return run_attempts(options, job, std::move(context), out, err);
+  context.variables = job_variables(options, job, job_name(), 0);
+  context.passed_names = passed_names(environ, context.variables);
+  out << quote_words(mpi_command(options, job, context)) << std::endl;
+  return app::kDone;
+}
+
+}  // namespace pando::launch

@@ -1,0 +1,22 @@
+// Where the options of a command line end and the program that it starts begins.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pando/app/options.h"
+
+namespace pando::launch {
+
+struct ProgramStart {
+  std::vector<std::string> options;  // each as one word: --name=value
+  std::vector<std::string> program;  // the program and its arguments
+};
+
+// The first word that is neither option nor value, or what follows --, starts the program; all that
+// follows belongs to it. Knows -H, -v, -h besides the names of the table. Throws UsageError.
+ProgramStart find_program(app::OptionTable& table, std::span<const std::string> args);
+
+}  // namespace pando::launch

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#include "pando/launch/tagged_lines.h"
+
+#include <optional>
+
+#include "pando/base/strings.h"
+
+namespace pando::launch {
+namespace {
+
+constexpr size_t kLongestLine = 1 << 20;  // longer ones are cut, or a program could fill the memory
+
+struct Tag {
+  size_t size = 0;  // 0: it is not complete
+  int instance = 0;
+};
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Follows a pattern along the text: literal characters, and # for a number.
+std::optional<Tag> match(std::string_view text, std::string_view pattern) {
+  Tag tag;
+  size_t at = 0;
+  for (const char wanted : pattern) {
+    if (at == text.size()) return Tag{};
+    if (wanted != '#') {
+      if (text[at++] != wanted) return std::nullopt;
+      continue;
+    }
+    const size_t begin = at;
+    while (at < text.size() && at - begin < 9 && is_digit(text[at])) ++at;
+    if (at == begin) return std::nullopt;
+    tag.instance = static_cast<int>(parse_int(text.substr(begin, at - begin)).value_or(0));
+  }
+  tag.size = at;
+  return tag;
+}
+
+// The tag at the beginning of the text; nothing when none begins here.
+std::optional<Tag> tag_at(std::string_view text, MpiKind kind, Stream stream) {
+  if (kind == MpiKind::hydra) return match(text, "[#] ");
+  return match(text, stream == Stream::out ? "[1,#]<stdout>:" : "[1,#]<stderr>:");
+}
+
+}  // namespace
+
+void TaggedLines::feed(std::string_view bytes) {
+  const std::string text = std::exchange(held_, "") + std::string(bytes);
+  for (size_t i = 0; i < text.size();) {
+    // MPICH marks only beginnings of lines; Open MPI marks every piece that it read.
+    const bool possible = text[i] == '[' && (at_start_ || kind_ == MpiKind::open_mpi);
+    const auto tag =
+        possible ? tag_at(std::string_view(text).substr(i), kind_, stream_) : std::nullopt;
+    if (tag && tag->size == 0) {
+      held_ = text.substr(i);
+      return;
+    }
+    if (tag) {
+      instance_ = tag->instance;
+      at_start_ = false;
+      i += tag->size;
+    } else {
+      add(text[i++]);
+    }
+  }
+}
+
+void TaggedLines::add(char c) {
+  std::string& line = lines_[instance_];
+  at_start_ = c == '\n';
+  if (c != '\n') line += c;
+  if (c == '\n' || line.size() == kLongestLine) emit(instance_);
+  if (c == '\n') instance_ = -1;
+}
+
+void TaggedLines::emit(int instance) {
+  take_({instance, stream_, std::exchange(lines_[instance], "")});
+}
+
+void TaggedLines::finish() {
+  for (const char c : std::exchange(held_, "")) add(c);
+  for (const auto& [instance, line] : lines_) {
+    if (!line.empty()) take_({instance, stream_, line});
+  }
+  lines_.clear();
+}
+
+}  // namespace pando::launch

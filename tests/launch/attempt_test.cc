@@ -1,0 +1,82 @@
+// A shell script stands for mpirun.
+#include "pando/launch/attempt.h"
+
+#include <sstream>
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "pando/launch/process.h"
+#include "tests/support/expect_error.h"
+
+namespace pando::launch {
+namespace {
+
+struct Ended {
+  AttemptResult result;
+  std::string out;
+  std::string err;
+  std::string cause;
+};
+
+// `signals` reach this process beforehand.
+Ended attempt(const std::string& script, const std::vector<int>& signals = {}) {
+  adopt_orphans();
+  SignalInbox inbox;
+  std::ostringstream out;
+  std::ostringstream err;
+  JobOutput output(out, err, {});
+  for (const int number : signals) raise(number);
+  const AttemptResult result =
+      run_attempt({"/bin/sh", "-c", script}, MpiKind::open_mpi, inbox, output);
+  const auto& first = output.failures().first();
+  return {result, out.str(), err.str(), first ? first->text : ""};
+}
+
+TEST(Attempt, PassesOutputAndCodeOn) {
+  const Ended ended = attempt("echo '[1,0]<stdout>:a'; echo '[1,1]<stderr>:b' >&2; exit 3");
+  EXPECT_EQ(ended.result.code, 3);
+  EXPECT_FALSE(ended.result.stopped);
+  EXPECT_EQ(ended.out, "[1,0]<stdout>:a\n");
+  EXPECT_EQ(ended.err, "[1,1]<stderr>:b\n");
+  EXPECT_EQ(attempt("true").result.code, 0);
+  EXPECT_EQ(attempt("kill -11 $$").result.code, 139);
+}
+
+TEST(Attempt, TheFirstSignalBecomesUsr1) {
+  // The script asks for the signal itself, when it is ready for what comes of it.
+  const Ended ended =
+      attempt("trap 'echo got it; exit 75' USR1; kill -HUP $PPID; while :; do sleep 0.01; done");
+  EXPECT_EQ(ended.result.code, 75);
+  EXPECT_TRUE(ended.result.stopped);
+  EXPECT_EQ(ended.out, "got it\n");
+}
+
+TEST(Attempt, ASignalThatTheProgramDoesNotKnowIsTheOneThatCame) {
+  const Ended ended = attempt("sleep 60", {SIGINT});
+  EXPECT_EQ(ended.result.code, 128 + SIGINT);
+  EXPECT_TRUE(ended.result.stopped);
+}
+
+TEST(Attempt, TheSecondSignalEndsTheJob) {
+  const Ended ended = attempt("trap '' USR1; sleep 60", {SIGINT, SIGTERM});
+  EXPECT_EQ(ended.result.code, 128 + SIGTERM);
+  EXPECT_TRUE(descendants().empty());
+}
+
+TEST(Attempt, LeavesNothingBehindAfterAFailure) {
+  const Ended ended = attempt("sleep 100 >/dev/null 2>&1 & exit 1");
+  EXPECT_EQ(ended.result.code, 1);
+  EXPECT_TRUE(descendants().empty());
+}
+
+TEST(Attempt, KnowsTheCause) {
+  const Ended ended = attempt(
+      "echo '[1,1]<stderr>:pando: instance 1 on a (pid 2): killed by signal 9 (Killed)' >&2; "
+      "exit 137");
+  EXPECT_EQ(ended.cause, "killed by signal 9 (Killed)");
+  EXPECT_GE(ended.result.seconds, 0);
+}
+
+}  // namespace
+}  // namespace pando::launch

@@ -1,0 +1,138 @@
+#include "pando/launch/launcher.h"
+
+#include <filesystem>
+#include <sstream>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "pando/app/exit_code.h"
+#include "pando/launch/words.h"
+#include "tests/launch/environment_scope.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/temp_folder.h"
+
+namespace pando::launch {
+namespace {
+
+using testing_support::error_of;
+using testing_support::TempFolder;
+using Words = std::vector<std::string>;
+
+// The folder's mpirun says that it is Open MPI and otherwise does what its script does.
+class LauncherTest : public ::testing::Test {
+ protected:
+  LauncherTest() { mpirun_does("exit 0"); }
+
+  void mpirun_does(const std::string& script) const {
+    const std::string path = folder_.write_text(
+        "mpirun", "#!/bin/sh\nif [ $1 = --version ]; then echo 'Open MPI'; exit; fi\n" + script);
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  }
+
+  int run(Words args) {
+    out_.str("");
+    err_.str("");
+    args.insert(args.begin(), "--allow-run-as-root");
+    return run_job(parse_run_options(args, out_).value(), out_, err_);
+  }
+
+  TempFolder folder_;
+  EnvironmentScope path_{"PATH", folder_.path() + ":/usr/bin:/bin"};
+  EnvironmentScope language_{"LC_ALL", "C.UTF-8"};
+  std::ostringstream out_;
+  std::ostringstream err_;
+};
+
+TEST_F(LauncherTest, ADryRunPrintsTheCommand) {
+  EXPECT_EQ(run({"--num-instances=2", "--dry-run", "echo", "a b"}), 0);
+  const Words words = split_words(out_.str(), "x");
+  EXPECT_EQ(words.front(), folder_.path("mpirun"));
+  EXPECT_EQ(words.back(), "a b");
+  EXPECT_SAYS(out_.str(), " -np 2 ");
+  EXPECT_SAYS(out_.str(), " run-instance ");
+}
+
+TEST_F(LauncherTest, PandoIsThisProgramUnlessOnPath) {
+  run({"--dry-run", "pando", "train"});
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  EXPECT_SAYS(out_.str(), " -- " + self + " train\n");
+  std::filesystem::permissions(folder_.write_text("pando", "#!/bin/sh\n"),
+                               std::filesystem::perms::owner_all);
+  run({"--dry-run", "pando", "train"});
+  EXPECT_SAYS(out_.str(), " -- pando train\n");
+}
+
+TEST_F(LauncherTest, RefusesAProgramThatIsNotHere) {
+  EXPECT_EQ(error_of<app::UsageError>([&] { run({"no-such-program"}); }),
+            "program 'no-such-program': not found on PATH");
+  EXPECT_EQ(error_of<app::UsageError>([&] { run({"/no/program"}); }),
+            "program '/no/program': not found");
+  EXPECT_EQ(run({"-H", "other", "--dry-run", "no-such-program"}), 0) << "it may be there";
+}
+
+TEST_F(LauncherTest, PrintsTheTopology) {
+  EXPECT_EQ(run({"--num-instances=2", "-H", "b,c", "--print-topology"}), 0);
+  EXPECT_SAYS(out_.str(), "│ host      │ b │ c │\n");
+  const EnvironmentScope plain("LC_ALL", "C");
+  run({"-H", "b", "--print-topology"});
+  EXPECT_SAYS(out_.str(), "| host      | b |\n");
+}
+
+TEST_F(LauncherTest, SaysWhatHasNoEffect) {
+  run({"--vipu-partition=p", "--offline-mode=1", "-H", "b", "--dry-run", "echo"});
+  EXPECT_EQ(err_.str(), "pando: warning: --vipu-partition, --offline-mode: no effect here\n");
+}
+
+TEST_F(LauncherTest, RootNeedsAWord) {
+  if (geteuid() != 0) GTEST_SKIP() << "not root";
+  const EnvironmentScope first("OMPI_ALLOW_RUN_AS_ROOT", std::nullopt);
+  EXPECT_SAYS(error_of<app::UsageError>([&] {
+                run({"--allow-run-as-root=no", "echo"});
+              }),
+              "Open MPI refuses to run as root; --allow-run-as-root permits it");
+}
+
+TEST_F(LauncherTest, GivesTheCodeOfTheJob) {
+  EXPECT_EQ(run({"echo"}), 0);
+  EXPECT_EQ(err_.str(), "");
+  mpirun_does("exit 3");
+  EXPECT_EQ(run({"--max-restarts=2", "echo"}), 3);
+  EXPECT_SAYS(err_.str(), " s with exit code 3\n");
+  EXPECT_EQ(err_.str().find("again"), std::string::npos);
+}
+
+TEST_F(LauncherTest, RestartsWhatFailed) {
+  // The first attempt fails; the second tells what it was given.
+  mpirun_does("if [ -e " + folder_.path("mark") +
+              " ]; then echo $* | tr ' ' '\\n' | grep PANDO_; exit 0; fi\necho $* | tr ' ' '\\n' | "
+              "grep PANDO_ > " +
+              folder_.path("mark") + "; exit 1\n");
+  EXPECT_EQ(run({"--max-restarts=2", "echo"}), 0);
+  EXPECT_SAYS(err_.str(), "pando: starts again (restart 1 of 2)\n");
+  EXPECT_SAYS(out_.str(), "PANDO_RESTART=1\n");
+  const std::string first = folder_.read("mark");
+  EXPECT_SAYS(first, "PANDO_RESTART=0\n");
+  const std::string job = first.substr(0, first.find('\n'));
+  EXPECT_SAYS(job, "PANDO_JOB=");
+  EXPECT_SAYS(out_.str(), job + "\n");
+}
+
+TEST_F(LauncherTest, GivesUpWithTheLastCode) {
+  mpirun_does("echo attempt; exit 9");
+  EXPECT_EQ(run({"--max-restarts=2", "echo"}), 9);
+  EXPECT_EQ(out_.str(), "attempt\nattempt\nattempt\n");
+}
+
+TEST_F(LauncherTest, VerboseShowsTheCommand) {
+  run({"-v", "echo", "hi"});
+  EXPECT_SAYS(err_.str(), "pando: " + folder_.path("mpirun") + " --tag-output");
+}
+
+TEST_F(LauncherTest, ExportsTheConfiguration) {
+  run({"--num-instances=3", "-H", "b", "--export-config", folder_.path("c.yml"), "--dry-run", "x"});
+  EXPECT_SAYS(folder_.read("c.yml"), "num-instances: 3 ");
+}
+
+}  // namespace
+}  // namespace pando::launch

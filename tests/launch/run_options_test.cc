@@ -1,0 +1,186 @@
+#include "pando/launch/run_options.h"
+
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "pando/app/exit_code.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/temp_folder.h"
+
+namespace pando::launch {
+namespace {
+
+using testing_support::error_of;
+using testing_support::TempFolder;
+using Words = std::vector<std::string>;
+
+RunOptions parse(const Words& args) {
+  std::ostringstream out;
+  return parse_run_options(args, out).value();
+}
+
+std::string refused(const Words& args) {
+  return error_of<app::UsageError>([&] { parse(args); });
+}
+
+TEST(RunOptions, Defaults) {
+  const RunOptions options = parse({"echo", "hi"});
+  EXPECT_EQ(options.num_instances, 1);
+  EXPECT_EQ(options.num_replicas, std::nullopt);
+  EXPECT_EQ(options.devices_per_replica, 1);
+  EXPECT_TRUE(options.numa_aware);
+  EXPECT_EQ(options.max_restarts, 0);
+  EXPECT_EQ(options.program, (Words{"echo", "hi"}));
+  EXPECT_TRUE(options.idle.empty());
+}
+
+TEST(RunOptions, CommandsOfTheOriginal) {
+  const RunOptions options = parse({"--num-instance", "2", "--num-replicas=4", "--ipus-per-replica",
+                                    "3", "python3", "train.py", "--num-replicas", "9"});
+  EXPECT_EQ(options.num_instances, 2);
+  EXPECT_EQ(options.num_replicas, 4);
+  EXPECT_EQ(options.devices_per_replica, 3);
+  EXPECT_EQ(options.program, (Words{"python3", "train.py", "--num-replicas", "9"}));
+}
+
+TEST(RunOptions, EveryOption) {
+  const RunOptions options = parse({"--devices-per-replica=2",
+                                    "--numa-aware",
+                                    "no",
+                                    "-H",
+                                    "a,b",
+                                    "--host-subnet",
+                                    "10.0.0.0/8",
+                                    "--mpi-global-args",
+                                    "--mca a b",
+                                    "--mpi-local-args=-x A=1",
+                                    "--allow-run-as-root",
+                                    "yes",
+                                    "--print-topology",
+                                    "1",
+                                    "--num-instances=4",
+                                    "--only-output-from-instance",
+                                    "3",
+                                    "--max-restarts",
+                                    "2",
+                                    "--heartbeat-period",
+                                    "0.5",
+                                    "--heartbeat-timeout=2",
+                                    "--dry-run",
+                                    "-v",
+                                    "--",
+                                    "echo"});
+  EXPECT_EQ(options.devices_per_replica, 2);
+  EXPECT_FALSE(options.numa_aware);
+  EXPECT_EQ(options.host, "a,b");
+  EXPECT_EQ(options.host_subnet, "10.0.0.0/8");
+  EXPECT_EQ(options.mpi_global_args, "--mca a b");
+  EXPECT_EQ(options.mpi_local_args, "-x A=1");
+  EXPECT_TRUE(options.allow_run_as_root);
+  EXPECT_TRUE(options.print_topology);
+  EXPECT_EQ(options.only_output_from_instance, 3);
+  EXPECT_EQ(options.max_restarts, 2);
+  EXPECT_EQ(options.heartbeat_period, 0.5);
+  EXPECT_EQ(options.heartbeat_timeout, 2.0);
+  EXPECT_TRUE(options.dry_run);
+  EXPECT_TRUE(options.verbose);
+  EXPECT_EQ(parse({"--hostfile", "f", "echo"}).hostfile, "f");
+}
+
+TEST(RunOptions, ThoseOfAResourceManagerHaveNoEffect) {
+  const RunOptions options = parse({"--vipu-partition=p",
+                                    "--vipu-server-host",
+                                    "h",
+                                    "--vipu-server-port=8090",
+                                    "--vipu-server-timeout=600",
+                                    "--vipu-partition-attempts",
+                                    "2",
+                                    "--update-partition=no",
+                                    "--reset-partition",
+                                    "0",
+                                    "--remove-partition",
+                                    "yes",
+                                    "--vipu-cluster",
+                                    "c",
+                                    "--executable-cache-path",
+                                    "/c",
+                                    "--offline-mode",
+                                    "1",
+                                    "--num-ilds",
+                                    "2",
+                                    "--synchronise-python-venv",
+                                    "v",
+                                    "--synchronise-poplar-sdk=s",
+                                    "--distribute-ssh-key=k",
+                                    "echo"});
+  EXPECT_EQ(options.program, Words{"echo"});
+  EXPECT_EQ(options.idle.size(), 15u);
+  EXPECT_EQ(options.idle.front(), "--num-ilds");
+}
+
+TEST(RunOptions, HelpNamesThemAndIsOnlyOurs) {
+  std::ostringstream out;
+  EXPECT_FALSE(parse_run_options(Words{"--num-instances", "2", "--help"}, out).has_value());
+  for (const char* part : {"usage: pando run", "--num-replicas N", "alias --ipus-per-replica",
+                           "--max-restarts", "--vipu-partition"}) {
+    EXPECT_SAYS(out.str(), part);
+  }
+  EXPECT_EQ(parse({"pando", "train", "--help"}).program.back(), "--help");
+}
+
+TEST(RunOptions, Refusals) {
+  EXPECT_SAYS(refused({}), "no program given; wanted pando run [flags] program");
+  EXPECT_SAYS(refused({"--num-instances", "0", "x"}), "--num-instances: found '0'");
+  EXPECT_SAYS(refused({"--num-instances", "two", "x"}), "--num-instances: found 'two'");
+  EXPECT_SAYS(refused({"--num-replicas", "0", "x"}), "--num-replicas: found '0'");
+  EXPECT_SAYS(refused({"--ipus-per-replica", "0", "x"}), "--devices-per-replica: found '0'");
+  EXPECT_SAYS(refused({"--max-restarts", "-1", "x"}), "--max-restarts: found '-1'");
+  EXPECT_SAYS(refused({"--heartbeat-period", "0", "x"}), "--heartbeat-period: found '0'");
+  EXPECT_SAYS(refused({"--numa-aware=maybe", "x"}), "--numa-aware: found 'maybe'");
+  EXPECT_SAYS(refused({"--num-instance-count", "2", "x"}), "--num-instance-count: unknown name");
+  EXPECT_EQ(refused({"-H", "a", "--hostfile", "f", "x"}),
+            "--hostfile: excludes --host; give one of them");
+  EXPECT_EQ(refused({"--num-instances=2", "--only-output-from-instance=2", "x"}),
+            "--only-output-from-instance: found 2 with 2 instances, wanted at most 1");
+  EXPECT_EQ(refused({"--heartbeat-period=3", "--heartbeat-timeout=3", "x"}),
+            "--heartbeat-timeout: found 3 s, wanted more than the 3 s of --heartbeat-period");
+}
+
+TEST(RunOptions, AnExportedConfigurationImports) {
+  const TempFolder folder;
+  const std::string path = folder.path("run.yml");
+  RunOptions options = parse({"--num-instances=2", "--num-replicas=4", "--host", "n[0-1]",
+                              "--mpi-global-args=--mca a 'b c'", "--export-config", path, "echo"});
+  export_config(options);
+  const RunOptions read = parse({"--import-config", path, "--num-replicas", "8", "ls"});
+  EXPECT_EQ(read.num_instances, 2);
+  EXPECT_EQ(read.num_replicas, 8) << "the command line wins";
+  EXPECT_EQ(read.host, "n[0-1]");
+  EXPECT_EQ(read.mpi_global_args, "--mca a 'b c'");
+  EXPECT_EQ(read.program, Words{"ls"});
+
+  EXPECT_SAYS(error_of<app::UsageError>([&] { export_config(options); }),
+              "run.yml'; --overwrite-config replaces it");
+  options.overwrite_config = true;
+  export_config(options);
+  options.export_config = folder.path("none/run.yml");
+  EXPECT_SAYS(error_of<IoError>([&] { export_config(options); }), "none/run.yml");
+}
+
+TEST(RunOptions, RefusesABadConfiguration) {
+  const TempFolder folder;
+  const auto imported = [&](const std::string& text) {
+    return refused({"--import-config", folder.write_text("c.yml", text), "echo"});
+  };
+  EXPECT_SAYS(imported("num-instance-count: 2\n"), "c.yml:1:");
+  EXPECT_SAYS(imported("num-instances: 0\n"), "num-instances: found '0'");
+  EXPECT_SAYS(imported("import-config: x\n"), "belongs on the command line");
+  EXPECT_SAYS(imported("- a\n"), "wanted lines of 'name: value'");
+  EXPECT_SAYS(refused({"--import-config", folder.path("none.yml"), "echo"}), "--import-config: ");
+  folder.write_text("empty.yml", "");
+  EXPECT_EQ(parse({"--import-config", folder.path("empty.yml"), "echo"}).num_instances, 1);
+}
+
+}  // namespace
+}  // namespace pando::launch
