@@ -76,14 +76,14 @@ TEST_F(EarlyStoppingRun, AHistoryCountsAsSeen) {
   flags.monitor = "loss";
   flags.patience = 2;
   std::string told;
-  const auto callback =
-      early_stopping_callback(flags, folder_.path, [&](const std::string& line) { told += line; });
+  const auto callback = early_stopping_callback(
+      flags, {Instances(), folder_.path, [&](const std::string& line) { told += line; }});
   FitContext context{.epoch = 2};
   callback->on_train_begin(context);
   callback->on_epoch_end(context, {{"loss", 1.0}});
   EXPECT_TRUE(context.stop);
   EXPECT_SAYS(told, "the best was 1 in epoch 1");
-  EXPECT_EQ(early_stopping_callback({}, folder_.path, {}), nullptr);
+  EXPECT_EQ(early_stopping_callback({}, {Instances(), folder_.path, {}}), nullptr);
 }
 
 }  // namespace

@@ -45,7 +45,8 @@ CheckpointRequest CheckpointFlags::request(const Fraction& logs_per_epoch) const
 }
 
 fs::path CheckpointFlags::folder(const fs::path& run_dir) const {
-  return output_dir.empty() ? run_dir / "checkpoints" : fs::path(output_dir);
+  const fs::path all = output_dir.empty() ? run_dir / "checkpoints" : fs::path(output_dir);
+  return own_folder.empty() ? all : all / own_folder;
 }
 
 void add_checkpoint_flags(OptionTable& table, CheckpointFlags& flags) {

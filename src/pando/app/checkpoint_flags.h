@@ -22,7 +22,9 @@ struct CheckpointFlags {
   std::optional<Fraction> per_epoch;
   Fraction first_epoch;
   std::string output_dir;  // empty: <run-dir>/checkpoints
-  int keep_last = 0;       // 0: all
+  // Of this instance in that folder; empty: none. With --ckpt-all-instances.
+  std::string own_folder;
+  int keep_last = 0;  // 0: all
   bool keep_best = false;
   std::string resume;   // "auto", a file or a folder; empty: a new run
   std::string weights;  // to begin with; empty: random ones
@@ -30,6 +32,7 @@ struct CheckpointFlags {
 
   bool are_off() const { return per_epoch && per_epoch->numerator() == 0; }
   CheckpointRequest request(const Fraction& logs_per_epoch) const;
+  // Where this instance writes them.
   std::filesystem::path folder(const std::filesystem::path& run_dir) const;
 };
 

@@ -57,6 +57,7 @@ void check_finite(const TrainingState& state) {
 }  // namespace
 
 CheckpointStore::CheckpointStore(CheckpointStoreOptions options) : options_(std::move(options)) {
+  if (!options_.writes) return;
   std::error_code error;
   fs::create_directories(options_.folder, error);
   if (error) {
@@ -70,7 +71,7 @@ void CheckpointStore::go_on_from(const fs::path& path, TrainingPosition position
   last_ = path;
   last_position_ = position;
   std::error_code unknown;
-  if (!fs::equivalent(path.parent_path(), options_.folder, unknown)) return;
+  if (!options_.writes || !fs::equivalent(path.parent_path(), options_.folder, unknown)) return;
   const auto epoch = epoch_of(checkpoint_name(position, options_.updates_per_epoch));
   for (const CheckpointFile& file : checkpoints_in(options_.folder)) {
     if (file.epoch <= epoch) own_.push_back(file.path);
@@ -84,9 +85,10 @@ const fs::path& CheckpointStore::save(const Model& model,
   state.notes = notes;
   const fs::path path =
       options_.folder / checkpoint_name(state.position, options_.updates_per_epoch);
-  save_training_state(path.string(), state);
+  if (options_.writes) save_training_state(path.string(), state);
   last_ = path;
   last_position_ = state.position;
+  if (!options_.writes) return last_;
   std::erase(own_, path);
   own_.push_back(path);
   remove_old();
@@ -97,6 +99,7 @@ void CheckpointStore::save_best(const Model& model,
                                 const std::map<std::string, std::string>& notes) const {
   TrainingState state = model.training_state();
   check_finite(state);
+  if (!options_.writes) return;
   state.notes = notes;
   save_training_state((options_.folder / kBest).string(), state);
 }

@@ -17,7 +17,8 @@ namespace pando::app {
 struct CheckpointStoreOptions {
   std::filesystem::path folder;
   int64_t updates_per_epoch = 1;
-  int keep_last = 0;  // 0: all
+  int keep_last = 0;   // 0: all
+  bool writes = true;  // false: another instance does; this one only remembers what there is
 };
 
 // "epoch_3.0.h5" after whole epochs, "epoch_2.9328.h5" within one, with as many digits as tell any

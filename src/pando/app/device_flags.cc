@@ -168,7 +168,7 @@ void validate_cores(const DeviceFlags& flags, int threads) {
   const size_t sets = core_sets_of(flags).size();
   if (sets != 0 && sets != static_cast<size_t>(devices)) {
     throw UsageError("--core-sets: found ", sets, " for ", devices, " devices (",
-                     flags.num_replicas, " replicas x ", flags.devices_per_replica(),
+                     flags.local_replicas(), " replicas x ", flags.devices_per_replica(),
                      "), wanted one for each device");
   }
 }
@@ -255,7 +255,7 @@ void add_device_flags(OptionTable& table, DeviceFlags& flags) {
 void validate(const DeviceFlags& flags, int threads) {
   validate_splits(flags);
   validate_mapping(flags);
-  if (flags.devices_per_replica() > runtime::kMostDevices / flags.num_replicas) {
+  if (flags.devices_per_replica() > runtime::kMostDevices / flags.local_replicas()) {
     throw UsageError("--num-replicas ", flags.num_replicas, ": ", flags.devices_per_replica(),
                      " devices each are too many, wanted at most ", runtime::kMostDevices,
                      " devices in all");

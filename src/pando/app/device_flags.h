@@ -21,7 +21,8 @@ namespace pando::app {
 enum class RecomputationFlag { off, automatic, then_backward, interleaved };
 
 struct DeviceFlags : CoreFlags {
-  int num_replicas = 1;
+  int num_replicas = 1;  // of the whole job
+  int instances = 1;     // of the job; no flag. Each has equally many replicas
   // At most one of the two.
   std::optional<int64_t> gradient_accumulation_count;
   std::optional<int64_t> global_batch_size;
@@ -40,7 +41,8 @@ struct DeviceFlags : CoreFlags {
   bool splits_are_measured() const;  // --pipeline-splits auto
   int stages() const;                // of a replica
   int devices_per_replica() const;
-  int devices() const { return num_replicas * devices_per_replica(); }
+  int local_replicas() const { return num_replicas / instances; }
+  int devices() const { return local_replicas() * devices_per_replica(); }  // of this instance
 
   BatchConfiguration batch(int64_t micro_batch_size) const;
   PipeliningOptions pipelining(int accumulation) const;

@@ -52,7 +52,8 @@ int try_a_few_updates(TrainingSetup& setup) {
     return seconds_since(start);
   };
   const int64_t first = fit.same_batch ? global_batch : step;
-  const double first_seconds = timed_fit(first);  // memory and caches are warm afterwards
+  // Memory and caches are warm afterwards. All instances go by the clock of one.
+  const double first_seconds = setup.instances.share(timed_fit(first));
   int64_t samples = std::min(4 * global_batch, train.size() / step * step);
   while (samples > first && first_seconds * static_cast<double>(samples / first) > kMostSeconds) {
     samples = std::max(first, samples / 2 / first * first);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include <nlohmann/json.hpp>
+
 #include "pando/app/exit_code.h"
 #include "pando/app/history_writer.h"
 #include "pando/train/model.h"
@@ -18,10 +20,11 @@ std::optional<double> figure_of(const HistoryRow& row, const std::string& name) 
   return row.val_accuracy;
 }
 
+using EpochValues = std::vector<std::pair<int64_t, double>>;
+
 // Of whole epochs, numbered from 0. Rows of a validation after training tell them once more.
-std::vector<std::pair<int64_t, double>> earlier_values(const std::filesystem::path& json,
-                                                       const std::string& name) {
-  std::vector<std::pair<int64_t, double>> values;
+EpochValues earlier_values(const std::filesystem::path& json, const std::string& name) {
+  EpochValues values;
   for (const HistoryRow& row : read_history(json, std::numeric_limits<int64_t>::max())) {
     const std::optional<double> value = figure_of(row, name);
     const bool whole = row.epoch == std::floor(row.epoch) && row.epoch >= 1;
@@ -80,21 +83,27 @@ void validate(const EarlyStoppingFlags& flags, const ValidationFlags& phases) {
 }
 
 std::shared_ptr<Callback> early_stopping_callback(const EarlyStoppingFlags& flags,
-                                                  const std::filesystem::path& run_directory,
-                                                  std::function<void(const std::string&)> tell) {
+                                                  const EarlyStoppingPlace& run) {
   if (!flags.on()) return nullptr;
-  const std::string file = (run_directory / kBestEpochFile).string();
+  const std::string earlier = run.instances.from_first([&] {
+    std::string bytes;
+    nlohmann::json::to_msgpack(earlier_values(run.directory / "history.json", flags.monitor),
+                               bytes);
+    return bytes;
+  });
+  const auto save = [file = (run.directory / kBestEpochFile).string(), tell = run.tell,
+                     is_first = run.instances.is_first()](Model& model) {
+    if (!is_first) return;
+    model.save_weights(file);
+    tell("the weights of the best epoch are saved as " + file);
+  };
   return EarlyStopping({.monitor = flags.monitor,
                         .patience = flags.patience.value_or(0),
                         .min_delta = flags.min_delta.value_or(0),
                         .restore_best = flags.restore_best,
-                        .earlier = earlier_values(run_directory / "history.json", flags.monitor),
-                        .at_best =
-                            [file, tell](Model& model) {
-                              model.save_weights(file);
-                              tell("the weights of the best epoch are saved as " + file);
-                            },
-                        .tell = tell});
+                        .earlier = nlohmann::json::from_msgpack(earlier).get<EpochValues>(),
+                        .at_best = save,
+                        .tell = run.tell});
 }
 
 }  // namespace pando::app

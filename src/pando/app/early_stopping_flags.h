@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "pando/app/instances.h"
 #include "pando/app/options.h"
 #include "pando/app/validation_flags.h"
 #include "pando/train/early_stopping.h"
@@ -34,9 +35,13 @@ void add_early_stopping_flags(OptionTable& table, EarlyStoppingFlags& flags);
 void validate(const EarlyStoppingFlags& flags, const ValidationFlags& phases);
 
 // The callback of a run; values of its epochs before it was resumed come from the history.json of
-// its directory. Null without the flag.
+// its directory, which the first instance reads. Null without the flag.
+struct EarlyStoppingPlace {
+  const Instances& instances;
+  std::filesystem::path directory;
+  std::function<void(const std::string&)> tell;
+};
 std::shared_ptr<Callback> early_stopping_callback(const EarlyStoppingFlags& flags,
-                                                  const std::filesystem::path& run_directory,
-                                                  std::function<void(const std::string&)> tell);
+                                                  const EarlyStoppingPlace& run);
 
 }  // namespace pando::app

@@ -9,6 +9,8 @@
 namespace pando::app {
 
 int exit_code_of(const std::exception& error) {
+  const auto* agreed = dynamic_cast<const AgreedFailure*>(&error);
+  if (agreed != nullptr) return agreed->code();
   if (dynamic_cast<const NonFiniteLoss*>(&error) != nullptr) return kNonFiniteLoss;
   if (dynamic_cast<const fetch::FetchStopped*>(&error) != nullptr) return kStopped;
   const auto* ours = dynamic_cast<const Error*>(&error);

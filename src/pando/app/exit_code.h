@@ -21,6 +21,19 @@ class UsageError : public InvalidArgument {
   using InvalidArgument::InvalidArgument;
 };
 
+// What ends all instances of a job alike; each of them throws one. One instance tells the user.
+class AgreedFailure : public Error {
+ public:
+  AgreedFailure(int code, const std::string& message, bool is_told_here)
+      : Error(ErrorKind::comm, message), code_(code), is_told_here_(is_told_here) {}
+  int code() const { return code_; }
+  bool is_told_here() const { return is_told_here_; }
+
+ private:
+  int code_;
+  bool is_told_here_;
+};
+
 // An invalid argument that comes from deeper down (an unknown model, say) was written by the user
 // too, so it counts as usage.
 int exit_code_of(const std::exception& error);

@@ -8,6 +8,7 @@
 
 #include "pando/app/checkpoint_store.h"
 #include "pando/app/exit_code.h"
+#include "pando/app/shared_state.h"
 #include "pando/base/error.h"
 
 namespace pando::app {
@@ -29,23 +30,28 @@ constexpr std::array<Note, 4> kSame = {
       "--micro-batch-size, --num-replicas, --gradient-accumulation-count or --global-batch-size"},
      {"updates_per_epoch", "--weight-updates-per-epoch"}}};
 
+// Checkpoints from before there were several have no such note.
+constexpr const char* kInstances = "instances";
+
 // The run goes on, but another one.
-constexpr std::array<Note, 9> kSimilar = {{{"micro_batch_size", "--micro-batch-size"},
-                                           {"replicas", "--num-replicas"},
-                                           {"slices", "--slices"},
-                                           {"pipeline_splits", "--pipeline-splits"},
-                                           {"shuffle", "--shuffle"},
-                                           {"learning_rate", "--learning-rate, --lr-..."},
-                                           {"l2_regularization", "--l2-regularization"},
-                                           {"weight_decay", "--weight-decay"},
-                                           {"label_smoothing", "--label-smoothing"}}};
+constexpr std::array<Note, 10> kSimilar = {{{"micro_batch_size", "--micro-batch-size"},
+                                            {"replicas", "--num-replicas"},
+                                            {kInstances, "the launcher's --num-instances"},
+                                            {"slices", "--slices"},
+                                            {"pipeline_splits", "--pipeline-splits"},
+                                            {"shuffle", "--shuffle"},
+                                            {"learning_rate", "--learning-rate, --lr-..."},
+                                            {"l2_regularization", "--l2-regularization"},
+                                            {"weight_decay", "--weight-decay"},
+                                            {"label_smoothing", "--label-smoothing"}}};
 
 void check_notes(const TrainingSetup& setup, const TrainingState& state,
                  const std::function<void(const std::string&)>& tell) {
   const std::map<std::string, std::string> own = run_notes(setup);
   const auto found = [&](const Note& note) {
     const auto saved = state.notes.find(note.name);
-    return saved == state.notes.end() ? std::string() : saved->second;
+    if (saved != state.notes.end()) return saved->second;
+    return std::string(note.name == kInstances ? "1" : "");
   };
   for (const Note& note : kSame) {
     if (found(note) == own.at(note.name)) continue;
@@ -61,17 +67,23 @@ void check_notes(const TrainingSetup& setup, const TrainingState& state,
   }
 }
 
+// With --ckpt-all-instances each instance has a folder in it; any may go on from that of the first.
+fs::path folder_of_first(const fs::path& folder) {
+  const fs::path first = folder / "rank0";
+  return fs::is_directory(first) ? first : folder;
+}
+
 std::optional<TrainingState> find_state(const TrainingSetup& setup,
                                         const std::function<void(const std::string&)>& tell) {
   const CheckpointFlags& flags = setup.options.checkpoints;
   if (flags.resume == CheckpointFlags::kAuto) {
-    const fs::path folder = flags.folder(setup.options.run_dir);
+    const fs::path folder = folder_of_first(flags.folder(setup.options.run_dir));
     if (!fs::is_directory(folder)) return std::nullopt;
     return newest_state(folder, {.set_aside = true, .tell = tell});
   }
   if (!fs::is_directory(flags.resume)) return load_training_state(flags.resume);
   const fs::path inner = fs::path(flags.resume) / "checkpoints";  // of a run directory
-  const fs::path folder = fs::is_directory(inner) ? inner : fs::path(flags.resume);
+  const fs::path folder = folder_of_first(fs::is_directory(inner) ? inner : fs::path(flags.resume));
   std::optional<TrainingState> state = newest_state(folder, {.tell = tell});
   if (!state) throw IoError("--resume: ", folder.string(), " has no checkpoint that can be read");
   return state;
@@ -87,6 +99,7 @@ std::map<std::string, std::string> run_notes(const TrainingSetup& setup) {
           {"updates_per_epoch", std::to_string(setup.updates)},
           {"micro_batch_size", std::to_string(batch.micro_batch_size)},
           {"replicas", std::to_string(batch.replicas)},
+          {kInstances, std::to_string(setup.instances.count())},
           {"slices", std::to_string(setup.options.slices)},
           {"pipeline_splits", join(setup.splits, " ")},
           {"shuffle", setup.fit_options().shuffle ? "true" : "false"},
@@ -98,16 +111,22 @@ std::map<std::string, std::string> run_notes(const TrainingSetup& setup) {
 
 std::optional<TrainingState> find_resume_state(
     TrainingSetup& setup, const std::function<void(const std::string&)>& tell) {
-  if (setup.options.checkpoints.resume.empty()) return std::nullopt;
-  std::optional<TrainingState> state = find_state(setup, tell);
+  std::optional<TrainingState> state;
+  setup.instances.from_first([&] {
+    if (!setup.options.checkpoints.resume.empty()) state = find_state(setup, tell);
+    if (state) check_notes(setup, *state, tell);
+    return "";
+  });
+  share_state(setup.instances, state);
   if (!state) return state;
-  check_notes(setup, *state, tell);
-  try {
-    setup.model.restore(*state);
-  } catch (const InvalidArgument& error) {
-    throw UsageError("--resume: ", error.what(),
-                     "; give the file to --weights to begin anew with its weights");
-  }
+  setup.instances.together([&] {
+    try {
+      setup.model.restore(*state);
+    } catch (const InvalidArgument& error) {
+      throw UsageError("--resume: ", error.what(),
+                       "; give the file to --weights to begin anew with its weights");
+    }
+  });
   return state;
 }
 
@@ -115,7 +134,7 @@ bool is_of_this_run(const TrainingState& state, const TrainOptions& options) {
   std::error_code failed;
   return !options.run_dir.empty() &&
          fs::equivalent(fs::path(state.weights.path).parent_path(),
-                        options.checkpoints.folder(options.run_dir), failed);
+                        folder_of_first(options.checkpoints.folder(options.run_dir)), failed);
 }
 
 void refuse_to_hide(const TrainOptions& options) {

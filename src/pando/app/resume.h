@@ -16,8 +16,8 @@ std::map<std::string, std::string> run_notes(const TrainingSetup& setup);
 
 // The state that --resume names; nothing without the flag, or with `auto` when there is no
 // checkpoint yet. `tell` gets a line for each damaged checkpoint that is passed over and for what
-// differs without harm. The model then stands there. Throws UsageError when the checkpoint is of
-// another run, IoError when there is no good one.
+// differs without harm. The first instance reads it, for all. The model then stands there. Throws
+// UsageError when the checkpoint is of another run, IoError when there is no good one.
 std::optional<TrainingState> find_resume_state(TrainingSetup& setup,
                                                const std::function<void(const std::string&)>& tell);
 

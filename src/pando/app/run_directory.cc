@@ -122,6 +122,10 @@ RunDirectory::~RunDirectory() {
 }
 
 RunDirectory::RunDirectory(const RunDirectoryOptions& options) {
+  if (!options.writes) {
+    path_ = options.path;
+    return;
+  }
   if (options.path.empty()) {
     path_ = create_default(options);
   } else {
@@ -141,7 +145,7 @@ RunDirectory::RunDirectory(const RunDirectoryOptions& options) {
 }
 
 void RunDirectory::append_history(const HistoryRow& row) {
-  history_->append(row);
+  if (history_) history_->append(row);
   for (const auto& sink : sinks_) sink->write(row);
 }
 
@@ -149,6 +153,8 @@ void RunDirectory::summarize(const Logs& figures) {
   for (const auto& sink : sinks_) sink->summarize(figures);
 }
 
-void RunDirectory::log(std::string_view line) { log_->append(concat(line, '\n')); }
+void RunDirectory::log(std::string_view line) {
+  if (log_) log_->append(concat(line, '\n'));
+}
 
 }  // namespace pando::app

@@ -27,6 +27,7 @@ struct RunDirectoryOptions {
   std::optional<int64_t> resumed_step;
   // With it: the rows of a validation after training go too, because there will be another.
   bool validates = false;
+  bool writes = true;  // false: another instance writes it; this one only knows the path
 };
 
 // Owns the open files. Used by one thread. Making it creates what is missing; files of an earlier
@@ -56,7 +57,7 @@ class RunDirectory {
  private:
   std::filesystem::path path_;
   std::filesystem::path previous_;
-  std::unique_ptr<AppendFile> log_;
+  std::unique_ptr<AppendFile> log_;  // null, as the history, when another instance writes
   std::unique_ptr<HistoryWriter> history_;
   double seconds_before_ = 0;
   int lock_ = -1;  // a descriptor

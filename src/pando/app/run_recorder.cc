@@ -51,7 +51,7 @@ RunRecorder::Sums RunRecorder::Sums::operator-(const Sums& less) const {
           accuracy - less.accuracy};
 }
 
-RunRecorder::RunRecorder(RunLog& log, const StopSignal& signal, CheckpointStore& store,
+RunRecorder::RunRecorder(RunLog& log, AgreedSignal& signal, CheckpointStore& store,
                          RecorderOptions options)
     : log_(log),
       signal_(signal),
@@ -192,7 +192,7 @@ void RunRecorder::save(const FitContext& context) {
 // After the last step there is nothing left to stop: the run is whole.
 void RunRecorder::stop_when_asked(FitContext& context) {
   const bool whole = context.epoch + 1 >= context.epochs && context.step >= context.steps;
-  if (signal_.received() == 0 || whole) return;
+  if (signal_.ask() == 0 || whole) return;
   context.stop = true;
   stopped_ = true;
 }

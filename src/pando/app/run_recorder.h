@@ -7,10 +7,10 @@
 #include <map>
 #include <string>
 
+#include "pando/app/agreed_signal.h"
 #include "pando/app/checkpoint_store.h"
 #include "pando/app/host_events.h"
 #include "pando/app/run_log.h"
-#include "pando/app/stop_signal.h"
 #include "pando/train/callback.h"
 
 namespace pando::app {
@@ -29,11 +29,10 @@ struct RecorderOptions {
 // with the first execution that ends later. An event at the end of an epoch waits for a validation
 // within the fit; a validation without one has a row of its own. A run has an event at its end.
 // Checkpoints follow the rows of their moment; a stop at a signal and the end of the fit have one
-// too. Log, signal and store must outlive it.
+// too. All instances of a job call theirs alike. Log, signal and store must outlive it.
 class RunRecorder : public Callback {
  public:
-  RunRecorder(RunLog& log, const StopSignal& signal, CheckpointStore& store,
-              RecorderOptions options);
+  RunRecorder(RunLog& log, AgreedSignal& signal, CheckpointStore& store, RecorderOptions options);
 
   // Goes on where the run stood when it saved this state, `seconds` after its start.
   void resume(const TrainingState& state, double seconds);
@@ -71,7 +70,7 @@ class RunRecorder : public Callback {
   void stop_when_asked(FitContext& context);
 
   RunLog& log_;
-  const StopSignal& signal_;
+  AgreedSignal& signal_;
   CheckpointStore& store_;
   RecorderOptions options_;
   std::chrono::steady_clock::time_point start_;

@@ -103,12 +103,13 @@ void validate(const SiliconFlags& flags, const DeviceFlags& devices) {
 std::vector<std::string> settle(OptionTable& table, SiliconFlags& flags,
                                 const DeviceFlags& devices) {
   std::vector<std::string> warnings;
-  if (flags.accelerator_side_reduction) {
+  const bool is_alone = devices.instances == 1;
+  if (flags.accelerator_side_reduction && is_alone) {
     turn_off(table, "accelerator-side-reduction", flags.accelerator_side_reduction,
              "off: one process");
     warnings.emplace_back("--accelerator-side-reduction is for several processes: off");
   }
-  if (flags.ckpt_all_instances) {
+  if (flags.ckpt_all_instances && is_alone) {
     turn_off(table, "ckpt-all-instances", flags.ckpt_all_instances, "off: one process");
     warnings.emplace_back("--ckpt-all-instances is for several processes: off");
   }

@@ -10,9 +10,10 @@ namespace pando::app {
 // Handles the signals as long as it lives, then restores what was before. One at a time.
 class StopSignal {
  public:
+  static constexpr const char* kStopsTraining =
+      "\nstopping after this weight update; another signal ends at once\n";
   // Answers the first signal with `answer` on standard error. Requires: a literal.
-  explicit StopSignal(
-      const char* answer = "\nstopping after this weight update; another signal ends at once\n");
+  explicit StopSignal(const char* answer = kStopsTraining);
   ~StopSignal();
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;

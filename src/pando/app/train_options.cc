@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "pando/app/exit_code.h"
+#include "pando/app/job_settings.h"
 #include "pando/app/train_reference.h"
 #include "pando/app/training_data.h"
 
@@ -196,15 +197,17 @@ void choose_what_is_open(OptionTable& table, TrainOptions& options) {
   const int cores = options.devices.cores_of_a_device(options.threads);  // checks them too
   if (options.slices == 0) {
     options.slices = cores;
+    options.slices_are_chosen = true;
     table.find("slices", "").origin = {.place = "chosen by the cores of a device"};
   }
 }
 
 // What cannot be as the flags say is turned off, and users learn of it.
 void settle_flags(OptionTable& table, TrainOptions& options) {
-  options.warnings = warnings_of(table, options);
-  const std::vector<std::string> more = settle(table, options.silicon, options.devices);
-  options.warnings.insert(options.warnings.end(), more.begin(), more.end());
+  for (const std::vector<std::string>& more :
+       {warnings_of(table, options), settle(table, options.silicon, options.devices)}) {
+    options.warnings.insert(options.warnings.end(), more.begin(), more.end());
+  }
   if (!options.silicon.deterministic || !options.data.shuffle) return;
   options.data.shuffle = false;
   table.find("shuffle", "").origin = {.place = "off by --deterministic"};
@@ -283,6 +286,10 @@ void validate(const TrainOptions& options) {
   validate(options.phases, options.devices);
   validate_phases(options);
   validate_keep_best(options);
+  if (!options.checkpoints.own_folder.empty() && options.checkpoints.are_off()) {
+    throw UsageError(
+        "--ckpt-all-instances: --ckpts-per-epoch 0 writes no checkpoint, wanted above 0");
+  }
   validate(options.optimizer, options.devices.batch(options.micro_batch_size).global_batch_size);
 }
 
@@ -311,7 +318,9 @@ std::optional<TrainOptions> settle_train_options(OptionTable& table, const Commo
   options.logs_are_given =
       table.find_exact("logs-per-epoch")->origin.kind != Origin::Kind::built_in;
   let_later_rate_win(table, options.schedule);
+  options.warnings = settle_job(table, options);
   validate(options);
+  check_devices_per_replica(options.devices);
   settle_flags(table, options);
   choose_what_is_open(table, options);
   if (common.print_config) {

@@ -9,11 +9,15 @@
 
 #include <fmt/format.h>
 
+#include "pando/app/agreed_signal.h"
+#include "pando/app/agreement.h"
+#include "pando/app/announcement.h"
 #include "pando/app/checkpoint_list.h"
 #include "pando/app/counted.h"
 #include "pando/app/curves.h"
 #include "pando/app/dry_run.h"
 #include "pando/app/exit_code.h"
+#include "pando/app/job_settings.h"
 #include "pando/app/log_line.h"
 #include "pando/app/mlperf_log.h"
 #include "pando/app/pipeline_text.h"
@@ -21,10 +25,10 @@
 #include "pando/app/row_sinks.h"
 #include "pando/app/run_directory.h"
 #include "pando/app/run_log.h"
-#include "pando/app/stop_signal.h"
 #include "pando/app/training_phase.h"
 #include "pando/app/validation_phase.h"
 #include "pando/base/error.h"
+#include "pando/comm/job.h"
 
 namespace pando::app {
 
@@ -32,26 +36,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::string batch_line(const TrainingSetup& setup) {
-  const BatchConfiguration& batch = setup.batch;
-  std::string line =
-      fmt::format("global batch {} = micro-batch {} x {} x accumulation {}, {}, {} per epoch",
-                  batch.global_batch_size, batch.micro_batch_size,
-                  counted(batch.replicas, "replica"), batch.gradient_accumulation_count,
-                  counted(setup.stages(), "stage"), counted(setup.updates, "weight update"));
-  const int64_t left_over = setup.data.sets.train.size() - setup.updates * batch.global_batch_size;
-  if (left_over > 0) {
-    line += fmt::format("; {} are left over and open the next one", counted(left_over, "sample"));
-  }
-  return line;
-}
-
 class TrainingRun {
  public:
   TrainingRun(const TrainOptions& options, std::ostream& out)
       : options_(options), out_(out), begin_ms_(wall_clock_ms()), setup_(options, out) {}
 
   int run() {
+    setup_.agree();
     if (!options_.quiet) {
       for (const std::string& warning : setup_.warnings) out_ << "warning: " << warning << "\n";
       out_ << setup_.model.summary() << setup_.chosen_splits << std::flush;
@@ -66,44 +57,59 @@ class TrainingRun {
       out_ << "compiled; nothing is kept for a later run, which compiles again\n";
       return kDone;
     }
-    refuse_to_hide(options_);
     std::vector<std::string> told;  // before there is a log
     state_ = find_resume_state(setup_, [&](const std::string& line) { told.push_back(line); });
-    RunDirectory directory(
-        {.path = options_.run_dir,
-         .model = options_.model + (options_.phases.training ? "" : "-validation"),
-         .config = setup_.config_text,
-         .resumed_step = resumed_step(),
-         .validates = options_.phases.validation});
-    RunLog log(directory, out_, options_.quiet);
+    const std::unique_ptr<RunDirectory> directory = make_directory();
+    RunLog log(*directory, out_, options_.quiet);
     for (const std::string& line : told) log.say(line);
-    announce(log);
-    begin_weights(log);
+    announce(setup_, compile_seconds_.count(), log);
     try {
-      attach_sinks(log);
+      begin_weights(log);
+      if (setup_.instances.is_first()) attach_sinks(log);
       const int code = run_phases(log);
-      write_curves(directory.path());
+      if (setup_.instances.is_first()) write_curves(directory->path());
       return code;
     } catch (const std::exception& error) {
-      log_failure(directory, error);
+      log_failure(*directory, error);
       throw;
     }
   }
 
  private:
+  // Made by the first instance; the others know where it is.
+  std::unique_ptr<RunDirectory> make_directory() const {
+    std::unique_ptr<RunDirectory> directory;
+    const int instances = setup_.instances.count();
+    const std::string head = instances == 1 ? "" : fmt::format("# {}\n", replicas_text(setup_));
+    const std::string path = setup_.instances.from_first([&] {
+      refuse_to_hide(options_);
+      directory = std::make_unique<RunDirectory>(RunDirectoryOptions{
+          .path = options_.run_dir,
+          .model = options_.model + (options_.phases.training ? "" : "-validation"),
+          .config = head + setup_.config_text,
+          .resumed_step = resumed_step(),
+          .validates = options_.phases.validation});
+      if (options_.phases.training) mark_job(directory->path().string());
+      return directory->path().string();
+    });
+    if (directory) return directory;
+    return std::make_unique<RunDirectory>(RunDirectoryOptions{.path = path, .writes = false});
+  }
+
   // In micro-batches, as the history counts them.
   std::optional<int64_t> resumed_step() const {
     if (!state_ || !is_of_this_run(*state_, options_)) return std::nullopt;
     return setup_.updates_before(state_->position) * setup_.accumulation() * setup_.batch.replicas;
   }
 
+  // Those of a file come from the first instance, when training begins.
   void begin_weights(RunLog& log) {
     const std::string& weights = options_.checkpoints.weights;
     if (state_) {
       log.say(fmt::format("going on from {}, after {} weight updates", state_->weights.path,
                           state_->iteration));
-      const size_t later =
-          is_of_this_run(*state_, options_) ? set_aside_after(state_->weights.path) : 0;
+      const bool is_own = setup_.instances.is_first() && is_of_this_run(*state_, options_);
+      const size_t later = is_own ? set_aside_after(state_->weights.path) : 0;
       if (later > 0) {
         log.say(fmt::format("set aside as *.old, because they are of later epochs: {}",
                             counted(static_cast<int64_t>(later), "checkpoint")));
@@ -173,7 +179,7 @@ class TrainingRun {
   // A whole epoch, so that nothing is done for the first time when the clock runs. What it learns
   // is taken back. False when a signal came.
   bool warm_up(RunLog& log) {
-    const StopSignal signal("\nstopping the warm-up; another signal ends at once\n");
+    AgreedSignal signal(setup_.instances, "\nstopping the warm-up; another signal ends at once\n");
     log.say("a warm-up epoch begins");
     const Clock::time_point begin = Clock::now();
     const TrainingState before = setup_.model.training_state();
@@ -182,9 +188,9 @@ class TrainingRun {
     fit.stop = &signal.wanted();
     setup_.model.fit(setup_.data.sets.train, fit);
     setup_.model.restore(before);
-    if (signal.received() != 0) {
-      log.say_always(fmt::format("stopped by signal {} in the warm-up; there is nothing to save",
-                                 signal.received()));
+    if (signal.ask() != 0) {
+      log.say_always(
+          fmt::format("stopped by {} in the warm-up; there is nothing to save", signal.text()));
       return false;
     }
     const std::chrono::duration<double> seconds = Clock::now() - begin;
@@ -194,35 +200,39 @@ class TrainingRun {
   }
 
   int train(RunLog& log, MlperfLog& mlperf) {
+    const bool writes = setup_.instances.is_first() || options_.silicon.ckpt_all_instances;
     CheckpointStore checkpoints({.folder = checkpoint_folder(log),
                                  .updates_per_epoch = setup_.updates,
-                                 .keep_last = options_.checkpoints.keep_last});
-    const StopSignal signal;
+                                 .keep_last = options_.checkpoints.keep_last,
+                                 .writes = writes});
+    AgreedSignal signal(setup_.instances);
     TrainingPhase phase{.setup = setup_, .log = log, .signal = signal, .checkpoints = checkpoints};
     if (mlperf.on()) phase.callbacks.push_back(std::make_shared<MlperfEpochs>(mlperf));
     if (histograms_) phase.callbacks.push_back(histograms_);
-    const auto early_stopping =
-        early_stopping_callback(options_.early_stopping, log.directory().path(),
-                                [&log](const std::string& line) { log.say(line); });
+    const auto early_stopping = early_stopping_callback(
+        options_.early_stopping, {.instances = setup_.instances,
+                                  .directory = log.directory().path(),
+                                  .tell = [&log](const std::string& line) { log.say(line); }});
     if (early_stopping) phase.callbacks.push_back(early_stopping);
     const TrainingResult result = app::train(phase, state_);
     tell_skipped(log.directory());
     // One that comes after the last weight update is about the validation.
-    if (result.stopped || (signal.received() != 0 && options_.phases.validation)) {
-      log.say_always(stopped_line(signal.received(), log, checkpoints));
+    if (result.stopped || (options_.phases.validation && signal.ask() != 0)) {
+      log.say_always(stopped_line(signal.text(), log, checkpoints));
       return kStopped;
     }
     epochs_ = static_cast<double>(setup_.model.position().epoch);
     return kDone;
   }
 
-  static std::string stopped_line(int signal, RunLog& log, const CheckpointStore& checkpoints) {
+  static std::string stopped_line(const std::string& signal, RunLog& log,
+                                  const CheckpointStore& checkpoints) {
     if (checkpoints.last().empty()) {
-      return fmt::format("stopped by signal {}; there is no checkpoint to go on from", signal);
+      return fmt::format("stopped by {}; there is no checkpoint to go on from", signal);
     }
     return fmt::format(
-        "stopped by signal {}; saved {}; the same command with --run-dir {} --resume auto goes on",
-        signal, checkpoints.last().string(), log.directory().path().string());
+        "stopped by {}; saved {}; the same command with --run-dir {} --resume auto goes on", signal,
+        checkpoints.last().string(), log.directory().path().string());
   }
 
   std::filesystem::path checkpoint_folder(RunLog& log) const {
@@ -250,10 +260,11 @@ class TrainingRun {
   }
 
   int validate(RunLog& log, MlperfLog& mlperf) {
-    const StopSignal signal("\nstopping the validation; another signal ends at once\n");
+    AgreedSignal signal(setup_.instances,
+                        "\nstopping the validation; another signal ends at once\n");
     RunDirectory& directory = log.directory();
     ValidationRequest request = validation_request(log);
-    request.stop = &signal.wanted();
+    request.stop = [&signal] { return signal.ask() != 0; };
     request.record = [&](const HistoryRow& row) { directory.append_history(row); };
     request.mlperf = &mlperf;
     const ValidationResult result = validate_checkpoints(setup_, log, request);
@@ -262,8 +273,7 @@ class TrainingRun {
         epoch_to_target(result.checkpoints, options_.phases.target_accuracy).has_value();
     if (!options_.phases.training) tell_skipped(directory);
     if (result.stopped) {
-      log.say_always(fmt::format("stopped by signal {} in the validation, after {}",
-                                 signal.received(),
+      log.say_always(fmt::format("stopped by {} in the validation, after {}", signal.text(),
                                  counted(std::ssize(result.checkpoints), "checkpoint")));
       return kStopped;
     }
@@ -271,6 +281,7 @@ class TrainingRun {
       log.say_always("damaged and not validated: " + join(result.damaged, ", "));
       return kFailed;
     }
+    if (!setup_.instances.is_first()) return kDone;
     if (options_.checkpoints.keep_best && !options_.phases.during_training) keep_best(log, result);
     if (options_.phases.clean_dir) clean(log, result);
     return kDone;
@@ -320,39 +331,6 @@ class TrainingRun {
     }
   }
 
-  void announce(RunLog& log) const {
-    RunDirectory& directory = log.directory();
-    for (const std::string& warning : setup_.warnings) directory.log("warning: " + warning);
-    if (!setup_.chosen_splits.empty()) directory.log(trim(setup_.chosen_splits));
-    if (!directory.previous().empty()) {
-      log.say("files of an earlier run moved to " + directory.previous().string());
-    }
-    const std::string line = hyper_parameters_line(setup_.config_text);
-    directory.log(line);
-    if (options_.verbose) log.show(line + "\n");
-    const ZooEntry& entry = setup_.entry;
-    const std::string& dataset = to_string(options_.data.dataset);
-    if (entry.dataset != dataset) {
-      log.say(fmt::format("{} is made for {}; {} it on {}", entry.name, entry.dataset, doing(),
-                          dataset));
-    }
-    if (!options_.phases.training) {
-      log.say(fmt::format("validating {} on {}: {} samples, run directory {}", options_.model,
-                          dataset, setup_.data.sets.test.size(), directory.path().string()));
-      return;
-    }
-    log.say(fmt::format(
-        "training {} on {}{}: {} samples, learning rate {}, seed {}, run directory {}",
-        options_.model,
-        options_.data.synthetic_data == SyntheticData::none ? "" : "images made up for ", dataset,
-        setup_.data.sets.train.size(), describe(options_.schedule, setup_.schedule_base()),
-        options_.seed, directory.path().string()));
-    log.say(batch_line(setup_));
-    log.say(fmt::format("compilation time: {:.2f} s", compile_seconds_.count()));
-  }
-
-  const char* doing() const { return options_.phases.training ? "training" : "validating"; }
-
   // Also with --quiet: data that were left out are part of the result.
   void tell_skipped(RunDirectory& directory) const {
     const std::vector<BadRecord>& skipped = setup_.data.skipped;
@@ -377,7 +355,43 @@ class TrainingRun {
 }  // namespace
 
 int run_training(const TrainOptions& options, std::ostream& out) {
-  return TrainingRun(options, out).run();
+  const Instances instances;
+  std::unique_ptr<TrainingRun> run;
+  // One instance of each machine fetches data that are not there.
+  if (instances.count() > 1) {
+    instances.together([&] {
+      if (comm::current_job().local_index == 0)
+        fetch_training_data({.flags = options.data, .out = &out, .quiet = options.quiet});
+    });
+  }
+  instances.together([&] { run = std::make_unique<TrainingRun>(options, out); });
+  try {
+    return run->run();
+  } catch (const NonFiniteLoss& error) {
+    if (instances.count() == 1) throw;
+    throw AgreedFailure(kNonFiniteLoss, error.what(), instances.is_first());
+  }
+}
+
+int run_training(const ParseOptions& parse, std::ostream& out) {
+  const Instances instances;
+  std::ostream nowhere(nullptr);
+  std::ostream& told = instances.is_first() ? out : nowhere;
+  std::optional<TrainOptions> options;
+  instances.together([&] { options = parse(told); });
+  Facts facts = {{"the program", program_fact()},
+                 {"the command", options ? "a run" : "a question"}};
+  if (options) {
+    const Facts flags = option_facts(options->config_text);
+    facts.insert(facts.end(), flags.begin(), flags.end());
+    facts.emplace_back("--slices",
+                       options->slices_are_chosen ? "" : std::to_string(options->slices));
+    facts.emplace_back("--dry-run", options->dry_run ? "true" : "false");
+  }
+  check_agreement(instances, facts);
+  if (!options) return kDone;
+  settle_together(instances, *options);
+  return run_training(*options, told);
 }
 
 }  // namespace pando::app

@@ -264,6 +264,11 @@ std::optional<std::string> find_dataset(const DataFlags& flags) {
                    " and name its folder with --dataset-path");
 }
 
+void fetch_training_data(const DataRequest& request) {
+  const bool is_made_up = request.flags.synthetic_data != SyntheticData::none;
+  if (!is_made_up && !find_dataset(request.flags)) download(request);
+}
+
 TrainingData load_training_data(const DataRequest& request) {
   const DataFlags& flags = request.flags;
   if (flags.synthetic_data != SyntheticData::none) return load_synthetic(request);

@@ -42,6 +42,9 @@ std::optional<DatasetKind> dataset_of_model(const std::string& model);
 // or not allowed; the message says what to do.
 std::optional<std::string> find_dataset(const DataFlags& flags);
 
+// Downloads what is nowhere, so that load_training_data finds it. Throws as it does.
+void fetch_training_data(const DataRequest& request);
+
 // Downloads what is nowhere, after saying what and how large. Throws UsageError, IoError, also when
 // no sample can be read, and fetch::FetchStopped.
 TrainingData load_training_data(const DataRequest& request);

@@ -9,6 +9,7 @@
 
 #include "pando/app/resume.h"
 #include "pando/app/run_recorder.h"
+#include "pando/app/shared_state.h"
 #include "pando/profile/chrome_trace.h"
 #include "pando/profile/trace_summary.h"
 
@@ -87,6 +88,17 @@ std::shared_ptr<RunRecorder> make_recorder(const TrainingPhase& phase, double ra
                       .notes = std::move(notes)});
 }
 
+// Read by the first instance.
+TrainingState load_for_all(const Instances& instances, const std::string& path) {
+  std::optional<TrainingState> state;
+  instances.from_first([&] {
+    state = load_training_state(path);
+    return "";
+  });
+  share_state(instances, state);
+  return std::move(*state);
+}
+
 // From where the model stands. Throws NonFiniteLoss.
 TrainingResult train_on(const TrainingPhase& phase, const std::shared_ptr<RunRecorder>& recorder,
                         profile::Trace* trace) {
@@ -139,7 +151,7 @@ TrainingResult train(const TrainingPhase& phase, const std::optional<TrainingSta
         throw NonFiniteLoss(divergence_text(error, phase.checkpoints));
       }
       const std::filesystem::path& last = phase.checkpoints.last();
-      if (!last.empty()) begin = load_training_state(last.string());
+      if (!last.empty()) begin = load_for_all(setup.instances, last.string());
       rate_factor *= 0.5;
       setup.model.scale_learning_rate(0.5);
       phase.log.say_always(

@@ -4,9 +4,9 @@
 
 #include <optional>
 
+#include "pando/app/agreed_signal.h"
 #include "pando/app/checkpoint_store.h"
 #include "pando/app/run_log.h"
-#include "pando/app/stop_signal.h"
 #include "pando/app/training_setup.h"
 
 namespace pando::app {
@@ -14,7 +14,7 @@ namespace pando::app {
 struct TrainingPhase {
   TrainingSetup& setup;
   RunLog& log;
-  const StopSignal& signal;
+  AgreedSignal& signal;
   CheckpointStore& checkpoints;
   std::vector<std::shared_ptr<Callback>> callbacks = {};  // after the one that keeps the run
 };

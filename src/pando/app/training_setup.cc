@@ -7,9 +7,12 @@
 
 #include <fmt/format.h>
 
+#include "pando/app/agreement.h"
 #include "pando/app/exit_code.h"
 #include "pando/app/pipeline_text.h"
 #include "pando/base/error.h"
+#include "pando/comm/job.h"
+#include "pando/data/tfrecord/crc32c.h"
 #include "pando/nn/recommended_splits.h"
 #include "pando/runtime/topology.h"
 
@@ -49,6 +52,19 @@ TrainingData load_data(const TrainOptions& options, const ZooEntry& entry, std::
                              .synthetic = options.micro_batch_size,
                              .out = &out,
                              .quiet = options.quiet});
+}
+
+std::string text_of(const std::vector<Field>& fields) {
+  std::vector<std::string> texts;
+  for (const Field& field : fields) {
+    texts.push_back(concat(field.name, " ", to_string(field.dtype), " ", field.shape));
+  }
+  return join(texts, ", ");
+}
+
+std::string checksum_of(const std::string& text) {
+  return fmt::format("checksum {:08x}",
+                     data::crc32c({reinterpret_cast<const uint8_t*>(text.data()), text.size()}));
 }
 
 Model make_model(const TrainOptions& options, Network network) {
@@ -100,6 +116,19 @@ FitOptions TrainingSetup::fit_options() const {
           .data_workers = options.data.pipeline_num_parallel,
           .same_batch = options.data.synthetic_data == SyntheticData::device,
           .verbose = 0};
+}
+
+void TrainingSetup::agree() {
+  const TrainTest& sets = data.sets;
+  check_agreement(instances, {{"the number of training samples", std::to_string(sets.train.size())},
+                              {"the number of test samples", std::to_string(sets.test.size())},
+                              {"the number of classes", std::to_string(sets.classes)},
+                              {"a training sample", text_of(sets.train.fields())},
+                              {"a test sample", text_of(sets.test.fields())},
+                              {"the network", checksum_of(model.summary())}});
+  if (instances.count() == 1 || !options.devices.splits_are_measured()) return;
+  splits = split(instances.from_first([&] { return join(splits, " "); }), ' ');
+  model.set_pipeline_splits(splits);
 }
 
 void TrainingSetup::collect_warnings() {
@@ -186,7 +215,9 @@ void TrainingSetup::recommend_splits() {
 }
 
 // Times differ from run to run, and bits depend on the splits: a repeated run has them by name.
+// Each instance measures for itself, so that none waits for another; agree() settles it.
 std::vector<std::string> TrainingSetup::measure_splits() {
+  const comm::JobScope alone(comm::Job{});
   MeasuredSplits measured =
       model.measure_pipeline_splits(stages(), data.sets.train, options.micro_batch_size);
   chosen_splits =

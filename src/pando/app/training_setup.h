@@ -9,6 +9,7 @@
 
 #include "pando/app/batch_configuration.h"
 #include "pando/app/host_events.h"
+#include "pando/app/instances.h"
 #include "pando/app/train_options.h"
 #include "pando/app/training_data.h"
 #include "pando/runtime/schedule.h"
@@ -42,8 +43,13 @@ struct TrainingSetup {
   // How data come to the devices, in training and when it is only tried.
   FitOptions fit_options() const;
 
+  // After all instances have made theirs: checks that they agree, and makes what each measured that
+  // of the first.
+  void agree();
+
   const TrainOptions& options;
   std::ostream& out;
+  const Instances instances;
   const ZooEntry& entry;
   TrainingData data;
   BatchConfiguration batch;

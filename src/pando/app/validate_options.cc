@@ -190,7 +190,9 @@ void choose_checkpoints(ValidateCommand& command) {
         "nothing to validate is named, wanted a file of weights, --checkpoint-input-dir or "
         "--run-dir; see --help");
   }
-  phases.checkpoint_input_dir = checkpoints.folder(run).string();
+  const fs::path folder = checkpoints.folder(run);
+  const fs::path first = folder / "rank0";  // with --ckpt-all-instances
+  phases.checkpoint_input_dir = (fs::is_directory(first) ? first : folder).string();
   command.table.find("checkpoint-input-dir", "").origin = {.place = "chosen by --run-dir"};
 }
 

@@ -5,8 +5,10 @@
 #include <iostream>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "pando/app/counted.h"
+#include "pando/app/shared_state.h"
 #include "pando/app/validation_report.h"
 #include "pando/base/error.h"
 #include "pando/train/progress.h"
@@ -70,6 +72,25 @@ std::vector<CheckpointFile> choose_files(RunLog& log, const ValidationRequest& r
   return {{"", request.epoch}};
 }
 
+// Those that the first instance finds, for all.
+std::vector<CheckpointFile> choose_files(const Instances& instances, RunLog& log,
+                                         const ValidationRequest& request) {
+  std::vector<CheckpointFile> files;
+  const std::string bytes = instances.from_first([&] {
+    std::vector<std::pair<std::string, double>> found;
+    for (const CheckpointFile& file : choose_files(log, request)) {
+      found.emplace_back(file.path.string(), file.epoch);
+    }
+    std::string text;
+    nlohmann::json::to_msgpack(found, text);
+    return text;
+  });
+  for (const nlohmann::json& file : nlohmann::json::from_msgpack(bytes)) {
+    files.push_back({file.at(0).get<std::string>(), file.at(1).get<double>()});
+  }
+  return files;
+}
+
 class ValidationPhase {
  public:
   ValidationPhase(TrainingSetup& setup, RunLog& log, const ValidationRequest& request)
@@ -79,7 +100,7 @@ class ValidationPhase {
         off_(nullptr),
         mlperf_(request.mlperf == nullptr ? off_ : *request.mlperf),
         batch_(setup.options.phases.micro_batch_size(setup.options.micro_batch_size)),
-        files_(choose_files(log, request)),
+        files_(choose_files(setup.instances, log, request)),
         progress_(progress_options()) {}
 
   ValidationResult run() {
@@ -112,24 +133,31 @@ class ValidationPhase {
 
   bool load(const CheckpointFile& file) {
     if (file.path.empty()) return true;
-    try {
-      setup_.model.load_weights(file.path.string());
+    const std::string problem = setup_.instances.from_first([&]() -> std::string {
+      try {
+        setup_.model.load_weights(file.path.string());
+        return "";
+      } catch (const IoError& error) {
+        return error.what();
+      }
+    });
+    if (problem.empty()) {
+      share_weights(setup_.instances, setup_.model);
       return true;
-    } catch (const IoError& error) {
-      result_.damaged.push_back(file.path.string());
-      say(fmt::format("error: {} is left out: {}", file.path.string(), error.what()));
-      return false;
     }
+    result_.damaged.push_back(file.path.string());
+    say(fmt::format("error: {} is left out: {}", file.path.string(), problem));
+    return false;
   }
 
   void validate(const CheckpointFile& file) {
-    if (request_.stop != nullptr && *request_.stop) throw Stopped();
+    if (request_.stop()) throw Stopped();
     const int64_t before = done_;
     done_ += batches();
     if (!load(file)) return;
     mlperf_.start("eval", {{"epoch_num", file.epoch}});
     const auto on_execution_end = [&](int64_t steps, const Logs& logs) {
-      if (request_.stop != nullptr && *request_.stop && steps < batches()) throw Stopped();
+      if (steps < batches() && request_.stop()) throw Stopped();
       progress_.update(before + steps, logs);
     };
     const Logs logs = setup_.model.evaluate(

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <functional>
@@ -31,8 +30,9 @@ struct ValidationRequest {
   bool trained = false;  // whether the weights of the model come from training
   double epoch = 0;      // of the weights of the model
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
-  double seconds_before = 0;                // of the run, at `start`
-  const std::atomic<bool>* stop = nullptr;  // set: validation ends after the execution in progress
+  double seconds_before = 0;  // of the run, at `start`
+  // Asked by all instances after every execution: whether validation ends there.
+  std::function<bool()> stop = [] { return false; };
   // Gets a row of the history for every checkpoint.
   std::function<void(const HistoryRow&)> record = nullptr;
   MlperfLog* mlperf = nullptr;
@@ -49,8 +49,9 @@ struct ValidationResult {
 };
 
 // Says a line for every checkpoint and at the end the result, with --sweep also its figures. A file
-// that is damaged is named and left out. The model keeps the weights of the last one. Throws
-// IoError for a folder that cannot be read, InvalidArgument for weights of another model.
+// that is damaged is named and left out. The first instance reads the files, for all. The model
+// keeps the weights of the last one. Throws IoError for a folder that cannot be read,
+// InvalidArgument for weights of another model.
 ValidationResult validate_checkpoints(TrainingSetup& setup, RunLog& log,
                                       const ValidationRequest& request);
 

@@ -2,6 +2,7 @@
 #include "pando/app/validation_report.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -17,14 +18,28 @@ bool has_class_numbers(const Field& labels) {
   return whole && labels.shape.elements() == 1;
 }
 
-void append_labels(const Tensor& from, int64_t count, std::vector<int32_t>& to) {
-  const auto append = [&](auto values) {
-    to.insert(to.end(), values.begin(), values.begin() + static_cast<std::ptrdiff_t>(count));
+constexpr int32_t kUnknown = -1;
+
+void copy_labels(const Batch& batch, std::vector<int32_t>& to) {
+  const auto copy = [&](auto values) {
+    std::copy_n(values.begin(), batch.valid, to.begin() + batch.first_sample);
   };
-  if (from.dtype() == DType::i32) {
-    append(from.i32());
+  if (batch.y().dtype() == DType::i32) {
+    copy(batch.y().i32());
   } else {
-    append(from.u8());
+    copy(batch.y().u8());
+  }
+}
+
+// Each instance has seen the labels of its own batches.
+void share_labels(const Instances& instances, std::vector<int32_t>& labels) {
+  if (instances.count() == 1) return;
+  const std::string own(reinterpret_cast<const char*>(labels.data()),
+                        labels.size() * sizeof(int32_t));
+  std::vector<int32_t> others(labels.size());
+  for (const std::string& bytes : instances.gather(own)) {
+    std::memcpy(others.data(), bytes.data(), bytes.size());
+    for (size_t i = 0; i < labels.size(); ++i) labels[i] = std::max(labels[i], others[i]);
   }
 }
 
@@ -37,20 +52,19 @@ std::optional<ClassReport> report_classes(TrainingSetup& setup) {
   if (!classifies || test.fields().size() < 2 || !has_class_numbers(test.fields()[1])) {
     return std::nullopt;
   }
-  std::vector<int32_t> labels;
-  labels.reserve(static_cast<size_t>(test.size()));
+  std::vector<int32_t> labels(static_cast<size_t>(test.size()), kUnknown);
   const TrainOptions& options = setup.options;
   const Tensor outputs = setup.model.predict(
-      test,
-      {.batch_size = options.phases.micro_batch_size(options.micro_batch_size),
-       .data_workers = options.data.pipeline_num_parallel,
-       .observe = [&](const Batch& batch) { append_labels(batch.y(), batch.valid, labels); }});
+      test, {.batch_size = options.phases.micro_batch_size(options.micro_batch_size),
+             .data_workers = options.data.pipeline_num_parallel,
+             .observe = [&](const Batch& batch) { copy_labels(batch, labels); }});
+  share_labels(setup.instances, labels);
   return classify(outputs, labels);
 }
 
 void tell_class_report(TrainingSetup& setup, RunLog& log) {
   const std::optional<ClassReport> report = report_classes(setup);
-  if (!report) return;
+  if (!report || !setup.instances.is_first()) return;
   std::vector<std::string> names = class_names(setup.options.data.dataset);
   if (std::ssize(names) != report->classes()) names.clear();
   write_class_report(log.directory().path(), *report, names);

@@ -74,6 +74,10 @@ int run_program(std::span<const std::string> args, std::ostream& out, std::ostre
     out.flush();
     if (!out) throw IoError("standard output cannot be written");
     return code;
+  } catch (const app::AgreedFailure& error) {
+    if (error.is_told_here()) err << "pando: error: " << error.what() << std::endl;
+    comm::process_session().end(error.code(), comm::Ending::together);
+    return error.code();
   } catch (const std::exception& error) {
     err << "pando: error: " << app::describe(error, verbose) << std::endl;
     const auto* own = dynamic_cast<const Error*>(&error);

@@ -8,10 +8,9 @@
 namespace pando::cli {
 
 int run_train(std::span<const std::string> args, std::ostream& out) {
-  const auto options = app::parse_train_options(args, out);
-  if (!options) return 0;
-  comm::process_session().join();
-  return app::run_training(*options, out);
+  comm::process_session().join();  // the options depend on the job
+  return app::run_training(
+      [args](std::ostream& told) { return app::parse_train_options(args, told); }, out);
 }
 
 }  // namespace pando::cli

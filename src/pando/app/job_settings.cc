@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+#include "pando/app/job_settings.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "pando/app/checkpoint_list.h"
+#include "pando/app/exit_code.h"
+#include "pando/comm/job.h"
+
+namespace pando::app {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kJobFile = ".job";  // in a run directory
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// Only what can be part of a file name.
+std::string job_name() {
+  std::string name = variable("PANDO_JOB");
+  const auto fits = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
+           c == '_' || c == '.';
+  };
+  return std::ranges::all_of(name, fits) ? name : "";
+}
+
+bool is_given(const OptionTable& table, const char* name) {
+  return table.find_exact(name)->origin.kind != Origin::Kind::built_in;
+}
+
+void settle_replicas(OptionTable& table, DeviceFlags& devices, std::vector<std::string>& warnings) {
+  const comm::Job& job = comm::current_job();
+  devices.instances = job.communicator ? job.communicator->size() : 1;
+  Option& option = table.find("num-replicas", "");
+  if (job.total_replicas) {
+    const int total = *job.total_replicas;
+    if (is_given(table, "num-replicas") && devices.num_replicas != total) {
+      warnings.push_back(fmt::format("--num-replicas {}: the launcher says {}, which counts",
+                                     devices.num_replicas, total));
+    }
+    devices.num_replicas = total;
+    option.origin = {.place = "chosen by the launcher"};
+  } else if (devices.instances > 1 && !is_given(table, "num-replicas")) {
+    devices.num_replicas = devices.instances;
+    option.origin = {.place = "one for each instance"};
+  }
+  if (devices.num_replicas % devices.instances != 0) {
+    throw UsageError("--num-replicas ", devices.num_replicas, ": wanted a multiple of the ",
+                     devices.instances, " instances of this job, which have equally many each");
+  }
+}
+
+void settle_validation_replicas(OptionTable& table, TrainOptions& options,
+                                std::vector<std::string>& warnings) {
+  std::optional<int>& replicas = options.phases.validation_num_replicas;
+  if (!replicas || options.devices.instances == 1) return;
+  warnings.push_back(fmt::format(
+      "--validation-num-replicas {}: no effect in a job of {} instances, which validate "
+      "on all their devices",
+      *replicas, options.devices.instances));
+  replicas.reset();
+  table.find("validation-num-replicas", "").origin = {.place = "off: several instances"};
+}
+
+// The others get states and weights from the first, and neither write nor tell anything.
+void leave_to_the_first(TrainOptions& options) {
+  options.checkpoints.resume.clear();
+  options.checkpoints.weights.clear();
+  options.phases.checkpoint_input_dir.clear();
+  options.trace.clear();
+  options.dump_ir.clear();
+  options.compile_report = false;
+  options.quiet = true;
+  options.verbose = false;
+}
+
+// What the first attempt of this job wrote is gone on with. A folder of the user may hold
+// checkpoints of earlier runs too.
+void settle_restart(TrainOptions& options) {
+  const std::string job = job_name();
+  if (job.empty() || !options.phases.training) return;
+  if (options.run_dir.empty()) options.run_dir = concat("runs/", options.model, "-", job);
+  if (parse_int(variable("PANDO_RESTART")).value_or(0) < 1) return;
+  const fs::path mark = fs::path(options.run_dir) / kJobFile;
+  std::string marked;
+  std::ifstream(mark) >> marked;
+  const fs::path folder = options.checkpoints.folder(options.run_dir);
+  if (marked != job || !fs::is_directory(folder)) return;
+  const RunCheckpoints found = checkpoints_since(folder, fs::last_write_time(mark));
+  if (found.own.empty()) return;
+  options.checkpoints.resume = CheckpointFlags::kAuto;
+  if (found.earlier.empty()) return;
+  options.checkpoints.resume = found.own.back().path.string();
+  options.checkpoints.weights.clear();  // the state has them
+}
+
+}  // namespace
+
+std::vector<std::string> settle_job(OptionTable& table, TrainOptions& options) {
+  std::vector<std::string> warnings;
+  settle_replicas(table, options.devices, warnings);
+  settle_validation_replicas(table, options, warnings);
+  const Instances instances;
+  if (instances.count() > 1 && options.silicon.ckpt_all_instances) {
+    options.checkpoints.own_folder = fmt::format("rank{}", instances.index());
+  }
+  if (instances.is_first()) {
+    settle_restart(options);
+  } else {
+    leave_to_the_first(options);
+  }
+  return warnings;
+}
+
+void check_devices_per_replica(const DeviceFlags& devices) {
+  const std::optional<int> wanted = comm::current_job().devices_per_replica;
+  const int found = devices.devices_per_replica();
+  if (!wanted || *wanted == found) return;
+  throw UsageError("the launcher gives a replica ", *wanted, *wanted == 1 ? " device" : " devices",
+                   ", --pipeline-splits and --device-mapping want ", found,
+                   "; wanted --ipus-per-replica ", found, " of the launcher");
+}
+
+void settle_together(const Instances& instances, TrainOptions& options) {
+  options.slices = static_cast<int>(instances.share(static_cast<double>(options.slices)));
+}
+
+void mark_job(const std::string& run_dir) {
+  const std::string job = job_name();
+  if (job.empty()) return;
+  const fs::path mark = fs::path(run_dir) / kJobFile;
+  std::string marked;
+  std::ifstream(mark) >> marked;
+  if (marked == job) return;  // its time is that of the first attempt
+  std::ofstream file(mark);
+  file << job << "\n";
+  if (!file.flush()) throw IoError("cannot write ", mark.string());
+}
+
+}  // namespace pando::app
