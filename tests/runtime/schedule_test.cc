@@ -232,6 +232,7 @@ TEST(Play, DevicesWaitOnlyForData) {
   // dev0: F0 0-1, F1 1-2, B0 4-6, B1 7-9. dev1: F0 1-2, B0 2-4, F1 4-5, B1 5-7.
   EXPECT_EQ(play(shape, even).seconds, 9);
   EXPECT_EQ(play(shape, even).busy, (std::vector<double>{6, 6}));
+  EXPECT_EQ(play(shape, even).stage_ends, (std::vector<double>{9, 7}));
   EXPECT_DOUBLE_EQ(play(shape, even).idle_share(), 1.0 / 3);
   shape.schedule = PipelineSchedule::sequential;
   EXPECT_EQ(play(shape, even).seconds, 12);

@@ -272,7 +272,9 @@ double Playback::idle_share() const {
 Playback play(const PipelineShape& shape, const std::vector<StageSeconds>& stages) {
   const auto devices = static_cast<size_t>(device_count(shape));
   check_seconds(shape, stages);
-  Playback result{.seconds = 0, .busy = std::vector<double>(devices, 0)};
+  Playback result{.seconds = 0,
+                  .busy = std::vector<double>(devices, 0),
+                  .stage_ends = std::vector<double>(stages.size(), 0)};
   std::vector<double> device_free(devices, 0);
   std::vector<double> data_ready(static_cast<size_t>(shape.micro_batches), 0);
   // In this order a visit comes after the one whose result it needs, and the visits of a device
@@ -286,6 +288,7 @@ Playback play(const PipelineShape& shape, const std::vector<StageSeconds>& stage
     if (shape.schedule == PipelineSchedule::sequential) begin = std::max(begin, result.seconds);
     ready = begin + duration;
     device_free[device] = ready;
+    result.stage_ends[static_cast<size_t>(visit.stage)] = ready;
     result.busy[device] += duration;
     result.seconds = std::max(result.seconds, ready);
   }

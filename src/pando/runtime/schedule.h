@@ -72,7 +72,8 @@ struct StageSeconds {
 
 struct Playback {
   double seconds = 0;
-  std::vector<double> busy;  // seconds of each device
+  std::vector<double> busy;        // seconds of each device
+  std::vector<double> stage_ends;  // when each stage has done its last visit
   // The part of all devices' time in which they wait, from 0 to 1.
   double idle_share() const;
 };
