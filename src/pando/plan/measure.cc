@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: MIT
+#include "pando/plan/measure.h"
+
+#include <algorithm>
+#include <barrier>
+#include <chrono>
+#include <cstring>
+#include <sstream>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "pando/app/counted.h"
+#include "pando/app/training_setup.h"
+#include "pando/base/error.h"
+#include "pando/runtime/accumulation.h"
+#include "pando/runtime/device_memory.h"
+#include "pando/runtime/topology.h"
+#include "pando/train/programs.h"
+
+namespace pando::plan {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// More than caches hold, since gradients are written long before they are sent.
+constexpr size_t kCopied = size_t{16} << 20;
+
+// Seconds of `round` on every thread at the same time, the slowest counts; the best of a few.
+template <typename Round>
+double timed_together(int threads, const Round& round) {
+  constexpr int kRounds = 4;
+  double best = 0;
+  for (int i = 0; i < kRounds; ++i) {
+    std::vector<std::jthread> team;
+    std::vector<double> seconds(static_cast<size_t>(threads));
+    std::barrier ready(threads);
+    for (int thread = 0; thread < threads; ++thread) {
+      team.emplace_back([&, thread] {
+        ready.arrive_and_wait();
+        const Clock::time_point start = Clock::now();
+        round(thread);
+        seconds[static_cast<size_t>(thread)] = seconds_since(start);
+      });
+    }
+    team.clear();
+    const double slowest = *std::max_element(seconds.begin(), seconds.end());
+    best = i == 0 ? slowest : std::min(best, slowest);
+  }
+  return std::max(best, 1e-9);
+}
+
+// What the options say of spreading is decided by the plan.
+app::TrainOptions spread_over(const app::TrainOptions& options, int devices) {
+  app::TrainOptions own = options;
+  own.devices.num_replicas = devices;
+  own.devices.gradient_accumulation_count.reset();
+  own.devices.global_batch_size.reset();
+  own.devices.memory_per_device = {};
+  own.threads = 0;
+  own.slices = own.devices.cores_of_a_device(0);
+  return own;
+}
+
+constexpr int kRepetitions = 3;
+constexpr int64_t kFewestTraced = 4;  // weight updates
+constexpr int64_t kMostTraced = 64;
+constexpr int64_t kLongExecution = int64_t{1} << 20;  // weight updates: all there are
+
+// How long a weight update takes, without a tracer: the middle of a few runs.
+double update_seconds(app::TrainingSetup& setup, const FitOptions& fit, double run) {
+  const Dataset& train = setup.data.sets.train;
+  const int64_t step = setup.batch.global_batch_size;
+  const auto timed = [&](int64_t updates) {
+    const Clock::time_point start = Clock::now();
+    setup.model.fit(train.take(updates * step), fit);
+    return seconds_since(start) / static_cast<double>(updates);
+  };
+  timed(1);  // memory and caches are warm afterwards
+  const double first = std::max(timed(2), 1e-6);
+  const auto wanted = static_cast<int64_t>(run / first);
+  const int64_t updates = std::clamp<int64_t>(wanted, 2, std::max<int64_t>(2, setup.updates));
+  std::vector<double> seconds;
+  for (int i = 0; i < kRepetitions; ++i) seconds.push_back(timed(updates));
+  std::sort(seconds.begin(), seconds.end());
+  return seconds[seconds.size() / 2];
+}
+
+// The seconds of events of a kind, for one worker and update.
+double mean_seconds(const profile::Trace& trace, profile::EventKind kind, double workers_updates) {
+  double seconds = 0;
+  for (const profile::TraceTrack* track : trace.tracks()) {
+    for (const profile::TraceEvent& event : track->events()) {
+      if (event.kind == kind) seconds += 1e-9 * static_cast<double>(event.end - event.begin);
+    }
+  }
+  return seconds / workers_updates;
+}
+
+std::map<std::string, double> calls_of(const profile::Trace& trace, double workers_updates) {
+  std::map<std::string, double> calls;
+  for (const profile::TraceTrack* track : trace.tracks()) {
+    for (const profile::TraceEvent& event : track->events()) {
+      if (event.kind != profile::EventKind::op) continue;
+      calls[trace.name(event.name)] +=
+          1e-9 * static_cast<double>(event.end - event.begin) / workers_updates;
+    }
+  }
+  return calls;
+}
+
+// The trace tells shares, the clock the whole: waits and what the tracer costs belong to no call.
+void share_out(Measurement& found) {
+  double traced = found.packing + found.update;
+  for (const auto& [name, seconds] : found.call_seconds) traced += seconds;
+  const double factor = traced > 0 ? found.seconds / traced : 0;
+  found.packing *= factor;
+  found.update *= factor;
+  for (auto& [name, seconds] : found.call_seconds) seconds *= factor;
+}
+
+Measurement measure(app::TrainingSetup& setup, int workers, double run) {
+  Measurement found{.workers = workers};
+  FitOptions fit = setup.fit_options();
+  fit.updates_per_execution = [](TrainingPosition) { return kLongExecution; };
+  setup.model.set_learning_rate(0);  // no loss runs away, however often the same images come
+  found.seconds = update_seconds(setup, fit, run);
+  profile::Trace trace;
+  fit.trace = &trace;
+  const auto wanted = static_cast<int64_t>(run / 4 / found.seconds);
+  const int64_t updates = std::min(std::clamp(wanted, kFewestTraced, kMostTraced), setup.updates);
+  setup.model.fit(setup.data.sets.train.take(updates * setup.batch.global_batch_size), fit);
+  const auto shares = static_cast<double>(updates * workers * setup.batch.replicas);
+  found.packing = mean_seconds(trace, profile::EventKind::prologue, shares);
+  found.update = mean_seconds(trace, profile::EventKind::update, shares);
+  found.layers = train::layer_seconds(setup.model.network(), trace);
+  found.call_seconds = calls_of(trace, shares);
+  share_out(found);
+  return found;
+}
+
+bool is_backward(const compiler::Call& call) { return call.node->name().ends_with("/grad"); }
+
+// A stream that keeps nothing.
+std::ostream& nowhere() {
+  static std::ostream stream(nullptr);
+  return stream;
+}
+
+}  // namespace
+
+MemoryRates measure_memory(int threads) {
+  std::vector<std::vector<float>> from(static_cast<size_t>(threads));
+  std::vector<std::vector<float>> to(static_cast<size_t>(threads));
+  for (size_t i = 0; i < from.size(); ++i) {
+    from[i].assign(kCopied / sizeof(float), 1.0F);
+    to[i].assign(kCopied / sizeof(float), 0.0F);
+  }
+  const auto copy = [&](int thread) {
+    const auto i = static_cast<size_t>(thread);
+    std::memcpy(to[i].data(), from[i].data(), kCopied);
+  };
+  const auto sum = [&](int thread) {
+    const auto i = static_cast<size_t>(thread);
+    runtime::add_to(to[i].data(), from[i].data(), static_cast<int64_t>(from[i].size()));
+  };
+  const auto bytes = static_cast<double>(kCopied);
+  return {.copy = bytes / timed_together(threads, copy),
+          .sum = bytes / timed_together(threads, sum)};
+}
+
+std::vector<Stage> stages_of(const compiler::Program& program,
+                             const std::map<std::string, double>& call_seconds) {
+  std::vector<Stage> stages(static_cast<size_t>(program.stages()));
+  for (const compiler::Section& section : program.sections()) {
+    Stage& stage = stages[static_cast<size_t>(section.stage)];
+    double done = 0;
+    const size_t first = stage.gradients.size();
+    for (const compiler::Segment& segment : section.segments) {
+      for (const int index : segment.calls) {
+        const compiler::Call& call = program.calls()[static_cast<size_t>(index)];
+        const auto known = call_seconds.find(call.node->op() + " " + call.node->name());
+        const double seconds = known == call_seconds.end() ? 0 : known->second;
+        const bool backward = section.backward || (!program.pipelined() && is_backward(call));
+        (backward ? stage.seconds.backward : stage.seconds.forward) += seconds;
+        done += seconds;
+        if (call.bucket < 0) continue;
+        const compiler::Bucket& bucket = program.memory().buckets[static_cast<size_t>(call.bucket)];
+        stage.gradients.push_back({static_cast<double>(bucket.end - bucket.begin), done});
+      }
+    }
+    for (size_t i = first; i < stage.gradients.size(); ++i) {
+      stage.gradients[i].left = done - stage.gradients[i].left;
+    }
+  }
+  return stages;
+}
+
+// Of the first run; the model is the same in all.
+struct MeasuredCosts::Subject {
+  Network network;
+  std::vector<Field> fields;
+  Loss loss;
+  std::vector<Metric> metrics;
+  size_t slots = 0;
+};
+
+MeasuredCosts::MeasuredCosts(const app::TrainOptions& options, MeasureOptions how)
+    : options_(options),
+      how_(how),
+      cores_(runtime::query_topology().usable_cores()),
+      rates_(measure_memory(cores_)) {}
+
+MeasuredCosts::~MeasuredCosts() = default;
+
+const Measurement& MeasuredCosts::measured(int devices) {
+  const auto known = measured_.find(devices);
+  if (known != measured_.end()) return known->second;
+  if (how_.progress != nullptr) {
+    *how_.progress << "measuring " << app::counted(devices, "device") << " of "
+                   << app::counted(cores_ / devices, "core") << '\n';
+  }
+  const app::TrainOptions own = spread_over(options_, devices);
+  app::TrainingSetup setup(own, nowhere());
+  if (subject_ == nullptr) {
+    const Optimizer optimizer =
+        app::make_optimizer(own.optimizer, LearningRate(0.0), setup.batch.global_batch_size);
+    subject_ = std::make_unique<Subject>(Subject{.network = setup.model.network().without_stages(),
+                                                 .fields = setup.data.sets.train.fields(),
+                                                 .loss = app::make_loss(own.loss, setup.entry.loss),
+                                                 .metrics = {"accuracy"},
+                                                 .slots = optimizer.rule->slot_names().size()});
+  }
+  return measured_.emplace(devices, measure(setup, own.slices, how_.seconds)).first->second;
+}
+
+// With as many buckets as there are calls that complete gradients, which buckets of any size are
+// made of.
+std::unique_ptr<const compiler::Program> MeasuredCosts::compile(int workers,
+                                                                const Network& network) const {
+  const train::SliceDivision division = train::divide(options_.micro_batch_size, workers);
+  const bool pipelined = network.stages() > 1;
+  compiler::CompileOptions compiling{
+      .slices = division.slices,
+      .division = division.division,
+      .pipelined = pipelined,
+      .stages = network.stages(),
+      .bucket_bytes = 1,
+      .disabled_passes = {options_.disable_pass.begin(), options_.disable_pass.end()}};
+  ir::Graph graph = train::build_graph(network, {.mode = train::Mode::train,
+                                                 .batch = division.slice_batch,
+                                                 .fields = subject_->fields,
+                                                 .loss = &subject_->loss,
+                                                 .metrics = &subject_->metrics});
+  return compiler::compile(std::move(graph), std::move(compiling));
+}
+
+const MeasuredCosts::Spread& MeasuredCosts::spread(int devices, int stages) {
+  const auto key = std::make_pair(devices, stages);
+  if (const auto known = spreads_.find(key); known != spreads_.end()) return known->second;
+  const Measurement& times = measured(devices);
+  Spread& made = spreads_[key];
+  if (stages == 1) {
+    made.program = compile(times.workers, subject_->network);
+    return made;
+  }
+  try {
+    made.splits = train::choose_splits(times.layers, stages).splits;
+    made.program = compile(times.workers, subject_->network.with_splits(made.splits));
+  } catch (const InvalidArgument&) {
+    made = {};  // the model has fewer places to split it
+  }
+  return made;
+}
+
+std::optional<ReplicaCost> MeasuredCosts::replica(int devices, int stages) {
+  const Spread& how = spread(devices, stages);
+  if (how.program == nullptr) return std::nullopt;
+  const Measurement& times = measured(devices);
+  return ReplicaCost{.stages = stages_of(*how.program, times.call_seconds),
+                     .splits = how.splits,
+                     .workers = times.workers,
+                     .packing = times.packing,
+                     .update = times.update,
+                     .devices = devices,
+                     .lanes_of_a_replica = how.program->slices()};
+}
+
+int64_t MeasuredCosts::device_bytes(int devices, int stages, int64_t micro_batches) {
+  const Spread& how = spread(devices, stages);
+  PANDO_CHECK(how.program != nullptr, "there is no program of ", stages, " stages");
+  const runtime::Placement placement{
+      .schedule = options_.devices.pipeline_schedule,
+      .micro_batches = static_cast<int>(std::min<int64_t>(micro_batches, 4 * stages))};
+  size_t most = 0;
+  for (int device = 0; device < stages; ++device) {
+    const runtime::DeviceLoad load =
+        runtime::device_load(*how.program, placement, device, measured(devices).workers);
+    most = std::max(most, runtime::memory_use(*how.program, load).total());
+  }
+  return static_cast<int64_t>(most);
+}
+
+int64_t MeasuredCosts::trainable_parameters() const {
+  return subject_ == nullptr ? 0 : subject_->network.trainable_parameters();
+}
+
+// Weights, slots, the sums of gradients and what others send of them.
+int64_t MeasuredCosts::shared_bytes() const {
+  if (subject_ == nullptr) return 0;
+  const auto copies = static_cast<int64_t>(subject_->slots) + 3;
+  return copies * trainable_parameters() * static_cast<int64_t>(sizeof(float));
+}
+
+double MeasuredCosts::moment_bytes() const {
+  if (subject_ == nullptr) return 0;
+  const Network& network = subject_->network;
+  return static_cast<double>(network.parameters() - network.trainable_parameters()) *
+         sizeof(double);
+}
+
+}  // namespace pando::plan

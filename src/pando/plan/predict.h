@@ -1,0 +1,74 @@
+// Predicts how long one weight update takes on many instances, from the times of the stages, the
+// moments at which gradients are complete, and the link between the instances.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "pando/plan/link.h"
+#include "pando/runtime/schedule.h"
+
+namespace pando::plan {
+
+// What backward completes with one call.
+struct Gradient {
+  double bytes = 0;
+  double left = 0;  // seconds of the stage's backward that follow
+};
+
+struct Stage {
+  runtime::StageSeconds seconds;    // of one micro-batch
+  std::vector<Gradient> gradients;  // in the order in which backward completes them
+};
+
+// What an instance does for one weight update beside communication.
+struct Work {
+  std::vector<Stage> stages;
+  PipelineSchedule schedule = PipelineSchedule::grouped;
+  int64_t micro_batches = 1;
+  double before = 0;             // seconds before the first micro-batch: packing of weights
+  double after = 0;              // seconds of the weight update itself
+  double accumulation_rate = 0;  // bytes of gradients added per second; 0: at once
+};
+
+// How the instances exchange gradients: every one sums its share of a bucket and sends it to all.
+struct Exchange {
+  int instances = 1;
+  int instances_per_host = 1;
+  Link link;                      // of a host, shared by its instances
+  int lanes = 1;                  // of an instance, whose gradients are summed before
+  double bucket_bytes = 1 << 20;  // least bytes that are sent together
+  double flag_bytes = 64;         // that every instance sends to all others, once an update
+  // Of an instance, bytes per second; 0: at once.
+  double copy_rate = 0;
+  double sum_rate = 0;
+};
+
+struct Bucket {
+  double bytes = 0;
+  double ready = 0;  // seconds after the first micro-batch began
+};
+
+struct Prediction {
+  double seconds = 0;     // of one weight update
+  double exposed = 0;     // seconds of it that are there only because of communication
+  double bytes_sent = 0;  // by each instance
+  int buckets = 0;
+  double exposed_share() const { return seconds > 0 ? exposed / seconds : 0; }
+};
+
+// Seconds from the first micro-batch to the end of the last one, and when each stage is done.
+struct Timeline {
+  double seconds = 0;
+  std::vector<double> stage_ends;
+};
+Timeline timeline(const Work& work);
+
+// In the order in which they are complete. A stage fills buckets of its own.
+std::vector<Bucket> fill_buckets(const Work& work, const Timeline& times, double bucket_bytes);
+
+// Requires: at least one stage, at least one instance. `times` is timeline(work).
+Prediction predict(const Work& work, const Timeline& times, const Exchange& exchange);
+
+}  // namespace pando::plan
