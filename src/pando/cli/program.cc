@@ -27,6 +27,7 @@ constexpr Subcommand kSubcommands[] = {
     {"run-instance", nullptr, run_run_instance},
     {"data", "get, make, check, measure and look at data sets", run_data},
     {"models", "list the models with their parameters and FLOPs", run_models},
+    {"plan", "predict training on many instances and recommend how to spread it", run_plan},
     {"devices", "show what this machine offers and how devices divide it", run_devices},
 };
 

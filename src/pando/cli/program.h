@@ -16,6 +16,7 @@ int run_program(std::span<const std::string> args, std::ostream& out, std::ostre
 int run_data(std::span<const std::string> args, std::ostream& out);
 int run_devices(std::span<const std::string> args, std::ostream& out);
 int run_models(std::span<const std::string> args, std::ostream& out);
+int run_plan(std::span<const std::string> args, std::ostream& out);
 int run_run(std::span<const std::string> args, std::ostream& out);
 int run_run_instance(std::span<const std::string> args, std::ostream& out);
 int run_train(std::span<const std::string> args, std::ostream& out);
