@@ -90,6 +90,7 @@ TEST(Session, AProcessAloneDoesNotTouchMpi) {
     session.join();
     EXPECT_EQ(session.job().communicator, nullptr);
     EXPECT_FALSE(session.job().total_replicas);
+    EXPECT_EQ(session.status_line("cause"), "");
     session.end(1, Ending::alone);  // returns
   }
   EXPECT_EQ(started.joins, 0);

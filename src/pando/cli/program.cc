@@ -76,7 +76,10 @@ int run_program(std::span<const std::string> args, std::ostream& out, std::ostre
     if (!out) throw IoError("standard output cannot be written");
     return code;
   } catch (const app::AgreedFailure& error) {
-    if (error.is_told_here()) err << "pando: error: " << error.what() << std::endl;
+    if (error.is_told_here()) {
+      err << "pando: error: " << error.what() << "\n"
+          << comm::process_session().status_line(error.what()) << std::flush;
+    }
     comm::process_session().end(error.code(), comm::Ending::together);
     return error.code();
   } catch (const std::exception& error) {

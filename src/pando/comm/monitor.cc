@@ -216,6 +216,8 @@ Monitor::Monitor(Communicator& communicator, const MonitorOptions& options) {
 
 Monitor::~Monitor() = default;
 
+std::string Monitor::self() const { return parts_ ? parts_->watch().self().describe() : ""; }
+
 std::string Monitor::report_failure(const std::string& text, FailureKind kind) {
   if (!parts_) return text;
   Watch& watch = parts_->watch();

@@ -48,6 +48,9 @@ class Monitor {
   Monitor(const Monitor&) = delete;
   Monitor& operator=(const Monitor&) = delete;
 
+  // This instance as its lines call it: "instance 1 on hostb (pid 123)"; empty for the only one.
+  std::string self() const;
+
   // Tells all that this instance fails. Gives the first cause of the job with its instance, which
   // may be another, once all that can hear of it have.
   std::string report_failure(const std::string& text, FailureKind kind = FailureKind::own);

@@ -86,6 +86,10 @@ void Session::report_failure(const std::string& text, FailureKind kind) {
   is_first_cause_ = first.starts_with(concat("instance ", instance_->rank(), " "));
 }
 
+std::string Session::status_line(const std::string& text) const {
+  return monitor_ ? concat("pando: ", monitor_->self(), ": ", text, "\n") : "";
+}
+
 void Session::end(int code, Ending ending) {
   if (!instance_) return;
   if (ending == Ending::together && !instance_->failed()) {

@@ -43,6 +43,10 @@ class Session {
   // Does nothing when there are no others, and from the second time on.
   void report_failure(const std::string& text, FailureKind kind);
 
+  // The line by which launchers know the instance that a failure all agree on comes from:
+  // "pando: instance 1 on hostb (pid 123): text". Empty when there are no others.
+  std::string status_line(const std::string& text) const;
+
   // Before this process exits with `code`. Together waits for the others, for up to a minute when
   // the code is not 0. Does not return when it ends alone, when the others do not come or when the
   // communicator has failed: then it ends all instances. Does nothing when there are no others.

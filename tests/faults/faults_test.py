@@ -1,0 +1,264 @@
+"""Training on two machines that are network namespaces, while instances are killed, stopped and
+signalled and the link between the machines is cut and slowed, each at a random moment: the job ends
+everywhere, in time and with the first cause, or goes on as if nothing had happened.
+
+usage: faults_test.py PROGRAM [ROUNDS [SCENARIO...]]"""
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from machines import HOSTS, Machines, variable_of, words_of
+
+SKIPPED = 77
+IN_TIME = 30  # seconds in which all has to have ended
+LAST = "epoch_4.0.h5"
+FLAGS = ["--model=toy_model_bn", "--optimizer=adam", "--micro-batch-size=8", "--num-epochs=4",
+         "--ckpts-per-epoch=12", "--slices=1", "--validation=false", "--keep-last=3", "--quiet"]
+HOST_OF = list(HOSTS)  # of each instance
+
+
+class Wrong(Exception):
+    pass
+
+
+def check(condition, *what):
+    if not condition:
+        raise Wrong(" ".join(str(part) for part in what))
+
+
+class Job:
+    """One `pando run` of an instance on each machine."""
+
+    def __init__(self, faults, name, *train_options, **run_options):
+        self.faults = faults
+        self.machines = faults.machines
+        self.folder = faults.folder / name
+        run = [f"--num-instances={len(HOSTS)}", "--host=" + ",".join(HOSTS),
+               "--allow-run-as-root=1", "--heartbeat-period=1",
+               f"--mpi-global-args=--mca plm_rsh_agent {self.machines.remote_shell}"]
+        run += [f"--{key.replace('_', '-')}={value}" for key, value in run_options.items()]
+        command = ([faults.program, "run"] + run + [faults.program, "train"] + FLAGS +
+                   [f"--dataset-path={faults.data}", f"--run-dir={self.folder}"] +
+                   list(train_options))
+        self.log = faults.folder / "log.txt"
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen(self.machines.command("hosta", command), stdout=log,
+                                            stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+        self.begin = time.monotonic()
+
+    def pid(self, instance):
+        for pid in self.machines.processes(HOST_OF[instance]):
+            if words_of(pid)[1:2] == ["train"] and \
+                    variable_of(pid, "OMPI_COMM_WORLD_RANK") == str(instance):
+                return pid
+        raise Wrong(f"there is no instance {instance}")
+
+    def progress(self):
+        """The epochs that the newest checkpoint has."""
+        return max((float(path.stem.split("_")[1])
+                    for path in self.folder.glob("checkpoints/epoch_*.h5")), default=-1.0)
+
+    def wait_for_a_moment(self, earliest=0.0, latest=3.3):
+        """A random one, some way before the last epoch ends. Gives its epoch."""
+        epoch = self.faults.random.uniform(earliest, latest)
+        while self.progress() < epoch:
+            check(self.process.poll() is None, "ended before epoch", epoch)
+            time.sleep(0.002)
+        time.sleep(self.faults.random.uniform(0, 0.02))
+        return epoch
+
+    def send(self, instance, number):
+        """Gives what the instance is called."""
+        pid = self.pid(instance)
+        os.kill(pid, number)
+        return f"instance {instance} on {HOST_OF[instance]} (pid {pid})"
+
+    def end(self):
+        """Gives the exit code and what was written."""
+        try:
+            code = self.process.wait(2 * IN_TIME)
+        except subprocess.TimeoutExpired as error:
+            raise Wrong("hangs") from error
+        return code, self.log.read_text()
+
+    def check_failed(self, who, cause):
+        code, said = self.end()
+        check(code not in (0, 3, 75), "exit code", code)
+        check(cause in said, f"it does not say '{cause}'")
+        check(f"first was {who}" in said, f"the first to fail was {who}")
+
+    def check_done(self):
+        code, _ = self.end()
+        check(code == 0, "exit code", code)
+        check((self.folder / "checkpoints" / LAST).read_bytes() == self.faults.whole,
+              "its weights are not those of an unbroken run")
+
+
+def killed(faults, name):
+    job = Job(faults, name)
+    job.wait_for_a_moment()
+    faults.now()
+    who = job.send(faults.one(), signal.SIGKILL)
+    job.check_failed(who, who)
+    return who
+
+
+def stopped(faults, name):
+    job = Job(faults, name)
+    job.wait_for_a_moment()
+    faults.now()
+    who = job.send(faults.one(), signal.SIGSTOP)
+    job.check_failed(who, who + ": silent: not heard of for 4 s")
+    return who
+
+
+def cut(faults, name):
+    job = Job(faults, name)
+    job.wait_for_a_moment()
+    faults.now()
+    faults.machines.cut()
+    job.check_failed("instance 1 on hostb", ": silent: not heard of for 4 s")
+    return "instance 1 on hostb"
+
+
+def slowed(faults, name):
+    job = Job(faults, name)
+    job.wait_for_a_moment()
+    faults.now()
+    faults.machines.slow("2mbit")
+    time.sleep(faults.random.uniform(1, 5))
+    faults.machines.quicken()
+    job.check_done()
+    return "went on"
+
+
+def full_disk(faults, name):
+    """Of the first instance, which saves."""
+    folder = faults.folder / name
+    folder.mkdir()
+    size = faults.random.randrange(2, 6) * len(faults.whole)
+    faults.machines.prepare("hosta", f"mount -t tmpfs -o size={size} none {folder}")
+    faults.now()
+    job = Job(faults, name)
+    job.check_failed("instance 0 on hosta", "No space left on device")
+    return f"after {size} bytes"
+
+
+def bad_data(faults, name):
+    """One machine has another file than the other."""
+    who = faults.one()
+    file = next(faults.data.rglob("data_batch_1.bin"))
+    bad = faults.folder / "bad"
+    bad.write_bytes(file.read_bytes()[:-faults.random.randrange(1, 3000)])
+    faults.machines.prepare(HOST_OF[who], f"mount --bind {bad} {file}")
+    faults.now()
+    Job(faults, name).check_failed(f"instance {who} on {HOST_OF[who]}", file.name)
+    return f"instance {who}"
+
+
+def signalled(faults, name):
+    """One instance only: all stop after the same weight update, and go on from there."""
+    job = Job(faults, name)
+    job.wait_for_a_moment()
+    faults.now()
+    number = faults.random.choice([signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
+    who = job.send(faults.one(), number)
+    code, _ = job.end()
+    check(code == 75, "exit code", code)
+    faults.all_has_ended()
+    Job(faults, name, "--resume=auto").check_done()
+    return f"{number.name} to {who}, resumed"
+
+
+def restarted(faults, name):
+    job = Job(faults, name, max_restarts=2)
+    number = faults.random.choice([signal.SIGKILL, signal.SIGSTOP])
+    epoch = job.wait_for_a_moment(latest=1.5)
+    first = job.send(faults.one(), number)
+    job.wait_for_a_moment(earliest=epoch + 0.2)
+    faults.now()
+    second = job.send(faults.one(), signal.SIGKILL)
+    job.check_done()
+    return f"{first}, {second}, went on"
+
+
+SCENARIOS = {each.__name__: each for each in
+             [killed, stopped, cut, slowed, full_disk, bad_data, signalled, restarted]}
+
+
+class Faults:
+    def __init__(self, program, folder, machines):
+        self.program = program
+        self.folder = folder
+        self.machines = machines
+        self.random = random.Random()
+        self.data = folder / "data"
+        self.moment = 0.0
+        subprocess.run([program, "data", "make-cifar10", self.data, "--train=4800", "--test=16"],
+                       check=True, stdout=subprocess.DEVNULL)
+        whole = Job(self, "whole")
+        code, said = whole.end()
+        check(code == 0, "the unbroken run ended with code", code, "\n" + said)
+        self.seconds = time.monotonic() - whole.begin
+        self.whole = (whole.folder / "checkpoints" / LAST).read_bytes()
+
+    def one(self):
+        return self.random.randrange(len(HOSTS))
+
+    def now(self):
+        self.moment = time.monotonic()
+
+    def all_has_ended(self):
+        """Gives the seconds since now() when nothing runs on the machines any more."""
+        while any(self.machines.processes(host) for host in HOSTS):
+            if time.monotonic() > self.moment + 2 * IN_TIME:
+                left = [" ".join(words_of(pid)) for host in HOSTS
+                        for pid in self.machines.processes(host)]
+                raise Wrong("still running: " + "; ".join(left))
+            time.sleep(0.05)
+        return time.monotonic() - self.moment
+
+    def play(self, name, number):
+        self.random.seed(f"{name}{number}")
+        result = SCENARIOS[name](self, f"{name}{number}")
+        self.machines.join()
+        for host in HOSTS:
+            self.machines.prepare(host, "")
+        seconds = self.all_has_ended()
+        check(seconds < IN_TIME or name in ("slowed", "signalled", "restarted"), "took", seconds, "s")
+        print(f"{name:10} {number:3}: {result}; all had ended after {seconds:.1f} s", flush=True)
+
+
+def play_all(program, rounds, names):
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        try:
+            machines = Machines(folder)
+        except (OSError, subprocess.CalledProcessError) as error:
+            print(f"skipped: there can be no machines here: {error}")
+            return SKIPPED
+        try:
+            faults = Faults(program, folder, machines)
+            print(f"unbroken      : {faults.seconds:.1f} s", flush=True)
+            for number in range(1, rounds + 1):
+                for each in names:
+                    try:
+                        faults.play(each, number)
+                    except Wrong as wrong:
+                        log = (folder / "log.txt").read_text()
+                        raise SystemExit(f"{each} {number}: {wrong}\n{log}") from wrong
+        finally:
+            machines.remove()
+    return 0
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    sys.exit(play_all(pathlib.Path(sys.argv[1]).resolve(),
+                      int(sys.argv[2]) if len(sys.argv) > 2 else 1,
+                      sys.argv[3:] or list(SCENARIOS)))
