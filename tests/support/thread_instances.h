@@ -26,7 +26,8 @@ inline void on_instances(int count, const std::function<void(comm::Communicator&
   for (int i = 0; i < count; ++i) {
     threads.emplace_back([&, i] {
       const auto at = static_cast<size_t>(i);
-      const comm::JobScope scope({.communicator = communicators[at]});
+      const comm::JobScope scope(
+          {.communicator = communicators[at], .local_index = i, .local_count = count});
       try {
         body(*communicators[at]);
       } catch (const std::exception& error) {
