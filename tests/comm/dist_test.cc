@@ -64,13 +64,14 @@ TEST_P(Dist, KnowsInstancesAndReplicas) {
   on_instances(GetParam(), [](Communicator& self) {
     EXPECT_EQ(num_instances(), self.size());
     EXPECT_EQ(instance_index(), self.rank());
-    EXPECT_EQ(local_instance_index(), self.rank());
     EXPECT_EQ(num_total_replicas(), self.size());
     EXPECT_EQ(num_local_replicas(), 1);
     EXPECT_EQ(replica_index_offset(), self.rank());
     comm::Job job = comm::current_job();
+    job.local_index = 10 + self.rank();
     job.total_replicas = 3 * self.size();
     const comm::JobScope scope(job);
+    EXPECT_EQ(local_instance_index(), 10 + self.rank());
     EXPECT_EQ(num_total_replicas(), 3 * self.size());
     EXPECT_EQ(num_local_replicas(), 3);
     EXPECT_EQ(replica_index_offset(), 3 * self.rank());

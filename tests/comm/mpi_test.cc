@@ -81,6 +81,17 @@ TEST_F(Mpi, LongMessagesGoInPieces) {
   EXPECT_TRUE(pieces->finalize(std::nullopt));
 }
 
+TEST_F(Mpi, ProgressTakesNoMessageAway) {
+  std::vector<int> own = {7};
+  std::vector<int> got = {0};
+  const auto messages =
+      self_->prepare({{next_, 2, bytes_of(own)}}, {{previous_, 2, bytes_of(got)}});
+  messages->start();
+  for (int i = 0; i < 100; ++i) self_->progress();
+  wait_for(*messages);
+  EXPECT_EQ(got, own);
+}
+
 TEST_F(Mpi, AnInstanceMaySendToItself) {
   std::vector<int> own = {self_->rank()};
   std::vector<int> got = {-1};
@@ -189,6 +200,7 @@ TEST_F(Mpi, AfterTheEndNothingIsSent) {
   EXPECT_SAYS(error_of<CommError>([&] { early->start(); }), "after the end of the job");
   const auto late = self_->prepare({}, {{previous_, 0, bytes_of(got)}});
   EXPECT_SAYS(error_of<CommError>([&] { late->start(); }), "after the end of the job");
+  self_->progress();
   EXPECT_TRUE(self_->finalize(std::nullopt)) << "again";
 }
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "pando/comm/session.h"
 
+#include <atomic>
 #include <map>
+#include <thread>
 
 #include <gtest/gtest.h>
 
 #include "pando/base/error.h"
+#include "pando/comm/in_process.h"
 #include "tests/support/expect_error.h"
 
 namespace pando::comm {
@@ -30,6 +33,7 @@ class FakeInstance : public MpiInstance {
                                     std::vector<Incoming> /*received*/) override {
     return nullptr;
   }
+  void progress() override { ++progresses; }
   bool finalize(std::optional<std::chrono::milliseconds> patience) override {
     check();
     patient_without_end = !patience;
@@ -38,6 +42,7 @@ class FakeInstance : public MpiInstance {
   }
   [[noreturn]] void abort(int code) override { throw Aborted{code}; }
 
+  std::atomic<int> progresses{0};
   bool all_come = true;
   bool finalized = false;
   bool patient_without_end = false;
@@ -203,6 +208,35 @@ TEST(Session, DoesNotWaitForOthersThatGoOn) {
   Session session = started.session(by_mpirun("2"));
   session.join();
   EXPECT_EQ(code_of_abort(session, 75, Ending::together), 75);
+}
+
+// An instance whose last messages are still on their way would otherwise keep the others waiting.
+TEST(Session, MpiGoesOnWhileItWaitsForTheOthers) {
+  const auto watched = in_process_instances(2);
+  std::vector<std::shared_ptr<FakeInstance>> instances;
+  for (int i = 0; i < 2; ++i) instances.push_back(std::make_shared<FakeInstance>(i, 2));
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < 2; ++i) {
+    threads.emplace_back([&, i] {
+      Session session({.variables = [](const char* name) -> const char* {
+                         const std::string_view asked = name;
+                         return asked == "PMI_SIZE" || asked == "PMI_RANK" ? "2" : nullptr;
+                       },
+                       .join = [&, i] { return instances[i]; },
+                       .watch =
+                           [&, i](Communicator& /*instance*/) {
+                             MonitorOptions options;
+                             options.ends_process = false;
+                             return std::make_unique<Monitor>(*watched[i], options);
+                           }});
+      session.join();
+      while (i == 0 && instances[1]->progresses < 3) std::this_thread::yield();
+      session.end(0, Ending::together);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_TRUE(instances[0]->finalized);
+  EXPECT_TRUE(instances[1]->finalized);
 }
 
 }  // namespace

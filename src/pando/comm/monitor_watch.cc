@@ -151,7 +151,7 @@ bool Watch::take_requests() {
     joined_[0] = true;
   }
   if (taken.failure) take_report(*taken.failure, taken.kind);
-  if (taken.goodbye) {
+  if (taken.goodbye && !own_goodbye_) {
     own_goodbye_ = true;
     if (!is_hub() && !peers_.empty()) peers_.front().link.send("bye");
   }

@@ -211,6 +211,13 @@ class Instance : public MpiInstance {
     return messages;
   }
 
+  void progress() override {
+    const std::lock_guard lock(library_->mutex);
+    if (library_->is_over()) return;
+    int found = 0;  // whatever it is, it is not for us: looking is what makes progress
+    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, library_->world, &found, MPI_STATUS_IGNORE);
+  }
+
   bool finalize(std::optional<milliseconds> patience) override {
     if (!all_have_come(patience)) return false;
     const std::lock_guard lock(library_->mutex);

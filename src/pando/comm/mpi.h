@@ -20,6 +20,9 @@ class MpiInstance : public Communicator {
   virtual int local_index() const = 0;  // among the instances on this machine
   virtual int local_count() const = 0;
 
+  // Lets what was handed to MPI travel on. Messages that are done() here can still be on their way,
+  // and MPI only works while it is called: to be called while waiting for anything else.
+  virtual void progress() = 0;
   // The end of MPI in this process, once all have come here. False when some have not after
   // `patience` (no value: waits on); then MPI goes on. Throws CommError after fail().
   virtual bool finalize(std::optional<std::chrono::milliseconds> patience) = 0;

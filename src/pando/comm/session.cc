@@ -103,11 +103,22 @@ void Session::end(int code, Ending ending) {
   instance_ = nullptr;
 }
 
+// Others may still need what this instance has sent last, so MPI goes on during the wait.
+bool Session::say_goodbye(std::optional<std::chrono::milliseconds> patience) {
+  if (!monitor_) return true;
+  const auto begin = std::chrono::steady_clock::now();
+  while (!monitor_->goodbye(std::chrono::milliseconds(1))) {
+    if (patience && std::chrono::steady_clock::now() - begin > *patience) return false;
+    instance_->progress();
+  }
+  return true;
+}
+
 void Session::end_together(int code) {
   std::optional<std::chrono::milliseconds> patience;
   if (code != 0) patience = kPatience;
   try {
-    if ((!monitor_ || monitor_->goodbye(patience)) && instance_->finalize(patience)) return;
+    if (say_goodbye(patience) && instance_->finalize(patience)) return;
   } catch (const CommError& error) {
     std::cerr << "pando: error: " << error.what() << "\n";
     abort(code);

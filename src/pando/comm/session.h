@@ -54,6 +54,7 @@ class Session {
 
  private:
   Job make_job(const Launch& launch);
+  bool say_goodbye(std::optional<std::chrono::milliseconds> patience);
   void end_together(int code);
   [[noreturn]] void abort(int code);
 
