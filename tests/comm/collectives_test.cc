@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "pando/base/error.h"
+#include "pando/comm/core_share.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/thread_instances.h"
 
@@ -65,6 +66,16 @@ TEST_P(Collectives, NobodyLeavesABarrierBeforeAllHaveCome) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Collectives, ::testing::Values(1, 2, 3, 4, 7));
+
+TEST(CoreShare, IsAmongThoseWithTheSameCores) {
+  on_instances(4, [](Communicator& self) {
+    const CoreShare share = core_share(self, self.rank() == 1 ? "b: 0 1" : "a: 0 1");
+    EXPECT_EQ(share.count, self.rank() == 1 ? 1 : 3);
+    const int expected[] = {0, 0, 1, 2};
+    EXPECT_EQ(share.index, expected[self.rank()]);
+  });
+  EXPECT_NE(usable_cores_text().find(": "), std::string::npos);
+}
 
 TEST(CollectivesErrors, AFailureEndsTheWait) {
   EXPECT_SAYS(error_of<CommError>([] {

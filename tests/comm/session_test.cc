@@ -71,7 +71,11 @@ struct Started {
                     .watch = [this](Communicator& communicator) -> std::unique_ptr<Monitor> {
                       watched = &communicator;
                       return nullptr;
-                    }});
+                    },
+                    .share_cores =
+                        [](Communicator&) {
+                          return CoreShare{1, 3};
+                        }});
   }
 };
 
@@ -121,6 +125,8 @@ TEST(Session, JoinsOnce) {
   EXPECT_EQ(started.watched, started.instance.get());
   EXPECT_EQ(session.job().local_index, 1);
   EXPECT_EQ(session.job().local_count, 2);
+  EXPECT_EQ(session.job().core_share, 1);
+  EXPECT_EQ(session.job().core_shares, 3);
   EXPECT_EQ(session.job().total_replicas, 4);
   EXPECT_EQ(session.job().devices_per_replica, 2);
 }

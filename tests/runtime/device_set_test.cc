@@ -251,5 +251,17 @@ TEST(DeviceSet, TellsWhatNoDeviceUses) {
   EXPECT_EQ(threads_beside(two_threads_per_core(3), {0, 4}), (std::vector<int>{2, 5}));
 }
 
+TEST(DeviceSet, ProcessesDivideAMachine) {
+  const Topology whole = machine({4, 4});
+  EXPECT_EQ(part_of(whole, 0, 1).core_threads, whole.core_threads);
+  const Topology second = part_of(whole, 1, 2);
+  EXPECT_EQ(second.core_threads, (std::vector<int>{4, 5, 6, 7}));
+  EXPECT_EQ(second.core_nodes, (std::vector<int>{1, 1, 1, 1}));
+  EXPECT_EQ(second.usable_cores(), 4);
+  EXPECT_EQ(part_of(machine({2}), 3, 4).usable_cores(), 1);  // shared with another
+  // Both threads of a core belong to whom the core belongs to.
+  EXPECT_EQ(part_of(two_threads_per_core(4), 1, 2).affinity, (std::vector<int>{2, 3, 6, 7}));
+}
+
 }  // namespace
 }  // namespace pando::runtime

@@ -71,6 +71,42 @@ TEST(Instances, BatchNormalisationFollowsTheWholeGlobalBatch) {
   EXPECT_LT(largest_difference(found, expected), 2e-6);
 }
 
+TEST(Instances, TakeBatchStatisticsTogether) {
+  const Model two = trained(
+      rich_cnn(), {.devices = 2, .accumulation = 4, .replication = {.statistics_group = 2}});
+  const Model apart = trained(rich_cnn(), {.devices = 2, .accumulation = 4});
+  EXPECT_GT(largest_difference(two, apart), 1e-3);
+  const auto expect_close = [&](int instances, const Spread& how, const Model& expected) {
+    EXPECT_LT(largest_difference(trained_on(instances, rich_cnn(), how), expected), 2e-6);
+  };
+  expect_close(2, {.accumulation = 4, .replication = {.statistics_group = 2}}, two);
+  expect_close(
+      2, {.accumulation = 4, .slices = 2, .replication = {.statistics_group = 2}},
+      trained(
+          rich_cnn(),
+          {.devices = 2, .accumulation = 4, .slices = 2, .replication = {.statistics_group = 2}}));
+  const Model four = trained(
+      rich_cnn(), {.devices = 4, .accumulation = 2, .replication = {.statistics_group = 4}});
+  expect_close(2, {.devices = 2, .accumulation = 2, .replication = {.statistics_group = 4}}, four);
+  const Model pairs = trained(
+      rich_cnn(), {.devices = 4, .accumulation = 2, .replication = {.statistics_group = 2}});
+  expect_close(4, {.accumulation = 2, .replication = {.statistics_group = 2}}, pairs);
+  expect_close(2, {.devices = 2, .accumulation = 2, .replication = {.statistics_group = 2}}, pairs);
+}
+
+TEST(Instances, StatisticsOfPartsOfInstancesAreRefused) {
+  on_instances(3, [](comm::Communicator&) {
+    EXPECT_SAYS(error_of([] {
+                  trained(rich_cnn(), {.devices = 2, .replication = {.statistics_group = 3}});
+                }),
+                "statistics_group is 3 and an instance has 2 replicas");
+    EXPECT_SAYS(error_of([] {
+                  trained(rich_cnn(), {.devices = 2, .replication = {.statistics_group = 4}});
+                }),
+                "statistics_group is 4, which does not divide the 6 replicas");
+  });
+}
+
 TEST(Instances, OptimizersThatWantNorms) {
   const auto train = [](int devices, int accumulation) {
     const DeviceStrategy strategy({.devices = devices});

@@ -14,6 +14,9 @@ struct Job {
   std::shared_ptr<Communicator> communicator;  // null: this process is alone
   int local_index = 0;                         // among the instances of this machine
   int local_count = 1;
+  // Instances that may run on the same cores (nobody has bound them) divide them.
+  int core_share = 0;
+  int core_shares = 1;
   std::optional<int> total_replicas;  // as the launcher says
   std::optional<int> devices_per_replica;
 };

@@ -74,6 +74,11 @@ Job Session::make_job(const Launch& launch) {
   if (size > 1) job.communicator = instance_;
   job.local_index = division.local_instance_index.value_or(instance_->local_index());
   job.local_count = instance_->local_count();
+  if (size > 1) {
+    const CoreShare share = options_.share_cores(*instance_);
+    job.core_share = share.index;
+    job.core_shares = share.count;
+  }
   job.total_replicas = division.total_replicas;
   job.devices_per_replica = division.devices_per_replica;
   return job;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "pando/comm/core_share.h"
 #include "pando/comm/environment.h"
 #include "pando/comm/job.h"
 #include "pando/comm/monitor.h"
@@ -28,6 +29,10 @@ class Session {
     // Who watches over the instances; null: nobody.
     std::function<std::unique_ptr<Monitor>(Communicator&)> watch = [](Communicator& communicator) {
       return std::make_unique<Monitor>(communicator, monitor_options_from_environment());
+    };
+    // How the instances of a machine divide its cores.
+    std::function<CoreShare(Communicator&)> share_cores = [](Communicator& communicator) {
+      return core_share(communicator, usable_cores_text());
     };
   };
   Session();

@@ -272,6 +272,33 @@ std::vector<DeviceCores> divide_machine(const Topology& topology, const DeviceRe
   return devices;
 }
 
+Topology part_of(const Topology& topology, int index, int count) {
+  if (count == 1) return topology;
+  const DeviceCores own = divide_machine(topology, {.devices = count})[static_cast<size_t>(index)];
+  Topology part = topology;
+  part.affinity.clear();
+  part.affinity_cores.clear();
+  part.core_threads.clear();
+  part.core_nodes.clear();
+  std::vector<int> places(topology.core_threads.size(), -1);  // of cores, in the part
+  for (size_t core = 0; core < topology.core_threads.size(); ++core) {
+    const int thread = topology.core_threads[core];
+    if (std::find(own.cores.begin(), own.cores.end(), thread) == own.cores.end()) continue;
+    places[core] = static_cast<int>(part.core_threads.size());
+    part.core_threads.push_back(thread);
+    part.core_nodes.push_back(topology.core_nodes[core]);
+  }
+  for (size_t i = 0; i < topology.affinity.size(); ++i) {
+    const int place = places[static_cast<size_t>(topology.affinity_cores[i])];
+    if (place < 0) continue;
+    part.affinity.push_back(topology.affinity[i]);
+    part.affinity_cores.push_back(place);
+  }
+  part.allowed_cores = static_cast<int>(part.core_threads.size());
+  if (part.limits.cpus) part.limits.cpus = *part.limits.cpus / count;
+  return part;
+}
+
 std::vector<int> threads_beside(const Topology& topology, const std::vector<int>& device_cores) {
   std::set<int> used;  // places in core_threads
   for (size_t i = 0; i < topology.affinity.size(); ++i) {

@@ -35,6 +35,10 @@ struct DeviceCores {
 // devices, and hardware threads that this process may not use.
 std::vector<DeviceCores> divide_machine(const Topology& topology, const DeviceRequest& request);
 
+// What part `index` of `count` equal ones offers, for processes that divide a machine: consecutive
+// cores, node by node. More parts than cores share them.
+Topology part_of(const Topology& topology, int index, int count);
+
 // The hardware threads of the cores that no device uses, for the host's own work; empty when the
 // devices use all.
 std::vector<int> threads_beside(const Topology& topology, const std::vector<int>& device_cores);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,6 +10,7 @@
 #include "pando/base/error.h"
 #include "pando/comm/collectives.h"
 #include "pando/runtime/accumulation.h"
+#include "pando/runtime/patience.h"
 
 namespace pando::runtime {
 
@@ -20,24 +20,6 @@ using Clock = std::chrono::steady_clock;
 
 // Of a block: each flag is a number, 0 or 1.
 enum ReportPlace : size_t { kNotFinite, kStop, kMoments };
-
-// A waiting worker looks all the time at first, then lets others have the core.
-class Patience {
- public:
-  void pause() {
-    ++looks_;
-    if (looks_ < 200) {
-      __builtin_ia32_pause();
-    } else if (looks_ < 4000) {
-      std::this_thread::yield();
-    } else {
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
-    }
-  }
-
- private:
-  int looks_ = 0;
-};
 
 }  // namespace
 

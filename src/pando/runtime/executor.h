@@ -143,6 +143,7 @@ class Executor {
   bool run_visit(Worker& worker, const StageVisit& visit);
   bool run_lanes(Worker& worker, const StageVisit& visit, int section);
   bool run_together(Worker& worker, const StageVisit& visit, int section);
+  bool gather(Worker& worker, const compiler::Segment& segment, int micro_batch);
   bool wait_for_data(Worker& worker, const StageVisit& visit, int lane);
   bool fetch(Worker& worker, int micro_batch);
   bool publish(Worker& worker, int number_in_update);

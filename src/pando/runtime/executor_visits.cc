@@ -120,8 +120,10 @@ bool Executor::run_together(Worker& worker, const StageVisit& visit, int section
   bool wait = program.in_parts();
   for (const compiler::Segment& segment :
        program.sections()[static_cast<size_t>(section)].segments) {
-    if (wait && !meet(worker, *worker.group)) return false;
+    const bool gathers = instance_.gathers(segment);
+    if ((wait || gathers) && !meet(worker, *worker.group)) return false;
     wait = true;
+    if (gathers && !gather(worker, segment, visit.micro_batch)) return false;
     for_own_lanes(worker, visit.stage, [&](int lane) {
       instance_.run_segment(segment, slice_visit(worker, visit, section, lane));
     });
@@ -132,6 +134,16 @@ bool Executor::run_together(Worker& worker, const StageVisit& visit, int section
   });
   trace_event(worker, profile::EventKind::phase, begin, visit);
   return true;
+}
+
+// One worker brings the statistics of other instances.
+bool Executor::gather(Worker& worker, const compiler::Segment& segment, int micro_batch) {
+  if (worker.number == 0) {
+    begin_wait(worker);
+    instance_.gather(segment, micro_batch);
+    end_wait(worker, profile::EventKind::exchange_wait);
+  }
+  return meet(worker, *worker.group);
 }
 
 // A stage waits for the one before it, and where nothing follows backward (evaluation), for the

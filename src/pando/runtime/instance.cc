@@ -62,6 +62,9 @@ Instance::Instance(const compiler::Program& program, VariableStore& variables, W
         device_load(program, placement_, device % devices_per_replica_, team.workers_of(device))));
     packers_ += team.workers_of(device);
   }
+  if (placement_.gathers_instances()) {
+    statistics_ = std::make_unique<StatisticsExchange>(program, placement_);
+  }
   for (int lane = 0; lane < lanes(); ++lane) {
     std::vector<BoundCall>& calls = calls_.emplace_back();
     for (const compiler::Call& call : program.calls()) {
@@ -130,6 +133,30 @@ void Instance::bind_array(std::byte** array,
   }
 }
 
+// The statistics of other instances stay in one place for all micro-batches.
+void Instance::bind_elsewhere(const compiler::Call& call, std::byte** array, Bound* bound) {
+  const int gathered = placement_.statistics_group * slices();
+  for (size_t k = 0; k < call.inputs.size(); ++k) {
+    for (int i = 0; i < gathered; ++i) {
+      if (!statistics_->is_elsewhere(i)) continue;
+      std::byte** at = &array[k * static_cast<size_t>(gathered) + static_cast<size_t>(i)];
+      *at = statistics_->address(call.inputs[k].value, i);
+      if (bound != nullptr) {
+        std::erase_if(bound->moving, [at](const Moving& moving) { return moving.at == at; });
+      }
+    }
+  }
+}
+
+void Instance::gather(const compiler::Segment& segment, int micro_batch) {
+  statistics_->run(
+      segment,
+      [&](const compiler::Operand& operand, int lane) {
+        return address(operand, lane, micro_batch);
+      },
+      poll_);
+}
+
 Instance::BoundCall Instance::bind(const compiler::Call& call, int lane, int section) {
   std::vector<std::pair<compiler::Operand, int>> inputs;
   std::vector<std::pair<compiler::Operand, int>> outputs;
@@ -139,7 +166,11 @@ Instance::BoundCall Instance::bind(const compiler::Call& call, int lane, int sec
       inputs.emplace_back(operand, lane);
       continue;
     }
-    for (int i = 0; i < gathered; ++i) inputs.emplace_back(operand, gather_first(lane) + i);
+    const int first = gather_first(lane);
+    for (int i = 0; i < gathered; ++i) {
+      // Of the lanes of a group over several instances only some are here.
+      inputs.emplace_back(operand, statistics_ == nullptr ? first + i : i % lanes());
+    }
   }
   for (const compiler::Operand& operand : call.outputs) outputs.emplace_back(operand, lane);
   Bound* moving = section < 0 ? nullptr : &bound(section, lane);
@@ -148,6 +179,7 @@ Instance::BoundCall Instance::bind(const compiler::Call& call, int lane, int sec
   std::byte** output_array =
       arrays_.emplace_back(std::make_unique<std::byte*[]>(outputs.size() + 1)).get();
   bind_array(input_array, inputs, moving);
+  if (call.gathers_slices && statistics_ != nullptr) bind_elsewhere(call, input_array, moving);
   bind_array(output_array, outputs, moving);
   const int stage = section < 0 ? 0 : program_.sections()[static_cast<size_t>(section)].stage;
   BoundCall bound{.kernel = call.kernel,

@@ -15,6 +15,7 @@
 #include "pando/runtime/arena.h"
 #include "pando/runtime/device_memory.h"
 #include "pando/runtime/placement.h"
+#include "pando/runtime/statistics_exchange.h"
 #include "pando/runtime/variables.h"
 #include "pando/runtime/worker_team.h"
 
@@ -55,6 +56,12 @@ class Instance {
   // Binds a visit's addresses; before its first segment.
   void prepare(const SliceVisit& visit);
   void run_segment(const compiler::Segment& segment, const SliceVisit& visit);
+  // Whether a segment reads statistics of other instances, which one worker brings before it, after
+  // all lanes have done the segments before.
+  bool gathers(const compiler::Segment& segment) const {
+    return statistics_ != nullptr && statistics_->wanted(segment);
+  }
+  void gather(const compiler::Segment& segment, int micro_batch);
   // After the last segment of a forward section: adds its statistics to those of the update.
   void accumulate_moments(const SliceVisit& visit) const;
   // Copies the samples of a lane out of its replica's micro-batch (null: padding only).
@@ -106,6 +113,7 @@ class Instance {
   BoundCall bind(const compiler::Call& call, int lane, int section);
   void bind_array(std::byte** array, const std::vector<std::pair<compiler::Operand, int>>& operands,
                   Bound* bound);
+  void bind_elsewhere(const compiler::Call& call, std::byte** array, Bound* bound);
   void run_call(const BoundCall& call, const SliceVisit& visit) const;
   void finish_bucket(int bucket, const SliceVisit& visit);
   std::byte* scratch_of(int worker) const;
@@ -122,6 +130,7 @@ class Instance {
   std::vector<int> held_;                              // micro-batches per stage
   std::vector<std::unique_ptr<DeviceMemory>> memory_;  // [device]
   Arena packed_;
+  std::unique_ptr<StatisticsExchange> statistics_;  // null: no instance needs those of others
   std::vector<compiler::Operand> feeds_;
   std::vector<compiler::Operand> moments_;
   int packers_ = 0;  // workers that pack variables: those of the devices in use

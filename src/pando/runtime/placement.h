@@ -41,6 +41,9 @@ struct Placement {
     return communicator == nullptr ? 0 : communicator->rank() * replicas;
   }
 
+  // Whether replicas of several instances take batch statistics together.
+  bool gathers_instances() const { return statistics_group > replicas; }
+
   int field_of(size_t feed) const {
     return feed_fields.empty() ? static_cast<int>(feed) : feed_fields[feed];
   }

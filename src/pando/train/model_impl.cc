@@ -153,6 +153,12 @@ runtime::Placement Model::Impl::placement(train::Mode mode) {
     throw InvalidArgument("statistics_group is ", place.statistics_group,
                           ", which does not divide the ", place.total_replicas(), " replicas");
   }
+  if (place.replicas % place.statistics_group != 0 &&
+      place.statistics_group % place.replicas != 0) {
+    throw InvalidArgument("statistics_group is ", place.statistics_group, " and an instance has ",
+                          place.replicas,
+                          " replicas; wanted groups within an instance or of whole instances");
+  }
   return place;
 }
 
@@ -204,7 +210,8 @@ MeasuredSplits Model::Impl::measure_splits(int stages, const Dataset& data, int6
 
 runtime::WorkerTeam& Model::Impl::workers() {
   if (team_ != nullptr) return *team_;
-  const runtime::Topology topology = runtime::query_topology();
+  const runtime::Topology topology =
+      runtime::part_of(runtime::query_topology(), job.core_share, job.core_shares);
   const int threads = compile_options ? compile_options->execution.threads : 0;
   runtime::DeviceRequest request;
   if (strategy != nullptr) {

@@ -1,0 +1,22 @@
+// Which part of a machine's cores an instance takes when nobody has bound it to its own.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+#include "pando/comm/communicator.h"
+
+namespace pando::comm {
+
+struct CoreShare {
+  int index = 0;
+  int count = 1;
+};
+
+// The machine and the hardware threads that this process may run on.
+std::string usable_cores_text();
+
+// Among the instances whose text is the same. All instances call it together.
+CoreShare core_share(Communicator& communicator, const std::string& usable_cores);
+
+}  // namespace pando::comm
