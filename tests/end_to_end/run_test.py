@@ -14,8 +14,9 @@ PATIENCE = 120  # seconds until a test counts as hanging; a job takes about one
 
 
 class Launcher:
-    def __init__(self, program, folder):
+    def __init__(self, program, mpirun, folder):
         self.program = program
+        self.mpirun = mpirun
         self.folder = pathlib.Path(folder)
         self.environment = dict(os.environ, LC_ALL="C.UTF-8")
         for name in list(self.environment):
@@ -23,7 +24,8 @@ class Launcher:
                 del self.environment[name]
 
     def command(self, flags, program):
-        return [self.program, "run", "--allow-run-as-root", *flags.split(), "--", *program]
+        return [self.program, "run", "--allow-run-as-root", "--mpirun", self.mpirun, *flags.split(),
+                "--", *program]
 
     def run(self, flags, *program, **keywords):
         return subprocess.run(self.command(flags, program), capture_output=True, text=True,
@@ -270,15 +272,23 @@ TESTS = [output_is_tagged, long_lines_stay_whole, one_instance_is_shown, environ
          hosts_get_their_instances, input_reaches_instance_0]
 
 
+# What differs between the kinds of mpirun.
+MPICH_TESTS = [output_is_tagged, long_lines_stay_whole, environment_is_set, codes_pass_through,
+               a_killed_instance_is_named, a_signal_stops_all, restarts_go_on]
+
+
 def main(program):
     if shutil.which("mpirun") is None:
         print("no mpirun")
         return 77
-    for test in TESTS:
+    todo = [("mpirun", test) for test in TESTS]
+    if shutil.which("mpiexec.hydra"):
+        todo += [("mpiexec.hydra", test) for test in MPICH_TESTS]
+    for mpirun, test in todo:
         begin = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
-            test(Launcher(program, folder))
-        print(f"{test.__name__}: {time.monotonic() - begin:.1f} s", flush=True)
+            test(Launcher(program, mpirun, folder))
+        print(f"{mpirun}: {test.__name__}: {time.monotonic() - begin:.1f} s", flush=True)
     return 0
 
 

@@ -20,15 +20,15 @@ struct Ended {
 };
 
 // `signals` reach this process beforehand.
-Ended attempt(const std::string& script, const std::vector<int>& signals = {}) {
+Ended attempt(const std::string& script, const std::vector<int>& signals = {},
+              MpiKind kind = MpiKind::open_mpi) {
   adopt_orphans();
   SignalInbox inbox;
   std::ostringstream out;
   std::ostringstream err;
   JobOutput output(out, err, {});
   for (const int number : signals) raise(number);
-  const AttemptResult result =
-      run_attempt({"/bin/sh", "-c", script}, MpiKind::open_mpi, inbox, output);
+  const AttemptResult result = run_attempt({"/bin/sh", "-c", script}, kind, inbox, output);
   const auto& first = output.failures().first();
   return {result, out.str(), err.str(), first ? first->text : ""};
 }
@@ -76,6 +76,13 @@ TEST(Attempt, KnowsTheCause) {
       "exit 137");
   EXPECT_EQ(ended.cause, "killed by signal 9 (Killed)");
   EXPECT_GE(ended.result.seconds, 0);
+}
+
+TEST(Attempt, TheCodeIsThatOfTheFirst) {
+  const std::string script = "echo '[1,1]<mpi>:pando: instance 1 on a (pid 2): exit code 1' >&2; ";
+  EXPECT_EQ(attempt(script + "exit 3", {}, MpiKind::hydra).result.code, 1);
+  EXPECT_EQ(attempt(script + "exit 0", {}, MpiKind::hydra).result.code, 0);
+  EXPECT_EQ(attempt("exit 3", {}, MpiKind::hydra).result.code, 3);
 }
 
 }  // namespace

@@ -88,6 +88,7 @@ TEST(Failure, BlocksOfOpenMpi) {
   ASSERT_TRUE(nothing.has_value());
   EXPECT_EQ(nothing->text, "");
   EXPECT_FALSE(parse_failure_block(kNotFound).has_value());
+  EXPECT_TRUE(parse_failure_block("=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n"));
 }
 
 TEST(Failure, TheFirstCauseStays) {
@@ -104,6 +105,18 @@ TEST(Failure, TheFirstCauseStays) {
   EXPECT_EQ(log.summary(3, 12.345),
             "the job failed after 12.3 s with exit code 3; first was instance 1 on b (pid 12): "
             "aborted the job with exit code 3");
+}
+
+TEST(Failure, TheCodeOfTheFirst) {
+  const auto code_after = [](const std::string& text) {
+    FailureLog log;
+    log.take({.instance = 0, .host = "a", .pid = 1, .text = text});
+    return log.first_code();
+  };
+  EXPECT_EQ(code_after("exit code 3"), 3);
+  EXPECT_EQ(code_after("killed by signal 9 (Killed)"), 137);
+  EXPECT_EQ(code_after("died"), std::nullopt);
+  EXPECT_EQ(FailureLog().first_code(), std::nullopt);
 }
 
 TEST(Failure, AHostMayBeTheCause) {

@@ -47,6 +47,10 @@ TEST_F(JobOutputTest, KeepsStatusesAndChatterBack) {
   err(-1, "[vm:1] 1 more process has sent help message help-mpi-api.txt / mpi-abort");
   err(-1, "[vm:1] Set MCA parameter \"orte_base_help_aggregate\" to 0 to see all");
   block(kSignal);
+  out(-1, std::string(83, '='));
+  out(-1, "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES");
+  out(-1, std::string(83, '='));
+  out(-1, "Please see the FAQ page for debugging suggestions");
   output_->finish(true);
   EXPECT_EQ(out_.str() + err_.str(), "");
   EXPECT_TRUE(output_->failures().has_failed());

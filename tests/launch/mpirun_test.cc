@@ -27,7 +27,7 @@ RunOptions some_options() {
 }
 
 std::string script(const TempFolder& folder, const std::string& name, const std::string& prints) {
-  const std::string path = folder.write_text(name, "#!/bin/sh\necho '" + prints + "'\n");
+  std::string path = folder.write_text(name, "#!/bin/sh\necho '" + prints + "'\n");
   std::filesystem::permissions(path, std::filesystem::perms::owner_all);
   return path;
 }
@@ -70,7 +70,8 @@ TEST(MpiRun, CommandOfMpich) {
                                  .variables = {{"A", "1"}},
                                  .passed_names = {"PATH"}};
   EXPECT_EQ(quote_words(mpi_command(options, job, context)),
-            "/bin/mpirun -prepend-rank -hosts a:2,b:2 -launcher rsh -genv A 1 -n 4 -wdir /x "
+            "/bin/mpirun -prepend-pattern '[1,%r]<mpi>:' -hosts a:2,b:2 -launcher rsh -genv A 1 -n "
+            "4 -wdir /x "
             "/bin/pando run-instance --instances-per-host=2 --numa-aware=0 -- echo 'a b'");
 }
 
@@ -89,7 +90,7 @@ TEST(MpiRun, IsFoundOnPath) {
   const TempFolder folder;
   const EnvironmentScope path("PATH", folder.path() + ":/usr/bin:/bin");
   const std::string expected = script(folder, "mpirun", "HYDRA build details:");
-  const MpiRun found = find_mpirun();
+  const MpiRun found = find_mpirun("mpirun");
   EXPECT_EQ(found.path, expected);
   EXPECT_EQ(found.kind, MpiKind::hydra);
 }
@@ -97,8 +98,11 @@ TEST(MpiRun, IsFoundOnPath) {
 TEST(MpiRun, ItsAbsenceNamesTheRemedy) {
   const TempFolder folder;
   const EnvironmentScope path("PATH", folder.path());
-  EXPECT_EQ(error_of<ResourceError>([] { find_mpirun(); }),
-            "pando run: found no mpirun on PATH; install Open MPI (Debian: openmpi-bin) or MPICH");
+  EXPECT_EQ(error_of<ResourceError>([] { find_mpirun("mpirun"); }),
+            "pando run: found no 'mpirun' on PATH; install Open MPI (Debian: openmpi-bin) or "
+            "MPICH, or name another by --mpirun");
+  EXPECT_SAYS(error_of<ResourceError>([] { find_mpirun("/no/mpirun"); }),
+              "found no '/no/mpirun'; install");
 }
 
 TEST(MpiRun, ProgramsOnPath) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "pando/app/exit_code.h"
+#include "pando/launch/words.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_folder.h"
 
@@ -45,32 +46,17 @@ TEST(RunOptions, CommandsOfTheOriginal) {
 }
 
 TEST(RunOptions, EveryOption) {
-  const RunOptions options = parse({"--devices-per-replica=2",
-                                    "--numa-aware",
-                                    "no",
-                                    "-H",
-                                    "a,b",
-                                    "--host-subnet",
-                                    "10.0.0.0/8",
-                                    "--mpi-global-args",
-                                    "--mca a b",
-                                    "--mpi-local-args=-x A=1",
-                                    "--allow-run-as-root",
-                                    "yes",
-                                    "--print-topology",
-                                    "1",
-                                    "--num-instances=4",
-                                    "--only-output-from-instance",
-                                    "3",
-                                    "--max-restarts",
-                                    "2",
-                                    "--heartbeat-period",
-                                    "0.5",
-                                    "--heartbeat-timeout=2",
-                                    "--dry-run",
-                                    "-v",
-                                    "--",
-                                    "echo"});
+  Words args =
+      split_words("--devices-per-replica=2 --numa-aware no -H a,b --host-subnet 10.0.0.0/8", "");
+  for (const char* more :
+       {"--mpirun=mpiexec.mpich --mpi-global-args '--mca a b' --mpi-local-args='-x A=1'",
+        "--allow-run-as-root yes --print-topology 1 --num-instances=4 --max-restarts 2",
+        "--only-output-from-instance 3 --heartbeat-period 0.5 --heartbeat-timeout=2",
+        "--dry-run -v -- echo"}) {
+    for (const std::string& word : split_words(more, "")) args.push_back(word);
+  }
+  const RunOptions options = parse(args);
+  EXPECT_EQ(options.mpirun, "mpiexec.mpich");
   EXPECT_EQ(options.devices_per_replica, 2);
   EXPECT_FALSE(options.numa_aware);
   EXPECT_EQ(options.host, "a,b");

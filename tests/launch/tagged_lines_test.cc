@@ -58,8 +58,9 @@ TEST(TaggedLines, WhatLooksAlikeIsText) {
 }
 
 TEST(TaggedLines, OfMpich) {
-  EXPECT_EQ(lines_of("[0] a\n[1] b [0] c\nmpiexec says\n", MpiKind::hydra),
-            (Lines{"0:a", "1:b [0] c", "-1:mpiexec says"}));
+  EXPECT_EQ(lines_of("[1,0]<mpi>:a\n[1,1]<mpi>:b[1,0]<mpi>:c\n[1,1]<mpi>:\nmpiexec says\n",
+                     MpiKind::hydra),
+            (Lines{"0:a", "0:c", "1:b", "-1:mpiexec says"}));
 }
 
 TEST(TaggedLines, EndlessLinesAreCut) {

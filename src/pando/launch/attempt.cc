@@ -21,6 +21,8 @@ using std::chrono::seconds;
 
 // An instance of `pando train` has 5 s to end after it heard of a failure elsewhere.
 constexpr seconds kFailureGrace{15};
+// When a program has ended, what the others still do is in vain; Open MPI ends them itself.
+constexpr seconds kEndedGrace{5};
 constexpr seconds kTerminateGrace{5};
 constexpr seconds kDrainGrace{1};  // for output after mpirun has ended
 
@@ -28,7 +30,8 @@ class Attempt {
  public:
   Attempt(const std::vector<std::string>& command, MpiKind kind, SignalInbox& signals,
           JobOutput& output)
-      : signals_(signals),
+      : kind_(kind),
+        signals_(signals),
         output_(output),
         process_(start_process(command, [&signals] { signals.restore(); })),
         out_(kind, Stream::out, [this](const OutputLine& line) { output_.take(line); }),
@@ -116,11 +119,15 @@ class Attempt {
   void look_after() {
     const auto now = Clock::now();
     if (!failed_ && output_.failures().has_failed()) failed_ = now;
-    if (failed_ && now > *failed_ + kFailureGrace) terminate();
+    if (failed_ && now > *failed_ + failure_grace()) terminate();
     if (output_.is_broken()) terminate();
     if (terminated_ && now > *terminated_ + kTerminateGrace && !ended_) {
       kill(-process_.pid, SIGKILL);
     }
+  }
+
+  seconds failure_grace() const {
+    return is_from_launcher(*output_.failures().first()) ? kEndedGrace : kFailureGrace;
   }
 
   void terminate() {
@@ -137,9 +144,13 @@ class Attempt {
     if (second_signal_ != 0) return 128 + second_signal_;
     // A program without a handler dies of the SIGUSR1 that stands for another signal.
     if (first_signal_ != 0 && code_ == 128 + SIGUSR1) return 128 + first_signal_;
+    if (kind_ == MpiKind::hydra && code_ != 0) {
+      return output_.failures().first_code().value_or(code_);
+    }
     return code_;
   }
 
+  MpiKind kind_;
   SignalInbox& signals_;
   JobOutput& output_;
   Clock::time_point begin_ = Clock::now();

@@ -85,10 +85,10 @@ bool is_from_launcher(const InstanceStatus& status) {
 }
 
 std::optional<InstanceStatus> parse_failure_block(const std::string& block) {
-  const auto known = parse_known(block);
-  if (known) return known;
+  if (auto known = parse_known(block)) return known;
   const bool says_nothing =
-      block.find("Per user-direction, the job has been aborted") != std::string::npos;
+      block.find("Per user-direction, the job has been aborted") != std::string::npos ||
+      block.find("BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES") != std::string::npos;
   if (says_nothing) return InstanceStatus{};
   return std::nullopt;
 }
@@ -109,6 +109,13 @@ void FailureLog::take_failure(InstanceStatus failure) {
     if (failure.pid == 0) failure.pid = started->second.pid;
   }
   first_ = std::move(failure);
+}
+
+std::optional<int> FailureLog::first_code() const {
+  static const std::regex words(R"(^(exit code|killed by signal) (\d{1,3})\b.*)");
+  std::smatch match;
+  if (!first_ || !std::regex_match(first_->text, match, words)) return std::nullopt;
+  return number_of(match[2]) + (match[1] == "exit code" ? 0 : 128);
 }
 
 std::string FailureLog::summary(int code, double seconds) const {

@@ -25,7 +25,7 @@ constexpr const char* kStarted = "started";
 std::string exit_text(int wait_status);  // of waitpid()
 bool is_from_launcher(const InstanceStatus& status);
 
-// A block of lines between two rows of dashes by which Open MPI tells that a job failed; nothing
+// A block of lines between two rows of dashes by which mpirun tells that a job failed; nothing
 // when it tells something else (a host that cannot be reached, a wrong argument).
 std::optional<InstanceStatus> parse_failure_block(const std::string& block);
 
@@ -38,6 +38,8 @@ class FailureLog {
   // Exit code 75 is a wish to stop and no failure to wait for.
   bool has_failed() const { return first_ && first_->text != "exit code 75"; }
   const std::optional<InstanceStatus>& first() const { return first_; }
+  // The exit code of the program that failed first, if that is known: of several, hydra gives none.
+  std::optional<int> first_code() const;
 
   // "the job failed after 2.1 s with exit code 3; first was instance 1 on a (pid 12): exit code 3".
   std::string summary(int code, double seconds) const;

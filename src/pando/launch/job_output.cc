@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "pando/launch/job_output.h"
 
+#include <algorithm>
+#include <array>
+
 #include "pando/base/strings.h"
 
 namespace pando::launch {
@@ -9,15 +12,22 @@ namespace {
 constexpr size_t kMostHeldBack = 30;
 
 bool is_rule(const std::string& text) {
-  return text.size() >= 60 && text.find_first_not_of('-') == std::string::npos;
+  return text.size() >= 60 && (text[0] == '-' || text[0] == '=') &&
+         text.find_first_not_of(text[0]) == std::string::npos;
 }
 
 // Lines of mpirun that are no news to somebody who sees ours.
 bool is_chatter(const std::string& text) {
-  return text.starts_with("mpirun: Forwarding signal ") ||
-         text.find("more process has sent help message") != std::string::npos ||
-         text.find("more processes have sent help message") != std::string::npos ||
-         text.find("Set MCA parameter \"orte_base_help_aggregate\"") != std::string::npos;
+  constexpr std::array<const char*, 7> kChatter = {
+      "mpirun: Forwarding signal ",
+      "more process has sent help message",
+      "more processes have sent help message",
+      "Set MCA parameter \"orte_base_help_aggregate\"",
+      "YOUR APPLICATION TERMINATED WITH THE EXIT STRING",
+      "This typically refers to a problem with your application",
+      "Please see the FAQ page for debugging suggestions"};
+  return std::any_of(kChatter.begin(), kChatter.end(),
+                     [&](const char* part) { return text.find(part) != std::string::npos; });
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ void settle_program(RunOptions& options, const JobDivision& job) {
 
 LaunchContext make_context(const RunOptions& options) {
   LaunchContext context;
-  context.mpirun = find_mpirun();
+  context.mpirun = find_mpirun(options.mpirun);
   context.pando = this_program();
   context.is_root = geteuid() == 0 && context.mpirun.kind == MpiKind::open_mpi;
   if (context.is_root && !may_run_as_root(options)) {

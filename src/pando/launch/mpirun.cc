@@ -68,7 +68,7 @@ Words open_mpi_arguments(const RunOptions& options, const JobDivision& job,
 
 Words hydra_arguments(const RunOptions& options, const JobDivision& job,
                       const LaunchContext& context) {
-  Words words = {"-prepend-rank"};
+  Words words = {"-prepend-pattern", kHydraPattern};
   if (!job.hosts.empty()) append(words, {"-hosts", hosts_with_slots(job)});
   append(words, split_words(options.mpi_global_args, "--mpi-global-args"));
   for (const auto& [name, value] : context.variables) append(words, {"-genv", name, value});
@@ -103,13 +103,14 @@ MpiKind kind_of_mpirun(std::string_view version_text, const std::string& path) {
                       "', wanted Open MPI or MPICH; ", kRemedy);
 }
 
-MpiRun find_mpirun() {
-  for (const char* name : {"mpirun", "mpiexec"}) {
-    const std::string path = find_on_path(name);
-    if (path.empty()) continue;
-    return {path, kind_of_mpirun(output_of(quote_words({path, "--version"}) + " 2>&1"), path)};
+MpiRun find_mpirun(const std::string& name) {
+  const std::string path = find_on_path(name);
+  if (path.empty()) {
+    throw ResourceError("pando run: found no '", name, "'",
+                        name.find('/') == std::string::npos ? " on PATH" : "", "; ", kRemedy,
+                        ", or name another by --mpirun");
   }
-  throw ResourceError("pando run: found no mpirun on PATH; ", kRemedy);
+  return {path, kind_of_mpirun(output_of(quote_words({path, "--version"}) + " 2>&1"), path)};
 }
 
 Variables job_variables(const RunOptions& options, const JobDivision& job, const std::string& name,

@@ -13,6 +13,9 @@ namespace pando::launch {
 
 enum class MpiKind { open_mpi, hydra };  // hydra: the launcher of MPICH and of those like it
 
+// What hydra is told to put before every piece of output; %r is the index of the instance.
+constexpr const char* kHydraPattern = "[1,%r]<mpi>:";
+
 struct MpiRun {
   std::string path;
   MpiKind kind = MpiKind::open_mpi;
@@ -21,8 +24,9 @@ struct MpiRun {
 // The program of this name on PATH, or as a path; empty when there is none.
 std::string find_on_path(const std::string& name);
 
-// Throws ResourceError with the remedy when there is no mpirun, or one of an unknown kind.
-MpiRun find_mpirun();
+// By name or path. Throws ResourceError with the remedy when there is none, or one of an unknown
+// kind.
+MpiRun find_mpirun(const std::string& name);
 
 // By what `mpirun --version` prints. Throws ResourceError that names `path`.
 MpiKind kind_of_mpirun(std::string_view version_text, const std::string& path);

@@ -117,6 +117,8 @@ void add_division_options(app::OptionTable& table, RunOptions& options) {
 
 void add_mpi_options(app::OptionTable& table, RunOptions& options) {
   table.begin_group("MPI");
+  table.add("mpirun", options.mpirun, "the mpirun to use: of Open MPI or MPICH, as Pando is built")
+      .with_hint("PROGRAM");
   table
       .add("mpi-global-args", options.mpi_global_args,
            "more arguments of mpirun, as a shell would read them: "

@@ -18,6 +18,7 @@ struct RunOptions {
   std::string host;
   std::string hostfile;
   std::string host_subnet;
+  std::string mpirun = "mpirun";
   std::string mpi_global_args;
   std::string mpi_local_args;
   bool allow_run_as_root = false;

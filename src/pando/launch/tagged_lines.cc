@@ -38,7 +38,7 @@ std::optional<Tag> match(std::string_view text, std::string_view pattern) {
 
 // The tag at the beginning of the text; nothing when none begins here.
 std::optional<Tag> tag_at(std::string_view text, MpiKind kind, Stream stream) {
-  if (kind == MpiKind::hydra) return match(text, "[#] ");
+  if (kind == MpiKind::hydra) return match(text, "[1,#]<mpi>:");
   return match(text, stream == Stream::out ? "[1,#]<stdout>:" : "[1,#]<stderr>:");
 }
 
@@ -47,17 +47,15 @@ std::optional<Tag> tag_at(std::string_view text, MpiKind kind, Stream stream) {
 void TaggedLines::feed(std::string_view bytes) {
   const std::string text = std::exchange(held_, "") + std::string(bytes);
   for (size_t i = 0; i < text.size();) {
-    // MPICH marks only beginnings of lines; Open MPI marks every piece that it read.
-    const bool possible = text[i] == '[' && (at_start_ || kind_ == MpiKind::open_mpi);
+    // A tag may stand within a line: every piece that mpirun read has one.
     const auto tag =
-        possible ? tag_at(std::string_view(text).substr(i), kind_, stream_) : std::nullopt;
+        text[i] == '[' ? tag_at(std::string_view(text).substr(i), kind_, stream_) : std::nullopt;
     if (tag && tag->size == 0) {
       held_ = text.substr(i);
       return;
     }
     if (tag) {
       instance_ = tag->instance;
-      at_start_ = false;
       i += tag->size;
     } else {
       add(text[i++]);
@@ -67,7 +65,6 @@ void TaggedLines::feed(std::string_view bytes) {
 
 void TaggedLines::add(char c) {
   std::string& line = lines_[instance_];
-  at_start_ = c == '\n';
   if (c != '\n') line += c;
   if (c == '\n' || line.size() == kLongestLine) emit(instance_);
   if (c == '\n') instance_ = -1;

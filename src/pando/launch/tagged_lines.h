@@ -38,7 +38,6 @@ class TaggedLines {
   Take take_;
   std::string held_;  // perhaps the beginning of a tag
   int instance_ = -1;
-  bool at_start_ = true;              // of a line
   std::map<int, std::string> lines_;  // so far, by instance
 };
 
