@@ -12,6 +12,12 @@ TEST(DeviceFlags, WhatExcludesEachOther) {
   EXPECT_THROW(parse({"--trace", "t.json", "--verify"}), UsageError);
 }
 
+TEST(DeviceFlags, GradientsMayTravelInHalfTheBytes) {
+  EXPECT_EQ(parse({}).devices.exchange_format, comm::WireFormat::f32);
+  EXPECT_EQ(parse({"--exchange-format=f16"}).devices.exchange_format, comm::WireFormat::f16);
+  EXPECT_SAYS(error({"--exchange-format=f8"}), "f32, f16");
+}
+
 TEST(DeviceFlags, EveryFlagReachesItsField) {
   const TrainOptions o = parse({"--num-replicas",
                                 "2",

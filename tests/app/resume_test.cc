@@ -466,6 +466,16 @@ TEST_F(ResumeRun, TheBestIsKept) {
   EXPECT_SAYS(error_of<IoError>([&] { keep_as_best(file("run/checkpoints"), 9); }), "epoch 9");
 }
 
+TEST(CheckpointStore, OfAnotherInstanceOnlyRemembers) {
+  const testing_support::TempFolder folder;
+  const Model model(Sequential({2}, {Dense({.units = 1, .name = "d"})}));
+  CheckpointStore store({.folder = folder.path("new"), .writes = false});
+  store.save(model, {});
+  store.save_best(model, {});
+  EXPECT_EQ(store.last(), std::filesystem::path(folder.path("new")) / "epoch_0.0.h5");
+  EXPECT_FALSE(std::filesystem::exists(folder.path("new")));
+}
+
 TEST(CheckpointStore, AFolderThatCannotBeMade) {
   EXPECT_SAYS(error_of<IoError>([] { CheckpointStore({.folder = "/proc/none"}); }),
               "--checkpoint-output-dir");

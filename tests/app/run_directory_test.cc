@@ -34,6 +34,16 @@ TEST(RunDirectory, WritesConfigHistoryLogAndCheckpoints) {
   EXPECT_TRUE(run.previous().empty());
 }
 
+TEST(RunDirectory, OfAnotherInstanceIsNotTouched) {
+  const TestFolder folder;
+  const fs::path path = folder.path / "run";
+  RunDirectory run({.path = path, .model = "m", .writes = false});
+  run.log("line");
+  run.append_history({.epoch = 1, .step = 938, .loss = 0.5});
+  EXPECT_EQ(run.path(), path);
+  EXPECT_FALSE(fs::exists(path));
+}
+
 TEST(RunDirectory, DefaultNameHasModelAndTimeAndIsUnique) {
   const TestFolder folder;
   const InFolder inside(folder.path);

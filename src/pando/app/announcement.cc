@@ -27,7 +27,7 @@ std::string batch_line(const TrainingSetup& setup) {
 }  // namespace
 
 std::string replicas_text(const TrainingSetup& setup) {
-  const std::string replicas = counted(setup.batch.replicas, "replica");
+  std::string replicas = counted(setup.batch.replicas, "replica");
   if (setup.instances.count() == 1) return replicas;
   return fmt::format("{} on {}", replicas, counted(setup.instances.count(), "instance"));
 }

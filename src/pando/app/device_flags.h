@@ -12,6 +12,7 @@
 #include "pando/app/byte_size.h"
 #include "pando/app/core_flags.h"
 #include "pando/app/options.h"
+#include "pando/comm/wire.h"
 #include "pando/train/device_strategy.h"
 #include "pando/train/parallel_options.h"
 
@@ -28,6 +29,7 @@ struct DeviceFlags : CoreFlags {
   std::optional<int64_t> global_batch_size;
   GradientReduction gradient_reduction = GradientReduction::mean;
   int dbn_replica_group_size = 1;
+  comm::WireFormat exchange_format = comm::WireFormat::f32;
 
   std::vector<std::string> pipeline_splits;  // layers that start a stage, or the one word "auto"
   int pipeline_stages = 0;                   // with "auto"; 0: as --device-mapping has, else 2

@@ -27,10 +27,13 @@ void add_counterparts(OptionTable& table, SiliconFlags& flags) {
       .with_hint("PERCENT")
       .at_least(0)
       .at_most(100);
-  table.add("accelerator-side-reduction", flags.accelerator_side_reduction,
-            "devices of several processes reduce metrics; off with a warning in one process");
+  table.add(
+      "accelerator-side-reduction", flags.accelerator_side_reduction,
+      "devices of several instances reduce metrics, which they always do; off with a warning in "
+      "one process");
   table.add("ckpt-all-instances", flags.ckpt_all_instances,
-            "every process writes checkpoints; off with a warning in one process");
+            "every instance writes its checkpoints, into rank<index>/ of their folder; off with a "
+            "warning in one process");
 }
 
 void add_others(OptionTable& table, SiliconFlags& flags) {

@@ -10,12 +10,12 @@
 #include <fmt/format.h>
 
 #include "pando/app/agreed_signal.h"
-#include "pando/app/agreement.h"
 #include "pando/app/announcement.h"
 #include "pando/app/checkpoint_list.h"
 #include "pando/app/counted.h"
 #include "pando/app/curves.h"
 #include "pando/app/dry_run.h"
+#include "pando/app/exchange_log.h"
 #include "pando/app/exit_code.h"
 #include "pando/app/job_settings.h"
 #include "pando/app/log_line.h"
@@ -124,7 +124,10 @@ class TrainingRun {
   int prepare_training() {
     const std::vector<Field>& fields = setup_.data.sets.train.fields();
     const Clock::time_point start = Clock::now();
-    const std::string report = setup_.model.compile_report(options_.micro_batch_size, fields);
+    std::string report;
+    setup_.instances.together([&] {  // too little memory, say, is the same everywhere
+      report = setup_.model.compile_report(options_.micro_batch_size, fields);
+    });
     compile_seconds_ = Clock::now() - start;
     if (options_.compile_report) out_ << report;
     if (options_.compile_report && !options_.dry_run && setup_.stages() > 1) {
@@ -209,6 +212,7 @@ class TrainingRun {
     TrainingPhase phase{.setup = setup_, .log = log, .signal = signal, .checkpoints = checkpoints};
     if (mlperf.on()) phase.callbacks.push_back(std::make_shared<MlperfEpochs>(mlperf));
     if (histograms_) phase.callbacks.push_back(histograms_);
+    if (setup_.instances.count() > 1) phase.callbacks.push_back(exchange_log(log));
     const auto early_stopping = early_stopping_callback(
         options_.early_stopping, {.instances = setup_.instances,
                                   .directory = log.directory().path(),
@@ -360,8 +364,8 @@ int run_training(const TrainOptions& options, std::ostream& out) {
   // One instance of each machine fetches data that are not there.
   if (instances.count() > 1) {
     instances.together([&] {
-      if (comm::current_job().local_index == 0)
-        fetch_training_data({.flags = options.data, .out = &out, .quiet = options.quiet});
+      if (comm::current_job().local_index != 0) return;
+      fetch_training_data({.flags = options.data, .out = &out, .quiet = options.quiet});
     });
   }
   instances.together([&] { run = std::make_unique<TrainingRun>(options, out); });
@@ -371,27 +375,6 @@ int run_training(const TrainOptions& options, std::ostream& out) {
     if (instances.count() == 1) throw;
     throw AgreedFailure(kNonFiniteLoss, error.what(), instances.is_first());
   }
-}
-
-int run_training(const ParseOptions& parse, std::ostream& out) {
-  const Instances instances;
-  std::ostream nowhere(nullptr);
-  std::ostream& told = instances.is_first() ? out : nowhere;
-  std::optional<TrainOptions> options;
-  instances.together([&] { options = parse(told); });
-  Facts facts = {{"the program", program_fact()},
-                 {"the command", options ? "a run" : "a question"}};
-  if (options) {
-    const Facts flags = option_facts(options->config_text);
-    facts.insert(facts.end(), flags.begin(), flags.end());
-    facts.emplace_back("--slices",
-                       options->slices_are_chosen ? "" : std::to_string(options->slices));
-    facts.emplace_back("--dry-run", options->dry_run ? "true" : "false");
-  }
-  check_agreement(instances, facts);
-  if (!options) return kDone;
-  settle_together(instances, *options);
-  return run_training(*options, told);
 }
 
 }  // namespace pando::app

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <functional>
-#include <optional>
 #include <ostream>
 
 #include "pando/app/train_options.h"
@@ -14,10 +12,5 @@ namespace pando::app {
 // standard output. Throws for what ends the run, which the log of the run directory then tells too.
 // All instances of a job call it alike; only the first writes to `out` and into the run directory.
 int run_training(const TrainOptions& options, std::ostream& out);
-
-// The same from a command line on, which `parse` understands: it gives nothing when it has answered
-// a question. Throws AgreedFailure, on all instances, when they disagree about what to do.
-using ParseOptions = std::function<std::optional<TrainOptions>(std::ostream& out)>;
-int run_training(const ParseOptions& parse, std::ostream& out);
 
 }  // namespace pando::app

@@ -11,7 +11,6 @@
 #include "pando/app/exit_code.h"
 #include "pando/app/pipeline_text.h"
 #include "pando/base/error.h"
-#include "pando/comm/job.h"
 #include "pando/data/tfrecord/crc32c.h"
 #include "pando/nn/recommended_splits.h"
 #include "pando/runtime/topology.h"
@@ -203,6 +202,7 @@ void TrainingSetup::spread() {
   }
   model.set_replication_options(
       {.statistics_group = options.devices.dbn_replica_group_size,
+       .wire = options.devices.exchange_format,
        .inference_replicas = options.phases.validation_num_replicas.value_or(0)});
 }
 
@@ -215,9 +215,8 @@ void TrainingSetup::recommend_splits() {
 }
 
 // Times differ from run to run, and bits depend on the splits: a repeated run has them by name.
-// Each instance measures for itself, so that none waits for another; agree() settles it.
+// Each instance measures for itself; agree() settles it.
 std::vector<std::string> TrainingSetup::measure_splits() {
-  const comm::JobScope alone(comm::Job{});
   MeasuredSplits measured =
       model.measure_pipeline_splits(stages(), data.sets.train, options.micro_batch_size);
   chosen_splits =

@@ -18,29 +18,58 @@ bool has_class_numbers(const Field& labels) {
   return whole && labels.shape.elements() == 1;
 }
 
-constexpr int32_t kUnknown = -1;
-
-void copy_labels(const Batch& batch, std::vector<int32_t>& to) {
-  const auto copy = [&](auto values) {
-    std::copy_n(values.begin(), batch.valid, to.begin() + batch.first_sample);
+void append_labels(const Tensor& from, int64_t count, std::vector<int32_t>& to) {
+  const auto append = [&](auto values) {
+    to.insert(to.end(), values.begin(), values.begin() + static_cast<std::ptrdiff_t>(count));
   };
-  if (batch.y().dtype() == DType::i32) {
-    copy(batch.y().i32());
+  if (from.dtype() == DType::i32) {
+    append(from.i32());
   } else {
-    copy(batch.y().u8());
+    append(from.u8());
   }
 }
 
-// Each instance has seen the labels of its own batches.
-void share_labels(const Instances& instances, std::vector<int32_t>& labels) {
-  if (instances.count() == 1) return;
-  const std::string own(reinterpret_cast<const char*>(labels.data()),
-                        labels.size() * sizeof(int32_t));
-  std::vector<int32_t> others(labels.size());
-  for (const std::string& bytes : instances.gather(own)) {
-    std::memcpy(others.data(), bytes.data(), bytes.size());
-    for (size_t i = 0; i < labels.size(); ++i) labels[i] = std::max(labels[i], others[i]);
+struct Predictions {
+  Tensor outputs;
+  std::vector<int32_t> labels;
+};
+
+Predictions predict(TrainingSetup& setup, const Dataset& dataset) {
+  Predictions found;
+  found.labels.reserve(static_cast<size_t>(dataset.size()));
+  const TrainOptions& options = setup.options;
+  found.outputs = setup.model.predict(
+      dataset, {.batch_size = options.phases.micro_batch_size(options.micro_batch_size),
+                .data_workers = options.data.pipeline_num_parallel,
+                .observe = [&](const Batch& batch) {
+                  append_labels(batch.y(), batch.valid, found.labels);
+                }});
+  return found;
+}
+
+// Every instance predicts its share of the samples.
+ClassReport report_on_instances(TrainingSetup& setup) {
+  const Instances& instances = setup.instances;
+  const Dataset& test = setup.data.sets.test;
+  const bool divided = test.size() >= instances.count();
+  const Predictions own =
+      predict(setup, divided ? test.shard(instances.count(), instances.index()) : test);
+  const bool counts = divided || instances.is_first();
+  const auto gather = [&](const void* data, size_t bytes) {
+    return instances.gather({static_cast<const char*>(data), counts ? bytes : 0});
+  };
+  const auto labels = gather(own.labels.data(), own.labels.size() * sizeof(int32_t));
+  const auto outputs = gather(own.outputs.data(), own.outputs.bytes());
+  ClassReport report(setup.data.sets.classes);
+  for (size_t i = 0; i < labels.size(); ++i) {
+    std::vector<int32_t> part(labels[i].size() / sizeof(int32_t));
+    if (part.empty()) continue;
+    std::memcpy(part.data(), labels[i].data(), labels[i].size());
+    Tensor rows(DType::f32, {std::ssize(part), report.classes()});
+    std::memcpy(rows.data(), outputs[i].data(), rows.bytes());
+    report.add(rows, part);
   }
+  return report;
 }
 
 }  // namespace
@@ -52,14 +81,9 @@ std::optional<ClassReport> report_classes(TrainingSetup& setup) {
   if (!classifies || test.fields().size() < 2 || !has_class_numbers(test.fields()[1])) {
     return std::nullopt;
   }
-  std::vector<int32_t> labels(static_cast<size_t>(test.size()), kUnknown);
-  const TrainOptions& options = setup.options;
-  const Tensor outputs = setup.model.predict(
-      test, {.batch_size = options.phases.micro_batch_size(options.micro_batch_size),
-             .data_workers = options.data.pipeline_num_parallel,
-             .observe = [&](const Batch& batch) { copy_labels(batch, labels); }});
-  share_labels(setup.instances, labels);
-  return classify(outputs, labels);
+  if (setup.instances.count() > 1) return report_on_instances(setup);
+  const Predictions all = predict(setup, test);
+  return classify(all.outputs, all.labels);
 }
 
 void tell_class_report(TrainingSetup& setup, RunLog& log) {

@@ -1,7 +1,7 @@
 // `pando train`.
 // SPDX-License-Identifier: MIT
+#include "pando/app/job_run.h"
 #include "pando/app/train_options.h"
-#include "pando/app/train_run.h"
 #include "pando/cli/program.h"
 #include "pando/comm/session.h"
 
@@ -9,7 +9,7 @@ namespace pando::cli {
 
 int run_train(std::span<const std::string> args, std::ostream& out) {
   comm::process_session().join();  // the options depend on the job
-  return app::run_training(
+  return app::run_in_job(
       [args](std::ostream& told) { return app::parse_train_options(args, told); }, out);
 }
 

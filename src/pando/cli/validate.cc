@@ -1,6 +1,6 @@
 // `pando validate`.
 // SPDX-License-Identifier: MIT
-#include "pando/app/train_run.h"
+#include "pando/app/job_run.h"
 #include "pando/app/validate_options.h"
 #include "pando/cli/program.h"
 #include "pando/comm/session.h"
@@ -9,7 +9,7 @@ namespace pando::cli {
 
 int run_validate(std::span<const std::string> args, std::ostream& out) {
   comm::process_session().join();  // the options depend on the job
-  return app::run_training(
+  return app::run_in_job(
       [args](std::ostream& told) { return app::parse_validate_options(args, told); }, out);
 }
 
