@@ -123,6 +123,7 @@ def cut(faults, name):
     faults.now()
     faults.machines.cut()
     job.check_failed("instance 1 on hostb", ": silent: not heard of for 4 s")
+    faults.all_has_ended()  # on both sides of the cut
     return "instance 1 on hostb"
 
 

@@ -1,21 +1,22 @@
 """Two machines for tests: network namespaces with host names, addresses, half of the cores each and a
-link of their own, which can be cut and slowed. Needs root."""
+link of their own, which can be cut and slowed. Each has a server that runs commands for a remote
+shell, so that what was started from afar does not descend from who started it. Needs root.
+
+usage: machines.py serve SOCKET PREPARE_FILE (on a machine) | call SOCKET COMMAND... (the shell)"""
 import os
 import pathlib
 import shutil
+import socket
 import subprocess
 import sys
+import threading
 import time
 
 HOSTS = {"hosta": "10.77.0.1", "hostb": "10.77.0.2"}
 
-# What a remote shell would do: a word for the host, the others are a command line for its shell. The
-# file prepare_<host> beside it is run there before.
 REMOTE_SHELL = """#!/bin/sh
 host=$1; shift
-case $host in {names}) ;; *) echo "no host $host" >&2; exit 255 ;; esac
-case $host in {first}) cores={first_cores} ;; *) cores={other_cores} ;; esac
-exec ip netns exec {prefix}$host unshare --uts taskset -c $cores sh -c 'hostname "$0"; . {folder}/prepare_$0; '"$*" "$host"
+exec {python} {this} call {folder}/$host.socket "$@"
 """
 
 # Succeeds when the host answers, be it that nobody listens.
@@ -36,20 +37,18 @@ def run(*words, check=True):
 class Machines:
     def __init__(self, folder):
         """Raises OSError or CalledProcessError where there can be none."""
+        self.folder = pathlib.Path(folder)
         self.prefix = f"pando{os.getpid()}"
-        self.remote_shell = pathlib.Path(folder) / "remote_shell"
         cores = sorted(os.sched_getaffinity(0))
         half = max(1, len(cores) // 2)
         self.cores = {"hosta": ",".join(map(str, cores[:half])),
                       "hostb": ",".join(map(str, cores[-half:]))}
-        self.folder = pathlib.Path(folder)
-        for host in HOSTS:
-            self.prepare(host, "")
+        self.remote_shell = self.folder / "remote_shell"
         self.remote_shell.write_text(REMOTE_SHELL.format(
-            folder=self.folder, prefix=self.prefix, names="|".join(HOSTS), first="hosta",
-            first_cores=self.cores["hosta"], other_cores=self.cores["hostb"]))
+            python=sys.executable, this=pathlib.Path(__file__).resolve(), folder=self.folder))
         self.remote_shell.chmod(0o755)
         self.made = []
+        self.servers = {}
         try:
             self.make()
         except BaseException:
@@ -67,6 +66,7 @@ class Machines:
         for host in HOSTS:
             run("ip", "netns", "add", self.space(host))
             self.made.append(host)
+            self.prepare(host, "")
             self.settings(host).mkdir(parents=True)
             (self.settings(host) / "hosts").write_text(
                 "127.0.0.1 localhost\n" + "".join(f"{a} {h}\n" for h, a in HOSTS.items()))
@@ -77,24 +77,43 @@ class Machines:
             run("ip", "-n", self.space(host), "address", "add", address + "/24", "dev", "eth0")
             run("ip", "-n", self.space(host), "link", "set", "lo", "up")
         self.join()
-        run(self.remote_shell, "hosta", "true")
+        for host in HOSTS:
+            self.serve(host)
+
+    def serve(self, host):
+        file = self.folder / f"{host}.socket"
+        server = [sys.executable, __file__, "serve", file, self.prepare_file(host)]
+        self.servers[host] = subprocess.Popen(self.command(host, server))
+        while not file.exists():
+            if self.servers[host].poll() is not None:
+                raise OSError(f"{host} does not start")
+            time.sleep(0.01)
 
     def remove(self):
         for host in self.made:
-            for pid in self.processes(host):
-                os.kill(pid, 9)
+            for pid in self.processes(host) + [each.pid for each in self.servers.values()]:
+                try:
+                    os.kill(pid, 9)
+                except ProcessLookupError:
+                    pass
             run("ip", "netns", "delete", self.space(host), check=False)
             shutil.rmtree(self.settings(host), ignore_errors=True)
+        for server in self.servers.values():
+            server.wait()
 
     def command(self, host, words):
         """The words as a command on that host; they reach it as they are."""
         return ["ip", "netns", "exec", self.space(host), "unshare", "--uts", "taskset", "-c",
-                self.cores[host], "sh", "-c", f'hostname "$0"; . {self.folder}/prepare_$0; exec "$@"', host] + \
+                self.cores[host], "sh", "-c",
+                f'hostname "$0"; . {self.prepare_file(host)}; exec "$@"', host] + \
             [str(word) for word in words]
+
+    def prepare_file(self, host):
+        return self.folder / f"prepare_{host}"
 
     def prepare(self, host, commands):
         """To be run first by what starts there from now on. What they mount, only that sees."""
-        (self.folder / f"prepare_{host}").write_text(commands)
+        self.prepare_file(host).write_text(commands)
 
     def cut(self):
         run("ip", "-n", self.space("hosta"), "link", "set", "eth0", "down")
@@ -117,9 +136,12 @@ class Machines:
             run("tc", "-n", self.space(host), "qdisc", "delete", "dev", "eth0", "root", check=False)
 
     def processes(self, host):
-        """The pids of what runs there; what has ended and waits for its parent does not count."""
+        """The pids of what was started there; what has ended and waits for its parent does not
+        count."""
         done = run("ip", "netns", "pids", self.space(host), check=False)
-        return [int(word) for word in done.stdout.split() if state_of(word) not in ("Z", "X", "")]
+        return [int(word) for word in done.stdout.split()
+                if int(word) not in [each.pid for each in self.servers.values()] and
+                state_of(word) not in ("Z", "X", "")]
 
 
 def state_of(pid):
@@ -142,3 +164,40 @@ def variable_of(pid, name):
     except OSError:
         return None
     return next((entry[len(name) + 1:] for entry in entries if entry.startswith(name + "=")), None)
+
+
+def answer(caller, prepare):
+    """Runs one command with the caller's input and output; what it mounts, only it sees."""
+    with caller:
+        command, descriptors, _, _ = socket.recv_fds(caller, 1 << 20, 3)
+        process = subprocess.Popen(
+            ["unshare", "--mount", "sh", "-c", f". {prepare}; {command.decode()}"],
+            stdin=descriptors[0], stdout=descriptors[1], stderr=descriptors[2],
+            start_new_session=True)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        code = process.wait()
+        try:
+            caller.send(str(code if code >= 0 else 128 - code).encode())
+        except OSError:  # the caller has gone, as a remote shell may
+            pass
+
+
+def serve(file, prepare):
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(file)
+        listener.listen()
+        while True:
+            caller, _ = listener.accept()
+            threading.Thread(target=answer, args=(caller, prepare), daemon=True).start()
+
+
+def call(file, *words):
+    with socket.socket(socket.AF_UNIX) as server:
+        server.connect(file)
+        socket.send_fds(server, [" ".join(words).encode()], [0, 1, 2])
+        return int(server.recv(16) or 255)
+
+
+if __name__ == "__main__":
+    sys.exit({"serve": serve, "call": call}[sys.argv[1]](*sys.argv[2:]))

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 
@@ -15,21 +16,28 @@
 
 #include "pando/app/command_line.h"
 #include "pando/app/exit_code.h"
+#include "pando/comm/monitor.h"
 #include "pando/launch/binding.h"
 #include "pando/launch/failure.h"
 #include "pando/launch/host_name.h"
 #include "pando/launch/process.h"
 #include "pando/launch/program_start.h"
+#include "pando/launch/supervision.h"
 
 namespace pando::launch {
 namespace {
 
+using std::chrono::milliseconds;
+
 constexpr std::array<const char*, 4> kIndexNames = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK",
                                                     "SLURM_PROCID"};
+constexpr std::array<const char*, 3> kCountNames = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+                                                    "SLURM_STEP_NUM_TASKS"};
 constexpr std::array<const char*, 3> kLocalIndexNames = {"OMPI_COMM_WORLD_LOCAL_RANK",
                                                          "MPI_LOCALRANKID", "SLURM_LOCALID"};
 constexpr std::array<const char*, 2> kLocalCountNames = {"OMPI_COMM_WORLD_LOCAL_SIZE",
                                                          "MPI_LOCALNRANKS"};
+constexpr std::chrono::seconds kDaemonPatience{10};
 
 template <size_t count>
 std::optional<int> first_number(const Lookup& environment,
@@ -133,11 +141,12 @@ pid_t start_program(const std::vector<std::string>& program) {
   return pid;
 }
 
-int wait_for_end(pid_t pid) {
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  return status;
+// One that is stopped, for so long that the others have missed it, ends. A program that runs alone
+// may be stopped for as long as its user likes.
+std::optional<milliseconds> longest_stop() {
+  const int count = first_number(environment_of_process, kCountNames).value_or(1);
+  if (count == 1) return std::nullopt;
+  return 2 * comm::monitor_options_from_environment().timeout;
 }
 
 }  // namespace
@@ -171,10 +180,12 @@ int run_instance(std::span<const std::string> args) {
     setenv(name.c_str(), value.c_str(), 1);
   }
   bind_this_process(place, options.numa_aware);
+  const std::optional<milliseconds> longest = longest_stop();
   const pid_t pid = start_program(options.program);
   report(place, pid, kStarted);
-  const int status = wait_for_end(pid);
+  const int status = wait_for_program(pid, longest);
   if (status != 0 && !told_to_end) report(place, pid, exit_text(status));
+  if (status != 0) end_daemon_later(getppid(), kDaemonPatience);
   return code_of(status);
 }
 
