@@ -47,6 +47,14 @@ TEST(FindLaunch, KnowsTheLaunchers) {
   }
 }
 
+TEST(FindLaunch, StepsOfSlurmNeedPmix) {
+  Values step = {{"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_PROCID", "0"}};
+  EXPECT_FALSE(find_launch(from(step))->introduces);
+  step["PMIX_RANK"] = "0";
+  EXPECT_TRUE(find_launch(from(step))->introduces);
+  EXPECT_TRUE(find_launch(from({{"PMI_SIZE", "2"}, {"PMI_RANK", "0"}}))->introduces);
+}
+
 TEST(FindLaunch, PmixAloneDoesNotSayHowMany) {
   const auto launch = find_launch(from({{"PMIX_RANK", "3"}}));
   ASSERT_TRUE(launch);

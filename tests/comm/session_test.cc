@@ -166,15 +166,23 @@ TEST(Session, RefusesALauncherThatMpiDoesNotKnow) {
 TEST(Session, WithoutMpiItDoesNotDoTheWorkTwice) {
   Session session({.variables = [](const char* name) -> const char* {
                      const std::string_view asked = name;
-                     return asked == "SLURM_STEP_NUM_TASKS" || asked == "SLURM_PROCID" ? "2"
-                                                                                       : nullptr;
+                     return asked == "PMI_SIZE" || asked == "PMI_RANK" ? "2" : nullptr;
                    },
                    .join = []() -> std::shared_ptr<MpiInstance> {
                      throw Unsupported("this Pando was built without MPI");
                    }});
   EXPECT_SAYS(error_of<Unsupported>([&] { session.join(); }),
-              "srun of Slurm started this process as one of several (SLURM_STEP_NUM_TASKS=2), but "
+              "mpiexec of MPICH started this process as one of several (PMI_SIZE=2), but "
               "this Pando was built without MPI");
+}
+
+TEST(Session, RefusesAStepOfSlurmWithoutPmix) {
+  Started started;
+  Session session = started.session({{"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_PROCID", "1"}});
+  const std::string message = error_of<CommError>([&] { session.join(); });
+  EXPECT_SAYS(message, "SLURM_STEP_NUM_TASKS=2");
+  EXPECT_SAYS(message, "srun --mpi=pmix");
+  EXPECT_EQ(started.joins, 0);
 }
 
 TEST(Session, EndsTogether) {
@@ -234,7 +242,8 @@ TEST(Session, MpiGoesOnWhileItWaitsForTheOthers) {
                              MonitorOptions options;
                              options.ends_process = false;
                              return std::make_unique<Monitor>(*watched[i], options);
-                           }});
+                           },
+                       .share_cores = [](Communicator& /*instance*/) { return CoreShare(); }});
       session.join();
       while (i == 0 && instances[1]->progresses < 3) std::this_thread::yield();
       session.end(0, Ending::together);

@@ -15,6 +15,8 @@ struct Launcher {
   const char* name;
   const char* size;  // variable with the number of processes; null: there is none
   const char* rank;  // variable that only its processes have
+  // Variable of what its processes find each other by; null: it always has it.
+  const char* introduction = nullptr;
 };
 
 // In this order: an mpirun inside a step of Slurm has started the process, not srun, and both set
@@ -23,7 +25,7 @@ constexpr Launcher kLaunchers[] = {
     {"mpirun of Open MPI", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
     {"mpirun of MVAPICH2", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK"},
     {"mpiexec of MPICH", "PMI_SIZE", "PMI_RANK"},
-    {"srun of Slurm", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"},
+    {"srun of Slurm", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "PMIX_RANK"},
     {"a launcher that speaks PMIx", nullptr, "PMIX_RANK"},
 };
 
@@ -69,10 +71,13 @@ std::optional<Launch> find_launch(const Variables& variables) {
     const char* rank = variables(launcher.rank);
     if (rank == nullptr) continue;
     if (launcher.size == nullptr) {
-      return Launch{launcher.name, concat(launcher.rank, "=", rank), std::nullopt};
+      return Launch{launcher.name, concat(launcher.rank, "=", rank), std::nullopt, true};
     }
     const std::optional<int> size = number(variables, launcher.size, 1);
-    if (size) return Launch{launcher.name, concat(launcher.size, "=", *size), size};
+    if (!size) continue;
+    const bool introduces =
+        launcher.introduction == nullptr || variables(launcher.introduction) != nullptr;
+    return Launch{launcher.name, concat(launcher.size, "=", *size), size, introduces};
   }
   return std::nullopt;
 }

@@ -18,6 +18,7 @@ struct Launch {
   std::string launcher;          // for messages: "mpirun of Open MPI"
   std::string evidence;          // "OMPI_COMM_WORLD_SIZE=4"
   std::optional<int> instances;  // PMIx alone does not say
+  bool introduces = true;        // whether it lets the processes find each other
 };
 
 // Nothing when no launcher started this process. Throws InvalidArgument for a broken variable.

@@ -53,6 +53,11 @@ void Session::join() {
 }
 
 Job Session::make_job(const Launch& launch) {
+  if (!launch.introduces) {  // MPI would end the process, with an advice to build it otherwise
+    throw CommError(launch.launcher, " started this process as one of several (", launch.evidence,
+                    ") without a way to find the others; use srun --mpi=pmix, with MPICH srun "
+                    "--mpi=pmi2, or start pando run inside the allocation");
+  }
   if (!instance_) {
     try {
       instance_ = options_.join();
