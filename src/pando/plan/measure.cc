@@ -67,13 +67,14 @@ app::TrainOptions spread_over(const app::TrainOptions& options, int devices) {
   return own;
 }
 
-constexpr int kRepetitions = 3;
-constexpr int64_t kFewestTraced = 4;  // weight updates
+constexpr double kWindowSeconds = 0.05;  // short, so that some are undisturbed on a busy machine
+constexpr int64_t kFewestTraced = 4;     // weight updates
 constexpr int64_t kMostTraced = 64;
 constexpr int64_t kLongExecution = int64_t{1} << 20;  // weight updates: all there are
 
-// How long a weight update takes, without a tracer: the middle of a few runs.
-double update_seconds(app::TrainingSetup& setup, const FitOptions& fit, double run) {
+// How long a weight update takes, without a tracer. What else the machine does only makes it
+// longer, so the shortest of some runs counts.
+double update_seconds(app::TrainingSetup& setup, const FitOptions& fit, double all) {
   const Dataset& train = setup.data.sets.train;
   const int64_t step = setup.batch.global_batch_size;
   const auto timed = [&](int64_t updates) {
@@ -83,36 +84,53 @@ double update_seconds(app::TrainingSetup& setup, const FitOptions& fit, double r
   };
   timed(1);  // memory and caches are warm afterwards
   const double first = std::max(timed(2), 1e-6);
-  const auto wanted = static_cast<int64_t>(run / first);
-  const int64_t updates = std::clamp<int64_t>(wanted, 2, std::max<int64_t>(2, setup.updates));
-  std::vector<double> seconds;
-  for (int i = 0; i < kRepetitions; ++i) seconds.push_back(timed(updates));
-  std::sort(seconds.begin(), seconds.end());
-  return seconds[seconds.size() / 2];
+  const auto wanted = static_cast<int64_t>(kWindowSeconds / first);
+  const int64_t updates = std::clamp<int64_t>(wanted, 4, std::max<int64_t>(4, setup.updates));
+  double shortest = first;
+  const Clock::time_point start = Clock::now();
+  do {
+    shortest = std::min(shortest, timed(updates));
+  } while (seconds_since(start) < all);
+  return shortest;
 }
 
-// The seconds of events of a kind, for one worker and update.
-double mean_seconds(const profile::Trace& trace, profile::EventKind kind, double workers_updates) {
-  double seconds = 0;
-  for (const profile::TraceTrack* track : trace.tracks()) {
-    for (const profile::TraceEvent& event : track->events()) {
-      if (event.kind == kind) seconds += 1e-9 * static_cast<double>(event.end - event.begin);
+// The events of a trace by kind and name, in seconds. The middle one stands for all: now and then
+// another process takes the core in the midst of one.
+class EventSeconds {
+ public:
+  explicit EventSeconds(const profile::Trace& trace) {
+    for (const profile::TraceTrack* track : trace.tracks()) {
+      for (const profile::TraceEvent& event : track->events()) {
+        seconds_[{event.kind, trace.name(event.name)}].push_back(
+            1e-9 * static_cast<double>(event.end - event.begin));
+      }
     }
   }
-  return seconds / workers_updates;
-}
 
-std::map<std::string, double> calls_of(const profile::Trace& trace, double workers_updates) {
-  std::map<std::string, double> calls;
-  for (const profile::TraceTrack* track : trace.tracks()) {
-    for (const profile::TraceEvent& event : track->events()) {
-      if (event.kind != profile::EventKind::op) continue;
-      calls[trace.name(event.name)] +=
-          1e-9 * static_cast<double>(event.end - event.begin) / workers_updates;
+  // Of an event; 0 when there is none.
+  double of(profile::EventKind kind) const {
+    for (const auto& [key, seconds] : seconds_) {
+      if (key.first == kind) return middle(seconds);
     }
+    return 0;
   }
-  return calls;
-}
+  // By op and node.
+  std::map<std::string, double> calls() const {
+    std::map<std::string, double> calls;
+    for (const auto& [key, seconds] : seconds_) {
+      if (key.first == profile::EventKind::op) calls[key.second] = middle(seconds);
+    }
+    return calls;
+  }
+
+ private:
+  static double middle(std::vector<double> seconds) {
+    const auto half = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
+    std::nth_element(seconds.begin(), half, seconds.end());
+    return *half;
+  }
+  std::map<std::pair<profile::EventKind, std::string>, std::vector<double>> seconds_;
+};
 
 // The trace tells shares, the clock the whole: waits and what the tracer costs belong to no call.
 void share_out(Measurement& found) {
@@ -124,22 +142,22 @@ void share_out(Measurement& found) {
   for (auto& [name, seconds] : found.call_seconds) seconds *= factor;
 }
 
-Measurement measure(app::TrainingSetup& setup, int workers, double run) {
+Measurement measure(app::TrainingSetup& setup, int workers, double all) {
   Measurement found{.workers = workers};
   FitOptions fit = setup.fit_options();
   fit.updates_per_execution = [](TrainingPosition) { return kLongExecution; };
   setup.model.set_learning_rate(0);  // no loss runs away, however often the same images come
-  found.seconds = update_seconds(setup, fit, run);
+  found.seconds = update_seconds(setup, fit, all);
   profile::Trace trace;
   fit.trace = &trace;
-  const auto wanted = static_cast<int64_t>(run / 4 / found.seconds);
+  const auto wanted = static_cast<int64_t>(all / 4 / found.seconds);
   const int64_t updates = std::min(std::clamp(wanted, kFewestTraced, kMostTraced), setup.updates);
   setup.model.fit(setup.data.sets.train.take(updates * setup.batch.global_batch_size), fit);
-  const auto shares = static_cast<double>(updates * workers * setup.batch.replicas);
-  found.packing = mean_seconds(trace, profile::EventKind::prologue, shares);
-  found.update = mean_seconds(trace, profile::EventKind::update, shares);
+  const EventSeconds events(trace);
+  found.packing = events.of(profile::EventKind::prologue);
+  found.update = events.of(profile::EventKind::update);
   found.layers = train::layer_seconds(setup.model.network(), trace);
-  found.call_seconds = calls_of(trace, shares);
+  found.call_seconds = events.calls();
   share_out(found);
   return found;
 }

@@ -39,7 +39,7 @@ struct Measurement {
 };
 
 struct MeasureOptions {
-  double seconds = 1;                // of each of the runs whose middle counts
+  double seconds = 3;                // for each division of the cores, about
   std::ostream* progress = nullptr;  // is told what is measured
 };
 

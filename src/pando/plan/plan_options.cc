@@ -87,7 +87,8 @@ void add_plan_flags(app::OptionTable& table, PlanOptions& options) {
       .with_hint("BYTES");
   table
       .add("measure-seconds", options.measure_seconds,
-           "of a measured run; there are three for every division of the cores")
+           "that measuring takes, about, for every division of the cores; more is better on a busy "
+           "machine")
       .with_hint("X")
       .above(0);
   table.add("top", options.top, "so many combinations are listed").with_hint("N").at_least(1);

@@ -21,7 +21,7 @@ struct PlanOptions {
   std::optional<Bandwidth> bandwidth;
   std::optional<Latency> latency;
   std::vector<app::ByteSize> bucket_sizes;
-  double measure_seconds = 1;
+  double measure_seconds = 3;
   int top = 5;
   bool json = false;
   std::string plot;                      // a file for the picture; empty: none
