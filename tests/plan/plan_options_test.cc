@@ -43,6 +43,11 @@ TEST(PlanOptions, ReadWhatIsTrainedAndWhere) {
   EXPECT_EQ(options.train.data.synthetic_data, app::SyntheticData::device);
 }
 
+TEST(PlanOptions, GradientsMayTravelInHalfPrecision) {
+  EXPECT_EQ(parse({"--exchange-format", "f16"}).request().wire_share, 0.5);
+  EXPECT_EQ(parse({}).request().wire_share, 1);
+}
+
 TEST(PlanOptions, LocalMeansOneMachine) {
   const PlanRequest request = parse({"--instances", "4", "--network", "local"}).request();
   EXPECT_EQ(request.instances_per_host, 4);

@@ -89,6 +89,14 @@ TEST(Predict, WorkersCopyAndSum) {
   EXPECT_NEAR(found.exposed, 2 * 2 * 0.1 + 0.1, 1e-6);
 }
 
+TEST(Predict, HalfPrecisionHalvesWhatTravels) {
+  Exchange exchange = two_machines();
+  exchange.wire_share = 0.5;
+  const Prediction found = predict_of(work_with({{1000, 0}}), exchange);
+  EXPECT_NEAR(found.exposed, 2 * (0.25 + 0.1) + 0.1, 1e-12);
+  EXPECT_EQ(found.bytes_sent, 500);
+}
+
 TEST(Predict, LanesAreSummedBeforeTheyAreSent) {
   Exchange exchange = two_machines();
   exchange.sum_rate = 5000;

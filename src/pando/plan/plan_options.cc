@@ -117,6 +117,7 @@ void forget_spreading(app::TrainOptions& options) {
   devices.gradient_accumulation_count = options.devices.gradient_accumulation_count;
   devices.global_batch_size = options.devices.global_batch_size;
   devices.gradient_reduction = options.devices.gradient_reduction;
+  devices.exchange_format = options.devices.exchange_format;
   devices.pipeline_schedule = options.devices.pipeline_schedule;
   devices.memory_per_device = options.devices.memory_per_device;
   options.devices = devices;
@@ -177,7 +178,8 @@ void hide_what_does_not_matter(app::OptionTable& table) {
     const bool shown = std::ranges::find(kShownGroups, option.group) != kShownGroups.end() ||
                        option.name == "global-batch-size" ||
                        option.name == "gradient-accumulation-count" ||
-                       option.name == "memory-per-device" || option.name == "synthetic-data";
+                       option.name == "memory-per-device" || option.name == "exchange-format" ||
+                       option.name == "synthetic-data";
     table.find(option.name, "").hidden = !shown;
   }
 }
@@ -193,6 +195,7 @@ PlanRequest PlanOptions::request() const {
                       .accumulation = train.devices.gradient_accumulation_count.value_or(1),
                       .schedule = train.devices.pipeline_schedule,
                       .memory_per_device = train.devices.memory_per_device.bytes};
+  if (train.devices.exchange_format == comm::WireFormat::f16) request.wire_share = 0.5;
   if (bandwidth) request.link.bandwidth = *bandwidth;
   if (latency) request.link.latency = *latency;
   for (const app::ByteSize& size : bucket_sizes) request.bucket_bytes.push_back(size.bytes);

@@ -51,7 +51,7 @@ class Traffic {
 
   double others() const { return all_ - 1; }
   // Of each phase of a sum: an instance's share goes to, or comes from, every other.
-  double sent(double bytes) const { return bytes * others() / all_; }
+  double sent(double bytes) const { return exchange_.wire_share * bytes * others() / all_; }
 
   // That the link of a host is busy while its instances send a share of `bytes` to each instance
   // elsewhere.
@@ -64,7 +64,9 @@ class Traffic {
   double copy_seconds(double bytes) const {
     return exchange_.link.copies * over(2 * bytes, exchange_.copy_rate);
   }
-  double sum_seconds(double bytes) const { return over(sent(bytes), exchange_.sum_rate); }
+  double sum_seconds(double bytes) const {
+    return over(bytes * others() / all_, exchange_.sum_rate);
+  }
   // Before it is sent, by the worker that completes the bucket.
   double lane_seconds(double bytes) const {
     return over((exchange_.lanes - 1) * bytes, exchange_.sum_rate);
@@ -106,7 +108,7 @@ double last_arrival(const std::vector<Bucket>& buckets, const Exchange& exchange
     waiting.pop();
     const double bytes = buckets[transfer.bucket].bytes;
     const double begin = std::max(link_free, transfer.ready);
-    link_free = begin + traffic.link_seconds(bytes / exchange.instances);
+    link_free = begin + traffic.link_seconds(exchange.wire_share * bytes / exchange.instances);
     const double there = link_free + exchange.link.latency.seconds;
     if (transfer.gathers) {
       last = std::max(last, there);

@@ -39,6 +39,7 @@ struct Exchange {
   Link link;                      // of a host, shared by its instances
   int lanes = 1;                  // of an instance, whose gradients are summed before
   double bucket_bytes = 1 << 20;  // least bytes that are sent together
+  double wire_share = 1;          // of the bytes that travel: 1/2 in half precision
   double flag_bytes = 64;         // that every instance sends to all others, once an update
   // Of an instance, bytes per second; 0: at once.
   double copy_rate = 0;

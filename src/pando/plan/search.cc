@@ -134,6 +134,7 @@ class Search {
                       .instances_per_host = place.local,
                       .link = request_.link,
                       .lanes = place.replicas * cost.lanes_of_a_replica,
+                      .wire_share = request_.wire_share,
                       .flag_bytes = 64 + costs_.moment_bytes(),
                       .copy_rate = costs_.copy_rate() * found.cores_share,
                       .sum_rate = costs_.sum_rate() * found.cores_share};

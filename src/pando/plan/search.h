@@ -57,6 +57,7 @@ struct PlanRequest {
   std::optional<int64_t> global_batch_size;  // then accumulation follows from it
   int64_t accumulation = 1;
   std::vector<int64_t> bucket_bytes;  // empty: from 256 KiB to all gradients in one
+  double wire_share = 1;              // of the bytes of gradients that travel
   PipelineSchedule schedule = PipelineSchedule::grouped;
   int64_t memory_per_device = 0;  // what needs more is left out; 0: no limit
 };
