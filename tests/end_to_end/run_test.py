@@ -266,10 +266,34 @@ def input_reaches_instance_0(launcher):
     check(done.stdout == "[1,0]<stdout>:some text\n", "input", done)
 
 
+def commands_of_the_original(launcher):
+    """Those that use poprun, with fewer instances and images."""
+    data = launcher.folder / "data"
+    subprocess.run([launcher.program, "data", "make-cifar10", data, "--train=256", "--test=64"],
+                   check=True, stdout=subprocess.DEVNULL)
+    for flags, train, batch in (
+            ("--num-instances 4 --num-replicas 4", "", "x 4 replicas on 4 instances x"),
+            ("--num-replicas 2 --num-instances 2 --ipus-per-replica 1 --numa-aware 1", "",
+             "x 2 replicas on 2 instances x"),
+            ("--num-instance 2 --num-replicas 4 --ipus-per-replica 2",
+             "--pipeline-splits conv2d_1 --pipeline-validation-model",
+             "x 4 replicas on 2 instances x")):
+        run = launcher.folder / f"run{len(list(launcher.folder.iterdir()))}"
+        words = ["pando", "train", "--model=toy_model", f"--dataset-path={data}", "--num-epochs=1",
+                 "--micro-batch-size=8", "--gradient-accumulation=2", f"--run-dir={run}"]
+        done = launcher.run(flags, *words, *train.split())
+        if "built without MPI" in done.stderr:
+            print("without MPI: training is not tested")
+            return
+        check(done.returncode == 0 and batch in done.stdout, flags, done)
+        check("test accuracy" in done.stdout and "\r" not in done.stdout, "its end", done)
+        check((run / "checkpoints" / "epoch_1.0.h5").exists(), "a checkpoint", done)
+
+
 TESTS = [output_is_tagged, long_lines_stay_whole, one_instance_is_shown, environment_is_set,
          cores_are_disjoint, codes_pass_through, a_killed_instance_is_named, a_signal_stops_all,
          nothing_survives_the_launcher, restarts_go_on, configurations_are_kept,
-         hosts_get_their_instances, input_reaches_instance_0]
+         hosts_get_their_instances, input_reaches_instance_0, commands_of_the_original]
 
 
 # What differs between the kinds of mpirun.

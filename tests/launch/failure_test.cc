@@ -107,6 +107,16 @@ TEST(Failure, TheFirstCauseStays) {
             "aborted the job with exit code 3");
 }
 
+TEST(Failure, ACauseThatOthersSawAndTheEndOfTheProgram) {
+  FailureLog log;
+  log.take(parse_status("pando: instance 1 on a (pid 2): died: its connection closed").value());
+  log.take(parse_status("pando: instance 0 on a (pid 1): exit code 1").value());
+  log.take(parse_status("pando: instance 1 on a (pid 2): killed by signal 9 (Killed)").value());
+  EXPECT_EQ(log.summary(137, 1),
+            "the job failed after 1.0 s with exit code 137; first was instance 1 on a (pid 2): "
+            "died: its connection closed; killed by signal 9 (Killed)");
+}
+
 TEST(Failure, TheCodeOfTheFirst) {
   const auto code_after = [](const std::string& text) {
     FailureLog log;

@@ -56,7 +56,8 @@ TEST(Instance, VariablesOfItsOwn) {
   const Variables variables =
       instance_variables(lookup({{"POPDIST_NUM_LOCAL_REPLICAS", "4"}}), {3, 1, 2});
   EXPECT_EQ(variables, (Variables{{"POPDIST_REPLICA_INDEX_OFFSET", "12"},
-                                  {"POPDIST_LOCAL_INSTANCE_INDEX", "1"}}));
+                                  {"POPDIST_LOCAL_INSTANCE_INDEX", "1"},
+                                  {"TERM", "dumb"}}));
 }
 
 TEST(Instance, RefusesWhatPandoRunDoesNotGive) {

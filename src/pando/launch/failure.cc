@@ -96,6 +96,9 @@ std::optional<InstanceStatus> parse_failure_block(const std::string& block) {
 void FailureLog::take(const InstanceStatus& status) {
   if (status.text == kStarted) {
     started_[status.instance] = status;
+  } else if (first_ && first_->instance == status.instance && !is_from_launcher(*first_) &&
+             is_from_launcher(status) && end_.empty()) {
+    end_ = status.text;
   } else {
     take_failure(status);
   }
@@ -126,7 +129,7 @@ std::string FailureLog::summary(int code, double seconds) const {
   text += fmt::format("instance {}", first_->instance);
   if (!first_->host.empty()) text += " on " + first_->host;
   if (first_->pid > 0) text += fmt::format(" (pid {})", first_->pid);
-  return text + ": " + first_->text;
+  return text + ": " + first_->text + (end_.empty() ? "" : "; " + end_);
 }
 
 }  // namespace pando::launch

@@ -47,6 +47,7 @@ class FailureLog {
  private:
   std::map<int, InstanceStatus> started_;  // where instances run
   std::optional<InstanceStatus> first_;
+  std::string end_;  // how its program ended, when the first cause does not say
 };
 
 }  // namespace pando::launch

@@ -170,7 +170,9 @@ InstancePlace find_place(const Lookup& environment, int instances_per_host) {
 Variables instance_variables(const Lookup& environment, const InstancePlace& place) {
   const auto replicas = first_number(environment, std::array{"POPDIST_NUM_LOCAL_REPLICAS"});
   return {{"POPDIST_REPLICA_INDEX_OFFSET", std::to_string(place.index * replicas.value_or(1))},
-          {"POPDIST_LOCAL_INSTANCE_INDEX", std::to_string(place.local_index)}};
+          {"POPDIST_LOCAL_INSTANCE_INDEX", std::to_string(place.local_index)},
+          // Open MPI gives instances a terminal, but what they write becomes tagged lines.
+          {"TERM", "dumb"}};
 }
 
 int run_instance(std::span<const std::string> args) {
