@@ -3,11 +3,13 @@
 
 #include <cmath>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "pando/comm/collectives.h"
 #include "tests/support/thread_instances.h"
 
 namespace pando::comm {
@@ -71,6 +73,27 @@ TEST(AllReduce, SumsOfHalvesAreTheSameBitsEverywhere) {
       EXPECT_NEAR(results[0][i], exact, 30) << i;  // 10,000 / 2048 for each of them, and the sum
     }
   }
+}
+
+// With each number of instances, also those that are processes.
+TEST_P(AllReduceSizes, RepetitionsAgreeOnEveryInstance) {
+  const auto [instances, count] = GetParam();
+  const size_t numbers = count;
+  on_instances(instances, [numbers](Communicator& self) {
+    for (const WireFormat wire : {WireFormat::f32, WireFormat::f16}) {
+      std::vector<std::string> results;
+      std::vector<float> values(numbers);
+      AllReduce sum(self, values, {.tag = 8, .wire = wire});
+      for (int round = 0; round < 3; ++round) {
+        for (size_t i = 0; i < numbers; ++i) values[i] = number_of(self.rank(), i, 0);
+        run(sum);
+        results.emplace_back(reinterpret_cast<const char*>(values.data()), numbers * sizeof(float));
+      }
+      EXPECT_EQ(results[0], results[1]);
+      EXPECT_EQ(results[0], results[2]);
+      for (const std::string& other : all_gather(self, results[0])) EXPECT_EQ(other, results[0]);
+    }
+  });
 }
 
 TEST(AllReduce, SeveralAreUnderWayAtOnce) {
