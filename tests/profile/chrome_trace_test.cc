@@ -56,6 +56,34 @@ TEST_F(ChromeTrace, AnEmptyTraceIsADocument) {
   EXPECT_EQ(document.at("otherData").at("dropped_events"), 0);
 }
 
+TEST_F(ChromeTrace, BucketsThatOverlapAreBeginsAndEnds) {
+  Trace trace;
+  TraceTrack& network = trace.add_track("network", kHostDevice);
+  const int32_t name = trace.name_id("bucket 0");
+  network.add({.begin = 1000, .end = 5000, .name = name, .kind = EventKind::exchange});
+  network.add({.begin = 2000, .end = 7000, .name = name, .kind = EventKind::exchange});
+  const json document = written(trace);
+  EXPECT_TRUE(records(document, "X").empty());
+  const std::vector<json> begins = records(document, "b");
+  const std::vector<json> ends = records(document, "e");
+  ASSERT_EQ(begins.size(), 2u);
+  ASSERT_EQ(ends.size(), 2u);
+  EXPECT_EQ(begins[1].at("ts"), 2.0);
+  EXPECT_EQ(ends[1].at("ts"), 7.0);
+  EXPECT_EQ(begins[1].at("id"), ends[1].at("id"));
+  EXPECT_NE(begins[0].at("id"), begins[1].at("id"));
+  EXPECT_EQ(begins[0].at("name"), "bucket 0");
+}
+
+TEST_F(ChromeTrace, InstancesHaveProcessesOfTheirOwn) {
+  Trace trace;
+  trace.add_track("worker 0", 0);
+  write_chrome_trace(trace, file("trace.json"), {.instance = 2});
+  const json record = records(read(file("trace.json")), "M").at(0);
+  EXPECT_EQ(record.at("pid"), 20000);
+  EXPECT_EQ(record.at("args").at("name"), "instance 2, device 0");
+}
+
 TEST_F(ChromeTrace, EventsHaveTimesInMicrosecondsAndArguments) {
   Trace trace;
   TraceTrack& track = trace.add_track("worker 1", 2);

@@ -36,6 +36,24 @@ TEST(TraceSummary, OfNothingIsZero) {
   EXPECT_DOUBLE_EQ(waits.devices[0].seconds_of(EventKind::feed_wait), 0.003);
 }
 
+TEST(TraceSummary, TellsWhatWentOnBetweenInstances) {
+  Trace trace;
+  TraceTrack& worker = trace.add_track("worker", 0);
+  add_phase(worker, 0, false, 0, 80);
+  add(worker, EventKind::exchange_wait, 80, 90);
+  add(worker, EventKind::update, 90, 100);
+  TraceTrack& network = trace.add_track("network", kHostDevice);
+  add(network, EventKind::exchange, 40, 70);
+  add(network, EventKind::exchange, 60, 90);
+  const TraceSummary summary = summarize(trace);
+  EXPECT_EQ(summary.exchange.buckets, 2);
+  EXPECT_DOUBLE_EQ(summary.exchange.seconds, 0.05);
+  EXPECT_DOUBLE_EQ(summary.exchange.exposed_seconds, 0.01);
+  EXPECT_SAYS(to_text(summary),
+              "2 buckets of gradients, on their way for 50.000 ms; devices waited 10.000 ms for "
+              "other instances, 10.0 % of the time");
+}
+
 // Two stages on two devices, one micro-batch, in ms:
 //   device 0: prologue 0-10, forward 10-20 (ops 10-14, 15-20), data wait 20-60, backward 60-90
 //             (op 60-90), update 90-100

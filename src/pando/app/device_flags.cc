@@ -242,8 +242,9 @@ DeviceStrategyOptions DeviceFlags::strategy(int threads) const {
 int DeviceFlags::cores_of_a_device(int threads) const {
   const DeviceStrategyOptions options = strategy(threads);
   try {
-    const auto devices = runtime::divide_machine(
-        runtime::query_topology(), {options.devices, options.core_sets, options.cores_per_device});
+    const auto devices =
+        runtime::divide_machine(runtime::topology_of(comm::current_job()),
+                                {options.devices, options.core_sets, options.cores_per_device});
     return static_cast<int>(devices.at(0).cores.size());
   } catch (const InvalidArgument& error) {
     throw UsageError("--core-sets: ", error.what());  // the ranges of the other flags are checked

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <map>
 
 #include <fmt/format.h>
@@ -17,9 +18,20 @@ namespace pando::app {
 
 namespace {
 
+// Of an instance: trace.json, trace.instance1.json, ...
+std::string trace_path(const std::string& path, const Instances& instances) {
+  if (instances.is_first()) return path;
+  std::filesystem::path own(path);
+  own.replace_extension(fmt::format(".instance{}{}", instances.index(), own.extension().string()));
+  return own.string();
+}
+
 // The first events fit in memory; the rest is counted.
-void finish_trace(RunLog& log, const std::string& path, const profile::Trace& trace) {
-  profile::write_chrome_trace(trace, path);
+void finish_trace(RunLog& log, const TrainingSetup& setup, const profile::Trace& trace) {
+  const std::string path = trace_path(setup.options.trace, setup.instances);
+  profile::ChromeTraceOptions options;
+  if (setup.instances.count() > 1) options.instance = setup.instances.index();
+  profile::write_chrome_trace(trace, path, options);
   const profile::TraceSummary summary = profile::summarize(trace);
   log.say(fmt::format("trace of {} events written to {}", summary.events, path));
   if (summary.dropped > 0) {
@@ -143,7 +155,7 @@ TrainingResult train(const TrainingPhase& phase, const std::optional<TrainingSta
     recorder->resume(begin, phase.log.directory().seconds_before() + since.count());
     try {
       TrainingResult result = train_on(phase, recorder, trace ? &*trace : nullptr);
-      if (trace) finish_trace(phase.log, setup.options.trace, *trace);
+      if (trace) finish_trace(phase.log, setup, *trace);
       return result;
     } catch (const NonFiniteLoss& error) {
       const bool goes_back = setup.options.checkpoints.on_nan == OnNan::rollback;

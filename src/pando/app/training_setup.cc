@@ -13,7 +13,7 @@
 #include "pando/base/error.h"
 #include "pando/data/tfrecord/crc32c.h"
 #include "pando/nn/recommended_splits.h"
-#include "pando/runtime/topology.h"
+#include "pando/runtime/device_set.h"
 
 namespace pando::app {
 
@@ -47,7 +47,7 @@ TrainingData load_data(const TrainOptions& options, const ZooEntry& entry, std::
   return load_training_data({.flags = options.data,
                              .seed = static_cast<uint64_t>(options.seed),
                              .model_input = entry.input_shape,
-                             .workers = runtime::query_topology().usable_cores(),
+                             .workers = runtime::topology_of(comm::current_job()).usable_cores(),
                              .synthetic = options.micro_batch_size,
                              .out = &out,
                              .quiet = options.quiet});

@@ -111,15 +111,19 @@ struct Writer {
   const Trace& trace;
   TextFile& file;
   int host_process = 0;  // behind the devices, because viewers want no negative numbers
+  int first_process = 0;
+  std::string owner = {};  // in front of the names of processes
+  int64_t asynchronous = 0;
   std::vector<std::string> names = {};
   const char* separator = "\n";
 
   int process(const TraceTrack& track) const {
-    return track.device() == kHostDevice ? host_process : track.device();
+    return first_process + (track.device() == kHostDevice ? host_process : track.device());
   }
   const std::string& quoted_name(int32_t id);
   void write_metadata(const std::vector<const TraceTrack*>& tracks);
   void write_event(const TraceEvent& event, int process, size_t thread);
+  void write_asynchronous(const TraceEvent& event, int process, size_t thread);
   void write_arguments(const TraceEvent& event);
   void write_track(const TraceTrack& track, size_t thread);
 };
@@ -139,14 +143,14 @@ void Writer::write_metadata(const std::vector<const TraceTrack*>& tracks) {
     const TraceTrack& track = *tracks[i];
     if (std::find(described.begin(), described.end(), track.device()) == described.end()) {
       described.push_back(track.device());
-      file.print(R"({}{{"ph":"M","pid":{},"name":"process_name","args":{{"name":"{}"}}}})",
-                 separator, process(track),
+      file.print(R"({}{{"ph":"M","pid":{},"name":"process_name","args":{{"name":"{}{}"}}}})",
+                 separator, process(track), owner,
                  track.device() == kHostDevice ? "host" : concat("device ", track.device()));
       separator = ",\n";
       // The host's device number is below all others, so that it stands at the top.
       file.print(R"({}{{"ph":"M","pid":{},"name":"process_sort_index",)"
                  R"("args":{{"sort_index":{}}}}})",
-                 separator, process(track), track.device());
+                 separator, process(track), first_process + track.device());
     }
     file.print(R"({}{{"ph":"M","pid":{},"tid":{},"name":"thread_name","args":{{"name":{}}}}})",
                separator, process(track), i + 1, quoted(track.name()));
@@ -183,6 +187,18 @@ void Writer::write_event(const TraceEvent& event, int process, size_t thread) {
   separator = ",\n";
 }
 
+// As a begin and an end: several overlap without being one within the other.
+void Writer::write_asynchronous(const TraceEvent& event, int process, size_t thread) {
+  ++asynchronous;
+  for (const bool end : {false, true}) {
+    const int64_t at = end ? event.end : event.begin;
+    file.print(R"({}{{"ph":"{}","pid":{},"tid":{},"id":{},"name":{},"cat":"{}","ts":{}.{:03}}})",
+               separator, end ? "e" : "b", process, thread, asynchronous, quoted_name(event.name),
+               to_string(event.kind), at / 1000, at % 1000);
+    separator = ",\n";
+  }
+}
+
 // A phase is recorded after its ops and begins with the first of them; viewers nest events that
 // begin together in the order of the file, so the longer one comes first.
 void Writer::write_track(const TraceTrack& track, size_t thread) {
@@ -196,15 +212,28 @@ void Writer::write_track(const TraceTrack& track, size_t thread) {
     if (a.end != b.end) return a.end > b.end;
     return a.kind != EventKind::op && b.kind == EventKind::op;
   });
-  for (const size_t index : order) write_event(events[index], process(track), thread);
+  for (const size_t index : order) {
+    const TraceEvent& event = events[index];
+    if (event.kind == EventKind::exchange) {
+      write_asynchronous(event, process(track), thread);
+    } else {
+      write_event(event, process(track), thread);
+    }
+  }
 }
 
 }  // namespace
 
-void write_chrome_trace(const Trace& trace, const std::string& path) {
+void write_chrome_trace(const Trace& trace, const std::string& path,
+                        const ChromeTraceOptions& options) {
+  constexpr int kProcesses = 10000;  // more than an instance has devices
   TextFile file(path);
   const std::vector<const TraceTrack*> tracks = trace.tracks();
   Writer writer{.trace = trace, .file = file};
+  if (options.instance) {
+    writer.first_process = *options.instance * kProcesses;
+    writer.owner = concat("instance ", *options.instance, ", ");
+  }
   for (const TraceTrack* track : tracks) {
     writer.host_process = std::max(writer.host_process, track->device() + 1);
   }

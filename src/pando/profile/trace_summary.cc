@@ -95,6 +95,22 @@ std::vector<StageSummary> summarize_stages(const std::vector<const TraceTrack*>&
   return stages;
 }
 
+ExchangeSummary summarize_exchange(const std::vector<const TraceTrack*>& tracks, Interval span) {
+  ExchangeSummary summary;
+  std::vector<Interval> under_way;
+  std::vector<Interval> waits;
+  for (const TraceTrack* track : tracks) {
+    for (const TraceEvent& event : track->events()) {
+      if (event.kind == EventKind::exchange) under_way.push_back({event.begin, event.end});
+      if (event.kind == EventKind::exchange_wait) waits.push_back({event.begin, event.end});
+    }
+  }
+  summary.buckets = static_cast<int64_t>(under_way.size());
+  summary.seconds = to_seconds(covered(std::move(under_way), span));
+  summary.exposed_seconds = to_seconds(covered(std::move(waits), span));
+  return summary;
+}
+
 // The kinds that occur, so that the table stays narrow.
 std::vector<EventKind> used_kinds(const TraceSummary& summary) {
   std::vector<EventKind> kinds;
@@ -143,6 +159,7 @@ TraceSummary summarize(const Trace& trace) {
   summary.span_seconds = to_seconds(span.end - span.begin);
   summary.dropped = trace.dropped();
   summary.stages = summarize_stages(tracks);
+  summary.exchange = summarize_exchange(tracks, span);
   std::vector<int> devices;
   for (const TraceTrack* track : tracks) {
     summary.events += static_cast<int64_t>(track->events().size());
@@ -180,6 +197,14 @@ std::string to_text(const TraceSummary& summary) {
         summary.events, summary.dropped);
   }
   text += device_table(summary);
+  if (const ExchangeSummary& exchange = summary.exchange; exchange.buckets > 0) {
+    const double span = std::max(summary.span_seconds, 1e-9);
+    text += fmt::format(
+        "between instances: {} buckets of gradients, on their way for {:.3f} ms; devices waited "
+        "{:.3f} ms for other instances, {:.1f} % of the time\n",
+        exchange.buckets, exchange.seconds * 1e3, exchange.exposed_seconds * 1e3,
+        exchange.exposed_seconds / span * 100);
+  }
   if (summary.stages.empty()) return text;
   text += fmt::format("{:<5} {:<8} {:>9} {:>12}\n", "stage", "pass", "visits", "mean ms");
   for (const StageSummary& row : summary.stages) {

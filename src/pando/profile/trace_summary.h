@@ -33,6 +33,13 @@ struct StageSummary {
   double mean_seconds = 0;
 };
 
+// What went on between instances. Overlapped: while no device waited for it.
+struct ExchangeSummary {
+  int64_t buckets = 0;
+  double seconds = 0;  // in which at least one was on its way
+  double exposed_seconds = 0;
+};
+
 struct TraceSummary {
   double span_seconds = 0;   // first begin of a phase to last end of a phase or update, all devices
   double idle_share = 0;     // mean over the devices
@@ -41,6 +48,7 @@ struct TraceSummary {
   int64_t dropped = 0;                 // the figures know nothing of these
   std::vector<DeviceSummary> devices;  // by number; the host, if it has a track, comes first
   std::vector<StageSummary> stages;    // by stage, forward before backward
+  ExchangeSummary exchange;
 };
 
 TraceSummary summarize(const Trace& trace);

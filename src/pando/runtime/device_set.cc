@@ -299,6 +299,10 @@ Topology part_of(const Topology& topology, int index, int count) {
   return part;
 }
 
+Topology topology_of(const comm::Job& job) {
+  return part_of(query_topology(), job.core_share, job.core_shares);
+}
+
 std::vector<int> threads_beside(const Topology& topology, const std::vector<int>& device_cores) {
   std::set<int> used;  // places in core_threads
   for (size_t i = 0; i < topology.affinity.size(); ++i) {

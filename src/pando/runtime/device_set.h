@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pando/comm/job.h"
 #include "pando/runtime/topology.h"
 
 namespace pando::runtime {
@@ -38,6 +39,8 @@ std::vector<DeviceCores> divide_machine(const Topology& topology, const DeviceRe
 // What part `index` of `count` equal ones offers, for processes that divide a machine: consecutive
 // cores, node by node. More parts than cores share them.
 Topology part_of(const Topology& topology, int index, int count);
+// What the machine offers to this process as an instance of a job.
+Topology topology_of(const comm::Job& job);
 
 // The hardware threads of the cores that no device uses, for the host's own work; empty when the
 // devices use all.

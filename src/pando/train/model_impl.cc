@@ -210,8 +210,7 @@ MeasuredSplits Model::Impl::measure_splits(int stages, const Dataset& data, int6
 
 runtime::WorkerTeam& Model::Impl::workers() {
   if (team_ != nullptr) return *team_;
-  const runtime::Topology topology =
-      runtime::part_of(runtime::query_topology(), job.core_share, job.core_shares);
+  const runtime::Topology topology = runtime::topology_of(job);
   const int threads = compile_options ? compile_options->execution.threads : 0;
   runtime::DeviceRequest request;
   if (strategy != nullptr) {

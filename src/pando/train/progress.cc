@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "pando/base/error.h"
+#include "pando/comm/job.h"
 
 namespace pando::train {
 namespace {
@@ -62,8 +63,10 @@ std::string format_metrics(Metrics metrics) {
 ProgressOptions standard_progress(int verbose) {
   const char* term = std::getenv("TERM");
   const bool dumb = term != nullptr && std::string_view(term) == "dumb";
-  return {
-      .out = &std::cout, .is_terminal = isatty(STDOUT_FILENO) != 0 && !dumb, .verbose = verbose};
+  // A launcher puts the lines of all instances together, though it gives each a terminal.
+  const bool launched = comm::current_job().communicator != nullptr;
+  const bool is_terminal = isatty(STDOUT_FILENO) != 0 && !dumb && !launched;
+  return {.out = &std::cout, .is_terminal = is_terminal, .verbose = verbose};
 }
 
 std::string format_metric(double value) {
