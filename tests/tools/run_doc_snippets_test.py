@@ -76,6 +76,27 @@ class RunDocSnippets(unittest.TestCase):
             document = block("cpp", program) + block("text", shown, "<!-- output -->")
             self.expect(run_tool(document), code, f"1 programs, 0 scripts, {code} failed")
 
+    def test_programs_run_as_instances(self):
+        with tempfile.TemporaryDirectory() as folder:
+            prefix = pathlib.Path(folder, "prefix")
+            prefix.mkdir()
+            for name in ("lib", "include", "share"):
+                if pathlib.Path(PREFIX, name).exists():
+                    (prefix / name).symlink_to(pathlib.Path(PREFIX, name).resolve())
+            make_prefix(prefix)
+            document = block("cpp", "int main() {}", "<!-- test: instances=3 -->") + \
+                block("text", "ran run --num-instances=3 -- ../build/snippet0", "<!-- output -->")
+            self.expect(run_tool(document, prefix=prefix), 0, "1 programs, 0 scripts, 0 failed")
+        wrong = block("cpp", "int main() {}", "<!-- test: instances=0 -->")
+        self.expect(run_tool(wrong), 1, "found 'instances=0', wanted instances=N")
+
+    def test_a_document_is_left_out(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "bad.md")
+            path.write_text(block("sh", "exit 1", "<!-- test -->"))
+            result = run_tool("", "--except", path, path)
+            self.expect(result, 0, "0 programs, 0 scripts, 0 failed")
+
     def test_output_wants_a_program(self):
         shown = block("text", "one", "<!-- output -->")
         self.expect(run_tool(shown), 1, "output wants a tested cpp block")
