@@ -8,6 +8,7 @@
 #include "pando/app/exit_code.h"
 #include "pando/base/new_file.h"
 #include "pando/launch/program_start.h"
+#include "pando/launch/run_reference.h"
 
 namespace pando::launch {
 namespace {
@@ -21,7 +22,7 @@ of them together. Output has the instance in front: [1,0]<stdout>:
 
 examples:
   pando run --num-instances 2 --num-replicas 4 pando train --model cifar_resnet8
-  pando run -H node[0-3] --num-instances 8 --max-restarts 3 pando train --config resnet50_16ipus
+  pando run -H node[0-3] --num-instances 8 --max-restarts 3 pando train --model resnet50
   pando run --num-instances 4 --print-topology -- echo hello
 
 The first signal (SIGINT, SIGTERM, SIGHUP, SIGUSR1) reaches all instances as SIGUSR1, upon which
@@ -214,21 +215,37 @@ void validate(const RunOptions& options) {
   }
 }
 
+void add_options(app::OptionTable& table, RunOptions& options, IdleOptions& idle,
+                 app::CommonOptions& common) {
+  add_division_options(table, options);
+  add_mpi_options(table, options);
+  add_output_options(table, options, common);
+  add_idle_options(table, idle);
+}
+
 }  // namespace
+
+std::string run_flags_markdown() {
+  RunOptions options;
+  IdleOptions idle;
+  app::CommonOptions common;
+  app::OptionTable table;
+  add_options(table, options, idle, common);
+  return app::markdown_text(table);
+}
 
 std::optional<RunOptions> parse_run_options(std::span<const std::string> args, std::ostream& out) {
   RunOptions options;
   IdleOptions idle;
   app::CommonOptions common;
   app::OptionTable table;
-  add_division_options(table, options);
-  add_mpi_options(table, options);
-  add_output_options(table, options, common);
-  add_idle_options(table, idle);
+  add_options(table, options, idle, common);
+  bool markdown = false;
+  table.add("help-markdown", markdown, "").command_line_only().hidden = true;
   ProgramStart start = find_program(table, args);
   app::parse_command_line(table, common, start.options);
-  if (common.help) {
-    out << kHelpHead << app::help_text(table);
+  if (common.help || markdown) {
+    out << (markdown ? run_reference() : kHelpHead + app::help_text(table));
     return std::nullopt;
   }
   if (!options.import_config.empty()) {

@@ -42,6 +42,9 @@ struct RunOptions {
 // answered. Throws UsageError.
 std::optional<RunOptions> parse_run_options(std::span<const std::string> args, std::ostream& out);
 
+// All flags as Markdown, for the reference.
+std::string run_flags_markdown();
+
 // Writes --export-config, if it was given. Throws UsageError when the file is there and
 // --overwrite-config was not given, IoError when it cannot be written.
 void export_config(const RunOptions& options);
