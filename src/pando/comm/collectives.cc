@@ -13,7 +13,9 @@ namespace pando::comm {
 namespace {
 
 // What each collective calls its messages.
-enum Tag { kGatherSizes = Communicator::kHostTags, kGather, kBroadcast };
+constexpr int kGatherSizes = Communicator::kHostTags;
+constexpr int kGather = kGatherSizes + 1;
+constexpr int kBroadcast = kGather + 1;
 
 std::span<std::byte> bytes_of(std::string& text) {
   return std::as_writable_bytes(std::span<char>(text));

@@ -19,7 +19,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // Of a block: each flag is a number, 0 or 1.
-enum ReportPlace : size_t { kNotFinite, kStop, kMoments };
+constexpr size_t kNotFinite = 0;
+constexpr size_t kStop = 1;
+constexpr size_t kMoments = 2;
 
 }  // namespace
 
