@@ -186,6 +186,50 @@ TEST(Monitor, AReportThatAnotherDoesNotAnswerIsTheCauseWhenThereIsNoOther) {
   }
 }
 
+// Counts as an instance that waits for others does.
+class Waiting {
+ public:
+  std::function<int64_t()> activity() {
+    return [this] { return is_waiting ? ++count_ : count_; };
+  }
+  bool is_waiting = true;
+
+ private:
+  int64_t count_ = 0;
+};
+
+TEST(Monitor, NamesAnInstanceThatHangsWhileOthersWait) {
+  for (const int hanging : {0, 2}) {
+    Job job(3);
+    job.options.stall = milliseconds(300);
+    job.run([&](int index) {
+      Waiting waiting;
+      waiting.is_waiting = index != hanging;
+      MonitorOptions options = job.options;
+      options.activity = waiting.activity();
+      Monitor monitor(job.at(index), options);
+      EXPECT_SAYS(job.cause(index), concat("instance ", hanging, " on "));
+      EXPECT_SAYS(job.cause(index), ": hangs: has not turned to the others for 0.3 s");
+    });
+  }
+}
+
+TEST(Monitor, AllMayComputeForLong) {
+  Job job(2);
+  job.options.stall = milliseconds(1000);
+  job.run([&](int index) {
+    Waiting waiting;
+    waiting.is_waiting = false;
+    MonitorOptions options = job.options;
+    options.activity = waiting.activity();
+    Monitor monitor(job.at(index), options);
+    std::this_thread::sleep_for(milliseconds(1500));
+    EXPECT_FALSE(job.at(index).failed());
+    job.meet();
+    monitor.goodbye();
+  });
+}
+
 // An instance by hand: reads the invitation and calls instance 0.
 class Caller {
  public:
@@ -366,6 +410,7 @@ class MonitorEnvironment : public ::testing::Test {
   void TearDown() override {
     unsetenv("PANDO_HEARTBEAT_PERIOD");
     unsetenv("PANDO_HEARTBEAT_TIMEOUT");
+    unsetenv("PANDO_STALL_TIMEOUT");
   }
 };
 
@@ -377,6 +422,9 @@ TEST_F(MonitorEnvironment, GivesTheTimes) {
   EXPECT_EQ(monitor_options_from_environment().timeout, milliseconds(2000));
   setenv("PANDO_HEARTBEAT_TIMEOUT", "3", 1);
   EXPECT_EQ(monitor_options_from_environment().timeout, milliseconds(3000));
+  EXPECT_EQ(monitor_options_from_environment().stall, milliseconds(0));
+  setenv("PANDO_STALL_TIMEOUT", "600", 1);
+  EXPECT_EQ(monitor_options_from_environment().stall, milliseconds(600000));
 }
 
 TEST_F(MonitorEnvironment, RefusesWhatMakesNoSense) {
@@ -389,6 +437,9 @@ TEST_F(MonitorEnvironment, RefusesWhatMakesNoSense) {
   setenv("PANDO_HEARTBEAT_PERIOD", "2", 1);
   EXPECT_SAYS(refusal(), "PANDO_HEARTBEAT_PERIOD is 2000 ms");
   EXPECT_SAYS(refusal(), "the timeout must be longer");
+  setenv("PANDO_HEARTBEAT_PERIOD", "1", 1);
+  setenv("PANDO_STALL_TIMEOUT", "3", 1);
+  EXPECT_SAYS(refusal(), "PANDO_STALL_TIMEOUT is 3000 ms: wanted are at least four times the 1000");
 }
 
 }  // namespace

@@ -29,6 +29,7 @@ class FakeInstance : public MpiInstance {
   int size() const override { return size_; }
   int local_index() const override { return 1; }
   int local_count() const override { return 2; }
+  int64_t activity() const override { return 0; }
   std::unique_ptr<Messages> prepare(std::vector<Outgoing> /*sent*/,
                                     std::vector<Incoming> /*received*/) override {
     return nullptr;
@@ -68,8 +69,8 @@ struct Started {
                           ++joins;
                           return instance;
                         },
-                    .watch = [this](Communicator& communicator) -> std::unique_ptr<Monitor> {
-                      watched = &communicator;
+                    .watch = [this](MpiInstance& own) -> std::unique_ptr<Monitor> {
+                      watched = &own;
                       return nullptr;
                     },
                     .share_cores =

@@ -148,11 +148,17 @@ MonitorOptions monitor_options_from_environment() {
   const auto period = seconds_from_environment("PANDO_HEARTBEAT_PERIOD");
   const auto timeout = seconds_from_environment("PANDO_HEARTBEAT_TIMEOUT");
   if (period) options.period = *period;
+  options.stall = seconds_from_environment("PANDO_STALL_TIMEOUT").value_or(options.stall);
   options.timeout = timeout.value_or(period ? 4 * *period : options.timeout);
   if (options.period >= options.timeout) {
     throw InvalidArgument("PANDO_HEARTBEAT_PERIOD is ", options.period.count(),
                           " ms and PANDO_HEARTBEAT_TIMEOUT ", options.timeout.count(),
                           " ms: the timeout must be longer, best four times as long");
+  }
+  if (options.stall.count() > 0 && options.stall < 4 * options.period) {
+    throw InvalidArgument("PANDO_STALL_TIMEOUT is ", options.stall.count(),
+                          " ms: wanted are at least four times the ", options.period.count(),
+                          " ms between two signs of life");
   }
   return options;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -19,6 +20,11 @@ struct MonitorOptions {
   std::chrono::milliseconds timeout{20000};  // of silence, after which an instance counts as lost
   std::chrono::milliseconds start{30000};    // until all instances have joined
   std::chrono::milliseconds grace{5000};     // for the process to end after a failure
+  // Of an instance that neither sends nor waits while others do, after which it counts as hanging;
+  // 0: it may take as long as it likes.
+  std::chrono::milliseconds stall{0};
+  // Grows while this instance sends to others or waits for them. Called by the monitor's thread.
+  std::function<int64_t()> activity;
   // Whether the monitor ends a process that has not ended in time, with exit code 1.
   bool ends_process = true;
   // Told the first cause, after Communicator::fail(), by the monitor's thread.
@@ -28,7 +34,8 @@ struct MonitorOptions {
   std::function<void(std::string_view line)> say;
 };
 
-// PANDO_HEARTBEAT_PERIOD and PANDO_HEARTBEAT_TIMEOUT, in seconds. Throws InvalidArgument.
+// PANDO_HEARTBEAT_PERIOD, PANDO_HEARTBEAT_TIMEOUT and PANDO_STALL_TIMEOUT, in seconds. Throws
+// InvalidArgument.
 MonitorOptions monitor_options_from_environment();
 
 // How a failure came about: by what the instance itself did, or because another did not answer. Of
@@ -41,7 +48,7 @@ enum class FailureKind { own, lost_peer };
 // called by any thread.
 class Monitor {
  public:
-  // All instances together; the period and the timeout are those of instance 0. Throws CommError
+  // All instances together; period, timeout and stall are those of instance 0. Throws CommError
   // when the instances do not find each other. Requires: the communicator lives longer.
   Monitor(Communicator& communicator, const MonitorOptions& options);
   ~Monitor();

@@ -21,10 +21,6 @@ using std::chrono::milliseconds;
 constexpr milliseconds kDelivery{1000};
 constexpr size_t kMaxStrangers = 64;  // beside the instances that are still to join
 
-std::string seconds(milliseconds time) {
-  return concat(std::chrono::duration<double>(time).count(), " s");
-}
-
 void write_to_stderr(const std::string& line) {
   const std::string whole = line + "\n";  // one call: lines of several processes stay whole
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, whole.data(), whole.size());
@@ -45,7 +41,8 @@ Watch::Watch(Communicator& communicator, Setup setup)
       wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
       listener_(std::move(setup.listener)),
       joined_(static_cast<size_t>(size_), !is_hub()),
-      now_(MonitorClock::now()),
+      active_at_(MonitorClock::now()),
+      now_(active_at_),
       next_beat_(now_ + options_.period),
       start_until_(now_ + options_.start) {
   if (!wake_.open()) throw ResourceError("the monitor of this instance cannot open an event");
@@ -90,8 +87,12 @@ std::string Watch::report(const std::string& cause, FailureKind kind) {
 }
 
 bool Watch::goodbye(std::optional<milliseconds> patience) {
-  post([](Requests& requests) { requests.goodbye = true; });
   std::unique_lock lock(mutex_);
+  if (!std::exchange(said_goodbye_, true)) {
+    lock.unlock();
+    post([](Requests& requests) { requests.goodbye = true; });
+    lock.lock();
+  }
   const auto outcome = [this] { return has_outcome(); };
   if (!patience) {
     changed_.wait(lock, outcome);
@@ -246,6 +247,7 @@ void Watch::hear(Peer& peer, const std::string& line) {
   const std::vector<std::string> words = words_of(line, 2);
   const std::string rest = words.size() > 1 ? words[1] : "";
   if (words[0] == "beat") {
+    peer.idle = milliseconds(parse_int(rest).value_or(0));
   } else if (words[0] == "failed") {
     if (!is_hub()) peer.link.send("heard");
     settle(rest, is_hub());
@@ -276,35 +278,14 @@ void Watch::lose_closed_peers() {
   peers_.remove_if([](const Peer& peer) { return !peer.link.open(); });
 }
 
-void Watch::judge_silence() {
-  for (Peer& peer : peers_) {
-    if (now_ - peer.heard_at < options_.timeout) continue;
-    if (peer.standing != Standing::member) {
-      peer.link.close();
-    } else {
-      settle(concat(peer.member.describe(), ": silent: not heard of for ",
-                    seconds(options_.timeout), " (stopped, or its network is cut)"),
-             true);
-    }
-  }
-  lose_closed_peers();
-}
-
-void Watch::judge_start() {
-  if (now_ < start_until_ || all_joined()) return;
-  const auto missing = std::find(joined_.begin(), joined_.end(), false) - joined_.begin();
-  const std::string time = seconds(options_.start);
-  settle(is_hub() ? concat("instance ", missing, ": has not joined the job within ", time)
-                  : concat(self_.describe(), ": has not reached instance 0 within ", time),
-         true);
-}
-
 void Watch::send_beats() {
   if (now_ < next_beat_) return;
   next_beat_ = now_ + options_.period;
+  const std::string beat = concat("beat ", own_idle().count());
   for (Peer& peer : peers_) {
-    if (peer.standing == Standing::member && !peer.link.has_unsent()) peer.link.send("beat");
+    if (peer.standing == Standing::member && !peer.link.has_unsent()) peer.link.send(beat);
   }
+  judge_stall();
 }
 
 void Watch::settle(const std::string& cause, bool noticed_here) {
@@ -317,22 +298,6 @@ void Watch::settle(const std::string& cause, bool noticed_here) {
   for (Peer& peer : peers_) {
     if (peer.standing == Standing::member && noticed_here) peer.link.send("failed " + cause);
   }
-}
-
-bool Watch::all_joined() const {
-  return std::find(joined_.begin(), joined_.end(), false) == joined_.end();
-}
-
-bool Watch::all_said_goodbye() const {
-  return all_joined() && std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) {
-           return peer.standing != Standing::member || peer.said_goodbye;
-         });
-}
-
-bool Watch::all_know_cause() const {
-  return !is_hub() || std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) {
-    return peer.standing != Standing::member || peer.knows_cause;
-  });
 }
 
 // What follows from what was heard, and from what was not heard in time.
@@ -380,11 +345,11 @@ void Watch::end_late_process() {
   phase_until_ = now_ + std::chrono::hours(1);
   if (!options_.ends_process) return;
   if (phase_ == Phase::failed) {
-    say(concat("pando: ended by force ", seconds(options_.grace),
+    say(concat("pando: ended by force ", in_seconds(options_.grace),
                " after the failure of the job: ", cause_));
   } else {
     say(concat("pando: ended by force: ", self_.describe(), " still ran ",
-               seconds(options_.timeout), " after all instances had come to their end"));
+               in_seconds(options_.timeout), " after all instances had come to their end"));
   }
   ::_exit(1);
 }

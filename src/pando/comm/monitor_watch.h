@@ -27,6 +27,8 @@ struct Member {
   std::string describe() const;  // "instance 1 on hostb (pid 123)"
 };
 
+std::string in_seconds(std::chrono::milliseconds time);  // "0.5 s"
+
 // The words by which instances know each other from strangers who call the same port.
 struct Passwords {
   std::string hello;
@@ -44,7 +46,7 @@ struct Times {
 //   hello <password> <i> <pid> <host>
 //                                     welcome <password> <pid> <host>
 //   here
-//   beat                              beat
+//   beat <ms without activity>        beat <ms without activity>
 //   failed <cause> | lost <cause>     failed <first cause>
 //   heard
 //   bye                               bye   (when all have said it; then i closes)
@@ -82,6 +84,7 @@ class Watch {
     Member member;
     Standing standing = Standing::stranger;
     Time heard_at;
+    std::chrono::milliseconds idle{};
     bool said_goodbye = false;
     bool knows_cause = false;
   };
@@ -112,7 +115,9 @@ class Watch {
   void admit(Peer& peer);
   void lose_closed_peers();
   void send_beats();
+  std::chrono::milliseconds own_idle();
   void judge_silence();
+  void judge_stall();
   void judge_start();
   void settle(const std::string& cause, bool noticed_here);
   void advance();
@@ -139,6 +144,8 @@ class Watch {
   std::string cause_;
   std::optional<Cause> suspicion_;  // a cause that may be the consequence of another
   bool own_goodbye_ = false;
+  int64_t activity_ = 0;
+  Time active_at_;
   Time now_;
   Time next_beat_;
   Time start_until_;
@@ -147,6 +154,7 @@ class Watch {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   Requests requests_;
+  bool said_goodbye_ = false;
   bool published_all_joined_ = false;
   std::optional<std::string> published_cause_;
   bool published_end_ = false;

@@ -2,6 +2,7 @@
 #include "pando/comm/mpi.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <thread>
 #include <utility>
@@ -30,6 +31,7 @@ struct Library {
   std::mutex mutex;
   MPI_Comm world = MPI_COMM_NULL;  // our own, so that messages of the program do not mix with ours
   bool over = false;               // no call of MPI any more
+  std::atomic<int64_t> calls{0};   // that send to others or wait for them
 
   // A program that started MPI itself may have ended it behind our back. Requires: the mutex.
   bool is_over() {
@@ -96,6 +98,7 @@ class MpiMessages : public Messages {
     const std::lock_guard lock(library_->mutex);
     check_going_on();
     PANDO_CHECK(!under_way_, "messages are started that have not arrived yet");
+    library_->calls.fetch_add(1, std::memory_order_relaxed);
     check_mpi(MPI_Startall(static_cast<int>(requests_.size()), requests_.data()),
               "starting messages");
     under_way_ = true;
@@ -105,6 +108,7 @@ class MpiMessages : public Messages {
   bool done() override {
     owner_.check();
     if (!under_way_) return true;
+    library_->calls.fetch_add(1, std::memory_order_relaxed);
     const std::unique_lock lock(library_->mutex, std::try_to_lock);
     if (!lock) return false;
     check_going_on();
@@ -199,6 +203,7 @@ class Instance : public MpiInstance {
   int size() const override { return size_; }
   int local_index() const override { return local_index_; }
   int local_count() const override { return local_count_; }
+  int64_t activity() const override { return library_->calls; }
 
   std::unique_ptr<Messages> prepare(std::vector<Outgoing> sent,
                                     std::vector<Incoming> received) override {
@@ -214,6 +219,7 @@ class Instance : public MpiInstance {
   void progress() override {
     const std::lock_guard lock(library_->mutex);
     if (library_->is_over()) return;
+    library_->calls.fetch_add(1, std::memory_order_relaxed);
     int found = 0;  // whatever it is, it is not for us: looking is what makes progress
     MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, library_->world, &found, MPI_STATUS_IGNORE);
   }

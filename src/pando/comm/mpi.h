@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +20,8 @@ class MpiInstance : public Communicator {
  public:
   virtual int local_index() const = 0;  // among the instances on this machine
   virtual int local_count() const = 0;
+  // A number that grows while this instance sends to others or waits for them.
+  virtual int64_t activity() const = 0;
 
   // Lets what was handed to MPI travel on. Messages that are done() here can still be on their way,
   // and MPI only works while it is called: to be called while waiting for anything else.

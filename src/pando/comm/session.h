@@ -27,8 +27,10 @@ class Session {
     Variables variables = process_variable;
     std::function<std::shared_ptr<MpiInstance>()> join = [] { return join_mpi(); };
     // Who watches over the instances; null: nobody.
-    std::function<std::unique_ptr<Monitor>(Communicator&)> watch = [](Communicator& communicator) {
-      return std::make_unique<Monitor>(communicator, monitor_options_from_environment());
+    std::function<std::unique_ptr<Monitor>(MpiInstance&)> watch = [](MpiInstance& instance) {
+      MonitorOptions options = monitor_options_from_environment();
+      options.activity = [&instance] { return instance.activity(); };
+      return std::make_unique<Monitor>(instance, options);
     };
     // How the instances of a machine divide its cores.
     std::function<CoreShare(Communicator&)> share_cores = [](Communicator& communicator) {

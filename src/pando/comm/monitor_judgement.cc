@@ -1,0 +1,83 @@
+// How a watch judges: who is silent, missing or hanging, and what all have said.
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include "pando/base/strings.h"
+#include "pando/comm/monitor_watch.h"
+
+namespace pando::comm {
+
+using std::chrono::milliseconds;
+
+std::string in_seconds(milliseconds time) {
+  return concat(std::chrono::duration<double>(time).count(), " s");
+}
+
+void Watch::judge_silence() {
+  for (Peer& peer : peers_) {
+    if (now_ - peer.heard_at < options_.timeout) continue;
+    if (peer.standing != Standing::member) {
+      peer.link.close();
+    } else {
+      settle(concat(peer.member.describe(), ": silent: not heard of for ",
+                    in_seconds(options_.timeout), " (stopped, or its network is cut)"),
+             true);
+    }
+  }
+  lose_closed_peers();
+}
+
+void Watch::judge_start() {
+  if (now_ < start_until_ || all_joined()) return;
+  const auto missing = std::find(joined_.begin(), joined_.end(), false) - joined_.begin();
+  const std::string time = in_seconds(options_.start);
+  settle(is_hub() ? concat("instance ", missing, ": has not joined the job within ", time)
+                  : concat(self_.describe(), ": has not reached instance 0 within ", time),
+         true);
+}
+
+milliseconds Watch::own_idle() {
+  const int64_t activity = options_.activity ? options_.activity() : 0;
+  if (activity != activity_) active_at_ = now_;
+  activity_ = activity;
+  return std::chrono::duration_cast<milliseconds>(now_ - active_at_);
+}
+
+// Who computes and who waits is known only together. What a beat says is some time ago: an instance
+// is taken to hang by what it was for sure, and to wait by what it still must be.
+void Watch::judge_stall() {
+  if (!is_hub() || options_.stall.count() == 0) return;
+  std::string hanging;
+  bool others_wait = false;
+  const auto judge = [&](const Member& member, milliseconds idle, milliseconds since) {
+    others_wait = others_wait || idle + since < options_.stall / 2;
+    if (idle >= options_.stall && hanging.empty()) hanging = member.describe();
+  };
+  judge(self_, own_idle(), milliseconds(0));
+  for (const Peer& peer : peers_) {
+    if (peer.standing != Standing::member) continue;
+    judge(peer.member, peer.idle, std::chrono::ceil<milliseconds>(now_ - peer.heard_at));
+  }
+  if (hanging.empty() || !others_wait) return;
+  settle(concat(hanging, ": hangs: has not turned to the others for ", in_seconds(options_.stall),
+                ", which wait for it"),
+         true);
+}
+
+bool Watch::all_joined() const {
+  return std::find(joined_.begin(), joined_.end(), false) == joined_.end();
+}
+
+bool Watch::all_said_goodbye() const {
+  return all_joined() && std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) {
+           return peer.standing != Standing::member || peer.said_goodbye;
+         });
+}
+
+bool Watch::all_know_cause() const {
+  return !is_hub() || std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) {
+    return peer.standing != Standing::member || peer.knows_cause;
+  });
+}
+
+}  // namespace pando::comm
