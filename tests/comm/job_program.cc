@@ -39,6 +39,8 @@ int run(const std::string& what) {
   if (what == "own_mpi_threads") MPI_Finalize();
   if (what == "fail" && dist::instance_index() == 1) return 7;  // the others wait
   if (what == "fail") dist::barrier();
+  while (what == "hang" && dist::instance_index() == 1) pause();
+  if (what == "hang") dist::barrier();
   if (what == "stop") {
     pando::comm::process_session().end(75, pando::comm::Ending::together);
     return 75;

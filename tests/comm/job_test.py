@@ -49,6 +49,9 @@ run("replicas that do not divide", job(2), 1,
     ["error: environment variable POPDIST_NUM_TOTAL_REPLICAS is 3, which does not divide among 2"],
     POPDIST_NUM_TOTAL_REPLICAS="3")
 run("an instance gives up", job(3, "fail"), 7)
+run("an instance hangs", job(3, "hang"), None,
+    ["pando: instance 1 on ", ": hangs: has not turned to the others for 1 s"],
+    PANDO_HEARTBEAT_PERIOD="0.2", PANDO_STALL_TIMEOUT="1")
 run("all stop", job(2, "stop"), 75, [], 2)
 run("a child exits", job(2, "fork"), 0, [], 2)
 run("a program with MPI of its own", job(2, "own_mpi_threads"), 0, ["sum 1"], 2)
