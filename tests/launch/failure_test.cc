@@ -137,6 +137,20 @@ TEST(Failure, AHostMayBeTheCause) {
             "it is lost");
 }
 
+TEST(Failure, AHostThatCannotBeReached) {
+  FailureLog log;
+  log.take_failure(
+      parse_failure_block("ORTE was unable to reliably start one or more daemons.\nThis usually\n")
+          .value());
+  EXPECT_EQ(log.summary(255, 0.5),
+            "the job failed after 0.5 s with exit code 255; mpirun cannot start its daemon on a "
+            "host; does 'ssh HOST true' work without a password, and is Open MPI installed there?");
+  const auto nothing = parse_failure_block(
+      "ORTE does not know how to route a message to the specified daemon\nlocated on the node\n");
+  ASSERT_TRUE(nothing.has_value());
+  EXPECT_EQ(nothing->text, "");
+}
+
 TEST(Failure, AStopIsNoFailure) {
   FailureLog log;
   log.take(parse_status("pando: instance 0 on a (pid 11): exit code 75").value());

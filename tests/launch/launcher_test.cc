@@ -93,6 +93,16 @@ TEST_F(LauncherTest, RootNeedsAWord) {
               "Open MPI refuses to run as root; --allow-run-as-root permits it");
 }
 
+TEST_F(LauncherTest, ASubnetIsForOpenMpi) {
+  std::filesystem::permissions(
+      folder_.write_text("hydra", "#!/bin/sh\necho HYDRA build details:\n"),
+      std::filesystem::perms::owner_all);
+  EXPECT_SAYS(error_of<app::UsageError>([&] {
+                run({"--mpirun=hydra", "--host-subnet=10.0.0.0/8", "echo"});
+              }),
+              "--host-subnet: found MPICH, wanted Open MPI");
+}
+
 TEST_F(LauncherTest, GivesTheCodeOfTheJob) {
   EXPECT_EQ(run({"echo"}), 0);
   EXPECT_EQ(err_.str(), "");

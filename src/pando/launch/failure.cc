@@ -12,6 +12,10 @@
 namespace pando::launch {
 namespace {
 
+constexpr const char* kNoDaemon =
+    "mpirun cannot start its daemon on a host; does 'ssh HOST true' work without a password, "
+    "and is Open MPI installed there?";
+
 std::string signal_text(int number) {
   return fmt::format("killed by signal {} ({})", number, strsignal(number));
 }
@@ -86,10 +90,15 @@ bool is_from_launcher(const InstanceStatus& status) {
 
 std::optional<InstanceStatus> parse_failure_block(const std::string& block) {
   if (auto known = parse_known(block)) return known;
-  const bool says_nothing =
-      block.find("Per user-direction, the job has been aborted") != std::string::npos ||
-      block.find("BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES") != std::string::npos;
-  if (says_nothing) return InstanceStatus{};
+  const auto says = [&](const char* part) { return block.find(part) != std::string::npos; };
+  if (says("unable to reliably start one or more daemons")) {
+    return InstanceStatus{.instance = -1, .host = "", .pid = 0, .text = kNoDaemon};
+  }
+  if (says("Per user-direction, the job has been aborted") ||
+      says("does not know how to route a message to the specified daemon") ||
+      says("BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES")) {
+    return InstanceStatus{};
+  }
   return std::nullopt;
 }
 
@@ -124,6 +133,7 @@ std::optional<int> FailureLog::first_code() const {
 std::string FailureLog::summary(int code, double seconds) const {
   std::string text = fmt::format("the job failed after {:.1f} s with exit code {}", seconds, code);
   if (!first_) return text;
+  if (first_->instance < 0 && first_->host.empty()) return text + "; " + first_->text;
   text += "; first was ";
   if (first_->instance < 0) return text + "host " + first_->host + ": " + first_->text;
   text += fmt::format("instance {}", first_->instance);

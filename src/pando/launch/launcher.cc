@@ -80,6 +80,11 @@ LaunchContext make_context(const RunOptions& options) {
   LaunchContext context;
   context.mpirun = find_mpirun(options.mpirun);
   context.pando = this_program();
+  if (context.mpirun.kind != MpiKind::open_mpi && !options.host_subnet.empty()) {
+    throw app::UsageError(
+        "--host-subnet: found MPICH, wanted Open MPI; MPICH takes the name of a "
+        "network interface by --mpi-global-args '-iface NAME'");
+  }
   context.is_root = geteuid() == 0 && context.mpirun.kind == MpiKind::open_mpi;
   if (context.is_root && !may_run_as_root(options)) {
     throw app::UsageError(
