@@ -2,7 +2,7 @@
 signalled and the link between the machines is cut and slowed, each at a random moment: the job ends
 everywhere, in time and with the first cause, or goes on as if nothing had happened.
 
-usage: faults_test.py PROGRAM [ROUNDS [SCENARIO...]]"""
+usage: faults_test.py PROGRAM [ROUNDS [SCENARIO...]], with ROUNDS as in 50 or 26-50"""
 import os
 import pathlib
 import random
@@ -235,6 +235,11 @@ class Faults:
         print(f"{name:10} {number:3}: {result}; all had ended after {seconds:.1f} s", flush=True)
 
 
+def rounds_of(text):
+    first, _, last = text.rpartition("-")
+    return range(int(first or 1), int(last) + 1)
+
+
 def play_all(program, rounds, names):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -246,7 +251,7 @@ def play_all(program, rounds, names):
         try:
             faults = Faults(program, folder, machines)
             print(f"unbroken      : {faults.seconds:.1f} s", flush=True)
-            for number in range(1, rounds + 1):
+            for number in rounds:
                 for each in names:
                     try:
                         faults.play(each, number)
@@ -261,5 +266,5 @@ def play_all(program, rounds, names):
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     sys.exit(play_all(pathlib.Path(sys.argv[1]).resolve(),
-                      int(sys.argv[2]) if len(sys.argv) > 2 else 1,
+                      rounds_of(sys.argv[2] if len(sys.argv) > 2 else "1"),
                       sys.argv[3:] or list(SCENARIOS)))

@@ -55,6 +55,7 @@ group) is what it divides. With more instances than cores they share them, and a
 | `PANDO_JOB` | a name of the job, the same after a restart |
 | `PANDO_RESTART` | how often the job was started again |
 | `PANDO_HEARTBEAT_PERIOD`, `PANDO_HEARTBEAT_TIMEOUT` | seconds, if the flags are given |
+| `PANDO_STALL_TIMEOUT` | seconds after which an instance that others wait for counts as lost; as `pando run` has it |
 | `TERM` | `dumb`: what it writes becomes lines |
 
 `PATH`, `LD_LIBRARY_PATH` and what begins with `PANDO_` or `POPDIST_` are passed on to other hosts;
