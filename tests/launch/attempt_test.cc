@@ -58,6 +58,12 @@ TEST(Attempt, ASignalThatTheProgramDoesNotKnowIsTheOneThatCame) {
   EXPECT_TRUE(ended.result.stopped);
 }
 
+TEST(Attempt, EndlessOutputDoesNotHoldSignalsUp) {
+  const Ended ended = attempt("kill -HUP $PPID; exec yes '[1,0]<stdout>:x'");
+  EXPECT_EQ(ended.result.code, 128 + SIGHUP);
+  EXPECT_TRUE(ended.result.stopped);
+}
+
 TEST(Attempt, TheSecondSignalEndsTheJob) {
   const Ended ended = attempt("trap '' USR1; sleep 60", {SIGINT, SIGTERM});
   EXPECT_EQ(ended.result.code, 128 + SIGTERM);

@@ -84,13 +84,12 @@ class Attempt {
     return end >= 0 && poll(&one, 1, 0) == 1;
   }
 
-  static void take_output(int& end, TaggedLines& lines) {
-    std::array<char, 65536> buffer;
-    while (is_readable(end)) {
-      const ssize_t got = read(end, buffer.data(), buffer.size());
-      if (got <= 0) return close_end(end);
-      lines.feed({buffer.data(), static_cast<size_t>(got)});
-    }
+  // One read at a time: signals must not wait for a program that never stops writing.
+  void take_output(int& end, TaggedLines& lines) {
+    if (!is_readable(end)) return;
+    const ssize_t got = read(end, buffer_.data(), buffer_.size());
+    if (got <= 0) return close_end(end);
+    lines.feed({buffer_.data(), static_cast<size_t>(got)});
   }
 
   void take_signals() {
@@ -157,6 +156,7 @@ class Attempt {
   Process process_;
   TaggedLines out_;
   TaggedLines err_;
+  std::array<char, 65536> buffer_ = {};
   int first_signal_ = 0;
   int second_signal_ = 0;
   int code_ = 0;
