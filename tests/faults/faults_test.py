@@ -117,6 +117,18 @@ def stopped(faults, name):
     return who
 
 
+def orphaned(faults, name):
+    """Nobody is left to look after the job."""
+    job = Job(faults, name)
+    job.wait_for_a_moment(latest=1)
+    faults.now()
+    job.process.kill()
+    check(job.end()[0] == -signal.SIGKILL, "the launcher was not killed")
+    faults.all_has_ended()
+    check(job.progress() < 4, "it went on to its end")
+    return f"ended at epoch {job.progress()}"
+
+
 def cut(faults, name):
     job = Job(faults, name)
     job.wait_for_a_moment()
@@ -188,8 +200,22 @@ def restarted(faults, name):
     return f"{first}, {second}, went on"
 
 
+def healed(faults, name):
+    """A link that comes back, before anybody misses it or after."""
+    job = Job(faults, name, max_restarts=3)
+    job.wait_for_a_moment(latest=2)
+    faults.machines.cut()
+    seconds = faults.random.uniform(1, 20)
+    time.sleep(seconds)
+    faults.machines.join()
+    faults.now()
+    job.check_done()
+    restarts = job.log.read_text().count("starts again")
+    return f"cut for {seconds:.1f} s, {restarts} restarts"
+
+
 SCENARIOS = {each.__name__: each for each in
-             [killed, stopped, cut, slowed, full_disk, bad_data, signalled, restarted]}
+             [killed, stopped, orphaned, cut, slowed, full_disk, bad_data, signalled, restarted, healed]}
 
 
 class Faults:
@@ -200,7 +226,7 @@ class Faults:
         self.random = random.Random()
         self.data = folder / "data"
         self.moment = 0.0
-        subprocess.run([program, "data", "make-cifar10", self.data, "--train=4800", "--test=16"],
+        subprocess.run([program, "data", "make-cifar10", self.data, "--train=9600", "--test=16"],
                        check=True, stdout=subprocess.DEVNULL)
         whole = Job(self, "whole")
         code, said = whole.end()
@@ -231,7 +257,7 @@ class Faults:
         for host in HOSTS:
             self.machines.prepare(host, "")
         seconds = self.all_has_ended()
-        check(seconds < IN_TIME or name in ("slowed", "signalled", "restarted"), "took", seconds, "s")
+        check(seconds < IN_TIME or name in ("slowed", "signalled", "restarted", "healed"), "took", seconds, "s")
         print(f"{name:10} {number:3}: {result}; all had ended after {seconds:.1f} s", flush=True)
 
 
