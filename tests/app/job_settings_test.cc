@@ -9,6 +9,7 @@
 
 #include "pando/comm/in_process.h"
 #include "pando/comm/job.h"
+#include "pando/runtime/topology.h"
 #include "tests/app/parse_options.h"
 #include "tests/app/test_folder.h"
 #include "tests/support/thread_instances.h"
@@ -58,6 +59,24 @@ TEST(JobSettings, WithoutWordOfReplicasEachInstanceHasOne) {
               "--num-replicas 4: wanted a multiple of the 3 instances of this job");
 }
 
+TEST(JobSettings, GroupsOfStatisticsFitTheInstances) {
+  comm::Job job = job_of(2);
+  job.total_replicas = 12;
+  const comm::JobScope scope(job);
+  for (const char* group : {"2", "3", "6", "12"}) {
+    EXPECT_NO_THROW(parse({"--dbn-replica-group-size", group})) << group;
+  }
+  EXPECT_SAYS(error({"--dbn-replica-group-size=4"}), "an instance has 6 replicas");
+}
+
+TEST(JobSettings, InstancesThatNobodyBoundDivideTheCores) {
+  const int all = runtime::query_topology().usable_cores();
+  comm::Job job = job_of(2);
+  job.core_shares = all;
+  const comm::JobScope scope(job);
+  EXPECT_EQ(parse({"--num-replicas=2"}).slices, 1);
+}
+
 TEST(JobSettings, DevicesOfAReplicaMustBeThoseOfTheLauncher) {
   const comm::JobScope scope(comm::Job{.devices_per_replica = 2});
   const std::string text = error({});
@@ -75,13 +94,11 @@ TEST(JobSettings, ValidationUsesAllDevices) {
 
 TEST(JobSettings, OtherInstancesLeaveFilesAndOutputToTheFirst) {
   const comm::JobScope scope(job_of(2, 1));
-  const TrainOptions options =
-      parse({"--resume=/nowhere", "--trace=/nowhere/trace.json", "--weights=/nowhere.h5",
-             "--checkpoint-input-dir=/nowhere", "--verbose"});
+  const TrainOptions options = parse({"--resume=/nowhere", "--weights=/nowhere.h5",
+                                      "--checkpoint-input-dir=/nowhere", "--verbose"});
   EXPECT_TRUE(options.checkpoints.resume.empty());
   EXPECT_TRUE(options.checkpoints.weights.empty());
   EXPECT_TRUE(options.phases.checkpoint_input_dir.empty());
-  EXPECT_TRUE(options.trace.empty());
   EXPECT_TRUE(options.quiet);
 }
 
@@ -132,12 +149,19 @@ class Restart : public testing::Test {
 };
 
 TEST_F(Restart, ARunIsFoundAgainByTheNameOfItsJob) {
-  const Launched launched("20261116-7", "0");
-  EXPECT_EQ(parse({}).run_dir, "runs/mnist_cnn-20261116-7");
+  const fs::path before = fs::current_path();
+  fs::current_path(folder_.path);
+  const Launched launched("host-7", "1");
+  EXPECT_EQ(parse({}).run_dir, "");  // the first attempt had not come to make one
+  for (const char* name : {"other", "own"}) fs::create_directories(fs::path("runs") / name);
+  mark_job("runs/own");
+  write("runs/own/checkpoints/epoch_1.0.h5");
+  EXPECT_EQ(parse({}).run_dir, "runs/own");
+  EXPECT_EQ(parse({}).checkpoints.resume, "auto");
   EXPECT_EQ(parse({"--run-dir=mine"}).run_dir, "mine");
-  EXPECT_TRUE(parse({}).checkpoints.resume.empty());
-  const Launched odd("a/b", "0");
+  const Launched first("host-7", "0");
   EXPECT_EQ(parse({}).run_dir, "");
+  fs::current_path(before);
 }
 
 TEST_F(Restart, GoesOnWithTheCheckpointsOfItsJob) {

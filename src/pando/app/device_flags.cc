@@ -155,6 +155,11 @@ void validate_statistics(const DeviceFlags& flags) {
     throw UsageError("--dbn-replica-group-size ", group, ": wanted a number that divides the ",
                      flags.num_replicas, " of --num-replicas");
   }
+  if (flags.local_replicas() % group != 0 && group % flags.local_replicas() != 0) {
+    throw UsageError("--dbn-replica-group-size ", group, ": an instance has ",
+                     flags.local_replicas(),
+                     " replicas, wanted groups within an instance or of whole instances");
+  }
 }
 
 void validate_cores(const DeviceFlags& flags, int threads) {

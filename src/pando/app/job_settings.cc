@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "pando/app/job_settings.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -23,16 +22,6 @@ constexpr const char* kJobFile = ".job";  // in a run directory
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
-}
-
-// Only what can be part of a file name.
-std::string job_name() {
-  std::string name = variable("PANDO_JOB");
-  const auto fits = [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
-           c == '_' || c == '.';
-  };
-  return std::ranges::all_of(name, fits) ? name : "";
 }
 
 bool is_given(const OptionTable& table, const char* name) {
@@ -78,25 +67,38 @@ void leave_to_the_first(TrainOptions& options) {
   options.checkpoints.resume.clear();
   options.checkpoints.weights.clear();
   options.phases.checkpoint_input_dir.clear();
-  options.trace.clear();
   options.dump_ir.clear();
   options.compile_report = false;
   options.quiet = true;
   options.verbose = false;
 }
 
+// Whose run directory it is; empty: of no job with a name.
+std::string job_of(const fs::path& run_dir) {
+  std::string name;
+  std::ifstream(run_dir / kJobFile) >> name;
+  return name;
+}
+
+// Among those that have names of their own.
+std::string run_of_job(const std::string& job) {
+  std::error_code none;
+  for (const fs::directory_entry& entry : fs::directory_iterator("runs", none)) {
+    if (job_of(entry.path()) == job) return entry.path().string();
+  }
+  return "";
+}
+
 // What the first attempt of this job wrote is gone on with. A folder of the user may hold
 // checkpoints of earlier runs too.
 void settle_restart(TrainOptions& options) {
-  const std::string job = job_name();
-  if (job.empty() || !options.phases.training) return;
-  if (options.run_dir.empty()) options.run_dir = concat("runs/", options.model, "-", job);
-  if (parse_int(variable("PANDO_RESTART")).value_or(0) < 1) return;
-  const fs::path mark = fs::path(options.run_dir) / kJobFile;
-  std::string marked;
-  std::ifstream(mark) >> marked;
+  const std::string job = variable("PANDO_JOB");
+  const bool is_restart = parse_int(variable("PANDO_RESTART")).value_or(0) > 0;
+  if (job.empty() || !is_restart || !options.phases.training) return;
+  if (options.run_dir.empty()) options.run_dir = run_of_job(job);
   const fs::path folder = options.checkpoints.folder(options.run_dir);
-  if (marked != job || !fs::is_directory(folder)) return;
+  if (job_of(options.run_dir) != job || !fs::is_directory(folder)) return;
+  const fs::path mark = fs::path(options.run_dir) / kJobFile;
   const RunCheckpoints found = checkpoints_since(folder, fs::last_write_time(mark));
   if (found.own.empty()) return;
   options.checkpoints.resume = CheckpointFlags::kAuto;
@@ -137,12 +139,9 @@ void settle_together(const Instances& instances, TrainOptions& options) {
 }
 
 void mark_job(const std::string& run_dir) {
-  const std::string job = job_name();
-  if (job.empty()) return;
+  const std::string job = variable("PANDO_JOB");
+  if (job.empty() || job_of(run_dir) == job) return;  // its time is that of the first attempt
   const fs::path mark = fs::path(run_dir) / kJobFile;
-  std::string marked;
-  std::ifstream(mark) >> marked;
-  if (marked == job) return;  // its time is that of the first attempt
   std::ofstream file(mark);
   file << job << "\n";
   if (!file.flush()) throw IoError("cannot write ", mark.string());
