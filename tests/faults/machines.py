@@ -1,5 +1,5 @@
-"""Two machines for tests: network namespaces with host names, addresses, half of the cores each and a
-link of their own, which can be cut and slowed. Each has a server that runs commands for a remote
+"""Two machines for tests: network namespaces with host names, addresses, half of the cores each and
+a link of their own, which can be cut and slowed. Each has a server that runs commands for a remote
 shell, so that what was started from afar does not descend from who started it. Needs root.
 
 usage: machines.py serve SOCKET PREPARE_FILE (on a machine) | call SOCKET COMMAND... (the shell)"""
