@@ -17,7 +17,6 @@
 namespace pando::app {
 namespace {
 
-using testing_support::error_of;
 using testing_support::on_instances;
 
 // What each instance says when it fails, by its index; "" where it does not.
