@@ -28,6 +28,14 @@ TEST(StopSignal, TheSecondSignalEndsTheProcess) {
   EXPECT_EXIT(twice(), testing::ExitedWithCode(128 + SIGINT), "");
 }
 
+TEST(StopSignal, GetsWhatWasHeldBeforeIt) {
+  hold_stop_signals();
+  std::raise(SIGUSR1);
+  const StopSignal signal("");
+  EXPECT_EQ(signal.received(), SIGUSR1);
+  EXPECT_TRUE(signal.wanted());
+}
+
 TEST(StopSignal, AnswersAsItIsTold) {
   testing::internal::CaptureStderr();
   const StopSignal signal("stopping the download\n");

@@ -5,7 +5,9 @@
 #include "pando/app/exit_code.h"
 #include "pando/app/instances.h"
 #include "pando/app/job_settings.h"
+#include "pando/app/stop_signal.h"
 #include "pando/app/train_run.h"
+#include "pando/comm/session.h"
 
 namespace pando::app {
 
@@ -25,6 +27,8 @@ Facts facts_of(const std::optional<TrainOptions>& options) {
 }  // namespace
 
 int run_in_job(const ParseOptions& parse, std::ostream& out) {
+  if (comm::find_launch(comm::process_variable)) hold_stop_signals();
+  comm::process_session().join();  // the options depend on the job
   const Instances instances;
   std::ostream nowhere(nullptr);
   std::ostream& told = instances.is_first() ? out : nowhere;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <string_view>
 
+#include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -29,7 +30,19 @@ extern "C" void handle_stop(int signal) {
   stop_wanted = true;
 }
 
+sigset_t stop_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : kSignals) sigaddset(&set, signal);
+  return set;
+}
+
 }  // namespace
+
+void hold_stop_signals() {
+  const sigset_t set = stop_signals();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
 
 StopSignal::StopSignal(const char* answer) {
   stop_answer = answer;
@@ -45,6 +58,8 @@ StopSignal::StopSignal(const char* answer) {
       sigaction(kSignals[i], &previous_actions[i], nullptr);
     }
   }
+  const sigset_t set = stop_signals();
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);  // what was held comes now
 }
 
 StopSignal::~StopSignal() {

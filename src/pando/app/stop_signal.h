@@ -7,6 +7,10 @@
 
 namespace pando::app {
 
+// From now on these signals wait for the next StopSignal: for a process whose launcher may be told
+// to stop while it still starts. Requires: no other threads yet.
+void hold_stop_signals();
+
 // Handles the signals as long as it lives, then restores what was before. One at a time.
 class StopSignal {
  public:

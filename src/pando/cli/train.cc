@@ -3,12 +3,10 @@
 #include "pando/app/job_run.h"
 #include "pando/app/train_options.h"
 #include "pando/cli/program.h"
-#include "pando/comm/session.h"
 
 namespace pando::cli {
 
 int run_train(std::span<const std::string> args, std::ostream& out) {
-  comm::process_session().join();  // the options depend on the job
   return app::run_in_job(
       [args](std::ostream& told) { return app::parse_train_options(args, told); }, out);
 }
