@@ -191,7 +191,7 @@ def compare_weights(folder, *runs):
 
 def run_works_in_an_allocation(cluster, program):
     done = cluster.run("salloc", "--nodes=2", "--ntasks-per-node=1", "sh", "-c",
-                       f"{program} run -H $SLURM_JOB_NODELIST --num-instances 2 --print-topology "
+                       f"{program} run --num-instances 2 --print-topology "
                        "sh -c 'echo $POPDIST_LOCAL_INSTANCE_INDEX on $SLURMD_NODENAME'")
     check(done.returncode == 0, "exit code", done)
     for instance in range(2):

@@ -20,7 +20,7 @@ RunOptions request(int instances, std::optional<int> replicas, const std::string
 }
 
 TEST(Division, OneReplicaPerInstanceUnlessTold) {
-  const JobDivision job = divide_job(request(4, std::nullopt));
+  const JobDivision job = divide_job(request(4, std::nullopt), "");
   EXPECT_EQ(job.replicas, 4);
   EXPECT_EQ(job.replicas_per_instance(), 1);
   EXPECT_EQ(job.instances_per_host(), 4);
@@ -42,6 +42,16 @@ TEST(Division, ReadsHostsFromAFile) {
   RunOptions options = request(2, 2);
   options.hostfile = folder.write_text("hosts", "a\nb\n");
   EXPECT_EQ(divide_job(options).hosts, (std::vector<std::string>{"a", "b"}));
+}
+
+TEST(Division, TakesTheHostsOfAnAllocation) {
+  EXPECT_EQ(divide_job(request(4, 4), "node[01-02]").hosts,
+            (std::vector<std::string>{"node01", "node02"}));
+  EXPECT_EQ(divide_job(request(4, 4, "a,b"), "node[01-04]").hosts,
+            (std::vector<std::string>{"a", "b"}));
+  EXPECT_TRUE(divide_job(request(4, 4), "node7").hosts.empty());
+  EXPECT_EQ(error_of<app::UsageError>([] { divide_job(request(1, 1), "node[1-2]"); }),
+            "--num-instances: found 1, which 2 hosts do not divide evenly");
 }
 
 TEST(Division, RefusesWhatIsNotEven) {

@@ -2,6 +2,7 @@
 #include "pando/launch/division.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "pando/app/exit_code.h"
 #include "pando/launch/hosts.h"
@@ -13,8 +14,17 @@ int JobDivision::instances_per_host() const {
   return instances / std::max(static_cast<int>(hosts.size()), 1);
 }
 
-JobDivision divide_job(const RunOptions& options) {
+std::string allocated_hosts() {
+  const char* nodes = std::getenv("SLURM_JOB_NODELIST");
+  return nodes == nullptr ? "" : nodes;
+}
+
+JobDivision divide_job(const RunOptions& options, const std::string& allocation) {
   JobDivision job;
+  if (!allocation.empty() && options.host.empty() && options.hostfile.empty()) {
+    job.hosts = expand_hosts(allocation, "SLURM_JOB_NODELIST");
+    if (job.hosts.size() == 1) job.hosts.clear();  // this machine
+  }
   if (!options.host.empty()) job.hosts = expand_hosts(options.host, "--host");
   if (!options.hostfile.empty()) job.hosts = read_host_file(options.hostfile);
   job.instances = options.num_instances;

@@ -10,7 +10,7 @@
 namespace pando::launch {
 
 struct JobDivision {
-  std::vector<std::string> hosts;  // none: this machine, or what the batch system has given us
+  std::vector<std::string> hosts;  // none: this machine
   int instances = 1;
   int replicas = 1;
   int devices_per_replica = 1;
@@ -20,7 +20,13 @@ struct JobDivision {
   int devices_per_instance() const { return replicas_per_instance() * devices_per_replica; }
 };
 
-// Throws UsageError with the numbers when something does not divide evenly.
-JobDivision divide_job(const RunOptions& options);
+// The nodes of the batch system's allocation that this process is in, as SLURM_JOB_NODELIST has
+// them; empty: none.
+std::string allocated_hosts();
+
+// Who names no hosts gets those of the allocation. Throws UsageError with the numbers when
+// something does not divide evenly.
+JobDivision divide_job(const RunOptions& options,
+                       const std::string& allocation = allocated_hosts());
 
 }  // namespace pando::launch

@@ -104,7 +104,10 @@ void add_division_options(app::OptionTable& table, RunOptions& options) {
             "divide a host's cores among its instances NUMA node by NUMA node; off: in the order "
             "of their numbers. Instances have cores of their own while there are enough");
   table.begin_group("Hosts");
-  table.add("host", options.host, "hosts, such as a,b or node[0-2,4]; not given: this machine. -H")
+  table
+      .add("host", options.host,
+           "hosts, such as a,b or node[0-2,4]; not given: the nodes of a Slurm allocation, else "
+           "this machine. -H")
       .with_hint("HOSTS");
   table
       .add("hostfile", options.hostfile,
