@@ -1,12 +1,14 @@
 // However a model is spread over the instances of a job, it learns the same.
 // SPDX-License-Identifier: MIT
 #include <atomic>
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <mutex>
 #include <optional>
 
-#include "pando/train/callback.h"
+#include "pando/train/callbacks.h"
+#include "tests/support/temp_folder.h"
 #include "tests/support/thread_instances.h"
 #include "tests/train/spread.h"
 
@@ -145,6 +147,19 @@ TEST(Instances, BeginWithTheWeightsOfTheFirst) {
   for (const Model& model : models) EXPECT_TRUE(same_weights(model, first));
 }
 
+TEST(Instances, GoByTheSeedOfTheFirst) {
+  const auto train = [](uint64_t seed, int64_t batch) {
+    Model model(plain_cnn(), {.seed = seed});
+    model.compile(classifier(SGD({.learning_rate = 0.1}), {.slices = 1}));
+    model.fit(image_data(24), {.epochs = 2, .batch_size = batch, .verbose = 0});
+    return model;
+  };
+  const Model expected = train(3, 4);
+  on_instances(2, [&](comm::Communicator& self) {
+    EXPECT_LT(largest_difference(train(self.rank() == 0 ? 3 : 99, 2), expected), 2e-6);
+  });
+}
+
 // Of a fit with validation, and of an evaluation.
 Logs figures_of(int devices) {
   Model model = spread(small_cnn(), {.devices = devices, .accumulation = 1});
@@ -195,6 +210,52 @@ TEST(Instances, AWishToStopOfOneStopsAllAfterTheSameUpdate) {
   for (const TrainingPosition& position : positions) EXPECT_EQ(position, positions[0]);
   EXPECT_EQ(positions[0].epoch, 0);
   EXPECT_LT(positions[0].update, 10);
+}
+
+// Expects so many epochs on all instances when only the last one's callbacks wish to stop.
+void expect_epochs(size_t count, const std::function<void(CallbackFunctions&)>& wish) {
+  on_instances(3, [&](comm::Communicator& self) {
+    CallbackFunctions functions;
+    if (self.rank() == 2) wish(functions);
+    Model model = spread(small_cnn(), {.accumulation = 1});
+    FitOptions fit{.epochs = 4, .batch_size = 2, .verbose = 0};
+    fit.callbacks = {LambdaCallback(functions)};
+    EXPECT_EQ(model.fit(image_data(12), fit).epoch.size(), count) << self.rank();
+  });
+}
+
+TEST(Instances, ACallbackOfOneStopsAll) {
+  const auto stop = [](FitContext& context) { context.stop = true; };
+  const auto stop_after = [](FitContext& context, const Logs&) { context.stop = true; };
+  expect_epochs(0, [&](CallbackFunctions& functions) { functions.train_begin = stop; });
+  expect_epochs(0, [&](CallbackFunctions& functions) { functions.epoch_begin = stop; });
+  expect_epochs(1, [&](CallbackFunctions& functions) { functions.execution_end = stop_after; });
+  expect_epochs(1, [&](CallbackFunctions& functions) { functions.epoch_end = stop_after; });
+}
+
+TEST(Instances, FitsOnDifferentTermsAreRefused) {
+  std::atomic<int> refused{0};
+  on_instances(2, [&](comm::Communicator& self) {
+    Model model = spread(small_cnn(), {.accumulation = 1});
+    const Dataset data = image_data(self.rank() == 0 ? 40 : 36);
+    EXPECT_SAYS(error_of([&] { model.fit(data, {.batch_size = 2, .verbose = 0}); }),
+                "fit: instance 0 gives 40 shuffled samples, 0 to validate, epochs 0 to 1 from "
+                "update 0, 1 replicas x 1 micro-batches of 2, instance 1 gives 36 ");
+    ++refused;
+  });
+  EXPECT_EQ(refused, 2);
+}
+
+TEST(Instances, OneWritesTheCheckpoints) {
+  const testing_support::TempFolder folder;
+  on_instances(2, [&](comm::Communicator& self) {
+    Model model = spread(small_cnn(), {.accumulation = 1});
+    FitOptions fit{.batch_size = 2, .verbose = 0};
+    fit.callbacks = {Checkpoint(folder.path(concat("of", self.rank())) + "/epoch_{epoch}.h5")};
+    model.fit(image_data(12), fit);
+  });
+  EXPECT_TRUE(std::filesystem::exists(folder.path("of0") + "/epoch_1.h5"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path("of1")));
 }
 
 TEST(Instances, ALossThatIsNotFiniteStopsAllBeforeThatUpdate) {

@@ -132,4 +132,13 @@ bool any(Communicator& communicator, bool own) {
   return found;
 }
 
+void expect_same(Communicator& communicator, const char* place, const std::string& own) {
+  const std::vector<std::string> all = all_gather(communicator, own);
+  for (size_t i = 1; i < all.size(); ++i) {
+    if (all[i] == all[0]) continue;
+    throw InvalidArgument(place, ": instance 0 gives ", all[0], ", instance ", i, " gives ",
+                          all[i]);
+  }
+}
+
 }  // namespace pando::comm

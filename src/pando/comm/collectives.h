@@ -25,6 +25,9 @@ std::vector<std::string> all_gather(Communicator& communicator, std::string_view
 // Adds in the order of the instances.
 std::vector<double> all_reduce(Communicator& communicator, std::span<const double> own);
 bool any(Communicator& communicator, bool own);
+// All instances find the same and throw InvalidArgument together, so that none is left waiting:
+// "place: instance 0 gives 3 numbers, instance 2 gives 4 numbers".
+void expect_same(Communicator& communicator, const char* place, const std::string& own);
 
 // Messages of one block of bytes of every instance to every other, to be started again and again.
 // Block i of `blocks` is that of instance i; each fills its own before the start.

@@ -19,6 +19,9 @@ struct Job {
   int core_shares = 1;
   std::optional<int> total_replicas;  // as the launcher says
   std::optional<int> devices_per_replica;
+
+  // Whether it is this instance that writes and tells what all have in common.
+  bool is_first() const { return communicator == nullptr || communicator->rank() == 0; }
 };
 
 // The job of this thread if it is within a JobScope, else that of the process.

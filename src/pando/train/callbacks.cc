@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "pando/base/error.h"
+#include "pando/comm/job.h"
 #include "pando/train/model.h"
 
 namespace pando {
@@ -35,8 +36,11 @@ class CheckpointCallback : public Callback {
   }
 
   // A folder that cannot be made ends the fit before it has cost anything.
-  void on_train_begin(FitContext& context) override { make_folder(context.epoch + 1); }
+  void on_train_begin(FitContext& context) override {
+    if (comm::current_job().is_first()) make_folder(context.epoch + 1);
+  }
   void on_epoch_end(FitContext& context, const Logs&) override {
+    if (!comm::current_job().is_first()) return;
     make_folder(context.epoch + 1);
     context.model->save_weights(with_epoch(path_, context.epoch + 1));
   }

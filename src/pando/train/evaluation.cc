@@ -101,8 +101,7 @@ Logs run_evaluate(Model::Impl& impl, const Dataset& dataset, const EvaluateOptio
   if (request.steps_per_execution == 0) {
     request.steps_per_execution = impl.compiled().steps_per_execution;
   }
-  const bool first = impl.job.communicator == nullptr || impl.job.communicator->rank() == 0;
-  if (options.verbose == 0 || !first) return evaluate_with(impl, dataset, request);
+  if (options.verbose == 0 || !impl.job.is_first()) return evaluate_with(impl, dataset, request);
   check_data("evaluate", dataset, options.batch_size);
   Progress progress(standard_progress(options.verbose));
   LoadedProgram& loaded = impl.program(Mode::evaluate, options.batch_size, dataset.fields());

@@ -8,6 +8,7 @@
 #include "pando/comm/collectives.h"
 #include "pando/train/epoch_plan.h"
 #include "pando/train/evaluation.h"
+#include "pando/train/fit_check.h"
 #include "pando/train/metric_sums.h"
 #include "pando/train/model_impl.h"
 #include "pando/train/progress.h"
@@ -31,24 +32,6 @@ runtime::BatchSource repeating(BatchStream& stream, int64_t first_sample) {
   };
 }
 
-void check_joined(const FitOptions& options) {
-  const int64_t joined = options.joined_epochs;
-  if (joined < 1) throw InvalidArgument("fit: joined_epochs is ", joined, ", wanted at least 1");
-  if (joined == 1) return;
-  if (!options.carry_remainder) {
-    throw InvalidArgument("fit: joined_epochs is ", joined, ", which wants carry_remainder");
-  }
-  if ((options.epochs - options.initial_epoch) % joined != 0) {
-    throw InvalidArgument("fit: joined_epochs is ", joined, ", which does not divide the epochs ",
-                          options.initial_epoch, " to ", options.epochs);
-  }
-}
-
-// Instances see the same; one tells it.
-bool shows_progress(const Model::Impl& impl) {
-  return impl.job.communicator == nullptr || impl.job.communicator->rank() == 0;
-}
-
 class FitLoop {
  public:
   FitLoop(Model& model, Model::Impl& impl, const Dataset& dataset, const FitOptions& options)
@@ -56,7 +39,7 @@ class FitLoop {
         options_(options),
         train_(dataset),
         validation_(options.validation_data),
-        progress_(standard_progress(shows_progress(impl) ? options.verbose : 0)) {
+        progress_(standard_progress(impl.job.is_first() ? options.verbose : 0)) {
     if (options.validation_split != 0) {
       if (validation_)
         throw InvalidArgument("fit: give validation_data or validation_split, not both");
@@ -64,33 +47,7 @@ class FitLoop {
       train_ = split.train;
       validation_ = split.validation;
     }
-    check_data("fit", train_, options.batch_size);
-    if (options.initial_epoch < 0 || options.epochs < options.initial_epoch) {
-      throw InvalidArgument("fit: epochs is ", options.epochs, " and initial_epoch ",
-                            options.initial_epoch);
-    }
-    if (options.prefetch_depth < 1) {
-      throw InvalidArgument("fit: prefetch_depth is ", options.prefetch_depth,
-                            ", wanted at least 1");
-    }
-    if (options.data_workers < 0) {
-      throw InvalidArgument("fit: data_workers is ", options.data_workers, ", wanted 0 or more");
-    }
-    if (options.same_batch && !options.carry_remainder && !options.drop_remainder) {
-      throw InvalidArgument("fit: same_batch wants carry_remainder or drop_remainder");
-    }
-    if (options.carry_remainder && options.drop_remainder) {
-      throw InvalidArgument("fit: give carry_remainder or drop_remainder, not both");
-    }
-    if (options.updates_per_epoch < 0) {
-      throw InvalidArgument("fit: updates_per_epoch is ", options.updates_per_epoch,
-                            ", wanted 0 or more");
-    }
-    if (options.updates_per_epoch != 0 && !options.carry_remainder) {
-      throw InvalidArgument("fit: updates_per_epoch is ", options.updates_per_epoch,
-                            ", which wants carry_remainder");
-    }
-    check_joined(options);
+    check_fit(train_, options);
     context_ = {.model = &model, .epoch = options.initial_epoch, .epochs = options.epochs};
     context_.tell = [this](std::string_view line) { progress_.message(line); };
   }
@@ -98,6 +55,7 @@ class FitLoop {
   History run() {
     LoadedProgram& loaded = program();  // data that do not fit are an error before any callback
     const runtime::Placement placement = loaded.placement();
+    expect_same_fit(placement);
     make_plan(placement);
     impl_.follow_first_instance();
     context_.updates = impl_.iteration;
@@ -116,12 +74,10 @@ class FitLoop {
         {.steps_per_epoch = validation_ ? batches_of(*validation_, options_.batch_size) : 0,
          .steps_at_end = options_.validation_steps_to_follow});
     call([&](Callback& callback) { callback.on_train_begin(context_); });
-    for (int64_t epoch = options_.initial_epoch; epoch < options_.epochs && !context_.stop;
+    for (int64_t epoch = options_.initial_epoch; epoch < options_.epochs;
          epoch += options_.joined_epochs) {
-      if (agreed(stop_wanted())) {
-        context_.stop = true;
-        break;
-      }
+      context_.stop = agreed(context_.stop || stop_wanted());
+      if (context_.stop) break;
       impl_.epochs = epoch + impl_.epoch_offset + options_.joined_epochs;
       run_epoch(infeed, epoch);
     }
@@ -133,6 +89,19 @@ class FitLoop {
   template <typename Function>
   void call(Function function) {
     for (const auto& callback : options_.callbacks) function(*callback);
+  }
+
+  // Instances that train on different terms would wait for each other without end, or average what
+  // does not belong together.
+  void expect_same_fit(const runtime::Placement& placement) const {
+    if (impl_.job.communicator == nullptr) return;
+    const int64_t validated = validation_ ? validation_->size() : 0;
+    comm::expect_same(
+        *impl_.job.communicator, "fit",
+        concat(train_.size(), options_.shuffle ? " shuffled samples, " : " samples in order, ",
+               validated, " to validate, epochs ", options_.initial_epoch, " to ", options_.epochs,
+               " from update ", options_.initial_update, ", ", placement.replicas, " replicas x ",
+               placement.micro_batches, " micro-batches of ", options_.batch_size));
   }
 
   // Throws when no weight update fits, or when the fit would begin after the end of an epoch.
@@ -232,6 +201,7 @@ class FitLoop {
     progress_.begin_epoch(epoch + options_.joined_epochs, options_.epochs, context_.steps,
                           first_step);
     call([&](Callback& callback) { callback.on_epoch_begin(context_); });
+    context_.stop = agreed(context_.stop);
     if (context_.stop) return;
     MetricSums sums(program().executor().metric_names(), impl_.replication.metrics);
     const auto updates = static_cast<int64_t>(plan_->updates().size());
@@ -263,7 +233,6 @@ class FitLoop {
     call([&](Callback& callback) { callback.on_execution_begin(context_); });
     LoadedProgram& loaded = program();
     runtime::Executor& devices = loaded.executor();
-    const bool all = options_.outfeed == OutfeedMode::all;
     runtime::Execution execution{.updates = next_updates(update),
                                  .micro_batch_size = options_.batch_size,
                                  .seed = impl_.options.seed,
@@ -271,7 +240,7 @@ class FitLoop {
                                  .iteration = impl_.iteration,
                                  .stop = [this] { return stop_wanted(); },
                                  .keep_last_step = wants_outfeed(),
-                                 .keep_steps = all,
+                                 .keep_steps = options_.outfeed == OutfeedMode::all,
                                  .trace = options_.trace};
     const auto start = std::chrono::steady_clock::now();
     runtime::ExecutionTotals totals;
@@ -285,26 +254,32 @@ class FitLoop {
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     count_updates(update, totals.updates);
     if (!totals.finite) throw_not_finite(totals);
-    const int64_t replicas = loaded.placement().total_replicas();
-    const int64_t steps_before = context_.step / replicas;
-    context_.step += totals.elements;
-    context_.updates = impl_.iteration;
-    context_.samples = totals.all.samples;
-    context_.exchange = totals.exchange;
-    context_.seconds += took.count();
-    context_.step_seconds =
-        took.count() / static_cast<double>(std::max<int64_t>(totals.elements, 1));
-    if (execution.keep_steps || execution.keep_last_step) {
-      fill_outfeed(devices, steps_before, (totals.elements + replicas - 1) / replicas, all);
-    }
-    context_.outfeed = &outfeed_;
-    if (totals.updates < static_cast<int64_t>(execution.updates.size())) context_.stop = true;
+    note(totals, took.count(), devices, execution);
     sums.add(totals);
     const Logs logs = sums.logs();
     progress_.update(context_.step, logs);
     call([&](Callback& callback) { callback.on_execution_end(context_, logs); });
     context_.stop = agreed(context_.stop || (options_.stop != nullptr && *options_.stop));
     return totals.updates;
+  }
+
+  // Tells callbacks of an execution.
+  void note(const runtime::ExecutionTotals& totals, double seconds,
+            const runtime::Executor& devices, const runtime::Execution& execution) {
+    const int64_t replicas = devices.instance().placement().total_replicas();
+    const int64_t steps_before = context_.step / replicas;
+    context_.step += totals.elements;
+    context_.updates = impl_.iteration;
+    context_.samples = totals.all.samples;
+    context_.exchange = totals.exchange;
+    context_.seconds += seconds;
+    context_.step_seconds = seconds / static_cast<double>(std::max<int64_t>(totals.elements, 1));
+    if (execution.keep_steps || execution.keep_last_step) {
+      fill_outfeed(devices, steps_before, (totals.elements + replicas - 1) / replicas,
+                   options_.outfeed == OutfeedMode::all);
+    }
+    context_.outfeed = &outfeed_;
+    if (totals.updates < static_cast<int64_t>(execution.updates.size())) context_.stop = true;
   }
 
   // Whether one of the instances wants it.
@@ -320,7 +295,7 @@ class FitLoop {
 
   // Moves the progress bar within a long execution, with the values from before it.
   std::optional<Ticker> progress_of(const runtime::Executor& devices, const MetricSums& sums) {
-    if (options_.verbose != 1 || !shows_progress(impl_)) return std::nullopt;
+    if (options_.verbose != 1 || !impl_.job.is_first()) return std::nullopt;
     const int64_t replicas = devices.instance().placement().total_replicas();
     return std::optional<Ticker>(
         std::in_place, std::chrono::milliseconds(250),

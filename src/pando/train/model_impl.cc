@@ -165,11 +165,13 @@ runtime::Placement Model::Impl::placement(train::Mode mode) {
 void Model::Impl::follow_first_instance() {
   if (job.communicator == nullptr) return;
   comm::Communicator& others = *job.communicator;
-  std::array<int64_t, 3> counters = {iteration, epochs, epoch_offset};
+  std::array<int64_t, 4> counters = {iteration, epochs, epoch_offset,
+                                     static_cast<int64_t>(options.seed)};
   comm::broadcast(others, std::as_writable_bytes(std::span(counters)));
   iteration = counters[0];
   epochs = counters[1];
   epoch_offset = counters[2];
+  options.seed = static_cast<uint64_t>(counters[3]);  // of the order of samples and of dropout
   for (runtime::Variable& variable : variables.all()) {
     comm::broadcast(others, {variable.value.data(), variable.value.bytes()});
     for (Tensor& slot : variable.slots) comm::broadcast(others, {slot.data(), slot.bytes()});

@@ -58,7 +58,8 @@ struct Model::Impl {
   void set_replication(const ReplicationOptions& options_in);
   // How a program of this mode lies on the devices.
   runtime::Placement placement(train::Mode mode);
-  // Gives all instances the weights, the optimizer's state and the counters of instance 0.
+  // Gives all instances the weights, the optimizer's state, the counters and the seed of instance
+  // 0.
   void follow_first_instance();
 
   void assign(runtime::Variable& variable, const Tensor& value);
