@@ -38,7 +38,7 @@ TEST(Hosts, RefuseWhatIsNoList) {
   for (const char* text : {"n[]", "n[a]", "n[1-]", "n[-1]", "n[1,]", "n[99999999999999999999]"}) {
     EXPECT_SAYS(refused(text), text == std::string("n[]") ? "''" : "numbers in brackets");
   }
-  for (const char* text : {"-x", "a b", "a slots=2", "a'"}) {
+  for (const char* text : {"-x", "a b", "a slots=2", "a'", "a:2", "::1"}) {
     EXPECT_SAYS(refused(text), "wanted the name or the address of a host");
   }
   EXPECT_EQ(refused("a,b,a"), "--host: found 'a' twice in 'a,b,a', wanted each host once");

@@ -77,7 +77,9 @@ struct Expansion {
 
   // What mpirun would take for an option or for a number of slots is no name.
   void check_name(std::string_view name) const {
-    const auto is_bad = [](char c) { return c <= ' ' || c == '=' || c == '\'' || c == '"'; };
+    const auto is_bad = [](char c) {
+      return c <= ' ' || std::string_view(":='\"").find(c) != std::string_view::npos;
+    };
     if (name.empty() || name.front() == '-' || std::any_of(name.begin(), name.end(), is_bad)) {
       refuse(concat("'", name, "'"), "the name or the address of a host");
     }
