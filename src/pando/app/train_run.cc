@@ -65,7 +65,9 @@ class TrainingRun {
     announce(setup_, compile_seconds_.count(), log);
     try {
       begin_weights(log);
-      if (setup_.instances.is_first()) attach_sinks(log);
+      setup_.instances.together([&] {
+        if (setup_.instances.is_first()) attach_sinks(log);
+      });
       const int code = run_phases(log);
       if (setup_.instances.is_first()) write_curves(directory->path());
       return code;
@@ -115,7 +117,9 @@ class TrainingRun {
                             counted(static_cast<int64_t>(later), "checkpoint")));
       }
     } else if (!weights.empty() && options_.phases.training) {
-      setup_.model.load_weights(weights);
+      setup_.instances.together([&] {
+        if (setup_.instances.is_first()) setup_.model.load_weights(weights);
+      });
       log.say("beginning with the weights of " + weights);
     }
   }

@@ -74,6 +74,8 @@ int run_program(std::span<const std::string> args, std::ostream& out, std::ostre
     const int code = dispatch(args, out);
     out.flush();
     if (!out) throw IoError("standard output cannot be written");
+    // Instances of a job that come here do so by agreement.
+    comm::process_session().end(code, comm::Ending::together);
     return code;
   } catch (const app::AgreedFailure& error) {
     if (error.is_told_here()) {
@@ -88,7 +90,11 @@ int run_program(std::span<const std::string> args, std::ostream& out, std::ostre
     const bool lost = own != nullptr && own->kind() == ErrorKind::comm;
     comm::process_session().report_failure(
         app::describe(error, false), lost ? comm::FailureKind::lost_peer : comm::FailureKind::own);
-    return app::exit_code_of(error);
+    // These come to all instances alike, others to each by itself.
+    const int code = app::exit_code_of(error);
+    const bool agreed = code == app::kStopped || code == app::kNonFiniteLoss;
+    comm::process_session().end(code, agreed ? comm::Ending::together : comm::Ending::alone);
+    return code;
   }
 }
 

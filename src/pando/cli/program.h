@@ -9,7 +9,7 @@
 namespace pando::cli {
 
 // Runs `pando <args>`. Results go to `out`. An error becomes one line on `err` and the exit code of
-// its kind.
+// its kind. Ends the process's part in its job, if it has joined one.
 int run_program(std::span<const std::string> args, std::ostream& out, std::ostream& err);
 
 // The subcommands, one file each. They throw what ends them.

@@ -64,9 +64,9 @@ void Exchange::record(profile::Trace* trace) {
     track_ = nullptr;
     return;
   }
-  if (track_ != nullptr && trace_ == trace->id()) return;
+  if (trace_ != trace->id()) last_track_ = &trace->add_track("network", profile::kHostDevice);
   trace_ = trace->id();
-  track_ = &trace->add_track("network", profile::kHostDevice);
+  track_ = last_track_;
   for (size_t i = 0; i < buckets_.size(); ++i) {
     buckets_[i].name = trace->name_id(
         fmt::format("bucket {}, {} KiB", i, (4 * buckets_[i].elements + 1023) / 1024));

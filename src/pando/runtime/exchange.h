@@ -76,7 +76,8 @@ class Exchange {
   size_t next_ = 0;   // the first bucket that is not started
   size_t first_ = 0;  // the first bucket that is not done
   ExchangeFigures figures_;
-  profile::TraceTrack* track_ = nullptr;
+  profile::TraceTrack* track_ = nullptr;       // null: nothing is recorded
+  profile::TraceTrack* last_track_ = nullptr;  // of the trace that was recorded last
   uint64_t trace_ = 0;
 };
 

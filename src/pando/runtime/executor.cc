@@ -200,7 +200,10 @@ ExecutionTotals Executor::run(const Execution& execution, InfeedQueue& infeed) {
   }
   if (error_ != nullptr) std::rethrow_exception(error_);
   ExecutionTotals totals = collect();
-  if (exchange_) totals.exchange = exchange_->take_figures();
+  if (exchange_) {
+    totals.exchange = exchange_->take_figures();
+    totals.exchange.add(instance_.take_gather_figures());
+  }
   return totals;
 }
 

@@ -62,6 +62,10 @@ class Instance {
     return statistics_ != nullptr && statistics_->wanted(segment);
   }
   void gather(const compiler::Segment& segment, int micro_batch);
+  // What that cost since the last call.
+  ExchangeFigures take_gather_figures() {
+    return statistics_ == nullptr ? ExchangeFigures{} : statistics_->take_figures();
+  }
   // After the last segment of a forward section: adds its statistics to those of the update.
   void accumulate_moments(const SliceVisit& visit) const;
   // Copies the samples of a lane out of its replica's micro-batch (null: padding only).

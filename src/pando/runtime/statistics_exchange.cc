@@ -2,6 +2,7 @@
 #include "pando/runtime/statistics_exchange.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 #include "pando/base/error.h"
@@ -68,6 +69,7 @@ void StatisticsExchange::run(
     const compiler::Segment& segment,
     const std::function<const std::byte*(const compiler::Operand&, int lane)>& own,
     const std::function<void()>& poll) {
+  const auto begin = std::chrono::steady_clock::now();
   Round& round = rounds_.at(&segment);
   for (const Gathered& value : round.values) {
     const size_t bytes = value.operand.value->bytes();
@@ -82,6 +84,9 @@ void StatisticsExchange::run(
     if (poll) poll();
     patience.pause();
   }
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  figures_.add({.bytes_sent = static_cast<int64_t>(round.block) * (group_ - 1),
+                .exposed_seconds = seconds.count()});
 }
 
 }  // namespace pando::runtime

@@ -7,10 +7,12 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "pando/comm/communicator.h"
 #include "pando/compiler/program.h"
+#include "pando/runtime/exchange_figures.h"
 #include "pando/runtime/placement.h"
 
 namespace pando::runtime {
@@ -32,6 +34,7 @@ class StatisticsExchange {
   void run(const compiler::Segment& segment,
            const std::function<const std::byte*(const compiler::Operand&, int lane)>& own,
            const std::function<void()>& poll);
+  ExchangeFigures take_figures() { return std::exchange(figures_, {}); }
 
  private:
   struct Gathered {
@@ -50,6 +53,7 @@ class StatisticsExchange {
   int lanes_ = 1;  // of an instance
   int place_ = 0;  // of this instance in its group
   int group_ = 1;  // instances that belong together
+  ExchangeFigures figures_;
   std::map<const compiler::Segment*, Round> rounds_;
   std::map<const ir::Value*, std::pair<const Round*, size_t>> offsets_;
 };

@@ -180,6 +180,7 @@ class Model {
   void set_replication_options(const ReplicationOptions& options);
   int replicas() const;  // of a training step, on all instances
 
+  // Instances of a job fit and evaluate together: each calls them alike, or the others wait.
   // The fields of a data set are x, y and, if there is another, the weight of each sample, f32;
   // auxiliary inputs of the network are fields of their names.
   History fit(const Dataset& train, const FitOptions& options = {});
