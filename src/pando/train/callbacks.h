@@ -12,7 +12,8 @@ namespace pando {
 
 // Saves the weights after every epoch to `path`, in which {epoch} becomes the number of epochs
 // done ("out/epoch_{epoch}.h5": epoch_1.h5 first, as Keras counts in file names). The folder is
-// made before training begins. Of a job, the first instance does it. Throws InvalidArgument for another {placeholder}.
+// made before training begins. Of a job, the first instance does it. Throws InvalidArgument for
+// another {placeholder}.
 std::shared_ptr<Callback> Checkpoint(std::string path);
 
 // Functions for the moments of a fit; those left empty are not called.
