@@ -2,6 +2,7 @@
 #include "pando/comm/core_share.h"
 
 #include <array>
+#include <fstream>
 
 #include <sched.h>
 #include <unistd.h>
@@ -12,9 +13,12 @@
 namespace pando::comm {
 
 std::string usable_cores_text() {
+  // Containers on different machines may have one name; a machine has another number at each start.
   std::array<char, 256> host = {};
   gethostname(host.data(), host.size() - 1);
-  std::string text = concat(host.data(), ":");
+  std::string boot;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
+  std::string text = concat(host.data(), " ", boot, ":");
   cpu_set_t cores;
   CPU_ZERO(&cores);
   if (sched_getaffinity(0, sizeof(cores), &cores) != 0) return text + "?";

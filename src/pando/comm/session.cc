@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "pando/base/error.h"
+#include "pando/comm/start_watch.h"
 
 namespace pando::comm {
 
@@ -60,6 +61,7 @@ Job Session::make_job(const Launch& launch) {
   }
   if (!instance_) {
     try {
+      const StartWatch watch(start_watch_from_environment(options_.variables));
       instance_ = options_.join();
     } catch (const Unsupported& error) {
       throw Unsupported(launch.launcher, " started this process as one of several (",

@@ -233,6 +233,10 @@ runtime::WorkerTeam& Model::Impl::workers() {
     team.cores.insert(team.cores.end(), device.cores.begin(), device.cores.end());
     team.shares_cores = team.shares_cores || device.shared;
   }
+  // So do instances that are more than the cores which they divide.
+  if (job.core_shares > 1 && job.core_shares > runtime::query_topology().usable_cores()) {
+    team.shares_cores = true;
+  }
   // Fewer workers than cores are not pinned unless the user chose the cores: other processes may be
   // pinned to the same ones.
   const bool chosen = strategy != nullptr && !strategy->core_sets.empty();

@@ -1,0 +1,35 @@
+// Watches over the start of an instance, which waits in MPI for all others to start: one that never
+// does so would leave it waiting without a word.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <thread>
+
+namespace pando::comm {
+
+struct StartWatchOptions {
+  std::chrono::milliseconds first_word{30'000};  // after so long it says what it waits for
+  // After so long it gives up; no value: never. PANDO_START_TIMEOUT, in seconds, 0 for never.
+  std::optional<std::chrono::milliseconds> limit = std::chrono::milliseconds(300'000);
+  std::function<void(const std::string&)> say;  // empty: standard error
+  std::function<void()> give_up;                // empty: ends the process with code 1
+};
+
+// Throws InvalidArgument for a time that is no number of seconds.
+StartWatchOptions start_watch_from_environment(
+    const std::function<const char*(const char*)>& variables);
+
+// From its construction to its destruction.
+class StartWatch {
+ public:
+  explicit StartWatch(StartWatchOptions options);
+
+ private:
+  std::jthread thread_;
+};
+
+}  // namespace pando::comm
