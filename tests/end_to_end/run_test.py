@@ -89,6 +89,7 @@ def environment_is_set(launcher):
                   "POPDIST_REPLICA_INDEX_OFFSET": str(2 * instance),
                   "POPDIST_LOCAL_INSTANCE_INDEX": str(instance),
                   "POPDIST_UNIFORM_REPLICAS_PER_INSTANCE": "1", "PANDO_RESTART": "0",
+                  "PANDO_DEFAULT_REPLICAS": "0",
                   "PANDO_HEARTBEAT_PERIOD": "0.5", "PANDO_HEARTBEAT_TIMEOUT": "4"}
         for name, value in wanted.items():
             check(found.get(name) == value, f"{name} of instance {instance}", done)
@@ -133,9 +134,9 @@ def codes_pass_through(launcher):
                     r"\S+ \(pid \d+\): exit code 3$", done.stderr, re.M), "who failed", done)
     check("Primary job" not in done.stderr and "-----" not in done.stderr, "no banners", done)
     done = launcher.run("", "/no/such/program")
-    check(done.returncode == 2, "a program that is not there", done)
+    check(done.returncode == 127, "a program that is not there", done)
     done = launcher.run("", "/etc/passwd")
-    check(done.returncode == 2, "a file that is no program", done)
+    check(done.returncode == 126, "a file that is no program", done)
 
 
 def a_killed_instance_is_named(launcher):
@@ -188,7 +189,8 @@ def a_signal_stops_all(launcher):
         await_lines(job, "ready", 2)
         job.send_signal(number)
         out, err = job.communicate(timeout=PATIENCE)
-        if job.returncode != 75 or out.count("SIGUSR1") != 2 or "again" in err:
+        asked = f"{signal.Signals(number).name} asked for it\n"
+        if job.returncode != 75 or out.count("SIGUSR1") != 2 or "again" in err or asked not in err:
             raise SystemExit(f"{number}: {job.returncode}\n{out}\n{err}")
     # A second one ends what does not stop.
     job = launcher.start("--num-instances 2", sys.executable, script, "", "deaf")
@@ -199,6 +201,29 @@ def a_signal_stops_all(launcher):
     out, err = job.communicate(timeout=PATIENCE)
     if job.returncode != 128 + signal.SIGTERM:
         raise SystemExit(f"second signal: {job.returncode}\n{out}\n{err}")
+
+
+SAVES = """
+import signal, sys, time
+def stop(number, frame):
+    time.sleep(0.2)
+    sys.exit(75)
+signal.signal(signal.SIGTERM, stop)
+print("ready", flush=True)
+while True:
+    time.sleep(0.1)
+"""
+
+
+def mpirun_may_be_told_to_end(launcher):
+    script = launcher.script("saves.py", SAVES)
+    job = launcher.start("--num-instances 2 --max-restarts 3", sys.executable, script)
+    await_lines(job, "ready", 2)
+    children = pathlib.Path(f"/proc/{job.pid}/task/{job.pid}/children").read_text().split()
+    os.kill(int(children[0]), signal.SIGTERM)
+    out, err = job.communicate(timeout=PATIENCE)
+    if job.returncode != 75 or "again" in err or "pando: the job stopped after " not in err:
+        raise SystemExit(f"SIGTERM to mpirun: {job.returncode}\n{out}\n{err}")
 
 
 def nothing_survives_the_launcher(launcher):
@@ -292,7 +317,7 @@ def commands_of_the_original(launcher):
 
 TESTS = [output_is_tagged, long_lines_stay_whole, one_instance_is_shown, environment_is_set,
          cores_are_disjoint, codes_pass_through, a_killed_instance_is_named, a_signal_stops_all,
-         nothing_survives_the_launcher, restarts_go_on, configurations_are_kept,
+         mpirun_may_be_told_to_end, nothing_survives_the_launcher, restarts_go_on, configurations_are_kept,
          hosts_get_their_instances, input_reaches_instance_0, commands_of_the_original]
 
 

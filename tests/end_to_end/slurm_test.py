@@ -147,6 +147,7 @@ def batch_scripts(guide, program):
                                 f"pando train {TRAINING} --run-dir batch{number} --resume auto", script)
         if count != 1:
             raise SystemExit(f"the guide's script has {count} trainings:\n{script}")
+        script = script.replace(" --ipus-per-replica 4", "")  # the smaller one is no pipeline
         yield re.sub(r"(?<![\w/])pando (train|run)", rf"{program} \1", script)
 
 

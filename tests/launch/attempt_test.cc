@@ -36,7 +36,7 @@ Ended attempt(const std::string& script, const std::vector<int>& signals = {},
 TEST(Attempt, PassesOutputAndCodeOn) {
   const Ended ended = attempt("echo '[1,0]<stdout>:a'; echo '[1,1]<stderr>:b' >&2; exit 3");
   EXPECT_EQ(ended.result.code, 3);
-  EXPECT_FALSE(ended.result.stopped);
+  EXPECT_EQ(ended.result.signal, 0);
   EXPECT_EQ(ended.out, "[1,0]<stdout>:a\n");
   EXPECT_EQ(ended.err, "[1,1]<stderr>:b\n");
   EXPECT_EQ(attempt("true").result.code, 0);
@@ -48,25 +48,27 @@ TEST(Attempt, TheFirstSignalBecomesUsr1) {
   const Ended ended =
       attempt("trap 'echo got it; exit 75' USR1; kill -HUP $PPID; while :; do sleep 0.01; done");
   EXPECT_EQ(ended.result.code, 75);
-  EXPECT_TRUE(ended.result.stopped);
+  EXPECT_EQ(ended.result.signal, SIGHUP);
+  EXPECT_EQ(ended.err, "pando: SIGHUP: asked the instances to stop; another signal ends them\n");
   EXPECT_EQ(ended.out, "got it\n");
 }
 
 TEST(Attempt, ASignalThatTheProgramDoesNotKnowIsTheOneThatCame) {
   const Ended ended = attempt("sleep 60", {SIGINT});
   EXPECT_EQ(ended.result.code, 128 + SIGINT);
-  EXPECT_TRUE(ended.result.stopped);
+  EXPECT_EQ(ended.result.signal, SIGINT);
 }
 
 TEST(Attempt, EndlessOutputDoesNotHoldSignalsUp) {
   const Ended ended = attempt("kill -HUP $PPID; exec yes '[1,0]<stdout>:x'");
   EXPECT_EQ(ended.result.code, 128 + SIGHUP);
-  EXPECT_TRUE(ended.result.stopped);
+  EXPECT_EQ(ended.result.signal, SIGHUP);
 }
 
 TEST(Attempt, TheSecondSignalEndsTheJob) {
   const Ended ended = attempt("trap '' USR1; sleep 60", {SIGINT, SIGTERM});
   EXPECT_EQ(ended.result.code, 128 + SIGTERM);
+  EXPECT_EQ(ended.result.second_signal, SIGTERM);
   EXPECT_TRUE(descendants().empty());
 }
 
@@ -82,6 +84,25 @@ TEST(Attempt, KnowsTheCause) {
       "exit 137");
   EXPECT_EQ(ended.cause, "killed by signal 9 (Killed)");
   EXPECT_GE(ended.result.seconds, 0);
+}
+
+TEST(Attempt, ProgramsThatSavedAndStoppedDecideTheCode) {
+  const std::string stopped =
+      "echo '[1,0]<stderr>:pando: instance 0 on a (pid 1): exit code 75' >&2; ";
+  EXPECT_EQ(attempt(stopped + "exit 1").result.code, 75);
+  EXPECT_EQ(attempt(stopped + "exit 0").result.code, 75);
+  const std::string failed =
+      "echo '[1,1]<stderr>:pando: instance 1 on a (pid 2): exit code 1' >&2; ";
+  EXPECT_EQ(attempt(stopped + failed + "exit 1").result.code, 1);
+}
+
+TEST(Attempt, AHostOutOfReachIsAFailureLikeOthers) {
+  const std::string rule = std::string(74, '-');
+  const Ended ended =
+      attempt("echo '" + rule + "\nORTE has lost communication with a remote daemon." +
+              "\n  Remote daemon: [[1,0],1] on node b\n" + rule + "' >&2; exit 255");
+  EXPECT_EQ(ended.result.code, 1);
+  EXPECT_EQ(ended.cause, "the connection to it is lost");
 }
 
 TEST(Attempt, TheCodeIsThatOfTheFirst) {

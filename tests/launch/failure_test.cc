@@ -155,10 +155,30 @@ TEST(Failure, AStopIsNoFailure) {
   FailureLog log;
   log.take(parse_status("pando: instance 0 on a (pid 11): exit code 75").value());
   EXPECT_FALSE(log.has_failed());
-  FailureLog without_place;
-  without_place.take_failure(parse_failure_block(kExit).value());
-  EXPECT_EQ(without_place.summary(75, 1),
-            "the job failed after 1.0 s with exit code 75; first was instance 2: exit code 75");
+  EXPECT_TRUE(log.has_stopped());
+  FailureLog by_mpirun;
+  EXPECT_FALSE(by_mpirun.has_stopped());
+  by_mpirun.take_failure(parse_failure_block(kExit).value());
+  EXPECT_TRUE(by_mpirun.has_stopped());
+  // Those that others' failure makes stop come before or after it.
+  log.take(parse_status("pando: instance 1 on a (pid 12): killed by signal 9 (Killed)").value());
+  EXPECT_FALSE(log.has_stopped());
+  EXPECT_EQ(log.first()->instance, 1);
+}
+
+TEST(Failure, AnErrorThatWasShownIsNotRepeated) {
+  FailureLog log;
+  log.take({.instance = 1, .host = "a", .pid = 2, .text = "no such file", .is_shown = true});
+  log.take({.instance = 1, .host = "a", .pid = 2, .text = "exit code 1"});
+  EXPECT_EQ(log.summary(1, 1),
+            "the job failed after 1.0 s with exit code 1; first was instance 1 on a (pid 2): its "
+            "error is above; exit code 1");
+}
+
+TEST(Failure, SignalsHaveNames) {
+  EXPECT_EQ(signal_name(2), "SIGINT");
+  EXPECT_EQ(signal_name(10), "SIGUSR1");
+  EXPECT_EQ(signal_name(200), "signal 200");
 }
 
 }  // namespace

@@ -41,6 +41,9 @@ TEST(Hosts, RefuseWhatIsNoList) {
   for (const char* text : {"-x", "a b", "a slots=2", "a'", "a:2", "::1"}) {
     EXPECT_SAYS(refused(text), "wanted the name or the address of a host");
   }
+  for (const char* text : {"a slots=2", "a:2"}) {
+    EXPECT_SAYS(refused(text), "without slots: --num-instances are divided evenly");
+  }
   EXPECT_EQ(refused("a,b,a"), "--host: found 'a' twice in 'a,b,a', wanted each host once");
   EXPECT_SAYS(refused("n[0-65536]"), "found more hosts in 'n[0-65536]', wanted at most 65536");
   EXPECT_SAYS(refused("n[0-999]m[0-999]"), "at most 65536");

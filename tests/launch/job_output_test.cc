@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "pando/base/strings.h"
+#include "tests/support/expect_error.h"
 
 namespace pando::launch {
 namespace {
@@ -63,6 +64,22 @@ TEST_F(JobOutputTest, ShowsTheCauseThatAProgramTells) {
   EXPECT_EQ(err_.str(),
             "[1,0]<stderr>:pando: instance 2 on b (pid 12): died: its connection "
             "closed without a goodbye\n");
+}
+
+TEST_F(JobOutputTest, ShowsAnErrorOnce) {
+  begin({});
+  err(0, "pando: error: no such file");
+  err(0, "pando: instance 0 on b (pid 12): no such file");
+  EXPECT_EQ(err_.str(), "[1,0]<stderr>:pando: error: no such file\n");
+  EXPECT_TRUE(output_->failures().first()->is_shown);
+  err(1, "pando: instance 1 on b (pid 13): no such file");
+  EXPECT_SAYS(err_.str(), "(pid 13): no such file\n") << "this one has not told it";
+}
+
+TEST_F(JobOutputTest, TellsWhatTheLauncherSays) {
+  begin({.only_instance = 1, .verbose = false});
+  output_->say("hello");
+  EXPECT_EQ(err_.str(), "pando: hello\n");
 }
 
 TEST_F(JobOutputTest, ShowsBlocksThatTellSomethingElse) {

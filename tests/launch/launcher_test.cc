@@ -33,7 +33,7 @@ class LauncherTest : public ::testing::Test {
   int run(Words args) {
     out_.str("");
     err_.str("");
-    args.insert(args.begin(), "--allow-run-as-root");
+    args.insert(args.begin(), "--allow-run-as-root=1");
     return run_job(parse_run_options(args, out_).value(), out_, err_);
   }
 
@@ -64,10 +64,16 @@ TEST_F(LauncherTest, PandoIsThisProgramUnlessOnPath) {
 }
 
 TEST_F(LauncherTest, RefusesAProgramThatIsNotHere) {
-  EXPECT_EQ(error_of<app::UsageError>([&] { run({"no-such-program"}); }),
-            "program 'no-such-program': not found on PATH");
-  EXPECT_EQ(error_of<app::UsageError>([&] { run({"/no/program"}); }),
-            "program '/no/program': not found");
+  EXPECT_EQ(run({"no-such-program"}), 127);
+  EXPECT_EQ(err_.str(), "pando: error: program 'no-such-program': not found on PATH\n");
+  EXPECT_EQ(run({"/no/program"}), 127);
+  EXPECT_EQ(err_.str(), "pando: error: program '/no/program': not found\n");
+  const std::string text = folder_.write_text("text", "");
+  EXPECT_EQ(run({text}), 126);
+  EXPECT_EQ(err_.str(), "pando: error: program '" + text +
+                            "': it is there, but it is no program that may be executed\n");
+  EXPECT_EQ(run({"--numa-aware", "maybe", "echo"}), 127);
+  EXPECT_SAYS(err_.str(), "'maybe': not found on PATH; values of --numa-aware are 1, 0, yes, no");
   EXPECT_EQ(run({"-H", "other", "--dry-run", "no-such-program"}), 0) << "it may be there";
 }
 
@@ -110,6 +116,26 @@ TEST_F(LauncherTest, GivesTheCodeOfTheJob) {
   EXPECT_EQ(run({"--max-restarts=2", "echo"}), 3);
   EXPECT_SAYS(err_.str(), " s with exit code 3\n");
   EXPECT_EQ(err_.str().find("again"), std::string::npos);
+}
+
+TEST_F(LauncherTest, SaysHowTheJobStopped) {
+  mpirun_does("exit 75");
+  EXPECT_EQ(run({"--max-restarts=2", "echo"}), 75);
+  EXPECT_SAYS(err_.str(), "pando: the job stopped after ");
+  EXPECT_SAYS(err_.str(), " s with exit code 75\n");
+  mpirun_does("trap 'exit 75' USR1; kill -INT $PPID; while :; do sleep 0.01; done");
+  EXPECT_EQ(run({"--max-restarts=2", "echo"}), 75);
+  EXPECT_SAYS(err_.str(), " s with exit code 75: SIGINT asked for it\n");
+  mpirun_does("kill -TERM $PPID; sleep 60");
+  EXPECT_EQ(run({"--max-restarts=2", "echo"}), 143);
+  EXPECT_SAYS(err_.str(), " s with exit code 143: SIGTERM ended it\n");
+  mpirun_does("trap 'kill -TERM $PPID' USR1; kill -INT $PPID; while :; do sleep 0.01; done");
+  EXPECT_EQ(run({"--max-restarts=2", "echo"}), 143);
+  EXPECT_SAYS(err_.str(), " s with exit code 143: a second signal came, SIGTERM\n");
+  mpirun_does("trap 'exit 4' USR1; kill -INT $PPID; while :; do sleep 0.01; done");
+  EXPECT_EQ(run({"--max-restarts=2", "echo"}), 4);
+  EXPECT_SAYS(err_.str(), "the job failed after ");
+  EXPECT_SAYS(err_.str(), " s with exit code 4; SIGINT had asked it to stop\n");
 }
 
 TEST_F(LauncherTest, RestartsWhatFailed) {

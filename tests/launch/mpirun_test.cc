@@ -1,5 +1,6 @@
 #include "pando/launch/mpirun.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -52,8 +53,9 @@ TEST(MpiRun, CommandOfOpenMpi) {
             "--mca btl_tcp_if_include 10.0.0.0/8 --mca plm_rsh_agent '/my shell' -np 4 "
             "-x POPDIST_NUM_TOTAL_REPLICAS=8 -x POPDIST_NUM_LOCAL_REPLICAS=2 "
             "-x POPDIST_NUM_IPUS_PER_REPLICA=2 -x POPDIST_UNIFORM_REPLICAS_PER_INSTANCE=1 "
-            "-x PANDO_JOB=job1 -x PANDO_RESTART=1 -x PANDO_HEARTBEAT_PERIOD=0.5 "
-            "-x PANDO_HEARTBEAT_TIMEOUT=2 -x PATH --wdir /x /bin/pando run-instance "
+            "-x PANDO_JOB=job1 -x PANDO_RESTART=1 -x PANDO_DEFAULT_REPLICAS=0 "
+            "-x PANDO_HEARTBEAT_PERIOD=0.5 -x PANDO_HEARTBEAT_TIMEOUT=2 -x PATH --wdir /x "
+            "/bin/pando run-instance "
             "--instances-per-host=2 --numa-aware=1 -- echo 'a b'");
 }
 
@@ -73,6 +75,18 @@ TEST(MpiRun, CommandOfMpich) {
             "/bin/mpirun -prepend-pattern '[1,%r]<mpi>:' -hosts a:2,b:2 -launcher rsh -genv A 1 -n "
             "4 -wdir /x "
             "/bin/pando run-instance --instances-per-host=2 --numa-aware=0 -- echo 'a b'");
+}
+
+TEST(MpiRun, ReplicasThatNobodyAskedForAreADefault) {
+  RunOptions options;
+  const auto has = [](const Variables& variables, const std::string& value) {
+    return std::find(variables.begin(), variables.end(),
+                     std::pair<std::string, std::string>("PANDO_DEFAULT_REPLICAS", value)) !=
+           variables.end();
+  };
+  EXPECT_TRUE(has(job_variables(options, divide_job(options), "job1", 0), "1"));
+  options.num_replicas = 1;
+  EXPECT_TRUE(has(job_variables(options, divide_job(options), "job1", 0), "0"));
 }
 
 TEST(MpiRun, KindByVersion) {

@@ -45,6 +45,9 @@ TEST_F(ProgramStartTest, MayStandBehindTwoDashes) {
 TEST_F(ProgramStartTest, BooleansTakeAValueOnlyIfItIsOne) {
   EXPECT_EQ(find({"--numa-aware", "echo"}).options, Words{"--numa-aware=true"});
   EXPECT_EQ(find({"--numa-aware", "echo"}).program, Words{"echo"});
+  EXPECT_EQ(find({"--numa-aware", "echo"}).flag_before_program, "--numa-aware");
+  EXPECT_EQ(find({"--numa-aware", "--", "echo"}).flag_before_program, "");
+  EXPECT_EQ(find({"--numa-aware", "-v", "echo"}).flag_before_program, "");
   EXPECT_EQ(find({"--numa-aware", "no", "echo"}).options, Words{"--numa-aware=no"});
   EXPECT_EQ(find({"--no-numa-aware", "0"}).options, Words{"--no-numa-aware"});
   EXPECT_EQ(find({"--no-numa-aware", "0"}).program, Words{"0"});
@@ -65,7 +68,10 @@ TEST_F(ProgramStartTest, RefusesWhatItDoesNotKnow) {
     return error_of<app::UsageError>([&] { find(args); });
   };
   EXPECT_SAYS(refused({"--hots", "a"}), "--hots: unknown name; did you mean '--host'?");
-  EXPECT_SAYS(refused({"-n", "2"}), "'-n': unknown flag; --help lists them");
+  EXPECT_SAYS(refused({"-x", "2"}), "'-x': unknown flag; --help lists them");
+  for (const char* flag : {"-n", "-np"}) {
+    EXPECT_SAYS(refused({flag, "2"}), "unknown flag; the number of instances is --num-instances");
+  }
   EXPECT_SAYS(refused({"-H"}), "-H: no value given, wanted text");
   EXPECT_SAYS(refused({"--num-instances"}), "--num-instances: no value given, wanted a whole");
   EXPECT_SAYS(refused({"--n", "2"}), "--n: ambiguous");

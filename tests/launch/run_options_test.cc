@@ -125,6 +125,9 @@ TEST(RunOptions, Refusals) {
   EXPECT_SAYS(refused({"--heartbeat-period", "0", "x"}), "--heartbeat-period: found '0'");
   EXPECT_SAYS(refused({"--numa-aware=maybe", "x"}), "--numa-aware: found 'maybe'");
   EXPECT_SAYS(refused({"--num-instance-count", "2", "x"}), "--num-instance-count: unknown name");
+  EXPECT_EQ(refused({"-H", "", "x"}),
+            "--host: found nothing, wanted hosts such as a,b; leave the flag out for this machine");
+  EXPECT_SAYS(refused({"--hostfile=", "x"}), "--hostfile: found nothing, wanted a file");
   EXPECT_EQ(refused({"-H", "a", "--hostfile", "f", "x"}),
             "--hostfile: excludes --host; give one of them");
   EXPECT_EQ(refused({"--num-instances=2", "--only-output-from-instance=2", "x"}),

@@ -73,7 +73,8 @@ Job Session::make_job(const Launch& launch) {
     throw CommError(launch.launcher, " started ", *launch.instances, " processes (",
                     launch.evidence, "), but MPI finds ", size,
                     "; use the launcher of the MPI library that Pando is built with (",
-                    mpi_library(), "), with Slurm: srun --mpi=pmix or --mpi=pmi2");
+                    mpi_library(),
+                    "), with Slurm: srun --mpi=pmix for Open MPI, --mpi=pmi2 for MPICH");
   }
   if (size > 1) monitor_ = options_.watch(*instance_);
   const Division division = read_division(options_.variables, size, instance_->rank());

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "pando/app/exit_code.h"
 #include "pando/launch/process.h"
 
 namespace pando::launch {
@@ -55,7 +56,8 @@ class Attempt {
     err_.finish();
     const AttemptResult result{
         .code = final_code(),
-        .stopped = first_signal_ != 0,
+        .signal = first_signal_,
+        .second_signal = second_signal_,
         .seconds = std::chrono::duration<double>(failed_.value_or(*ended_) - begin_).count()};
     if (result.code != 0) end_descendants();
     return result;
@@ -99,6 +101,8 @@ class Attempt {
       } else if (first_signal_ == 0) {
         first_signal_ = *number;
         tell_mpirun(SIGUSR1);
+        output_.say(signal_name(*number) +
+                    ": asked the instances to stop; another signal ends them");
       } else {
         second_signal_ = *number;
         terminate();
@@ -143,10 +147,13 @@ class Attempt {
     if (second_signal_ != 0) return 128 + second_signal_;
     // A program without a handler dies of the SIGUSR1 that stands for another signal.
     if (first_signal_ != 0 && code_ == 128 + SIGUSR1) return 128 + first_signal_;
-    if (kind_ == MpiKind::hydra && code_ != 0) {
-      return output_.failures().first_code().value_or(code_);
-    }
-    return code_;
+    const FailureLog& failures = output_.failures();
+    // Programs that saved and stopped have said so; an mpirun that was signalled gives other codes.
+    if (failures.has_stopped()) return app::kStopped;
+    if (code_ == 0) return 0;
+    // Of a host that is lost or out of reach mpirun gives codes that mean something else.
+    if (failures.first() && failures.first()->instance < 0) return app::kFailed;
+    return kind_ == MpiKind::hydra ? failures.first_code().value_or(code_) : code_;
   }
 
   MpiKind kind_;

@@ -11,9 +11,10 @@
 namespace pando::launch {
 
 struct AttemptResult {
-  int code = 0;          // as a shell would give it
-  bool stopped = false;  // a signal asked for the end
-  double seconds = 0;    // until the first failure or the end
+  int code = 0;           // as a shell would give it
+  int signal = 0;         // that asked the instances to stop; 0: none
+  int second_signal = 0;  // that ended them
+  double seconds = 0;     // until the first failure or the end
 };
 
 // The first signal asks all instances to stop, by SIGUSR1 to mpirun, which passes it on; the second

@@ -88,6 +88,11 @@ bool is_from_launcher(const InstanceStatus& status) {
          status.text.starts_with("killed by signal ");
 }
 
+std::string signal_name(int number) {
+  const char* name = sigabbrev_np(number);
+  return name == nullptr ? concat("signal ", number) : concat("SIG", name);
+}
+
 std::optional<InstanceStatus> parse_failure_block(const std::string& block) {
   if (auto known = parse_known(block)) return known;
   const auto says = [&](const char* part) { return block.find(part) != std::string::npos; };
@@ -114,7 +119,8 @@ void FailureLog::take(const InstanceStatus& status) {
 }
 
 void FailureLog::take_failure(InstanceStatus failure) {
-  if (first_ || failure.text.empty()) return;
+  stopped_ = stopped_ || failure.text == kStoppedText;
+  if (first_ || failure.text.empty() || failure.text == kStoppedText) return;
   const auto started = started_.find(failure.instance);
   if (started != started_.end()) {
     if (failure.host.empty()) failure.host = started->second.host;
@@ -139,7 +145,8 @@ std::string FailureLog::summary(int code, double seconds) const {
   text += fmt::format("instance {}", first_->instance);
   if (!first_->host.empty()) text += " on " + first_->host;
   if (first_->pid > 0) text += fmt::format(" (pid {})", first_->pid);
-  return text + ": " + first_->text + (end_.empty() ? "" : "; " + end_);
+  return text + ": " + (first_->is_shown ? "its error is above" : first_->text) +
+         (end_.empty() ? "" : "; " + end_);
 }
 
 }  // namespace pando::launch

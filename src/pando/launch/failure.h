@@ -16,14 +16,19 @@ struct InstanceStatus {
   std::string host;   // empty: unknown
   int pid = 0;        // 0: unknown
   std::string text;
+  bool is_shown = false;  // the text is that of an error which the user has just seen
 };
 std::string to_line(const InstanceStatus& status);  // without a line's end
 std::optional<InstanceStatus> parse_status(std::string_view line);
 
 // The texts of run-instance. Other ones come from the program itself.
 constexpr const char* kStarted = "started";
-std::string exit_text(int wait_status);  // of waitpid()
+constexpr const char* kStoppedText = "exit code 75";  // stopped, with everything saved
+std::string exit_text(int wait_status);               // of waitpid()
 bool is_from_launcher(const InstanceStatus& status);
+
+// "SIGINT".
+std::string signal_name(int number);
 
 // A block of lines between two rows of dashes by which mpirun tells that a job failed; nothing
 // when it tells something else (a host that cannot be reached, a wrong argument).
@@ -35,8 +40,9 @@ class FailureLog {
   void take(const InstanceStatus& status);
   void take_failure(InstanceStatus failure);
 
-  // Exit code 75 is a wish to stop and no failure to wait for.
-  bool has_failed() const { return first_ && first_->text != "exit code 75"; }
+  bool has_failed() const { return first_.has_value(); }
+  // A program has saved and stopped, and none has failed.
+  bool has_stopped() const { return stopped_ && !first_; }
   const std::optional<InstanceStatus>& first() const { return first_; }
   // The exit code of the program that failed first, if that is known: of several, hydra gives none.
   std::optional<int> first_code() const;
@@ -47,6 +53,7 @@ class FailureLog {
  private:
   std::map<int, InstanceStatus> started_;  // where instances run
   std::optional<InstanceStatus> first_;
+  bool stopped_ = false;
   std::string end_;  // how its program ended, when the first cause does not say
 };
 

@@ -81,7 +81,12 @@ struct Expansion {
       return c <= ' ' || std::string_view(":='\"").find(c) != std::string_view::npos;
     };
     if (name.empty() || name.front() == '-' || std::any_of(name.begin(), name.end(), is_bad)) {
-      refuse(concat("'", name, "'"), "the name or the address of a host");
+      const bool slots =
+          name.find("slots") != std::string_view::npos || name.find(':') != std::string_view::npos;
+      refuse(
+          concat("'", name, "'"),
+          concat("the name or the address of a host",
+                 slots ? " without slots: --num-instances are divided evenly over the hosts" : ""));
     }
   }
 };

@@ -186,7 +186,9 @@ int run_instance(std::span<const std::string> args) {
   const pid_t pid = start_program(options.program);
   report(place, pid, kStarted);
   const int status = wait_for_program(pid, longest);
-  if (status != 0 && !told_to_end) report(place, pid, exit_text(status));
+  // Of those that were ended the end is no news, unless they saved before.
+  const bool is_news = !told_to_end || code_of(status) == app::kStopped;
+  if (status != 0 && is_news) report(place, pid, exit_text(status));
   if (status != 0) end_daemon_later(getppid(), kDaemonPatience);
   return code_of(status);
 }

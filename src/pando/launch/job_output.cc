@@ -10,6 +10,7 @@ namespace pando::launch {
 namespace {
 
 constexpr size_t kMostHeldBack = 30;
+constexpr std::string_view kError = "pando: error: ";
 
 bool is_rule(const std::string& text) {
   return text.size() >= 60 && (text[0] == '-' || text[0] == '=') &&
@@ -41,10 +42,17 @@ void JobOutput::take(const OutputLine& line) {
 }
 
 void JobOutput::take_instance_line(const OutputLine& line) {
-  const auto status = line.stream == Stream::err ? parse_status(line.text) : std::nullopt;
-  if (status) failures_.take(*status);
-  if (status && is_from_launcher(*status) && !options_.verbose) return;
-  const bool shown = !options_.only_instance || *options_.only_instance == line.instance || status;
+  auto status = line.stream == Stream::err ? parse_status(line.text) : std::nullopt;
+  bool shown = !options_.only_instance || *options_.only_instance == line.instance;
+  if (status) {
+    const auto error = errors_.find(line.instance);
+    status->is_shown = error != errors_.end() && error->second == status->text;
+    failures_.take(*status);
+    if ((status->is_shown || is_from_launcher(*status)) && !options_.verbose) return;
+    shown = true;
+  } else if (shown && line.stream == Stream::err && line.text.starts_with(kError)) {
+    errors_[line.instance] = line.text.substr(kError.size());
+  }
   if (shown) return print(line);
   if (line.stream == Stream::out) return;
   std::deque<std::string>& held = held_back_[line.instance];
@@ -76,6 +84,8 @@ void JobOutput::end_block() {
     err_ << block << std::flush;
   }
 }
+
+void JobOutput::say(const std::string& text) { err_ << "pando: " << text << std::endl; }
 
 void JobOutput::print(const OutputLine& line) {
   std::ostream& stream = line.stream == Stream::out ? out_ : err_;

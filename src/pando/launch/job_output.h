@@ -27,6 +27,7 @@ class JobOutput {
   void take(const OutputLine& line);
   // At the end of the job: shows the last errors of an instance that failed and was not shown.
   void finish(bool failed);
+  void say(const std::string& text);  // what the launcher itself has to tell
   const FailureLog& failures() const { return failures_; }
   bool is_broken() const { return !out_; }  // nobody reads it any more
 
@@ -41,6 +42,7 @@ class JobOutput {
   Options options_;
   FailureLog failures_;
   std::optional<std::string> block_;                  // between two rows of dashes
+  std::map<int, std::string> errors_;                 // the last that each instance showed
   std::map<int, std::deque<std::string>> held_back_;  // the last errors of instances not shown
 };
 

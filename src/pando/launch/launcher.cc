@@ -64,16 +64,27 @@ void describe(const RunOptions& options, const JobDivision& job, std::ostream& o
   out << topology_table(job, {host_name(), std::move(bound), is_unicode_terminal()}) << std::flush;
 }
 
-// Replaces `pando` by this program where PATH knows none, and refuses what cannot be found here.
-void settle_program(RunOptions& options, const JobDivision& job) {
+// As a shell has them, and run-instance.
+constexpr int kNotExecutable = 126;
+constexpr int kNotFound = 127;
+
+// Replaces `pando` by this program where PATH knows none, and refuses what cannot be started here:
+// gives the exit code then.
+int settle_program(RunOptions& options, const JobDivision& job, std::ostream& err) {
   std::string& name = options.program.front();
-  if (!find_on_path(name).empty()) return;
-  if (name == "pando") {
-    name = this_program();
-  } else if (job.hosts.empty()) {
-    throw app::UsageError("program '", name, "': not found",
-                          name.find('/') == std::string::npos ? " on PATH" : "");
+  if (!find_on_path(name).empty()) return app::kDone;
+  if (name == "pando") name = this_program();
+  if (!job.hosts.empty() || name == this_program()) return app::kDone;
+  const bool is_path = name.find('/') != std::string::npos;
+  const bool exists = is_path && std::filesystem::exists(name);
+  err << "pando: error: program '" << name << "': "
+      << (exists ? "it is there, but it is no program that may be executed"
+                 : concat("not found", is_path ? "" : " on PATH"));
+  if (!is_path && !options.flag_before_program.empty()) {
+    err << "; values of " << options.flag_before_program << " are 1, 0, yes, no, true, false";
   }
+  err << std::endl;
+  return exists ? kNotExecutable : kNotFound;
 }
 
 LaunchContext make_context(const RunOptions& options) {
@@ -97,9 +108,29 @@ LaunchContext make_context(const RunOptions& options) {
 
 // Wrong options, a loss that is not finite and a program that is not there stay what they are.
 bool may_restart(const AttemptResult& result) {
-  constexpr std::array<int, 6> kFinal = {app::kDone,    app::kUsage, app::kNonFiniteLoss,
-                                         app::kStopped, 126,         127};
-  return !result.stopped && std::find(kFinal.begin(), kFinal.end(), result.code) == kFinal.end();
+  constexpr std::array<int, 6> kFinal = {app::kDone,    app::kUsage,    app::kNonFiniteLoss,
+                                         app::kStopped, kNotExecutable, kNotFound};
+  return result.signal == 0 && std::find(kFinal.begin(), kFinal.end(), result.code) == kFinal.end();
+}
+
+// What ended the job; nothing for one that is done.
+std::string end_text(const AttemptResult& result, const FailureLog& failures) {
+  if (result.code == app::kDone) return "";
+  const std::string after =
+      fmt::format(" after {:.1f} s with exit code {}", result.seconds, result.code);
+  const std::string first = result.signal == 0 ? "" : signal_name(result.signal);
+  if (result.second_signal != 0) {
+    return concat("ended the job", after, ": a second signal came, ",
+                  signal_name(result.second_signal));
+  }
+  if (result.code == app::kStopped && !failures.has_failed()) {
+    return concat("the job stopped", after, first.empty() ? "" : ": " + first + " asked for it");
+  }
+  if (result.signal != 0 && result.code == 128 + result.signal) {
+    return concat("the job ended", after, ": ", first, " ended it");
+  }
+  return failures.summary(result.code, result.seconds) +
+         (first.empty() ? "" : "; " + first + " had asked it to stop");
 }
 
 int run_attempts(const RunOptions& options, const JobDivision& job, LaunchContext context,
@@ -114,11 +145,9 @@ int run_attempts(const RunOptions& options, const JobDivision& job, LaunchContex
     if (options.verbose) err << "pando: " << quote_words(command) << std::endl;
     JobOutput output(out, err, {options.only_output_from_instance, options.verbose});
     const AttemptResult result = run_attempt(command, context.mpirun.kind, signals, output);
-    const bool failed = result.code != app::kDone && !result.stopped;
-    output.finish(failed);
-    if (failed) {
-      err << "pando: " << output.failures().summary(result.code, result.seconds) << std::endl;
-    }
+    output.finish(result.code != app::kDone && result.signal == 0);
+    const std::string text = end_text(result, output.failures());
+    if (!text.empty()) output.say(text);
     if (!may_restart(result) || restarts == options.max_restarts || output.is_broken()) {
       return result.code;
     }
@@ -135,7 +164,7 @@ int run_job(const RunOptions& given, std::ostream& out, std::ostream& err) {
   describe(options, job, out, err);
   export_config(options);
   if (options.program.empty()) return app::kDone;
-  settle_program(options, job);
+  if (const int code = settle_program(options, job, err); code != app::kDone) return code;
   LaunchContext context = make_context(options);
   if (!options.dry_run) return run_attempts(options, job, std::move(context), out, err);
   context.variables = job_variables(options, job, job_name(), 0);

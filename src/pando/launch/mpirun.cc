@@ -121,7 +121,9 @@ Variables job_variables(const RunOptions& options, const JobDivision& job, const
       {"POPDIST_NUM_IPUS_PER_REPLICA", std::to_string(job.devices_per_replica)},
       {"POPDIST_UNIFORM_REPLICAS_PER_INSTANCE", "1"},
       {"PANDO_JOB", name},
-      {"PANDO_RESTART", std::to_string(restarts)}};
+      {"PANDO_RESTART", std::to_string(restarts)},
+      // 1: the replicas are a mere default, and those that the program is told itself count.
+      {"PANDO_DEFAULT_REPLICAS", options.num_replicas ? "0" : "1"}};
   if (options.heartbeat_period) {
     variables.emplace_back("PANDO_HEARTBEAT_PERIOD", fmt::format("{}", *options.heartbeat_period));
   }

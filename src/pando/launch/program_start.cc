@@ -23,10 +23,12 @@ class Scan {
     const std::string& arg = args_[next_];
     if (arg == "--") {
       ++next_;
+      start_.flag_before_program.clear();
       return false;
     }
     if (arg.empty() || arg[0] != '-') return false;
     ++next_;
+    start_.flag_before_program.clear();
     if (arg == "-h" || arg == "--help") {
       start_.options.emplace_back("--help");
     } else if (arg == "-v" || arg == "-vv") {
@@ -35,6 +37,9 @@ class Scan {
       start_.options.push_back("--host=" + take_value(arg, *table_.find_exact("host")));
     } else if (arg.starts_with("--")) {
       take_long(arg);
+    } else if (arg == "-n" || arg == "-np") {
+      throw app::UsageError("'", arg,
+                            "': unknown flag; the number of instances is --num-instances");
     } else {
       throw app::UsageError("'", arg, "': unknown flag; --help lists them");
     }
@@ -55,6 +60,7 @@ class Scan {
       start_.options.push_back(head + args_[next_++]);
     } else {
       start_.options.push_back(head + "true");
+      start_.flag_before_program = "--" + option.name;
     }
   }
 

@@ -13,6 +13,7 @@ namespace pando::launch {
 struct ProgramStart {
   std::vector<std::string> options;  // each as one word: --name=value
   std::vector<std::string> program;  // the program and its arguments
+  std::string flag_before_program;   // --name of a boolean one without a value, right before it
 };
 
 // The first word that is neither option nor value, or what follows --, starts the program; all that

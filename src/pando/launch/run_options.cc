@@ -196,6 +196,15 @@ void import_config(app::OptionTable& table, const std::string& path) {
   }
 }
 
+// A variable of a script that is not set must not mean this machine.
+void refuse_empty(const app::Option& option) {
+  const bool given = option.origin.kind == app::Origin::Kind::command_line;
+  if (!given || !option.show().text.empty()) return;
+  throw app::UsageError("--", option.name, ": found nothing, wanted ",
+                        option.name == "host" ? "hosts such as a,b" : "a file",
+                        "; leave the flag out for this machine");
+}
+
 void validate(const RunOptions& options) {
   if (!options.host.empty() && !options.hostfile.empty()) {
     throw app::UsageError("--hostfile: excludes --host; give one of them");
@@ -256,6 +265,7 @@ std::optional<RunOptions> parse_run_options(std::span<const std::string> args, s
     app::parse_command_line(table, common, start.options);  // it wins over the file
   }
   options.program = std::move(start.program);
+  options.flag_before_program = start.flag_before_program;
   options.config = app::config_text(table);
   for (const app::Option& option : table.options()) {
     if (option.group == kIdleGroup && app::is_changed(option)) {
@@ -263,6 +273,7 @@ std::optional<RunOptions> parse_run_options(std::span<const std::string> args, s
     }
   }
   validate(options);
+  for (const char* name : {"host", "hostfile"}) refuse_empty(*table.find_exact(name));
   return options;
 }
 

@@ -34,6 +34,7 @@ struct RunOptions {
   bool overwrite_config = false;
 
   std::vector<std::string> program;  // with its arguments; may be empty with print_topology
+  std::string flag_before_program;   // a boolean one without a value, right before it
   std::string config;                // all options as YAML
   std::vector<std::string> idle;     // options that were given and have no effect here
 };

@@ -53,6 +53,7 @@ group) is what it divides. With more instances than cores they share them, and a
 | `POPDIST_LOCAL_INSTANCE_INDEX` | its index among the instances of its host |
 | `POPDIST_UNIFORM_REPLICAS_PER_INSTANCE` | `1`: all have equally many |
 | `PANDO_JOB` | a name of the job, the same after a restart |
+| `PANDO_DEFAULT_REPLICAS` | `1`: `--num-replicas` was not given, and that of `pando train` counts; else `0` |
 | `PANDO_RESTART` | how often the job was started again |
 | `PANDO_HEARTBEAT_PERIOD`, `PANDO_HEARTBEAT_TIMEOUT` | seconds, if the flags are given |
 | `PANDO_STALL_TIMEOUT` | seconds after which an instance that others wait for counts as lost; as `pando run` has it |
@@ -69,13 +70,15 @@ Lines come whole, with the instance in front: `[1,0]<stdout>:` is instance 0. Wi
 ### Signals
 
 The first SIGINT, SIGTERM, SIGHUP or SIGUSR1 reaches every instance as SIGUSR1: `pando train` then
-stops after the weight update in progress and saves. The second ends the job.
+stops after the weight update in progress and saves. The second ends the job. The last line says
+which signal it was.
 
 ### Failures
 
 When an instance fails all end, and the last line names the first that failed, its host, its process
-and how it ended. A job whose other instances do not end within 15 seconds is ended. With
-`--max-restarts N` the job is started again, and `pando train` goes on from its last good checkpoint.
+and how it ended. A job that saved and stopped (exit code 75) has not failed, whoever asked for it.
+A job whose other instances do not end within 15 seconds is ended. With `--max-restarts N` the job is
+started again, and `pando train` goes on from its last good checkpoint.
 
 ## Flags
 
@@ -87,9 +90,11 @@ constexpr const char* kTail = R"md(
 | Code | Meaning |
 |---|---|
 | 0 | done |
+| 1 | failed; so does a job with a host that is lost or cannot be reached |
 | 2 | a wrong flag or configuration, or numbers that do not divide |
-| 75 | `pando train` was stopped by a signal, with everything saved |
-| 126, 127 | the program cannot be started on a host |
+| 75 | the program was stopped by a signal, with everything saved |
+| 126 | the program may not be executed |
+| 127 | the program is not there |
 | 128 + n | signal n ended the program, or was the second to `pando run` |
 | others | that of the instance that failed first |
 
