@@ -158,7 +158,8 @@ TEST(DeviceFlags, WhatDoesNotFitTogetherIsNamed) {
       {{"--core-sets=0;0"},
        "--core-sets: found 2 for 1 devices (1 replicas x 1), wanted one for each device"},
       {{"--num-replicas=1024", "--pipeline-splits=a"},
-       "--num-replicas 1024: 2 devices each are too many, wanted at most 1024 devices in all"},
+       "--num-replicas 1024: 2 devices each are too many, wanted at most 1024 devices in an "
+       "instance"},
       {{"--weight-updates-per-epoch=0"},
        "--weight-updates-per-epoch: found 0, wanted at least 1, or -1 for all whole global batches "
        "of the data set"},
@@ -173,9 +174,20 @@ TEST(DeviceFlags, WhatDoesNotFitTogetherIsNamed) {
   EXPECT_EQ(error({"--core-sets=99999"}).rfind("--core-sets: ", 0), 0u);
 }
 
+TEST(DeviceFlags, TheLimitOfDevicesIsThatOfAnInstance) {
+  EXPECT_SAYS(error({"--num-replicas=1025"}),
+              "--num-replicas 1025: 1 device each are too many, wanted at most 1024");
+  DeviceFlags flags = parse({"--num-replicas=1024"}).devices;
+  flags.num_replicas = 8192;
+  flags.instances = 8;
+  EXPECT_NO_THROW(validate(flags, 0));
+  flags.instances = 4;
+  EXPECT_THROW(validate(flags, 0), UsageError);
+}
+
 TEST(DeviceFlags, WrongValuesAreRefusedByName) {
   const std::vector<std::pair<std::string, std::vector<std::string>>> cases = {
-      {"num-replicas", {"0", "-1", "1025", "two", ""}},
+      {"num-replicas", {"0", "-1", "1048577", "two", ""}},
       {"gradient-accumulation-count", {"0", "-1", "1.5", "x", ""}},
       {"global-batch-size", {"0", "-64", "x", ""}},
       {"gradient-reduction", {"average", "", "0"}},

@@ -61,10 +61,23 @@ TEST(CurvesSvg, GapsSinglePointsAndNothing) {
   expect_xml(point);
   EXPECT_SAYS(point, "<circle");
   EXPECT_EQ(point.find("nan"), std::string::npos);
+  EXPECT_EQ(point.find("e-"), std::string::npos) << "numbers one can read beside a single point";
   const std::string empty = curves_svg({{"Loss", "", "", {{"a", {}}}}, {"Accuracy", "", "", {}}});
   expect_xml(empty);
   EXPECT_SAYS(empty, ">no values<");
   EXPECT_SAYS(empty, "width=\"960\"");
+}
+
+TEST(CurvesSvg, TicksMayBeGivenAndLargeNumbersAreShort) {
+  const Panel panel{.title = "",
+                    .x_label = "",
+                    .y_label = "",
+                    .curves = {{"a", {{0, 1}, {10, 2'000'000}}}},
+                    .x_ticks = {{0, "1"}, {10, "1024"}}};
+  const std::string svg = curves_svg({panel});
+  expect_xml(svg);
+  for (const char* text : {">1<", ">1024<", ">500k<", ">2M<"}) EXPECT_SAYS(svg, text);
+  EXPECT_EQ(svg.find(">4<"), std::string::npos) << "no others";
 }
 
 TEST(HeatMapSvg, RefusesSizesThatDoNotFit) {

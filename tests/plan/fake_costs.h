@@ -35,6 +35,7 @@ class FakeCosts : public Costs {
     return 8'000'000 / stages + 1000 * micro_batches;
   }
   int64_t shared_bytes() const override { return 16'000'000; }
+  int64_t samples() const override { return 1'000'000; }
   double moment_bytes() const override { return 100; }
   double copy_rate() const override { return 4e9; }
   double sum_rate() const override { return 2e9; }

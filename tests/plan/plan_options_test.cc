@@ -39,6 +39,7 @@ TEST(PlanOptions, ReadWhatIsTrainedAndWhere) {
   EXPECT_DOUBLE_EQ(request.link.bandwidth.bytes_per_second, 1.25e9);
   EXPECT_DOUBLE_EQ(request.link.latency.seconds, 50e-6);
   EXPECT_EQ(request.bucket_bytes, (std::vector<int64_t>{1 << 20, 4 << 20}));
+  EXPECT_EQ(options.network_name(), "given");
   EXPECT_EQ(options.train_flags, (std::vector<std::string>{"--optimizer", "adam"}));
   EXPECT_EQ(options.train.data.synthetic_data, app::SyntheticData::device);
 }
@@ -51,6 +52,7 @@ TEST(PlanOptions, GradientsMayTravelInHalfPrecision) {
 TEST(PlanOptions, LocalMeansOneMachine) {
   const PlanRequest request = parse({"--instances", "4", "--network", "local"}).request();
   EXPECT_EQ(request.instances_per_host, 4);
+  EXPECT_EQ(parse({"--instances", "2", "--instances-per-host", "4"}).network_name(), "10gbe");
 }
 
 TEST(PlanOptions, RepeatsDictionariesQuoted) {
@@ -80,7 +82,13 @@ TEST(PlanOptions, RefuseWhatCannotBeRead) {
   EXPECT_SAYS(refusal({"--instances", "0"}), "--instances");
   EXPECT_SAYS(refusal({"--instances", "4097"}), "4096");
   EXPECT_SAYS(refusal({"--bucket-sizes", "0"}), "--bucket-sizes: found 0");
-  EXPECT_SAYS(refusal({"--plot", "no/such/folder/p.svg"}), "--plot");
+  EXPECT_SAYS(refusal({"--plot", "no/such/folder/p.svg"}), "--plot: the folder");
+  EXPECT_SAYS(refusal({"--plot", "p.png"}), "--plot: found 'p.png', wanted a name that ends with");
+  EXPECT_SAYS(refusal({"--instances", "6", "--instances-per-host", "4"}),
+              "--instances-per-host: found 4, which does not divide 6 --instances");
+  EXPECT_SAYS(refusal({"--instances-per-host", "1025"}), "1024");
+  EXPECT_SAYS(refusal({"--instances", "1025", "--network", "local"}),
+              "--instances: found 1025 on one machine, wanted at most 1024");
 }
 
 TEST(PlanOptions, RefuseWhatThePlanDecides) {

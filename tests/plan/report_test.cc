@@ -25,10 +25,13 @@ TEST(PlanReport, HasTheCommandThatTrains) {
   found.splits = {"middle"};
   found.accumulation = 3;
   options.train_flags = {"--optimizer", "adam"};
-  EXPECT_EQ(command_of(found, options),
-            "pando run --num-instances 4 --num-replicas 8 --devices-per-replica 2 pando train "
-            "--model mnist_cnn --micro-batch-size 8 --gradient-accumulation-count 3 "
-            "--pipeline-splits middle --max-cross-replica-buffer-size 4096 --optimizer adam");
+  EXPECT_EQ(
+      command_of(found, options),
+      "pando run -H HOSTS --num-instances 4 --num-replicas 8 --devices-per-replica 2 pando train "
+      "--model mnist_cnn --micro-batch-size 8 --gradient-accumulation-count 3 "
+      "--pipeline-splits middle --max-cross-replica-buffer-size 4096 --optimizer adam");
+  options.instances_per_host = 4;
+  EXPECT_SAYS(command_of(found, options), "pando run --num-instances 4 ");
   found = {.replicas = 2};
   EXPECT_EQ(command_of(found, options_for(1)),
             "pando train --model mnist_cnn --micro-batch-size 8 --num-replicas 2");
@@ -45,7 +48,9 @@ TEST(PlanReport, TextHasTablesAndAdvice) {
   EXPECT_SAYS(text, "cannot divide --global-batch-size");
   EXPECT_SAYS(text, "recommended\n");
   EXPECT_SAYS(text, "why: ");
-  EXPECT_SAYS(text, "run:  pando run --num-instances 4");
+  EXPECT_SAYS(text, "note: HOSTS are 4 machines");
+  EXPECT_SAYS(text, "run:  pando run -H HOSTS --num-instances 4");
+  EXPECT_FALSE(testing_support::says(text, "caution"));
 }
 
 TEST(PlanReport, TextTellsOfSharedCores) {
@@ -56,6 +61,28 @@ TEST(PlanReport, TextTellsOfSharedCores) {
   EXPECT_SAYS(to_text(plan, options, costs), "all instances on one machine, a worker copies 4GB/s");
   while (plan.combinations[plan.recommended].cores_share == 1) ++plan.recommended;
   EXPECT_SAYS(to_text(plan, options, costs), "take turns");
+}
+
+TEST(PlanReport, CautionsAgainstWaste) {
+  FakeCosts costs;
+  const PlanOptions options = options_for(4);
+  Plan plan = make_plan(costs, options.request());
+  Combination& chosen = plan.combinations[plan.recommended];
+  chosen.efficiency = 0.4;
+  EXPECT_SAYS(to_text(plan, options, costs), "\ncaution: more than half of what the instances");
+  chosen.prediction.exposed = 0.6 * chosen.prediction.seconds;
+  EXPECT_SAYS(to_text(plan, options, costs), "\ncaution: more than half of the time is exposed");
+  const auto json = nlohmann::json::parse(to_json(plan, options, costs));
+  EXPECT_SAYS(json["recommended"]["caution"].get<std::string>(), "exposed");
+}
+
+TEST(PlanReport, TellsOfTooFewSamples) {
+  FakeCosts costs;
+  PlanOptions options = options_for(4096);
+  options.train.micro_batch_size = 1000;
+  const Plan plan = make_plan(costs, options.request());
+  EXPECT_SAYS(to_text(plan, options, costs),
+              "would need more samples for a weight update than 1000000, which the data set has");
 }
 
 TEST(PlanReport, TextTellsWhatDoesNotFit) {
@@ -72,6 +99,8 @@ TEST(PlanReport, JsonHasAll) {
   const Plan plan = make_plan(costs, options.request());
   const auto json = nlohmann::json::parse(to_json(plan, options, costs));
   EXPECT_EQ(json["cores_per_host"], 4);
+  EXPECT_EQ(json["network"]["name"], "10gbe");
+  EXPECT_EQ(json["recommended"]["hosts"], 4);
   EXPECT_EQ(json["best_of_each"].size(), 3U);
   EXPECT_EQ(json["fastest"].size(), 5U);
   EXPECT_EQ(json["recommended"]["instances"], 4);
@@ -87,6 +116,7 @@ TEST(PlanReport, PictureHasBothPanels) {
   EXPECT_EQ(picture.rfind("<svg", 0), 0U);
   EXPECT_SAYS(picture, "samples per second");
   EXPECT_SAYS(picture, "exposed communication");
+  EXPECT_SAYS(picture, ">16<");
 }
 
 }  // namespace

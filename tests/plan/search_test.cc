@@ -90,6 +90,24 @@ TEST(Search, LeavesOutWhatDoesNotFit) {
   }
 }
 
+TEST(Search, LeavesOutGlobalBatchesLargerThanTheDataSet) {
+  PlanRequest request = request_for(64);
+  request.micro_batch_size = 100'000;
+  const Plan plan = plan_of(request);
+  EXPECT_GT(plan.too_few, 0);
+  for (const Combination& found : plan.combinations) {
+    EXPECT_LE(found.global_batch_size, 1'000'000);
+  }
+}
+
+TEST(Search, HostsHaveEquallyManyInstances) {
+  PlanRequest request = request_for(12);
+  request.instances_per_host = 3;
+  std::set<int> tried;
+  for (const Combination& found : plan_of(request).combinations) tried.insert(found.instances);
+  EXPECT_EQ(tried, (std::set<int>{1, 2, 12}));
+}
+
 TEST(Search, InstancesOfAHostTakeTurnsOnItsCores) {
   PlanRequest request = request_for(8);
   request.instances_per_host = 8;
@@ -142,6 +160,9 @@ TEST(Search, SaysWhyNothingIsLeft) {
   request = request_for(1);
   request.global_batch_size = 12;
   EXPECT_SAYS(error_of([&] { plan_of(request); }), "--global-batch-size: found 12");
+  request = request_for(1);
+  request.micro_batch_size = 2'000'000;
+  EXPECT_SAYS(error_of([&] { plan_of(request); }), "are larger than the data set");
 }
 
 }  // namespace

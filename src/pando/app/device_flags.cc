@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "pando/app/counted.h"
 #include "pando/app/exit_code.h"
 #include "pando/runtime/device_set.h"
 
@@ -11,6 +12,7 @@ namespace pando::app {
 namespace {
 
 constexpr int kMostAccumulation = 1 << 24;
+constexpr int kMostReplicas = 1 << 20;  // of all instances; devices of an instance are checked
 constexpr const char* kAuto = "auto";
 
 void add_replication_flags(OptionTable& table, DeviceFlags& flags) {
@@ -18,7 +20,7 @@ void add_replication_flags(OptionTable& table, DeviceFlags& flags) {
   table.add("num-replicas", flags.num_replicas, "copies of the model side by side on own devices")
       .with_hint("N")
       .at_least(1)
-      .at_most(runtime::kMostDevices);
+      .at_most(kMostReplicas);
   table
       .add("gradient-accumulation-count", flags.gradient_accumulation_count,
            "micro-batches of a replica per weight update; 1 if neither this nor "
@@ -266,9 +268,9 @@ void validate(const DeviceFlags& flags, int threads) {
   validate_splits(flags);
   validate_mapping(flags);
   if (flags.devices_per_replica() > runtime::kMostDevices / flags.local_replicas()) {
-    throw UsageError("--num-replicas ", flags.num_replicas, ": ", flags.devices_per_replica(),
-                     " devices each are too many, wanted at most ", runtime::kMostDevices,
-                     " devices in all");
+    throw UsageError(
+        "--num-replicas ", flags.num_replicas, ": ", counted(flags.devices_per_replica(), "device"),
+        " each are too many, wanted at most ", runtime::kMostDevices, " devices in an instance");
   }
   validate_statistics(flags);
   validate_cores(flags, threads);

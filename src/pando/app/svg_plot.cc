@@ -23,6 +23,15 @@ bool is_finite(const std::pair<double, double>& point) {
   return std::isfinite(point.first) && std::isfinite(point.second);
 }
 
+// Short enough to leave room for the axis's name.
+std::string tick_text(double value) {
+  const double size = std::abs(value);
+  if (size >= 1e9) return fmt::format("{:g}G", value / 1e9);
+  if (size >= 1e6) return fmt::format("{:g}M", value / 1e6);
+  if (size >= 1e5) return fmt::format("{:g}k", value / 1e3);
+  return fmt::format("{:g}", value);
+}
+
 struct Range {
   double low = 0;
   double high = 0;
@@ -35,7 +44,8 @@ struct Range {
   }
   // Some room around the values; also around a single one.
   void widen(double share) {
-    const double room = high > low ? share * (high - low) : std::max(std::abs(low), 1e-9) / 2;
+    const double alone = low == 0 ? 0.5 : std::abs(low) / 2;
+    const double room = high > low ? share * (high - low) : alone;
     low -= room;
     high += room;
   }
@@ -79,15 +89,15 @@ class PanelPicture {
 
   std::string axes() const {
     std::string text;
-    for (const double x : axis_ticks(x_.low, x_.high)) {
-      const Place foot = at(x, y_.low);
-      text += svg_line(foot, at(x, y_.high), "#eeeeee");
-      text += svg_label({foot.x, foot.y + 16}, fmt::format("{:g}", x), "text-anchor=\"middle\"");
+    for (const Tick& tick : x_ticks()) {
+      const Place foot = at(tick.place, y_.low);
+      text += svg_line(foot, at(tick.place, y_.high), "#eeeeee");
+      text += svg_label({foot.x, foot.y + 16}, tick.text, "text-anchor=\"middle\"");
     }
     for (const double y : axis_ticks(y_.low, y_.high)) {
       const Place side = at(x_.low, y);
       text += svg_line(side, at(x_.high, y), "#eeeeee");
-      text += svg_label({side.x - 6, side.y + 4}, fmt::format("{:g}", y), "text-anchor=\"end\"");
+      text += svg_label({side.x - 6, side.y + 4}, tick_text(y), "text-anchor=\"end\"");
     }
     text += svg_line(at(x_.low, y_.low), at(x_.high, y_.low), "#555555");
     text += svg_line(at(x_.low, y_.low), at(x_.low, y_.high), "#555555");
@@ -95,6 +105,13 @@ class PanelPicture {
     text += svg_label({middle.x, kPanelHeight - 10}, panel_.x_label, "text-anchor=\"middle\"");
     text += svg_turned_label({left_ + 16, middle.y}, panel_.y_label, -90, "text-anchor=\"middle\"");
     return text;
+  }
+
+  std::vector<Tick> x_ticks() const {
+    if (!panel_.x_ticks.empty()) return panel_.x_ticks;
+    std::vector<Tick> ticks;
+    for (const double x : axis_ticks(x_.low, x_.high)) ticks.push_back({x, tick_text(x)});
+    return ticks;
   }
 
   std::string legend() const {

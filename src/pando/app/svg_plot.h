@@ -14,11 +14,17 @@ struct Curve {
   std::vector<std::pair<double, double>> points;  // x rises; one that is not finite is a gap
 };
 
+struct Tick {
+  double place = 0;
+  std::string text;
+};
+
 struct Panel {
   std::string title;
   std::string x_label;
   std::string y_label;
   std::vector<Curve> curves;
+  std::vector<Tick> x_ticks = {};  // none: round numbers
 };
 
 // The panels from left to right, each with axes and a legend. One without points says so.

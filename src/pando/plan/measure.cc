@@ -253,6 +253,7 @@ const Measurement& MeasuredCosts::measured(int devices) {
                                                  .loss = app::make_loss(own.loss, setup.entry.loss),
                                                  .metrics = {"accuracy"},
                                                  .slots = optimizer.rule->slot_names().size()});
+    samples_ = setup.data.sets.train.size();
   }
   return measured_.emplace(devices, measure(setup, own.slices, how_.seconds)).first->second;
 }

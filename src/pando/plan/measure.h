@@ -54,6 +54,7 @@ class MeasuredCosts : public Costs {
   std::optional<ReplicaCost> replica(int devices, int stages) override;
   int64_t device_bytes(int devices, int stages, int64_t micro_batches) override;
   int64_t shared_bytes() const override;
+  int64_t samples() const override { return samples_; }
   double moment_bytes() const override;
   double copy_rate() const override { return rates_.copy; }
   double sum_rate() const override { return rates_.sum; }
@@ -75,6 +76,7 @@ class MeasuredCosts : public Costs {
   int cores_;
   MemoryRates rates_;
   std::unique_ptr<Subject> subject_;
+  int64_t samples_ = 0;
   std::map<int, Measurement> measured_;
   std::map<std::pair<int, int>, Spread> spreads_;
 };

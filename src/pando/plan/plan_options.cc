@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "pando/app/exit_code.h"
+#include "pando/runtime/device_set.h"
 
 namespace pando::plan {
 
@@ -70,7 +71,7 @@ void add_plan_flags(app::OptionTable& table, PlanOptions& options) {
            "instances of a machine, which divide its cores and share its link")
       .with_hint("N")
       .at_least(1)
-      .at_most(kMostInstances);
+      .at_most(runtime::kMostDevices);
   std::vector<std::pair<std::string, std::string>> names;
   for (const NamedLink& named : named_links()) names.emplace_back(named.name, named.name);
   table.add_choice("network", options.network, std::move(names),
@@ -127,17 +128,41 @@ void forget_spreading(app::TrainOptions& options) {
   options.phases.validation_num_replicas.reset();
 }
 
+// What `pando run` would refuse.
+void check_hosts(const PlanOptions& options) {
+  const bool local = options.network == kLocal;
+  if (local && options.instances > runtime::kMostDevices) {
+    throw UsageError("--instances: found ", options.instances, " on one machine, wanted at most ",
+                     runtime::kMostDevices, " with --network local");
+  }
+  const int each = options.instances_per_host;
+  if (!local && options.instances > each && options.instances % each != 0) {
+    throw UsageError("--instances-per-host: found ", each, ", which does not divide ",
+                     options.instances, " --instances evenly over machines");
+  }
+}
+
+void check_plot(const std::string& plot) {
+  if (plot.empty()) return;
+  const std::filesystem::path path(plot);
+  if (path.extension() != ".svg") {
+    throw UsageError("--plot: found '", plot, "', wanted a name that ends with .svg");
+  }
+  const std::filesystem::path folder = path.parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder)) {
+    throw UsageError("--plot: the folder ", folder.string(),
+                     " does not exist, wanted one that does");
+  }
+}
+
 void validate(const PlanOptions& options) {
   if (options.network == kLocal && (options.bandwidth || options.latency)) {
     throw UsageError(options.bandwidth ? "--bandwidth" : "--latency",
                      ": found it together with --network local, where nothing leaves the machine; "
                      "wanted one of them");
   }
-  const std::filesystem::path folder = std::filesystem::path(options.plot).parent_path();
-  if (!folder.empty() && !std::filesystem::is_directory(folder)) {
-    throw UsageError("--plot: the folder ", folder.string(),
-                     " does not exist, wanted one that does");
-  }
+  check_hosts(options);
+  check_plot(options.plot);
   for (const app::ByteSize& size : options.bucket_sizes) {
     if (size.bytes < 1) throw UsageError("--bucket-sizes: found 0, wanted at least 1");
   }
@@ -185,6 +210,8 @@ void hide_what_does_not_matter(app::OptionTable& table) {
 }
 
 }  // namespace
+
+std::string PlanOptions::network_name() const { return bandwidth || latency ? "given" : network; }
 
 PlanRequest PlanOptions::request() const {
   PlanRequest request{.instances = instances,

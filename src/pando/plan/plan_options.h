@@ -28,6 +28,7 @@ struct PlanOptions {
   std::vector<std::string> train_flags;  // of the command line, to be repeated for `pando train`
 
   PlanRequest request() const;
+  std::string network_name() const;  // "given" when numbers take the place of a named one
 };
 
 // Gives nothing when --help was asked for and is answered on `out`. Throws UsageError.

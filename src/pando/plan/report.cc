@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pando/plan/report.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -76,14 +77,42 @@ std::vector<Combination> top_of(const Plan& plan, const PlanOptions& options) {
           plan.combinations.begin() + static_cast<std::ptrdiff_t>(count)};
 }
 
+int hosts_of(const Combination& found, const PlanOptions& options) {
+  return found.instances / std::min(found.instances, options.request().instances_per_host);
+}
+
+std::string caution_of(const Combination& found) {
+  constexpr double kHalf = 0.5;
+  if (found.prediction.exposed_share() > kHalf) {
+    return "more than half of the time is exposed communication: a faster network, larger "
+           "micro-batches or more accumulation pay more than instances";
+  }
+  if (found.efficiency < kHalf) {
+    return "more than half of what the instances could do is lost: fewer of them do nearly as much";
+  }
+  return "";
+}
+
+// The numbers of instances where the axis has their doublings; the last two may be too close.
+std::vector<app::Tick> ticks_of(const std::vector<Combination>& best) {
+  constexpr double kApart = 0.6;
+  std::vector<app::Tick> ticks;
+  for (const Combination& found : best) {
+    const double place = std::log2(found.instances);
+    if (!ticks.empty() && place - ticks.back().place < kApart) ticks.pop_back();
+    ticks.push_back({place, std::to_string(found.instances)});
+  }
+  return ticks;
+}
+
 }  // namespace
 
 std::string command_of(const Combination& found, const PlanOptions& options) {
   const int replicas = found.instances * found.replicas;
   std::string text;
   if (found.instances > 1) {
-    text =
-        fmt::format("pando run --num-instances {} --num-replicas {} ", found.instances, replicas);
+    text = fmt::format("pando run {}--num-instances {} --num-replicas {} ",
+                       hosts_of(found, options) > 1 ? "-H HOSTS " : "", found.instances, replicas);
     if (found.stages > 1) text += fmt::format("--devices-per-replica {} ", found.stages);
   }
   text += fmt::format("pando train --model {} --micro-batch-size {}", options.train.model,
@@ -119,29 +148,40 @@ std::string to_text(const Plan& plan, const PlanOptions& options, const Costs& c
   if (plan.indivisible > 0) {
     text += counted(plan.indivisible, "other") + " cannot divide --global-batch-size evenly\n";
   }
+  if (plan.too_few > 0) {
+    text += counted(plan.too_few, "other") + " would need more samples for a weight update than " +
+            std::to_string(costs.samples()) + ", which the data set has\n";
+  }
   text += "\nrecommended\n" + table_of({chosen}) + "why: " + plan.reason + "\n";
   if (chosen.cores_share < 1) {
     text += "note: there are more instances than cores on a machine, so they take turns\n";
   }
+  const std::string caution = caution_of(chosen);
+  if (!caution.empty()) text += "caution: " + caution + "\n";
+  const int hosts = hosts_of(chosen, options);
+  if (hosts > 1)
+    text += fmt::format("note: HOSTS are {} machines, such as a,b or node[0-9]\n", hosts);
   return text + "run:  " + command_of(chosen, options) + "\n";
 }
 
 std::string to_json(const Plan& plan, const PlanOptions& options, const Costs& costs) {
   const PlanRequest request = options.request();
-  ordered_json json = {
-      {"model", options.train.model},
-      {"micro_batch_size", options.train.micro_batch_size},
-      {"cores_per_host", costs.cores()},
-      {"instances_per_host", request.instances_per_host},
-      {"network",
-       {{"name", options.network},
-        {"bandwidth_bytes_per_second", request.link.bandwidth.bytes_per_second},
-        {"latency_seconds", request.link.latency.seconds},
-        {"message_seconds", request.link.overhead}}},
-      {"copy_bytes_per_second", costs.copy_rate()},
-      {"sum_bytes_per_second", costs.sum_rate()},
-      {"combinations_tried", plan.combinations.size()},
-      {"left_out", {{"too_large", plan.too_large}, {"indivisible", plan.indivisible}}}};
+  ordered_json json = {{"model", options.train.model},
+                       {"micro_batch_size", options.train.micro_batch_size},
+                       {"cores_per_host", costs.cores()},
+                       {"instances_per_host", request.instances_per_host},
+                       {"network",
+                        {{"name", options.network_name()},
+                         {"bandwidth_bytes_per_second", request.link.bandwidth.bytes_per_second},
+                         {"latency_seconds", request.link.latency.seconds},
+                         {"message_seconds", request.link.overhead}}},
+                       {"copy_bytes_per_second", costs.copy_rate()},
+                       {"sum_bytes_per_second", costs.sum_rate()},
+                       {"combinations_tried", plan.combinations.size()},
+                       {"left_out",
+                        {{"too_large", plan.too_large},
+                         {"indivisible", plan.indivisible},
+                         {"too_few_samples", plan.too_few}}}};
   json["best_of_each"] = ordered_json::array();
   for (const Combination& found : best_of_each(plan)) {
     json["best_of_each"].push_back(to_json(found, options));
@@ -152,6 +192,8 @@ std::string to_json(const Plan& plan, const PlanOptions& options, const Costs& c
   }
   json["recommended"] = to_json(plan.combinations[plan.recommended], options);
   json["recommended"]["reason"] = plan.reason;
+  json["recommended"]["hosts"] = hosts_of(plan.combinations[plan.recommended], options);
+  json["recommended"]["caution"] = caution_of(plan.combinations[plan.recommended]);
   return json.dump(2) + "\n";
 }
 
@@ -168,8 +210,8 @@ std::string to_picture(const Plan& plan) {
     efficiency.points.emplace_back(doublings, 100 * found.efficiency);
     exposed.points.emplace_back(doublings, 100 * found.prediction.exposed_share());
   }
-  return app::curves_svg({{"speed", "instances", "samples per second", {speed, linear}},
-                          {"scaling", "instances, as a power of 2", "%", {efficiency, exposed}}});
+  return app::curves_svg({{"speed", "instances", "samples per second", {speed, linear}, {}},
+                          {"scaling", "instances", "%", {efficiency, exposed}, ticks_of(best)}});
 }
 
 }  // namespace pando::plan

@@ -53,6 +53,7 @@ class Search {
   Plan run() {
     for (const int instances : counts_up_to(request_.instances)) {
       const int local = std::min(instances, request_.instances_per_host);
+      if (instances % local != 0) continue;  // all hosts have equally many
       for (const int stages : counts_up_to(costs_.cores())) {
         for (const int replicas : counts_up_to(costs_.cores())) {
           const Place place{instances, replicas, stages, local};
@@ -97,6 +98,10 @@ class Search {
     }
     found.global_batch_size =
         request_.micro_batch_size * place.instances * place.replicas * *micro_batches;
+    if (found.global_batch_size > costs_.samples()) {
+      ++plan_.too_few;
+      return;
+    }
     try_buckets(place, *cost, found);
   }
 
@@ -217,6 +222,11 @@ std::string reason_of(const Plan& plan) {
                           " need more than ",
                           human_bytes(static_cast<double>(request.memory_per_device)),
                           " on a device, wanted more memory or a smaller --micro-batch-size");
+  }
+  if (plan.too_few > 0) {
+    throw InvalidArgument("--micro-batch-size: the global batches of all ",
+                          counted(plan.too_few, "combination"),
+                          " are larger than the data set, wanted smaller ones");
   }
   throw InvalidArgument("--global-batch-size: found ", request.global_batch_size.value_or(0),
                         ", wanted a multiple of --micro-batch-size ", request.micro_batch_size,

@@ -43,6 +43,7 @@ class Costs {
   virtual int64_t device_bytes(int devices, int stages, int64_t micro_batches) = 0;
   // What the devices of an instance share: weights, the optimizer's slots and buffers.
   virtual int64_t shared_bytes() const = 0;
+  virtual int64_t samples() const = 0;      // of the data set; known once a replica is
   virtual double moment_bytes() const = 0;  // of batch normalisation, sent once an update
   // Bytes per second of one worker while all are busy.
   virtual double copy_rate() const = 0;
@@ -85,6 +86,7 @@ struct Plan {
   std::string reason;
   int64_t too_large = 0;    // left out: a device needs more memory than it has
   int64_t indivisible = 0;  // left out: the global batch cannot be divided so
+  int64_t too_few = 0;      // left out: the data set has not enough samples for a global batch
 };
 
 // 1, 2, 4, .., and `most` itself.
