@@ -22,14 +22,15 @@ of them together. Output has the instance in front: [1,0]<stdout>:
 
 examples:
   pando run --num-instances 2 --num-replicas 4 pando train --model cifar_resnet8
-  pando run -H node[0-3] --num-instances 8 --max-restarts 3 pando train --model resnet50
+  pando run -H 'node[0-3]' --num-instances 8 --max-restarts 3 pando train --model cifar_resnet20
   pando run --num-instances 4 --print-topology -- echo hello
 
 The first signal (SIGINT, SIGTERM, SIGHUP, SIGUSR1) reaches all instances as SIGUSR1, upon which
 `pando train` saves and stops; a second one ends them. Standard input goes to instance 0 unless it
 is a terminal.
 
-exit codes: that of the job, 128 and the number of the signal that ended it, 2 for a wrong flag.
+exit codes: that of the job, 128 and the number of the signal that ended it, 75 stopped and saved,
+2 for a wrong flag, 126 and 127 for a program that cannot be started.
 
 )";
 

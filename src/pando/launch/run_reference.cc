@@ -109,7 +109,7 @@ pando run --num-instances 2 --num-replicas 4 pando train --model cifar_resnet8
 Four hosts with two instances each, started again up to three times:
 
 ```sh
-pando run -H node[0-3] --num-instances 8 --max-restarts 3 \
+pando run -H 'node[0-3]' --num-instances 8 --max-restarts 3 \
   pando train --model resnet50 --dataset-path /data/imagenet
 ```
 
