@@ -2,6 +2,7 @@
 #include "pando/cli/program.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <vector>
 
 #include <fmt/format.h>
@@ -74,6 +75,10 @@ int run_program(std::span<const std::string> args, std::ostream& out, std::ostre
     const int code = dispatch(args, out);
     out.flush();
     if (!out) throw IoError("standard output cannot be written");
+    // At once, for `pando run`: an mpirun that is told to end may not wait for the end below.
+    if (code == app::kStopped && std::getenv("PANDO_JOB") != nullptr) {
+      err << comm::process_session().status_line(concat("exit code ", code)) << std::flush;
+    }
     // Instances of a job that come here do so by agreement.
     comm::process_session().end(code, comm::Ending::together);
     return code;
