@@ -111,7 +111,7 @@ TEST(MemoryReport, HasARowForEveryDeviceAndStage) {
   const auto program = compiled(test, way);
   const Placement placement = options_of(test, way).placement;
   const std::string text = memory_report(*program, placement, 2);
-  EXPECT_SAYS(text, "1 replicas, 2 workers per device");
+  EXPECT_SAYS(text, "1 replica, 2 workers per device");
   EXPECT_SAYS(text, "0 2\n");  // stages of the first device
   EXPECT_SAYS(text, "micro-batches held");
   const MemoryUse use = memory_use(*program, device_load(*program, placement, 1, 2));

@@ -68,8 +68,10 @@ std::string advice(const compiler::Program& program, const Placement& placement,
 
 std::string memory_report(const compiler::Program& program, const Placement& placement,
                           int workers) {
-  return fmt::format("memory of the devices of one replica ({} replicas, {} workers per device)\n",
-                     placement.replicas, workers) +
+  return fmt::format(
+             "memory of the devices of one replica ({} replica{}, {} worker{} per device)\n",
+             placement.replicas, placement.replicas == 1 ? "" : "s", workers,
+             workers == 1 ? "" : "s") +
          device_rows(program, placement, workers) + stage_rows(program, placement);
 }
 
