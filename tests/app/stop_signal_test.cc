@@ -19,6 +19,14 @@ TEST(StopSignal, KeepsTheFirstSignal) {
   }
 }
 
+TEST(StopSignal, HasAName) {
+  EXPECT_EQ(signal_name(SIGINT), "SIGINT");
+  EXPECT_EQ(signal_name(SIGTERM), "SIGTERM");
+  EXPECT_EQ(signal_name(SIGHUP), "SIGHUP");
+  EXPECT_EQ(signal_name(SIGUSR1), "SIGUSR1");
+  EXPECT_EQ(signal_name(SIGKILL), "signal 9");
+}
+
 TEST(StopSignal, TheSecondSignalEndsTheProcess) {
   const auto twice = [] {
     const StopSignal signal;

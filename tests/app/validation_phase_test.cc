@@ -392,7 +392,7 @@ TEST_F(Validation, ASignalStopsTheWarmUp) {
   });
   EXPECT_EQ(run_training(given), kStopped);
   sender.join();
-  EXPECT_SAYS(log("run"), "stopped by signal 15 in the warm-up; there is nothing to save\n");
+  EXPECT_SAYS(log("run"), "stopped by SIGTERM in the warm-up; there is nothing to save\n");
   EXPECT_EQ(log("run").find("run_start"), std::string::npos);
 }
 

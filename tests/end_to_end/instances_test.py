@@ -142,7 +142,7 @@ def stopped_by_signal(jobs, run, *flags, env=None):
         os.kill(instance_of(process.pid, 1), signal.SIGUSR1)
         output += process.communicate(timeout=SECONDS)[0]
         expect(process.returncode == 75, f"exit code {process.returncode}:\n{output}")
-    expect(output.count("stopped by signal 10 to instance 1") == 1, output)
+    expect(output.count("stopped by SIGUSR1 to instance 1") == 1, output)
     files = list((jobs.folder / run / "checkpoints").iterdir())
     expect(len(files) == 1, f"checkpoints {files}")
     return float(files[0].stem.split("_")[1])

@@ -163,7 +163,7 @@ def stops_and_comes_back(cluster, script, number, *flags):
     # As the time limit's --signal does: to the instances, or with --batch to the script.
     cluster.run("scancel", "--signal=USR1", *flags, job)
     wait_until(lambda: state() == "PENDING", "the job is queued again", say)
-    if "stopped by signal 10" not in log.read_text():
+    if "stopped by SIGUSR1" not in log.read_text():
         raise SystemExit(f"not stopped by the signal\n{say()}")
     wait_until(lambda: state() not in ("PENDING", "RUNNING", "COMPLETING"), "the job is over", say)
     facts = cluster.output("scontrol", "show", "job", job)

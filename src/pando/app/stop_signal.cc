@@ -9,6 +9,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "pando/base/strings.h"
+
 namespace pando::app {
 
 namespace {
@@ -38,6 +40,16 @@ sigset_t stop_signals() {
 }
 
 }  // namespace
+
+std::string signal_name(int signal) {
+  switch (signal) {
+    case SIGINT: return "SIGINT";
+    case SIGTERM: return "SIGTERM";
+    case SIGHUP: return "SIGHUP";
+    case SIGUSR1: return "SIGUSR1";
+    default: return concat("signal ", signal);
+  }
+}
 
 void hold_stop_signals() {
   const sigset_t set = stop_signals();

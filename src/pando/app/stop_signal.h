@@ -4,8 +4,11 @@
 #pragma once
 
 #include <atomic>
+#include <string>
 
 namespace pando::app {
+
+std::string signal_name(int signal);  // "SIGUSR1"; "signal 9" for one that is none of these
 
 // From now on these signals wait for the next StopSignal: for a process whose launcher may be told
 // to stop while it still starts. Requires: no other threads yet.
