@@ -44,9 +44,33 @@ TEST_F(EarlyStoppingRun, EndsTheRunAndSavesTheBestWeights) {
   const std::string log = folder_.read("run/log.txt");
   EXPECT_SAYS(log, "early stopping after epoch 3: val_loss was ");
   EXPECT_SAYS(log, "the weights of epoch 1 are back");
+  EXPECT_SAYS(log, "validated last, as the result: epoch 1.0, whose weights are back");
+  const size_t third = log.find("validation epoch 3.0: ");
+  const size_t first = log.find("validation epoch 1.0: ");
+  ASSERT_NE(third, std::string::npos);
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_LT(third, first);
   EXPECT_TRUE(std::filesystem::exists(folder_.path / "run/best_epoch.h5"));
   EXPECT_TRUE(std::filesystem::exists(folder_.path / "run/checkpoints/epoch_3.0.h5"));
   EXPECT_FALSE(std::filesystem::exists(folder_.path / "run/checkpoints/epoch_4.0.h5"));
+}
+
+TEST_F(EarlyStoppingRun, TheBestWeightsAreTheResultAlsoWithoutACheckpoint) {
+  TrainOptions options = this->options("run");
+  options.num_epochs = 2;
+  options.checkpoints.per_epoch = Fraction(1, 2);  // only of the last epoch
+  options.checkpoints.keep_best = true;
+  options.phases.clean_dir = true;
+  options.early_stopping.monitor = "loss";
+  options.early_stopping.min_delta = 100;
+  options.early_stopping.patience = 5;
+  options.early_stopping.restore_best = true;
+  ASSERT_EQ(run_training(options), 0);
+  const std::string log = folder_.read("run/log.txt");
+  EXPECT_SAYS(log, "validation epoch 1.0: ");
+  EXPECT_LT(log.find("validation epoch 2.0: "), log.find("validation epoch 1.0: "));
+  EXPECT_SAYS(log, "--clean-dir: 1 checkpoint removed");
+  EXPECT_TRUE(std::filesystem::exists(folder_.path / "run/best_epoch.h5"));
 }
 
 TEST_F(EarlyStoppingRun, AResumedRunStopsWhereTheUnbrokenOneDoes) {

@@ -45,6 +45,55 @@ TEST(JobSettings, TheLauncherSaysHowManyReplicas) {
   EXPECT_TRUE(parse({}).warnings.empty());
 }
 
+// As long as it lives, the launcher was told no number of replicas.
+struct DefaultReplicas {
+  DefaultReplicas() { setenv("PANDO_DEFAULT_REPLICAS", "1", 1); }
+  ~DefaultReplicas() { unsetenv("PANDO_DEFAULT_REPLICAS"); }
+  DefaultReplicas(const DefaultReplicas&) = delete;
+  DefaultReplicas& operator=(const DefaultReplicas&) = delete;
+};
+
+TEST(JobSettings, ADefaultOfTheLauncherGivesWay) {
+  const DefaultReplicas is_default;
+  comm::Job job = job_of(2);
+  job.total_replicas = 2;
+  const comm::JobScope scope(job);
+  const TrainOptions options = parse({"--num-replicas=4"});
+  EXPECT_EQ(options.devices.num_replicas, 4);
+  EXPECT_EQ(options.devices.devices(), 2);
+  EXPECT_TRUE(options.warnings.empty());
+  EXPECT_SAYS(error({"--num-replicas=3"}),
+              "--num-replicas 3: wanted a multiple of the 2 instances of this job");
+  EXPECT_EQ(parse({}).devices.num_replicas, 2);
+  EXPECT_SAYS(parse({}).config_text, "chosen by the launcher");
+}
+
+// What the run that trained was divided into says nothing about its validation.
+TEST(JobSettings, AValidationIsDividedAsItsLauncherSays) {
+  const TestFolder folder;
+  const auto validated = [&](const char* replicas, std::vector<std::string> more = {}) {
+    std::ofstream(folder.path / "config.yml") << "num-replicas: " << replicas << "\n";
+    more.insert(more.end(),
+                {"--training=false", "--config-path", (folder.path / "config.yml").string()});
+    const TrainOptions options = parse(more);
+    EXPECT_TRUE(options.warnings.empty()) << options.warnings[0];
+    return options.devices.num_replicas;
+  };
+  comm::Job job = job_of(2);
+  {
+    const comm::JobScope scope(job);
+    EXPECT_EQ(validated("3"), 2);
+    EXPECT_EQ(validated("4"), 4);
+  }
+  job.total_replicas = 2;
+  const comm::JobScope scope(job);
+  EXPECT_EQ(validated("4"), 2);
+  const DefaultReplicas is_default;
+  EXPECT_EQ(validated("3"), 2);
+  EXPECT_EQ(validated("4"), 4);
+  EXPECT_EQ(validated("4", {"--num-replicas=6"}), 6);
+}
+
 TEST(JobSettings, AJobOfOneHasALauncherToo) {
   const comm::JobScope scope(comm::Job{.total_replicas = 2});
   EXPECT_EQ(parse({}).devices.devices(), 2);
@@ -183,6 +232,25 @@ TEST_F(Restart, GoesOnWithTheCheckpointsOfItsJob) {
   EXPECT_EQ(resumed(), "");
 }
 
+TEST_F(Restart, OnlyARestartFindsAFolderThatNobodyNamed) {
+  const fs::path before = fs::current_path();
+  fs::current_path(folder_.path);
+  const comm::JobScope scope(job_of(2));
+  fs::create_directories("runs/own");
+  {
+    const Launched first("host-7", "0");
+    mark_job("runs/own");
+    EXPECT_SAYS(error({"--resume=auto"}), "--run-dir or --checkpoint-output-dir; give one");
+  }
+  {
+    const Launched again("host-7", "1");
+    EXPECT_EQ(parse({"--resume=auto"}).run_dir, "runs/own");
+  }
+  const Launched other("host-8", "1");
+  EXPECT_SAYS(error({"--resume=auto"}), "give one");
+  fs::current_path(before);
+}
+
 TEST_F(Restart, AFirstAttemptBeginsAnew) {
   const Launched launched("job1", "0");
   fs::create_directories(run());
@@ -200,7 +268,7 @@ TEST_F(Restart, TheMarkKeepsItsTime) {
   fs::last_write_time(mark, earlier);
   mark_job(run());
   EXPECT_EQ(fs::last_write_time(mark), earlier);
-  EXPECT_THROW(mark_job("/proc/none"), IoError);
+  EXPECT_SAYS(testing_support::error_of<IoError>([] { mark_job("/proc/none"); }), "No such file");
 }
 
 }  // namespace

@@ -263,7 +263,7 @@ TEST_F(ResumeRun, ADamagedHistoryStopsNothing) {
 
 TEST_F(ResumeRun, ARunningRunHasItsFolderAlone) {
   RunDirectory other({.path = file("run"), .config = ""});
-  EXPECT_SAYS(error_of<IoError>([&] { run_training(six("run")); }), "another run writes it");
+  EXPECT_SAYS(error_of<ResourceError>([&] { run_training(six("run")); }), "another run writes it");
 }
 
 TEST_F(ResumeRun, WithoutTrainingAnEarlierRunIsNotMoved) {

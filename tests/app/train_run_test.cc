@@ -10,6 +10,7 @@
 
 #include "pando/app/exit_code.h"
 #include "tests/app/train_run_fixture.h"
+#include "tests/support/expect_error.h"
 
 namespace pando::app {
 namespace {
@@ -87,7 +88,7 @@ TEST_F(TrainRun, ASignalStopsWithACheckpoint) {
   });
   EXPECT_EQ(run_training(endless), kStopped);
   sender.join();
-  EXPECT_NE(folder_.read("run/log.txt").find("stopped by signal 15"), std::string::npos);
+  EXPECT_NE(folder_.read("run/log.txt").find("stopped by SIGTERM"), std::string::npos);
 }
 
 TEST_F(TrainRun, ASignalAfterTheLastUpdateStopsTheValidation) {
@@ -142,7 +143,7 @@ TEST_F(TrainRun, ASignalInAnEarlierValidationStopsAfterIt) {
   EXPECT_EQ(app::run_training(dumping, out), kStopped);
   const std::string log = folder_.read("run/log.txt");
   EXPECT_NE(log.find("validation epoch 1.0: accuracy: "), std::string::npos) << log;
-  EXPECT_NE(log.find("stopped by signal 15 in the validation, after 1 checkpoint\n"),
+  EXPECT_NE(log.find("stopped by SIGTERM in the validation, after 1 checkpoint\n"),
             std::string::npos)
       << log;
   EXPECT_EQ(log.find("test accuracy"), std::string::npos) << log;
@@ -214,6 +215,14 @@ TEST_F(TrainRun, WrongOptionsLeaveNothingBehind) {
             }).find("takes samples like [64,64,64,4]"),
             std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(folder_.path / "run"));
+}
+
+// A launcher that starts failed jobs again does not start this one.
+TEST_F(TrainRun, ARunDirectoryThatCannotBeMadeIsAWrongOption) {
+  TrainOptions options = this->options("run");
+  options.run_dir = folder_.write("file", "x");
+  const std::string said = testing_support::error_of<UsageError>([&] { run_training(options); });
+  EXPECT_SAYS(said, options.run_dir + ": cannot be made: Not a directory");
 }
 
 TEST_F(TrainRun, DivergenceEndsWithItsOwnExitCode) {

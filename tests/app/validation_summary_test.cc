@@ -22,6 +22,8 @@ TEST(ValidationSummary, TheFirstThatReachesTheTarget) {
   EXPECT_EQ(epoch_to_target(some, 0.5), 1);
   EXPECT_EQ(epoch_to_target(some, 0.91), std::nullopt);
   EXPECT_EQ(epoch_to_target({}, 0.1), std::nullopt);
+  const std::vector<ValidatedCheckpoint> first_last = {{2, 0.2, 0.9}, {1, 0.1, 0.9}};
+  EXPECT_EQ(epoch_to_target(first_last, 0.9), 1);
 }
 
 // By hand: 0.02 below the target is exp(-1/2), 0.04 is exp(-2); above the target only the epoch

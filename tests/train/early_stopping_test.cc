@@ -111,7 +111,11 @@ TEST(EarlyStopping, TheBestWeightsComeBack) {
         fit_with({.monitor = "val_loss",
                   .patience = 2,
                   .restore_best = restore,
-                  .at_best = [&](Model&) { ++saved; },
+                  .at_best =
+                      [&](Model&, int64_t epoch) {
+                        EXPECT_EQ(epoch, 1);
+                        ++saved;
+                      },
                   .tell = [told](const std::string& line) { *told += line + "\n"; }});
     options.epochs = epochs;
     options.validation_data = data;

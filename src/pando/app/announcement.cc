@@ -45,21 +45,23 @@ void announce(const TrainingSetup& setup, double compile_seconds, RunLog& log) {
   if (options.verbose) log.show(line + "\n");
   const ZooEntry& entry = setup.entry;
   const std::string& dataset = to_string(options.data.dataset);
+  const char* made_up =
+      options.data.synthetic_data == SyntheticData::none ? "" : "images made up for ";
   const char* doing = options.phases.training ? "training" : "validating";
   if (entry.dataset != dataset) {
     log.say(
         fmt::format("{} is made for {}; {} it on {}", entry.name, entry.dataset, doing, dataset));
   }
   if (!options.phases.training) {
-    log.say(fmt::format("validating {} on {}: {} samples, run directory {}", options.model, dataset,
-                        setup.data.sets.test.size(), directory.path().string()));
+    log.say(fmt::format("validating {} on {}{}: {}, run directory {}", options.model, made_up,
+                        dataset, counted(setup.data.sets.test.size(), "sample"),
+                        directory.path().string()));
     return;
   }
   log.say(fmt::format(
       "training {} on {}{}: {} samples, learning rate {}, seed {}, run directory {}", options.model,
-      options.data.synthetic_data == SyntheticData::none ? "" : "images made up for ", dataset,
-      setup.data.sets.train.size(), describe(options.schedule, setup.schedule_base()), options.seed,
-      directory.path().string()));
+      made_up, dataset, setup.data.sets.train.size(),
+      describe(options.schedule, setup.schedule_base()), options.seed, directory.path().string()));
   log.say(batch_line(setup));
   log.say(fmt::format("compilation time: {:.2f} s", compile_seconds));
 }

@@ -63,7 +63,7 @@ void add_early_stopping_flags(OptionTable& table, EarlyStoppingFlags& flags) {
       .at_least(0);
   table.add("restore-best", flags.restore_best,
             "with --early-stopping: save the weights of the best epoch as best_epoch.h5 in the run "
-            "directory");
+            "directory; the validation after training ends with them, as its result");
 }
 
 void validate(const EarlyStoppingFlags& flags, const ValidationFlags& phases) {
@@ -92,7 +92,9 @@ std::shared_ptr<Callback> early_stopping_callback(const EarlyStoppingFlags& flag
     return bytes;
   });
   const auto save = [file = (run.directory / kBestEpochFile).string(), tell = run.tell,
-                     is_first = run.instances.is_first()](Model& model) {
+                     restored = run.restored,
+                     is_first = run.instances.is_first()](Model& model, int64_t epoch) {
+    if (restored) restored(epoch + 1);
     if (!is_first) return;
     model.save_weights(file);
     tell("the weights of the best epoch are saved as " + file);

@@ -40,6 +40,8 @@ struct EarlyStoppingPlace {
   const Instances& instances;
   std::filesystem::path directory;
   std::function<void(const std::string&)> tell;
+  // On all instances, at the end: the model has the weights after so many epochs, which are saved.
+  std::function<void(int64_t epoch)> restored = nullptr;
 };
 std::shared_ptr<Callback> early_stopping_callback(const EarlyStoppingFlags& flags,
                                                   const EarlyStoppingPlace& run);

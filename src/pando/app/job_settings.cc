@@ -4,12 +4,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <span>
 
 #include <fmt/format.h>
 
 #include "pando/app/checkpoint_list.h"
 #include "pando/app/exit_code.h"
 #include "pando/comm/job.h"
+#include "pando/store/atomic_file.h"
 
 namespace pando::app {
 
@@ -24,23 +26,33 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-bool is_given(const OptionTable& table, const char* name) {
-  return table.find_exact(name)->origin.kind != Origin::Kind::built_in;
+// Whether the options say how many replicas there are. What the configuration of an earlier run
+// says was for training: a validation need not be divided as that was.
+bool replicas_are_given(const Option& option, const TrainOptions& options) {
+  if (option.origin.kind == Origin::Kind::built_in) return false;
+  return options.phases.training || option.origin.kind == Origin::Kind::command_line ||
+         options.devices.num_replicas % options.devices.instances == 0;
 }
 
-void settle_replicas(OptionTable& table, DeviceFlags& devices, std::vector<std::string>& warnings) {
+// A launcher that was told no number says a default (PANDO_DEFAULT_REPLICAS), which the options
+// replace; a number that it was told counts.
+void settle_replicas(OptionTable& table, TrainOptions& options,
+                     std::vector<std::string>& warnings) {
   const comm::Job& job = comm::current_job();
+  DeviceFlags& devices = options.devices;
   devices.instances = job.communicator ? job.communicator->size() : 1;
   Option& option = table.find("num-replicas", "");
-  if (job.total_replicas) {
+  const bool given = replicas_are_given(option, options);
+  const bool launcher_decides = !given || variable("PANDO_DEFAULT_REPLICAS") != "1";
+  if (job.total_replicas && launcher_decides) {
     const int total = *job.total_replicas;
-    if (is_given(table, "num-replicas") && devices.num_replicas != total) {
+    if (given && options.phases.training && devices.num_replicas != total) {
       warnings.push_back(fmt::format("--num-replicas {}: the launcher says {}, which counts",
                                      devices.num_replicas, total));
     }
     devices.num_replicas = total;
     option.origin = {.place = "chosen by the launcher"};
-  } else if (devices.instances > 1 && !is_given(table, "num-replicas")) {
+  } else if (devices.instances > 1 && !given) {
     devices.num_replicas = devices.instances;
     option.origin = {.place = "one for each instance"};
   }
@@ -111,7 +123,7 @@ void settle_restart(TrainOptions& options) {
 
 std::vector<std::string> settle_job(OptionTable& table, TrainOptions& options) {
   std::vector<std::string> warnings;
-  settle_replicas(table, options.devices, warnings);
+  settle_replicas(table, options, warnings);
   settle_validation_replicas(table, options, warnings);
   const Instances instances;
   if (instances.count() > 1 && options.silicon.ckpt_all_instances) {
@@ -141,10 +153,8 @@ void settle_together(const Instances& instances, TrainOptions& options) {
 void mark_job(const std::string& run_dir) {
   const std::string job = variable("PANDO_JOB");
   if (job.empty() || job_of(run_dir) == job) return;  // its time is that of the first attempt
-  const fs::path mark = fs::path(run_dir) / kJobFile;
-  std::ofstream file(mark);
-  file << job << "\n";
-  if (!file.flush()) throw IoError("cannot write ", mark.string());
+  const std::string line = job + "\n";
+  store::replace_file((fs::path(run_dir) / kJobFile).string(), {std::as_bytes(std::span(line))});
 }
 
 }  // namespace pando::app

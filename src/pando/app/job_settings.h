@@ -11,10 +11,10 @@
 
 namespace pando::app {
 
-// Takes the number of replicas from the launcher, divides them among the instances, and leaves to
-// the first instance what only it does. Gives what users should know, a line each. Throws
-// UsageError for replicas that cannot be divided. Calls no other instance. Before the options are
-// checked.
+// Takes the number of replicas from the launcher unless that has only a default, divides them among
+// the instances, and leaves to the first instance what only it does. Gives what users should know,
+// a line each. Throws UsageError for replicas that cannot be divided. Calls no other instance.
+// Before the options are checked.
 std::vector<std::string> settle_job(OptionTable& table, TrainOptions& options);
 
 // Throws UsageError when the launcher gives a replica another number of devices than the options.

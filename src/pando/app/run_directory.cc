@@ -111,8 +111,8 @@ int lock(const fs::path& folder) {
   const int error = errno;
   if (error != EWOULDBLOCK) return descriptor;  // a file system without locks
   close(descriptor);
-  throw IoError("run directory ", folder.string(),
-                ": another run writes it; wait for its end or choose another by --run-dir");
+  throw ResourceError("run directory ", folder.string(),
+                      ": another run writes it; wait for its end or choose another by --run-dir");
 }
 
 }  // namespace

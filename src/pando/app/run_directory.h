@@ -32,7 +32,7 @@ struct RunDirectoryOptions {
 
 // Owns the open files. Used by one thread. Making it creates what is missing; files of an earlier
 // run in a folder that the user chose move into previous-<n>/, so that nothing is lost. Throws
-// IoError with path and reason.
+// IoError with path and reason, ResourceError while another run writes the folder.
 class RunDirectory {
  public:
   explicit RunDirectory(const RunDirectoryOptions& options);

@@ -15,8 +15,8 @@ void add_counterparts(OptionTable& table, SiliconFlags& flags) {
             "with shuffling too");
   table
       .add("max-cross-replica-buffer-size", flags.max_cross_replica_buffer_size,
-           "bytes of gradients that are gathered before replicas sum them; 0: one MiB. Results do "
-           "not depend on it")
+           "gradients are gathered until they are at least so many bytes, or the last of a stage, "
+           "before replicas sum them; 0: one MiB. Results do not depend on it")
       .with_hint("BYTES")
       .at_least(0);
   table

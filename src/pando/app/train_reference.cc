@@ -61,7 +61,7 @@ constexpr const char* kTail = R"md(
 The run directory is `--run-dir`, else `runs/<model>-<date>-<time>`:
 
 - `config.yml`: every effective option, with its origin as a comment.
-- `log.txt`: what the run said, with times.
+- `log.txt`: what the run said; times are in the history.
 - `history.csv`, `history.json`: a row for every log event and every validation.
 - `checkpoints/epoch_<epoch>.h5`: weights that Keras reads, with all that a run needs to go on.
 - `events.out.tfevents.*`: the same numbers for TensorBoard; `curves.svg`: loss and accuracy as a
@@ -77,7 +77,7 @@ Files of an earlier run in a run directory that was named move to `previous-<n>/
 |---|---|
 | 0 | done |
 | 1 | failed; the message says where |
-| 2 | a wrong flag, value or configuration |
+| 2 | a wrong flag, value or configuration, or a run directory that cannot be written |
 | 3 | the loss is not a finite number |
 | 75 | stopped by a signal after a weight update, with everything saved: the run can go on |
 

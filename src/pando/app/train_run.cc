@@ -85,13 +85,17 @@ class TrainingRun {
     const std::string head = instances == 1 ? "" : fmt::format("# {}\n", replicas_text(setup_));
     const std::string path = setup_.instances.from_first([&] {
       refuse_to_hide(options_);
-      directory = std::make_unique<RunDirectory>(RunDirectoryOptions{
-          .path = options_.run_dir,
-          .model = options_.model + (options_.phases.training ? "" : "-validation"),
-          .config = head + setup_.config_text,
-          .resumed_step = resumed_step(),
-          .validates = options_.phases.validation});
-      if (options_.phases.training) mark_job(directory->path().string());
+      try {
+        directory = std::make_unique<RunDirectory>(RunDirectoryOptions{
+            .path = options_.run_dir,
+            .model = options_.model + (options_.phases.training ? "" : "-validation"),
+            .config = head + setup_.config_text,
+            .resumed_step = resumed_step(),
+            .validates = options_.phases.validation});
+        if (options_.phases.training) mark_job(directory->path().string());
+      } catch (const IoError& error) {
+        throw UsageError(error.what());  // the place was chosen: starting again would not help
+      }
       return directory->path().string();
     });
     if (directory) return directory;
@@ -220,7 +224,8 @@ class TrainingRun {
     const auto early_stopping = early_stopping_callback(
         options_.early_stopping, {.instances = setup_.instances,
                                   .directory = log.directory().path(),
-                                  .tell = [&log](const std::string& line) { log.say(line); }});
+                                  .tell = [&log](const std::string& line) { log.say(line); },
+                                  .restored = [this](int64_t epoch) { restored_ = epoch; }});
     if (early_stopping) phase.callbacks.push_back(early_stopping);
     const TrainingResult result = app::train(phase, state_);
     tell_skipped(log.directory());
@@ -258,6 +263,10 @@ class TrainingRun {
     if (!flags.training) request.file = options_.checkpoints.weights;
     if (flags.training && request.folder.empty()) {
       request.folder = checkpoint_folder(log);
+      if (restored_) {
+        request.restored = CheckpointFile{log.directory().path() / kBestEpochFile,
+                                          static_cast<double>(*restored_)};
+      }
       if (state_) {
         request.last_epoch = epochs_;
       } else {
@@ -309,6 +318,11 @@ class TrainingRun {
   void keep_best(RunLog& log, const ValidationResult& result) const {
     if (result.checkpoints.empty() || !options_.phases.training) return;
     const ValidatedCheckpoint& best = best_of(result.checkpoints);
+    if (std::ranges::find(result.files, best.epoch, &CheckpointFile::epoch) == result.files.end()) {
+      log.say(fmt::format("the best weights, of epoch {}, are in {}", epoch_text(best.epoch),
+                          (log.directory().path() / kBestEpochFile).string()));
+      return;
+    }
     log.say(fmt::format("the best checkpoint, of epoch {}, is kept as {}", epoch_text(best.epoch),
                         keep_as_best(checkpoint_folder(log), best.epoch).string()));
   }
@@ -355,6 +369,7 @@ class TrainingRun {
   std::optional<TrainingState> state_;  // that training goes on from
   Clock::time_point start_;             // of the phases
   double epochs_ = 0;                   // that the weights of the model are trained
+  std::optional<int64_t> restored_;     // the epoch whose weights --restore-best brought back
   bool reached_target_ = false;
   std::chrono::duration<double> compile_seconds_{};
   std::shared_ptr<Callback> histograms_;  // may be null

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pando/app/validation_phase.h"
 
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 
@@ -58,12 +59,27 @@ std::vector<CheckpointFile> files_of_folder(RunLog& log, const ValidationRequest
   return std::move(found.own);
 }
 
+// So that it is the result, and the class report is about it.
+void put_last(RunLog& log, const CheckpointFile& restored, std::vector<CheckpointFile>& files) {
+  const auto found = std::ranges::find(files, restored.epoch, &CheckpointFile::epoch);
+  const bool is_last = found != files.end() && found + 1 == files.end();
+  if (is_last) return;
+  if (found == files.end()) {
+    files.push_back(restored);
+  } else {
+    std::rotate(found, found + 1, files.end());
+  }
+  log.say(fmt::format("validated last, as the result: epoch {}, whose weights are back",
+                      epoch_text(restored.epoch)));
+}
+
 // An empty path stands for the weights that the model has.
 std::vector<CheckpointFile> choose_files(RunLog& log, const ValidationRequest& request) {
   if (!request.file.empty()) {
     return {{request.file, epoch_of(request.file.filename().string()).value_or(0)}};
   }
   std::vector<CheckpointFile> files = files_of_folder(log, request);
+  if (request.restored) put_last(log, *request.restored, files);
   if (!files.empty()) return files;
   const std::string where =
       request.folder.empty() ? "" : fmt::format(" in {}", request.folder.string());
@@ -110,7 +126,9 @@ class ValidationPhase {
     } catch (const Stopped&) {
       result_.stopped = true;
     }
-    std::erase_if(files_, [](const CheckpointFile& file) { return file.path.empty(); });
+    std::erase_if(files_, [this](const CheckpointFile& file) {
+      return file.path.empty() || (request_.restored && file.path == request_.restored->path);
+    });
     result_.files = std::move(files_);
     return std::move(result_);
   }

@@ -27,6 +27,9 @@ struct ValidationRequest {
   std::optional<std::filesystem::file_time_type> written_since;
   // Of the folder only what is not after this epoch; other checkpoints are told of.
   std::optional<double> last_epoch = std::nullopt;
+  // What training ended with, when that is not its last epoch: validated last, as the result, from
+  // the checkpoint of that epoch or, when there is none, from this file.
+  std::optional<CheckpointFile> restored = std::nullopt;
   bool trained = false;  // whether the weights of the model come from training
   double epoch = 0;      // of the weights of the model
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
@@ -39,9 +42,9 @@ struct ValidationRequest {
 };
 
 struct ValidationResult {
-  std::vector<ValidatedCheckpoint> checkpoints;  // in the order of epochs
+  std::vector<ValidatedCheckpoint> checkpoints;  // as validated, the last one is the result
   std::vector<std::string> damaged;              // files that could not be read
-  std::vector<CheckpointFile> files;             // all that were to be validated
+  std::vector<CheckpointFile> files;             // the checkpoints that were to be validated
   bool stopped = false;                          // before the last of them
 
   // The figures of the whole run, for records of experiments.

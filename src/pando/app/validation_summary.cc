@@ -28,10 +28,11 @@ const ValidatedCheckpoint& best_of(std::span<const ValidatedCheckpoint> checkpoi
 
 std::optional<double> epoch_to_target(std::span<const ValidatedCheckpoint> checkpoints,
                                       double target) {
-  const auto found = std::ranges::find_if(
-      checkpoints, [&](const ValidatedCheckpoint& one) { return one.accuracy >= target; });
-  if (found == checkpoints.end()) return std::nullopt;
-  return found->epoch;
+  std::optional<double> first;
+  for (const ValidatedCheckpoint& one : checkpoints) {
+    if (one.accuracy >= target) first = std::min(one.epoch, first.value_or(one.epoch));
+  }
+  return first;
 }
 
 std::optional<double> optimization_metric(std::span<const ValidatedCheckpoint> checkpoints,

@@ -103,7 +103,7 @@ class EarlyStoppingCallback : public Callback {
       context.model->set_weights(best_weights_);
       tell(context, concat("the weights of epoch ", best_epoch_ + 1, " are back"));
     }
-    if (options_.at_best) options_.at_best(*context.model);
+    if (options_.at_best) options_.at_best(*context.model, best_epoch_);
   }
 
  private:

@@ -27,8 +27,8 @@ struct EarlyStoppingOptions {
   bool restore_best = false;  // at the end, the weights of the best epoch
   // Epochs from 0 and their values in a run that this fit goes on with.
   std::vector<std::pair<int64_t, double>> earlier = {};
-  // With restore_best: called at the end, when the model has the weights of the best epoch.
-  std::function<void(Model&)> at_best = {};
+  // With restore_best: called at the end, when the model has the weights of this epoch, from 0.
+  std::function<void(Model&, int64_t epoch)> at_best = {};
   // Gets what there is to tell; empty: the line goes above the progress bar.
   std::function<void(const std::string&)> tell = {};
 };

@@ -41,7 +41,7 @@ struct ExecutionOptions {
   std::set<std::string> disabled_passes;
   // Called with the program's name ("train", "evaluate", "predict"), the pass and the IR text.
   std::function<void(const std::string&, std::string_view, const std::string&)> dump_ir;
-  size_t bucket_bytes = 0;  // of gradients, gathered before replicas sum them; 0: one MiB
+  size_t bucket_bytes = 0;  // of gradients, at least, gathered before replicas sum them; 0: one MiB
   // Most scratch memory of a kernel of convolutions and dense layers, in bytes of one worker: one
   // for all, or two for each stage (convolutions, dense layers). Empty: no limit.
   std::vector<size_t> scratch_limits;
