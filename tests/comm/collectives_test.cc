@@ -97,13 +97,11 @@ TEST(CollectivesErrors, TheFirstCauseStays) {
 }
 
 TEST(CollectivesErrors, SumsOfDifferentLengths) {
-  EXPECT_SAYS(error_of<InvalidArgument>([] {
-                on_instances(2, [](Communicator& self) {
-                  const std::vector<double> own(static_cast<size_t>(1 + self.rank()));
-                  all_reduce(self, own);
-                });
-              }),
-              "gives 1 numbers, another 2");
+  on_instances(2, [](Communicator& self) {
+    const std::vector<double> own(static_cast<size_t>(1 + self.rank()));
+    EXPECT_SAYS(error_of<InvalidArgument>([&] { all_reduce(self, own); }),
+                self.rank() == 0 ? "gives 1 numbers, another 2" : "gives 2 numbers, another 1");
+  });
 }
 
 }  // namespace
