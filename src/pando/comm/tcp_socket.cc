@@ -34,26 +34,29 @@ struct Endpoint {
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
 };
 
-Endpoint ipv6_endpoint(const in6_addr& address, int port) {
+// Of a sockaddr_in or a sockaddr_in6.
+template <typename Address>
+Endpoint endpoint_of(const Address& full) {
   Endpoint result;
-  sockaddr_in6 full{};
-  full.sin6_family = AF_INET6;
-  full.sin6_addr = address;
-  full.sin6_port = htons(static_cast<uint16_t>(port));
   std::memcpy(&result.storage, &full, sizeof full);
   result.size = sizeof full;
   return result;
 }
 
+Endpoint ipv6_endpoint(const in6_addr& address, int port) {
+  sockaddr_in6 full{};
+  full.sin6_family = AF_INET6;
+  full.sin6_addr = address;
+  full.sin6_port = htons(static_cast<uint16_t>(port));
+  return endpoint_of(full);
+}
+
 Endpoint ipv4_endpoint(const in_addr& address, int port) {
-  Endpoint result;
   sockaddr_in full{};
   full.sin_family = AF_INET;
   full.sin_addr = address;
   full.sin_port = htons(static_cast<uint16_t>(port));
-  std::memcpy(&result.storage, &full, sizeof full);
-  result.size = sizeof full;
-  return result;
+  return endpoint_of(full);
 }
 
 std::optional<Endpoint> parse_endpoint(const std::string& address, int port) {
