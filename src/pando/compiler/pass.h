@@ -15,6 +15,7 @@
 #include "pando/compiler/memory_plan.h"
 #include "pando/ir/graph.h"
 #include "pando/kernels/kernel.h"
+#include "pando/tensor/precision.h"
 
 namespace pando::compiler {
 
@@ -40,6 +41,8 @@ struct CompileOptions {
   bool pipelined = false;
   int stages = 1;  // of the pipeline, if more than the graph's nodes show
   Recomputation recomputation = Recomputation::none;
+  Precision precision;
+  HalfOptions half;
   size_t bucket_bytes = size_t{1} << 20;  // least size of a bucket of gradients
   // Most scratch memory of a kernel of convolutions and dense layers: one for all, or two for each
   // stage (convolutions, dense layers); empty: no limit. The reference kernel always may.

@@ -34,6 +34,8 @@ struct UpdateSpan {
 struct UpdateStep {
   double learning_rate = 0;
   int64_t iteration = 0;  // weight updates before this one
+  float unscale = 1;      // what gradients are multiplied with first: 1 / the loss scaling
+  uint64_t seed = 0;      // of the run, for stochastic rounding
 };
 
 // The formulas and defaults are those of Keras 2. Immutable; thread-safe.

@@ -1,0 +1,67 @@
+// Loss scaling: the loss is multiplied with a factor while gradients are computed, so that small
+// ones do not vanish in half precision, and gradients are divided by it before a weight update
+// uses them.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace pando {
+
+// The automatic one follows the share of gradients beyond `histogram_bin_edge`: above
+// `ratio_threshold` the factor shrinks by `increase_factor`, otherwise it grows by it, every
+// `update_frequency` weight updates, and stays at least 1 and below `max_loss_scaling_factor`.
+struct AutoLossScaling {
+  double initial_loss_scaling_factor = 1;
+  int64_t update_frequency = 8;
+  double increase_factor = 2;
+  double max_loss_scaling_factor = 32768;
+  bool accumulate_statistics_over_update_period = true;
+  double ratio_threshold = 1e-5;
+  double lpf_alpha = 0;
+  double histogram_bin_edge = 8192;
+};
+
+struct LossScaling {
+  double factor = 1;  // of static scaling
+  bool automatic = false;
+  AutoLossScaling options;  // of automatic scaling
+};
+
+// Throws InvalidArgument that names the option.
+void validate(const LossScaling& scaling);
+
+// How many gradients lie below and beyond the edge.
+using GradientCounts = std::array<double, 2>;
+
+// The state that a run saves and restores.
+struct LossScalerState {
+  double factor = 1;
+  int64_t updates = 0;  // since the factor was looked at last
+  GradientCounts histogram = {};
+};
+
+// Follows the gradients of one run. Not thread-safe.
+class LossScaler {
+ public:
+  explicit LossScaler(const LossScaling& scaling = {});
+
+  float factor() const { return static_cast<float>(state_.factor); }
+  bool automatic() const { return scaling_.automatic; }
+  // Whether the gradients of the next weight update are to be counted.
+  bool counts() const;
+  float edge() const { return static_cast<float>(scaling_.options.histogram_bin_edge); }
+  // After a weight update, with what was counted in it.
+  void update(const GradientCounts& counts);
+
+  const LossScalerState& state() const { return state_; }
+  void restore(const LossScalerState& state) { state_ = state; }
+  void reset();
+
+ private:
+  LossScaling scaling_;
+  LossScalerState state_;
+};
+
+}  // namespace pando
