@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "pando/base/error.h"
+#include "pando/tensor/half.h"
 
 namespace pando::runtime {
 namespace {
@@ -52,6 +53,49 @@ TEST(VariableStore, SlotsAreKeptUnlessTheirNumberChanges) {
   EXPECT_EQ(store.get("kernel").slots[0].f32()[0], 0);
   store.ensure_slots(0);
   EXPECT_TRUE(store.get("kernel").slots.empty());
+}
+
+uint16_t half_at(const Tensor& tensor, size_t index) {
+  return reinterpret_cast<const uint16_t*>(tensor.data())[index];
+}
+
+TEST(VariableStore, ConvertsWeightsAndSlotsButNoStatistics) {
+  VariableStore store;
+  store.add("kernel", Tensor::of_f32({3}, {1.0004F, 1e6F, -1e6F}));
+  store.add("mean", Tensor::of_f32({1}, {1.0004F}), 0.9);
+  store.ensure_slots(1);
+  store.get("kernel").slots[0].f32()[0] = 0.5F;
+  store.convert(DType::f16);
+  const Variable& kernel = store.get("kernel");
+  ASSERT_EQ(kernel.value.dtype(), DType::f16);
+  EXPECT_EQ(half_at(kernel.value, 0), to_f16(1.0F));
+  EXPECT_EQ(half_at(kernel.value, 1), to_f16(65504));  // saturates
+  EXPECT_EQ(half_at(kernel.value, 2), to_f16(-65504));
+  ASSERT_EQ(kernel.slots[0].dtype(), DType::f16);
+  EXPECT_EQ(half_at(kernel.slots[0], 0), to_f16(0.5F));
+  EXPECT_EQ(store.get("mean").value.f32()[0], 1.0004F);
+  store.ensure_slots(2);
+  EXPECT_EQ(kernel.slots[1].dtype(), DType::f16);
+  store.convert(DType::f32);
+  EXPECT_EQ(kernel.value.f32()[0], 1.0F);
+  EXPECT_EQ(kernel.value.f32()[1], 65504.0F);
+  EXPECT_EQ(kernel.slots[1].dtype(), DType::f32);
+}
+
+TEST(AssignNumbers, GoesBetweenAllFloatingPointTypes) {
+  const Tensor from = Tensor::of_f32({2}, {1.5F, -3.0F});
+  for (const DType first : {DType::f16, DType::bf16}) {
+    for (const DType second : {DType::f32, DType::f16, DType::bf16}) {
+      Tensor half(first, {2});
+      assign_numbers(from, half);
+      Tensor to(second, {2});
+      assign_numbers(half, to);
+      EXPECT_EQ(cast(to, DType::f32).f32()[0], 1.5F) << to_string(first) << to_string(second);
+      EXPECT_EQ(cast(to, DType::f32).f32()[1], -3.0F) << to_string(first) << to_string(second);
+    }
+  }
+  Tensor other(DType::f32, {3});
+  EXPECT_THROW(assign_numbers(from, other), InternalError);
 }
 
 }  // namespace

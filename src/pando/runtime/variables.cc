@@ -1,9 +1,42 @@
 // SPDX-License-Identifier: MIT
 #include "pando/runtime/variables.h"
 
+#include <cstring>
 #include <utility>
 
+#include "pando/tensor/half_rounding.h"
+
 namespace pando::runtime {
+
+namespace {
+
+void convert_tensor(Tensor& tensor, DType type) {
+  if (tensor.dtype() == type) return;
+  Tensor converted(type, tensor.shape());
+  assign_numbers(tensor, converted);
+  tensor = std::move(converted);
+}
+
+}  // namespace
+
+void assign_numbers(const Tensor& from, Tensor& to) {
+  PANDO_CHECK(from.shape() == to.shape(), from.shape(), " to ", to.shape());
+  if (from.dtype() == to.dtype()) {
+    std::memcpy(to.data(), from.data(), from.bytes());
+    return;
+  }
+  const auto* halves = reinterpret_cast<const uint16_t*>(from.data());
+  if (from.dtype() == DType::f32) {
+    round_halves(to.dtype(), from.f32().data(), reinterpret_cast<uint16_t*>(to.data()),
+                 from.elements(), {});
+  } else if (to.dtype() == DType::f32) {
+    widen_halves(from.dtype(), halves, to.f32().data(), from.elements());
+  } else {
+    Tensor wide(DType::f32, from.shape());
+    assign_numbers(from, wide);
+    assign_numbers(wide, to);
+  }
+}
 
 Variable& VariableStore::add(std::string name, Tensor value, double moving_momentum,
                              bool follows_variance) {
@@ -27,8 +60,16 @@ void VariableStore::ensure_slots(size_t count) {
     if (variable.is_state() || variable.slots.size() == count) continue;
     variable.slots.clear();
     for (size_t i = 0; i < count; ++i) {
-      variable.slots.emplace_back(DType::f32, variable.value.shape());
+      variable.slots.emplace_back(variable.value.dtype(), variable.value.shape());
     }
+  }
+}
+
+void VariableStore::convert(DType type) {
+  for (Variable& variable : variables_) {
+    if (variable.is_state()) continue;
+    convert_tensor(variable.value, type);
+    for (Tensor& slot : variable.slots) convert_tensor(slot, type);
   }
 }
 

@@ -1,5 +1,6 @@
 // The variables of a model: one copy of the weights, of the moving statistics and of the
-// optimizer's slots, shared by all programs of the model.
+// optimizer's slots, shared by all programs of the model. Weights and slots are stored in f32 or in
+// a 16-bit type, statistics in f32.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -25,8 +26,12 @@ struct Variable {
   bool is_state() const { return moving_momentum >= 0; }
 };
 
-// Addresses of values and slots stay the same as long as the store lives. Not thread-safe;
-// executions change variables, so nobody else may touch the store while one runs.
+// The numbers of a tensor of the same shape in the type of `to`: f32, f16 or bf16. Rounds to
+// nearest; what is too large becomes the largest number.
+void assign_numbers(const Tensor& from, Tensor& to);
+
+// Addresses of values and slots stay the same until convert(). Not thread-safe; executions change
+// variables, so nobody else may touch the store while one runs.
 class VariableStore {
  public:
   Variable& add(std::string name, Tensor value, double moving_momentum = -1,
@@ -37,8 +42,13 @@ class VariableStore {
   const std::vector<Variable>& all() const { return variables_; }
   void reserve(size_t count) { variables_.reserve(count); }
 
-  // Gives every trained variable `count` zeroed slots unless it has that many already.
+  // Gives every trained variable `count` zeroed slots, of its own type, unless it has that many
+  // already.
   void ensure_slots(size_t count);
+
+  // Stores the trained variables and their slots in this type from now on. No program may be bound
+  // to those that change.
+  void convert(DType type);
 
  private:
   std::vector<Variable> variables_;

@@ -146,9 +146,10 @@ void Model::set_weights(const std::vector<Tensor>& weights) {
   }
   for (size_t i = 0; i < weights.size(); ++i) {
     const Tensor& value = variables[i].value;
-    if (weights[i].dtype() != DType::f32 || weights[i].shape() != value.shape()) {
-      throw InvalidArgument("set_weights: '", variables[i].name, "' is f32", value.shape(),
-                            ", got ", to_string(weights[i].dtype()), weights[i].shape());
+    const DType type = weights[i].dtype();
+    if (type == DType::u8 || type == DType::i32 || weights[i].shape() != value.shape()) {
+      throw InvalidArgument("set_weights: '", variables[i].name, "' is ", to_string(value.dtype()),
+                            value.shape(), ", got ", to_string(type), weights[i].shape());
     }
   }
   for (size_t i = 0; i < weights.size(); ++i) impl_->assign(variables[i], weights[i]);

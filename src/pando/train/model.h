@@ -15,8 +15,10 @@
 #include "pando/data/dataset.h"
 #include "pando/nn/losses.h"
 #include "pando/nn/network.h"
+#include "pando/optim/loss_scaling.h"
 #include "pando/optim/optimizer.h"
 #include "pando/profile/trace.h"
+#include "pando/tensor/precision.h"
 #include "pando/train/callback.h"
 #include "pando/train/device_strategy.h"
 #include "pando/train/history.h"
@@ -52,6 +54,14 @@ struct CompileOptions {
   Optimizer optimizer = SGD();
   Loss loss = "categorical_crossentropy";
   std::vector<Metric> metrics;
+  // What numbers are stored in. Trained weights are converted when compile() changes their type;
+  // evaluation and prediction store activations in the same types.
+  Precision precision = {};
+  // Of half precision only. Evaluation and prediction never round stochastically.
+  HalfOptions half = {.stochastic_rounding = StochasticRounding::on};
+  // Ends training at the first invalid operation, division by zero or overflow.
+  bool fp_exceptions = false;
+  LossScaling loss_scaling = {};
   // Steps of each replica without a return to the host; 0: a twentieth of an epoch. Whole weight
   // updates are made of it, and a last, shorter execution takes what remains.
   int64_t steps_per_execution = 0;
@@ -194,8 +204,9 @@ class Model {
   // instances of a job predict each on its own.
   Tensor predict(const Dataset& dataset, const PredictOptions& options = {});
 
-  // Weights in the order of the layers; names are "conv2d/kernel". set_weights checks all before
-  // it changes any.
+  // Weights in the order of the layers, in the types they are stored in; names are
+  // "conv2d/kernel". set_weights takes f32 or a 16-bit type, rounds to the stored one, and checks
+  // all before it changes any.
   std::vector<Tensor> get_weights() const;
   void set_weights(const std::vector<Tensor>& weights);
   std::vector<std::string> weight_names() const;

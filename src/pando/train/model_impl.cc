@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "pando/base/error.h"
 #include "pando/base/random.h"
@@ -14,8 +13,6 @@
 #include "pando/runtime/memory_report.h"
 #include "pando/runtime/topology.h"
 #include "pando/runtime/verification.h"
-#include "pando/store/assign.h"
-#include "pando/store/weights_file.h"
 #include "pando/train/auto_split.h"
 
 namespace pando {
@@ -56,8 +53,10 @@ void Model::Impl::compile(CompileOptions options_in) {
                           ", wanted 0 or more");
   }
   if (options_in.optimizer.rule == nullptr) throw InvalidArgument("compile() wants an optimizer");
+  parse_precision(to_string(options_in.precision));  // throws for types that do not go together
   drop_all();
   variables.ensure_slots(0);  // a new optimizer starts with fresh slots
+  variables.convert(options_in.precision.update);
   iteration = 0;
   epochs = 0;
   position = {};
@@ -144,6 +143,11 @@ runtime::Placement Model::Impl::placement(train::Mode mode) {
   }
   place.micro_batches = accumulation.steps_per_replica;
   place.reduction = accumulation.reduction;
+  // Sums over accumulation and replicas may leave the range of f16, means do not.
+  const bool half = compile_options && compile_options->precision.half();
+  if (half && place.reduction == GradientReduction::mean) {
+    place.reduction = GradientReduction::running_mean;
+  }
   place.statistics_group = replication.statistics_group;
   if (place.statistics_group > 1 && each > 1) {
     throw InvalidArgument("statistics_group is ", place.statistics_group, ", but a replica has ",
@@ -300,6 +304,13 @@ train::LoadedProgram& Model::Impl::program(train::Mode mode, int64_t batch,
                                      .pipelined = pipelined(mode),
                                      .stages = pipelined(mode) ? network.stages() : 1,
                                      .disabled_passes = execution.disabled_passes};
+  if (chosen != nullptr) {
+    compiling.precision = chosen->precision;
+    compiling.half = chosen->half;
+  }
+  if (mode != train::Mode::train) {
+    compiling.half.stochastic_rounding = StochasticRounding::off;
+  }
   if (execution.bucket_bytes > 0) compiling.bucket_bytes = execution.bucket_bytes;
   compiling.scratch_limits = execution.scratch_limits;
   if (mode == train::Mode::train) compiling.recomputation = pipelining.recomputation;
@@ -345,48 +356,6 @@ void Model::Impl::check_memory(const compiler::Program& program, const runtime::
   if (strategy == nullptr || strategy->memory_per_device == 0) return;
   runtime::check_budget(program, place, most_workers(),
                         static_cast<size_t>(strategy->memory_per_device));
-}
-
-// Values are overwritten in place: programs hold their addresses.
-void Model::Impl::assign(runtime::Variable& variable, const Tensor& value) {
-  std::memcpy(variable.value.data(), value.data(), value.bytes());
-}
-
-store::WeightsFile Model::Impl::weights_file() const {
-  store::WeightsFile file;
-  for (const LayerInfo& layer : network.layers()) {
-    store::LayerWeights entry{.layer = layer.name};
-    for (const nn::WeightSpec& weight : layer.weights) {
-      entry.weights.push_back({weight.name, variables.get(layer.name + "/" + weight.name).value});
-    }
-    file.layers.push_back(std::move(entry));
-  }
-  return file;
-}
-
-LoadReport Model::Impl::assign_weights(const store::WeightsFile& file, const LoadOptions& load) {
-  std::vector<store::ExpectedWeight> expected;
-  for (const LayerInfo& layer : network.layers()) {
-    for (const nn::WeightSpec& weight : layer.weights) {
-      expected.push_back({layer.name, weight.name, weight.shape});
-    }
-  }
-  const store::AssignOptions how = {
-      .mode = load.by_name ? store::MatchMode::by_name : store::MatchMode::strict,
-      .skip_mismatch = load.skip_mismatch};
-  const store::Assignment plan = store::plan_assignment(expected, file, how);
-  size_t loaded = 0;
-  for (size_t i = 0; i < expected.size(); ++i) loaded += plan.sources[i] != nullptr ? 1 : 0;
-  if (loaded == 0 && !expected.empty()) {
-    throw InvalidArgument(file.path, ": no layer of the file goes to a layer of model '",
-                          options.name, "'",
-                          plan.skipped.empty() ? "" : "; " + join(plan.skipped, "; "));
-  }
-  for (size_t i = 0; i < expected.size(); ++i) {
-    if (plan.sources[i] == nullptr) continue;
-    assign(variables.get(expected[i].layer + "/" + expected[i].name), *plan.sources[i]);
-  }
-  return {plan.skipped, plan.unused};
 }
 
 }  // namespace pando

@@ -1,0 +1,52 @@
+// The weights of a model on their way to and from files and users.
+// SPDX-License-Identifier: MIT
+#include "pando/base/error.h"
+#include "pando/store/assign.h"
+#include "pando/store/weights_file.h"
+#include "pando/train/model_impl.h"
+
+namespace pando {
+
+// Values are overwritten in place: programs hold their addresses.
+void Model::Impl::assign(runtime::Variable& variable, const Tensor& value) {
+  runtime::assign_numbers(value, variable.value);
+}
+
+store::WeightsFile Model::Impl::weights_file() const {
+  store::WeightsFile file;
+  for (const LayerInfo& layer : network.layers()) {
+    store::LayerWeights entry{.layer = layer.name};
+    for (const nn::WeightSpec& weight : layer.weights) {
+      entry.weights.push_back({weight.name, variables.get(layer.name + "/" + weight.name).value});
+    }
+    file.layers.push_back(std::move(entry));
+  }
+  return file;
+}
+
+LoadReport Model::Impl::assign_weights(const store::WeightsFile& file, const LoadOptions& load) {
+  std::vector<store::ExpectedWeight> expected;
+  for (const LayerInfo& layer : network.layers()) {
+    for (const nn::WeightSpec& weight : layer.weights) {
+      expected.push_back({layer.name, weight.name, weight.shape});
+    }
+  }
+  const store::AssignOptions how = {
+      .mode = load.by_name ? store::MatchMode::by_name : store::MatchMode::strict,
+      .skip_mismatch = load.skip_mismatch};
+  const store::Assignment plan = store::plan_assignment(expected, file, how);
+  size_t loaded = 0;
+  for (size_t i = 0; i < expected.size(); ++i) loaded += plan.sources[i] != nullptr ? 1 : 0;
+  if (loaded == 0 && !expected.empty()) {
+    throw InvalidArgument(file.path, ": no layer of the file goes to a layer of model '",
+                          options.name, "'",
+                          plan.skipped.empty() ? "" : "; " + join(plan.skipped, "; "));
+  }
+  for (size_t i = 0; i < expected.size(); ++i) {
+    if (plan.sources[i] == nullptr) continue;
+    assign(variables.get(expected[i].layer + "/" + expected[i].name), *plan.sources[i]);
+  }
+  return {plan.skipped, plan.unused};
+}
+
+}  // namespace pando
