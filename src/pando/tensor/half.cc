@@ -28,7 +28,10 @@ float from_f16(uint16_t bits) {
     const float value = static_cast<float>(mantissa) * 0x1.0p-24f;
     return sign != 0 ? -value : value;
   }
-  if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000 | (mantissa << 13));
+  if (exponent == 31) {
+    const uint32_t quiet = mantissa != 0 ? 0x00400000 : 0;  // as processors convert NaN
+    return std::bit_cast<float>(sign | 0x7f800000 | quiet | (mantissa << 13));
+  }
   return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
 }
 

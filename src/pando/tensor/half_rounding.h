@@ -18,7 +18,7 @@ struct HalfRounding {
   uint64_t first = 0;
 };
 
-// 16 random bits.
+// 16 random bits. The numbers of a key begin again after 2^33.
 uint32_t rounding_noise(uint64_t key, uint64_t number);
 
 // The definition, one number at a time. A magnitude that nearest rounding would take beyond the
@@ -26,8 +26,9 @@ uint32_t rounding_noise(uint64_t key, uint64_t number);
 // stays NaN. Stochastic rounding never goes beyond the largest number.
 uint16_t round_half(DType type, float value, const HalfRounding& rounding, uint64_t number);
 
-// The same for runs, as fast as the processor allows. `type` is f16 or bf16. What overflows raises
-// the processor's overflow flag.
+// The same for runs that do not overlap, as fast as the processor allows. `type` is f16 or bf16.
+// What overflows raises the processor's overflow flag; nothing raises those of invalid operations
+// and of divisions by zero. Whether the thread flushes denormals makes no difference.
 void round_halves(DType type, const float* from, uint16_t* to, int64_t count,
                   const HalfRounding& rounding);
 void widen_halves(DType type, const uint16_t* from, float* to, int64_t count);
