@@ -1,10 +1,12 @@
 #include "pando/runtime/accumulation.h"
 
+#include <algorithm>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "pando/base/random.h"
+#include "pando/tensor/tensor.h"
 
 namespace pando::runtime {
 namespace {
@@ -41,6 +43,86 @@ TEST(Accumulation, MixesByWeights) {
       EXPECT_FLOAT_EQ(total[i], before[i] * weights.keep + more[i] * weights.take);
     }
     EXPECT_EQ(total[36], before[36]);
+  }
+}
+
+// Of a stored type, with the memory behind them.
+class Numbers {
+ public:
+  Numbers(DType type, const Floats& values) : tensor_(type, {static_cast<int64_t>(values.size())}) {
+    if (type == DType::f32) {
+      std::copy(values.begin(), values.end(), tensor_.f32().begin());
+    } else {
+      round_halves(type, values.data(), stored().halves(), tensor_.elements(), {});
+    }
+  }
+  Stored stored() { return {tensor_.dtype(), tensor_.data()}; }
+  Floats values() {
+    Floats result(static_cast<size_t>(tensor_.elements()));
+    const float* opened = stored().open({0, tensor_.elements()}, result.data());
+    return {opened, opened + result.size()};
+  }
+
+ private:
+  Tensor tensor_;
+};
+
+// As one number after the other in f32, rounded once.
+TEST(Accumulation, MixesStoredNumbers) {
+  constexpr size_t kCount = 2500;
+  const MixWeights weights{0.75f, 0.25f};
+  for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
+    for (const bool stochastic : {false, true}) {
+      Numbers total(type, normal(kCount + 1, 1));
+      Numbers more(type, normal(kCount + 1, 2));
+      const Floats before = total.values();
+      const Floats values = more.values();
+      const HalfRounding rounding{.stochastic = stochastic, .key = 7, .first = 100};
+      mix_stored(total.stored(), more.stored(), kCount, weights, rounding);
+      const Floats after = total.values();
+      for (size_t i = 0; i < kCount; ++i) {
+        float wanted = before[i];
+        mix_into(&wanted, &values[i], 1, weights);
+        if (type != DType::f32) {
+          const uint16_t half = round_half(type, wanted, rounding, 100 + i);
+          widen_halves(type, &half, &wanted, 1);
+        }
+        ASSERT_EQ(after[i], wanted) << to_string(type) << " " << i;
+      }
+      EXPECT_EQ(after[kCount], before[kCount]);
+    }
+  }
+}
+
+TEST(Accumulation, SumsStoredLanesInF32) {
+  constexpr size_t kCount = 1500;
+  for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
+    std::vector<Numbers> lanes;
+    std::vector<Floats> values;
+    std::vector<Stored> stored;
+    for (uint64_t lane = 0; lane < 3; ++lane) {
+      values.push_back(lanes.emplace_back(type, normal(kCount, lane)).values());
+    }
+    for (Numbers& lane : lanes) stored.push_back(lane.stored());
+    for (const Floats& weights : {Floats{}, Floats{0.5f, 0.25f, 2}}) {
+      Floats total(kCount + 1, 9);
+      sum_lanes(stored, weights, kCount, total.data());
+      for (size_t i = 0; i < kCount; ++i) {
+        float wanted = 0;
+        for (size_t lane = 0; lane < 3; ++lane) {
+          wanted += values[lane][i] * (weights.empty() ? 1 : weights[lane]);
+        }
+        ASSERT_FLOAT_EQ(total[i], wanted) << to_string(type) << " " << i;
+      }
+      EXPECT_EQ(total[kCount], 9);
+      if (type != DType::f32) continue;
+      Numbers first(type, values[0]);  // may be the total itself
+      std::vector<Stored> in_place = stored;
+      in_place[0] = first.stored();
+      sum_lanes(in_place, weights, kCount, first.stored().f32());
+      total.pop_back();
+      EXPECT_EQ(first.values(), total);
+    }
   }
 }
 

@@ -12,15 +12,15 @@ PANDO_MULTIVERSION void add_to(float* __restrict total, const float* __restrict 
   for (int64_t i = 0; i < count; ++i) total[i] += values[i];
 }
 
+PANDO_MULTIVERSION void scale_to(float* total, const float* values, int64_t count, float factor) {
+  for (int64_t i = 0; i < count; ++i) total[i] = values[i] * factor;
+}
+
 namespace {
 
 PANDO_MULTIVERSION void weigh(float* __restrict total, const float* __restrict values,
                               int64_t count, float keep, float take) {
   for (int64_t i = 0; i < count; ++i) total[i] = total[i] * keep + values[i] * take;
-}
-
-PANDO_MULTIVERSION void scale(float* values, int64_t count, float factor) {
-  for (int64_t i = 0; i < count; ++i) values[i] *= factor;
 }
 
 }  // namespace
@@ -30,15 +30,32 @@ void mix_into(float* total, const float* values, int64_t count, const MixWeights
   weigh(total, values, count, weights.keep, weights.take);
 }
 
-void sum_lanes(std::span<float* const> lanes, std::span<const float> weights, int64_t count) {
-  constexpr int64_t kBlock = 4096;  // stays in the first-level cache
-  for (int64_t at = 0; at < count; at += kBlock) {
-    const int64_t block = std::min(kBlock, count - at);
-    float* total = lanes[0] + at;
-    if (!weights.empty()) scale(total, block, weights[0]);
+void mix_stored(const Stored& total, const Stored& values, int64_t count, const MixWeights& weights,
+                const HalfRounding& rounding) {
+  alignas(64) float kept[kStoredBlock];
+  alignas(64) float taken[kStoredBlock];
+  for (int64_t at = 0; at < count; at += kStoredBlock) {
+    const Block block{at, std::min(kStoredBlock, count - at)};
+    float* opened = total.open(block, kept);
+    mix_into(opened, values.open(block, taken), block.count, weights);
+    total.close(block, opened, rounding);
+  }
+}
+
+void sum_lanes(std::span<const Stored> lanes, std::span<const float> weights, int64_t count,
+               float* total) {
+  alignas(64) float space[kStoredBlock];
+  for (int64_t at = 0; at < count; at += kStoredBlock) {
+    const Block block{at, std::min(kStoredBlock, count - at)};
+    const float* first = lanes[0].open(block, space);
+    if (!weights.empty()) {
+      scale_to(total + at, first, block.count, weights[0]);
+    } else if (first != total + at) {
+      std::copy_n(first, block.count, total + at);
+    }
     for (size_t lane = 1; lane < lanes.size(); ++lane) {
       const float take = weights.empty() ? 1.0f : weights[lane];
-      mix_into(total, lanes[lane] + at, block, {.keep = 1, .take = take});
+      mix_into(total + at, lanes[lane].open(block, space), block.count, {.keep = 1, .take = take});
     }
   }
 }

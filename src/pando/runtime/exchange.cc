@@ -49,14 +49,24 @@ void Exchange::add_bucket(size_t index) {
   const compiler::Bucket& plan = instance_.program().memory().buckets[index];
   const compiler::Operand first{{compiler::Region::gradients, plan.stage, plan.begin}, nullptr};
   Bucket& bucket = buckets_[index];
+  const DType type = instance_.gradient_type();
   for (int lane = 0; lane < instance_.lanes(); ++lane) {
-    bucket.lanes.push_back(reinterpret_cast<float*>(instance_.address(first, lane)));
+    bucket.lanes.push_back({type, instance_.address(first, lane)});
   }
-  bucket.elements = static_cast<int64_t>((plan.end - plan.begin) / sizeof(float));
-  bucket.sum = std::make_unique<comm::AllReduce>(
-      communicator_, std::span(bucket.lanes[0], static_cast<size_t>(bucket.elements)),
-      comm::AllReduceOptions{.tag = 2 * static_cast<int>(index),
-                             .wire = instance_.placement().wire});
+  const size_t elements = (plan.end - plan.begin) / size_of(type);
+  bucket.elements = static_cast<int64_t>(elements);
+  if (type != DType::f32) bucket.total = std::make_unique<float[]>(elements);
+  bucket.sum =
+      std::make_unique<comm::AllReduce>(communicator_, std::span(total_of(bucket), elements),
+                                        comm::AllReduceOptions{.tag = 2 * static_cast<int>(index),
+                                                               .wire = instance_.placement().wire});
+}
+
+Stored Exchange::total(const compiler::Place& gradient) const {
+  const size_t index = instance_.bucket_of(gradient);
+  const size_t offset = gradient.offset - instance_.program().memory().buckets[index].begin;
+  float* first = total_of(buckets_[index]) + offset / size_of(instance_.gradient_type());
+  return {DType::f32, reinterpret_cast<std::byte*>(first)};
 }
 
 void Exchange::record(profile::Trace* trace) {
@@ -84,7 +94,7 @@ void Exchange::begin_update(const std::vector<float>& lane_weights) {
 // By the worker that completed it. The messages of all buckets start in the same order everywhere.
 void Exchange::bucket_done(int index) {
   Bucket& bucket = buckets_[static_cast<size_t>(index)];
-  sum_lanes(bucket.lanes, lane_weights_, bucket.elements);
+  sum_lanes(bucket.lanes, lane_weights_, bucket.elements, total_of(bucket));
   const std::lock_guard lock(mutex_);
   bucket.ready = true;
   start_ready();

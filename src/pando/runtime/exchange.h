@@ -40,9 +40,12 @@ class Exchange {
   void poll();
   // Where the instance's own moments go before finish().
   std::span<double> own_moments();
-  // After all lanes are done: returns when the gradients in the first lane's memory are the sums
-  // over all lanes of all instances. Throws CommError when an instance is lost.
+  // After all lanes are done: returns when the totals are the sums over all lanes of all instances.
+  // Throws CommError when an instance is lost.
   UpdateFlags finish(UpdateFlags own);
+  // Where the total of a gradient is after finish(), as f32: in the first lane's memory, or beside
+  // that if lanes hold 16-bit gradients.
+  Stored total(const compiler::Place& gradient) const;
   // After finish(): a block per instance, in their order.
   std::span<const double> moments() const { return moments_; }
 
@@ -50,7 +53,8 @@ class Exchange {
 
  private:
   struct Bucket {
-    std::vector<float*> lanes;
+    std::vector<Stored> lanes;
+    std::unique_ptr<float[]> total;  // of 16-bit lanes
     int64_t elements = 0;
     std::unique_ptr<comm::AllReduce> sum;
     bool ready = false;
@@ -58,6 +62,9 @@ class Exchange {
     int64_t begin = 0;  // nanoseconds of the trace
     int32_t name = 0;
   };
+  static float* total_of(const Bucket& bucket) {
+    return bucket.total == nullptr ? bucket.lanes[0].f32() : bucket.total.get();
+  }
   void add_bucket(size_t index);
   void bucket_done(int index);
   void start_ready();

@@ -28,13 +28,14 @@ Executor::Executor(const compiler::Program& program, VariableStore& variables, W
       micro_batches_(static_cast<size_t>(instance_.placement().replicas)),
       totals_(static_cast<size_t>(instance_.lanes())) {
   if (optimizer != nullptr) {
-    updater_.emplace(instance_, variables, *optimizer, team.size());
     statistics_.emplace(instance_, variables);
     if (instance_.placement().instances() > 1) {
       exchange_.emplace(instance_, statistics_->block_size());
     } else {
       moments_.resize(statistics_->block_size());
     }
+    updater_.emplace(instance_, variables, *optimizer, team.size(),
+                     exchange_ ? &*exchange_ : nullptr);
   }
   for (const ir::Output& output : program.graph().outputs()) {
     const compiler::Operand operand = program.operand(output.value);
@@ -294,12 +295,13 @@ void Executor::weigh_lanes(const UpdatePlan& now) {
 }
 
 void Executor::work(Worker worker) {
-  for (bool first = true;; first = false) {
+  for (int64_t update = 0;; ++update) {
     if (worker.number == 0) begin_update(worker);
     // Variables change between updates only when there is a rule for it.
-    if (first || updater_) {
+    if (update == 0 || updater_) {
       const int64_t begin = worker.track == nullptr ? 0 : worker.track->now();
-      instance_.run_prologue(worker.number);
+      instance_.run_prologue(worker.number, {.seed = worker.execution->seed,
+                                             .first_sample = worker.execution->iteration + update});
       trace_event(worker, profile::EventKind::prologue, begin);
     }
     if (!meet(worker, everybody_)) return;

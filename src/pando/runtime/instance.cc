@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "pando/base/error.h"
+#include "pando/base/random.h"
 #include "pando/ops/op.h"
 
 namespace pando::runtime {
@@ -12,6 +14,9 @@ namespace pando::runtime {
 namespace {
 
 constexpr size_t kLeastArena = 4096;
+
+// Keeps the rounding of a variable's accumulators apart from that of the variable itself.
+constexpr uint64_t kAccumulators = 0x9e3779b97f4a7c15;
 
 float* floats(std::byte* bytes) { return reinterpret_cast<float*>(bytes); }
 
@@ -34,6 +39,7 @@ Instance::Instance(const compiler::Program& program, VariableStore& variables, W
       packed_(std::max(program.memory().packed_bytes, kLeastArena)),
       bound_(program.sections().size() *
              static_cast<size_t>(placement_.replicas * program.slices())),
+      gradients_(program.memory().buckets.size()),
       buckets_done_(program.memory().buckets.size()) {
   const int devices = placement_.replicas * devices_per_replica_;
   if (devices > team.devices()) {
@@ -56,6 +62,7 @@ Instance::Instance(const compiler::Program& program, VariableStore& variables, W
       moments_.push_back(program.operand(output.value));
     }
   }
+  find_gradients();
   for (int device = 0; device < devices; ++device) {
     memory_.push_back(std::make_unique<DeviceMemory>(
         program,
@@ -80,6 +87,33 @@ Instance::Instance(const compiler::Program& program, VariableStore& variables, W
     const auto size = static_cast<int64_t>(arena.size());
     arena.prefault(static_cast<size_t>(part.begin(size)), static_cast<size_t>(part.end(size)));
   });
+}
+
+size_t Instance::bucket_of(const compiler::Place& gradient) const {
+  const std::vector<compiler::Bucket>& buckets = program_.memory().buckets;
+  const auto found = std::find_if(buckets.begin(), buckets.end(), [&](const auto& bucket) {
+    return bucket.stage == gradient.stage && bucket.begin <= gradient.offset &&
+           gradient.offset < bucket.end;
+  });
+  PANDO_CHECK(gradient.region == compiler::Region::gradients && found != buckets.end(),
+              "a gradient at ", gradient.offset, " is in no bucket");
+  return static_cast<size_t>(found - buckets.begin());
+}
+
+void Instance::find_gradients() {
+  bool first = true;
+  for (const ir::Output& output : program_.graph().outputs()) {
+    if (output.role != ir::OutputRole::gradient) continue;
+    const DType type = output.value->type().dtype;
+    if (std::exchange(first, false)) gradient_type_ = type;
+    PANDO_CHECK(type == gradient_type_, "the gradient of '", output.name, "' is ",
+                pando::to_string(type), ", others are ", pando::to_string(gradient_type_));
+    const compiler::Place place = program_.operand(output.value).place;
+    const size_t bucket = bucket_of(place);
+    gradients_[bucket].push_back({.offset = place.offset - program_.memory().buckets[bucket].begin,
+                                  .elements = output.value->shape().elements(),
+                                  .key = hash_name(output.name)});
+  }
 }
 
 int Instance::device_of(int replica, int stage) const {
@@ -246,16 +280,33 @@ void Instance::run_segment(const compiler::Segment& segment, const SliceVisit& v
   }
 }
 
+// 16-bit gradients one by one: how each is rounded depends on its variable, its samples and its
+// part, not on the other gradients of a stage.
+void Instance::mix_bucket(size_t index, const SliceVisit& visit) const {
+  const compiler::Bucket& bucket = program_.memory().buckets[index];
+  const compiler::Place place{compiler::Region::gradients, bucket.stage, bucket.begin};
+  const compiler::Operand operand{place, nullptr};
+  std::byte* total = address(operand, visit.lane, 0);
+  std::byte* values = address(operand, visit.lane, visit.micro_batch);
+  if (gradient_type_ == DType::f32) {
+    const auto count = static_cast<int64_t>((bucket.end - bucket.begin) / sizeof(float));
+    return mix_into(floats(total), floats(values), count, visit.mix);
+  }
+  const HalfOptions& half = program_.options().half;
+  HalfRounding rounding{.stochastic = half.stochastic_rounding == StochasticRounding::on,
+                        .nan_on_overflow = half.nan_on_overflow};
+  const uint64_t samples = mix_keys(static_cast<uint64_t>(visit.step.first_sample),
+                                    static_cast<uint64_t>(visit.lane % slices()));
+  for (const BucketGradient& gradient : gradients_[index]) {
+    rounding.key = mix_keys(mix_keys(visit.step.seed, gradient.key ^ kAccumulators), samples);
+    mix_stored({gradient_type_, total + gradient.offset},
+               {gradient_type_, values + gradient.offset}, gradient.elements, visit.mix, rounding);
+  }
+}
+
 // The gradients of the first micro-batch are written where those of the others are added.
 void Instance::finish_bucket(int index, const SliceVisit& visit) {
-  const compiler::Bucket& bucket = program_.memory().buckets[static_cast<size_t>(index)];
-  if (visit.micro_batch > 0) {
-    const compiler::Place place{compiler::Region::gradients, bucket.stage, bucket.begin};
-    const compiler::Operand operand{place, nullptr};
-    const auto count = static_cast<int64_t>((bucket.end - bucket.begin) / sizeof(float));
-    mix_into(floats(address(operand, visit.lane, 0)),
-             floats(address(operand, visit.lane, visit.micro_batch)), count, visit.mix);
-  }
+  if (visit.micro_batch > 0) mix_bucket(static_cast<size_t>(index), visit);
   if (!visit.last) return;
   const int done = buckets_done_[static_cast<size_t>(index)].fetch_add(1) + 1;
   if (done == lanes() && bucket_hook_) bucket_hook_(index);
@@ -289,17 +340,19 @@ std::byte* Instance::scratch_of(int worker) const {
   return memory_[static_cast<size_t>(device)]->scratch(worker - team_.first_worker(device));
 }
 
-void Instance::run_prologue(int worker) const {
+void Instance::run_prologue(int worker, const kernels::StepArgs& step) const {
   if (worker >= packers_) return;
   for (const int index : program_.prologue()) {
     const BoundCall& bound = calls_[0][static_cast<size_t>(index)];
     kernels::KernelArgs args = bound.args;
     args.scratch = scratch_of(worker);
     if (!bound.kernel->splits()) {
-      if (index % packers_ == worker) bound.kernel->run(args, {});
+      if (index % packers_ == worker) bound.kernel->run(args, step);
       continue;
     }
-    bound.kernel->run(args, {.part = {worker, packers_}});
+    kernels::StepArgs part = step;
+    part.part = {worker, packers_};
+    bound.kernel->run(args, part);
   }
 }
 

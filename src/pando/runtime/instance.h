@@ -6,6 +6,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "pando/compiler/program.h"
@@ -32,6 +33,13 @@ struct SliceVisit {
   profile::TraceTrack* track = nullptr;  // where ops are recorded; may be null
 };
 
+// Within the memory of its bucket.
+struct BucketGradient {
+  size_t offset = 0;  // bytes from the beginning of the bucket
+  int64_t elements = 0;
+  uint64_t key = 0;  // of the variable's name
+};
+
 // A lane is one slice of one replica: lane r * slices + s is slice s of replica r. In each stage it
 // belongs to one worker of the stage's device, and methods that take a lane are called by that
 // worker. Different lanes may run at once.
@@ -52,7 +60,9 @@ class Instance {
   int64_t slice_batch() const { return slice_batch_; }  // samples of one slice, padding included
   int held(int stage) const { return held_[static_cast<size_t>(stage)]; }
 
-  void run_prologue(int worker) const;
+  // Casts and packs variables. `step` is of the weight update: its seed, and as the first sample
+  // the number of updates before it, which the rounding of weights depends on.
+  void run_prologue(int worker, const kernels::StepArgs& step = {}) const;
   // Binds a visit's addresses; before its first segment.
   void prepare(const SliceVisit& visit);
   void run_segment(const compiler::Segment& segment, const SliceVisit& visit);
@@ -66,6 +76,12 @@ class Instance {
   ExchangeFigures take_gather_figures() {
     return statistics_ == nullptr ? ExchangeFigures{} : statistics_->take_figures();
   }
+  // The stored type of all gradients.
+  DType gradient_type() const { return gradient_type_; }
+  // The bucket that a gradient lies in.
+  size_t bucket_of(const compiler::Place& gradient) const;
+  // The gradients of a bucket; what lies between them is zero.
+  std::span<const BucketGradient> gradients(size_t bucket) const { return gradients_[bucket]; }
   // After the last segment of a forward section: adds its statistics to those of the update.
   void accumulate_moments(const SliceVisit& visit) const;
   // Copies the samples of a lane out of its replica's micro-batch (null: padding only).
@@ -120,6 +136,8 @@ class Instance {
   void bind_elsewhere(const compiler::Call& call, std::byte** array, Bound* bound);
   void run_call(const BoundCall& call, const SliceVisit& visit) const;
   void finish_bucket(int bucket, const SliceVisit& visit);
+  void find_gradients();
+  void mix_bucket(size_t index, const SliceVisit& visit) const;
   std::byte* scratch_of(int worker) const;
   Bound& bound(int section, int lane) {
     return bound_[static_cast<size_t>(section) * static_cast<size_t>(lanes()) +
@@ -142,6 +160,8 @@ class Instance {
   std::vector<std::unique_ptr<std::byte*[]>> arrays_;
   std::vector<std::vector<BoundCall>> calls_;  // [lane][call]
   std::vector<Bound> bound_;                   // [section][lane]
+  DType gradient_type_ = DType::f32;
+  std::vector<std::vector<BucketGradient>> gradients_;  // [bucket]
   std::vector<std::atomic<int>> buckets_done_;
   BucketHook bucket_hook_;
   std::function<void()> poll_;

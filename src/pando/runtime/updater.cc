@@ -6,21 +6,12 @@
 #include <cstring>
 #include <numeric>
 
-#include "pando/base/error.h"
 #include "pando/base/multiversion.h"
+#include "pando/base/random.h"
 
 namespace pando::runtime {
 
 namespace {
-
-// Gradients are summed in blocks that stay in the first-level cache until they are applied. Workers
-// take whole blocks, so sums over a variable do not depend on the number of workers.
-constexpr int64_t kBlock = 1024;
-
-PANDO_MULTIVERSION void scale_to(float* __restrict total, const float* __restrict values,
-                                 int64_t count, float factor) {
-  for (int64_t i = 0; i < count; ++i) total[i] = values[i] * factor;
-}
 
 PANDO_MULTIVERSION void decay(float* weights, int64_t count, float share) {
   for (int64_t i = 0; i < count; ++i) weights[i] -= share * weights[i];
@@ -44,79 +35,85 @@ PANDO_MULTIVERSION double squares(const float* values, int64_t count) {
   return std::accumulate(std::begin(sums), std::end(sums), 0.0);
 }
 
-float* floats(std::byte* bytes) { return reinterpret_cast<float*>(bytes); }
+int64_t blocks_of(int64_t elements) { return (elements + kStoredBlock - 1) / kStoredBlock; }
 
-int64_t blocks_of(int64_t elements) { return (elements + kBlock - 1) / kBlock; }
+Stored stored(Tensor& tensor) { return {tensor.dtype(), tensor.data()}; }
 
 }  // namespace
 
 Updater::Updater(const Instance& instance, VariableStore& variables, const Optimizer& optimizer,
-                 int workers)
-    : rule_(optimizer.rule), regularization_(optimizer.regularization), workers_(workers) {
+                 int workers, const Exchange* exchange)
+    : rule_(optimizer.rule),
+      regularization_(optimizer.regularization),
+      half_(instance.program().options().half),
+      workers_(workers) {
   variables.ensure_slots(rule_->slot_names().size());
   for (const ir::Output& output : instance.program().graph().outputs()) {
-    const compiler::Operand operand = instance.program().operand(output.value);
-    if (output.role == ir::OutputRole::gradient) {
-      add_trained(instance, variables.get(output.name), operand);
+    if (output.role != ir::OutputRole::gradient) continue;
+    const compiler::Operand gradient = instance.program().operand(output.value);
+    Trained& trained = add_trained(variables.get(output.name));
+    if (exchange != nullptr) {
+      trained.gradients.push_back(exchange->total(gradient.place));
+      continue;
+    }
+    for (int lane = 0; lane < instance.lanes(); ++lane) {
+      trained.gradients.push_back({output.value->type().dtype, instance.address(gradient, lane)});
     }
   }
 }
 
-void Updater::add_trained(const Instance& instance, Variable& variable,
-                          const compiler::Operand& gradient) {
-  Trained trained{.weights = variable.value.f32().data(),
+Updater::Trained& Updater::add_trained(Variable& variable) {
+  Trained trained{.weights = stored(variable.value),
+                  .num_slots = variable.slots.size(),
                   .elements = variable.value.elements(),
-                  .scale_or_shift = is_scale_or_shift(variable.name)};
-  for (size_t i = 0; i < variable.slots.size(); ++i) {
-    trained.slots[i] = variable.slots[i].f32().data();
-  }
-  // With other instances the exchange leaves the sums of all lanes in the first one's memory.
-  const int lanes = instance.placement().instances() > 1 ? 1 : instance.lanes();
-  for (int lane = 0; lane < lanes; ++lane) {
-    trained.gradients.push_back(floats(instance.address(gradient, lane)));
-  }
-  trained.first_block = block_sums_.size();
+                  .scale_or_shift = is_scale_or_shift(variable.name),
+                  .first_block = block_sums_.size(),
+                  .key = hash_name(variable.name)};
+  for (size_t i = 0; i < trained.num_slots; ++i) trained.slots[i] = stored(variable.slots[i]);
   if (rule_->wants_norms()) {
     block_sums_.resize(block_sums_.size() + static_cast<size_t>(blocks_of(trained.elements)));
   }
-  trained_.push_back(std::move(trained));
+  return trained_.emplace_back(std::move(trained));
 }
 
-Updater::Block Updater::block_of(const Trained& trained, int64_t number) {
-  const int64_t at = number * kBlock;
-  return {at, std::min(kBlock, trained.elements - at)};
+Block Updater::block_of(const Trained& trained, int64_t number) {
+  const int64_t at = number * kStoredBlock;
+  return {at, std::min(kStoredBlock, trained.elements - at)};
 }
 
 // The lanes' gradients in order and the L2 term, which wants the weights of before the update,
-// added up in `total` unless there is but one of them.
+// added up in a space unless there is but one of them.
 const float* Updater::total_gradient(const Trained& trained, Block block,
-                                     const std::vector<float>& weights, float* total) const {
-  const auto [at, count] = block;
+                                     const LaneFactors& factors, const float* weights,
+                                     Spaces& spaces) const {
   const auto l2 = static_cast<float>(regularization_.l2);
-  const float* first = trained.gradients[0] + at;
-  if (trained.gradients.size() == 1 && weights.empty() && l2 == 0) return first;
-  const auto weight = [&](size_t lane) { return weights.empty() ? 1.0f : weights[lane]; };
-  scale_to(total, first, count, weight(0));
+  const float* first = trained.gradients[0].open(block, spaces.lane);
+  if (trained.gradients.size() == 1 && factors.plain() && l2 == 0) return first;
+  scale_to(spaces.total, first, block.count, factors.of(0));
   for (size_t lane = 1; lane < trained.gradients.size(); ++lane) {
-    mix_into(total, trained.gradients[lane] + at, count, {.keep = 1, .take = weight(lane)});
+    mix_into(spaces.total, trained.gradients[lane].open(block, spaces.lane), block.count,
+             {.keep = 1, .take = factors.of(lane)});
   }
-  if (l2 != 0) mix_into(total, trained.weights + at, count, {.keep = 1, .take = l2});
-  return total;
+  if (l2 != 0) mix_into(spaces.total, weights, block.count, {.keep = 1, .take = l2});
+  return spaces.total;
 }
 
-// The first pass of rules that want norms: leaves the total in the first lane's memory.
-void Updater::sum_part(const Trained& trained, kernels::Part part,
-                       const std::vector<float>& weights) {
+// The first pass of rules that want norms: leaves the total in the first lane's memory if that is
+// f32, so that nothing is lost.
+void Updater::sum_part(const Trained& trained, kernels::Part part, const LaneFactors& factors) {
   const int64_t blocks = blocks_of(trained.elements);
-  alignas(64) float total[kBlock];
+  const Stored& kept = trained.gradients[0];
+  Spaces spaces;
   for (int64_t number = part.begin(blocks); number < part.end(blocks); ++number) {
-    const auto [at, count] = block_of(trained, number);
-    const float* gradient = total_gradient(trained, {at, count}, weights, total);
-    if (gradient == total) {
-      std::memcpy(trained.gradients[0] + at, total, static_cast<size_t>(count) * sizeof(float));
+    const Block block = block_of(trained, number);
+    const float* weights = trained.weights.open(block, spaces.weights);
+    const float* gradient = total_gradient(trained, block, factors, weights, spaces);
+    if (kept.is_f32() && gradient == spaces.total) {
+      std::memcpy(kept.f32() + block.at, gradient,
+                  static_cast<size_t>(block.count) * sizeof(float));
     }
     block_sums_[trained.first_block + static_cast<size_t>(number)] = {
-        squares(trained.weights + at, count), squares(gradient, count)};
+        squares(weights, block.count), squares(gradient, block.count)};
   }
 }
 
@@ -130,36 +127,55 @@ UpdateNorms Updater::norms_of(const Trained& trained) const {
   return {std::sqrt(norms.weights), std::sqrt(norms.gradient)};
 }
 
+// Of the weights (slot 0) or of slot `slot` - 1. All replicas and instances make the same update,
+// so it may be stochastic where only that may.
+HalfRounding Updater::rounding(const Trained& trained, const UpdateStep& step,
+                               uint64_t slot) const {
+  const bool stochastic = half_.stochastic_rounding != StochasticRounding::off;
+  const uint64_t variable = mix_keys(step.seed, trained.key);
+  const uint64_t when = mix_keys(static_cast<uint64_t>(step.iteration), slot);
+  return {.stochastic = stochastic,
+          .nan_on_overflow = half_.nan_on_overflow,
+          .key = mix_keys(variable, when)};
+}
+
 void Updater::apply_part(const Trained& trained, kernels::Part part, const UpdateStep& step,
-                         const std::vector<float>& weights) const {
+                         const LaneFactors& factors) const {
   const int64_t blocks = blocks_of(trained.elements);
-  const bool summed = rule_->wants_norms();
+  const bool summed = rule_->wants_norms() && trained.gradients[0].is_f32();
   const auto share = static_cast<float>(step.learning_rate * regularization_.weight_decay);
   UpdateSpan span{.scale_or_shift = trained.scale_or_shift};
-  if (summed) span.norms = norms_of(trained);
-  alignas(64) float total[kBlock];
+  if (rule_->wants_norms()) span.norms = norms_of(trained);
+  HalfRounding roundings[3];
+  for (uint64_t i = 0; i < 3; ++i) roundings[i] = rounding(trained, step, i);
+  Spaces spaces;
   for (int64_t number = part.begin(blocks); number < part.end(blocks); ++number) {
-    const auto [at, count] = block_of(trained, number);
-    span.weights = trained.weights + at;
-    span.gradient =
-        summed ? trained.gradients[0] + at : total_gradient(trained, {at, count}, weights, total);
-    span.count = static_cast<size_t>(count);
-    for (size_t i = 0; i < span.slots.size(); ++i) {
-      span.slots[i] = trained.slots[i] == nullptr ? nullptr : trained.slots[i] + at;
+    const Block block = block_of(trained, number);
+    span.weights = trained.weights.open(block, spaces.weights);
+    span.gradient = summed ? trained.gradients[0].f32() + block.at
+                           : total_gradient(trained, block, factors, span.weights, spaces);
+    span.count = static_cast<size_t>(block.count);
+    for (size_t i = 0; i < trained.num_slots; ++i) {
+      span.slots[i] = trained.slots[i].open(block, spaces.slots[i]);
     }
-    if (share != 0) decay(span.weights, count, share);
+    if (share != 0) decay(span.weights, block.count, share);
     rule_->apply(span, step);
+    trained.weights.close(block, span.weights, roundings[0]);
+    for (size_t i = 0; i < trained.num_slots; ++i) {
+      trained.slots[i].close(block, span.slots[i], roundings[i + 1]);
+    }
   }
 }
 
 bool Updater::update(int worker, const UpdateStep& step, const std::vector<float>& weights,
                      Barrier& barrier) {
   const kernels::Part part{worker, workers_};
+  const LaneFactors factors{weights, step.unscale};
   if (rule_->wants_norms()) {
-    for (const Trained& trained : trained_) sum_part(trained, part, weights);
+    for (const Trained& trained : trained_) sum_part(trained, part, factors);
     if (!barrier.arrive_and_wait()) return false;
   }
-  for (const Trained& trained : trained_) apply_part(trained, part, step, weights);
+  for (const Trained& trained : trained_) apply_part(trained, part, step, factors);
   return true;
 }
 
