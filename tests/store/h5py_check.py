@@ -41,6 +41,16 @@ def check_small(path):
         assert list(f["pando_state/rng"]) == [0, 200, 0]
 
 
+def check_half(path):
+    with h5py.File(path, "r") as f:
+        kernel = f["/conv2d/conv2d/kernel:0"]
+        assert kernel.dtype == np.float16, kernel.dtype
+        assert np.array_equal(np.ravel(kernel), [1, -2, 3.5, 4])
+        bias = f["conv2d"]["conv2d/bias:0"]
+        assert bias.dtype == np.float32, bias.dtype
+        assert np.array_equal(bias, [0.25, -1])
+
+
 def check_long(path):
     with h5py.File(path, "r") as f:
         assert "layer_names" not in f.attrs
@@ -53,4 +63,4 @@ def change(path):
         f["conv2d/conv2d/bias:0"][...] = [8, 9]
 
 
-{"small": check_small, "long": check_long, "change": change}[sys.argv[1]](sys.argv[2])
+{"small": check_small, "half": check_half, "long": check_long, "change": change}[sys.argv[1]](sys.argv[2])

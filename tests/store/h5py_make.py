@@ -42,6 +42,8 @@ def good(f, name):
         write(f, dtype="<f8", strings=variable)
     elif name == "float16":
         write(f, dtype="<f2", suffix="")
+    elif name == "float16_big":
+        write(f, dtype=">f2")
     elif name == "big_endian":
         write(f, dtype=">f4")
     elif name == "extra":
@@ -105,7 +107,7 @@ def bad(f, name):
 
 
 def main(directory):
-    for name in "plain compressed float64 float16 big_endian extra model".split():
+    for name in "plain compressed float64 float16 float16_big big_endian extra model".split():
         for version in ("earliest", "latest"):
             path = os.path.join(directory, name + ("" if version == "earliest" else "_new") + ".h5")
             with h5py.File(path, "w", libver=version) as f:

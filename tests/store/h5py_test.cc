@@ -32,6 +32,14 @@ TEST_F(H5py, ReadsOurFile) {
   run("h5py_check.py", "small " + dir_.path("a.h5"));
 }
 
+TEST_F(H5py, ReadsOurHalfPrecision) {
+  WeightsFile file = small_example();
+  file.layers[1].weights[0].value = cast(file.layers[1].weights[0].value, DType::f16);
+  file.layers[1].weights[1].value = cast(file.layers[1].weights[1].value, DType::bf16);
+  write_weights_file(dir_.path("a.h5"), file);
+  run("h5py_check.py", "half " + dir_.path("a.h5"));
+}
+
 TEST_F(H5py, ReadsOurLongAttributes) {
   WeightsFile file;
   for (int i = 0; i < 1500; ++i) {
@@ -51,8 +59,8 @@ TEST_F(H5py, MayChangeOurFile) {
 
 TEST_F(H5py, WritesFilesThatWeRead) {
   run("h5py_make.py", dir_.path());
-  for (const std::string name :
-       {"plain", "compressed", "float64", "float16", "big_endian", "extra", "model"}) {
+  for (const std::string name : {"plain", "compressed", "float64", "float16", "float16_big",
+                                 "big_endian", "extra", "model"}) {
     for (const std::string version : {"", "_new"}) {
       SCOPED_TRACE(name + version);
       const WeightsFile file = read_weights_file(dir_.path(name + version + ".h5"));
@@ -62,11 +70,13 @@ TEST_F(H5py, WritesFilesThatWeRead) {
       const NamedWeight& kernel = file.layers[1].weights.at(0);
       EXPECT_EQ(kernel.name, "kernel");
       ASSERT_EQ(kernel.value.shape(), (Shape{3, 4, 5, 10}));
+      EXPECT_EQ(kernel.value.dtype(), name.starts_with("float16") ? DType::f16 : DType::f32);
+      const Tensor wide = cast(kernel.value, DType::f32);
       for (int i = 0; i < 600; ++i) {
-        ASSERT_EQ(kernel.value.f32()[static_cast<size_t>(i)], static_cast<float>(i) / 8 - 20);
+        ASSERT_EQ(wide.f32()[static_cast<size_t>(i)], static_cast<float>(i) / 8 - 20);
       }
       EXPECT_EQ(file.layers[2].weights.at(0).name, "model/dense/bias");
-      EXPECT_EQ(file.layers[2].weights.at(0).value.f32()[1], -1.5f);
+      EXPECT_EQ(cast(file.layers[2].weights.at(0).value, DType::f32).f32()[1], -1.5f);
       EXPECT_EQ(file.attributes.at("backend"), "tensorflow");
       EXPECT_EQ(file.attributes.at("keras_version"), "2.11.0");
       EXPECT_EQ(file.attributes.contains("model_config"), name == "model");

@@ -106,13 +106,23 @@ TEST(WeightsFile, RefusesNamesAndTypesBeforeWriting) {
   expect_refused("two layers", [](auto& f) { f.layers[0].layer = "conv2d"; });
   expect_refused("two weights 'kernel'", [](auto& f) { f.layers[1].weights[1].name = "kernel"; });
   expect_refused("weight name ''", [](auto& f) { f.layers[1].weights[1].name = ""; });
-  expect_refused("is i32, wanted f32",
+  expect_refused("is i32, wanted f32, f16 or bf16",
                  [](auto& f) { f.layers[1].weights[1].value = Tensor::of_i32({1}, {1}); });
   expect_refused("two states", [](auto& f) { f.state[1].name = "rng"; });
   expect_refused("state name", [](auto& f) { f.state[1].name = "a//b"; });
-  expect_refused("is bf16", [](auto& f) { f.state[1].value = Tensor(DType::bf16, {1}); });
   expect_refused("'layer_names1'", [](auto& f) { f.attributes["layer_names1"] = "x"; });
   expect_refused("zero byte", [](auto& f) { f.attributes["x"] = std::string(1, '\0'); });
+}
+
+TEST(WeightsFile, HalfPrecisionStaysHalf) {
+  const TempFolder dir;
+  WeightsFile file = small_example();
+  for (NamedWeight& weight : file.layers[1].weights) weight.value = cast(weight.value, DType::f16);
+  file.state[1].value = cast(file.state[1].value, DType::f16);
+  write_weights_file(dir.path("a.h5"), file);
+  const WeightsFile again = read_weights_file(dir.path("a.h5"));
+  expect_same_layers(again, file);
+  expect_same_weights(again.state, file.state);
 }
 
 TEST(WeightsFile, RefusesStateUnderState) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "pando/tensor/precision.h"
 
+#include "pando/store/weights_file.h"
 #include "pando/train/model.h"
 #include "tests/train/train_support.h"
 
@@ -62,6 +63,27 @@ TEST(ModelPrecision, TypesThatDoNotGoTogetherAreAnError) {
   Model model(small_cnn());
   EXPECT_SAYS(error_of([&] { model.compile(precise({DType::f32, DType::f16})); }), "precision");
   EXPECT_SAYS(error_of([&] { model.compile(precise({DType::bf16, DType::f16})); }), "bf16.16");
+}
+
+// Weights of every precision go to a model of every precision.
+TEST(ModelPrecision, FilesAreReadAcrossPrecisions) {
+  const TempFolder folder;
+  for (const Precision from : {Precision{}, kHalf, kBrain}) {
+    Model writer = compiled(rich_cnn(), precise(from), 5);
+    writer.save_weights(folder.path("a.h5"));
+    const store::WeightsFile file = store::read_weights_file(folder.path("a.h5"));
+    EXPECT_EQ(file.layers.at(1).weights.at(0).value.dtype(),
+              from == kHalf ? DType::f16 : DType::f32)
+        << to_string(from);
+    for (const Precision to : {Precision{}, kHalf, kBrain}) {
+      Model reader = compiled(rich_cnn(), precise(to), 6);
+      reader.load_weights(folder.path("a.h5"));
+      const Tensor got = reader.get_weights()[0];
+      EXPECT_EQ(got.dtype(), to.update);
+      EXPECT_TRUE(same_bits(got, cast(writer.get_weights()[0], to.update)))
+          << to_string(from) << " to " << to_string(to);
+    }
+  }
 }
 
 }  // namespace

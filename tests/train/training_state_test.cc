@@ -202,7 +202,7 @@ TEST(TrainingState, WhatDoesNotFitChangesNothing) {
   EXPECT_SAYS(says(state), "state of x.h5 does not fit model 'model': it has no");
   state = model.training_state();
   state.weights.state[0].value = Tensor(DType::f32, {2});
-  EXPECT_SAYS(says(state), "is [2], wanted");
+  EXPECT_SAYS(says(state), "is f32[2], wanted f32[");
   state = model.training_state();
   state.weights.layers.pop_back();
   says(state);

@@ -44,8 +44,10 @@ bool is_damaged(const std::string& path) {
 void check_finite(const TrainingState& state) {
   for (const store::LayerWeights& layer : state.weights.layers) {
     for (const store::NamedWeight& weight : layer.weights) {
-      const auto values = weight.value.f32();
-      if (std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) continue;
+      const Tensor wide = cast(weight.value, DType::f32);
+      if (std::ranges::all_of(wide.f32(), [](float value) { return std::isfinite(value); })) {
+        continue;
+      }
       throw NonFiniteLoss(concat("the weights ", layer.layer, "/", weight.name,
                                  " are no finite numbers after ", state.iteration,
                                  " weight updates; they are not saved. A smaller learning rate may "

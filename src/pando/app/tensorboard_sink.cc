@@ -73,7 +73,8 @@ void TensorBoardSink::write_histograms(int64_t step, const Model& model) {
   const std::vector<Tensor> weights = model.get_weights();
   store::EventFile::Histograms histograms;
   for (size_t i = 0; i < names.size(); ++i) {
-    histograms.emplace_back("weights/" + names[i], store::histogram_of(weights[i].f32()));
+    const Tensor wide = cast(weights[i], DType::f32);
+    histograms.emplace_back("weights/" + names[i], store::histogram_of(wide.f32()));
   }
   file_.add_histograms(step, histograms);
 }

@@ -117,16 +117,6 @@ std::vector<std::string> path_components(const std::string& path) {
   return components;
 }
 
-hid_t file_type(DType dtype) {
-  return dtype == DType::f32 ? H5T_IEEE_F32LE : dtype == DType::i32 ? H5T_STD_I32LE : H5T_STD_U8LE;
-}
-
-hid_t memory_type(DType dtype) {
-  return dtype == DType::f32   ? H5T_NATIVE_FLOAT
-         : dtype == DType::i32 ? H5T_NATIVE_INT32
-                               : H5T_NATIVE_UINT8;
-}
-
 std::string unpad(const char* bytes, size_t size, H5T_str_t padding) {
   std::string text(bytes, padding == H5T_STR_SPACEPAD ? size : strnlen(bytes, size));
   if (padding == H5T_STR_SPACEPAD) text.erase(text.find_last_not_of(' ') + 1);
@@ -142,6 +132,7 @@ struct Hdf5File::State {
   Handle create_properties;  // of groups and of the file: no times, so equal content is equal bytes
   Handle link_properties;    // for making links: UTF-8
   Handle access;             // for following links: never into other files
+  Handle half;  // IEEE binary16; HDF5 1.10 has no name for it, h5py makes its float16 so
   Handle file;
   hsize_t file_bytes = 0;
 
@@ -150,6 +141,10 @@ struct Hdf5File::State {
     check(H5Pset_char_encoding(link_properties.get(), H5T_CSET_UTF8), "prepare");
     access = own(H5Pcreate(H5P_LINK_ACCESS), H5Pclose, "prepare");
     check(H5Pset_elink_cb(access.get(), refuse_external_link, nullptr), "prepare");
+    half = own(H5Tcopy(H5T_IEEE_F32LE), H5Tclose, "prepare");
+    check(H5Tset_fields(half.get(), 15, 10, 5, 0, 10), "prepare");
+    check(H5Tset_size(half.get(), 2), "prepare");
+    check(H5Tset_ebias(half.get(), 15), "prepare");
   }
 
   template <typename... Parts>
@@ -185,6 +180,19 @@ struct Hdf5File::State {
   }
   void write_attribute(const std::string& object, const std::string& attribute, hid_t space,
                        const std::string& bytes, size_t width) const;
+  hid_t file_type(DType dtype) const {
+    if (dtype == DType::f16) return half.get();
+    return dtype == DType::f32   ? H5T_IEEE_F32LE
+           : dtype == DType::i32 ? H5T_STD_I32LE
+                                 : H5T_STD_U8LE;
+  }
+  hid_t memory_type(DType dtype) const {
+    if (dtype == DType::f16) return half.get();
+    return dtype == DType::f32   ? H5T_NATIVE_FLOAT
+           : dtype == DType::i32 ? H5T_NATIVE_INT32
+                                 : H5T_NATIVE_UINT8;
+  }
+  bool is_half(hid_t type) const;
   Shape shape_of(hid_t space, const std::string& path) const;
   DType dtype_of(hid_t type, const std::string& path) const;
   void check_storage(hid_t dataset, const std::string& path, const Shape& shape) const;
@@ -241,7 +249,7 @@ void Hdf5File::make_group(const std::string& path) {
 
 void Hdf5File::write_tensor(const std::string& path, const Tensor& tensor) {
   const DType dtype = tensor.dtype();
-  PANDO_CHECK(dtype == DType::f32 || dtype == DType::i32 || dtype == DType::u8, path);
+  if (dtype == DType::bf16) return write_tensor(path, cast(tensor, DType::f32));
   make_group(path.substr(0, path.rfind('/')));
   const Shape& shape = tensor.shape();
   const std::vector<hsize_t> dims(shape.begin(), shape.end());
@@ -250,14 +258,14 @@ void Hdf5File::write_tensor(const std::string& path, const Tensor& tensor) {
       H5Sclose, "describe the shape ", shape, " of '", path, "'");
   const Handle properties = state_->no_times(H5P_DATASET_CREATE);
   state_->check(H5Pset_fill_time(properties.get(), H5D_FILL_TIME_NEVER), "prepare");
-  const Handle dataset =
-      state_->own(H5Dcreate2(state_->file.get(), path.c_str(), file_type(dtype), space.get(),
-                             state_->link_properties.get(), properties.get(), H5P_DEFAULT),
-                  H5Dclose, "create the dataset '", path, "'");
+  const Handle dataset = state_->own(
+      H5Dcreate2(state_->file.get(), path.c_str(), state_->file_type(dtype), space.get(),
+                 state_->link_properties.get(), properties.get(), H5P_DEFAULT),
+      H5Dclose, "create the dataset '", path, "'");
   if (tensor.empty()) return;
-  state_->check(
-      H5Dwrite(dataset.get(), memory_type(dtype), H5S_ALL, H5S_ALL, H5P_DEFAULT, tensor.data()),
-      "write the dataset '", path, "'");
+  state_->check(H5Dwrite(dataset.get(), state_->memory_type(dtype), H5S_ALL, H5S_ALL, H5P_DEFAULT,
+                         tensor.data()),
+                "write the dataset '", path, "'");
 }
 
 void Hdf5File::State::write_attribute(const std::string& object, const std::string& attribute,
@@ -337,10 +345,19 @@ Shape Hdf5File::State::shape_of(hid_t space, const std::string& path) const {
   return Shape(std::vector<int64_t>(dims.begin(), dims.end()));
 }
 
+// In either order of bytes.
+bool Hdf5File::State::is_half(hid_t type) const {
+  const Handle copy = own(H5Tcopy(type), H5Tclose, "inspect a type");
+  check(H5Tset_order(copy.get(), H5T_ORDER_LE), "inspect a type");
+  const htri_t equal = H5Tequal(copy.get(), half.get());
+  check(equal, "inspect a type");
+  return equal > 0;
+}
+
 DType Hdf5File::State::dtype_of(hid_t type, const std::string& path) const {
   const size_t size = H5Tget_size(type);
   const H5T_class_t kind = H5Tget_class(type);
-  if (kind == H5T_FLOAT) return DType::f32;
+  if (kind == H5T_FLOAT) return is_half(type) ? DType::f16 : DType::f32;
   if (kind == H5T_INTEGER && size == 4 && H5Tget_sign(type) == H5T_SGN_2) return DType::i32;
   if (kind == H5T_INTEGER && size == 1 && H5Tget_sign(type) == H5T_SGN_NONE) return DType::u8;
   fail("the dataset '", path, "' has elements of ", size, " bytes of another kind (HDF5 class ",
@@ -377,9 +394,9 @@ Tensor Hdf5File::read_tensor(const std::string& path) {
   state_->check_storage(dataset.get(), path, shape);
   Tensor tensor(dtype, shape);
   if (tensor.empty()) return tensor;
-  state_->check(
-      H5Dread(dataset.get(), memory_type(dtype), H5S_ALL, H5S_ALL, H5P_DEFAULT, tensor.data()),
-      "read the dataset '", path, "'");
+  state_->check(H5Dread(dataset.get(), state_->memory_type(dtype), H5S_ALL, H5S_ALL, H5P_DEFAULT,
+                        tensor.data()),
+                "read the dataset '", path, "'");
   return tensor;
 }
 

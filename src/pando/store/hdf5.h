@@ -28,7 +28,8 @@ class Hdf5File {
 
   // Paths are absolute, "/" is the root group. Groups on the way are made where they are missing.
   void make_group(const std::string& path);
-  void write_tensor(const std::string& path, const Tensor& tensor);  // f32, i32 or u8
+  // bf16, which HDF5 does not have, becomes f32.
+  void write_tensor(const std::string& path, const Tensor& tensor);
   void write_string(const std::string& object, const std::string& name, const std::string& value);
   // As fixed-length byte strings.
   void write_strings(const std::string& object, const std::string& name,
@@ -38,7 +39,7 @@ class Hdf5File {
 
   bool exists(const std::string& path);
   bool has_attribute(const std::string& object, const std::string& name);
-  // Floating point of any width becomes f32; 32-bit signed and 8-bit unsigned integers stay.
+  // IEEE half, 32-bit signed and 8-bit unsigned integers stay; other floating point becomes f32.
   Tensor read_tensor(const std::string& path);
   // Fixed- or variable-length; an empty attribute of any type is no strings.
   std::vector<std::string> read_strings(const std::string& object, const std::string& name);

@@ -36,6 +36,8 @@ std::string file_name_of(const std::string& layer, const std::string& weight) {
   return concat(layer, "/", weight, ":0");
 }
 
+bool is_floating(DType dtype) { return dtype != DType::i32 && dtype != DType::u8; }
+
 void check_layers(const WeightsFile& file) {
   std::set<std::string> layers;
   for (const LayerWeights& layer : file.layers) {
@@ -55,9 +57,10 @@ void check_layers(const WeightsFile& file) {
         throw InvalidArgument("weights file: layer '", layer.layer, "' has two weights '",
                               weight.name, "'");
       }
-      if (weight.value.dtype() != DType::f32) {
+      if (!is_floating(weight.value.dtype())) {
         throw InvalidArgument("weights file: weight '", weight.name, "' of layer '", layer.layer,
-                              "' is ", to_string(weight.value.dtype()), ", wanted f32");
+                              "' is ", to_string(weight.value.dtype()),
+                              ", wanted f32, f16 or bf16");
       }
     }
   }
@@ -69,11 +72,6 @@ void check_state(const WeightsFile& file) {
     check_name("state", entry.name);
     if (!names.insert(entry.name).second) {
       throw InvalidArgument("weights file: two states have the name '", entry.name, "'");
-    }
-    const DType dtype = entry.value.dtype();
-    if (dtype != DType::f32 && dtype != DType::i32 && dtype != DType::u8) {
-      throw InvalidArgument("weights file: state '", entry.name, "' is ", to_string(dtype),
-                            ", wanted f32, i32 or u8");
     }
   }
 }
@@ -220,7 +218,7 @@ LayerWeights read_layer(Hdf5File& hdf5, const std::string& path, const std::stri
       fail("promises the weight '", weight, "' but the file does not have it");
     }
     Tensor value = hdf5.read_tensor(dataset);
-    if (value.dtype() != DType::f32) {
+    if (!is_floating(value.dtype())) {
       fail("has the weight '", weight, "' of type ", to_string(value.dtype()),
            "; wanted floating point");
     }

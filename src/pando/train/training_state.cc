@@ -80,9 +80,10 @@ class SavedSlots {
       const auto found = values_.find(slot_name(slot, variable.name));
       if (found == values_.end()) {
         fail("it has no ", slot, " of ", variable.name);
-      } else if (found->second->dtype() != DType::f32 ||
+      } else if (found->second->dtype() == DType::i32 || found->second->dtype() == DType::u8 ||
                  found->second->shape() != variable.value.shape()) {
-        fail("its ", slot, " of ", variable.name, " is ", found->second->shape(), ", wanted ",
+        fail("its ", slot, " of ", variable.name, " is ", to_string(found->second->dtype()),
+             found->second->shape(), ", wanted ", to_string(variable.value.dtype()),
              variable.value.shape());
       }
     }
@@ -94,8 +95,7 @@ class SavedSlots {
       if (values_.empty()) {
         std::memset(slot.data(), 0, slot.bytes());
       } else {
-        std::memcpy(slot.data(), values_.at(slot_name(slots_[i], variable.name))->data(),
-                    slot.bytes());
+        runtime::assign_numbers(*values_.at(slot_name(slots_[i], variable.name)), slot);
       }
     }
   }

@@ -19,6 +19,7 @@ struct TrainingPosition {
   bool operator==(const TrainingPosition&) const = default;
 };
 
+// Numbers have the types that the model stores them in. A model of another precision rounds them.
 struct TrainingState {
   store::WeightsFile weights;  // with the optimizer's slots as its state
   TrainingPosition position;
