@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+#include "pando/optim/loss_scaling.h"
+
+#include <cmath>
+
+#include "pando/base/error.h"
+
+namespace pando {
+
+namespace {
+
+// Such factors and their inverses are f32 numbers of full precision.
+constexpr double kLeastFactor = 1e-30;
+constexpr double kMostFactor = 1e30;
+
+void check_power_of_two(const char* option, double value, double least) {
+  int exponent = 0;
+  if (value >= least && value <= kMostFactor && std::frexp(value, &exponent) == 0.5) return;
+  throw InvalidArgument(option, " is ", value, ", wanted a power of two from ", least, " to 2^99");
+}
+
+void check_range(const char* option, bool holds, double value, const char* wanted) {
+  if (!holds) throw InvalidArgument(option, " is ", value, ", wanted ", wanted);
+}
+
+void validate(const AutoLossScaling& options) {
+  const double initial = options.initial_loss_scaling_factor;
+  const double most = options.max_loss_scaling_factor;
+  check_power_of_two("initial_loss_scaling_factor", initial, 1);
+  check_power_of_two("increase_factor", options.increase_factor, 2);
+  check_power_of_two("max_loss_scaling_factor", most, 2);
+  if (!(initial < most)) {
+    throw InvalidArgument("initial_loss_scaling_factor is ", initial,
+                          ", wanted less than max_loss_scaling_factor, which is ", most);
+  }
+  if (!(initial * options.increase_factor < most)) {
+    throw InvalidArgument("initial_loss_scaling_factor times increase_factor is ",
+                          initial * options.increase_factor,
+                          ", wanted less than max_loss_scaling_factor, which is ", most,
+                          ": the factor could never grow");
+  }
+  if (options.update_frequency < 1) {
+    throw InvalidArgument("update_frequency is ", options.update_frequency, ", wanted at least 1");
+  }
+  const double ratio = options.ratio_threshold;
+  check_range("ratio_threshold", ratio > 0 && ratio < 1, ratio, "more than 0 and less than 1");
+  const double alpha = options.lpf_alpha;
+  check_range("lpf_alpha", alpha >= 0 && alpha < 1, alpha, "0 or more and less than 1");
+  const double edge = options.histogram_bin_edge;
+  check_range("histogram_bin_edge", edge >= kLeastFactor && edge <= kMostFactor, edge,
+              "more than 0, from 1e-30 to 1e30");
+  if (options.captured_grads_only) {
+    throw InvalidArgument(
+        "captured_grads_only is true, but no gradients of activations are captured; wanted false: "
+        "the gradients of all weights are counted");
+  }
+}
+
+}  // namespace
+
+void validate(const LossScaling& scaling) {
+  const double factor = scaling.factor;
+  check_range("the factor of loss scaling",
+              factor == 0 || (factor >= kLeastFactor && factor <= kMostFactor), factor,
+              "0 (none) or a number from 1e-30 to 1e30");
+  if (scaling.automatic) validate(scaling.options);
+}
+
+LossScaler::LossScaler(const LossScaling& scaling) : scaling_(scaling) {
+  validate(scaling);
+  reset();
+}
+
+void LossScaler::reset() {
+  state_ = {};
+  if (scaling_.automatic) {
+    state_.factor = scaling_.options.initial_loss_scaling_factor;
+  } else if (scaling_.factor > 0) {
+    state_.factor = scaling_.factor;
+  }
+}
+
+bool LossScaler::counts() const {
+  const AutoLossScaling& options = scaling_.options;
+  const bool due = state_.updates + 1 >= options.update_frequency;
+  return scaling_.automatic && (options.accumulate_statistics_over_update_period || due);
+}
+
+void LossScaler::update(const GradientCounts& counts) {
+  if (!scaling_.automatic) return;
+  if (this->counts()) {
+    for (size_t i = 0; i < counts.size(); ++i) state_.histogram[i] += counts[i];
+  }
+  if (++state_.updates >= scaling_.options.update_frequency) follow();
+}
+
+// At the end of a period. A ratio without counts is not a number, and so not above the threshold.
+void LossScaler::follow() {
+  const AutoLossScaling& options = scaling_.options;
+  GradientCounts& filtered = state_.filtered;
+  for (size_t i = 0; i < filtered.size(); ++i) {
+    filtered[i] = options.lpf_alpha * filtered[i] + (1 - options.lpf_alpha) * state_.histogram[i];
+  }
+  const double ratio = filtered[1] / (filtered[0] + filtered[1]);
+  const double next = ratio > options.ratio_threshold ? state_.factor / options.increase_factor
+                                                      : state_.factor * options.increase_factor;
+  if (std::isfinite(next) && next < options.max_loss_scaling_factor && next >= 1) {
+    state_.factor = next;
+  }
+  state_.updates = 0;
+  state_.histogram = {};
+}
+
+}  // namespace pando
