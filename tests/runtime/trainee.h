@@ -119,6 +119,7 @@ struct RunOptions {
   std::byte* results = nullptr;
   std::function<bool()> stop = {};
   bool keep_steps = false;
+  LossScaler* scaling = nullptr;
 };
 
 // Owns all that an execution needs. Without Mode::train it makes no weight updates.
@@ -160,6 +161,7 @@ class Trainee {
                                              .seed = 1,
                                              .learning_rate = optimizer_.learning_rate,
                                              .iteration = iteration_,
+                                             .scaling = options.scaling,
                                              .results = options.results,
                                              .stop = options.stop,
                                              .keep_steps = options.keep_steps},

@@ -18,10 +18,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Of a block: each flag is a number, 0 or 1.
+// Of a block: each flag is a number, 0 or 1; then counts of gradients.
 constexpr size_t kNotFinite = 0;
 constexpr size_t kStop = 1;
-constexpr size_t kMoments = 2;
+constexpr size_t kCounts = 2;
+constexpr size_t kMoments = kCounts + std::tuple_size_v<GradientCounts>;
 
 }  // namespace
 
@@ -145,6 +146,7 @@ UpdateFlags Exchange::finish(UpdateFlags own) {
   double* block = &report_[static_cast<size_t>(communicator_.rank()) * block_];
   block[kNotFinite] = own.not_finite ? 1 : 0;
   block[kStop] = own.stop ? 1 : 0;
+  std::copy(own.counts.begin(), own.counts.end(), block + kCounts);
   reporting_->start();
   figures_.bytes_sent += static_cast<int64_t>(block_ * sizeof(double)) * (communicator_.size() - 1);
   Patience patience;
@@ -159,6 +161,7 @@ UpdateFlags Exchange::finish(UpdateFlags own) {
     const double* of = &report_[i * block_];
     all.not_finite = all.not_finite || of[kNotFinite] != 0;
     all.stop = all.stop || of[kStop] != 0;
+    for (size_t k = 0; k < all.counts.size(); ++k) all.counts[k] += of[kCounts + k];
     std::copy(of + kMoments, of + block_,
               moments_.begin() + static_cast<std::ptrdiff_t>(i * (block_ - kMoments)));
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "pando/comm/all_reduce.h"
+#include "pando/optim/loss_scaling.h"
 #include "pando/profile/trace.h"
 #include "pando/runtime/exchange_figures.h"
 #include "pando/runtime/instance.h"
@@ -20,7 +21,8 @@ namespace pando::runtime {
 // What each instance has to say at the end of a weight update, and what all say together.
 struct UpdateFlags {
   bool not_finite = false;
-  bool stop = false;  // after this weight update
+  bool stop = false;           // after this weight update
+  GradientCounts counts = {};  // of all gradients, together the sums
 };
 
 // Calls of bucket_done() and poll() come from any worker, all others from one at a time.

@@ -13,7 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "pando/optim/loss_scaling.h"
 #include "pando/runtime/exchange.h"
+#include "pando/runtime/gradient_counter.h"
 #include "pando/runtime/infeed.h"
 #include "pando/runtime/instance.h"
 #include "pando/runtime/moving_statistics.h"
@@ -36,6 +38,8 @@ struct Execution {
   uint64_t seed = 0;
   LearningRate learning_rate = 0.0;  // asked for every weight update, by one of the workers
   int64_t iteration = 0;             // weight updates before this execution
+  // Scales the loss, and follows the gradients of every weight update; may be null.
+  LossScaler* scaling = nullptr;
   // Where the real rows of the first result go, one micro-batch after the other; may be null.
   std::byte* results = nullptr;
   // Asked between weight updates, by one of the workers; may be empty.
@@ -116,6 +120,8 @@ class Executor {
     UpdateFlags flags;     // of all instances, after the last update
     int32_t steps = 0;     // per replica, before this update
     UpdateStep step;       // of this update
+    float loss_scaling = 1;
+    GradientCounter* counter = nullptr;  // null: nothing is counted in this update
     std::vector<float> lane_weights;
   };
   // What a worker knows while it runs.
@@ -138,6 +144,7 @@ class Executor {
   void work(Worker worker);
   void fail(std::exception_ptr error);
   bool begin_update(const Worker& worker);
+  void begin_scaling(const Execution& execution);
   void weigh_lanes(const UpdatePlan& now);
   bool run_visits(Worker& worker);
   bool run_visit(Worker& worker, const StageVisit& visit);
@@ -150,6 +157,7 @@ class Executor {
   bool finish_update(Worker& worker);
   bool agree(Worker& worker);
   bool update_weights(Worker& worker);
+  GradientCounts own_counts() const;
   void share_totals(ExecutionTotals& totals) const;
   SliceVisit slice_visit(const Worker& worker, const StageVisit& visit, int section, int lane);
   template <typename Function>
@@ -179,6 +187,7 @@ class Executor {
   WorkerTeam& team_;
   std::optional<Updater> updater_;
   std::optional<MovingStatistics> statistics_;
+  std::optional<GradientCounter> counter_;
   std::optional<Exchange> exchange_;  // with other instances and an optimizer
   std::vector<double> moments_;       // without: the block of all lanes
   int stages_ = 1;

@@ -34,12 +34,15 @@ SliceVisit Executor::slice_visit(const Worker& worker, const StageVisit& visit, 
                     .micro_batch = visit.micro_batch,
                     .last = visit.micro_batch + 1 == steps_of(now),
                     .track = worker.trace_ops ? worker.track : nullptr};
-  result.step = {.valid = instance_.program().in_parts() ? data.valid
-                                                         : instance_.slice_valid(slice, data.valid),
-                 .batch_valid = together,
-                 .loss_scale = 1.0f / static_cast<float>(std::max<int64_t>(normaliser, 1)),
-                 .seed = worker.execution->seed,
-                 .first_sample = data.first_sample + instance_.slice_first(slice)};
+  result.step = {
+      .valid =
+          instance_.program().in_parts() ? data.valid : instance_.slice_valid(slice, data.valid),
+      .batch_valid = together,
+      .loss_scale = shared_.loss_scaling / static_cast<float>(std::max<int64_t>(normaliser, 1)),
+      .seed = worker.execution->seed,
+      .first_sample = data.first_sample + instance_.slice_first(slice)};
+  // Slices of padding alone have no gradients.
+  if (result.step.valid > 0) result.counter = shared_.counter;
   if (instance_.placement().reduction == GradientReduction::running_mean) {
     // All micro-batches before one with real samples are full.
     const int64_t before = visit.micro_batch * micro_batch_;

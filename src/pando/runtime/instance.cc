@@ -8,6 +8,7 @@
 #include "pando/base/error.h"
 #include "pando/base/random.h"
 #include "pando/ops/op.h"
+#include "pando/runtime/gradient_counter.h"
 
 namespace pando::runtime {
 
@@ -306,6 +307,7 @@ void Instance::mix_bucket(size_t index, const SliceVisit& visit) const {
 
 // The gradients of the first micro-batch are written where those of the others are added.
 void Instance::finish_bucket(int index, const SliceVisit& visit) {
+  if (visit.counter != nullptr) visit.counter->count(index, visit.lane, visit.micro_batch);
   if (visit.micro_batch > 0) mix_bucket(static_cast<size_t>(index), visit);
   if (!visit.last) return;
   const int done = buckets_done_[static_cast<size_t>(index)].fetch_add(1) + 1;

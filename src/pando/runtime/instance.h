@@ -22,13 +22,16 @@
 
 namespace pando::runtime {
 
+class GradientCounter;
+
 // One visit of a slice at a section.
 struct SliceVisit {
   int section = 0;
   int lane = 0;
-  int micro_batch = 0;  // within its weight update
-  bool last = false;    // of the weight update
-  MixWeights mix;       // of its gradients
+  int micro_batch = 0;                 // within its weight update
+  bool last = false;                   // of the weight update
+  MixWeights mix;                      // of its gradients
+  GradientCounter* counter = nullptr;  // what counts its gradients; may be null
   kernels::StepArgs step;
   profile::TraceTrack* track = nullptr;  // where ops are recorded; may be null
 };
