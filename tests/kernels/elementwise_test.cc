@@ -1,5 +1,6 @@
 // Fast kernels of the elementwise ops against the reference.
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -133,6 +134,58 @@ TEST(FastElementwise, HalfCastsAgreeBitForBit) {
     auto* bits = reinterpret_cast<uint16_t*>(up.input(0).data());
     for (uint32_t i = 0; i < 65536; ++i) bits[i] = static_cast<uint16_t>(i);
     up.expect_agreement({.tolerance = 0});
+  }
+}
+
+KernelCase cast_case(const char* dtype, Shape shape) {
+  return {.op = "cast",
+          .inputs = {f32(std::move(shape))},
+          .attributes = {{"dtype", std::string(dtype)}}};
+}
+
+// As the pass lower-precision asks for it.
+void round_stochastically(BoundCase& bound) {
+  bound.attributes().set("half_rounding", std::string("stochastic"));
+  bound.attributes().set("half_stream", int64_t{7});
+}
+
+TEST(FastElementwise, StochasticCastsAgreeBitForBit) {
+  for (const char* dtype : {"f16", "bf16"}) {
+    for (const Shape& shape : {Shape{3, 57}, Shape{40, 5}, Shape{2, 4096}, Shape{70}}) {
+      BoundCase bound(cast_case(dtype, shape));
+      round_stochastically(bound);
+      EXPECT_EQ(bound.expect_agreement({.tolerance = 0, .first_sample = 12}), 1);
+    }
+  }
+}
+
+// Wherever a sample stands in a slice, it is rounded alike; other samples are rounded otherwise.
+TEST(FastElementwise, StochasticCastsDependOnTheSample) {
+  BoundCase bound(cast_case("f16", {2, 100}));
+  round_stochastically(bound);
+  bound.map_input(0, [](float) { return 1.0f / 3; });
+  const auto halves = [&](int64_t first_sample) {
+    const auto outputs = bound.run(bound.offer("fast"), bound.step({.first_sample = first_sample}));
+    const auto* bits = reinterpret_cast<const uint16_t*>(outputs[0].data());
+    return std::vector<uint16_t>(bits, bits + 200);
+  };
+  const std::vector<uint16_t> two = halves(5);
+  const std::vector<uint16_t> next = halves(6);
+  EXPECT_TRUE(std::equal(two.begin() + 100, two.end(), next.begin()));
+  EXPECT_FALSE(std::equal(two.begin() + 100, two.end(), two.begin()));
+  EXPECT_EQ(halves(5), two);
+}
+
+TEST(FastElementwise, CastsThatOverflowSaturateOrGiveNan) {
+  BoundCase bound(cast_case("f16", {1, 40}));
+  bound.map_input(0, [](float) { return 1e6f; });
+  for (const uint16_t wanted : {uint16_t{0x7bff}, uint16_t{0x7e00}}) {
+    for (const char* kernel : {"fast", "reference"}) {
+      const auto outputs = bound.run(bound.offer(kernel), bound.step({}));
+      const auto* bits = reinterpret_cast<const uint16_t*>(outputs[0].data());
+      EXPECT_EQ(std::count(bits, bits + 40, wanted), 40) << kernel;
+    }
+    bound.attributes().set("half_overflow", std::string("nan"));
   }
 }
 

@@ -52,6 +52,8 @@ class BoundCase {
   explicit BoundCase(const KernelCase& kernel_case, uint64_t seed = 1);
 
   const ir::Node& node() const { return *node_; }
+  // For what passes write on nodes besides the op's own attributes.
+  ir::Attributes& attributes() { return node_->attributes(); }
   Buffer& input(int index) { return inputs_[static_cast<size_t>(index)]; }
   // Replaces every number of an f32 input.
   void map_input(int index, const std::function<float(float)>& function);

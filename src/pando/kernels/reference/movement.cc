@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "pando/kernels/function_kernel.h"
+#include "pando/kernels/half/rounding_key.h"
 #include "pando/kernels/reference/reference.h"
 #include "pando/ops/attribute_values.h"
 #include "pando/tensor/convert.h"
@@ -45,19 +46,15 @@ KernelOffer scatter(const Box& box) {
   });
 }
 
-// As pando::cast.
-template <typename T>
-void convert(const KernelArgs& args, int64_t count, DType to, float (*load)(T)) {
-  for (int64_t i = 0; i < count; ++i) {
-    const float value = load(args.in_as<T>(0)[i]);
-    switch (to) {
-      case DType::f32: args.out()[i] = value; break;
-      case DType::f16: args.out_as<uint16_t>(0)[i] = to_f16(value); break;
-      case DType::bf16: args.out_as<uint16_t>(0)[i] = to_bf16(value); break;
-      case DType::u8: args.out_as<uint8_t>(0)[i] = f32_to_u8(value); break;
-      case DType::i32: args.out_as<int32_t>(0)[i] = f32_to_i32(value); break;
-    }
+float element_as_float(DType dtype, const std::byte* from, int64_t i) {
+  switch (dtype) {
+    case DType::f32: return reinterpret_cast<const float*>(from)[i];
+    case DType::f16: return from_f16(reinterpret_cast<const uint16_t*>(from)[i]);
+    case DType::bf16: return from_bf16(reinterpret_cast<const uint16_t*>(from)[i]);
+    case DType::u8: return static_cast<float>(reinterpret_cast<const uint8_t*>(from)[i]);
+    case DType::i32: return static_cast<float>(reinterpret_cast<const int32_t*>(from)[i]);
   }
+  return 0;
 }
 
 }  // namespace
@@ -114,23 +111,31 @@ KernelOffer reference_view(const ir::Node& node) {
 }
 
 KernelOffer reference_cast(const ir::Node& node) {
-  const int64_t count = node.output()->shape().elements();
+  const Shape& shape = node.output()->shape();
+  const int64_t count = shape.elements();
+  // A variable has no samples: its elements are numbered through.
+  const int64_t row = node.op() == "round_variable" ? count : shape.elements_from(1);
   const DType from = node.input(0)->type().dtype;
   const DType to = node.output()->type().dtype;
-  const size_t bytes = node.output()->bytes();
-  return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
+  const half::NodeRounding node_rounding(node);
+  return offer_function("reference", [=](const KernelArgs& args, const StepArgs& step) {
     if (from == to) {
-      std::memmove(args.outputs[0], args.inputs[0], bytes);
+      std::memmove(args.outputs[0], args.inputs[0], static_cast<size_t>(count) * size_of(to));
       return;
     }
-    switch (from) {
-      case DType::f32: return convert<float>(args, count, to, [](float x) { return x; });
-      case DType::f16: return convert<uint16_t>(args, count, to, from_f16);
-      case DType::bf16: return convert<uint16_t>(args, count, to, from_bf16);
-      case DType::u8:
-        return convert<uint8_t>(args, count, to, [](uint8_t x) { return static_cast<float>(x); });
-      case DType::i32:
-        return convert<int32_t>(args, count, to, [](int32_t x) { return static_cast<float>(x); });
+    for (int64_t i = 0; i < count; ++i) {
+      const float value = element_as_float(from, args.inputs[0], i);
+      HalfRounding rounding = node_rounding.of(step, step.first_sample + i / row);
+      rounding.first = static_cast<uint64_t>(i % row);
+      switch (to) {
+        case DType::f32: args.out()[i] = value; break;
+        case DType::f16:
+        case DType::bf16:
+          round_halves(to, &value, args.out_as<uint16_t>(0) + i, 1, rounding);
+          break;
+        case DType::u8: args.out_as<uint8_t>(0)[i] = f32_to_u8(value); break;
+        case DType::i32: args.out_as<int32_t>(0)[i] = f32_to_i32(value); break;
+      }
     }
   });
 }
