@@ -15,7 +15,8 @@ TEST(DeviceFlags, WhatExcludesEachOther) {
 TEST(DeviceFlags, GradientsMayTravelInHalfTheBytes) {
   EXPECT_EQ(parse({}).devices.exchange_format, comm::WireFormat::f32);
   EXPECT_EQ(parse({"--exchange-format=f16"}).devices.exchange_format, comm::WireFormat::f16);
-  EXPECT_SAYS(error({"--exchange-format=f8"}), "f32, f16");
+  EXPECT_EQ(parse({"--exchange-format=bf16"}).devices.exchange_format, comm::WireFormat::bf16);
+  EXPECT_SAYS(error({"--exchange-format=f8"}), "f32, f16, bf16");
 }
 
 TEST(DeviceFlags, EveryFlagReachesItsField) {

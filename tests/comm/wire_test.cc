@@ -40,18 +40,28 @@ TEST(Wire, HalvesAreRoundedRelativeToTheLargest) {
   EXPECT_EQ(wire_bytes(WireFormat::f16, 0), 0u);
 }
 
-TEST(Wire, WhatIsNotFiniteStaysSo) {
+TEST(Wire, Bf16KeepsTheRangeOf32Bits) {
+  std::vector<float> values;
+  for (float magnitude = 1e-37f; magnitude < 1e38f; magnitude *= 7) values.push_back(magnitude);
+  const std::vector<float> halves = through_wire(WireFormat::bf16, values);
+  for (size_t i = 0; i < values.size(); ++i) {
+    EXPECT_NEAR(halves[i] / values[i], 1, 1.0 / 256) << values[i];
+  }
+  EXPECT_EQ(wire_bytes(WireFormat::bf16, 1003), 4u + 2006u);
+}
+
+TEST(Wire, WhatIsNotFiniteArrivesAsNan) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const std::vector<float> halves = through_wire(
-      WireFormat::f16, {kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN(), 2});
-  EXPECT_EQ(halves[0], kInfinity);
-  EXPECT_EQ(halves[1], -kInfinity);
-  EXPECT_TRUE(std::isnan(halves[2]));
-  EXPECT_EQ(halves[3], 2);
+  for (const WireFormat format : {WireFormat::f16, WireFormat::bf16}) {
+    const std::vector<float> halves =
+        through_wire(format, {kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN(), 2});
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(std::isnan(halves[static_cast<size_t>(i)])) << i;
+    EXPECT_EQ(halves[3], 2);
+  }
 }
 
 TEST(Wire, Adds) {
-  for (const WireFormat format : {WireFormat::f32, WireFormat::f16}) {
+  for (const WireFormat format : {WireFormat::f32, WireFormat::f16, WireFormat::bf16}) {
     std::vector<float> values(3000, 0.25f);
     values[2999] = 8;
     std::vector<std::byte> message(wire_bytes(format, values.size()));

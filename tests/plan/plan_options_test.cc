@@ -46,6 +46,7 @@ TEST(PlanOptions, ReadWhatIsTrainedAndWhere) {
 
 TEST(PlanOptions, GradientsMayTravelInHalfPrecision) {
   EXPECT_EQ(parse({"--exchange-format", "f16"}).request().wire_share, 0.5);
+  EXPECT_EQ(parse({"--exchange-format", "bf16"}).request().wire_share, 0.5);
   EXPECT_EQ(parse({}).request().wire_share, 1);
 }
 

@@ -45,7 +45,9 @@ void add_replication_flags(OptionTable& table, DeviceFlags& flags) {
       .at_least(1)
       .at_most(runtime::kMostDevices);
   table.add_choice("exchange-format", flags.exchange_format,
-                   {{"f32", comm::WireFormat::f32}, {"f16", comm::WireFormat::f16}},
+                   {{"f32", comm::WireFormat::f32},
+                    {"f16", comm::WireFormat::f16},
+                    {"bf16", comm::WireFormat::bf16}},
                    "how gradients travel between the instances of a job: as they are, or rounded "
                    "to 16 bits, in half the bytes");
 }

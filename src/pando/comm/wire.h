@@ -8,8 +8,9 @@
 namespace pando::comm {
 
 // f16: rounded to 16 bits and scaled by the power of two that suits the largest of a message, so
-// that small gradients do not vanish. Sums are still made in 32 bits.
-enum class WireFormat { f32, f16 };
+// that small gradients do not vanish. bf16: rounded only. What is not finite arrives as NaN. Sums
+// are still made in 32 bits.
+enum class WireFormat { f32, f16, bf16 };
 
 // Of a message with so many numbers.
 size_t wire_bytes(WireFormat format, size_t count);

@@ -222,7 +222,7 @@ PlanRequest PlanOptions::request() const {
                       .accumulation = train.devices.gradient_accumulation_count.value_or(1),
                       .schedule = train.devices.pipeline_schedule,
                       .memory_per_device = train.devices.memory_per_device.bytes};
-  if (train.devices.exchange_format == comm::WireFormat::f16) request.wire_share = 0.5;
+  if (train.devices.exchange_format != comm::WireFormat::f32) request.wire_share = 0.5;
   if (bandwidth) request.link.bandwidth = *bandwidth;
   if (latency) request.link.latency = *latency;
   for (const app::ByteSize& size : bucket_sizes) request.bucket_bytes.push_back(size.bytes);
