@@ -136,7 +136,7 @@ TEST(LossScaling, GoesOnFromAStateAsIfNothingHadHappened) {
     LossScaler whole(scaling);
     LossScaler second(scaling);
     for (int update = 0; update < 40; ++update) {
-      if (update == stop) second.restore(whole.state());
+      if (update == stop) second.restore(LossScalerState::of(whole.state().numbers()));
       whole.update(counts(update));
       if (update >= stop) second.update(counts(update));
     }
@@ -151,6 +151,20 @@ TEST(LossScaling, ResetsToTheBeginning) {
   EXPECT_NE(scaler.state(), first);
   scaler.reset();
   EXPECT_EQ(scaler.state(), first);
+}
+
+TEST(LossScaling, SaysWhatItDoes) {
+  EXPECT_EQ(to_string(LossScaling{}), "none");
+  EXPECT_EQ(to_string(LossScaling{.factor = 0}), "none");
+  EXPECT_EQ(to_string(LossScaling{.factor = 512}), "512");
+  EXPECT_EQ(to_string(automatic()),
+            "automatic from 1, by 2 every 8 weight updates, below 32768, at most 1e-05 of the "
+            "gradients beyond 8192");
+  EXPECT_EQ(to_string(automatic({.update_frequency = 1,
+                                 .accumulate_statistics_over_update_period = false,
+                                 .lpf_alpha = 0.5})),
+            "automatic from 1, by 2 every 1 weight update, below 32768, at most 1e-05 of the "
+            "gradients beyond 8192 in the last one, filtered by 0.5");
 }
 
 TEST(LossScaling, WrongOptionsAreNamed) {

@@ -339,8 +339,8 @@ TEST(Instances, TellHowMuchTravels) {
     FitOptions fit{.batch_size = 2, .trace = &trace, .verbose = 0};
     fit.callbacks = {figures};
     model.fit(image_data(40), fit);
-    // 10 updates of 36, 4, 48 and 3 gradients, each in whole cache lines, and of two flags.
-    EXPECT_EQ(bytes, 10 * (192 + 64 + 192 + 64 + 2 * 8));
+    // 10 updates of 36, 4, 48 and 3 gradients, each in whole cache lines, two flags and two counts.
+    EXPECT_EQ(bytes, 10 * (192 + 64 + 192 + 64 + 4 * 8));
     int64_t buckets = 0;
     for (const profile::TraceTrack* track : trace.tracks()) {
       if (track->name() == "network") buckets += static_cast<int64_t>(track->events().size());

@@ -37,6 +37,7 @@ Json outline_of(const TrainingState& state) {
           {"data_epoch", state.data_epoch},
           {"seed", state.seed},
           {"optimizer", state.optimizer},
+          {"loss_scaling", state.loss_scaling ? Json(state.loss_scaling->numbers()) : Json()},
           {"notes", state.notes}};
 }
 
@@ -64,6 +65,9 @@ TrainingState state_like(const Json& outline) {
   state.data_epoch = outline.at("data_epoch");
   state.seed = outline.at("seed");
   state.optimizer = outline.at("optimizer");
+  if (const Json& scaling = outline.at("loss_scaling"); !scaling.is_null()) {
+    state.loss_scaling = LossScalerState::of(scaling.get<LossScalerState::Numbers>());
+  }
   state.notes = outline.at("notes");
   return state;
 }

@@ -58,12 +58,38 @@ void validate(const AutoLossScaling& options) {
 
 }  // namespace
 
+std::string to_string(const LossScaling& scaling) {
+  if (!scaling.automatic) {
+    return scaling.factor == 0 || scaling.factor == 1 ? "none" : concat(scaling.factor);
+  }
+  const AutoLossScaling& options = scaling.options;
+  return concat("automatic from ", options.initial_loss_scaling_factor, ", by ",
+                options.increase_factor, " every ", options.update_frequency,
+                options.update_frequency == 1 ? " weight update" : " weight updates", ", below ",
+                options.max_loss_scaling_factor, ", at most ", options.ratio_threshold,
+                " of the gradients beyond ", options.histogram_bin_edge,
+                options.accumulate_statistics_over_update_period ? "" : " in the last one",
+                options.lpf_alpha == 0 ? "" : concat(", filtered by ", options.lpf_alpha));
+}
+
 void validate(const LossScaling& scaling) {
   const double factor = scaling.factor;
   check_range("the factor of loss scaling",
               factor == 0 || (factor >= kLeastFactor && factor <= kMostFactor), factor,
               "0 (none) or a number from 1e-30 to 1e30");
   if (scaling.automatic) validate(scaling.options);
+}
+
+LossScalerState::Numbers LossScalerState::numbers() const {
+  return {factor,     static_cast<double>(updates), histogram[0], histogram[1], filtered[0],
+          filtered[1]};
+}
+
+LossScalerState LossScalerState::of(const Numbers& numbers) {
+  return {.factor = numbers[0],
+          .updates = static_cast<int64_t>(numbers[1]),
+          .histogram = {numbers[2], numbers[3]},
+          .filtered = {numbers[4], numbers[5]}};
 }
 
 LossScaler::LossScaler(const LossScaling& scaling) : scaling_(scaling) {

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 
 namespace pando {
 
@@ -35,6 +36,9 @@ struct LossScaling {
   AutoLossScaling options;  // of automatic scaling
 };
 
+// "none", "128", "automatic from 1, by 2 every 8 weight updates, ...": all that has an effect.
+std::string to_string(const LossScaling& scaling);
+
 // Throws InvalidArgument that names the option.
 void validate(const LossScaling& scaling);
 
@@ -49,6 +53,11 @@ struct LossScalerState {
   GradientCounts filtered = {};   // of the periods before
 
   bool operator==(const LossScalerState&) const = default;
+
+  // All of it as numbers, for files and messages.
+  using Numbers = std::array<double, 6>;
+  Numbers numbers() const;
+  static LossScalerState of(const Numbers& numbers);
 };
 
 // Follows the gradients of one run. Not thread-safe.

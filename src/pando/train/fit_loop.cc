@@ -96,12 +96,14 @@ class FitLoop {
   void expect_same_fit(const runtime::Placement& placement) const {
     if (impl_.job.communicator == nullptr) return;
     const int64_t validated = validation_ ? validation_->size() : 0;
+    const std::string scaling = to_string(impl_.compiled().loss_scaling);
     comm::expect_same(
         *impl_.job.communicator, "fit",
         concat(train_.size(), options_.shuffle ? " shuffled samples, " : " samples in order, ",
                validated, " to validate, epochs ", options_.initial_epoch, " to ", options_.epochs,
                " from update ", options_.initial_update, ", ", placement.replicas, " replicas x ",
-               placement.micro_batches, " micro-batches of ", options_.batch_size));
+               placement.micro_batches, " micro-batches of ", options_.batch_size,
+               scaling == "none" ? "" : ", loss scaling " + scaling));
   }
 
   // Throws when no weight update fits, or when the fit would begin after the end of an epoch.
@@ -210,7 +212,7 @@ class FitLoop {
     }
     if (context_.step == first_step)
       return;  // stopped before its first update: no epoch to tell of
-    Logs logs = sums.logs();
+    Logs logs = logs_of(sums);
     const bool whole = context_.step >= context_.steps;
     if (validation_ && whole) {
       const int64_t batch =
@@ -238,6 +240,7 @@ class FitLoop {
                                  .seed = impl_.options.seed,
                                  .learning_rate = impl_.compiled().optimizer.learning_rate,
                                  .iteration = impl_.iteration,
+                                 .scaling = &impl_.scaler,
                                  .stop = [this] { return stop_wanted(); },
                                  .keep_last_step = wants_outfeed(),
                                  .keep_steps = options_.outfeed == OutfeedMode::all,
@@ -256,7 +259,7 @@ class FitLoop {
     if (!totals.finite) throw_not_finite(totals);
     note(totals, took.count(), devices, execution);
     sums.add(totals);
-    const Logs logs = sums.logs();
+    const Logs logs = logs_of(sums);
     progress_.update(context_.step, logs);
     call([&](Callback& callback) { callback.on_execution_end(context_, logs); });
     context_.stop = agreed(context_.stop || (options_.stop != nullptr && *options_.stop));
@@ -282,6 +285,15 @@ class FitLoop {
     if (totals.updates < static_cast<int64_t>(execution.updates.size())) context_.stop = true;
   }
 
+  // With the factor that the next weight update will have.
+  Logs logs_of(const MetricSums& sums) const {
+    Logs logs = sums.logs();
+    if (impl_.scaler.automatic()) {
+      logs.emplace_back("loss_scaling_factor", impl_.scaler.state().factor);
+    }
+    return logs;
+  }
+
   // Whether one of the instances wants it.
   bool agreed(bool own) const {
     return impl_.job.communicator == nullptr ? own : comm::any(*impl_.job.communicator, own);
@@ -299,7 +311,7 @@ class FitLoop {
     const int64_t replicas = devices.instance().placement().total_replicas();
     return std::optional<Ticker>(
         std::in_place, std::chrono::milliseconds(250),
-        [this, &devices, logs = context_.samples > 0 ? sums.logs() : Logs(), replicas] {
+        [this, &devices, logs = context_.samples > 0 ? logs_of(sums) : Logs(), replicas] {
           const int64_t done = devices.steps_done() * replicas;
           if (done > 0) progress_.update(context_.step + done, logs);
         });

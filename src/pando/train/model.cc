@@ -170,6 +170,8 @@ double Model::learning_rate() const {
   return impl_->compiled().optimizer.learning_rate.at(impl_->iteration);
 }
 
+double Model::loss_scaling_factor() const { return impl_->scaler.state().factor; }
+
 void Model::set_learning_rate(double rate) {
   if (!(rate >= 0)) throw InvalidArgument("learning rate is ", rate, ", wanted 0 or more");
   impl_->compiled().optimizer.learning_rate = rate;

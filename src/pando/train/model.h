@@ -226,6 +226,8 @@ class Model {
 
   // Of the next weight update.
   double learning_rate() const;
+  // What the loss is multiplied with in the next weight update, before gradients are divided by it.
+  double loss_scaling_factor() const;
   // From now on, in place of whatever schedule there was.
   void set_learning_rate(double rate);
   void scale_learning_rate(double factor);  // of this and all later weight updates

@@ -54,6 +54,7 @@ void Model::Impl::compile(CompileOptions options_in) {
   }
   if (options_in.optimizer.rule == nullptr) throw InvalidArgument("compile() wants an optimizer");
   parse_precision(to_string(options_in.precision));  // throws for types that do not go together
+  scaler = LossScaler(options_in.loss_scaling);
   drop_all();
   variables.ensure_slots(0);  // a new optimizer starts with fresh slots
   variables.convert(options_in.precision.update);
@@ -176,6 +177,9 @@ void Model::Impl::follow_first_instance() {
   epochs = counters[1];
   epoch_offset = counters[2];
   options.seed = static_cast<uint64_t>(counters[3]);  // of the order of samples and of dropout
+  LossScalerState::Numbers scaling = scaler.state().numbers();
+  comm::broadcast(others, std::as_writable_bytes(std::span(scaling)));
+  scaler.restore(LossScalerState::of(scaling));
   for (runtime::Variable& variable : variables.all()) {
     comm::broadcast(others, {variable.value.data(), variable.value.bytes()});
     for (Tensor& slot : variable.slots) comm::broadcast(others, {slot.data(), slot.bytes()});

@@ -78,6 +78,7 @@ struct Model::Impl {
   std::set<std::string> frozen;
   runtime::VariableStore variables;
   std::optional<CompileOptions> compile_options;
+  LossScaler scaler;      // of training, as compile() says
   int64_t iteration = 0;  // weight updates since compile()
   int64_t epochs = 0;     // epochs of data drawn since compile(), or the last one's number if more
   TrainingPosition position;  // where the last fit stands

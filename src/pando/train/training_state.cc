@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include "pando/base/error.h"
 #include "pando/base/strings.h"
 #include "pando/store/seal.h"
@@ -21,6 +23,7 @@ constexpr const char* kUpdate = "pando_update";
 constexpr const char* kIteration = "pando_iteration";
 constexpr const char* kDataEpoch = "pando_data_epoch";
 constexpr const char* kSeed = "pando_seed";
+constexpr const char* kLossScaling = "pando_loss_scaling";
 constexpr std::string_view kNote = "pando_note_";
 
 std::string slot_name(const std::string& slot, const std::string& variable) {
@@ -48,6 +51,23 @@ class Attributes {
     if (error == std::errc() && read_to == end && !(number < T{})) return number;
     throw IoError("checkpoint '", file_.path, "': attribute '", name, "' is '", value,
                   "', wanted a whole number");
+  }
+
+  // The numbers of a state of loss scaling, where there is one.
+  std::optional<LossScalerState> loss_scaling() const {
+    const auto found = file_.attributes.find(kLossScaling);
+    if (found == file_.attributes.end()) return std::nullopt;
+    LossScalerState::Numbers numbers = {};
+    const std::vector<std::string> words = split(found->second, ' ');
+    bool good = words.size() == numbers.size();
+    for (size_t i = 0; good && i < numbers.size(); ++i) {
+      const std::optional<double> number = parse_double(words[i]);
+      good = number && *number >= 0;
+      numbers[i] = number.value_or(0);
+    }
+    if (good && numbers[0] > 0) return LossScalerState::of(numbers);
+    throw IoError("checkpoint '", file_.path, "': attribute '", kLossScaling, "' is '",
+                  found->second, "', wanted ", numbers.size(), " numbers, the first above 0");
   }
 
  private:
@@ -115,6 +135,13 @@ void save_training_state(const std::string& path, const TrainingState& state) {
   file.attributes[kIteration] = std::to_string(state.iteration);
   file.attributes[kDataEpoch] = std::to_string(state.data_epoch);
   file.attributes[kSeed] = std::to_string(state.seed);
+  if (state.loss_scaling) {
+    std::vector<std::string> words;
+    for (const double number : state.loss_scaling->numbers()) {
+      words.push_back(fmt::format("{}", number));  // as many digits as it takes
+    }
+    file.attributes[kLossScaling] = join(words, " ");
+  }
   for (const auto& [name, value] : state.notes) file.attributes[concat(kNote, name)] = value;
   store::write_weights_file(path, file);
 }
@@ -133,6 +160,7 @@ TrainingState load_training_state(const std::string& path) {
   state.iteration = attributes.number(kIteration);
   state.data_epoch = attributes.number(kDataEpoch);
   state.seed = attributes.number<uint64_t>(kSeed);
+  state.loss_scaling = attributes.loss_scaling();
   for (const auto& [name, value] : state.weights.attributes) {
     if (name.starts_with(kNote)) state.notes[name.substr(kNote.size())] = value;
   }
@@ -148,6 +176,7 @@ TrainingState Model::Impl::training_state() const {
   if (!compile_options) return state;
   const UpdateRule& rule = *compile_options->optimizer.rule;
   state.optimizer = rule.name();
+  if (scaler.automatic()) state.loss_scaling = scaler.state();
   const std::vector<std::string> slots = rule.slot_names();
   for (const runtime::Variable& variable : variables.all()) {
     // Before the first program is made there are none; they are zero then.
@@ -174,6 +203,8 @@ void Model::Impl::restore(const TrainingState& state) {
   assign_weights(state.weights, {});  // throws before it changes anything
   variables.ensure_slots(slots.size());
   for (runtime::Variable& variable : variables.all()) saved.copy_to(variable);
+  scaler.reset();  // a state without one is of a run that scaled otherwise
+  if (scaler.automatic() && state.loss_scaling) scaler.restore(*state.loss_scaling);
   iteration = state.iteration;
   position = state.position;
   epochs = state.data_epoch;

@@ -5,8 +5,10 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
+#include "pando/optim/loss_scaling.h"
 #include "pando/store/weights_file.h"
 
 namespace pando {
@@ -26,8 +28,9 @@ struct TrainingState {
   int64_t iteration = 0;   // weight updates since compile()
   int64_t data_epoch = 0;  // epochs of data drawn before the one of `position`
   uint64_t seed = 0;
-  std::string optimizer;                     // the name of its rule
-  std::map<std::string, std::string> notes;  // of the application that saves it
+  std::string optimizer;                        // the name of its rule
+  std::optional<LossScalerState> loss_scaling;  // of automatic loss scaling
+  std::map<std::string, std::string> notes;     // of the application that saves it
 };
 
 // A file of weights that Keras reads (store/weights_file.h), with the rest beside them. It replaces
