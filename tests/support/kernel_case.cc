@@ -10,6 +10,7 @@
 #include "pando/base/random.h"
 #include "pando/base/strings.h"
 #include "pando/ops/builder.h"
+#include "pando/tensor/half_rounding.h"
 
 namespace pando::test {
 
@@ -18,6 +19,19 @@ namespace {
 constexpr size_t kLine = 64;
 constexpr auto kGuard = std::byte{0xA5};
 
+uint16_t* halves(Buffer& buffer) { return reinterpret_cast<uint16_t*>(buffer.data()); }
+const uint16_t* halves(const Buffer& buffer) {
+  return reinterpret_cast<const uint16_t*>(buffer.data());
+}
+
+bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
+
+float widened(DType dtype, uint16_t bits) {
+  float value = 0;
+  widen_halves(dtype, &bits, &value, 1);
+  return value;
+}
+
 // Values of an output as double, whatever its type.
 std::vector<double> numbers(const Buffer& buffer, const ir::TensorType& type) {
   const auto count = static_cast<size_t>(type.shape.elements());
@@ -25,7 +39,7 @@ std::vector<double> numbers(const Buffer& buffer, const ir::TensorType& type) {
   for (size_t i = 0; i < count; ++i) {
     switch (size_of(type.dtype)) {
       case 1: values[i] = static_cast<double>(std::to_integer<int>(buffer.data()[i])); break;
-      case 2: values[i] = reinterpret_cast<const uint16_t*>(buffer.data())[i]; break;
+      case 2: values[i] = static_cast<double>(widened(type.dtype, halves(buffer)[i])); break;
       default:
         values[i] = type.dtype == DType::i32 ? reinterpret_cast<const int32_t*>(buffer.data())[i]
                                              : static_cast<double>(buffer.floats()[i]);
@@ -60,7 +74,7 @@ bool Buffer::guard_intact() const {
                      [](std::byte b) { return b == kGuard; });
 }
 
-BoundCase::BoundCase(const KernelCase& kernel_case, uint64_t seed) {
+BoundCase::BoundCase(const KernelCase& kernel_case, uint64_t seed) : case_(kernel_case) {
   std::vector<ir::Value*> values;
   for (size_t i = 0; i < kernel_case.inputs.size(); ++i) {
     values.push_back(graph_.add_input(concat("in", i), ir::InputRole::feed, kernel_case.inputs[i]));
@@ -85,6 +99,26 @@ BoundCase::BoundCase(const KernelCase& kernel_case, uint64_t seed) {
                                .attributes = kernel_case.attributes});
 }
 
+BoundCase BoundCase::lowered(DType half) const {
+  BoundCase result(case_);
+  for (int i = 0; i < node_->num_inputs(); ++i) {
+    Buffer& buffer = result.input(i);
+    buffer = inputs_[static_cast<size_t>(i)];
+    ir::Value* value = result.node_->input(i);
+    if (value->type().dtype != DType::f32 || ops::is_exact_input(*node_, i)) continue;
+    const Buffer wide = buffer;
+    value->set_type({half, value->shape()});
+    buffer = Buffer(value->bytes());
+    round_halves(half, wide.floats(), halves(buffer), value->shape().elements(), {});
+  }
+  for (int i = 0; i < node_->num_outputs(); ++i) {
+    ir::Value* value = result.node_->output(i);
+    if (value->type().dtype != DType::f32 || ops::is_exact_output(*node_, i)) continue;
+    value->set_type({half, value->shape()});
+  }
+  return result;
+}
+
 void BoundCase::map_input(int index, const std::function<float(float)>& function) {
   Buffer& buffer = input(index);
   const size_t count = buffer.size() / sizeof(float);
@@ -93,7 +127,7 @@ void BoundCase::map_input(int index, const std::function<float(float)>& function
 
 kernels::KernelOffer BoundCase::offer(const std::string& candidate) const {
   for (const kernels::Candidate& one : kernels::candidates(node_->op())) {
-    if (one.name == candidate) return one.offer(*node_);
+    if (one.name == candidate) return kernels::offer_kernel(one, *node_);
   }
   return kernels::refuse(concat("no candidate '", candidate, "'"));
 }
@@ -159,8 +193,17 @@ std::vector<Buffer> BoundCase::run_parts(const kernels::KernelOffer& offer, kern
       } else if (node_->op() == "batch_moments") {
         add_moments(whole[i].floats(), own[i].floats(), node_->input(0)->shape().back());
       } else {
-        const size_t count = own[i].size() / sizeof(float);
-        for (size_t e = 0; e < count; ++e) whole[i].floats()[e] += own[i].floats()[e];
+        const ir::TensorType& type = node_->output(static_cast<int>(i))->type();
+        const auto count = static_cast<size_t>(type.shape.elements());
+        for (size_t e = 0; e < count; ++e) {
+          if (is_half(type.dtype)) {
+            const float sum =
+                widened(type.dtype, halves(whole[i])[e]) + widened(type.dtype, halves(own[i])[e]);
+            round_halves(type.dtype, &sum, &halves(whole[i])[e], 1, {});
+          } else {
+            whole[i].floats()[e] += own[i].floats()[e];
+          }
+        }
       }
     }
   }
@@ -174,7 +217,8 @@ std::vector<Buffer> BoundCase::run_in_place(const kernels::KernelOffer& offer,
   std::vector<const std::byte*> in;
   for (const Buffer& buffer : inputs) in.push_back(buffer.data());
   std::byte* out[] = {inputs[0].data()};
-  offer.kernel->run({in.data(), out, nullptr, static_cast<int>(in.size())}, step);
+  Buffer scratch(offer.kernel->scratch_bytes());
+  offer.kernel->run({in.data(), out, scratch.data(), static_cast<int>(in.size())}, step);
   return {inputs[0]};
 }
 
@@ -197,7 +241,7 @@ int BoundCase::expect_agreement(const Agreement& agreement) const {
   int offered = 0;
   for (const kernels::Candidate& candidate : kernels::candidates(node_->op())) {
     if (candidate.name == "reference") continue;
-    const kernels::KernelOffer one = candidate.offer(*node_);
+    const kernels::KernelOffer one = kernels::offer_kernel(candidate, *node_);
     if (one.kernel == nullptr) {
       EXPECT_FALSE(one.refusal.empty());
       EXPECT_TRUE(agreement.may_refuse || candidate.name == "onednn" ||
@@ -218,7 +262,18 @@ int BoundCase::expect_agreement(const Agreement& agreement) const {
                    what + " in place");
     }
   }
+  if (agreement.half) expect_half_agreement(agreement);
   return offered;
+}
+
+// Both round what they find in f32, so they may end on neighbours; sums of several roundings (of
+// parts) are a little further away.
+void BoundCase::expect_half_agreement(const Agreement& agreement) const {
+  Agreement rounded = agreement;
+  rounded.half = false;
+  rounded.tolerance = std::max(agreement.tolerance, 0x1p-10);
+  if (node_->op() == "cast") return;
+  lowered(DType::f16).expect_agreement(rounded);
 }
 
 void expect_close(const ir::Node& node, const std::vector<Buffer>& got,

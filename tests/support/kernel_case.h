@@ -43,6 +43,7 @@ struct Agreement {
   int64_t valid = -1;       // real samples; -1: all
   int64_t first_sample = 0;
   bool may_refuse = false;  // oneDNN and Winograd always may: they have gaps
+  bool half = true;         // the same in f16, to the precision of f16
 };
 
 // The node of a case in a graph of its own, with random inputs: normal numbers, small class numbers
@@ -50,6 +51,9 @@ struct Agreement {
 class BoundCase {
  public:
   explicit BoundCase(const KernelCase& kernel_case, uint64_t seed = 1);
+
+  // The same case with 16-bit operands but for those the op keeps exact, its numbers rounded.
+  BoundCase lowered(DType half) const;
 
   const ir::Node& node() const { return *node_; }
   // For what passes write on nodes besides the op's own attributes.
@@ -76,7 +80,9 @@ class BoundCase {
  private:
   std::vector<Buffer> packed_inputs(const kernels::KernelOffer& offer) const;
   std::vector<Buffer> make_outputs() const;
+  void expect_half_agreement(const Agreement& agreement) const;
 
+  KernelCase case_;
   ir::Graph graph_;
   ir::Node* node_ = nullptr;
   std::vector<Buffer> inputs_;

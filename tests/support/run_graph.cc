@@ -37,7 +37,7 @@ kernels::KernelOffer choose(const ir::Node& node, const CandidateFilter& use) {
   std::string refusals;
   for (const kernels::Candidate& candidate : kernels::candidates(node.op())) {
     if (use ? !use(node, candidate) : candidate.name != "reference") continue;
-    kernels::KernelOffer offer = candidate.offer(node);
+    kernels::KernelOffer offer = kernels::offer_kernel(candidate, node);
     if (offer.kernel != nullptr) return offer;
     refusals += concat(" ", candidate.name, ": ", offer.refusal);
   }

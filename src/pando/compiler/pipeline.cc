@@ -17,9 +17,10 @@ PassPipeline default_pipeline() {
   pipeline.add<FusePoolGrad>();  // before fuse-conv-pool: frees the convolution's full result
   pipeline.add<FuseConvPool>();
   pipeline.add<FuseBatchNormGrad>();
-  pipeline.add<EraseDead>();      // after fusion, which leaves nodes behind
-  pipeline.add<AssignLayouts>();  // after fusion: a fused op asks for one layout, not two
-  pipeline.add<SplitStages>();    // after layouts: what recompute repeats is final
+  pipeline.add<EraseDead>();       // after fusion, which leaves nodes behind
+  pipeline.add<LowerPrecision>();  // after fusion: what is fused is never rounded
+  pipeline.add<AssignLayouts>();   // after fusion: a fused op asks for one layout, not two
+  pipeline.add<SplitStages>();     // after layouts: what recompute repeats is final
   pipeline.add<Recompute>();
   pipeline.add<PlanMemory>();  // last: sizes are final only after layouts
   return pipeline;

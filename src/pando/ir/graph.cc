@@ -109,6 +109,12 @@ void Graph::add_output(OutputRole role, std::string name, Value* value) {
   outputs_.push_back({role, std::move(name), value});
 }
 
+void Graph::redirect_output(const Output& output, Value* value) {
+  for (Output& own : outputs_) {
+    if (own.role == output.role && own.name == output.name) own.value = value;
+  }
+}
+
 const Output* Graph::find_output(OutputRole role, std::string_view name) const {
   for (const Output& output : outputs_) {
     if (output.role == role && output.name == name) return &output;

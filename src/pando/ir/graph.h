@@ -150,6 +150,8 @@ class Graph {
 
   // Every use of `from`, in nodes and outputs, becomes a use of `to`.
   void replace_uses(const Value* from, Value* to);
+  // The output of that role and name becomes another value.
+  void redirect_output(const Output& output, Value* value);
   // Puts the nodes into another order. Requires: the same nodes, each after what it reads.
   void reorder(const std::vector<Node*>& order);
   // Requires: nothing uses the input.

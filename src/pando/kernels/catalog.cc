@@ -6,6 +6,7 @@
 #include "pando/kernels/direct/conv_kernels.h"
 #include "pando/kernels/direct/dense_kernels.h"
 #include "pando/kernels/fast/fast.h"
+#include "pando/kernels/half/half_kernel.h"
 #include "pando/kernels/kernel.h"
 #include "pando/kernels/onednn/onednn.h"
 #include "pando/kernels/reference/reference.h"
@@ -94,6 +95,7 @@ const std::vector<Candidate>& candidates(std::string_view op) {
       {"relu", {{"fast", fast_relu}, {"reference", reference_relu}}},
       {"relu_grad", {{"fast", fast_relu_grad}, {"reference", reference_relu_grad}}},
       {"reshape", {{"reference", reference_view}}},
+      {"round_variable", {{"fast", fast_cast}, {"reference", reference_cast}}},
       {"scale", {{"fast", fast_scale}, {"reference", reference_scale}}},
       {"sigmoid", {{"fast", fast_sigmoid}, {"reference", reference_sigmoid}}},
       {"sigmoid_grad", {{"fast", fast_sigmoid_grad}, {"reference", reference_sigmoid_grad}}},
@@ -111,6 +113,12 @@ const std::vector<Candidate>& candidates(std::string_view op) {
   const auto found = catalog.find(op);
   if (found == catalog.end()) throw InvalidArgument("op '", op, "' has no kernels");
   return found->second;
+}
+
+KernelOffer offer_kernel(const Candidate& candidate, const ir::Node& node) {
+  const bool converts = node.op() == "cast" || node.op() == "round_variable";
+  if (converts || !half::has_half_operands(node)) return candidate.offer(node);
+  return half::offer_tiled(candidate, node);
 }
 
 }  // namespace pando::kernels

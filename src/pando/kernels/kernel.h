@@ -60,7 +60,7 @@ class Kernel {
   virtual void run(const KernelArgs& args, const StepArgs& step) const = 0;
 };
 
-// An input that the kernel wants in a layout of its own, and the kernel that packs it.
+// An input that the kernel wants in a layout of its own, in f32, and the kernel that packs it.
 struct Packing {
   int input = 0;
   ir::Layout layout;
@@ -88,5 +88,8 @@ struct Candidate {
 // The candidates of an op in order of preference, the reference kernel last. Throws
 // InvalidArgument for an op without kernels.
 const std::vector<Candidate>& candidates(std::string_view op);
+
+// What a candidate offers for a node. With operands of 16 bits that is its f32 kernel in tiles.
+KernelOffer offer_kernel(const Candidate& candidate, const ir::Node& node);
 
 }  // namespace pando::kernels

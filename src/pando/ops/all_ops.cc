@@ -50,6 +50,7 @@ const OpTable& builtin_ops() {
       relu_op(),
       relu_grad_op(),
       reshape_op(),
+      round_variable_op(),
       scale_op(),
       sigmoid_op(),
       sigmoid_grad_op(),

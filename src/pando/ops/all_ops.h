@@ -49,6 +49,7 @@ OpDef pad_op();
 OpDef relu_op();
 OpDef relu_grad_op();
 OpDef reshape_op();
+OpDef round_variable_op();
 OpDef scale_op();
 OpDef sigmoid_op();
 OpDef sigmoid_grad_op();

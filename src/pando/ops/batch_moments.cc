@@ -14,11 +14,13 @@ OpDef batch_moments_op() {
           .inputs = {{"x"}},
           .outputs = {"moments"},
           .traits = {Trait::batch_sum, Trait::no_grad},
-          .infer = [](const ir::Node& node) {
-            require_dtype(node, 0, DType::f32);
-            require_rank(node, 0, 2, 5);
-            return std::vector{f32({2 * node.input(0)->shape().back() + 1})};
-          }};
+          .infer =
+              [](const ir::Node& node) {
+                require_dtype(node, 0, DType::f32);
+                require_rank(node, 0, 2, 5);
+                return std::vector{f32({2 * node.input(0)->shape().back() + 1})};
+              },
+          .exact = {"moments"}};
 }
 
 // variance is sum / n, unbiased is sum / (n - 1).
@@ -27,16 +29,18 @@ OpDef combine_moments_op() {
           .inputs = {{"moments"}},
           .outputs = {"mean", "variance", "unbiased"},
           .traits = {Trait::gathers_slices, Trait::no_grad},
-          .infer = [](const ir::Node& node) {
-            require_dtype(node, 0, DType::f32);
-            require_rank(node, 0, 1, 1);
-            const int64_t length = node.input(0)->shape()[0];
-            if (length % 2 != 1) {
-              throw InvalidArgument(node.label(), ": moments have ", length,
-                                    " elements, wanted two per channel and one more");
-            }
-            return std::vector<ir::TensorType>(3, f32({(length - 1) / 2}));
-          }};
+          .infer =
+              [](const ir::Node& node) {
+                require_dtype(node, 0, DType::f32);
+                require_rank(node, 0, 1, 1);
+                const int64_t length = node.input(0)->shape()[0];
+                if (length % 2 != 1) {
+                  throw InvalidArgument(node.label(), ": moments have ", length,
+                                        " elements, wanted two per channel and one more");
+                }
+                return std::vector<ir::TensorType>(3, f32({(length - 1) / 2}));
+              },
+          .exact = {"moments", "mean", "variance", "unbiased"}};
 }
 
 }  // namespace pando::ops

@@ -98,7 +98,8 @@ OpDef batch_norm_op() {
             check_per_channel(node, 0, 1, 5);
             return std::vector{node.input(0)->type()};
           },
-      .grad = add_batch_norm_gradients};
+      .grad = add_batch_norm_gradients,
+      .exact = {"mean", "variance"}};
 }
 
 // dbeta = sum of dy, dgamma = sum of dy (x - mean) / sqrt(variance + epsilon), valid samples only.
@@ -108,13 +109,15 @@ OpDef batch_norm_sums_op() {
           .outputs = {"dbeta", "dgamma"},
           .attributes = backward_attributes(),
           .traits = {Trait::batch_sum, Trait::no_grad},
-          .infer = [](const ir::Node& node) {
-            check_epsilon(node);
-            check_per_channel(node, 1, 2, 4);
-            require_f32_shape(node, 0, node.input(1)->shape());
-            if (inputs_without_y(node) != 4) refuse_inputs(node, "y last, or no y");
-            return std::vector<ir::TensorType>(2, f32({node.input(1)->shape().back()}));
-          }};
+          .infer =
+              [](const ir::Node& node) {
+                check_epsilon(node);
+                check_per_channel(node, 1, 2, 4);
+                require_f32_shape(node, 0, node.input(1)->shape());
+                if (inputs_without_y(node) != 4) refuse_inputs(node, "y last, or no y");
+                return std::vector<ir::TensorType>(2, f32({node.input(1)->shape().back()}));
+              },
+          .exact = {"mean", "variance", "dbeta", "dgamma"}};
 }
 
 // The totals over all slices are there when the statistics are the batch's own.
@@ -131,7 +134,8 @@ OpDef batch_norm_input_grad_op() {
           .outputs = {"dx"},
           .attributes = backward_attributes(),
           .traits = {Trait::no_grad},
-          .infer = infer_input_grad};
+          .infer = infer_input_grad,
+          .exact = {"mean", "variance", "dbeta_total", "dgamma_total"}};
 }
 
 }  // namespace pando::ops

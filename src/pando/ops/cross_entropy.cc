@@ -43,7 +43,8 @@ OpDef cross_entropy_op() {
               [](const ir::Node& node) {
                 return std::vector{f32({check_cross_entropy(node, 0).shape[0]})};
               },
-          .grad = gradient_of_prediction("cross_entropy_grad")};
+          .grad = gradient_of_prediction("cross_entropy_grad"),
+          .exact = {"labels", "weight", "loss"}};
 }
 
 OpDef cross_entropy_grad_op() {
@@ -52,11 +53,13 @@ OpDef cross_entropy_grad_op() {
           .outputs = {"dpredictions"},
           .attributes = cross_entropy_attributes(),
           .traits = {Trait::no_grad},
-          .infer = [](const ir::Node& node) {
-            const ir::TensorType& predictions = check_cross_entropy(node, 1);
-            require_f32_shape(node, 0, {predictions.shape[0]});
-            return std::vector{predictions};
-          }};
+          .infer =
+              [](const ir::Node& node) {
+                const ir::TensorType& predictions = check_cross_entropy(node, 1);
+                require_f32_shape(node, 0, {predictions.shape[0]});
+                return std::vector{predictions};
+              },
+          .exact = {"dloss", "labels", "weight"}};
 }
 
 }  // namespace pando::ops

@@ -23,7 +23,8 @@ OpDef flip_where_op() {
           [](const ir::Node& node, std::span<ir::Value* const> dy, GradBuilder& grad) {
             if (node.input(0)->type().dtype != DType::f32) return;
             grad.add(node.input(0), grad.emit("flip_where", {dy[0], node.input(1)}, {})->output());
-          }};
+          },
+      .exact = {"flip"}};
 }
 
 }  // namespace pando::ops

@@ -81,7 +81,8 @@ OpDef group_norm_op() {
           .outputs = {"y", "mean", "inv_std"},
           .attributes = attributes,
           .infer = infer_group_norm,
-          .grad = add_group_norm_gradients};
+          .grad = add_group_norm_gradients,
+          .exact = {"mean", "inv_std"}};
 }
 
 OpDef group_norm_sums_op() {
@@ -90,10 +91,12 @@ OpDef group_norm_sums_op() {
           .outputs = {"dbeta", "dgamma"},
           .attributes = group_attributes(),
           .traits = {Trait::batch_sum, Trait::no_grad},
-          .infer = [](const ir::Node& node) {
-            check_backward(node);
-            return std::vector<ir::TensorType>(2, f32({node.input(1)->shape().back()}));
-          }};
+          .infer =
+              [](const ir::Node& node) {
+                check_backward(node);
+                return std::vector<ir::TensorType>(2, f32({node.input(1)->shape().back()}));
+              },
+          .exact = {"mean", "inv_std", "dbeta", "dgamma"}};
 }
 
 OpDef group_norm_input_grad_op() {
@@ -102,11 +105,13 @@ OpDef group_norm_input_grad_op() {
           .outputs = {"dx"},
           .attributes = group_attributes(),
           .traits = {Trait::no_grad},
-          .infer = [](const ir::Node& node) {
-            check_backward(node);
-            require_f32_shape(node, 4, {node.input(1)->shape().back()});
-            return std::vector{node.input(1)->type()};
-          }};
+          .infer =
+              [](const ir::Node& node) {
+                check_backward(node);
+                require_f32_shape(node, 4, {node.input(1)->shape().back()});
+                return std::vector{node.input(1)->type()};
+              },
+          .exact = {"mean", "inv_std"}};
 }
 
 }  // namespace pando::ops

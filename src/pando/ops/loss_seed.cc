@@ -14,13 +14,15 @@ OpDef loss_seed_op() {
           .outputs = {"dloss"},
           .attributes = {{"batch", int64_t{0}, {}}},
           .traits = {Trait::no_grad},
-          .infer = [](const ir::Node& node) {
-            const int64_t batch = int_attribute(node, "batch");
-            if (batch < 1) {
-              throw InvalidArgument(node.label(), ": batch is ", batch, ", wanted >= 1");
-            }
-            return std::vector{f32({batch})};
-          }};
+          .infer =
+              [](const ir::Node& node) {
+                const int64_t batch = int_attribute(node, "batch");
+                if (batch < 1) {
+                  throw InvalidArgument(node.label(), ": batch is ", batch, ", wanted >= 1");
+                }
+                return std::vector{f32({batch})};
+              },
+          .exact = {"dloss"}};
 }
 
 }  // namespace pando::ops

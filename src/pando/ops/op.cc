@@ -99,6 +99,32 @@ std::vector<ir::TensorType> infer_types(const ir::Node& node) {
   return types;
 }
 
+std::string_view input_name(const ir::Node& node, int index) {
+  const std::vector<InputSpec>& inputs = builtin_ops().get(node.op()).inputs;
+  const bool last = index + 1 == node.num_inputs();
+  const bool masks = inputs.back().name == "y" && inputs.back().optional &&
+                     node.attributes().get_string("activation", "none") != "none";
+  if (last && masks) return inputs.back().name;
+  return inputs[std::min(static_cast<size_t>(index), inputs.size() - 1)].name;
+}
+
+namespace {
+
+bool is_exact(const OpDef& op, std::string_view name) {
+  return std::find(op.exact.begin(), op.exact.end(), name) != op.exact.end();
+}
+
+}  // namespace
+
+bool is_exact_input(const ir::Node& node, int index) {
+  return is_exact(builtin_ops().get(node.op()), input_name(node, index));
+}
+
+bool is_exact_output(const ir::Node& node, int index) {
+  const OpDef& op = builtin_ops().get(node.op());
+  return is_exact(op, op.outputs[static_cast<size_t>(index)]);
+}
+
 bool has_trait(const ir::Node& node, Trait trait) {
   return builtin_ops().get(node.op()).has(trait);
 }

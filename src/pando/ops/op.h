@@ -50,6 +50,8 @@ struct OpDef {
   std::vector<Trait> traits;
   InferRule infer;
   GradRule grad;  // empty with Trait::no_grad
+  // Inputs and outputs that stay f32 whatever the precision: statistics, losses, sums over samples.
+  std::vector<std::string> exact = {};
 
   bool has(Trait trait) const;
 };
@@ -72,6 +74,13 @@ const OpTable& builtin_ops();
 // Checks the node against its op's schema (inputs, outputs, attributes) and returns the types of
 // its outputs by the op's shape rule. Throws InvalidArgument that names the node.
 std::vector<ir::TensorType> infer_types(const ir::Node& node);
+
+// The name of an input in the schema. An op that masks by its result takes that as its last input.
+std::string_view input_name(const ir::Node& node, int index);
+
+// Whether an input or output stays f32 whatever the precision.
+bool is_exact_input(const ir::Node& node, int index);
+bool is_exact_output(const ir::Node& node, int index);
 
 // Whether the node's op has the trait.
 bool has_trait(const ir::Node& node, Trait trait);

@@ -27,7 +27,8 @@ OpDef regression_loss(const std::string& name) {
               [](const ir::Node& node) {
                 return std::vector{f32({check_regression(node, 0).shape[0]})};
               },
-          .grad = gradient_of_prediction(name + "_grad")};
+          .grad = gradient_of_prediction(name + "_grad"),
+          .exact = {"target", "weight", "loss"}};
 }
 
 OpDef regression_loss_grad(std::string name) {
@@ -35,11 +36,13 @@ OpDef regression_loss_grad(std::string name) {
           .inputs = {{"dloss"}, {"prediction"}, {"target"}, {.name = "weight", .optional = true}},
           .outputs = {"dprediction"},
           .traits = {Trait::no_grad},
-          .infer = [](const ir::Node& node) {
-            const ir::TensorType& prediction = check_regression(node, 1);
-            require_f32_shape(node, 0, {prediction.shape[0]});
-            return std::vector{prediction};
-          }};
+          .infer =
+              [](const ir::Node& node) {
+                const ir::TensorType& prediction = check_regression(node, 1);
+                require_f32_shape(node, 0, {prediction.shape[0]});
+                return std::vector{prediction};
+              },
+          .exact = {"dloss", "target", "weight"}};
 }
 
 }  // namespace

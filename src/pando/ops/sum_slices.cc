@@ -10,7 +10,8 @@ OpDef sum_slices_op() {
           .inputs = {{"a"}},
           .outputs = {"total"},
           .traits = {Trait::gathers_slices, Trait::no_grad},
-          .infer = same_f32_as_all_inputs()};
+          .infer = same_f32_as_all_inputs(),
+          .exact = {"a", "total"}};
 }
 
 }  // namespace pando::ops

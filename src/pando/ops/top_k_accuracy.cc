@@ -15,12 +15,14 @@ OpDef top_k_accuracy_op() {
           .outputs = {"hit"},
           .attributes = {{"k", int64_t{1}, {}}},
           .traits = {Trait::no_grad},
-          .infer = [](const ir::Node& node) {
-            check_labels(node, 1);
-            const int64_t k = int_attribute(node, "k");
-            if (k < 1) throw InvalidArgument(node.label(), ": k is ", k, ", wanted >= 1");
-            return std::vector{f32({node.input(0)->shape()[0]})};
-          }};
+          .infer =
+              [](const ir::Node& node) {
+                check_labels(node, 1);
+                const int64_t k = int_attribute(node, "k");
+                if (k < 1) throw InvalidArgument(node.label(), ": k is ", k, ", wanted >= 1");
+                return std::vector{f32({node.input(0)->shape()[0]})};
+              },
+          .exact = {"labels", "hit"}};
 }
 
 }  // namespace pando::ops

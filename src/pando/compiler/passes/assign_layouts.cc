@@ -26,6 +26,7 @@ class Chooser {
     for (ir::Node* node : nodes) {
       if (!ops::has_trait(*node, ops::Trait::view)) choose(node);
     }
+    erase_unread();
     return changed_;
   }
 
@@ -39,7 +40,7 @@ class Chooser {
         choice.refusals.push_back(candidate.name + ": not accepted by the options");
         continue;
       }
-      kernels::KernelOffer offer = candidate.offer(*node);
+      kernels::KernelOffer offer = kernels::offer_kernel(candidate, *node);
       if (offer.kernel == nullptr) {
         choice.refusals.push_back(candidate.name + ": " + offer.refusal);
         continue;
@@ -61,6 +62,20 @@ class Chooser {
     state_.kernels[node] = std::move(choice);
   }
 
+  // Rounded variables that all their readers take packed.
+  void erase_unread() {
+    std::vector<const ir::Node*> unread;
+    for (const auto& node : state_.graph.nodes()) {
+      if (node->op() == "round_variable" && state_.graph.users(node->output()).empty()) {
+        unread.push_back(node.get());
+      }
+    }
+    for (const ir::Node* node : unread) {
+      state_.kernels.erase(node);
+      state_.graph.erase(node);
+    }
+  }
+
   size_t scratch_limit(const ir::Node& node) const {
     const std::vector<size_t>& limits = state_.options.scratch_limits;
     const bool dense = node.op().starts_with("dense");
@@ -74,6 +89,10 @@ class Chooser {
 
   void pack(ir::Node* node, kernels::Packing packing) {
     ir::Value* source = node->input(packing.input);
+    // Its packer rounds as round_variable does, which is then not needed.
+    if (!source->is_input() && source->producer()->op() == "round_variable") {
+      source = source->producer()->input(0);
+    }
     PANDO_CHECK(source->is_input() && source->role() != ir::InputRole::feed, node->label(),
                 " wants '", source->name(), "' packed, which is no variable");
     ir::Value*& packed = packed_[{source, packing.layout.name}];
@@ -84,7 +103,7 @@ class Chooser {
                                             .attributes = {{"layout", packing.layout.name}},
                                             .name = source->name()});
       packed = pack->output();
-      packed->set_type(source->type());
+      packed->set_type({DType::f32, source->shape()});
       packed->set_layout(packing.layout);
       state_.kernels[pack] = {.kernel = std::move(packing.packer), .candidate = "pack"};
       changed_ = true;

@@ -59,6 +59,16 @@ class EraseDead : public Pass {
   bool run(CompileState& state) const override;
 };
 
+class LowerPrecision : public Pass {
+ public:
+  std::string_view name() const override { return "lower-precision"; }
+  std::string_view purpose() const override {
+    return "stores values in 16 bits and converts what stays in 32";
+  }
+  bool required() const override { return true; }
+  bool run(CompileState& state) const override;
+};
+
 class AssignLayouts : public Pass {
  public:
   std::string_view name() const override { return "assign-layouts"; }

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: MIT
+#include "pando/kernels/half/half_kernel.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "pando/base/error.h"
+#include "pando/kernels/fast/support.h"
+#include "pando/kernels/half/cutting.h"
+#include "pando/kernels/half/half_packer.h"
+#include "pando/kernels/half/rounding_key.h"
+#include "pando/kernels/half/tile_sums.h"
+
+namespace pando::kernels::half {
+
+namespace {
+
+constexpr int kMostOperands = 16;  // on one side of a node
+
+// Tiles of pixels go through several short kernels while they are in the first levels of the cache.
+constexpr int64_t kPixelTileBytes = 96 << 10;
+// Tiles of samples share the second level with what kernels read besides. Where that is large
+// (the weights of late layers), larger tiles read it less often.
+constexpr int64_t kSampleTileBytes = 256 << 10;
+constexpr int64_t kMostSampleTileBytes = 4 << 20;
+
+// One operand, as the tiles see it.
+struct TileOperand {
+  Share share = Share::rows;
+  DType dtype = DType::f32;
+  int64_t unit_elements = 0;  // of rows: elements of one unit
+  int64_t elements = 0;       // of all else
+  bool converts() const { return is_half(dtype); }
+  int64_t bytes_at(int64_t units) const {
+    return units * unit_elements * static_cast<int64_t>(size_of(dtype));
+  }
+};
+
+TileOperand operand_of(const ir::Value& value, Share share, const Cut& cut) {
+  TileOperand operand{.share = share, .dtype = value.type().dtype};
+  operand.elements = value.shape().elements();
+  if (share == Share::rows)
+    operand.unit_elements = operand.elements / std::max<int64_t>(cut.units, 1);
+  return operand;
+}
+
+class TiledKernel : public Kernel {
+ public:
+  struct Tiles {
+    std::shared_ptr<const Kernel> kernel;
+    std::shared_ptr<const Kernel> rest;  // of the last tile when it is smaller; may be null
+    int64_t units = 1;                   // of a tile
+  };
+
+  TiledKernel(const ir::Node& node, Cut cut, Tiles tiles, const std::vector<int>& packed)
+      : cut_(std::move(cut)), tiles_(std::move(tiles)), rounding_(node) {
+    name_ = concat(to_string(half_type(node)), ":", tiles_.kernel->name());
+    for (int i = 0; i < node.num_inputs(); ++i) {
+      inputs_.push_back(operand_of(*node.input(i), cut_.inputs[static_cast<size_t>(i)], cut_));
+      if (std::find(packed.begin(), packed.end(), i) != packed.end()) {
+        inputs_.back().dtype = DType::f32;  // packing widened it
+      }
+    }
+    for (int i = 0; i < node.num_outputs(); ++i) {
+      outputs_.push_back(operand_of(*node.output(i), cut_.outputs[static_cast<size_t>(i)], cut_));
+    }
+    PANDO_CHECK(inputs_.size() <= kMostOperands && outputs_.size() <= kMostOperands, node.label(),
+                " has too many operands");
+    scratch_bytes_ = Scratch(*this, nullptr).bytes;
+  }
+
+  std::string name() const override { return name_; }
+  size_t scratch_bytes() const override { return scratch_bytes_; }
+  bool splits() const override { return true; }
+
+  void run(const KernelArgs& args, const StepArgs& step) const override {
+    Scratch scratch(*this, args.scratch);
+    widen_whole(args, scratch);
+    const int64_t tiles = (cut_.units + tiles_.units - 1) / tiles_.units;
+    const int64_t begin = step.part.begin(tiles);
+    const int64_t end = step.part.end(tiles);
+    for (int64_t tile = begin; tile < end; ++tile) {
+      run_tile(args, step, scratch, {tile * tiles_.units, tile == begin});
+    }
+    finish_sums(args, step, scratch, begin < end);
+  }
+
+ private:
+  struct Tile {
+    int64_t first = 0;   // unit
+    bool opens = false;  // the first one that this call computes
+  };
+
+  // Where a call keeps what it converts.
+  struct Scratch {
+    Scratch(const TiledKernel& kernel, std::byte* memory) {
+      fast::ScratchCutter cutter(memory);
+      const size_t own =
+          std::max(kernel.tiles_.kernel->scratch_bytes(),
+                   kernel.tiles_.rest == nullptr ? 0 : kernel.tiles_.rest->scratch_bytes());
+      inner = cutter.bytes(own);
+      for (size_t i = 0; i < kernel.inputs_.size(); ++i) {
+        inputs[i] = cut(cutter, kernel.inputs_[i], kernel.tiles_.units);
+      }
+      for (size_t i = 0; i < kernel.outputs_.size(); ++i) {
+        const TileOperand& output = kernel.outputs_[i];
+        outputs[i] = cut(cutter, output, kernel.tiles_.units);
+        if (output.share != Share::rows) newest[i] = cutter.floats(output.elements);
+      }
+      bytes = cutter.used();
+    }
+    static float* cut(fast::ScratchCutter& cutter, const TileOperand& operand, int64_t units) {
+      if (!operand.converts()) return nullptr;
+      return cutter.floats(operand.share == Share::rows ? units * operand.unit_elements
+                                                        : operand.elements);
+    }
+    std::byte* inner = nullptr;
+    float* inputs[kMostOperands] = {};   // null: read where it is
+    float* outputs[kMostOperands] = {};  // null: written where it goes; of sums: the total
+    float* newest[kMostOperands] = {};   // of sums: what a tile adds
+    size_t bytes = 0;
+  };
+
+  static DType half_type(const ir::Node& node) {
+    for (const auto* values : {&node.inputs(), &node.outputs()}) {
+      for (const ir::Value* value : *values) {
+        if (is_half(value->type().dtype)) return value->type().dtype;
+      }
+    }
+    return DType::f32;
+  }
+
+  void widen_whole(const KernelArgs& args, const Scratch& scratch) const {
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      const TileOperand& input = inputs_[i];
+      if (input.share == Share::rows || !input.converts()) continue;
+      widen_halves(input.dtype, args.in_as<uint16_t>(static_cast<int>(i)), scratch.inputs[i],
+                   input.elements);
+    }
+  }
+
+  const std::byte* tile_input(const KernelArgs& args, const Scratch& scratch, size_t i,
+                              int64_t first, int64_t units) const {
+    const TileOperand& input = inputs_[i];
+    const std::byte* from = args.inputs[i];
+    if (input.share == Share::rows) from += input.bytes_at(first);
+    if (!input.converts()) return from;
+    if (input.share == Share::rows) {
+      widen_halves(input.dtype, reinterpret_cast<const uint16_t*>(from), scratch.inputs[i],
+                   units * input.unit_elements);
+    }
+    return reinterpret_cast<const std::byte*>(scratch.inputs[i]);
+  }
+
+  // Sums of the first tile are made where the total is, those of the others beside it.
+  std::byte* tile_output(const KernelArgs& args, const Scratch& scratch, size_t i,
+                         const Tile& tile) const {
+    const TileOperand& output = outputs_[i];
+    if (output.share != Share::rows && !tile.opens) {
+      return reinterpret_cast<std::byte*>(scratch.newest[i]);
+    }
+    if (output.converts()) return reinterpret_cast<std::byte*>(scratch.outputs[i]);
+    return args.outputs[i] + (output.share == Share::rows ? output.bytes_at(tile.first) : 0);
+  }
+
+  StepArgs tile_step(const StepArgs& step, int64_t first, int64_t units) const {
+    StepArgs inner = step;
+    inner.part = {};
+    inner.valid = std::clamp<int64_t>(step.valid * cut_.unit_pixels - first, 0, units);
+    inner.batch_valid = step.batch_valid * cut_.unit_pixels;
+    inner.first_sample = step.first_sample + first / cut_.unit_pixels;
+    return inner;
+  }
+
+  void run_tile(const KernelArgs& args, const StepArgs& step, const Scratch& scratch,
+                const Tile& tile) const {
+    const int64_t units = std::min(tiles_.units, cut_.units - tile.first);
+    const std::byte* inputs[kMostOperands];
+    std::byte* outputs[kMostOperands];
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      inputs[i] = tile_input(args, scratch, i, tile.first, units);
+    }
+    for (size_t i = 0; i < outputs_.size(); ++i) outputs[i] = tile_output(args, scratch, i, tile);
+    const Kernel& kernel = units == tiles_.units ? *tiles_.kernel : *tiles_.rest;
+    kernel.run({.inputs = inputs,
+                .outputs = outputs,
+                .scratch = scratch.inner,
+                .num_inputs = static_cast<int>(inputs_.size())},
+               tile_step(step, tile.first, units));
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      const TileOperand& output = outputs_[i];
+      if (output.share == Share::rows) {
+        if (output.converts()) round_rows(args, step, scratch, i, {tile.first, units});
+      } else if (!tile.opens) {
+        float* total = output.converts() ? scratch.outputs[i] : args.out(static_cast<int>(i));
+        add_tile(output.share, total, scratch.newest[i], output.elements);
+      }
+    }
+  }
+
+  struct Units {
+    int64_t first = 0;
+    int64_t count = 0;
+  };
+
+  // Noise belongs to samples, so a tile is rounded sample by sample when it is wanted.
+  void round_rows(const KernelArgs& args, const StepArgs& step, const Scratch& scratch, size_t i,
+                  const Units& tile) const {
+    const TileOperand& output = outputs_[i];
+    uint16_t* to = args.out_as<uint16_t>(static_cast<int>(i)) + tile.first * output.unit_elements;
+    const float* from = scratch.outputs[i];
+    if (!rounding_.stochastic) {
+      return round_halves(output.dtype, from, to, tile.count * output.unit_elements,
+                          rounding_.of(step, 0));
+    }
+    const int64_t end = tile.first + tile.count;
+    for (int64_t unit = tile.first; unit < end;) {
+      const int64_t sample = unit / cut_.unit_pixels;
+      const int64_t next = std::min((sample + 1) * cut_.unit_pixels, end);
+      HalfRounding rounding = rounding_.of(step, step.first_sample + sample, static_cast<int>(i));
+      rounding.first =
+          static_cast<uint64_t>((unit - sample * cut_.unit_pixels) * output.unit_elements);
+      const int64_t at = (unit - tile.first) * output.unit_elements;
+      round_halves(output.dtype, from + at, to + at, (next - unit) * output.unit_elements,
+                   rounding);
+      unit = next;
+    }
+  }
+
+  void finish_sums(const KernelArgs& args, const StepArgs& step, const Scratch& scratch,
+                   bool any) const {
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      const TileOperand& output = outputs_[i];
+      if (output.share == Share::rows) continue;
+      if (!any) {
+        std::memset(args.outputs[i], 0,
+                    static_cast<size_t>(output.elements) * size_of(output.dtype));
+      } else if (output.converts()) {
+        round_halves(output.dtype, scratch.outputs[i], args.out_as<uint16_t>(static_cast<int>(i)),
+                     output.elements, rounding_.of(step, step.first_sample, static_cast<int>(i)));
+      }
+    }
+  }
+
+  Cut cut_;
+  Tiles tiles_;
+  NodeRounding rounding_;
+  std::string name_;
+  std::vector<TileOperand> inputs_;
+  std::vector<TileOperand> outputs_;
+  size_t scratch_bytes_ = 0;
+};
+
+// How many units a tile has, all tiles as even as whole units allow.
+int64_t tile_units(const ir::Node& node, const Cut& cut) {
+  int64_t unit_bytes = 0;
+  int64_t whole_bytes = 0;
+  const auto add = [&](const ir::Value& value, Share share) {
+    const TileOperand operand = operand_of(value, share, cut);
+    const auto floats = static_cast<int64_t>(sizeof(float));
+    if (share == Share::rows) unit_bytes += operand.unit_elements * floats;
+    if (share != Share::rows) whole_bytes += operand.elements * floats;
+  };
+  for (size_t i = 0; i < cut.inputs.size(); ++i)
+    add(*node.input(static_cast<int>(i)), cut.inputs[i]);
+  for (size_t i = 0; i < cut.outputs.size(); ++i)
+    add(*node.output(static_cast<int>(i)), cut.outputs[i]);
+  const int64_t budget = cut.unit == Unit::pixel
+                             ? kPixelTileBytes
+                             : std::clamp(whole_bytes, kSampleTileBytes, kMostSampleTileBytes);
+  const int64_t most = std::clamp<int64_t>(budget / std::max<int64_t>(unit_bytes, 1), 1, cut.units);
+  const int64_t tiles = (cut.units + most - 1) / most;
+  return (cut.units + tiles - 1) / tiles;
+}
+
+}  // namespace
+
+bool has_half_operands(const ir::Node& node) {
+  const auto half = [](const ir::Value* value) { return is_half(value->type().dtype); };
+  return std::any_of(node.inputs().begin(), node.inputs().end(), half) ||
+         std::any_of(node.outputs().begin(), node.outputs().end(), half);
+}
+
+KernelOffer offer_tiled(const Candidate& candidate, const ir::Node& node) {
+  Cut cut = cut_of(node);
+  TiledKernel::Tiles tiles;
+  tiles.units = candidate.name == "reference" ? cut.units : tile_units(node, cut);
+  KernelOffer inner = candidate.offer(Twin(node, cut, tiles.units).node());
+  if (inner.kernel == nullptr) return inner;
+  tiles.kernel = inner.kernel;
+  if (const int64_t rest = cut.units % tiles.units; rest > 0) {
+    const KernelOffer smaller = candidate.offer(Twin(node, cut, rest).node());
+    if (smaller.kernel == nullptr) return refuse(concat("of the last tile: ", smaller.refusal));
+    for (size_t i = 0; i < inner.packings.size(); ++i) {
+      PANDO_CHECK(smaller.packings[i].layout == inner.packings[i].layout, node.label(),
+                  ": tiles want different layouts");
+    }
+    tiles.rest = smaller.kernel;
+  }
+  KernelOffer result;
+  std::vector<int> packed;
+  for (Packing& packing : inner.packings) {
+    packed.push_back(packing.input);
+    result.packings.push_back(widening(std::move(packing), node));
+  }
+  result.kernel = std::make_shared<TiledKernel>(node, std::move(cut), std::move(tiles), packed);
+  return result;
+}
+
+}  // namespace pando::kernels::half

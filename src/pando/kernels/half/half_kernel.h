@@ -1,0 +1,17 @@
+// Kernels of half-precision nodes, made from the f32 candidates: tiles that fit in the cache are
+// widened to f32, computed by the f32 kernel of a tile, and rounded. No f32 copy of a whole half
+// tensor exists. The reference kernel, whose one tile is the whole slice, defines the result.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "pando/kernels/kernel.h"
+
+namespace pando::kernels::half {
+
+// Whether an input or output is stored in 16 bits.
+bool has_half_operands(const ir::Node& node);
+
+// The candidate's kernel for a node with half operands.
+KernelOffer offer_tiled(const Candidate& candidate, const ir::Node& node);
+
+}  // namespace pando::kernels::half
