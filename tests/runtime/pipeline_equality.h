@@ -18,6 +18,8 @@ struct PipelineCase {
   int slices = 1;
   int micro_batches = 5;
   int replicas = 1;
+  Precision precision = {};
+  HalfOptions half = {};
   // Two whole updates, and one of which the last micro-batch has one sample and others are missing.
   int64_t samples() const {
     return batch * replicas * (2 * int64_t{micro_batches} + (micro_batches + 1) / 2) + 1;
@@ -53,6 +55,8 @@ inline TraineeOptions options_of(const PipelineCase& test, const Way& way,
                          .shares_cores = true};
   options.compiling.pipelined = !test.splits.empty();
   options.compiling.recomputation = way.recomputation;
+  options.compiling.precision = test.precision;
+  options.compiling.half = test.half;
   return options;
 }
 

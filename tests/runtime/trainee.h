@@ -131,6 +131,7 @@ class Trainee {
         optimizer_(optimizer),
         prefetch_(options.prefetch),
         program_(compile_for(network, options)) {
+    variables.convert(options.compiling.precision.update);
     const int needed =
         options.placement.replicas * options.placement.devices_per_replica(program_->stages());
     const auto devices = static_cast<size_t>(std::max(options.devices, needed));

@@ -73,7 +73,7 @@ struct ExecutionTotals {
 // With other instances all of them run the same executions; the infeed has this one's
 // micro-batches. Requires: program, variables and team outlive it; one run() at a time. An
 // exception of the infeed or of a worker stops all devices and reaches the caller of run(); weights
-// are then as after the last whole update.
+// are then as after the last whole update, unless it is a floating-point exception of an update.
 class Executor {
  public:
   Executor(const compiler::Program& program, VariableStore& variables, WorkerTeam& team,

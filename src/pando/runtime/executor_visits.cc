@@ -32,6 +32,7 @@ SliceVisit Executor::slice_visit(const Worker& worker, const StageVisit& visit, 
   SliceVisit result{.section = section,
                     .lane = lane,
                     .micro_batch = visit.micro_batch,
+                    .update = updater_ ? worker.execution->iteration + shared_.update : -1,
                     .last = visit.micro_batch + 1 == steps_of(now),
                     .track = worker.trace_ops ? worker.track : nullptr};
   result.step = {

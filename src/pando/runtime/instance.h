@@ -15,6 +15,7 @@
 #include "pando/runtime/accumulation.h"
 #include "pando/runtime/arena.h"
 #include "pando/runtime/device_memory.h"
+#include "pando/runtime/fp_exceptions.h"
 #include "pando/runtime/placement.h"
 #include "pando/runtime/statistics_exchange.h"
 #include "pando/runtime/variables.h"
@@ -29,6 +30,7 @@ struct SliceVisit {
   int section = 0;
   int lane = 0;
   int micro_batch = 0;                 // within its weight update
+  int64_t update = -1;                 // weight updates before; -1: none are made
   bool last = false;                   // of the weight update
   MixWeights mix;                      // of its gradients
   GradientCounter* counter = nullptr;  // what counts its gradients; may be null
@@ -138,6 +140,10 @@ class Instance {
                   Bound* bound);
   void bind_elsewhere(const compiler::Call& call, std::byte** array, Bound* bound);
   void run_call(const BoundCall& call, const SliceVisit& visit) const;
+  std::string node_text(int call) const;
+  ExecutionPlace place_of(const SliceVisit& visit) const;
+  void run_watched(int index, const SliceVisit& visit) const;
+  void run_packer(int index, int worker, const kernels::StepArgs& step) const;
   void finish_bucket(int bucket, const SliceVisit& visit);
   void find_gradients();
   void mix_bucket(size_t index, const SliceVisit& visit) const;

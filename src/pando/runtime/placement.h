@@ -29,6 +29,9 @@ struct Placement {
   PipelineSchedule schedule = PipelineSchedule::grouped;
   int micro_batches = 1;  // per replica and weight update: the gradient accumulation count
   GradientReduction reduction = GradientReduction::mean;
+  // Workers look after every kernel whether an invalid operation, a division by zero or an overflow
+  // came up, and stop with a FloatingPointError.
+  bool stop_at_fp_exceptions = false;
   int statistics_group = 1;  // replicas that take batch statistics together
 
   // For each feed of the program: which field of a batch it is, -1 for zeros. Empty: in order.
@@ -36,6 +39,8 @@ struct Placement {
 
   int instances() const { return communicator == nullptr ? 1 : communicator->size(); }
   int total_replicas() const { return replicas * instances(); }
+  // The number of this instance; -1: there is but one.
+  int instance() const { return instances() == 1 ? -1 : communicator->rank(); }
   // The number of this instance's first replica among all.
   int first_replica() const {
     return communicator == nullptr ? 0 : communicator->rank() * replicas;

@@ -46,6 +46,8 @@ Updater::Updater(const Instance& instance, VariableStore& variables, const Optim
     : rule_(optimizer.rule),
       regularization_(optimizer.regularization),
       half_(instance.program().options().half),
+      watches_(instance.placement().stop_at_fp_exceptions),
+      instance_(instance.placement().instance()),
       workers_(workers) {
   variables.ensure_slots(rule_->slot_names().size());
   for (const ir::Output& output : instance.program().graph().outputs()) {
@@ -63,7 +65,8 @@ Updater::Updater(const Instance& instance, VariableStore& variables, const Optim
 }
 
 Updater::Trained& Updater::add_trained(Variable& variable) {
-  Trained trained{.weights = stored(variable.value),
+  Trained trained{.name = variable.name,
+                  .weights = stored(variable.value),
                   .num_slots = variable.slots.size(),
                   .elements = variable.value.elements(),
                   .scale_or_shift = is_scale_or_shift(variable.name),
@@ -167,15 +170,29 @@ void Updater::apply_part(const Trained& trained, kernels::Part part, const Updat
   }
 }
 
+// Looks after each variable, so that it can be named.
+void Updater::stop_at_exceptions(const Trained& trained, const UpdateStep& step) const {
+  if (!watches_ || raised_fp_exceptions() == 0) return;
+  throw_fp_exception(concat("weight update of '", trained.name, "'"),
+                     {.update = step.iteration, .instance = instance_});
+}
+
 bool Updater::update(int worker, const UpdateStep& step, const std::vector<float>& weights,
                      Barrier& barrier) {
   const kernels::Part part{worker, workers_};
   const LaneFactors factors{weights, step.unscale};
+  if (watches_) clear_fp_exceptions();
   if (rule_->wants_norms()) {
-    for (const Trained& trained : trained_) sum_part(trained, part, factors);
+    for (const Trained& trained : trained_) {
+      sum_part(trained, part, factors);
+      stop_at_exceptions(trained, step);
+    }
     if (!barrier.arrive_and_wait()) return false;
   }
-  for (const Trained& trained : trained_) apply_part(trained, part, step, factors);
+  for (const Trained& trained : trained_) {
+    apply_part(trained, part, step, factors);
+    stop_at_exceptions(trained, step);
+  }
   return true;
 }
 

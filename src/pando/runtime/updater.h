@@ -29,6 +29,7 @@ class Updater {
 
  private:
   struct Trained {
+    std::string name;
     Stored weights;
     std::array<Stored, 2> slots = {};
     size_t num_slots = 0;
@@ -65,11 +66,14 @@ class Updater {
   void apply_part(const Trained& trained, kernels::Part part, const UpdateStep& step,
                   const LaneFactors& factors) const;
   UpdateNorms norms_of(const Trained& trained) const;
+  void stop_at_exceptions(const Trained& trained, const UpdateStep& step) const;
   HalfRounding rounding(const Trained& trained, const UpdateStep& step, uint64_t slot) const;
 
   std::shared_ptr<const UpdateRule> rule_;
   Regularization regularization_;
   HalfOptions half_;
+  bool watches_;  // for floating-point exceptions
+  int instance_;  // number among several; -1: the only one
   int workers_;
   std::vector<Trained> trained_;
   std::vector<BlockSums> block_sums_;  // for rules that want norms: one per block of elements

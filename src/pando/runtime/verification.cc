@@ -62,6 +62,17 @@ Tensor random_variable(const ir::Value& value, RandomStream& random) {
 
 bool refuse_all(const ir::Node&, const kernels::Candidate&) { return false; }
 
+// Rounding errors grow from layer to layer and are relative to the largest number of a layer.
+double tolerance_of(const VerificationOptions& options) {
+  if (options.tolerance > 0) return options.tolerance;
+  constexpr double kRoundings = 40;
+  switch (options.precision.compute) {
+    case DType::f16: return kRoundings * 0x1p-11;
+    case DType::bf16: return kRoundings * 0x1p-8;
+    default: return 1e-3;
+  }
+}
+
 class Verifier {
  public:
   Verifier(const std::function<ir::Graph(int64_t)>& build, const VerificationOptions& options)
@@ -73,9 +84,11 @@ class Verifier {
       if (value->role() == ir::InputRole::feed) {
         samples_.push_back(random_samples(graph, value, random));
       } else if (options.variables == nullptr) {
-        own_variables_.add(value->name(), random_variable(*value, random));
+        const bool state = value->role() == ir::InputRole::state;
+        own_variables_.add(value->name(), random_variable(*value, random), state ? 0.9 : -1);
       }
     }
+    own_variables_.convert(options.precision.update);
     variables_ = options.variables == nullptr ? &own_variables_ : options.variables;
     for (const auto& pass : pipeline_.passes()) {
       if (!pass->required()) passes_.emplace(pass->name());
@@ -84,7 +97,7 @@ class Verifier {
   }
 
   VerificationTable table() const {
-    VerificationTable table{.tolerance = options_.tolerance};
+    VerificationTable table{.tolerance = tolerance_of(options_)};
     const auto add = [&](const std::string& variant, compiler::CompileOptions compiling) {
       compiling.slices = options_.slices;
       compiling.division = options_.division;
@@ -113,6 +126,9 @@ class Verifier {
   // The outputs of the second of two equal steps: the first leaves its values in the arena, which
   // nothing of the second may depend on.
   Outputs run(compiler::CompileOptions compiling, int64_t slice_batch) const {
+    compiling.precision = options_.precision;
+    compiling.half = options_.half;
+    compiling.half.stochastic_rounding = StochasticRounding::off;
     const auto program = compiler::compile(build_(slice_batch), std::move(compiling));
     Executor executor(*program, *variables_, team_);
     InfeedQueue infeed(
@@ -135,8 +151,10 @@ class Verifier {
     const auto elements = static_cast<size_t>(output.value->shape().elements());
     const compiler::Operand operand = instance.program().operand(output.value);
     std::vector<float> values;
+    std::vector<float> space(elements);
     for (int slice = 0; slice < instance.slices(); ++slice) {
-      const auto* at = reinterpret_cast<const float*>(instance.address(operand, slice));
+      const Stored stored{output.value->type().dtype, instance.address(operand, slice)};
+      const float* at = stored.open({0, static_cast<int64_t>(elements)}, space.data());
       if (output.role == ir::OutputRole::gradient && slice > 0) {
         for (size_t i = 0; i < elements; ++i) values[i] += at[i];
       } else if (output.role == ir::OutputRole::statistic && slice > 0) {
@@ -190,7 +208,7 @@ class Verifier {
       row.relative = relative;
       row.worst = fmt::format("{} {}", to_string(key.first), key.second);
     }
-    row.ok = row.relative <= options_.tolerance;
+    row.ok = row.relative <= tolerance_of(options_);
     return row;
   }
 

@@ -10,6 +10,7 @@
 
 #include "pando/compiler/pass.h"
 #include "pando/runtime/variables.h"
+#include "pando/tensor/precision.h"
 
 namespace pando::runtime {
 
@@ -19,9 +20,11 @@ struct VerificationOptions {
   compiler::Division division = compiler::Division::batch;
   int64_t valid = 0;  // real samples of the micro-batch; 0: all of it
   uint64_t seed = 1;  // of the samples, and of the variables unless they are given
-  // The weights to run with; null: random ones.
+  Precision precision;
+  HalfOptions half;  // but never with stochastic rounding, which differs from program to program
+  // The weights to run with, in the type of the precision; null: random ones.
   VariableStore* variables = nullptr;
-  double tolerance = 1e-3;  // of the relative difference
+  double tolerance = 0;  // of the relative difference; 0: 1e-3, in 16 bits 40 roundings
 };
 
 // How far one way to compile is from the plainest: one slice without padding, reference kernels,

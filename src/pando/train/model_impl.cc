@@ -289,6 +289,8 @@ Verification Model::Impl::verify(int64_t batch, const std::vector<Field>& fields
                                             .slice_batch = division.slice_batch,
                                             .division = division.division,
                                             .valid = batch,
+                                            .precision = compiled().precision,
+                                            .half = compiled().half,
                                             .variables = &variables});
   return {table.ok(), runtime::to_text(table)};
 }

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#include "pando/runtime/fp_exceptions.h"
+
+namespace pando::runtime {
+
+std::string fp_exception_names(unsigned raised) {
+  std::string names;
+  const auto add = [&](unsigned kind, const char* name) {
+    if ((raised & kind) != 0) names += concat(names.empty() ? "" : " and ", name);
+  };
+  add(kFpInvalid, "invalid operation");
+  add(kFpDivisionByZero, "division by zero");
+  add(kFpOverflow, "overflow");
+  return names;
+}
+
+std::string to_string(const ExecutionPlace& place) {
+  std::string text;
+  const auto add = [&](const char* name, int64_t number) {
+    if (number >= 0) text += concat(text.empty() ? "" : ", ", name, " ", number);
+  };
+  add("weight update", place.update);
+  add("micro-batch", place.micro_batch);
+  add("replica", place.replica);
+  add("instance", place.instance);
+  return text;
+}
+
+void throw_fp_exception(const std::string& what, const ExecutionPlace& place) {
+  const std::string names = fp_exception_names(raised_fp_exceptions());
+  clear_fp_exceptions();
+  throw FloatingPointError(
+      concat(what, ": floating-point exception (", names, ") in ", to_string(place),
+             "; the run stops at the first one, as asked for. A lower learning "
+             "rate or loss scaling may avoid it"));
+}
+
+}  // namespace pando::runtime
