@@ -99,8 +99,9 @@ BoundCase::BoundCase(const KernelCase& kernel_case, uint64_t seed) : case_(kerne
                                .attributes = kernel_case.attributes});
 }
 
-BoundCase BoundCase::lowered(DType half) const {
+BoundCase BoundCase::lowered(DType half, const ir::Attributes& marks) const {
   BoundCase result(case_);
+  for (const auto& [name, value] : marks.values()) result.node_->attributes().set(name, value);
   for (int i = 0; i < node_->num_inputs(); ++i) {
     Buffer& buffer = result.input(i);
     buffer = inputs_[static_cast<size_t>(i)];

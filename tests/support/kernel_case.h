@@ -53,7 +53,8 @@ class BoundCase {
   explicit BoundCase(const KernelCase& kernel_case, uint64_t seed = 1);
 
   // The same case with 16-bit operands but for those the op keeps exact, its numbers rounded.
-  BoundCase lowered(DType half) const;
+  // `marks` are attributes that the compiler adds.
+  BoundCase lowered(DType half, const ir::Attributes& marks = {}) const;
 
   const ir::Node& node() const { return *node_; }
   // For what passes write on nodes besides the op's own attributes.

@@ -31,6 +31,8 @@ bool fusable(const ir::Graph& graph, const ir::Node& pool) {
 }  // namespace
 
 bool FuseConvPool::run(CompileState& state) const {
+  // Partial sums are rounded before they are pooled.
+  if (state.options.precision.half() && state.options.half.half_partials) return false;
   ir::Graph& graph = state.graph;
   std::vector<ir::Node*> pools;
   for (const auto& node : graph.nodes()) {

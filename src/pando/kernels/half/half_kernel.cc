@@ -8,6 +8,7 @@
 #include "pando/kernels/fast/support.h"
 #include "pando/kernels/half/cutting.h"
 #include "pando/kernels/half/half_packer.h"
+#include "pando/kernels/half/partials.h"
 #include "pando/kernels/half/rounding_key.h"
 #include "pando/kernels/half/tile_sums.h"
 
@@ -44,6 +45,15 @@ TileOperand operand_of(const ir::Value& value, Share share, const Cut& cut) {
   return operand;
 }
 
+DType half_type(const ir::Node& node) {
+  for (const auto* values : {&node.inputs(), &node.outputs()}) {
+    for (const ir::Value* value : *values) {
+      if (is_half(value->type().dtype)) return value->type().dtype;
+    }
+  }
+  return DType::f32;
+}
+
 class TiledKernel : public Kernel {
  public:
   struct Tiles {
@@ -53,8 +63,9 @@ class TiledKernel : public Kernel {
   };
 
   TiledKernel(const ir::Node& node, Cut cut, Tiles tiles, const std::vector<int>& packed)
-      : cut_(std::move(cut)), tiles_(std::move(tiles)), rounding_(node) {
-    name_ = concat(to_string(half_type(node)), ":", tiles_.kernel->name());
+      : cut_(std::move(cut)), tiles_(std::move(tiles)), rounding_(node), half_(half_type(node)) {
+    partials_ = has_partials(node);
+    name_ = concat(to_string(half_), ":", tiles_.kernel->name());
     for (int i = 0; i < node.num_inputs(); ++i) {
       inputs_.push_back(operand_of(*node.input(i), cut_.inputs[static_cast<size_t>(i)], cut_));
       if (std::find(packed.begin(), packed.end(), i) != packed.end()) {
@@ -121,15 +132,6 @@ class TiledKernel : public Kernel {
     size_t bytes = 0;
   };
 
-  static DType half_type(const ir::Node& node) {
-    for (const auto* values : {&node.inputs(), &node.outputs()}) {
-      for (const ir::Value* value : *values) {
-        if (is_half(value->type().dtype)) return value->type().dtype;
-      }
-    }
-    return DType::f32;
-  }
-
   void widen_whole(const KernelArgs& args, const Scratch& scratch) const {
     for (size_t i = 0; i < inputs_.size(); ++i) {
       const TileOperand& input = inputs_[i];
@@ -193,9 +195,16 @@ class TiledKernel : public Kernel {
         if (output.converts()) round_rows(args, step, scratch, i, {tile.first, units});
       } else if (!tile.opens) {
         float* total = output.converts() ? scratch.outputs[i] : args.out(static_cast<int>(i));
-        add_tile(output.share, total, scratch.newest[i], output.elements);
+        add_share(output, total, scratch.newest[i]);
+      } else if (partials_) {
+        round_partial(half_, reinterpret_cast<float*>(outputs[i]), output.elements);
       }
     }
+  }
+
+  void add_share(const TileOperand& output, float* total, float* newest) const {
+    if (partials_) return add_partial(half_, total, newest, output.elements);
+    add_tile(output.share, total, newest, output.elements);
   }
 
   struct Units {
@@ -245,6 +254,8 @@ class TiledKernel : public Kernel {
   Cut cut_;
   Tiles tiles_;
   NodeRounding rounding_;
+  DType half_;
+  bool partials_ = false;  // of sums over samples, each of which is a tile
   std::string name_;
   std::vector<TileOperand> inputs_;
   std::vector<TileOperand> outputs_;
@@ -283,13 +294,20 @@ bool has_half_operands(const ir::Node& node) {
 
 KernelOffer offer_tiled(const Candidate& candidate, const ir::Node& node) {
   Cut cut = cut_of(node);
+  const bool sums = cut.outputs[0] != Share::rows;
+  const auto offer_tile = [&](int64_t units) {
+    const Twin twin(node, cut, units);
+    if (!has_partials(node) || sums) return candidate.offer(twin.node());
+    return offer_in_partials(candidate, twin.node(), half_type(node));
+  };
   TiledKernel::Tiles tiles;
   tiles.units = candidate.name == "reference" ? cut.units : tile_units(node, cut);
-  KernelOffer inner = candidate.offer(Twin(node, cut, tiles.units).node());
+  if (has_partials(node) && sums) tiles.units = 1;
+  KernelOffer inner = offer_tile(tiles.units);
   if (inner.kernel == nullptr) return inner;
   tiles.kernel = inner.kernel;
   if (const int64_t rest = cut.units % tiles.units; rest > 0) {
-    const KernelOffer smaller = candidate.offer(Twin(node, cut, rest).node());
+    const KernelOffer smaller = offer_tile(rest);
     if (smaller.kernel == nullptr) return refuse(concat("of the last tile: ", smaller.refusal));
     for (size_t i = 0; i < inner.packings.size(); ++i) {
       PANDO_CHECK(smaller.packings[i].layout == inner.packings[i].layout, node.label(),

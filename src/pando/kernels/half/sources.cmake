@@ -1,3 +1,7 @@
-# Kernels of half-precision nodes.
-target_sources(pando_kernels PRIVATE half/cutting.cc half/half_kernel.cc half/half_packer.cc
-                                     half/tile_sums.cc)
+# Kernels of half-precision nodes, part of the module `kernels`.
+target_sources(pando_kernels PRIVATE
+  half/cutting.cc
+  half/half_kernel.cc
+  half/half_packer.cc
+  half/partials.cc
+  half/tile_sums.cc)
