@@ -4,143 +4,26 @@
 //
 //   parallel_bench [overhead] [replicas] [pipeline] [crowd] [memory]      (all without arguments)
 // SPDX-License-Identifier: MIT
-#include <algorithm>
 #include <cstdio>
-#include <functional>
-#include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "pando/pando.h"
+#include "bench/variants/variants.h"
 #include "pando/profile/trace_summary.h"
-#include "pando/zoo/zoo.h"
 
 namespace pando {
 namespace {
 
-constexpr int kRounds = 5;
-
-// Random samples of a zoo model, the same for all variants.
-Dataset samples_of(const ZooEntry& entry, int64_t count) {
-  std::vector<Field> fields = {{"x", DType::f32, entry.input_shape}, {"y", DType::i32, {}}};
-  const Dataset made = Dataset::generate(count, fields, [&](const SampleView& sample) {
-    uint64_t state = static_cast<uint64_t>(sample.index()) * 0x9E3779B97F4A7C15u + 1;
-    for (float& x : sample.f32(0)) {
-      state = state * 6364136223846793005u + 1442695040888963407u;
-      x = static_cast<float>(state >> 40) / static_cast<float>(1 << 24);
-    }
-    sample.i32(1)[0] = static_cast<int32_t>(sample.index() % entry.outputs);
-  });
-  // Into memory once: the making of samples is not what is measured.
-  std::vector<int64_t> dims = {count};
-  dims.insert(dims.end(), entry.input_shape.begin(), entry.input_shape.end());
-  std::vector<Tensor> tensors;
-  tensors.emplace_back(DType::f32, Shape(dims));
-  tensors.emplace_back(DType::i32, Shape({count}));
-  std::vector<int64_t> indices(static_cast<size_t>(count));
-  for (size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<int64_t>(i);
-  made.gather(indices, tensors);
-  return Dataset::from_tensors(std::move(tensors[0]), std::move(tensors[1]));
-}
-
-// One way to run a model.
-struct Variant {
-  std::string name;
-  int devices = 1;
-  int cores_per_device = 0;
-  int64_t micro_batch = 32;
-  int accumulation = 1;
-  std::vector<std::string> splits;
-  PipelineSchedule schedule = PipelineSchedule::grouped;
-  Recomputation recomputation = Recomputation::none;
-};
-
-class Runner {
- public:
-  Runner(const std::string& model, const Variant& variant, const Dataset& data)
-      : variant_(variant), data_(data) {
-    const ZooEntry& entry = zoo_entry(model);
-    const DeviceStrategy strategy(
-        {.devices = variant.devices, .cores_per_device = variant.cores_per_device});
-    const auto scope = strategy.scope();
-    model_ = std::make_unique<Model>(entry.build(entry.input_shape, entry.outputs));
-    if (!variant.splits.empty()) model_->set_pipeline_splits(variant.splits);
-    model_->set_pipelining_options({.gradient_accumulation_steps_per_replica = variant.accumulation,
-                                    .schedule = variant.schedule,
-                                    .recomputation = variant.recomputation});
-    model_->compile({.optimizer = SGD({.learning_rate = 0.01, .momentum = 0.9}),
-                     .loss = entry.loss,
-                     .steps_per_execution = 1 << 20});
-  }
-
-  // Samples per second of one pass over the data, without compilation.
-  double run(profile::Trace* trace = nullptr) {
-    double seconds = 0;
-    const auto clock = LambdaCallback(
-        {.execution_end = [&](FitContext& context, const Logs&) { seconds = context.seconds; }});
-    model_->fit(data_, {.batch_size = variant_.micro_batch,
-                        .shuffle = false,
-                        .trace = trace,
-                        .callbacks = {clock},
-                        .verbose = 0});
-    return static_cast<double>(data_.size()) / seconds;
-  }
-
-  Model& model() { return *model_; }
-  const Variant& variant() const { return variant_; }
-
- private:
-  Variant variant_;
-  Dataset data_;
-  std::unique_ptr<Model> model_;
-};
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-// Runs all variants in turns; median samples per second of each, and of the ratio to the first.
-struct Measured {
-  double throughput = 0;
-  double ratio = 0;
-};
-std::vector<Measured> measure(std::vector<std::unique_ptr<Runner>>& runners) {
-  std::vector<std::vector<double>> found(runners.size());
-  std::vector<std::vector<double>> ratios(runners.size());
-  for (auto& runner : runners) runner->run();  // compiles and warms up
-  for (int round = 0; round < kRounds; ++round) {
-    for (size_t i = 0; i < runners.size(); ++i) {
-      found[i].push_back(runners[i]->run());
-      ratios[i].push_back(found[i].back() / found[0].back());
-    }
-  }
-  std::vector<Measured> result;
-  for (size_t i = 0; i < runners.size(); ++i) {
-    result.push_back({median(found[i]), median(ratios[i])});
-  }
-  return result;
-}
-
-std::vector<Measured> print_ratios(const std::string& model, const Dataset& data,
-                                   const std::vector<Variant>& variants) {
-  std::vector<std::unique_ptr<Runner>> runners;
-  for (const Variant& variant : variants) {
-    runners.push_back(std::make_unique<Runner>(model, variant, data));
-  }
-  const std::vector<Measured> measured = measure(runners);
-  fmt::print("| {:<44} | samples/s | ratio |\n|{:-<46}|----------:|------:|\n", model, "");
-  for (size_t i = 0; i < variants.size(); ++i) {
-    fmt::print("| {:<44} | {:>9.0f} | {:>5.2f} |\n", variants[i].name, measured[i].throughput,
-               measured[i].ratio);
-  }
-  std::fflush(stdout);
-  return measured;
-}
+using bench::kRounds;
+using bench::Measured;
+using bench::median;
+using bench::print_ratios;
+using bench::Runner;
+using bench::samples_of;
+using bench::Variant;
 
 void overhead() {
   fmt::print("\n## Host overhead: mnist_cnn, batch 64, one execution per epoch\n");
