@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pando/kernels/half/rounding_key.h"
 #include "pando/tensor/tensor.h"
 #include "tests/support/kernel_case.h"
 
@@ -174,6 +175,26 @@ TEST(FastElementwise, StochasticCastsDependOnTheSample) {
   EXPECT_TRUE(std::equal(two.begin() + 100, two.end(), next.begin()));
   EXPECT_FALSE(std::equal(two.begin() + 100, two.end(), two.begin()));
   EXPECT_EQ(halves(5), two);
+}
+
+// A variable has no samples: the noise of its elements is numbered through.
+TEST(FastElementwise, RoundedVariablesAgreeBitForBit) {
+  for (const Shape& shape : {Shape{3, 3, 17, 5}, Shape{130}}) {
+    BoundCase bound({.op = "round_variable",
+                     .inputs = {f32(shape)},
+                     .attributes = {{"dtype", std::string("f16")}}});
+    round_stochastically(bound);
+    EXPECT_EQ(bound.expect_agreement({.tolerance = 0, .first_sample = 3}), 1);
+
+    const auto outputs = bound.run(bound.offer("fast"), bound.step({.first_sample = 3}));
+    const kernels::half::NodeRounding rounding(bound.node());
+    const HalfRounding whole = rounding.of(bound.step({.first_sample = 3}), 3);
+    const auto* bits = reinterpret_cast<const uint16_t*>(outputs[0].data());
+    for (int64_t i = 0; i < shape.elements(); ++i) {
+      EXPECT_EQ(bits[i], round_half(DType::f16, bound.input(0).floats()[i], whole,
+                                    static_cast<uint64_t>(i)));
+    }
+  }
 }
 
 TEST(FastElementwise, CastsThatOverflowSaturateOrGiveNan) {
