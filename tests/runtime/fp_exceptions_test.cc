@@ -79,11 +79,15 @@ void expect_none(const TestNetwork& network, const TraineeOptions& options,
 }
 
 void expect_none(const TestNetwork& network) {
-  expect_none(network, watched());
-  expect_none(network, watched(2, {.micro_batches = 2}));
-  TraineeOptions parts = watched(2);
-  parts.batch = 1;
-  expect_none(network, parts);
+  for (const char* precision : {"32.32", "16.16", "16.32", "bf16.16"}) {
+    for (TraineeOptions options : {watched(), watched(2, {.micro_batches = 2}), watched(2)}) {
+      options.compiling.precision = parse_precision(precision);
+      options.compiling.half.stochastic_rounding = StochasticRounding::on;
+      expect_none(network, options);
+      options.batch = 1;  // parts
+      expect_none(network, options);
+    }
+  }
 }
 
 TEST(FpExceptions, GoodDataRaisesNone) {
@@ -139,7 +143,10 @@ Samples samples_with(const TestNetwork& network, int64_t bad, float value) {
 std::string stopped(const TestNetwork& network, const TraineeOptions& options, int64_t bad,
                     float value) {
   Trainee trainee(network, options);
-  for (float& x : trainee.variables.get("conv2d/kernel").value.f32()) x = 1;
+  Tensor& kernel = trainee.variables.get("conv2d/kernel").value;
+  Tensor ones(DType::f32, kernel.shape());
+  std::fill_n(ones.f32().data(), ones.elements(), 1.0f);
+  assign_numbers(ones, kernel);
   Samples samples = samples_with(network, bad, value);
   InfeedQueue infeed(samples.feed(2).source, 1);
   const Placement& placement = options.placement;
@@ -215,6 +222,18 @@ TEST(FpExceptions, OfOneInstanceNameIt) {
     EXPECT_SAYS(stopped(network, options, 0, 3e38f),
                 concat("replica ", 2 * communicator.rank(), ", instance ", communicator.rank()));
   });
+}
+
+// What has no room in f16 counts, though it becomes the largest number.
+TEST(FpExceptions, OfHalfPrecisionAreOverflows) {
+  const TestNetwork network = test_network("mnist_cnn", {12, 12, 1});
+  for (const bool nan : {false, true}) {
+    TraineeOptions options = watched(1, {.replicas = 2});
+    options.compiling.precision = {DType::f16, DType::f16};
+    options.compiling.half.nan_on_overflow = nan;
+    EXPECT_SAYS(stopped(network, options, 6, 1e6f),
+                "floating-point exception (overflow) in weight update 1, micro-batch 0, replica 1");
+  }
 }
 
 TEST(FpExceptions, NobodyLooksWithoutTheOption) {
