@@ -73,6 +73,34 @@ TEST(Verification, SharedLayer) {
   expect_agreement(network, kParts);
 }
 
+// In 16 bits, with tolerances of the type.
+TEST(Verification, HalfPrecision) {
+  const TestNetwork mnist = test_network("mnist_cnn", {12, 12, 1});
+  const TestNetwork resnet = test_network("cifar_resnet8", {16, 16, 3});
+  for (const char* precision : {"16.16", "16.32", "bf16.16"}) {
+    for (VerificationOptions options : {kPadded, kParts}) {
+      options.precision = parse_precision(precision);
+      expect_agreement(mnist, options);
+      if (options.precision.update == DType::f32) continue;
+      options.slice_batch = 6;  // a rounding moves the statistics of two samples by much
+      options.valid = options.division == compiler::Division::parts ? 6 : 11;
+      expect_agreement(resnet, options);
+    }
+  }
+}
+
+// Sums in another order are sometimes rounded the other way.
+TEST(Verification, HalfPrecisionHasATolerance) {
+  const TestNetwork mnist = test_network("mnist_cnn", {12, 12, 1});
+  VerificationOptions options = kPadded;
+  options.precision = {DType::f16, DType::f16};
+  options.tolerance = 1e-6;
+  const VerificationTable table = verify_network_graph(
+      [&](int64_t slice_batch) { return training_graph(mnist, slice_batch); }, options);
+  EXPECT_EQ(table.tolerance, 1e-6);
+  EXPECT_FALSE(table.ok()) << to_text(table);
+}
+
 TEST(Verification, EveryPassThatCanBeOffIsOffOnce) {
   const TestNetwork network = test_network("toy_model", {32, 32, 3});
   const VerificationTable table = verify_network_graph(
