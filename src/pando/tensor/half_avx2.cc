@@ -26,20 +26,10 @@ struct Avx2 {
   }
   static V load_halves(const uint16_t* from) { return of(_mm256_cvtepu16_epi32(load_bits(from))); }
   static V larger(V a, V b) { return of(_mm256_max_epu32(ints(a), ints(b))); }
-  static V smaller(V a, V b) { return of(_mm256_min_epu32(ints(a), ints(b))); }
   // Magnitudes are positive as signed numbers too, which is what AVX2 compares.
-  static V where_below(V a, uint32_t bound, V yes, V no) {
-    const __m256i below = _mm256_cmpgt_epi32(ints(all(bound)), ints(a));
-    return of(_mm256_blendv_epi8(ints(no), ints(yes), below));
-  }
-  static bool any_at_least(V a, uint32_t bound) {
-    const __m256i reached = _mm256_cmpgt_epi32(ints(a), ints(all(bound - 1)));
-    return _mm256_testz_si256(reached, reached) == 0;
-  }
-  static V small_units(V magnitude) {
-    const __m256 units =
-        _mm256_mul_ps(_mm256_castsi256_ps(ints(magnitude)), _mm256_set1_ps(0x1p40f));
-    return of(_mm256_cvttps_epi32(units));
+  static bool any_above(V a, uint32_t bound) {
+    const __m256i above = _mm256_cmpgt_epi32(ints(a), ints(all(bound)));
+    return _mm256_testz_si256(above, above) == 0;
   }
   static void store_upper(V a, V b, uint16_t* to) {
     const __m256i packed = _mm256_packus_epi32(ints(a >> 16), ints(b >> 16));
@@ -48,6 +38,17 @@ struct Avx2 {
   static void store_f16(V x, uint16_t* to) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to),
                      _mm256_cvtps_ph(_mm256_castsi256_ps(ints(x)), _MM_FROUND_TO_NEAREST_INT));
+  }
+  // Numbers below 2^-14 are rounded in the binade above, where one unit of their halves is as many
+  // bits of the f32 as elsewhere.
+  static void store_noisy_f16(V x, V noise, uint16_t* to) {
+    const V sign = x & 0x80000000;
+    const V below = of(_mm256_cmpgt_epi32(ints(all(0x38800000)), ints(x ^ sign)));
+    const __m256 raise = _mm256_castsi256_ps(ints(below & (sign | 0x38800000)));
+    const __m256 raised = _mm256_add_ps(_mm256_castsi256_ps(ints(x)), raise);
+    const V cut = (of(_mm256_castps_si256(raised)) + noise) & 0xffffe000;
+    const __m256 back = _mm256_sub_ps(_mm256_castsi256_ps(ints(cut)), raise);
+    store_f16(of(_mm256_castps_si256(back)) | sign, to);
   }
   // The conversion would tell the processor of a signalling NaN, so NaNs are quietened before.
   static void widen_f16(const uint16_t* from, float* to) {

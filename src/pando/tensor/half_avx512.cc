@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "pando/tensor/half_blocks_impl.h"
 
-#if defined(__AVX512F__) && defined(__AVX512BW__)
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
 #include <immintrin.h>
 
 namespace pando {
@@ -25,18 +25,8 @@ struct Avx512 {
   }
   static V load_halves(const uint16_t* from) { return of(_mm512_cvtepu16_epi32(load_bits(from))); }
   static V larger(V a, V b) { return of(_mm512_max_epu32(ints(a), ints(b))); }
-  static V smaller(V a, V b) { return of(_mm512_min_epu32(ints(a), ints(b))); }
-  static V where_below(V a, uint32_t bound, V yes, V no) {
-    const __mmask16 below = _mm512_cmplt_epu32_mask(ints(a), ints(all(bound)));
-    return of(_mm512_mask_mov_epi32(ints(no), below, ints(yes)));
-  }
-  static bool any_at_least(V a, uint32_t bound) {
-    return _mm512_cmpge_epu32_mask(ints(a), ints(all(bound))) != 0;
-  }
-  static V small_units(V magnitude) {
-    const __m512 units =
-        _mm512_mul_ps(_mm512_castsi512_ps(ints(magnitude)), _mm512_set1_ps(0x1p40f));
-    return of(_mm512_cvttps_epi32(units));
+  static bool any_above(V a, uint32_t bound) {
+    return _mm512_cmpgt_epu32_mask(ints(a), ints(all(bound))) != 0;
   }
   static void store_upper(V a, V b, uint16_t* to) {
     const V odd = ascending() * 0x00040004U + 0x00030001U;  // halves 1, 3, 5, .. of both
@@ -45,6 +35,21 @@ struct Avx512 {
   static void store_f16(V x, uint16_t* to) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
                         _mm512_cvt_roundps_ph(_mm512_castsi512_ps(ints(x)), kQuiet));
+  }
+  // Numbers below 2^-14 are rounded in the binade above, where one unit of their halves is as many
+  // bits of the f32 as elsewhere, and 0x0400 is what that adds to the half.
+  static void store_noisy_f16(V x, V noise, uint16_t* to) {
+    const V magnitude = x & 0x7fffffff;
+    const V binade = (x & 0x80000000) | 0x38800000;
+    const __mmask16 below = _mm512_cmplt_epu32_mask(ints(magnitude), ints(all(0x38800000)));
+    const __m512 number = _mm512_castsi512_ps(ints(x));
+    const __m512 raised =
+        _mm512_mask_add_ps(number, below, number, _mm512_castsi512_ps(ints(binade)));
+    const V noisy = of(_mm512_castps_si512(raised)) + noise;
+    const __m256i half = _mm512_cvt_roundps_ph(_mm512_castsi512_ps(ints(noisy)),
+                                               _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
+                        _mm256_mask_sub_epi16(half, below, half, _mm256_set1_epi16(0x0400)));
   }
   static void widen_f16(const uint16_t* from, float* to) {
     _mm512_storeu_ps(to, _mm512_cvt_roundph_ps(load_bits(from), _MM_FROUND_NO_EXC));

@@ -14,7 +14,8 @@ namespace {
 // Every processor with AVX2 has F16C, and clang does not know its name.
 bool has_avx2() { return __builtin_cpu_supports("avx2") != 0; }
 bool has_avx512() {
-  return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0;
+  return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+         __builtin_cpu_supports("avx512vl") != 0;
 }
 #else
 bool has_avx2() { return false; }

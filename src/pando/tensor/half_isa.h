@@ -23,7 +23,8 @@ struct NoiseStart {
 };
 
 struct HalfIsa {
-  // Stops before the first block that has NaN in it, or what overflows; returns the blocks done.
+  // Stops before the first block that has NaN in it, or what is beyond the largest number; returns
+  // the blocks done.
   using Round = int64_t (*)(const float* from, uint16_t* to, int64_t blocks, NoiseStart noise);
   using Widen = void (*)(const uint16_t* from, float* to, int64_t blocks);
 

@@ -17,23 +17,24 @@ struct Plain {
   static void store(V x, float* to) { *to = std::bit_cast<float>(x); }
   static V load_halves(const uint16_t* from) { return *from; }
   static V larger(V a, V b) { return a > b ? a : b; }
-  static V smaller(V a, V b) { return a < b ? a : b; }
-  static V where_below(V a, uint32_t bound, V yes, V no) { return a < bound ? yes : no; }
-  static bool any_at_least(V a, uint32_t bound) { return a >= bound; }
-  static V small_units(V magnitude) {
-    return static_cast<V>(static_cast<int32_t>(std::bit_cast<float>(magnitude) * 0x1p40f));
-  }
+  static bool any_above(V a, uint32_t bound) { return a > bound; }
   static void store_upper(V a, V b, uint16_t* to) {
     to[0] = static_cast<uint16_t>(a >> 16);
     to[1] = static_cast<uint16_t>(b >> 16);
   }
-  // Both as in half.cc, but without branches: compilers make vectors of them.
+  // As in half.cc and half_rounding.cc, but without branches: compilers make vectors of them.
   static void store_f16(V x, uint16_t* to) {
     const V magnitude = x & 0x7fffffff;
     const V normal = (magnitude - 0x38000000 + 0xfff + ((magnitude >> 13) & 1)) >> 13;
     const V small = std::bit_cast<V>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3f000000;
     const V half = magnitude < 0x38800000 ? small : normal;
     *to = static_cast<uint16_t>(((x >> 16) & 0x8000) | half);
+  }
+  static void store_noisy_f16(V x, V noise, uint16_t* to) {
+    const V magnitude = x & 0x7fffffff;
+    const V small = std::bit_cast<V>(std::bit_cast<float>(magnitude) + 0x1p-14f) - 0x38800000;
+    const V exact = magnitude < 0x38800000 ? small : magnitude - 0x38000000;
+    *to = static_cast<uint16_t>(((x >> 16) & 0x8000) | ((exact + noise) >> 13));
   }
   static void widen_f16(const uint16_t* from, float* to) {
     const V magnitude = *from & 0x7fff;

@@ -33,10 +33,12 @@ uint16_t sign_of(float value) {
   return static_cast<uint16_t>((std::bit_cast<uint32_t>(value) >> 16) & 0x8000);
 }
 
-// The number as a half with 16 more bits behind it; what lies beyond them is lost.
+// The magnitude as a half with 13 more bits behind it: all that there are, except of numbers below
+// 2^-14, which adding 2^-14 rounds to these bits.
 uint32_t exact_f16(uint32_t magnitude) {
-  if (magnitude >= kSmallestNormalF16) return (magnitude - 0x38000000) << 3;
-  return static_cast<uint32_t>(std::bit_cast<float>(magnitude) * 0x1p40f);
+  if (magnitude >= kSmallestNormalF16) return magnitude - 0x38000000;
+  const float raised = std::bit_cast<float>(magnitude) + std::bit_cast<float>(kSmallestNormalF16);
+  return std::bit_cast<uint32_t>(raised) - kSmallestNormalF16;
 }
 
 // Callers' keys may differ in a single bit; those that the noise is made from differ in many.
@@ -96,7 +98,7 @@ class BlockRounder {
             .key = static_cast<uint32_t>(key_ >> 32)};
   }
 
-  // A block with NaN or overflow: they are replaced by what the fast code takes.
+  // A block with NaN or too large numbers: they are replaced by what the fast code takes.
   void odd_block(const float* from, uint16_t* to, uint64_t number) {
     float numbers[kHalfBlock];
     bool nan[kHalfBlock];
@@ -146,8 +148,9 @@ uint16_t round_half(DType type, float value, const HalfRounding& rounding, uint6
     return sign | (rounding.nan_on_overflow ? format.nan : format.largest_half);
   }
   if (!rounding.stochastic) return bf16 ? to_bf16(value) : to_f16(value);
-  const uint32_t exact = bf16 ? magnitude : exact_f16(magnitude);
-  const uint32_t rounded = (exact + rounding_noise(rounding.key, number)) >> 16;
+  const uint32_t noise = rounding_noise(rounding.key, number);
+  const uint32_t rounded =
+      bf16 ? (magnitude + noise) >> 16 : (exact_f16(magnitude) + (noise >> 3)) >> 13;
   return static_cast<uint16_t>(sign | std::min<uint32_t>(rounded, format.largest_half));
 }
 
