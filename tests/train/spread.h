@@ -38,6 +38,8 @@ struct Spread {
   ReplicationOptions replication;
   int64_t steps_per_execution = 0;
   bool pipelined_inference = true;
+  Precision precision = {};
+  HalfOptions half = {};
 };
 
 inline Model spread(const Network& network, const Spread& how) {
@@ -55,6 +57,8 @@ inline Model spread(const Network& network, const Spread& how) {
   CompileOptions compiling =
       classifier(SGD({.learning_rate = 0.1, .momentum = 0.9}), {.slices = how.slices});
   compiling.steps_per_execution = how.steps_per_execution;
+  compiling.precision = how.precision;
+  compiling.half = how.half;
   model.compile(std::move(compiling));
   return model;
 }

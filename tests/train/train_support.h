@@ -89,7 +89,8 @@ inline double largest_difference(const Model& a, const Model& b) {
   double largest = 0;
   const std::vector<Tensor> left = a.get_weights(), right = b.get_weights();
   for (size_t i = 0; i < left.size(); ++i) {
-    largest = std::max(largest, difference(left[i], right[i]).absolute);
+    largest = std::max(largest,
+                       difference(cast(left[i], DType::f32), cast(right[i], DType::f32)).absolute);
   }
   return largest;
 }
