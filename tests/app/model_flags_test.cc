@@ -71,25 +71,52 @@ TEST(ModelFlags, IgnoredNormLayersAreTold) {
                    "custom_batch_norm takes one"}));
 }
 
-TEST(ModelFlags, HalfPrecisionIsToldOnce) {
-  const TrainOptions options = parse({"--precision", "16.16", "--half-partials", "True"});
-  EXPECT_EQ(options.precision, Precision::p16_16);
-  EXPECT_TRUE(options.half_partials);
-  EXPECT_EQ(options.warnings, (Lines{"--precision, --half-partials: computes in 32.32 until half "
-                                     "precision is there"}));
-  EXPECT_EQ(parse({"--precision=16.32"}).precision, Precision::p16_32);
+TEST(ModelFlags, PrecisionByName) {
+  EXPECT_EQ(parse({}).precision, Precision());
+  EXPECT_EQ(parse({"--precision", "16.16"}).precision, (Precision{DType::f16, DType::f16}));
+  EXPECT_EQ(parse({"--precision=16.32"}).precision, (Precision{DType::f16, DType::f32}));
+  EXPECT_EQ(parse({"--precision=BF16.16"}).precision, (Precision{DType::bf16, DType::bf16}));
+  EXPECT_EQ(parse({"--precision=bf16.32"}).precision, (Precision{DType::bf16, DType::f32}));
   EXPECT_TRUE(parse({"--precision=32.32"}).warnings.empty());
-  EXPECT_SAYS(error({"--precision=32"}), "--precision: ");
-  EXPECT_SAYS(error({"--precision=16.8"}), "did you mean '16.");
+  const std::string message = error({"--precision=16.8"});
+  EXPECT_SAYS(message, "--precision: ");
+  for (const std::string& name : precision_names()) EXPECT_SAYS(message, name);
 }
 
-TEST(ModelFlags, RoundingAndExceptionsAreToldOnce) {
-  const TrainOptions options = parse({"--stochastic-rounding", "RI", "--fp-exceptions", "--nanoo"});
-  EXPECT_EQ(options.stochastic_rounding, StochasticRounding::replica_identical_only);
-  EXPECT_EQ(options.warnings,
-            (Lines{"--stochastic-rounding, --fp-exceptions, --nanoo: no effect in 32.32"}));
-  EXPECT_TRUE(parse({"--stochastic-rounding=on", "--stable-norm"}).warnings.empty());
+TEST(ModelFlags, WhatHalfPrecisionDoesIsTaken) {
+  const TrainOptions options =
+      parse({"--precision=16.16", "--half-partials", "--nanoo", "--stochastic-rounding=ri"});
+  EXPECT_TRUE(options.warnings.empty());
+  EXPECT_TRUE(options.half().half_partials);
+  EXPECT_TRUE(options.half().nan_on_overflow);
+  EXPECT_EQ(options.half().stochastic_rounding, StochasticRounding::replica_identical_only);
+  EXPECT_EQ(describe_precision(options),
+            "16.16, stochastic rounding in weight updates only, half partials, not-a-number on "
+            "overflow");
+  EXPECT_EQ(parse({"--precision=16.16"}).half().stochastic_rounding, StochasticRounding::on);
+  EXPECT_EQ(describe_precision(parse({"--stochastic-rounding=OFF", "--fp-exceptions"})),
+            "32.32, ends at floating-point exceptions");
   EXPECT_SAYS(error({"--stochastic-rounding=maybe"}), "--stochastic-rounding: ");
+}
+
+TEST(ModelFlags, WhatHasNoEffectWithoutItIsToldOnce) {
+  EXPECT_EQ(parse({"--stochastic-rounding", "RI", "--nanoo", "--half-partials"}).warnings,
+            (Lines{"--half-partials, --stochastic-rounding, --nanoo: no effect in 32.32"}));
+  EXPECT_TRUE(parse({"--stochastic-rounding=on", "--stable-norm"}).warnings.empty());
+  EXPECT_TRUE(parse({"--fp-exceptions"}).warnings.empty());
+}
+
+TEST(ModelFlags, PrecisionChoosesHowGradientsTravelAndAreAveraged) {
+  const DeviceFlags half = parse({"--precision=16.32"}).devices;
+  EXPECT_EQ(half.exchange_format, comm::WireFormat::f16);
+  EXPECT_EQ(half.gradient_reduction, GradientReduction::running_mean);
+  const DeviceFlags given =
+      parse({"--precision=16.32", "--exchange-format=f32", "--gradient-reduction=sum"}).devices;
+  EXPECT_EQ(given.exchange_format, comm::WireFormat::f32);
+  EXPECT_EQ(given.gradient_reduction, GradientReduction::sum);
+  EXPECT_EQ(parse({}).devices.exchange_format, comm::WireFormat::f32);
+  EXPECT_EQ(parse({"--precision=bf16.16"}).devices.exchange_format, comm::WireFormat::f32);
+  EXPECT_SAYS(parse({"--precision=16.16"}).config_text, "chosen by --precision");
 }
 
 TEST(ModelFlags, GroupsMustDivideTheChannelsOfTheModel) {

@@ -36,8 +36,8 @@ TEST(TrainModels, NormLayerReachesTheModel) {
 }
 
 TEST(TrainModels, WarningsStandOnce) {
-  const Result result = compile({"--precision=16.16", "--half-partials", "--conv-dithering"});
-  const std::string half = "warning: --precision, --half-partials: computes in 32.32";
+  const Result result = compile({"--half-partials", "--nanoo", "--conv-dithering"});
+  const std::string half = "warning: --half-partials, --nanoo: no effect in 32.32\n";
   EXPECT_SAYS(result.out, half);
   EXPECT_EQ(result.out.find(half, result.out.find(half) + 1), std::string::npos);
   EXPECT_SAYS(result.out, "warning: --conv-dithering: no effect on a CPU\n");

@@ -32,6 +32,22 @@ TEST(Report, NamesPassesKernelsAndMemory) {
   expect_mentions(report, "2 slices of the micro-batch");
 }
 
+TEST(Report, NamesPrecisionAndTypes) {
+  const std::string report = report_of({});
+  expect_mentions(report, "precision: 32.32\n");
+  expect_mentions(report, " values of f32 (");
+  expect_mentions(report, " values of i32 (");  // labels
+  expect_mentions(report, "; 0 casts\n");
+  const std::string half = report_of({.precision = {DType::f16, DType::f16},
+                                      .half = {.stochastic_rounding = StochasticRounding::on,
+                                               .nan_on_overflow = true,
+                                               .half_partials = true}});
+  expect_mentions(
+      half, "precision: 16.16, stochastic rounding, not-a-number on overflow, half partials\n");
+  expect_mentions(report_of({.precision = {DType::bf16, DType::f32}}),
+                  "precision: bf16.32, rounding to nearest, overflow saturates\n");
+}
+
 TEST(Report, AllTensorsAreWhatAPlanWithoutSharingTakes) {
   expect_mentions(report_of({.disabled_passes = {"plan-memory"}}), " (100 %)");
 }

@@ -63,7 +63,8 @@ def main(program, images):
                       warning in done.stdout, f"no warning '{warning}'", done)
             else:
                 check("warning: --logs" not in done.stdout, "an unexpected warning", done)
-            check("32.32" in done.stdout, "no word on half precision", done)
+            check("precision 16.16, stochastic rounding on, half partials" in done.stdout,
+                  "no word on half precision", done)
             print(f"--logs-per-epoch {logs}: {len(found)} logs")
         done, run = application.train(COMMON.format(epochs=5, logs="1/2"))
         check(done.returncode == 2, f"exit code {done.returncode}", done)

@@ -24,6 +24,7 @@ ____________________________________________________________________
 Total params: 34,826
 Trainable params: 34,826
 Non-trainable params: 0
+Stored params: 34,826 as f32: 136.0 KiB
 ____________________________________________________________________
 )");
 }
@@ -53,8 +54,20 @@ ________________________________________________________________________________
 Total params: 282
 Trainable params: 162
 Non-trainable params: 120
+Stored params: 282 as f32: 1.1 KiB
 _________________________________________________________________________________________________
 )");
+}
+
+TEST(Summary, BytesFollowTheStoredType) {
+  const SymbolicTensor input = Input({4});
+  const Network dense(input, Dense({.units = 1024})(input));
+  EXPECT_NE(dense.summary("m", {}, DType::bf16).find("Stored params: 5,120 as bf16: 10.0 KiB\n"),
+            std::string::npos);
+  const Network normalised(input, BatchNormalization()(Dense({.units = 1024})(input)));
+  EXPECT_NE(normalised.summary("m", {}, DType::f16)
+                .find("Stored params: 7,168 as f16: 14.0 KiB, 2,048 as f32: 8.0 KiB\n"),
+            std::string::npos);
 }
 
 TEST(Summary, WideNamesWidenTheTable) {

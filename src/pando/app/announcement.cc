@@ -56,6 +56,7 @@ void announce(const TrainingSetup& setup, double compile_seconds, RunLog& log) {
     log.say(fmt::format("validating {} on {}{}: {}, run directory {}", options.model, made_up,
                         dataset, counted(setup.data.sets.test.size(), "sample"),
                         directory.path().string()));
+    log.say(concat("precision ", to_string(options.precision)));
     return;
   }
   log.say(fmt::format(
@@ -63,6 +64,7 @@ void announce(const TrainingSetup& setup, double compile_seconds, RunLog& log) {
       made_up, dataset, setup.data.sets.train.size(),
       describe(options.schedule, setup.schedule_base()), options.seed, directory.path().string()));
   log.say(batch_line(setup));
+  log.say(concat("precision ", describe_precision(options)));
   log.say(fmt::format("compilation time: {:.2f} s", compile_seconds));
 }
 

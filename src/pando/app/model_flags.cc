@@ -61,6 +61,22 @@ void validate_norm_layer(const NormLayerFlag& flag) {
   }
 }
 
+std::vector<std::pair<std::string, Precision>> precision_choices() {
+  std::vector<std::pair<std::string, Precision>> choices;
+  for (const std::string& name : precision_names())
+    choices.emplace_back(name, parse_precision(name));
+  return choices;
+}
+
+const char* name_of(StochasticRounding rounding) {
+  switch (rounding) {
+    case StochasticRounding::off: return "off";
+    case StochasticRounding::on: return "on";
+    case StochasticRounding::replica_identical_only: return "in weight updates only";
+  }
+  return "";
+}
+
 // The flags among these that were set to something else than their default.
 std::vector<std::string> changed(const OptionTable& table,
                                  std::initializer_list<const char*> names) {
@@ -81,6 +97,23 @@ NormOptions ModelFlags::norm() const {
                       .strided = norm_layer.strided.value_or(false)};
   if (options.kind == NormKind::batch) options.momentum = kKerasMomentum;
   return options;
+}
+
+HalfOptions ModelFlags::half() const {
+  return {.stochastic_rounding = stochastic_rounding,
+          .nan_on_overflow = nanoo,
+          .half_partials = half_partials};
+}
+
+std::string describe_precision(const ModelFlags& flags) {
+  std::string text = to_string(flags.precision);
+  if (flags.precision.half()) {
+    text += concat(", stochastic rounding ", name_of(flags.stochastic_rounding));
+    if (flags.half_partials) text += ", half partials";
+    if (flags.nanoo) text += ", not-a-number on overflow";
+  }
+  if (flags.fp_exceptions) text += ", ends at floating-point exceptions";
+  return text;
 }
 
 void add_model_flags(OptionTable& table, ModelFlags& flags) {
@@ -110,21 +143,23 @@ void add_model_flags(OptionTable& table, ModelFlags& flags) {
 void add_precision_flags(OptionTable& table, ModelFlags& flags) {
   table.begin_group("Precision");
   table.add_choice(
-      "precision", flags.precision,
-      {{"16.16", Precision::p16_16}, {"16.32", Precision::p16_32}, {"32.32", Precision::p32_32}},
-      "bits of arithmetic and of weights; 16 computes as 32 until half precision is "
-      "there");
+      "precision", flags.precision, precision_choices(),
+      "what numbers are stored in: activations and their gradients, then weights, sums of "
+      "gradients and the optimizer's state. 16 is IEEE half precision, bf16 has the range of 32 "
+      "bits and fewer digits. Arithmetic, losses and statistics have 32 bits");
   table.add("half-partials", flags.half_partials,
-            "sums of products in half precision; no effect until it is there");
+            "round the partial sums of convolutions and dense layers too; no effect in 32.32");
   table.add_choice("stochastic-rounding", flags.stochastic_rounding,
                    {{"OFF", StochasticRounding::off},
                     {"ON", StochasticRounding::on},
                     {"REPLICA_IDENTICAL_ONLY", StochasticRounding::replica_identical_only},
                     {"RI", StochasticRounding::replica_identical_only}},
-                   "round half precision numbers up or down at random; no effect in 32.32");
+                   "round half precision numbers up or down at random, so that small changes add "
+                   "up: everywhere in training, nowhere, or only in weight updates (RI). Never in "
+                   "validation; no effect in 32.32");
   table.add("fp-exceptions", flags.fp_exceptions,
-            "end the run at an invalid operation, division by zero or overflow in half precision; "
-            "no effect in 32.32, where a loss that is not finite ends it");
+            "end training at the first invalid operation, division by zero or overflow, and tell "
+            "where it was");
   table.add("nanoo", flags.nanoo,
             "overflow in half precision gives not-a-number instead of the largest number; no "
             "effect in 32.32");
@@ -137,14 +172,11 @@ void validate(const ModelFlags& flags) {
 
 std::vector<std::string> warnings_of(const OptionTable& table, const ModelFlags& flags) {
   std::vector<std::string> warnings;
-  const std::vector<std::string> half = changed(table, {"precision", "half-partials"});
-  if (!half.empty()) {
-    warnings.push_back(
-        concat(join(half, ", "), ": computes in 32.32 until half precision is there"));
+  const std::vector<std::string> half =
+      changed(table, {"half-partials", "stochastic-rounding", "nanoo"});
+  if (!half.empty() && !flags.precision.half()) {
+    warnings.push_back(concat(join(half, ", "), ": no effect in 32.32"));
   }
-  const std::vector<std::string> rounding =
-      changed(table, {"stochastic-rounding", "fp-exceptions", "nanoo"});
-  if (!rounding.empty()) warnings.push_back(concat(join(rounding, ", "), ": no effect in 32.32"));
   const Option& norm = *table.find_exact("norm-layer");
   if (!is_changed(norm)) return warnings;
   const auto entry = std::ranges::find(model_zoo(), flags.model, &ZooEntry::name);

@@ -9,13 +9,10 @@
 #include <vector>
 
 #include "pando/app/options.h"
+#include "pando/tensor/precision.h"
 #include "pando/zoo/zoo.h"
 
 namespace pando::app {
-
-// Bits of arithmetic, then of weights.
-enum class Precision { p16_16, p16_32, p32_32 };
-enum class StochasticRounding { off, on, replica_identical_only };
 
 // The keys of --norm-layer.
 struct NormLayerFlag {
@@ -30,7 +27,7 @@ struct ModelFlags {
   std::string model = "mnist_cnn";
   NormLayerFlag norm_layer;
   bool stable_norm = false;  // statistics are stable whatever it says
-  Precision precision = Precision::p32_32;
+  Precision precision;
   bool half_partials = false;
   StochasticRounding stochastic_rounding = StochasticRounding::on;
   bool fp_exceptions = false;
@@ -38,6 +35,7 @@ struct ModelFlags {
 
   // Requires: validated.
   NormOptions norm() const;
+  HalfOptions half() const;
 };
 
 void add_model_flags(OptionTable& table, ModelFlags& flags);
@@ -46,8 +44,11 @@ void add_precision_flags(OptionTable& table, ModelFlags& flags);
 // What no single flag can check: throws UsageError that names the flags.
 void validate(const ModelFlags& flags);
 
-// What a user should know about flags that do not do what they say, or not yet. The table is the
-// one the flags are bound to.
+// "16.16, stochastic rounding on, half partials"; "32.32" has nothing to add.
+std::string describe_precision(const ModelFlags& flags);
+
+// What a user should know about flags that do not do what they say. The table is the one the flags
+// are bound to.
 std::vector<std::string> warnings_of(const OptionTable& table, const ModelFlags& flags);
 
 // The model for samples of this shape, normalised as the flags want. Throws UsageError when

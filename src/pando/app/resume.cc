@@ -30,20 +30,30 @@ constexpr std::array<Note, 4> kSame = {
       "--micro-batch-size, --num-replicas, --gradient-accumulation-count or --global-batch-size"},
      {"updates_per_epoch", "--weight-updates-per-epoch"}}};
 
-// Checkpoints from before there were several have no such note.
+// Checkpoints from before there were several have no such note, those from before there was half
+// precision not the other.
 constexpr const char* kInstances = "instances";
+constexpr const char* kPrecision = "precision";
 
 // The run goes on, but another one.
-constexpr std::array<Note, 10> kSimilar = {{{"micro_batch_size", "--micro-batch-size"},
-                                            {"replicas", "--num-replicas"},
-                                            {kInstances, "the launcher's --num-instances"},
-                                            {"slices", "--slices"},
-                                            {"pipeline_splits", "--pipeline-splits"},
-                                            {"shuffle", "--shuffle"},
-                                            {"learning_rate", "--learning-rate, --lr-..."},
-                                            {"l2_regularization", "--l2-regularization"},
-                                            {"weight_decay", "--weight-decay"},
-                                            {"label_smoothing", "--label-smoothing"}}};
+constexpr std::array<Note, 11> kSimilar = {
+    {{"micro_batch_size", "--micro-batch-size"},
+     {"replicas", "--num-replicas"},
+     {kInstances, "the launcher's --num-instances"},
+     {"slices", "--slices"},
+     {kPrecision, "--precision, --stochastic-rounding, --half-partials, --nanoo"},
+     {"pipeline_splits", "--pipeline-splits"},
+     {"shuffle", "--shuffle"},
+     {"learning_rate", "--learning-rate, --lr-..."},
+     {"l2_regularization", "--l2-regularization"},
+     {"weight_decay", "--weight-decay"},
+     {"label_smoothing", "--label-smoothing"}}};
+
+// What its bits depend on.
+std::string arithmetic_of(ModelFlags flags) {
+  flags.fp_exceptions = false;
+  return describe_precision(flags);
+}
 
 void check_notes(const TrainingSetup& setup, const TrainingState& state,
                  const std::function<void(const std::string&)>& tell) {
@@ -51,7 +61,7 @@ void check_notes(const TrainingSetup& setup, const TrainingState& state,
   const auto found = [&](const Note& note) {
     const auto saved = state.notes.find(note.name);
     if (saved != state.notes.end()) return saved->second;
-    return std::string(note.name == kInstances ? "1" : "");
+    return std::string(note.name == kInstances ? "1" : note.name == kPrecision ? "32.32" : "");
   };
   for (const Note& note : kSame) {
     if (found(note) == own.at(note.name)) continue;
@@ -101,6 +111,7 @@ std::map<std::string, std::string> run_notes(const TrainingSetup& setup) {
           {"replicas", std::to_string(batch.replicas)},
           {kInstances, std::to_string(setup.instances.count())},
           {"slices", std::to_string(setup.options.slices)},
+          {kPrecision, arithmetic_of(setup.options)},
           {"pipeline_splits", join(setup.splits, " ")},
           {"shuffle", setup.fit_options().shuffle ? "true" : "false"},
           {"learning_rate", describe(setup.options.schedule, setup.schedule_base())},

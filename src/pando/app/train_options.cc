@@ -194,6 +194,19 @@ void choose_what_is_open(OptionTable& table, TrainOptions& options) {
     table.find("learning-rate", "").origin = {.place =
                                                   "chosen by the optimizer and the batch size"};
   }
+  const auto choose_by_precision = [&](const char* name, auto& field, auto value) {
+    Option& option = table.find(name, "");
+    if (option.origin.kind != Origin::Kind::built_in) return;
+    field = value;
+    option.origin = {.place = "chosen by --precision"};
+  };
+  if (options.precision.half()) {
+    choose_by_precision("gradient-reduction", options.devices.gradient_reduction,
+                        GradientReduction::running_mean);
+  }
+  if (options.precision.compute == DType::f16) {
+    choose_by_precision("exchange-format", options.devices.exchange_format, comm::WireFormat::f16);
+  }
   const int cores = options.devices.cores_of_a_device(options.threads);  // checks them too
   if (options.slices == 0) {
     options.slices = cores;

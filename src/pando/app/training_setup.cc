@@ -167,7 +167,10 @@ void TrainingSetup::compile() {
   CompileOptions compiling{
       .optimizer = make_optimizer(options.optimizer, rate, batch.global_batch_size),
       .loss = make_loss(options.loss, entry.loss),
-      .metrics = {"accuracy"}};
+      .metrics = {"accuracy"},
+      .precision = options.precision,
+      .half = options.half(),
+      .fp_exceptions = options.fp_exceptions};
   compiling.execution.slices = options.slices;
   compiling.execution.bucket_bytes =
       static_cast<size_t>(options.silicon.max_cross_replica_buffer_size);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "pando/compiler/report.h"
 
+#include <map>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "pando/base/strings.h"
@@ -39,6 +42,41 @@ std::string call_text(const Program& program, const Call& call) {
 
 std::string size(size_t bytes) { return human_bytes(static_cast<double>(bytes)); }
 
+std::string rounding_text(const HalfOptions& half) {
+  std::string text = half.stochastic_rounding == StochasticRounding::off ? "rounding to nearest"
+                                                                         : "stochastic rounding";
+  if (half.stochastic_rounding == StochasticRounding::replica_identical_only) {
+    text += " in weight updates";
+  }
+  text += half.nan_on_overflow ? ", not-a-number on overflow" : ", overflow saturates";
+  return text + (half.half_partials ? ", half partials" : "");
+}
+
+// What the values of one slice are stored in.
+std::string types_text(const Program& program) {
+  const CompileOptions& options = program.options();
+  std::map<DType, std::pair<int, size_t>> types;
+  int casts = 0;
+  const auto count = [&](const ir::Value* value) {
+    auto& [values, bytes] = types[value->type().dtype];
+    ++values;
+    bytes += value->bytes();
+  };
+  for (const ir::Value* input : program.graph().inputs()) count(input);
+  for (const Call& call : program.calls()) {
+    for (const ir::Value* value : call.node->outputs()) count(value);
+    casts += call.node->op() == "cast" ? 1 : 0;
+  }
+  std::string text = "precision: " + to_string(options.precision);
+  if (options.precision.half()) text += ", " + rounding_text(options.half);
+  std::vector<std::string> rows;
+  for (const auto& [type, entry] : types) {
+    rows.push_back(
+        fmt::format("{} values of {} ({})", entry.first, to_string(type), size(entry.second)));
+  }
+  return fmt::format("{}\n  {}; {} cast{}\n", text, join(rows, ", "), casts, casts == 1 ? "" : "s");
+}
+
 // One row per stage: what one slice of one micro-batch takes.
 std::string stages_text(const MemoryPlan& plan) {
   std::string text = fmt::format("  {:<6} {:>12} {:>12} {:>14} {:>12} {:>12}\n", "stage", "working",
@@ -73,7 +111,7 @@ std::string memory_text(const Program& program) {
 }  // namespace
 
 std::string compile_report(const Program& program) {
-  std::string text = passes_text(program);
+  std::string text = passes_text(program) + types_text(program);
   size_t segments = 0;
   for (const Section& section : program.sections()) segments += section.segments.size();
   text += fmt::format(

@@ -86,9 +86,10 @@ class Network {
   // The graph's current stage is the last one afterwards: losses and metrics belong there.
   NetworkGraph build(const NetworkBuildOptions& options) const;
 
-  // A table of the layers as Keras prints it.
+  // A table of the layers as Keras prints it, with the bytes of the weights when those that are
+  // trained are stored in this type. State is f32.
   std::string summary(const std::string& model_name = "model",
-                      const std::set<std::string>& frozen = {}) const;
+                      const std::set<std::string>& frozen = {}, DType stored = DType::f32) const;
   // A table of the calls and their stages, at least this wide.
   std::string stage_summary(int line_length = 98) const;
 

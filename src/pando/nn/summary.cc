@@ -22,10 +22,22 @@ std::string connected_to(const LayerInfo& info) {
   return info.inbound.size() > 1 ? join(info.inbound, ", ") : "";
 }
 
+std::string bytes_text(int64_t parameters, DType type) {
+  const auto bytes = static_cast<double>(parameters) * static_cast<double>(size_of(type));
+  return fmt::format("{} as {}: {}", with_thousands(parameters), to_string(type),
+                     human_bytes(bytes));
+}
+
+// "269,722 as f16: 526.8 KiB, 2,752 as f32: 10.8 KiB".
+std::string stored_text(int64_t trained, int64_t state, DType type) {
+  if (type == DType::f32 || state == 0) return bytes_text(trained + state, type);
+  return bytes_text(trained, type) + ", " + bytes_text(state, DType::f32);
+}
+
 }  // namespace
 
-std::string Network::summary(const std::string& model_name,
-                             const std::set<std::string>& frozen) const {
+std::string Network::summary(const std::string& model_name, const std::set<std::string>& frozen,
+                             DType stored) const {
   size_t name_width = 24;
   bool joins = false;
   for (const LayerInfo& info : layers_) {
@@ -55,6 +67,9 @@ std::string Network::summary(const std::string& model_name,
       fmt::format("Total params: {}\nTrainable params: {}\nNon-trainable params: {}\n",
                   with_thousands(parameters()), with_thousands(parameters() - frozen_parameters),
                   with_thousands(frozen_parameters));
+  text += fmt::format(
+      "Stored params: {}\n",
+      stored_text(trainable_parameters(), parameters() - trainable_parameters(), stored));
   return text + std::string(width, '_') + "\n";
 }
 

@@ -195,6 +195,8 @@ MemoryRates measure_memory(int threads) {
 std::vector<Stage> stages_of(const compiler::Program& program,
                              const std::map<std::string, double>& call_seconds) {
   std::vector<Stage> stages(static_cast<size_t>(program.stages()));
+  // Instances exchange sums of 32 bits, whatever gradients are stored in.
+  const size_t widening = sizeof(float) / size_of(program.options().precision.update);
   for (const compiler::Section& section : program.sections()) {
     Stage& stage = stages[static_cast<size_t>(section.stage)];
     double done = 0;
@@ -209,7 +211,8 @@ std::vector<Stage> stages_of(const compiler::Program& program,
         done += seconds;
         if (call.bucket < 0) continue;
         const compiler::Bucket& bucket = program.memory().buckets[static_cast<size_t>(call.bucket)];
-        stage.gradients.push_back({static_cast<double>(bucket.end - bucket.begin), done});
+        const size_t bytes = (bucket.end - bucket.begin) * widening;
+        stage.gradients.push_back({static_cast<double>(bytes), done});
       }
     }
     for (size_t i = first; i < stage.gradients.size(); ++i) {
@@ -269,6 +272,8 @@ std::unique_ptr<const compiler::Program> MeasuredCosts::compile(int workers,
       .division = division.division,
       .pipelined = pipelined,
       .stages = network.stages(),
+      .precision = options_.precision,
+      .half = options_.half(),
       .bucket_bytes = 1,
       .disabled_passes = {options_.disable_pass.begin(), options_.disable_pass.end()}};
   ir::Graph graph = train::build_graph(network, {.mode = train::Mode::train,
@@ -329,11 +334,12 @@ int64_t MeasuredCosts::trainable_parameters() const {
   return subject_ == nullptr ? 0 : subject_->network.trainable_parameters();
 }
 
-// Weights, slots, the sums of gradients and what others send of them.
+// Weights and slots, the sums of gradients and what others send of them.
 int64_t MeasuredCosts::shared_bytes() const {
   if (subject_ == nullptr) return 0;
-  const auto copies = static_cast<int64_t>(subject_->slots) + 3;
-  return copies * trainable_parameters() * static_cast<int64_t>(sizeof(float));
+  const auto kept =
+      static_cast<int64_t>((subject_->slots + 1) * size_of(options_.precision.update));
+  return trainable_parameters() * (kept + 2 * static_cast<int64_t>(sizeof(float)));
 }
 
 double MeasuredCosts::moment_bytes() const {

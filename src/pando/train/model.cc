@@ -28,7 +28,11 @@ Model::Model(const SymbolicTensor& input, const SymbolicTensor& output, ModelOpt
 
 const std::string& Model::name() const { return impl_->options.name; }
 const Network& Model::network() const { return impl_->network; }
-std::string Model::summary() const { return impl_->network.summary(name(), impl_->frozen); }
+std::string Model::summary() const {
+  const auto& options = impl_->compile_options;
+  return impl_->network.summary(name(), impl_->frozen,
+                                options ? options->precision.update : DType::f32);
+}
 
 void Model::set_trainable(const std::string& layer, bool trainable) {
   impl_->network.layer(layer);
