@@ -115,7 +115,7 @@ TEST(ModelFlags, PrecisionChoosesHowGradientsTravelAndAreAveraged) {
   EXPECT_EQ(given.exchange_format, comm::WireFormat::f32);
   EXPECT_EQ(given.gradient_reduction, GradientReduction::sum);
   EXPECT_EQ(parse({}).devices.exchange_format, comm::WireFormat::f32);
-  EXPECT_EQ(parse({"--precision=bf16.16"}).devices.exchange_format, comm::WireFormat::f32);
+  EXPECT_EQ(parse({"--precision=bf16.16"}).devices.exchange_format, comm::WireFormat::bf16);
   EXPECT_SAYS(parse({"--precision=16.16"}).config_text, "chosen by --precision");
 }
 

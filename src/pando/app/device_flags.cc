@@ -50,8 +50,7 @@ void add_replication_flags(OptionTable& table, DeviceFlags& flags) {
                     {"f16", comm::WireFormat::f16},
                     {"bf16", comm::WireFormat::bf16}},
                    "how gradients travel between the instances of a job: as they are, or rounded "
-                   "to 16 bits, in half the bytes, as is the default of --precision 16.16 and "
-                   "16.32");
+                   "to 16 bits, in half the bytes. By default as --precision computes");
 }
 
 // A bare flag and the words of booleans work too, as for the original's flag.

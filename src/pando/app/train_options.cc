@@ -203,9 +203,9 @@ void choose_what_is_open(OptionTable& table, TrainOptions& options) {
   if (options.precision.half()) {
     choose_by_precision("gradient-reduction", options.devices.gradient_reduction,
                         GradientReduction::running_mean);
-  }
-  if (options.precision.compute == DType::f16) {
-    choose_by_precision("exchange-format", options.devices.exchange_format, comm::WireFormat::f16);
+    const bool is_f16 = options.precision.compute == DType::f16;
+    choose_by_precision("exchange-format", options.devices.exchange_format,
+                        is_f16 ? comm::WireFormat::f16 : comm::WireFormat::bf16);
   }
   const int cores = options.devices.cores_of_a_device(options.threads);  // checks them too
   if (options.slices == 0) {
