@@ -73,6 +73,28 @@ TEST_F(ResumeRun, GoesOnBitForBit) {
   EXPECT_FALSE(fs::exists(file("run/previous-1")));
 }
 
+TEST_F(ResumeRun, GoesOnBitForBitInHalfPrecision) {
+  const auto half = [](TrainOptions given) {
+    given.num_epochs = 2;
+    given.precision = {DType::f16, DType::f16};
+    return given;
+  };
+  EXPECT_EQ(run_training(half(six("whole"))), kDone);
+  TrainOptions part = half(six("run"));
+  part.num_epochs = 1;
+  EXPECT_EQ(run_training(part), kDone);
+  EXPECT_EQ(run_training(half(resumed("run"))), kDone);
+  EXPECT_TRUE(folder_.read("run/checkpoints/epoch_2.0.h5") ==
+              folder_.read("whole/checkpoints/epoch_2.0.h5"));
+  EXPECT_EQ(folder_.read("run/log.txt").find("warning"), std::string::npos);
+  TrainOptions wide = resumed("run");
+  wide.num_epochs = 3;
+  EXPECT_EQ(run_training(wide), kDone);
+  EXPECT_NE(folder_.read("run/log.txt")
+                .find("precision was '16.16, stochastic rounding on' and is now '32.32'"),
+            std::string::npos);
+}
+
 TEST_F(ResumeRun, RowsAfterTheCheckpointAreWrittenAnew) {
   run_part("run", 4);
   fs::remove(file("run/checkpoints/epoch_4.0.h5"));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "pando/tensor/precision.h"
 
+#include "pando/runtime/fp_exceptions.h"
 #include "pando/store/weights_file.h"
 #include "pando/train/model.h"
 #include "tests/train/train_support.h"
@@ -84,6 +85,119 @@ TEST(ModelPrecision, FilesAreReadAcrossPrecisions) {
           << to_string(from) << " to " << to_string(to);
     }
   }
+}
+
+class HalfTraining : public testing::TestWithParam<std::string> {
+ protected:
+  Precision precision() const { return parse_precision(GetParam()); }
+  CompileOptions options() const { return precise(precision()); }
+};
+
+TEST_P(HalfTraining, LearnsAndPredictsInF32) {
+  Model model = compiled(rich_cnn(), options(), 5);
+  const Logs before = model.evaluate(image_data(48));
+  model.fit(image_data(48), {.epochs = 8, .batch_size = 8, .verbose = 0});
+  const Logs after = model.evaluate(image_data(48));
+  EXPECT_LT(value_of(after, "loss"), 0.7 * value_of(before, "loss"));
+  const Tensor predicted = model.predict(images(5).x);
+  EXPECT_EQ(predicted.dtype(), DType::f32);
+  EXPECT_NEAR(predicted.f32()[0] + predicted.f32()[1] + predicted.f32()[2], 1, 0.02);
+  EXPECT_EQ(model.get_weights()[0].dtype(), precision().update);
+}
+
+TEST_P(HalfTraining, OnlyTrainingRoundsStochastically) {
+  CompileOptions nearest = options();
+  nearest.half.stochastic_rounding = StochasticRounding::off;
+  Model random = compiled(rich_cnn(), options(), 5);
+  Model plain = compiled(rich_cnn(), nearest, 5);
+  EXPECT_EQ(random.evaluate(image_data(12)), plain.evaluate(image_data(12)));
+  EXPECT_TRUE(same_bits(random.predict(images(5).x), plain.predict(images(5).x)));
+  for (Model* model : {&random, &plain}) {
+    model->fit(image_data(24), {.batch_size = 8, .verbose = 0});
+  }
+  EXPECT_FALSE(same_weights(random, plain));
+}
+
+TEST_P(HalfTraining, IsVerifiedAndReported) {
+  Model model = compiled(rich_cnn(), options());
+  const std::vector<Field> fields = image_data(4).fields();
+  const Verification verification = model.verify(6, fields);
+  EXPECT_TRUE(verification.ok) << verification.table;
+  const std::string report = model.compile_report(8, fields);
+  EXPECT_SAYS(report, "precision: " + GetParam() + ", stochastic rounding");
+  EXPECT_SAYS(report, concat(" values of ", to_string(precision().compute), " ("));
+  EXPECT_SAYS(model.summary(), concat(" as ", to_string(precision().update), ": "));
+}
+
+TEST_P(HalfTraining, GoesOnBitForBit) {
+  const TempFolder folder;
+  const auto fit = [](Model& model, int64_t from, int64_t to) {
+    model.fit(image_data(44), {.epochs = to,
+                               .batch_size = 8,
+                               .carry_remainder = true,
+                               .initial_epoch = from,
+                               .verbose = 0});
+  };
+  Model whole = compiled(rich_cnn(), options(), 3);
+  fit(whole, 0, 3);
+  Model before = compiled(rich_cnn(), options(), 3);
+  fit(before, 0, 2);
+  save_training_state(folder.path("a.h5"), before.training_state());
+  Model after = compiled(rich_cnn(), options(), 3);
+  after.restore(load_training_state(folder.path("a.h5")));
+  EXPECT_TRUE(same_weights(after, before));
+  fit(after, 2, 3);
+  EXPECT_TRUE(same_weights(after, whole));
+}
+
+INSTANTIATE_TEST_SUITE_P(Precisions, HalfTraining,
+                         testing::Values("16.16", "16.32", "bf16.16", "bf16.32"),
+                         [](const auto& precision) {
+                           std::string name = precision.param;
+                           name.replace(name.find('.'), 1, "_");
+                           return name;
+                         });
+
+TEST(ModelPrecision, AStateGoesToAModelOfAnotherPrecision) {
+  Model half = compiled(rich_cnn(), precise(kHalf), 3);
+  half.fit(image_data(24), {.batch_size = 8, .verbose = 0});
+  Model wide = compiled(rich_cnn(), precise({}), 3);
+  wide.restore(half.training_state());
+  for (size_t i = 0; i < wide.get_weights().size(); ++i) {
+    EXPECT_TRUE(same_bits(wide.get_weights()[i], cast(half.get_weights()[i], DType::f32)));
+  }
+  const TrainingState widened = wide.training_state();
+  EXPECT_EQ(widened.weights.state.at(0).value.dtype(), DType::f32);
+  Model again = compiled(rich_cnn(), precise(kHalf), 3);
+  again.restore(widened);
+  EXPECT_TRUE(same_weights(again, half));
+}
+
+TEST(ModelPrecision, TrainsOnAfterAChange) {
+  Model model = compiled(small_cnn(), precise(kHalf), 3);
+  model.fit(image_data(24), {.batch_size = 8, .verbose = 0});
+  model.compile(precise({}));
+  const Logs before = model.evaluate(image_data(24));
+  model.fit(image_data(24), {.epochs = 3, .batch_size = 8, .verbose = 0});
+  EXPECT_LT(value_of(model.evaluate(image_data(24)), "loss"), value_of(before, "loss"));
+}
+
+TEST(ModelPrecision, FloatingPointExceptionsEndTraining) {
+  CompileOptions options = precise(kHalf);
+  options.optimizer = SGD({.learning_rate = 1e9});
+  options.fp_exceptions = true;
+  Model model = compiled(small_cnn(), options);
+  EXPECT_SAYS(error_of<runtime::FloatingPointError>(
+                  [&] { model.fit(image_data(24), {.batch_size = 8, .verbose = 0}); }),
+              "overflow");
+  options.fp_exceptions = false;
+  model.compile(options);
+  model.fit(image_data(8), {.batch_size = 8, .verbose = 0});  // saturates
+}
+
+TEST(ModelPrecision, SplitsAreMeasuredInHalf) {
+  const Model model = compiled(rich_cnn(), precise(kHalf));
+  EXPECT_EQ(model.measure_pipeline_splits(2, image_data(32), 4).splits.size(), 1u);
 }
 
 }  // namespace

@@ -41,6 +41,7 @@ struct Spread {
   int64_t micro_batch = 8;
   int accumulation = 1;
   std::vector<std::string> splits = {};
+  Precision precision = {};
 };
 
 struct Course {
@@ -57,7 +58,10 @@ Course train(const Dataset& data, const Dataset& test, const PreprocessOptions& 
   Model model(with_preprocessing(body(channels), options), {.seed = 3});
   if (!how.splits.empty()) model.set_pipeline_splits(how.splits);
   model.set_pipelining_options({.gradient_accumulation_steps_per_replica = how.accumulation});
-  model.compile(classifier(SGD({.learning_rate = 0.05, .momentum = 0.9}), {.slices = 2}));
+  CompileOptions compiling =
+      classifier(SGD({.learning_rate = 0.05, .momentum = 0.9}), {.slices = 2});
+  compiling.precision = how.precision;
+  model.compile(compiling);
   Course course;
   course.losses =
       model.fit(data, {.epochs = 3, .batch_size = how.micro_batch, .verbose = 0})["loss"];
@@ -148,6 +152,29 @@ TEST(Preprocess, SoItIsOnManyDevices) {
       expect_same(ways.device(true, fused, spreads[i]), host, concat("spread ", i));
     }
   }
+}
+
+// Bytes come to the devices, which make 16-bit numbers of them.
+TEST(Preprocess, BytesMayBecomeHalfPrecision) {
+  const Ways ways{photographs(40, 3), photographs(20, 3), PreprocessValues::normalise_imagenet};
+  const Course host = normalised_on_the_host(ways);
+  for (const char* precision : {"16.16", "bf16.32"}) {
+    for (const bool fused : {false, true}) {
+      const Course half = ways.device(true, fused, {.precision = parse_precision(precision)});
+      for (size_t i = 0; i < host.losses.size(); ++i) {
+        EXPECT_NEAR(half.losses[i], host.losses[i], 0.03) << precision;
+      }
+      EXPECT_NEAR(half.test_loss, host.test_loss, 0.03) << precision;
+    }
+  }
+  Model model(with_preprocessing(body(3), {.eight_bit = true}));
+  CompileOptions compiling = classifier();
+  compiling.precision = {DType::f16, DType::f16};
+  model.compile(compiling);
+  const std::string report =
+      model.compile_report(8, {{"x", DType::u8, {kSide, kSide, 3}}, {"y", DType::i32, {}}});
+  EXPECT_SAYS(report, "1 values of u8 (");
+  EXPECT_SAYS(report, " values of f16 (");
 }
 
 // On the host each image is standardised before zeros are put around it; on the device after that,

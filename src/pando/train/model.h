@@ -59,7 +59,8 @@ struct CompileOptions {
   Precision precision = {};
   // Of half precision only. Evaluation and prediction never round stochastically.
   HalfOptions half = {.stochastic_rounding = StochasticRounding::on};
-  // Ends training at the first invalid operation, division by zero or overflow.
+  // Ends training at the first invalid operation, division by zero or overflow, with a
+  // runtime::FloatingPointError that tells where it was.
   bool fp_exceptions = false;
   LossScaling loss_scaling = {};
   // Steps of each replica without a return to the host; 0: a twentieth of an epoch. Whole weight

@@ -149,6 +149,7 @@ runtime::Placement Model::Impl::placement(train::Mode mode) {
   if (half && place.reduction == GradientReduction::mean) {
     place.reduction = GradientReduction::running_mean;
   }
+  place.stop_at_fp_exceptions = compile_options && compile_options->fp_exceptions;
   place.statistics_group = replication.statistics_group;
   if (place.statistics_group > 1 && each > 1) {
     throw InvalidArgument("statistics_group is ", place.statistics_group, ", but a replica has ",

@@ -15,6 +15,7 @@ namespace pando {
 using compiler::Recomputation;
 using runtime::GradientReduction;
 
+// In half precision a mean is a running_mean: sums may leave the range of f16.
 struct GradientAccumulationOptions {
   int steps_per_replica = 1;  // micro-batches of a replica per weight update
   GradientReduction reduction = GradientReduction::mean;
