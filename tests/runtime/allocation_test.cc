@@ -155,6 +155,18 @@ TEST(Allocation, StepsOfCifarResnetAllocateNothing) {
   check("cifar_resnet8", {16, 16, 3}, {.workers = 2, .slices = 2, .batch = 1});
 }
 
+TEST(Allocation, StepsInHalfPrecisionAllocateNothing) {
+  for (const char* precision : {"16.16", "bf16.32"}) {
+    for (const int64_t batch : {4, 1}) {
+      TraineeOptions options{
+          .workers = 2, .slices = 2, .batch = batch, .placement = {.stop_at_fp_exceptions = true}};
+      options.compiling.precision = parse_precision(precision);
+      options.compiling.half.stochastic_rounding = StochasticRounding::on;
+      check("cifar_resnet8", {16, 16, 3}, options);
+    }
+  }
+}
+
 // What oneDNN does inside its calls is its own affair: reported, not judged.
 TEST(Allocation, StepsWithOneDnnAllocateNothingOfTheirOwn) {
   const Counts counts = check("mnist_cnn", {28, 28, 1},
