@@ -202,6 +202,7 @@ class Verifier {
     for (const auto& [key, values] : expected_) {
       role_scale[key.first] = std::max(role_scale[key.first], size_of_all(values));
     }
+    const double floor = options_.precision.half() ? 1e-2 : 1e-3;
     VerificationRow row{.variant = variant};
     for (const auto& [key, wanted] : expected_) {
       const std::vector<float>& values = found.at(key);
@@ -213,7 +214,7 @@ class Verifier {
         const double apart = std::fabs(static_cast<double>(values[i]) - wanted[i]);
         if (exceeds(apart, absolute)) absolute = apart;
       }
-      const double scale = std::max(size_of_all(wanted), 1e-3 * role_scale[key.first]);
+      const double scale = std::max(size_of_all(wanted), floor * role_scale[key.first]);
       const double difference =
           options_.precision.half() ? root_mean_square(differences) : absolute;
       const double relative = difference == 0 ? 0 : difference / scale;

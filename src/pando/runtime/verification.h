@@ -35,7 +35,8 @@ struct VerificationRow {
   double absolute = 0;  // the greatest difference of all elements
   // The greatest difference in units of the output's greatest element, or of a thousandth of the
   // greatest among all outputs of its role where that is more: gradients may be zero but for
-  // rounding. In 16 bits roots of mean squares take the place of what is greatest.
+  // rounding. In 16 bits it is a hundredth, and roots of mean squares take the place of what is
+  // greatest.
   double relative = 0;
   bool ok = false;
 };
