@@ -35,8 +35,8 @@ TEST(Report, NamesPassesKernelsAndMemory) {
 TEST(Report, NamesPrecisionAndTypes) {
   const std::string report = report_of({});
   expect_mentions(report, "precision: 32.32\n");
-  expect_mentions(report, " values of f32 (");
-  expect_mentions(report, " values of i32 (");  // labels
+  expect_mentions(report, " of f32 (");
+  expect_mentions(report, "1 of i32 (");  // labels
   expect_mentions(report, "; 0 casts\n");
   const std::string half = report_of({.precision = {DType::f16, DType::f16},
                                       .half = {.stochastic_rounding = StochasticRounding::on,

@@ -125,7 +125,7 @@ TEST_P(HalfTraining, IsVerifiedAndReported) {
   EXPECT_TRUE(verification.ok) << verification.table;
   const std::string report = model.compile_report(8, fields);
   EXPECT_SAYS(report, "precision: " + GetParam() + ", stochastic rounding");
-  EXPECT_SAYS(report, concat(" values of ", to_string(precision().compute), " ("));
+  EXPECT_SAYS(report, concat(" of ", to_string(precision().compute), " ("));
   EXPECT_SAYS(model.summary(), concat(" as ", to_string(precision().update), ": "));
 }
 

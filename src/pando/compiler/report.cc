@@ -71,10 +71,10 @@ std::string types_text(const Program& program) {
   if (options.precision.half()) text += ", " + rounding_text(options.half);
   std::vector<std::string> rows;
   for (const auto& [type, entry] : types) {
-    rows.push_back(
-        fmt::format("{} values of {} ({})", entry.first, to_string(type), size(entry.second)));
+    rows.push_back(fmt::format("{} of {} ({})", entry.first, to_string(type), size(entry.second)));
   }
-  return fmt::format("{}\n  {}; {} cast{}\n", text, join(rows, ", "), casts, casts == 1 ? "" : "s");
+  return fmt::format("{}\n  values: {}; {} cast{}\n", text, join(rows, ", "), casts,
+                     casts == 1 ? "" : "s");
 }
 
 // One row per stage: what one slice of one micro-batch takes.
