@@ -121,6 +121,7 @@ TEST(SharedState, AllGetTheStateOfTheFirst) {
   saved.notes = {{"model", "small"}, {"open", "\xff"}};
   saved.weights.path = "checkpoints/epoch_1.0.h5";
   saved.weights.attributes = {{"backend", "pando"}};
+  saved.loss_scaling = {.factor = 64, .updates = 3, .histogram = {1000, 1}, .filtered = {0.1, 0}};
   std::mutex mutex;
   on_instances(3, [&](comm::Communicator& own) {
     std::optional<TrainingState> state;
@@ -137,6 +138,7 @@ TEST(SharedState, AllGetTheStateOfTheFirst) {
     EXPECT_EQ(state->seed, 7u);
     EXPECT_EQ(state->data_epoch, saved.data_epoch);
     EXPECT_EQ(state->optimizer, saved.optimizer);
+    EXPECT_EQ(state->loss_scaling, saved.loss_scaling);
     EXPECT_EQ(state->weights.path, saved.weights.path);
     EXPECT_EQ(state->weights.attributes, saved.weights.attributes);
     Model other = small_model(7);

@@ -43,6 +43,12 @@ TEST(LogLine, HasEverythingThatIsKnown) {
   EXPECT_EQ(log_line({.epoch = 3}), "epoch 3.0");
 }
 
+TEST(LogLine, HasTheFactorOfLossScaling) {
+  HistoryRow row{.epoch = 1, .loss = 0.5, .extra = {{kLossScalingColumn, 16384}}};
+  EXPECT_EQ(log_line(row), "epoch 1.0: loss: 0.5000, loss scaling factor: 16384");
+  EXPECT_EQ(first_match(log_line(row), kLoss), "0.5000");
+}
+
 TEST(LogLine, TheBenchmarkRunnerFindsItsNumbers) {
   const std::string line = log_line(full_row());
   EXPECT_EQ(first_match(line, kThroughput), "17687");

@@ -17,14 +17,69 @@ TEST(LossFlags, ReachTheirFields) {
   EXPECT_FALSE(parse({"--auto-loss-scaling", "False"}).loss.auto_loss_scaling);
 }
 
-TEST(LossFlags, AutomaticScalingIsRefused) {
-  EXPECT_SAYS(error({"--auto-loss-scaling"}), "--auto-loss-scaling is not there yet");
+TEST(LossFlags, ParametersOfAutomaticScalingReachTheirOptions) {
+  const LossFlags flags =
+      parse({"--auto-loss-scaling",
+             "--auto-loss-scaling-params={initial_loss_scaling_factor: 4, update_frequency: 3, "
+             "increase_factor: 8, max_loss_scaling_factor: 1024, "
+             "accumulate_statistics_over_update_period: false, ratio_threshold: 0.25, "
+             "lpf_alpha: 0.5, histogram_bin_edge: 100, captured_grads_only: false}"})
+          .loss;
+  const LossScaling scaling = flags.scaling(2);
+  EXPECT_TRUE(scaling.automatic);
+  EXPECT_EQ(to_string(scaling),
+            "automatic from 4, by 8 every 3 weight updates, below 1024, at most 0.25 of the "
+            "gradients beyond 100 in the last one, filtered by 0.5");
+  EXPECT_EQ(flags.describe_scaling(2), "loss scaling " + to_string(scaling));
+  // What is not given is as in the library.
+  EXPECT_EQ(to_string(parse({"--auto-loss-scaling"}).loss.scaling(1)),
+            to_string(LossScaling{.automatic = true}));
+}
+
+TEST(LossFlags, ErrorsNameTheFlag) {
+  EXPECT_SAYS(error({"--auto-loss-scaling-params={increase_factor: 3}"}),
+              "--auto-loss-scaling-params: increase_factor is 3, wanted a power of two");
+  EXPECT_SAYS(error({"--auto-loss-scaling-params={captured_grads_only: true}"}),
+              "--auto-loss-scaling-params: captured_grads_only is true");
+  const std::string unknown = error({"--auto-loss-scaling-params={frequency: 8}"});
+  EXPECT_SAYS(unknown, "auto-loss-scaling-params");
+  EXPECT_SAYS(unknown, "update_frequency");
+  EXPECT_SAYS(error({"--loss-scaling=1e-300"}), "--loss-scaling: the factor of loss scaling is");
+  EXPECT_SAYS(error({"--loss-scaling=1e21"}), "--loss-scaling");
+}
+
+TEST(LossFlags, AStaticFactorIsForEveryReplica) {
+  const LossFlags flags{.loss_scaling = 128};
+  EXPECT_EQ(flags.scaling(4).factor, 512);
+  EXPECT_EQ(flags.describe_scaling(4), "loss scaling 128 x 4 replicas = 512");
+  EXPECT_EQ(flags.describe_scaling(1), "loss scaling 128 x 1 replica = 128");
+  EXPECT_EQ(LossFlags{}.describe_scaling(4), "");
+  EXPECT_EQ(LossScaler(LossFlags{}.scaling(4)).factor(), 1);
 }
 
 TEST(LossFlags, ScalingWithoutEffectIsTold) {
-  EXPECT_TRUE(warnings_of(LossFlags{}).empty());
-  ASSERT_EQ(warnings_of({.loss_scaling = 128}).size(), 1u);
-  EXPECT_SAYS(warnings_of({.loss_scaling = 128})[0], "--loss-scaling 128 has no effect");
+  const Precision full;
+  const Precision half{DType::f16, DType::f16};
+  const Precision wide{DType::bf16, DType::f32};
+  const auto only = [](const LossFlags& flags, const Precision& precision) {
+    const std::vector<std::string> warnings = warnings_of(flags, precision);
+    EXPECT_EQ(warnings.size(), 1u);
+    return warnings.empty() ? "" : warnings[0];
+  };
+  const LossFlags automatic{.auto_loss_scaling = true};
+  for (const Precision& precision : {full, half, wide}) {
+    EXPECT_TRUE(warnings_of(LossFlags{}, precision).empty());
+  }
+  EXPECT_TRUE(warnings_of({.loss_scaling = 128}, half).empty());
+  EXPECT_TRUE(warnings_of(automatic, half).empty());
+  EXPECT_SAYS(only({.loss_scaling = 128}, full), "--loss-scaling 128 gains nothing in 32.32");
+  EXPECT_SAYS(only(automatic, full), "--auto-loss-scaling gains nothing in 32.32");
+  EXPECT_SAYS(only({.loss_scaling = 128}, wide), "--loss-scaling 128 gains nothing in bf16.32");
+  EXPECT_SAYS(only(automatic, wide), "--auto-loss-scaling gains nothing in bf16.32");
+  EXPECT_SAYS(only({.loss_scaling = 128, .auto_loss_scaling = true}, half),
+              "--loss-scaling 128 is not used: --auto-loss-scaling chooses");
+  EXPECT_SAYS(only({.auto_loss_scaling_params = {.update_frequency = 4}}, half),
+              "--auto-loss-scaling-params has no effect without");
 }
 
 TEST(LossFlags, SmoothingIsForClassifiers) {

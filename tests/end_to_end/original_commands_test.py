@@ -71,8 +71,10 @@ def main(program, images):
         check("it is not possible to log 2 epochs at a time for 5 epochs" in done.stderr,
               "the error of 5 epochs", done)
         check(not run.exists(), "a run directory in spite of the error", done)
-        done, _ = application.train("--model cifar_resnet8 --auto-loss-scaling")
-        check(done.returncode == 2, "--auto-loss-scaling is not there yet", done)
+        done, _ = application.train(
+            "--model cifar_resnet8 --auto-loss-scaling "
+            '--auto-loss-scaling-params {"increase_factor":3}')
+        check(done.returncode == 2, "an increase_factor of 3", done)
         application.data = ""  # of ImageNet nothing is there
         flags = "--config resnet50_16ipus_8k_bn_pipeline --synthetic-data cpu --dry-run"
         done, _ = application.train(flags + ("" if images == 50000 else " --image-size 64"))

@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: MIT
 #include "pando/optim/loss_scaling.h"
 
+#include <array>
+#include <cmath>
 #include <mutex>
 
+#include "pando/tensor/half.h"
 #include "pando/train/callbacks.h"
 #include "tests/support/thread_instances.h"
 #include "tests/train/spread.h"
@@ -151,6 +154,72 @@ TEST(ModelLossScaling, CompileNamesAWrongOptionAndChangesNothing) {
   EXPECT_EQ(model.loss_scaling_factor(), 8);
   model.compile(classifier());
   EXPECT_EQ(model.loss_scaling_factor(), 1);
+}
+
+// A dense layer whose inputs are so small that its gradients, about 2^-27, are below half of the
+// smallest f16 number, while all else is well in range. Targets are those of the weights `kTarget`.
+constexpr std::array<float, 4> kTarget = {1, -0.5, 0.25, 0.75};
+
+Dataset tiny_data() {
+  constexpr int64_t kCount = 64;
+  const float tiny = std::exp2(-14.0f);
+  Tensor x(DType::f32, {kCount, 4});
+  Tensor y(DType::f32, {kCount, 1});
+  RandomStream random(3);
+  for (size_t i = 0; i < static_cast<size_t>(kCount); ++i) {
+    for (size_t k = 0; k < 4; ++k) {
+      x.f32()[4 * i + k] = random.next_below(2) == 0 ? tiny : -tiny;
+      y.f32()[i] += x.f32()[4 * i + k] * kTarget[k];
+    }
+  }
+  return Dataset::from_tensors(std::move(x), std::move(y));
+}
+
+// Each step without a loss in f32 would take a quarter of the way to the target.
+Model tiny_model(const LossScaling& scaling, Precision precision) {
+  Model model(Sequential({4}, {Dense({.units = 1, .use_bias = false, .name = "dense"})}),
+              {.seed = 2});
+  model.compile({.optimizer = SGD({.learning_rate = std::exp2(25.0)}),
+                 .loss = "mean_squared_error",
+                 .precision = precision,
+                 .half = {.stochastic_rounding = StochasticRounding::off},
+                 .loss_scaling = scaling,
+                 .execution = {.threads = 1, .slices = 1}});
+  return model;
+}
+
+double farthest_from_target(const Model& model) {
+  const Tensor found = Model(model).get_weight("dense/kernel");
+  double farthest = 0;
+  for (size_t k = 0; k < kTarget.size(); ++k) {
+    const float weight = found.dtype() == DType::f16
+                             ? from_f16(reinterpret_cast<const uint16_t*>(found.data())[k])
+                             : found.f32()[k];
+    farthest = std::max(farthest, std::fabs(static_cast<double>(weight - kTarget[k])));
+  }
+  return farthest;
+}
+
+TEST(ModelLossScaling, TinyGradientsAreLearnedOnlyWithIt) {
+  const LossScaling automatic{.automatic = true, .options = {.update_frequency = 1}};
+  const FitOptions fit{.epochs = 10, .batch_size = 16, .verbose = 0};
+  for (const DType update : {DType::f16, DType::f32}) {
+    const Precision half{DType::f16, update};
+    Model plain = tiny_model({}, half);
+    const std::vector<Tensor> before = plain.get_weights();
+    plain.fit(tiny_data(), fit);
+    EXPECT_TRUE(same_bits(plain.get_weights(), before)) << "learned without, " << to_string(half);
+    EXPECT_GT(farthest_from_target(plain), 0.5);
+    for (const LossScaling& scaling : {LossScaling{.factor = 4096}, automatic}) {
+      Model model = tiny_model(scaling, half);
+      model.fit(tiny_data(), fit);
+      EXPECT_LT(farthest_from_target(model), 0.02)
+          << to_string(half) << ", loss scaling " << to_string(scaling);
+    }
+  }
+  Model full = tiny_model({}, {});
+  full.fit(tiny_data(), fit);
+  EXPECT_LT(farthest_from_target(full), 0.02);
 }
 
 // What is counted is added up over replicas and instances, and every instance follows it alike.

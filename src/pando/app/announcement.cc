@@ -65,6 +65,8 @@ void announce(const TrainingSetup& setup, double compile_seconds, RunLog& log) {
       describe(options.schedule, setup.schedule_base()), options.seed, directory.path().string()));
   log.say(batch_line(setup));
   log.say(concat("precision ", describe_precision(options)));
+  const std::string scaling = options.loss.describe_scaling(setup.batch.replicas);
+  if (!scaling.empty()) log.say(scaling);
   log.say(fmt::format("compilation time: {:.2f} s", compile_seconds));
 }
 

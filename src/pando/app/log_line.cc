@@ -53,6 +53,9 @@ std::string log_line(const HistoryRow& row) {
   if (row.accuracy) add("training accuracy", fmt::format("{:.2f} %", 100 * *row.accuracy));
   if (row.throughput) add("throughput", throughput_text(*row.throughput) + " samples/sec");
   if (row.learning_rate) add("learning rate", fmt::format("{:g}", *row.learning_rate));
+  if (const auto factor = extra_of(row, kLossScalingColumn)) {
+    add("loss scaling factor", fmt::format("{:.0f}", *factor));
+  }
   if (const auto memory = extra_of(row, kMemoryColumn)) {
     const auto share = extra_of(row, kMemoryShareColumn);
     add("memory",

@@ -11,6 +11,7 @@ namespace pando::app {
 // Columns of the history beyond the named ones that a log line shows.
 inline constexpr const char* kMemoryColumn = "memory_mib";           // of the process, resident
 inline constexpr const char* kMemoryShareColumn = "memory_percent";  // of the machine's
+inline constexpr const char* kLossScalingColumn = "loss_scaling_factor";  // where it is automatic
 
 // Adds what the process has in use now.
 void add_memory(HistoryRow& row);

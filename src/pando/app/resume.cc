@@ -19,7 +19,8 @@ namespace fs = std::filesystem;
 
 struct Note {
   const char* name;
-  const char* flags;  // that decide it
+  const char* flags;        // that decide it
+  const char* absent = "";  // what it is in checkpoints from before there was such a note
 };
 
 // The numbers of epochs and updates would mean something else.
@@ -30,18 +31,14 @@ constexpr std::array<Note, 4> kSame = {
       "--micro-batch-size, --num-replicas, --gradient-accumulation-count or --global-batch-size"},
      {"updates_per_epoch", "--weight-updates-per-epoch"}}};
 
-// Checkpoints from before there were several have no such note, those from before there was half
-// precision not the other.
-constexpr const char* kInstances = "instances";
-constexpr const char* kPrecision = "precision";
-
 // The run goes on, but another one.
-constexpr std::array<Note, 11> kSimilar = {
+constexpr std::array<Note, 12> kSimilar = {
     {{"micro_batch_size", "--micro-batch-size"},
      {"replicas", "--num-replicas"},
-     {kInstances, "the launcher's --num-instances"},
+     {"instances", "the launcher's --num-instances", "1"},
      {"slices", "--slices"},
-     {kPrecision, "--precision, --stochastic-rounding, --half-partials, --nanoo"},
+     {"precision", "--precision, --stochastic-rounding, --half-partials, --nanoo", "32.32"},
+     {"loss_scaling", "--loss-scaling, --auto-loss-scaling", "none"},
      {"pipeline_splits", "--pipeline-splits"},
      {"shuffle", "--shuffle"},
      {"learning_rate", "--learning-rate, --lr-..."},
@@ -60,8 +57,7 @@ void check_notes(const TrainingSetup& setup, const TrainingState& state,
   const std::map<std::string, std::string> own = run_notes(setup);
   const auto found = [&](const Note& note) {
     const auto saved = state.notes.find(note.name);
-    if (saved != state.notes.end()) return saved->second;
-    return std::string(note.name == kInstances ? "1" : note.name == kPrecision ? "32.32" : "");
+    return saved != state.notes.end() ? saved->second : note.absent;
   };
   for (const Note& note : kSame) {
     if (found(note) == own.at(note.name)) continue;
@@ -109,9 +105,10 @@ std::map<std::string, std::string> run_notes(const TrainingSetup& setup) {
           {"updates_per_epoch", std::to_string(setup.updates)},
           {"micro_batch_size", std::to_string(batch.micro_batch_size)},
           {"replicas", std::to_string(batch.replicas)},
-          {kInstances, std::to_string(setup.instances.count())},
+          {"instances", std::to_string(setup.instances.count())},
           {"slices", std::to_string(setup.options.slices)},
-          {kPrecision, arithmetic_of(setup.options)},
+          {"precision", arithmetic_of(setup.options)},
+          {"loss_scaling", to_string(setup.options.loss.scaling(batch.replicas))},
           {"pipeline_splits", join(setup.splits, " ")},
           {"shuffle", setup.fit_options().shuffle ? "true" : "false"},
           {"learning_rate", describe(setup.options.schedule, setup.schedule_base())},

@@ -161,6 +161,9 @@ void RunRecorder::add_training(HistoryRow& row, const FitContext& context, const
   }
   row.throughput = static_cast<double>(since.timed) / since.seconds;
   row.learning_rate = context.model->learning_rate();
+  if (const std::optional<double> factor = find_log(logs, kLossScalingColumn)) {
+    row.extra.emplace_back(kLossScalingColumn, *factor);
+  }
   add_memory(row);
   carried_ = {};
   logged_ = epoch_;

@@ -134,7 +134,9 @@ void TrainingSetup::collect_warnings() {
   warnings = options.warnings;
   if (batch.warning) warnings.push_back(*batch.warning);
   warnings.insert(warnings.end(), events.warnings.begin(), events.warnings.end());
-  for (std::string& warning : warnings_of(options.loss)) warnings.push_back(std::move(warning));
+  for (std::string& warning : warnings_of(options.loss, options.precision)) {
+    warnings.push_back(std::move(warning));
+  }
   const CheckpointFlags& kept = options.checkpoints;
   if (kept.keep_best && kept.keep_last > 0 && !options.phases.during_training) {
     warnings.push_back(
@@ -184,6 +186,7 @@ void TrainingSetup::compile() {
       out << "# " << program << " after " << pass << "\n" << text;
     };
   }
+  compiling.loss_scaling = options.loss.scaling(batch.replicas);
   model.compile(std::move(compiling));
 }
 
