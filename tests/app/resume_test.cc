@@ -77,6 +77,8 @@ TEST_F(ResumeRun, GoesOnBitForBitInHalfPrecision) {
   const auto half = [](TrainOptions given) {
     given.num_epochs = 2;
     given.precision = {DType::f16, DType::f16};
+    given.loss.auto_loss_scaling = true;  // broken off after 3 of the 4 updates of a period
+    given.loss.auto_loss_scaling_params.update_frequency = 4;
     return given;
   };
   EXPECT_EQ(run_training(half(six("whole"))), kDone);
@@ -92,6 +94,8 @@ TEST_F(ResumeRun, GoesOnBitForBitInHalfPrecision) {
   EXPECT_EQ(run_training(wide), kDone);
   EXPECT_NE(folder_.read("run/log.txt")
                 .find("precision was '16.16, stochastic rounding on' and is now '32.32'"),
+            std::string::npos);
+  EXPECT_NE(folder_.read("run/log.txt").find("loss_scaling was 'automatic from 1, by 2 every 4"),
             std::string::npos);
 }
 
