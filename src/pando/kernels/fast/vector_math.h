@@ -16,13 +16,26 @@ PANDO_INLINE float power_of_two(int32_t n) {
   return std::bit_cast<float>(static_cast<uint32_t>(n + 127) << 23);
 }
 
+// x where `kept`, else `other`. By a mask: a compiler that takes a choice behind the arithmetic
+// which reads it computes with what was not chosen, and the exceptions of that would stay
+// (runtime/fp_exceptions.h).
+PANDO_INLINE float keep_or(bool kept, float x, float other) {
+  const auto mask = static_cast<uint32_t>(-static_cast<int32_t>(kept));
+  return std::bit_cast<float>((std::bit_cast<uint32_t>(x) & mask) |
+                              (std::bit_cast<uint32_t>(other) & ~mask));
+}
+
+PANDO_INLINE float magnitude_of(float x) {
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(x) & 0x7fffffffU);
+}
+
 // e^x within 2 units in the last place; infinity above 88.73, 0 below -104, NaN for NaN.
 PANDO_INLINE float vector_exp(float x) {
   constexpr float kLog2E = 1.44269504f;
   constexpr float kLn2High = 0.693359375f;  // few mantissa bits: n * kLn2High is exact
   constexpr float kLn2Low = -2.12194440e-4f;
   constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
-  x = x < -104.0f ? -104.0f : x;
+  x = keep_or(!(x < -104.0f), x, -104.0f);
   x = x > 89.0f ? 89.0f : x;
   const float shifted = x * kLog2E + kRound;
   const float n = shifted - kRound;
@@ -41,20 +54,25 @@ PANDO_INLINE float vector_exp(float x) {
   return value * power_of_two(half) * power_of_two(exponent - half);
 }
 
-// 1 / (1 + e^-x) within 3 units in the last place where the result is a normal number.
-PANDO_INLINE float vector_sigmoid(float x) { return 1.0f / (1.0f + vector_exp(-x)); }
+// 1 / (1 + e^-x) within 3 units in the last place where the result is a normal number. By powers
+// that are at most 1, so that nothing overflows on the way.
+PANDO_INLINE float vector_sigmoid(float x) {
+  const float e = vector_exp(-magnitude_of(x));
+  return (x < 0 ? e : 1.0f) / (1.0f + e);
+}
 
 // tanh within 3 units in the last place.
 PANDO_INLINE float vector_tanh(float x) {
-  const float magnitude = x < 0 ? -x : x;
-  const float square = x * x;
+  const float magnitude = magnitude_of(x);
+  const float near = keep_or(magnitude < 0.625f, x, 0.0f);  // powers of larger ones overflow
+  const float square = near * near;
   float p = 0.00214316789f;
   p = p * square - 0.00817765016f;
   p = p * square + 0.0217008200f;
   p = p * square - 0.0539467894f;
   p = p * square + 0.133332059f;
   p = p * square - 0.333333313f;
-  const float small = x + x * (square * p);
+  const float small = near + near * (square * p);
   const float e = vector_exp(-2.0f * magnitude);
   const float large = (1.0f - e) / (1.0f + e);
   const float signed_large = x < 0 ? -large : large;

@@ -60,7 +60,10 @@ KernelOffer reference_tanh_grad(const ir::Node& node) {
 }
 
 KernelOffer reference_sigmoid(const ir::Node& node) {
-  return unary(node, [](float x) { return 1 / (1 + std::exp(-x)); });
+  return unary(node, [](float x) {
+    const float e = std::exp(-std::fabs(x));  // which cannot overflow
+    return (x < 0 ? e : 1) / (1 + e);
+  });
 }
 
 KernelOffer reference_sigmoid_grad(const ir::Node& node) {
