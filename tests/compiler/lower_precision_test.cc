@@ -1,3 +1,5 @@
+#include <map>
+
 #include <gtest/gtest.h>
 
 #include "tests/compiler/pass_testing.h"
@@ -121,6 +123,35 @@ TEST(LowerPrecision, NodesTellHowTheyRound) {
   EXPECT_NE(identical.find("dense(f16 f16 ) f16\n"), std::string::npos) << identical;
   const std::string partials = lowered(kDense, k16_16, {.half_partials = true});
   EXPECT_NE(partials.find("dense(f16 f16 ) f16 half_partials=1"), std::string::npos) << partials;
+}
+
+// A value that two stages convert takes the same noise in both, and the nodes behind it the noise
+// that they have without stages.
+TEST(LowerPrecision, StagesDoNotChangeTheNoise) {
+  CompileState one = typed_state(R"(graph(x: f32[4,3] feed, k: f32[3,3] variable) {
+    y = dense(x, k)
+    z = add(y, x)
+    w = relu(z)
+    return result w=w })");
+  one.options.precision = k16_16;
+  one.options.half.stochastic_rounding = StochasticRounding::on;
+  CompileState two = typed_state(ir::to_text(one.graph));
+  two.options = one.options;
+  two.graph.nodes()[1]->set_stage(1);
+  two.graph.nodes()[2]->set_stage(1);
+  const auto streams = [](CompileState& state) {
+    EXPECT_TRUE(LowerPrecision().run(state));
+    std::map<std::string, int64_t> of;
+    for (const auto& node : state.graph.nodes()) {
+      const auto [at, added] = of.emplace(node->op(), node->attributes().get_int("half_stream"));
+      if (node->output()->type().dtype == DType::f16) {
+        EXPECT_EQ(at->second, node->attributes().get_int("half_stream")) << node->op();
+      }
+    }
+    return of;
+  };
+  EXPECT_EQ(streams(one), streams(two));
+  EXPECT_EQ(two.graph.nodes().size(), one.graph.nodes().size() + 1);
 }
 
 TEST(LowerPrecision, BytesBecomeHalves) {

@@ -56,7 +56,9 @@ class Lowering {
       rounds = rounds || node->output(i)->type().dtype == half_;
     }
     if (cast) set_cast_type(node);
-    if (rounds) mark(node, options_.stochastic_rounding == StochasticRounding::on);
+    if (rounds && !ops::has_trait(*node, ops::Trait::view)) {
+      mark(node, options_.stochastic_rounding == StochasticRounding::on, ++streams_);
+    }
     const bool products = node->op().starts_with("conv") || node->op().starts_with("dense");
     if (options_.half_partials && products) {
       node->attributes().set("half_partials", int64_t{1});
@@ -68,11 +70,10 @@ class Lowering {
   }
 
   // How the node rounds; kernels read it.
-  void mark(ir::Node* node, bool stochastic) {
-    if (ops::has_trait(*node, ops::Trait::view)) return;
+  void mark(ir::Node* node, bool stochastic, int64_t stream) {
     if (stochastic) {
       node->attributes().set("half_rounding", std::string("stochastic"));
-      node->attributes().set("half_stream", ++streams_);
+      node->attributes().set("half_stream", stream);
     }
     if (options_.nan_on_overflow) node->attributes().set("half_overflow", std::string("nan"));
   }
@@ -113,7 +114,11 @@ class Lowering {
     const StochasticRounding mode = options_.stochastic_rounding;
     const bool stochastic = mode == StochasticRounding::on ||
                             (variable && mode == StochasticRounding::replica_identical_only);
-    if (dtype != DType::f32) mark(node, stochastic);
+    if (dtype == DType::f32) return node->output();
+    // Stages that convert the same value round it alike, and number the nodes alike.
+    int64_t& stream = converted_stream_[node->input(0)];
+    if (stream == 0) stream = ++streams_;
+    mark(node, stochastic, stream);
     return node->output();
   }
 
@@ -141,6 +146,7 @@ class Lowering {
   int64_t streams_ = 0;
   std::map<std::tuple<const ir::Value*, DType, int>, ir::Value*> converted_;
   std::map<const ir::Value*, ir::Value*> rounded_;
+  std::map<const ir::Value*, int64_t> converted_stream_;
 };
 
 }  // namespace
