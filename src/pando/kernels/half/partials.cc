@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "pando/base/multiversion.h"
 #include "pando/base/strings.h"
 #include "pando/kernels/fast/support.h"
+#include "pando/kernels/half/tile_sums.h"
 #include "pando/kernels/node_activation.h"
 #include "pando/ops/op.h"
 #include "pando/tensor/half_rounding.h"
@@ -16,11 +16,6 @@ namespace pando::kernels::half {
 namespace {
 
 constexpr int64_t kRun = 2048;  // numbers that stay in the first-level cache
-
-PANDO_MULTIVERSION void add(float* __restrict total, const float* __restrict newest,
-                            int64_t count) {
-  for (int64_t i = 0; i < count; ++i) total[i] += newest[i];
-}
 
 // A matrix of rows whose columns [first, first + count) are copied side by side.
 struct Columns {
@@ -292,7 +287,7 @@ void add_partial(DType half, float* total, float* newest, int64_t count) {
   for (int64_t at = 0; at < count; at += kRun) {
     const int64_t run = std::min(kRun, count - at);
     round_partial(half, newest + at, run);
-    add(total + at, newest + at, run);
+    add_tile(Share::sum, total + at, newest + at, run);
     round_partial(half, total + at, run);
   }
 }
