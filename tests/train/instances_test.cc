@@ -240,7 +240,12 @@ TEST(Instances, FitsOnDifferentTermsAreRefused) {
     const Dataset data = image_data(self.rank() == 0 ? 40 : 36);
     EXPECT_SAYS(error_of([&] { model.fit(data, {.batch_size = 2, .verbose = 0}); }),
                 "fit: instance 0 gives 40 shuffled samples, 0 to validate, epochs 0 to 1 from "
-                "update 0, 1 replicas x 1 micro-batches of 2, instance 1 gives 36 ");
+                "update 0, 1 replicas x 1 micro-batches of 2 in precision 32.32, instance 1 gives "
+                "36 ");
+    const Precision own = self.rank() == 0 ? Precision{} : Precision{DType::f16, DType::f16};
+    Model other = spread(small_cnn(), {.accumulation = 1, .precision = own});
+    EXPECT_SAYS(error_of([&] { other.fit(image_data(40), {.batch_size = 2, .verbose = 0}); }),
+                "in precision 32.32, instance 1 gives 40 ");
     ++refused;
   });
   EXPECT_EQ(refused, 2);

@@ -102,7 +102,8 @@ class FitLoop {
         concat(train_.size(), options_.shuffle ? " shuffled samples, " : " samples in order, ",
                validated, " to validate, epochs ", options_.initial_epoch, " to ", options_.epochs,
                " from update ", options_.initial_update, ", ", placement.replicas, " replicas x ",
-               placement.micro_batches, " micro-batches of ", options_.batch_size,
+               placement.micro_batches, " micro-batches of ", options_.batch_size, " in precision ",
+               to_string(impl_.compiled().precision),
                scaling == "none" ? "" : ", loss scaling " + scaling));
   }
 
