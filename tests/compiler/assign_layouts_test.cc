@@ -74,6 +74,7 @@ TEST(AssignLayouts, RefusalsAreRecordedInOrder) {
   ASSERT_GT(candidates.size(), 1u);
   std::vector<std::string> expected;
   for (size_t i = 0; i + 1 < candidates.size(); ++i) {
+    if (!kernels::is_for(candidates[i], *conv)) continue;
     expected.push_back(candidates[i].name + ": not accepted by the options");
   }
   EXPECT_EQ(state.kernels.at(conv).refusals, expected);

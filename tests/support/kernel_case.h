@@ -42,7 +42,7 @@ struct Agreement {
   double tolerance = 1e-5;  // relative to the value, and to the largest of its tensor
   int64_t valid = -1;       // real samples; -1: all
   int64_t first_sample = 0;
-  bool may_refuse = false;  // oneDNN and Winograd always may: they have gaps
+  bool may_refuse = false;  // oneDNN, native and Winograd always may: they have gaps
   bool half = true;         // the same in f16, to the precision of f16
 };
 

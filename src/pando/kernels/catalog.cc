@@ -8,6 +8,7 @@
 #include "pando/kernels/fast/fast.h"
 #include "pando/kernels/half/half_kernel.h"
 #include "pando/kernels/kernel.h"
+#include "pando/kernels/onednn/native.h"
 #include "pando/kernels/onednn/onednn.h"
 #include "pando/kernels/reference/reference.h"
 #include "pando/kernels/winograd/conv_kernels.h"
@@ -31,17 +32,20 @@ const std::vector<Candidate>& candidates(std::string_view op) {
        {{"fast", fast_combine_moments}, {"reference", reference_combine_moments}}},
       {"concat", {{"fast", fast_concat}, {"reference", reference_concat}}},
       {"conv",
-       {{"winograd", winograd_conv},
+       {{"native", onednn_conv, why_not_native_product},
+        {"winograd", winograd_conv},
         {"direct", direct_conv},
         {"onednn", onednn_conv},
         {"reference", reference_conv}}},
       {"conv_input_grad",
-       {{"winograd", winograd_conv_input_grad},
+       {{"native", onednn_conv_input_grad, why_not_native_product},
+        {"winograd", winograd_conv_input_grad},
         {"direct", direct_conv_input_grad},
         {"onednn", onednn_conv_input_grad},
         {"reference", reference_conv_input_grad}}},
       {"conv_kernel_grad",
-       {{"winograd", winograd_conv_kernel_grad},
+       {{"native", onednn_conv_kernel_grad, why_not_native_kernel_grad},
+        {"winograd", winograd_conv_kernel_grad},
         {"direct", direct_conv_kernel_grad},
         {"onednn", onednn_conv_kernel_grad},
         {"reference", reference_conv_kernel_grad}}},
@@ -53,13 +57,18 @@ const std::vector<Candidate>& candidates(std::string_view op) {
       {"cross_entropy_grad",
        {{"fast", fast_cross_entropy_grad}, {"reference", reference_cross_entropy_grad}}},
       {"dense",
-       {{"direct", direct_dense}, {"onednn", onednn_dense}, {"reference", reference_dense}}},
+       {{"native", onednn_dense, why_not_native_product},
+        {"direct", direct_dense},
+        {"onednn", onednn_dense},
+        {"reference", reference_dense}}},
       {"dense_input_grad",
-       {{"direct", direct_dense_input_grad},
+       {{"native", onednn_dense_input_grad, why_not_native_product},
+        {"direct", direct_dense_input_grad},
         {"onednn", onednn_dense_input_grad},
         {"reference", reference_dense_input_grad}}},
       {"dense_kernel_grad",
-       {{"direct", direct_dense_kernel_grad},
+       {{"native", onednn_dense_kernel_grad, why_not_native_kernel_grad},
+        {"direct", direct_dense_kernel_grad},
         {"onednn", onednn_dense_kernel_grad},
         {"reference", reference_dense_kernel_grad}}},
       {"dropout", {{"fast", fast_dropout}, {"reference", reference_dropout}}},
@@ -115,7 +124,12 @@ const std::vector<Candidate>& candidates(std::string_view op) {
   return found->second;
 }
 
+bool is_for(const Candidate& candidate, const ir::Node& node) {
+  return !candidate.native() || half::has_half_operands(node);
+}
+
 KernelOffer offer_kernel(const Candidate& candidate, const ir::Node& node) {
+  if (!is_for(candidate, node)) return refuse("no operand is stored in 16 bits");
   const bool converts = node.op() == "cast" || node.op() == "round_variable";
   if (converts || !half::has_half_operands(node)) return candidate.offer(node);
   return half::offer_tiled(candidate, node);

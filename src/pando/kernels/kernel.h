@@ -60,11 +60,12 @@ class Kernel {
   virtual void run(const KernelArgs& args, const StepArgs& step) const = 0;
 };
 
-// An input that the kernel wants in a layout of its own, in f32, and the kernel that packs it.
+// An input that the kernel wants in a layout of its own, and the kernel that packs it.
 struct Packing {
   int input = 0;
   ir::Layout layout;
   std::shared_ptr<const Kernel> packer;
+  DType dtype = DType::f32;  // of the packed elements
 };
 
 // A kernel, or the reason why not: refusal is an answer, not an error.
@@ -81,15 +82,23 @@ inline KernelOffer offer(std::shared_ptr<const Kernel> kernel) {
 
 // A source of kernels for one op. `offer` sees a node whose inputs and outputs are typed.
 struct Candidate {
-  std::string name;  // "winograd", "direct", "fast", "onednn", "reference"
+  std::string name;  // "native", "winograd", "direct", "fast", "onednn", "reference"
   KernelOffer (*offer)(const ir::Node& node);
+  // Of a candidate that multiplies 16-bit numbers as they are, and is for no other nodes: why it
+  // should not be taken for a node; empty if it should.
+  std::string (*why_not_native)(const ir::Node& node) = nullptr;
+  bool native() const { return why_not_native != nullptr; }
 };
+
+// Whether the candidate is meant for nodes with such operands.
+bool is_for(const Candidate& candidate, const ir::Node& node);
 
 // The candidates of an op in order of preference, the reference kernel last. Throws
 // InvalidArgument for an op without kernels.
 const std::vector<Candidate>& candidates(std::string_view op);
 
-// What a candidate offers for a node. With operands of 16 bits that is its f32 kernel in tiles.
+// What a candidate offers for a node. With operands of 16 bits that is its kernel in tiles, in f32
+// unless the candidate is native.
 KernelOffer offer_kernel(const Candidate& candidate, const ir::Node& node);
 
 }  // namespace pando::kernels

@@ -35,6 +35,7 @@ class Chooser {
     KernelChoice choice;
     const auto& candidates = kernels::candidates(node->op());
     for (const kernels::Candidate& candidate : candidates) {
+      if (!kernels::is_for(candidate, *node)) continue;
       const bool last = &candidate == &candidates.back();
       if (!last && state_.options.accept && !state_.options.accept(*node, candidate)) {
         choice.refusals.push_back(candidate.name + ": not accepted by the options");
@@ -103,7 +104,7 @@ class Chooser {
                                             .attributes = {{"layout", packing.layout.name}},
                                             .name = source->name()});
       packed = pack->output();
-      packed->set_type({DType::f32, source->shape()});
+      packed->set_type({packing.dtype, source->shape()});
       packed->set_layout(packing.layout);
       state_.kernels[pack] = {.kernel = std::move(packing.packer), .candidate = "pack"};
       changed_ = true;

@@ -80,7 +80,7 @@ ir::Attributes tile_attributes(const ir::Node& node, int64_t units) {
 
 }  // namespace
 
-Cut cut_of(const ir::Node& node) {
+Cut cut_of(const ir::Node& node, bool native) {
   const CutRule& rule = rule_of(node.op());
   Cut cut{.unit = rule.unit};
   const Shape* rows = nullptr;
@@ -89,6 +89,8 @@ Cut cut_of(const ir::Node& node) {
     const bool whole =
         std::find(names.begin(), names.end(), ops::input_name(node, i)) != names.end();
     cut.inputs.push_back(whole ? Share::whole : Share::rows);
+    cut.kept.push_back(native && is_half(node.input(i)->type().dtype) &&
+                       ops::input_name(node, i) != "bias");
     if (!whole && rows == nullptr) rows = &node.input(i)->shape();
   }
   PANDO_CHECK(rows != nullptr, node.label(), " has no input to be cut");
@@ -118,6 +120,11 @@ Twin::Twin(const ir::Node& node, const Cut& cut, int64_t units) {
   const auto types = ops::infer_types(*node_);
   for (int i = 0; i < node_->num_outputs(); ++i) {
     node_->output(i)->set_type(types[static_cast<size_t>(i)]);
+  }
+  for (int i = 0; i < node_->num_inputs(); ++i) {
+    ir::Value* value = node_->input(i);
+    if (!cut.kept[static_cast<size_t>(i)]) continue;
+    value->set_type({node.input(i)->type().dtype, value->shape()});
   }
 }
 

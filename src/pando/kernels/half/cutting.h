@@ -19,13 +19,15 @@ struct Cut {
   Unit unit = Unit::sample;
   std::vector<Share> inputs;
   std::vector<Share> outputs;
+  std::vector<bool> kept;   // inputs that the kernel takes in 16 bits
   int64_t units = 0;        // of the node
   int64_t unit_pixels = 1;  // pixels of a sample where units are pixels
 };
 
-Cut cut_of(const ir::Node& node);
+// With `native`, what is multiplied is kept in 16 bits.
+Cut cut_of(const ir::Node& node, bool native = false);
 
-// The node in f32 with so many units, in a graph of its own.
+// The node in f32, but for what is kept, with so many units, in a graph of its own.
 class Twin {
  public:
   Twin(const ir::Node& node, const Cut& cut, int64_t units);

@@ -29,11 +29,16 @@ constexpr int64_t kMostSampleTileBytes = 4 << 20;
 struct TileOperand {
   Share share = Share::rows;
   DType dtype = DType::f32;
+  bool kept = false;          // the kernel takes it in 16 bits
   int64_t unit_elements = 0;  // of rows: elements of one unit
   int64_t elements = 0;       // of all else
-  bool converts() const { return is_half(dtype); }
+  bool converts() const { return is_half(dtype) && !kept; }
   int64_t bytes_at(int64_t units) const {
     return units * unit_elements * static_cast<int64_t>(size_of(dtype));
+  }
+  // Of an element, where the kernel reads or writes it.
+  int64_t kernel_bytes() const {
+    return static_cast<int64_t>(kept ? sizeof(uint16_t) : sizeof(float));
   }
 };
 
@@ -68,8 +73,9 @@ class TiledKernel : public Kernel {
     name_ = concat(to_string(half_), ":", tiles_.kernel->name());
     for (int i = 0; i < node.num_inputs(); ++i) {
       inputs_.push_back(operand_of(*node.input(i), cut_.inputs[static_cast<size_t>(i)], cut_));
+      inputs_.back().kept = cut_.kept[static_cast<size_t>(i)];
       if (std::find(packed.begin(), packed.end(), i) != packed.end()) {
-        inputs_.back().dtype = DType::f32;  // packing widened it
+        inputs_.back().dtype = DType::f32;  // packing made what the kernel wants
       }
     }
     for (int i = 0; i < node.num_outputs(); ++i) {
@@ -269,22 +275,30 @@ class TiledKernel : public Kernel {
 int64_t tile_units(const ir::Node& node, const Cut& cut) {
   int64_t unit_bytes = 0;
   int64_t whole_bytes = 0;
-  const auto add = [&](const ir::Value& value, Share share) {
-    const TileOperand operand = operand_of(value, share, cut);
-    const auto floats = static_cast<int64_t>(sizeof(float));
-    if (share == Share::rows) unit_bytes += operand.unit_elements * floats;
-    if (share != Share::rows) whole_bytes += operand.elements * floats;
+  const auto add = [&](const TileOperand& operand) {
+    const bool rows = operand.share == Share::rows;
+    (rows ? unit_bytes : whole_bytes) +=
+        (rows ? operand.unit_elements : operand.elements) * operand.kernel_bytes();
   };
-  for (size_t i = 0; i < cut.inputs.size(); ++i)
-    add(*node.input(static_cast<int>(i)), cut.inputs[i]);
+  for (size_t i = 0; i < cut.inputs.size(); ++i) {
+    TileOperand operand = operand_of(*node.input(static_cast<int>(i)), cut.inputs[i], cut);
+    operand.kept = cut.kept[i];
+    add(operand);
+  }
   for (size_t i = 0; i < cut.outputs.size(); ++i)
-    add(*node.output(static_cast<int>(i)), cut.outputs[i]);
+    add(operand_of(*node.output(static_cast<int>(i)), cut.outputs[i], cut));
   const int64_t budget = cut.unit == Unit::pixel
                              ? kPixelTileBytes
                              : std::clamp(whole_bytes, kSampleTileBytes, kMostSampleTileBytes);
   const int64_t most = std::clamp<int64_t>(budget / std::max<int64_t>(unit_bytes, 1), 1, cut.units);
   const int64_t tiles = (cut.units + most - 1) / most;
   return (cut.units + tiles - 1) / tiles;
+}
+
+std::string why_not_native(const Candidate& candidate, const ir::Node& node) {
+  if (!candidate.native()) return "";
+  if (has_partials(node)) return "its partial sums are f32, the node wants them in 16 bits";
+  return candidate.why_not_native(node);
 }
 
 bool same_layouts(const std::vector<Packing>& a, const std::vector<Packing>& b) {
@@ -302,7 +316,8 @@ bool has_half_operands(const ir::Node& node) {
 }
 
 KernelOffer offer_tiled(const Candidate& candidate, const ir::Node& node) {
-  Cut cut = cut_of(node);
+  if (std::string why = why_not_native(candidate, node); !why.empty()) return refuse(why);
+  Cut cut = cut_of(node, candidate.native());
   const bool sums = cut.outputs[0] != Share::rows;
   const auto offer_tile = [&](int64_t units) {
     const Twin twin(node, cut, units);
@@ -328,7 +343,7 @@ KernelOffer offer_tiled(const Candidate& candidate, const ir::Node& node) {
   std::vector<int> packed;
   for (Packing& packing : inner.packings) {
     packed.push_back(packing.input);
-    result.packings.push_back(widening(std::move(packing), node));
+    result.packings.push_back(of_half_variable(std::move(packing), node));
   }
   result.kernel = std::make_shared<TiledKernel>(node, std::move(cut), std::move(tiles), packed);
   return result;

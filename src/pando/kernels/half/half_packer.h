@@ -1,4 +1,5 @@
-// Packing of half variables: widened, then packed as the f32 kernel wants it.
+// Packing of half variables: widened, then packed as the f32 kernel wants it; or packed as they are
+// for a kernel that takes them in 16 bits.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,6 +9,6 @@ namespace pando::kernels::half {
 
 // The packing of an input of `node`, which is a half variable, or an f32 one behind a node
 // round_variable: then its packer reads the f32 variable and rounds as that node does.
-Packing widening(Packing packing, const ir::Node& node);
+Packing of_half_variable(Packing packing, const ir::Node& node);
 
 }  // namespace pando::kernels::half

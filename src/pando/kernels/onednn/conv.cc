@@ -1,6 +1,6 @@
-// oneDNN's convolutions between channels-last activations. Kernels are packed as the library
-// likes them; their gradients are written plain, by way of scratch memory where need be.
-// SPDX-License-Identifier: MIT
+// oneDNN's convolutions between channels-last activations, of the types that the node's values
+// have. Kernels are packed as the library likes them; their gradients are written plain, by way of
+// scratch memory where need be. SPDX-License-Identifier: MIT
 #include "pando/kernels/conv_node.h"
 #include "pando/kernels/function_kernel.h"
 #include "pando/kernels/onednn/onednn.h"
@@ -21,9 +21,12 @@ constexpr auto kDirect = dnnl::algorithm::convolution_direct;
 // A geometry in the library's words. 2-D geometries lose their depth of one.
 struct Description {
   explicit Description(const ir::Node& node)
-      : g(conv_geometry(node)), first(node.input(0)->shape().rank() == 4 ? 1 : 0) {}
+      : g(conv_geometry(node)),
+        types(onednn::product_types(node)),
+        first(node.input(0)->shape().rank() == 4 ? 1 : 0) {}
 
   ConvGeometry g;
+  onednn::ProductTypes types;
   size_t first;  // axis of the geometry that is the first spatial one
 
   memory::dims spatial(const ConvGeometry::Extents& extents, int64_t less = 0) const {
@@ -39,10 +42,10 @@ struct Description {
     return first == 1 ? memory::format_tag::nhwc : memory::format_tag::ndhwc;
   }
   memory::desc source() const {
-    return {with_spatial({g.batch, g.in_channels}, g.in), kF32, activations()};
+    return {with_spatial({g.batch, g.in_channels}, g.in), types.source, activations()};
   }
   memory::desc result() const {
-    return {with_spatial({g.batch, g.out_channels}, g.out), kF32, activations()};
+    return {with_spatial({g.batch, g.out_channels}, g.out), types.result, activations()};
   }
   memory::desc bias(bool present) const {
     if (!present) return {};
@@ -53,7 +56,7 @@ struct Description {
     if (g.groups > 1) dims.insert(dims.begin(), g.groups);
     return with_spatial(dims, g.kernel);
   }
-  memory::desc any_kernel() const { return {kernel_dims(), kF32, kAny}; }
+  memory::desc any_kernel() const { return {kernel_dims(), types.kernel, kAny}; }
   // Ours: [spatial..., in, out], the output channels of a group side by side.
   memory::desc plain_kernel() const {
     const memory::dims dims = kernel_dims();
@@ -67,7 +70,7 @@ struct Description {
       strides[axis] = stride;
       stride *= dims[axis];
     }
-    return {dims, kF32, strides};
+    return {dims, types.kernel, strides};
   }
 };
 
@@ -78,6 +81,12 @@ dnnl::convolution_forward::primitive_desc forward_desc(const Description& d, boo
       kind, kDirect, d.source(), d.any_kernel(), d.bias(bias), d.result(), d.spatial(d.g.stride),
       d.spatial(d.g.dilation, 1), d.spatial(d.g.pad_low), d.spatial(d.g.pad_high));
   return {desc, attributes, onednn::cpu_engine()};
+}
+
+// Gradients are asked for with a forward convolution as a hint.
+dnnl::convolution_forward::primitive_desc hint_desc(Description d, bool bias) {
+  d.types = d.types.of_forward();
+  return forward_desc(d, bias, dnnl::prop_kind::forward_training, onednn::primitive_attributes());
 }
 
 KernelOffer offer_conv(const ir::Node& node) {
@@ -105,8 +114,7 @@ KernelOffer offer_conv(const ir::Node& node) {
 
 KernelOffer offer_input_grad(const ir::Node& node) {
   const Description d(node);
-  const auto hint =
-      forward_desc(d, false, dnnl::prop_kind::forward_training, onednn::primitive_attributes());
+  const auto hint = hint_desc(d, false);
   const dnnl::convolution_backward_data::desc desc(
       kDirect, d.source(), d.any_kernel(), d.result(), d.spatial(d.g.stride),
       d.spatial(d.g.dilation, 1), d.spatial(d.g.pad_low), d.spatial(d.g.pad_high));
@@ -132,8 +140,7 @@ KernelOffer offer_input_grad(const ir::Node& node) {
 using KernelGradDesc = dnnl::convolution_backward_weights::primitive_desc;
 
 KernelGradDesc kernel_grad_desc(const Description& d, bool bias, const memory::desc& kernel) {
-  const auto hint =
-      forward_desc(d, bias, dnnl::prop_kind::forward_training, onednn::primitive_attributes());
+  const auto hint = hint_desc(d, bias);
   const dnnl::convolution_backward_weights::desc desc(
       kDirect, d.source(), kernel, d.bias(bias), d.result(), d.spatial(d.g.stride),
       d.spatial(d.g.dilation, 1), d.spatial(d.g.pad_low), d.spatial(d.g.pad_high));

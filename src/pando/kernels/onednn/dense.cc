@@ -16,11 +16,11 @@ constexpr auto kF32 = memory::data_type::f32;
 constexpr auto kAny = memory::format_tag::any;
 
 struct Description {
-  Description(const Shape& x, const Shape& y)
-      : source({x.front(), x.back()}, kF32, memory::format_tag::ab),
-        result({y.front(), y.back()}, kF32, memory::format_tag::ab),
-        any_kernel({y.back(), x.back()}, kF32, kAny),
-        plain_kernel({y.back(), x.back()}, kF32, memory::format_tag::ba),
+  Description(const Shape& x, const Shape& y, const onednn::ProductTypes& types)
+      : source({x.front(), x.back()}, types.source, memory::format_tag::ab),
+        result({y.front(), y.back()}, types.result, memory::format_tag::ab),
+        any_kernel({y.back(), x.back()}, types.kernel, kAny),
+        plain_kernel({y.back(), x.back()}, types.kernel, memory::format_tag::ba),
         units(y.back()) {}
 
   memory::desc source;
@@ -43,8 +43,16 @@ dnnl::inner_product_forward::primitive_desc forward_desc(const Description& d, b
   return {desc, attributes, onednn::cpu_engine()};
 }
 
+// Gradients are asked for with a forward product as a hint.
+dnnl::inner_product_forward::primitive_desc hint_desc(const Shape& x, const Shape& y,
+                                                      const onednn::ProductTypes& types,
+                                                      bool bias) {
+  return forward_desc(Description(x, y, types.of_forward()), bias,
+                      dnnl::prop_kind::forward_training, onednn::primitive_attributes());
+}
+
 KernelOffer offer_dense(const ir::Node& node) {
-  const Description d(node.input(0)->shape(), node.output()->shape());
+  const Description d(node.input(0)->shape(), node.output()->shape(), onednn::product_types(node));
   const bool bias = node.num_inputs() > 2;
   const auto pd =
       forward_desc(d, bias, dnnl::prop_kind::forward_inference, onednn::fused_attributes(node));
@@ -67,9 +75,11 @@ KernelOffer offer_dense(const ir::Node& node) {
 }
 
 KernelOffer offer_input_grad(const ir::Node& node) {
-  const Description d(node.output()->shape(), node.input(0)->shape());
-  const auto hint =
-      forward_desc(d, false, dnnl::prop_kind::forward_training, onednn::primitive_attributes());
+  const onednn::ProductTypes types = onednn::product_types(node);
+  const Shape& x = node.output()->shape();
+  const Shape& y = node.input(0)->shape();
+  const Description d(x, y, types);
+  const auto hint = hint_desc(x, y, types, false);
   const dnnl::inner_product_backward_data::desc desc(d.source, d.any_kernel, d.result);
   const dnnl::inner_product_backward_data::primitive_desc pd(desc, onednn::primitive_attributes(),
                                                              onednn::cpu_engine(), hint);
@@ -91,10 +101,12 @@ KernelOffer offer_input_grad(const ir::Node& node) {
 }
 
 KernelOffer offer_kernel_grad(const ir::Node& node) {
-  const Description d(node.input(0)->shape(), node.input(1)->shape());
+  const onednn::ProductTypes types = onednn::product_types(node);
+  const Shape& x = node.input(0)->shape();
+  const Shape& y = node.input(1)->shape();
+  const Description d(x, y, types);
   const bool bias = node.num_outputs() > 1;
-  const auto hint =
-      forward_desc(d, bias, dnnl::prop_kind::forward_training, onednn::primitive_attributes());
+  const auto hint = hint_desc(x, y, types, bias);
   const dnnl::inner_product_backward_weights::desc desc(d.source, d.any_kernel, d.bias(bias),
                                                         d.result);
   const dnnl::inner_product_backward_weights::primitive_desc pd(

@@ -6,6 +6,21 @@
 
 namespace pando::kernels::onednn {
 
+ProductTypes ProductTypes::of_forward() const {
+  const auto f32 = dnnl::memory::data_type::f32;
+  const auto factor = source == f32 ? result : source;
+  return {factor, factor, f32};
+}
+
+ProductTypes product_types(const ir::Node& node) {
+  const auto first = data_type(node.input(0)->type().dtype);
+  const auto second = data_type(node.input(1)->type().dtype);
+  const auto made = data_type(node.output()->type().dtype);
+  if (node.op().ends_with("input_grad")) return {made, second, first};
+  if (node.op().ends_with("kernel_grad")) return {first, made, second};
+  return {first, second, made};
+}
+
 dnnl::primitive_attr fused_attributes(const ir::Node& node) {
   dnnl::primitive_attr attributes = primitive_attributes();
   const NodeActivation activation = node_activation(node);

@@ -1,11 +1,22 @@
-// What the oneDNN adapters share beyond one primitive: fused activations, refusals, and gradients
-// of kernels that pass through scratch memory.
+// What the oneDNN adapters share beyond one primitive: types, fused activations, refusals, and
+// gradients of kernels that pass through scratch memory.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "pando/kernels/onednn/primitive_impl.h"
 
 namespace pando::kernels::onednn {
+
+// The types of a convolution or dense layer: of its input, kernel and result, or their gradients.
+struct ProductTypes {
+  dnnl::memory::data_type source;
+  dnnl::memory::data_type kernel;
+  dnnl::memory::data_type result;
+
+  // Of the forward node, with an f32 result.
+  ProductTypes of_forward() const;
+};
+ProductTypes product_types(const ir::Node& node);
 
 // The activation of a node as a post-op.
 dnnl::primitive_attr fused_attributes(const ir::Node& node);

@@ -14,6 +14,8 @@ namespace pando::kernels::onednn {
 
 namespace {
 
+using dnnl::memory;
+
 constexpr int kSets = 16;  // more than the threads that run one primitive at once, usually
 
 // A failure here leaves the results of an earlier step in the output, and training would go on with
@@ -103,6 +105,14 @@ void Primitive::run(const void* const* addresses, std::byte* scratch) const {
   set.busy.clear(std::memory_order_release);
 }
 
+memory::data_type data_type(DType dtype) {
+  switch (dtype) {
+    case DType::f16: return memory::data_type::f16;
+    case DType::bf16: return memory::data_type::bf16;
+    default: return memory::data_type::f32;
+  }
+}
+
 std::string kernel_name(const char* implementation) { return concat("onednn:", implementation); }
 
 bool is_reference(const char* implementation) {
@@ -115,7 +125,7 @@ namespace {
 // The fields that decide where elements lie, as one short name.
 std::string layout_name(const dnnl::memory::desc& desc) {
   const dnnl_memory_desc_t& d = desc.data;
-  std::string text = concat(d.ndims, "/", d.format_kind);
+  std::string text = concat(d.data_type, "/", d.ndims, "/", d.format_kind);
   for (int i = 0; i < d.ndims; ++i) {
     text += concat("/", d.dims[i], ",", d.padded_dims[i], ",", d.format_desc.blocking.strides[i]);
   }
@@ -127,6 +137,14 @@ std::string layout_name(const dnnl::memory::desc& desc) {
   std::snprintf(name, sizeof(name), "onednn-%016llx",
                 static_cast<unsigned long long>(hash_name(text)));
   return name;
+}
+
+DType dtype_of(const memory::desc& desc) {
+  switch (desc.data_type()) {
+    case memory::data_type::f16: return DType::f16;
+    case memory::data_type::bf16: return DType::bf16;
+    default: return DType::f32;
+  }
 }
 
 }  // namespace
@@ -148,11 +166,13 @@ std::vector<Packing> packings(int input, const dnnl::memory::desc& plain,
     const void* addresses[] = {args.inputs[0], args.outputs[0]};
     reorder->run(addresses, args.scratch);
   };
-  const auto elements = static_cast<int64_t>(packed.get_size() / sizeof(float));
+  const DType dtype = dtype_of(packed);
+  const auto elements = static_cast<int64_t>(packed.get_size() / size_of(dtype));
   return {{.input = input,
            .layout = {layout_name(packed), elements},
            .packer = std::make_shared<FunctionKernel>(
-               "onednn:reorder", pack, FunctionTraits{.scratch_bytes = reorder->scratch_bytes()})}};
+               "onednn:reorder", pack, FunctionTraits{.scratch_bytes = reorder->scratch_bytes()}),
+           .dtype = dtype}};
 }
 
 }  // namespace pando::kernels::onednn

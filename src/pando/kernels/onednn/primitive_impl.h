@@ -47,11 +47,14 @@ class Primitive {
   std::unique_ptr<Handles[]> handles_;
 };
 
+// The library's word for f32, f16 or bf16.
+dnnl::memory::data_type data_type(DType dtype);
+
 // "onednn:jit:avx2" out of a primitive descriptor, and whether it is a plain reference loop.
 std::string kernel_name(const char* implementation);
 bool is_reference(const char* implementation);
 
-// Packs input `input` from `plain` into `packed`; nothing when they are the same.
+// Packs input `input` from `plain` into `packed`, of one type; nothing when they are the same.
 std::vector<Packing> packings(int input, const dnnl::memory::desc& plain,
                               const dnnl::memory::desc& packed);
 

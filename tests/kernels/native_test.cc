@@ -1,0 +1,313 @@
+// Products of 16-bit numbers by the processor's own instructions against the reference kernels.
+// SPDX-License-Identifier: MIT
+#include "pando/kernels/onednn/native.h"
+
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+#include "pando/kernels/half/rounding_key.h"
+#include "pando/kernels/onednn/onednn.h"
+#include "pando/kernels/onednn/primitive_impl.h"
+#include "pando/ops/builder.h"
+#include "pando/tensor/half_rounding.h"
+#include "tests/support/kernel_case.h"
+
+namespace pando::test {
+namespace {
+
+using kernels::Candidate;
+using kernels::KernelOffer;
+
+// bf16 has 8 bits of precision. Results in f32 may round to neighbours, and parts of a sum are
+// rounded one by one.
+constexpr double kTolerance = 0x1p-8;
+constexpr double kPartsTolerance = 0x1p-6;
+
+ir::TensorType f32(Shape shape) { return {DType::f32, std::move(shape)}; }
+
+using Offer = KernelOffer (*)(const ir::Node&);
+
+// Without the rule that leaves some shapes to other candidates.
+Offer every_shape(const std::string& op) {
+  if (op == "conv") return kernels::onednn_conv;
+  if (op == "conv_input_grad") return kernels::onednn_conv_input_grad;
+  if (op == "conv_kernel_grad") return kernels::onednn_conv_kernel_grad;
+  if (op == "dense") return kernels::onednn_dense;
+  if (op == "dense_input_grad") return kernels::onednn_dense_input_grad;
+  return kernels::onednn_dense_kernel_grad;
+}
+
+Candidate native_candidate(const std::string& op) {
+  return {"native", every_shape(op), [](const ir::Node&) { return std::string(); }};
+}
+
+KernelOffer offer_native(const BoundCase& bound) {
+  return kernels::offer_kernel(native_candidate(bound.node().op()), bound.node());
+}
+
+// Whether the library had a kernel; then it agrees with the reference, whole and in parts.
+bool agrees(const KernelCase& kernel_case) {
+  const BoundCase bound = BoundCase(kernel_case).lowered(DType::bf16);
+  const KernelOffer offer = offer_native(bound);
+  if (offer.kernel == nullptr) {
+    EXPECT_FALSE(offer.refusal.empty());
+    return false;
+  }
+  EXPECT_EQ(offer.kernel->name().rfind("bf16:onednn:", 0), 0u) << offer.kernel->name();
+  const kernels::StepArgs step = bound.step({});
+  const std::vector<Buffer> wanted = bound.run(bound.offer("reference"), step);
+  expect_close(bound.node(), bound.run(offer, step), wanted, kTolerance, offer.kernel->name());
+  expect_close(bound.node(), bound.run_parts(offer, step, 3), wanted, kPartsTolerance,
+               offer.kernel->name() + " in parts");
+  return true;
+}
+
+struct ConvCase {
+  Shape x;
+  Shape kernel;
+  ir::Attributes attributes = {};
+};
+
+const std::vector<ConvCase>& conv_cases() {
+  static const std::string same = "same";
+  static const std::vector<ConvCase> cases = {
+      {{3, 8, 8, 3}, {3, 3, 3, 16}, {{"padding", same}}},
+      {{2, 7, 9, 5}, {2, 3, 5, 17}, {{"padding", same}, {"strides", ir::Ints{2, 2}}}},
+      {{7, 32, 32, 16}, {3, 3, 16, 16}, {{"padding", same}}},  // the last tile is smaller
+      {{5, 8, 8, 16}, {1, 1, 16, 32}, {{"strides", ir::Ints{2, 2}}}},
+      {{2, 9, 9, 6}, {3, 3, 6, 8}, {{"dilations", ir::Ints{2, 2}}}},
+      {{2, 7, 7, 32}, {3, 3, 16, 32}, {{"groups", int64_t{2}}, {"padding", same}}},
+      {{1, 5, 6, 4, 16}, {2, 2, 2, 16, 16}, {{"padding", same}}},
+      {{3, 13, 15, 33}, {3, 3, 33, 48}},
+      {{2, 23, 23, 3}, {7, 7, 3, 64}, {{"padding", same}, {"strides", ir::Ints{2, 2}}}},
+  };
+  return cases;
+}
+
+KernelCase conv(const ConvCase& c, bool bias, const std::string& activation = "none") {
+  KernelCase result{.op = "conv", .inputs = {f32(c.x), f32(c.kernel)}, .attributes = c.attributes};
+  if (bias) result.inputs.push_back(f32({c.kernel.back()}));
+  result.attributes.set("activation", activation);
+  result.attributes.set("alpha", 0.125);
+  return result;
+}
+
+class Native : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string reason = kernels::why_not_native(DType::bf16);
+    if (!reason.empty()) GTEST_SKIP() << reason;
+  }
+};
+
+TEST_F(Native, ConvolutionsAgree) {
+  int offered = 0;
+  for (const ConvCase& c : conv_cases()) {
+    for (const char* activation : {"none", "relu", "leaky_relu"}) {
+      offered += agrees(conv(c, true, activation)) ? 1 : 0;
+    }
+    offered += agrees(conv(c, false)) ? 1 : 0;
+  }
+  EXPECT_GE(offered, 2 * static_cast<int>(conv_cases().size()));
+}
+
+TEST_F(Native, GradientsOfConvolutionsAgree) {
+  int offered = 0;
+  for (const ConvCase& c : conv_cases()) {
+    const ir::TensorType y = BoundCase(conv(c, false)).node().output()->type();
+    KernelCase input{
+        .op = "conv_input_grad", .inputs = {y, f32(c.kernel)}, .attributes = c.attributes};
+    input.attributes.set("input", ir::Ints(c.x.begin() + 1, c.x.end() - 1));
+    offered += agrees(input) ? 1 : 0;
+    KernelCase kernel{
+        .op = "conv_kernel_grad", .inputs = {f32(c.x), y}, .attributes = c.attributes};
+    kernel.attributes.set("kernel", ir::Ints(c.kernel.begin(), c.kernel.end() - 2));
+    for (const int outputs : {1, 2}) {
+      kernel.outputs = outputs;
+      offered += agrees(kernel) ? 1 : 0;
+    }
+  }
+  EXPECT_GE(offered, static_cast<int>(conv_cases().size()));
+}
+
+TEST_F(Native, DenseLayersAgree) {
+  struct DenseCase {
+    int64_t batch;
+    int64_t features;
+    int64_t units;
+  };
+  int offered = 0;
+  for (const DenseCase& d : {DenseCase{1, 400, 10}, DenseCase{7, 33, 17}, DenseCase{64, 128, 10},
+                             DenseCase{5, 3, 40}, DenseCase{37, 2048, 1000}}) {
+    const ir::TensorType x = f32({d.batch, d.features});
+    const ir::TensorType y = f32({d.batch, d.units});
+    const ir::TensorType kernel = f32({d.features, d.units});
+    for (const char* activation : {"none", "relu"}) {
+      offered += agrees({.op = "dense",
+                         .inputs = {x, kernel, f32({d.units})},
+                         .attributes = {{"activation", std::string(activation)}}});
+    }
+    offered += agrees({.op = "dense_input_grad", .inputs = {y, kernel}});
+    for (const int outputs : {1, 2}) {
+      offered += agrees({.op = "dense_kernel_grad", .inputs = {x, y}, .outputs = outputs});
+    }
+  }
+  EXPECT_GE(offered, 5);
+}
+
+// Whole numbers make every sum exact in any order; so the noise of a sample decides alone.
+TEST_F(Native, StochasticRoundingIsThatOfTheReference) {
+  const ConvCase c{{5, 16, 16, 32}, {3, 3, 32, 32}, {{"padding", std::string("same")}}};
+  BoundCase wide(conv(c, true, "relu"));
+  for (const int input : {0, 1, 2}) {
+    wide.map_input(input, [](float v) { return static_cast<float>(static_cast<int>(8 * v)); });
+  }
+  BoundCase bound = wide.lowered(DType::bf16);
+  bound.attributes().set("half_rounding", std::string("stochastic"));
+  bound.attributes().set("half_stream", int64_t{3});
+  const KernelOffer offer = offer_native(bound);
+  ASSERT_NE(offer.kernel, nullptr) << offer.refusal;
+  const kernels::StepArgs step = bound.step({.first_sample = 11});
+  const std::vector<Buffer> wanted = bound.run(bound.offer("reference"), step);
+  const std::vector<Buffer> got = bound.run(offer, step);
+  EXPECT_EQ(std::memcmp(got[0].data(), wanted[0].data(), wanted[0].size()), 0);
+}
+
+TEST_F(Native, WeightsStayIn16BitsWhenPacked) {
+  const ConvCase c{{2, 8, 8, 32}, {3, 3, 32, 32}, {{"padding", std::string("same")}}};
+  const BoundCase bound = BoundCase(conv(c, false)).lowered(DType::bf16);
+  const KernelOffer offer = offer_native(bound);
+  ASSERT_NE(offer.kernel, nullptr) << offer.refusal;
+  ASSERT_EQ(offer.packings.size(), 1u);
+  EXPECT_EQ(offer.packings[0].dtype, DType::bf16);
+  EXPECT_EQ(offer.packings[0].layout.elements, 3 * 3 * 32 * 32);
+}
+
+// The packer of a variable that is kept in f32 rounds it on the way.
+TEST_F(Native, PackersRoundVariablesOfF32) {
+  ir::Graph graph;
+  ir::Value* x = graph.add_input("x", ir::InputRole::feed, f32({2, 8, 8, 32}));
+  ir::Value* kernel = graph.add_input("k", ir::InputRole::variable, f32({3, 3, 32, 32}));
+  ir::Node* rounded = ops::append(
+      graph,
+      {.op = "round_variable", .inputs = {kernel}, .attributes = {{"dtype", std::string("bf16")}}});
+  rounded->attributes().set("half_rounding", std::string("stochastic"));
+  rounded->attributes().set("half_stream", int64_t{5});
+  const Shape shape = kernel->shape();
+  rounded->output()->set_type(f32(shape));
+  ir::Node* node = ops::append(graph, {.op = "conv", .inputs = {x, rounded->output()}});
+  for (ir::Value* value : {x, rounded->output(), node->output()}) {
+    value->set_type({DType::bf16, value->shape()});
+  }
+  const KernelOffer offer = kernels::offer_kernel(native_candidate("conv"), *node);
+  ASSERT_NE(offer.kernel, nullptr) << offer.refusal;
+  ASSERT_EQ(offer.packings.size(), 1u);
+
+  const int64_t count = shape.elements();
+  Buffer wide(static_cast<size_t>(count) * sizeof(float));
+  for (int64_t i = 0; i < count; ++i) wide.floats()[i] = 1 + static_cast<float>(i) * 0x1p-14f;
+  Buffer narrow(static_cast<size_t>(count) * sizeof(uint16_t));
+  const kernels::StepArgs step{.seed = 3};
+  round_halves(DType::bf16, wide.floats(), reinterpret_cast<uint16_t*>(narrow.data()), count,
+               kernels::half::NodeRounding(*rounded).of(step, 0));
+  const auto packed = [&](const kernels::Packing& packing, const Buffer& from) {
+    Buffer to(static_cast<size_t>(packing.layout.elements) * size_of(packing.dtype));
+    Buffer scratch(packing.packer->scratch_bytes());
+    const std::byte* in[] = {from.data()};
+    std::byte* out[] = {to.data()};
+    packing.packer->run({in, out, scratch.data(), 1}, step);
+    EXPECT_TRUE(scratch.guard_intact());
+    return to;
+  };
+  const ConvCase c{{2, 8, 8, 32}, {3, 3, 32, 32}};
+  const BoundCase half_variable = BoundCase(conv(c, false)).lowered(DType::bf16);
+  const Buffer got = packed(offer.packings[0], wide);
+  const Buffer wanted = packed(offer_native(half_variable).packings[0], narrow);
+  ASSERT_EQ(got.size(), wanted.size());
+  EXPECT_EQ(std::memcmp(got.data(), wanted.data(), wanted.size()), 0);
+}
+
+// The division of a batch into slices and tiles does not change results.
+TEST_F(Native, SamplesDoNotDependOnTheirNeighbours) {
+  for (const ConvCase& one : conv_cases()) {
+    ConvCase six = one;
+    ConvCase alone = one;
+    six.x[0] = 6;
+    alone.x[0] = 1;
+    BoundCase all = BoundCase(conv(six, true, "relu")).lowered(DType::bf16);
+    BoundCase first = BoundCase(conv(alone, true, "relu")).lowered(DType::bf16);
+    const KernelOffer offer = offer_native(all);
+    const KernelOffer offer_one = offer_native(first);
+    if (offer.kernel == nullptr || offer_one.kernel == nullptr) continue;
+    for (const int input : {0, 1, 2}) {
+      const Buffer& from = all.input(input);
+      std::memcpy(first.input(input).data(), from.data(), first.input(input).size());
+    }
+    const std::vector<Buffer> wanted = all.run(offer, all.step({}));
+    const std::vector<Buffer> got = first.run(offer_one, first.step({}));
+    EXPECT_EQ(std::memcmp(got[0].data(), wanted[0].data(), got[0].size()), 0)
+        << to_string(first.node().input(0)->type()) << ": " << offer.kernel->name() << ", "
+        << offer_one.kernel->name();
+  }
+}
+
+TEST_F(Native, KernelGradientsOfFewProductsAreLeftToOthers) {
+  const auto refusal = [](const KernelCase& kernel_case) {
+    return BoundCase(kernel_case).lowered(DType::bf16).offer("native").refusal;
+  };
+  const auto dense = [](int64_t batch) {
+    return KernelCase{.op = "dense_kernel_grad", .inputs = {f32({batch, 64}), f32({batch, 16})}};
+  };
+  EXPECT_EQ(refusal(dense(16)), "others are faster below 64 rows, there are 16");
+  EXPECT_EQ(refusal(dense(64)), "");
+  const auto conv_3x3 = [](int64_t size) {
+    const ir::TensorType x = f32({2, size, size, 64});
+    return KernelCase{.op = "conv_kernel_grad",
+                      .inputs = {x, x},
+                      .attributes = {{"padding", std::string("same")}, {"kernel", ir::Ints{3, 3}}}};
+  };
+  EXPECT_EQ(refusal(conv_3x3(8)), "Winograd is faster on rows of less than 14 outputs");
+  EXPECT_EQ(refusal(conv_3x3(16)), "");
+}
+
+TEST_F(Native, HalfPartialsAreLeftToOthers) {
+  const ConvCase c{{2, 8, 8, 32}, {3, 3, 32, 32}};
+  BoundCase bound = BoundCase(conv(c, false)).lowered(DType::bf16);
+  bound.attributes().set("half_partials", int64_t{1});
+  EXPECT_NE(offer_native(bound).refusal.find("partial sums"), std::string::npos);
+}
+
+TEST(NativeRefusals, OperandsOfF32) {
+  const ConvCase c{{2, 8, 8, 32}, {3, 3, 32, 32}};
+  const BoundCase bound(conv(c, false));
+  EXPECT_EQ(bound.offer("native").refusal, "no operand is stored in 16 bits");
+}
+
+TEST(NativeRefusals, SayThatTheProcessorHasNoInstructions) {
+  const std::string reason = kernels::why_not_native(DType::bf16);
+  const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  const auto bf16 = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_bf16);
+  if ((isa & bf16) != bf16) {
+    EXPECT_FALSE(reason.empty());
+  } else {
+    EXPECT_TRUE(reason.empty() || reason.find("instruction set in use") != std::string::npos);
+  }
+}
+
+// Where the library multiplies f16, results agree; here and there it refuses.
+TEST(NativeRefusals, F16IsOfferedOrRefusedByTheLibrary) {
+  const ConvCase c{{2, 8, 8, 32}, {3, 3, 32, 32}};
+  const BoundCase bound = BoundCase(conv(c, false)).lowered(DType::f16);
+  const KernelOffer offer = bound.offer("native");
+  if (offer.kernel == nullptr) {
+    EXPECT_FALSE(offer.refusal.empty());
+    return;
+  }
+  const kernels::StepArgs step = bound.step({});
+  expect_close(bound.node(), bound.run(offer, step), bound.run(bound.offer("reference"), step),
+               0x1p-10, offer.kernel->name());
+}
+
+}  // namespace
+}  // namespace pando::test
