@@ -326,6 +326,12 @@ train::LoadedProgram& Model::Impl::program(train::Mode mode, int64_t batch,
       execution.dump_ir(train::to_string(mode), pass, ir::to_text(graph));
     };
   }
+  if (place.stop_at_fp_exceptions) {
+    // The processor's products of 16-bit numbers raise no exceptions.
+    compiling.accept = [](const ir::Node&, const kernels::Candidate& candidate) {
+      return !candidate.native();
+    };
+  }
   if (execution.reference_kernels) {
     compiling.accept = [](const ir::Node&, const kernels::Candidate&) { return false; };
   }
