@@ -99,6 +99,16 @@ TEST(LossScaling, StaysAtLeastOne) {
   EXPECT_EQ(factors, (std::vector<float>{2, 1, 1, 1}));
 }
 
+TEST(LossScaling, AFactorBeyondTheLimitComesBack) {
+  LossScaler scaler(
+      {.automatic = true, .options = {.update_frequency = 1, .max_loss_scaling_factor = 64}});
+  scaler.restore({.factor = 256});
+  scaler.update({1, 0});
+  EXPECT_EQ(scaler.factor(), 256);  // it does not grow
+  scaler.update({0, 1});
+  EXPECT_EQ(scaler.factor(), 128);
+}
+
 TEST(LossScaling, TheThresholdItselfIsNotAboveIt) {
   LossScaler scaler(automatic({.update_frequency = 1, .ratio_threshold = 0.25}));
   scaler.update({3, 1});

@@ -128,11 +128,11 @@ void LossScaler::follow() {
     filtered[i] = options.lpf_alpha * filtered[i] + (1 - options.lpf_alpha) * state_.histogram[i];
   }
   const double ratio = filtered[1] / (filtered[0] + filtered[1]);
-  const double next = ratio > options.ratio_threshold ? state_.factor / options.increase_factor
-                                                      : state_.factor * options.increase_factor;
-  if (std::isfinite(next) && next < options.max_loss_scaling_factor && next >= 1) {
-    state_.factor = next;
-  }
+  const bool shrinks = ratio > options.ratio_threshold;
+  const double next =
+      shrinks ? state_.factor / options.increase_factor : state_.factor * options.increase_factor;
+  // A factor that was restored may lie beyond the limit; it must be able to come back.
+  if (shrinks ? next >= 1 : next < options.max_loss_scaling_factor) state_.factor = next;
   state_.updates = 0;
   state_.histogram = {};
 }
