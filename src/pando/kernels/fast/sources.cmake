@@ -21,8 +21,10 @@ set(fast_sources
   fast/top_k.cc)
 target_sources(pando_kernels PRIVATE ${fast_sources})
 
-# Vectorised in every build type. Without errno and traps, which nobody reads, comparisons and
-# square roots become vectors; all else of IEEE arithmetic stays. Vectors of eight are passed by
+# Vectorised in every build type. Without errno, which nobody reads, and traps, which nobody sets,
+# comparisons and square roots become vectors; all else of IEEE arithmetic stays. The compiler may
+# then compute what it throws away, and exceptions of that stay noted: fast/vector_math.h sees to
+# it that there are none (runtime/fp_exceptions.h reads them). Vectors of eight are passed by
 # inlining only, so the note about their calling convention says nothing. clang does without GCC's
 # pragma about the dependences of loops.
 set_source_files_properties(${fast_sources} PROPERTIES

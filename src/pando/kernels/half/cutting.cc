@@ -94,6 +94,12 @@ Cut cut_of(const ir::Node& node, bool native) {
     if (!whole && rows == nullptr) rows = &node.input(i)->shape();
   }
   PANDO_CHECK(rows != nullptr, node.label(), " has no input to be cut");
+  for (size_t i = 0; i < cut.inputs.size(); ++i) {
+    const Shape& shape = node.input(static_cast<int>(i))->shape();
+    PANDO_CHECK(cut.inputs[i] == Share::whole || (shape.rank() > 0 && shape[0] == (*rows)[0]),
+                node.label(), ": input ", i, " is ", shape,
+                ", which has no row for every sample; the rule of the op should name it");
+  }
   const bool sums = ops::has_trait(node, ops::Trait::batch_sum);
   const Share made = node.op() == "batch_moments" ? Share::moments : Share::sum;
   cut.outputs.assign(node.outputs().size(), sums ? made : Share::rows);
