@@ -46,6 +46,12 @@ TEST(HalfKernels, TilesCoverEverySample) {
   }
 }
 
+TEST(HalfKernels, ConcatenationsMayBeLong) {
+  KernelCase concat{.op = "concat", .attributes = {{"axis", int64_t{3}}}};
+  concat.inputs.assign(40, f32({2, 4, 4, 3}));
+  EXPECT_EQ(BoundCase(concat).lowered(DType::f16).expect_agreement({.half = false}), 1);
+}
+
 TEST(HalfKernels, AnOperandIsNeverWidenedAsAWhole) {
   const BoundCase conv(
       {.op = "conv", .inputs = {f32({64, 64, 64, 32}), f32({3, 3, 32, 32})}, .attributes = same()});

@@ -16,7 +16,7 @@ namespace pando::kernels::half {
 
 namespace {
 
-constexpr int kMostOperands = 16;  // on one side of a node
+constexpr int kMostOperands = 64;  // on one side of a node; concatenations have many
 
 // Tiles of pixels go through several short kernels while they are in the first levels of the cache.
 constexpr int64_t kPixelTileBytes = 96 << 10;
