@@ -131,6 +131,7 @@ TEST(HalfPartials, AllCandidatesAgree) {
     const BoundCase bound = BoundCase(one).lowered(DType::f16, partials());
     // Neighbours of partial sums add up.
     EXPECT_GT(bound.expect_agreement({.tolerance = 0x1p-8, .half = false}), 0) << one.op;
+    EXPECT_EQ(bound.offer("reference").kernel->name(), "f16:partials of reference") << one.op;
   }
 }
 

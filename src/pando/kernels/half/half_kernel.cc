@@ -70,7 +70,9 @@ class TiledKernel : public Kernel {
   TiledKernel(const ir::Node& node, Cut cut, Tiles tiles, const std::vector<int>& packed)
       : cut_(std::move(cut)), tiles_(std::move(tiles)), rounding_(node), half_(half_type(node)) {
     partials_ = has_partials(node);
-    name_ = concat(to_string(half_), ":", tiles_.kernel->name());
+    const bool sums_of_tiles = partials_ && cut_.outputs[0] != Share::rows;
+    name_ =
+        concat(to_string(half_), ":", sums_of_tiles ? "partials of " : "", tiles_.kernel->name());
     for (int i = 0; i < node.num_inputs(); ++i) {
       inputs_.push_back(operand_of(*node.input(i), cut_.inputs[static_cast<size_t>(i)], cut_));
       inputs_.back().kept = cut_.kept[static_cast<size_t>(i)];
