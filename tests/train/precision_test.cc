@@ -173,6 +173,36 @@ TEST(ModelPrecision, AStateGoesToAModelOfAnotherPrecision) {
   EXPECT_TRUE(same_weights(again, half));
 }
 
+// Squares are f32 beside f16 weights, in memory and in a state; a state of halves fits too.
+TEST(ModelPrecision, AStateKeepsTheSquaresOfGradients) {
+  const auto with_adam = [](Precision precision) {
+    CompileOptions options = precise(precision);
+    options.optimizer = Adam();
+    return compiled(rich_cnn(), options, 3);
+  };
+  Model wide = with_adam({});
+  wide.fit(image_data(24), {.batch_size = 8, .verbose = 0});
+  const TrainingState state = wide.training_state();
+  Model half = with_adam(kHalf);
+  half.restore(state);
+  TrainingState narrowed = half.training_state();
+  ASSERT_EQ(narrowed.weights.state.size(), state.weights.state.size());
+  for (size_t i = 0; i < state.weights.state.size(); ++i) {
+    store::NamedWeight& slot = narrowed.weights.state[i];
+    if (slot.name.starts_with("optimizer/v/")) {
+      EXPECT_TRUE(same_bits(slot.value, state.weights.state[i].value)) << slot.name;
+      slot.value = cast(slot.value, DType::f16);
+    } else {
+      EXPECT_EQ(slot.value.dtype(), DType::f16) << slot.name;
+    }
+  }
+  half.restore(narrowed);
+  for (const store::NamedWeight& slot : half.training_state().weights.state) {
+    const bool squares = slot.name.starts_with("optimizer/v/");
+    EXPECT_EQ(slot.value.dtype(), squares ? DType::f32 : DType::f16) << slot.name;
+  }
+}
+
 TEST(ModelPrecision, TrainsOnAfterAChange) {
   Model model = compiled(small_cnn(), precise(kHalf), 3);
   model.fit(image_data(24), {.batch_size = 8, .verbose = 0});

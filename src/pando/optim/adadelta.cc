@@ -29,6 +29,7 @@ class AdadeltaRule : public UpdateRule {
   explicit AdadeltaRule(const AdadeltaOptions& options) : options_(options) {}
   std::string name() const override { return "adadelta"; }
   std::vector<std::string> slot_names() const override { return {"accum_grad", "accum_var"}; }
+  bool holds_squares(size_t /*slot*/) const override { return true; }
   void apply(const UpdateSpan& span, const UpdateStep& step) const override {
     adadelta(span, static_cast<float>(step.learning_rate), static_cast<float>(options_.rho),
              static_cast<float>(options_.epsilon));

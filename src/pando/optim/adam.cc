@@ -39,6 +39,7 @@ class AdamRule : public UpdateRule {
       : name_(std::move(name)), options_(std::move(options)) {}
   std::string name() const override { return name_; }
   std::vector<std::string> slot_names() const override { return {"m", "v"}; }
+  bool holds_squares(size_t slot) const override { return slot == 1; }
   bool decays_weights() const override { return options_.weight_decay > 0; }
   void apply(const UpdateSpan& span, const UpdateStep& step) const override {
     const auto t = static_cast<double>(step.iteration + 1);

@@ -44,6 +44,8 @@ class UpdateRule {
   virtual ~UpdateRule() = default;
   virtual std::string name() const = 0;  // "sgd"
   virtual std::vector<std::string> slot_names() const = 0;
+  // Whether a slot holds squares of gradients or of moves, most of which are too small for f16.
+  virtual bool holds_squares(size_t /*slot*/) const { return false; }
   // Whether apply() reads the norms; they cost a pass over all gradients.
   virtual bool wants_norms() const { return false; }
   // Whether it takes a share of the weights off them, apart from the gradient.

@@ -48,6 +48,7 @@ class RmspropRule : public UpdateRule {
     return options_.momentum > 0 ? std::vector<std::string>{"rms", "momentum"}
                                  : std::vector<std::string>{"rms"};
   }
+  bool holds_squares(size_t slot) const override { return slot == 0; }
   void apply(const UpdateSpan& span, const UpdateStep& step) const override {
     const RmspropNumbers numbers = {
         static_cast<float>(step.learning_rate), static_cast<float>(options_.rho),

@@ -16,6 +16,7 @@
 #include "pando/runtime/accumulation.h"
 #include "pando/runtime/device_memory.h"
 #include "pando/runtime/topology.h"
+#include "pando/runtime/variables.h"
 #include "pando/train/programs.h"
 
 namespace pando::plan {
@@ -228,7 +229,7 @@ struct MeasuredCosts::Subject {
   std::vector<Field> fields;
   Loss loss;
   std::vector<Metric> metrics;
-  size_t slots = 0;
+  std::shared_ptr<const UpdateRule> rule;
 };
 
 MeasuredCosts::MeasuredCosts(const app::TrainOptions& options, MeasureOptions how)
@@ -255,7 +256,7 @@ const Measurement& MeasuredCosts::measured(int devices) {
                                                  .fields = setup.data.sets.train.fields(),
                                                  .loss = app::make_loss(own.loss, setup.entry.loss),
                                                  .metrics = {"accuracy"},
-                                                 .slots = optimizer.rule->slot_names().size()});
+                                                 .rule = optimizer.rule});
     samples_ = setup.data.sets.train.size();
   }
   return measured_.emplace(devices, measure(setup, own.slices, how_.seconds)).first->second;
@@ -337,9 +338,12 @@ int64_t MeasuredCosts::trainable_parameters() const {
 // Weights and slots, the sums of gradients and what others send of them.
 int64_t MeasuredCosts::shared_bytes() const {
   if (subject_ == nullptr) return 0;
-  const auto kept =
-      static_cast<int64_t>((subject_->slots + 1) * size_of(options_.precision.update));
-  return trainable_parameters() * (kept + 2 * static_cast<int64_t>(sizeof(float)));
+  const DType weights = options_.precision.update;
+  size_t kept = size_of(weights);
+  for (size_t i = 0; i < subject_->rule->slot_names().size(); ++i) {
+    kept += size_of(runtime::slot_type(*subject_->rule, i, weights));
+  }
+  return trainable_parameters() * static_cast<int64_t>(kept + 2 * sizeof(float));
 }
 
 double MeasuredCosts::moment_bytes() const {

@@ -49,7 +49,7 @@ Updater::Updater(const Instance& instance, VariableStore& variables, const Optim
       watches_(instance.placement().stop_at_fp_exceptions),
       instance_(instance.placement().instance()),
       workers_(workers) {
-  variables.ensure_slots(rule_->slot_names().size());
+  variables.ensure_slots(*rule_);
   for (const ir::Output& output : instance.program().graph().outputs()) {
     if (output.role != ir::OutputRole::gradient) continue;
     const compiler::Operand gradient = instance.program().operand(output.value);

@@ -17,7 +17,15 @@ void convert_tensor(Tensor& tensor, DType type) {
   tensor = std::move(converted);
 }
 
+DType slot_type(bool squares, DType weights) {
+  return squares && weights == DType::f16 ? DType::f32 : weights;
+}
+
 }  // namespace
+
+DType slot_type(const UpdateRule& rule, size_t slot, DType weights) {
+  return slot_type(rule.holds_squares(slot), weights);
+}
 
 void assign_numbers(const Tensor& from, Tensor& to) {
   PANDO_CHECK(from.shape() == to.shape(), from.shape(), " to ", to.shape());
@@ -55,21 +63,30 @@ Variable& VariableStore::get(std::string_view name) {
   return const_cast<Variable&>(std::as_const(*this).get(name));
 }
 
-void VariableStore::ensure_slots(size_t count) {
+void VariableStore::ensure_slots(const UpdateRule& rule) {
+  std::vector<bool> squares(rule.slot_names().size());
+  for (size_t i = 0; i < squares.size(); ++i) squares[i] = rule.holds_squares(i);
+  if (squares != squares_) drop_slots();
+  squares_ = std::move(squares);
   for (Variable& variable : variables_) {
-    if (variable.is_state() || variable.slots.size() == count) continue;
-    variable.slots.clear();
-    for (size_t i = 0; i < count; ++i) {
-      variable.slots.emplace_back(variable.value.dtype(), variable.value.shape());
+    if (variable.is_state() || !variable.slots.empty()) continue;
+    for (const bool holds : squares_) {
+      variable.slots.emplace_back(slot_type(holds, variable.value.dtype()), variable.value.shape());
     }
   }
+}
+
+void VariableStore::drop_slots() {
+  for (Variable& variable : variables_) variable.slots.clear();
 }
 
 void VariableStore::convert(DType type) {
   for (Variable& variable : variables_) {
     if (variable.is_state()) continue;
     convert_tensor(variable.value, type);
-    for (Tensor& slot : variable.slots) convert_tensor(slot, type);
+    for (size_t i = 0; i < variable.slots.size(); ++i) {
+      convert_tensor(variable.slots[i], slot_type(squares_[i], type));
+    }
   }
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pando/optim/optimizer.h"
 #include "pando/tensor/tensor.h"
 
 namespace pando::runtime {
@@ -30,6 +31,10 @@ struct Variable {
 // nearest; what is too large becomes the largest number.
 void assign_numbers(const Tensor& from, Tensor& to);
 
+// What a slot is stored in beside weights of a type: the same, but squares in f32 beside f16, where
+// they would vanish.
+DType slot_type(const UpdateRule& rule, size_t slot, DType weights);
+
 // Addresses of values and slots stay the same until convert(). Not thread-safe; executions change
 // variables, so nobody else may touch the store while one runs.
 class VariableStore {
@@ -42,16 +47,17 @@ class VariableStore {
   const std::vector<Variable>& all() const { return variables_; }
   void reserve(size_t count) { variables_.reserve(count); }
 
-  // Gives every trained variable `count` zeroed slots, of its own type, unless it has that many
-  // already.
-  void ensure_slots(size_t count);
+  // Gives every trained variable the zeroed slots of a rule, unless it has such slots already.
+  void ensure_slots(const UpdateRule& rule);
+  void drop_slots();
 
-  // Stores the trained variables and their slots in this type from now on. No program may be bound
-  // to those that change.
+  // Stores the trained variables in this type from now on, and their slots as it goes with it. No
+  // program may be bound to those that change.
   void convert(DType type);
 
  private:
   std::vector<Variable> variables_;
+  std::vector<bool> squares_;  // of the slots: whether they hold them
   std::map<std::string, size_t, std::less<>> index_;
 };
 

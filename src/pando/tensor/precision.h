@@ -11,8 +11,8 @@
 namespace pando {
 
 // compute: the stored type of activations and their gradients. update: that of weights, gradient
-// accumulators and the optimizer's slots. Arithmetic itself is f32, whatever is stored; moving
-// statistics and losses are f32.
+// accumulators and the optimizer's slots, but for slots of squares, which are f32 where it is f16.
+// Arithmetic itself is f32, whatever is stored; moving statistics and losses are f32.
 struct Precision {
   DType compute = DType::f32;
   DType update = DType::f32;

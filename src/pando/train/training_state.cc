@@ -201,7 +201,7 @@ void Model::Impl::restore(const TrainingState& state) {
   const SavedSlots saved(state.weights, slots);
   for (const runtime::Variable& variable : variables.all()) saved.check(variable, fail);
   assign_weights(state.weights, {});  // throws before it changes anything
-  variables.ensure_slots(slots.size());
+  variables.ensure_slots(rule);
   for (runtime::Variable& variable : variables.all()) saved.copy_to(variable);
   scaler.reset();  // a state without one is of a run that scaled otherwise
   if (scaler.automatic() && state.loss_scaling) scaler.restore(*state.loss_scaling);
