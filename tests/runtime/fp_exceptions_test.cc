@@ -47,16 +47,20 @@ TEST(FpExceptions, HaveNames) {
   EXPECT_EQ(fp_exception_names(kFpInvalid | kFpDivisionByZero),
             "invalid operation and division by zero");
   EXPECT_EQ(to_string(ExecutionPlace{.update = 3, .micro_batch = 0, .replica = 1}),
-            "weight update 3, micro-batch 0, replica 1");
-  EXPECT_EQ(to_string(ExecutionPlace{.update = 3, .instance = 0}), "weight update 3, instance 0");
+            "weight update 4, micro-batch 1, replica 1");
+  EXPECT_EQ(to_string(ExecutionPlace{.update = 3, .instance = 0}), "weight update 4, instance 0");
 }
 
 TEST(FpExceptions, AreClearedByTheErrorThatTellsThem) {
   clear_fp_exceptions();
   multiply(1e30f, 1e30f);
-  EXPECT_SAYS(error_of<FloatingPointError>([] { throw_fp_exception("it", {.update = 2}); }),
-              "it: floating-point exception (overflow) in weight update 2; the run stops");
+  EXPECT_EQ(error_of<FloatingPointError>([] { throw_fp_exception("it", {.update = 2}); }),
+            "it: floating-point exception (overflow) in weight update 3; the model was compiled "
+            "with fp_exceptions, which ends at the first one. A smaller learning rate may avoid "
+            "it");
   EXPECT_EQ(raised_fp_exceptions(), 0u);
+  EXPECT_SAYS(error_of<FloatingPointError>([] { throw_fp_exception("it", {.f16 = true}); }),
+              "A smaller learning rate or a smaller loss scaling may avoid it");
 }
 
 TraineeOptions watched(int slices = 1, Placement placement = {}) {
@@ -160,20 +164,20 @@ TEST(FpExceptions, TheFirstOneStopsTheExecutionAndSaysWhere) {
   const float infinity = std::numeric_limits<float>::infinity();
   EXPECT_SAYS(
       stopped(network, watched(), 5, 3e38f),
-      "conv_pool of layer 'conv2d': floating-point exception (overflow) in weight update 2, "
-      "micro-batch 0, replica 0");
-  EXPECT_SAYS(stopped(network, watched(), 0, infinity), "(invalid operation) in weight update 0");
+      "conv_pool of layer 'conv2d': floating-point exception (overflow) in weight update 3, "
+      "micro-batch 1, replica 0");
+  EXPECT_SAYS(stopped(network, watched(), 0, infinity), "(invalid operation) in weight update 1");
   // Updates of two replicas with three micro-batches of two samples.
   EXPECT_SAYS(stopped(network, watched(2, {.replicas = 2, .micro_batches = 3}), 18, 3e38f),
-              "weight update 1, micro-batch 1, replica 1;");
+              "weight update 2, micro-batch 2, replica 1;");
   TraineeOptions evaluation = watched();
   evaluation.mode = train::Mode::evaluate;
-  EXPECT_SAYS(stopped(network, evaluation, 0, 3e38f), ") in micro-batch 0, replica 0;");
+  EXPECT_SAYS(stopped(network, evaluation, 0, 3e38f), ") in micro-batch 1, replica 0;");
   TraineeOptions pipeline = watched(1, {.micro_batches = 3});
   pipeline.compiling.pipelined = true;
   TestNetwork stages = network;
   stages.network = stages.network.with_splits({"conv2d_1", "dense"});
-  EXPECT_SAYS(stopped(stages, pipeline, 8, 3e38f), "weight update 1, micro-batch 1, replica 0;");
+  EXPECT_SAYS(stopped(stages, pipeline, 8, 3e38f), "weight update 2, micro-batch 2, replica 0;");
 }
 
 TEST(FpExceptions, OfAWeightUpdateNameTheVariable) {
@@ -189,7 +193,7 @@ TEST(FpExceptions, OfAWeightUpdateNameTheVariable) {
       trainee.executor().run({.updates = plans, .learning_rate = 1e39, .iteration = 7}, infeed);
     });
     EXPECT_SAYS(error, "weight update of '");
-    EXPECT_SAYS(error, "in weight update 7;");
+    EXPECT_SAYS(error, "in weight update 8;");
   }
 }
 
@@ -209,7 +213,7 @@ TEST(FpExceptions, OfAccumulationAreTold) {
   for (float& y : samples.field(1).f32()) y = 0;
   EXPECT_SAYS(error_of<FloatingPointError>([&] { trainee.run(samples.feed(1)); }),
               "accumulated gradients of bucket 0: floating-point exception (overflow) in weight "
-              "update 0, micro-batch 1, replica 0");
+              "update 1, micro-batch 2, replica 0");
 }
 
 TEST(FpExceptions, OfOneInstanceNameIt) {
@@ -231,9 +235,25 @@ TEST(FpExceptions, OfHalfPrecisionAreOverflows) {
     TraineeOptions options = watched(1, {.replicas = 2});
     options.compiling.precision = {DType::f16, DType::f16};
     options.compiling.half.nan_on_overflow = nan;
-    EXPECT_SAYS(stopped(network, options, 6, 1e6f),
-                "floating-point exception (overflow) in weight update 1, micro-batch 0, replica 1");
+    const std::string error = stopped(network, options, 6, 1e6f);
+    EXPECT_SAYS(error,
+                "floating-point exception (overflow) in weight update 2, micro-batch 1, replica 1");
+    EXPECT_SAYS(error, "or a smaller loss scaling may");
   }
+}
+
+TEST(FpExceptions, OfBackwardNameTheLayer) {
+  const SymbolicTensor input = Input({1});
+  const TestNetwork line = {
+      "line", Network(input, Dense({.units = 1, .use_bias = false, .name = "line"})(input)),
+      Loss("mse")};
+  Trainee trainee(line, watched(), SGD({.learning_rate = 1}));
+  trainee.variables.get("line/kernel").value.f32()[0] = 1e-10f;
+  Samples samples(training_fields(line), 2, 1);
+  for (float& x : samples.field(0).f32()) x = 1e25f;  // the prediction 1e15, the gradient 1e40
+  for (float& y : samples.field(1).f32()) y = 0;
+  EXPECT_SAYS(error_of<FloatingPointError>([&] { trainee.run(samples.feed(2)); }),
+              "dense_kernel_grad, backward of layer 'line': floating-point exception (overflow)");
 }
 
 TEST(FpExceptions, NobodyLooksWithoutTheOption) {

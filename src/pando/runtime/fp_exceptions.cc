@@ -19,8 +19,11 @@ std::string to_string(const ExecutionPlace& place) {
   const auto add = [&](const char* name, int64_t number) {
     if (number >= 0) text += concat(text.empty() ? "" : ", ", name, " ", number);
   };
-  add("weight update", place.update);
-  add("micro-batch", place.micro_batch);
+  const auto add_first = [&](const char* name, int64_t before) {
+    if (before >= 0) add(name, before + 1);
+  };
+  add_first("weight update", place.update);
+  add_first("micro-batch", place.micro_batch);
   add("replica", place.replica);
   add("instance", place.instance);
   return text;
@@ -31,8 +34,9 @@ void throw_fp_exception(const std::string& what, const ExecutionPlace& place) {
   clear_fp_exceptions();
   throw FloatingPointError(
       concat(what, ": floating-point exception (", names, ") in ", to_string(place),
-             "; the run stops at the first one, as asked for. A lower learning "
-             "rate or loss scaling may avoid it"));
+             "; the model was compiled with fp_exceptions, which ends at the first one. A smaller "
+             "learning rate ",
+             place.f16 ? "or a smaller loss scaling " : "", "may avoid it"));
 }
 
 }  // namespace pando::runtime

@@ -48,13 +48,15 @@ inline void clear_fp_exceptions() {
 // "invalid operation", "overflow", "division by zero and overflow".
 std::string fp_exception_names(unsigned raised);
 
-// When and where in an execution; -1: does not apply.
+// When and where in an execution, and how; -1: does not apply.
 struct ExecutionPlace {
-  int64_t update = -1;  // weight updates before
-  int micro_batch = -1;
-  int replica = -1;   // among those of all instances
-  int instance = -1;  // of several
+  int64_t update = -1;   // weight updates before
+  int micro_batch = -1;  // those of the weight update before
+  int replica = -1;      // among those of all instances
+  int instance = -1;     // of several
+  bool f16 = false;      // numbers are stored in f16
 };
+// "weight update 1, micro-batch 1, replica 0": of what comes in time the first is 1.
 std::string to_string(const ExecutionPlace& place);
 
 // What an execution that watches for floating-point exceptions ends with.

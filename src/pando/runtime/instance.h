@@ -56,6 +56,7 @@ class Instance {
            Placement placement = {});
 
   const compiler::Program& program() const { return program_; }
+  bool in_f16() const { return program_.options().precision.compute == DType::f16; }
   const Placement& placement() const { return placement_; }
   int slices() const { return program_.slices(); }
   int lanes() const { return placement_.replicas * slices(); }

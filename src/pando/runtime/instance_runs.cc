@@ -31,14 +31,19 @@ void Instance::run_call(const BoundCall& call, const SliceVisit& visit) const {
 
 std::string Instance::node_text(int call) const {
   const ir::Node& node = *program_.calls()[static_cast<size_t>(call)].node;
-  return concat(node.op(), " of layer '", node.name(), "'");
+  constexpr std::string_view kBackward = "/grad";
+  std::string_view layer = node.name();
+  const bool backward = layer.ends_with(kBackward);
+  if (backward) layer.remove_suffix(kBackward.size());
+  return concat(node.op(), backward ? ", backward of layer '" : " of layer '", layer, "'");
 }
 
 ExecutionPlace Instance::place_of(const SliceVisit& visit) const {
   return {.update = visit.update,
           .micro_batch = visit.micro_batch,
           .replica = placement_.first_replica() + replica_of(visit.lane),
-          .instance = placement_.instance()};
+          .instance = placement_.instance(),
+          .f16 = in_f16()};
 }
 
 void Instance::run_watched(int index, const SliceVisit& visit) const {
@@ -134,8 +139,9 @@ void Instance::run_prologue(int worker, const kernels::StepArgs& step) const {
     if (placement_.stop_at_fp_exceptions) clear_fp_exceptions();
     run_packer(index, worker, step);
     if (placement_.stop_at_fp_exceptions && raised_fp_exceptions() != 0) {
-      throw_fp_exception(node_text(index),
-                         {.update = step.first_sample, .instance = placement_.instance()});
+      throw_fp_exception(
+          node_text(index),
+          {.update = step.first_sample, .instance = placement_.instance(), .f16 = in_f16()});
     }
   }
 }

@@ -48,6 +48,7 @@ Updater::Updater(const Instance& instance, VariableStore& variables, const Optim
       half_(instance.program().options().half),
       watches_(instance.placement().stop_at_fp_exceptions),
       instance_(instance.placement().instance()),
+      in_f16_(instance.in_f16()),
       workers_(workers) {
   variables.ensure_slots(*rule_);
   for (const ir::Output& output : instance.program().graph().outputs()) {
@@ -174,7 +175,7 @@ void Updater::apply_part(const Trained& trained, kernels::Part part, const Updat
 void Updater::stop_at_exceptions(const Trained& trained, const UpdateStep& step) const {
   if (!watches_ || raised_fp_exceptions() == 0) return;
   throw_fp_exception(concat("weight update of '", trained.name, "'"),
-                     {.update = step.iteration, .instance = instance_});
+                     {.update = step.iteration, .instance = instance_, .f16 = in_f16_});
 }
 
 bool Updater::update(int worker, const UpdateStep& step, const std::vector<float>& weights,

@@ -74,6 +74,7 @@ class Updater {
   HalfOptions half_;
   bool watches_;  // for floating-point exceptions
   int instance_;  // number among several; -1: the only one
+  bool in_f16_;   // for its errors
   int workers_;
   std::vector<Trained> trained_;
   std::vector<BlockSums> block_sums_;  // for rules that want norms: one per block of elements
