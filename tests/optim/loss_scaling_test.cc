@@ -199,11 +199,12 @@ TEST(LossScaling, WrongOptionsAreNamed) {
        "initial_loss_scaling_factor times increase_factor is 32768"},
       {{.update_frequency = 0}, "update_frequency is 0, wanted at least 1"},
       {{.ratio_threshold = 0}, "ratio_threshold is 0"},
-      {{.ratio_threshold = 1}, "ratio_threshold is 1"},
+      {{.ratio_threshold = 1}, "ratio_threshold is 1, wanted above 0, below 1"},
       {{.ratio_threshold = nan}, "ratio_threshold is"},
-      {{.lpf_alpha = 1}, "lpf_alpha is 1"},
+      {{.lpf_alpha = 1}, "lpf_alpha is 1, wanted at least 0, below 1"},
       {{.lpf_alpha = -0.1}, "lpf_alpha is -0.1"},
-      {{.histogram_bin_edge = 0}, "histogram_bin_edge is 0, wanted more than 0"},
+      {{.histogram_bin_edge = 0}, "histogram_bin_edge is 0, wanted at least 1e-30, below 65504"},
+      {{.histogram_bin_edge = 65504}, "below 65504, the largest number of f16"},
       {{.captured_grads_only = true}, "captured_grads_only is true"},
   };
   for (const Case& wrong : cases) {

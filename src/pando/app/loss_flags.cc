@@ -19,9 +19,9 @@ void add_params(OptionTable& params, AutoLossScalingParams& fields) {
   params.add("max_loss_scaling_factor", fields.max_loss_scaling_factor, "").at_least(2);
   params.add("accumulate_statistics_over_update_period",
              fields.accumulate_statistics_over_update_period, "");
-  params.add("ratio_threshold", fields.ratio_threshold, "").above(0).at_most(1);
-  params.add("lpf_alpha", fields.lpf_alpha, "").at_least(0).at_most(1);
-  params.add("histogram_bin_edge", fields.histogram_bin_edge, "").above(0);
+  params.add("ratio_threshold", fields.ratio_threshold, "").above(0).below(1);
+  params.add("lpf_alpha", fields.lpf_alpha, "").at_least(0).below(1);
+  params.add("histogram_bin_edge", fields.histogram_bin_edge, "").above(0).below(65504);
   params.add("captured_grads_only", fields.captured_grads_only, "");
 }
 

@@ -52,6 +52,7 @@ bool is_in_range(const Option& option, const ConfigValue& value) {
   if (option.low && (*number < *option.low || (option.low_excluded && *number == *option.low))) {
     return false;
   }
+  if (option.high_excluded && *number == *option.high) return false;
   return !option.high || *number <= *option.high;
 }
 
@@ -62,7 +63,8 @@ std::string wanted_text(const Option& option) {
   if (option.is_list) text = "a list, each item " + text;
   if (option.low && option.low_excluded) text += ", above " + number_text(*option.low);
   if (option.low && !option.low_excluded) text += ", at least " + number_text(*option.low);
-  if (option.high) text += ", at most " + number_text(*option.high);
+  if (option.high && option.high_excluded) text += ", below " + number_text(*option.high);
+  if (option.high && !option.high_excluded) text += ", at most " + number_text(*option.high);
   return text;
 }
 
@@ -114,6 +116,13 @@ Option& Option::above(double bound) {
 
 Option& Option::at_most(double bound) {
   high = bound;
+  high_excluded = false;
+  return *this;
+}
+
+Option& Option::below(double bound) {
+  high = bound;
+  high_excluded = true;
   return *this;
 }
 

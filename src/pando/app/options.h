@@ -45,6 +45,7 @@ struct Option {
   std::optional<double> low;
   std::optional<double> high;
   bool low_excluded = false;
+  bool high_excluded = false;
   bool is_bool = false;  // may stand without a value
   bool is_list = false;
   bool in_config = true;  // may stand in a file and is written into one
@@ -60,6 +61,7 @@ struct Option {
   Option& at_least(double bound);
   Option& above(double bound);
   Option& at_most(double bound);
+  Option& below(double bound);
   Option& command_line_only();
 };
 

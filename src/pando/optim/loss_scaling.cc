@@ -12,6 +12,7 @@ namespace {
 // Such factors and their inverses are f32 numbers of full precision.
 constexpr double kLeastFactor = 1e-30;
 constexpr double kMostFactor = 1e30;
+constexpr double kLargestHalf = 65504;  // what is too large is stored as this
 
 void check_power_of_two(const char* option, double value, double least) {
   int exponent = 0;
@@ -43,12 +44,12 @@ void validate(const AutoLossScaling& options) {
     throw InvalidArgument("update_frequency is ", options.update_frequency, ", wanted at least 1");
   }
   const double ratio = options.ratio_threshold;
-  check_range("ratio_threshold", ratio > 0 && ratio < 1, ratio, "more than 0 and less than 1");
+  check_range("ratio_threshold", ratio > 0 && ratio < 1, ratio, "above 0, below 1");
   const double alpha = options.lpf_alpha;
-  check_range("lpf_alpha", alpha >= 0 && alpha < 1, alpha, "0 or more and less than 1");
+  check_range("lpf_alpha", alpha >= 0 && alpha < 1, alpha, "at least 0, below 1");
   const double edge = options.histogram_bin_edge;
-  check_range("histogram_bin_edge", edge >= kLeastFactor && edge <= kMostFactor, edge,
-              "more than 0, from 1e-30 to 1e30");
+  check_range("histogram_bin_edge", edge >= kLeastFactor && edge < kLargestHalf, edge,
+              "at least 1e-30, below 65504, the largest number of f16");
   if (options.captured_grads_only) {
     throw InvalidArgument(
         "captured_grads_only is true, but no gradients of activations are captured; wanted false: "

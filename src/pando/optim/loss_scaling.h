@@ -21,11 +21,11 @@ struct AutoLossScaling {
   double max_loss_scaling_factor = 32768;
   // Counts the gradients of all weight updates of a period; otherwise of its last one alone.
   bool accumulate_statistics_over_update_period = true;
-  double ratio_threshold = 1e-5;
+  double ratio_threshold = 1e-5;  // above 0, below 1
   // The share of the counts of earlier periods in those that decide: each period's are mixed as
   // filtered = lpf_alpha * filtered + (1 - lpf_alpha) * counts.
-  double lpf_alpha = 0;
-  double histogram_bin_edge = 8192;
+  double lpf_alpha = 0;              // below 1
+  double histogram_bin_edge = 8192;  // above 0, below 65504, the largest number of f16
   // Only gradients of activations that the user chose; there are none here, so true is refused.
   bool captured_grads_only = false;
 };
