@@ -318,7 +318,25 @@ TEST(Fit, NonFiniteLossKeepsTheWeightsBeforeThatStep) {
   const std::string message = error_of<NonFiniteLoss>(
       [&] { model.fit(x, y, {.epochs = 3, .batch_size = 4, .verbose = 0}); });
   EXPECT_SAYS(message, "epoch 2, step 1 of 1");
+  EXPECT_SAYS(message, "A smaller learning rate may help");
   EXPECT_TRUE(same_weights(one, model));
+}
+
+TEST(Fit, NonFiniteLossNamesLossScalingWhereItMayBeTheReason) {
+  CompileOptions overflowing = exploding(0);
+  overflowing.precision = {DType::f16, DType::f16};
+  overflowing.half.nan_on_overflow = true;
+  CompileOptions scaled = exploding(0);
+  scaled.loss_scaling.factor = 128;
+  CompileOptions automatic = exploding(0);
+  automatic.loss_scaling.automatic = true;
+  const Tensor x = random_tensor({4, 3}, 1), y = random_tensor({4, 1}, 2);
+  for (const CompileOptions& options : {overflowing, scaled, automatic}) {
+    Model model = compiled(Sequential({3}, {Dense({.units = 1})}), options);
+    EXPECT_SAYS(error_of<NonFiniteLoss>(
+                    [&] { model.fit(x, y, {.epochs = 3, .batch_size = 4, .verbose = 0}); }),
+                "A smaller learning rate or a smaller loss scaling may help");
+  }
 }
 
 TEST(Fit, AfterANonFiniteLossTheCountOfUpdatesIsRight) {

@@ -366,10 +366,14 @@ class FitLoop {
   }
 
   [[noreturn]] void throw_not_finite(const runtime::ExecutionTotals& totals) const {
-    throw NonFiniteLoss(
-        concat("the loss is not a finite number in epoch ", context_.epoch + 1, ", step ",
-               context_.step + totals.elements + 1, " of ", context_.steps,
-               "; its weight update was not made. A smaller learning rate may help"));
+    const CompileOptions& compiled = impl_.compiled();
+    const bool overflows = compiled.precision.half() && compiled.half.nan_on_overflow;
+    const bool scaled = impl_.scaler.automatic() || impl_.scaler.factor() != 1 || overflows;
+    throw NonFiniteLoss(concat("the loss is not a finite number in epoch ", context_.epoch + 1,
+                               ", step ", context_.step + totals.elements + 1, " of ",
+                               context_.steps,
+                               "; its weight update was not made. A smaller learning rate ",
+                               scaled ? "or a smaller loss scaling " : "", "may help"));
   }
 
   Model::Impl& impl_;
