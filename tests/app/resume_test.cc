@@ -89,6 +89,8 @@ TEST_F(ResumeRun, GoesOnBitForBitInHalfPrecision) {
   EXPECT_TRUE(folder_.read("run/checkpoints/epoch_2.0.h5") ==
               folder_.read("whole/checkpoints/epoch_2.0.h5"));
   EXPECT_EQ(folder_.read("run/log.txt").find("warning"), std::string::npos);
+  EXPECT_SAYS(folder_.read("run/log.txt"),
+              "after 3 weight updates, with the loss scaling factor 1");
   TrainOptions wide = resumed("run");
   wide.num_epochs = 3;
   EXPECT_EQ(run_training(wide), kDone);
@@ -97,6 +99,7 @@ TEST_F(ResumeRun, GoesOnBitForBitInHalfPrecision) {
             std::string::npos);
   EXPECT_NE(folder_.read("run/log.txt").find("loss_scaling was 'automatic from 1, by 2 every 4"),
             std::string::npos);
+  EXPECT_SAYS(folder_.read("run/log.txt"), "--auto-loss-scaling, --auto-loss-scaling-params)");
 }
 
 TEST_F(ResumeRun, RowsAfterTheCheckpointAreWrittenAnew) {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pando/app/exit_code.h"
+#include "pando/store/weights_file.h"
 #include "tests/app/mnist_folder.h"
 #include "tests/cli/run_cli.h"
 #include "tests/support/expect_error.h"
@@ -59,6 +60,47 @@ TEST_F(Validate, AnEarlierRunByItsFolder) {
   EXPECT_EQ(rows("run").size(), 4u);  // as it was
   EXPECT_EQ(result_of(validate({"--run-dir", path("run"), "--quiet"})), expected);
   EXPECT_TRUE(fs::exists(path("run/validation/previous-1/history.json")));
+}
+
+TEST_F(Validate, ACheckpointIsComputedInTheWayItWasTrained) {
+  const std::string expected = result_of(train({"--precision=16.16"}));
+  const std::vector<std::string> flags = {"--dataset-path", folder_.path.string(), "--slices=2",
+                                          "--output-dir", path("out")};
+  const auto validated = [&](std::vector<std::string> what) {
+    what.insert(what.end(), flags.begin(), flags.end());
+    return validate(what);
+  };
+  const std::string file = path("run/checkpoints/epoch_2.0.h5");
+  for (const std::string& what : {path("run/checkpoints"), file}) {
+    const Result result = validated({what});
+    EXPECT_EQ(result_of(result), expected);
+    EXPECT_SAYS(result.out, "precision 16.16, as " + file + " has it");
+    EXPECT_SAYS(folder_.read("out/config.yml"), "# chosen by the checkpoint");
+  }
+  EXPECT_SAYS(validated({file, "--precision=32.32"}).out, "precision 32.32\n");
+}
+
+TEST_F(Validate, WeightsBeyondTheRangeOfF16AreTold) {
+  EXPECT_EQ(train().code, app::kDone);
+  store::WeightsFile file = store::read_weights_file(path("run/checkpoints/epoch_2.0.h5"));
+  for (store::LayerWeights& layer : file.layers) {
+    if (!layer.weights.empty()) layer.weights.back().value.f32()[0] = 1e6F;
+  }
+  store::write_weights_file(path("epoch_2.0.h5"), file);
+  const std::vector<std::string> flags = {"--dataset-path", folder_.path.string(),
+                                          "--precision=16.16"};
+  const auto told = [&](std::vector<std::string> args) {
+    args.insert(args.end(), flags.begin(), flags.end());
+    return run(args).out;
+  };
+  const std::string warning = "' is beyond the range of f16, up to 1e+06, and became 65504";
+  EXPECT_SAYS(told({"validate", path("epoch_2.0.h5"), "--output-dir", path("out")}), warning);
+  EXPECT_SAYS(
+      told({"train", "--weights", path("epoch_2.0.h5"), "--epochs=0", "--run-dir", path("a")}),
+      warning);
+  EXPECT_SAYS(told({"train", "--resume", path("epoch_2.0.h5"), "--epochs=2", "--seed=1",
+                    "--run-dir", path("b")}),
+              "warning: --resume: 1 weight of '");
 }
 
 TEST_F(Validate, AFolderOfCheckpointsAndAFile) {

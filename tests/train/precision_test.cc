@@ -87,6 +87,27 @@ TEST(ModelPrecision, FilesAreReadAcrossPrecisions) {
   }
 }
 
+TEST(ModelPrecision, WeightsBeyondTheRangeOfF16AreTold) {
+  const TempFolder folder;
+  Model full = compiled(small_cnn(), precise({}), 5);
+  std::vector<Tensor> weights = full.get_weights();
+  weights[0].f32()[0] = 70000;
+  weights[0].f32()[1] = -1e6F;
+  weights[1].f32()[0] = 65504;
+  const LoadReport fits = full.set_weights(weights);
+  EXPECT_TRUE(fits.out_of_range.empty());
+  full.save_weights(folder.path("large.h5"));
+  Model half = compiled(small_cnn(), precise(kHalf), 5);
+  const std::vector<std::string> told = {
+      concat("2 weights of '", half.weight_names()[0],
+             "' are beyond the range of f16, up to -1e+06, and became -65504")};
+  EXPECT_EQ(half.set_weights(weights).out_of_range, told);
+  EXPECT_EQ(half.load_weights(folder.path("large.h5")).out_of_range, told);
+  EXPECT_EQ(half.restore(full.training_state()).out_of_range, told);
+  weights[0].f32()[1] = 0;
+  EXPECT_SAYS(half.set_weights(weights).out_of_range.at(0), "1 weight of '");
+}
+
 class HalfTraining : public testing::TestWithParam<std::string> {
  protected:
   Precision precision() const { return parse_precision(GetParam()); }

@@ -238,6 +238,15 @@ TEST(Progress, EvaluationIsAnEpochWithoutANumber) {
   EXPECT_NE(screen.line().find("157/157 [==============================] - 1s"), std::string::npos);
 }
 
+TEST(Progress, LossScalingFactorsAreShownInFull) {
+  Screen screen(true);
+  screen.progress.begin_epoch(1, 1, 2);
+  screen.update(1, 2);
+  screen.end_epoch(1, {{"loss", 2}, {"loss_scaling_factor", 16777216}});
+  EXPECT_NE(screen.text().find(" - loss: 2.0000 - loss_scaling_factor: 16777216"),
+            std::string::npos);
+}
+
 TEST(Progress, EpochOfUnknownLength) {
   Screen screen(true);
   screen.progress.begin_epoch(1, 1, 0);

@@ -56,7 +56,9 @@ void announce(const TrainingSetup& setup, double compile_seconds, RunLog& log) {
     log.say(fmt::format("validating {} on {}{}: {}, run directory {}", options.model, made_up,
                         dataset, counted(setup.data.sets.test.size(), "sample"),
                         directory.path().string()));
-    log.say(concat("precision ", to_string(options.precision)));
+    log.say(
+        concat("precision ", to_string(options.precision),
+               options.precision_file.empty() ? "" : ", as " + options.precision_file + " has it"));
     return;
   }
   log.say(fmt::format(

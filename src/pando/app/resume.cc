@@ -38,7 +38,7 @@ constexpr std::array<Note, 12> kSimilar = {
      {"instances", "the launcher's --num-instances", "1"},
      {"slices", "--slices"},
      {"precision", "--precision, --stochastic-rounding, --half-partials, --nanoo", "32.32"},
-     {"loss_scaling", "--loss-scaling, --auto-loss-scaling", "none"},
+     {"loss_scaling", "--loss-scaling, --auto-loss-scaling, --auto-loss-scaling-params", "none"},
      {"pipeline_splits", "--pipeline-splits"},
      {"shuffle", "--shuffle"},
      {"learning_rate", "--learning-rate, --lr-..."},
@@ -129,13 +129,24 @@ std::optional<TrainingState> find_resume_state(
   if (!state) return state;
   setup.instances.together([&] {
     try {
-      setup.model.restore(*state);
+      const LoadReport report = setup.model.restore(*state);
+      if (!setup.instances.is_first()) return;
+      for (const std::string& line : report.out_of_range) tell("warning: --resume: " + line);
     } catch (const InvalidArgument& error) {
       throw UsageError("--resume: ", error.what(),
                        "; give the file to --weights to begin anew with its weights");
     }
   });
   return state;
+}
+
+std::string describe_resumed(const TrainingSetup& setup, const TrainingState& state) {
+  std::string text =
+      fmt::format("going on from {}, after {} weight updates", state.weights.path, state.iteration);
+  if (setup.options.loss.auto_loss_scaling && state.loss_scaling) {
+    text += fmt::format(", with the loss scaling factor {}", setup.model.loss_scaling_factor());
+  }
+  return text;
 }
 
 bool is_of_this_run(const TrainingState& state, const TrainOptions& options) {

@@ -21,6 +21,10 @@ std::map<std::string, std::string> run_notes(const TrainingSetup& setup);
 std::optional<TrainingState> find_resume_state(TrainingSetup& setup,
                                                const std::function<void(const std::string&)>& tell);
 
+// "going on from FILE, after 12 weight updates", and with which loss scaling factor if it is
+// automatic.
+std::string describe_resumed(const TrainingSetup& setup, const TrainingState& state);
+
 // Whether the state is a checkpoint in the folder that a run with these options writes; one of
 // another run begins a new history.
 bool is_of_this_run(const TrainingState& state, const TrainOptions& options);

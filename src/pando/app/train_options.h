@@ -44,6 +44,7 @@ struct TrainOptions : ModelFlags {
   int threads = 0;  // of one device; 0: the cores that this process may use
   int slices = 0;   // 0: as many as cores of a device; parse_train_options fills it in
   bool slices_are_chosen = false;  // by it
+  std::string precision_file;      // the checkpoint that tells the precision; empty: the flag
 
   // When the host gets control back. Steps are those of a replica; 0: as --logs-per-epoch wants,
   // and a twentieth of an epoch when that is 1, so that the progress bar moves.

@@ -112,8 +112,7 @@ class TrainingRun {
   void begin_weights(RunLog& log) {
     const std::string& weights = options_.checkpoints.weights;
     if (state_) {
-      log.say(fmt::format("going on from {}, after {} weight updates", state_->weights.path,
-                          state_->iteration));
+      log.say(describe_resumed(setup_, *state_));
       const bool is_own = setup_.instances.is_first() && is_of_this_run(*state_, options_);
       const size_t later = is_own ? set_aside_after(state_->weights.path) : 0;
       if (later > 0) {
@@ -122,7 +121,9 @@ class TrainingRun {
       }
     } else if (!weights.empty() && options_.phases.training) {
       setup_.instances.together([&] {
-        if (setup_.instances.is_first()) setup_.model.load_weights(weights);
+        if (!setup_.instances.is_first()) return;
+        const LoadReport report = setup_.model.load_weights(weights);
+        for (const std::string& line : report.out_of_range) log.say("warning: " + line);
       });
       log.say("beginning with the weights of " + weights);
     }

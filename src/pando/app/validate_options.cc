@@ -9,6 +9,8 @@
 
 #include "pando/app/checkpoint_list.h"
 #include "pando/app/exit_code.h"
+#include "pando/base/error.h"
+#include "pando/train/training_state.h"
 
 namespace pando::app {
 namespace {
@@ -196,6 +198,40 @@ void choose_checkpoints(ValidateCommand& command) {
   command.table.find("checkpoint-input-dir", "").origin = {.place = "chosen by --run-dir"};
 }
 
+// In which the run computed that wrote it; empty: the file does not tell.
+std::optional<Precision> precision_of(const fs::path& file) {
+  try {
+    const TrainingState state = load_training_state(file.string());
+    const auto note = state.notes.find("precision");  // "16.16, stochastic rounding on"
+    if (note == state.notes.end()) return std::nullopt;
+    return parse_precision(note->second.substr(0, note->second.find(',')));
+  } catch (const Error&) {
+    return std::nullopt;  // weights only; what is damaged is told when it is validated
+  }
+}
+
+// Weights are validated as they were trained, unless a flag or a configuration says otherwise.
+void choose_precision(ValidateCommand& command) {
+  TrainOptions& options = command.options;
+  Option& option = command.table.find("precision", "");
+  if (option.origin.kind != Origin::Kind::built_in) return;
+  std::vector<fs::path> files;
+  if (!options.checkpoints.weights.empty()) files.emplace_back(options.checkpoints.weights);
+  const fs::path folder = options.phases.checkpoint_input_dir;
+  if (fs::is_directory(folder)) {
+    for (const CheckpointFile& file : checkpoints_in(folder)) files.push_back(file.path);
+  }
+  for (auto file = files.rbegin(); file != files.rend(); ++file) {
+    const std::optional<Precision> found = precision_of(*file);
+    if (!found) continue;
+    if (*found == options.precision) return;
+    options.precision = *found;
+    options.precision_file = file->string();
+    option.origin = {.place = "chosen by the checkpoint"};
+    return;
+  }
+}
+
 }  // namespace
 
 std::optional<TrainOptions> parse_validate_options(std::span<const std::string> args,
@@ -209,6 +245,7 @@ std::optional<TrainOptions> parse_validate_options(std::span<const std::string> 
   }
   switch_training_off(command);
   choose_checkpoints(command);
+  choose_precision(command);
   return settle_train_options(command.table, command.common, command.options, out);
 }
 

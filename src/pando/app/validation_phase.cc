@@ -153,7 +153,10 @@ class ValidationPhase {
     if (file.path.empty()) return true;
     const std::string problem = setup_.instances.from_first([&]() -> std::string {
       try {
-        setup_.model.load_weights(file.path.string());
+        const LoadReport report = setup_.model.load_weights(file.path.string());
+        for (const std::string& line : report.out_of_range) {
+          say(fmt::format("warning: {}: {}", file.path.string(), line));
+        }
         return "";
       } catch (const IoError& error) {
         return error.what();

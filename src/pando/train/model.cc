@@ -142,7 +142,7 @@ Tensor Model::get_weight(const std::string& name) const {
   return impl_->variables.get(name).value;
 }
 
-void Model::set_weights(const std::vector<Tensor>& weights) {
+LoadReport Model::set_weights(const std::vector<Tensor>& weights) {
   auto& variables = impl_->variables.all();
   if (weights.size() != variables.size()) {
     throw InvalidArgument("set_weights got ", weights.size(), " tensors, the model has ",
@@ -156,7 +156,9 @@ void Model::set_weights(const std::vector<Tensor>& weights) {
                             value.shape(), ", got ", to_string(type), weights[i].shape());
     }
   }
-  for (size_t i = 0; i < weights.size(); ++i) impl_->assign(variables[i], weights[i]);
+  LoadReport report;
+  for (size_t i = 0; i < weights.size(); ++i) impl_->assign(variables[i], weights[i], report);
+  return report;
 }
 
 void Model::save_weights(const std::string& path) const {
@@ -167,7 +169,7 @@ LoadReport Model::load_weights(const std::string& path, LoadOptions options) {
 }
 
 TrainingState Model::training_state() const { return impl_->training_state(); }
-void Model::restore(const TrainingState& state) { impl_->restore(state); }
+LoadReport Model::restore(const TrainingState& state) { return impl_->restore(state); }
 TrainingPosition Model::position() const { return impl_->position; }
 
 double Model::learning_rate() const {

@@ -140,10 +140,12 @@ struct LoadOptions {
   bool skip_mismatch = false;  // with by_name: leave layers alone whose shapes differ
 };
 
-// What load_weights left alone.
+// What happened to weights on their way into a model.
 struct LoadReport {
   std::vector<std::string> skipped;  // "layer 'x': why", for layers of the model
   std::vector<std::string> unused;   // layers of the file
+  // "3 weights of 'dense/bias' are beyond the range of f16, ...", where it is stored in f16
+  std::vector<std::string> out_of_range;
 };
 
 // What Model::verify found.
@@ -209,7 +211,7 @@ class Model {
   // "conv2d/kernel". set_weights takes f32 or a 16-bit type, rounds to the stored one, and checks
   // all before it changes any.
   std::vector<Tensor> get_weights() const;
-  void set_weights(const std::vector<Tensor>& weights);
+  LoadReport set_weights(const std::vector<Tensor>& weights);
   std::vector<std::string> weight_names() const;
   Tensor get_weight(const std::string& name) const;
 
@@ -222,7 +224,7 @@ class Model {
   // in the end, the bits of a run without a break. restore() needs compile(); it changes nothing
   // when the state does not fit.
   TrainingState training_state() const;
-  void restore(const TrainingState& state);
+  LoadReport restore(const TrainingState& state);
   TrainingPosition position() const;  // where the last fit stands
 
   // Of the next weight update.

@@ -62,11 +62,12 @@ struct Model::Impl {
   // 0.
   void follow_first_instance();
 
-  void assign(runtime::Variable& variable, const Tensor& value);
+  // Tells what is out of range.
+  void assign(runtime::Variable& variable, const Tensor& value, LoadReport& report);
   store::WeightsFile weights_file() const;
   LoadReport assign_weights(const store::WeightsFile& file, const LoadOptions& load);
   TrainingState training_state() const;
-  void restore(const TrainingState& state);
+  LoadReport restore(const TrainingState& state);
 
   Network network;
   ModelOptions options;

@@ -1,5 +1,7 @@
 // The weights of a model on their way to and from files and users.
 // SPDX-License-Identifier: MIT
+#include <cmath>
+
 #include "pando/base/error.h"
 #include "pando/store/assign.h"
 #include "pando/store/weights_file.h"
@@ -7,8 +9,35 @@
 
 namespace pando {
 
+namespace {
+
+constexpr float kMostF16 = 65504;
+
+// Such numbers become the largest that f16 has; empty: there are none.
+std::string beyond_f16(const std::string& name, const Tensor& value) {
+  Tensor wide(DType::f32, value.shape());
+  runtime::assign_numbers(value, wide);
+  int64_t count = 0;
+  float most = 0;
+  for (const float number : wide.f32()) {
+    if (!(std::abs(number) > kMostF16)) continue;
+    ++count;
+    if (std::abs(number) > std::abs(most)) most = number;
+  }
+  if (count == 0) return "";
+  return concat(count, count == 1 ? " weight of '" : " weights of '", name,
+                count == 1 ? "' is" : "' are", " beyond the range of f16, up to ", most,
+                ", and became ", most < 0 ? "-" : "", kMostF16);
+}
+
+}  // namespace
+
 // Values are overwritten in place: programs hold their addresses.
-void Model::Impl::assign(runtime::Variable& variable, const Tensor& value) {
+void Model::Impl::assign(runtime::Variable& variable, const Tensor& value, LoadReport& report) {
+  if (variable.value.dtype() == DType::f16 && value.dtype() != DType::f16) {
+    std::string beyond = beyond_f16(variable.name, value);
+    if (!beyond.empty()) report.out_of_range.push_back(std::move(beyond));
+  }
   runtime::assign_numbers(value, variable.value);
 }
 
@@ -42,11 +71,12 @@ LoadReport Model::Impl::assign_weights(const store::WeightsFile& file, const Loa
                           options.name, "'",
                           plan.skipped.empty() ? "" : "; " + join(plan.skipped, "; "));
   }
+  LoadReport report{.skipped = plan.skipped, .unused = plan.unused, .out_of_range = {}};
   for (size_t i = 0; i < expected.size(); ++i) {
     if (plan.sources[i] == nullptr) continue;
-    assign(variables.get(expected[i].layer + "/" + expected[i].name), *plan.sources[i]);
+    assign(variables.get(expected[i].layer + "/" + expected[i].name), *plan.sources[i], report);
   }
-  return {plan.skipped, plan.unused};
+  return report;
 }
 
 }  // namespace pando

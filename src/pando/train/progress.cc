@@ -53,7 +53,10 @@ std::string format_step_time(double seconds) {
 std::string format_metrics(Metrics metrics) {
   std::string text;
   for (const auto& [name, value] : metrics) {
-    text += fmt::format(" - {}: {}", name, format_metric(value));
+    // A power of two.
+    const bool is_factor = name == "loss_scaling_factor";
+    text +=
+        fmt::format(" - {}: {}", name, is_factor ? fmt::format("{}", value) : format_metric(value));
   }
   return text;
 }

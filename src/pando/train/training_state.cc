@@ -187,7 +187,7 @@ TrainingState Model::Impl::training_state() const {
   return state;
 }
 
-void Model::Impl::restore(const TrainingState& state) {
+LoadReport Model::Impl::restore(const TrainingState& state) {
   const UpdateRule& rule = *compiled().optimizer.rule;
   const std::vector<std::string> slots = rule.slot_names();
   const Misfit fail{state.weights.path, options.name};
@@ -200,7 +200,7 @@ void Model::Impl::restore(const TrainingState& state) {
   }
   const SavedSlots saved(state.weights, slots);
   for (const runtime::Variable& variable : variables.all()) saved.check(variable, fail);
-  assign_weights(state.weights, {});  // throws before it changes anything
+  LoadReport report = assign_weights(state.weights, {});  // throws before it changes anything
   variables.ensure_slots(rule);
   for (runtime::Variable& variable : variables.all()) saved.copy_to(variable);
   scaler.reset();  // a state without one is of a run that scaled otherwise
@@ -209,6 +209,7 @@ void Model::Impl::restore(const TrainingState& state) {
   position = state.position;
   epochs = state.data_epoch;
   epoch_offset = state.data_epoch - state.position.epoch;
+  return report;
 }
 
 }  // namespace pando
