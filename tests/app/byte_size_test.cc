@@ -12,10 +12,12 @@ TEST(ByteSize, HasUnitsOfPowersOf1024) {
   EXPECT_EQ(parse_byte_size("512M")->bytes, int64_t{512} << 20);
   EXPECT_EQ(parse_byte_size("2G")->bytes, int64_t{2} << 30);
   EXPECT_EQ(parse_byte_size("1t")->bytes, int64_t{1} << 40);
+  EXPECT_EQ(parse_byte_size("7MiB")->bytes, int64_t{7} << 20);
 }
 
 TEST(ByteSize, RefusesWhatIsNone) {
-  for (const char* text : {"", "M", "-1", "-1K", "1.5G", "1 G", "G1", "1KB", "9999999999G"}) {
+  for (const char* text :
+       {"", "M", "-1", "-1K", "1.5G", "1 G", "G1", "1KB", "1iB", "iB", "MiB", "9999999999G"}) {
     EXPECT_EQ(parse_byte_size(text), std::nullopt) << text;
   }
 }

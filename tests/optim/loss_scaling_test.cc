@@ -167,6 +167,8 @@ TEST(LossScaling, SaysWhatItDoes) {
   EXPECT_EQ(to_string(LossScaling{}), "none");
   EXPECT_EQ(to_string(LossScaling{.factor = 0}), "none");
   EXPECT_EQ(to_string(LossScaling{.factor = 512}), "512");
+  EXPECT_EQ(to_string(LossScaling{.factor = 16777216}), "16777216");
+  EXPECT_EQ(to_string(LossScaling{.factor = 0.5}), "0.5");
   EXPECT_EQ(to_string(automatic()),
             "automatic from 1, by 2 every 8 weight updates, below 32768, at most 1e-05 of the "
             "gradients beyond 8192");

@@ -43,7 +43,7 @@ TEST(PlanReport, TextHasTablesAndAdvice) {
   options.train.devices.global_batch_size = 64;
   const Plan plan = make_plan(costs, options.request());
   const std::string text = to_text(plan, options, costs);
-  EXPECT_SAYS(text, "machines of 4 cores; 1.25GB/s per machine, latency 30us");
+  EXPECT_SAYS(text, "precision 32.32, machines of 4 cores; 1.25GB/s per machine, latency 30us");
   EXPECT_SAYS(text, "the best of each number of instances");
   EXPECT_SAYS(text, "cannot divide --global-batch-size");
   EXPECT_SAYS(text, "recommended\n");

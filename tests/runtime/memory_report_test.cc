@@ -152,6 +152,7 @@ TEST(MemoryReport, TheErrorHasTheTableAndAdvice) {
   EXPECT_EQ(lean.find("the interleaved schedule"), std::string::npos);
   EXPECT_EQ(lean.find("recomputation"), std::string::npos);
   EXPECT_SAYS(budget_error(mnist({}), {}), "pipeline stages on several devices");
+  EXPECT_SAYS(budget_error(mnist({}), {}), "precision 16.16 instead of 32.32");
 }
 
 TEST(MemoryReport, ManyGradientsAreHelpedByFewerSlices) {

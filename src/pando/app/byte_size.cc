@@ -14,6 +14,9 @@ constexpr std::string_view kUnits = "KMGT";
 
 std::optional<ByteSize> parse_byte_size(std::string_view text) {
   int64_t unit = 1;
+  // "7MiB" is "7M"; what is left without a unit is refused below.
+  const bool is_long = text.ends_with("iB");
+  if (is_long) text.remove_suffix(2);
   if (!text.empty()) {
     const auto last = static_cast<char>(std::toupper(static_cast<unsigned char>(text.back())));
     const size_t power = kUnits.find(last);
@@ -22,6 +25,7 @@ std::optional<ByteSize> parse_byte_size(std::string_view text) {
       text.remove_suffix(1);
     }
   }
+  if (is_long && unit == 1) return std::nullopt;
   const auto number = parse_int(text);
   int64_t bytes = 0;
   if (!number || *number < 0 || __builtin_mul_overflow(*number, unit, &bytes)) return std::nullopt;

@@ -58,7 +58,7 @@ LossScaling LossFlags::scaling(int64_t replicas) const {
 std::string LossFlags::describe_scaling(int64_t replicas) const {
   if (auto_loss_scaling) return "loss scaling " + to_string(scaling(replicas));
   if (loss_scaling == 0) return "";
-  return fmt::format("loss scaling {:g} x {} = {:g}", loss_scaling, counted(replicas, "replica"),
+  return fmt::format("loss scaling {} x {} = {}", loss_scaling, counted(replicas, "replica"),
                      scaling(replicas).factor);
 }
 
@@ -109,7 +109,7 @@ void validate(const LossFlags& flags) {
 std::vector<std::string> warnings_of(const LossFlags& flags, const Precision& precision) {
   std::vector<std::string> warnings;
   const bool scaled = flags.loss_scaling != 0;
-  const std::string fixed = concat("--loss-scaling ", flags.loss_scaling);
+  const std::string fixed = fmt::format("--loss-scaling {}", flags.loss_scaling);
   if (scaled && flags.auto_loss_scaling) {
     warnings.push_back(concat(fixed, " is not used: --auto-loss-scaling chooses the factor"));
   }

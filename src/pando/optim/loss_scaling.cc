@@ -14,14 +14,22 @@ constexpr double kLeastFactor = 1e-30;
 constexpr double kMostFactor = 1e30;
 constexpr double kLargestHalf = 65504;  // what is too large is stored as this
 
+// Powers of two in full.
+std::string text_of(double value) {
+  constexpr double kMostDigits = 1e15;
+  const bool is_whole = std::abs(value) < kMostDigits && value == std::trunc(value);
+  return is_whole ? std::to_string(static_cast<int64_t>(value)) : concat(value);
+}
+
 void check_power_of_two(const char* option, double value, double least) {
   int exponent = 0;
   if (value >= least && value <= kMostFactor && std::frexp(value, &exponent) == 0.5) return;
-  throw InvalidArgument(option, " is ", value, ", wanted a power of two from ", least, " to 2^99");
+  throw InvalidArgument(option, " is ", text_of(value), ", wanted a power of two from ", least,
+                        " to 2^99");
 }
 
 void check_range(const char* option, bool holds, double value, const char* wanted) {
-  if (!holds) throw InvalidArgument(option, " is ", value, ", wanted ", wanted);
+  if (!holds) throw InvalidArgument(option, " is ", text_of(value), ", wanted ", wanted);
 }
 
 void validate(const AutoLossScaling& options) {
@@ -31,13 +39,13 @@ void validate(const AutoLossScaling& options) {
   check_power_of_two("increase_factor", options.increase_factor, 2);
   check_power_of_two("max_loss_scaling_factor", most, 2);
   if (!(initial < most)) {
-    throw InvalidArgument("initial_loss_scaling_factor is ", initial,
-                          ", wanted less than max_loss_scaling_factor, which is ", most);
+    throw InvalidArgument("initial_loss_scaling_factor is ", text_of(initial),
+                          ", wanted less than max_loss_scaling_factor, which is ", text_of(most));
   }
   if (!(initial * options.increase_factor < most)) {
     throw InvalidArgument("initial_loss_scaling_factor times increase_factor is ",
-                          initial * options.increase_factor,
-                          ", wanted less than max_loss_scaling_factor, which is ", most,
+                          text_of(initial * options.increase_factor),
+                          ", wanted less than max_loss_scaling_factor, which is ", text_of(most),
                           ": the factor could never grow");
   }
   if (options.update_frequency < 1) {
@@ -61,14 +69,14 @@ void validate(const AutoLossScaling& options) {
 
 std::string to_string(const LossScaling& scaling) {
   if (!scaling.automatic) {
-    return scaling.factor == 0 || scaling.factor == 1 ? "none" : concat(scaling.factor);
+    return scaling.factor == 0 || scaling.factor == 1 ? "none" : text_of(scaling.factor);
   }
   const AutoLossScaling& options = scaling.options;
-  return concat("automatic from ", options.initial_loss_scaling_factor, ", by ",
-                options.increase_factor, " every ", options.update_frequency,
+  return concat("automatic from ", text_of(options.initial_loss_scaling_factor), ", by ",
+                text_of(options.increase_factor), " every ", options.update_frequency,
                 options.update_frequency == 1 ? " weight update" : " weight updates", ", below ",
-                options.max_loss_scaling_factor, ", at most ", options.ratio_threshold,
-                " of the gradients beyond ", options.histogram_bin_edge,
+                text_of(options.max_loss_scaling_factor), ", at most ", options.ratio_threshold,
+                " of the gradients beyond ", text_of(options.histogram_bin_edge),
                 options.accumulate_statistics_over_update_period ? "" : " in the last one",
                 options.lpf_alpha == 0 ? "" : concat(", filtered by ", options.lpf_alpha));
 }

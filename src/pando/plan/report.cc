@@ -133,9 +133,10 @@ std::string command_of(const Combination& found, const PlanOptions& options) {
 
 std::string to_text(const Plan& plan, const PlanOptions& options, const Costs& costs) {
   const Combination& chosen = plan.combinations[plan.recommended];
-  std::string text = fmt::format("{}, micro-batch {}, machines of {}; {}\n\n", options.train.model,
-                                 options.train.micro_batch_size, counted(costs.cores(), "core"),
-                                 network_text(options, costs));
+  std::string text =
+      fmt::format("{}, micro-batch {}, precision {}, machines of {}; {}\n\n", options.train.model,
+                  options.train.micro_batch_size, to_string(options.train.precision),
+                  counted(costs.cores(), "core"), network_text(options, costs));
   text +=
       "the best of each number of instances (replicas are those of an instance, cores those of "
       "a device)\n" +
@@ -168,6 +169,7 @@ std::string to_json(const Plan& plan, const PlanOptions& options, const Costs& c
   const PlanRequest request = options.request();
   ordered_json json = {{"model", options.train.model},
                        {"micro_batch_size", options.train.micro_batch_size},
+                       {"precision", to_string(options.train.precision)},
                        {"cores_per_host", costs.cores()},
                        {"instances_per_host", request.instances_per_host},
                        {"network",

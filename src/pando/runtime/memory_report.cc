@@ -59,6 +59,7 @@ std::string advice(const compiler::Program& program, const Placement& placement,
   // Recomputation holds less and needs more while it works.
   if (!recomputes && use.held > 2 * use.activations) advice.push_back("recomputation");
   if (recomputes && use.activations > use.held) advice.push_back("no recomputation");
+  if (!program.options().precision.half()) advice.emplace_back("precision 16.16 instead of 32.32");
   if (!program.pipelined()) advice.push_back("pipeline stages on several devices");
   if (program.slices() > 1 && use.gradients > use.total() / 4) advice.push_back("fewer slices");
   return join(advice, ", ");
