@@ -1,6 +1,7 @@
 #include "pando/app/command_line.h"
 
 #include "tests/app/option_fixture.h"
+#include "tests/support/expect_error.h"
 
 namespace pando::app {
 namespace {
@@ -100,6 +101,7 @@ TEST(CommandLine, MessagesNameFlagValueAndWish) {
             "--set params.momentum: found '2', wanted a number or a fraction a/b, at most 1");
   EXPECT_EQ(error({"--params", "5"}),
             "--params: found '5', wanted a dictionary such as '{key: value}'");
+  EXPECT_SAYS(error({"--params", "{"}), ", wanted a dictionary such as '{momentum: value}'");
   EXPECT_EQ(error({"--params", "{momentun: 1}"}),
             "--params:1:2: 'momentun': unknown name; did you mean 'momentum'?");
   EXPECT_EQ(error({"--numbers", "1", "-2"}),

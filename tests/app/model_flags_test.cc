@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/app/parse_options.h"
+#include "tests/app/test_folder.h"
 #include "tests/support/expect_error.h"
 
 namespace pando::app {
@@ -97,6 +98,8 @@ TEST(ModelFlags, WhatHalfPrecisionDoesIsTaken) {
   EXPECT_EQ(describe_precision(parse({"--stochastic-rounding=OFF", "--fp-exceptions"})),
             "32.32, ends at floating-point exceptions");
   EXPECT_SAYS(error({"--stochastic-rounding=maybe"}), "--stochastic-rounding: ");
+  EXPECT_EQ(parse({"--stochastic-rounding=true"}).stochastic_rounding, StochasticRounding::on);
+  EXPECT_EQ(parse({"--stochastic-rounding=false"}).stochastic_rounding, StochasticRounding::off);
 }
 
 TEST(ModelFlags, WhatHasNoEffectWithoutItIsToldOnce) {
@@ -117,6 +120,27 @@ TEST(ModelFlags, PrecisionChoosesHowGradientsTravelAndAreAveraged) {
   EXPECT_EQ(parse({}).devices.exchange_format, comm::WireFormat::f32);
   EXPECT_EQ(parse({"--precision=bf16.16"}).devices.exchange_format, comm::WireFormat::bf16);
   EXPECT_SAYS(parse({"--precision=16.16"}).config_text, "chosen by --precision");
+}
+
+TEST(ModelFlags, WhatPrecisionChoseIsChosenAgainByARunFromItsConfiguration) {
+  const TestFolder folder;
+  const std::string chosen = folder.write("a.yml", parse({"--precision=16.16"}).config_text);
+  EXPECT_EQ(parse({"--config-path", chosen}).devices.exchange_format, comm::WireFormat::f16);
+  EXPECT_EQ(parse({"--config-path", chosen}).devices.gradient_reduction,
+            GradientReduction::running_mean);
+  const DeviceFlags full = parse({"--config-path", chosen, "--precision=32.32"}).devices;
+  EXPECT_EQ(full.exchange_format, comm::WireFormat::f32);
+  EXPECT_EQ(full.gradient_reduction, DeviceFlags().gradient_reduction);
+  const std::string given =
+      folder.write("b.yml", parse({"--precision=16.16", "--exchange-format=f16"}).config_text);
+  EXPECT_EQ(parse({"--config-path", given, "--precision=32.32"}).devices.exchange_format,
+            comm::WireFormat::f16);
+}
+
+TEST(ModelFlags, AnExceptionIsNotGoneBackFrom) {
+  EXPECT_EQ(parse({"--fp-exceptions", "--on-nan=rollback"}).warnings,
+            (Lines{"--fp-exceptions: the run ends at the first exception, --on-nan rollback does "
+                   "not go back from one"}));
 }
 
 TEST(ModelFlags, GroupsMustDivideTheChannelsOfTheModel) {

@@ -149,14 +149,22 @@ void add_precision_flags(OptionTable& table, ModelFlags& flags) {
       "bits and fewer digits. Arithmetic, losses and statistics have 32 bits");
   table.add("half-partials", flags.half_partials,
             "round the partial sums of convolutions and dense layers too; no effect in 32.32");
-  table.add_choice("stochastic-rounding", flags.stochastic_rounding,
-                   {{"OFF", StochasticRounding::off},
-                    {"ON", StochasticRounding::on},
-                    {"REPLICA_IDENTICAL_ONLY", StochasticRounding::replica_identical_only},
-                    {"RI", StochasticRounding::replica_identical_only}},
-                   "round half precision numbers up or down at random, so that small changes add "
-                   "up: everywhere in training, nowhere, or only in weight updates (RI). Never in "
-                   "validation; no effect in 32.32");
+  Option& rounding = table.add_choice(
+      "stochastic-rounding", flags.stochastic_rounding,
+      {{"OFF", StochasticRounding::off},
+       {"ON", StochasticRounding::on},
+       {"REPLICA_IDENTICAL_ONLY", StochasticRounding::replica_identical_only},
+       {"RI", StochasticRounding::replica_identical_only}},
+      "round half precision numbers up or down at random, so that small changes add "
+      "up: everywhere in training, nowhere, or only in weight updates (RI). Never in "
+      "validation; no effect in 32.32");
+  rounding.read = [&flags, read_name = rounding.read](const ConfigValue& value) {
+    if (read_name(value)) return true;
+    const bool is_scalar = value.kind == ConfigValue::Kind::scalar;
+    const std::optional<bool> on = is_scalar ? parse_bool(value.text) : std::nullopt;
+    if (on) flags.stochastic_rounding = *on ? StochasticRounding::on : StochasticRounding::off;
+    return on.has_value();
+  };
   table.add("fp-exceptions", flags.fp_exceptions,
             "end training at the first invalid operation, division by zero or overflow, and tell "
             "where it was");

@@ -92,6 +92,7 @@ std::string config_text(const OptionTable& table) {
     if (option.group != group)
       out += fmt::format("{}# {}\n", out.empty() ? "" : "\n", option.group);
     group = option.group;
+    if (option.origin.follows) out += "# ";
     out += setting_line(option.name, option.show(), to_string(option.origin));
   }
   return out;

@@ -41,6 +41,18 @@ std::string suggestion(std::string_view name, const std::vector<std::string>& kn
   return concat("; did you mean '", dashes, nearest.front(), "'?");
 }
 
+// An example helps more than what YAML says is wrong.
+ConfigValue parse_dictionary(const Option& option, const ConfigValue& value,
+                             const std::string& label) {
+  try {
+    return parse_yaml(value.text, label);
+  } catch (const UsageError& error) {
+    const std::deque<Option>& entries = option.entries->options();
+    throw UsageError(error.what(), ", wanted a dictionary such as '{",
+                     entries.empty() ? "key" : entries.front().name, ": value}'");
+  }
+}
+
 bool is_in_range(const Option& option, const ConfigValue& value) {
   if (!option.low && !option.high) return true;
   if (value.kind == Kind::list) {
@@ -209,7 +221,8 @@ void OptionTable::assign(Option& option, const ConfigValue& value, const Origin&
 void OptionTable::assign_dictionary(Option& option, const ConfigValue& value,
                                     const Origin& origin) {
   const std::string label = label_of(option, origin);
-  const ConfigValue map = value.kind == Kind::scalar ? parse_yaml(value.text, label) : value;
+  const ConfigValue map =
+      value.kind == Kind::scalar ? parse_dictionary(option, value, label) : value;
   if (map.kind != Kind::map && map.kind != Kind::null) refuse(option, value, origin);
   for (Option& entry : option.entries->options_) entry.read(ConfigValue());
   for (size_t i = 0; i < map.items.size(); ++i) {

@@ -24,8 +24,9 @@ class OptionTable;
 struct Origin {
   enum class Kind { built_in, file, command_line };
   Kind kind = Kind::built_in;
-  std::string preset;  // the name of the preset in the file, if one was chosen
-  std::string place;   // "file:line:column", the flag as it was written, or a word on a default
+  std::string preset;    // the name of the preset in the file, if one was chosen
+  std::string place;     // "file:line:column", the flag as it was written, or a word on a default
+  bool follows = false;  // another option; a configuration that has only that one suits any
 };
 std::string to_string(const Origin& origin);
 
@@ -142,6 +143,7 @@ std::string help_text(const OptionTable& table);
 std::string markdown_text(const OptionTable& table);
 
 // Every option that can stand in a file, as YAML that loads again; a comment tells each origin.
+// What follows another option is a comment as a whole, so that it is chosen again.
 std::string config_text(const OptionTable& table);
 
 // The same text with another value of one option, for what is chosen only when the run begins.

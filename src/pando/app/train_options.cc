@@ -198,7 +198,7 @@ void choose_what_is_open(OptionTable& table, TrainOptions& options) {
     Option& option = table.find(name, "");
     if (option.origin.kind != Origin::Kind::built_in) return;
     field = value;
-    option.origin = {.place = "chosen by --precision"};
+    option.origin = {.place = "chosen by --precision", .follows = true};
   };
   if (options.precision.half()) {
     choose_by_precision("gradient-reduction", options.devices.gradient_reduction,
@@ -220,6 +220,12 @@ void settle_flags(OptionTable& table, TrainOptions& options) {
   for (const std::vector<std::string>& more :
        {warnings_of(table, options), settle(table, options.silicon, options.devices)}) {
     options.warnings.insert(options.warnings.end(), more.begin(), more.end());
+  }
+  if (options.fp_exceptions && options.checkpoints.on_nan == OnNan::rollback &&
+      options.phases.training) {
+    options.warnings.emplace_back(
+        "--fp-exceptions: the run ends at the first exception, --on-nan rollback does not go back "
+        "from one");
   }
   if (!options.silicon.deterministic || !options.data.shuffle) return;
   options.data.shuffle = false;

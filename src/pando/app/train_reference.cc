@@ -60,7 +60,8 @@ constexpr const char* kTail = R"md(
 
 The run directory is `--run-dir`, else `runs/<model>-<date>-<time>`:
 
-- `config.yml`: every effective option, with its origin as a comment.
+- `config.yml`: every effective option, with its origin as a comment. What `--precision` chose is
+  all comment: a run from this file chooses it again.
 - `log.txt`: what the run said; times are in the history.
 - `history.csv`, `history.json`: a row for every log event and every validation.
 - `checkpoints/epoch_<epoch>.h5`: weights that Keras reads, with all that a run needs to go on.
