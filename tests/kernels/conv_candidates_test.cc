@@ -5,18 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/conv_case.h"
 #include "tests/support/kernel_case.h"
 
 namespace pando::test {
 namespace {
-
-ir::TensorType f32(Shape shape) { return {DType::f32, std::move(shape)}; }
-
-struct ConvCase {
-  Shape x;
-  Shape kernel;
-  ir::Attributes attributes = {};
-};
 
 const std::vector<ConvCase>& conv_cases() {
   static const std::string same = "same";

@@ -11,6 +11,7 @@
 #include "pando/kernels/onednn/primitive_impl.h"
 #include "pando/ops/builder.h"
 #include "pando/tensor/half_rounding.h"
+#include "tests/support/conv_case.h"
 #include "tests/support/kernel_case.h"
 
 namespace pando::test {
@@ -23,8 +24,6 @@ using kernels::KernelOffer;
 // rounded one by one.
 constexpr double kTolerance = 0x1p-8;
 constexpr double kPartsTolerance = 0x1p-6;
-
-ir::TensorType f32(Shape shape) { return {DType::f32, std::move(shape)}; }
 
 using Offer = KernelOffer (*)(const ir::Node&);
 
@@ -62,12 +61,6 @@ bool agrees(const KernelCase& kernel_case) {
                offer.kernel->name() + " in parts");
   return true;
 }
-
-struct ConvCase {
-  Shape x;
-  Shape kernel;
-  ir::Attributes attributes = {};
-};
 
 const std::vector<ConvCase>& conv_cases() {
   static const std::string same = "same";
