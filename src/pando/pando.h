@@ -30,5 +30,6 @@
 #include "pando/train/classification.h"
 #include "pando/train/early_stopping.h"
 #include "pando/train/model.h"
+#include "pando/train/profile_report.h"
 #include "pando/zoo/preprocessing.h"
 #include "pando/zoo/zoo.h"

@@ -28,6 +28,9 @@
 
 namespace pando {
 
+struct ProfileReport;
+struct ProfileRequest;
+
 struct ModelOptions {
   std::string name = "model";
   uint64_t seed = 0;  // of the initial weights and of dropout
@@ -238,6 +241,10 @@ class Model {
   // What the compiler decided for training with this batch size, and what every device holds;
   // needs compile().
   std::string compile_report(int64_t batch_size, const std::vector<Field>& fields);
+
+  // The same in detail, of any program, and where the time of a traced run went
+  // (profile_report.h); needs compile().
+  ProfileReport profile(const ProfileRequest& request);
 
   // Only what every device holds.
   std::string memory_report(int64_t batch_size, const std::vector<Field>& fields);
