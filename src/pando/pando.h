@@ -18,6 +18,7 @@
 #include "pando/data/sources/synthetic.h"
 #include "pando/data/sources/tfrecord_source.h"
 #include "pando/data/stream_order.h"
+#include "pando/estimator/estimator.h"
 #include "pando/nn/initializers.h"
 #include "pando/nn/layers.h"
 #include "pando/nn/losses.h"

@@ -33,5 +33,18 @@ TEST(FitCheck, TakesWhatMakesSense) {
   EXPECT_NO_THROW(check_fit(data, {.epochs = 4, .carry_remainder = true, .joined_epochs = 2}));
 }
 
+TEST(FitCheck, DataWithoutEndWantTheirUpdatesCountedAndTheirOwnOrder) {
+  const Dataset endless = image_data(8).repeat();
+  const auto says = [&](const FitOptions& options) {
+    return error_of<InvalidArgument>([&] { check_fit(endless, options); });
+  };
+  EXPECT_SAYS(says({}), "without end");
+  EXPECT_SAYS(says({.carry_remainder = true, .updates_per_epoch = 2}), "shuffle = false");
+  EXPECT_SAYS(says({.batch_size = 0, .carry_remainder = true, .updates_per_epoch = 2}),
+              "batch_size is 0");
+  EXPECT_NO_THROW(
+      check_fit(endless, {.shuffle = false, .carry_remainder = true, .updates_per_epoch = 2}));
+}
+
 }  // namespace
 }  // namespace pando::train

@@ -43,6 +43,7 @@ struct FitContext {
   bool stop = false;
   // Writes a line of its own above the progress bar; silent where the fit is. Not in on_step_end.
   std::function<void(std::string_view)> tell = {};
+  Logs execution = {};  // means over the samples of the execution that just ended
   // The values of the execution that just ended, step by step and replica by replica.
   const std::vector<StepValues>* outfeed = nullptr;
 };

@@ -38,10 +38,26 @@ void check_remainder(const FitOptions& options) {
   }
 }
 
+// An epoch of it is what updates_per_epoch says, and its order is its own.
+void check_endless(const FitOptions& options) {
+  if (options.batch_size < 1) {
+    throw InvalidArgument("fit: batch_size is ", options.batch_size, ", wanted at least 1");
+  }
+  if (options.shuffle) {
+    throw InvalidArgument(
+        "fit: the data set is repeated without end, which has no order to "
+        "shuffle; shuffle it before repeat(), and give shuffle = false");
+  }
+}
+
 }  // namespace
 
 void check_fit(const Dataset& data, const FitOptions& options) {
-  check_data("fit", data, options.batch_size);
+  if (data.size() == kEndless && options.updates_per_epoch > 0) {
+    check_endless(options);
+  } else {
+    check_data("fit", data, options.batch_size);
+  }
   if (options.initial_epoch < 0 || options.epochs < options.initial_epoch) {
     throw InvalidArgument("fit: epochs is ", options.epochs, " and initial_epoch ",
                           options.initial_epoch);

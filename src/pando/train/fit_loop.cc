@@ -259,6 +259,9 @@ class FitLoop {
     count_updates(update, totals.updates);
     if (!totals.finite) throw_not_finite(totals);
     note(totals, took.count(), devices, execution);
+    MetricSums own(devices.metric_names(), impl_.replication.metrics);
+    own.add(totals);
+    context_.execution = logs_of(own);
     sums.add(totals);
     const Logs logs = logs_of(sums);
     progress_.update(context_.step, logs);

@@ -79,7 +79,8 @@ struct FitOptions {
   // Whole weight updates only: samples that do not fill a last one open the next epoch. Otherwise
   // the last batch of an epoch is padded, and the padding counts in nothing.
   bool carry_remainder = false;
-  // With carry_remainder: end an epoch after so many weight updates; 0: those the data fill.
+  // With carry_remainder: end an epoch after so many weight updates; 0: those the data fill. Data
+  // that are repeated without end want it, and shuffle = false.
   int64_t updates_per_epoch = 0;
   // Samples that do not fill a last weight update are dropped, for a run like one elsewhere.
   bool drop_remainder = false;
