@@ -63,6 +63,20 @@ TEST(Verification, Cosmoflow) {
   expect_agreement(test_network("cosmoflow", {32, 32, 32, 1}), kParts);
 }
 
+TEST(Verification, CosmoflowWithoutPadding) {
+  const Network network = cosmoflow_v1({15, 15, 15, 4}, 4, {.conv_size = 8, .conv_layers = 3});
+  expect_agreement({"cosmoflow_v1", network, Loss("mse")}, kPadded);
+  expect_agreement({"cosmoflow_v1", network, Loss("mse")}, kParts);
+}
+
+// Both kinds of blocks and a stride, in three dimensions.
+TEST(Verification, CosmoflowResnet) {
+  const Network network =
+      cosmoflow_resnet({16, 16, 16, 2}, 4, {.blocks = {2, 1, 0, 0}, .filters = 8, .norm = {}});
+  expect_agreement({"cosmoflow_resnet", network, Loss("mse")}, kPadded);
+  expect_agreement({"cosmoflow_resnet", network, Loss("mse")}, kParts);
+}
+
 // A layer that is used twice has two contributions to one gradient.
 TEST(Verification, SharedLayer) {
   const SymbolicTensor input = Input({6, 6, 4});

@@ -37,7 +37,8 @@ TEST(Norm, MomentumReachesTheMovingStatistics) {
 
 // The trained weights are as many; the moving statistics are gone; bn is gn in the names.
 TEST(Norm, GroupNormTakesThePlaceOfBatchNorm) {
-  for (const char* name : {"toy_model_bn", "cifar_resnet20", "resnet18", "resnet50"}) {
+  for (const char* name :
+       {"toy_model_bn", "cifar_resnet20", "resnet18", "resnet50", "cosmoflow_resnet"}) {
     const Network batch = built(name, {});
     const Network group = built(name, {.kind = NormKind::group, .num_groups = 4});
     EXPECT_EQ(group.parameters(), batch.trainable_parameters()) << name;
@@ -84,7 +85,7 @@ TEST(Norm, GroupsThatCannotBe) {
 
 TEST(Norm, ModelsWithoutNormalisationStayAsTheyAre) {
   const NormOptions group = {.kind = NormKind::group, .num_groups = 3};
-  for (const char* name : {"mnist_cnn", "cifar10_cnn", "toy_model", "cosmoflow"}) {
+  for (const char* name : {"mnist_cnn", "cifar10_cnn", "toy_model", "cosmoflow", "cosmoflow_v1"}) {
     EXPECT_EQ(built(name, group).parameters(), built(name, {}).parameters()) << name;
   }
 }

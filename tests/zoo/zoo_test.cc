@@ -20,7 +20,7 @@ TEST(Zoo, ParameterCounts) {
       {"cifar_resnet20", 269722}, {"cifar_resnet32", 464154}, {"cifar_resnet44", 658586},
       {"cifar_resnet56", 853018}, {"toy_model", 242},         {"toy_model_bn", 266},
       {"cosmoflow", 619956},      {"resnet18", 11693736},     {"resnet34", 21801896},
-      {"resnet50", 25557032}};
+      {"resnet50", 25557032},     {"cosmoflow_v1", 19476},    {"cosmoflow_resnet", 6722436}};
   ASSERT_EQ(trainable.size(), model_zoo().size());
   for (const ZooEntry& entry : model_zoo()) {
     EXPECT_EQ(by_name(entry.name).trainable_parameters(), trainable.at(entry.name)) << entry.name;
@@ -28,9 +28,10 @@ TEST(Zoo, ParameterCounts) {
 }
 
 TEST(Zoo, MovingStatisticsAreNotTrained) {
-  const std::map<std::string, int64_t> moving = {{"resnet18", 9728},     {"resnet34", 17152},
-                                                 {"resnet50", 53120},    {"mnist_cnn", 0},
-                                                 {"cifar_resnet8", 480}, {"toy_model_bn", 24}};
+  const std::map<std::string, int64_t> moving = {
+      {"resnet18", 9728},  {"resnet34", 17152},        {"resnet50", 53120},
+      {"mnist_cnn", 0},    {"cifar_resnet8", 480},     {"toy_model_bn", 24},
+      {"cosmoflow_v1", 0}, {"cosmoflow_resnet", 15488}};
   for (const auto& [name, count] : moving) {
     const Network network = by_name(name);
     EXPECT_EQ(network.parameters() - network.trainable_parameters(), count) << name;

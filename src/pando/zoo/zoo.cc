@@ -82,16 +82,29 @@ ZooEntry toy_bn_entry() {
   return entry;
 }
 
-ZooEntry cosmoflow_entry() {
-  return {.name = "cosmoflow",
-          .description = "3-D network from matter density to cosmological parameters",
+ZooEntry volume_entry(const char* name, const char* description, decltype(ZooEntry::make) make) {
+  return {.name = name,
+          .description = description,
           .dataset = "cosmoflow",
           .input_shape = {64, 64, 64, 4},
           .outputs = 4,
           .loss = "mean_squared_error",
-          .make = [](const Shape& input_shape, int64_t targets, const ZooOptions& /*options*/) {
-            return cosmoflow(input_shape, targets);
-          }};
+          .make = make};
+}
+
+template <Network (*network)(const Shape&, int64_t, const CosmoflowOptions&)>
+Network make_cosmoflow(const Shape& input_shape, int64_t targets, const ZooOptions& /*options*/) {
+  return network(input_shape, targets, {});
+}
+
+ZooEntry cosmoflow_resnet_entry() {
+  ZooEntry entry =
+      volume_entry("cosmoflow_resnet", "3-D residual network for the data of cosmoflow",
+                   [](const Shape& input_shape, int64_t targets, const ZooOptions& options) {
+                     return cosmoflow_resnet(input_shape, targets, {.norm = options.norm});
+                   });
+  entry.normalises = true;
+  return entry;
 }
 
 }  // namespace
@@ -113,7 +126,11 @@ const std::vector<ZooEntry>& model_zoo() {
                      make_resnet<4, 6, true>),
       toy_entry(),
       toy_bn_entry(),
-      cosmoflow_entry(),
+      volume_entry("cosmoflow", "3-D network from matter density to cosmological parameters",
+                   make_cosmoflow<cosmoflow>),
+      volume_entry("cosmoflow_v1", "its first version: few filters, no padding",
+                   make_cosmoflow<cosmoflow_v1>),
+      cosmoflow_resnet_entry(),
   };
   return zoo;
 }

@@ -58,15 +58,32 @@ struct ResnetOptions {
 Network resnet(const Shape& input_shape, int64_t classes, const ResnetOptions& options);
 
 struct CosmoflowOptions {
-  int64_t conv_size = 16;
+  int64_t conv_size = 16;  // filters of the first layer; each other has twice those before it
   int64_t kernel_size = 2;
   int64_t conv_layers = 5;
   int64_t fc1_size = 128;
   int64_t fc2_size = 64;
+  std::string hidden_activation = "leaky_relu";
   double alpha = 0.3;  // of the leaky relu
+  bool average_pooling = false;
   double dropout = 0;
 };
+// Throws InvalidArgument, as the next one does, for a shape that is no volume with channels or too
+// small for the layers.
 Network cosmoflow(const Shape& input_shape, int64_t targets, const CosmoflowOptions& options = {});
+// The first version of the benchmark: conv_size filters in every layer, no padding, and dropout in
+// front of the dense layers too.
+Network cosmoflow_v1(const Shape& input_shape, int64_t targets,
+                     const CosmoflowOptions& options = {});
+
+struct CosmoflowResnetOptions {
+  std::array<int64_t, 4> blocks = {2, 2, 2, 2};  // per stack
+  int64_t filters = 32;  // of the 3x3x3 convolutions of the first stack; doubled by each other
+  double dropout = 0;    // in front of the dense layer
+  NormOptions norm;
+};
+Network cosmoflow_resnet(const Shape& input_shape, int64_t targets,
+                         const CosmoflowResnetOptions& options = {});
 
 // Multiply-adds of convolutions and dense layers for one sample, forward, times two.
 double forward_flops(const Network& network);
