@@ -72,7 +72,7 @@ TEST(Verification, CosmoflowWithoutPadding) {
 // Both kinds of blocks and a stride, in three dimensions.
 TEST(Verification, CosmoflowResnet) {
   const Network network =
-      cosmoflow_resnet({16, 16, 16, 2}, 4, {.blocks = {2, 1, 0, 0}, .filters = 8, .norm = {}});
+      cosmoflow_resnet({12, 12, 12, 2}, 4, {.blocks = {2, 1, 0, 0}, .filters = 8, .norm = {}});
   expect_agreement({"cosmoflow_resnet", network, Loss("mse")}, kPadded);
   expect_agreement({"cosmoflow_resnet", network, Loss("mse")}, kParts);
 }
