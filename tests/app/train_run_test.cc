@@ -210,10 +210,9 @@ TEST_F(TrainRun, WrongOptionsLeaveNothingBehind) {
             std::string::npos);
   TrainOptions wrong_shape = options("run");
   wrong_shape.model = "cosmoflow";
-  EXPECT_NE(message_of<InvalidArgument>([&] {
-              run_training(wrong_shape);
-            }).find("takes samples like [64,64,64,4]"),
-            std::string::npos);
+  const std::string shapes = message_of<InvalidArgument>([&] { run_training(wrong_shape); });
+  EXPECT_SAYS(shapes, "takes samples like [64,64,64,4]");
+  EXPECT_SAYS(shapes, "the example program `cosmoflow`");
   EXPECT_FALSE(std::filesystem::exists(folder_.path / "run"));
 }
 
