@@ -2,7 +2,6 @@
 #include "pando/app/checkpoint_store.h"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include <fmt/format.h>
@@ -37,22 +36,6 @@ bool is_damaged(const std::string& path) {
     return false;
   } catch (const IoError&) {
     return true;
-  }
-}
-
-// An infinite gradient may spoil weights one update before the loss tells.
-void check_finite(const TrainingState& state) {
-  for (const store::LayerWeights& layer : state.weights.layers) {
-    for (const store::NamedWeight& weight : layer.weights) {
-      const Tensor wide = cast(weight.value, DType::f32);
-      if (std::ranges::all_of(wide.f32(), [](float value) { return std::isfinite(value); })) {
-        continue;
-      }
-      throw NonFiniteLoss(concat("the weights ", layer.layer, "/", weight.name,
-                                 " are no finite numbers after ", state.iteration,
-                                 " weight updates; they are not saved. A smaller learning rate may "
-                                 "help"));
-    }
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -144,6 +145,21 @@ void save_training_state(const std::string& path, const TrainingState& state) {
   }
   for (const auto& [name, value] : state.notes) file.attributes[concat(kNote, name)] = value;
   store::write_weights_file(path, file);
+}
+
+void check_finite(const TrainingState& state) {
+  for (const store::LayerWeights& layer : state.weights.layers) {
+    for (const store::NamedWeight& weight : layer.weights) {
+      const Tensor wide = cast(weight.value, DType::f32);
+      if (std::ranges::all_of(wide.f32(), [](float value) { return std::isfinite(value); })) {
+        continue;
+      }
+      throw NonFiniteLoss(concat("the weights ", layer.layer, "/", weight.name,
+                                 " are no finite numbers after ", state.iteration,
+                                 " weight updates; they are not saved. A smaller learning rate may "
+                                 "help"));
+    }
+  }
 }
 
 TrainingState load_training_state(const std::string& path) {

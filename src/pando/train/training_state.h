@@ -37,6 +37,10 @@ struct TrainingState {
 // what has the name as a whole or not at all. Throws IoError.
 void save_training_state(const std::string& path, const TrainingState& state);
 
+// Throws NonFiniteLoss for weights that are no finite numbers: an infinite gradient may spoil them
+// one update before the loss tells. Such a state is not worth saving.
+void check_finite(const TrainingState& state);
+
 // Throws IoError for a file that is damaged or holds weights only.
 TrainingState load_training_state(const std::string& path);
 

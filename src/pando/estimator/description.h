@@ -1,0 +1,41 @@
+// What a model function described for one mode, checked: the same for networks in one piece and in
+// stages.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "pando/estimator/estimator_spec.h"
+#include "pando/nn/network.h"
+
+namespace pando::estimator {
+
+struct Description {
+  Network network;
+  std::optional<Loss> loss;         // not when predicting
+  std::optional<TrainOp> train_op;  // in training
+  std::vector<Metric> metrics;      // of the mode
+  HostMetrics host_metrics;
+  std::vector<PredictionOutput> predictions;
+  std::function<void(int64_t global_step, const Logs& values)> host_call;
+  std::vector<std::shared_ptr<Hook>> hooks;     // of the mode
+  std::optional<PipeliningOptions> pipelining;  // of a PipelineEstimator
+};
+
+struct DescribeRequest {
+  RunMode mode = RunMode::train;
+  std::vector<Field> fields;  // of the data
+  Params params;
+  RunConfig config;
+  int64_t global_step = 0;
+};
+using Describe = std::function<Description(const DescribeRequest&)>;
+
+// Calls the function and checks what it gives. Throws InvalidArgument that names the rule.
+Describe describe_with(ModelFn model_fn);
+Describe describe_with(PipelineModelFn model_fn);
+
+}  // namespace pando::estimator

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT
+#include "pando/estimator/estimator.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <iostream>
+
+#include "pando/base/error.h"
+#include "pando/base/strings.h"
+#include "pando/comm/dist.h"
+#include "pando/estimator/estimator_impl.h"
+#include "pando/estimator/run_model.h"
+
+namespace pando {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+void check_params(const EstimatorOptions& options) {
+  if (options.params.contains("input_fn")) {
+    throw InvalidArgument("Estimator: the parameter 'input_fn' is reserved; call it otherwise");
+  }
+  const std::array<std::pair<const char*, std::optional<int64_t>>, 3> sizes = {
+      {{"train_batch_size", options.train_batch_size},
+       {"eval_batch_size", options.eval_batch_size},
+       {"predict_batch_size", options.predict_batch_size}}};
+  const int64_t replicas = int64_t{dist::num_instances()} * options.config.device.num_replicas;
+  for (const auto& size : sizes) {
+    if (!size.second) continue;
+    if (options.params.contains("batch_size")) {
+      throw InvalidArgument("Estimator: the parameter 'batch_size' and ", size.first,
+                            " are both given; wanted one");
+    }
+    if (*size.second < 1 || *size.second % replicas != 0) {
+      throw InvalidArgument("Estimator: ", size.first, " is ", *size.second,
+                            ", wanted a positive multiple of the replicas of all instances, ",
+                            dist::num_instances(), " x ", options.config.device.num_replicas);
+    }
+  }
+}
+
+std::string temporary_folder() {
+  std::string name = (fs::temp_directory_path() / "pando-estimator-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) {
+    throw IoError("Estimator: no temporary folder ", name, " can be made; give a model_dir");
+  }
+  return name;
+}
+
+// The first instance chooses it for all.
+std::string model_dir_of(const EstimatorOptions& options) {
+  const std::string& own = options.model_dir;
+  const std::string& configured = options.config.model_dir;
+  if (!own.empty() && !configured.empty() && own != configured) {
+    throw InvalidArgument("Estimator: model_dir is '", own, "', that of the configuration '",
+                          configured, "'; they must agree");
+  }
+  if (!own.empty() || !configured.empty()) return own.empty() ? configured : own;
+  const std::string made = estimator::is_first_instance() ? temporary_folder() : "";
+  return dist::is_distributed() ? dist::broadcast(made) : made;
+}
+
+}  // namespace
+
+namespace estimator {
+
+bool is_first_instance() { return dist::instance_index() == 0; }
+
+int64_t shared(int64_t number) {
+  if (!dist::is_distributed()) return number;
+  std::array<int64_t, 1> numbers = {number};
+  dist::broadcast(numbers);
+  return numbers[0];
+}
+
+std::vector<std::string> value_names(const Description& description) {
+  std::vector<std::string> names = {"loss"};
+  for (const Metric& metric : description.metrics) names.push_back(metric.name());
+  return names;
+}
+
+void check_steps(const char* method, std::optional<int64_t> steps, const DeviceRunConfig& device) {
+  if (!steps) return;
+  if (*steps < 1) throw InvalidArgument(method, ": steps is ", *steps, ", wanted at least 1");
+  if (*steps % device.iterations_per_loop == 0) return;
+  throw InvalidArgument(method, ": steps is ", *steps,
+                        ", wanted a multiple of iterations_per_loop, which is ",
+                        device.iterations_per_loop);
+}
+
+}  // namespace estimator
+
+Estimator::Impl::Impl(estimator::Describe describe_in, EstimatorOptions options_in)
+    : describe_with(std::move(describe_in)), options(std::move(options_in)) {
+  validate(options.config);
+  check_params(options);
+  model_dir = model_dir_of(options);
+  options.config.model_dir = model_dir;
+}
+
+void Estimator::Impl::tell(std::string_view line) const {
+  if (!estimator::is_first_instance()) return;
+  if (options.config.tell) return options.config.tell(line);
+  std::cerr << line << std::endl;
+}
+
+Params Estimator::Impl::params_for(RunMode mode) const {
+  const std::optional<int64_t> global = mode == RunMode::train      ? options.train_batch_size
+                                        : mode == RunMode::evaluate ? options.eval_batch_size
+                                                                    : options.predict_batch_size;
+  Params params = options.params;
+  if (global) {
+    params.set("batch_size",
+               *global / (dist::num_instances() * options.config.device.num_replicas));
+  }
+  return params;
+}
+
+InputData Estimator::Impl::input(const InputFn& input_fn, RunMode mode) const {
+  if (!input_fn) throw InvalidArgument(to_string(mode), ": the input function is empty");
+  const Params params = params_for(mode);
+  InputData data = input_fn({.mode = mode,
+                             .params = params,
+                             .config = options.config,
+                             .num_instances = dist::num_instances(),
+                             .instance_index = dist::instance_index()});
+  if (data.dataset.size() == 0) {
+    throw InvalidArgument(to_string(mode), ": the input function gives no sample");
+  }
+  const int64_t own = params.contains("batch_size") ? params.get_int("batch_size") : 0;
+  if (data.batch_size == 0) data.batch_size = own;
+  if (data.batch_size < 1) {
+    throw InvalidArgument(to_string(mode), ": the batch size is ", data.batch_size,
+                          "; let the input function give {dataset, batch_size}, or give the "
+                          "estimator one");
+  }
+  return data;
+}
+
+estimator::Description Estimator::Impl::describe(
+    RunMode mode, const InputData& data, int64_t global_step,
+    const std::vector<std::shared_ptr<Hook>>& hooks) const {
+  estimator::Description description = describe_with({.mode = mode,
+                                                      .fields = data.dataset.fields(),
+                                                      .params = params_for(mode),
+                                                      .config = options.config,
+                                                      .global_step = global_step});
+  description.hooks.insert(description.hooks.begin(), hooks.begin(), hooks.end());
+  return description;
+}
+
+std::optional<estimator::Checkpoint> Estimator::Impl::start(const std::string& path) const {
+  if (!estimator::is_first_instance()) return std::nullopt;
+  if (!path.empty()) return estimator::read_checkpoint(path);
+  auto newest =
+      estimator::newest_checkpoint(model_dir, [this](std::string_view line) { tell(line); });
+  return newest ? std::move(newest) : unsaved;
+}
+
+Model Estimator::Impl::inference_model(const estimator::Description& description, RunMode mode,
+                                       const InputData& data,
+                                       const std::optional<estimator::Checkpoint>& from) const {
+  Model model = estimator::make_model(description, {.mode = mode,
+                                                    .batch = data.batch_size,
+                                                    .fields = data.dataset.fields(),
+                                                    .config = &options.config});
+  if (from) estimator::assign_weights(model, from->state.weights);
+  if (!from && options.warm_start_from && estimator::is_first_instance()) {
+    estimator::warm_start(model, *options.warm_start_from,
+                          [this](std::string_view line) { tell(line); });
+  }
+  if (mode == RunMode::evaluate) estimator::share_weights(model);
+  return model;
+}
+
+Estimator::Estimator(ModelFn model_fn, EstimatorOptions options)
+    : impl_(std::make_unique<Impl>(estimator::describe_with(std::move(model_fn)),
+                                   std::move(options))) {}
+Estimator::Estimator(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Estimator::~Estimator() = default;
+
+PipelineEstimator::PipelineEstimator(PipelineModelFn model_fn, EstimatorOptions options)
+    : Estimator(std::make_unique<Impl>(estimator::describe_with(std::move(model_fn)),
+                                       std::move(options))) {}
+
+Estimator& Estimator::train(const InputFn& input_fn, const EstimatorTrainOptions& options) {
+  estimator::run_train(*impl_, input_fn, options);
+  return *this;
+}
+
+std::map<std::string, double> Estimator::evaluate(const InputFn& input_fn,
+                                                  const EstimatorEvaluateOptions& options) {
+  return estimator::run_evaluate(*impl_, input_fn, options);
+}
+
+PredictionStream Estimator::predict(const InputFn& input_fn,
+                                    const EstimatorPredictOptions& options) {
+  return estimator::run_predict(*impl_, input_fn, options);
+}
+
+const std::string& Estimator::model_dir() const { return impl_->model_dir; }
+const RunConfig& Estimator::config() const { return impl_->options.config; }
+const Params& Estimator::params() const { return impl_->options.params; }
+
+std::optional<std::string> Estimator::latest_checkpoint() const {
+  return pando::latest_checkpoint(impl_->model_dir);
+}
+
+int64_t Estimator::global_step() const {
+  const auto from = impl_->start("");
+  return from ? from->global_step : 0;
+}
+
+namespace {
+
+std::map<std::string, Tensor> variables_of(const std::optional<estimator::Checkpoint>& from) {
+  std::map<std::string, Tensor> variables;
+  if (!from) return variables;
+  for (const store::LayerWeights& layer : from->state.weights.layers) {
+    for (const store::NamedWeight& weight : layer.weights) {
+      variables.emplace(layer.layer + "/" + weight.name, weight.value);
+    }
+  }
+  return variables;
+}
+
+}  // namespace
+
+std::vector<std::string> Estimator::variable_names() const {
+  std::vector<std::string> names;
+  for (const auto& entry : variables_of(impl_->start(""))) names.push_back(entry.first);
+  return names;
+}
+
+Tensor Estimator::variable_value(const std::string& name) const {
+  const auto variables = variables_of(impl_->start(""));
+  if (const auto found = variables.find(name); found != variables.end()) return found->second;
+  std::vector<std::string> known;
+  for (const auto& entry : variables) known.push_back(entry.first);
+  throw InvalidArgument(unknown_name_message("variable", name, known));
+}
+
+std::optional<std::string> latest_checkpoint(const std::string& model_dir) {
+  const auto newest = estimator::newest_checkpoint(model_dir, {});
+  if (!newest) return std::nullopt;
+  return newest->path.string();
+}
+
+std::map<std::string, double> train_and_evaluate(Estimator& estimator, const TrainSpec& train,
+                                                 const EvalSpec& eval) {
+  if (train.max_steps < 1 || eval.every_n_steps < 0) {
+    throw InvalidArgument("train_and_evaluate: max_steps is ", train.max_steps,
+                          " and every_n_steps ", eval.every_n_steps,
+                          "; wanted at least 1 and at least 0");
+  }
+  const EstimatorEvaluateOptions how{.steps = eval.steps, .name = eval.name};
+  std::map<std::string, double> results;
+  int64_t step = estimator::shared(estimator.global_step());
+  do {
+    const int64_t next = eval.every_n_steps == 0
+                             ? train.max_steps
+                             : std::min(step + eval.every_n_steps, train.max_steps);
+    estimator.train(train.input_fn, {.max_steps = next, .hooks = train.hooks});
+    results = estimator.evaluate(eval.input_fn, how);
+    const auto reached = static_cast<int64_t>(results.at("global_step"));
+    if (reached <= step) break;  // the data ended, or a hook stopped the training
+    step = reached;
+  } while (step < train.max_steps);
+  return results;
+}
+
+}  // namespace pando

@@ -1,0 +1,58 @@
+// What an estimator owns, and what its runs have in common.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "pando/estimator/checkpoint_folder.h"
+#include "pando/estimator/description.h"
+#include "pando/estimator/estimator.h"
+#include "pando/train/model.h"
+
+namespace pando {
+
+struct Estimator::Impl {
+  Impl(estimator::Describe describe_in, EstimatorOptions options_in);
+
+  // The data of a run and the size of its micro-batches.
+  InputData input(const InputFn& input_fn, RunMode mode) const;
+  // Parameters with the batch size of a replica in this mode, where the estimator was given one.
+  Params params_for(RunMode mode) const;
+  estimator::Description describe(RunMode mode, const InputData& data, int64_t global_step,
+                                  const std::vector<std::shared_ptr<Hook>>& hooks) const;
+  // The checkpoint at `path`, or the newest one, or else what was trained without checkpoints; only
+  // on the first instance of a job.
+  std::optional<estimator::Checkpoint> start(const std::string& path) const;
+  // A model for inference with the weights of start(), on all instances.
+  Model inference_model(const estimator::Description& description, RunMode mode,
+                        const InputData& data,
+                        const std::optional<estimator::Checkpoint>& from) const;
+  void tell(std::string_view line) const;
+
+  estimator::Describe describe_with;
+  EstimatorOptions options;
+  std::string model_dir;
+  std::optional<estimator::Checkpoint> unsaved;  // what was trained last, without checkpoints
+};
+
+}  // namespace pando
+
+namespace pando::estimator {
+
+bool is_first_instance();
+// What the first instance has, on all.
+int64_t shared(int64_t number);
+std::vector<std::string> value_names(const Description& description);
+
+void run_train(Estimator::Impl& impl, const InputFn& input_fn,
+               const EstimatorTrainOptions& options);
+std::map<std::string, double> run_evaluate(Estimator::Impl& impl, const InputFn& input_fn,
+                                           const EstimatorEvaluateOptions& options);
+PredictionStream run_predict(Estimator::Impl& impl, const InputFn& input_fn,
+                             const EstimatorPredictOptions& options);
+
+// Throws InvalidArgument unless `steps` are whole executions.
+void check_steps(const char* method, std::optional<int64_t> steps, const DeviceRunConfig& device);
+
+// Takes weights from elsewhere. Throws InvalidArgument, IoError; tells what was taken.
+void warm_start(Model& model, const WarmStart& from, const Tell& tell);
+
+}  // namespace pando::estimator

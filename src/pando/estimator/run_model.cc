@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#include "pando/estimator/run_model.h"
+
+#include <map>
+
+#include "pando/base/error.h"
+#include "pando/comm/dist.h"
+#include "pando/comm/job.h"
+
+namespace pando::estimator {
+
+namespace {
+
+void check_replicas(const Description& description, const DeviceRunConfig& device) {
+  const std::optional<int> told = comm::current_job().total_replicas;
+  const int total = device.num_replicas * dist::num_instances();
+  if (told && *told != total) {
+    throw InvalidArgument("RunConfig: num_replicas is ", device.num_replicas, " on each of ",
+                          dist::num_instances(), " instances, but the launcher says ", *told,
+                          " replicas in all; num_replicas = dist::num_local_replicas() follows it");
+  }
+  if (total == 1 || description.train_op->cross_replica) return;
+  throw InvalidArgument("there are ", total,
+                        " replicas, but train_op sums up no gradients over them, so each would "
+                        "train a model of its own; wrap the optimizer in CrossReplicaOptimizer");
+}
+
+// The devices of the chosen set, as many of each replica as the network uses.
+DeviceStrategyOptions devices_for(const DeviceRunConfig& device, int used) {
+  if (device.devices.empty()) return {};
+  DeviceStrategyOptions chosen = device.devices[static_cast<size_t>(device.ordinal)];
+  chosen.devices = device.num_replicas * used;
+  if (chosen.core_sets.empty()) return chosen;
+  std::vector<std::vector<int>> sets;
+  for (int replica = 0; replica < device.num_replicas; ++replica) {
+    const auto first = chosen.core_sets.begin() + ptrdiff_t{replica} * device.num_shards;
+    sets.insert(sets.end(), first, first + used);
+  }
+  chosen.core_sets = std::move(sets);
+  return chosen;
+}
+
+PipeliningOptions stages_of(const Description& description) {
+  if (description.pipelining) return *description.pipelining;
+  return {.schedule = PipelineSchedule::sequential};
+}
+
+CompileOptions compile_options(const Description& description, const DeviceRunConfig& device) {
+  CompileOptions options{.metrics = description.metrics,
+                         .precision = device.precision,
+                         .loss_scaling = device.loss_scaling,
+                         .steps_per_execution = device.iterations_per_loop};
+  if (description.train_op) options.optimizer = description.train_op->optimizer;
+  if (description.loss) options.loss = *description.loss;
+  return options;
+}
+
+Model described_model(const Network& network, const DeviceRunConfig& device, int used,
+                      uint64_t seed) {
+  const ModelOptions options{.name = "estimator", .seed = seed};
+  if (device.devices.empty()) return Model(network, options);
+  const DeviceStrategy strategy(devices_for(device, used));
+  const DeviceStrategy::Scope scope = strategy.scope();
+  return Model(network, options);
+}
+
+}  // namespace
+
+Model make_model(const Description& description, const RunModelRequest& request) {
+  const DeviceRunConfig& device = request.config->device;
+  if (request.mode == RunMode::train) check_replicas(description, device);
+  const Network& network = description.network;
+  const PipeliningOptions stages = stages_of(description);
+  const runtime::Placement place{.device_of_stage = stages.device_mapping};
+  const int used = network.stages() > 1 ? place.devices_per_replica(network.stages()) : 1;
+  Model model = described_model(network, device, used, request.config->random_seed);
+  if (network.stages() > 1) model.set_pipelining_options(stages);
+  model.compile(compile_options(description, device));
+  return model;
+}
+
+void assign_weights(Model& model, const store::WeightsFile& file) {
+  std::map<std::string, const Tensor*> known;
+  for (const store::LayerWeights& layer : file.layers) {
+    for (const store::NamedWeight& weight : layer.weights) {
+      known[layer.layer + "/" + weight.name] = &weight.value;
+    }
+  }
+  std::vector<Tensor> weights;
+  for (const std::string& name : model.weight_names()) {
+    const auto found = known.find(name);
+    if (found == known.end()) {
+      throw InvalidArgument(file.path, " has no weight '", name,
+                            "', which the network has; was the model function another?");
+    }
+    weights.push_back(*found->second);
+  }
+  model.set_weights(weights);
+}
+
+void share_weights(Model& model) {
+  if (!dist::is_distributed()) return;
+  std::vector<Tensor> weights = model.get_weights();
+  for (Tensor& weight : weights) dist::broadcast(weight);
+  model.set_weights(weights);
+}
+
+}  // namespace pando::estimator

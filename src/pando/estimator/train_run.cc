@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+#include "pando/estimator/train_run.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "pando/base/strings.h"
+
+namespace pando::estimator {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+constexpr double kCheckpointSeconds = 600;
+
+}  // namespace
+
+HookCalls::HookCalls(RunMode mode, int64_t global_step, std::vector<std::string> names,
+                     std::vector<std::shared_ptr<Hook>> hooks, const Tell& tell)
+    : hooks_(std::move(hooks)) {
+  context_.mode = mode;
+  context_.global_step = global_step;
+  context_.names = std::move(names);
+  context_.tell = tell;
+}
+
+bool HookCalls::want_all_values() const {
+  return std::ranges::any_of(hooks_, [](const auto& hook) { return hook->wants_all_values(); });
+}
+
+void HookCalls::begin() {
+  start_ = Clock::now();
+  for (const auto& hook : hooks_) hook->begin(context_);
+}
+
+void HookCalls::before_execution() {
+  context_.seconds = seconds_since(start_);
+  for (const auto& hook : hooks_) hook->before_execution(context_);
+}
+
+bool HookCalls::after_execution(HookContext context) {
+  context.mode = context_.mode;
+  context.names = context_.names;
+  context.tell = context_.tell;
+  context.stop = context_.stop;
+  context.seconds = seconds_since(start_);
+  context_ = std::move(context);
+  for (const auto& hook : hooks_) hook->after_execution(context_);
+  return !context_.stop;
+}
+
+void HookCalls::end() {
+  context_.values = nullptr;
+  context_.seconds = seconds_since(start_);
+  for (const auto& hook : hooks_) hook->end(context_);
+}
+
+TrainRun::TrainRun(TrainRunOptions options)
+    : options_(std::move(options)),
+      hooks_(RunMode::train, options_.first_step, options_.names, options_.hooks, options_.tell),
+      summaries_(options_.model_dir, options_.first_step == 0 ? 0 : options_.first_step + 1),
+      summary_timer_(options_.config->save_summary_steps),
+      line_timer_(options_.config->log_step_count_steps),
+      step_(options_.first_step),
+      timed_step_(options_.first_step) {
+  if (!options_.writes || !options_.config->save_checkpoints) return;
+  checkpoints_.emplace(options_.model_dir,
+                       KeepOptions{.most = options_.config->keep_checkpoint_max,
+                                   .one_of_hours = options_.config->keep_checkpoint_every_n_hours});
+}
+
+void TrainRun::on_train_begin(FitContext& context) {
+  hooks_.begin();
+  if (step_ == 0) save(*context.model);
+  saved_step_ = step_;
+  saved_ = timed_ = Clock::now();
+}
+
+void TrainRun::on_execution_begin(FitContext&) { hooks_.before_execution(); }
+
+void TrainRun::on_execution_end(FitContext& context, const Logs&) {
+  const int64_t before = step_;
+  // At the end of the data the last step may have work for some of the replicas only.
+  step_ =
+      options_.first_step + (context.step + options_.total_replicas - 1) / options_.total_replicas;
+  if (options_.host_call) options_.host_call(step_, context.execution);
+  if (options_.writes) write_figures(context);
+  const bool go_on = hooks_.after_execution({.global_step = step_,
+                                             .steps = step_ - before,
+                                             .logs = context.execution,
+                                             .values = context.outfeed});
+  if (!go_on) context.stop = true;
+  if (checkpoint_due()) save(*context.model);
+}
+
+void TrainRun::on_train_end(FitContext&) { hooks_.end(); }
+
+void TrainRun::write_figures(const FitContext& context) {
+  const bool summary = summary_timer_.due(step_);
+  const bool line = line_timer_.due(step_);
+  if (!summary && !line) return;
+  const double seconds = seconds_since(timed_);
+  const double rate = seconds > 0 ? static_cast<double>(step_ - timed_step_) / seconds : 0;
+  timed_step_ = step_;
+  timed_ = Clock::now();
+  if (summary) {
+    Logs values = context.execution;
+    values.emplace_back("learning_rate", context.model->learning_rate());
+    values.emplace_back("global_step/sec", rate);
+    summaries_.write(step_, values);
+  }
+  if (!line) return;
+  std::vector<std::string> parts;
+  for (const auto& value : context.execution) {
+    parts.push_back(fmt::format("{} = {:.5g}", value.first, value.second));
+  }
+  options_.tell(fmt::format("step {}: {} ({:.4g} steps/s)", step_, join(parts, ", "), rate));
+}
+
+bool TrainRun::checkpoint_due() const {
+  const RunConfig& config = *options_.config;
+  if (!checkpoints_) return false;
+  if (config.save_checkpoints_steps) return step_ - saved_step_ >= *config.save_checkpoints_steps;
+  return seconds_since(saved_) >= config.save_checkpoints_secs.value_or(kCheckpointSeconds);
+}
+
+void TrainRun::save(const Model& model) {
+  if (!checkpoints_ || saved_step_ == step_) return;
+  for (const CheckpointListener& listener : options_.listeners) {
+    if (listener.before_save) listener.before_save(step_);
+  }
+  const std::string path = checkpoints_->save(model.training_state(), step_).string();
+  saved_step_ = step_;
+  saved_ = Clock::now();
+  for (const CheckpointListener& listener : options_.listeners) {
+    if (listener.after_save) listener.after_save(step_, path);
+  }
+}
+
+}  // namespace pando::estimator
