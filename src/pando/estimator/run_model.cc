@@ -6,6 +6,7 @@
 #include "pando/base/error.h"
 #include "pando/comm/dist.h"
 #include "pando/comm/job.h"
+#include "pando/estimator/autoshard.h"
 
 namespace pando::estimator {
 
@@ -40,6 +41,18 @@ DeviceStrategyOptions devices_for(const DeviceRunConfig& device, int used) {
   return chosen;
 }
 
+// Shards are trained one after the other; inference is not cut.
+Network network_for(const Description& description, const RunModelRequest& request) {
+  const DeviceRunConfig& device = request.config->device;
+  const bool cut = device.autosharding && device.num_shards > 1 && request.mode == RunMode::train;
+  if (!cut || description.pipelining) return description.network;
+  return shard(description.network, {.shards = device.num_shards,
+                                     .batch = request.batch,
+                                     .fields = request.fields,
+                                     .loss = *description.loss,
+                                     .optimizer = description.train_op->optimizer});
+}
+
 PipeliningOptions stages_of(const Description& description) {
   if (description.pipelining) return *description.pipelining;
   return {.schedule = PipelineSchedule::sequential};
@@ -69,7 +82,7 @@ Model described_model(const Network& network, const DeviceRunConfig& device, int
 Model make_model(const Description& description, const RunModelRequest& request) {
   const DeviceRunConfig& device = request.config->device;
   if (request.mode == RunMode::train) check_replicas(description, device);
-  const Network& network = description.network;
+  const Network network = network_for(description, request);
   const PipeliningOptions stages = stages_of(description);
   const runtime::Placement place{.device_of_stage = stages.device_mapping};
   const int used = network.stages() > 1 ? place.devices_per_replica(network.stages()) : 1;
