@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#include "training.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <pando/app/exit_code.h>
+
+namespace cifar10 {
+
+using namespace pando;
+
+void add_training_flags(app::OptionTable& table, TrainingOptions& options) {
+  add_batch_size_flag(table, options.common);
+  table.add("epochs", options.epochs, "passes over the training images, since the model began")
+      .with_hint("N")
+      .at_least(1);
+  add_data_flags(table, options.common);
+}
+
+Steps count_steps(const TrainTest& data, int64_t batch_size, int64_t multiple) {
+  const int64_t batches = data.test.size() / batch_size;
+  const int64_t per_loop = batches - batches % multiple;
+  if (per_loop == 0) {
+    throw app::UsageError("--batch-size ", batch_size, ": the ", data.test.size(),
+                          " test images fill ", batches,
+                          " batches, and an execution, which takes as many steps, needs at least ",
+                          multiple, multiple > 1 ? " (--gradient-accumulation-count)" : "",
+                          "; choose a smaller number, or more --samples");
+  }
+  return {per_loop, per_loop * std::max<int64_t>(1, data.train.size() / data.test.size())};
+}
+
+RunConfig run_config(const Steps& steps) {
+  RunConfig config;
+  config.device.iterations_per_loop = steps.per_loop;
+  config.log_step_count_steps = steps.per_epoch;
+  config.save_checkpoints_steps = steps.per_epoch;
+  config.tell = say;
+  return config;
+}
+
+void describe(std::span<const Layer> layers, const Steps& steps) {
+  say(fmt::format("{} layers, {} parameters; {} steps per execution, {} per epoch", layers.size(),
+                  with_thousands(parameters(layers)), steps.per_loop, steps.per_epoch));
+}
+
+int train_and_check(Estimator& estimator, const TrainTest& data, const TrainingOptions& options,
+                    const Steps& steps) {
+  const int64_t batch_size = options.common.batch_size;
+  say("Training...");
+  if (!train(estimator, train_input(data, batch_size), options.epochs * steps.per_epoch)) {
+    return app::kStopped;
+  }
+  say("Check the result...");
+  const auto result = estimator.evaluate(test_input(data, batch_size));
+  say(fmt::format("Validation accuracy: {:.2f}%", 100 * result.at("accuracy")));
+  say(fmt::format("Validation loss: {:.6g}", result.at("loss")));
+  return app::kDone;
+}
+
+}  // namespace cifar10
