@@ -154,9 +154,9 @@ estimator::Description Estimator::Impl::describe(
 std::optional<estimator::Checkpoint> Estimator::Impl::start(const std::string& path) const {
   if (!estimator::is_first_instance()) return std::nullopt;
   if (!path.empty()) return estimator::read_checkpoint(path);
-  auto newest =
+  const auto newest =
       estimator::newest_checkpoint(model_dir, [this](std::string_view line) { tell(line); });
-  return newest ? std::move(newest) : unsaved;
+  return newest ? newest : unsaved;
 }
 
 Model Estimator::Impl::inference_model(const estimator::Description& description, RunMode mode,
@@ -171,7 +171,7 @@ Model Estimator::Impl::inference_model(const estimator::Description& description
     estimator::warm_start(model, *options.warm_start_from,
                           [this](std::string_view line) { tell(line); });
   }
-  if (mode == RunMode::evaluate) estimator::share_weights(model);
+  estimator::share_weights(model);
   return model;
 }
 

@@ -5,7 +5,6 @@
 #include "pando/base/error.h"
 #include "pando/comm/dist.h"
 #include "pando/estimator/estimator_impl.h"
-#include "pando/estimator/run_model.h"
 #include "pando/estimator/summaries.h"
 #include "pando/estimator/train_run.h"
 #include "pando/train/profile_report.h"
@@ -46,67 +45,92 @@ Logs host_metrics(Model& model, const HostMetrics& metrics, const Dataset& data,
   return metrics(outputs, labels.tensor());
 }
 
-Dataset evaluated(const InputData& data, std::optional<int64_t> steps,
-                  const DeviceRunConfig& device) {
-  const int64_t step = data.batch_size * device.num_replicas * dist::num_instances();
-  if (steps) return data.dataset.take(*steps * step);
-  if (data.dataset.size() == kEndless) {
+// One evaluation of a checkpoint.
+class Evaluation {
+ public:
+  Evaluation(Estimator::Impl& impl, InputData input, const EstimatorEvaluateOptions& options)
+      : impl_(impl),
+        input_(std::move(input)),
+        options_(options),
+        replicas_(int64_t{device().num_replicas} * dist::num_instances()) {}
+
+  std::map<std::string, double> run() {
+    const Dataset data = evaluated();
+    const std::optional<Checkpoint> from = impl_.start(options_.checkpoint_path);
+    step_ = shared(from ? from->global_step : 0);
+    const Description description =
+        impl_.describe(RunMode::evaluate, input_, step_, options_.hooks);
+    Model model = impl_.inference_model(description, RunMode::evaluate, input_, from);
+    std::optional<profile::Trace> trace;
+    if (device().profiling) trace.emplace(kProfileTrace);
+    HookCalls hooks(RunMode::evaluate, step_, value_names(description), description.hooks,
+                    [this](std::string_view line) { impl_.tell(line); });
+    hooks.begin();
+    Logs logs = measure(model, data, hooks, trace ? &*trace : nullptr);
+    if (description.host_metrics) {
+      const Logs more = host_metrics(model, description.host_metrics, data, input_.batch_size);
+      logs.insert(logs.end(), more.begin(), more.end());
+    }
+    hooks.end();
+    if (is_first_instance()) write(model, logs, trace ? &*trace : nullptr);
+    std::map<std::string, double> results(logs.begin(), logs.end());
+    results["global_step"] = static_cast<double>(step_);
+    return results;
+  }
+
+ private:
+  const DeviceRunConfig& device() const { return impl_.options.config.device; }
+
+  Dataset evaluated() const {
+    if (options_.steps) {
+      return input_.dataset.take(*options_.steps * input_.batch_size * replicas_);
+    }
+    if (input_.dataset.size() != kEndless) return input_.dataset;
     throw InvalidArgument("evaluate: the data are repeated without end; give steps");
   }
-  return data.dataset;
-}
+
+  Logs measure(Model& model, const Dataset& data, HookCalls& hooks, profile::Trace* trace) {
+    int64_t before = 0;
+    hooks.before_execution();
+    EvaluateOptions how{.batch_size = input_.batch_size,
+                        .steps_per_execution = device().iterations_per_loop,
+                        .data_workers = device().data_workers,
+                        .trace = trace};
+    how.on_execution_end = [&](int64_t done, const Logs& logs) {
+      const int64_t steps = (done + replicas_ - 1) / replicas_;
+      hooks.after_execution(
+          {.global_step = step_, .steps = steps - before, .logs = logs, .values = nullptr});
+      before = steps;
+      if (done * input_.batch_size < data.size()) hooks.before_execution();
+    };
+    return model.evaluate(data, how);
+  }
+
+  void write(Model& model, const Logs& logs, const profile::Trace* trace) const {
+    const std::string folder = options_.name.empty() ? "eval" : "eval_" + options_.name;
+    Summaries(std::filesystem::path(impl_.model_dir) / folder, 0).write(step_, logs);
+    if (trace == nullptr) return;
+    const ProfileFiles files = write_profile(model, impl_.model_dir, "eval",
+                                             {.program = ProfiledProgram::evaluation,
+                                              .batch_size = input_.batch_size,
+                                              .fields = input_.dataset.fields(),
+                                              .trace = trace});
+    impl_.tell("Wrote profiling report to " + files.text);
+  }
+
+  Estimator::Impl& impl_;
+  InputData input_;
+  const EstimatorEvaluateOptions& options_;
+  int64_t replicas_;  // of all instances
+  int64_t step_ = 0;
+};
 
 }  // namespace
 
 std::map<std::string, double> run_evaluate(Estimator::Impl& impl, const InputFn& input_fn,
                                            const EstimatorEvaluateOptions& options) {
-  const RunConfig& config = impl.options.config;
-  check_steps("evaluate", options.steps, config.device);
-  const InputData input = impl.input(input_fn, RunMode::evaluate);
-  const Dataset data = evaluated(input, options.steps, config.device);
-  const std::optional<Checkpoint> from = impl.start(options.checkpoint_path);
-  const int64_t step = shared(from ? from->global_step : 0);
-  const Description description = impl.describe(RunMode::evaluate, input, step, options.hooks);
-  Model model = impl.inference_model(description, RunMode::evaluate, input, from);
-
-  const auto tell = [&](std::string_view line) { impl.tell(line); };
-  HookCalls hooks(RunMode::evaluate, step, value_names(description), description.hooks, tell);
-  hooks.begin();
-  hooks.before_execution();
-  const int64_t replicas = int64_t{config.device.num_replicas} * dist::num_instances();
-  int64_t before = 0;
-  EvaluateOptions how{.batch_size = input.batch_size,
-                      .steps_per_execution = config.device.iterations_per_loop,
-                      .data_workers = config.device.data_workers};
-  how.on_execution_end = [&](int64_t done, const Logs& logs) {
-    const int64_t steps_done = (done + replicas - 1) / replicas;
-    hooks.after_execution(
-        {.global_step = step, .steps = steps_done - before, .logs = logs, .values = nullptr});
-    before = steps_done;
-    hooks.before_execution();
-  };
-  std::optional<profile::Trace> trace;
-  if (config.device.profiling) how.trace = &trace.emplace(kProfileTrace);
-  Logs logs = model.evaluate(data, how);
-  if (description.host_metrics) {
-    const Logs more = host_metrics(model, description.host_metrics, data, input.batch_size);
-    logs.insert(logs.end(), more.begin(), more.end());
-  }
-  hooks.end();
-  std::map<std::string, double> results(logs.begin(), logs.end());
-  results["global_step"] = static_cast<double>(step);
-  if (!is_first_instance()) return results;
-  const std::string folder = options.name.empty() ? "eval" : "eval_" + options.name;
-  Summaries(std::filesystem::path(impl.model_dir) / folder, 0).write(step, logs);
-  if (trace) {
-    const ProfileFiles files = write_profile(model, impl.model_dir, "eval",
-                                             {.program = ProfiledProgram::evaluation,
-                                              .batch_size = input.batch_size,
-                                              .fields = data.fields(),
-                                              .trace = &*trace});
-    impl.tell("Wrote profiling report to " + files.text);
-  }
-  return results;
+  check_steps("evaluate", options.steps, impl.options.config.device);
+  return Evaluation(impl, impl.input(input_fn, RunMode::evaluate), options).run();
 }
 
 }  // namespace pando::estimator

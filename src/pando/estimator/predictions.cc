@@ -162,7 +162,7 @@ PredictionStream run_predict(Estimator::Impl& impl, const InputFn& input_fn,
   }
   const InputData input = impl.input(input_fn, RunMode::predict);
   const std::optional<Checkpoint> from = impl.start(options.checkpoint_path);
-  const int64_t step = from ? from->global_step : 0;
+  const int64_t step = shared(from ? from->global_step : 0);
   const Description description = impl.describe(RunMode::predict, input, step, options.hooks);
   const DeviceRunConfig& device = impl.options.config.device;
   const auto tell = [owner = &impl](std::string_view line) { owner->tell(line); };
