@@ -134,7 +134,7 @@ class ForwardGraph {
 };
 
 int64_t parameter_bytes(const LayerInfo& layer, const Optimizer& optimizer) {
-  const size_t slots = optimizer.rule == nullptr ? 0 : optimizer.rule->slot_names().size();
+  const size_t slots = optimizer.rule->slot_names().size();
   int64_t bytes = 0;
   for (const nn::WeightSpec& weight : layer.weights) {
     const int64_t copies = weight.is_state() ? 1 : 1 + static_cast<int64_t>(slots);
@@ -162,7 +162,7 @@ ir::Graph staged_graph(const Network& network, const ShardRequest& request) {
   state.graph = train::build_graph(network.with_stages(assignment), {.mode = train::Mode::train,
                                                                      .batch = request.batch,
                                                                      .fields = request.fields,
-                                                                     .loss = &*request.loss,
+                                                                     .loss = &request.loss,
                                                                      .metrics = &no_metrics,
                                                                      .frozen = {}});
   // Of the fusions this one alone changes what backward reads.
@@ -179,7 +179,6 @@ std::vector<ShardMemory> call_memory(const Network& network, const ShardRequest&
     if (!seen.insert(call.layer).second) continue;  // shares the weights of an earlier call
     entry.parameters = parameter_bytes(network.layer(call.layer), request.optimizer);
   }
-  if (!request.loss) return memory;
   const ir::Graph graph = staged_graph(network, request);
   const auto backward = compiler::backward_nodes(graph);
   std::unordered_set<const ir::Value*> counted;

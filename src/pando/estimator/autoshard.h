@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,9 +17,8 @@ struct ShardRequest {
   int shards = 1;
   int64_t batch = 1;               // samples of a micro-batch
   std::vector<Field> fields = {};  // of the data
-  // None: nothing is trained, so no activation is kept and only parameters count.
-  std::optional<Loss> loss = {};
-  Optimizer optimizer = {};  // whose slots count; without a rule: no slots
+  Loss loss = "mse";
+  Optimizer optimizer = SGD();  // whose slots count
 };
 
 // What a shard would hold, in bytes of f32.

@@ -99,8 +99,24 @@ void check_accumulation(int count, const DescribeRequest& request) {
   }
 }
 
+void check_device_mapping(const PipelineEstimatorSpec& spec, const DeviceRunConfig& device) {
+  const std::vector<int>& mapping = spec.device_mapping;
+  if (mapping.empty()) return;
+  if (mapping.size() != spec.computational_stages.size()) {
+    throw InvalidArgument("PipelineEstimatorSpec: device_mapping has ", mapping.size(),
+                          " entries for ", spec.computational_stages.size(), " stages");
+  }
+  for (size_t i = 0; i < mapping.size(); ++i) {
+    if (mapping[i] >= 0 && mapping[i] < device.num_shards) continue;
+    throw InvalidArgument("PipelineEstimatorSpec: device_mapping puts stage ", i, " on device ",
+                          mapping[i], "; wanted 0 to ", device.num_shards - 1,
+                          ", as num_shards is ", device.num_shards);
+  }
+}
+
 // Devices that a pipeline uses, against those it has.
 void check_pipeline_devices(const PipelineEstimatorSpec& spec, const DeviceRunConfig& device) {
+  check_device_mapping(spec, device);
   const std::set<int> distinct(spec.device_mapping.begin(), spec.device_mapping.end());
   const size_t used =
       spec.device_mapping.empty() ? spec.computational_stages.size() : distinct.size();

@@ -45,7 +45,7 @@ DeviceStrategyOptions devices_for(const DeviceRunConfig& device, int used) {
 Network network_for(const Description& description, const RunModelRequest& request) {
   const DeviceRunConfig& device = request.config->device;
   const bool cut = device.autosharding && device.num_shards > 1 && request.mode == RunMode::train;
-  if (!cut || description.pipelining) return description.network;
+  if (!cut) return description.network;
   return shard(description.network, {.shards = device.num_shards,
                                      .batch = request.batch,
                                      .fields = request.fields,
