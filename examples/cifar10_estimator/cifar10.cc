@@ -148,14 +148,6 @@ int64_t parameters(std::span<const Layer> layers) {
 }
 
 bool train(Estimator& estimator, const InputFn& input, int64_t max_steps) {
-  const int64_t done = estimator.global_step();
-  if (done >= max_steps) {
-    say(
-        fmt::format("{} has {} steps of training, and {} were asked for: nothing is left to do; "
-                    "--epochs counts from the first step of the model",
-                    estimator.model_dir(), done, max_steps));
-    return true;
-  }
   const app::StopSignal signal;
   estimator.train(input, {.max_steps = max_steps, .stop = &signal.wanted()});
   if (signal.received() == 0) return true;

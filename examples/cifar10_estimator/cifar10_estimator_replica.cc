@@ -10,7 +10,7 @@ namespace {
 
 struct ReplicaOptions {
   TrainingOptions training;
-  int replicas = 2;
+  int replicas = 2;  // of this instance
 };
 
 EstimatorSpec model_fn(const ModelInput& input) {
@@ -44,6 +44,7 @@ int main(int argc, char** argv) {
        .add_flags =
            [&](app::OptionTable& table) {
              add_training_flags(table, options.training);
+             if (dist::is_distributed()) options.replicas = dist::num_local_replicas();
              table.add("replicas", options.replicas, "replicas, each on a device of its own")
                  .with_alias("devices")
                  .with_alias("ipus")

@@ -75,7 +75,7 @@ class Programs(ProgramTest):
         first = self.train(PROGRAMS[0], *flags)
         text = self.run_program(PROGRAMS[0], "--data", self.data, "--model-dir", self.model_dir,
                                 *flags)
-        self.assertIn("has 15 steps of training, and 15 were asked for", text)
+        self.assertIn("no training: step 15 is done, max_steps is 15", text)
         self.assertEqual(text.splitlines()[-2:], first)
 
     def test_the_newest_five_checkpoints_are_kept(self):
