@@ -209,6 +209,19 @@ TEST(Autoshard, TheFeaturesMayBeReadByTheFirstShardOnly) {
   EXPECT_SAYS(error_of([&] { shard(network, request_for(network, 3)); }), "at most 2 subgraphs");
 }
 
+TEST(Autoshard, AuxiliaryInputsReachEveryShard) {
+  const SymbolicTensor input = Input({4});
+  const SymbolicTensor gate = Input({4}, {.name = "gate", .auxiliary = true});
+  SymbolicTensor x = Dense({.units = 4, .name = "a"})(input);
+  x = Multiply({.name = "gated"})({x, gate});
+  x = Dense({.units = 4, .name = "b"})(x);
+  x = Multiply({.name = "gated_again"})({x, gate});
+  const Network network({input, gate}, x);
+  ShardRequest request = request_for(network, 4);
+  request.fields.push_back({"gate", DType::f32, {4}});
+  EXPECT_EQ(choose_shards(network, request).first_layers, (Names{"gated", "b", "gated_again"}));
+}
+
 TEST(Autoshard, OneShardIsTheNetworkAsItIs) {
   const Network network = dense_chain();
   const Network same = shard(network, request_for(network, 1));

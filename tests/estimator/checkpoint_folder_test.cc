@@ -106,5 +106,16 @@ TEST(CheckpointFolder, RefusesWhatNobodyCouldGoOnFrom) {
               "cannot be made");
 }
 
+TEST(CheckpointFolder, TellsWhatItCannotRemove) {
+  const TempFolder folder;
+  CheckpointFolder checkpoints(folder.path(), {.most = 1});
+  const fs::path first = checkpoints.save(state_of(), 1);
+  fs::remove(first);
+  fs::create_directories(first / "not empty");
+  EXPECT_SAYS(error_of<IoError>([&] { checkpoints.save(state_of(), 2); }),
+              "model.ckpt-1.h5: cannot be removed");
+  EXPECT_TRUE(fs::exists(folder.path("model.ckpt-2.h5")));
+}
+
 }  // namespace
 }  // namespace pando::estimator

@@ -74,9 +74,6 @@ Description describe_spec(Spec& spec, Network network, RunMode mode) {
       break;
     case RunMode::predict: description.hooks = std::move(spec.prediction_hooks); break;
   }
-  for (const auto& hook : description.hooks) {
-    if (hook == nullptr) throw InvalidArgument("a hook of mode ", to_string(mode), " is null");
-  }
   return description;
 }
 

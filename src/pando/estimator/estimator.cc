@@ -42,8 +42,10 @@ void check_params(const EstimatorOptions& options) {
 }
 
 std::string temporary_folder() {
-  std::string name = (fs::temp_directory_path() / "pando-estimator-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) {
+  std::error_code error;
+  const fs::path parent = fs::temp_directory_path(error);
+  std::string name = (parent / "pando-estimator-XXXXXX").string();
+  if (error || mkdtemp(name.data()) == nullptr) {
     throw IoError("Estimator: no temporary folder ", name, " can be made; give a model_dir");
   }
   return name;
@@ -148,6 +150,9 @@ estimator::Description Estimator::Impl::describe(
                                                       .config = options.config,
                                                       .global_step = global_step});
   description.hooks.insert(description.hooks.begin(), hooks.begin(), hooks.end());
+  for (const auto& hook : description.hooks) {
+    if (hook == nullptr) throw InvalidArgument("a hook of mode ", to_string(mode), " is null");
+  }
   return description;
 }
 
