@@ -2,6 +2,7 @@
 #include "pando/zoo/zoo.h"
 
 #include "pando/base/error.h"
+#include "pando/ops/flops.h"
 
 namespace pando {
 
@@ -147,13 +148,7 @@ const ZooEntry& zoo_entry(const std::string& name) {
 double forward_flops(const Network& network) {
   const NetworkGraph built = network.build({.batch = 1});
   double flops = 0;
-  for (const auto& node : built.graph.nodes()) {
-    if (node->op() != "conv" && node->op() != "dense") continue;
-    const Shape& kernel = node->input(1)->shape();
-    const double outputs = static_cast<double>(node->output()->shape().elements());
-    flops +=
-        2 * outputs * static_cast<double>(kernel.elements()) / static_cast<double>(kernel.back());
-  }
+  for (const auto& node : built.graph.nodes()) flops += ops::flops(*node);
   return flops;
 }
 
