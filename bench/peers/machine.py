@@ -68,9 +68,12 @@ class FmaPeak:
         self.isa = ""
         self.folder = tempfile.TemporaryDirectory(prefix="pando_peers_")
         self.program = pathlib.Path(self.folder.name, "fma_peak")
-        source = pathlib.Path(__file__).resolve().parent / "fma_peak.cc"
-        subprocess.run(["c++", "-std=c++20", "-O2", "-pthread", source, "-o", self.program],
-                       check=True)
+        here = pathlib.Path(__file__).resolve().parent
+        library = here.parent.parent / "src"
+        sources = [here / "fma_peak.cc", library / "pando/profile/multiply_add_peak.cc",
+                   library / "pando/base/error.cc", library / "pando/base/strings.cc"]
+        subprocess.run(["c++", "-std=c++20", "-O2", "-pthread", "-I", library, *sources,
+                        "-o", self.program], check=True)
 
     def measure(self, seconds):
         """GFLOP/s of all threads together."""
