@@ -1,0 +1,147 @@
+#include "pando/compiler/memory_map.h"
+
+#include <gtest/gtest.h>
+
+#include "pando/ir/text.h"
+#include "tests/compiler/split_networks.h"
+
+namespace pando::compiler {
+namespace {
+
+bool meet(const MemoryBlock& a, const MemoryBlock& b) {
+  const bool together = a.first <= b.last && b.first <= a.last;
+  const bool apart = a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset;
+  return a.region == b.region && a.stage == b.stage && together && !apart;
+}
+
+// Worked out apart from the plan, so that each checks the other.
+void expect_sound(const Program& program) {
+  const MemoryMap map = memory_map(program);
+  for (size_t i = 0; i < map.blocks.size(); ++i) {
+    for (size_t j = i + 1; j < map.blocks.size(); ++j) {
+      EXPECT_FALSE(meet(map.blocks[i], map.blocks[j]))
+          << describe(map.blocks[i]) << " and " << describe(map.blocks[j]);
+    }
+  }
+  for (const StageMap& stage : map.stages) {
+    EXPECT_EQ(stage.live.size(), program.calls().size());
+    EXPECT_LE(stage.peak_bytes, stage.bytes);
+    EXPECT_EQ(stage.peak_bytes, *std::max_element(stage.live.begin(), stage.live.end()));
+    size_t sum = 0;
+    for (const MemoryBlock* block : live_at(map, stage.stage, stage.peak_call)) {
+      sum += block->bytes;
+    }
+    EXPECT_EQ(sum, stage.peak_bytes);
+  }
+}
+
+class MapOfPipeline : public testing::TestWithParam<SplitNetwork> {};
+
+TEST_P(MapOfPipeline, NoTwoBlocksMeet) {
+  for (const Recomputation mode : kModes) {
+    SCOPED_TRACE(label_of(mode));
+    expect_sound(*compile(training_graph(GetParam().build(), 4),
+                          {.slices = 2, .pipelined = true, .recomputation = mode}));
+  }
+  expect_sound(*compile(graph_of(GetParam().build(), train::Mode::predict, 4),
+                        {.slices = 2, .pipelined = true}));
+}
+
+TEST_P(MapOfPipeline, NorWithoutAPipeline) {
+  const TestNetwork whole = test_network(GetParam().network, GetParam().input_shape);
+  expect_sound(*compile(training_graph(whole, 4), {.slices = 2}));
+  expect_sound(*compile(training_graph(whole, 4), {.disabled_passes = {"plan-memory"}}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Zoo, MapOfPipeline, testing::ValuesIn(split_networks()),
+                         [](const auto& split) { return split.param.label; });
+
+std::unique_ptr<const Program> program_of(std::string_view text, CompileOptions options = {}) {
+  return compile(ir::parse_graph(text), std::move(options));
+}
+
+const MemoryBlock& block_of(const MemoryMap& map, const std::string& value) {
+  for (const MemoryBlock& block : map.blocks) {
+    for (const ir::Value* held : block.values) {
+      if (held->name() == value) return block;
+    }
+  }
+  throw std::runtime_error("no block of " + value);
+}
+
+TEST(MemoryMap, LifetimesAreCallsAndViewsLieInTheirSource) {
+  const auto program = program_of(R"(graph(x: f32[4,2,2,4] feed) {
+    a = softmax(x)
+    v = reshape(a) {shape=[16]}
+    b = softmax(x)
+    c = softmax(v)
+    d = reshape(c) {shape=[2,2,4]}
+    e = add(d, b)
+    return result e=e })");
+  const MemoryMap map = memory_map(*program);  // calls: a b c e
+  EXPECT_EQ(block_of(map, "x").first, -1);
+  EXPECT_EQ(block_of(map, "x").last, 1);
+  EXPECT_EQ(&block_of(map, "v"), &block_of(map, "a"));
+  EXPECT_EQ(block_of(map, "a").first, 0);
+  EXPECT_EQ(block_of(map, "a").last, 2);
+  EXPECT_EQ(block_of(map, "e").last, 3);
+  EXPECT_EQ(describe(block_of(map, "x")), "fed 'x' f32[4,2,2,4]");
+  EXPECT_EQ(describe(block_of(map, "a")), "softmax 'softmax' f32[4,2,2,4]");
+}
+
+TEST(MemoryMap, WhatOtherSlicesReadLivesToTheEnd) {
+  const auto program =
+      program_of(R"(graph(x: f32[4,16] feed, g: f32[16] variable, b: f32[16] variable) {
+    m = batch_moments(x)
+    mean, variance, unbiased = combine_moments(m)
+    y = batch_norm(x, mean, variance, g, b) {batch_statistics=1}
+    z = softmax(y)
+    return result z=z })",
+                 {.slices = 2});
+  EXPECT_EQ(block_of(memory_map(*program), "m").last, 3);
+}
+
+TEST(MemoryMap, WhatIsKeptLivesInAllCalls) {
+  const auto program = program_of(R"(graph(x: f32[4,8] feed, dy: f32[4,2] feed,
+                                           k: f32[8,2] variable) {
+    y = dense(x, k)
+    a = dense_kernel_grad(x, dy)
+    return gradient k=a, result y=y })");
+  const MemoryBlock gradient = block_of(memory_map(*program), "a");
+  EXPECT_EQ(gradient.region, Region::gradients);
+  EXPECT_EQ(gradient.first, -1);
+  EXPECT_EQ(gradient.last, 1);
+}
+
+TEST(MemoryPicture, ShowsBlocksOverCalls) {
+  const auto program = program_of(R"(graph(x: f32[16,64] feed) {
+    a = softmax(x)
+    b = softmax(a)
+    return result b=b })");
+  const MemoryMap map = memory_map(*program);
+  // x and b take turns below a.
+  EXPECT_EQ(memory_picture(*program, map, 0, {.rows = 2, .columns = 8}),
+            "     8.0 KiB |CCCCCCCC|\n"
+            "     4.0 KiB |AAAABBBB|\n"
+            "              call 0 1\n"
+            "    A    4.0 KiB  calls 0-0       fed 'x' f32[16,64]\n"
+            "    B    4.0 KiB  calls 1-1       softmax 'softmax' f32[16,64]\n"
+            "    C    4.0 KiB  calls 0-1       softmax 'softmax' f32[16,64]\n");
+}
+
+TEST(MemoryPicture, OfNothingIsEmpty) {
+  const auto program = program_of("graph(x: f32[2,4] feed) { a = softmax(x) return result a=a }",
+                                  {.pipelined = true, .stages = 2});
+  EXPECT_EQ(memory_picture(*program, memory_map(*program), 1), "");
+}
+
+TEST(MemoryMap, RegionsHaveNames) {
+  EXPECT_EQ(to_string(Region::activations), "activations");
+  EXPECT_EQ(to_string(Region::held_sums), "held sums");
+  EXPECT_EQ(to_string(Region::external), "variables");
+  EXPECT_TRUE(is_working(Region::sums));
+  EXPECT_FALSE(is_working(Region::held_activations));
+}
+
+}  // namespace
+}  // namespace pando::compiler
