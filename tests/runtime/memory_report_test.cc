@@ -1,6 +1,7 @@
 #include "pando/runtime/memory_report.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "tests/runtime/pipeline_equality.h"
 #include "tests/support/expect_error.h"
@@ -118,6 +119,21 @@ TEST(MemoryReport, HasARowForEveryDeviceAndStage) {
   EXPECT_SAYS(text, human_bytes(static_cast<double>(use.total())));
   const std::string plain = memory_report(*compiled(mnist({})), {}, 1);
   EXPECT_EQ(plain.find("micro-batches held"), std::string::npos);
+}
+
+TEST(MemoryReport, JsonHasTheSameFigures) {
+  const PipelineCase test = mnist({"conv2d_1", "dense"});
+  const auto program = compiled(test);
+  const Placement placement = options_of(test, {}).placement;
+  const auto rows = nlohmann::json::parse(memory_report_json(*program, placement, 2));
+  ASSERT_EQ(rows.size(), 3u);
+  for (int device = 0; device < 3; ++device) {
+    const MemoryUse use = memory_use(*program, device_load(*program, placement, device, 2));
+    const auto& row = rows[static_cast<size_t>(device)];
+    EXPECT_EQ(row["total_bytes"], use.total());
+    EXPECT_EQ(row["held_bytes"], use.held);
+    EXPECT_EQ(row["stages"], std::vector<int>{device});
+  }
 }
 
 TEST(MemoryReport, ABudgetThatFitsIsNoError) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "pando/base/error.h"
 #include "pando/base/strings.h"
@@ -74,6 +75,26 @@ std::string memory_report(const compiler::Program& program, const Placement& pla
              placement.replicas, placement.replicas == 1 ? "" : "s", workers,
              workers == 1 ? "" : "s") +
          device_rows(program, placement, workers) + stage_rows(program, placement);
+}
+
+std::string memory_report_json(const compiler::Program& program, const Placement& placement,
+                               int workers) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (int device = 0; device < placement.devices_per_replica(program.stages()); ++device) {
+    const DeviceLoad load = device_load(program, placement, device, workers);
+    const MemoryUse use = memory_use(program, load);
+    rows.push_back({{"device", device},
+                    {"stages", load.stages},
+                    {"held_micro_batches", load.held},
+                    {"workers", workers},
+                    {"total_bytes", use.total()},
+                    {"working_bytes", use.activations},
+                    {"held_bytes", use.held},
+                    {"gradient_bytes", use.gradients},
+                    {"sum_bytes", use.sums},
+                    {"scratch_bytes", use.scratch}});
+  }
+  return rows.dump(1);
 }
 
 void check_budget(const compiler::Program& program, const Placement& placement, int workers,

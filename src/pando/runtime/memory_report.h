@@ -12,6 +12,10 @@ namespace pando::runtime {
 std::string memory_report(const compiler::Program& program, const Placement& placement,
                           int workers);
 
+// The same figures as JSON: an array with an object for every device of a replica.
+std::string memory_report_json(const compiler::Program& program, const Placement& placement,
+                               int workers);
+
 // Throws ResourceError when a device needs more than `budget` bytes: with the table and the options
 // that would help.
 void check_budget(const compiler::Program& program, const Placement& placement, int workers,

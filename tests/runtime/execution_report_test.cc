@@ -1,0 +1,141 @@
+// Reports on traces made by hand, whose figures are known.
+#include "pando/runtime/execution_report.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "pando/ir/text.h"
+#include "tests/support/expect_error.h"
+
+namespace pando::runtime {
+namespace {
+
+using profile::EventKind;
+
+constexpr int64_t kMs = 1000000;
+
+std::unique_ptr<const compiler::Program> program_of(int slices) {
+  return compiler::compile(ir::parse_graph(R"(graph(x: f32[5,10] feed, k: f32[10,4] variable) {
+    a = dense(x, k) @first
+    b = softmax(a) @last
+    return result b=b })"),
+                           {.slices = slices});
+}
+
+void add(profile::Trace& trace, profile::TraceTrack& track, const std::string& name, int64_t begin,
+         int64_t end, EventKind kind = EventKind::op) {
+  track.add({.begin = begin * kMs,
+             .end = end * kMs,
+             .name = trace.name_id(name),
+             .replica = 0,
+             .kind = kind});
+}
+
+// One step of one slice: 10 ms packing, 2 ms wait, 3 ms feeding, 20 and 5 ms ops, 4 ms update.
+void add_step(profile::Trace& trace, profile::TraceTrack& track, int64_t at) {
+  add(trace, track, "prologue", at, at + 10, EventKind::prologue);
+  add(trace, track, "feed_wait", at + 10, at + 12, EventKind::feed_wait);
+  add(trace, track, "dense first", at + 15, at + 35);
+  add(trace, track, "softmax last", at + 35, at + 40);
+  add(trace, track, "step", at + 12, at + 40, EventKind::phase);
+  add(trace, track, "update", at + 40, at + 44, EventKind::update);
+}
+
+ExecutionReport report_of(const compiler::CompilationReport& compilation,
+                          const profile::Trace& trace) {
+  return execution_report(compilation, trace, {.micro_batch_size = 5, .peak = {"avx2", 2, 0.001}});
+}
+
+TEST(ExecutionReport, FiguresAreThoseOfTheEvents) {
+  const auto program = program_of(1);
+  const compiler::CompilationReport compilation = compiler::compilation_report(*program);
+  profile::Trace trace;
+  profile::TraceTrack& track = trace.add_track("worker 0", 0);
+  add_step(trace, track, 0);
+  add_step(trace, track, 50);  // 6 ms after the first
+  const ExecutionReport report = report_of(compilation, trace);
+  EXPECT_DOUBLE_EQ(report.span_seconds, 0.094);
+  EXPECT_EQ(report.steps, 2);
+  EXPECT_EQ(report.samples, 10);
+  EXPECT_EQ(report.updates, 2);
+  EXPECT_EQ(report.replicas, 1);
+  EXPECT_NEAR(report.seconds_of(Phase::prologue), 0.020, 1e-12);
+  EXPECT_NEAR(report.seconds_of(Phase::feed_wait), 0.004, 1e-12);
+  EXPECT_NEAR(report.seconds_of(Phase::step), 0.006, 1e-12);
+  EXPECT_NEAR(report.seconds_of(Phase::forward), 0.050, 1e-12);
+  EXPECT_NEAR(report.seconds_of(Phase::update), 0.008, 1e-12);
+  EXPECT_NEAR(report.seconds_of(Phase::outside), 0.006, 1e-12);
+  EXPECT_NEAR(report.busy_share(), 84.0 / 94, 1e-12);
+  ASSERT_EQ(report.ops.size(), 2u);
+  EXPECT_EQ(report.ops[0].times, 2);
+  EXPECT_NEAR(report.ops[0].spent.seconds, 0.040, 1e-12);
+  EXPECT_EQ(report.ops[0].spent.flops, 2 * 2.0 * 5 * 10 * 4);
+  EXPECT_NEAR(report.ops[0].spent.gflops(), 800 / 0.040 * 1e-9, 1e-15);
+  EXPECT_NEAR(report.peak_fraction(report.ops[0].spent), 800 / 0.040 * 1e-9 / 0.0005, 1e-9);
+  ASSERT_EQ(report.layers.size(), 2u);
+  EXPECT_EQ(report.layers[1].layer, "last");
+  EXPECT_NEAR(report.layers[1].forward.seconds, 0.010, 1e-12);
+}
+
+TEST(ExecutionReport, WaitsInsideAVisitAreNoWork) {
+  const auto program = program_of(1);
+  const compiler::CompilationReport compilation = compiler::compilation_report(*program);
+  profile::Trace trace;
+  profile::TraceTrack& track = trace.add_track("worker 0", 0);
+  add(trace, track, "dense first", 0, 4);
+  add(trace, track, "barrier_wait", 4, 9, EventKind::barrier_wait);
+  add(trace, track, "step", 0, 10, EventKind::phase);
+  const ExecutionReport report = report_of(compilation, trace);
+  EXPECT_NEAR(report.seconds_of(Phase::step), 0.001, 1e-12);
+  EXPECT_NEAR(report.seconds_of(Phase::barrier_wait), 0.005, 1e-12);
+  EXPECT_NEAR(report.seconds_of(Phase::outside), 0, 1e-12);
+}
+
+// Beyond the end of the track that was full first nothing counts, in any track.
+TEST(ExecutionReport, EndsWhereTheFirstTrackWasFull) {
+  const auto program = program_of(2);
+  const compiler::CompilationReport compilation = compiler::compilation_report(*program);
+  profile::Trace trace({.events_per_track = 13});
+  profile::TraceTrack& full = trace.add_track("worker 0", 0);
+  profile::TraceTrack& other = trace.add_track("worker 1", 0);
+  for (int64_t at : {0, 50, 100}) add_step(trace, full, at);
+  add_step(trace, other, 0);
+  add_step(trace, other, 200);
+  const ExecutionReport report = report_of(compilation, trace);
+  EXPECT_EQ(report.dropped, 5);
+  EXPECT_EQ(report.events, 25);
+  EXPECT_DOUBLE_EQ(report.span_seconds, 0.110);
+  ASSERT_EQ(report.ops.size(), 2u);
+  EXPECT_EQ(report.ops[0].times, 3);
+  const std::string text = to_text(report, compilation);
+  EXPECT_SAYS(text, "the trace was full then: 25 of 30 events (83 %) were recorded");
+  EXPECT_EQ(nlohmann::json::parse(to_json(report, compilation))["dropped_events"], 5);
+}
+
+TEST(ExecutionReport, OtherPrograms) {
+  const auto program = program_of(1);
+  const compiler::CompilationReport compilation = compiler::compilation_report(*program);
+  profile::Trace trace;
+  profile::TraceTrack& track = trace.add_track("worker 0", 3);
+  add(trace, track, "conv elsewhere", 0, 7);
+  add(trace, track, "step", 0, 7, EventKind::phase);
+  const ExecutionReport report = report_of(compilation, trace);
+  EXPECT_NEAR(report.other_seconds, 0.007, 1e-12);
+  EXPECT_TRUE(report.ops.empty());
+  ASSERT_EQ(report.devices.size(), 1u);
+  EXPECT_EQ(report.devices[0].device, 3);
+  EXPECT_SAYS(to_text(report, compilation), "ops of other programs 0.0070 s");
+}
+
+TEST(ExecutionReport, OfAnEmptyTraceSaysSo) {
+  const auto program = program_of(1);
+  const compiler::CompilationReport compilation = compiler::compilation_report(*program);
+  const ExecutionReport report = report_of(compilation, profile::Trace());
+  EXPECT_EQ(report.span_seconds, 0);
+  EXPECT_EQ(report.busy_share(), 0);
+  EXPECT_SAYS(to_text(report, compilation), "no event of a device");
+  EXPECT_EQ(nlohmann::json::parse(to_json(report, compilation))["steps"], 0);
+}
+
+}  // namespace
+}  // namespace pando::runtime
