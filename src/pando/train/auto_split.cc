@@ -5,34 +5,11 @@
 #include <string_view>
 
 #include "pando/base/error.h"
+#include "pando/compiler/layer_names.h"
 
 namespace pando::train {
 
 namespace {
-
-constexpr std::string_view kGradient = "/grad";
-
-// The index of the layer that a node belongs to; the last one for those of the loss.
-class LayerFinder {
- public:
-  explicit LayerFinder(const std::vector<LayerSeconds>& layers) {
-    for (size_t i = 0; i < layers.size(); ++i) indices_.emplace(layers[i].layer, i);
-    last_ = layers.size() - 1;
-  }
-  // Nodes are named after their layer, with a suffix where it has several.
-  size_t find(std::string_view node) const {
-    for (std::string_view name = node; !name.empty();) {
-      if (const auto found = indices_.find(name); found != indices_.end()) return found->second;
-      const size_t slash = name.rfind('/');
-      name = slash == std::string_view::npos ? "" : name.substr(0, slash);
-    }
-    return last_;
-  }
-
- private:
-  std::map<std::string, size_t, std::less<>> indices_;
-  size_t last_ = 0;
-};
 
 std::vector<LayerSeconds> layers_of(const Network& network) {
   std::vector<LayerSeconds> layers;
@@ -52,15 +29,18 @@ std::vector<LayerSeconds> layers_of(const Network& network) {
 
 std::vector<LayerSeconds> layer_seconds(const Network& network, const profile::Trace& trace) {
   std::vector<LayerSeconds> layers = layers_of(network);
-  const LayerFinder finder(layers);
+  std::vector<std::string> names;
+  for (const LayerSeconds& layer : layers) names.push_back(layer.layer);
+  const compiler::LayerNames finder(names);
   for (const profile::TraceTrack* track : trace.tracks()) {
     for (const profile::TraceEvent& event : track->events()) {
       if (event.kind != profile::EventKind::op) continue;
       std::string_view node = trace.name(event.name);
       node.remove_prefix(node.find(' ') + 1);  // the op
-      const bool backward = node.ends_with(kGradient);
-      if (backward) node.remove_suffix(kGradient.size());
-      runtime::StageSeconds& seconds = layers[finder.find(node)].seconds;
+      const bool backward = compiler::LayerNames::is_backward(node);
+      const int layer = finder.find(node);  // the loss belongs to the last
+      runtime::StageSeconds& seconds =
+          layer < 0 ? layers.back().seconds : layers[static_cast<size_t>(layer)].seconds;
       (backward ? seconds.backward : seconds.forward) +=
           1e-9 * static_cast<double>(event.end - event.begin);
     }

@@ -348,12 +348,22 @@ train::LoadedProgram& Model::Impl::program(train::Mode mode, int64_t batch,
 
 std::string Model::Impl::compile_report(int64_t batch, const std::vector<Field>& fields) {
   train::LoadedProgram& loaded = program(train::Mode::train, batch, fields);
-  return compiler::compile_report(loaded.program()) + memory_report(batch, fields);
+  return compiler::compile_report(loaded.program(), layer_names()) + memory_report(batch, fields);
 }
 
 std::string Model::Impl::memory_report(int64_t batch, const std::vector<Field>& fields) {
   train::LoadedProgram& loaded = program(train::Mode::train, batch, fields);
   return runtime::memory_report(loaded.program(), loaded.placement(), most_workers());
+}
+
+std::vector<std::string> Model::Impl::layer_names() const {
+  std::vector<std::string> names;
+  for (const StageAssignment& call : network.stage_assignment()) {
+    if (std::find(names.begin(), names.end(), call.layer) == names.end()) {
+      names.push_back(call.layer);
+    }
+  }
+  return names;
 }
 
 // Of any device: what a report or a budget must reckon with.

@@ -46,6 +46,8 @@ struct Model::Impl {
   train::LoadedProgram& program(train::Mode mode, int64_t batch, const std::vector<Field>& fields);
   std::string compile_report(int64_t batch, const std::vector<Field>& fields);
   std::string memory_report(int64_t batch, const std::vector<Field>& fields);
+  std::vector<std::string> layer_names() const;  // in the order of execution
+  int most_workers();                            // of any device
   Verification verify(int64_t batch, const std::vector<Field>& fields);
   MeasuredSplits measure_splits(int stages, const Dataset& data, int64_t batch);
   runtime::WorkerTeam& workers();
@@ -87,7 +89,6 @@ struct Model::Impl {
 
  private:
   bool pipelined(train::Mode mode) const;
-  int most_workers();
   void check_memory(const compiler::Program& program, const runtime::Placement& place);
   train::SliceDivision division_of(int64_t batch, const ExecutionOptions& execution);
   train::GraphRequest graph_request(train::Mode mode, int64_t slice_batch,

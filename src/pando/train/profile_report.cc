@@ -4,18 +4,24 @@
 #include <filesystem>
 #include <system_error>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "pando/base/error.h"
 #include "pando/compiler/report.h"
+#include "pando/kernels/direct/isa_kernels.h"
 #include "pando/profile/chrome_trace.h"
-#include "pando/profile/trace_summary.h"
+#include "pando/profile/multiply_add_peak.h"
+#include "pando/runtime/execution_report.h"
+#include "pando/runtime/memory_report.h"
 #include "pando/store/atomic_file.h"
 #include "pando/train/model_impl.h"
 
 namespace pando {
 
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 train::Mode mode_of(ProfiledProgram program) {
   switch (program) {
@@ -26,24 +32,127 @@ train::Mode mode_of(ProfiledProgram program) {
   PANDO_CHECK(false, static_cast<int>(program));
 }
 
+std::string name_of(ProfiledProgram program) {
+  switch (program) {
+    case ProfiledProgram::training: return "training";
+    case ProfiledProgram::evaluation: return "evaluation";
+    case ProfiledProgram::prediction: return "prediction";
+  }
+  PANDO_CHECK(false, static_cast<int>(program));
+}
+
+// Bytes that all programs of a model share.
+struct VariableBytes {
+  size_t weights = 0;
+  size_t statistics = 0;
+  size_t slots = 0;
+};
+
+VariableBytes variable_bytes(const runtime::VariableStore& variables) {
+  VariableBytes bytes;
+  for (const runtime::Variable& variable : variables.all()) {
+    (variable.is_state() ? bytes.statistics : bytes.weights) += variable.value.bytes();
+    for (const Tensor& slot : variable.slots) bytes.slots += slot.bytes();
+  }
+  return bytes;
+}
+
+std::string size(size_t bytes) { return human_bytes(static_cast<double>(bytes)); }
+
+std::string counted(int count, const std::string& what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : what.ends_with("h") ? "es" : "s");
+}
+
+std::string heading(const std::string& text) {
+  constexpr size_t kWidth = 98;
+  return fmt::format("\n== {} {:=<{}}\n", text, "", kWidth - std::min(kWidth, text.size() + 4));
+}
+
+runtime::MachinePeak measure_peak(const ProfileRequest& request) {
+  int threads = 0;
+  for (const profile::TraceTrack* track : request.trace->tracks()) {
+    threads += track->device() == profile::kHostDevice ? 0 : 1;
+  }
+  if (request.peak_seconds <= 0 || threads == 0) return {};
+  const std::string isa = kernels::direct::choose_isa().name;
+  return {.isa = isa,
+          .threads = threads,
+          .gflops = profile::multiply_add_peak(isa, threads, request.peak_seconds).best};
+}
+
 void write_text(const std::string& path, const std::string& text) {
   store::replace_file(path, {std::as_bytes(std::span(text))});
 }
 
+// Puts the three parts of a report together.
+class ReportWriter {
+ public:
+  ReportWriter(Model::Impl& impl, const ProfileRequest& request)
+      : impl_(impl),
+        request_(request),
+        loaded_(impl.program(mode_of(request.program), request.batch_size, request.fields)),
+        compilation_(compiler::compilation_report(loaded_.program(), impl.layer_names())) {
+    const runtime::Placement& placement = loaded_.placement();
+    text_ = fmt::format("profile of {}, model '{}': micro-batches of {} samples ({})\n",
+                        name_of(request.program), impl.options.name, request.batch_size,
+                        to_string(request.fields));
+    text_ += concat(counted(placement.total_replicas(), "replica"), " on ",
+                    counted(placement.instances(), "instance"), ", ",
+                    counted(placement.micro_batches, "micro-batch"), " per weight update",
+                    placement.instances() > 1 ? "; figures of one instance\n" : "\n");
+    json_ = {{"program", name_of(request.program)},
+             {"model", impl.options.name},
+             {"batch_size", request.batch_size},
+             {"fields", to_string(request.fields)},
+             {"replicas", placement.total_replicas()},
+             {"instances", placement.instances()},
+             {"micro_batches_per_update", placement.micro_batches}};
+  }
+
+  ProfileReport write() {
+    text_ += heading("compilation") + compiler::to_text(compilation_, {.blocks = true});
+    json_["compilation"] = Json::parse(compiler::to_json(compilation_));
+    write_memory();
+    if (request_.trace != nullptr) write_execution();
+    return {.text = std::move(text_), .json = json_.dump(1) + "\n"};
+  }
+
+ private:
+  void write_memory() {
+    const VariableBytes bytes = variable_bytes(impl_.variables);
+    const int workers = impl_.most_workers();
+    text_ +=
+        heading("memory") +
+        fmt::format("of the model, once: weights {}, moving statistics {}, optimizer state {}\n",
+                    size(bytes.weights), size(bytes.statistics), size(bytes.slots));
+    text_ += runtime::memory_report(loaded_.program(), loaded_.placement(), workers);
+    json_["memory"] = {{"weights_bytes", bytes.weights},
+                       {"moving_statistics_bytes", bytes.statistics},
+                       {"optimizer_bytes", bytes.slots},
+                       {"devices", Json::parse(runtime::memory_report_json(
+                                       loaded_.program(), loaded_.placement(), workers))}};
+  }
+
+  void write_execution() {
+    const runtime::ExecutionReport execution = runtime::execution_report(
+        compilation_, *request_.trace,
+        {.micro_batch_size = request_.batch_size, .peak = measure_peak(request_)});
+    text_ += heading("execution") + runtime::to_text(execution, compilation_);
+    json_["execution"] = Json::parse(runtime::to_json(execution, compilation_));
+  }
+
+  Model::Impl& impl_;
+  const ProfileRequest& request_;
+  const train::LoadedProgram& loaded_;
+  const compiler::CompilationReport compilation_;
+  std::string text_;
+  Json json_;
+};
+
 }  // namespace
 
 ProfileReport Model::profile(const ProfileRequest& request) {
-  const train::LoadedProgram& loaded =
-      impl_->program(mode_of(request.program), request.batch_size, request.fields);
-  ProfileReport report{.text = compiler::compile_report(loaded.program())};
-  nlohmann::json json;
-  if (request.trace != nullptr) {
-    const profile::TraceSummary summary = profile::summarize(*request.trace);
-    report.text += profile::to_text(summary);
-    json["execution"] = {{"span_seconds", summary.span_seconds}};
-  }
-  report.json = json.dump(1) + "\n";
-  return report;
+  return ReportWriter(*impl_, request).write();
 }
 
 ProfileFiles write_profile(Model& model, const std::string& folder, const std::string& name,
