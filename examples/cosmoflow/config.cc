@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+#include "config.h"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <pando/pando.h>
+
+#include "config_tables.h"
+#include "pando/app/exit_code.h"
+
+namespace cosmo {
+
+using pando::app::CommonOptions;
+using pando::app::ConfigValue;
+using pando::app::OptionTable;
+using pando::app::UsageError;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kDefaultFile = "configs/graphcore.yaml";
+
+std::vector<std::string> with_long_names(std::span<const std::string> args) {
+  std::vector<std::string> result(args.begin(), args.end());
+  for (std::string& arg : result) {
+    if (arg == "-d") arg = "--distributed";
+    if (arg == "-v") arg = "--verbose";
+  }
+  return result;
+}
+
+// A relative path is looked for in the working directory first, then beside the program.
+std::string find_file(const std::string& name) {
+  if (fs::exists(name)) return name;
+  std::error_code failure;
+  const fs::path program = fs::read_symlink("/proc/self/exe", failure);
+  const fs::path beside = program.parent_path() / name;
+  if (!failure && fs::exists(beside)) return beside.string();
+  throw UsageError("configuration '", name, "': there is no such file here, nor in ",
+                   program.parent_path().string(), "; wanted a YAML file such as ", kDefaultFile);
+}
+
+void read_file(OptionTable& keys, const std::string& path) {
+  const ConfigValue file = pando::app::load_yaml(path);
+  if (file.kind != ConfigValue::Kind::map && file.kind != ConfigValue::Kind::null) {
+    throw UsageError(path, ": wanted lines of 'key: value'");
+  }
+  keys.assign_all(file, "");
+}
+
+void check_shapes(const Config& config) {
+  const DataConfig& data = config.data;
+  if (data.sample_shape.size() != 4) {
+    throw UsageError(config.file, ": data: sample_shape is ", fmt::format("{}", data.sample_shape),
+                     ", wanted [depth, height, width, channels]");
+  }
+  if (data.target_shape.size() != 1) {
+    throw UsageError(config.file, ": data: target_shape is ", fmt::format("{}", data.target_shape),
+                     ", wanted a list of one number, the targets of a sample");
+  }
+  if (config.model.input_shape && *config.model.input_shape != data.sample_shape) {
+    throw UsageError(config.file, ": model: input_shape is ",
+                     fmt::format("{}", *config.model.input_shape), ", wanted that of the samples, ",
+                     fmt::format("{}", data.sample_shape));
+  }
+  if (config.model.target_size && *config.model.target_size != data.target_shape[0]) {
+    throw UsageError(config.file, ": model: target_size is ", *config.model.target_size,
+                     ", wanted the targets of a sample, ", data.target_shape[0]);
+  }
+}
+
+void check_data(const Config& config) {
+  const DataConfig& data = config.data;
+  if (data.name == "cosmo" && !data.data_dir) {
+    throw UsageError(config.file,
+                     ": data: name is cosmo and data_dir is not given; wanted it in "
+                     "the file or as --data-dir");
+  }
+  if (data.name == "dummy" && data.data_dir) {
+    throw UsageError("data_dir is '", *data.data_dir, "', but data: name of ", config.file,
+                     " is dummy, which reads no files; wanted name: cosmo");
+  }
+  if (data.samples_per_file != 1) {
+    throw UsageError(config.file, ": data: samples_per_file is ", data.samples_per_file,
+                     ", wanted 1: each file of this data set holds one sample");
+  }
+}
+
+void check_training(const Config& config) {
+  const std::string& name = config.optimizer.name;
+  if (config.optimizer.momentum && name != "sgd" && name != "lars" && name != "rmsprop") {
+    throw UsageError(config.file, ": optimizer: momentum is given, which ", name,
+                     " does not have; wanted SGD, LARS or RMSprop, or no momentum");
+  }
+  const std::vector<std::string> known = {"mae", "mse", "mean_absolute_error",
+                                          "mean_squared_error"};
+  for (const std::string& metric : config.train.metrics) {
+    if (std::find(known.begin(), known.end(), metric) != known.end()) continue;
+    throw UsageError(config.file,
+                     ": train: ", pando::unknown_name_message("metric", metric, known));
+  }
+  if (config.use_estimator && config.data_benchmark) {
+    throw UsageError("--use-estimator and --data-benchmark: wanted at most one of them");
+  }
+}
+
+// In a job the launcher says how many replicas there are.
+void settle_replicas(Config& config, bool given) {
+  namespace dist = pando::dist;
+  if (dist::devices_per_replica() != 1) {
+    throw UsageError("the launcher gives a replica ", dist::devices_per_replica(),
+                     " devices; wanted 1 (--ipus-per-replica 1): this program has no pipeline");
+  }
+  config.replicas = config.local_replicas = config.device.num_devices;
+  const bool launched = dist::is_distributed() || dist::num_total_replicas() > 1;
+  if (config.distributed && !launched) {
+    config.notes.emplace_back(
+        "--distributed: no launcher started this program, so it is the only instance; "
+        "start several by pando run");
+  }
+  if (!launched) return;
+  config.replicas = dist::num_total_replicas();
+  config.local_replicas = dist::num_local_replicas();
+  if (given && config.device.num_devices != config.replicas) {
+    config.notes.push_back(
+        fmt::format("--num-devices {}: the launcher says {} replicas, "
+                    "which counts",
+                    config.device.num_devices, config.replicas));
+  }
+  config.device.num_devices = config.replicas;
+}
+
+void note_sharing(Config& config) {
+  if (config.data.shard || config.replicas == 1) return;
+  config.notes.emplace_back(
+      "data: shard is false: replicas that train together share one order of samples all the "
+      "same, so that none is trained on twice");
+}
+
+std::string text_of(const OptionTable& keys) {
+  std::string text;
+  for (const auto& option : keys.options()) {
+    if (!option.entries) {
+      text += fmt::format("{}: {}\n", option.name, to_yaml(option.show()));
+      continue;
+    }
+    text += option.name + ":\n";
+    for (const auto& entry : option.entries->options()) {
+      const ConfigValue value = entry.show();
+      if (value.kind == ConfigValue::Kind::null) continue;
+      text += fmt::format("  {}: {}\n", entry.name, to_yaml(value));
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+Config read_config(std::span<const std::string> args) {
+  Config config;
+  OptionTable keys;
+  OptionTable flags;
+  CommonOptions common;
+  add_keys(keys, config);
+  add_flags(flags, config, common);
+  const std::vector<std::string> words = with_long_names(args);
+  parse_command_line(flags, common, words);
+  config.help = common.help;
+  if (config.help) return config;
+  const std::string path = find_file(config.file.empty() ? kDefaultFile : config.file);
+  read_file(keys, path);
+  parse_command_line(flags, common, words);  // once more: flags win over the file
+  config.file = path;
+  check_shapes(config);
+  check_data(config);
+  check_training(config);
+  const auto from_flag = pando::app::Origin::Kind::command_line;
+  settle_replicas(config, flags.find("num-devices", "").origin.kind == from_flag);
+  note_sharing(config);
+  config.text = text_of(keys);
+  return config;
+}
+
+std::string help_text() {
+  Config config;
+  OptionTable flags;
+  CommonOptions common;
+  add_flags(flags, config, common);
+  return "usage: cosmoflow [CONFIG] [flags]\n\nTrains a 3-D network on volumes of matter density "
+         "and tells how fast that goes. Flags\noverride values of the configuration.\n\n" +
+         pando::app::help_text(flags);
+}
+
+}  // namespace cosmo

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+#include "estimator_style.h"
+
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "pando/app/exit_code.h"
+#include "throughput.h"
+
+namespace cosmo {
+
+using namespace pando;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+ModelFn make_model_fn(const Config& config) {
+  return [&config](const ModelInput& input) {
+    EstimatorSpec spec;
+    spec.output = make_network(config)(input.features);
+    spec.loss = Loss(config.train.loss);
+    spec.train_metrics = make_metrics(config);
+    spec.eval_metric_ops = make_metrics(config);
+    const Optimizer optimizer = make_optimizer(config);
+    spec.train_op =
+        config.replicas > 1 ? TrainOp(CrossReplicaOptimizer(optimizer)) : TrainOp(optimizer);
+    return spec;
+  };
+}
+
+EstimatorOptions make_options(const Run& run) {
+  const Config& config = run.config;
+  EstimatorOptions options;
+  options.model_dir = run.path("model");
+  options.config.device = {.iterations_per_loop = config.device.iterations_per_loop,
+                           .num_replicas = config.local_replicas,
+                           .prefetch_depth = config.data.prefetch};
+  options.config.device.devices = {{.devices = config.local_replicas}};
+  options.config.random_seed = static_cast<uint64_t>(config.seed);
+  options.config.log_step_count_steps = 0;  // LoopHook tells of every loop
+  options.config.tell = [&run](std::string_view line) { run.tell(line); };
+  return options;
+}
+
+// Tells of every loop and keeps what it took.
+class LoopHook : public Hook {
+ public:
+  LoopHook(const Run& run, Throughput& throughput) : run_(run), throughput_(throughput) {}
+
+  void before_execution(HookContext& /*context*/) override { start_ = Clock::now(); }
+
+  void after_execution(HookContext& context) override {
+    const double seconds = seconds_since(start_);
+    if (context.steps == 0) return;  // stopped before its first step
+    throughput_.add({context.steps * run_.config.samples_per_step(), seconds});
+    run_.tell(fmt::format("{:.4f} sec/itr. ({})", seconds, text_of(context.logs)));
+  }
+
+ private:
+  const Run& run_;
+  Throughput& throughput_;
+  Clock::time_point start_;
+};
+
+// Loss and metrics in the order of a Model's.
+Logs evaluate(const Run& run, const Data& data, Estimator& estimator) {
+  const auto found = estimator.evaluate([&](const InputContext&) {
+    return InputData(*data.validation, run.config.data.micro_batch_size);
+  });
+  Logs logs = {{"loss", found.at("loss")}};
+  for (const Metric& metric : make_metrics(run.config)) {
+    logs.emplace_back(metric.name(), found.at(metric.name()));
+  }
+  return logs;
+}
+
+// One loop, which counts: as in the original, training begins with it.
+void warm_up(const Run& run, const InputFn& input_fn, Estimator& estimator) {
+  if (const int64_t step = estimator.global_step(); step > 0) {
+    run.tell(fmt::format("Goes on from global step {} of {}", step, estimator.model_dir()));
+  }
+  run.tell("Compiling and Warmup...");
+  const auto start = Clock::now();
+  estimator.train(input_fn,
+                  {.steps = run.config.device.iterations_per_loop, .stop = &run.signal.wanted()});
+  run.tell(fmt::format("Duration: {:.3f} seconds", seconds_since(start)));
+}
+
+}  // namespace
+
+int run_estimator(const Run& run, const Data& data) {
+  const Config& config = run.config;
+  Estimator estimator(make_model_fn(config), make_options(run));
+  const InputFn input_fn = [&](const InputContext&) {
+    return InputData(data.train, config.data.micro_batch_size);
+  };
+  if (config.verbose) run.tell(make_network(config).summary(config.model.name));
+  warm_up(run, input_fn, estimator);
+  Results results{Throughput(config.samples_per_step()), std::nullopt};
+  if (run.signal.ask() == 0) {
+    run.tell("Executing...");
+    estimator.train(input_fn, {.steps = make_plan(config).steps,
+                               .hooks = {std::make_shared<LoopHook>(run, results.throughput)},
+                               .stop = &run.signal.wanted()});
+  }
+  const bool stopped = run.signal.ask() != 0;
+  if (data.validation && !stopped) results.validation = evaluate(run, data, estimator);
+  run.write("estimator_throughput.txt", results.throughput.table());
+  tell_results(run, data, results);
+  run.tell(fmt::format("Global step {}, checkpoints in {}", estimator.global_step(),
+                       estimator.model_dir()));
+  if (stopped) {
+    const std::string cause = run.signal.text();
+    run.tell("Stopped by " + cause + " before the end");
+    return app::kStopped;
+  }
+  run.tell("All done!");
+  return app::kDone;
+}
+
+}  // namespace cosmo

@@ -1,0 +1,56 @@
+// CosmoFlow: predicts the parameters of simulated universes from volumes of matter density, with a
+// Model or with an Estimator, on one device, on several, or as instances of `pando run`.
+// SPDX-License-Identifier: MIT
+#include <iostream>
+#include <optional>
+
+#include "data_benchmark.h"
+#include "estimator_style.h"
+#include "pando/app/exit_code.h"
+#include "session.h"
+
+namespace {
+
+using namespace cosmo;
+
+int run_program(const std::vector<std::string>& args) {
+  const pando::app::Instances instances;
+  pando::app::AgreedSignal signal(instances);
+  Config config;
+  std::optional<Data> data;
+  instances.together([&] {
+    config = read_config(args);
+    if (config.help) return;
+    if (!config.data_benchmark) make_plan(config);
+    make_network(config);
+    data.emplace(open_data(config));
+  });
+  const Run run{config, instances, signal};
+  if (config.help) {
+    run.tell(help_text());
+    return pando::app::kDone;
+  }
+  run.tell("Configuration of " + config.file + ":\n" + config.text);
+  for (const std::string& note : config.notes) run.tell("note: " + note);
+  if (config.data_benchmark) return run_data_benchmark(run, *data);
+  run.write("config.yaml", config.text);
+  return config.use_estimator ? run_estimator(run, *data) : run_session(run, *data);
+}
+
+int report(const std::exception& error) {
+  // What ends all instances alike is told by one of them.
+  const auto* agreed = dynamic_cast<const pando::app::AgreedFailure*>(&error);
+  if (agreed == nullptr || agreed->is_told_here()) {
+    std::cerr << "cosmoflow: " << error.what() << "\n";
+  }
+  return pando::app::exit_code_of(error);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  pando::dist::init();
+  return run_program({argv + 1, argv + argc});
+} catch (const std::exception& error) {
+  return report(error);
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include "session.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "pando/app/exit_code.h"
+#include "throughput.h"
+
+namespace cosmo {
+
+using namespace pando;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr int64_t kWarmUpSteps = 10;
+constexpr const char* kWeights = "weights.h5";
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+FitOptions fit_options(const Run& run) {
+  return {.batch_size = run.config.data.micro_batch_size,
+          .shuffle = false,  // the data have their order
+          .carry_remainder = true,
+          .prefetch_depth = run.config.data.prefetch,
+          .stop = &run.signal.wanted(),
+          .verbose = 0};
+}
+
+// Compiles the program and runs it for some steps, which are undone: what the loops train does not
+// depend on them.
+void warm_up(const Run& run, Model& model, const Data& data) {
+  run.tell("Compiling and Warmup...");
+  const auto start = Clock::now();
+  const TrainingState initial = model.training_state();
+  FitOptions options = fit_options(run);
+  options.updates_per_epoch = std::min(kWarmUpSteps, run.config.device.iterations_per_loop);
+  model.fit(data.train, options);
+  model.restore(initial);
+  run.tell(fmt::format("Duration: {:.3f} seconds", seconds_since(start)));
+}
+
+// Without the "val_" of a fit; nothing when there was no validation.
+std::optional<Logs> validation_of(const Logs& logs) {
+  Logs found;
+  for (const auto& [name, value] : logs) {
+    if (name.starts_with("val_")) found.emplace_back(name.substr(4), value);
+  }
+  return found.empty() ? std::nullopt : std::optional(found);
+}
+
+// Tells of every loop and keeps what it took.
+class LoopWatch : public Callback {
+ public:
+  LoopWatch(const Run& run, Results& results, bool tells_epochs)
+      : run_(run), results_(results), tells_epochs_(tells_epochs) {}
+
+  void on_execution_begin(FitContext& /*context*/) override { start_ = Clock::now(); }
+
+  void on_execution_end(FitContext& context, const Logs& /*epoch*/) override {
+    const double seconds = seconds_since(start_);
+    if (context.samples == 0) return;  // stopped before its first step
+    results_.throughput.add({context.samples, seconds});
+    run_.tell(fmt::format("{:.4f} sec/itr. ({})", seconds, text_of(context.execution)));
+  }
+
+  void on_epoch_end(FitContext& context, const Logs& logs) override {
+    results_.validation = validation_of(logs);
+    if (!tells_epochs_ || !results_.validation) return;
+    run_.tell(
+        fmt::format("Epoch {}: validation {}", context.epoch + 1, text_of(*results_.validation)));
+  }
+
+ private:
+  const Run& run_;
+  Results& results_;
+  bool tells_epochs_;
+  Clock::time_point start_;
+};
+
+void train(const Run& run, Model& model, const Data& data, Results& results) {
+  const Plan plan = make_plan(run.config);
+  const int64_t loop = run.config.device.iterations_per_loop;
+  const bool by_epochs = plan.loops_per_epoch > 0;
+  FitOptions options = fit_options(run);
+  options.epochs = by_epochs ? run.config.data.n_epochs : 1;
+  options.updates_per_epoch = loop * (by_epochs ? plan.loops_per_epoch : plan.loops);
+  options.validation_data = data.validation;
+  options.callbacks = {std::make_shared<LoopWatch>(run, results, by_epochs)};
+  if (const int64_t left = plan.steps % loop; left > 0) {
+    run.tell(fmt::format("note: the epochs have {} steps, {} loops of {}; the last {} are left out",
+                         plan.steps, plan.loops, loop, left));
+  }
+  run.tell("Executing...");
+  model.fit(data.train, options);
+}
+
+}  // namespace
+
+int run_session(const Run& run, const Data& data) {
+  const Config& config = run.config;
+  const DeviceStrategy strategy({.devices = config.local_replicas});
+  const auto scope = strategy.scope();
+  Model model(make_network(config),
+              {.name = config.model.name, .seed = static_cast<uint64_t>(config.seed)});
+  model.compile({.optimizer = make_optimizer(config),
+                 .loss = config.train.loss,
+                 .metrics = make_metrics(config),
+                 .steps_per_execution = config.device.iterations_per_loop});
+  if (config.verbose) run.tell(model.summary());
+  warm_up(run, model, data);
+  Results results{Throughput(config.samples_per_step()), std::nullopt};
+  if (run.signal.ask() == 0) train(run, model, data, results);
+
+  run.instances.from_first([&] {
+    model.save_weights(run.path(kWeights));
+    return std::string();
+  });
+  tell_results(run, data, results);
+  run.tell("Weights: " + run.path(kWeights));
+  if (run.signal.ask() != 0) {
+    const std::string cause = run.signal.text();
+    run.tell("Stopped by " + cause + " before the end");
+    return app::kStopped;
+  }
+  run.tell("All done!");
+  return app::kDone;
+}
+
+}  // namespace cosmo

@@ -1,0 +1,43 @@
+// How fast training was: one row per loop, and the whole.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data.h"
+#include "run.h"
+
+namespace cosmo {
+
+struct Loop {
+  int64_t samples = 0;  // of all replicas
+  double seconds = 0;
+};
+
+class Throughput {
+ public:
+  explicit Throughput(int64_t samples_per_step) : samples_per_step_(samples_per_step) {}
+
+  void add(const Loop& loop) { loops_.push_back(loop); }
+  bool empty() const { return loops_.empty(); }
+  double seconds() const;
+  double samples_per_second() const;
+  // A batch is what all replicas take in a step.
+  std::string table() const;
+
+ private:
+  int64_t samples_per_step_;
+  std::vector<Loop> loops_;
+};
+
+// Tells table and summary, validation where there was one, and the line for programs.
+struct Results {
+  Throughput throughput;
+  std::optional<pando::Logs> validation;  // loss and metrics, without a prefix
+};
+void tell_results(const Run& run, const Data& data, const Results& results);
+
+}  // namespace cosmo
