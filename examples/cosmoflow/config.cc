@@ -51,6 +51,14 @@ void read_file(OptionTable& keys, const std::string& path) {
   keys.assign_all(file, "");
 }
 
+// A dictionary of a file empties the lists that it does not mention.
+void fill_lists(Config& config) {
+  const Config defaults;
+  if (config.data.sample_shape.empty()) config.data.sample_shape = defaults.data.sample_shape;
+  if (config.data.target_shape.empty()) config.data.target_shape = defaults.data.target_shape;
+  if (config.train.metrics.empty()) config.train.metrics = defaults.train.metrics;
+}
+
 void check_shapes(const Config& config) {
   const DataConfig& data = config.data;
   if (data.sample_shape.size() != 4) {
@@ -172,6 +180,7 @@ Config read_config(std::span<const std::string> args) {
   if (config.help) return config;
   const std::string path = find_file(config.file.empty() ? kDefaultFile : config.file);
   read_file(keys, path);
+  fill_lists(config);
   parse_command_line(flags, common, words);  // once more: flags win over the file
   config.file = path;
   check_shapes(config);

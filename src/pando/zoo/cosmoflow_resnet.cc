@@ -29,7 +29,8 @@ class VolumeResnetBuilder {
   }
 
   // 1x1x1, 3x3x3 with the stride, 1x1x1 beside what goes straight through; the first block of a
-  // stack projects that to its own size.
+  // stack projects that to its own size. A block begins as what goes through: sums of many would
+  // saturate the tanh at the end before anything is learned.
   SymbolicTensor block(const SymbolicTensor& x, const Conv& inner, bool projects,
                        const std::string& name) const {
     const int64_t outputs = 4 * inner.filters;
@@ -37,14 +38,14 @@ class VolumeResnetBuilder {
         projects ? conv_norm(x, {outputs, 1, inner.stride}, name + "_0") : x;
     SymbolicTensor y = conv_norm(x, {inner.filters, 1}, name + "_1");
     y = conv_norm(ReLU({.name = name + "_1_relu"})(y), inner, name + "_2");
-    y = conv_norm(ReLU({.name = name + "_2_relu"})(y), {outputs, 1}, name + "_3");
+    y = conv_norm(ReLU({.name = name + "_2_relu"})(y), {outputs, 1}, name + "_3", Zeros());
     return ReLU({.name = name + "_out"})(Add({.name = name + "_add"})({shortcut, y}));
   }
 
  private:
   // A convolution without bias and its normalisation: <name>_conv, <name>_bn.
-  SymbolicTensor conv_norm(const SymbolicTensor& x, const Conv& conv,
-                           const std::string& name) const {
+  SymbolicTensor conv_norm(const SymbolicTensor& x, const Conv& conv, const std::string& name,
+                           Initializer gamma = Ones()) const {
     const SymbolicTensor y = Conv3D({.filters = conv.filters,
                                      .kernel = {conv.kernel, conv.kernel, conv.kernel},
                                      .strides = {conv.stride, conv.stride, conv.stride},
@@ -52,7 +53,8 @@ class VolumeResnetBuilder {
                                      .use_bias = false,
                                      .kernel_initializer = VarianceScaling(),
                                      .name = name + "_conv"})(x);
-    return zoo::normalise(y, norm_, {.name = name + "_bn", .channels = conv.filters});
+    return zoo::normalise(
+        y, norm_, {.name = name + "_bn", .channels = conv.filters, .gamma = std::move(gamma)});
   }
 
   NormOptions norm_;

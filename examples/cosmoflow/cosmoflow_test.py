@@ -1,0 +1,400 @@
+# Runs the program cosmoflow and reads what it prints and writes.
+# SPDX-License-Identifier: MIT
+"""usage: cosmoflow_test.py COSMOFLOW PANDO [Cosmoflow|Learning|Instances]
+
+Cosmoflow trains small networks on small volumes; Learning beats the mean of the training targets;
+Instances runs the program under `pando run`.
+"""
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+COSMOFLOW = PANDO = ""
+HEADER = "Iteration, Batches/Second, Samples/Second"
+SMALL = """
+output_dir: {folder}/out
+data:
+  name: {name}
+  n_train: 8
+  n_valid: {n_valid}
+  sample_shape: [{side}, {side}, {side}, 4]
+  target_shape: [4]
+  micro_batch_size: {batch}
+  n_epochs: 3
+{data}
+model:
+  name: {model}
+  n_conv_layers: 2
+  conv_size: 4
+  fc1_size: 8
+  fc2_size: 8
+optimizer:
+  name: SGD
+  lr: 0.1
+device_config:
+  iterations_per_loop: 2
+  num_devices: 1
+"""
+
+
+def call(*words, program=None):
+    return subprocess.run([program or COSMOFLOW, *map(str, words)], capture_output=True, text=True,
+                          check=False, timeout=300)
+
+
+def table_of(text):
+    """The rows of the table, as numbers."""
+    lines = text.splitlines()
+    rows = []
+    for line in lines[lines.index(HEADER) + 1:]:
+        if not re.fullmatch(r"\d+, [\d.]+, [\d.]+", line):
+            break
+        rows.append([float(number) for number in line.split(", ")])
+    return rows
+
+
+class Programs(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.out = self.folder / "out"
+
+    def write_config(self, side=8, batch=1, name="dummy", n_valid=0, model="cosmoflow", data="",
+                     text=SMALL):
+        path = self.folder / "config.yaml"
+        path.write_text(text.format(folder=self.folder, side=side, batch=batch, name=name,
+                                    n_valid=n_valid, model=model, data=data))
+        return path
+
+    def make_volumes(self, side, train=8, validation=4):
+        folder = self.folder / f"volumes/{side}"
+        result = call("data", "make-cosmoflow", folder, "--side", side, "--train", train,
+                      "--validation", validation, program=PANDO)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return folder
+
+    def run_program(self, *words):
+        result = call(*words)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertEqual(result.stdout.splitlines()[-1], "All done!")
+        return result.stdout
+
+    def check_output(self, text, loops, samples_per_step, devices=1, batch=1):
+        """The lines of a training run in their order; returns the loss of each loop."""
+        lines = text.splitlines()
+        warm_up = lines.index("Compiling and Warmup...")
+        self.assertRegex(lines[warm_up + 1], r"^Duration: \d+\.\d+ seconds$")
+        self.assertEqual(lines[warm_up + 2], "Executing...")
+        told = [re.fullmatch(r"[\d.]+ sec/itr\. \(loss ([\d.e-]+), mae [\d.e-]+\)", line)
+                for line in lines[warm_up + 3:lines.index(HEADER)] if "sec/itr" in line]
+        self.assertEqual(len(told), loops, text)
+        rows = table_of(text)
+        self.assertEqual([row[0] for row in rows], list(range(1, loops + 1)))
+        for _, batches, samples in rows:
+            # Each is rounded to two places.
+            self.assertAlmostEqual(batches * samples_per_step, samples,
+                                   delta=0.01 * samples_per_step + 0.01)
+        took = re.search(r"Took [\d.]+ minutes, i\.e\. [\d.]+ samples per second for batch-size "
+                         r"(\d+) and no\. devices = (\d+)", text)
+        self.assertEqual(took.groups(), (str(batch), str(devices)))
+        return [float(match[1]) for match in told]
+
+
+class Cosmoflow(Programs):
+    def test_training_with_a_model(self):
+        text = self.run_program(self.write_config())
+        losses = self.check_output(text, loops=12, samples_per_step=1)
+        self.assertLess(losses[-1], losses[0] / 4)
+        self.assertIn("optimizer:\n  name: SGD", (self.out / "config.yaml").read_text())
+        self.assertTrue((self.out / "weights.h5").is_file())
+
+    def test_training_with_an_estimator(self):
+        config = self.write_config(n_valid=2)
+        text = self.run_program(config, "--use-estimator")
+        losses = self.check_output(text, loops=12, samples_per_step=1)
+        self.assertLess(losses[-1], losses[0] / 4)
+        self.assertRegex(text, r"Validation on 2 samples: loss [\d.e-]+, mae [\d.e-]+; mae of the "
+                               r"mean of the training targets 0\.")
+        self.assertIn("Global step 26,", text)  # the loop of the warm-up counts
+        written = (self.out / "estimator_throughput.txt").read_text()
+        self.assertEqual(table_of(written), table_of(text))
+        self.assertTrue((self.out / "model/model.ckpt-26.h5").is_file())
+        again = self.run_program(config, "--use-estimator")
+        self.assertIn("Goes on from global step 26", again)
+        self.assertIn("Global step 52,", again)
+
+    def test_both_styles_train_alike(self):
+        """The estimator's first loop is its warm-up, so that its second is the model's second."""
+        config = self.write_config()
+        model = self.check_output(self.run_program(config), 12, 1)
+        estimator = self.check_output(self.run_program(config, "--use-estimator"), 12, 1)
+        self.assertEqual(model[1:], estimator[:-1])
+
+    def test_the_warm_up_changes_nothing(self):
+        """It takes as many steps as a loop, up to ten, and all runs end with the same weights."""
+        config = self.write_config()
+        weights = set()
+        for loop in (1, 3, 12):
+            self.run_program(config, "--iterations-per-loop", loop)
+            weights.add((self.out / "weights.h5").read_bytes())
+        self.assertEqual(len(weights), 1)
+
+    def test_every_flag_takes_effect(self):
+        volumes = self.make_volumes(8)
+        config = self.write_config(name="cosmo", data=f"  data_dir: {self.folder}/none")
+        flags = {"n-train": 6, "n-valid": 2, "micro-batch-size": 2, "n-epochs": 4, "apply-log": 0,
+                 "staged-files": 1, "conv-size": 3, "fc1-size": 5, "fc2-size": 6,
+                 "hidden-activation": "ReLU", "dropout": 0.1, "optimizer": "Adam", "lr": 0.01,
+                 "iterations-per-loop": 3, "num-ipus": 1, "data-dir": volumes,
+                 "output-dir": self.folder / "other"}
+        words = [word for name, value in flags.items() for word in (f"--{name}", value)]
+        text = self.run_program(config, *words, "-v", "--print-fom")
+        self.check_output(text, loops=4, samples_per_step=2, batch=2)
+        effective = (self.folder / "other/config.yaml").read_text()
+        for name, value in flags.items():
+            key = {"optimizer": "name", "num-ipus": "num_devices"}.get(name, name.replace("-", "_"))
+            wanted = {"apply-log": "false", "staged-files": "true"}.get(name, str(value))
+            self.assertRegex(effective, rf"\b{key}: {re.escape(wanted)}\n", effective)
+        # The network that -v shows: convolutions of 3 and 6 filters, dense layers of 5 and 6.
+        for shape in (r"8, 8, 8, 3\)", r"4, 4, 4, 6\)", r"None, 5\)", r"None, 6\)"):
+            self.assertRegex(text, shape)
+        self.assertRegex(text, r"\nFOM: samples_per_second [\d.]+, val_loss [\d.e-]+, "
+                               r"val_mae [\d.e-]+\n")
+        self.assertFalse(self.out.exists())
+        again = self.folder / "other/config.yaml"  # what was written can be read
+        self.assertEqual(call(again, "--data-benchmark").returncode, 0)
+
+    def test_values_of_the_configuration_change_the_training(self):
+        """Optimizer, rate, activation and so on reach the network: other losses."""
+        volumes = self.make_volumes(8)
+        config = self.write_config(name="cosmo", data=f"  data_dir: {volumes}")
+        seen = {}
+        for words in ((), ("--optimizer", "Adadelta"), ("--lr", 0.01), ("--dropout", 0.5),
+                      ("--hidden-activation", "tanh"), ("--apply-log", 0)):
+            losses = tuple(self.check_output(self.run_program(config, *words), 12, 1))
+            self.assertNotIn(losses, seen, f"{words} as {seen.get(losses)}")
+            seen[losses] = words
+        staged = tuple(self.check_output(self.run_program(config, "--staged-files", 1), 12, 1))
+        self.assertEqual(seen[staged], ())
+
+    def test_all_models_train(self):
+        # Without padding two layers leave one voxel of 7. What the residual network normalises at
+        # its end is one voxel of 16, so that it wants a batch.
+        for model, side, batch in (("cosmoflow", 8, 1), ("cosmoflow_v1", 7, 1), ("resnet", 16, 16)):
+            with self.subTest(model):
+                volumes = self.make_volumes(side, train=16)
+                config = self.write_config(name="cosmo", model=model, side=side, batch=batch,
+                                           data=f"  data_dir: {volumes}")
+                text = self.run_program(config, "--n-train", 16, "--n-epochs", 15, "--optimizer",
+                                        "Adam", "--lr", 0.0005 if batch > 1 else 0.01,
+                                        "--iterations-per-loop", 16 // batch)
+                losses = self.check_output(text, loops=15, samples_per_step=batch, batch=batch)
+                self.assertLess(losses[-1], losses[0] / 2)
+
+    def test_two_replicas(self):
+        config = self.write_config()
+        text = self.run_program(config, "--num-devices", 2, "--iterations-per-loop", 2)
+        self.check_output(text, loops=6, samples_per_step=2, devices=2)
+        self.assertRegex(text, r"num_devices: 2")
+        text = self.run_program(config, "--num-ipus", 2, "--use-estimator")
+        self.check_output(text, loops=6, samples_per_step=2, devices=2)
+
+    def test_rate_scaling(self):
+        scaled = SMALL.replace("lr: 0.1", "lr: 0.1\n  lr_scaling: linear")
+        losses = []
+        for text, rate in ((scaled, 0.1), (SMALL, 0.2)):
+            output = self.run_program(self.write_config(text=text), "--num-devices", 2, "--lr", rate)
+            losses.append(self.check_output(output, 6, 2, devices=2))
+        self.assertEqual(losses[0], losses[1])
+
+    def test_validation_after_every_epoch_of_whole_loops(self):
+        volumes = self.make_volumes(8)
+        config = self.write_config(name="cosmo", n_valid=4, data=f"  data_dir: {volumes}")
+        text = self.run_program(config)
+        self.assertEqual(re.findall(r"^Epoch (\d): validation loss", text, re.M), ["1", "2", "3"])
+        text = self.run_program(config, "--iterations-per-loop", 5)
+        self.assertIn("note: the epochs have 24 steps, 4 loops of 5; the last 4 are left out", text)
+        self.assertNotIn("Epoch 1", text)
+        self.assertIn("Validation on 4 samples", text)
+
+    def test_data_benchmark(self):
+        text = self.run_program(self.write_config(), "--data-benchmark", "--n-train", 20)
+        lines = text.splitlines()
+        rows = lines[lines.index("Epoch, Bandwidth(GB/s), Samples/Second") + 1:-1]
+        self.assertEqual([row.split(", ")[0] for row in rows], [str(i) for i in range(1, 11)])
+        for row in rows:
+            self.assertRegex(row, r"^\d+, \d+\.\d+, \d+\.\d+$")
+        self.assertFalse(self.out.exists())
+
+    def test_the_default_configuration(self):
+        text = self.run_program("--n-train", 2, "--n-epochs", 1, "--iterations-per-loop", 1,
+                                "--output-dir", self.out)
+        self.check_output(text, loops=2, samples_per_step=1)
+        for line in ("  sample_shape: [64, 64, 64, 4]", "  name: Adadelta", "  dropout: 0.2"):
+            self.assertIn(line, text)
+
+    def test_a_signal_stops_after_the_weight_update(self):
+        config = self.write_config()
+        for style, kept in (((), "weights.h5"), (("--use-estimator",), "model/checkpoint")):
+            with subprocess.Popen([COSMOFLOW, config, "--n-epochs", "20000", *style],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+                for line in run.stdout:
+                    if "sec/itr." in line:
+                        break
+                run.send_signal(signal.SIGINT)
+                rest, errors = run.communicate(timeout=120)
+            self.assertEqual(run.returncode, 75, rest + errors)
+            self.assertIn("stopping after this weight update", errors)
+            self.assertIn(HEADER, rest)
+            self.assertEqual(rest.splitlines()[-1], "Stopped by SIGINT before the end")
+            self.assertTrue((self.out / kept).is_file())
+
+    def test_wrong_usage(self):
+        config = self.write_config()
+        for words, message in (
+                (("--n-trian", 1), "did you mean '--n-train'"),
+                (("--n-train", "many"), "--n-train: found 'many', wanted a whole number"),
+                (("--dropout", 1), "below 1"),
+                (("--optimizer", "Adadeltas"), "Adadelta"),
+                (("--hidden-activation", "selu"), "LeakyReLU"),
+                (("--use-estimator", "--data-benchmark"), "wanted at most one of them"),
+                (("--iterations-per-loop", 25), "3 * 8 // (1 * 1) = 24, fewer than"),
+                (("--use-estimator", "--iterations-per-loop", 5), "--iterations-per-loop 4"),
+                (("--micro-batch-size", 25), "= 0; wanted at least one"),
+                (("--data-dir", "here"), "dummy, which reads no files"),
+                (("more",), "one word too many")):
+            with self.subTest(words):
+                result = call(config, *words)
+                self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
+                self.assertIn(message, result.stderr)
+                self.assertFalse(self.out.exists())
+
+    def test_wrong_configurations(self):
+        for text, message in (
+                ("data: {n_trian: 1}", "config.yaml:1:8: data: 'n_trian': unknown name; did you"),
+                ("dta: 1", "config.yaml:1:1: 'dta': unknown name"),
+                ("data:\n  n_train: few\n", "config.yaml:2:3: data: n_train: found 'few', wanted"),
+                ("data: {sample_shape: [8, 8, 8]}", "wanted [depth, height, width, channels]"),
+                ("data: {target_shape: [2, 2]}", "wanted a list of one number"),
+                ("model: {input_shape: [8, 8, 8, 4]}", "wanted that of the samples, [64, 64"),
+                ("model: {target_size: 3}", "wanted the targets of a sample, 4"),
+                ("model: {name: vgg}", "unknown value 'vgg'"),
+                ("model: {n_conv_layers: 7}", "leave nothing"),
+                ("data: {name: cosmo}", "data_dir is not given"),
+                ("data: {samples_per_file: 2}", "wanted 1: each file"),
+                ("optimizer: {name: Adam, momentum: 0.9}", "which adam does not have"),
+                ("train: {metrics: [auc]}", "unknown metric 'auc'"),
+                ("train: {loss: hinge}", "unknown value 'hinge'"),
+                ("- 1", "wanted lines of 'key: value'"),
+                ("data: [", "config.yaml:1")):
+            with self.subTest(text):
+                result = call(self.write_config(text=text.replace("{", "{{").replace("}", "}}")))
+                self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
+                self.assertIn(message, result.stderr)
+        result = call(self.folder / "nothing.yaml")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("nothing.yaml': there is no such file", result.stderr)
+
+    def test_data_that_do_not_fit(self):
+        volumes = self.make_volumes(8)
+        config = self.write_config(name="cosmo", data=f"  data_dir: {volumes}", n_valid=4)
+        for words, code, message in (
+                (("--n-train", 7, "--micro-batch-size", 2), 2,
+                 "samples_per_file * shards * micro_batch_size = 1 * 1 * 2 = 2"),
+                (("--n-valid", 3, "--num-devices", 2), 2, "1 * 2 * 1 = 2"),
+                (("--n-train", 9), 2, "volumes/8/train has 8 files"),
+                (("--data-dir", self.folder / "none"), 1, "none/train")):
+            with self.subTest(words):
+                result = call(config, *words)
+                self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+                self.assertIn(message, result.stderr)
+        result = call(self.write_config(name="cosmo", side=4, data=f"  data_dir: {volumes}"))
+        self.assertEqual(result.returncode, 1, result.stdout)
+        self.assertIn("volumes/8/train", result.stderr)
+
+    def test_an_output_folder_that_cannot_be_made(self):
+        (self.folder / "file").write_text("")
+        result = call(self.write_config(), "--output-dir", self.folder / "file/out")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("output_dir: cannot make", result.stderr)
+
+    def test_help(self):
+        for word in ("-h", "--help"):
+            text = call(word).stdout
+            for flag in ("--data-dir", "--print-fom", "--use-estimator", "alias --num-ipus"):
+                self.assertIn(flag, text)
+
+    def test_distributed_alone_is_told(self):
+        text = self.run_program(self.write_config(), "-d")
+        self.assertIn("note: --distributed: no launcher started this program", text)
+
+
+class Learning(Programs):
+    def test_unseen_volumes_are_predicted_better_than_by_the_mean(self):
+        volumes = self.make_volumes(32, train=64, validation=16)
+        text = self.run_program("configs/cosmo.yaml", "--data-dir", volumes, "--output-dir",
+                                self.out, "--n-epochs", 15)
+        found = re.search(r"Validation on 16 samples: loss [\d.e-]+, mae ([\d.e-]+); mae of the "
+                          r"mean of the training targets ([\d.e-]+)", text)
+        self.assertLess(float(found[1]), float(found[2]) / 2, text)
+
+
+class Instances(Programs):
+    def run_job(self, *words):
+        """As the original starts it; the launcher's tags are taken off the lines."""
+        result = call("run", "--num-replicas", 2, "--num-instances", 2, "--ipus-per-replica", 1,
+                      "--numa-aware", 1, COSMOFLOW, *words, program=PANDO)
+        result.stdout = re.sub(r"^\[1,\d\]<std(out|err)>:", "", result.stdout, flags=re.M)
+        return result
+
+    def test_instances_train_as_the_replicas_of_one_process(self):
+        config = self.write_config(n_valid=2)
+        self.run_program(config, "--num-devices", 2)
+        alone = (self.out / "weights.h5").read_bytes()
+        result = self.run_job(config)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.check_output(result.stdout, loops=6, samples_per_step=2, devices=2)
+        self.assertEqual(result.stdout.count("All done!"), 1)  # one of them tells
+        self.assertEqual((self.out / "weights.h5").read_bytes(), alone)
+
+    def test_estimators_of_instances(self):
+        config = self.write_config()
+        alone = self.check_output(self.run_program(config, "--num-devices", 2, "--use-estimator"),
+                                  6, 2, devices=2)
+        (self.out / "model").rename(self.out / "alone")
+        result = self.run_job(config, "--use-estimator")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertEqual(self.check_output(result.stdout, 6, 2, devices=2), alone)
+
+    def test_the_data_of_files_are_shared(self):
+        volumes = self.make_volumes(8)
+        config = self.write_config(name="cosmo", n_valid=4, data=f"  data_dir: {volumes}")
+        self.run_program(config, "--num-devices", 2)
+        alone = (self.out / "weights.h5").read_bytes()
+        result = self.run_job(config, "-d")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertEqual((self.out / "weights.h5").read_bytes(), alone)
+        result = self.run_job(config, "--data-benchmark")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn("Epoch, Bandwidth(GB/s), Samples/Second", result.stdout)
+
+    def test_what_is_wrong_is_told_once(self):
+        result = self.run_job(self.write_config(), "--n-epochs", "x")
+        self.assertEqual(result.returncode, 2)
+        self.assertEqual((result.stdout + result.stderr).count("--n-epochs: found 'x'"), 1)
+
+    def test_a_replica_is_one_device(self):
+        result = call("run", "--num-replicas", 1, "--num-instances", 1, "--ipus-per-replica", 2,
+                      COSMOFLOW, self.write_config(), program=PANDO)
+        self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
+        self.assertIn("wanted 1 (--ipus-per-replica 1)", result.stdout + result.stderr)
+
+
+if __name__ == "__main__":
+    COSMOFLOW, PANDO = (str(pathlib.Path(sys.argv.pop(1)).resolve()) for _ in range(2))
+    unittest.main()
