@@ -2,6 +2,7 @@
 #include "cifar10.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <iostream>
 
@@ -10,6 +11,7 @@
 #include <pando/app/exit_code.h>
 #include <pando/app/stop_signal.h>
 #include <pando/app/training_data.h>
+#include <pando/comm/session.h>
 
 namespace cifar10 {
 
@@ -43,7 +45,11 @@ int run_program(const Program& program, int argc, char** argv) {
     app::add_help_option(table, common);
     const std::vector<std::string> args(argv + 1, argv + argc);
     app::parse_command_line(table, common, args);
-    if (!common.help) return program.run();
+    if (!common.help) {
+      const int code = program.run();
+      comm::process_session().end(code, comm::Ending::together);
+      return code;
+    }
     say(concat("usage: ", name, " [flags]\n\n", program.about, "\n\n", app::help_text(table)));
     return app::kDone;
   } catch (const std::exception& error) {
@@ -150,10 +156,12 @@ int64_t parameters(std::span<const Layer> layers) {
 bool train(Estimator& estimator, const InputFn& input, int64_t max_steps) {
   const app::StopSignal signal;
   estimator.train(input, {.max_steps = max_steps, .stop = &signal.wanted()});
-  if (signal.received() == 0) return true;
-  say(fmt::format("Stopped by {} after step {} of {}; the same command with --model-dir {} goes on",
-                  app::signal_name(signal.received()), estimator.global_step(), max_steps,
-                  estimator.model_dir()));
+  // All instances of a job stop alike, and none before the first has written its checkpoint.
+  std::array<int64_t, 1> stopped = {signal.received() == 0 ? 0 : 1};
+  dist::all_reduce(stopped);
+  if (stopped[0] == 0) return true;
+  say(fmt::format("Stopped after step {} of {}; the same command with --model-dir {} goes on",
+                  estimator.global_step(), max_steps, estimator.model_dir()));
   return false;
 }
 

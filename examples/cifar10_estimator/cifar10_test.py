@@ -105,7 +105,7 @@ class Programs(ProgramTest):
             process.send_signal(signal.SIGINT)
             text, errors = process.communicate()
         self.assertEqual(process.returncode, 75, text + errors)
-        self.assertRegex(text, rf"Stopped by SIGINT after step \d+ of 150000; .* {self.model_dir} ")
+        self.assertRegex(text, rf"Stopped after step \d+ of 150000; .* {self.model_dir} ")
         self.assertNotIn("Check the result", text)
         step = checkpoints(self.model_dir)[-1]
         self.assertIn(f"after step {step} of", text)
