@@ -134,5 +134,28 @@ TEST(Window, ConvPool) {
             "conv_pool 'f': window 2x7 exceeds padded input 7x6");
 }
 
+TEST(Window, GradientsOfConvPool) {
+  const std::string inputs =
+      "x: f32[2,9,8,1], dy: f32[2,3,2,4], i: u8[2,3,2,4], k: f32[3,3,1,4], y: f32[2,3,2,4]";
+  const auto kernel = [&](const std::string& call) {
+    return test::infer_text(inputs, "dk, db = conv_pool_kernel_grad" + call + " @g");
+  };
+  const auto input = [&](const std::string& call) {
+    return test::infer_text(inputs, "dx = conv_pool_input_grad" + call + " @g");
+  };
+  EXPECT_EQ(kernel("(x, dy, i) {kernel=[3,3], window=[2,3]}"), "f32[3,3,1,4] f32[4]");
+  EXPECT_EQ(input("(dy, i, k) {input=[9,8], window=[2,3]}"), "f32[2,9,8,1]");
+  EXPECT_EQ(input("(dy, i, k, y) {input=[9,8], window=[2,3], activation=\"relu\"}"),
+            "f32[2,9,8,1]");
+  EXPECT_EQ(kernel("(x, dy, i) {kernel=[3,3], window=[2,2]}"),
+            "conv_pool_kernel_grad 'g': input 1 has shape [2,3,2,4], wanted [2,3,3,4]");
+  EXPECT_EQ(kernel("(x, dy, dy) {kernel=[3,3], window=[2,3]}"),
+            "conv_pool_kernel_grad 'g': input 2 is f32[2,3,2,4], wanted u8");
+  EXPECT_EQ(input("(dy, i, k, y) {input=[9,8], window=[2,3]}"),
+            "conv_pool_input_grad 'g': got 4 inputs, activation \"none\" wants 3");
+  EXPECT_EQ(input("(dy, i, k) {input=[9,8], window=[2,3], groups=2}"),
+            "conv_pool_input_grad 'g': groups is 2, wanted 1");
+}
+
 }  // namespace
 }  // namespace pando::ops

@@ -85,9 +85,9 @@ TEST(Verification, EveryPassOffGivesTheSameTraining) {
     return model;
   };
   const Model wanted = run({});
-  const std::vector<std::string> passes = {"fuse-post-ops",  "fuse-pool-grad",
-                                           "fuse-conv-pool", "fuse-batch-norm-grad",
-                                           "erase-dead",     "plan-memory"};
+  const std::vector<std::string> passes = {
+      "fuse-post-ops",        "fuse-pool-grad", "fuse-conv-pool", "fuse-conv-pool-grad",
+      "fuse-batch-norm-grad", "erase-dead",     "plan-memory"};
   for (const std::string& pass : passes) {
     EXPECT_LT(largest_difference(wanted, run({.disabled_passes = {pass}})), 1e-5) << pass;
   }

@@ -16,6 +16,7 @@ PassPipeline default_pipeline() {
   pipeline.add<FusePostOps>();   // first: the fusions below look for ops with activations
   pipeline.add<FusePoolGrad>();  // before fuse-conv-pool: frees the convolution's full result
   pipeline.add<FuseConvPool>();
+  pipeline.add<FuseConvPoolGrad>();  // after fuse-pool-grad, which gives it the activation
   pipeline.add<FuseBatchNormGrad>();
   pipeline.add<EraseDead>();       // after fusion, which leaves nodes behind
   pipeline.add<LowerPrecision>();  // after fusion: what is fused is never rounded

@@ -21,10 +21,11 @@ ConvGeometry::Extents extents(const ops::Windows& windows, int64_t ops::WindowAx
 
 ConvGeometry conv_geometry(const ir::Node& node) {
   const ops::Windows windows = ops::conv_windows(node);
-  const bool input_grad = node.op() == "conv_input_grad";
-  const bool kernel_grad = node.op() == "conv_kernel_grad";
+  const bool of_pooled = node.op() == "conv_pool_input_grad";
+  const bool input_grad = node.op() == "conv_input_grad" || of_pooled;
+  const bool kernel_grad = node.op() == "conv_kernel_grad" || node.op() == "conv_pool_kernel_grad";
   const ir::Value* x = input_grad ? node.output() : node.input(0);
-  const ir::Value* kernel = kernel_grad ? node.output() : node.input(1);
+  const ir::Value* kernel = kernel_grad ? node.output() : node.input(of_pooled ? 2 : 1);
   using Axis = ops::WindowAxis;
   return {.batch = x->shape()[0],
           .in_channels = x->shape().back(),
@@ -42,8 +43,12 @@ ConvGeometry conv_geometry(const ir::Node& node) {
 PoolNodeGeometry pool_geometry(const ir::Node& node) {
   const ops::Windows windows = ops::pool_windows(node);
   using Axis = ops::WindowAxis;
-  return {.batch = node.output()->shape()[0],
-          .channels = node.output()->shape().back(),
+  // Gradients of conv_pool have no result with the channels that are pooled.
+  const bool from_dy = node.op() == "conv_pool_input_grad" || node.op() == "conv_pool_kernel_grad";
+  const Shape& pooled = from_dy ? node.input(node.op() == "conv_pool_input_grad" ? 0 : 1)->shape()
+                                : node.output()->shape();
+  return {.batch = pooled[0],
+          .channels = pooled.back(),
           .in = extents(windows, &Axis::input, 1),
           .out = extents(windows, &Axis::output, 1),
           .window = extents(windows, &Axis::window, 1),

@@ -7,7 +7,8 @@
 
 namespace pando::kernels {
 
-// Of conv, conv_input_grad, conv_kernel_grad and the convolution in conv_pool. Requires: typed.
+// Of conv, conv_input_grad, conv_kernel_grad and the convolution in conv_pool and its gradients.
+// Requires: typed.
 ConvGeometry conv_geometry(const ir::Node& node);
 
 // The numbers of one pooling. Every window covers at least one element that is not padding.
@@ -29,7 +30,7 @@ struct PoolNodeGeometry {
   bool operator==(const PoolNodeGeometry&) const = default;
 };
 
-// Of max_pool, avg_pool, their gradients and the pooling in conv_pool. Requires: typed.
+// Of max_pool, avg_pool, their gradients and the pooling in conv_pool and its. Requires: typed.
 PoolNodeGeometry pool_geometry(const ir::Node& node);
 
 }  // namespace pando::kernels

@@ -22,6 +22,8 @@ const OpTable& builtin_ops() {
       conv_input_grad_op(),
       conv_kernel_grad_op(),
       conv_pool_op(),
+      conv_pool_input_grad_op(),
+      conv_pool_kernel_grad_op(),
       cross_entropy_op(),
       cross_entropy_grad_op(),
       dense_op(),

@@ -21,6 +21,8 @@ OpDef conv_op();
 OpDef conv_input_grad_op();
 OpDef conv_kernel_grad_op();
 OpDef conv_pool_op();
+OpDef conv_pool_input_grad_op();
+OpDef conv_pool_kernel_grad_op();
 OpDef cross_entropy_op();
 OpDef cross_entropy_grad_op();
 OpDef dense_op();

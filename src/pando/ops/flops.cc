@@ -10,10 +10,11 @@ namespace {
 
 // The same for forward and both gradients: each pairs every output with every tap of its window.
 double conv_flops(const ir::Node& node) {
-  const bool input_grad = node.op() == "conv_input_grad";
-  const bool kernel_grad = node.op() == "conv_kernel_grad";
+  const bool of_pooled = node.op() == "conv_pool_input_grad";
+  const bool input_grad = node.op() == "conv_input_grad" || of_pooled;
+  const bool kernel_grad = node.op() == "conv_kernel_grad" || node.op() == "conv_pool_kernel_grad";
   const Shape& x = (input_grad ? node.output() : node.input(0))->shape();
-  const Shape& kernel = (kernel_grad ? node.output() : node.input(1))->shape();
+  const Shape& kernel = (kernel_grad ? node.output() : node.input(of_pooled ? 2 : 1))->shape();
   double products = static_cast<double>(x[0] * kernel.back());
   products *= static_cast<double>(x.back()) / static_cast<double>(int_attribute(node, "groups"));
   for (const WindowAxis& axis : conv_windows(node)) {
@@ -34,7 +35,8 @@ double dense_flops(const ir::Node& node) {
 
 double flops(const ir::Node& node) {
   const std::string& op = node.op();
-  if (op == "conv" || op == "conv_pool" || op == "conv_input_grad" || op == "conv_kernel_grad") {
+  if (op == "conv" || op == "conv_input_grad" || op == "conv_kernel_grad" ||
+      op.starts_with("conv_pool")) {
     return conv_flops(node);
   }
   if (op == "dense" || op == "dense_input_grad" || op == "dense_kernel_grad") {

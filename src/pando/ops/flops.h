@@ -9,7 +9,7 @@ namespace pando::ops {
 
 // Floating-point operations of the node for its whole batch, two per multiply-add; 0 for ops whose
 // time goes into moving memory. Padding counts as if it were there, and a kernel that needs fewer
-// multiplications (Winograd's) does no less. Requires: typed.
+// multiplications (Winograd's, those that go back through pooling) does no less. Requires: typed.
 double flops(const ir::Node& node);
 
 }  // namespace pando::ops

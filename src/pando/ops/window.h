@@ -31,12 +31,12 @@ std::vector<AttributeSpec> padding_attributes();
 // strides, dilations, groups and the two above.
 std::vector<AttributeSpec> conv_attributes();
 
-// Of conv, conv_input_grad, conv_kernel_grad and the convolution in conv_pool. Throws
-// InvalidArgument that names the node. Requires: inputs of the right rank.
+// Of conv, conv_input_grad, conv_kernel_grad and the convolution in conv_pool and its gradients.
+// Throws InvalidArgument that names the node. Requires: inputs of the right rank.
 Windows conv_windows(const ir::Node& node);
 
-// Of max_pool, avg_pool, their gradients and the pooling in conv_pool; as above. Every window
-// covers at least one element that is not padding.
+// Of max_pool, avg_pool, their gradients and the pooling in conv_pool and its; as above. Every
+// window covers at least one element that is not padding.
 Windows pool_windows(const ir::Node& node);
 
 // How many positions a window has.

@@ -43,6 +43,16 @@ class FuseConvPool : public Pass {
   bool run(CompileState& state) const override;
 };
 
+class FuseConvPoolGrad : public Pass {
+ public:
+  std::string_view name() const override { return "fuse-conv-pool-grad"; }
+  std::string_view purpose() const override {
+    return "goes back through pooling and convolution at once, where pooling left one value of "
+           "many";
+  }
+  bool run(CompileState& state) const override;
+};
+
 class FuseBatchNormGrad : public Pass {
  public:
   std::string_view name() const override { return "fuse-batch-norm-grad"; }

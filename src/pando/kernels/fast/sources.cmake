@@ -6,6 +6,8 @@ set(fast_sources
   fast/boxes.cc
   fast/cast.cc
   fast/channel_rows.cc
+  fast/conv_pool_input_grad.cc
+  fast/conv_pool_kernel_grad.cc
   fast/cross_entropy.cc
   fast/dropout.cc
   fast/elementwise.cc

@@ -31,6 +31,7 @@ const CutRule& rule_of(const std::string& op) {
       {"conv", {Unit::sample, {"kernel", "bias"}}},
       {"conv_input_grad", {Unit::sample, {"kernel"}}},
       {"conv_pool", {Unit::sample, {"kernel", "bias"}}},
+      {"conv_pool_input_grad", {Unit::sample, {"kernel"}}},
       {"dense", {Unit::sample, {"kernel", "bias"}}},
       {"dense_input_grad", {Unit::sample, {"kernel"}}},
       {"group_norm", {Unit::sample, {"gamma", "beta"}}},

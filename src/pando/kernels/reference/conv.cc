@@ -7,29 +7,6 @@
 
 namespace pando::kernels {
 
-namespace {
-
-// Calls visit(input, kernel, output): the three element numbers, within one sample, of every
-// product of the convolution.
-template <typename Visit>
-void for_each_product(const ConvGeometry& g, Visit visit) {
-  const TapWalk walk(g);
-  const int64_t group_in = g.in_channels / g.groups;
-  const int64_t group_out = g.out_channels / g.groups;
-  for (int64_t out_pixel = 0; out_pixel < g.out_pixels(); ++out_pixel) {
-    for_each_tap(walk, out_pixel, [&](int64_t tap, int64_t pixel) {
-      for (int64_t i = 0; i < group_in; ++i) {
-        for (int64_t o = 0; o < g.out_channels; ++o) {
-          visit(pixel * g.in_channels + o / group_out * group_in + i,
-                (tap * group_in + i) * g.out_channels + o, out_pixel * g.out_channels + o);
-        }
-      }
-    });
-  }
-}
-
-}  // namespace
-
 void convolve_sample(const ConvGeometry& g, const ConvSample& sample,
                      const NodeActivation& activation) {
   const TapWalk walk(g);

@@ -40,22 +40,34 @@ KernelOffer reference_max_pool(const ir::Node& node) {
   });
 }
 
+void max_pool_grad_sample(const PoolNodeGeometry& g, const PoolGradSample& sample,
+                          const NodeActivation& activation) {
+  const TapWalk walk(g);
+  std::fill(sample.dx, sample.dx + g.in_pixels() * g.channels, 0.0f);
+  for (int64_t row = 0; row < g.out_pixels(); ++row) {
+    for_each_tap(walk, row, [&](int64_t tap, int64_t pixel) {
+      for (int64_t c = 0; c < g.channels; ++c) {
+        const int64_t at = row * g.channels + c;
+        if (sample.index[at] != tap) continue;
+        const float slope = sample.y != nullptr ? activation.slope(sample.y[at]) : 1;
+        sample.dx[pixel * g.channels + c] += slope * sample.dy[at];
+      }
+    });
+  }
+}
+
 KernelOffer reference_max_pool_grad(const ir::Node& node) {
   const PoolNodeGeometry g = pool_geometry(node);
   const NodeActivation activation = node_activation(node);
   return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
-    const TapWalk walk(g);
-    std::fill(args.out(), args.out() + g.batch * g.in_pixels() * g.channels, 0.0f);
-    for (int64_t row = 0; row < g.batch * g.out_pixels(); ++row) {
-      float* dx = args.out() + row / g.out_pixels() * g.in_pixels() * g.channels;
-      for_each_tap(walk, row % g.out_pixels(), [&](int64_t tap, int64_t pixel) {
-        for (int64_t c = 0; c < g.channels; ++c) {
-          const int64_t at = row * g.channels + c;
-          if (args.in_as<uint8_t>(1)[at] != tap) continue;
-          const float slope = args.num_inputs > 2 ? activation.slope(args.in(2)[at]) : 1;
-          dx[pixel * g.channels + c] += slope * args.in(0)[at];
-        }
-      });
+    for (int64_t n = 0; n < g.batch; ++n) {
+      const int64_t at = n * g.out_pixels() * g.channels;
+      max_pool_grad_sample(g,
+                           {.dy = args.in(0) + at,
+                            .index = args.in_as<uint8_t>(1) + at,
+                            .y = args.num_inputs > 2 ? args.in(2) + at : nullptr,
+                            .dx = args.out() + n * g.in_pixels() * g.channels},
+                           activation);
     }
   });
 }

@@ -20,6 +20,8 @@ KernelOffer reference_conv(const ir::Node& node);
 KernelOffer reference_conv_input_grad(const ir::Node& node);
 KernelOffer reference_conv_kernel_grad(const ir::Node& node);
 KernelOffer reference_conv_pool(const ir::Node& node);
+KernelOffer reference_conv_pool_input_grad(const ir::Node& node);
+KernelOffer reference_conv_pool_kernel_grad(const ir::Node& node);
 KernelOffer reference_cross_entropy(const ir::Node& node);
 KernelOffer reference_cross_entropy_grad(const ir::Node& node);
 KernelOffer reference_dense(const ir::Node& node);

@@ -50,6 +50,25 @@ void for_each_tap(const TapWalk& walk, int64_t out_pixel, Visit visit) {
   }
 }
 
+// Calls visit(input, kernel, output): the three element numbers, within one sample, of every
+// product of the convolution.
+template <typename Visit>
+void for_each_product(const ConvGeometry& g, Visit visit) {
+  const TapWalk walk(g);
+  const int64_t group_in = g.in_channels / g.groups;
+  const int64_t group_out = g.out_channels / g.groups;
+  for (int64_t out_pixel = 0; out_pixel < g.out_pixels(); ++out_pixel) {
+    for_each_tap(walk, out_pixel, [&](int64_t tap, int64_t pixel) {
+      for (int64_t i = 0; i < group_in; ++i) {
+        for (int64_t o = 0; o < g.out_channels; ++o) {
+          visit(pixel * g.in_channels + o / group_out * group_in + i,
+                (tap * group_in + i) * g.out_channels + o, out_pixel * g.out_channels + o);
+        }
+      }
+    });
+  }
+}
+
 // The convolution of one sample with bias (may be null) and activation.
 struct ConvSample {
   const float* x = nullptr;
@@ -62,5 +81,15 @@ void convolve_sample(const ConvGeometry& geometry, const ConvSample& sample,
 
 // Max pooling of one sample.
 void max_pool_sample(const PoolNodeGeometry& geometry, const float* x, float* y, uint8_t* index);
+
+// Its gradient, after that of the activation whose results were pooled.
+struct PoolGradSample {
+  const float* dy = nullptr;
+  const uint8_t* index = nullptr;
+  const float* y = nullptr;  // null: there is no activation
+  float* dx = nullptr;
+};
+void max_pool_grad_sample(const PoolNodeGeometry& geometry, const PoolGradSample& sample,
+                          const NodeActivation& activation);
 
 }  // namespace pando::kernels

@@ -1,0 +1,200 @@
+// The gradient of a convolution's input from the gradient of max pooled results: each pooled
+// element adds its channel's kernel, times the gradient there, to the window that gave the maximum.
+// The channels of a pixel whose maxima are at one position share a window, which stays in registers
+// while their kernels pass.
+// SPDX-License-Identifier: MIT
+#include "pando/kernels/direct/isa_kernels.h"
+#include "pando/kernels/fast/fast.h"
+#include "pando/kernels/fast/pooled_conv.h"
+
+namespace pando::kernels {
+namespace {
+
+using fast::Inside;
+using fast::kWide;
+using fast::PooledConv;
+using fast::PooledGradient;
+using fast::Range;
+using fast::ScratchCutter;
+using fast::WideFloats;
+
+struct Work {
+  Work(const PooledConv& shape, ScratchCutter cutter)
+      : factors(cutter.floats(shape.conv.out_channels)),
+        sorted(cutter.floats(shape.conv.out_channels)),
+        kernels(reinterpret_cast<int32_t*>(cutter.floats(shape.conv.out_channels))),
+        ends(reinterpret_cast<int32_t*>(cutter.floats(shape.pool.positions() + 1))),
+        bytes(cutter.used()) {}
+  float* factors;    // of the channels of a pixel
+  float* sorted;     // the same in the order of their positions
+  int32_t* kernels;  // where their kernels begin
+  int32_t* ends;     // of each position among them
+  size_t bytes;
+};
+
+// Channels that add to one window.
+struct Adders {
+  const float* kernel;  // [out channel][window]
+  const float* factors;
+  const int32_t* kernels;
+  int64_t count;
+};
+
+template <int R, int V>
+PANDO_INLINE void add_block(const PooledConv& s, const Adders& adders, float* window, int64_t first,
+                            int64_t begin) {
+  WideFloats sums[R][V];
+  for (int r = 0; r < R; ++r) {
+    const float* row = window + s.row_offsets[static_cast<size_t>(first + r)] + begin;
+    for (int v = 0; v < V; ++v) fast::load(row + v * kWide, sums[r][v]);
+  }
+  const float* kernel = adders.kernel + first * s.run + begin;
+  for (int64_t i = 0; i < adders.count; ++i) {
+    const float factor = adders.factors[i];
+    const float* from = kernel + adders.kernels[i];
+    for (int r = 0; r < R; ++r) {
+      for (int v = 0; v < V; ++v) {
+        WideFloats values;
+        fast::load(from + r * s.run + v * kWide, values);
+        sums[r][v] += factor * values;
+      }
+    }
+  }
+  for (int r = 0; r < R; ++r) {
+    float* row = window + s.row_offsets[static_cast<size_t>(first + r)] + begin;
+    for (int v = 0; v < V; ++v) fast::store(row + v * kWide, sums[r][v]);
+  }
+}
+
+template <int R, int V>
+PANDO_INLINE void add_blocks(const PooledConv& s, const Adders& adders, float* window) {
+  for (int64_t row = 0; row < s.rows; row += R) {
+    for (int64_t begin = 0; begin < s.run; begin += V * kWide) {
+      add_block<R, V>(s, adders, window, row, begin);
+    }
+  }
+}
+
+// The part of a window that lies inside.
+PANDO_INLINE void add_partly(const PooledConv& s, const Adders& adders, const Inside& part,
+                             float* window) {
+  for (int64_t a = part.a.begin; a < part.a.end; ++a) {
+    for (int64_t b = part.b.begin; b < part.b.end; ++b) {
+      const int64_t row = a * s.conv.kernel[1] + b;
+      float* to = window + s.row_offsets[static_cast<size_t>(row)];
+      int64_t l = part.l.begin;
+      for (; l + kWide <= part.l.end; l += kWide) add_block<1, 1>(s, adders, window, row, l);
+      const float* kernel = adders.kernel + row * s.run;
+      for (int64_t i = 0; i < adders.count && l < part.l.end; ++i) {
+        fast::add_scaled(to + l, kernel + adders.kernels[i] + l, adders.factors[i], part.l.end - l);
+      }
+    }
+  }
+}
+
+PANDO_INLINE void add_window(const PooledConv& s, const Adders& adders, const Inside& part,
+                             float* window) {
+  if (!s.whole(part)) return add_partly(s, adders, part, window);
+  if (s.run % (4 * kWide) == 0) return add_blocks<1, 4>(s, adders, window);
+  if (s.run % (3 * kWide) == 0) return add_blocks<1, 3>(s, adders, window);
+  if (s.run % (2 * kWide) == 0 && s.rows % 2 == 0) return add_blocks<2, 2>(s, adders, window);
+  if (s.run % kWide == 0 && s.rows % 4 == 0) return add_blocks<4, 1>(s, adders, window);
+  add_partly(s, adders, part, window);
+}
+
+// Brings the channels of a pixel into the order of their positions.
+PANDO_INLINE void sort_channels(const PooledConv& s, const uint8_t* index, const Work& work) {
+  const int64_t positions = s.pool.positions();
+  std::fill(work.ends, work.ends + positions + 1, 0);
+  for (int64_t o = 0; o < s.conv.out_channels; ++o) ++work.ends[index[o] + 1];
+  for (int64_t i = 0; i < positions; ++i) work.ends[i + 1] += work.ends[i];
+  for (int64_t o = 0; o < s.conv.out_channels; ++o) {
+    const int32_t to = work.ends[index[o]]++;  // afterwards the end of its position
+    work.sorted[to] = work.factors[o];
+    work.kernels[to] = static_cast<int32_t>(o * s.window_floats);
+  }
+}
+
+// One sample, the planes `depth` of dx: those pooled planes that reach them.
+PANDO_MULTIVERSION void add_planes(const PooledConv& s, const PooledGradient& from,
+                                   const float* kernel, const Work& work, float* dx, Range depth,
+                                   Range pooled) {
+  const int64_t plane = s.pool.out[1] * s.pool.out[2];
+  const int64_t channels = s.conv.out_channels;
+  std::fill(dx + depth.begin * s.plane_floats, dx + depth.end * s.plane_floats, 0.0f);
+  fast::PixelWalk walk(s.pool.out, pooled.begin * plane);
+  for (int64_t pixel = pooled.begin * plane; pixel < pooled.end * plane; ++pixel, walk.next()) {
+    fast::take_factors(from, pixel * channels, channels, work.factors);
+    sort_channels(s, from.index + pixel * channels, work);
+    float* first = dx + s.first_element(walk.at);
+    int32_t begin = 0;
+    for (size_t position = 0; position < s.positions.size(); ++position) {
+      const int32_t end = work.ends[position];
+      if (end == begin) continue;
+      add_window(s, {kernel, work.sorted + begin, work.kernels + begin, end - begin},
+                 s.inside(walk.at, s.positions[position], depth), first + s.offsets[position]);
+      begin = end;
+    }
+  }
+}
+
+// The pooled planes whose windows reach the planes `depth` of the input.
+Range pooled_planes(const PooledConv& s, Range depth) {
+  const int64_t first = depth.begin + s.conv.pad_low[0] - s.conv.kernel[0] + 1;
+  const int64_t last = depth.end - 1 + s.conv.pad_low[0];
+  const int64_t window = s.pool.window[0];
+  return {std::max<int64_t>(first, 0) / window, std::min(last / window + 1, s.pool.out[0])};
+}
+
+fast::PooledGradient at_sample(const PooledGradient& from, int64_t offset) {
+  return {from.dy + offset, from.index + offset, from.y == nullptr ? nullptr : from.y + offset,
+          from.below};
+}
+
+// [window][out channel] as [out channel][window].
+Packing kernel_packing(const PooledConv& shape) {
+  const auto transpose = direct::choose_isa().transpose;
+  const int64_t channels = shape.conv.out_channels;
+  const int64_t window = shape.window_floats;
+  const auto pack = [=](const KernelArgs& args, const StepArgs& step) {
+    const Range rows = fast::share(step.part, window);
+    transpose({args.in(0) + rows.begin * channels, channels, rows.size(), channels,
+               args.out() + rows.begin, window});
+  };
+  return {.input = 2,
+          .layout = {"windows-by-channel", window * channels},
+          .packer = std::make_shared<FunctionKernel>("fast:pack", pack, fast::kSplits)};
+}
+
+}  // namespace
+
+KernelOffer fast_conv_pool_input_grad(const ir::Node& node) {
+  const PooledConv shape(node);
+  if (std::string why = shape.refusal(); !why.empty()) return refuse(std::move(why));
+  if (shape.window_floats * shape.conv.out_channels > INT32_MAX) {
+    return refuse("the kernel has too many elements");
+  }
+  const NodeActivation activation = node_activation(node);
+  const auto run = [=](const KernelArgs& args, const StepArgs& step) {
+    const Work work(shape, ScratchCutter(args.scratch));
+    const PooledGradient from = {args.in(0), args.in_as<uint8_t>(1),
+                                 args.num_inputs > 3 ? args.in(3) : nullptr, activation.slope(0)};
+    const int64_t each = shape.conv.in[0];
+    const Range planes = fast::share(step.part, shape.conv.batch * each);
+    for (int64_t plane = planes.begin; plane < planes.end;) {
+      const int64_t sample = plane / each;
+      const int64_t end = std::min((sample + 1) * each, planes.end);
+      const Range depth{plane - sample * each, end - sample * each};
+      add_planes(shape, at_sample(from, sample * shape.pool.out_pixels() * shape.conv.out_channels),
+                 args.in(2), work, args.out() + sample * each * shape.plane_floats, depth,
+                 pooled_planes(shape, depth));
+      plane = end;
+    }
+  };
+  KernelOffer offer = offer_function(
+      "fast", run, {.splits = true, .scratch_bytes = Work(shape, ScratchCutter()).bytes});
+  offer.packings.push_back(kernel_packing(shape));
+  return offer;
+}
+
+}  // namespace pando::kernels

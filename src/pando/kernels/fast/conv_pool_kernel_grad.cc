@@ -1,0 +1,216 @@
+// The gradient of a kernel from the gradient of max pooled results: for each output channel the sum
+// of the windows of x that gave its maxima, each times the gradient there. A few pixels at a time,
+// so that a part of the sum stays in registers while their windows pass.
+// SPDX-License-Identifier: MIT
+#include "pando/kernels/direct/isa_kernels.h"
+#include "pando/kernels/fast/fast.h"
+#include "pando/kernels/fast/pooled_conv.h"
+
+namespace pando::kernels {
+namespace {
+
+using fast::Floats;
+using fast::Inside;
+using fast::kLanes;
+using fast::kWide;
+using fast::PooledConv;
+using fast::PooledGradient;
+using fast::Range;
+using fast::ScratchCutter;
+using fast::WideFloats;
+
+// Pixels of a tile: their factors and offsets stay in a first-level cache.
+int64_t tile_pixels(int64_t channels) { return std::clamp<int64_t>(4096 / channels, 8, 64); }
+
+struct Work {
+  Work(const PooledConv& shape, ScratchCutter cutter)
+      : sums(cutter.floats(shape.conv.out_channels * shape.window_floats)),
+        bias(cutter.floats(shape.conv.out_channels)),
+        factors(cutter.floats(tile_pixels(shape.conv.out_channels) * shape.conv.out_channels)),
+        offsets(reinterpret_cast<int32_t*>(
+            cutter.floats(tile_pixels(shape.conv.out_channels) * shape.conv.out_channels))),
+        parts(reinterpret_cast<Inside*>(
+            cutter.bytes(static_cast<size_t>(shape.pool.positions()) * sizeof(Inside)))),
+        bytes(cutter.used()) {}
+  float* sums;  // [out channel][window]
+  float* bias;
+  float* factors;    // [pixel of the tile][out channel]
+  int32_t* offsets;  // of the windows in x; the same order
+  Inside* parts;     // of a pixel at the edge, by position
+  size_t bytes;
+};
+
+struct Tile {
+  const float* x;  // of the sample
+  int64_t first;   // its first pixel, within the sample
+  int64_t at;      // the first element of that pixel among the pooled ones of all samples
+  int64_t count;
+};
+
+// Rows first to first + R of the windows of channel o, V vectors of each from `begin` on.
+template <typename Vector, int R, int V>
+PANDO_INLINE void sum_block(const PooledConv& s, const Work& work, const Tile& tile, int64_t o,
+                            int64_t first, int64_t begin) {
+  constexpr int64_t kFloats = sizeof(Vector) / sizeof(float);
+  Vector sums[R][V];
+  float* to = work.sums + o * s.window_floats + first * s.run + begin;
+  for (int r = 0; r < R; ++r) {
+    for (int v = 0; v < V; ++v) fast::load(to + r * s.run + v * kFloats, sums[r][v]);
+  }
+  const int64_t channels = s.conv.out_channels;
+  const float* rows[R];
+  for (int r = 0; r < R; ++r) {
+    rows[r] = tile.x + begin + s.row_offsets[static_cast<size_t>(first + r)];
+  }
+  const float* factor = work.factors + o;
+  const int32_t* offset = work.offsets + o;
+  for (const float* end = factor + tile.count * channels; factor != end;
+       factor += channels, offset += channels) {
+    const float times = *factor;
+    const int64_t at = *offset;
+    for (int r = 0; r < R; ++r) {
+      for (int v = 0; v < V; ++v) {
+        Vector values;
+        fast::load(rows[r] + at + v * kFloats, values);
+        sums[r][v] += times * values;
+      }
+    }
+  }
+  for (int r = 0; r < R; ++r) {
+    for (int v = 0; v < V; ++v) fast::store(to + r * s.run + v * kFloats, sums[r][v]);
+  }
+}
+
+template <typename Vector, int R, int V>
+PANDO_INLINE void sum_blocks(const PooledConv& s, const Work& work, const Tile& tile) {
+  constexpr int64_t kFloats = V * static_cast<int64_t>(sizeof(Vector) / sizeof(float));
+  for (int64_t o = 0; o < s.conv.out_channels; ++o) {
+    for (int64_t row = 0; row < s.rows; row += R) {
+      for (int64_t begin = 0; begin < s.run; begin += kFloats) {
+        sum_block<Vector, R, V>(s, work, tile, o, row, begin);
+      }
+    }
+  }
+}
+
+// Runs that are no whole vectors.
+PANDO_INLINE void sum_runs(const PooledConv& s, const Work& work, const Tile& tile) {
+  for (int64_t i = 0; i < tile.count * s.conv.out_channels; ++i) {
+    float* to = work.sums + i % s.conv.out_channels * s.window_floats;
+    for (int64_t row = 0; row < s.rows; ++row) {
+      fast::add_scaled(to + row * s.run,
+                       tile.x + work.offsets[i] + s.row_offsets[static_cast<size_t>(row)],
+                       work.factors[i], s.run);
+    }
+  }
+}
+
+// Adds a window that lies partly outside x, which is zero there.
+PANDO_INLINE void sum_partly(const PooledConv& s, const Inside& part, const float* window,
+                             float factor, float* sums) {
+  for (int64_t a = part.a.begin; a < part.a.end; ++a) {
+    for (int64_t b = part.b.begin; b < part.b.end; ++b) {
+      fast::add_scaled(sums + (a * s.conv.kernel[1] + b) * s.run + part.l.begin,
+                       window + a * s.plane_floats + b * s.row_floats + part.l.begin, factor,
+                       part.l.size());
+    }
+  }
+}
+
+// Windows that are cut off are added at once, and do not count in the tile.
+PANDO_INLINE void take_edge_pixel(const PooledConv& s, const Work& work, const float* x,
+                                  const PooledConv::Extents& pixel, const uint8_t* index,
+                                  float* factors, int32_t* offsets) {
+  const int64_t first = s.first_element(pixel);
+  for (size_t i = 0; i < s.positions.size(); ++i) {
+    work.parts[i] = s.inside(pixel, s.positions[i], {0, s.conv.in[0]});
+  }
+  for (int64_t o = 0; o < s.conv.out_channels; ++o) {
+    const Inside& part = work.parts[index[o]];
+    offsets[o] = static_cast<int32_t>(first) + s.offsets[index[o]];
+    if (s.whole(part)) continue;
+    sum_partly(s, part, x + offsets[o], factors[o], work.sums + o * s.window_floats);
+    factors[o] = 0;
+    offsets[o] = 0;
+  }
+}
+
+PANDO_INLINE void take_pixels(const PooledConv& s, const PooledGradient& from, const Work& work,
+                              const Tile& tile) {
+  const int64_t channels = s.conv.out_channels;
+  fast::PixelWalk walk(s.pool.out, tile.first);
+  for (int64_t t = 0; t < tile.count; ++t, walk.next()) {
+    float* factors = work.factors + t * channels;
+    int32_t* offsets = work.offsets + t * channels;
+    const uint8_t* index = from.index + tile.at + t * channels;
+    fast::take_factors(from, tile.at + t * channels, channels, factors);
+    for (int64_t o = 0; o < channels; ++o) work.bias[o] += factors[o];
+    if (!s.all_inside(walk.at)) {
+      take_edge_pixel(s, work, tile.x, walk.at, index, factors, offsets);
+      continue;
+    }
+    const auto first = static_cast<int32_t>(s.first_element(walk.at));
+    const int32_t* table = s.offsets.data();
+    for (int64_t o = 0; o < channels; ++o) offsets[o] = first + table[index[o]];
+  }
+}
+
+PANDO_MULTIVERSION void add_tile(const PooledConv& s, const PooledGradient& from, const Work& work,
+                                 const Tile& tile) {
+  take_pixels(s, from, work, tile);
+  if (!s.fits) return;
+  if (s.run % (4 * kWide) == 0) return sum_blocks<WideFloats, 1, 4>(s, work, tile);
+  if (s.run % (3 * kWide) == 0) return sum_blocks<WideFloats, 1, 3>(s, work, tile);
+  if (s.run % (2 * kWide) == 0 && s.rows % 2 == 0) {
+    return sum_blocks<WideFloats, 2, 2>(s, work, tile);
+  }
+  if (s.run % kWide == 0 && s.rows % 4 == 0) return sum_blocks<WideFloats, 4, 1>(s, work, tile);
+  if (s.run % kWide == 0) return sum_blocks<WideFloats, 1, 1>(s, work, tile);
+  if (s.run % kLanes == 0 && s.rows % 4 == 0) return sum_blocks<Floats, 4, 1>(s, work, tile);
+  sum_runs(s, work, tile);
+}
+
+// The share of a part: pooled pixels of all samples.
+void add_pixels(const PooledConv& s, const PooledGradient& from, const float* x, const Work& work,
+                Range pixels) {
+  const int64_t each = s.pool.out_pixels();
+  const int64_t most = tile_pixels(s.conv.out_channels);
+  for (int64_t pixel = pixels.begin; pixel < pixels.end;) {
+    const int64_t sample = pixel / each;
+    const int64_t end = std::min({pixel + most, (sample + 1) * each, pixels.end});
+    add_tile(s, from, work,
+             {.x = x + sample * s.conv.in_pixels() * s.conv.in_channels,
+              .first = pixel - sample * each,
+              .at = pixel * s.conv.out_channels,
+              .count = end - pixel});
+    pixel = end;
+  }
+}
+
+}  // namespace
+
+KernelOffer fast_conv_pool_kernel_grad(const ir::Node& node) {
+  const PooledConv shape(node);
+  if (std::string why = shape.refusal(); !why.empty()) return refuse(std::move(why));
+  const NodeActivation activation = node_activation(node);
+  const bool bias = node.num_outputs() == 2;
+  const auto transpose = direct::choose_isa().transpose;
+  const auto run = [=](const KernelArgs& args, const StepArgs& step) {
+    const int64_t channels = shape.conv.out_channels;
+    const Work work(shape, ScratchCutter(args.scratch));
+    std::fill(work.sums, work.sums + channels * shape.window_floats, 0.0f);
+    std::fill(work.bias, work.bias + channels, 0.0f);
+    add_pixels(shape,
+               {args.in(1), args.in_as<uint8_t>(2), args.num_inputs > 3 ? args.in(3) : nullptr,
+                activation.slope(0)},
+               args.in(0), work,
+               fast::share(step.part, shape.conv.batch * shape.pool.out_pixels()));
+    transpose(
+        {work.sums, shape.window_floats, channels, shape.window_floats, args.out(0), channels});
+    if (bias) std::copy(work.bias, work.bias + channels, args.out(1));
+  };
+  return offer_function("fast", run,
+                        {.splits = true, .scratch_bytes = Work(shape, ScratchCutter()).bytes});
+}
+
+}  // namespace pando::kernels

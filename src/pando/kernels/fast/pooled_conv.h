@@ -1,0 +1,176 @@
+// A convolution whose result is max pooled, seen from the gradient of the pooled result: each of
+// its elements belongs to one window of the convolution's input, the one that gave the maximum.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "pando/kernels/conv_node.h"
+#include "pando/kernels/fast/support.h"
+#include "pando/kernels/fast/vectors.h"
+#include "pando/kernels/node_activation.h"
+
+namespace pando::kernels::fast {
+
+using WideFloats = float __attribute__((vector_size(64)));
+inline constexpr int64_t kWide = 16;
+
+// What both gradients read. `y` is null where no activation was pooled.
+struct PooledGradient {
+  const float* dy;
+  const uint8_t* index;
+  const float* y;
+  float below;  // the slope where y is not above zero
+};
+
+// Which part of a window lies inside the input: rows a of depth and b of height, floats l of each.
+struct Inside {
+  Range a, b, l;
+};
+
+// Windows are rows of `run` floats each: a window's row of x, and of a kernel [out][window].
+struct PooledConv {
+  explicit PooledConv(const ir::Node& node) : conv(conv_geometry(node)), pool(pool_geometry(node)) {
+    const int64_t channels = conv.in_channels;
+    row_floats = conv.in[2] * channels;
+    plane_floats = conv.in[1] * row_floats;
+    run = conv.kernel[2] * channels;
+    rows = conv.kernel[0] * conv.kernel[1];
+    window_floats = rows * run;
+    for (int64_t position = 0; position < pool.positions(); ++position) {
+      const Extents at = place(position);
+      positions.push_back(at);
+      offsets.push_back(
+          static_cast<int32_t>(at[0] * plane_floats + at[1] * row_floats + at[2] * channels));
+    }
+    for (int64_t row = 0; row < rows; ++row) {
+      row_offsets.push_back(row / conv.kernel[1] * plane_floats +
+                            row % conv.kernel[1] * row_floats);
+    }
+    for (size_t axis = 0; axis < 3; ++axis) {
+      fits = fits && conv.in[axis] >= conv.kernel[axis];
+    }
+  }
+
+  using Extents = ConvGeometry::Extents;
+
+  // Why the fast kernels do not do it; empty if they do.
+  std::string refusal() const {
+    const Extents ones = {1, 1, 1};
+    if (conv.groups != 1 || conv.stride != ones || conv.dilation != ones) {
+      return "the convolution is grouped, strided or dilated";
+    }
+    if (conv.in_pixels() * conv.in_channels > INT32_MAX) return "a sample has too many elements";
+    return "";
+  }
+
+  // The first element, in x, of the window that gave position 0 of a pooled pixel.
+  PANDO_INLINE int64_t first_element(const Extents& pixel) const {
+    const int64_t d = pixel[0] * pool.window[0] - conv.pad_low[0];
+    const int64_t h = pixel[1] * pool.window[1] - conv.pad_low[1];
+    const int64_t w = pixel[2] * pool.window[2] - conv.pad_low[2];
+    return d * plane_floats + h * row_floats + w * conv.in_channels;
+  }
+
+  // Whether all windows of a pooled pixel lie inside the input.
+  PANDO_INLINE bool all_inside(const Extents& pixel) const {
+    bool inside = true;
+    for (size_t axis = 0; axis < 3; ++axis) {
+      const int64_t first = pixel[axis] * pool.window[axis] - conv.pad_low[axis];
+      inside = inside && first >= 0 &&
+               first + pool.window[axis] - 1 + conv.kernel[axis] <= conv.in[axis];
+    }
+    return inside;
+  }
+
+  // Of the window at this position of the pixel, the part inside the planes `depth` of the input.
+  PANDO_INLINE Inside inside(const Extents& pixel, const Extents& position, Range depth) const {
+    const auto cut = [&](size_t axis, Range limits) {
+      const int64_t first = pixel[axis] * pool.window[axis] + position[axis] - conv.pad_low[axis];
+      return Range{std::clamp<int64_t>(limits.begin - first, 0, conv.kernel[axis]),
+                   std::clamp<int64_t>(limits.end - first, 0, conv.kernel[axis])};
+    };
+    const Range w = cut(2, {0, conv.in[2]});
+    return {cut(0, depth),
+            cut(1, {0, conv.in[1]}),
+            {w.begin * conv.in_channels, w.end * conv.in_channels}};
+  }
+
+  PANDO_INLINE bool whole(const Inside& part) const {
+    return part.a.size() == conv.kernel[0] && part.b.size() == conv.kernel[1] &&
+           part.l.size() == run;
+  }
+
+  ConvGeometry conv;
+  PoolNodeGeometry pool;
+  int64_t row_floats;
+  int64_t plane_floats;
+  int64_t run;
+  int64_t rows;
+  int64_t window_floats;
+  std::vector<Extents> positions;    // in a pooling window
+  std::vector<int32_t> offsets;      // of their windows in x from the first
+  std::vector<int64_t> row_offsets;  // of the rows of a window in x
+  bool fits = true;                  // a window may lie inside the input
+
+ private:
+  Extents place(int64_t position) const {
+    return {position / pool.window[2] / pool.window[1], position / pool.window[2] % pool.window[1],
+            position % pool.window[2]};
+  }
+};
+
+template <typename Values>
+PANDO_INLINE void take_factor(const PooledGradient& from, int64_t at, float* factor) {
+  Values dy;
+  load(from.dy + at, dy);
+  if (from.y != nullptr) {
+    Values y;
+    load(from.y + at, y);
+    const Values below = dy * from.below;
+    dy = y > 0 ? dy : below;
+  }
+  store(factor, dy);
+}
+
+// The gradient of the convolution's result where a pooled pixel, whose first element is `at`, has
+// its maxima.
+PANDO_INLINE void take_factors(const PooledGradient& from, int64_t at, int64_t channels,
+                               float* factors) {
+  int64_t o = 0;
+  for (; o + kLanes <= channels; o += kLanes) take_factor<Floats>(from, at + o, factors + o);
+  for (; o < channels; ++o) take_factor<float>(from, at + o, factors + o);
+}
+
+// to += factor * from, for runs at the edge.
+PANDO_INLINE void add_scaled(float* to, const float* from, float factor, int64_t count) {
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    Floats sum, values;
+    load(to + i, sum);
+    load(from + i, values);
+    sum += factor * values;
+    store(to + i, sum);
+  }
+  for (; i < count; ++i) to[i] += factor * from[i];
+}
+
+// Steps through the pooled pixels of a sample in their order.
+struct PixelWalk {
+  PixelWalk(const PooledConv::Extents& pooled, int64_t pixel)
+      : extents(pooled),
+        at({pixel / pooled[2] / pooled[1], pixel / pooled[2] % pooled[1], pixel % pooled[2]}) {}
+  PANDO_INLINE void next() {
+    if (++at[2] < extents[2]) return;
+    at[2] = 0;
+    if (++at[1] < extents[1]) return;
+    at[1] = 0;
+    ++at[0];
+  }
+  PooledConv::Extents extents;
+  PooledConv::Extents at;
+};
+
+}  // namespace pando::kernels::fast
