@@ -78,7 +78,7 @@ std::string short_name(const OpReport& op) {
 std::string op_text(const OpReport& op) {
   const std::string flops = or_dash(op.flops > 0, fmt::format("{:.2f}", mega(op.flops)));
   std::string text =
-      fmt::format("  {:>3} {:<21} {:<24} {:<19} {:>7} {:>9} {:>9}\n", op.call, op.op,
+      fmt::format("  {:>3} {:<21} {:<22} {:<19} {:>7} {:>10} {:>10}\n", op.call, op.op,
                   short_name(op), op.kernel, flops, size(op.bytes_read), size(op.bytes_written));
   if (!op.layouts.empty()) {
     text += fmt::format("      packed: {}\n", join(op.layouts, ", "));
@@ -88,7 +88,7 @@ std::string op_text(const OpReport& op) {
 }
 
 std::string part_heading(const Program& program, const OpReport& op) {
-  if (op.part == StepPart::prologue) return "prologue, once per weight update";
+  if (op.part == StepPart::prologue) return "prologue, before the first step of a weight update";
   const std::string part = to_string(op.part);
   return program.pipelined() ? fmt::format("{} of stage {}", part, op.stage) : part;
 }
@@ -98,7 +98,7 @@ std::string ops_text(const CompilationReport& report) {
   const Program& program = *report.program;
   std::string text = fmt::format(
       "calls: work and bytes of {}, activations channels-last\n"
-      "  {:>3} {:<21} {:<24} {:<19} {:>7} {:>9} {:>9}\n",
+      "  {:>3} {:<21} {:<22} {:<19} {:>7} {:>10} {:>10}\n",
       program.in_parts() ? "all parts" : fmt::format("a slice of {} samples", report.slice_batch),
       "#", "op", "node", "kernel", "MFLOP", "read", "written");
   std::string heading;
