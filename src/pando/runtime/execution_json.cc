@@ -1,4 +1,6 @@
 // The execution report as JSON. SPDX-License-Identifier: MIT
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "pando/runtime/execution_report.h"
@@ -23,7 +25,11 @@ Json spent_json(const ExecutionReport& report, const Spent& spent) {
 
 Json phases_json(const PhaseSeconds& seconds) {
   Json json;
-  for (size_t i = 0; i < kPhases; ++i) json[to_string(static_cast<Phase>(i))] = seconds[i];
+  for (size_t i = 0; i < kPhases; ++i) {
+    std::string key = to_string(static_cast<Phase>(i));
+    std::replace(key.begin(), key.end(), ' ', '_');
+    json[key] = seconds[i];
+  }
   return json;
 }
 

@@ -148,6 +148,8 @@ class Collector {
     report_.span_seconds = to_seconds(span.end - span.begin);
     report_.workers = static_cast<int>(tracks.size());
     for (const TraceTrack* track : tracks) add_track(*track, span);
+    std::sort(report_.devices.begin(), report_.devices.end(),
+              [](const DeviceTime& a, const DeviceTime& b) { return a.device < b.device; });
     for (DeviceTime& device : report_.devices) finish(device);
     count_steps();
     report_.ops = rows_.take();
