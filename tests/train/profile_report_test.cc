@@ -89,7 +89,7 @@ void expect_sound_execution(const json& execution) {
 // The report on a fit of `updates` weight updates, in JSON.
 json report_of(Model& model, int64_t batch, int64_t samples, profile::Trace& trace) {
   model.fit(image_data(samples), {.batch_size = batch, .trace = &trace, .verbose = 0});
-  const json report = json::parse(model.profile(request_of(batch, &trace)).json);
+  json report = json::parse(model.profile(request_of(batch, &trace)).json);
   expect_sound_compilation(report.at("compilation"));
   expect_sound_execution(report.at("execution"));
   return report;

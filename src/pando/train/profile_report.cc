@@ -97,9 +97,11 @@ class ReportWriter {
                         name_of(request.program), impl.options.name, request.batch_size,
                         to_string(request.fields));
     text_ += concat(counted(placement.total_replicas(), "replica"), " on ",
-                    counted(placement.instances(), "instance"), ", ",
-                    counted(placement.micro_batches, "micro-batch"), " per weight update",
-                    placement.instances() > 1 ? "; figures of one instance\n" : "\n");
+                    counted(placement.instances(), "instance"));
+    if (request.program == ProfiledProgram::training) {
+      text_ += concat(", ", counted(placement.micro_batches, "micro-batch"), " per weight update");
+    }
+    text_ += placement.instances() > 1 ? "; figures of one instance\n" : "\n";
     json_ = {{"program", name_of(request.program)},
              {"model", impl.options.name},
              {"batch_size", request.batch_size},
