@@ -10,6 +10,8 @@ TEST(DeviceFlags, WhatExcludesEachOther) {
   EXPECT_THROW(parse({"--steps-per-execution", "4", "--logs-per-epoch", "2"}), UsageError);
   EXPECT_THROW(parse({"--trace", "t.json", "--dry-run"}), UsageError);
   EXPECT_THROW(parse({"--trace", "t.json", "--verify"}), UsageError);
+  EXPECT_THROW(parse({"--profile", "reports", "--dry-run"}), UsageError);
+  EXPECT_THROW(parse({"--profile", "reports", "--verify"}), UsageError);
 }
 
 TEST(DeviceFlags, GradientsMayTravelInHalfTheBytes) {
@@ -169,6 +171,7 @@ TEST(DeviceFlags, WhatDoesNotFitTogetherIsNamed) {
        "most 16777216"},
       {{"--trace=/absent/t.json"}, "--trace: the folder of '/absent/t.json' does not exist"},
       {{"--trace=/"}, "--trace: '/' is a folder, wanted a file"},
+      {{"--profile=/dev/null"}, "--profile: '/dev/null' is a file, wanted a folder"},
   };
   for (const auto& [args, message] : cases) EXPECT_EQ(error(args), message);
   EXPECT_EQ(error({"--core-sets=a"}).rfind("--core-sets: ", 0), 0u);
@@ -215,9 +218,9 @@ TEST(DeviceFlags, WrongValuesAreRefusedByName) {
 
 TEST(DeviceFlags, TheRecordedConfigurationHasThem) {
   const TestFolder folder;
-  const TrainOptions first =
-      parse({"--num-replicas=2", "--pipeline-splits=conv2d_1", "--recomputation",
-             "--memory-per-device=3M", "--logs-per-epoch=1/3", "--trace=t.json"});
+  const TrainOptions first = parse({"--num-replicas=2", "--pipeline-splits=conv2d_1",
+                                    "--recomputation", "--memory-per-device=3M",
+                                    "--logs-per-epoch=1/3", "--trace=t.json", "--profile=reports"});
   EXPECT_EQ(first.trace, "t.json");
   const TrainOptions again =
       parse({"--config-path", folder.write("config.yml", first.config_text)});
@@ -226,6 +229,7 @@ TEST(DeviceFlags, TheRecordedConfigurationHasThem) {
   EXPECT_EQ(again.devices.recomputation, RecomputationFlag::automatic);
   EXPECT_EQ(again.devices.memory_per_device.bytes, 3 << 20);
   EXPECT_EQ(again.logs_per_epoch, Fraction(1, 3));
+  EXPECT_EQ(again.profile, "");
   EXPECT_EQ(again.trace, "");  // where a run wrote is not part of it
 }
 

@@ -247,6 +247,20 @@ TEST_F(TrainDevices, TracesAreWrittenAndSummedUp) {
   EXPECT_TRUE(stage_1);
 }
 
+TEST_F(TrainDevices, ProfilesAreWritten) {
+  TrainOptions given = small("run");
+  given.quiet = false;
+  given.devices.pipeline_splits = {"conv2d_1"};
+  given.profile = (folder_.path / "reports").string();
+  EXPECT_EQ(run_training(given), kDone);
+  EXPECT_TRUE(said("reports written to " + given.profile + "/train_report.txt")) << out_.str();
+  EXPECT_FALSE(said("events written to"));
+  const auto report = nlohmann::json::parse(folder_.read("reports/train_report.json"));
+  EXPECT_EQ(report["execution"]["devices"].size(), 2u);
+  EXPECT_GT(report["execution"]["steps"].get<int64_t>(), 0);
+  EXPECT_TRUE(nlohmann::json::parse(folder_.read("reports/train_trace.json")).is_object());
+}
+
 TEST_F(TrainDevices, DryRunsShowMemoryTimelineAndIdleTime) {
   TrainOptions given = small("run");
   given.dry_run = true;

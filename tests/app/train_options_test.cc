@@ -222,6 +222,7 @@ TEST(TrainOptions, HelpShowsEveryGroupAndFlag) {
                            "core-sets",
                            "memory-per-device",
                            "trace",
+                           "profile",
                            "help"}) {
     const std::string start = std::string("\n  --") + flag;
     EXPECT_TRUE(help.find(start + " ") != std::string::npos) << flag;

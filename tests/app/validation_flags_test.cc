@@ -94,6 +94,7 @@ TEST(ValidationFlags, ThatDoNotFitTogetherAreRefused) {
   EXPECT_SAYS(error({"--training=no", "--dry-run"}), "--dry-run is about training");
   EXPECT_SAYS(error({"--training=no", "--verify"}), "--verify is about training");
   EXPECT_SAYS(error({"--training=no", "--trace=t.json"}), "--trace is about training");
+  EXPECT_SAYS(error({"--training=no", "--profile=reports"}), "--profile is about training");
 }
 
 TEST(ValidationFlags, NumbersAreChecked) {

@@ -123,6 +123,11 @@ void add_output_options(OptionTable& table, TrainOptions& options) {
            "write what every worker did and when to this file, for chrome://tracing and Perfetto, "
            "and print a summary, in which the pauses for validation are idle time")
       .with_hint("FILE");
+  table
+      .add("profile", options.profile,
+           "write reports on the run into this folder: kernels, work and memory of every layer and "
+           "op, where the time went, as text, as JSON and as a trace")
+      .with_hint("DIR");
   table.add("quiet", options.quiet, "no progress, only the result");
   table.add("verbose", options.verbose, "more about what is done, and about errors");
   table
@@ -143,11 +148,18 @@ void validate_trace(const std::string& path) {
   }
 }
 
+void validate_profile(const std::string& folder) {
+  if (std::filesystem::exists(folder) && !std::filesystem::is_directory(folder)) {
+    throw UsageError("--profile: '", folder, "' is a file, wanted a folder");
+  }
+}
+
 // What is said about training while there is none would be lost silently.
 void validate_phases(const TrainOptions& options) {
   if (options.phases.training) return;
   const std::vector<std::pair<const char*, bool>> flags = {
       {"--trace", !options.trace.empty()},
+      {"--profile", !options.profile.empty()},
       {"--verify", options.verify},
       {"--dry-run", options.dry_run},
       {"--validate-during-training", options.phases.during_training},
@@ -240,11 +252,13 @@ void settle_flags(OptionTable& table, TrainOptions& options) {
 std::string config_of_run(const OptionTable& table, TrainOptions& options) {
   const std::string run_dir = std::exchange(options.run_dir, "");
   const std::string trace = std::exchange(options.trace, "");
+  const std::string profile = std::exchange(options.profile, "");
   const bool quiet = std::exchange(options.quiet, false);
   const bool verbose = std::exchange(options.verbose, false);
   std::string text = config_text(table);
   options.run_dir = run_dir;
   options.trace = trace;
+  options.profile = profile;
   options.quiet = quiet;
   options.verbose = verbose;
   return text;
@@ -284,9 +298,10 @@ void validate(const TrainOptions& options) {
     throw UsageError("--dump-ir: '", options.dump_ir, "' is a file, wanted a folder");
   }
   validate_trace(options.trace);
-  if (!options.trace.empty() && (options.dry_run || options.verify)) {
-    throw UsageError("--trace records a training run; ", options.dry_run ? "--dry-run" : "--verify",
-                     " makes none");
+  validate_profile(options.profile);
+  if (options.records() && (options.dry_run || options.verify)) {
+    throw UsageError(options.trace.empty() ? "--profile" : "--trace", " records a training run; ",
+                     options.dry_run ? "--dry-run" : "--verify", " makes none");
   }
   if (options.steps_per_execution > 0 && !(options.logs_per_epoch == Fraction(1))) {
     throw UsageError(

@@ -63,12 +63,15 @@ struct TrainOptions : ModelFlags {
   LoggingFlags logging;
   std::string run_dir;  // empty: runs/<model>-<date>-<time>
   std::string trace;    // a file for the Chrome trace; empty: none
+  std::string profile;  // a folder for reports on the run; empty: none
   bool quiet = false;
   bool verbose = false;
   bool dry_run = false;
 
   std::string config_text;            // every effective option as YAML, for the run directory
   std::vector<std::string> warnings;  // about options that do not do all that they say
+
+  bool records() const { return !trace.empty() || !profile.empty(); }
 };
 
 // Binds the options to the table; both must outlive it.

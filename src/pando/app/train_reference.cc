@@ -114,6 +114,12 @@ A pipeline whose stages are measured, and a trace of what every worker did:
 pando train --pipeline-splits auto --gradient-accumulation-count 16 --trace pipeline.json
 ```
 
+Reports on where time and memory go, in the folder `reports`:
+
+```sh
+pando train --num-epochs 1 --profile reports
+```
+
 Group normalisation in place of batch normalisation:
 
 ```sh

@@ -13,6 +13,7 @@
 #include "pando/app/shared_state.h"
 #include "pando/profile/chrome_trace.h"
 #include "pando/profile/trace_summary.h"
+#include "pando/train/profile_report.h"
 
 namespace pando::app {
 
@@ -41,6 +42,22 @@ void finish_trace(RunLog& log, const TrainingSetup& setup, const profile::Trace&
                     summary.dropped));
   }
   log.show(profile::to_text(summary));
+}
+
+// Of the first instance: the others do the same.
+void finish_profile(RunLog& log, TrainingSetup& setup, const profile::Trace& trace) {
+  if (!setup.instances.is_first()) return;
+  const ProfileFiles files = write_profile(setup.model, setup.options.profile, "train",
+                                           {.batch_size = setup.options.micro_batch_size,
+                                            .fields = setup.data.sets.train.fields(),
+                                            .trace = &trace});
+  log.say(fmt::format("reports written to {} and {}, trace to {}", files.text, files.json,
+                      files.trace));
+}
+
+void finish_recording(RunLog& log, TrainingSetup& setup, const profile::Trace& trace) {
+  if (!setup.options.trace.empty()) finish_trace(log, setup, trace);
+  if (!setup.options.profile.empty()) finish_profile(log, setup, trace);
 }
 
 // Where the fit begins, and how many epochs it takes for one: executions may be longer than an
@@ -142,7 +159,9 @@ TrainingResult train_on(const TrainingPhase& phase, const std::shared_ptr<RunRec
 TrainingResult train(const TrainingPhase& phase, const std::optional<TrainingState>& state) {
   TrainingSetup& setup = phase.setup;
   std::optional<profile::Trace> trace;
-  if (!setup.options.trace.empty()) trace.emplace();
+  if (setup.options.records()) {
+    trace.emplace(setup.options.trace.empty() ? kProfileTrace : profile::TraceOptions{});
+  }
   TrainingState begin = state ? *state : setup.model.training_state();
   if (state) phase.checkpoints.go_on_from(state->weights.path, state->position);
   double rate_factor = rate_factor_in(begin);
@@ -155,7 +174,7 @@ TrainingResult train(const TrainingPhase& phase, const std::optional<TrainingSta
     recorder->resume(begin, phase.log.directory().seconds_before() + since.count());
     try {
       TrainingResult result = train_on(phase, recorder, trace ? &*trace : nullptr);
-      if (trace) finish_trace(phase.log, setup, *trace);
+      if (trace) finish_recording(phase.log, setup, *trace);
       return result;
     } catch (const NonFiniteLoss& error) {
       const bool goes_back = setup.options.checkpoints.on_nan == OnNan::rollback;

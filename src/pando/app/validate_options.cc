@@ -45,9 +45,10 @@ constexpr std::array kShownGroups = {"Model",
                                      "Precision",
                                      "Configuration"};
 // They decide what `pando validate` has decided, or are about training.
-constexpr std::array kForeignFlags = {
-    "training", "validation", "validate-during-training", "clean-dir", "mlperf-logging",
-    "verify",   "dry-run",    "compile-report",           "trace",     "resume"};
+constexpr std::array kForeignFlags = {"training",  "validation",     "validate-during-training",
+                                      "clean-dir", "mlperf-logging", "verify",
+                                      "dry-run",   "compile-report", "trace",
+                                      "profile",   "resume"};
 
 // One command line. The table points into it.
 struct ValidateCommand {
