@@ -174,7 +174,7 @@ TEST(Preprocess, BytesMayBecomeHalfPrecision) {
   const std::string report =
       model.compile_report(8, {{"x", DType::u8, {kSide, kSide, 3}}, {"y", DType::i32, {}}});
   EXPECT_SAYS(report, "; 1 cast\n");
-  const std::string cast_call = report.substr(report.find("\n  cast "));
+  const std::string cast_call = report.substr(report.find(" cast  "));
   EXPECT_SAYS(cast_call.substr(0, cast_call.find('\n', 1)), " 1.5 KiB");  // 4 samples of 16 bits
 }
 
