@@ -50,7 +50,8 @@ Json summary_json(const ExecutionReport& report) {
                {"other_program_seconds", report.other_seconds},
                {"phase_seconds", phases_json(report.seconds)},
                {"forward", spent_json(report, report.forward)},
-               {"backward", spent_json(report, report.backward)}};
+               {"backward", spent_json(report, report.backward)},
+               {"update", spent_json(report, report.update)}};
   if (report.peak.threads > 0) {
     json["peak"] = {
         {"isa", report.peak.isa}, {"threads", report.peak.threads}, {"gflops", report.peak.gflops}};

@@ -152,6 +152,8 @@ class Collector {
               [](const DeviceTime& a, const DeviceTime& b) { return a.device < b.device; });
     for (DeviceTime& device : report_.devices) finish(device);
     count_steps();
+    report_.update = {.seconds = report_.seconds_of(Phase::update),
+                      .bytes = options_.update_bytes * static_cast<double>(report_.updates)};
     report_.ops = rows_.take();
     sum_layers();
     return std::move(report_);

@@ -89,6 +89,7 @@ struct ExecutionReport {
   PhaseSeconds seconds = {};  // of all devices
   Spent forward;
   Spent backward;
+  Spent update;
   std::vector<OpTime> ops;  // those that ran, in the order of the program
   std::vector<LayerTime> layers;
   std::vector<DeviceTime> devices;
@@ -111,6 +112,7 @@ struct ExecutionReport {
 
 struct ExecutionReportOptions {
   int64_t micro_batch_size = 1;
+  double update_bytes = 0;  // that a weight update reads and writes
   MachinePeak peak;
 };
 

@@ -72,30 +72,30 @@ std::string headline_text(const ExecutionReport& report) {
                     100 * report.share(Phase::outside));
 }
 
-bool uses_winograd(const CompilationReport& compilation) {
-  return std::any_of(compilation.ops.begin(), compilation.ops.end(), [](const OpReport& op) {
-    return op.flops > 0 && op.kernel.find("winograd") != std::string::npos;
-  });
-}
-
-std::string phases_text(const ExecutionReport& report, const CompilationReport& compilation) {
+std::string phases_text(const ExecutionReport& report) {
   std::string text = fmt::format(
       "phases: times added over the workers, rates of one worker\n"
-      "  {:<26} {:>11} {:>12} {:>7} {:>8} {:>7}\n",
-      "phase", "seconds", "ms per step", "%", "GF/s", "% peak");
+      "  {:<26} {:>11} {:>12} {:>7} {:>8} {:>7} {:>7}\n",
+      "phase", "seconds", "ms per step", "%", "GF/s", "% peak", "GB/s");
   for (size_t i = 0; i < kPhases; ++i) {
     const auto phase = static_cast<Phase>(i);
     const double seconds = report.seconds_of(phase);
     if (seconds <= 0) continue;
     const Spent spent = phase == Phase::forward    ? report.forward
                         : phase == Phase::backward ? report.backward
+                        : phase == Phase::update   ? report.update
                                                    : Spent{};
-    text += fmt::format("  {:<26} {:>11.4f} {:>12.4f} {:>7.1f} {:>8} {:>7}\n", to_string(phase),
-                        seconds, per_step_ms(report, seconds), 100 * report.share(phase),
-                        rate(spent), peak_percent(report, spent));
+    text += fmt::format("  {:<26} {:>11.4f} {:>12.4f} {:>7.1f} {:>8} {:>7} {:>7}\n",
+                        to_string(phase), seconds, per_step_ms(report, seconds),
+                        100 * report.share(phase), rate(spent), peak_percent(report, spent),
+                        spent.bytes > 0 ? fmt::format("{:.1f}", spent.gbytes()) : "-");
   }
-  if (report.peak.threads > 0 && uses_winograd(compilation)) {
-    text += "  (winograd kernels multiply less than is counted, so they can exceed 100 %)\n";
+  const bool beyond = std::any_of(report.ops.begin(), report.ops.end(), [&](const OpTime& op) {
+    return report.peak_fraction(op.spent) > 1;
+  });
+  if (beyond) {
+    text +=
+        "  (some kernels multiply less than is counted, as Winograd's: they can exceed 100 %)\n";
   }
   if (report.other_seconds > 0) {
     text += fmt::format("  of it ops of other programs {:.4f} s\n", report.other_seconds);
@@ -189,7 +189,7 @@ std::string stages_text(const ExecutionReport& report) {
 
 std::string to_text(const ExecutionReport& report, const compiler::CompilationReport& compilation) {
   if (report.span_seconds <= 0) return "the trace has no event of a device\n";
-  return coverage_text(report) + headline_text(report) + phases_text(report, compilation) +
+  return coverage_text(report) + headline_text(report) + phases_text(report) +
          slowest_text(report, compilation) + devices_text(report) + stages_text(report) +
          layers_text(report) + "all ops in the order of the program\n" +
          ops_text(report, compilation, report.ops);
