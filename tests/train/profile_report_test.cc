@@ -116,6 +116,7 @@ TEST(ProfileReport, NumbersOfATrainingRunAgree) {
   EXPECT_FALSE(execution.contains("peak"));
   EXPECT_GT(report["memory"]["weights_bytes"].get<int64_t>(), 0);
   EXPECT_GT(report["memory"]["moving_statistics_bytes"].get<int64_t>(), 0);
+  EXPECT_GT(execution["update"]["bytes"].get<double>(), 0);
 }
 
 // Every op ran once per slice and step.
@@ -129,6 +130,28 @@ TEST(ProfileReport, OpsAreCountedAndWeighed) {
   EXPECT_NEAR(
       execution["forward"]["flops"].get<double>() + execution["backward"]["flops"].get<double>(),
       24 * flops, 1);
+}
+
+// Weights and momentum are read and written, the gradient of each of two slices is read.
+TEST(ProfileReport, WeightUpdatesAreWeighed) {
+  CompileOptions options = with_threads(2);
+  options.optimizer = SGD({.learning_rate = 0.1, .momentum = 0.9});
+  Model model = compiled(Sequential({6, 6, 1}, {Flatten(), Dense({.units = 16, .use_bias = false}),
+                                                Dense({.units = 3, .activation = "softmax"})}),
+                         options);
+  model.set_trainable("dense_1", false);
+  profile::Trace trace(kProfileTrace);
+  const json report = report_of(model, 4, 12, trace);
+  const double kernel = sizeof(float) * 36 * 16;
+  EXPECT_EQ(report["execution"]["update"]["bytes"], 3 * (4 + 2) * kernel);
+  const json& memory = report["memory"];
+  EXPECT_EQ(memory["optimizer_bytes"].get<size_t>(), memory["weights_bytes"].get<size_t>());
+  size_t total = memory["weights_bytes"].get<size_t>() + memory["optimizer_bytes"].get<size_t>() +
+                 memory["packed_bytes"].get<size_t>();
+  for (const json& device : memory["devices"]) total += device["total_bytes"].get<size_t>();
+  EXPECT_EQ(
+      memory["always_live_bytes"].get<size_t>() + memory["not_always_live_bytes"].get<size_t>(),
+      total);
 }
 
 TEST(ProfileReport, PartsAreSharesOfACall) {

@@ -41,25 +41,32 @@ std::string name_of(ProfiledProgram program) {
   PANDO_CHECK(false, static_cast<int>(program));
 }
 
-// Bytes that all programs of a model share.
+// Bytes that all programs of a model share, and what a weight update goes through.
 struct VariableBytes {
   size_t weights = 0;
   size_t statistics = 0;
   size_t slots = 0;
+  size_t updated = 0;  // weights and slots that have a gradient
 };
 
-VariableBytes variable_bytes(const runtime::VariableStore& variables) {
+VariableBytes variable_bytes(const runtime::VariableStore& variables,
+                             const compiler::Program& program) {
   VariableBytes bytes;
   for (const runtime::Variable& variable : variables.all()) {
     (variable.is_state() ? bytes.statistics : bytes.weights) += variable.value.bytes();
-    for (const Tensor& slot : variable.slots) bytes.slots += slot.bytes();
+    size_t slots = 0;
+    for (const Tensor& slot : variable.slots) slots += slot.bytes();
+    bytes.slots += slots;
+    const bool updated =
+        program.graph().find_output(ir::OutputRole::gradient, variable.name) != nullptr;
+    if (updated) bytes.updated += variable.value.bytes() + slots;
   }
   return bytes;
 }
 
 std::string size(size_t bytes) { return human_bytes(static_cast<double>(bytes)); }
 
-std::string counted(int count, const std::string& what) {
+std::string counted(int64_t count, const std::string& what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : what.ends_with("h") ? "es" : "s");
 }
 
@@ -91,15 +98,17 @@ class ReportWriter {
       : impl_(impl),
         request_(request),
         loaded_(impl.program(mode_of(request.program), request.batch_size, request.fields)),
-        compilation_(compiler::compilation_report(loaded_.program(), impl.layer_names())) {
+        compilation_(compiler::compilation_report(loaded_.program(), impl.layer_names())),
+        variables_(variable_bytes(impl.variables, loaded_.program())) {
     const runtime::Placement& placement = loaded_.placement();
-    text_ = fmt::format("profile of {}, model '{}': micro-batches of {} samples ({})\n",
-                        name_of(request.program), impl.options.name, request.batch_size,
-                        to_string(request.fields));
+    text_ = fmt::format("profile of {}, model '{}': micro-batches of {} ({})\n",
+                        name_of(request.program), impl.options.name,
+                        counted(request.batch_size, "sample"), to_string(request.fields));
     text_ += concat(counted(placement.total_replicas(), "replica"), " on ",
                     counted(placement.instances(), "instance"));
     if (request.program == ProfiledProgram::training) {
-      text_ += concat(", ", counted(placement.micro_batches, "micro-batch"), " per weight update");
+      text_ += concat(", ", counted(placement.micro_batches, "micro-batch"), " per weight update",
+                      " by ", impl.compiled().optimizer.rule->name());
     }
     text_ += placement.instances() > 1 ? "; figures of one instance\n" : "\n";
     json_ = {{"program", name_of(request.program)},
@@ -121,24 +130,63 @@ class ReportWriter {
 
  private:
   void write_memory() {
-    const VariableBytes bytes = variable_bytes(impl_.variables);
+    const VariableBytes& bytes = variables_;
     const int workers = impl_.most_workers();
     text_ +=
         heading("memory") +
         fmt::format("of the model, once: weights {}, moving statistics {}, optimizer state {}\n",
                     size(bytes.weights), size(bytes.statistics), size(bytes.slots));
+    write_lifetimes(workers);
     text_ += runtime::memory_report(loaded_.program(), loaded_.placement(), workers);
     json_["memory"] = {{"weights_bytes", bytes.weights},
                        {"moving_statistics_bytes", bytes.statistics},
                        {"optimizer_bytes", bytes.slots},
+                       {"packed_bytes", compilation_.always_live.packed},
+                       {"always_live_bytes", always_live_},
+                       {"not_always_live_bytes", working_},
                        {"devices", Json::parse(runtime::memory_report_json(
                                        loaded_.program(), loaded_.placement(), workers))}};
   }
 
+  // Of all devices of this instance, and of what the model holds once.
+  void write_lifetimes(int workers) {
+    const runtime::Placement& placement = loaded_.placement();
+    const compiler::Program& program = loaded_.program();
+    runtime::MemoryUse all;
+    for (int device = 0; device < placement.devices_per_replica(program.stages()); ++device) {
+      const runtime::MemoryUse use =
+          memory_use(program, runtime::device_load(program, placement, device, workers));
+      all.activations += use.activations;
+      all.held += use.held;
+      all.gradients += use.gradients;
+      all.sums += use.sums;
+      all.scratch += use.scratch;
+    }
+    const auto replicas = static_cast<size_t>(placement.replicas);
+    const size_t once = variables_.weights + variables_.statistics + variables_.slots +
+                        compilation_.always_live.packed;
+    always_live_ = once + replicas * (all.held + all.gradients);
+    working_ = replicas * (all.activations + all.sums + all.scratch);
+    text_ += fmt::format("always live: {}, with packed weights {}, gradients {}, held {}\n",
+                         size(always_live_), size(compilation_.always_live.packed),
+                         size(replicas * all.gradients), size(replicas * all.held));
+    text_ += fmt::format("not always live: {}, with sums {}, scratch {}\n", size(working_),
+                         size(replicas * all.sums), size(replicas * all.scratch));
+  }
+
+  // Weights and slots are read and written, the gradients of all lanes are read.
+  double update_bytes() const {
+    const size_t lanes = static_cast<size_t>(loaded_.program().slices()) *
+                         static_cast<size_t>(loaded_.placement().replicas);
+    return static_cast<double>(2 * variables_.updated + lanes * compilation_.always_live.gradients);
+  }
+
   void write_execution() {
-    const runtime::ExecutionReport execution = runtime::execution_report(
-        compilation_, *request_.trace,
-        {.micro_batch_size = request_.batch_size, .peak = measure_peak(request_)});
+    const runtime::ExecutionReport execution =
+        runtime::execution_report(compilation_, *request_.trace,
+                                  {.micro_batch_size = request_.batch_size,
+                                   .update_bytes = update_bytes(),
+                                   .peak = measure_peak(request_)});
     text_ += heading("execution") + runtime::to_text(execution, compilation_);
     json_["execution"] = Json::parse(runtime::to_json(execution, compilation_));
   }
@@ -147,6 +195,9 @@ class ReportWriter {
   const ProfileRequest& request_;
   const train::LoadedProgram& loaded_;
   const compiler::CompilationReport compilation_;
+  const VariableBytes variables_;
+  size_t always_live_ = 0;
+  size_t working_ = 0;
   std::string text_;
   Json json_;
 };
