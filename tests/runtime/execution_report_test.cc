@@ -22,24 +22,31 @@ std::unique_ptr<const compiler::Program> program_of(int slices) {
                            {.slices = slices});
 }
 
-void add(profile::Trace& trace, profile::TraceTrack& track, const std::string& name, int64_t begin,
-         int64_t end, EventKind kind = EventKind::op) {
-  track.add({.begin = begin * kMs,
-             .end = end * kMs,
-             .name = trace.name_id(name),
-             .replica = 0,
-             .kind = kind});
-}
+// One worker, whose events are given in milliseconds.
+struct Worker {
+  profile::Trace& trace;
+  profile::TraceTrack& track;
+  explicit Worker(profile::Trace& recorded, int device = 0)
+      : trace(recorded), track(recorded.add_track("worker", device)) {}
 
-// One step of one slice: 10 ms packing, 2 ms wait, 3 ms feeding, 20 and 5 ms ops, 4 ms update.
-void add_step(profile::Trace& trace, profile::TraceTrack& track, int64_t at) {
-  add(trace, track, "prologue", at, at + 10, EventKind::prologue);
-  add(trace, track, "feed_wait", at + 10, at + 12, EventKind::feed_wait);
-  add(trace, track, "dense first", at + 15, at + 35);
-  add(trace, track, "softmax last", at + 35, at + 40);
-  add(trace, track, "step", at + 12, at + 40, EventKind::phase);
-  add(trace, track, "update", at + 40, at + 44, EventKind::update);
-}
+  void add(const std::string& name, int64_t begin, int64_t end, EventKind kind = EventKind::op) {
+    track.add({.begin = begin * kMs,
+               .end = end * kMs,
+               .name = trace.name_id(name),
+               .replica = 0,
+               .kind = kind});
+  }
+
+  // One step of one slice: 10 ms packing, 2 ms wait, 3 ms feeding, 20 and 5 ms ops, 4 ms update.
+  void add_step(int64_t at) {
+    add("prologue", at, at + 10, EventKind::prologue);
+    add("feed_wait", at + 10, at + 12, EventKind::feed_wait);
+    add("dense first", at + 15, at + 35);
+    add("softmax last", at + 35, at + 40);
+    add("step", at + 12, at + 40, EventKind::phase);
+    add("update", at + 40, at + 44, EventKind::update);
+  }
+};
 
 ExecutionReport report_of(const compiler::CompilationReport& compilation,
                           const profile::Trace& trace) {
@@ -50,9 +57,9 @@ TEST(ExecutionReport, FiguresAreThoseOfTheEvents) {
   const auto program = program_of(1);
   const compiler::CompilationReport compilation = compiler::compilation_report(*program);
   profile::Trace trace;
-  profile::TraceTrack& track = trace.add_track("worker 0", 0);
-  add_step(trace, track, 0);
-  add_step(trace, track, 50);  // 6 ms after the first
+  Worker worker(trace);
+  worker.add_step(0);
+  worker.add_step(50);  // 6 ms after the first
   const ExecutionReport report = report_of(compilation, trace);
   EXPECT_DOUBLE_EQ(report.span_seconds, 0.094);
   EXPECT_EQ(report.steps, 2);
@@ -81,10 +88,10 @@ TEST(ExecutionReport, WaitsInsideAVisitAreNoWork) {
   const auto program = program_of(1);
   const compiler::CompilationReport compilation = compiler::compilation_report(*program);
   profile::Trace trace;
-  profile::TraceTrack& track = trace.add_track("worker 0", 0);
-  add(trace, track, "dense first", 0, 4);
-  add(trace, track, "barrier_wait", 4, 9, EventKind::barrier_wait);
-  add(trace, track, "step", 0, 10, EventKind::phase);
+  Worker worker(trace);
+  worker.add("dense first", 0, 4);
+  worker.add("barrier_wait", 4, 9, EventKind::barrier_wait);
+  worker.add("step", 0, 10, EventKind::phase);
   const ExecutionReport report = report_of(compilation, trace);
   EXPECT_NEAR(report.seconds_of(Phase::step), 0.001, 1e-12);
   EXPECT_NEAR(report.seconds_of(Phase::barrier_wait), 0.005, 1e-12);
@@ -96,11 +103,11 @@ TEST(ExecutionReport, EndsWhereTheFirstTrackWasFull) {
   const auto program = program_of(2);
   const compiler::CompilationReport compilation = compiler::compilation_report(*program);
   profile::Trace trace({.events_per_track = 13});
-  profile::TraceTrack& full = trace.add_track("worker 0", 0);
-  profile::TraceTrack& other = trace.add_track("worker 1", 0);
-  for (int64_t at : {0, 50, 100}) add_step(trace, full, at);
-  add_step(trace, other, 0);
-  add_step(trace, other, 200);
+  Worker full(trace);
+  Worker other(trace);
+  for (int64_t at : {0, 50, 100}) full.add_step(at);
+  other.add_step(0);
+  other.add_step(200);
   const ExecutionReport report = report_of(compilation, trace);
   EXPECT_EQ(report.dropped, 5);
   EXPECT_EQ(report.events, 25);
@@ -116,9 +123,9 @@ TEST(ExecutionReport, OtherPrograms) {
   const auto program = program_of(1);
   const compiler::CompilationReport compilation = compiler::compilation_report(*program);
   profile::Trace trace;
-  profile::TraceTrack& track = trace.add_track("worker 0", 3);
-  add(trace, track, "conv elsewhere", 0, 7);
-  add(trace, track, "step", 0, 7, EventKind::phase);
+  Worker worker(trace, 3);
+  worker.add("conv elsewhere", 0, 7);
+  worker.add("step", 0, 7, EventKind::phase);
   const ExecutionReport report = report_of(compilation, trace);
   EXPECT_NEAR(report.other_seconds, 0.007, 1e-12);
   EXPECT_TRUE(report.ops.empty());
