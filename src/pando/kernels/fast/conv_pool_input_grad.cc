@@ -92,14 +92,21 @@ PANDO_INLINE void add_partly(const PooledConv& s, const Adders& adders, const In
   }
 }
 
-PANDO_INLINE void add_window(const PooledConv& s, const Adders& adders, const Inside& part,
-                             float* window) {
-  if (!s.whole(part)) return add_partly(s, adders, part, window);
+// A window that lies inside as a whole.
+PANDO_INLINE void add_whole(const PooledConv& s, const Adders& adders, float* window) {
+  if (s.run == 2 * kWide && s.rows == 4) return add_blocks<4, 2>(s, adders, window);
   if (s.run % (4 * kWide) == 0) return add_blocks<1, 4>(s, adders, window);
   if (s.run % (3 * kWide) == 0) return add_blocks<1, 3>(s, adders, window);
   if (s.run % (2 * kWide) == 0 && s.rows % 2 == 0) return add_blocks<2, 2>(s, adders, window);
   if (s.run % kWide == 0 && s.rows % 4 == 0) return add_blocks<4, 1>(s, adders, window);
-  add_partly(s, adders, part, window);
+  add_partly(s, adders, {{0, s.conv.kernel[0]}, {0, s.conv.kernel[1]}, {0, s.run}}, window);
+}
+
+// Whether all windows of a pooled pixel lie inside the planes `depth` of the input.
+PANDO_INLINE bool all_inside(const PooledConv& s, const PooledConv::Extents& pixel, Range depth) {
+  const int64_t first = pixel[0] * s.pool.window[0] - s.conv.pad_low[0];
+  const int64_t last = first + s.pool.window[0] - 1 + s.conv.kernel[0];
+  return first >= depth.begin && last <= depth.end && s.all_inside(pixel);
 }
 
 // Brings the channels of a pixel into the order of their positions.
@@ -126,13 +133,24 @@ PANDO_MULTIVERSION void add_planes(const PooledConv& s, const PooledGradient& fr
   for (int64_t pixel = pooled.begin * plane; pixel < pooled.end * plane; ++pixel, walk.next()) {
     fast::take_factors(from, pixel * channels, channels, work.factors);
     sort_channels(s, from.index + pixel * channels, work);
+    const bool inside = all_inside(s, walk.at, depth);
     float* first = dx + s.first_element(walk.at);
     int32_t begin = 0;
     for (size_t position = 0; position < s.positions.size(); ++position) {
       const int32_t end = work.ends[position];
       if (end == begin) continue;
-      add_window(s, {kernel, work.sorted + begin, work.kernels + begin, end - begin},
-                 s.inside(walk.at, s.positions[position], depth), first + s.offsets[position]);
+      const Adders adders = {kernel, work.sorted + begin, work.kernels + begin, end - begin};
+      float* window = first + s.offsets[position];
+      if (inside) {
+        add_whole(s, adders, window);
+      } else {
+        const Inside part = s.inside(walk.at, s.positions[position], depth);
+        if (s.whole(part)) {
+          add_whole(s, adders, window);
+        } else {
+          add_partly(s, adders, part, window);
+        }
+      }
       begin = end;
     }
   }

@@ -19,24 +19,41 @@ using fast::Range;
 using fast::ScratchCutter;
 using fast::WideFloats;
 
-// Pixels of a tile: their factors and offsets stay in a first-level cache.
-int64_t tile_pixels(int64_t channels) { return std::clamp<int64_t>(4096 / channels, 8, 64); }
+// Pixels of a tile: what a block reads of their windows stays in a first-level cache while the
+// channels pass.
+int64_t tile_pixels(const PooledConv& shape) {
+  constexpr int64_t kFloats = 4096;
+  const int64_t each = shape.pool.positions() * std::min(shape.run, 4 * kWide);
+  return std::clamp<int64_t>(kFloats / each, 8, 64);
+}
+
+// Floats of a row of a window: where they are in the window and, from its first, in x.
+struct Run {
+  int64_t window;
+  int64_t x;
+  int64_t count;
+};
+constexpr int64_t kWhole = -1;
 
 struct Work {
   Work(const PooledConv& shape, ScratchCutter cutter)
       : sums(cutter.floats(shape.conv.out_channels * shape.window_floats)),
         bias(cutter.floats(shape.conv.out_channels)),
-        factors(cutter.floats(tile_pixels(shape.conv.out_channels) * shape.conv.out_channels)),
+        factors(cutter.floats(tile_pixels(shape) * shape.conv.out_channels)),
         offsets(reinterpret_cast<int32_t*>(
-            cutter.floats(tile_pixels(shape.conv.out_channels) * shape.conv.out_channels))),
-        parts(reinterpret_cast<Inside*>(
-            cutter.bytes(static_cast<size_t>(shape.pool.positions()) * sizeof(Inside)))),
+            cutter.floats(tile_pixels(shape) * shape.conv.out_channels))),
+        runs(reinterpret_cast<Run*>(
+            cutter.bytes(static_cast<size_t>(shape.pool.positions() * shape.rows) * sizeof(Run)))),
+        run_counts(reinterpret_cast<int64_t*>(
+            cutter.bytes(static_cast<size_t>(shape.pool.positions()) * sizeof(int64_t)))),
         bytes(cutter.used()) {}
   float* sums;  // [out channel][window]
   float* bias;
   float* factors;    // [pixel of the tile][out channel]
   int32_t* offsets;  // of the windows in x; the same order
-  Inside* parts;     // of a pixel at the edge, by position
+  // Of a pixel at the edge, by position: what lies inside of windows that are cut off.
+  Run* runs;
+  int64_t* run_counts;  // kWhole: it is not cut off
   size_t bytes;
 };
 
@@ -84,9 +101,9 @@ PANDO_INLINE void sum_block(const PooledConv& s, const Work& work, const Tile& t
 template <typename Vector, int R, int V>
 PANDO_INLINE void sum_blocks(const PooledConv& s, const Work& work, const Tile& tile) {
   constexpr int64_t kFloats = V * static_cast<int64_t>(sizeof(Vector) / sizeof(float));
-  for (int64_t o = 0; o < s.conv.out_channels; ++o) {
-    for (int64_t row = 0; row < s.rows; row += R) {
-      for (int64_t begin = 0; begin < s.run; begin += kFloats) {
+  for (int64_t row = 0; row < s.rows; row += R) {
+    for (int64_t begin = 0; begin < s.run; begin += kFloats) {
+      for (int64_t o = 0; o < s.conv.out_channels; ++o) {
         sum_block<Vector, R, V>(s, work, tile, o, row, begin);
       }
     }
@@ -105,15 +122,21 @@ PANDO_INLINE void sum_runs(const PooledConv& s, const Work& work, const Tile& ti
   }
 }
 
-// Adds a window that lies partly outside x, which is zero there.
-PANDO_INLINE void sum_partly(const PooledConv& s, const Inside& part, const float* window,
-                             float factor, float* sums) {
-  for (int64_t a = part.a.begin; a < part.a.end; ++a) {
-    for (int64_t b = part.b.begin; b < part.b.end; ++b) {
-      fast::add_scaled(sums + (a * s.conv.kernel[1] + b) * s.run + part.l.begin,
-                       window + a * s.plane_floats + b * s.row_floats + part.l.begin, factor,
-                       part.l.size());
+// The runs of all positions of a pixel at the edge.
+PANDO_INLINE void cut_windows(const PooledConv& s, const Work& work,
+                              const PooledConv::Extents& pixel) {
+  for (int64_t i = 0; i < s.pool.positions(); ++i) {
+    const Inside part = s.inside(pixel, s.positions[static_cast<size_t>(i)], {0, s.conv.in[0]});
+    work.run_counts[i] = kWhole;
+    if (s.whole(part)) continue;
+    Run* run = work.runs + i * s.rows;
+    for (int64_t a = part.a.begin; a < part.a.end && part.l.size() > 0; ++a) {
+      for (int64_t b = part.b.begin; b < part.b.end; ++b) {
+        *run++ = {(a * s.conv.kernel[1] + b) * s.run + part.l.begin,
+                  a * s.plane_floats + b * s.row_floats + part.l.begin, part.l.size()};
+      }
     }
+    work.run_counts[i] = run - (work.runs + i * s.rows);
   }
 }
 
@@ -121,15 +144,17 @@ PANDO_INLINE void sum_partly(const PooledConv& s, const Inside& part, const floa
 PANDO_INLINE void take_edge_pixel(const PooledConv& s, const Work& work, const float* x,
                                   const PooledConv::Extents& pixel, const uint8_t* index,
                                   float* factors, int32_t* offsets) {
-  const int64_t first = s.first_element(pixel);
-  for (size_t i = 0; i < s.positions.size(); ++i) {
-    work.parts[i] = s.inside(pixel, s.positions[i], {0, s.conv.in[0]});
-  }
+  const auto first = static_cast<int32_t>(s.first_element(pixel));
+  cut_windows(s, work, pixel);
   for (int64_t o = 0; o < s.conv.out_channels; ++o) {
-    const Inside& part = work.parts[index[o]];
-    offsets[o] = static_cast<int32_t>(first) + s.offsets[index[o]];
-    if (s.whole(part)) continue;
-    sum_partly(s, part, x + offsets[o], factors[o], work.sums + o * s.window_floats);
+    offsets[o] = first + s.offsets[index[o]];
+    const int64_t count = work.run_counts[index[o]];
+    if (count == kWhole) continue;
+    const Run* runs = work.runs + index[o] * s.rows;
+    for (int64_t i = 0; i < count; ++i) {
+      fast::add_scaled(work.sums + o * s.window_floats + runs[i].window, x + offsets[o] + runs[i].x,
+                       factors[o], runs[i].count);
+    }
     factors[o] = 0;
     offsets[o] = 0;
   }
@@ -161,6 +186,9 @@ PANDO_MULTIVERSION void add_tile(const PooledConv& s, const PooledGradient& from
   if (!s.fits) return;
   if (s.run % (4 * kWide) == 0) return sum_blocks<WideFloats, 1, 4>(s, work, tile);
   if (s.run % (3 * kWide) == 0) return sum_blocks<WideFloats, 1, 3>(s, work, tile);
+  if (s.run % (2 * kWide) == 0 && s.rows % 4 == 0) {
+    return sum_blocks<WideFloats, 4, 2>(s, work, tile);
+  }
   if (s.run % (2 * kWide) == 0 && s.rows % 2 == 0) {
     return sum_blocks<WideFloats, 2, 2>(s, work, tile);
   }
@@ -174,7 +202,7 @@ PANDO_MULTIVERSION void add_tile(const PooledConv& s, const PooledGradient& from
 void add_pixels(const PooledConv& s, const PooledGradient& from, const float* x, const Work& work,
                 Range pixels) {
   const int64_t each = s.pool.out_pixels();
-  const int64_t most = tile_pixels(s.conv.out_channels);
+  const int64_t most = tile_pixels(s);
   for (int64_t pixel = pixels.begin; pixel < pixels.end;) {
     const int64_t sample = pixel / each;
     const int64_t end = std::min({pixel + most, (sample + 1) * each, pixels.end});

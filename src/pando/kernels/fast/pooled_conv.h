@@ -144,16 +144,21 @@ PANDO_INLINE void take_factors(const PooledGradient& from, int64_t at, int64_t c
   for (; o < channels; ++o) take_factor<float>(from, at + o, factors + o);
 }
 
-// to += factor * from, for runs at the edge.
+template <typename Values>
+PANDO_INLINE void add_scaled_values(float* to, const float* from, float factor) {
+  Values sum, values;
+  load(to, sum);
+  load(from, values);
+  sum += factor * values;
+  store(to, sum);
+}
+
+// to += factor * from, for runs at the edge, which may be short.
 PANDO_INLINE void add_scaled(float* to, const float* from, float factor, int64_t count) {
+  using Four = float __attribute__((vector_size(16)));
   int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    Floats sum, values;
-    load(to + i, sum);
-    load(from + i, values);
-    sum += factor * values;
-    store(to + i, sum);
-  }
+  for (; i + kWide <= count; i += kWide) add_scaled_values<WideFloats>(to + i, from + i, factor);
+  for (; i + 4 <= count; i += 4) add_scaled_values<Four>(to + i, from + i, factor);
   for (; i < count; ++i) to[i] += factor * from[i];
 }
 
