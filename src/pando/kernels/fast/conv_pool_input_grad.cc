@@ -40,37 +40,37 @@ struct Adders {
   int64_t count;
 };
 
-template <int R, int V>
+template <int block_rows, int vectors>
 PANDO_INLINE void add_block(const PooledConv& s, const Adders& adders, float* window, int64_t first,
                             int64_t begin) {
-  WideFloats sums[R][V];
-  for (int r = 0; r < R; ++r) {
+  WideFloats sums[block_rows][vectors];
+  for (int r = 0; r < block_rows; ++r) {
     const float* row = window + s.row_offsets[static_cast<size_t>(first + r)] + begin;
-    for (int v = 0; v < V; ++v) fast::load(row + v * kWide, sums[r][v]);
+    for (int v = 0; v < vectors; ++v) fast::load(row + v * kWide, sums[r][v]);
   }
   const float* kernel = adders.kernel + first * s.run + begin;
   for (int64_t i = 0; i < adders.count; ++i) {
     const float factor = adders.factors[i];
     const float* from = kernel + adders.kernels[i];
-    for (int r = 0; r < R; ++r) {
-      for (int v = 0; v < V; ++v) {
+    for (int r = 0; r < block_rows; ++r) {
+      for (int v = 0; v < vectors; ++v) {
         WideFloats values;
         fast::load(from + r * s.run + v * kWide, values);
         sums[r][v] += factor * values;
       }
     }
   }
-  for (int r = 0; r < R; ++r) {
+  for (int r = 0; r < block_rows; ++r) {
     float* row = window + s.row_offsets[static_cast<size_t>(first + r)] + begin;
-    for (int v = 0; v < V; ++v) fast::store(row + v * kWide, sums[r][v]);
+    for (int v = 0; v < vectors; ++v) fast::store(row + v * kWide, sums[r][v]);
   }
 }
 
-template <int R, int V>
+template <int block_rows, int vectors>
 PANDO_INLINE void add_blocks(const PooledConv& s, const Adders& adders, float* window) {
-  for (int64_t row = 0; row < s.rows; row += R) {
-    for (int64_t begin = 0; begin < s.run; begin += V * kWide) {
-      add_block<R, V>(s, adders, window, row, begin);
+  for (int64_t row = 0; row < s.rows; row += block_rows) {
+    for (int64_t begin = 0; begin < s.run; begin += vectors * kWide) {
+      add_block<block_rows, vectors>(s, adders, window, row, begin);
     }
   }
 }

@@ -64,19 +64,20 @@ struct Tile {
   int64_t count;
 };
 
-// Rows first to first + R of the windows of channel o, V vectors of each from `begin` on.
-template <typename Vector, int R, int V>
+// Rows first to first + block_rows of the windows of channel o, vectors vectors of each from
+// `begin` on.
+template <typename Vector, int block_rows, int vectors>
 PANDO_INLINE void sum_block(const PooledConv& s, const Work& work, const Tile& tile, int64_t o,
                             int64_t first, int64_t begin) {
   constexpr int64_t kFloats = sizeof(Vector) / sizeof(float);
-  Vector sums[R][V];
+  Vector sums[block_rows][vectors];
   float* to = work.sums + o * s.window_floats + first * s.run + begin;
-  for (int r = 0; r < R; ++r) {
-    for (int v = 0; v < V; ++v) fast::load(to + r * s.run + v * kFloats, sums[r][v]);
+  for (int r = 0; r < block_rows; ++r) {
+    for (int v = 0; v < vectors; ++v) fast::load(to + r * s.run + v * kFloats, sums[r][v]);
   }
   const int64_t channels = s.conv.out_channels;
-  const float* rows[R];
-  for (int r = 0; r < R; ++r) {
+  const float* rows[block_rows];
+  for (int r = 0; r < block_rows; ++r) {
     rows[r] = tile.x + begin + s.row_offsets[static_cast<size_t>(first + r)];
   }
   const float* factor = work.factors + o;
@@ -85,26 +86,26 @@ PANDO_INLINE void sum_block(const PooledConv& s, const Work& work, const Tile& t
        factor += channels, offset += channels) {
     const float times = *factor;
     const int64_t at = *offset;
-    for (int r = 0; r < R; ++r) {
-      for (int v = 0; v < V; ++v) {
+    for (int r = 0; r < block_rows; ++r) {
+      for (int v = 0; v < vectors; ++v) {
         Vector values;
         fast::load(rows[r] + at + v * kFloats, values);
         sums[r][v] += times * values;
       }
     }
   }
-  for (int r = 0; r < R; ++r) {
-    for (int v = 0; v < V; ++v) fast::store(to + r * s.run + v * kFloats, sums[r][v]);
+  for (int r = 0; r < block_rows; ++r) {
+    for (int v = 0; v < vectors; ++v) fast::store(to + r * s.run + v * kFloats, sums[r][v]);
   }
 }
 
-template <typename Vector, int R, int V>
+template <typename Vector, int block_rows, int vectors>
 PANDO_INLINE void sum_blocks(const PooledConv& s, const Work& work, const Tile& tile) {
-  constexpr int64_t kFloats = V * static_cast<int64_t>(sizeof(Vector) / sizeof(float));
-  for (int64_t row = 0; row < s.rows; row += R) {
+  constexpr int64_t kFloats = vectors * static_cast<int64_t>(sizeof(Vector) / sizeof(float));
+  for (int64_t row = 0; row < s.rows; row += block_rows) {
     for (int64_t begin = 0; begin < s.run; begin += kFloats) {
       for (int64_t o = 0; o < s.conv.out_channels; ++o) {
-        sum_block<Vector, R, V>(s, work, tile, o, row, begin);
+        sum_block<Vector, block_rows, vectors>(s, work, tile, o, row, begin);
       }
     }
   }
