@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "pando/estimator/estimator.h"
 
+#include <sched.h>
+
 #include "tests/estimator/estimator_support.h"
 
 namespace pando {
@@ -109,6 +111,28 @@ TEST(Estimator, TwoReplicasTrainAsOneWithTwiceTheBatch) {
   for (size_t i = 0; i < left.size(); ++i) {
     EXPECT_LT(difference(left[i], right[i]).absolute, 1e-5);
   }
+}
+
+int first_core() {
+  cpu_set_t set;
+  sched_getaffinity(0, sizeof(set), &set);
+  int core = 0;
+  while (!CPU_ISSET(core, &set)) ++core;
+  return core;
+}
+
+TEST(Estimator, TheSameReplicasOnOneCoreOrManyGiveTheSameBits) {
+  const TempFolder one, many;
+  const DeviceStrategyOptions crowded{.devices = 2, .core_sets = {{first_core()}, {first_core()}}};
+  Estimator on_one(replicated_fn, {.model_dir = one.path(),
+                                   .config = config_of({.num_replicas = 2, .devices = {crowded}})});
+  Estimator on_many(replicated_fn,
+                    {.model_dir = many.path(),
+                     .config = config_of(
+                         {.num_replicas = 2, .devices = {{.devices = 2, .cores_per_device = 1}}})});
+  on_one.train(endless(), {.steps = 6});
+  on_many.train(endless(), {.steps = 6});
+  EXPECT_TRUE(same_bits(values_of(on_one), values_of(on_many)));
 }
 
 TEST(Estimator, BatchSizesOfTheEstimatorAreThoseOfAllReplicas) {
