@@ -293,6 +293,35 @@ TEST(Estimator, TrainAndEvaluateTakesTurns) {
               "max_steps is 0");
 }
 
+TEST(Estimator, TrainAndEvaluateEndsWithTheDataOrAHook) {
+  const TempFolder ended, stopped;
+  Estimator short_of_data(classifier_fn, {.model_dir = ended.path(), .config = config_of()});
+  auto results = train_and_evaluate(short_of_data, {.input_fn = finite(24, 4), .max_steps = 100},
+                                    {.input_fn = finite()});
+  EXPECT_EQ(results.at("global_step"), 6);
+  class StopAtThree : public Hook {
+    void after_execution(HookContext& context) override { context.stop = context.global_step == 3; }
+  };
+  Estimator hooked(classifier_fn, {.model_dir = stopped.path(), .config = config_of()});
+  results = train_and_evaluate(
+      hooked, {.input_fn = endless(), .max_steps = 10, .hooks = {std::make_shared<StopAtThree>()}},
+      {.input_fn = finite(), .every_n_steps = 5});
+  EXPECT_EQ(results.at("global_step"), 3);
+}
+
+TEST(Estimator, TurnsOfTrainAndEvaluateWantDataWithoutEnd) {
+  const TempFolder folder;
+  Estimator estimator(classifier_fn, {.model_dir = folder.path(), .config = config_of()});
+  const auto turns = [&](const InputFn& input_fn) {
+    return error_of<InvalidArgument>([&] {
+      train_and_evaluate(estimator, {.input_fn = input_fn, .max_steps = 10},
+                         {.input_fn = finite(), .every_n_steps = 4});
+    });
+  };
+  EXPECT_SAYS(turns(finite()), "end after 24 samples, and every turn would begin with the first");
+  EXPECT_SAYS(turns({}), "train: the input function is empty");
+}
+
 TEST(Estimator, VariablesCanBeLookedAt) {
   const TempFolder folder;
   Estimator estimator(classifier_fn, {.model_dir = folder.path(), .config = config_of()});

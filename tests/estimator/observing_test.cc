@@ -154,6 +154,25 @@ TEST(EstimatorFiles, CheckpointsFollowTheirSteps) {
             8);
 }
 
+// As after a crash: what was written within a run is gone on from as what ended one.
+TEST(EstimatorFiles, ARunGoesOnFromACheckpointWithinAnother) {
+  const TempFolder folder;
+  RunConfig config =
+      config_of({.iterations_per_loop = 2, .num_replicas = 2, .devices = {{.devices = 2}}});
+  config.save_checkpoints_steps = 4;
+  Estimator estimator(replicated_fn, {.model_dir = folder.path(), .config = config});
+  const auto train = [&] {
+    estimator.train(endless(22, 3), {.max_steps = 12});
+    return values_of(estimator);
+  };
+  const std::vector<Tensor> whole = train();
+  for (const char* lost : {"checkpoint", "model.ckpt-8.h5", "model.ckpt-12.h5"}) {
+    fs::remove(folder.path(lost));
+  }
+  EXPECT_EQ(estimator.global_step(), 4);
+  EXPECT_TRUE(same_bits(train(), whole));
+}
+
 TEST(EstimatorFiles, EveryExecutionCanHaveACheckpoint) {
   const TempFolder folder;
   RunConfig config = config_of();

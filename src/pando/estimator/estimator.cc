@@ -253,6 +253,25 @@ std::optional<std::string> latest_checkpoint(const std::string& model_dir) {
   return newest->path.string();
 }
 
+namespace {
+
+// Each turn is a training of its own, which begins with the first sample of data that end: all but
+// the first ones would never be trained on.
+InputFn endless_only(const InputFn& input_fn) {
+  if (!input_fn) return {};
+  return [input_fn](const InputContext& context) {
+    InputData data = input_fn(context);
+    if (data.dataset.size() == kEndless) return data;
+    throw InvalidArgument(
+        "train_and_evaluate: every_n_steps is given, but the training data end after ",
+        data.dataset.size(),
+        " samples, and every turn would begin with the first; "
+        "wanted data with repeat()");
+  };
+}
+
+}  // namespace
+
 std::map<std::string, double> train_and_evaluate(Estimator& estimator, const TrainSpec& train,
                                                  const EvalSpec& eval) {
   if (train.max_steps < 1 || eval.every_n_steps < 0) {
@@ -261,17 +280,17 @@ std::map<std::string, double> train_and_evaluate(Estimator& estimator, const Tra
                           "; wanted at least 1 and at least 0");
   }
   const EstimatorEvaluateOptions how{.steps = eval.steps, .name = eval.name};
+  const InputFn input_fn = eval.every_n_steps == 0 ? train.input_fn : endless_only(train.input_fn);
   std::map<std::string, double> results;
   int64_t step = estimator::shared(estimator.global_step());
   do {
     const int64_t next = eval.every_n_steps == 0
                              ? train.max_steps
                              : std::min(step + eval.every_n_steps, train.max_steps);
-    estimator.train(train.input_fn, {.max_steps = next, .hooks = train.hooks});
+    estimator.train(input_fn, {.max_steps = next, .hooks = train.hooks});
     results = estimator.evaluate(eval.input_fn, how);
-    const auto reached = static_cast<int64_t>(results.at("global_step"));
-    if (reached <= step) break;  // the data ended, or a hook stopped the training
-    step = reached;
+    step = static_cast<int64_t>(results.at("global_step"));
+    if (step < next) break;  // the data ended, or a hook ended the training
   } while (step < train.max_steps);
   return results;
 }

@@ -1,9 +1,9 @@
 // Trains, evaluates and uses a network that a function describes, with everything that is kept in
 // one folder: TensorFlow's Estimator.
 //
-//   Estimator estimator(model_fn, {.model_dir = "out", .config = {.device = {.iterations_per_loop =
-//   100}}}); estimator.train(input_fn, {.steps = 1000}); double accuracy =
-//   estimator.evaluate(test_input_fn).at("accuracy");
+//   Estimator estimator(model_fn, {.model_dir = "out"});
+//   estimator.train(input_fn, {.steps = 1000});
+//   const double accuracy = estimator.evaluate(test_input_fn).at("accuracy");
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -101,6 +101,7 @@ struct EstimatorPredictOptions {
 using Prediction = std::map<std::string, Tensor>;
 
 // Predictions as they are asked for, an execution at a time. Ends with the data. Moves; one thread.
+// Requires: the estimator lives as long.
 class PredictionStream {
  public:
   struct Impl;
@@ -153,6 +154,7 @@ class Estimator {
   const RunConfig& config() const;
   const Params& params() const;
   std::optional<std::string> latest_checkpoint() const;  // its path
+  // In a job only the first instance knows these; on the others there is no checkpoint.
   int64_t global_step() const;                           // of the newest checkpoint; 0: none
   std::vector<std::string> variable_names() const;       // of the newest checkpoint
   Tensor variable_value(const std::string& name) const;  // throws with the known names
@@ -183,10 +185,11 @@ struct TrainSpec {
 struct EvalSpec {
   InputFn input_fn;
   std::optional<int64_t> steps = {};
-  int64_t every_n_steps = 0;  // of training; 0: only at the end
+  int64_t every_n_steps = 0;  // of training, whose data must then have no end; 0: at the end alone
   std::string name = {};
 };
-// Trains up to max_steps with an evaluation in between; gives the results of the last one.
+// Trains up to max_steps with evaluations in between; gives the results of the last one. Data that
+// end, or a hook, may end it before.
 std::map<std::string, double> train_and_evaluate(Estimator& estimator, const TrainSpec& train,
                                                  const EvalSpec& eval);
 

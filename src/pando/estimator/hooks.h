@@ -32,7 +32,8 @@ struct HookContext {
   const std::vector<StepValues>* values = nullptr;
   std::vector<std::string> names = {};  // of all values that can be logged
   double seconds = 0;                   // since the run began
-  // Set it to end the run after this execution. Training saves a checkpoint then.
+  // Set it to end the run after this execution. Training saves a checkpoint then; an evaluation
+  // goes on to its end, as figures of a part of the data would look like those of all.
   bool stop = false;
   std::function<void(std::string_view)> tell = {};  // writes a line
 };
