@@ -78,6 +78,21 @@ TEST(CheckpointFolder, GoesOnFromTheOneThatTheIndexNames) {
   EXPECT_EQ(newest_checkpoint(folder.path(), {})->global_step, 20);
 }
 
+TEST(CheckpointFolder, LeavesAloneWhatTheIndexOfAnotherProgramNames) {
+  const TempFolder folder;
+  folder.write_text("theirs", "");
+  folder.write_text("checkpoint",
+                    "model_checkpoint_path: \"theirs\"\nall_model_checkpoint_paths: \"theirs\"\n");
+  std::vector<std::string> lines;
+  EXPECT_FALSE(
+      newest_checkpoint(folder.path(), [&](std::string_view line) { lines.emplace_back(line); }));
+  EXPECT_TRUE(lines.empty());
+  CheckpointFolder checkpoints(folder.path(), {.most = 1});
+  checkpoints.save(state_of(), 10);
+  EXPECT_EQ(files_in(folder.path()),
+            (std::vector<std::string>{"checkpoint", "model.ckpt-10.h5", "theirs"}));
+}
+
 TEST(CheckpointFolder, PassesOverADamagedOneAndSaysSo) {
   const TempFolder folder;
   CheckpointFolder checkpoints(folder.path(), {});

@@ -35,13 +35,14 @@ struct Index {
   std::vector<std::string> all;
 };
 
-// Of a file that is not there or no index: an empty one.
+// Of a file that is not there or no index: an empty one. Other programs also call theirs so; what
+// such a one names is neither read nor removed.
 Index read_index(const fs::path& folder) {
   Index index;
   std::ifstream file(folder / kIndex);
   for (std::string line; std::getline(file, line);) {
-    if (std::string name = quoted(line, kLatest); !name.empty()) index.latest = std::move(name);
-    if (std::string name = quoted(line, kEach); !name.empty()) index.all.push_back(std::move(name));
+    if (std::string name = quoted(line, kLatest); step_of(name)) index.latest = std::move(name);
+    if (std::string name = quoted(line, kEach); step_of(name)) index.all.push_back(std::move(name));
   }
   return index;
 }
