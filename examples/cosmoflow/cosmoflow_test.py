@@ -84,6 +84,20 @@ class Programs(unittest.TestCase):
         self.assertEqual(result.stdout.splitlines()[-1], "All done!")
         return result.stdout
 
+    def interrupt(self, *words):
+        """Sends SIGINT after the first loop; returns what comes then, and what is told beside."""
+        with subprocess.Popen(list(map(str, words)), stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as run:
+            for line in run.stdout:
+                if "sec/itr." in line:
+                    break
+            run.send_signal(signal.SIGINT)
+            rest, errors = run.communicate(timeout=120)
+        self.assertEqual(run.returncode, 75, rest + errors)
+        self.assertIn(HEADER, rest)
+        self.assertIn("stopping after this weight update", errors)
+        return rest, errors
+
     def check_output(self, text, loops, samples_per_step, devices=1, batch=1):
         """The lines of a training run in their order; returns the loss of each loop."""
         lines = text.splitlines()
@@ -241,16 +255,7 @@ class Cosmoflow(Programs):
     def test_a_signal_stops_after_the_weight_update(self):
         config = self.write_config()
         for style, kept in (((), "weights.h5"), (("--use-estimator",), "model/checkpoint")):
-            with subprocess.Popen([COSMOFLOW, config, "--n-epochs", "20000", *style],
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
-                for line in run.stdout:
-                    if "sec/itr." in line:
-                        break
-                run.send_signal(signal.SIGINT)
-                rest, errors = run.communicate(timeout=120)
-            self.assertEqual(run.returncode, 75, rest + errors)
-            self.assertIn("stopping after this weight update", errors)
-            self.assertIn(HEADER, rest)
+            rest, _ = self.interrupt(COSMOFLOW, config, "--n-epochs", 20000, *style)
             self.assertEqual(rest.splitlines()[-1], "Stopped by SIGINT before the end")
             self.assertTrue((self.out / kept).is_file())
 
@@ -300,7 +305,7 @@ class Cosmoflow(Programs):
         self.assertEqual(result.returncode, 2)
         self.assertIn("nothing.yaml': there is no such file", result.stderr)
 
-    def test_data_that_do_not_fit(self):
+    def test_data_and_folders_that_do_not_fit(self):
         volumes = self.make_volumes(8)
         config = self.write_config(name="cosmo", data=f"  data_dir: {volumes}", n_valid=4)
         for words, code, message in (
@@ -308,7 +313,8 @@ class Cosmoflow(Programs):
                  "samples_per_file * shards * micro_batch_size = 1 * 1 * 2 = 2"),
                 (("--n-valid", 3, "--num-devices", 2), 2, "1 * 2 * 1 = 2"),
                 (("--n-train", 9), 2, "volumes/8/train has 8 files"),
-                (("--data-dir", self.folder / "none"), 1, "none/train")):
+                (("--data-dir", self.folder / "none"), 1, "none/train"),
+                (("--output-dir", config / "out"), 1, "output_dir: cannot make")):
             with self.subTest(words):
                 result = call(config, *words)
                 self.assertEqual(result.returncode, code, result.stdout + result.stderr)
@@ -316,12 +322,6 @@ class Cosmoflow(Programs):
         result = call(self.write_config(name="cosmo", side=4, data=f"  data_dir: {volumes}"))
         self.assertEqual(result.returncode, 1, result.stdout)
         self.assertIn("volumes/8/train", result.stderr)
-
-    def test_an_output_folder_that_cannot_be_made(self):
-        (self.folder / "file").write_text("")
-        result = call(self.write_config(), "--output-dir", self.folder / "file/out")
-        self.assertEqual(result.returncode, 1)
-        self.assertIn("output_dir: cannot make", result.stderr)
 
     def test_help(self):
         for word in ("-h", "--help"):
@@ -345,10 +345,13 @@ class Learning(Programs):
 
 
 class Instances(Programs):
+    # As the original starts them.
+    JOB = ("run", "--num-replicas", 2, "--num-instances", 2, "--ipus-per-replica", 1,
+           "--numa-aware", 1)
+
     def run_job(self, *words):
-        """As the original starts it; the launcher's tags are taken off the lines."""
-        result = call("run", "--num-replicas", 2, "--num-instances", 2, "--ipus-per-replica", 1,
-                      "--numa-aware", 1, COSMOFLOW, *words, program=PANDO)
+        """The launcher's tags are taken off the lines."""
+        result = call(*self.JOB, COSMOFLOW, *words, program=PANDO)
         result.stdout = re.sub(r"^\[1,\d\]<std(out|err)>:", "", result.stdout, flags=re.M)
         return result
 
@@ -387,6 +390,13 @@ class Instances(Programs):
         result = self.run_job(self.write_config(), "--n-epochs", "x")
         self.assertEqual(result.returncode, 2)
         self.assertEqual((result.stdout + result.stderr).count("--n-epochs: found 'x'"), 1)
+
+    def test_a_signal_stops_all_of_them(self):
+        for style in ((), ("--use-estimator",)):
+            rest, errors = self.interrupt(PANDO, *self.JOB, COSMOFLOW, self.write_config(),
+                                          "--n-epochs", 40000, *style)
+            self.assertRegex(rest, r"Stopped by SIG\w+ before the end\n")
+            self.assertRegex(errors, r"the job stopped .*exit code 75")  # it did not fail
 
     def test_a_replica_is_one_device(self):
         result = call("run", "--num-replicas", 1, "--num-instances", 1, "--ipus-per-replica", 2,

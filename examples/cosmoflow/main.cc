@@ -7,6 +7,7 @@
 #include "data_benchmark.h"
 #include "estimator_style.h"
 #include "pando/app/exit_code.h"
+#include "pando/comm/session.h"
 #include "session.h"
 
 namespace {
@@ -37,20 +38,28 @@ int run_program(const std::vector<std::string>& args) {
   return config.use_estimator ? run_estimator(run, *data) : run_session(run, *data);
 }
 
+// Of instances that agree on it: one that left with an error while another still tells of it would
+// end that one too.
+int end_together(int code) {
+  pando::comm::process_session().end(code, pando::comm::Ending::together);
+  return code;
+}
+
 int report(const std::exception& error) {
   // What ends all instances alike is told by one of them.
   const auto* agreed = dynamic_cast<const pando::app::AgreedFailure*>(&error);
   if (agreed == nullptr || agreed->is_told_here()) {
     std::cerr << pando::concat("cosmoflow: ", error.what(), "\n");  // in one piece
   }
-  return pando::app::exit_code_of(error);
+  const int code = pando::app::exit_code_of(error);
+  return agreed == nullptr ? code : end_together(code);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) try {
   pando::dist::init();
-  return run_program({argv + 1, argv + argc});
+  return end_together(run_program({argv + 1, argv + argc}));
 } catch (const std::exception& error) {
   return report(error);
 }
