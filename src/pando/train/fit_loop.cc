@@ -211,8 +211,7 @@ class FitLoop {
     for (int64_t update = begin; update < updates && !context_.stop;) {
       update += run_execution(infeed, update, sums);
     }
-    if (context_.step == first_step)
-      return;  // stopped before its first update: no epoch to tell of
+    if (context_.step == first_step) return;  // stopped before its first update: nothing to tell
     Logs logs = logs_of(sums);
     const bool whole = context_.step >= context_.steps;
     if (validation_ && whole) {

@@ -1,5 +1,6 @@
 // A residual network for volumes: the structure of those for ImageNet in three dimensions, with
-// half of their filters and the last layer of CosmoFlow. SPDX-License-Identifier: MIT
+// half of their filters and the last layer of CosmoFlow.
+// SPDX-License-Identifier: MIT
 #include "pando/base/error.h"
 #include "pando/base/strings.h"
 #include "pando/nn/layers.h"
