@@ -59,6 +59,22 @@ TEST(FuseConvPoolGrad, LeavesWhatItCannotDo) {
     return result dx=dx )");
 }
 
+TEST(FuseConvPoolGrad, LeavesWhatTheDenseKernelsDoBetter) {
+  const std::string text = graph(R"(
+    d = max_pool_grad(dy, i) {input=[4,4,4], window=[2,2,2]}
+    dk = conv_kernel_grad(x, d) {kernel=[2,2,2], padding="same"}
+    return result dk=dk )");
+  CompileState limited = typed_state(text);
+  limited.options.scratch_limits = {1024};
+  EXPECT_FALSE(FuseConvPoolGrad().run(limited));
+  CompileState partials = typed_state(text);
+  partials.options.precision.compute = DType::f16;
+  partials.options.half.half_partials = true;
+  EXPECT_FALSE(FuseConvPoolGrad().run(partials));
+  partials.options.half.half_partials = false;
+  EXPECT_TRUE(FuseConvPoolGrad().run(partials));
+}
+
 TEST(FuseConvPoolGrad, LeavesSmallWindows) {
   expect_unchanged<FuseConvPoolGrad>(
       R"(graph(x: f32[1,4,4,3] feed, dy: f32[1,2,2,5] feed, i: u8[1,2,2,5] feed) {

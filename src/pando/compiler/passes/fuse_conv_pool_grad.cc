@@ -91,8 +91,12 @@ void replace(ir::Graph& graph, ir::Node* gradient, const ir::Node& scatter) {
 }  // namespace
 
 bool FuseConvPoolGrad::run(CompileState& state) const {
-  // Half partials are those of the dense kernels.
-  if (state.options.precision.half() && state.options.half.half_partials) return false;
+  // Half partials are those of the dense kernels. Where scratch memory is limited they have a
+  // choice of kernels; the fused one has none, and wants as much of it as the kernel's gradient
+  // has.
+  const CompileOptions& options = state.options;
+  if (options.precision.half() && options.half.half_partials) return false;
+  if (!options.scratch_limits.empty()) return false;
   ir::Graph& graph = state.graph;
   std::vector<ir::Node*> scatters;
   for (const auto& node : graph.nodes()) {
