@@ -263,6 +263,12 @@ TEST(Estimator, WithoutCheckpointsWhatWasTrainedIsEvaluated) {
   estimator.train(endless(), {.steps = 3}).train(endless(), {.steps = 4});
   EXPECT_FALSE(estimator.latest_checkpoint());
   EXPECT_EQ(estimator.evaluate(finite()).at("global_step"), 7);
+  // Also where an earlier checkpoint was the beginning.
+  Estimator(classifier_fn, {.model_dir = folder.path(), .config = config_of()})
+      .train(endless(), {.steps = 2});
+  Estimator going_on(classifier_fn, {.model_dir = folder.path(), .config = config});
+  going_on.train(endless(), {.steps = 3}).train(endless(), {.steps = 3});
+  EXPECT_EQ(going_on.evaluate(finite()).at("global_step"), 8);
 }
 
 TEST(Estimator, AStopEndsTrainingWithACheckpoint) {

@@ -159,9 +159,8 @@ estimator::Description Estimator::Impl::describe(
 std::optional<estimator::Checkpoint> Estimator::Impl::start(const std::string& path) const {
   if (!estimator::is_first_instance()) return std::nullopt;
   if (!path.empty()) return estimator::read_checkpoint(path);
-  const auto newest =
-      estimator::newest_checkpoint(model_dir, [this](std::string_view line) { tell(line); });
-  return newest ? newest : unsaved;
+  if (unsaved) return unsaved;
+  return estimator::newest_checkpoint(model_dir, [this](std::string_view line) { tell(line); });
 }
 
 Model Estimator::Impl::inference_model(const estimator::Description& description, RunMode mode,

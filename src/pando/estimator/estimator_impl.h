@@ -18,7 +18,7 @@ struct Estimator::Impl {
   Params params_for(RunMode mode) const;
   estimator::Description describe(RunMode mode, const InputData& data, int64_t global_step,
                                   const std::vector<std::shared_ptr<Hook>>& hooks) const;
-  // The checkpoint at `path`, or the newest one, or else what was trained without checkpoints; only
+  // The checkpoint at `path`, or what was trained without checkpoints, or else the newest one; only
   // on the first instance of a job.
   std::optional<estimator::Checkpoint> start(const std::string& path) const;
   // A model for inference with the weights of start(), on all instances.
