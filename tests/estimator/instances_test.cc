@@ -42,6 +42,38 @@ TEST(EstimatorInstances, TrainTogetherWhatOneTrainsWithTwiceTheBatch) {
   }
 }
 
+// Ends a training, on the second instance only.
+class StopOfOne : public Hook {
+  void after_execution(HookContext& context) override {
+    if (dist::instance_index() == 1 && context.global_step == 4) context.stop = true;
+  }
+};
+
+TEST(EstimatorInstances, StopWhenAHookOfOneWantsIt) {
+  const TempFolder folder;
+  on_instances(2, [&](comm::Communicator&) {
+    Estimator estimator(replicated_fn, {.model_dir = folder.path(),
+                                        .config = config_of({.iterations_per_loop = 2})});
+    estimator.train(endless(24, 4), {.steps = 20, .hooks = {std::make_shared<StopOfOne>()}});
+    EXPECT_EQ(estimator.evaluate(finite(23, 4)).at("global_step"), 4);
+    estimator.train(finite(23, 4));  // six batches, of which the last one is short
+    EXPECT_EQ(estimator.evaluate(finite(23, 4)).at("global_step"), 7);
+  });
+}
+
+TEST(EstimatorInstances, TheFirstWritesReports) {
+  const TempFolder folder;
+  on_instances(2, [&](comm::Communicator&) {
+    Estimator estimator(replicated_fn,
+                        {.model_dir = folder.path(),
+                         .config = config_of({.profiling = true, .compile_summary = true})});
+    estimator.train(endless(24, 4), {.steps = 4}).evaluate(finite(23, 4));
+  });
+  for (const char* name : {"train_report.txt", "eval_report.txt"}) {
+    EXPECT_SAYS(folder.read(name), "2 replicas on 2 instances") << name;
+  }
+}
+
 TEST(EstimatorInstances, AgreeOnATemporaryFolder) {
   std::mutex mutex;
   std::vector<std::string> folders;
