@@ -122,10 +122,16 @@ PANDO_INLINE void sort_channels(const PooledConv& s, const uint8_t* index, const
   }
 }
 
-// One sample, the planes `depth` of dx: those pooled planes that reach them.
+// Planes of one sample.
+struct Planes {
+  float* dx;
+  Range depth;   // of dx
+  Range pooled;  // those that reach them
+};
+
 PANDO_MULTIVERSION void add_planes(const PooledConv& s, const PooledGradient& from,
-                                   const float* kernel, const Work& work, float* dx, Range depth,
-                                   Range pooled) {
+                                   const float* kernel, const Work& work, const Planes& planes) {
+  const auto [dx, depth, pooled] = planes;
   const int64_t plane = s.pool.out[1] * s.pool.out[2];
   const int64_t channels = s.conv.out_channels;
   std::fill(dx + depth.begin * s.plane_floats, dx + depth.end * s.plane_floats, 0.0f);
@@ -203,9 +209,10 @@ KernelOffer fast_conv_pool_input_grad(const ir::Node& node) {
       const int64_t sample = plane / each;
       const int64_t end = std::min((sample + 1) * each, planes.end);
       const Range depth{plane - sample * each, end - sample * each};
-      add_planes(shape, at_sample(from, sample * shape.pool.out_pixels() * shape.conv.out_channels),
-                 args.in(2), work, args.out() + sample * each * shape.plane_floats, depth,
-                 pooled_planes(shape, depth));
+      add_planes(
+          shape, at_sample(from, sample * shape.pool.out_pixels() * shape.conv.out_channels),
+          args.in(2), work,
+          {args.out() + sample * each * shape.plane_floats, depth, pooled_planes(shape, depth)});
       plane = end;
     }
   };

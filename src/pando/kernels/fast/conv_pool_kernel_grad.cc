@@ -64,11 +64,17 @@ struct Tile {
   int64_t count;
 };
 
-// Rows first to first + block_rows of the windows of channel o, vectors vectors of each from
-// `begin` on.
+// Where a block of the sums begins: an output channel, a row of its window, a float of the row.
+struct BlockStart {
+  int64_t o;
+  int64_t first;
+  int64_t begin;
+};
+
 template <typename Vector, int block_rows, int vectors>
-PANDO_INLINE void sum_block(const PooledConv& s, const Work& work, const Tile& tile, int64_t o,
-                            int64_t first, int64_t begin) {
+PANDO_INLINE void sum_block(const PooledConv& s, const Work& work, const Tile& tile,
+                            const BlockStart& start) {
+  const auto [o, first, begin] = start;
   constexpr int64_t kFloats = sizeof(Vector) / sizeof(float);
   Vector sums[block_rows][vectors];
   float* to = work.sums + o * s.window_floats + first * s.run + begin;
@@ -105,7 +111,7 @@ PANDO_INLINE void sum_blocks(const PooledConv& s, const Work& work, const Tile& 
   for (int64_t row = 0; row < s.rows; row += block_rows) {
     for (int64_t begin = 0; begin < s.run; begin += kFloats) {
       for (int64_t o = 0; o < s.conv.out_channels; ++o) {
-        sum_block<Vector, block_rows, vectors>(s, work, tile, o, row, begin);
+        sum_block<Vector, block_rows, vectors>(s, work, tile, {o, row, begin});
       }
     }
   }
@@ -141,10 +147,17 @@ PANDO_INLINE void cut_windows(const PooledConv& s, const Work& work,
   }
 }
 
+// What a tile has of one pixel, by output channel.
+struct PixelChannels {
+  const uint8_t* index;
+  float* factors;
+  int32_t* offsets;
+};
+
 // Windows that are cut off are added at once, and do not count in the tile.
 PANDO_INLINE void take_edge_pixel(const PooledConv& s, const Work& work, const float* x,
-                                  const PooledConv::Extents& pixel, const uint8_t* index,
-                                  float* factors, int32_t* offsets) {
+                                  const PooledConv::Extents& pixel, const PixelChannels& channels) {
+  const auto [index, factors, offsets] = channels;
   const auto first = static_cast<int32_t>(s.first_element(pixel));
   cut_windows(s, work, pixel);
   for (int64_t o = 0; o < s.conv.out_channels; ++o) {
@@ -172,7 +185,7 @@ PANDO_INLINE void take_pixels(const PooledConv& s, const PooledGradient& from, c
     fast::take_factors(from, tile.at + t * channels, channels, factors);
     for (int64_t o = 0; o < channels; ++o) work.bias[o] += factors[o];
     if (!s.all_inside(walk.at)) {
-      take_edge_pixel(s, work, tile.x, walk.at, index, factors, offsets);
+      take_edge_pixel(s, work, tile.x, walk.at, {index, factors, offsets});
       continue;
     }
     const auto first = static_cast<int32_t>(s.first_element(walk.at));
