@@ -14,7 +14,7 @@ using pando::app::UsageError;
 
 namespace {
 
-constexpr int64_t kSamplesOfMean = 512;
+constexpr int64_t kMeasured = 512;  // volumes that are read once more for their targets
 
 Tensor uniform(Shape shape, uint64_t key) {
   Tensor tensor(DType::f32, std::move(shape));
@@ -87,7 +87,7 @@ Data open_data(const Config& config) {
 }
 
 double error_of_mean(const Data& data) {
-  const int64_t samples = std::min(data.epoch.size(), kSamplesOfMean);
+  const int64_t samples = std::min(data.epoch.size(), kMeasured);
   std::vector<double> mean(static_cast<size_t>(data.epoch.fields()[1].shape.elements()));
   for (int64_t i = 0; i < samples; ++i) {
     const Sample sample = data.epoch.get(i);
@@ -95,12 +95,13 @@ double error_of_mean(const Data& data) {
       mean[k] += sample.y().f32()[k] / static_cast<double>(samples);
     }
   }
+  const int64_t measured = std::min(data.validation->size(), kMeasured);
   double error = 0;
-  for (int64_t i = 0; i < data.validation->size(); ++i) {
+  for (int64_t i = 0; i < measured; ++i) {
     const Sample sample = data.validation->get(i);
     for (size_t k = 0; k < mean.size(); ++k) error += std::abs(sample.y().f32()[k] - mean[k]);
   }
-  return error / static_cast<double>(mean.size()) / static_cast<double>(data.validation->size());
+  return error / static_cast<double>(mean.size()) / static_cast<double>(measured);
 }
 
 }  // namespace cosmo

@@ -21,8 +21,8 @@ struct Data {
 Data open_data(const Config& config);
 
 // The mean absolute error on the validation data of always answering with the mean targets of
-// training: what a network has to beat. The mean is that of at most 512 training samples.
-// Requires: validation data.
+// training: what a network has to beat. Of both at most 512 samples are read. Requires: validation
+// data.
 double error_of_mean(const Data& data);
 
 }  // namespace cosmo
