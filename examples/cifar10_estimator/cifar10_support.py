@@ -3,6 +3,7 @@
 import pathlib
 import re
 import subprocess
+import tempfile
 import unittest
 
 TRAIN, TEST = 600, 120  # images of write_data
@@ -57,3 +58,22 @@ class ProgramTest(unittest.TestCase):
             self.assertIsNotNone(found, f"no line '{part}' after {matches} in:\n{text}")
             matches.append(found)
         return matches
+
+
+class DataTest(ProgramTest):
+    """With data for all tests of the class, and a model_dir for each."""
+    @classmethod
+    def setUpClass(cls):
+        cls.files = tempfile.TemporaryDirectory()
+        cls.data = pathlib.Path(cls.files.name, "data")
+        cls.data.mkdir()
+        write_data(cls.data)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.files.cleanup()
+
+    def setUp(self):
+        made = tempfile.TemporaryDirectory()
+        self.addCleanup(made.cleanup)
+        self.model_dir = pathlib.Path(made.name)

@@ -13,29 +13,13 @@ import sys
 import tempfile
 
 import cifar10_support
-from cifar10_support import ProgramTest, checkpoints
+from cifar10_support import DataTest, ProgramTest, checkpoints
 
 PROGRAMS = ("cifar10_estimator", "cifar10_estimator_replica", "cifar10_estimator_pipeline")
 PIPELINE = PROGRAMS[2]
 
 
-class Programs(ProgramTest):
-    @classmethod
-    def setUpClass(cls):
-        cls.files = tempfile.TemporaryDirectory()
-        cls.data = pathlib.Path(cls.files.name, "data")
-        cls.data.mkdir()
-        cifar10_support.write_data(cls.data)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.files.cleanup()
-
-    def setUp(self):
-        made = tempfile.TemporaryDirectory()
-        self.addCleanup(made.cleanup)
-        self.model_dir = made.name
-
+class Programs(DataTest):
     def train(self, program, *flags, model_dir=None, steps=r"\d+ steps per execution, \d+ per epoch"):
         """Runs the program; gives the lines with accuracy and loss."""
         text = self.run_program(program, "--data", self.data, "--model-dir",
@@ -134,9 +118,9 @@ class Programs(ProgramTest):
                                     "--data", self.data, *flags)
 
     def test_missing_data(self):
-        self.expect_failure(1, ("nothing",), PROGRAMS[0], "--data", self.model_dir + "/nothing")
-        environment = dict(os.environ, PANDO_DATA=self.model_dir)
-        self.expect_failure(2, ("cifar10", "--no-download", self.model_dir), PROGRAMS[0],
+        self.expect_failure(1, ("nothing",), PROGRAMS[0], "--data", self.model_dir / "nothing")
+        environment = dict(os.environ, PANDO_DATA=str(self.model_dir))
+        self.expect_failure(2, ("cifar10", "--no-download", str(self.model_dir)), PROGRAMS[0],
                             "--no-download", env=environment)
 
     def test_help(self):

@@ -4,11 +4,10 @@
 import json
 import pathlib
 import sys
-import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cifar10_estimator"))
 import cifar10_support  # noqa: E402
-from cifar10_support import ProgramTest, checkpoints  # noqa: E402
+from cifar10_support import DataTest, ProgramTest, checkpoints  # noqa: E402
 
 PROGRAM = "estimator_cnn"
 SMALL = ("--batch-size", 4, "--batches-per-step", 25)  # 150 steps of training, 30 of testing
@@ -18,23 +17,7 @@ TESTING = (r"Testing\.\.\.", "Evaluating on 120 examples",
            r"Test accuracy: (\d+\.\d\d)%")
 
 
-class EstimatorCnn(ProgramTest):
-    @classmethod
-    def setUpClass(cls):
-        cls.files = tempfile.TemporaryDirectory()
-        cls.data = pathlib.Path(cls.files.name, "data")
-        cls.data.mkdir()
-        cifar10_support.write_data(cls.data)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.files.cleanup()
-
-    def setUp(self):
-        made = tempfile.TemporaryDirectory()
-        self.addCleanup(made.cleanup)
-        self.model_dir = pathlib.Path(made.name)
-
+class EstimatorCnn(DataTest):
     def run_small(self, *flags):
         return self.run_program(PROGRAM, "--data", self.data, "--model-dir", self.model_dir,
                                 *SMALL, *flags)
