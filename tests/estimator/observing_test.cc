@@ -132,6 +132,21 @@ TEST(EstimatorHooks, LoggingHookWritesTheMeanOfALoop) {
   EXPECT_SAYS(lines->at(0), ", accuracy = ");
 }
 
+TEST(EstimatorHooks, LoggingHookWritesWhatAnEvaluationHasSoFar) {
+  const TempFolder folder;
+  const Lines lines = make_lines();
+  const auto hook = make_logging_hook({.every_n_iter = 1, .formatter = [](const Logs& values) {
+                                         return concat(values.at(0).second);
+                                       }});
+  hook->log({"loss"});
+  Estimator estimator(classifier_fn, {.model_dir = folder.path(),
+                                      .config = config_of({.iterations_per_loop = 3}, lines)});
+  const auto results = estimator.evaluate(finite(24, 4), {.hooks = {hook}});
+  ASSERT_EQ(lines->size(), 2);
+  EXPECT_NE(lines->at(0), lines->at(1));
+  EXPECT_EQ(lines->at(1), concat(results.at("loss")));
+}
+
 TEST(EstimatorFiles, CheckpointsFollowTheirSteps) {
   const TempFolder folder;
   RunConfig config = config_of({.iterations_per_loop = 2});

@@ -56,8 +56,7 @@ void LoggingHook::begin(HookContext& context) {
       throw InvalidArgument(unknown_name_message("value", name, context.names));
     }
   }
-  sums_.assign(names_.size(), 0);
-  count_ = 0;
+  forget();
   executions_ = 0;
   written_ = false;
   last_ = now();
@@ -74,22 +73,31 @@ bool LoggingHook::due() const {
   return std::chrono::duration<double>(now() - last_).count() >= *options_.every_n_secs;
 }
 
+void LoggingHook::forget() {
+  sums_.assign(names_.size(), 0);
+  count_ = 0;
+}
+
+void LoggingHook::add(const Logs& logs) {
+  for (size_t i = 0; i < names_.size(); ++i) {
+    const auto found =
+        std::ranges::find_if(logs, [&](const auto& value) { return value.first == names_[i]; });
+    if (found != logs.end()) sums_[i] += found->second;
+  }
+  ++count_;
+}
+
 void LoggingHook::collect(const HookContext& context) {
-  if (context.values == nullptr) return;
+  if (context.values == nullptr) {  // evaluation: means of all that is done
+    forget();
+    if (!context.logs.empty()) add(context.logs);
+    return;
+  }
   int64_t last_step = -1;
   for (const StepValues& entry : *context.values) last_step = std::max(last_step, entry.step);
-  if (options_.mode == LoggingMode::last) {
-    sums_.assign(names_.size(), 0);
-    count_ = 0;
-  }
+  if (options_.mode == LoggingMode::last) forget();
   for (const StepValues& entry : *context.values) {
-    if (options_.mode == LoggingMode::last && entry.step != last_step) continue;
-    for (size_t i = 0; i < names_.size(); ++i) {
-      const auto found = std::ranges::find_if(
-          entry.logs, [&](const auto& value) { return value.first == names_[i]; });
-      if (found != entry.logs.end()) sums_[i] += found->second;
-    }
-    ++count_;
+    if (options_.mode == LoggingMode::all || entry.step == last_step) add(entry.logs);
   }
 }
 
@@ -115,8 +123,7 @@ void LoggingHook::write(HookContext& context) {
   written_ = true;
   last_ = now();
   executions_ = 0;
-  sums_.assign(names_.size(), 0);
-  count_ = 0;
+  forget();
 }
 
 void LoggingHook::after_execution(HookContext& context) {

@@ -51,6 +51,7 @@ class Hook {
 };
 
 // last: the value of the last step before the line; all: the mean of all steps since the last line.
+// While evaluating, both are the mean of all that is done.
 enum class LoggingMode { last, all };
 
 struct LoggingHookOptions {
@@ -83,6 +84,8 @@ class LoggingHook : public Hook {
  private:
   std::chrono::steady_clock::time_point now() const;
   bool due() const;
+  void forget();
+  void add(const Logs& logs);
   void collect(const HookContext& context);
   void write(HookContext& context);
 
