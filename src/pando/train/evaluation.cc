@@ -2,6 +2,7 @@
 #include "pando/train/evaluation.h"
 
 #include "pando/base/error.h"
+#include "pando/train/batch_source.h"
 #include "pando/train/epoch_plan.h"
 #include "pando/train/metric_sums.h"
 #include "pando/train/model_impl.h"
@@ -30,14 +31,6 @@ EpochPlan evaluation_plan(const LoadedProgram& loaded, const Dataset& dataset,
 
 }  // namespace
 
-runtime::BatchSource numbered(BatchStream& stream, int64_t samples_per_epoch) {
-  return [&stream, samples_per_epoch](Batch& batch) {
-    if (!stream.next(batch)) return false;
-    batch.first_sample += batch.epoch * samples_per_epoch;
-    return true;
-  };
-}
-
 BatchShare share_of(const runtime::Placement& placement) {
   return {.total = placement.total_replicas(),
           .first = placement.first_replica(),
@@ -63,7 +56,8 @@ Logs evaluate_with(Model::Impl& impl, const Dataset& dataset, const EvaluationRe
   BatchStream stream = dataset.batch(request.batch)
                            .share(share_of(loaded.placement()))
                            .prefetch(ahead, impl.data_workers(request.data_workers, ahead));
-  runtime::InfeedQueue infeed(numbered(stream, dataset.size()), ahead);
+  runtime::InfeedQueue infeed(
+      numbered(stream, dataset.size(), class_check("evaluate", impl, dataset)), ahead);
   MetricSums sums(loaded.executor().metric_names(), impl.replication.metrics);
   int64_t done = 0;
   for (int64_t update = 0; update < static_cast<int64_t>(plan.updates().size());) {

@@ -5,15 +5,11 @@
 #include <functional>
 #include <string>
 
-#include "pando/runtime/infeed.h"
+#include "pando/runtime/placement.h"
 #include "pando/train/model.h"
 #include "pando/train/progress.h"
 
 namespace pando::train {
-
-// The micro-batches of a stream, whose samples are numbered over the whole run. The stream must
-// outlive it.
-runtime::BatchSource numbered(BatchStream& stream, int64_t samples_per_epoch);
 
 // Of every global batch the micro-batches of this instance.
 BatchShare share_of(const runtime::Placement& placement);

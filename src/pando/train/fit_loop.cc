@@ -6,6 +6,7 @@
 
 #include "pando/base/error.h"
 #include "pando/comm/collectives.h"
+#include "pando/train/batch_source.h"
 #include "pando/train/epoch_plan.h"
 #include "pando/train/evaluation.h"
 #include "pando/train/fit_check.h"
@@ -18,19 +19,6 @@
 namespace pando::train {
 
 namespace {
-
-// The first batch of the stream again and again, under new numbers. Every element of the queue is
-// filled once.
-runtime::BatchSource repeating(BatchStream& stream, int64_t first_sample) {
-  auto first = std::make_shared<Batch>();
-  return [&stream, first, first_sample](Batch& batch) mutable {
-    if (first->fields.empty() && !stream.next(*first)) return false;
-    if (batch.fields.empty()) batch = *first;
-    batch.first_sample = first_sample;
-    first_sample += batch.valid;
-    return true;
-  };
-}
 
 class FitLoop {
  public:
@@ -68,8 +56,10 @@ class FitLoop {
     const int ahead = options_.prefetch_depth * placement.replicas;
     BatchStream stream = make_stream(first, ahead, placement);
     const int64_t done = first * epoch_samples() + samples_before(options_.initial_update);
-    runtime::InfeedQueue infeed(
-        options_.same_batch ? repeating(stream, done) : numbered(stream, train_.size()), ahead);
+    const ClassCheck check = class_check("fit", impl_, train_);
+    runtime::InfeedQueue infeed(options_.same_batch ? repeating(stream, done, check)
+                                                    : numbered(stream, train_.size(), check),
+                                ahead);
     progress_.expect_validation(
         {.steps_per_epoch = validation_ ? batches_of(*validation_, options_.batch_size) : 0,
          .steps_at_end = options_.validation_steps_to_follow});
