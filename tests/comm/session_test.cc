@@ -113,6 +113,15 @@ TEST(Session, AProcessAloneHasTheReplicasTheLauncherSays) {
   EXPECT_EQ(session.job().total_replicas, 3);
 }
 
+TEST(Session, AProcessThatDoesNotJoinTheOthersIsApart) {
+  Started started;
+  EXPECT_EQ(started.session({}).apart(), "");
+  EXPECT_EQ(started.session(by_mpirun("1")).apart(), "");
+  Session session = started.session(by_mpirun("2"));
+  EXPECT_EQ(session.apart().find("mpirun of Open MPI started this process as one of 2 "), 0);
+  EXPECT_EQ(started.joins, 0);
+}
+
 TEST(Session, JoinsOnce) {
   Started started;
   Values values = by_mpirun("2");

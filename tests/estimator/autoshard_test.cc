@@ -168,7 +168,10 @@ TEST(Autoshard, ALayerBetweenBlocksMakesRoomForACut) {
   const Network network(input, Dense({.units = 4, .name = "head"})(x));
   EXPECT_EQ(choose_shards(network, request_for(network, 4)).first_layers,
             (Names{"one_relu", "two_relu", "head"}));
-  const Network sharded = shard(network, request_for(network, 2));
+  const Sharding sharding = choose_shards(network, request_for(network, 2));
+  const Network sharded = shard(network, sharding);
+  EXPECT_TRUE(to_text(sharding).starts_with("autosharding: shard 0 from the input ("))
+      << to_text(sharding);
   EXPECT_EQ(sharded.stages(), 2);
 }
 
@@ -186,7 +189,7 @@ TEST(Autoshard, NoCutIsWhereALayerIsSharedAcrossIt) {
   EXPECT_EQ(sharding.shard_of, (std::vector<int>{0, 1, 1, 1, 2}));
   EXPECT_EQ(sharding.memory[1].parameters, 2 * (20 + 20) * 4);  // the shared weights once
   EXPECT_EQ(sharding.memory[1].activations, 3 * 4 * 4);         // the results of both calls
-  EXPECT_SAYS(error_of([&] { shard(network, request_for(network, 4)); }),
+  EXPECT_SAYS(error_of([&] { shard(network, choose_shards(network, request_for(network, 4))); }),
               "at most 3 subgraphs (cuts before shared, c)");
 }
 
@@ -194,7 +197,7 @@ TEST(Autoshard, AnEdgeThatIsThereTwiceIsNoCut) {
   const SymbolicTensor input = Input({4});
   const SymbolicTensor a = Dense({.units = 4, .name = "a"})(input);
   const Network network(input, Add({.name = "twice"})({a, a}));
-  EXPECT_SAYS(error_of([&] { shard(network, request_for(network, 2)); }),
+  EXPECT_SAYS(error_of([&] { shard(network, choose_shards(network, request_for(network, 2))); }),
               "at most 1 subgraphs (it has no place for a cut)");
 }
 
@@ -206,7 +209,8 @@ TEST(Autoshard, TheFeaturesMayBeReadByTheFirstShardOnly) {
   x = Dense({.units = 4, .name = "c"})(x);
   const Network network(input, x);
   EXPECT_EQ(choose_shards(network, request_for(network, 2)).first_layers, Names{"c"});
-  EXPECT_SAYS(error_of([&] { shard(network, request_for(network, 3)); }), "at most 2 subgraphs");
+  EXPECT_SAYS(error_of([&] { shard(network, choose_shards(network, request_for(network, 3))); }),
+              "at most 2 subgraphs");
 }
 
 TEST(Autoshard, AuxiliaryInputsReachEveryShard) {
@@ -224,17 +228,19 @@ TEST(Autoshard, AuxiliaryInputsReachEveryShard) {
 
 TEST(Autoshard, OneShardIsTheNetworkAsItIs) {
   const Network network = dense_chain();
-  const Network same = shard(network, request_for(network, 1));
+  const Network same = shard(network, choose_shards(network, request_for(network, 1)));
   EXPECT_EQ(same.stages(), 1);
   EXPECT_EQ(same.stage_assignment()[0].pipeline_stage, -1);
-  EXPECT_SAYS(error_of([&] { shard(network, request_for(network, 0)); }),
+  EXPECT_SAYS(error_of([&] { shard(network, choose_shards(network, request_for(network, 0))); }),
               "the number of shards is 0, wanted at least 1");
 }
 
 TEST(Autoshard, StagesOfTheUserExcludeIt) {
   const Network network = dense_chain();
-  const std::string message =
-      error_of([&] { shard(network.with_splits({"b"}), request_for(network, 2)); });
+  const std::string message = error_of([&] {
+    shard(network.with_splits({"b"}),
+          choose_shards(network.with_splits({"b"}), request_for(network, 2)));
+  });
   EXPECT_SAYS(message, "the network has stages of its own (layer 'a' is in stage 0)");
   EXPECT_SAYS(message, "leave out either them or autosharding");
 }
@@ -268,7 +274,7 @@ TEST_P(AutoshardZoo, ShardsAreNearlyEven) {
                      memory.activations, "; ");
   }
   EXPECT_LT(static_cast<double>(largest) / static_cast<double>(sum), param.largest_share) << shards;
-  EXPECT_EQ(shard(test.network, request).stages(), param.shards);
+  EXPECT_EQ(shard(test.network, sharding).stages(), param.shards);
 }
 
 INSTANTIATE_TEST_SUITE_P(Zoo, AutoshardZoo,

@@ -105,6 +105,9 @@ TEST(CheckpointFolder, PassesOverADamagedOneAndSaysSo) {
   ASSERT_EQ(lines.size(), 1);
   EXPECT_SAYS(lines[0], "model.ckpt-20.h5 is passed over");
   EXPECT_FALSE(newest_checkpoint(folder.path("nowhere"), tell));
+  fs::resize_file(folder.path("model.ckpt-10.h5"), 1000);
+  EXPECT_SAYS(error_of<IoError>([&] { newest_checkpoint(folder.path(), {}); }),
+              "has 2 checkpoints, none of which can be read (the first, model.ckpt-20.h5: ");
 }
 
 TEST(CheckpointFolder, RefusesWhatNobodyCouldGoOnFrom) {

@@ -177,10 +177,35 @@ TEST(Estimator, NamesTheRuleThatItsOptionsBreak) {
               "model function is empty");
 }
 
-TEST(Estimator, WithoutAModelDirTakesATemporaryFolder) {
-  Estimator estimator(classifier_fn, {.config = config_of()});
+TEST(Estimator, WithoutAModelDirTakesATemporaryFolderAndSaysSo) {
+  const Lines lines = make_lines();
+  Estimator estimator(classifier_fn, {.config = config_of({}, lines)});
+  EXPECT_EQ(lines->at(0), "no model_dir is given: files go to " + estimator.model_dir());
   EXPECT_TRUE(std::filesystem::is_directory(estimator.model_dir()));
   std::filesystem::remove_all(estimator.model_dir());
+}
+
+TEST(Estimator, ALossThatIsNoNumberIsToldByTheGlobalStep) {
+  const TempFolder folder;
+  const auto model_fn = [](const ModelInput& in) {
+    return classifier_spec(in, SGD({.learning_rate = in.global_step == 0 ? 0.01 : 1e30}));
+  };
+  Estimator estimator(
+      model_fn, {.model_dir = folder.path(), .config = config_of({.iterations_per_loop = 4})});
+  estimator.train(endless(), {.steps = 8});
+  EXPECT_SAYS(error_of<NonFiniteLoss>([&] { estimator.train(endless(), {.steps = 8}); }),
+              "in one of the 4 steps after global step ");
+  EXPECT_EQ(estimator.global_step(), 8);
+}
+
+TEST(Estimator, DevicesThatTheNetworkDoesNotUseAreToldOf) {
+  const TempFolder folder;
+  const Lines lines = make_lines();
+  Estimator estimator(classifier_fn,
+                      {.model_dir = folder.path(),
+                       .config = config_of({.num_shards = 2, .devices = {{.devices = 2}}}, lines)});
+  estimator.train(endless(), {.steps = 1});
+  EXPECT_SAYS(lines->at(0), "num_shards is 2, the network uses 1 device of them");
 }
 
 TEST(Estimator, InputsMustMakeSense) {
@@ -190,6 +215,10 @@ TEST(Estimator, InputsMustMakeSense) {
     return error_of<InvalidArgument>([&] { estimator.train(input, {.steps = 1}); });
   };
   EXPECT_SAYS(train({}), "train: the input function is empty");
+  Estimator sized(classifier_fn,
+                  {.model_dir = folder.path(), .config = config_of(), .train_batch_size = 8});
+  EXPECT_SAYS(error_of<InvalidArgument>([&] { sized.train(finite(24, 4)); }),
+              "gives micro-batches of 4 samples, the estimator says 8 for each replica");
   EXPECT_SAYS(train(finite(24, 0)),
               "train: the batch size is 0; let the input function give {dataset");
   EXPECT_SAYS(train([](const InputContext&) { return InputData(image_data(4).take(0), 2); }),
@@ -332,6 +361,8 @@ TEST(Estimator, VariablesCanBeLookedAt) {
   const TempFolder folder;
   Estimator estimator(classifier_fn, {.model_dir = folder.path(), .config = config_of()});
   EXPECT_TRUE(estimator.variable_names().empty());
+  EXPECT_SAYS(error_of<InvalidArgument>([&] { estimator.variable_value("dense/bias"); }),
+              "has no checkpoint yet; train first");
   estimator.train(endless(), {.steps = 1});
   EXPECT_EQ(estimator.variable_value("dense/bias").shape(), Shape({3}));
   EXPECT_SAYS(error_of<InvalidArgument>([&] { estimator.variable_value("dense/bios"); }),

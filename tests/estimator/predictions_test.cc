@@ -88,6 +88,16 @@ TEST_F(EstimatorPredict, OtherWeightsThanTheNetworksAreAnError) {
   Estimator other(model_fn, {.model_dir = folder_.path(), .config = config_of()});
   EXPECT_SAYS(error_of<InvalidArgument>([&] { other.predict(finite()); }),
               "has no weight 'other/kernel'");
+  const auto wider_fn = [](const ModelInput& in) {
+    EstimatorSpec spec = classifier_fn(in);
+    spec.output =
+        Dense({.units = 3})(Flatten()(Conv2D({.filters = 5, .kernel = {3, 3}})(in.features)));
+    return spec;
+  };
+  Estimator wider(wider_fn, {.model_dir = folder_.path(), .config = config_of()});
+  EXPECT_SAYS(
+      error_of<InvalidArgument>([&] { wider.predict(finite()); }),
+      "model.ckpt-40.h5: weight 'conv2d/kernel' is [3,3,1,4], that of the network [3,3,1,5]");
 }
 
 }  // namespace

@@ -53,6 +53,16 @@ void Session::join() {
   decided_ = true;
 }
 
+std::string Session::apart() const {
+  if (decided_) return "";
+  const std::optional<Launch> launch = find_launch(options_.variables);
+  if (!launch || !launch->instances || *launch->instances == 1) return "";
+  return concat(launch->launcher, " started this process as one of ", *launch->instances, " (",
+                launch->evidence,
+                "), but it has not joined the others and trains a model of its own; call "
+                "pando::dist::init() first in main() to train one together");
+}
+
 Job Session::make_job(const Launch& launch) {
   if (!launch.introduces) {  // MPI would end the process, with an advice to build it otherwise
     throw CommError(launch.launcher, " started this process as one of several (", launch.evidence,

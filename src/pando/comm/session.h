@@ -45,6 +45,9 @@ class Session {
   // Throws InvalidArgument, CommError or Unsupported, and will not have joined.
   void join();
   const Job& job() const { return job_; }
+  // What is wrong when a launcher started this process as one of several and it did not join them;
+  // empty otherwise.
+  std::string apart() const;
 
   // Tells all instances why this one is about to end alone, so that each knows the first cause.
   // Does nothing when there are no others, and from the second time on.

@@ -252,9 +252,18 @@ Sharding choose_shards(const Network& network, const ShardRequest& request) {
   return result;
 }
 
-Network shard(const Network& network, const ShardRequest& request) {
-  const Sharding sharding = choose_shards(network, request);
-  if (request.shards == 1) return network;
+std::string to_text(const Sharding& sharding) {
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < sharding.memory.size(); ++i) {
+    const std::string begin = i == 0 ? "the input" : "'" + sharding.first_layers[i - 1] + "'";
+    parts.push_back(concat(i, " from ", begin, " (",
+                           human_bytes(static_cast<double>(sharding.memory[i].total())), ")"));
+  }
+  return concat("autosharding: shard ", join(parts, ", shard "));
+}
+
+Network shard(const Network& network, const Sharding& sharding) {
+  if (sharding.memory.size() == 1) return network;
   std::vector<StageAssignment> assignment = network.stage_assignment();
   for (size_t i = 0; i < assignment.size(); ++i) {
     assignment[i].pipeline_stage = sharding.shard_of[i];

@@ -90,12 +90,20 @@ std::optional<Checkpoint> newest_checkpoint(const fs::path& folder, const Tell& 
     std::erase(names, latest);
     names.insert(names.begin(), latest);
   }
+  std::string reason;
   for (const std::string& name : names) {
     try {
       return read_checkpoint(folder / name);
     } catch (const IoError& error) {
+      if (reason.empty()) reason = error.what();
       if (tell) tell(concat("warning: ", name, " is passed over: ", error.what()));
     }
+  }
+  if (!names.empty()) {
+    throw IoError(folder.string(), " has ", names.size(),
+                  names.size() == 1 ? " checkpoint, which" : " checkpoints, none of which",
+                  names.size() == 1 ? " cannot" : " can", " be read (the first, ", names[0], ": ",
+                  reason, "); remove them, or choose another folder, to begin anew");
   }
   return std::nullopt;
 }

@@ -31,7 +31,8 @@ struct Checkpoint {
 Checkpoint read_checkpoint(const std::filesystem::path& path);
 
 // The one that `checkpoint` names first, or else the one of the highest step, that can be read;
-// nothing when there is none. Tells which ones are passed over, and why.
+// nothing when there is none. Tells which ones are passed over, and why. Throws IoError when there
+// are some, but none can be read.
 std::optional<Checkpoint> newest_checkpoint(const std::filesystem::path& folder, const Tell& tell);
 
 struct KeepOptions {

@@ -99,6 +99,9 @@ Estimator::Impl::Impl(estimator::Describe describe_in, EstimatorOptions options_
   validate(options.config);
   check_params(options);
   model_dir = model_dir_of(options);
+  if (options.model_dir.empty() && options.config.model_dir.empty()) {
+    tell(concat("no model_dir is given: files go to ", model_dir));
+  }
   options.config.model_dir = model_dir;
 }
 
@@ -133,6 +136,11 @@ InputData Estimator::Impl::input(const InputFn& input_fn, RunMode mode) const {
   }
   const int64_t own = params.contains("batch_size") ? params.get_int("batch_size") : 0;
   if (data.batch_size == 0) data.batch_size = own;
+  if (own > 0 && data.batch_size != own) {
+    throw InvalidArgument(to_string(mode), ": the input function gives micro-batches of ",
+                          data.batch_size, " samples, the estimator says ", own,
+                          " for each replica; leave one of them out");
+  }
   if (data.batch_size < 1) {
     throw InvalidArgument(to_string(mode), ": the batch size is ", data.batch_size,
                           "; let the input function give {dataset, batch_size}, or give the "
@@ -240,6 +248,10 @@ std::vector<std::string> Estimator::variable_names() const {
 
 Tensor Estimator::variable_value(const std::string& name) const {
   const auto variables = variables_of(impl_->start(""));
+  if (variables.empty()) {
+    throw InvalidArgument("variable '", name, "': ", impl_->model_dir,
+                          " has no checkpoint yet; train first");
+  }
   if (const auto found = variables.find(name); found != variables.end()) return found->second;
   std::vector<std::string> known;
   for (const auto& entry : variables) known.push_back(entry.first);

@@ -108,7 +108,11 @@ class Evaluation {
 
   void write(Model& model, const Logs& logs, const profile::Trace* trace) const {
     const std::string folder = options_.name.empty() ? "eval" : "eval_" + options_.name;
-    Summaries(std::filesystem::path(impl_.model_dir) / folder, 0).write(step_, logs);
+    try {
+      Summaries(std::filesystem::path(impl_.model_dir) / folder, 0).write(step_, logs);
+    } catch (const IoError& error) {
+      impl_.tell(concat("warning: no summary of this evaluation: ", error.what()));
+    }
     if (trace == nullptr) return;
     const ProfileFiles files = write_profile(model, impl_.model_dir, "eval",
                                              {.program = ProfiledProgram::evaluation,

@@ -46,11 +46,14 @@ Network network_for(const Description& description, const RunModelRequest& reque
   const DeviceRunConfig& device = request.config->device;
   const bool cut = device.autosharding && device.num_shards > 1 && request.mode == RunMode::train;
   if (!cut) return description.network;
-  return shard(description.network, {.shards = device.num_shards,
-                                     .batch = request.batch,
-                                     .fields = request.fields,
-                                     .loss = *description.loss,
-                                     .optimizer = description.train_op->optimizer});
+  const Sharding sharding =
+      choose_shards(description.network, {.shards = device.num_shards,
+                                          .batch = request.batch,
+                                          .fields = request.fields,
+                                          .loss = *description.loss,
+                                          .optimizer = description.train_op->optimizer});
+  if (request.tell) request.tell(to_text(sharding));
+  return shard(description.network, sharding);
 }
 
 PipeliningOptions stages_of(const Description& description) {
@@ -86,6 +89,11 @@ Model make_model(const Description& description, const RunModelRequest& request)
   const PipeliningOptions stages = stages_of(description);
   const runtime::Placement place{.device_of_stage = stages.device_mapping};
   const int used = network.stages() > 1 ? place.devices_per_replica(network.stages()) : 1;
+  if (request.mode == RunMode::train && used < device.num_shards && request.tell) {
+    request.tell(concat("num_shards is ", device.num_shards, ", the network uses ", used,
+                        used == 1 ? " device" : " devices",
+                        " of them; PipelineStage scopes or autosharding divide it"));
+  }
   Model model = described_model(network, device, used, request.config->random_seed);
   if (network.stages() > 1) model.set_pipelining_options(stages);
   model.compile(compile_options(description, device));
@@ -106,9 +114,17 @@ void assign_weights(Model& model, const store::WeightsFile& file) {
       throw InvalidArgument(file.path, " has no weight '", name,
                             "', which the network has; was the model function another?");
     }
+    check_shape(name, *found->second, model.get_weight(name), file.path);
     weights.push_back(*found->second);
   }
   model.set_weights(weights);
+}
+
+void check_shape(const std::string& name, const Tensor& saved, const Tensor& own,
+                 const std::string& path) {
+  if (saved.shape() == own.shape()) return;
+  throw InvalidArgument(path, ": weight '", name, "' is ", saved.shape(), ", that of the network ",
+                        own.shape(), "; was the model function another?");
 }
 
 void share_weights(Model& model) {

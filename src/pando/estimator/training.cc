@@ -39,10 +39,12 @@ class Training {
       return;
     }
     const Description description = impl_.describe(RunMode::train, data_, first_, options_.hooks);
-    Model model = make_model(description, {.mode = RunMode::train,
-                                           .batch = data_.batch_size,
-                                           .fields = data_.dataset.fields(),
-                                           .config = &config()});
+    Model model =
+        make_model(description, {.mode = RunMode::train,
+                                 .batch = data_.batch_size,
+                                 .fields = data_.dataset.fields(),
+                                 .config = &config(),
+                                 .tell = [this](std::string_view line) { impl_.tell(line); }});
     begin_from(model, from);
     fit(model, description);
   }
@@ -123,13 +125,27 @@ class Training {
       run->summaries().write_text(first_, "compile_report",
                                   model.compile_report(data_.batch_size, data.fields()));
     }
-    model.fit(data, fit);
+    run_fit(model, data, fit, *run);
     run->save(model);
     if (!config().save_checkpoints && is_first_instance()) {
       impl_.unsaved = {
           .path = {}, .state = model.training_state(), .global_step = run->global_step()};
     }
     if (trace) write_report(model, *trace);
+  }
+
+  // Epochs and steps of the fit are none of the user's.
+  void run_fit(Model& model, const Dataset& data, const FitOptions& options,
+               const TrainRun& run) const {
+    try {
+      model.fit(data, options);
+    } catch (const NonFiniteLoss&) {
+      throw NonFiniteLoss(concat("train: the loss is not a finite number in one of the ",
+                                 config().device.iterations_per_loop, " steps after global step ",
+                                 run.global_step(),
+                                 "; its weight update was not made. A smaller "
+                                 "learning rate may help; the checkpoints before are intact"));
+    }
   }
 
   void write_report(Model& model, const profile::Trace& trace) const {

@@ -6,6 +6,7 @@
 #include "pando/base/error.h"
 #include "pando/base/strings.h"
 #include "pando/estimator/estimator_impl.h"
+#include "pando/estimator/run_model.h"
 #include "pando/store/weights_file.h"
 
 namespace pando::estimator {
@@ -61,6 +62,7 @@ void warm_start(Model& model, const WarmStart& from, const Tell& tell) {
                             unknown_name_message("weight", previous, known),
                             "; `variables` chooses what is taken, `previous_names` renames");
     }
+    check_shape(names[i], *found->second, weights[i], path);
     weights[i] = *found->second;
     ++taken;
   }

@@ -2,9 +2,11 @@
 #include "pando/train/model.h"
 
 #include <algorithm>
-#include <ostream>
+#include <iostream>
+#include <mutex>
 
 #include "pando/base/error.h"
+#include "pando/comm/session.h"
 #include "pando/train/evaluation.h"
 #include "pando/train/fit_loop.h"
 #include "pando/train/model_impl.h"
@@ -16,6 +18,15 @@ namespace {
 void replace_network(Model::Impl& impl, Network network) {
   impl.network = std::move(network);
   impl.drop_all();
+}
+
+// Once in a process.
+void warn_when_apart() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    const std::string apart = comm::process_session().apart();
+    if (!apart.empty()) std::cerr << "warning: " << apart << std::endl;
+  });
 }
 
 }  // namespace
@@ -89,6 +100,7 @@ void Model::set_replication_options(const ReplicationOptions& options) {
 int Model::replicas() const { return impl_->placement(train::Mode::train).total_replicas(); }
 
 History Model::fit(const Dataset& train, const FitOptions& options) {
+  if (impl_->job.communicator == nullptr) warn_when_apart();
   return train::run_fit(*this, *impl_, train, options);
 }
 
