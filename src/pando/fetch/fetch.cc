@@ -206,8 +206,8 @@ class Fetch {
     }
     return concat("Without a network: get ", join(missing, ", "), " elsewhere (see also ",
                   entry_.homepage, "), put ", missing.size() == 1 ? "it" : "them", " into ",
-                  folder_.string(), " and fetch again, or name the folder of the data set with ",
-                  "pando train --dataset-path; pando data fetch ", entry_.name,
+                  folder_.string(), " and fetch again, or name the folder of the data set to the ",
+                  "program that trains, with --dataset-path; pando data fetch ", entry_.name,
                   " --mirror ADDRESS takes a mirror of your own");
   }
 
