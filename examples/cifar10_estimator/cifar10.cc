@@ -12,6 +12,8 @@
 #include <pando/app/stop_signal.h>
 #include <pando/app/training_data.h>
 #include <pando/comm/session.h>
+#include <pando/fetch/folders.h>
+#include <pando/runtime/topology.h>
 
 namespace cifar10 {
 
@@ -71,7 +73,8 @@ void add_data_flags(app::OptionTable& table, Options& options) {
            "puts them")
       .with_alias("dataset-path")
       .with_hint("DIR");
-  table.add("download", options.download, "fetch CIFAR-10 when it is not there");
+  table.add("download", options.download,
+            "fetch CIFAR-10 when it is not there; --no-download forbids it");
   table
       .add("samples", options.samples,
            "train on the first N images and test on the first N / 5; 0: all")
@@ -88,11 +91,21 @@ void say(std::string_view line) {
   if (dist::instance_index() == 0) std::cout << line << std::endl;
 }
 
+void note_shared_cores(int replicas) {
+  const int cores = runtime::query_topology().usable_cores();
+  if (replicas <= cores) return;
+  say(fmt::format("note: {} replicas share {} core{}", replicas, cores, cores == 1 ? "" : "s"));
+}
+
 TrainTest load_data(const Options& options) {
   app::DataRequest request;
   request.flags.dataset = app::DatasetKind::cifar10;
   request.flags.dataset_path = options.data;
-  request.flags.download = options.download;
+  if (!options.download && !app::find_dataset(request.flags)) {
+    throw app::UsageError("CIFAR-10 is not in ", fetch::dataset_folder(fetch::entry("cifar10"), ""),
+                          ", and --no-download forbids to fetch it; 'pando data fetch cifar10' "
+                          "does that, or name the folder of its files with --data");
+  }
   request.out = &std::cout;
   if (dist::local_instance_index() == 0) app::fetch_training_data(request);
   dist::barrier();
@@ -153,9 +166,11 @@ int64_t parameters(std::span<const Layer> layers) {
   return Network(input, apply_layers(layers, input)).parameters();
 }
 
-bool train(Estimator& estimator, const InputFn& input, int64_t max_steps) {
+bool train(Estimator& estimator, const InputFn& input, int64_t max_steps,
+           std::vector<std::shared_ptr<Hook>> hooks) {
   const app::StopSignal signal;
-  estimator.train(input, {.max_steps = max_steps, .stop = &signal.wanted()});
+  estimator.train(input,
+                  {.max_steps = max_steps, .hooks = std::move(hooks), .stop = &signal.wanted()});
   // All instances of a job stop alike, and none before the first has written its checkpoint.
   std::array<int64_t, 1> stopped = {signal.received() == 0 ? 0 : 1};
   dist::all_reduce(stopped);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,7 +42,11 @@ void add_data_flags(pando::app::OptionTable& table, Options& options);
 // A line on standard output; only the first instance of a job writes it.
 void say(std::string_view line);
 
-// Images in [0, 1] of [32, 32, 3], labels as class numbers.
+// A note where this process has fewer cores than replicas, or none.
+void note_shared_cores(int replicas);
+
+// Images in [0, 1] of [32, 32, 3], labels as class numbers. Throws UsageError when the files are
+// not here and may not be fetched.
 pando::TrainTest load_data(const Options& options);
 // Images of zeros, all of class 0, as many as CIFAR-10 has.
 pando::TrainTest generated_data(const Options& options);
@@ -61,6 +66,7 @@ int64_t parameters(std::span<const pando::Layer> layers);
 
 // Trains up to this global step, from the newest checkpoint on. False when a signal ended training
 // before; then it has said how to go on.
-bool train(pando::Estimator& estimator, const pando::InputFn& input, int64_t max_steps);
+bool train(pando::Estimator& estimator, const pando::InputFn& input, int64_t max_steps,
+           std::vector<std::shared_ptr<pando::Hook>> hooks = {});
 
 }  // namespace cifar10

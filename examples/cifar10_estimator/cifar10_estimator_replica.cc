@@ -26,6 +26,7 @@ int run(const ReplicaOptions& options) {
   const TrainTest data = load_data(common);
 
   say("Initialize the model");
+  note_shared_cores(options.replicas);
   const Steps steps = count_steps(data, common.batch_size);
   describe(network_layers(true), steps);
   RunConfig config = run_config(steps);

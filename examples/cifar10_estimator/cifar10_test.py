@@ -1,9 +1,9 @@
 # Runs the programs of this folder and reads what they print and write.
 # SPDX-License-Identifier: MIT
-"""usage: cifar10_test.py DIR [Programs|FullSize]
+"""usage: cifar10_test.py DIR PANDO [Programs|Instances|FullSize]
 
-DIR has the built programs. Programs runs them on little data; FullSize for 150 epochs on CIFAR-10,
-where that is on this machine.
+DIR has the built programs. Programs runs them on little data, Instances by `pando run`; FullSize for
+150 epochs on CIFAR-10, where that is on this machine.
 """
 import os
 import pathlib
@@ -17,6 +17,7 @@ from cifar10_support import DataTest, ProgramTest, checkpoints
 
 PROGRAMS = ("cifar10_estimator", "cifar10_estimator_replica", "cifar10_estimator_pipeline")
 PIPELINE = PROGRAMS[2]
+PANDO = ""
 
 
 class Programs(DataTest):
@@ -61,6 +62,20 @@ class Programs(DataTest):
                                 *flags)
         self.assertIn("no training: step 15 is done, max_steps is 15", text)
         self.assertEqual(text.splitlines()[-2:], first)
+
+    def test_a_line_at_the_end_of_each_epoch(self):
+        text = self.run_program(PROGRAMS[0], "--data", self.data, "--model-dir", self.model_dir,
+                                "--samples", 60, "--batch-size", 4, "--epochs", 3)
+        lines = [line for line in text.splitlines() if "loss = " in line]
+        self.assertEqual(len(lines), 3, text)
+        for epoch, line in enumerate(lines, 1):
+            self.assertRegex(line, rf"^epoch {epoch} of 3, step {15 * epoch}: loss = [\d.e+-]+ \(")
+
+    def test_more_replicas_than_cores_are_told(self):
+        many = 4 * (os.cpu_count() or 1)
+        text = self.run_program(PROGRAMS[1], "--data", self.data, "--model-dir", self.model_dir,
+                                "--samples", 20, "--batch-size", 4, "--epochs", 1, "--replicas", many)
+        self.assertRegex(text, rf"(?m)^note: {many} replicas share \d+ cores?$")
 
     def test_the_newest_five_checkpoints_are_kept(self):
         self.train(PROGRAMS[0], "--samples", 60, "--batch-size", 4, "--epochs", 7,
@@ -120,16 +135,46 @@ class Programs(DataTest):
     def test_missing_data(self):
         self.expect_failure(1, ("nothing",), PROGRAMS[0], "--data", self.model_dir / "nothing")
         environment = dict(os.environ, PANDO_DATA=str(self.model_dir))
-        self.expect_failure(2, ("cifar10", "--no-download", str(self.model_dir)), PROGRAMS[0],
+        self.expect_failure(2, ("CIFAR-10", "--no-download", str(self.model_dir), "--data"), PROGRAMS[0],
                             "--no-download", env=environment)
 
     def test_help(self):
         for program in PROGRAMS:
             text = self.run_program(program, "--help")
+            self.assertIn("--no-download", text)
             for flag in ("--batch-size N", "--epochs N", "--data DIR", "--model-dir DIR"):
                 self.assertIn(flag, text)
             self.assertEqual("--replicas N" in text, program == PROGRAMS[1])
             self.assertEqual("--model-shard-position N" in text, program == PIPELINE)
+
+
+class Instances(DataTest):
+    FLAGS = ("--samples", 100, "--batch-size", 4, "--epochs", 1)
+
+    def run_job(self, program, instances):
+        words = ["run", "--num-instances", instances, "--num-replicas", instances, "--",
+                 self.folder / program, "--data", self.data, "--model-dir",
+                 self.model_dir / f"job{instances}", *self.FLAGS]
+        return subprocess.run([PANDO, *map(str, words)], capture_output=True, text=True,
+                              check=False, timeout=300)
+
+    def test_two_instances_train_as_two_replicas_of_one(self):
+        alone = self.run_program(PROGRAMS[1], "--data", self.data, "--replicas", 2, "--model-dir",
+                                 self.model_dir / "alone", *self.FLAGS)
+        result = self.run_job(PROGRAMS[1], 2)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        for line in alone.splitlines()[-2:]:  # accuracy and loss, which one of them tells
+            self.assertEqual(result.stdout.count(line), 1, result.stdout)
+        self.assertEqual(checkpoints(self.model_dir / "job2"),
+                         checkpoints(self.model_dir / "alone"))
+
+    def test_the_program_for_one_device_is_one_instance(self):
+        result = self.run_job(PROGRAMS[0], 1)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn("Validation accuracy", result.stdout)
+        result = self.run_job(PROGRAMS[0], 2)
+        self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
+        self.assertIn("CrossReplicaOptimizer", result.stdout + result.stderr)
 
 
 class FullSize(ProgramTest):
@@ -150,7 +195,7 @@ def has_cifar10():
 
 
 if __name__ == "__main__":
-    ProgramTest.folder = pathlib.Path(sys.argv.pop(1)).resolve()
+    ProgramTest.folder, PANDO = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(2))
     if "FullSize" in sys.argv and not has_cifar10():
         sys.exit(print("CIFAR-10 is not on this machine") or 77)
     cifar10_support.unittest.main()

@@ -10,6 +10,53 @@ namespace cifar10 {
 
 using namespace pando;
 
+namespace {
+
+// A line with the mean loss at the end of each epoch, and at the end of training.
+class EpochLines : public Hook {
+ public:
+  EpochLines(int64_t epochs, int64_t steps_per_epoch)
+      : epochs_(epochs), steps_per_epoch_(steps_per_epoch) {}
+
+  void begin(HookContext& context) override {
+    told_epoch_ = context.global_step / steps_per_epoch_;
+  }
+
+  void after_execution(HookContext& context) override {
+    if (context.steps == 0) return;  // stopped before its first step
+    loss_sum_ += context.logs.front().second * static_cast<double>(context.steps);
+    steps_ += context.steps;
+    if (context.global_step / steps_per_epoch_ > told_epoch_) write(context);
+  }
+
+  void end(HookContext& context) override {
+    if (steps_ > 0) write(context);
+  }
+
+ private:
+  void write(HookContext& context) {
+    const double epoch =
+        static_cast<double>(context.global_step) / static_cast<double>(steps_per_epoch_);
+    const double rate = static_cast<double>(steps_) / (context.seconds - told_seconds_);
+    context.tell(fmt::format("epoch {:.6g} of {}, step {}: loss = {:.5g} ({:.4g} steps/s)", epoch,
+                             epochs_, context.global_step, loss_sum_ / static_cast<double>(steps_),
+                             rate));
+    told_epoch_ = context.global_step / steps_per_epoch_;
+    told_seconds_ = context.seconds;
+    loss_sum_ = 0;
+    steps_ = 0;
+  }
+
+  int64_t epochs_;
+  int64_t steps_per_epoch_;
+  int64_t told_epoch_ = 0;  // the whole epochs at the last line
+  double told_seconds_ = 0;
+  double loss_sum_ = 0;  // of the steps since the last line
+  int64_t steps_ = 0;
+};
+
+}  // namespace
+
 void add_training_flags(app::OptionTable& table, TrainingOptions& options) {
   add_batch_size_flag(table, options.common);
   table.add("epochs", options.epochs, "passes over the training images, since the model began")
@@ -34,7 +81,7 @@ Steps count_steps(const TrainTest& data, int64_t batch_size, int64_t multiple) {
 RunConfig run_config(const Steps& steps) {
   RunConfig config;
   config.device.iterations_per_loop = steps.per_loop;
-  config.log_step_count_steps = steps.per_epoch;
+  config.log_step_count_steps = 0;  // EpochLines tells of every epoch
   config.save_checkpoints_steps = steps.per_epoch;
   config.tell = say;
   return config;
@@ -49,7 +96,8 @@ int train_and_check(Estimator& estimator, const TrainTest& data, const TrainingO
                     const Steps& steps) {
   const int64_t batch_size = options.common.batch_size;
   say("Training...");
-  if (!train(estimator, train_input(data, batch_size), options.epochs * steps.per_epoch)) {
+  if (!train(estimator, train_input(data, batch_size), options.epochs * steps.per_epoch,
+             {std::make_shared<EpochLines>(options.epochs, steps.per_epoch)})) {
     return app::kStopped;
   }
   say("Check the result...");

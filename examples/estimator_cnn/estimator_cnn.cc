@@ -63,6 +63,10 @@ void validate(const Settings& settings) {
   if (settings.test_only && settings.train_only) {
     throw app::UsageError("--test-only and --train-only: found both, which leaves nothing to do");
   }
+  if (settings.generated_data && !settings.common.data.empty()) {
+    throw app::UsageError("--data ", settings.common.data,
+                          " and --generated-data: found both; wanted one of them");
+  }
   if (!settings.test_only) return;
   const std::string& folder = settings.common.model_dir;
   if (folder.empty()) {
@@ -76,16 +80,31 @@ void validate(const Settings& settings) {
   }
 }
 
+// Keeps the global step for the lines of another hook, which comes after it.
+class StepWatch : public Hook {
+ public:
+  void after_execution(HookContext& context) override { step_ = context.global_step; }
+  int64_t step() const { return step_; }
+
+ private:
+  int64_t step_ = 0;
+};
+
 EstimatorSpec model_fn(const ModelInput& input) {
+  const auto watch = std::make_shared<StepWatch>();
+  const auto line_of = [watch](const Logs& logs) {
+    return fmt::format("step {}: loss = {:.6g}", watch->step(), logs.front().second);
+  };
   const auto hook = make_logging_hook({.every_n_secs = input.params.get_double("log_interval"),
                                        .at_end = true,
-                                       .mode = LoggingMode::all});
+                                       .mode = LoggingMode::all,
+                                       .formatter = line_of});
   hook->log({"loss"});
   return {.output = apply_layers(network_layers(false), input.features),
           .loss = SparseCategoricalCrossentropy({.from_logits = true}),
           .train_op = SGD({.learning_rate = input.params.get_double("learning_rate")}),
           .eval_metric_ops = {"accuracy"},
-          .training_hooks = {hook}};
+          .training_hooks = {watch, hook}};
 }
 
 EstimatorOptions estimator_options(const Settings& settings) {
@@ -101,12 +120,23 @@ EstimatorOptions estimator_options(const Settings& settings) {
                      {"learning_rate", settings.learning_rate}}};
 }
 
-// Whole executions that take at least the samples of so many epochs.
+// Whole executions that take at least the samples of so many epochs. Says what that makes.
 int64_t training_steps(const Settings& settings, int64_t samples) {
-  const double batches = std::floor(settings.epochs * static_cast<double>(samples) /
-                                    static_cast<double>(settings.common.batch_size));
+  const double per_epoch =
+      static_cast<double>(samples) / static_cast<double>(settings.common.batch_size);
+  const double batches = std::floor(settings.epochs * per_epoch);
   const double loops = std::ceil(batches / static_cast<double>(settings.batches_per_step));
-  return std::max<int64_t>(1, std::llround(loops)) * settings.batches_per_step;
+  const int64_t steps = std::max<int64_t>(1, std::llround(loops)) * settings.batches_per_step;
+  const double epochs = static_cast<double>(steps) / per_epoch;
+  say(fmt::format("{} steps since the model began, {} per execution: {:.4g} epoch{} of {} images",
+                  steps, settings.batches_per_step, epochs, epochs == 1 ? "" : "s", samples));
+  if (epochs > 2 * settings.epochs) {
+    say(
+        fmt::format("note: these are {:.4g} times the {:g} of --epochs, because executions are "
+                    "whole; a smaller --batches-per-step comes nearer",
+                    epochs / settings.epochs, settings.epochs));
+  }
+  return steps;
 }
 
 class Stopwatch {

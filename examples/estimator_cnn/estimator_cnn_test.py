@@ -28,12 +28,22 @@ class EstimatorCnn(DataTest):
         self.assertGreater(float(accuracy), 90)
         # Whole executions as they are, without one more.
         self.assertEqual(checkpoints(self.model_dir)[-1], 150)
-        losses = [line for line in text.splitlines() if line.startswith("loss = ")]
-        self.assertEqual(len(losses), 6, text)
+        losses = [line for line in text.splitlines() if ": loss = " in line]
+        self.assertEqual([line.split(":")[0] for line in losses],
+                         [f"step {step}" for step in range(25, 151, 25)], text)
+        self.assertIn("150 steps since the model began, 25 per execution: 1 epoch of 600 images",
+                      text)
+        self.assertNotIn("note:", text)
 
     def test_steps_are_rounded_up_to_whole_executions(self):
-        self.run_small("--epochs", 0.35, "--train-only")  # 52 batches
+        text = self.run_small("--epochs", 0.35, "--train-only")  # 52 batches
         self.assertEqual(checkpoints(self.model_dir)[-1], 75)
+        self.assertNotIn("note:", text)
+
+    def test_a_rounding_that_trains_more_than_twice_as_long_is_told(self):
+        text = self.run_small("--samples", 20, "--epochs", 2, "--train-only")  # 10 batches
+        self.assertIn("25 steps since the model began, 25 per execution: 5 epochs of 20 images\n"
+                      "note: these are 2.5 times the 2 of --epochs", text)
 
     def test_train_only_then_test_only(self):
         text = self.run_small("--epochs", 0.5, "--train-only")
@@ -100,6 +110,7 @@ class EstimatorCnn(DataTest):
                 (("--test-only",), ("--test-only", "--model-dir")),
                 (("--test-only", "--model-dir", empty), (empty, "no checkpoint", "train first")),
                 (("--test-only", "--model-dir", empty + "/no"), ("/no", "no checkpoint")),
+                (("--data", empty, "--generated-data"), ("--data", "--generated-data", "both")),
                 (("--epochs", 0), ("--epochs", "above 0")),
                 (("--learning-rate", -1), ("--learning-rate", "above 0")),
                 (("--batches-per-step", 0), ("--batches-per-step", "at least 1")),
