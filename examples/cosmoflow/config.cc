@@ -9,6 +9,7 @@
 
 #include "config_tables.h"
 #include "pando/app/exit_code.h"
+#include "pando/runtime/topology.h"
 
 namespace cosmo {
 
@@ -59,60 +60,80 @@ void fill_lists(Config& config) {
   if (config.train.metrics.empty()) config.train.metrics = defaults.train.metrics;
 }
 
-void check_shapes(const Config& config) {
+// "FILE:LINE:COLUMN: section: key", without line and column for a key that the file does not have.
+std::string place_of(OptionTable& keys, const Config& config, const char* section,
+                     const char* key) {
+  const pando::app::Option& option = keys.find(section, "").entries->find(key, "");
+  if (option.origin.kind == pando::app::Origin::Kind::file) {
+    return pando::concat(option.origin.place, ": ", key);
+  }
+  return pando::concat(config.file, ": ", section, ": ", key);
+}
+
+void check_shapes(OptionTable& keys, const Config& config) {
   const DataConfig& data = config.data;
   if (data.sample_shape.size() != 4) {
-    throw UsageError(config.file, ": data: sample_shape is ", fmt::format("{}", data.sample_shape),
+    throw UsageError(place_of(keys, config, "data", "sample_shape"), " is ",
+                     fmt::format("{}", data.sample_shape),
                      ", wanted [depth, height, width, channels]");
   }
   if (data.target_shape.size() != 1) {
-    throw UsageError(config.file, ": data: target_shape is ", fmt::format("{}", data.target_shape),
+    throw UsageError(place_of(keys, config, "data", "target_shape"), " is ",
+                     fmt::format("{}", data.target_shape),
                      ", wanted a list of one number, the targets of a sample");
   }
   if (config.model.input_shape && *config.model.input_shape != data.sample_shape) {
-    throw UsageError(config.file, ": model: input_shape is ",
+    throw UsageError(place_of(keys, config, "model", "input_shape"), " is ",
                      fmt::format("{}", *config.model.input_shape), ", wanted that of the samples, ",
                      fmt::format("{}", data.sample_shape));
   }
   if (config.model.target_size && *config.model.target_size != data.target_shape[0]) {
-    throw UsageError(config.file, ": model: target_size is ", *config.model.target_size,
-                     ", wanted the targets of a sample, ", data.target_shape[0]);
+    throw UsageError(place_of(keys, config, "model", "target_size"), " is ",
+                     *config.model.target_size, ", wanted the targets of a sample, ",
+                     data.target_shape[0]);
   }
 }
 
-void check_data(const Config& config) {
+void check_data(OptionTable& keys, const Config& config) {
   const DataConfig& data = config.data;
   if (data.name == "cosmo" && !data.data_dir) {
-    throw UsageError(config.file,
-                     ": data: name is cosmo and data_dir is not given; wanted it in "
-                     "the file or as --data-dir");
+    throw UsageError(place_of(keys, config, "data", "name"),
+                     " is cosmo and data_dir is not given; wanted it in the file or as --data-dir");
   }
   if (data.name == "dummy" && data.data_dir) {
     throw UsageError("data_dir is '", *data.data_dir, "', but data: name of ", config.file,
                      " is dummy, which reads no files; wanted name: cosmo");
   }
   if (data.samples_per_file != 1) {
-    throw UsageError(config.file, ": data: samples_per_file is ", data.samples_per_file,
+    throw UsageError(place_of(keys, config, "data", "samples_per_file"), " is ",
+                     data.samples_per_file,
                      ", wanted 1: each file of this data set holds one sample");
   }
 }
 
-void check_training(const Config& config) {
+void check_training(OptionTable& keys, const Config& config) {
   const std::string& name = config.optimizer.name;
   if (config.optimizer.momentum && name != "sgd" && name != "lars" && name != "rmsprop") {
-    throw UsageError(config.file, ": optimizer: momentum is given, which ", name,
+    throw UsageError(place_of(keys, config, "optimizer", "momentum"), " is given, which ", name,
                      " does not have; wanted SGD, LARS or RMSprop, or no momentum");
   }
   const std::vector<std::string> known = {"mae", "mse", "mean_absolute_error",
                                           "mean_squared_error"};
   for (const std::string& metric : config.train.metrics) {
     if (std::find(known.begin(), known.end(), metric) != known.end()) continue;
-    throw UsageError(config.file,
-                     ": train: ", pando::unknown_name_message("metric", metric, known));
+    throw UsageError(place_of(keys, config, "train", "metrics"), ": ",
+                     pando::unknown_name_message("metric", metric, known));
   }
   if (config.use_estimator && config.data_benchmark) {
     throw UsageError("--use-estimator and --data-benchmark: wanted at most one of them");
   }
+}
+
+void note_shared_cores(Config& config) {
+  const int cores = pando::runtime::query_topology().usable_cores();
+  if (config.replicas <= cores) return;
+  config.notes.push_back(
+      fmt::format("{} replicas share {} core{}", config.replicas, cores, cores == 1 ? "" : "s"));
 }
 
 // In a job the launcher says how many replicas there are.
@@ -129,7 +150,10 @@ void settle_replicas(Config& config, bool given) {
         "--distributed: no launcher started this program, so it is the only instance; "
         "start several by pando run");
   }
-  if (!launched) return;
+  if (!launched) {
+    note_shared_cores(config);
+    return;
+  }
   config.replicas = dist::num_total_replicas();
   config.local_replicas = dist::num_local_replicas();
   if (given && config.device.num_devices != config.replicas) {
@@ -183,9 +207,9 @@ Config read_config(std::span<const std::string> args) {
   fill_lists(config);
   parse_command_line(flags, common, words);  // once more: flags win over the file
   config.file = path;
-  check_shapes(config);
-  check_data(config);
-  check_training(config);
+  check_shapes(keys, config);
+  check_data(keys, config);
+  check_training(keys, config);
   const auto from_flag = pando::app::Origin::Kind::command_line;
   settle_replicas(config, flags.find("num-devices", "").origin.kind == from_flag);
   note_sharing(config);

@@ -5,6 +5,7 @@
 Cosmoflow trains small networks on small volumes; Learning beats the mean of the training targets;
 Instances runs the program under `pando run`.
 """
+import os
 import pathlib
 import re
 import signal
@@ -138,9 +139,16 @@ class Cosmoflow(Programs):
         written = (self.out / "estimator_throughput.txt").read_text()
         self.assertEqual(table_of(written), table_of(text))
         self.assertTrue((self.out / "model/model.ckpt-26.h5").is_file())
-        again = self.run_program(config, "--use-estimator")
-        self.assertIn("Goes on from global step 26", again)
-        self.assertIn("Global step 52,", again)
+        again = self.run_program(config, "--use-estimator")  # nothing is left
+        self.assertIn("No training: global step 26 of 26 is done", again)
+        self.assertNotIn("Executing", again)
+        self.assertEqual(re.findall("^Validation.*", again, re.M),
+                         re.findall("^Validation.*", text, re.M))
+        self.assertEqual((self.out / "estimator_throughput.txt").read_text(), written)
+        more = self.run_program(config, "--use-estimator", "--n-epochs", 4)
+        self.assertIn("Goes on from global step 26 of 34", more)
+        self.check_output(more, loops=3, samples_per_step=1)  # and one of warm-up
+        self.assertIn("Global step 34,", more)
 
     def test_both_styles_train_alike(self):
         """The estimator's first loop is its warm-up, so that its second is the model's second."""
@@ -215,6 +223,10 @@ class Cosmoflow(Programs):
         text = self.run_program(config, "--num-devices", 2, "--iterations-per-loop", 2)
         self.check_output(text, loops=6, samples_per_step=2, devices=2)
         self.assertRegex(text, r"num_devices: 2")
+        many = 4 * (os.cpu_count() or 1)
+        text = self.run_program(config, "--num-devices", many, "--iterations-per-loop", 1, "--n-train",
+                                many)
+        self.assertRegex(text, rf"(?m)^note: {many} replicas share \d+ cores?$")
         text = self.run_program(config, "--num-ipus", 2, "--use-estimator")
         self.check_output(text, loops=6, samples_per_step=2, devices=2)
 
@@ -243,6 +255,8 @@ class Cosmoflow(Programs):
         self.assertEqual([row.split(", ")[0] for row in rows], [str(i) for i in range(1, 11)])
         for row in rows:
             self.assertRegex(row, r"^\d+, \d+\.\d+, \d+\.\d+$")
+            # Each sample is made, 8 KiB of it; what lies ready in a queue would come much faster.
+            self.assertLess(float(row.split(", ")[1]), 1000)
         self.assertFalse(self.out.exists())
 
     def test_the_default_configuration(self):
@@ -256,8 +270,24 @@ class Cosmoflow(Programs):
         config = self.write_config()
         for style, kept in (((), "weights.h5"), (("--use-estimator",), "model/checkpoint")):
             rest, _ = self.interrupt(COSMOFLOW, config, "--n-epochs", 20000, *style)
-            self.assertEqual(rest.splitlines()[-1], "Stopped by SIGINT before the end")
+            last = rest.splitlines()[-1]
+            self.assertRegex(last, "^Stopped by SIGINT before the end")
             self.assertTrue((self.out / kept).is_file())
+        step = int(re.search("; the same command goes on from global step (\\d+)$", last)[1])
+        epochs = step // 8 + 2  # with the two steps of warm-up, 6 to 13 steps are left
+        text = self.run_program(config, "--use-estimator", "--n-epochs", epochs)
+        self.assertIn(f"Goes on from global step {step} of {8 * epochs + 2} in", text)
+        self.assertIn(f"Global step {8 * epochs + 2},", text)
+
+    def test_a_disk_that_takes_no_weights_loses_no_figures(self):
+        (self.out / "weights.h5").mkdir(parents=True)
+        result = call(self.write_config(), "--print-fom")
+        self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
+        self.check_output(result.stdout, loops=12, samples_per_step=1)
+        self.assertIn("FOM: ", result.stdout)
+        self.assertNotIn("All done!", result.stdout)
+        self.assertIn("cosmoflow: error: ", result.stderr)
+        self.assertIn("weights.h5", result.stderr)
 
     def test_wrong_usage(self):
         config = self.write_config()
@@ -284,13 +314,14 @@ class Cosmoflow(Programs):
                 ("data: {n_trian: 1}", "config.yaml:1:8: data: 'n_trian': unknown name; did you"),
                 ("dta: 1", "config.yaml:1:1: 'dta': unknown name"),
                 ("data:\n  n_train: few\n", "config.yaml:2:3: data: n_train: found 'few', wanted"),
-                ("data: {sample_shape: [8, 8, 8]}", "wanted [depth, height, width, channels]"),
+                ("data:\n  sample_shape: [8, 8, 8]", "config.yaml:2:3: data: sample_shape is [8, 8, 8], wanted [depth, height, width, channels]"),
+                ("data: {sample_shape: 16}", "config.yaml:1:8: data: sample_shape is [16], wanted"),
                 ("data: {target_shape: [2, 2]}", "wanted a list of one number"),
-                ("model: {input_shape: [8, 8, 8, 4]}", "wanted that of the samples, [64, 64"),
+                ("model: {input_shape: [8, 8, 8, 4]}", "config.yaml:1:9: model: input_shape is [8, 8, 8, 4], wanted that of the samples, [64, 64"),
                 ("model: {target_size: 3}", "wanted the targets of a sample, 4"),
                 ("model: {name: vgg}", "unknown value 'vgg'"),
                 ("model: {n_conv_layers: 7}", "leave nothing"),
-                ("data: {name: cosmo}", "data_dir is not given"),
+                ("data: {name: cosmo}", "config.yaml:1:8: data: name is cosmo and data_dir is not given"),
                 ("data: {samples_per_file: 2}", "wanted 1: each file"),
                 ("optimizer: {name: Adam, momentum: 0.9}", "which adam does not have"),
                 ("train: {metrics: [auc]}", "unknown metric 'auc'"),
@@ -301,6 +332,7 @@ class Cosmoflow(Programs):
                 result = call(self.write_config(text=text.replace("{", "{{").replace("}", "}}")))
                 self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
                 self.assertIn(message, result.stderr)
+                self.assertTrue(result.stderr.startswith("cosmoflow: error: "), result.stderr)
         result = call(self.folder / "nothing.yaml")
         self.assertEqual(result.returncode, 2)
         self.assertIn("nothing.yaml': there is no such file", result.stderr)
@@ -395,7 +427,7 @@ class Instances(Programs):
         for style in ((), ("--use-estimator",)):
             rest, errors = self.interrupt(PANDO, *self.JOB, COSMOFLOW, self.write_config(),
                                           "--n-epochs", 40000, *style)
-            self.assertRegex(rest, r"Stopped by SIG\w+ before the end\n")
+            self.assertRegex(rest, r"Stopped by SIG\w+ before the end(; |\n)")
             self.assertRegex(errors, r"the job stopped .*exit code 75")  # it did not fail
 
     def test_a_replica_is_one_device(self):

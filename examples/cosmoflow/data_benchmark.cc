@@ -17,7 +17,14 @@ using namespace pando;
 namespace {
 
 constexpr int kEpochs = 10;
-constexpr int64_t kElements = 10000;  // micro-batches of an epoch, of all instances
+constexpr int64_t kElements = 10000;  // micro-batches of an epoch at most, of all instances
+constexpr double kSeconds = 0.25;     // of an epoch at least: small data go round several times
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 // Each instance makes the batches that it would have in training.
 BatchStream make_stream(const Config& config, const Data& data) {
@@ -35,24 +42,38 @@ size_t bytes_of(const std::vector<Field>& fields) {
   return bytes;
 }
 
+// Micro-batches per second of this instance, from `position` on, which moves. The stream is a new
+// one, so that nothing was made before the clock started.
+double measure_epoch(const Run& run, const Data& data, StreamState& position) {
+  const Config& config = run.config;
+  const int64_t most = std::max<int64_t>(1, kElements / dist::num_instances());
+  const int64_t per_epoch = config.data.n_train / config.data.micro_batch_size;
+  const int64_t round = std::clamp<int64_t>(per_epoch / dist::num_instances(), 1, most);
+  BatchStream stream = make_stream(config, data);
+  stream.restore(position);
+  Batch batch;
+  int64_t made = 0;
+  const auto start = Clock::now();
+  while (made < most && (made == 0 || seconds_since(start) < kSeconds) && !run.signal.wanted()) {
+    for (int64_t i = 0; i < round && !run.signal.wanted(); ++i, ++made) stream.next(batch);
+  }
+  const double seconds = seconds_since(start);
+  position = stream.state();
+  return static_cast<double>(made) / seconds;
+}
+
 }  // namespace
 
 int run_data_benchmark(const Run& run, const Data& data) {
   const Config& config = run.config;
-  const int64_t per_epoch = std::min(kElements, config.data.n_train / config.data.micro_batch_size);
-  const int64_t own = std::max<int64_t>(1, per_epoch / dist::num_instances());
-  BatchStream stream = make_stream(config, data);
-  const auto bytes_per_sample = static_cast<double>(bytes_of(stream.fields()));
-  Batch batch;
+  const auto bytes_per_sample = static_cast<double>(bytes_of(data.train.fields()));
+  StreamState position;
   run.tell("Epoch, Bandwidth(GB/s), Samples/Second");
   for (int epoch = 1; epoch <= kEpochs; ++epoch) {
-    const auto start = std::chrono::steady_clock::now();
-    for (int64_t i = 0; i < own && !run.signal.wanted(); ++i) stream.next(batch);
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    const double own = measure_epoch(run, data, position);
     if (run.signal.ask() != 0) return app::kStopped;
     // What all instances make together.
-    std::array<double, 1> rate = {static_cast<double>(own * config.data.micro_batch_size) /
-                                  seconds.count()};
+    std::array<double, 1> rate = {own * static_cast<double>(config.data.micro_batch_size)};
     dist::all_reduce(rate);
     run.tell(fmt::format("{}, {:.3f}, {:.2f}", epoch, rate[0] * bytes_per_sample / 1e9, rate[0]));
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "estimator_style.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include <fmt/format.h>
@@ -80,16 +81,53 @@ Logs evaluate(const Run& run, const Data& data, Estimator& estimator) {
   return logs;
 }
 
+// Where training stands; the folder of the first instance counts.
+int64_t global_step(const Run& run, const Estimator& estimator) {
+  const int64_t own = run.instances.is_first() ? estimator.global_step() : 0;
+  return static_cast<int64_t>(run.instances.share(static_cast<double>(own)));
+}
+
 // One loop, which counts: as in the original, training begins with it.
-void warm_up(const Run& run, const InputFn& input_fn, Estimator& estimator) {
-  if (const int64_t step = estimator.global_step(); step > 0) {
-    run.tell(fmt::format("Goes on from global step {} of {}", step, estimator.model_dir()));
-  }
+void warm_up(const Run& run, const InputFn& input_fn, Estimator& estimator, int64_t max_steps) {
   run.tell("Compiling and Warmup...");
   const auto start = Clock::now();
-  estimator.train(input_fn,
-                  {.steps = run.config.device.iterations_per_loop, .stop = &run.signal.wanted()});
+  estimator.train(input_fn, {.max_steps = max_steps, .stop = &run.signal.wanted()});
   run.tell(fmt::format("Duration: {:.3f} seconds", seconds_since(start)));
+}
+
+void train_loops(const Run& run, const InputFn& input_fn, Estimator& estimator, int64_t max_steps,
+                 Throughput& throughput) {
+  run.tell("Executing...");
+  try {
+    estimator.train(input_fn, {.max_steps = max_steps,
+                               .hooks = {std::make_shared<LoopHook>(run, throughput)},
+                               .stop = &run.signal.wanted()});
+  } catch (const IoError&) {
+    // A disk that takes no checkpoint loses no figures.
+    if (!throughput.empty()) run.tell(throughput.table());
+    throw;
+  }
+}
+
+// Steps are counted since the model began, so that the same command goes on with what is left.
+void train(const Run& run, const InputFn& input_fn, Estimator& estimator, Throughput& throughput) {
+  const int64_t loop = run.config.device.iterations_per_loop;
+  const int64_t last = loop + make_plan(run.config).steps;
+  const int64_t first = global_step(run, estimator);
+  if (first >= last) {
+    run.tell(
+        fmt::format("No training: global step {} of {} is done; more --n-epochs go on, "
+                    "another --output-dir begins anew",
+                    first, last));
+    return;
+  }
+  if (first > 0) {
+    run.tell(
+        fmt::format("Goes on from global step {} of {} in {}", first, last, estimator.model_dir()));
+  }
+  warm_up(run, input_fn, estimator, std::min(first + loop, last));
+  if (run.signal.ask() != 0 || first + loop >= last) return;
+  train_loops(run, input_fn, estimator, last, throughput);
 }
 
 }  // namespace
@@ -101,23 +139,20 @@ int run_estimator(const Run& run, const Data& data) {
     return InputData(data.train, config.data.micro_batch_size);
   };
   if (config.verbose) run.tell(make_network(config).summary(config.model.name));
-  warm_up(run, input_fn, estimator);
   Results results{Throughput(config.samples_per_step()), std::nullopt};
-  if (run.signal.ask() == 0) {
-    run.tell("Executing...");
-    estimator.train(input_fn, {.steps = make_plan(config).steps,
-                               .hooks = {std::make_shared<LoopHook>(run, results.throughput)},
-                               .stop = &run.signal.wanted()});
-  }
+  train(run, input_fn, estimator, results.throughput);
   const bool stopped = run.signal.ask() != 0;
   if (data.validation && !stopped) results.validation = evaluate(run, data, estimator);
-  run.write("estimator_throughput.txt", results.throughput.table());
   tell_results(run, data, results);
-  run.tell(fmt::format("Global step {}, checkpoints in {}", estimator.global_step(),
-                       estimator.model_dir()));
+  if (!results.throughput.empty()) {
+    run.write("estimator_throughput.txt", results.throughput.table());
+  }
+  const int64_t step = global_step(run, estimator);
+  run.tell(fmt::format("Global step {}, checkpoints in {}", step, estimator.model_dir()));
   if (stopped) {
     const std::string cause = run.signal.text();
-    run.tell("Stopped by " + cause + " before the end");
+    run.tell(fmt::format(
+        "Stopped by {} before the end; the same command goes on from global step {}", cause, step));
     return app::kStopped;
   }
   run.tell("All done!");

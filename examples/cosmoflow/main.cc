@@ -49,7 +49,7 @@ int report(const std::exception& error) {
   // What ends all instances alike is told by one of them.
   const auto* agreed = dynamic_cast<const pando::app::AgreedFailure*>(&error);
   if (agreed == nullptr || agreed->is_told_here()) {
-    std::cerr << pando::concat("cosmoflow: ", error.what(), "\n");  // in one piece
+    std::cerr << pando::concat("cosmoflow: error: ", error.what(), "\n");  // in one piece
   }
   const int code = pando::app::exit_code_of(error);
   return agreed == nullptr ? code : end_together(code);

@@ -117,11 +117,11 @@ int run_session(const Run& run, const Data& data) {
   Results results{Throughput(config.samples_per_step()), std::nullopt};
   if (run.signal.ask() == 0) train(run, model, data, results);
 
+  tell_results(run, data, results);  // before anything is written: a full disk loses no figures
   run.instances.from_first([&] {
     model.save_weights(run.path(kWeights));
     return std::string();
   });
-  tell_results(run, data, results);
   run.tell("Weights: " + run.path(kWeights));
   if (run.signal.ask() != 0) {
     const std::string cause = run.signal.text();

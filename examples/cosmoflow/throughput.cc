@@ -29,9 +29,9 @@ std::string Throughput::table() const {
   return text;
 }
 
-void tell_results(const Run& run, const Data& data, const Results& results) {
-  const Config& config = run.config;
-  const Throughput& throughput = results.throughput;
+namespace {
+
+void tell_throughput(const Run& run, const Throughput& throughput) {
   std::string table = throughput.table();
   table.pop_back();
   run.tell(table);
@@ -39,7 +39,15 @@ void tell_results(const Run& run, const Data& data, const Results& results) {
       fmt::format("Took {:.2f} minutes, i.e. {:.2f} samples per second for batch-size {} and "
                   "no. devices = {}",
                   throughput.seconds() / 60, throughput.samples_per_second(),
-                  config.data.micro_batch_size, config.replicas));
+                  run.config.data.micro_batch_size, run.config.replicas));
+}
+
+}  // namespace
+
+void tell_results(const Run& run, const Data& data, const Results& results) {
+  const Config& config = run.config;
+  const Throughput& throughput = results.throughput;
+  if (!throughput.empty()) tell_throughput(run, throughput);
   if (results.validation && run.instances.is_first()) {
     run.tell(
         fmt::format("Validation on {} samples: {}; mae of the mean of the training "

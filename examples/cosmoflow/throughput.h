@@ -33,7 +33,8 @@ class Throughput {
   std::vector<Loop> loops_;
 };
 
-// Tells table and summary, validation where there was one, and the line for programs.
+// Tells table and summary where there were loops, validation where there was one, and the line for
+// programs.
 struct Results {
   Throughput throughput;
   std::optional<pando::Logs> validation;  // loss and metrics, without a prefix
