@@ -104,7 +104,7 @@ void train_loops(const Run& run, const InputFn& input_fn, Estimator& estimator, 
                                .stop = &run.signal.wanted()});
   } catch (const IoError&) {
     // A disk that takes no checkpoint loses no figures.
-    if (!throughput.empty()) run.tell(throughput.table());
+    if (!throughput.empty()) tell_throughput(run, throughput);
     throw;
   }
 }

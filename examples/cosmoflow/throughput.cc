@@ -29,8 +29,6 @@ std::string Throughput::table() const {
   return text;
 }
 
-namespace {
-
 void tell_throughput(const Run& run, const Throughput& throughput) {
   std::string table = throughput.table();
   table.pop_back();
@@ -41,8 +39,6 @@ void tell_throughput(const Run& run, const Throughput& throughput) {
                   throughput.seconds() / 60, throughput.samples_per_second(),
                   run.config.data.micro_batch_size, run.config.replicas));
 }
-
-}  // namespace
 
 void tell_results(const Run& run, const Data& data, const Results& results) {
   const Config& config = run.config;

@@ -33,12 +33,14 @@ class Throughput {
   std::vector<Loop> loops_;
 };
 
-// Tells table and summary where there were loops, validation where there was one, and the line for
-// programs.
+// Tells table and summary.
+void tell_throughput(const Run& run, const Throughput& throughput);
+
 struct Results {
   Throughput throughput;
   std::optional<pando::Logs> validation;  // loss and metrics, without a prefix
 };
+// The same where there were loops, validation where there was one, and the line for programs.
 void tell_results(const Run& run, const Data& data, const Results& results);
 
 }  // namespace cosmo
