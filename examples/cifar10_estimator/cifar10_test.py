@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """usage: cifar10_test.py DIR PANDO [Programs|Instances|FullSize]
 
-DIR has the built programs. Programs runs them on little data, Instances by `pando run`; FullSize for
-150 epochs on CIFAR-10, where that is on this machine.
+DIR has the built programs. Programs runs them on little data, Instances by `pando run`, FullSize
+for 150 epochs on CIFAR-10, where that is on this machine.
 """
 import os
 import pathlib
@@ -74,7 +74,8 @@ class Programs(DataTest):
     def test_more_replicas_than_cores_are_told(self):
         many = 4 * (os.cpu_count() or 1)
         text = self.run_program(PROGRAMS[1], "--data", self.data, "--model-dir", self.model_dir,
-                                "--samples", 20, "--batch-size", 4, "--epochs", 1, "--replicas", many)
+                                "--samples", 20, "--batch-size", 4, "--epochs", 1,
+                                "--replicas", many)
         self.assertRegex(text, rf"(?m)^note: {many} replicas share \d+ cores?$")
 
     def test_the_newest_five_checkpoints_are_kept(self):
@@ -135,8 +136,8 @@ class Programs(DataTest):
     def test_missing_data(self):
         self.expect_failure(1, ("nothing",), PROGRAMS[0], "--data", self.model_dir / "nothing")
         environment = dict(os.environ, PANDO_DATA=str(self.model_dir))
-        self.expect_failure(2, ("CIFAR-10", "--no-download", str(self.model_dir), "--data"), PROGRAMS[0],
-                            "--no-download", env=environment)
+        self.expect_failure(2, ("CIFAR-10", "--no-download", str(self.model_dir), "--data"),
+                            PROGRAMS[0], "--no-download", env=environment)
 
     def test_help(self):
         for program in PROGRAMS:

@@ -8,116 +8,11 @@ Instances runs the program under `pando run`.
 import os
 import pathlib
 import re
-import signal
-import subprocess
 import sys
-import tempfile
 import unittest
 
-COSMOFLOW = PANDO = ""
-HEADER = "Iteration, Batches/Second, Samples/Second"
-SMALL = """
-output_dir: {folder}/out
-data:
-  name: {name}
-  n_train: 8
-  n_valid: {n_valid}
-  sample_shape: [{side}, {side}, {side}, 4]
-  target_shape: [4]
-  micro_batch_size: {batch}
-  n_epochs: 3
-{data}
-model:
-  name: {model}
-  n_conv_layers: 2
-  conv_size: 4
-  fc1_size: 8
-  fc2_size: 8
-optimizer:
-  name: SGD
-  lr: 0.1
-device_config:
-  iterations_per_loop: 2
-  num_devices: 1
-"""
-
-
-def call(*words, program=None):
-    return subprocess.run([program or COSMOFLOW, *map(str, words)], capture_output=True, text=True,
-                          check=False, timeout=300)
-
-
-def table_of(text):
-    """The rows of the table, as numbers."""
-    lines = text.splitlines()
-    rows = []
-    for line in lines[lines.index(HEADER) + 1:]:
-        if not re.fullmatch(r"\d+, [\d.]+, [\d.]+", line):
-            break
-        rows.append([float(number) for number in line.split(", ")])
-    return rows
-
-
-class Programs(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        self.out = self.folder / "out"
-
-    def write_config(self, side=8, batch=1, name="dummy", n_valid=0, model="cosmoflow", data="",
-                     text=SMALL):
-        path = self.folder / "config.yaml"
-        path.write_text(text.format(folder=self.folder, side=side, batch=batch, name=name,
-                                    n_valid=n_valid, model=model, data=data))
-        return path
-
-    def make_volumes(self, side, train=8, validation=4):
-        folder = self.folder / f"volumes/{side}"
-        result = call("data", "make-cosmoflow", folder, "--side", side, "--train", train,
-                      "--validation", validation, program=PANDO)
-        self.assertEqual(result.returncode, 0, result.stderr)
-        return folder
-
-    def run_program(self, *words):
-        result = call(*words)
-        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-        self.assertEqual(result.stdout.splitlines()[-1], "All done!")
-        return result.stdout
-
-    def interrupt(self, *words):
-        """Sends SIGINT after the first loop; returns what comes then, and what is told beside."""
-        with subprocess.Popen(list(map(str, words)), stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True) as run:
-            for line in run.stdout:
-                if "sec/itr." in line:
-                    break
-            run.send_signal(signal.SIGINT)
-            rest, errors = run.communicate(timeout=120)
-        self.assertEqual(run.returncode, 75, rest + errors)
-        self.assertIn(HEADER, rest)
-        self.assertIn("stopping after this weight update", errors)
-        return rest, errors
-
-    def check_output(self, text, loops, samples_per_step, devices=1, batch=1):
-        """The lines of a training run in their order; returns the loss of each loop."""
-        lines = text.splitlines()
-        warm_up = lines.index("Compiling and Warmup...")
-        self.assertRegex(lines[warm_up + 1], r"^Duration: \d+\.\d+ seconds$")
-        self.assertEqual(lines[warm_up + 2], "Executing...")
-        told = [re.fullmatch(r"[\d.]+ sec/itr\. \(loss ([\d.e-]+), mae [\d.e-]+\)", line)
-                for line in lines[warm_up + 3:lines.index(HEADER)] if "sec/itr" in line]
-        self.assertEqual(len(told), loops, text)
-        rows = table_of(text)
-        self.assertEqual([row[0] for row in rows], list(range(1, loops + 1)))
-        for _, batches, samples in rows:
-            # Each is rounded to two places.
-            self.assertAlmostEqual(batches * samples_per_step, samples,
-                                   delta=0.01 * samples_per_step + 0.01)
-        took = re.search(r"Took [\d.]+ minutes, i\.e\. [\d.]+ samples per second for batch-size "
-                         r"(\d+) and no\. devices = (\d+)", text)
-        self.assertEqual(took.groups(), (str(batch), str(devices)))
-        return [float(match[1]) for match in told]
+import cosmoflow_support as support
+from cosmoflow_support import SMALL, Programs, call, table_of
 
 
 class Cosmoflow(Programs):
@@ -224,8 +119,8 @@ class Cosmoflow(Programs):
         self.check_output(text, loops=6, samples_per_step=2, devices=2)
         self.assertRegex(text, r"num_devices: 2")
         many = 4 * (os.cpu_count() or 1)
-        text = self.run_program(config, "--num-devices", many, "--iterations-per-loop", 1, "--n-train",
-                                many)
+        text = self.run_program(config, "--num-devices", many, "--iterations-per-loop", 1,
+                                "--n-train", many)
         self.assertRegex(text, rf"(?m)^note: {many} replicas share \d+ cores?$")
         text = self.run_program(config, "--num-ipus", 2, "--use-estimator")
         self.check_output(text, loops=6, samples_per_step=2, devices=2)
@@ -269,7 +164,7 @@ class Cosmoflow(Programs):
     def test_a_signal_stops_after_the_weight_update(self):
         config = self.write_config()
         for style, kept in (((), "weights.h5"), (("--use-estimator",), "model/checkpoint")):
-            rest, _ = self.interrupt(COSMOFLOW, config, "--n-epochs", 20000, *style)
+            rest, _ = self.interrupt(support.COSMOFLOW, config, "--n-epochs", 20000, *style)
             last = rest.splitlines()[-1]
             self.assertRegex(last, "^Stopped by SIGINT before the end")
             self.assertTrue((self.out / kept).is_file())
@@ -314,14 +209,16 @@ class Cosmoflow(Programs):
                 ("data: {n_trian: 1}", "config.yaml:1:8: data: 'n_trian': unknown name; did you"),
                 ("dta: 1", "config.yaml:1:1: 'dta': unknown name"),
                 ("data:\n  n_train: few\n", "config.yaml:2:3: data: n_train: found 'few', wanted"),
-                ("data:\n  sample_shape: [8, 8, 8]", "config.yaml:2:3: data: sample_shape is [8, 8, 8], wanted [depth, height, width, channels]"),
+                ("data:\n  sample_shape: [8, 8, 8]", "config.yaml:2:3: data: sample_shape is "
+                 "[8, 8, 8], wanted [depth, height, width, channels]"),
                 ("data: {sample_shape: 16}", "config.yaml:1:8: data: sample_shape is [16], wanted"),
                 ("data: {target_shape: [2, 2]}", "wanted a list of one number"),
-                ("model: {input_shape: [8, 8, 8, 4]}", "config.yaml:1:9: model: input_shape is [8, 8, 8, 4], wanted that of the samples, [64, 64"),
+                ("model: {input_shape: [8, 8, 8, 4]}", "config.yaml:1:9: model: input_shape is "
+                 "[8, 8, 8, 4], wanted that of the samples, [64, 64"),
                 ("model: {target_size: 3}", "wanted the targets of a sample, 4"),
                 ("model: {name: vgg}", "unknown value 'vgg'"),
                 ("model: {n_conv_layers: 7}", "leave nothing"),
-                ("data: {name: cosmo}", "config.yaml:1:8: data: name is cosmo and data_dir is not given"),
+                ("data: {name: cosmo}", "config.yaml:1:8: data: name is cosmo and data_dir is not"),
                 ("data: {samples_per_file: 2}", "wanted 1: each file"),
                 ("optimizer: {name: Adam, momentum: 0.9}", "which adam does not have"),
                 ("train: {metrics: [auc]}", "unknown metric 'auc'"),
@@ -383,7 +280,7 @@ class Instances(Programs):
 
     def run_job(self, *words):
         """The launcher's tags are taken off the lines."""
-        result = call(*self.JOB, COSMOFLOW, *words, program=PANDO)
+        result = call(*self.JOB, support.COSMOFLOW, *words, program=support.PANDO)
         result.stdout = re.sub(r"^\[1,\d\]<std(out|err)>:", "", result.stdout, flags=re.M)
         return result
 
@@ -425,18 +322,19 @@ class Instances(Programs):
 
     def test_a_signal_stops_all_of_them(self):
         for style in ((), ("--use-estimator",)):
-            rest, errors = self.interrupt(PANDO, *self.JOB, COSMOFLOW, self.write_config(),
-                                          "--n-epochs", 40000, *style)
+            rest, errors = self.interrupt(support.PANDO, *self.JOB, support.COSMOFLOW,
+                                          self.write_config(), "--n-epochs", 40000, *style)
             self.assertRegex(rest, r"Stopped by SIG\w+ before the end(; |\n)")
             self.assertRegex(errors, r"the job stopped .*exit code 75")  # it did not fail
 
     def test_a_replica_is_one_device(self):
         result = call("run", "--num-replicas", 1, "--num-instances", 1, "--ipus-per-replica", 2,
-                      COSMOFLOW, self.write_config(), program=PANDO)
+                      support.COSMOFLOW, self.write_config(), program=support.PANDO)
         self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
         self.assertIn("wanted 1 (--ipus-per-replica 1)", result.stdout + result.stderr)
 
 
 if __name__ == "__main__":
-    COSMOFLOW, PANDO = (str(pathlib.Path(sys.argv.pop(1)).resolve()) for _ in range(2))
+    support.COSMOFLOW, support.PANDO = (
+        str(pathlib.Path(sys.argv.pop(1)).resolve()) for _ in range(2))
     unittest.main()
