@@ -120,9 +120,9 @@ TEST_F(ChromeTrace, TimesKeepThreeDecimalsInTheText) {
 TEST_F(ChromeTrace, DevicesAreProcessesAndTracksAreThreads) {
   Trace trace;
   trace.add_track("main", kHostDevice);
-  trace.add_track("worker 0", 0);
-  trace.add_track("worker 1", 0);
   trace.add_track("worker 0", 1);
+  trace.add_track("worker 10", 0);
+  trace.add_track("worker 2", 0);
   trace.add_track("feeder", kHostDevice);
   std::map<int, std::string> processes;
   std::map<int, int> order;
@@ -137,10 +137,10 @@ TEST_F(ChromeTrace, DevicesAreProcessesAndTracksAreThreads) {
   EXPECT_EQ(processes, (std::map<int, std::string>{{0, "device 0"}, {1, "device 1"}, {2, "host"}}));
   EXPECT_EQ(order, (std::map<int, int>{{0, 0}, {1, 1}, {2, -1}}));
   EXPECT_EQ(threads, (std::map<int, std::pair<int, std::string>>{{1, {2, "main"}},
-                                                                 {2, {0, "worker 0"}},
-                                                                 {3, {0, "worker 1"}},
-                                                                 {4, {1, "worker 0"}},
-                                                                 {5, {2, "feeder"}}}));
+                                                                 {2, {2, "feeder"}},
+                                                                 {3, {0, "worker 2"}},
+                                                                 {4, {0, "worker 10"}},
+                                                                 {5, {1, "worker 0"}}}));
 }
 
 TEST_F(ChromeTrace, WhatEnclosesOthersComesFirst) {

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <numeric>
 #include <system_error>
+#include <tuple>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -222,13 +223,25 @@ void Writer::write_track(const TraceTrack& track, size_t thread) {
   }
 }
 
+// Workers make their tracks as they come; viewers show threads by their numbers.
+std::vector<const TraceTrack*> in_order(std::vector<const TraceTrack*> tracks) {
+  const auto key = [](const TraceTrack* track) {
+    const bool is_worker = track->name().starts_with("worker ");
+    const std::string name = is_worker ? track->name() : "";
+    return std::make_tuple(track->device(), name.size(), name);  // worker 2 before worker 10
+  };
+  std::stable_sort(tracks.begin(), tracks.end(),
+                   [&](const TraceTrack* a, const TraceTrack* b) { return key(a) < key(b); });
+  return tracks;
+}
+
 }  // namespace
 
 void write_chrome_trace(const Trace& trace, const std::string& path,
                         const ChromeTraceOptions& options) {
   constexpr int kProcesses = 10000;  // more than an instance has devices
   TextFile file(path);
-  const std::vector<const TraceTrack*> tracks = trace.tracks();
+  const std::vector<const TraceTrack*> tracks = in_order(trace.tracks());
   Writer writer{.trace = trace, .file = file};
   if (options.instance) {
     writer.first_process = *options.instance * kProcesses;
