@@ -129,6 +129,61 @@ TEST(MemoryPicture, ShowsBlocksOverCalls) {
             "    C    4.0 KiB  calls 0-1       softmax 'softmax' f32[16,64]\n");
 }
 
+// The letters of the list, which are all in the picture.
+std::string letters_of(const std::string& picture) {
+  const size_t end = picture.rfind('|');
+  std::string letters;
+  for (size_t line = picture.find('\n', end); line + 5 < picture.size();
+       line = picture.find('\n', line + 1)) {
+    const char letter = picture[line + 5];
+    if (picture.compare(line + 1, 4, "    ") != 0 || letter < 'A' || letter > 'Z') continue;
+    letters += letter;
+    EXPECT_LT(picture.find(letter, picture.find('|')), end) << letter << "\n" << picture;
+  }
+  return letters;
+}
+
+TEST(MemoryPicture, WhatIsSmallerThanARowIsShown) {
+  const auto program = program_of(R"(graph(x: f32[16,64] feed, z: f32[4,64] feed) {
+    a = softmax(x)
+    b = softmax(z)
+    c = softmax(a)
+    d = softmax(b)
+    return result c=c, result d=d })");
+  const MemoryMap map = memory_map(*program);
+  for (const int rows : {3, 4, 14}) {
+    SCOPED_TRACE(rows);
+    EXPECT_EQ(letters_of(memory_picture(*program, map, 0, {.rows = rows})), "ABCDEF");
+  }
+  // Without a cell for each some have no letter, and none is left out of the middle.
+  const std::string little = memory_picture(*program, map, 0, {.rows = 1, .columns = 3});
+  EXPECT_EQ(letters_of(little), "ABC") << little;
+  EXPECT_NE(little.find("+ 3 other blocks"), std::string::npos) << little;
+}
+
+TEST_P(MapOfPipeline, EveryLetterIsInThePicture) {
+  const TestNetwork whole = test_network(GetParam().network, GetParam().input_shape);
+  const auto program = compile(training_graph(whole, 4), {.slices = 2});
+  const std::string letters = letters_of(memory_picture(*program, memory_map(*program), 0));
+  EXPECT_GE(letters.size(), 10u);
+  EXPECT_EQ(letters, std::string("ABCDEFGHIJKLMNOP").substr(0, letters.size()));
+}
+
+// A cell is free only if nothing lives in it.
+TEST(MemoryPicture, OccupiedMemoryNeverLooksFree) {
+  const auto program = program_of(R"(graph(x: f32[16,64] feed) {
+    a = softmax(x)
+    b = softmax(a)
+    return result b=b })");
+  MemoryMap map = memory_map(*program);
+  for (MemoryBlock& block : map.blocks) {
+    block.bytes = 1024;  // a quarter of its row
+  }
+  const std::string text = memory_picture(*program, map, 0, {.rows = 2, .columns = 8});
+  EXPECT_EQ(text.find("|."), std::string::npos) << text;
+  EXPECT_EQ(text.find(".|"), std::string::npos) << text;
+}
+
 TEST(MemoryPicture, OfNothingIsEmpty) {
   const auto program = program_of("graph(x: f32[2,4] feed) { a = softmax(x) return result a=a }",
                                   {.pipelined = true, .stages = 2});

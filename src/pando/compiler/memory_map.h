@@ -60,7 +60,8 @@ struct PictureSize {
 std::string describe(const MemoryBlock& block);
 
 // Working memory of a stage (upwards) over its calls (to the right), a letter for each of the
-// largest blocks and a list of these. Empty for a stage without any.
+// largest blocks and a list of these. What looks free is free, and every letter of the list is
+// in the picture. Empty for a stage without any.
 std::string memory_picture(const Program& program, const MemoryMap& map, int stage,
                            PictureSize size = {});
 

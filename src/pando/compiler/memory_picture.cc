@@ -1,6 +1,5 @@
 // The picture of memory over calls. SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <cmath>
 
 #include <fmt/format.h>
 
@@ -49,30 +48,101 @@ std::vector<int> calls_of(const Program& program, int stage) {
   return calls;
 }
 
-// The letter of the block that covers most of [begin, end) at a call.
-char cell(const std::vector<Box>& boxes, int call, double begin, double end) {
-  double most = 0;
-  double covered = 0;
-  char letter = kFree;
-  for (const Box& box : boxes) {
-    if (!box.block->lives_at(call)) continue;
-    const double overlap = std::min(static_cast<double>(box.end), end) -
-                           std::max(static_cast<double>(box.begin), begin);
-    if (overlap <= 0) continue;
-    covered += overlap;
-    if (overlap <= most) continue;
-    most = overlap;
-    letter = box.letter;
+// Cells of memory over calls: few calls are wide, many share a column, and what lives at any of
+// them is in it.
+class Picture {
+ public:
+  // Takes their letters from boxes that get no cell, so that the rest have the first ones.
+  Picture(std::vector<Box>& boxes, const std::vector<int>& calls, double bytes, PictureSize size)
+      : calls_(calls),
+        rows_(static_cast<size_t>(size.rows)),
+        columns_(std::min(calls.size(), static_cast<size_t>(size.columns))),
+        wide_(std::max<size_t>(static_cast<size_t>(size.columns) / calls.size(), 1)),
+        step_(bytes / size.rows),
+        cells_(rows_, std::string(columns_, kFree)) {
+    for (size_t row = 0; row < rows_; ++row) {
+      for (size_t column = 0; column < columns_; ++column) {
+        cells_[row][column] = largest(boxes, row, column);
+      }
+    }
+    for (const Box& box : boxes) {
+      if (box.letter != kSmall && count(box.letter) == 0) squeeze_in(box);
+    }
+    size_t shown = 0;
+    for (Box& box : boxes) {
+      if (box.letter == kSmall) continue;
+      const char now = count(box.letter) > 0 ? kLetters[shown++] : kSmall;
+      for (std::string& row : cells_) std::replace(row.begin(), row.end(), box.letter, now);
+      box.letter = now;
+    }
   }
-  return covered < 0.5 * (end - begin) ? kFree : letter;
-}
 
-// Of those that the picture shows.
-std::string legend(const std::vector<Box>& boxes, const std::string& picture) {
+  // Row 0 is at the bottom.
+  std::string line(size_t row) const {
+    std::string text;
+    for (const char letter : cells_[row]) text += std::string(wide_, letter);
+    return text;
+  }
+  size_t width() const { return columns_ * wide_; }
+  double top(size_t row) const { return step_ * static_cast<double>(row + 1); }
+
+ private:
+  std::ptrdiff_t count(char letter) const {
+    std::ptrdiff_t sum = 0;
+    for (const std::string& row : cells_) sum += std::count(row.begin(), row.end(), letter);
+    return sum;
+  }
+
+  bool lives_in(const Box& box, size_t column) const {
+    const size_t first = column * calls_.size() / columns_;
+    const size_t last = (column + 1) * calls_.size() / columns_ - 1;
+    return box.block->first <= calls_[last] && calls_[first] <= box.block->last;
+  }
+
+  double overlap(const Box& box, size_t row) const {
+    return std::min(static_cast<double>(box.end), top(row)) -
+           std::max(static_cast<double>(box.begin), step_ * static_cast<double>(row));
+  }
+
+  // The letter of the block that covers most of a cell; only what nothing covers looks free.
+  char largest(const std::vector<Box>& boxes, size_t row, size_t column) const {
+    double most = 0;
+    char letter = kFree;
+    for (const Box& box : boxes) {
+      const double covered = overlap(box, row);
+      if (covered <= most || !lives_in(box, column)) continue;
+      most = covered;
+      letter = box.letter;
+    }
+    return letter;
+  }
+
+  // A block of which others cover more everywhere gets one cell, of one that has others left.
+  void squeeze_in(const Box& box) {
+    for (size_t row = 0; row < rows_; ++row) {
+      if (overlap(box, row) <= 0) continue;
+      for (size_t column = 0; column < columns_; ++column) {
+        char& letter = cells_[row][column];
+        if (!lives_in(box, column) || (letter != kSmall && count(letter) < 2)) continue;
+        letter = box.letter;
+        return;
+      }
+    }
+  }
+
+  const std::vector<int>& calls_;
+  size_t rows_;
+  size_t columns_;
+  size_t wide_;
+  double step_;
+  std::vector<std::string> cells_;
+};
+
+std::string legend(const std::vector<Box>& boxes) {
   std::string text;
   size_t others = 0;
   for (const Box& box : boxes) {
-    if (box.letter == kSmall || picture.find(box.letter) == std::string::npos) {
+    if (box.letter == kSmall) {
       ++others;
       continue;
     }
@@ -81,7 +151,8 @@ std::string legend(const std::vector<Box>& boxes, const std::string& picture) {
     text += fmt::format("    {} {:>10}  calls {:<9} {}\n", box.letter,
                         human_bytes(static_cast<double>(block.bytes)), calls, describe(block));
   }
-  if (others > 0) text += fmt::format("    {} {} smaller blocks\n", kSmall, others);
+  if (others > 0)
+    text += fmt::format("    {} {} other block{}\n", kSmall, others, others == 1 ? "" : "s");
   return text;
 }
 
@@ -89,35 +160,20 @@ std::string legend(const std::vector<Box>& boxes, const std::string& picture) {
 
 std::string memory_picture(const Program& program, const MemoryMap& map, int stage,
                            PictureSize size) {
-  const std::vector<Box> boxes = boxes_of(program, map, stage);
+  std::vector<Box> boxes = boxes_of(program, map, stage);
   const std::vector<int> calls = calls_of(program, stage);
   const auto bytes = static_cast<double>(map.stages[static_cast<size_t>(stage)].bytes);
   if (boxes.empty() || calls.empty()) return "";
-  // Few calls are wide, many share a column, which shows the first of them.
-  const auto columns = static_cast<size_t>(size.columns);
-  const size_t wide = std::max<size_t>(columns / calls.size(), 1);
-  const size_t shown = std::min(calls.size(), columns);
-  const double step = bytes / size.rows;
-  std::string picture;
-  for (int row = size.rows - 1; row >= 0; --row) {
-    std::string cells;
-    for (size_t column = 0; column < shown; ++column) {
-      const int call = calls[column * calls.size() / shown];
-      cells += std::string(wide, cell(boxes, call, step * row, step * (row + 1)));
-    }
-    picture += cells + "\n";
-  }
+  const Picture picture(boxes, calls, bytes, size);
   std::string text;
-  for (int row = 0; row < size.rows; ++row) {
-    const auto length = shown * wide;
-    text += fmt::format("{:>12} |{}|\n", human_bytes(step * (size.rows - row)),
-                        picture.substr(static_cast<size_t>(row) * (length + 1), length));
+  for (auto row = static_cast<size_t>(size.rows); row-- > 0;) {
+    text += fmt::format("{:>12} |{}|\n", human_bytes(picture.top(row)), picture.line(row));
   }
   const std::string first = fmt::format("call {}", calls.front());
   const std::string last = fmt::format("{}", calls.back());
-  const size_t width = std::max(shown * wide, first.size() + last.size() + 1);
+  const size_t width = std::max(picture.width(), first.size() + last.size() + 1);
   text += fmt::format("{:>12}  {}{:>{}}\n", "", first, last, width - first.size());
-  return text + legend(boxes, picture);
+  return text + legend(boxes);
 }
 
 }  // namespace pando::compiler
