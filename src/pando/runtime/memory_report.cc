@@ -71,7 +71,8 @@ std::string advice(const compiler::Program& program, const Placement& placement,
 std::string memory_report(const compiler::Program& program, const Placement& placement,
                           int workers) {
   return fmt::format(
-             "memory of the devices of one replica ({} replica{}, {} worker{} per device)\n",
+             "memory of the devices of one replica ({} replica{}, {} worker{} per device),\n"
+             "beside weights, packed weights and optimizer state, which replicas share\n",
              placement.replicas, placement.replicas == 1 ? "" : "s", workers,
              workers == 1 ? "" : "s") +
          device_rows(program, placement, workers) + stage_rows(program, placement);
