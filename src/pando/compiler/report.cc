@@ -75,11 +75,27 @@ std::string short_name(const OpReport& op) {
   return LayerNames::is_backward(op.name) ? op.name.substr(0, slash) : op.name;
 }
 
-std::string op_text(const OpReport& op) {
+// As wide as what stands in them, so that a line of common names stays within 100 columns.
+struct OpColumns {
+  size_t op = 2;
+  size_t node = 4;
+  size_t kernel = 6;
+
+  explicit OpColumns(const std::vector<OpReport>& ops) {
+    for (const OpReport& row : ops) {
+      op = std::max(op, row.op.size());
+      node = std::max(node, short_name(row).size());
+      kernel = std::max(kernel, row.kernel.size());
+    }
+  }
+};
+
+std::string op_text(const OpReport& op, const OpColumns& columns) {
   const std::string flops = or_dash(op.flops > 0, fmt::format("{:.2f}", mega(op.flops)));
   std::string text =
-      fmt::format("  {:>3} {:<21} {:<22} {:<19} {:>7} {:>10} {:>10}\n", op.call, op.op,
-                  short_name(op), op.kernel, flops, size(op.bytes_read), size(op.bytes_written));
+      fmt::format("  {:>3} {:<{}} {:<{}} {:<{}} {:>8} {:>9} {:>9}\n", op.call, op.op, columns.op,
+                  short_name(op), columns.node, op.kernel, columns.kernel, flops,
+                  size(op.bytes_read), size(op.bytes_written));
   if (!op.layouts.empty()) {
     text += fmt::format("      packed: {}\n", join(op.layouts, ", "));
   }
@@ -96,11 +112,13 @@ std::string part_heading(const Program& program, const OpReport& op) {
 // In the order in which they run: the prologue first.
 std::string ops_text(const CompilationReport& report) {
   const Program& program = *report.program;
+  const OpColumns columns(report.ops);
   std::string text = fmt::format(
       "calls: work and bytes of {}, activations channels-last\n"
-      "  {:>3} {:<21} {:<22} {:<19} {:>7} {:>10} {:>10}\n",
+      "  {:>3} {:<{}} {:<{}} {:<{}} {:>8} {:>9} {:>9}\n",
       program.in_parts() ? "all parts" : fmt::format("a slice of {} samples", report.slice_batch),
-      "#", "op", "node", "kernel", "MFLOP", "read", "written");
+      "#", "op", columns.op, "node", columns.node, "kernel", columns.kernel, "MFLOP", "read",
+      "written");
   std::string heading;
   int slow = 0;
   for (const bool prologue : {true, false}) {
@@ -109,7 +127,7 @@ std::string ops_text(const CompilationReport& report) {
       const std::string now = part_heading(program, op);
       if (now != heading) text += "  -- " + now + "\n";
       heading = now;
-      text += op_text(op);
+      text += op_text(op, columns);
       slow += op.slow ? 1 : 0;
     }
   }
