@@ -84,6 +84,53 @@ TEST(ExecutionReport, FiguresAreThoseOfTheEvents) {
   EXPECT_NEAR(report.layers[1].forward.seconds, 0.010, 1e-12);
 }
 
+// The rows of ops stay what was computed; what is said of the whole is about samples.
+TEST(ExecutionReport, PaddingIsNoSample) {
+  const auto program = program_of(1);
+  const compiler::CompilationReport compilation = compiler::compilation_report(*program);
+  profile::Trace trace;
+  Worker worker(trace);
+  worker.add_step(0);
+  worker.add_step(44);
+  trace.count_samples(8);
+  ExecutionReport report = report_of(compilation, trace);
+  EXPECT_EQ(report.samples, 8);
+  EXPECT_EQ(report.padding, 2);
+  EXPECT_EQ(report.ops[0].spent.flops, 2 * 2.0 * 5 * 10 * 4);
+  EXPECT_DOUBLE_EQ(report.whole().flops, 0.8 * report.forward.flops);
+  const std::string text = to_text(report, compilation);
+  EXPECT_SAYS(text, "2 steps of 1 replica, 8 samples\nmicro-batches were padded by 2 rows");
+  EXPECT_EQ(nlohmann::json::parse(to_json(report, compilation))["padding_rows"], 2);
+  trace.count_samples(100);  // after the tracks were full
+  report = report_of(compilation, trace);
+  EXPECT_EQ(report.samples, 10);
+  EXPECT_EQ(report.padding, 0);
+}
+
+// A step is a micro-batch on each replica: 80 ms of forward in two steps.
+TEST(ExecutionReport, AStepIsOneOfAllReplicas) {
+  const auto program = program_of(1);
+  const compiler::CompilationReport compilation = compiler::compilation_report(*program);
+  profile::Trace trace;
+  for (const int32_t replica : {0, 1}) {
+    Worker worker(trace, replica);
+    for (const int64_t at : {0, 50}) {
+      worker.add("dense first", at, at + 20);
+      worker.track.add({.begin = at * kMs,
+                        .end = (at + 20) * kMs,
+                        .name = trace.name_id("step"),
+                        .replica = replica,
+                        .kind = EventKind::phase});
+    }
+  }
+  const ExecutionReport report = report_of(compilation, trace);
+  EXPECT_EQ(report.steps, 2);
+  EXPECT_EQ(report.samples, 20);
+  const std::string text = to_text(report, compilation);
+  EXPECT_SAYS(text, "2 steps of 2 replicas, 20 samples\n");
+  EXPECT_SAYS(text, "  forward                         0.0800      40.0000 ");
+}
+
 TEST(ExecutionReport, WaitsInsideAVisitAreNoWork) {
   const auto program = program_of(1);
   const compiler::CompilationReport compilation = compiler::compilation_report(*program);

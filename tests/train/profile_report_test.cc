@@ -229,15 +229,21 @@ TEST(ProfileReport, HalfPrecisionIsReported) {
 TEST(ProfileReport, EvaluationHasNoBackwardAndNoUpdate) {
   Model model = compiled(rich_cnn(), with_threads(2));
   profile::Trace trace(kProfileTrace);
-  model.evaluate(image_data(24), {.batch_size = 8, .trace = &trace});
+  model.evaluate(image_data(21), {.batch_size = 8, .trace = &trace});
   ProfileRequest request = request_of(8, &trace);
   request.program = ProfiledProgram::evaluation;
-  const json report = json::parse(model.profile(request).json);
+  const ProfileReport both = model.profile(request);
+  const json report = json::parse(both.json);
   EXPECT_EQ(report["program"], "evaluation");
   expect_sound_compilation(report.at("compilation"));
   expect_sound_execution(report.at("execution"));
   EXPECT_EQ(report["execution"]["steps"], 3);
+  EXPECT_EQ(report["execution"]["samples"], 21);
+  EXPECT_EQ(report["execution"]["padding_rows"], 3);
   EXPECT_EQ(report["execution"]["updates"], 0);
+  EXPECT_SAYS(both.text, " 3 steps of 1 replica, 21 samples\n");
+  const std::string execution = both.text.substr(both.text.find("== execution"));
+  EXPECT_EQ(execution.find("update"), std::string::npos) << execution;
   EXPECT_EQ(report["execution"]["backward"]["seconds"], 0);
   EXPECT_EQ(report["compilation"]["flops_per_sample"]["backward"], 0);
 }
@@ -302,6 +308,38 @@ TEST(ProfileReport, TextHasItsHeadingsAndFitsATerminal) {
   }
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
+}
+
+// Of the longest names of ops: mean_squared_error_grad, conv_pool_kernel_grad.
+TEST(ProfileReport, LongNamesOfOpsFitATerminal) {
+  Model model = compiled(small_cnn(), {.optimizer = SGD(), .loss = "mean_squared_error"});
+  const Dataset data = one_hot(image_data(8), 3);
+  profile::Trace trace(kProfileTrace);
+  model.fit(data, {.batch_size = 4, .trace = &trace, .verbose = 0});
+  ProfileRequest request = request_of(4, &trace);
+  request.fields = data.fields();
+  const std::string text = model.profile(request).text;
+  EXPECT_SAYS(text, "mean_squared_error_grad ");
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
+}
+
+// What the parts say is together what is in all.
+TEST(ProfileReport, MemoryAddsUp) {
+  Model model = compiled(rich_cnn(), with_threads(2));
+  const ProfileReport report = model.profile(request_of(8));
+  const json memory = json::parse(report.json).at("memory");
+  EXPECT_GT(memory["packed_bytes"].get<int64_t>(), 0);
+  const int64_t once =
+      memory["weights_bytes"].get<int64_t>() + memory["moving_statistics_bytes"].get<int64_t>() +
+      memory["optimizer_bytes"].get<int64_t>() + memory["packed_bytes"].get<int64_t>();
+  const auto devices = static_cast<int64_t>(sum_of(memory["devices"], "total_bytes"));
+  const int64_t all =
+      memory["always_live_bytes"].get<int64_t>() + memory["not_always_live_bytes"].get<int64_t>();
+  EXPECT_EQ(once + devices, all);
+  EXPECT_SAYS(report.text, "in all: " + human_bytes(static_cast<double>(all)) + "\n");
+  EXPECT_SAYS(report.text,
+              "packed weights " + human_bytes(memory["packed_bytes"].get<double>()) + "\n");
 }
 
 TEST(ProfileReport, NeedsACompiledModel) {

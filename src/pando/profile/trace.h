@@ -120,6 +120,10 @@ class Trace {
   // Of all tracks.
   int64_t dropped() const;
 
+  // Samples that the recorded steps went through, padding not among them.
+  void count_samples(int64_t samples) { samples_.fetch_add(samples, std::memory_order_relaxed); }
+  int64_t samples() const { return samples_.load(std::memory_order_relaxed); }
+
  private:
   TraceOptions options_;
   uint64_t id_;
@@ -128,6 +132,7 @@ class Trace {
   std::vector<std::unique_ptr<TraceTrack>> tracks_;
   std::deque<std::string> names_;  // a deque keeps references valid
   std::unordered_map<std::string, int32_t> ids_;
+  std::atomic<int64_t> samples_ = 0;
 };
 
 }  // namespace pando::profile

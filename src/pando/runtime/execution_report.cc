@@ -137,7 +137,10 @@ class Collector {
  public:
   Collector(const CompilationReport& compilation, const profile::Trace& trace,
             const ExecutionReportOptions& options)
-      : compilation_(compilation), options_(options), rows_(compilation, trace) {
+      : compilation_(compilation),
+        options_(options),
+        counted_samples_(trace.samples()),
+        rows_(compilation, trace) {
     report_.peak = options.peak;
     report_.dropped = trace.dropped();
     if (compilation.program->pipelined()) report_.stages = profile::summarize(trace).stages;
@@ -240,7 +243,12 @@ class Collector {
       micro_batches += first_visits_[device.device] / visits;
     }
     report_.steps = micro_batches / report_.replicas;
-    report_.samples = micro_batches * options_.micro_batch_size;
+    // The trace counts beyond its end; without a count all micro-batches are taken to be full.
+    const int64_t rows = micro_batches * options_.micro_batch_size;
+    report_.samples = counted_samples_ > 0 ? std::min(rows, counted_samples_) : rows;
+    report_.padding = rows - report_.samples;
+    report_.trains = std::any_of(compilation_.ops.begin(), compilation_.ops.end(),
+                                 [](const OpReport& op) { return op.part == StepPart::backward; });
   }
 
   void sum_layers() {
@@ -263,6 +271,7 @@ class Collector {
 
   const CompilationReport& compilation_;
   const ExecutionReportOptions& options_;
+  const int64_t counted_samples_;
   OpRows rows_;
   ExecutionReport report_;
   std::map<int, int64_t> first_visits_;  // by device
@@ -296,6 +305,13 @@ double ExecutionReport::busy_share() const {
     if (is_work(phase)) share_of_work += share(phase);
   }
   return share_of_work;
+}
+
+Spent ExecutionReport::whole() const {
+  const auto rows = static_cast<double>(std::max<int64_t>(samples + padding, 1));
+  return {.seconds = span_seconds,
+          .flops = (forward.flops + backward.flops) * static_cast<double>(samples) / rows,
+          .bytes = forward.bytes + backward.bytes + update.bytes};
 }
 
 ExecutionReport execution_report(const compiler::CompilationReport& compilation,

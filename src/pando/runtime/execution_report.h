@@ -81,8 +81,10 @@ struct ExecutionReport {
   int workers = 0;
   int64_t events = 0;   // recorded in all
   int64_t dropped = 0;  // if any, the span ends where the first track was full
-  int64_t steps = 0;    // micro-batches of a replica
-  int64_t samples = 0;  // if all micro-batches were full
+  int64_t steps = 0;    // a step is a micro-batch on each replica
+  int64_t samples = 0;
+  int64_t padding = 0;  // rows of micro-batches that are no samples, but computed as well
+  bool trains = false;  // has a backward pass
   int64_t updates = 0;
   int replicas = 0;
   MachinePeak peak;
@@ -101,6 +103,8 @@ struct ExecutionReport {
   double share(double part) const { return span_seconds > 0 ? part / (span_seconds * workers) : 0; }
   double share(Phase phase) const { return share(seconds_of(phase)); }
   double busy_share() const;
+  // The work on samples, in all the time of all workers together.
+  Spent whole() const;
   // Of what one thread can compute; 0 when that is unknown.
   double peak_fraction(const Spent& spent) const {
     return peak.gflops > 0 ? spent.gflops() / peak.per_thread() : 0;

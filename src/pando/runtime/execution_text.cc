@@ -1,6 +1,6 @@
 // The execution report as text. SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <array>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -28,7 +28,7 @@ std::string peak_percent(const ExecutionReport& report, const Spent& spent) {
 }
 
 double per_step_ms(const ExecutionReport& report, double seconds) {
-  const auto steps = static_cast<double>(std::max<int64_t>(report.steps * report.replicas, 1));
+  const auto steps = static_cast<double>(std::max<int64_t>(report.steps, 1));
   return 1e3 * seconds / steps;
 }
 
@@ -36,11 +36,20 @@ std::string step_time(const ExecutionReport& report, const Spent& spent) {
   return spent.seconds > 0 ? fmt::format("{:.4f}", per_step_ms(report, spent.seconds)) : "-";
 }
 
+std::string plural(int64_t count, const std::string& what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 std::string coverage_text(const ExecutionReport& report) {
   std::string text =
-      fmt::format("covers {:.3f} s of {} worker{}: {} steps of {} replica{}, {} weight updates\n",
-                  report.span_seconds, report.workers, report.workers == 1 ? "" : "s", report.steps,
-                  report.replicas, report.replicas == 1 ? "" : "s", report.updates);
+      fmt::format("covers {:.3f} s of {}: {} of {}, {}{}\n", report.span_seconds,
+                  plural(report.workers, "worker"), plural(report.steps, "step"),
+                  plural(report.replicas, "replica"), plural(report.samples, "sample"),
+                  report.trains ? ", " + plural(report.updates, "weight update") : std::string());
+  if (report.padding > 0) {
+    text += fmt::format("micro-batches were padded by {}, which only the figures of ops count\n",
+                        plural(report.padding, "row"));
+  }
   if (report.dropped == 0) return text;
   const int64_t all = report.events + report.dropped;
   return text + fmt::format(
@@ -51,8 +60,7 @@ std::string coverage_text(const ExecutionReport& report) {
 }
 
 std::string headline_text(const ExecutionReport& report) {
-  const Spent all = {.seconds = report.span_seconds,
-                     .flops = report.forward.flops + report.backward.flops};
+  const Spent all = report.whole();
   std::string text =
       fmt::format("  {:.1f} steps/s, {:.1f} samples/s, {:.1f} GF/s",
                   report.per_second(report.steps), report.per_second(report.samples), all.gflops());
@@ -62,14 +70,16 @@ std::string headline_text(const ExecutionReport& report) {
         100 * all.gflops() / report.peak.gflops, report.peak.gflops, report.peak.threads,
         report.peak.isa);
   }
-  return text + fmt::format(
-                    "\n  workers busy {:.1f} % (weight update {:.1f} %), feed wait {:.1f} %, other "
-                    "waits {:.1f} %, outside {:.1f} %\n",
-                    100 * report.busy_share(), 100 * report.share(Phase::update),
-                    100 * report.share(Phase::feed_wait),
-                    100 * (report.share(Phase::data_wait) + report.share(Phase::barrier_wait) +
-                           report.share(Phase::exchange_wait)),
-                    100 * report.share(Phase::outside));
+  text += fmt::format("\n  workers busy {:.1f} %", 100 * report.busy_share());
+  if (report.trains) {
+    text += fmt::format(" (weight update {:.1f} %)", 100 * report.share(Phase::update));
+  }
+  return text +
+         fmt::format(", feed wait {:.1f} %, other waits {:.1f} %, outside {:.1f} %\n",
+                     100 * report.share(Phase::feed_wait),
+                     100 * (report.share(Phase::data_wait) + report.share(Phase::barrier_wait) +
+                            report.share(Phase::exchange_wait)),
+                     100 * report.share(Phase::outside));
 }
 
 std::string phases_text(const ExecutionReport& report) {
@@ -126,17 +136,25 @@ std::string place_of(const OpReport& op) {
 
 std::string ops_text(const ExecutionReport& report, const CompilationReport& compilation,
                      const std::vector<OpTime>& ops) {
-  std::string text =
-      fmt::format("  {:>3} {:<21} {:<21} {:>6} {:>8} {:>8} {:>5} {:>6} {:>6} {:>5}\n", "#", "op",
-                  "node", "times", "total ms", "mean us", "%", "GF/s", "% peak", "GB/s");
+  // As wide as what stands in them.
+  size_t op_width = 2;
+  size_t node_width = 4;
+  for (const OpTime& row : report.ops) {
+    const OpReport& op = op_of(compilation, row);
+    op_width = std::max(op_width, op.op.size());
+    node_width = std::max(node_width, place_of(op).size());
+  }
+  std::string text = fmt::format(
+      "  {:>3} {:<{}} {:<{}} {:>6} {:>8} {:>8} {:>5} {:>6} {:>6} {:>5}\n", "#", "op", op_width,
+      "node", node_width, "times", "total ms", "mean us", "%", "GF/s", "% peak", "GB/s");
   for (const OpTime& row : ops) {
     const OpReport& op = op_of(compilation, row);
-    text +=
-        fmt::format("  {:>3} {:<21} {:<21} {:>6} {:>8.2f} {:>8.1f} {:>5.1f} {:>6} {:>6} {:>5.1f}\n",
-                    op.call, op.op, place_of(op), row.times, 1e3 * row.spent.seconds,
-                    1e6 * row.spent.seconds / static_cast<double>(row.times),
-                    100 * report.share(row.spent.seconds), rate(row.spent),
-                    peak_percent(report, row.spent), row.spent.gbytes());
+    text += fmt::format(
+        "  {:>3} {:<{}} {:<{}} {:>6} {:>8.2f} {:>8.1f} {:>5.1f} {:>6} {:>6} {:>5.1f}\n", op.call,
+        op.op, op_width, place_of(op), node_width, row.times, 1e3 * row.spent.seconds,
+        1e6 * row.spent.seconds / static_cast<double>(row.times),
+        100 * report.share(row.spent.seconds), rate(row.spent), peak_percent(report, row.spent),
+        row.spent.gbytes());
   }
   return text;
 }
@@ -153,21 +171,25 @@ std::string slowest_text(const ExecutionReport& report, const CompilationReport&
 }
 
 std::string devices_text(const ExecutionReport& report) {
-  constexpr std::array kColumns = {Phase::forward,       Phase::backward,  Phase::update,
-                                   Phase::feed_wait,     Phase::data_wait, Phase::barrier_wait,
-                                   Phase::exchange_wait, Phase::outside};
+  std::vector<std::pair<Phase, const char*>> columns = {
+      {Phase::forward, "forward"},        {Phase::backward, "backward"},
+      {Phase::update, "update"},          {Phase::feed_wait, "feed"},
+      {Phase::data_wait, "data"},         {Phase::barrier_wait, "barrier"},
+      {Phase::exchange_wait, "exchange"}, {Phase::outside, "outside"}};
+  if (!report.trains) {
+    std::erase_if(columns, [](const auto& column) {
+      return column.first == Phase::backward || column.first == Phase::update;
+    });
+  }
   std::string text = fmt::format("devices: % of the time of their workers\n  {:<7} {:>7} {:>6}",
                                  "device", "workers", "busy");
-  for (const char* heading :
-       {"forward", "backward", "update", "feed", "data", "barrier", "exchange", "outside"}) {
-    text += fmt::format(" {:>8}", heading);
-  }
+  for (const auto& column : columns) text += fmt::format(" {:>8}", column.second);
   text += "\n";
   for (const DeviceTime& row : report.devices) {
     const double all = std::max(report.span_seconds * row.workers, 1e-12);
     text += fmt::format("  {:<7} {:>7} {:>6.1f}", row.device, row.workers, 100 * row.busy_share);
-    for (const Phase phase : kColumns) {
-      text += fmt::format(" {:>8.1f}", 100 * row.seconds[static_cast<size_t>(phase)] / all);
+    for (const auto& column : columns) {
+      text += fmt::format(" {:>8.1f}", 100 * row.seconds[static_cast<size_t>(column.first)] / all);
     }
     text += "\n";
   }

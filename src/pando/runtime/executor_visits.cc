@@ -212,6 +212,7 @@ bool Executor::publish(Worker& worker, int number_in_update) {
     data = {port.batch->valid, port.batch->first_sample};
     PANDO_CHECK(data.valid == valid_of(plan(worker), element), "element ", at, " has ", data.valid,
                 " samples, planned were ", valid_of(plan(worker), element));
+    if (profile::Trace* trace = worker.execution->trace) trace->count_samples(data.valid);
   }
   end_wait(worker, profile::EventKind::feed_wait);
   port.published.advance_to(number + 1);

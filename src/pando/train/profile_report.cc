@@ -116,8 +116,10 @@ class ReportWriter {
              {"batch_size", request.batch_size},
              {"fields", to_string(request.fields)},
              {"replicas", placement.total_replicas()},
-             {"instances", placement.instances()},
-             {"micro_batches_per_update", placement.micro_batches}};
+             {"instances", placement.instances()}};
+    if (request.program == ProfiledProgram::training) {
+      json_["micro_batches_per_update"] = placement.micro_batches;
+    }
   }
 
   ProfileReport write() {
@@ -132,10 +134,12 @@ class ReportWriter {
   void write_memory() {
     const VariableBytes& bytes = variables_;
     const int workers = impl_.most_workers();
-    text_ +=
-        heading("memory") +
-        fmt::format("of the model, once: weights {}, moving statistics {}, optimizer state {}\n",
-                    size(bytes.weights), size(bytes.statistics), size(bytes.slots));
+    text_ += heading("memory") +
+             fmt::format(
+                 "of the model, once: weights {}, moving statistics {}, optimizer state {},\n"
+                 "packed weights {}\n",
+                 size(bytes.weights), size(bytes.statistics), size(bytes.slots),
+                 size(compilation_.always_live.packed));
     write_lifetimes(workers);
     text_ += runtime::memory_report(loaded_.program(), loaded_.placement(), workers);
     json_["memory"] = {{"weights_bytes", bytes.weights},
@@ -170,8 +174,9 @@ class ReportWriter {
     text_ += fmt::format("always live: {}, with packed weights {}, gradients {}, held {}\n",
                          size(always_live_), size(compilation_.always_live.packed),
                          size(replicas * all.gradients), size(replicas * all.held));
-    text_ += fmt::format("not always live: {}, with sums {}, scratch {}\n", size(working_),
-                         size(replicas * all.sums), size(replicas * all.scratch));
+    text_ += fmt::format("not always live: {}, with sums {}, scratch {}\nin all: {}\n",
+                         size(working_), size(replicas * all.sums), size(replicas * all.scratch),
+                         size(always_live_ + working_));
   }
 
   // Weights and slots are read and written, the gradients of all lanes are read.
