@@ -306,6 +306,31 @@ TEST(Instances, AnErrorOfOneEndsTheOthers) {
   EXPECT_EQ(ended, 1);
 }
 
+// Only the second instance gets samples 2 and 3 of four.
+TEST(Instances, ALabelThatIsNoClassInOneEndsTheOthers) {
+  Images all = images(40);
+  all.y.i32()[22] = 3;
+  const Dataset data = Dataset::from_tensors(all.x, all.y);
+  std::atomic<int> told{0};
+  std::atomic<int> ended{0};
+  EXPECT_THROW(on_instances(2,
+                            [&](comm::Communicator&) {
+                              Model model = spread(small_cnn(), {.accumulation = 1});
+                              try {
+                                model.fit(data, {.batch_size = 2, .shuffle = false, .verbose = 0});
+                              } catch (const InvalidArgument&) {
+                                ++told;
+                                throw;
+                              } catch (const CommError&) {
+                                ++ended;
+                                throw;
+                              }
+                            }),
+               Error);
+  EXPECT_EQ(told, 1);
+  EXPECT_EQ(ended, 1);
+}
+
 TEST(Instances, GoOnWithAnotherNumberOfThem) {
   const auto fit = [](Model& model, int64_t epochs) {
     const TrainingPosition at = model.position();
