@@ -111,12 +111,9 @@ class ReportWriter {
                       " by ", impl.compiled().optimizer.rule->name());
     }
     text_ += placement.instances() > 1 ? "; figures of one instance\n" : "\n";
-    json_ = {{"program", name_of(request.program)},
-             {"model", impl.options.name},
-             {"batch_size", request.batch_size},
-             {"fields", to_string(request.fields)},
-             {"replicas", placement.total_replicas()},
-             {"instances", placement.instances()}};
+    json_ = {{"program", name_of(request.program)},    {"model", impl.options.name},
+             {"batch_size", request.batch_size},       {"fields", to_string(request.fields)},
+             {"replicas", placement.total_replicas()}, {"instances", placement.instances()}};
     if (request.program == ProfiledProgram::training) {
       json_["micro_batches_per_update"] = placement.micro_batches;
     }
