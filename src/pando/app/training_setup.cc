@@ -37,7 +37,8 @@ Network build_network(const ZooEntry& entry, const ModelFlags& flags, const Trai
   if (sample.rank() != entry.input_shape.rank()) {
     throw InvalidArgument("--model ", entry.name, " takes samples like ", entry.input_shape,
                           "; those of the data set are ", sample, ", and `pando train` reads no ",
-                          entry.dataset, " data; the example program `cosmoflow` trains on them");
+                          entry.dataset,
+                          " data; the example program `cosmoflow` does (docs/guide/cosmoflow.md)");
   }
   Network network = build_model(entry, flags, sample, data.sets.classes);
   return data.front ? with_preprocessing(network, *data.front) : network;

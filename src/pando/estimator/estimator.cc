@@ -105,10 +105,10 @@ Estimator::Impl::Impl(estimator::Describe describe_in, EstimatorOptions options_
   options.config.model_dir = model_dir;
 }
 
-void Estimator::Impl::tell(std::string_view line) const {
-  if (!estimator::is_first_instance()) return;
-  if (options.config.tell) return options.config.tell(line);
-  std::cerr << line << std::endl;
+estimator::Tell Estimator::Impl::teller() const {
+  if (!estimator::is_first_instance()) return [](std::string_view) {};
+  if (options.config.tell) return options.config.tell;
+  return [](std::string_view line) { std::cerr << line << std::endl; };
 }
 
 Params Estimator::Impl::params_for(RunMode mode) const {
@@ -168,7 +168,7 @@ std::optional<estimator::Checkpoint> Estimator::Impl::start(const std::string& p
   if (!estimator::is_first_instance()) return std::nullopt;
   if (!path.empty()) return estimator::read_checkpoint(path);
   if (unsaved) return unsaved;
-  return estimator::newest_checkpoint(model_dir, [this](std::string_view line) { tell(line); });
+  return estimator::newest_checkpoint(model_dir, teller());
 }
 
 Model Estimator::Impl::inference_model(const estimator::Description& description, RunMode mode,
@@ -180,8 +180,7 @@ Model Estimator::Impl::inference_model(const estimator::Description& description
                                                     .config = &options.config});
   if (from) estimator::assign_weights(model, from->state.weights);
   if (!from && options.warm_start_from && estimator::is_first_instance()) {
-    estimator::warm_start(model, *options.warm_start_from,
-                          [this](std::string_view line) { tell(line); });
+    estimator::warm_start(model, *options.warm_start_from, teller());
   }
   estimator::share_weights(model);
   return model;

@@ -25,7 +25,9 @@ struct Estimator::Impl {
   Model inference_model(const estimator::Description& description, RunMode mode,
                         const InputData& data,
                         const std::optional<estimator::Checkpoint>& from) const;
-  void tell(std::string_view line) const;
+  void tell(std::string_view line) const { teller()(line); }
+  // Writes lines, also when the estimator is gone; silent on other instances than the first.
+  estimator::Tell teller() const;
 
   estimator::Describe describe_with;
   EstimatorOptions options;

@@ -5,8 +5,8 @@
 #include "pando/base/error.h"
 #include "pando/comm/dist.h"
 #include "pando/estimator/estimator_impl.h"
+#include "pando/estimator/hook_calls.h"
 #include "pando/estimator/summaries.h"
-#include "pando/estimator/train_run.h"
 #include "pando/train/profile_report.h"
 
 namespace pando::estimator {
@@ -64,7 +64,7 @@ class Evaluation {
     std::optional<profile::Trace> trace;
     if (device().profiling) trace.emplace(kProfileTrace);
     HookCalls hooks(RunMode::evaluate, step_, value_names(description), description.hooks,
-                    [this](std::string_view line) { impl_.tell(line); });
+                    impl_.teller());
     hooks.begin();
     Logs logs = measure(model, data, hooks, trace ? &*trace : nullptr);
     if (description.host_metrics) {

@@ -7,7 +7,7 @@
 #include "pando/base/error.h"
 #include "pando/base/strings.h"
 #include "pando/estimator/estimator_impl.h"
-#include "pando/estimator/train_run.h"
+#include "pando/estimator/hook_calls.h"
 
 namespace pando {
 
@@ -165,7 +165,6 @@ PredictionStream run_predict(Estimator::Impl& impl, const InputFn& input_fn,
   const int64_t step = shared(from ? from->global_step : 0);
   const Description description = impl.describe(RunMode::predict, input, step, options.hooks);
   const DeviceRunConfig& device = impl.options.config.device;
-  const auto tell = [owner = &impl](std::string_view line) { owner->tell(line); };
   return PredictionStream(std::make_unique<PredictionStream::Impl>(PredictionStream::Impl{
       .model = impl.inference_model(description, RunMode::predict, input, from),
       .dataset = input.dataset,
@@ -175,7 +174,7 @@ PredictionStream run_predict(Estimator::Impl& impl, const InputFn& input_fn,
       .iterations = device.iterations_per_loop,
       .single = options.yield_single_examples,
       .outputs = chosen(description.predictions, options.predict_keys),
-      .hooks = HookCalls(RunMode::predict, step, {}, description.hooks, tell),
+      .hooks = HookCalls(RunMode::predict, step, {}, description.hooks, impl.teller()),
       .global_step = step}));
 }
 

@@ -12,29 +12,11 @@
 
 #include "pando/estimator/checkpoint_folder.h"
 #include "pando/estimator/estimator.h"
+#include "pando/estimator/hook_calls.h"
 #include "pando/estimator/summaries.h"
 #include "pando/train/model.h"
 
 namespace pando::estimator {
-
-// Calls hooks for a run; all modes use it. Used by one thread.
-class HookCalls {
- public:
-  HookCalls(RunMode mode, int64_t global_step, std::vector<std::string> names,
-            std::vector<std::shared_ptr<Hook>> hooks, const Tell& tell);
-
-  bool want_all_values() const;
-  void begin();
-  void before_execution();
-  // False: one of them wants the run to end.
-  bool after_execution(HookContext context);
-  void end();
-
- private:
-  HookContext context_;
-  std::vector<std::shared_ptr<Hook>> hooks_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 struct TrainRunOptions {
   const RunConfig* config = nullptr;

@@ -39,12 +39,11 @@ class Training {
       return;
     }
     const Description description = impl_.describe(RunMode::train, data_, first_, options_.hooks);
-    Model model =
-        make_model(description, {.mode = RunMode::train,
-                                 .batch = data_.batch_size,
-                                 .fields = data_.dataset.fields(),
-                                 .config = &config(),
-                                 .tell = [this](std::string_view line) { impl_.tell(line); }});
+    Model model = make_model(description, {.mode = RunMode::train,
+                                           .batch = data_.batch_size,
+                                           .fields = data_.dataset.fields(),
+                                           .config = &config(),
+                                           .tell = impl_.teller()});
     begin_from(model, from);
     fit(model, description);
   }
@@ -56,8 +55,7 @@ class Training {
     if (from) {
       model.restore(from->state);
     } else if (impl_.options.warm_start_from && is_first_instance()) {
-      warm_start(model, *impl_.options.warm_start_from,
-                 [this](std::string_view line) { impl_.tell(line); });
+      warm_start(model, *impl_.options.warm_start_from, impl_.teller());
     }
   }
 
@@ -94,17 +92,16 @@ class Training {
   }
 
   std::shared_ptr<TrainRun> observer(const Model& model, const Description& description) const {
-    return std::make_shared<TrainRun>(
-        TrainRunOptions{.config = &config(),
-                        .model_dir = impl_.model_dir,
-                        .first_step = first_,
-                        .total_replicas = model.replicas(),
-                        .writes = is_first_instance(),
-                        .names = value_names(description),
-                        .hooks = description.hooks,
-                        .host_call = description.host_call,
-                        .listeners = options_.saving_listeners,
-                        .tell = [this](std::string_view line) { impl_.tell(line); }});
+    return std::make_shared<TrainRun>(TrainRunOptions{.config = &config(),
+                                                      .model_dir = impl_.model_dir,
+                                                      .first_step = first_,
+                                                      .total_replicas = model.replicas(),
+                                                      .writes = is_first_instance(),
+                                                      .names = value_names(description),
+                                                      .hooks = description.hooks,
+                                                      .host_call = description.host_call,
+                                                      .listeners = options_.saving_listeners,
+                                                      .tell = impl_.teller()});
   }
 
   void fit(Model& model, const Description& description) {

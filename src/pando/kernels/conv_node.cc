@@ -2,6 +2,7 @@
 #include "pando/kernels/conv_node.h"
 
 #include "pando/ops/attribute_values.h"
+#include "pando/ops/conv_operands.h"
 #include "pando/ops/window.h"
 
 namespace pando::kernels {
@@ -21,15 +22,11 @@ ConvGeometry::Extents extents(const ops::Windows& windows, int64_t ops::WindowAx
 
 ConvGeometry conv_geometry(const ir::Node& node) {
   const ops::Windows windows = ops::conv_windows(node);
-  const bool of_pooled = node.op() == "conv_pool_input_grad";
-  const bool input_grad = node.op() == "conv_input_grad" || of_pooled;
-  const bool kernel_grad = node.op() == "conv_kernel_grad" || node.op() == "conv_pool_kernel_grad";
-  const ir::Value* x = input_grad ? node.output() : node.input(0);
-  const ir::Value* kernel = kernel_grad ? node.output() : node.input(of_pooled ? 2 : 1);
+  const ops::ConvOperands operands = ops::conv_operands(node);
   using Axis = ops::WindowAxis;
-  return {.batch = x->shape()[0],
-          .in_channels = x->shape().back(),
-          .out_channels = kernel->shape().back(),
+  return {.batch = operands.x->shape()[0],
+          .in_channels = operands.x->shape().back(),
+          .out_channels = operands.kernel->shape().back(),
           .groups = ops::int_attribute(node, "groups"),
           .in = extents(windows, &Axis::input, 1),
           .out = extents(windows, &Axis::output, 1),
@@ -44,9 +41,8 @@ PoolNodeGeometry pool_geometry(const ir::Node& node) {
   const ops::Windows windows = ops::pool_windows(node);
   using Axis = ops::WindowAxis;
   // Gradients of conv_pool have no result with the channels that are pooled.
-  const bool from_dy = node.op() == "conv_pool_input_grad" || node.op() == "conv_pool_kernel_grad";
-  const Shape& pooled = from_dy ? node.input(node.op() == "conv_pool_input_grad" ? 0 : 1)->shape()
-                                : node.output()->shape();
+  const bool fused = node.op().starts_with("conv_pool");
+  const Shape& pooled = (fused ? ops::conv_operands(node).y : node.output())->shape();
   return {.batch = pooled[0],
           .channels = pooled.back(),
           .in = extents(windows, &Axis::input, 1),

@@ -2,6 +2,7 @@
 #include "pando/ops/flops.h"
 
 #include "pando/ops/attribute_values.h"
+#include "pando/ops/conv_operands.h"
 #include "pando/ops/window.h"
 
 namespace pando::ops {
@@ -10,11 +11,9 @@ namespace {
 
 // The same for forward and both gradients: each pairs every output with every tap of its window.
 double conv_flops(const ir::Node& node) {
-  const bool of_pooled = node.op() == "conv_pool_input_grad";
-  const bool input_grad = node.op() == "conv_input_grad" || of_pooled;
-  const bool kernel_grad = node.op() == "conv_kernel_grad" || node.op() == "conv_pool_kernel_grad";
-  const Shape& x = (input_grad ? node.output() : node.input(0))->shape();
-  const Shape& kernel = (kernel_grad ? node.output() : node.input(of_pooled ? 2 : 1))->shape();
+  const ConvOperands operands = conv_operands(node);
+  const Shape& x = operands.x->shape();
+  const Shape& kernel = operands.kernel->shape();
   double products = static_cast<double>(x[0] * kernel.back());
   products *= static_cast<double>(x.back()) / static_cast<double>(int_attribute(node, "groups"));
   for (const WindowAxis& axis : conv_windows(node)) {

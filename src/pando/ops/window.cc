@@ -5,6 +5,7 @@
 
 #include "pando/base/error.h"
 #include "pando/ops/attribute_values.h"
+#include "pando/ops/conv_operands.h"
 #include "pando/ops/shape_rules.h"
 
 namespace pando::ops {
@@ -135,22 +136,19 @@ std::vector<AttributeSpec> conv_attributes() {
 }
 
 Windows conv_windows(const ir::Node& node) {
-  const bool of_pooled = node.op() == "conv_pool_input_grad";
-  const bool input_grad = node.op() == "conv_input_grad" || of_pooled;
-  const bool kernel_grad = node.op() == "conv_kernel_grad" || node.op() == "conv_pool_kernel_grad";
-  if (input_grad) {
+  const ConvOperands operands = conv_operands(node);
+  if (operands.input_grad) {
     require_length(node, "input", static_cast<size_t>(node.input(0)->shape().rank()) - 2);
   }
-  return resolve(node,
-                 {.what = "kernel",
-                  .input = input_grad ? ints_attribute(node, "input")
-                                      : spatial_extents(node.input(0)->shape()),
-                  .window = kernel_grad ? ints_attribute(node, "kernel")
-                                        : kernel_extents(node.input(of_pooled ? 2 : 1)->shape()),
-                  .strides = ints_attribute(node, "strides"),
-                  .dilations = ints_attribute(node, "dilations"),
-                  .padding = text_attribute(node, "padding"),
-                  .pads = ints_attribute(node, "pads")});
+  return resolve(node, {.what = "kernel",
+                        .input = operands.input_grad ? ints_attribute(node, "input")
+                                                     : spatial_extents(operands.x->shape()),
+                        .window = operands.kernel_grad ? ints_attribute(node, "kernel")
+                                                       : kernel_extents(operands.kernel->shape()),
+                        .strides = ints_attribute(node, "strides"),
+                        .dilations = ints_attribute(node, "dilations"),
+                        .padding = text_attribute(node, "padding"),
+                        .pads = ints_attribute(node, "pads")});
 }
 
 Windows pool_windows(const ir::Node& node) {

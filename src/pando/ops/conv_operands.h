@@ -1,0 +1,31 @@
+// Which operand of a convolution, of its gradients and of their fusions with pooling is what.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "pando/ir/graph.h"
+
+namespace pando::ops {
+
+struct ConvOperands {
+  const ir::Value* x = nullptr;       // or its gradient, where that is the result
+  const ir::Value* kernel = nullptr;  // the same
+  const ir::Value* y = nullptr;       // the result, or its gradient; of a fusion, the pooled one
+  bool input_grad = false;
+  bool kernel_grad = false;
+};
+
+// Requires: one of conv, conv_pool, conv_input_grad, conv_kernel_grad, conv_pool_input_grad and
+// conv_pool_kernel_grad.
+inline ConvOperands conv_operands(const ir::Node& node) {
+  const std::string& op = node.op();
+  if (op == "conv_input_grad") return {node.output(), node.input(1), node.input(0), true, false};
+  if (op == "conv_pool_input_grad") {
+    return {node.output(), node.input(2), node.input(0), true, false};
+  }
+  if (op == "conv_kernel_grad" || op == "conv_pool_kernel_grad") {
+    return {node.input(0), node.output(), node.input(1), false, true};
+  }
+  return {node.input(0), node.input(1), node.output(), false, false};
+}
+
+}  // namespace pando::ops
