@@ -17,7 +17,7 @@ namespace pando::app {
 
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 // Folders and cores are those of a machine. What only the first instance reads or writes may be
 // missing elsewhere. The slices that the cores suggest become those of the first.

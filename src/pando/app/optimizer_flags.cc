@@ -14,7 +14,7 @@ namespace {
 constexpr double kInitialLearningRate = 1.5625e-4;  // per sample of the global batch
 constexpr double kAdaptiveLearningRate = 0.001;
 
-const std::vector<std::pair<std::string, OptimizerKind>>& kind_names() {
+const std::vector<std::pair<std::string, OptimizerKind>>& optimizer_names() {
   static const std::vector<std::pair<std::string, OptimizerKind>> names = {
       {"sgd", OptimizerKind::sgd},         {"lars", OptimizerKind::lars},
       {"adam", OptimizerKind::adam},       {"adamw", OptimizerKind::adamw},
@@ -98,7 +98,7 @@ Optimizer make_rule(const OptimizerFlags& flags, const LearningRate& rate,
 
 void add_optimizer_flags(OptionTable& table, OptimizerFlags& flags) {
   table.begin_group("Optimizer");
-  table.add_choice("optimizer", flags.kind, kind_names(), "how weights are updated");
+  table.add_choice("optimizer", flags.kind, optimizer_names(), "how weights are updated");
   OptionTable& params = table.add_dictionary(
       "optimizer-params",
       "its parameters, as YAML or JSON; else those of Keras, and momentum 0.9 for sgd. lars wants "

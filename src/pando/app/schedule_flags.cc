@@ -14,7 +14,7 @@
 namespace pando::app {
 namespace {
 
-const std::vector<std::pair<std::string, ScheduleKind>>& kind_names() {
+const std::vector<std::pair<std::string, ScheduleKind>>& schedule_names() {
   static const std::vector<std::pair<std::string, ScheduleKind>> names = {
       {"const", ScheduleKind::constant},
       {"cosine", ScheduleKind::cosine},
@@ -128,7 +128,7 @@ void add_schedule_flags(OptionTable& table, ScheduleFlags& flags) {
            "batch size for sgd and lars (0.01 at 64) and 0.001 for the others, as in Keras")
       .with_hint("X")
       .above(0);
-  table.add_choice("lr-schedule", flags.kind, kind_names(), "how the rate goes on");
+  table.add_choice("lr-schedule", flags.kind, schedule_names(), "how the rate goes on");
   OptionTable& params = table.add_dictionary(
       "lr-schedule-params",
       "const: initial_learning_rate, which is times the global batch size, or --learning-rate in "

@@ -9,7 +9,7 @@ namespace pando::app {
 
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 // Everything of a state but the numbers in its tensors.
 Json outline_of(const std::vector<store::NamedWeight>& weights) {

@@ -28,7 +28,7 @@ extern "C" void handle_stop(int signal) {
   if (!received_signal.compare_exchange_strong(none, signal)) _exit(128 + signal);
   const std::string_view answer = stop_answer.load();
   // Nothing can be done about a terminal that is gone.
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, answer.data(), answer.size());
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, answer.data(), answer.size());
   stop_wanted = true;
 }
 

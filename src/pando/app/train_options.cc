@@ -13,7 +13,7 @@
 namespace pando::app {
 namespace {
 
-constexpr const char* kHelpHead = R"(usage: pando train [flags]
+constexpr const char* kTrainHelpHead = R"(usage: pando train [flags]
 
 Trains a model, writes checkpoints and a history, and validates. Without flags: the tutorial's CNN
 on Fashion-MNIST. A boolean flag may stand without a value; a flag may be shortened while it stays
@@ -340,7 +340,7 @@ std::optional<TrainOptions> parse_train_options(std::span<const std::string> arg
   add_common_options(table, common);
   parse_command_line(table, common, args);
   if (common.help) {
-    out << kHelpHead << help_text(table);
+    out << kTrainHelpHead << help_text(table);
     return std::nullopt;
   }
   return settle_train_options(table, common, options, out);

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kHelpHead = R"(usage: pando validate [WHAT] [flags]
+constexpr const char* kValidateHelpHead = R"(usage: pando validate [WHAT] [flags]
 
 Measures loss and accuracy of trained weights on the test data, writes a history and a class report
 with the confusion matrix. Flags of 'pando train' that concern only training are accepted too, since
@@ -241,7 +241,7 @@ std::optional<TrainOptions> parse_validate_options(std::span<const std::string> 
   ValidateCommand command;
   command.parse(all);
   if (command.common.help) {
-    out << kHelpHead << help_text(command.table);
+    out << kValidateHelpHead << help_text(command.table);
     return std::nullopt;
   }
   switch_training_off(command);

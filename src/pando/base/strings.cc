@@ -7,8 +7,15 @@
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
+#include <sstream>
 
 namespace pando {
+
+std::string concat_values(std::span<const StreamedValue> values) {
+  std::ostringstream out;
+  for (const StreamedValue& one : values) one.write(out, one.value);
+  return out.str();
+}
 
 std::string join(const std::vector<std::string>& parts, std::string_view separator) {
   std::string out;

@@ -34,7 +34,7 @@ constexpr Verb kVerbs[] = {
     {"make-imagenet", "DIR", "make pictures in the record files of ImageNet", data_make_imagenet},
 };
 
-void print_help(std::ostream& out) {
+void print_data_help(std::ostream& out) {
   out << "usage: pando data <verb> [words] [flags]\n\n"
          "Gets, makes, checks, measures and shows data sets.\n\nverbs:\n";
   for (const Verb& verb : kVerbs) {
@@ -73,7 +73,7 @@ int run_data(std::span<const std::string> args, std::ostream& out) {
     const std::vector<std::string> ask_help = {"--help"};
     return find_verb(args[1]).run(ask_help, out);
   }
-  print_help(out);
+  print_data_help(out);
   return app::kDone;
 }
 
