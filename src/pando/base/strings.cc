@@ -113,6 +113,10 @@ std::string unknown_name_message(std::string_view what, std::string_view name,
   return message + concat(near ? " known: " : "; known: ", join(ordered, ", "));
 }
 
+std::string counted(int64_t count, std::string_view word) {
+  return concat(count, " ", word, count == 1 ? "" : "s");
+}
+
 std::string with_thousands(int64_t value) {
   std::string digits = std::to_string(value);
   const size_t first = digits.front() == '-' ? 1 : 0;

@@ -60,6 +60,8 @@ std::vector<std::string> nearest_first(std::string_view name, std::vector<std::s
 std::string unknown_name_message(std::string_view what, std::string_view name,
                                  const std::vector<std::string>& known);
 
+// "1 sample", "2 samples".
+std::string counted(int64_t count, std::string_view word);
 // 1234567 -> "1,234,567"; 1536 bytes -> "1.5 KiB".
 std::string with_thousands(int64_t value);
 std::string human_bytes(double bytes);

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 #include "pando/base/strings.h"
 #include "pando/comm/session.h"
 
@@ -48,7 +48,7 @@ const Subcommand& find_subcommand(const std::string& name) {
     if (name == command.name) return command;
     if (command.summary != nullptr) known.emplace_back(command.name);
   }
-  throw app::UsageError(unknown_name_message("command", name, known));
+  throw UsageError(unknown_name_message("command", name, known));
 }
 
 int dispatch(std::span<const std::string> args, std::ostream& out) {
