@@ -6,10 +6,10 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "pando/app/job/exit_code.h"
 #include "pando/app/job/stop_signal.h"
+#include "pando/base/json.h"
 #include "pando/base/strings.h"
 #include "pando/cli/data_verbs.h"
 #include "pando/cli/listing.h"
@@ -50,9 +50,9 @@ void print_table(std::ostream& out, const std::string& folder) {
   }
 }
 
-nlohmann::ordered_json to_json(const DatasetEntry& entry, const std::string& folder) {
+Json to_json(const DatasetEntry& entry, const std::string& folder) {
   const std::optional<std::string> here = fetch::find_here(entry, folder);
-  auto files = nlohmann::ordered_json::array();
+  Json files = Json::array();
   for (const fetch::RemoteFile& file : entry.files) {
     files.push_back({{"name", file.name},
                      {"bytes", file.bytes},
@@ -68,12 +68,12 @@ nlohmann::ordered_json to_json(const DatasetEntry& entry, const std::string& fol
           {"shape", entry.shape},
           {"classes", entry.classes},
           {"download_bytes", fetch::download_bytes(entry)},
-          {"path", here ? nlohmann::ordered_json(*here) : nlohmann::ordered_json()},
+          {"path", here ? Json(*here) : Json()},
           {"files", files}};
 }
 
 void print_json(std::ostream& out, const std::string& folder) {
-  auto list = nlohmann::ordered_json::array();
+  Json list = Json::array();
   for (const DatasetEntry& entry : fetch::catalog()) list.push_back(to_json(entry, folder));
   for (const OwnDataset& own : fetch::own_datasets()) {
     list.push_back({{"name", own.name},
@@ -85,7 +85,7 @@ void print_json(std::ostream& out, const std::string& folder) {
                     {"how", own.how}});
   }
   // Paths may hold bytes that are not UTF-8.
-  out << list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+  out << list.dump(2) << "\n";
 }
 
 }  // namespace

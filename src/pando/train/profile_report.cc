@@ -5,9 +5,9 @@
 #include <system_error>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "pando/base/error.h"
+#include "pando/base/json.h"
 #include "pando/compiler/report.h"
 #include "pando/kernels/direct/isa_kernels.h"
 #include "pando/profile/chrome_trace.h"
@@ -20,8 +20,6 @@
 namespace pando {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 train::Mode mode_of(ProfiledProgram program) {
   switch (program) {
