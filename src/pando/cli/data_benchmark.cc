@@ -1,6 +1,6 @@
 // `pando data benchmark`: how fast samples come out of a data set, stage by stage.
 // SPDX-License-Identifier: MIT
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
 #include "pando/base/json.h"

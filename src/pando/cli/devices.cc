@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <optional>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/flags/core_flags.h"
 #include "pando/app/job/exit_code.h"

@@ -1,6 +1,6 @@
 // `pando models`: the model zoo.
 // SPDX-License-Identifier: MIT
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/base/json.h"
 #include "pando/base/strings.h"

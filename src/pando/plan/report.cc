@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/report/svg_plot.h"
 #include "pando/base/json.h"

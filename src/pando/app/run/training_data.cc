@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <iostream>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/flags/find_dataset.h"
 #include "pando/app/job/exit_code.h"

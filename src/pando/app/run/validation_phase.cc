@@ -5,7 +5,7 @@
 #include <cmath>
 #include <iostream>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/job/shared_state.h"
 #include "pando/app/run/validation_report.h"
