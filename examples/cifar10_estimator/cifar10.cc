@@ -13,7 +13,7 @@
 #include <pando/comm/session.h>
 #include <pando/fetch/folders.h>
 #include <pando/options/command_line.h>
-#include <pando/runtime/topology.h>
+#include <pando/runtime/machine/topology.h>
 
 namespace cifar10 {
 

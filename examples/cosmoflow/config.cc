@@ -9,7 +9,7 @@
 
 #include "config_tables.h"
 #include "pando/app/job/exit_code.h"
-#include "pando/runtime/topology.h"
+#include "pando/runtime/machine/topology.h"
 
 namespace cosmo {
 

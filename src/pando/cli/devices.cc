@@ -10,8 +10,8 @@
 #include "pando/base/strings.h"
 #include "pando/cli/listing.h"
 #include "pando/cli/program.h"
-#include "pando/runtime/device_set.h"
-#include "pando/runtime/topology.h"
+#include "pando/runtime/machine/device_set.h"
+#include "pando/runtime/machine/topology.h"
 
 namespace pando::cli {
 namespace {

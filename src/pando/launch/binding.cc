@@ -5,7 +5,7 @@
 #include <set>
 
 #include "pando/base/strings.h"
-#include "pando/runtime/device_set.h"
+#include "pando/runtime/machine/device_set.h"
 
 namespace pando::launch {
 namespace {

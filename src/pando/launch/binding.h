@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "pando/runtime/topology.h"
+#include "pando/runtime/machine/topology.h"
 
 namespace pando::launch {
 

@@ -13,10 +13,10 @@
 #include "pando/app/run/training_setup.h"
 #include "pando/base/error.h"
 #include "pando/base/strings.h"
-#include "pando/runtime/accumulation.h"
-#include "pando/runtime/device_memory.h"
-#include "pando/runtime/topology.h"
-#include "pando/runtime/variables.h"
+#include "pando/runtime/machine/topology.h"
+#include "pando/runtime/program/accumulation.h"
+#include "pando/runtime/program/device_memory.h"
+#include "pando/runtime/program/variables.h"
 #include "pando/train/programs.h"
 
 namespace pando::plan {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "pando/plan/link.h"
-#include "pando/runtime/schedule.h"
+#include "pando/runtime/program/schedule.h"
 
 namespace pando::plan {
 

@@ -18,7 +18,7 @@ PANDO_INLINE float power_of_two(int32_t n) {
 
 // x where `kept`, else `other`. By a mask: a compiler that takes a choice behind the arithmetic
 // which reads it computes with what was not chosen, and the exceptions of that would stay
-// (runtime/fp_exceptions.h).
+// (runtime/machine/fp_exceptions.h).
 PANDO_INLINE float keep_or(bool kept, float x, float other) {
   const auto mask = static_cast<uint32_t>(-static_cast<int32_t>(kept));
   return std::bit_cast<float>((std::bit_cast<uint32_t>(x) & mask) |
