@@ -45,7 +45,7 @@ using InternalError = ErrorOf<ErrorKind::internal>;
 
 }  // namespace pando
 
-// An invariant of our own code. Throws InternalError with the location; never for user input.
+// Checks an invariant of our own code: throws InternalError with the location. Not for user input.
 #define PANDO_CHECK(condition, ...)                                        \
   do {                                                                     \
     if (!(condition)) [[unlikely]] {                                       \
