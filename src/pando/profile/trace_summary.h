@@ -53,7 +53,7 @@ struct TraceSummary {
 
 TraceSummary summarize(const Trace& trace);
 
-// As aligned tables.
+// The summary as aligned tables.
 std::string to_text(const TraceSummary& summary);
 
 }  // namespace pando::profile

@@ -31,7 +31,7 @@ class Hdf5File {
   // bf16, which HDF5 does not have, becomes f32.
   void write_tensor(const std::string& path, const Tensor& tensor);
   void write_string(const std::string& object, const std::string& name, const std::string& value);
-  // As fixed-length byte strings.
+  // Writes the values as fixed-length byte strings.
   void write_strings(const std::string& object, const std::string& name,
                      const std::vector<std::string>& values);
   // Ends the writing and returns the bytes of the file, which live as long as this object.
