@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace pando {
 
@@ -35,6 +36,11 @@ class NewFile {
   std::string temporary_;
   int descriptor_ = -1;
 };
+
+// Writes a whole file.
+void write_new_file(const std::string& path, std::span<const std::byte> bytes);
+// Writes a text file, with a line break after every line.
+void write_lines(const std::string& path, const std::vector<std::string>& lines);
 
 // Flushes the names in a directory to the disk; without this a power cut can undo the last rename.
 // Returns 0 or the errno of the failure; a directory that cannot be opened or does not support
