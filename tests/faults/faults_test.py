@@ -113,7 +113,7 @@ def stopped(faults, name):
     job.wait_for_a_moment()
     faults.now()
     who = job.send(faults.one(), signal.SIGSTOP)
-    job.check_failed(who, who + ": silent: not heard of for 4 s")
+    job.check_failed(who, who + ": silent: no sign of life for 4 s")
     return who
 
 
@@ -134,7 +134,7 @@ def cut(faults, name):
     job.wait_for_a_moment()
     faults.now()
     faults.machines.cut()
-    job.check_failed("instance 1 on hostb", ": silent: not heard of for 4 s")
+    job.check_failed("instance 1 on hostb", ": silent: no sign of life for 4 s")
     faults.all_has_ended()  # on both sides of the cut
     return "instance 1 on hostb"
 

@@ -1,4 +1,4 @@
-// A convolution by the shapes of its operands, for lists of them in tests.
+// A convolution described by the shapes of its operands, for lists of cases in tests.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// The message of an error, for tests of what it says.
+// Helpers for tests of error messages.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,7 +10,8 @@
 
 namespace pando::testing_support {
 
-// What `call` throws; fails the test when it throws nothing or another kind of error.
+// The message of the error that `call` throws; fails the test if it throws nothing or another kind
+// of error.
 template <typename ErrorType = InvalidArgument, typename Call>
 std::string error_of(const Call& call) {
   try {
@@ -18,7 +19,7 @@ std::string error_of(const Call& call) {
   } catch (const ErrorType& error) {
     return error.what();
   } catch (const std::exception& error) {
-    ADD_FAILURE() << "an error of another kind: " << error.what();
+    ADD_FAILURE() << "expected another kind of error, got: " << error.what();
     return "";
   }
   ADD_FAILURE() << "expected an error";
@@ -31,6 +32,6 @@ inline bool says(const std::string& message, const std::string& part) {
 
 }  // namespace pando::testing_support
 
-// The message has the part in it.
+// Expects that the message contains the part.
 // NOLINTNEXTLINE(readability-identifier-naming): reads like GoogleTest's own
 #define EXPECT_SAYS(message, part) EXPECT_PRED2(::pando::testing_support::says, message, part)

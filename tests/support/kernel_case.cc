@@ -268,8 +268,8 @@ int BoundCase::expect_agreement(const Agreement& agreement) const {
   return offered;
 }
 
-// Both round what they find in f32, so they may end on neighbours; sums of several roundings (of
-// parts) are a little further away.
+// Both kernels round results in f32, so they may give neighbouring halves; sums of several rounded
+// parts differ a little more.
 void BoundCase::expect_half_agreement(const Agreement& agreement) const {
   Agreement rounded = agreement;
   rounded.half = false;
@@ -295,7 +295,7 @@ void expect_close(const ir::Node& node, const std::vector<Buffer>& got,
       const double bound = tolerance * (std::abs(b[e]) + largest);
       if (std::abs(a[e] - b[e]) <= bound) continue;
       ADD_FAILURE() << node.label() << " of " << to_string(node.input(0)->type()) << ", " << what
-                    << ": output " << i << " element " << e << " is " << a[e] << ", wanted "
+                    << ": output " << i << " element " << e << " is " << a[e] << ", expected "
                     << b[e];
       return;
     }

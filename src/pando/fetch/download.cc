@@ -15,7 +15,7 @@ namespace pando::fetch {
 
 namespace {
 
-// So many new bytes show that trying again helps.
+// A round with this many new bytes shows that trying again helps.
 constexpr int64_t kMuch = int64_t{1} << 20;
 
 bool is_set(const std::atomic<bool>* flag) { return flag != nullptr && flag->load(); }
@@ -45,7 +45,7 @@ struct Address {
   std::string reason;  // of the last failure
 };
 
-// One file on its way.
+// The download of one file.
 class Download {
  public:
   Download(const RemoteFile& file, const std::string& folder, const DownloadContext& context)
@@ -68,7 +68,7 @@ class Download {
   }
 
  private:
-  // True when the file is whole and right.
+  // Returns true when the file is complete and correct.
   bool try_all() {
     asked_wait_ = 0;
     for (Address& address : addresses_) {
@@ -79,8 +79,8 @@ class Download {
     return false;
   }
 
-  // Once more from the first byte when what was here does not go with what the server has: the
-  // address is to blame only for bytes that it sent itself.
+  // Tries once more from the first byte if the bytes that were here do not match the server's file:
+  // the address is to blame only for bytes that it sent itself.
   bool try_one(Address& address) {
     while (true) {
       const bool resumes = part_.bytes() > 0;
@@ -117,7 +117,7 @@ class Download {
     return result;
   }
 
-  // Checks all bytes and gives them their name, or removes them and says what is wrong.
+  // Verifies all bytes and renames the file, or empties it and returns what is wrong.
   std::string finish() {
     std::string fault = find_fault(file_, part_.path());
     if (fault.empty()) {
@@ -150,7 +150,7 @@ class Download {
 
   [[noreturn]] void stop() {
     throw FetchStopped(file_.name, ": stopped; ", part_.bytes(), " of ", file_.bytes,
-                       " bytes are in ", part_.path(), ", fetch again to go on");
+                       " bytes are in ", part_.path(), "; fetch again to resume");
   }
 
   [[noreturn]] void fail() {
@@ -166,8 +166,8 @@ class Download {
   const DownloadContext& context_;
   PartFile part_;
   std::vector<Address> addresses_;
-  int64_t most_ = 0;     // bytes that were ever here at once
-  int64_t counted_ = 0;  // of those, known when the last round ended
+  int64_t most_ = 0;     // the most bytes that were here at once
+  int64_t counted_ = 0;  // most_ when the last round ended
   int64_t asked_wait_ = 0;
 };
 
@@ -182,13 +182,13 @@ std::string find_fault(const RemoteFile& file, const std::string& path) {
   std::error_code error;
   const auto bytes = static_cast<int64_t>(std::filesystem::file_size(path, error));
   if (error) return error.message();
-  if (bytes != file.bytes) return concat("has ", bytes, " bytes, wanted ", file.bytes);
+  if (bytes != file.bytes) return concat("has ", bytes, " bytes, expected ", file.bytes);
   for (const DigestKind kind : {DigestKind::sha256, DigestKind::md5}) {
     const std::string& wanted = kind == DigestKind::sha256 ? file.sha256 : file.md5;
     if (wanted.empty()) continue;
     const std::string found = digest_of_file(path, kind);
     if (found != wanted) {
-      return concat("its ", to_string(kind), " is ", found, ", wanted ", wanted);
+      return concat("its ", to_string(kind), " is ", found, ", expected ", wanted);
     }
   }
   return "";

@@ -80,7 +80,7 @@ std::array<Isa, 3> isas() {
            {"sse2", burn_sse2, 4, true}}};
 }
 
-// Keeps the calling thread on the index-th processor that the process may use, if there is one.
+// Pins the calling thread to the index-th processor that the process may use, if there is one.
 void pin_to(int index) {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;

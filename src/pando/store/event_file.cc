@@ -166,7 +166,7 @@ Histogram histogram_of(std::span<const float> values) {
     result.sum_squares += one * one;
   }
   if (result.num == 0) result.min = result.max = 0;
-  // The empty bucket in front of a full one says where that one begins.
+  // An empty bucket in front of one with values says where that one begins.
   for (size_t i = 0; i < counts.size(); ++i) {
     const bool before_full = i + 1 < counts.size() && counts[i + 1] > 0;
     if (counts[i] == 0 && !before_full) continue;
