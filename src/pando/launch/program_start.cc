@@ -18,7 +18,7 @@ class Scan {
   }
 
  private:
-  // False at the program.
+  // Returns false if the program starts here.
   bool take_option() {
     const std::string& arg = args_[next_];
     if (arg == "--") {
@@ -39,9 +39,9 @@ class Scan {
       take_long(arg);
     } else if (arg == "-n" || arg == "-np") {
       throw app::UsageError("'", arg,
-                            "': unknown flag; the number of instances is --num-instances");
+                            "': unknown flag; use --num-instances for the number of instances");
     } else {
-      throw app::UsageError("'", arg, "': unknown flag; --help lists them");
+      throw app::UsageError("'", arg, "': unknown flag; use --help to list all flags");
     }
     return true;
   }
@@ -72,7 +72,7 @@ class Scan {
 
   std::string take_value(const std::string& arg, const app::Option& option) {
     if (next_ == args_.size()) {
-      throw app::UsageError(arg, ": no value given, wanted ", app::wanted_text(option));
+      throw app::UsageError(arg, ": expected ", app::wanted_text(option), ", got no value");
     }
     return args_[next_++];
   }
