@@ -49,8 +49,7 @@ struct WarmStart {
   WarmStart(const char* from) : path(from) {}             // NOLINT(google-explicit-constructor)
   std::string path;              // a checkpoint, a file of Keras weights, or a model_dir (newest)
   std::string variables = ".*";  // a regular expression: names of the weights to take
-  std::map<std::string, std::string> previous_names =
-      {};  // of renamed weights: new name to old name
+  std::map<std::string, std::string> previous_names = {};  // of renamed weights: new to old name
 };
 
 struct EstimatorOptions {
