@@ -155,7 +155,7 @@ std::optional<milliseconds> longest_stop() {
 InstancePlace find_place(const Lookup& environment, int instances_per_host) {
   const auto index = first_number(environment, kIndexNames);
   if (!index) {
-    throw InvalidArgument("run-instance: found none of ",
+    throw InvalidArgument("run-instance: expected one of ",
                           join({kIndexNames.begin(), kIndexNames.end()}, ", "),
                           " in the environment; use pando run, which starts run-instance");
   }
