@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include <pando/app/options.h>
+#include <pando/options/options.h>
 #include <pando/pando.h>
 
 namespace cifar10 {
@@ -27,7 +27,7 @@ struct Options {
 // A program: the flags that its help shows, and what it does with them. run() gives the exit code.
 struct Program {
   std::string about;
-  std::function<void(pando::app::OptionTable&)> add_flags;
+  std::function<void(pando::OptionTable&)> add_flags;
   std::function<int()> run;
 };
 
@@ -35,9 +35,9 @@ struct Program {
 // message and the exit codes of `pando train`: 2 for a wrong flag or setting, 1 for all else.
 int run_program(const Program& program, int argc, char** argv);
 
-void add_batch_size_flag(pando::app::OptionTable& table, Options& options);
+void add_batch_size_flag(pando::OptionTable& table, Options& options);
 // --data, --samples, --model-dir and --download.
-void add_data_flags(pando::app::OptionTable& table, Options& options);
+void add_data_flags(pando::OptionTable& table, Options& options);
 
 // A line on standard output; only the first instance of a job writes it.
 void say(std::string_view line);

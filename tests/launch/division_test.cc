@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_folder.h"
 
@@ -50,15 +50,14 @@ TEST(Division, TakesTheHostsOfAnAllocation) {
   EXPECT_EQ(divide_job(request(4, 4, "a,b"), "node[01-04]").hosts,
             (std::vector<std::string>{"a", "b"}));
   EXPECT_TRUE(divide_job(request(4, 4), "node7").hosts.empty());
-  const std::string uneven =
-      error_of<app::UsageError>([] { divide_job(request(1, 1), "node[1-2]"); });
+  const std::string uneven = error_of<UsageError>([] { divide_job(request(1, 1), "node[1-2]"); });
   for (const char* part : {"--num-instances", "2 hosts", "got 1"}) EXPECT_SAYS(uneven, part);
 }
 
 TEST(Division, RefusesWhatIsNotEven) {
   const auto expect_refused = [](const RunOptions& options,
                                  std::initializer_list<const char*> parts) {
-    const std::string message = error_of<app::UsageError>([&] { divide_job(options); });
+    const std::string message = error_of<UsageError>([&] { divide_job(options); });
     for (const char* part : parts) EXPECT_SAYS(message, part);
   };
   expect_refused(request(4, 6), {"--num-replicas", "4 instances", "got 6"});

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 #include "tests/support/expect_error.h"
 
 namespace pando::launch {
@@ -23,10 +23,10 @@ TEST(Words, SplitAsAShellDoes) {
 
 TEST(Words, RefuseAnOpenQuote) {
   const std::string message =
-      error_of<app::UsageError>([] { split_words("a 'b c", "--mpi-local-args"); });
+      error_of<UsageError>([] { split_words("a 'b c", "--mpi-local-args"); });
   EXPECT_SAYS(message, "--mpi-local-args: ");
   EXPECT_SAYS(message, "unclosed ' in 'a 'b c'");
-  EXPECT_SAYS(error_of<app::UsageError>([] { split_words("\"a'", "x"); }), "unclosed \"");
+  EXPECT_SAYS(error_of<UsageError>([] { split_words("\"a'", "x"); }), "unclosed \"");
 }
 
 TEST(Words, QuotedOnesSplitIntoTheSame) {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 #include "pando/launch/hosts.h"
 #include "pando/runtime/device_set.h"
 
@@ -31,21 +31,21 @@ JobDivision divide_job(const RunOptions& options, const std::string& allocation)
   job.replicas = options.num_replicas.value_or(job.instances);
   job.devices_per_replica = options.devices_per_replica;
   if (job.instances > job.replicas) {
-    throw app::UsageError("--num-instances: expected at most one instance per replica, got ",
-                          job.instances, " instances for ", job.replicas, " replicas");
+    throw UsageError("--num-instances: expected at most one instance per replica, got ",
+                     job.instances, " instances for ", job.replicas, " replicas");
   }
   if (job.replicas % job.instances != 0) {
-    throw app::UsageError("--num-replicas: expected a multiple of the ", job.instances,
-                          " instances, got ", job.replicas);
+    throw UsageError("--num-replicas: expected a multiple of the ", job.instances,
+                     " instances, got ", job.replicas);
   }
   const int hosts = static_cast<int>(job.hosts.size());
   if (hosts > 1 && job.instances % hosts != 0) {
-    throw app::UsageError("--num-instances: expected a multiple of the ", hosts, " hosts, got ",
-                          job.instances);
+    throw UsageError("--num-instances: expected a multiple of the ", hosts, " hosts, got ",
+                     job.instances);
   }
   if (job.instances_per_host() > runtime::kMostDevices) {
-    throw app::UsageError("--num-instances: expected at most ", runtime::kMostDevices,
-                          " on each host, got ", job.instances_per_host());
+    throw UsageError("--num-instances: expected at most ", runtime::kMostDevices,
+                     " on each host, got ", job.instances_per_host());
   }
   return job;
 }

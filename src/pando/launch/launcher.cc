@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 #include "pando/launch/attempt.h"
 #include "pando/launch/host_name.h"
 #include "pando/launch/process.h"
@@ -93,13 +93,13 @@ LaunchContext make_context(const RunOptions& options) {
   context.mpirun = find_mpirun(options.mpirun);
   context.pando = this_program();
   if (context.mpirun.kind != MpiKind::open_mpi && !options.host_subnet.empty()) {
-    throw app::UsageError(
+    throw UsageError(
         "--host-subnet: expected Open MPI, got MPICH; for MPICH use --mpi-global-args "
         "'-iface NAME' with the name of a network interface");
   }
   context.is_root = geteuid() == 0 && context.mpirun.kind == MpiKind::open_mpi;
   if (context.is_root && !may_run_as_root(options)) {
-    throw app::UsageError(
+    throw UsageError(
         "pando run: Open MPI refuses to run as root; use --allow-run-as-root (for example in a "
         "container), or set OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");
   }

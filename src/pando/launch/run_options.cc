@@ -4,11 +4,11 @@
 #include <filesystem>
 #include <utility>
 
-#include "pando/app/command_line.h"
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 #include "pando/base/new_file.h"
 #include "pando/launch/program_start.h"
 #include "pando/launch/run_reference.h"
+#include "pando/options/command_line.h"
 
 namespace pando::launch {
 namespace {
@@ -60,7 +60,7 @@ struct IdleOptions {
 
 constexpr const char* kIdleGroup = "Flags of other hardware";
 
-void add_idle_options(app::OptionTable& table, IdleOptions& idle) {
+void add_idle_options(OptionTable& table, IdleOptions& idle) {
   table.begin_group(kIdleGroup);
   table.add("num-ilds", idle.num_ilds, kNoEffect).with_hint("N");
   table.add("vipu-server-host", idle.server_host, kNoEffect).with_hint("HOST");
@@ -85,7 +85,7 @@ void add_idle_options(app::OptionTable& table, IdleOptions& idle) {
   table.add("distribute-ssh-key", idle.ssh_key, prepared).with_hint("FILE");
 }
 
-void add_division_options(app::OptionTable& table, RunOptions& options) {
+void add_division_options(OptionTable& table, RunOptions& options) {
   table.begin_group("Division");
   table
       .add("num-instances", options.num_instances,
@@ -126,7 +126,7 @@ void add_division_options(app::OptionTable& table, RunOptions& options) {
       .with_hint("NET");
 }
 
-void add_mpi_options(app::OptionTable& table, RunOptions& options) {
+void add_mpi_options(OptionTable& table, RunOptions& options) {
   table.begin_group("MPI");
   table
       .add("mpirun", options.mpirun,
@@ -164,7 +164,7 @@ void add_mpi_options(app::OptionTable& table, RunOptions& options) {
       .above(0);
 }
 
-void add_output_options(app::OptionTable& table, RunOptions& options, app::CommonOptions& common) {
+void add_output_options(OptionTable& table, RunOptions& options, CommonOptions& common) {
   table.begin_group("Output");
   table.add("print-topology", options.print_topology,
             "print which instance has which replicas, devices and cores; without a program, do "
@@ -193,55 +193,54 @@ void add_output_options(app::OptionTable& table, RunOptions& options, app::Commo
       .add("overwrite-config", options.overwrite_config,
            "let --export-config replace an existing file")
       .command_line_only();
-  app::add_help_option(table, common);
+  add_help_option(table, common);
 }
 
-void import_config(app::OptionTable& table, const std::string& path) {
+void import_config(OptionTable& table, const std::string& path) {
   try {
-    const app::ConfigValue file = app::load_yaml(path);
-    const bool is_map = file.kind == app::ConfigValue::Kind::map;
-    if (!is_map && file.kind != app::ConfigValue::Kind::null) {
-      throw app::UsageError(path, ": expected lines of the form 'name: value'");
+    const ConfigValue file = load_yaml(path);
+    const bool is_map = file.kind == ConfigValue::Kind::map;
+    if (!is_map && file.kind != ConfigValue::Kind::null) {
+      throw UsageError(path, ": expected lines of the form 'name: value'");
     }
     table.assign_all(file, "");
-  } catch (const app::UsageError& error) {
-    throw app::UsageError("--import-config: ", error.what());
+  } catch (const UsageError& error) {
+    throw UsageError("--import-config: ", error.what());
   }
 }
 
 // An empty value often comes from an unset variable of a script. It must not mean this machine.
-void refuse_empty(const app::Option& option) {
-  const bool given = option.origin.kind == app::Origin::Kind::command_line;
+void refuse_empty(const Option& option) {
+  const bool given = option.origin.kind == Origin::Kind::command_line;
   if (!given || !option.show().text.empty()) return;
-  throw app::UsageError("--", option.name, ": expected ",
-                        option.name == "host" ? "hosts such as a,b" : "a file",
-                        ", got nothing; remove the flag to use this machine");
+  throw UsageError("--", option.name, ": expected ",
+                   option.name == "host" ? "hosts such as a,b" : "a file",
+                   ", got nothing; remove the flag to use this machine");
 }
 
 void validate(const RunOptions& options) {
   if (!options.host.empty() && !options.hostfile.empty()) {
-    throw app::UsageError("--hostfile: cannot be combined with --host; use one of them");
+    throw UsageError("--hostfile: cannot be combined with --host; use one of them");
   }
   const auto& only = options.only_output_from_instance;
   if (only && *only >= options.num_instances) {
-    throw app::UsageError("--only-output-from-instance: expected at most ",
-                          options.num_instances - 1, " with ", options.num_instances,
-                          " instances, got ", *only);
+    throw UsageError("--only-output-from-instance: expected at most ", options.num_instances - 1,
+                     " with ", options.num_instances, " instances, got ", *only);
   }
   const auto& period = options.heartbeat_period;
   const auto& timeout = options.heartbeat_timeout;
   if (period && timeout && *period >= *timeout) {
-    throw app::UsageError("--heartbeat-timeout: expected more than the ", *period,
-                          " s of --heartbeat-period, got ", *timeout, " s");
+    throw UsageError("--heartbeat-timeout: expected more than the ", *period,
+                     " s of --heartbeat-period, got ", *timeout, " s");
   }
   if (options.program.empty() && !options.print_topology) {
-    throw app::UsageError(
+    throw UsageError(
         "no program given; expected pando run [flags] program [arguments], see --help");
   }
 }
 
-void add_options(app::OptionTable& table, RunOptions& options, IdleOptions& idle,
-                 app::CommonOptions& common) {
+void add_options(OptionTable& table, RunOptions& options, IdleOptions& idle,
+                 CommonOptions& common) {
   add_division_options(table, options);
   add_mpi_options(table, options);
   add_output_options(table, options, common);
@@ -253,35 +252,35 @@ void add_options(app::OptionTable& table, RunOptions& options, IdleOptions& idle
 std::string run_flags_markdown() {
   RunOptions options;
   IdleOptions idle;
-  app::CommonOptions common;
-  app::OptionTable table;
+  CommonOptions common;
+  OptionTable table;
   add_options(table, options, idle, common);
-  return app::markdown_text(table);
+  return markdown_text(table);
 }
 
 std::optional<RunOptions> parse_run_options(std::span<const std::string> args, std::ostream& out) {
   RunOptions options;
   IdleOptions idle;
-  app::CommonOptions common;
-  app::OptionTable table;
+  CommonOptions common;
+  OptionTable table;
   add_options(table, options, idle, common);
   bool markdown = false;
   table.add("help-markdown", markdown, "").command_line_only().hidden = true;
   ProgramStart start = find_program(table, args);
-  app::parse_command_line(table, common, start.options);
+  parse_command_line(table, common, start.options);
   if (common.help || markdown) {
-    out << (markdown ? run_reference() : kHelpHead + app::help_text(table));
+    out << (markdown ? run_reference() : kHelpHead + help_text(table));
     return std::nullopt;
   }
   if (!options.import_config.empty()) {
     import_config(table, options.import_config);
-    app::parse_command_line(table, common, start.options);  // overrides the file
+    parse_command_line(table, common, start.options);  // overrides the file
   }
   options.program = std::move(start.program);
   options.flag_before_program = start.flag_before_program;
-  options.config = app::config_text(table);
-  for (const app::Option& option : table.options()) {
-    if (option.group == kIdleGroup && app::is_changed(option)) {
+  options.config = config_text(table);
+  for (const Option& option : table.options()) {
+    if (option.group == kIdleGroup && is_changed(option)) {
       options.idle.push_back("--" + option.name);
     }
   }
@@ -293,8 +292,8 @@ std::optional<RunOptions> parse_run_options(std::span<const std::string> args, s
 void export_config(const RunOptions& options) {
   if (options.export_config.empty()) return;
   if (!options.overwrite_config && std::filesystem::exists(options.export_config)) {
-    throw app::UsageError("--export-config: '", options.export_config,
-                          "' exists; use --overwrite-config to replace it");
+    throw UsageError("--export-config: '", options.export_config,
+                     "' exists; use --overwrite-config to replace it");
   }
   NewFile file(options.export_config);
   file.write(std::as_bytes(std::span(options.config)));

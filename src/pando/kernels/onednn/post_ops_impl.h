@@ -23,16 +23,6 @@ dnnl::primitive_attr fused_attributes(const ir::Node& node);
 
 KernelOffer refuse_reference(const char* implementation);
 
-struct GradientTraits {
-  bool bias = false;
-  size_t gradient_bytes = 0;  // in the layout of the primitive
-};
-
-// A kernel of (x, dy) -> kernel gradient, [bias gradient]. With a reorder, the primitive writes
-// into scratch and the reorder from there to the output.
-KernelOffer offer_gradient(std::string name, std::shared_ptr<const Primitive> primitive,
-                           std::shared_ptr<const Primitive> reorder, GradientTraits traits);
-
 // An error of the library while it looks for a kernel is a refusal.
 template <typename Offer>
 KernelOffer refuse_errors(const Offer& make_offer) {
