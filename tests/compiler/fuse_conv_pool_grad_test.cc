@@ -43,7 +43,7 @@ TEST(FuseConvPoolGrad, LeavesWhatItCannotDo) {
   };
   expect_left(R"(d = max_pool_grad(dy, i) {input=[4,4,4], window=[2,2,2]}
     dk = conv_kernel_grad(x, d) {kernel=[2,2,2], padding="same"}
-    return result dk=dk, result d=d )");  // somebody else wants d
+    return result dk=dk, result d=d )");  // another reader of d
   expect_left(R"(d = max_pool_grad(dy, i) {input=[4,4,4], window=[2,2,2]}
     r = relu(d)
     dk = conv_kernel_grad(x, d) {kernel=[2,2,2], padding="same"}

@@ -1,4 +1,4 @@
-// What plan-memory makes of a pipeline: regions, buckets of gradients, recomputation.
+// Tests of plan-memory for a pipeline: regions, buckets of gradients, recomputation.
 #include <gtest/gtest.h>
 
 #include "pando/compiler/program.h"
@@ -17,7 +17,8 @@ class PlanOfPipeline : public testing::TestWithParam<SplitNetwork> {
   }
 };
 
-// The values of one section lie in its own stage; what is held may lie in an earlier one.
+// Values that live in one section lie in the memory of its stage; held values may lie in that of an
+// earlier stage.
 void expect_places(const Program& program) {
   for (const Call& call : program.calls()) {
     if (call.section < 0) continue;
@@ -90,8 +91,8 @@ std::vector<const ir::Value*> gradients_by_place(const Program& program, int sta
   return values;
 }
 
-// Gradients lie in the order of their completion, each in one bucket; buckets are as large as they
-// have to be, end with the node that completes them and fill the region.
+// Gradients lie in the order of their completion, each in one bucket. Buckets are no larger than
+// necessary, end with the node that completes them and fill the region.
 void expect_buckets(const Program& program, int stage) {
   const auto order = positions(program.graph());
   const std::vector<const ir::Value*> gradients = gradients_by_place(program, stage);
@@ -261,7 +262,7 @@ TEST(PlanStages, StatisticsAreMomentsAndWhatBackwardReadsOfThemIsHeld) {
   EXPECT_GE(plan.state.memory.stages[1].moments, 33 * sizeof(float));
 }
 
-// A variable that two stages use: their contributions meet in the lower one.
+// A variable that two stages use: their contributions are added in the lower stage.
 TEST(PlanStages, ASharedVariableHasItsGradientInTheLowestStage) {
   const Planned plan(R"(graph(x: f32[4,8] feed, y: i32[4] feed, k: f32[8,8] variable) {
     a = dense(x, k)
@@ -301,8 +302,8 @@ TEST(PlanStages, AlsoWhenTheLastStagesHaveNoNodes) {
   EXPECT_EQ(plan.at("b"), At(kHeld, 1));
 }
 
-// dense_kernel_grad completes the gradients of kernel and bias at once; were they in two buckets,
-// one of them would never be seen to be complete.
+// dense_kernel_grad completes the gradients of kernel and bias at once. If they were in two
+// buckets, one bucket would never be reported as complete.
 TEST(PlanStages, ANodeCompletesOneBucketAtMost) {
   const Planned plan(R"(graph(x: f32[4,16] feed, y: i32[4] feed, k: f32[16,16] variable,
     o: f32[16] variable) {

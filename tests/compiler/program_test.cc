@@ -166,7 +166,7 @@ TEST(Program, WithoutAPipelineThereIsOneSection) {
   EXPECT_EQ(program->last_forward_section(), 0);
 }
 
-// The first segment has no calls: after it, all slices are through the section before.
+// The first segment has no calls: when it ends, all slices have finished the section before.
 TEST(Program, SlicesWaitForWhatAnEarlierSectionMade) {
   const auto program = program_of(kStages, {.slices = 2, .pipelined = true});
   EXPECT_EQ(program->sections()[0].segments.size(), 1u);

@@ -73,7 +73,7 @@ TEST_F(JobOutputTest, ShowsAnErrorOnce) {
   EXPECT_EQ(err_.str(), "[1,0]<stderr>:pando: error: no such file\n");
   EXPECT_TRUE(output_->failures().first()->is_shown);
   err(1, "pando: instance 1 on b (pid 13): no such file");
-  EXPECT_SAYS(err_.str(), "(pid 13): no such file\n") << "this one has not told it";
+  EXPECT_SAYS(err_.str(), "(pid 13): no such file\n") << "instance 1 has not shown the error yet";
 }
 
 TEST_F(JobOutputTest, TellsWhatTheLauncherSays) {

@@ -1,4 +1,4 @@
-# Tests bench/peers without Pando: a stand-in speaks the protocol of pando_peer.
+# Tests bench/peers without Pando: a fake program speaks the protocol of pando_peer.
 # SPDX-License-Identifier: MIT
 import os
 import pathlib

@@ -1,4 +1,4 @@
-// The hooks of one run, in any mode, and what they have seen so far.
+// Calls the hooks of one run, in any mode.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -24,7 +24,7 @@ class HookCalls {
   bool want_all_values() const;
   void begin();
   void before_execution();
-  // False: one of them wants the run to end.
+  // Returns false if a hook asks to end the run.
   bool after_execution(HookContext context);
   void end();
 

@@ -42,7 +42,7 @@ void TrainRun::on_execution_begin(FitContext&) { hooks_.before_execution(); }
 
 void TrainRun::on_execution_end(FitContext& context, const Logs&) {
   const int64_t before = step_;
-  // At the end of the data the last step may have work for some of the replicas only.
+  // At the end of the data, the last step may have samples for only some of the replicas.
   step_ =
       options_.first_step + (context.step + options_.total_replicas - 1) / options_.total_replicas;
   if (options_.host_call) options_.host_call(step_, context.execution);

@@ -1,4 +1,4 @@
-// What happens between the executions of a training: hooks, checkpoints, summaries, lines.
+// The work between the executions of a training: hooks, checkpoints, summaries, log lines.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,9 +21,9 @@ namespace pando::estimator {
 struct TrainRunOptions {
   const RunConfig* config = nullptr;
   std::filesystem::path model_dir;
-  int64_t first_step = 0;  // the global step at which it begins
+  int64_t first_step = 0;  // global step at the start
   int64_t total_replicas = 1;
-  bool writes = true;              // false: another instance does
+  bool writes = true;              // false: another instance writes
   std::vector<std::string> names;  // of the loss and the metrics
   std::vector<std::shared_ptr<Hook>> hooks;
   std::function<void(int64_t, const Logs&)> host_call;
@@ -33,7 +33,7 @@ struct TrainRunOptions {
 
 class TrainRun : public Callback {
  public:
-  // Throws IoError when model_dir cannot be made.
+  // Throws IoError if model_dir cannot be created.
   explicit TrainRun(TrainRunOptions options);
 
   bool want_all_values() const { return hooks_.want_all_values(); }
@@ -45,7 +45,7 @@ class TrainRun : public Callback {
   void on_execution_end(FitContext& context, const Logs& logs) override;
   void on_train_end(FitContext& context) override;
 
-  // Where the model stands, unless that is saved already.
+  // Saves a checkpoint, unless the current step is already saved.
   void save(const Model& model);
 
  private:
@@ -57,11 +57,11 @@ class TrainRun : public Callback {
   Summaries summaries_;
   StepTimer summary_timer_;
   StepTimer line_timer_;
-  std::optional<CheckpointFolder> checkpoints_;  // none where nothing is saved
+  std::optional<CheckpointFolder> checkpoints_;  // none if nothing is saved
   int64_t step_;
   int64_t saved_step_ = -1;
   std::chrono::steady_clock::time_point saved_;
-  int64_t timed_step_;  // of the last figures
+  int64_t timed_step_;  // step of the last figures
   std::chrono::steady_clock::time_point timed_;
 };
 

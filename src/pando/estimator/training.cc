@@ -1,4 +1,4 @@
-// Estimator::train: from the newest checkpoint on, as many steps as asked for.
+// Estimator::train: continues from the newest checkpoint for the given number of steps.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
@@ -15,11 +15,11 @@ namespace {
 
 void check(const EstimatorTrainOptions& options, const DeviceRunConfig& device) {
   if (options.steps && options.max_steps) {
-    throw InvalidArgument("train: steps and max_steps are both given; wanted one");
+    throw InvalidArgument("train: steps and max_steps are both given; remove one");
   }
   check_steps("train", options.steps, device);
   if (options.max_steps && *options.max_steps < 1) {
-    throw InvalidArgument("train: max_steps is ", *options.max_steps, ", wanted at least 1");
+    throw InvalidArgument("train: max_steps: expected at least 1, got ", *options.max_steps);
   }
 }
 
@@ -59,18 +59,18 @@ class Training {
     }
   }
 
-  // Of this call; none: until the data end.
+  // Steps of this call; nothing: until the data end.
   std::optional<int64_t> steps() const {
     if (options_.steps) return options_.steps;
     if (options_.max_steps) return *options_.max_steps - first_;
     return std::nullopt;
   }
 
-  // Step s of data without end takes the s-th global batch of them: epochs of the fit are weight
-  // updates, and all of this call are joined.
+  // Step s takes the s-th global batch of endless data: each epoch of the fit is one weight update,
+  // and all epochs of this call are joined.
   void plan_endless(FitOptions& fit, int64_t accumulation) const {
     if (!steps()) {
-      throw InvalidArgument("train: the data are repeated without end; give steps or max_steps");
+      throw InvalidArgument("train: the data repeat without end; set steps or max_steps");
     }
     const int64_t updates = (*steps() + accumulation - 1) / accumulation;
     fit.carry_remainder = true;
@@ -131,17 +131,18 @@ class Training {
     if (trace) write_report(model, *trace);
   }
 
-  // Epochs and steps of the fit are none of the user's.
+  // Runs the fit. An error names the global step, since epochs and steps of the fit mean nothing to
+  // the user.
   void run_fit(Model& model, const Dataset& data, const FitOptions& options,
                const TrainRun& run) const {
     try {
       model.fit(data, options);
     } catch (const NonFiniteLoss&) {
-      throw NonFiniteLoss(concat("train: the loss is not a finite number in one of the ",
+      throw NonFiniteLoss(concat("train: the loss is not finite in one of the ",
                                  config().device.iterations_per_loop, " steps after global step ",
                                  run.global_step(),
-                                 "; its weight update was not made. A smaller "
-                                 "learning rate may help; the checkpoints before are intact"));
+                                 "; its weight update was skipped. Try a smaller learning rate; "
+                                 "earlier checkpoints are intact"));
     }
   }
 
