@@ -1,5 +1,5 @@
-// What the oneDNN adapters share beyond one primitive: types, fused activations, refusals, and
-// gradients of kernels that pass through scratch memory.
+// What the oneDNN adapters share beyond one primitive: types, fused activations, refusals, and the
+// gradients of filters and dense weights that pass through scratch memory.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,13 +7,14 @@
 
 namespace pando::kernels::onednn {
 
-// The types of a convolution or dense layer: of its input, kernel and result, or their gradients.
+// The types of the input, weights and result of a convolution or dense layer, or of their
+// gradients.
 struct ProductTypes {
   dnnl::memory::data_type source;
   dnnl::memory::data_type kernel;
   dnnl::memory::data_type result;
 
-  // Of the forward node, with an f32 result.
+  // The types of the forward node with an f32 result.
   ProductTypes of_forward() const;
 };
 ProductTypes product_types(const ir::Node& node);
@@ -28,12 +29,12 @@ struct GradientTraits {
   size_t gradient_bytes = 0;  // in the layout of the primitive
 };
 
-// A kernel of (x, dy) -> kernel gradient, [bias gradient]. With a reorder, the primitive writes
-// into scratch and the reorder from there to the output.
+// Offers the kernel (x, dy) -> weight gradient, [bias gradient]. With a reorder, the primitive
+// writes to scratch memory and the reorder copies from there to the output.
 KernelOffer offer_gradient(std::string name, std::shared_ptr<const Primitive> primitive,
                            std::shared_ptr<const Primitive> reorder, GradientTraits traits);
 
-// An error of the library while it looks for a kernel is a refusal.
+// Turns an error that oneDNN throws while it looks for a kernel into a refusal.
 template <typename Offer>
 KernelOffer refuse_errors(const Offer& make_offer) {
   use_one_thread();
