@@ -55,7 +55,7 @@ TEST(ConvCandidates, ForwardAgrees) {
     }
     offered += BoundCase(conv(c, false)).expect_agreement();
   }
-  EXPECT_GT(offered, 6 * static_cast<int>(conv_cases().size()));  // of 8; oneDNN does not support all
+  EXPECT_GT(offered, 6 * static_cast<int>(conv_cases().size()));  // of 8; oneDNN lacks some
 }
 
 TEST(ConvCandidates, InputGradAgrees) {
