@@ -30,7 +30,8 @@ struct RowPair {
   int32_t position;  // of the first tap of this row in the window
 };
 
-// Adds to dx, at the taps of one window that lie in this row, its share of dy.
+// Writes the share of dy of one window to dx, at the taps of the window that lie in this row; with
+// `adds`, adds it to what is there.
 template <typename Values, typename Indices, Activation activation, bool adds>
 PANDO_INLINE void scatter_channels(const GradData& data, int64_t from, int64_t to, int64_t channels,
                                    Range taps, int32_t position) {
