@@ -124,8 +124,8 @@ TEST(BatchShare, AllInstancesAreAtTheSamePlaceAfterARound) {
   }
 }
 
-// The order of the samples of an epoch, or of carried ones, after `rounds` with `division`, goes on
-// with the same samples whatever the number of instances.
+// After `rounds` with `division`, a stream continues with the same samples whatever the number of
+// instances, for the order of one epoch and for remainders that are carried over.
 TEST(BatchShare, GoesOnWithAnotherNumberOfInstances) {
   const Dataset set = counting(50).shuffle({.seed = 8});
   for (const bool carried : {false, true}) {

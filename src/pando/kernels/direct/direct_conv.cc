@@ -68,7 +68,9 @@ void check_pool(const ConvGeometry& g, const PoolGeometry& pool) {
   }
   if (pool.window[0] * pool.window[1] * pool.window[2] > ops::kMaxIndexPositions) {
     throw InvalidArgument("fused max pooling: expected a window of at most ",
-                          ops::kMaxIndexPositions, " positions, which fit into an 8-bit index");
+                          ops::kMaxIndexPositions,
+                          " positions, which fit into an 8-bit index, got ",
+                          pool.window[0] * pool.window[1] * pool.window[2]);
   }
 }
 

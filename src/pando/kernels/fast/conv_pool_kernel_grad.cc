@@ -155,7 +155,7 @@ struct PixelChannels {
   int32_t* offsets;
 };
 
-// Adds windows that the edge cuts immediately and leaves them out of the tile.
+// Windows that the edge cuts are added directly and are not put into the tile.
 PANDO_INLINE void take_edge_pixel(const PooledConv& s, const Work& work, const float* x,
                                   const PooledConv::Extents& pixel, const PixelChannels& channels) {
   const auto [index, factors, offsets] = channels;
