@@ -267,7 +267,7 @@ class TiledKernel : public Kernel {
   Tiles tiles_;
   NodeRounding rounding_;
   DType half_;
-  bool partials_ = false;  // sums over samples are rounded to half after each sample, which is a tile
+  bool partials_ = false;  // sums over samples are rounded after each sample, which is a tile
   std::string name_;
   std::vector<TileOperand> inputs_;
   std::vector<TileOperand> outputs_;
