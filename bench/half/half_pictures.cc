@@ -14,7 +14,7 @@
 
 #include <fmt/format.h>
 
-#include "pando/app/svg_plot.h"
+#include "pando/app/report/svg_plot.h"
 #include "pando/pando.h"
 #include "pando/runtime/executor.h"
 #include "pando/tensor/half_rounding.h"

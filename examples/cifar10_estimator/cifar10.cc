@@ -7,12 +7,12 @@
 #include <iostream>
 
 #include <fmt/format.h>
-#include <pando/app/command_line.h>
-#include <pando/app/exit_code.h>
-#include <pando/app/stop_signal.h>
-#include <pando/app/training_data.h>
+#include <pando/app/job/exit_code.h>
+#include <pando/app/job/stop_signal.h>
+#include <pando/app/run/training_data.h>
 #include <pando/comm/session.h>
 #include <pando/fetch/folders.h>
+#include <pando/options/command_line.h>
 #include <pando/runtime/topology.h>
 
 namespace cifar10 {
@@ -40,19 +40,19 @@ int run_program(const Program& program, int argc, char** argv) {
   const std::string name = std::filesystem::path(argv[0]).filename().string();
   try {
     dist::init();
-    app::CommonOptions common;
-    app::OptionTable table;
+    CommonOptions common;
+    OptionTable table;
     table.begin_group("Flags");
     program.add_flags(table);
-    app::add_help_option(table, common);
+    add_help_option(table, common);
     const std::vector<std::string> args(argv + 1, argv + argc);
-    app::parse_command_line(table, common, args);
+    parse_command_line(table, common, args);
     if (!common.help) {
       const int code = program.run();
       comm::process_session().end(code, comm::Ending::together);
       return code;
     }
-    say(concat("usage: ", name, " [flags]\n\n", program.about, "\n\n", app::help_text(table)));
+    say(concat("usage: ", name, " [flags]\n\n", program.about, "\n\n", help_text(table)));
     return app::kDone;
   } catch (const std::exception& error) {
     std::cerr << name << ": error: " << app::describe(error, false) << "\n";
@@ -60,13 +60,13 @@ int run_program(const Program& program, int argc, char** argv) {
   }
 }
 
-void add_batch_size_flag(app::OptionTable& table, Options& options) {
+void add_batch_size_flag(OptionTable& table, Options& options) {
   table.add("batch-size", options.batch_size, "images per step on each replica")
       .with_hint("N")
       .at_least(1);
 }
 
-void add_data_flags(app::OptionTable& table, Options& options) {
+void add_data_flags(OptionTable& table, Options& options) {
   table
       .add("data", options.data,
            "the folder with the files of CIFAR-10; by default, the folder that `pando data fetch "
@@ -102,9 +102,9 @@ TrainTest load_data(const Options& options) {
   request.flags.dataset = app::DatasetKind::cifar10;
   request.flags.dataset_path = options.data;
   if (!options.download && !app::find_dataset(request.flags)) {
-    throw app::UsageError("CIFAR-10 is not in ", fetch::dataset_folder(fetch::entry("cifar10"), ""),
-                          ", and --no-download forbids downloading it; run 'pando data fetch "
-                          "cifar10', or name the folder with its files with --data");
+    throw UsageError("CIFAR-10 is not in ", fetch::dataset_folder(fetch::entry("cifar10"), ""),
+                     ", and --no-download forbids downloading it; run 'pando data fetch cifar10', "
+                     "or name the folder with its files with --data");
   }
   request.out = &std::cout;
   if (dist::local_instance_index() == 0) app::fetch_training_data(request);

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include <pando/app/options.h>
+#include <pando/options/options.h>
 #include <pando/pando.h>
 
 namespace cifar10 {
@@ -28,7 +28,7 @@ struct Options {
 // code.
 struct Program {
   std::string about;
-  std::function<void(pando::app::OptionTable&)> add_flags;
+  std::function<void(pando::OptionTable&)> add_flags;
   std::function<int()> run;
 };
 
@@ -37,9 +37,9 @@ struct Program {
 // everything else.
 int run_program(const Program& program, int argc, char** argv);
 
-void add_batch_size_flag(pando::app::OptionTable& table, Options& options);
+void add_batch_size_flag(pando::OptionTable& table, Options& options);
 // Adds --data, --samples, --model-dir and --download.
-void add_data_flags(pando::app::OptionTable& table, Options& options);
+void add_data_flags(pando::OptionTable& table, Options& options);
 
 // Prints a line to standard output; in a job only the first instance prints.
 void say(std::string_view line);

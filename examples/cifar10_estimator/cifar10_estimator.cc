@@ -30,9 +30,8 @@ int run(const TrainingOptions& options) {
 
 int main(int argc, char** argv) {
   TrainingOptions options;
-  return run_program(
-      {.about = "Trains a small network on CIFAR-10 with an estimator.",
-       .add_flags = [&](app::OptionTable& table) { add_training_flags(table, options); },
-       .run = [&] { return run(options); }},
-      argc, argv);
+  return run_program({.about = "Trains a small network on CIFAR-10 with an estimator.",
+                      .add_flags = [&](OptionTable& table) { add_training_flags(table, options); },
+                      .run = [&] { return run(options); }},
+                     argc, argv);
 }

@@ -46,7 +46,7 @@ int run(const PipelineOptions& options) {
   return train_and_check(estimator, data, options.training, steps);
 }
 
-void add_flags(app::OptionTable& table, PipelineOptions& options) {
+void add_flags(OptionTable& table, PipelineOptions& options) {
   add_training_flags(table, options.training);
   table.add("gradient-accumulation-count", options.accumulation, "batches per weight update")
       .with_hint("N")
@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
   PipelineOptions options;
   return run_program(
       {.about = "Trains a small network on CIFAR-10 with an estimator, in two pipeline stages.",
-       .add_flags = [&](app::OptionTable& table) { add_flags(table, options); },
+       .add_flags = [&](OptionTable& table) { add_flags(table, options); },
        .run = [&] { return run(options); }},
       argc, argv);
 }

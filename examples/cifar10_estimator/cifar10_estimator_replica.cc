@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
   return run_program(
       {.about = "Trains a small network on CIFAR-10 with an estimator, on several replicas.",
        .add_flags =
-           [&](app::OptionTable& table) {
+           [&](OptionTable& table) {
              add_training_flags(table, options.training);
              if (dist::is_distributed()) options.replicas = dist::num_local_replicas();
              table.add("replicas", options.replicas, "replicas, each on its own device")

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <pando/app/exit_code.h>
+#include <pando/app/job/exit_code.h>
 
 namespace cifar10 {
 
@@ -57,7 +57,7 @@ class EpochLines : public Hook {
 
 }  // namespace
 
-void add_training_flags(app::OptionTable& table, TrainingOptions& options) {
+void add_training_flags(OptionTable& table, TrainingOptions& options) {
   add_batch_size_flag(table, options.common);
   table
       .add("epochs", options.epochs,
@@ -71,11 +71,11 @@ Steps count_steps(const TrainTest& data, int64_t batch_size, int64_t multiple) {
   const int64_t batches = data.test.size() / batch_size;
   const int64_t per_loop = batches - batches % multiple;
   if (per_loop == 0) {
-    throw app::UsageError("--batch-size ", batch_size, ": the ", data.test.size(),
-                          " test images fill ", batches,
-                          " batches, but an execution has one step per batch and needs at least ",
-                          multiple, multiple > 1 ? " (--gradient-accumulation-count)" : "",
-                          "; use a smaller --batch-size or more --samples");
+    throw UsageError("--batch-size ", batch_size, ": the ", data.test.size(), " test images fill ",
+                     batches,
+                     " batches, but an execution has one step per batch and needs at least ",
+                     multiple, multiple > 1 ? " (--gradient-accumulation-count)" : "",
+                     "; use a smaller --batch-size or more --samples");
   }
   return {per_loop, per_loop * std::max<int64_t>(1, data.train.size() / data.test.size())};
 }

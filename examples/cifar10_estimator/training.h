@@ -14,7 +14,7 @@ struct TrainingOptions {
   Options common;
   int64_t epochs = 150;
 };
-void add_training_flags(pando::app::OptionTable& table, TrainingOptions& options);
+void add_training_flags(pando::OptionTable& table, TrainingOptions& options);
 
 struct Steps {
   int64_t per_loop = 0;  // per execution: the number of whole batches of test images

@@ -8,15 +8,15 @@
 #include <pando/pando.h>
 
 #include "config_tables.h"
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 #include "pando/runtime/topology.h"
 
 namespace cosmo {
 
-using pando::app::CommonOptions;
-using pando::app::ConfigValue;
-using pando::app::OptionTable;
-using pando::app::UsageError;
+using pando::CommonOptions;
+using pando::ConfigValue;
+using pando::OptionTable;
+using pando::UsageError;
 
 namespace {
 
@@ -45,7 +45,7 @@ std::string find_file(const std::string& name) {
 }
 
 void read_file(OptionTable& keys, const std::string& path) {
-  const ConfigValue file = pando::app::load_yaml(path);
+  const ConfigValue file = pando::load_yaml(path);
   if (file.kind != ConfigValue::Kind::map && file.kind != ConfigValue::Kind::null) {
     throw UsageError(path, ": expected lines of 'key: value'");
   }
@@ -63,8 +63,8 @@ void fill_lists(Config& config) {
 // "FILE:LINE:COLUMN: section: key"; without line and column if the file does not have the key.
 std::string place_of(OptionTable& keys, const Config& config, const char* section,
                      const char* key) {
-  const pando::app::Option& option = keys.find(section, "").entries->find(key, "");
-  if (option.origin.kind == pando::app::Origin::Kind::file) {
+  const pando::Option& option = keys.find(section, "").entries->find(key, "");
+  if (option.origin.kind == pando::Origin::Kind::file) {
     return pando::concat(option.origin.place, ": ", key);
   }
   return pando::concat(config.file, ": ", section, ": ", key);
@@ -209,7 +209,7 @@ Config read_config(std::span<const std::string> args) {
   check_shapes(keys, config);
   check_data(keys, config);
   check_training(keys, config);
-  const auto from_flag = pando::app::Origin::Kind::command_line;
+  const auto from_flag = pando::Origin::Kind::command_line;
   settle_replicas(config, flags.find("num-devices", "").origin.kind == from_flag);
   note_sharing(config);
   config.text = text_of(keys);
@@ -223,7 +223,7 @@ std::string help_text() {
   add_flags(flags, config, common);
   return "usage: cosmoflow [CONFIG] [flags]\n\nTrains a 3-D network on volumes of matter density "
          "and prints the speed. Flags override\nvalues of the configuration.\n\n" +
-         pando::app::help_text(flags);
+         pando::help_text(flags);
 }
 
 }  // namespace cosmo

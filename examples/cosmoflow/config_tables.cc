@@ -3,8 +3,8 @@
 
 namespace cosmo {
 
-using pando::app::Option;
-using pando::app::OptionTable;
+using pando::Option;
+using pando::OptionTable;
 
 namespace {
 
@@ -175,7 +175,7 @@ void add_keys(OptionTable& table, Config& config) {
   device.add("num_devices", config.device.num_devices, "").with_alias("num_ipus").at_least(1);
 }
 
-void add_flags(OptionTable& table, Config& config, pando::app::CommonOptions& common) {
+void add_flags(OptionTable& table, Config& config, pando::CommonOptions& common) {
   table.add_positional("CONFIG", config.file,
                        "a YAML file, looked up here and next to the program (default "
                        "configs/graphcore.yaml)",
@@ -183,7 +183,7 @@ void add_flags(OptionTable& table, Config& config, pando::app::CommonOptions& co
   add_data_flags(table, config.data);
   add_model_flags(table, config);
   add_run_flags(table, config);
-  pando::app::add_help_option(table, common);
+  pando::add_help_option(table, common);
 }
 
 }  // namespace cosmo

@@ -3,12 +3,12 @@
 #pragma once
 
 #include "config.h"
-#include "pando/app/command_line.h"
+#include "pando/options/command_line.h"
 
 namespace cosmo {
 
 // Both bind the fields of one Config, which must stay at the same address.
-void add_keys(pando::app::OptionTable& table, Config& config);
-void add_flags(pando::app::OptionTable& table, Config& config, pando::app::CommonOptions& common);
+void add_keys(pando::OptionTable& table, Config& config);
+void add_flags(pando::OptionTable& table, Config& config, pando::CommonOptions& common);
 
 }  // namespace cosmo

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 #include "pando/base/random.h"
 
 namespace cosmo {
 
 using namespace pando;
-using pando::app::UsageError;
+using pando::UsageError;
 
 namespace {
 

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 
 namespace cosmo {
 

@@ -6,7 +6,7 @@
 
 #include "data_benchmark.h"
 #include "estimator_style.h"
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 #include "pando/comm/session.h"
 #include "session.h"
 

@@ -8,13 +8,13 @@
 
 #include <fmt/format.h>
 
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 #include "pando/base/new_file.h"
 
 namespace cosmo {
 
 using namespace pando;
-using pando::app::UsageError;
+using pando::UsageError;
 
 void Run::tell(std::string_view line) const {
   if (instances.is_first()) std::cout << line << std::endl;

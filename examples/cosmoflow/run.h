@@ -9,8 +9,8 @@
 #include <pando/pando.h>
 
 #include "config.h"
-#include "pando/app/agreed_signal.h"
-#include "pando/app/instances.h"
+#include "pando/app/job/agreed_signal.h"
+#include "pando/app/job/instances.h"
 
 namespace cosmo {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include <fmt/format.h>
-#include <pando/app/exit_code.h>
+#include <pando/app/job/exit_code.h>
 
 #include "cifar10.h"
 
@@ -27,7 +27,7 @@ struct Settings {
   bool generated_data = false;
 };
 
-void add_flags(app::OptionTable& table, Settings& settings) {
+void add_flags(OptionTable& table, Settings& settings) {
   add_batch_size_flag(table, settings.common);
   table.add("batches-per-step", settings.batches_per_step, "batches per execution")
       .with_hint("N")
@@ -59,22 +59,21 @@ void add_flags(app::OptionTable& table, Settings& settings) {
 // Checks combinations of flags.
 void validate(const Settings& settings) {
   if (settings.test_only && settings.train_only) {
-    throw app::UsageError("--test-only and --train-only: use at most one of them, not both");
+    throw UsageError("--test-only and --train-only: use at most one of them, not both");
   }
   if (settings.generated_data && !settings.common.data.empty()) {
-    throw app::UsageError("--data ", settings.common.data,
-                          " and --generated-data: use one of them, not both");
+    throw UsageError("--data ", settings.common.data,
+                     " and --generated-data: use one of them, not both");
   }
   if (!settings.test_only) return;
   const std::string& folder = settings.common.model_dir;
   if (folder.empty()) {
-    throw app::UsageError(
-        "--test-only: name the folder with the checkpoint to test with --model-dir");
+    throw UsageError("--test-only: name the folder with the checkpoint to test with --model-dir");
   }
   if (!latest_checkpoint(folder)) {
-    throw app::UsageError("--test-only: --model-dir '", folder,
-                          "' has no checkpoint (model.ckpt-<step>.h5); train first, without "
-                          "--test-only");
+    throw UsageError("--test-only: --model-dir '", folder,
+                     "' has no checkpoint (model.ckpt-<step>.h5); train first, without "
+                     "--test-only");
   }
 }
 
@@ -181,7 +180,7 @@ int run(const Settings& settings) {
 int main(int argc, char** argv) {
   Settings settings;
   return run_program({.about = "Trains and tests a simple network on CIFAR-10 with an estimator.",
-                      .add_flags = [&](app::OptionTable& table) { add_flags(table, settings); },
+                      .add_flags = [&](OptionTable& table) { add_flags(table, settings); },
                       .run = [&] { return run(settings); }},
                      argc, argv);
 }

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "pando/app/exit_code.h"
-#include "pando/app/train_options.h"
+#include "pando/app/flags/train_options.h"
+#include "pando/app/job/exit_code.h"
 #include "tests/support/expect_error.h"
 
 namespace pando::app {

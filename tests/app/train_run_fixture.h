@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pando/app/train_run.h"
+#include "pando/app/run/train_run.h"
 #include "tests/app/mnist_folder.h"
 
 namespace pando::app {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 #include "tests/cli/run_cli.h"
 #include "tests/support/expect_error.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 #include "tests/app/mnist_folder.h"
 #include "tests/cli/run_cli.h"
 

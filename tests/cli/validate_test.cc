@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 #include "pando/store/weights_file.h"
 #include "tests/app/mnist_folder.h"
 #include "tests/cli/run_cli.h"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_folder.h"
 
@@ -50,13 +50,13 @@ TEST(Division, TakesTheHostsOfAnAllocation) {
   EXPECT_EQ(divide_job(request(4, 4, "a,b"), "node[01-04]").hosts,
             (std::vector<std::string>{"a", "b"}));
   EXPECT_TRUE(divide_job(request(4, 4), "node7").hosts.empty());
-  EXPECT_EQ(error_of<app::UsageError>([] { divide_job(request(1, 1), "node[1-2]"); }),
+  EXPECT_EQ(error_of<UsageError>([] { divide_job(request(1, 1), "node[1-2]"); }),
             "--num-instances: found 1, which 2 hosts do not divide evenly");
 }
 
 TEST(Division, RefusesWhatIsNotEven) {
   const auto refused = [](const RunOptions& options) {
-    return error_of<app::UsageError>([&] { divide_job(options); });
+    return error_of<UsageError>([&] { divide_job(options); });
   };
   EXPECT_EQ(refused(request(4, 6)),
             "--num-replicas: found 6, which 4 instances do not divide evenly");

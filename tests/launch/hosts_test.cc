@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_folder.h"
 
@@ -30,7 +30,7 @@ TEST(Hosts, ZerosInFrontStay) {
 
 TEST(Hosts, RefuseWhatIsNoList) {
   const auto refused = [](const std::string& text) {
-    return error_of<app::UsageError>([&] { expand_hosts(text, "--host"); });
+    return error_of<UsageError>([&] { expand_hosts(text, "--host"); });
   };
   EXPECT_EQ(refused("n[2-1]"), "--host: found '2-1' in 'n[2-1]', wanted the lower number first");
   EXPECT_SAYS(refused("a,,b"), "found '' in 'a,,b', wanted the name or the address of a host");
@@ -58,7 +58,7 @@ TEST(Hosts, FromAFile) {
 TEST(Hosts, RefuseAFileThatHasNone) {
   const TempFolder folder;
   const auto refused = [](const std::string& path) {
-    return error_of<app::UsageError>([&] { read_host_file(path); });
+    return error_of<UsageError>([&] { read_host_file(path); });
   };
   EXPECT_SAYS(refused(folder.path("none")), "--hostfile: cannot read '");
   EXPECT_SAYS(refused(folder.write_text("empty", "# nothing\n")), "--hostfile: found no host in '");

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 #include "tests/launch/environment_scope.h"
 #include "tests/support/expect_error.h"
 
@@ -62,7 +62,7 @@ TEST(Instance, VariablesOfItsOwn) {
 
 TEST(Instance, RefusesWhatPandoRunDoesNotGive) {
   const auto refused = [](const std::vector<std::string>& args) {
-    return error_of<app::UsageError>([&] { run_instance(args); });
+    return error_of<UsageError>([&] { run_instance(args); });
   };
   EXPECT_SAYS(refused({}), "run-instance: no program given");
   EXPECT_SAYS(refused({"--instances-per-host=0", "--", "echo"}), "--instances-per-host: found '0'");

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 #include "pando/launch/words.h"
 #include "tests/launch/environment_scope.h"
 #include "tests/support/expect_error.h"
@@ -93,7 +93,7 @@ TEST_F(LauncherTest, SaysWhatHasNoEffect) {
 TEST_F(LauncherTest, RootNeedsAWord) {
   if (geteuid() != 0) GTEST_SKIP() << "not root";
   const EnvironmentScope first("OMPI_ALLOW_RUN_AS_ROOT", std::nullopt);
-  EXPECT_SAYS(error_of<app::UsageError>([&] {
+  EXPECT_SAYS(error_of<UsageError>([&] {
                 run({"--allow-run-as-root=no", "echo"});
               }),
               "Open MPI refuses to run as root; --allow-run-as-root permits it");
@@ -103,7 +103,7 @@ TEST_F(LauncherTest, ASubnetIsForOpenMpi) {
   std::filesystem::permissions(
       folder_.write_text("hydra", "#!/bin/sh\necho HYDRA build details:\n"),
       std::filesystem::perms::owner_all);
-  EXPECT_SAYS(error_of<app::UsageError>([&] {
+  EXPECT_SAYS(error_of<UsageError>([&] {
                 run({"--mpirun=hydra", "--host-subnet=10.0.0.0/8", "echo"});
               }),
               "--host-subnet: found MPICH, wanted Open MPI");

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 #include "tests/support/expect_error.h"
 
 namespace pando::launch {
@@ -21,7 +21,7 @@ class ProgramStartTest : public ::testing::Test {
   }
   ProgramStart find(const Words& args) { return find_program(table_, args); }
 
-  app::OptionTable table_;
+  OptionTable table_;
   int number_ = 1;
   std::string text_;
   bool flag_ = false;
@@ -65,7 +65,7 @@ TEST_F(ProgramStartTest, ShortFlags) {
 
 TEST_F(ProgramStartTest, RefusesWhatItDoesNotKnow) {
   const auto refused = [this](const Words& args) {
-    return error_of<app::UsageError>([&] { find(args); });
+    return error_of<UsageError>([&] { find(args); });
   };
   EXPECT_SAYS(refused({"--hots", "a"}), "--hots: unknown name; did you mean '--host'?");
   EXPECT_SAYS(refused({"-x", "2"}), "'-x': unknown flag; --help lists them");

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 #include "pando/launch/words.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_folder.h"
@@ -22,7 +22,7 @@ RunOptions parse(const Words& args) {
 }
 
 std::string refused(const Words& args) {
-  return error_of<app::UsageError>([&] { parse(args); });
+  return error_of<UsageError>([&] { parse(args); });
 }
 
 TEST(RunOptions, Defaults) {
@@ -149,7 +149,7 @@ TEST(RunOptions, AnExportedConfigurationImports) {
   EXPECT_EQ(read.mpi_global_args, "--mca a 'b c'");
   EXPECT_EQ(read.program, Words{"ls"});
 
-  EXPECT_SAYS(error_of<app::UsageError>([&] { export_config(options); }),
+  EXPECT_SAYS(error_of<UsageError>([&] { export_config(options); }),
               "run.yml'; --overwrite-config replaces it");
   options.overwrite_config = true;
   export_config(options);

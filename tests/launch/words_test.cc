@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 #include "tests/support/expect_error.h"
 
 namespace pando::launch {
@@ -23,11 +23,11 @@ TEST(Words, SplitAsAShellDoes) {
 
 TEST(Words, RefuseAnOpenQuote) {
   const std::string message =
-      error_of<app::UsageError>([] { split_words("a 'b c", "--mpi-local-args"); });
+      error_of<UsageError>([] { split_words("a 'b c", "--mpi-local-args"); });
   EXPECT_EQ(message,
             "--mpi-local-args: found a ' without its end in 'a 'b c', wanted words as a shell "
             "reads them");
-  EXPECT_SAYS(error_of<app::UsageError>([] { split_words("\"a'", "x"); }), "found a \"");
+  EXPECT_SAYS(error_of<UsageError>([] { split_words("\"a'", "x"); }), "found a \"");
 }
 
 TEST(Words, QuotedOnesSplitIntoTheSame) {

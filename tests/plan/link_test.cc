@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 #include "tests/support/expect_error.h"
 
 namespace pando::plan {
@@ -65,7 +65,7 @@ TEST(Link, WritesWhatItReads) {
 TEST(Link, HasNames) {
   EXPECT_DOUBLE_EQ(find_link("10gbe").bandwidth.bytes_per_second, 1.25e9);
   EXPECT_EQ(find_link("infiniband").copies, 0);
-  const std::string message = error_of<app::UsageError>([] { find_link("10gb"); });
+  const std::string message = error_of<UsageError>([] { find_link("10gb"); });
   EXPECT_SAYS(message, "--network");
   EXPECT_SAYS(message, "'10gbe'");
 }

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 #include "tests/support/expect_error.h"
 
 namespace pando::plan {
@@ -22,7 +22,7 @@ PlanOptions parse(const std::vector<std::string>& args) {
 }
 
 std::string refusal(const std::vector<std::string>& args) {
-  return error_of<app::UsageError>([&] { parse(args); });
+  return error_of<UsageError>([&] { parse(args); });
 }
 
 TEST(PlanOptions, ReadWhatIsTrainedAndWhere) {

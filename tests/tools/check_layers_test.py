@@ -10,11 +10,17 @@ TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools/check_layers"
 LAYERS = "# level: folders\n0: base\n1: tensor profile\n2: kernels\n3: store  # last\n"
 
 
-def run_tool(files, *arguments):
+def run_tool(files, *arguments, make_folders=True):
     """Runs the tool on a tree with the given files (path below the root -> text)."""
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
-        for name, text in {"src/LAYERS": LAYERS, **files}.items():
+        layers = files.get("src/LAYERS", LAYERS)
+        for line in layers.splitlines() if make_folders else ():
+            head, _, names = line.split("#")[0].partition(":")
+            above = "" if head.isdigit() else head
+            for folder in names.split():
+                (root / "src/pando" / above / folder).mkdir(parents=True, exist_ok=True)
+        for name, text in {"src/LAYERS": layers, **files}.items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text(text)
         return subprocess.run([sys.executable, TOOL, "--root", root, *arguments],
@@ -45,6 +51,21 @@ class CheckLayers(unittest.TestCase):
 
     def test_angle_brackets_do_not_hide_it(self):
         self.expect_problem("base/a.cc", "#  include <pando/store/b.h>\n", "may not include store")
+
+    def test_rooms_of_a_folder(self):
+        files = {"src/LAYERS": "0: base\nbase: low high\n",
+                 "src/pando/base/low/a.cc": '#include "pando/base/high/b.h"\n',
+                 "src/pando/base/high/b.cc": '#include "pando/base/low/a.h"\n',
+                 "src/pando/base/c.cc": '#include "pando/base/high/b.h"\n'}
+        result = run_tool(files)
+        self.assertIn("base/low/a.cc:1: room base/low may not include base/high",
+                      result.stdout)
+        self.assertEqual(result.stdout.count("\n"), 1)
+
+    def test_folders_that_do_not_exist(self):
+        result = run_tool({"src/LAYERS": "0: base\n1: ghost\n", "src/pando/base/a.cc": "int x;\n"},
+                          make_folders=False)
+        self.assertIn("there is no folder src/pando/ghost", result.stdout)
 
     def test_unknown_folders(self):
         self.expect_problem("misc/a.cc", "int x;\n", "folder 'misc' is not in src/LAYERS")

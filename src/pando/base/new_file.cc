@@ -91,4 +91,15 @@ int flush_directory(const std::string& directory) {
   return error == EINVAL ? 0 : error;
 }
 
+void write_new_file(const std::string& path, std::span<const std::byte> bytes) {
+  NewFile file(path);
+  file.write(bytes);
+  file.commit();
+}
+
+void write_lines(const std::string& path, const std::vector<std::string>& lines) {
+  const std::string text = join(lines, "\n") + "\n";
+  write_new_file(path, std::as_bytes(std::span(text)));
+}
+
 }  // namespace pando

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace pando {
 
@@ -35,6 +36,11 @@ class NewFile {
   std::string temporary_;
   int descriptor_ = -1;
 };
+
+// A whole file at once.
+void write_new_file(const std::string& path, std::span<const std::byte> bytes);
+// A text file, with a line break after every line.
+void write_lines(const std::string& path, const std::vector<std::string>& lines);
 
 // The names in a directory reach the disk too, or a power cut takes the last renaming back. 0, or
 // the errno of what failed; nothing fails where directories cannot be read or flushed.

@@ -7,8 +7,15 @@
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
+#include <sstream>
 
 namespace pando {
+
+std::string concat_values(std::span<const StreamedValue> values) {
+  std::ostringstream out;
+  for (const StreamedValue& one : values) one.write(out, one.value);
+  return out.str();
+}
 
 std::string join(const std::vector<std::string>& parts, std::string_view separator) {
   std::string out;
@@ -104,6 +111,10 @@ std::string unknown_name_message(std::string_view what, std::string_view name,
       (!name.empty() && nearest.find(to_lower(name)) != std::string::npos);
   if (near) message += concat("; did you mean '", ordered.front(), "'?");
   return message + concat(near ? " known: " : "; known: ", join(ordered, ", "));
+}
+
+std::string counted(int64_t count, std::string_view word) {
+  return concat(count, " ", word, count == 1 ? "" : "s");
 }
 
 std::string with_thousands(int64_t value) {

@@ -2,20 +2,43 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <optional>
-#include <sstream>
+#include <ostream>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace pando {
 
+// A value and how to stream it. The code that streams exists once per type of value, not once per
+// call of concat, which keeps the build quick.
+struct StreamedValue {
+  const void* value;
+  void (*write)(std::ostream& out, const void* value);
+};
+
+template <typename Value>
+StreamedValue streamed(const Value& value) {
+  return {&value, [](std::ostream& out, const void* at) { out << *static_cast<const Value*>(at); }};
+}
+// A string literal, of any length.
+inline StreamedValue streamed(const char* text) {
+  return {text, [](std::ostream& out, const void* at) { out << static_cast<const char*>(at); }};
+}
+template <size_t size>
+StreamedValue streamed(const char (&text)[size]) {
+  return streamed(static_cast<const char*>(text));
+}
+
+std::string concat_values(std::span<const StreamedValue> values);
+
 // The arguments as they would be streamed, one after the other.
 template <typename... Parts>
 std::string concat(const Parts&... parts) {
-  std::ostringstream out;
-  (out << ... << parts);
-  return out.str();
+  const StreamedValue values[] = {streamed(parts)...};
+  return concat_values(values);
 }
 
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
@@ -37,6 +60,8 @@ std::vector<std::string> nearest_first(std::string_view name, std::vector<std::s
 std::string unknown_name_message(std::string_view what, std::string_view name,
                                  const std::vector<std::string>& known);
 
+// "1 sample", "2 samples".
+std::string counted(int64_t count, std::string_view word);
 // 1234567 -> "1,234,567"; 1536 bytes -> "1.5 KiB".
 std::string with_thousands(int64_t value);
 std::string human_bytes(double bytes);

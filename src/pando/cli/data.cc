@@ -4,11 +4,11 @@
 
 #include <fmt/format.h>
 
-#include "pando/app/command_line.h"
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 #include "pando/base/strings.h"
 #include "pando/cli/data_verbs.h"
 #include "pando/cli/program.h"
+#include "pando/options/command_line.h"
 
 namespace pando::cli {
 namespace {
@@ -34,7 +34,7 @@ constexpr Verb kVerbs[] = {
     {"make-imagenet", "DIR", "make pictures in the record files of ImageNet", data_make_imagenet},
 };
 
-void print_help(std::ostream& out) {
+void print_data_help(std::ostream& out) {
   out << "usage: pando data <verb> [words] [flags]\n\n"
          "Gets, makes, checks, measures and shows data sets.\n\nverbs:\n";
   for (const Verb& verb : kVerbs) {
@@ -49,20 +49,20 @@ const Verb& find_verb(const std::string& name) {
     if (name == verb.name) return verb;
     known.emplace_back(verb.name);
   }
-  throw app::UsageError("data: ", unknown_name_message("verb", name, known));
+  throw UsageError("data: ", unknown_name_message("verb", name, known));
 }
 
 }  // namespace
 
 bool parse_verb(Arguments args, std::ostream& out, std::string_view usage,
-                const std::function<void(app::OptionTable&)>& add_flags) {
-  app::CommonOptions common;
-  app::OptionTable table;
+                const std::function<void(OptionTable&)>& add_flags) {
+  CommonOptions common;
+  OptionTable table;
   table.begin_group("Flags");
   add_flags(table);
-  app::add_help_option(table, common);
-  app::parse_command_line(table, common, args);
-  if (common.help) out << usage << app::help_text(table);
+  add_help_option(table, common);
+  parse_command_line(table, common, args);
+  if (common.help) out << usage << help_text(table);
   return !common.help;
 }
 
@@ -73,7 +73,7 @@ int run_data(std::span<const std::string> args, std::ostream& out) {
     const std::vector<std::string> ask_help = {"--help"};
     return find_verb(args[1]).run(ask_help, out);
   }
-  print_help(out);
+  print_data_help(out);
   return app::kDone;
 }
 

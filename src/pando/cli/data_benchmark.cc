@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 #include "pando/base/strings.h"
 #include "pando/cli/data_verbs.h"
 #include "pando/data/tools/benchmark.h"
@@ -82,7 +82,7 @@ int data_benchmark(Arguments args, std::ostream& out) {
       "Measures the way of samples from files into batches, stage by stage, with one thread and "
       "with several.\n\n" +
           format_list(),
-      [&](app::OptionTable& table) {
+      [&](OptionTable& table) {
         table.add_positional("NAME", name, "the data set");
         table.add_positional("PATH", path, "where it is", false);
         table.add("workers", options.workers, "threads, besides one").with_hint("N").at_least(1);

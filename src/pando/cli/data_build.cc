@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "pando/app/exit_code.h"
-#include "pando/app/stop_signal.h"
+#include "pando/app/job/exit_code.h"
+#include "pando/app/job/stop_signal.h"
 #include "pando/cli/data_verbs.h"
 #include "pando/data/sources/imagenet_build.h"
 
@@ -19,7 +19,7 @@ struct BuildWords {
   int64_t seed = 0;
 };
 
-void add_build_flags(app::OptionTable& table, BuildWords& words, ImagenetBuildOptions& options) {
+void add_build_flags(OptionTable& table, BuildWords& words, ImagenetBuildOptions& options) {
   table.add_positional("SOURCE", words.source, "the folder with train and validation");
   table.add_positional("DIR", words.folder, "the folder to make");
   table.add("train-shards", options.train_shards, "files of training images")
@@ -92,7 +92,7 @@ int data_build_imagenet(Arguments args, std::ostream& out) {
       "SOURCE/train/<synset>\nand SOURCE/validation or SOURCE/validation/<synset>. A build that "
       "was stopped goes on when it is\nstarted again. Files that are not named are looked for in "
       "SOURCE under their usual names.\n\n",
-      [&](app::OptionTable& table) { add_build_flags(table, words, options); });
+      [&](OptionTable& table) { add_build_flags(table, words, options); });
   if (!go) return app::kDone;
   options.seed = static_cast<uint64_t>(words.seed);
   const app::StopSignal signal("\nstopping after this image; another signal ends at once\n");

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "pando/app/exit_code.h"
-#include "pando/app/stop_signal.h"
+#include "pando/app/job/exit_code.h"
+#include "pando/app/job/stop_signal.h"
 #include "pando/base/strings.h"
 #include "pando/cli/data_verbs.h"
 #include "pando/cli/listing.h"
@@ -23,7 +23,7 @@ namespace {
 using fetch::DatasetEntry;
 using fetch::OwnDataset;
 
-void add_folder(app::OptionTable& table, std::string& folder) {
+void add_folder(OptionTable& table, std::string& folder) {
   table
       .add("folder", folder,
            "holds a folder for each data set (default: $PANDO_DATA, or pando in $XDG_DATA_HOME, or "
@@ -97,7 +97,7 @@ int data_list(Arguments args, std::ostream& out) {
       "usage: pando data list [flags]\n\n"
       "Lists the data sets that Pando reads: their size, what a download costs and where they "
       "are.\n\n",
-      [&](app::OptionTable& table) { add_folder(table, folder); });
+      [&](OptionTable& table) { add_folder(table, folder); });
   if (form == ListingForm::json) print_json(out, folder);
   if (form == ListingForm::table) print_table(out, folder);
   return app::kDone;
@@ -111,7 +111,7 @@ int data_fetch(Arguments args, std::ostream& out) {
       "usage: pando data fetch NAME [flags]\n\n"
       "Downloads a data set ('pando data list' has the names), checks and unpacks it. What is "
       "there is not\nfetched again; what was interrupted goes on where it ended.\n\n",
-      [&](app::OptionTable& table) {
+      [&](OptionTable& table) {
         table.add_positional("NAME", name, "the data set");
         add_folder(table, options.folder);
         table.add("mirror", options.mirror, "take the files from below this address instead")

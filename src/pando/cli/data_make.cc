@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 #include "pando/cli/data_verbs.h"
 #include "pando/data/sources/cifar.h"
 #include "pando/data/sources/cosmoflow.h"
@@ -15,17 +15,17 @@ namespace {
 
 // What is made must not mix with, or take the place of, what is there.
 void refuse_full(const std::string& folder) {
-  if (folder.empty()) throw app::UsageError("DIR: found nothing, wanted the folder to make");
+  if (folder.empty()) throw UsageError("DIR: found nothing, wanted the folder to make");
   std::error_code error;
   if (!std::filesystem::exists(folder, error)) return;
   if (!std::filesystem::is_directory(folder, error)) {
-    throw app::UsageError("DIR: '", folder, "' is a file, wanted the folder to make");
+    throw UsageError("DIR: '", folder, "' is a file, wanted the folder to make");
   }
   if (std::filesystem::is_empty(folder, error) && !error) return;
-  throw app::UsageError("DIR: '", folder, "' is not empty; remove it or name another folder");
+  throw UsageError("DIR: '", folder, "' is not empty; remove it or name another folder");
 }
 
-void add_seed(app::OptionTable& table, int64_t& seed) {
+void add_seed(OptionTable& table, int64_t& seed) {
   table.add("seed", seed, "same seed and sizes, same files").with_hint("N").at_least(0);
 }
 
@@ -40,7 +40,7 @@ int data_make_cifar10(Arguments args, std::ostream& out) {
       "usage: pando data make-cifar10 DIR [flags]\n\n"
       "Makes images that a network can learn, ten classes, in the files of CIFAR-10. Train on them "
       "with\n  pando train --model cifar_resnet8 --dataset-path DIR\n\n",
-      [&](app::OptionTable& table) {
+      [&](OptionTable& table) {
         table.add_positional("DIR", folder, "the folder to make");
         table.add("train", options.train, "training images").with_hint("N").at_least(5);
         table.add("test", options.test, "test images").with_hint("N").at_least(1);
@@ -67,7 +67,7 @@ int data_make_cosmoflow(Arguments args, std::ostream& out) {
       "usage: pando data make-cosmoflow DIR [flags]\n\n"
       "Makes volumes with four parameters that a network can learn, one compressed TFRecord file "
       "each, in\nDIR/train and DIR/validation.\n\n",
-      [&](app::OptionTable& table) {
+      [&](OptionTable& table) {
         table.add_positional("DIR", folder, "the folder to make");
         table.add("train", options.train, "training volumes").with_hint("N").at_least(1);
         table.add("validation", options.validation, "validation volumes")
@@ -102,7 +102,7 @@ int data_make_imagenet(Arguments args, std::ostream& out) {
       "Makes pictures that a network can learn, with one bounding box each, in the record files of "
       "ImageNet.\nTrain on them with\n  pando train --model cifar_resnet8 --dataset imagenet "
       "--dataset-path DIR\n\n",
-      [&](app::OptionTable& table) {
+      [&](OptionTable& table) {
         table.add_positional("DIR", folder, "the folder to make");
         table.add("classes", options.classes, "classes").with_hint("N").at_least(1).at_most(1000);
         table.add("train", options.train, "training images").with_hint("N").at_least(1);

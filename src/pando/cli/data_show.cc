@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 #include "pando/base/new_file.h"
 #include "pando/cli/data_verbs.h"
 #include "pando/data/image/png.h"
@@ -22,7 +22,7 @@ int data_show(Arguments args, std::ostream& out) {
       "usage: pando data show NAME [PATH] [flags]\n\n"
       "Writes a PNG file with samples as training sees them and their labels.\n\n" +
           format_list(),
-      [&](app::OptionTable& table) {
+      [&](OptionTable& table) {
         table.add_positional("NAME", name, "the data set");
         table.add_positional("PATH", path, "where it is", false);
         table.add("output", output, "the file to write; NAME.png when it is not given")

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "pando/app/options.h"
 #include "pando/data/tools/formats.h"
+#include "pando/options/options.h"
 
 namespace pando::cli {
 
@@ -28,7 +28,7 @@ int data_show(Arguments args, std::ostream& out);
 // Reads the flags and words of a verb. False when --help was asked for and is answered; `usage`
 // heads that text. Throws UsageError.
 bool parse_verb(Arguments args, std::ostream& out, std::string_view usage,
-                const std::function<void(app::OptionTable&)>& add_flags);
+                const std::function<void(OptionTable&)>& add_flags);
 
 // The data sets that `verify`, `benchmark` and `show` know, for their help texts.
 std::string format_list();

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 #include "pando/base/strings.h"
 #include "pando/cli/data_verbs.h"
 #include "pando/data/tools/formats.h"
@@ -155,7 +155,7 @@ int data_verify(Arguments args, std::ostream& out) {
       "Reads all files of a data set: sizes, headers, checksums of records, labels, every image. "
       "Lists every\nbad record with file and offset; the exit code is 1 when there is one.\n\n" +
           format_list(),
-      [&](app::OptionTable& table) {
+      [&](OptionTable& table) {
         table.add_positional("NAME", name, "the data set");
         table.add_positional("PATH", path, "where it is", false);
         table.add("workers", options.workers, "threads; the output is the same for any number")

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "pando/app/core_flags.h"
-#include "pando/app/exit_code.h"
+#include "pando/app/flags/core_flags.h"
+#include "pando/app/job/exit_code.h"
 #include "pando/base/strings.h"
 #include "pando/cli/listing.h"
 #include "pando/cli/program.h"
@@ -23,7 +23,7 @@ struct DevicesFlags : app::CoreFlags {
   std::optional<int> devices;
 };
 
-void add_flags(app::OptionTable& table, DevicesFlags& flags) {
+void add_flags(OptionTable& table, DevicesFlags& flags) {
   table.add("devices", flags.devices, "devices among which the cores are divided, 1 if not given")
       .with_alias("num-devices")
       .with_hint("N")
@@ -39,13 +39,13 @@ std::vector<DeviceCores> divide(const Topology& topology, const DevicesFlags& fl
   const size_t sets = request.core_sets.size();
   if (sets == 0) return divide_machine(topology, request);
   if (flags.devices && sets != static_cast<size_t>(*flags.devices)) {
-    throw app::UsageError("--core-sets: found ", sets, " for --devices ", *flags.devices,
-                          ", wanted one for each device");
+    throw UsageError("--core-sets: found ", sets, " for --devices ", *flags.devices,
+                     ", wanted one for each device");
   }
   try {
     return divide_machine(topology, request);
   } catch (const InvalidArgument& error) {
-    throw app::UsageError("--core-sets: ", error.what());
+    throw UsageError("--core-sets: ", error.what());
   }
 }
 
@@ -121,7 +121,7 @@ int run_devices(std::span<const std::string> args, std::ostream& out) {
       "usage: pando devices [flags]\n\nShows what this machine offers to a process started "
       "here (cores, caches, memory, and the\nlimits of affinity and control group) and how the "
       "cores are divided among devices.\n\n",
-      [&](app::OptionTable& table) { add_flags(table, flags); });
+      [&](OptionTable& table) { add_flags(table, flags); });
   if (form == ListingForm::answered) return 0;
   const Topology topology = runtime::query_topology();
   const std::vector<DeviceCores> devices = divide(topology, flags);

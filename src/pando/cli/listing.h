@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "pando/app/options.h"
+#include "pando/options/options.h"
 
 namespace pando::cli {
 
@@ -18,6 +18,6 @@ enum class ListingForm { table, json, answered };  // answered: --help was, noth
 // for other flags.
 ListingForm parse_listing_flags(std::span<const std::string> args, std::ostream& out,
                                 std::string_view usage,
-                                const std::function<void(app::OptionTable&)>& add_flags = {});
+                                const std::function<void(OptionTable&)>& add_flags = {});
 
 }  // namespace pando::cli

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 #include "pando/base/strings.h"
 #include "pando/comm/session.h"
 
@@ -32,7 +32,7 @@ constexpr Subcommand kSubcommands[] = {
     {"devices", "show what this machine offers and how devices divide it", run_devices},
 };
 
-void print_help(std::ostream& out) {
+void print_program_help(std::ostream& out) {
   out << "usage: pando <command> [flags]\n\n"
          "Describes and trains convolutional networks on CPUs.\n\ncommands:\n";
   for (const Subcommand& command : kSubcommands) {
@@ -48,7 +48,7 @@ const Subcommand& find_subcommand(const std::string& name) {
     if (name == command.name) return command;
     if (command.summary != nullptr) known.emplace_back(command.name);
   }
-  throw app::UsageError(unknown_name_message("command", name, known));
+  throw UsageError(unknown_name_message("command", name, known));
 }
 
 int dispatch(std::span<const std::string> args, std::ostream& out) {
@@ -59,7 +59,7 @@ int dispatch(std::span<const std::string> args, std::ostream& out) {
   }
   const bool is_help = first == "help" || first == "--help" || first == "-h";
   if (is_help && args.size() < 2) {
-    print_help(out);
+    print_program_help(out);
     return app::kDone;
   }
   const std::vector<std::string> ask_help = {"--help"};

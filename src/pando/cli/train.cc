@@ -1,7 +1,7 @@
 // `pando train`.
 // SPDX-License-Identifier: MIT
-#include "pando/app/job_run.h"
-#include "pando/app/train_options.h"
+#include "pando/app/flags/train_options.h"
+#include "pando/app/run/job_run.h"
 #include "pando/cli/program.h"
 
 namespace pando::cli {

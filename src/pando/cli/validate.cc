@@ -1,7 +1,7 @@
 // `pando validate`.
 // SPDX-License-Identifier: MIT
-#include "pando/app/job_run.h"
-#include "pando/app/validate_options.h"
+#include "pando/app/flags/validate_options.h"
+#include "pando/app/run/job_run.h"
 #include "pando/cli/program.h"
 
 namespace pando::cli {

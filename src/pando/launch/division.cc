@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 #include "pando/launch/hosts.h"
 #include "pando/runtime/device_set.h"
 
@@ -31,21 +31,21 @@ JobDivision divide_job(const RunOptions& options, const std::string& allocation)
   job.replicas = options.num_replicas.value_or(job.instances);
   job.devices_per_replica = options.devices_per_replica;
   if (job.instances > job.replicas) {
-    throw app::UsageError("--num-instances: found ", job.instances, " for ", job.replicas,
-                          " replicas, wanted at most one instance for each replica");
+    throw UsageError("--num-instances: found ", job.instances, " for ", job.replicas,
+                     " replicas, wanted at most one instance for each replica");
   }
   if (job.replicas % job.instances != 0) {
-    throw app::UsageError("--num-replicas: found ", job.replicas, ", which ", job.instances,
-                          " instances do not divide evenly");
+    throw UsageError("--num-replicas: found ", job.replicas, ", which ", job.instances,
+                     " instances do not divide evenly");
   }
   const int hosts = static_cast<int>(job.hosts.size());
   if (hosts > 1 && job.instances % hosts != 0) {
-    throw app::UsageError("--num-instances: found ", job.instances, ", which ", hosts,
-                          " hosts do not divide evenly");
+    throw UsageError("--num-instances: found ", job.instances, ", which ", hosts,
+                     " hosts do not divide evenly");
   }
   if (job.instances_per_host() > runtime::kMostDevices) {
-    throw app::UsageError("--num-instances: found ", job.instances_per_host(),
-                          " for each host, wanted at most ", runtime::kMostDevices);
+    throw UsageError("--num-instances: found ", job.instances_per_host(),
+                     " for each host, wanted at most ", runtime::kMostDevices);
   }
   return job;
 }

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <set>
 
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 
 namespace pando::launch {
 namespace {
@@ -15,7 +15,7 @@ struct Expansion {
   std::string_view label;
 
   [[noreturn]] void refuse(const std::string& found, const std::string& wanted) const {
-    throw app::UsageError(label, ": found ", found, " in '", whole, "', wanted ", wanted);
+    throw UsageError(label, ": found ", found, " in '", whole, "', wanted ", wanted);
   }
 
   void check_count(size_t count) const {
@@ -132,7 +132,7 @@ std::vector<std::string> expand_hosts(std::string_view text, std::string_view la
 
 std::vector<std::string> read_host_file(const std::string& path) {
   std::ifstream file(path);
-  if (!file) throw app::UsageError("--hostfile: cannot read '", path, "'");
+  if (!file) throw UsageError("--hostfile: cannot read '", path, "'");
   std::vector<std::string> hosts;
   std::set<std::string> seen;
   std::string line;
@@ -140,7 +140,7 @@ std::vector<std::string> read_host_file(const std::string& path) {
     const std::string_view text = trim(std::string_view(line).substr(0, line.find('#')));
     if (!text.empty()) append_hosts(text, concat("--hostfile: ", path, ":", number), hosts, seen);
   }
-  if (hosts.empty()) throw app::UsageError("--hostfile: found no host in '", path, "'");
+  if (hosts.empty()) throw UsageError("--hostfile: found no host in '", path, "'");
   return hosts;
 }
 

@@ -14,8 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "pando/app/command_line.h"
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 #include "pando/comm/monitor.h"
 #include "pando/launch/binding.h"
 #include "pando/launch/failure.h"
@@ -23,6 +22,7 @@
 #include "pando/launch/process.h"
 #include "pando/launch/program_start.h"
 #include "pando/launch/supervision.h"
+#include "pando/options/command_line.h"
 
 namespace pando::launch {
 namespace {
@@ -63,15 +63,15 @@ struct InstanceOptions {
 
 InstanceOptions parse_instance_options(std::span<const std::string> args) {
   InstanceOptions options;
-  app::CommonOptions common;
-  app::OptionTable table;
+  CommonOptions common;
+  OptionTable table;
   table.add("instances-per-host", options.instances_per_host, "").at_least(1);
   table.add("numa-aware", options.numa_aware, "");
   ProgramStart start = find_program(table, args);
-  app::parse_command_line(table, common, start.options);
+  parse_command_line(table, common, start.options);
   options.program = std::move(start.program);
   if (options.program.empty()) {
-    throw app::UsageError("run-instance: no program given; it is started by pando run");
+    throw UsageError("run-instance: no program given; it is started by pando run");
   }
   return options;
 }

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 #include "pando/launch/attempt.h"
 #include "pando/launch/host_name.h"
 #include "pando/launch/process.h"
@@ -92,13 +92,13 @@ LaunchContext make_context(const RunOptions& options) {
   context.mpirun = find_mpirun(options.mpirun);
   context.pando = this_program();
   if (context.mpirun.kind != MpiKind::open_mpi && !options.host_subnet.empty()) {
-    throw app::UsageError(
+    throw UsageError(
         "--host-subnet: found MPICH, wanted Open MPI; MPICH takes the name of a "
         "network interface by --mpi-global-args '-iface NAME'");
   }
   context.is_root = geteuid() == 0 && context.mpirun.kind == MpiKind::open_mpi;
   if (context.is_root && !may_run_as_root(options)) {
-    throw app::UsageError(
+    throw UsageError(
         "pando run: Open MPI refuses to run as root; --allow-run-as-root permits it (in a "
         "container, say), and so do OMPI_ALLOW_RUN_AS_ROOT=1 and "
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");

@@ -25,7 +25,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kPatience{2000};
-constexpr milliseconds kLook{20};
+constexpr milliseconds kBetweenPolls{20};
 
 struct Pipe {
   int read_end = -1;
@@ -75,7 +75,7 @@ bool are_gone_within(milliseconds patience) {
     take_notice_of_ended();
     if (descendants().empty()) return true;
     if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(kLook);
+    std::this_thread::sleep_for(kBetweenPolls);
   }
 }
 

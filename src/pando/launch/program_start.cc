@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "pando/launch/program_start.h"
 
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 
 namespace pando::launch {
 namespace {
 
 class Scan {
  public:
-  Scan(app::OptionTable& table, std::span<const std::string> args) : table_(table), args_(args) {}
+  Scan(OptionTable& table, std::span<const std::string> args) : table_(table), args_(args) {}
 
   ProgramStart run() {
     while (next_ < args_.size() && take_option()) {
@@ -38,10 +38,9 @@ class Scan {
     } else if (arg.starts_with("--")) {
       take_long(arg);
     } else if (arg == "-n" || arg == "-np") {
-      throw app::UsageError("'", arg,
-                            "': unknown flag; the number of instances is --num-instances");
+      throw UsageError("'", arg, "': unknown flag; the number of instances is --num-instances");
     } else {
-      throw app::UsageError("'", arg, "': unknown flag; --help lists them");
+      throw UsageError("'", arg, "': unknown flag; --help lists them");
     }
     return true;
   }
@@ -50,13 +49,13 @@ class Scan {
     const size_t equals = arg.find('=');
     const std::string name = arg.substr(2, equals == std::string::npos ? equals : equals - 2);
     if (is_negated(name)) return start_.options.push_back(arg);
-    const app::Option& option = table_.find(name, "--" + name);
+    const Option& option = table_.find(name, "--" + name);
     const std::string head = "--" + option.name + "=";
     if (equals != std::string::npos) {
       start_.options.push_back(head + arg.substr(equals + 1));
     } else if (!option.is_bool) {
       start_.options.push_back(head + take_value(arg, option));
-    } else if (next_ < args_.size() && app::parse_bool(args_[next_])) {
+    } else if (next_ < args_.size() && parse_bool(args_[next_])) {
       start_.options.push_back(head + args_[next_++]);
     } else {
       start_.options.push_back(head + "true");
@@ -66,18 +65,18 @@ class Scan {
 
   bool is_negated(const std::string& name) const {
     if (!name.starts_with("no-") || table_.find_exact(name) != nullptr) return false;
-    const app::Option* option = table_.find_exact(name.substr(3));
+    const Option* option = table_.find_exact(name.substr(3));
     return option != nullptr && option->is_bool;
   }
 
-  std::string take_value(const std::string& arg, const app::Option& option) {
+  std::string take_value(const std::string& arg, const Option& option) {
     if (next_ == args_.size()) {
-      throw app::UsageError(arg, ": no value given, wanted ", app::wanted_text(option));
+      throw UsageError(arg, ": no value given, wanted ", wanted_text(option));
     }
     return args_[next_++];
   }
 
-  app::OptionTable& table_;
+  OptionTable& table_;
   std::span<const std::string> args_;
   size_t next_ = 0;
   ProgramStart start_;
@@ -85,7 +84,7 @@ class Scan {
 
 }  // namespace
 
-ProgramStart find_program(app::OptionTable& table, std::span<const std::string> args) {
+ProgramStart find_program(OptionTable& table, std::span<const std::string> args) {
   return Scan(table, args).run();
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "pando/app/options.h"
+#include "pando/options/options.h"
 
 namespace pando::launch {
 
@@ -18,6 +18,6 @@ struct ProgramStart {
 
 // The first word that is neither option nor value, or what follows --, starts the program; all that
 // follows belongs to it. Knows -H, -v, -h besides the names of the table. Throws UsageError.
-ProgramStart find_program(app::OptionTable& table, std::span<const std::string> args);
+ProgramStart find_program(OptionTable& table, std::span<const std::string> args);
 
 }  // namespace pando::launch

@@ -4,11 +4,11 @@
 #include <filesystem>
 #include <utility>
 
-#include "pando/app/command_line.h"
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 #include "pando/base/new_file.h"
 #include "pando/launch/program_start.h"
 #include "pando/launch/run_reference.h"
+#include "pando/options/command_line.h"
 
 namespace pando::launch {
 namespace {
@@ -57,7 +57,7 @@ struct IdleOptions {
 
 constexpr const char* kIdleGroup = "Flags of other hardware";
 
-void add_idle_options(app::OptionTable& table, IdleOptions& idle) {
+void add_idle_options(OptionTable& table, IdleOptions& idle) {
   table.begin_group(kIdleGroup);
   table.add("num-ilds", idle.num_ilds, kNoEffect).with_hint("N");
   table.add("vipu-server-host", idle.server_host, kNoEffect).with_hint("HOST");
@@ -82,7 +82,7 @@ void add_idle_options(app::OptionTable& table, IdleOptions& idle) {
   table.add("distribute-ssh-key", idle.ssh_key, prepared).with_hint("FILE");
 }
 
-void add_division_options(app::OptionTable& table, RunOptions& options) {
+void add_division_options(OptionTable& table, RunOptions& options) {
   table.begin_group("Division");
   table.add("num-instances", options.num_instances, "processes; divided evenly over the hosts")
       .with_hint("N")
@@ -120,7 +120,7 @@ void add_division_options(app::OptionTable& table, RunOptions& options) {
       .with_hint("NET");
 }
 
-void add_mpi_options(app::OptionTable& table, RunOptions& options) {
+void add_mpi_options(OptionTable& table, RunOptions& options) {
   table.begin_group("MPI");
   table.add("mpirun", options.mpirun, "the mpirun to use: of Open MPI or MPICH, as Pando is built")
       .with_hint("PROGRAM");
@@ -156,7 +156,7 @@ void add_mpi_options(app::OptionTable& table, RunOptions& options) {
       .above(0);
 }
 
-void add_output_options(app::OptionTable& table, RunOptions& options, app::CommonOptions& common) {
+void add_output_options(OptionTable& table, RunOptions& options, CommonOptions& common) {
   table.begin_group("Output");
   table.add("print-topology", options.print_topology,
             "print which instance has which replicas, devices and cores; without a program that "
@@ -181,55 +181,53 @@ void add_output_options(app::OptionTable& table, RunOptions& options, app::Commo
       .command_line_only();
   table.add("overwrite-config", options.overwrite_config, "--export-config may replace a file")
       .command_line_only();
-  app::add_help_option(table, common);
+  add_help_option(table, common);
 }
 
-void import_config(app::OptionTable& table, const std::string& path) {
+void import_config(OptionTable& table, const std::string& path) {
   try {
-    const app::ConfigValue file = app::load_yaml(path);
-    const bool is_map = file.kind == app::ConfigValue::Kind::map;
-    if (!is_map && file.kind != app::ConfigValue::Kind::null) {
-      throw app::UsageError(path, ": wanted lines of 'name: value'");
+    const ConfigValue file = load_yaml(path);
+    const bool is_map = file.kind == ConfigValue::Kind::map;
+    if (!is_map && file.kind != ConfigValue::Kind::null) {
+      throw UsageError(path, ": wanted lines of 'name: value'");
     }
     table.assign_all(file, "");
-  } catch (const app::UsageError& error) {
-    throw app::UsageError("--import-config: ", error.what());
+  } catch (const UsageError& error) {
+    throw UsageError("--import-config: ", error.what());
   }
 }
 
 // A variable of a script that is not set must not mean this machine.
-void refuse_empty(const app::Option& option) {
-  const bool given = option.origin.kind == app::Origin::Kind::command_line;
+void refuse_empty(const Option& option) {
+  const bool given = option.origin.kind == Origin::Kind::command_line;
   if (!given || !option.show().text.empty()) return;
-  throw app::UsageError("--", option.name, ": found nothing, wanted ",
-                        option.name == "host" ? "hosts such as a,b" : "a file",
-                        "; leave the flag out for this machine");
+  throw UsageError("--", option.name, ": found nothing, wanted ",
+                   option.name == "host" ? "hosts such as a,b" : "a file",
+                   "; leave the flag out for this machine");
 }
 
 void validate(const RunOptions& options) {
   if (!options.host.empty() && !options.hostfile.empty()) {
-    throw app::UsageError("--hostfile: excludes --host; give one of them");
+    throw UsageError("--hostfile: excludes --host; give one of them");
   }
   const auto& only = options.only_output_from_instance;
   if (only && *only >= options.num_instances) {
-    throw app::UsageError("--only-output-from-instance: found ", *only, " with ",
-                          options.num_instances, " instances, wanted at most ",
-                          options.num_instances - 1);
+    throw UsageError("--only-output-from-instance: found ", *only, " with ", options.num_instances,
+                     " instances, wanted at most ", options.num_instances - 1);
   }
   const auto& period = options.heartbeat_period;
   const auto& timeout = options.heartbeat_timeout;
   if (period && timeout && *period >= *timeout) {
-    throw app::UsageError("--heartbeat-timeout: found ", *timeout, " s, wanted more than the ",
-                          *period, " s of --heartbeat-period");
+    throw UsageError("--heartbeat-timeout: found ", *timeout, " s, wanted more than the ", *period,
+                     " s of --heartbeat-period");
   }
   if (options.program.empty() && !options.print_topology) {
-    throw app::UsageError(
-        "no program given; wanted pando run [flags] program [arguments], see --help");
+    throw UsageError("no program given; wanted pando run [flags] program [arguments], see --help");
   }
 }
 
-void add_options(app::OptionTable& table, RunOptions& options, IdleOptions& idle,
-                 app::CommonOptions& common) {
+void add_options(OptionTable& table, RunOptions& options, IdleOptions& idle,
+                 CommonOptions& common) {
   add_division_options(table, options);
   add_mpi_options(table, options);
   add_output_options(table, options, common);
@@ -241,35 +239,35 @@ void add_options(app::OptionTable& table, RunOptions& options, IdleOptions& idle
 std::string run_flags_markdown() {
   RunOptions options;
   IdleOptions idle;
-  app::CommonOptions common;
-  app::OptionTable table;
+  CommonOptions common;
+  OptionTable table;
   add_options(table, options, idle, common);
-  return app::markdown_text(table);
+  return markdown_text(table);
 }
 
 std::optional<RunOptions> parse_run_options(std::span<const std::string> args, std::ostream& out) {
   RunOptions options;
   IdleOptions idle;
-  app::CommonOptions common;
-  app::OptionTable table;
+  CommonOptions common;
+  OptionTable table;
   add_options(table, options, idle, common);
   bool markdown = false;
   table.add("help-markdown", markdown, "").command_line_only().hidden = true;
   ProgramStart start = find_program(table, args);
-  app::parse_command_line(table, common, start.options);
+  parse_command_line(table, common, start.options);
   if (common.help || markdown) {
-    out << (markdown ? run_reference() : kHelpHead + app::help_text(table));
+    out << (markdown ? run_reference() : kHelpHead + help_text(table));
     return std::nullopt;
   }
   if (!options.import_config.empty()) {
     import_config(table, options.import_config);
-    app::parse_command_line(table, common, start.options);  // it wins over the file
+    parse_command_line(table, common, start.options);  // it wins over the file
   }
   options.program = std::move(start.program);
   options.flag_before_program = start.flag_before_program;
-  options.config = app::config_text(table);
-  for (const app::Option& option : table.options()) {
-    if (option.group == kIdleGroup && app::is_changed(option)) {
+  options.config = config_text(table);
+  for (const Option& option : table.options()) {
+    if (option.group == kIdleGroup && is_changed(option)) {
       options.idle.push_back("--" + option.name);
     }
   }
@@ -281,8 +279,8 @@ std::optional<RunOptions> parse_run_options(std::span<const std::string> args, s
 void export_config(const RunOptions& options) {
   if (options.export_config.empty()) return;
   if (!options.overwrite_config && std::filesystem::exists(options.export_config)) {
-    throw app::UsageError("--export-config: found a file '", options.export_config,
-                          "'; --overwrite-config replaces it");
+    throw UsageError("--export-config: found a file '", options.export_config,
+                     "'; --overwrite-config replaces it");
   }
   NewFile file(options.export_config);
   file.write(std::as_bytes(std::span(options.config)));

@@ -21,7 +21,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLook{50};  // between two looks
+constexpr milliseconds kBetweenLooks{50};  // between two looks
 constexpr milliseconds kEndGrace{2000};
 
 // Whether a stopped child is continued or ends within the time; the latter is left to be waited
@@ -35,7 +35,7 @@ bool goes_on(pid_t pid, milliseconds patience) {
       waitid(P_PID, static_cast<id_t>(pid), &info, WCONTINUED | WNOHANG);
       return true;
     }
-    std::this_thread::sleep_for(kLook);
+    std::this_thread::sleep_for(kBetweenLooks);
   }
   return false;
 }
@@ -71,7 +71,7 @@ bool ends_within(pid_t daemon, milliseconds patience) {
   const auto until = Clock::now() + patience;
   while (is_daemon(daemon)) {
     if (Clock::now() > until) return false;
-    std::this_thread::sleep_for(kLook);
+    std::this_thread::sleep_for(kBetweenLooks);
   }
   return true;
 }

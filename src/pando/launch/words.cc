@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 
 namespace pando::launch {
 namespace {
@@ -57,8 +57,8 @@ std::vector<std::string> split_words(std::string_view text, std::string_view lab
     }
   }
   if (quote != 0) {
-    throw app::UsageError(label, ": found a ", quote, " without its end in '", text,
-                          "', wanted words as a shell reads them");
+    throw UsageError(label, ": found a ", quote, " without its end in '", text,
+                     "', wanted words as a shell reads them");
   }
   return words;
 }

@@ -68,7 +68,7 @@ std::vector<AttributeSpec> backward_attributes() {
   return {{"epsilon", 0.001, {}}, {"activation", std::string("none"), {"none", "relu"}}};
 }
 
-std::vector<ir::TensorType> infer_input_grad(const ir::Node& node) {
+std::vector<ir::TensorType> infer_batch_norm_input_grad(const ir::Node& node) {
   check_epsilon(node);
   check_per_channel(node, 1, 2, 5);
   require_f32_shape(node, 0, node.input(1)->shape());
@@ -134,7 +134,7 @@ OpDef batch_norm_input_grad_op() {
           .outputs = {"dx"},
           .attributes = backward_attributes(),
           .traits = {Trait::no_grad},
-          .infer = infer_input_grad,
+          .infer = infer_batch_norm_input_grad,
           .exact = {"mean", "variance", "dbeta_total", "dgamma_total"}};
 }
 

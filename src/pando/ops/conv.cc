@@ -40,7 +40,7 @@ void add_conv_gradients(const ir::Node& node, std::span<ir::Value* const> dy, Gr
   if (bias) grad.add(node.input(2), sums->output(1));
 }
 
-std::vector<ir::TensorType> infer_input_grad(const ir::Node& node) {
+std::vector<ir::TensorType> infer_conv_input_grad(const ir::Node& node) {
   require_rank(node, 0, 4, 5);
   const Shape& dy = node.input(0)->shape();
   require_rank(node, 1, dy.rank(), dy.rank());
@@ -53,7 +53,7 @@ std::vector<ir::TensorType> infer_input_grad(const ir::Node& node) {
   return {f32(channels_last(dy[0], input_extents(windows), kernel[kernel.rank() - 2] * groups))};
 }
 
-std::vector<ir::TensorType> infer_kernel_grad(const ir::Node& node) {
+std::vector<ir::TensorType> infer_conv_kernel_grad(const ir::Node& node) {
   require_rank(node, 0, 4, 5);
   require_dtype(node, 0, DType::f32);
   const Shape& x = node.input(0)->shape();
@@ -116,7 +116,7 @@ OpDef conv_input_grad_op() {
           .outputs = {"dx"},
           .attributes = conv_grad_attributes("input"),
           .traits = {Trait::no_grad},
-          .infer = infer_input_grad};
+          .infer = infer_conv_input_grad};
 }
 
 // `kernel` holds the spatial extents of the kernel; dbias is there when the bias is trained.
@@ -127,7 +127,7 @@ OpDef conv_kernel_grad_op() {
           .optional_outputs = 1,
           .attributes = conv_grad_attributes("kernel"),
           .traits = {Trait::batch_sum, Trait::no_grad},
-          .infer = infer_kernel_grad};
+          .infer = infer_conv_kernel_grad};
 }
 
 }  // namespace pando::ops

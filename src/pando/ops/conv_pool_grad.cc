@@ -33,7 +33,7 @@ void check_pooled(const ir::Node& node, int dy, int64_t batch, int64_t channels)
   if (wanted == 4) require_f32_shape(node, 3, pooled);
 }
 
-std::vector<ir::TensorType> infer_input_grad(const ir::Node& node) {
+std::vector<ir::TensorType> infer_conv_pool_input_grad(const ir::Node& node) {
   require_rank(node, 0, 4, 5);
   const Shape& dy = node.input(0)->shape();
   require_rank(node, 2, dy.rank(), dy.rank());
@@ -43,7 +43,7 @@ std::vector<ir::TensorType> infer_input_grad(const ir::Node& node) {
   return {f32(channels_last(dy[0], input_extents(conv_windows(node)), kernel[kernel.rank() - 2]))};
 }
 
-std::vector<ir::TensorType> infer_kernel_grad(const ir::Node& node) {
+std::vector<ir::TensorType> infer_conv_pool_kernel_grad(const ir::Node& node) {
   require_rank(node, 0, 4, 5);
   require_dtype(node, 0, DType::f32);
   const Shape& x = node.input(0)->shape();
@@ -71,7 +71,7 @@ OpDef conv_pool_input_grad_op() {
           .outputs = {"dx"},
           .attributes = attributes_with("input"),
           .traits = {Trait::no_grad},
-          .infer = infer_input_grad};
+          .infer = infer_conv_pool_input_grad};
 }
 
 OpDef conv_pool_kernel_grad_op() {
@@ -81,7 +81,7 @@ OpDef conv_pool_kernel_grad_op() {
           .optional_outputs = 1,
           .attributes = attributes_with("kernel"),
           .traits = {Trait::batch_sum, Trait::no_grad},
-          .infer = infer_kernel_grad};
+          .infer = infer_conv_pool_kernel_grad};
 }
 
 }  // namespace pando::ops

@@ -17,7 +17,7 @@ struct LarsNumbers {
   float momentum;
 };
 
-PANDO_MULTIVERSION void heavy_ball(const UpdateSpan& span, const LarsNumbers& n) {
+PANDO_MULTIVERSION void lars_heavy_ball(const UpdateSpan& span, const LarsNumbers& n) {
   float* __restrict w = span.weights;
   float* __restrict m = span.slots[0];
   const float* __restrict g = span.gradient;
@@ -27,7 +27,7 @@ PANDO_MULTIVERSION void heavy_ball(const UpdateSpan& span, const LarsNumbers& n)
   }
 }
 
-PANDO_MULTIVERSION void nesterov(const UpdateSpan& span, const LarsNumbers& n) {
+PANDO_MULTIVERSION void lars_nesterov(const UpdateSpan& span, const LarsNumbers& n) {
   float* __restrict w = span.weights;
   float* __restrict m = span.slots[0];
   const float* __restrict g = span.gradient;
@@ -50,7 +50,7 @@ class LarsRule : public UpdateRule {
         static_cast<float>(step.learning_rate * (adapts ? trust(span.norms) : 1)),
         static_cast<float>(adapts ? options_.weight_decay : 0),
         static_cast<float>(options_.momentum)};
-    options_.nesterov ? nesterov(span, numbers) : heavy_ball(span, numbers);
+    options_.nesterov ? lars_nesterov(span, numbers) : lars_heavy_ball(span, numbers);
   }
 
  private:

@@ -13,9 +13,9 @@ PANDO_MULTIVERSION void plain(float* w, const float* g, size_t count, float lr) 
   for (size_t i = 0; i < count; ++i) w[i] -= lr * g[i];
 }
 
-PANDO_MULTIVERSION void heavy_ball(float* __restrict w, float* __restrict v,
-                                   const float* __restrict g, size_t count,
-                                   std::array<float, 2> lr_and_momentum) {
+PANDO_MULTIVERSION void sgd_heavy_ball(float* __restrict w, float* __restrict v,
+                                       const float* __restrict g, size_t count,
+                                       std::array<float, 2> lr_and_momentum) {
   const auto [lr, momentum] = lr_and_momentum;
   for (size_t i = 0; i < count; ++i) {
     v[i] = momentum * v[i] - lr * g[i];
@@ -23,9 +23,9 @@ PANDO_MULTIVERSION void heavy_ball(float* __restrict w, float* __restrict v,
   }
 }
 
-PANDO_MULTIVERSION void nesterov(float* __restrict w, float* __restrict v,
-                                 const float* __restrict g, size_t count,
-                                 std::array<float, 2> lr_and_momentum) {
+PANDO_MULTIVERSION void sgd_nesterov(float* __restrict w, float* __restrict v,
+                                     const float* __restrict g, size_t count,
+                                     std::array<float, 2> lr_and_momentum) {
   const auto [lr, momentum] = lr_and_momentum;
   for (size_t i = 0; i < count; ++i) {
     v[i] = momentum * v[i] - lr * g[i];
@@ -44,7 +44,7 @@ class SgdRule : public UpdateRule {
   void apply(const UpdateSpan& span, const UpdateStep& step) const override {
     const auto lr = static_cast<float>(step.learning_rate);
     if (momentum_ == 0) return plain(span.weights, span.gradient, span.count, lr);
-    const auto run = nesterov_ ? nesterov : heavy_ball;
+    const auto run = nesterov_ ? sgd_nesterov : sgd_heavy_ball;
     run(span.weights, span.slots[0], span.gradient, span.count, {lr, momentum_});
   }
 

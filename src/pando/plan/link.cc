@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 #include "pando/base/strings.h"
 
 namespace pando::plan {
@@ -105,12 +105,12 @@ const Link& find_link(std::string_view name) {
     if (named.name == name) return named.link;
     known.push_back(named.name);
   }
-  throw app::UsageError("--network: ", unknown_name_message("network", name, known));
+  throw UsageError("--network: ", unknown_name_message("network", name, known));
 }
 
 }  // namespace pando::plan
 
-namespace pando::app {
+namespace pando {
 
 bool OptionType<plan::Bandwidth>::read(const ConfigValue& value, plan::Bandwidth& field) {
   const auto parsed =
@@ -134,4 +134,4 @@ ConfigValue OptionType<plan::Latency>::show(const plan::Latency& field) {
   return ConfigValue::scalar(plan::to_string(field));
 }
 
-}  // namespace pando::app
+}  // namespace pando

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pando/app/option_types.h"
+#include "pando/options/option_types.h"
 
 namespace pando::plan {
 
@@ -54,7 +54,7 @@ inline constexpr std::string_view kLocal = "local";
 
 }  // namespace pando::plan
 
-namespace pando::app {
+namespace pando {
 
 template <>
 struct OptionType<plan::Bandwidth> {
@@ -70,4 +70,4 @@ struct OptionType<plan::Latency> {
   static ConfigValue show(const plan::Latency& field);
 };
 
-}  // namespace pando::app
+}  // namespace pando

@@ -10,9 +10,9 @@
 
 #include <fmt/format.h>
 
-#include "pando/app/counted.h"
-#include "pando/app/training_setup.h"
+#include "pando/app/run/training_setup.h"
 #include "pando/base/error.h"
+#include "pando/base/strings.h"
 #include "pando/runtime/accumulation.h"
 #include "pando/runtime/device_memory.h"
 #include "pando/runtime/topology.h"
@@ -244,8 +244,8 @@ const Measurement& MeasuredCosts::measured(int devices) {
   const auto known = measured_.find(devices);
   if (known != measured_.end()) return known->second;
   if (how_.progress != nullptr) {
-    *how_.progress << "measuring " << app::counted(devices, "device") << " of "
-                   << app::counted(cores_ / devices, "core") << '\n';
+    *how_.progress << "measuring " << counted(devices, "device") << " of "
+                   << counted(cores_ / devices, "core") << '\n';
   }
   const app::TrainOptions own = spread_over(options_, devices);
   app::TrainingSetup setup(own, nowhere());

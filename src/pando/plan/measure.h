@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "pando/app/train_options.h"
+#include "pando/app/flags/train_options.h"
 #include "pando/compiler/program.h"
 #include "pando/plan/search.h"
 #include "pando/train/auto_split.h"

@@ -5,16 +5,12 @@
 #include <array>
 #include <filesystem>
 
-#include "pando/app/exit_code.h"
+#include "pando/app/job/exit_code.h"
 #include "pando/runtime/device_set.h"
 
 namespace pando::plan {
 
 namespace {
-
-using app::Option;
-using app::Origin;
-using app::UsageError;
 
 constexpr const char* kHelpHead = R"(usage: pando plan --model M --instances N [flags]
 
@@ -57,7 +53,7 @@ constexpr std::array kForeignFlags = {
     ForeignFlag{"compile-report", "`pando train`"},
     ForeignFlag{"dump-ir", "`pando train`"}};
 
-void add_plan_flags(app::OptionTable& table, PlanOptions& options) {
+void add_plan_flags(OptionTable& table, PlanOptions& options) {
   table.begin_group("Plan");
   table
       .add("instances", options.instances,
@@ -103,7 +99,7 @@ void add_plan_flags(app::OptionTable& table, PlanOptions& options) {
 
 bool is_given(const Option& option) { return option.origin.kind == Origin::Kind::command_line; }
 
-void refuse_foreign_flags(const app::OptionTable& table) {
+void refuse_foreign_flags(const OptionTable& table) {
   for (const ForeignFlag& foreign : kForeignFlags) {
     const Option* option = table.find_exact(foreign.name);
     if (option == nullptr || !is_given(*option)) continue;
@@ -163,7 +159,7 @@ void validate(const PlanOptions& options) {
   }
   check_hosts(options);
   check_plot(options.plot);
-  for (const app::ByteSize& size : options.bucket_sizes) {
+  for (const ByteSize& size : options.bucket_sizes) {
     if (size.bytes < 1) throw UsageError("--bucket-sizes: found 0, wanted at least 1");
   }
 }
@@ -178,7 +174,7 @@ std::string quoted(const std::string& text) {
 }
 
 // The flags that `pando train` gets as well, as they would be written.
-std::vector<std::string> flags_for_training(const app::OptionTable& table) {
+std::vector<std::string> flags_for_training(const OptionTable& table) {
   std::vector<std::string> flags;
   for (const Option& option : table.options()) {
     if (!is_given(option) || option.group == "Plan" || option.name == "global-batch-size" ||
@@ -186,19 +182,19 @@ std::vector<std::string> flags_for_training(const app::OptionTable& table) {
         option.name == "model" || option.name == "synthetic-data") {
       continue;
     }
-    const app::ConfigValue value = option.show();
+    const ConfigValue value = option.show();
     flags.push_back("--" + option.name);
-    if (value.kind == app::ConfigValue::Kind::list) {
-      for (const app::ConfigValue& item : value.items) flags.push_back(quoted(item.text));
+    if (value.kind == ConfigValue::Kind::list) {
+      for (const ConfigValue& item : value.items) flags.push_back(quoted(item.text));
     } else {
-      const bool scalar = value.kind == app::ConfigValue::Kind::scalar;
-      flags.push_back(quoted(scalar ? value.text : app::to_yaml(value)));
+      const bool scalar = value.kind == ConfigValue::Kind::scalar;
+      flags.push_back(quoted(scalar ? value.text : to_yaml(value)));
     }
   }
   return flags;
 }
 
-void hide_what_does_not_matter(app::OptionTable& table) {
+void hide_what_does_not_matter(OptionTable& table) {
   for (const Option& option : table.options()) {
     const bool shown = std::ranges::find(kShownGroups, option.group) != kShownGroups.end() ||
                        option.name == "global-batch-size" ||
@@ -225,22 +221,22 @@ PlanRequest PlanOptions::request() const {
   if (train.devices.exchange_format != comm::WireFormat::f32) request.wire_share = 0.5;
   if (bandwidth) request.link.bandwidth = *bandwidth;
   if (latency) request.link.latency = *latency;
-  for (const app::ByteSize& size : bucket_sizes) request.bucket_bytes.push_back(size.bytes);
+  for (const ByteSize& size : bucket_sizes) request.bucket_bytes.push_back(size.bytes);
   return request;
 }
 
 std::optional<PlanOptions> parse_plan_options(std::span<const std::string> args,
                                               std::ostream& out) {
   PlanOptions options;
-  app::CommonOptions common;
-  app::OptionTable table;
+  CommonOptions common;
+  OptionTable table;
   add_plan_flags(table, options);
   app::add_train_options(table, options.train);
-  app::add_common_options(table, common);
+  add_common_options(table, common);
   hide_what_does_not_matter(table);
-  app::parse_command_line(table, common, args);
+  parse_command_line(table, common, args);
   if (common.help) {
-    out << kHelpHead << app::help_text(table);
+    out << kHelpHead << help_text(table);
     return std::nullopt;
   }
   refuse_foreign_flags(table);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "pando/app/train_options.h"
+#include "pando/app/flags/train_options.h"
 #include "pando/plan/search.h"
 
 namespace pando::plan {
@@ -20,7 +20,7 @@ struct PlanOptions {
   std::string network = "10gbe";
   std::optional<Bandwidth> bandwidth;
   std::optional<Latency> latency;
-  std::vector<app::ByteSize> bucket_sizes;
+  std::vector<ByteSize> bucket_sizes;
   double measure_seconds = 3;
   int top = 5;
   bool json = false;

@@ -7,19 +7,17 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "pando/app/counted.h"
-#include "pando/app/svg_plot.h"
+#include "pando/app/report/svg_plot.h"
 #include "pando/base/strings.h"
 
 namespace pando::plan {
 
 namespace {
 
-using app::counted;
 using nlohmann::ordered_json;
 
 std::string bucket_text(const Combination& found) {
-  return found.instances == 1 ? "-" : app::to_string(app::ByteSize{found.bucket_bytes});
+  return found.instances == 1 ? "-" : to_string(ByteSize{found.bucket_bytes});
 }
 
 std::string table_of(const std::vector<Combination>& list) {

@@ -7,15 +7,12 @@
 
 #include <fmt/format.h>
 
-#include "pando/app/counted.h"
 #include "pando/base/error.h"
 #include "pando/base/strings.h"
 
 namespace pando::plan {
 
 namespace {
-
-using app::counted;
 
 constexpr int64_t kSmallestBucket = int64_t{1} << 18;
 constexpr int64_t kUsualBucket = int64_t{1} << 20;

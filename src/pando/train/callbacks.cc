@@ -13,14 +13,14 @@ namespace pando {
 
 namespace {
 
-constexpr std::string_view kEpoch = "{epoch}";
+constexpr std::string_view kEpochField = "{epoch}";
 
 std::string with_epoch(const std::string& path, int64_t number) {
   std::string result;
   size_t from = 0;
-  for (size_t at = path.find(kEpoch); at != std::string::npos; at = path.find(kEpoch, from)) {
+  for (size_t at = path.find(kEpochField); at != std::string::npos; at = path.find(kEpochField, from)) {
     result += path.substr(from, at - from) + std::to_string(number);
-    from = at + kEpoch.size();
+    from = at + kEpochField.size();
   }
   return result + path.substr(from);
 }

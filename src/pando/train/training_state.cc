@@ -19,7 +19,7 @@ namespace {
 
 // Names of string attributes: any HDF5 tool shows them.
 constexpr const char* kOptimizer = "pando_optimizer";
-constexpr const char* kEpoch = "pando_epoch";
+constexpr const char* kEpochAttribute = "pando_epoch";
 constexpr const char* kUpdate = "pando_update";
 constexpr const char* kIteration = "pando_iteration";
 constexpr const char* kDataEpoch = "pando_data_epoch";
@@ -131,7 +131,7 @@ class SavedSlots {
 void save_training_state(const std::string& path, const TrainingState& state) {
   store::WeightsFile file = state.weights;
   file.attributes[kOptimizer] = state.optimizer;
-  file.attributes[kEpoch] = std::to_string(state.position.epoch);
+  file.attributes[kEpochAttribute] = std::to_string(state.position.epoch);
   file.attributes[kUpdate] = std::to_string(state.position.update);
   file.attributes[kIteration] = std::to_string(state.iteration);
   file.attributes[kDataEpoch] = std::to_string(state.data_epoch);
@@ -172,7 +172,7 @@ TrainingState load_training_state(const std::string& path) {
   state.weights = store::read_weights_file(path);
   const Attributes attributes(state.weights);
   state.optimizer = attributes.text(kOptimizer);
-  state.position = {attributes.number(kEpoch), attributes.number(kUpdate)};
+  state.position = {attributes.number(kEpochAttribute), attributes.number(kUpdate)};
   state.iteration = attributes.number(kIteration);
   state.data_epoch = attributes.number(kDataEpoch);
   state.seed = attributes.number<uint64_t>(kSeed);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kStemFilters = 64;
 
-struct Conv {
+struct CosmoflowConv {
   int64_t filters = 0;
   int64_t kernel = 1;
   int64_t stride = 1;
@@ -32,7 +32,7 @@ class VolumeResnetBuilder {
   // 1x1x1, 3x3x3 with the stride, 1x1x1 beside what goes straight through; the first block of a
   // stack projects that to its own size. A block begins as what goes through: sums of many would
   // saturate the tanh at the end before anything is learned.
-  SymbolicTensor block(const SymbolicTensor& x, const Conv& inner, bool projects,
+  SymbolicTensor block(const SymbolicTensor& x, const CosmoflowConv& inner, bool projects,
                        const std::string& name) const {
     const int64_t outputs = 4 * inner.filters;
     const SymbolicTensor shortcut =
@@ -45,8 +45,8 @@ class VolumeResnetBuilder {
 
  private:
   // A convolution without bias and its normalisation: <name>_conv, <name>_bn.
-  SymbolicTensor conv_norm(const SymbolicTensor& x, const Conv& conv, const std::string& name,
-                           Initializer gamma = Ones()) const {
+  SymbolicTensor conv_norm(const SymbolicTensor& x, const CosmoflowConv& conv,
+                           const std::string& name, Initializer gamma = Ones()) const {
     const SymbolicTensor y = Conv3D({.filters = conv.filters,
                                      .kernel = {conv.kernel, conv.kernel, conv.kernel},
                                      .strides = {conv.stride, conv.stride, conv.stride},

@@ -19,7 +19,7 @@ bool reads_only_as_gradient(const ir::Node* user, const ir::Value* masked) {
   return known && user->input(0) == masked && std::count(inputs.begin(), inputs.end(), masked) == 1;
 }
 
-bool fusable(const ir::Graph& graph, const ir::Node& node) {
+bool is_fusable_mask(const ir::Graph& graph, const ir::Node& node) {
   if (node.op() != "relu_grad" || graph.is_output(node.output())) return false;
   const auto users = graph.users(node.output());
   return !users.empty() && std::all_of(users.begin(), users.end(), [&](const ir::Node* user) {
@@ -33,7 +33,7 @@ bool FuseBatchNormGrad::run(CompileState& state) const {
   ir::Graph& graph = state.graph;
   std::vector<ir::Node*> masks;
   for (const auto& node : graph.nodes()) {
-    if (fusable(graph, *node)) masks.push_back(node.get());
+    if (is_fusable_mask(graph, *node)) masks.push_back(node.get());
   }
   for (ir::Node* mask : masks) {
     for (ir::Node* user : graph.users(mask->output())) {

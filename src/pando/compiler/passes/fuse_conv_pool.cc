@@ -10,7 +10,7 @@ namespace pando::compiler {
 
 namespace {
 
-bool fusable(const ir::Graph& graph, const ir::Node& pool) {
+bool is_fusable_pool(const ir::Graph& graph, const ir::Node& pool) {
   if (pool.op() != "max_pool") return false;
   const ir::Node* conv = pool.input(0)->producer();
   if (conv == nullptr || conv->op() != "conv" || conv->stage() != pool.stage()) return false;
@@ -36,7 +36,7 @@ bool FuseConvPool::run(CompileState& state) const {
   ir::Graph& graph = state.graph;
   std::vector<ir::Node*> pools;
   for (const auto& node : graph.nodes()) {
-    if (fusable(graph, *node)) pools.push_back(node.get());
+    if (is_fusable_pool(graph, *node)) pools.push_back(node.get());
   }
   for (ir::Node* pool : pools) {
     const ir::Node* conv = pool->input(0)->producer();

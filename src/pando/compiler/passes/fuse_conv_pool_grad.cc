@@ -51,7 +51,7 @@ bool takes(const ir::Node& node, const ir::Value* dy) {
          largest < std::numeric_limits<int32_t>::max();
 }
 
-bool fusable(const ir::Graph& graph, const ir::Node& scatter) {
+bool is_fusable_scatter(const ir::Graph& graph, const ir::Node& scatter) {
   if (scatter.op() != "max_pool_grad" || !disjoint_windows(scatter)) return false;
   if (graph.is_output(scatter.output())) return false;
   const auto users = graph.users(scatter.output());
@@ -100,7 +100,7 @@ bool FuseConvPoolGrad::run(CompileState& state) const {
   ir::Graph& graph = state.graph;
   std::vector<ir::Node*> scatters;
   for (const auto& node : graph.nodes()) {
-    if (fusable(graph, *node)) scatters.push_back(node.get());
+    if (is_fusable_scatter(graph, *node)) scatters.push_back(node.get());
   }
   for (ir::Node* scatter : scatters) {
     for (ir::Node* user : graph.users(scatter->output())) replace(graph, user, *scatter);

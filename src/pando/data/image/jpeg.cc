@@ -14,7 +14,7 @@
 
 // libjpeg reports errors by a function that must not return. Ours jumps back into the function that
 // called libjpeg; those functions are plain C: nothing in them has a destructor that a jump could
-// pass by, and what they change while libjpeg runs lies in the Decoder.
+// pass by, and what they change while libjpeg runs lies in the JpegDecoder.
 
 namespace pando::data {
 
@@ -53,7 +53,7 @@ void on_message(j_common_ptr info, int level) {
   }
 }
 
-struct Decoder {
+struct JpegDecoder {
   jpeg_decompress_struct info;
   jpeg_progress_mgr progress;
   ErrorHandler errors;
@@ -72,7 +72,7 @@ void on_progress(j_common_ptr info) {
   longjmp(errors->jump, 1);
 }
 
-bool open(Decoder& decoder, const uint8_t* bytes, size_t count) {
+bool open(JpegDecoder& decoder, const uint8_t* bytes, size_t count) {
   decoder.info.err = jpeg_std_error(&decoder.errors.base);
   decoder.errors.base.error_exit = jump_back;
   decoder.errors.base.emit_message = on_message;
@@ -86,7 +86,7 @@ bool open(Decoder& decoder, const uint8_t* bytes, size_t count) {
   return true;
 }
 
-bool reopen(Decoder& decoder, const uint8_t* bytes, size_t count) {
+bool reopen(JpegDecoder& decoder, const uint8_t* bytes, size_t count) {
   if (setjmp(decoder.errors.jump) != 0) return false;
   jpeg_abort_decompress(&decoder.info);
   jpeg_mem_src(&decoder.info, bytes, count);
@@ -95,7 +95,7 @@ bool reopen(Decoder& decoder, const uint8_t* bytes, size_t count) {
 }
 
 // Requires: x, y, width and height of the decoder lie inside the image at 1 / shrink of its size.
-bool start(Decoder& decoder, unsigned shrink, bool whole_rows) {
+bool start(JpegDecoder& decoder, unsigned shrink, bool whole_rows) {
   if (setjmp(decoder.errors.jump) != 0) return false;
   jpeg_decompress_struct& info = decoder.info;
   info.scale_num = 8 / shrink;
@@ -108,7 +108,7 @@ bool start(Decoder& decoder, unsigned shrink, bool whole_rows) {
   return true;
 }
 
-bool read_rows(Decoder& decoder, size_t stride) {
+bool read_rows(JpegDecoder& decoder, size_t stride) {
   if (setjmp(decoder.errors.jump) != 0) return false;
   while (decoder.info.output_scanline < decoder.y + decoder.height) {
     JSAMPROW row = decoder.row;
@@ -118,7 +118,7 @@ bool read_rows(Decoder& decoder, size_t stride) {
 }
 
 // Looks at what follows the last row, so that a file that is cut there is noticed too.
-bool finish(Decoder& decoder) {
+bool finish(JpegDecoder& decoder) {
   if (setjmp(decoder.errors.jump) != 0) return false;
   jpeg_finish_decompress(&decoder.info);
   return true;
@@ -253,7 +253,7 @@ class JpegReader : public PixelReader {
   std::span<const uint8_t> bytes_;
   std::string place_;
   ImageSize size_;
-  Decoder decoder_{};
+  JpegDecoder decoder_{};
   bool used_ = false;
   Image cmyk_;
 };

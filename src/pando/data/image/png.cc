@@ -13,7 +13,7 @@
 
 // libpng reports errors by a function that must not return. It jumps back into the function that
 // called libpng; those functions are plain C: nothing in them has a destructor that a jump could
-// pass by, and what they change while libpng runs lies in the Decoder.
+// pass by, and what they change while libpng runs lies in the PngDecoder.
 
 namespace pando::data {
 
@@ -25,7 +25,7 @@ constexpr png_alloc_size_t kMostChunkBytes = 8 << 20;
 // Deflate makes at most 1032 bytes out of one.
 constexpr uint64_t kMostGrowth = 1032;
 
-struct Decoder {
+struct PngDecoder {
   png_structp png;
   png_infop info;
   const uint8_t* next;
@@ -38,7 +38,7 @@ struct Decoder {
 };
 
 [[noreturn]] void on_error(png_structp png, png_const_charp text) {
-  auto* decoder = static_cast<Decoder*>(png_get_error_ptr(png));
+  auto* decoder = static_cast<PngDecoder*>(png_get_error_ptr(png));
   std::snprintf(decoder->text, sizeof decoder->text, "%s", text);
   png_longjmp(png, 1);
 }
@@ -47,14 +47,14 @@ struct Decoder {
 void on_warning(png_structp /*png*/, png_const_charp /*text*/) {}
 
 void take_bytes(png_structp png, png_bytep to, size_t count) {
-  auto* decoder = static_cast<Decoder*>(png_get_io_ptr(png));
+  auto* decoder = static_cast<PngDecoder*>(png_get_io_ptr(png));
   if (count > decoder->left) png_error(png, "the file ends too early");
   std::memcpy(to, decoder->next, count);
   decoder->next += count;
   decoder->left -= count;
 }
 
-bool open(Decoder& decoder) {
+bool open(PngDecoder& decoder) {
   decoder.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &decoder, on_error, on_warning);
   if (decoder.png == nullptr) return false;
   if (setjmp(png_jmpbuf(decoder.png)) != 0) return false;
@@ -69,7 +69,7 @@ bool open(Decoder& decoder) {
 }
 
 // Everything to 8-bit RGB.
-bool start(Decoder& decoder) {
+bool start(PngDecoder& decoder) {
   if (setjmp(png_jmpbuf(decoder.png)) != 0) return false;
   png_set_expand(decoder.png);
   png_set_strip_16(decoder.png);
@@ -83,7 +83,7 @@ bool start(Decoder& decoder) {
   return true;
 }
 
-bool read_rows(Decoder& decoder, uint8_t* pixels) {
+bool read_rows(PngDecoder& decoder, uint8_t* pixels) {
   if (setjmp(png_jmpbuf(decoder.png)) != 0) return false;
   for (; decoder.passes > 0; --decoder.passes) {
     for (decoder.row = 0; decoder.row < decoder.height; ++decoder.row) {
@@ -130,7 +130,7 @@ class PngReader : public PixelReader {
  private:
   void reopen() {
     close();
-    decoder_ = Decoder{};
+    decoder_ = PngDecoder{};
     decoder_.next = bytes_.data();
     decoder_.left = bytes_.size();
     if (!open(decoder_)) fail();
@@ -156,7 +156,7 @@ class PngReader : public PixelReader {
   std::span<const uint8_t> bytes_;
   std::string place_;
   ImageSize size_;
-  Decoder decoder_{};
+  PngDecoder decoder_{};
   bool used_ = false;
 };
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "pando/base/multiversion.h"
+#include "pando/data/sources/gzip.h"
 #include "pando/data/sources/pickle.h"
 
 namespace pando::data {
@@ -41,10 +42,6 @@ class FlawSink {
   const std::string& place_;
   std::vector<CifarFlaw>* flaws_;
 };
-
-bool starts_gzip(std::span<const uint8_t> content) {
-  return content.size() >= 2 && content[0] == 0x1f && content[1] == 0x8b;
-}
 
 // A label byte says next to nothing about what a file is; its length does.
 size_t count_records(std::span<const uint8_t> content, const FlawSink& sink, size_t record) {

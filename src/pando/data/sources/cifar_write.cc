@@ -108,11 +108,6 @@ std::vector<uint8_t> python_content(const Range& range, CifarKind kind,
   return std::move(writer).finish();
 }
 
-void write_lines(const fs::path& path, const std::vector<std::string>& lines) {
-  const std::string text = join(lines, "\n") + "\n";
-  write_file(path, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
-}
-
 void write_names(PickleWriter& writer, const char* key, const std::vector<std::string>& names) {
   writer.text(key);
   writer.begin_list();
@@ -124,9 +119,9 @@ void write_names(PickleWriter& writer, const char* key, const std::vector<std::s
 void write_meta(const fs::path& folder, CifarForm form, CifarKind kind) {
   if (form == CifarForm::binary) {
     if (kind == CifarKind::cifar10)
-      return write_lines(folder / "batches.meta.txt", cifar10_names());
-    write_lines(folder / "fine_label_names.txt", cifar100_names());
-    return write_lines(folder / "coarse_label_names.txt", cifar100_coarse_names());
+      return write_lines((folder / "batches.meta.txt").string(), cifar10_names());
+    write_lines((folder / "fine_label_names.txt").string(), cifar100_names());
+    return write_lines((folder / "coarse_label_names.txt").string(), cifar100_coarse_names());
   }
   PickleWriter writer;
   writer.begin_dict();

@@ -6,30 +6,22 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <limits>
 #include <utility>
 
-#include <zlib.h>
-
 #include "pando/base/error.h"
+#include "pando/data/deflate_impl.h"
 
 namespace pando::data {
 
 namespace {
 
-constexpr int kGzipOnly = 15 + 16;           // the largest window, gzip header required
-constexpr uint64_t kMostExpansion = 1040;    // deflate cannot expand by more than 1032
-constexpr uint64_t kMostBuffered = 1 << 16;  // decoded by zlib, not handed out yet
+constexpr int kGzipOnly = 15 + 16;  // the largest window, gzip header required
+
+}  // namespace
 
 bool starts_gzip(std::span<const uint8_t> content) {
   return content.size() >= 2 && content[0] == 0x1f && content[1] == 0x8b;
 }
-
-uInt clamp_to_uint(size_t count) {
-  return static_cast<uInt>(std::min<size_t>(count, std::numeric_limits<uInt>::max()));
-}
-
-}  // namespace
 
 std::vector<uint8_t> read_file(const std::string& path) {
   std::error_code error;

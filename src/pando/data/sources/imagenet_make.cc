@@ -28,17 +28,6 @@ std::string padded(int64_t number, size_t width) {
   return std::string(width - std::min(width, digits.size()), '0') + digits;
 }
 
-void write_file(const fs::path& path, std::span<const std::byte> bytes) {
-  NewFile file(path.string());
-  file.write(bytes);
-  file.commit();
-}
-
-void write_lines(const fs::path& path, const std::vector<std::string>& lines) {
-  const std::string text = join(lines, "\n") + "\n";
-  write_file(path, std::as_bytes(std::span(text)));
-}
-
 class Maker {
  public:
   Maker(std::string folder, const MakeImagenetOptions& options)
@@ -86,10 +75,10 @@ class Maker {
       validation.push_back(class_of(ImagenetPart::validation, i).synset);
     }
     const fs::path folder(folder_);
-    write_lines(folder / "synset_labels.txt", synsets);
-    write_lines(folder / "imagenet_metadata.txt", metadata);
-    write_lines(folder / "imagenet_2012_validation_synset_labels.txt", validation);
-    write_lines(folder / "imagenet_2012_bounding_boxes.csv", boxes);
+    write_lines((folder / "synset_labels.txt").string(), synsets);
+    write_lines((folder / "imagenet_metadata.txt").string(), metadata);
+    write_lines((folder / "imagenet_2012_validation_synset_labels.txt").string(), validation);
+    write_lines((folder / "imagenet_2012_bounding_boxes.csv").string(), boxes);
   }
 
  private:
@@ -140,7 +129,7 @@ class Maker {
       if (part == ImagenetPart::train) path /= class_of(part, index).synset;
       const std::string name = name_of(part, index);
       const std::vector<uint8_t> encoded = encode_jpeg(picture.image.view());
-      write_file(path / name, std::as_bytes(std::span(encoded)));
+      write_new_file(path / name, std::as_bytes(std::span(encoded)));
       const ObjectBox& box = picture.object;
       lines[i] = concat(name, ",", box.x_min, ",", box.y_min, ",", box.x_max, ",", box.y_max);
     });

@@ -7,9 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include <zlib.h>
-
 #include "pando/base/error.h"
+#include "pando/data/deflate_impl.h"
 
 namespace pando {
 
@@ -37,16 +36,10 @@ namespace data {
 
 namespace {
 
-constexpr uint64_t kMostExpansion = 1040;    // deflate cannot expand by more than 1032
-constexpr uint64_t kMostBuffered = 1 << 16;  // decoded by zlib, not handed out yet
 constexpr size_t kPiece = 1 << 16;
 
 // The largest window, and which header zlib asks for or writes.
 int window_bits(Compression compression) { return compression == Compression::gzip ? 15 + 16 : 15; }
-
-uInt clamp_to_uint(size_t count) {
-  return static_cast<uInt>(std::min<size_t>(count, std::numeric_limits<uInt>::max()));
-}
 
 class InflatedInput : public ByteInput {
  public:

@@ -113,9 +113,9 @@ std::vector<uint8_t> encode(const std::vector<FileIndex>& files, const std::stri
 }
 
 // Reads what encode() wrote; anything else leaves it `failed`.
-class Decoder {
+class IndexDecoder {
  public:
-  explicit Decoder(std::span<const uint8_t> bytes) : rest_(bytes) {}
+  explicit IndexDecoder(std::span<const uint8_t> bytes) : rest_(bytes) {}
 
   uint64_t number(size_t count = 8) {
     uint64_t value = 0;
@@ -148,8 +148,8 @@ std::optional<std::vector<FileIndex>> decode(std::span<const uint8_t> bytes, siz
                                              const std::string& description) {
   if (bytes.size() < kSealBytes) return std::nullopt;
   const auto body = bytes.first(bytes.size() - kSealBytes);
-  if (Decoder(bytes.last(kSealBytes)).number(kSealBytes) != crc32c(body)) return std::nullopt;
-  Decoder from(body);
+  if (IndexDecoder(bytes.last(kSealBytes)).number(kSealBytes) != crc32c(body)) return std::nullopt;
+  IndexDecoder from(body);
   if (!from.expect(kMagic) || from.number() != description.size() || !from.expect(description)) {
     return std::nullopt;
   }

@@ -101,8 +101,8 @@ CopyRate measure_copies(int workers) {
   const size_t bytes = std::clamp<size_t>(most, 1, kCopyBytes);
   std::vector<StageWork> works;
   for (int i = 0; i < workers; ++i) {
-    using Bytes = std::vector<std::byte>;
-    works.emplace_back([bytes, from = Bytes(), to = Bytes()](int64_t) mutable {
+    using Copied = std::vector<std::byte>;
+    works.emplace_back([bytes, from = Copied(), to = Copied()](int64_t) mutable {
       if (from.empty()) {
         from.assign(bytes, std::byte{1});
         to.assign(bytes, std::byte{2});

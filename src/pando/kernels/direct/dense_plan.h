@@ -8,6 +8,7 @@
 
 #include "pando/kernels/direct/direct_dense.h"
 #include "pando/kernels/direct/isa_kernels.h"
+#include "pando/kernels/divide_up.h"
 
 namespace pando::kernels::direct {
 
@@ -22,9 +23,6 @@ constexpr int64_t kFewestRows = 32;  // with fewer, loading and storing the sums
 constexpr int64_t kBlockFeatures = 64;
 // The number of samples that kernel_grad sums before it stores the sums.
 constexpr int64_t kBlockSamples = 64;
-
-inline int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-inline int64_t round_up(int64_t a, int64_t b) { return divide_up(a, b) * b; }
 
 // 0, step, 2 * step, ...
 inline std::vector<int32_t> multiples(int64_t count, int64_t step) {

@@ -20,7 +20,7 @@ namespace {
 
 using Extents = ConvGeometry::Extents;
 
-std::string why_unsupported(const ConvGeometry& g) {
+std::string why_unsupported_by_direct(const ConvGeometry& g) {
   if (g.batch < 1 || g.in_channels < 1 || g.out_channels < 1 || g.groups < 1) {
     return concat("batch ", g.batch, ", channels ", g.in_channels, " -> ", g.out_channels,
                   " and groups ", g.groups, " must be at least 1");
@@ -97,14 +97,14 @@ struct DirectConv::Plans {
 };
 
 bool DirectConv::supports(const ConvGeometry& geometry, std::string* why_not) {
-  std::string reason = why_unsupported(geometry);
+  std::string reason = why_unsupported_by_direct(geometry);
   const bool supported = reason.empty();
   if (why_not != nullptr) *why_not = std::move(reason);
   return supported;
 }
 
 DirectConv::DirectConv(const ConvGeometry& geometry, std::optional<PoolGeometry> pool) {
-  const std::string reason = why_unsupported(geometry);
+  const std::string reason = why_unsupported_by_direct(geometry);
   if (!reason.empty()) throw Unsupported("direct convolution: ", reason);
   if (pool) check_pool(geometry, *pool);
   plans_ = std::make_shared<const Plans>(geometry, pool);

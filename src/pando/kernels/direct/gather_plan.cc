@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "pando/kernels/divide_up.h"
+
 namespace pando::kernels::direct {
 
 // A run of a phase's outputs that have the same taps inside the source.
@@ -16,8 +18,6 @@ struct Stretch {
 namespace {
 
 constexpr int64_t kMaxBlockPixels = 4096;
-
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 bool is_trivial_axis(const ConvGeometry& g, size_t axis) {
   return g.in[axis] == 1 && g.out[axis] == 1 && g.kernel[axis] == 1 && g.pad_low[axis] == 0 &&

@@ -10,7 +10,7 @@
 namespace pando::kernels::fast {
 namespace {
 
-constexpr int64_t kLanes = 16;
+constexpr int64_t kRowFloats = 16;
 constexpr int64_t kBlock = 8192;  // elements that fit into the first-level cache
 
 // Blocks are whole rows, so that every block begins at the first channel.
@@ -239,7 +239,7 @@ PANDO_MULTIVERSION void gradient_masked(const GradientData& data, int64_t count,
 ChannelRow channel_row(int64_t channels) {
   ChannelRow row{.channels = channels, .repeat = 1};
   if (channels >= 64) return row;  // long enough: an incomplete last vector costs little
-  row.repeat = kLanes / std::gcd(channels, kLanes);
+  row.repeat = kRowFloats / std::gcd(channels, kRowFloats);
   while (row.length() < 128) row.repeat *= 2;
   return row;
 }

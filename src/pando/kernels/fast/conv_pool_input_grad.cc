@@ -18,8 +18,8 @@ using fast::Range;
 using fast::ScratchCutter;
 using fast::WideFloats;
 
-struct Work {
-  Work(const PooledConv& shape, ScratchCutter cutter)
+struct InputGradWork {
+  InputGradWork(const PooledConv& shape, ScratchCutter cutter)
       : factors(cutter.floats(shape.conv.out_channels)),
         sorted(cutter.floats(shape.conv.out_channels)),
         kernels(reinterpret_cast<int32_t*>(cutter.floats(shape.conv.out_channels))),
@@ -110,7 +110,8 @@ PANDO_INLINE bool all_inside(const PooledConv& s, const PooledConv::Extents& pix
 }
 
 // Sorts the channels of a pixel by position.
-PANDO_INLINE void sort_channels(const PooledConv& s, const uint8_t* index, const Work& work) {
+PANDO_INLINE void sort_channels(const PooledConv& s, const uint8_t* index,
+                                const InputGradWork& work) {
   const int64_t positions = s.pool.positions();
   std::fill(work.ends, work.ends + positions + 1, 0);
   for (int64_t o = 0; o < s.conv.out_channels; ++o) ++work.ends[index[o] + 1];
@@ -130,7 +131,8 @@ struct Planes {
 };
 
 PANDO_MULTIVERSION void add_planes(const PooledConv& s, const PooledGradient& from,
-                                   const float* kernel, const Work& work, const Planes& planes) {
+                                   const float* kernel, const InputGradWork& work,
+                                   const Planes& planes) {
   const auto [dx, depth, pooled] = planes;
   const int64_t plane = s.pool.out[1] * s.pool.out[2];
   const int64_t channels = s.conv.out_channels;
@@ -200,7 +202,7 @@ KernelOffer fast_conv_pool_input_grad(const ir::Node& node) {
   }
   const NodeActivation activation = node_activation(node);
   const auto run = [=](const KernelArgs& args, const StepArgs& step) {
-    const Work work(shape, ScratchCutter(args.scratch));
+    const InputGradWork work(shape, ScratchCutter(args.scratch));
     const PooledGradient from = {args.in(0), args.in_as<uint8_t>(1),
                                  args.num_inputs > 3 ? args.in(3) : nullptr, activation.slope(0)};
     const int64_t each = shape.conv.in[0];
@@ -217,7 +219,7 @@ KernelOffer fast_conv_pool_input_grad(const ir::Node& node) {
     }
   };
   KernelOffer offer = offer_function(
-      "fast", run, {.splits = true, .scratch_bytes = Work(shape, ScratchCutter()).bytes});
+      "fast", run, {.splits = true, .scratch_bytes = InputGradWork(shape, ScratchCutter()).bytes});
   offer.packings.push_back(kernel_packing(shape));
   return offer;
 }

@@ -11,7 +11,6 @@ namespace {
 
 using fast::Floats;
 using fast::Inside;
-using fast::kLanes;
 using fast::kWide;
 using fast::PooledConv;
 using fast::PooledGradient;
@@ -36,8 +35,8 @@ struct Run {
 };
 constexpr int64_t kWhole = -1;
 
-struct Work {
-  Work(const PooledConv& shape, ScratchCutter cutter)
+struct KernelGradWork {
+  KernelGradWork(const PooledConv& shape, ScratchCutter cutter)
       : sums(cutter.floats(shape.conv.out_channels * shape.window_floats)),
         bias(cutter.floats(shape.conv.out_channels)),
         factors(cutter.floats(tile_pixels(shape) * shape.conv.out_channels)),
@@ -73,7 +72,7 @@ struct BlockStart {
 };
 
 template <typename Vector, int block_rows, int vectors>
-PANDO_INLINE void sum_block(const PooledConv& s, const Work& work, const Tile& tile,
+PANDO_INLINE void sum_block(const PooledConv& s, const KernelGradWork& work, const Tile& tile,
                             const BlockStart& start) {
   const auto [o, first, begin] = start;
   constexpr int64_t kFloats = sizeof(Vector) / sizeof(float);
@@ -107,7 +106,7 @@ PANDO_INLINE void sum_block(const PooledConv& s, const Work& work, const Tile& t
 }
 
 template <typename Vector, int block_rows, int vectors>
-PANDO_INLINE void sum_blocks(const PooledConv& s, const Work& work, const Tile& tile) {
+PANDO_INLINE void sum_blocks(const PooledConv& s, const KernelGradWork& work, const Tile& tile) {
   constexpr int64_t kFloats = vectors * static_cast<int64_t>(sizeof(Vector) / sizeof(float));
   for (int64_t row = 0; row < s.rows; row += block_rows) {
     for (int64_t begin = 0; begin < s.run; begin += kFloats) {
@@ -119,7 +118,7 @@ PANDO_INLINE void sum_blocks(const PooledConv& s, const Work& work, const Tile& 
 }
 
 // Adds runs whose length is not a multiple of a vector.
-PANDO_INLINE void sum_runs(const PooledConv& s, const Work& work, const Tile& tile) {
+PANDO_INLINE void sum_runs(const PooledConv& s, const KernelGradWork& work, const Tile& tile) {
   for (int64_t i = 0; i < tile.count * s.conv.out_channels; ++i) {
     float* to = work.sums + i % s.conv.out_channels * s.window_floats;
     for (int64_t row = 0; row < s.rows; ++row) {
@@ -131,7 +130,7 @@ PANDO_INLINE void sum_runs(const PooledConv& s, const Work& work, const Tile& ti
 }
 
 // Finds the runs of all positions of a pixel at the edge.
-PANDO_INLINE void cut_windows(const PooledConv& s, const Work& work,
+PANDO_INLINE void cut_windows(const PooledConv& s, const KernelGradWork& work,
                               const PooledConv::Extents& pixel) {
   for (int64_t i = 0; i < s.pool.positions(); ++i) {
     const Inside part = s.inside(pixel, s.positions[static_cast<size_t>(i)], {0, s.conv.in[0]});
@@ -156,7 +155,7 @@ struct PixelChannels {
 };
 
 // Windows that the edge cuts are added directly and are not put into the tile.
-PANDO_INLINE void take_edge_pixel(const PooledConv& s, const Work& work, const float* x,
+PANDO_INLINE void take_edge_pixel(const PooledConv& s, const KernelGradWork& work, const float* x,
                                   const PooledConv::Extents& pixel, const PixelChannels& channels) {
   const auto [index, factors, offsets] = channels;
   const auto first = static_cast<int32_t>(s.first_element(pixel));
@@ -175,8 +174,8 @@ PANDO_INLINE void take_edge_pixel(const PooledConv& s, const Work& work, const f
   }
 }
 
-PANDO_INLINE void take_pixels(const PooledConv& s, const PooledGradient& from, const Work& work,
-                              const Tile& tile) {
+PANDO_INLINE void take_pixels(const PooledConv& s, const PooledGradient& from,
+                              const KernelGradWork& work, const Tile& tile) {
   const int64_t channels = s.conv.out_channels;
   fast::PixelWalk walk(s.pool.out, tile.first);
   for (int64_t t = 0; t < tile.count; ++t, walk.next()) {
@@ -195,8 +194,8 @@ PANDO_INLINE void take_pixels(const PooledConv& s, const PooledGradient& from, c
   }
 }
 
-PANDO_MULTIVERSION void add_tile(const PooledConv& s, const PooledGradient& from, const Work& work,
-                                 const Tile& tile) {
+PANDO_MULTIVERSION void add_tile(const PooledConv& s, const PooledGradient& from,
+                                 const KernelGradWork& work, const Tile& tile) {
   take_pixels(s, from, work, tile);
   if (!s.fits) return;
   if (s.run % (4 * kWide) == 0) return sum_blocks<WideFloats, 1, 4>(s, work, tile);
@@ -209,13 +208,13 @@ PANDO_MULTIVERSION void add_tile(const PooledConv& s, const PooledGradient& from
   }
   if (s.run % kWide == 0 && s.rows % 4 == 0) return sum_blocks<WideFloats, 4, 1>(s, work, tile);
   if (s.run % kWide == 0) return sum_blocks<WideFloats, 1, 1>(s, work, tile);
-  if (s.run % kLanes == 0 && s.rows % 4 == 0) return sum_blocks<Floats, 4, 1>(s, work, tile);
+  if (s.run % fast::kLanes == 0 && s.rows % 4 == 0) return sum_blocks<Floats, 4, 1>(s, work, tile);
   sum_runs(s, work, tile);
 }
 
 // Processes the share of a part: a range of the pooled pixels of all samples.
-void add_pixels(const PooledConv& s, const PooledGradient& from, const float* x, const Work& work,
-                Range pixels) {
+void add_pixels(const PooledConv& s, const PooledGradient& from, const float* x,
+                const KernelGradWork& work, Range pixels) {
   const int64_t each = s.pool.out_pixels();
   const int64_t most = tile_pixels(s);
   for (int64_t pixel = pixels.begin; pixel < pixels.end;) {
@@ -240,7 +239,7 @@ KernelOffer fast_conv_pool_kernel_grad(const ir::Node& node) {
   const auto transpose = direct::choose_isa().transpose;
   const auto run = [=](const KernelArgs& args, const StepArgs& step) {
     const int64_t channels = shape.conv.out_channels;
-    const Work work(shape, ScratchCutter(args.scratch));
+    const KernelGradWork work(shape, ScratchCutter(args.scratch));
     std::fill(work.sums, work.sums + channels * shape.window_floats, 0.0f);
     std::fill(work.bias, work.bias + channels, 0.0f);
     add_pixels(shape,
@@ -252,8 +251,8 @@ KernelOffer fast_conv_pool_kernel_grad(const ir::Node& node) {
         {work.sums, shape.window_floats, channels, shape.window_floats, args.out(0), channels});
     if (bias) std::copy(work.bias, work.bias + channels, args.out(1));
   };
-  return offer_function("fast", run,
-                        {.splits = true, .scratch_bytes = Work(shape, ScratchCutter()).bytes});
+  return offer_function(
+      "fast", run, {.splits = true, .scratch_bytes = KernelGradWork(shape, ScratchCutter()).bytes});
 }
 
 }  // namespace pando::kernels

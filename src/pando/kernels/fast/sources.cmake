@@ -1,5 +1,5 @@
-# The fast kernels, part of the module `kernels`.
-set(fast_sources
+# The fast kernels: a target of their own within the folder `kernels`, for their compiler options.
+pando_module(kernels_fast SOURCES
   fast/avg_pool.cc
   fast/batch_moments.cc
   fast/batch_norm.cc
@@ -20,8 +20,8 @@ set(fast_sources
   fast/smooth.cc
   fast/softmax.cc
   fast/standardise_image.cc
-  fast/top_k.cc)
-target_sources(pando_kernels PRIVATE ${fast_sources})
+  fast/top_k.cc
+  DEPENDS base tensor ir ops)
 
 # Vectorised in every build type. Without errno, which nobody reads, and traps, which nobody sets,
 # comparisons and square roots become vectors; all else of IEEE arithmetic stays. The compiler may
@@ -29,5 +29,5 @@ target_sources(pando_kernels PRIVATE ${fast_sources})
 # it that there are none (runtime/fp_exceptions.h reads them). Vectors of eight are passed by
 # inlining only, so the note about their calling convention says nothing. clang does without GCC's
 # pragma about the dependences of loops.
-set_source_files_properties(${fast_sources} PROPERTIES
-  COMPILE_OPTIONS "-O3;-fno-math-errno;-fno-trapping-math;-Wno-psabi;-Wno-unknown-pragmas")
+target_compile_options(pando_kernels_fast PRIVATE
+  -O3 -fno-math-errno -fno-trapping-math -Wno-psabi -Wno-unknown-pragmas)

@@ -1,5 +1,4 @@
-// What the oneDNN adapters share beyond one primitive: types, fused activations, refusals, and the
-// gradients of filters and dense weights that pass through scratch memory.
+// What the oneDNN adapters share beyond one primitive: types, fused activations, refusals.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -23,16 +22,6 @@ ProductTypes product_types(const ir::Node& node);
 dnnl::primitive_attr fused_attributes(const ir::Node& node);
 
 KernelOffer refuse_reference(const char* implementation);
-
-struct GradientTraits {
-  bool bias = false;
-  size_t gradient_bytes = 0;  // in the layout of the primitive
-};
-
-// Offers the kernel (x, dy) -> weight gradient, [bias gradient]. With a reorder, the primitive
-// writes to scratch memory and the reorder copies from there to the output.
-KernelOffer offer_gradient(std::string name, std::shared_ptr<const Primitive> primitive,
-                           std::shared_ptr<const Primitive> reorder, GradientTraits traits);
 
 // Turns an error that oneDNN throws while it looks for a kernel into a refusal.
 template <typename Offer>

@@ -3,6 +3,8 @@
 
 #include <numeric>
 
+#include "pando/kernels/divide_up.h"
+
 namespace pando::kernels::winograd {
 namespace {
 
@@ -12,8 +14,6 @@ constexpr int64_t kBlockBytes = 256 * 1024;
 
 // With fewer tiles, reading the filter again would cost too much.
 constexpr int64_t kFewestTiles = 16;
-
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 int64_t tiles_per_block(const TilePlan& plan) {
   const int64_t tile_bytes =

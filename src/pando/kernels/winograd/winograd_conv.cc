@@ -18,14 +18,14 @@ using winograd::Planes;
 using winograd::planes_at;
 using winograd::TilePlan;
 
-std::string why_unsupported(const ConvGeometry& g) {
+std::string why_unsupported_by_winograd(const ConvGeometry& g) {
   std::string why_not;
   if (!DirectConv::supports(g, &why_not)) return why_not;
-  using Extents = ConvGeometry::Extents;
-  if (g.kernel != Extents{1, 3, 3} || g.in[0] != 1 || g.out[0] != 1) {
+  if (g.kernel != ConvGeometry::Extents{1, 3, 3} || g.in[0] != 1 || g.out[0] != 1) {
     return "the filter is not 2-D 3x3";
   }
-  if (g.stride != Extents{1, 1, 1} || g.dilation != Extents{1, 1, 1} || g.groups != 1) {
+  if (g.stride != ConvGeometry::Extents{1, 1, 1} || g.dilation != ConvGeometry::Extents{1, 1, 1} ||
+      g.groups != 1) {
     return "a stride, a dilation or the number of groups is not 1";
   }
   return "";
@@ -55,14 +55,14 @@ struct WinogradConv::Plans {
 };
 
 bool WinogradConv::supports(const ConvGeometry& geometry, std::string* why_not) {
-  std::string reason = why_unsupported(geometry);
+  std::string reason = why_unsupported_by_winograd(geometry);
   const bool supported = reason.empty();
   if (why_not != nullptr) *why_not = std::move(reason);
   return supported;
 }
 
 WinogradConv::WinogradConv(const ConvGeometry& geometry) {
-  const std::string reason = why_unsupported(geometry);
+  const std::string reason = why_unsupported_by_winograd(geometry);
   if (!reason.empty()) throw Unsupported("Winograd convolution: ", reason);
   plans_ = std::make_shared<const Plans>(geometry);
 }

@@ -1,0 +1,23 @@
+// The flags that say which cores a device has, the same for every command that divides the machine.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pando/options/options.h"
+
+namespace pando::app {
+
+struct CoreFlags {
+  int cores_per_device = 0;  // 0: an even division
+  std::string core_sets;     // as in '0-3;4-7,9'; empty: not given
+};
+
+void add_core_flags(OptionTable& table, CoreFlags& flags);
+
+// The hardware threads of each device; empty when --core-sets was not given. Throws UsageError for
+// sets that cannot be read or come with --cores-per-device.
+std::vector<std::vector<int>> core_sets_of(const CoreFlags& flags);
+
+}  // namespace pando::app

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#include "pando/app/flags/early_stopping_flags.h"
+
+#include <cmath>
+#include <limits>
+
+#include <nlohmann/json.hpp>
+
+#include "pando/app/job/exit_code.h"
+#include "pando/app/record/history_writer.h"
+#include "pando/train/model.h"
+
+namespace pando::app {
+namespace {
+
+std::optional<double> figure_of(const HistoryRow& row, const std::string& name) {
+  if (name == "loss") return row.loss;
+  if (name == "accuracy") return row.accuracy;
+  if (name == "val_loss") return row.val_loss;
+  return row.val_accuracy;
+}
+
+using EpochValues = std::vector<std::pair<int64_t, double>>;
+
+// Of whole epochs, numbered from 0. Rows of a validation after training tell them once more.
+EpochValues earlier_values(const std::filesystem::path& json, const std::string& name) {
+  EpochValues values;
+  for (const HistoryRow& row : read_history(json, std::numeric_limits<int64_t>::max())) {
+    const std::optional<double> value = figure_of(row, name);
+    const bool whole = row.epoch == std::floor(row.epoch) && row.epoch >= 1;
+    if (!value || !whole) continue;
+    const int64_t epoch = static_cast<int64_t>(row.epoch) - 1;
+    if (values.empty() || epoch > values.back().first) values.emplace_back(epoch, *value);
+  }
+  return values;
+}
+
+}  // namespace
+
+void add_early_stopping_flags(OptionTable& table, EarlyStoppingFlags& flags) {
+  table.begin_group("Early stopping");
+  table
+      .add_choice("early-stopping", flags.monitor,
+                  {{"off", ""},
+                   {"loss", "loss"},
+                   {"accuracy", "accuracy"},
+                   {"val_loss", "val_loss"},
+                   {"val_accuracy", "val_accuracy"}},
+                  "end training when this figure has stopped getting better; those of validation "
+                  "want --validate-during-training")
+      .with_hint("METRIC");
+  table
+      .add(
+          "patience", flags.patience,
+          "with --early-stopping: stop after so many epochs in a row without a better value; 0, as "
+          "1, after the first")
+      .with_hint("N")
+      .at_least(0);
+  table
+      .add("min-delta", flags.min_delta,
+           "with --early-stopping: less than this is no improvement; 0 when not given")
+      .with_hint("X")
+      .at_least(0);
+  table.add("restore-best", flags.restore_best,
+            "with --early-stopping: save the weights of the best epoch as best_epoch.h5 in the run "
+            "directory; the validation after training ends with them, as its result");
+}
+
+void validate(const EarlyStoppingFlags& flags, const ValidationFlags& phases) {
+  const auto without = [&](const char* flag) {
+    throw UsageError(flag, ": wanted together with --early-stopping");
+  };
+  if (!flags.on()) {
+    if (flags.patience) without("--patience");
+    if (flags.min_delta) without("--min-delta");
+    if (flags.restore_best) without("--restore-best");
+    return;
+  }
+  if (flags.monitor.starts_with("val_") && !phases.during_training) {
+    throw UsageError("--early-stopping ", flags.monitor,
+                     ": this figure is measured in training only with --validate-during-training");
+  }
+}
+
+std::shared_ptr<Callback> early_stopping_callback(const EarlyStoppingFlags& flags,
+                                                  const EarlyStoppingPlace& run) {
+  if (!flags.on()) return nullptr;
+  const std::string earlier = run.instances.from_first([&] {
+    std::string bytes;
+    nlohmann::json::to_msgpack(earlier_values(run.directory / "history.json", flags.monitor),
+                               bytes);
+    return bytes;
+  });
+  const auto save = [file = (run.directory / kBestEpochFile).string(), tell = run.tell,
+                     restored = run.restored,
+                     is_first = run.instances.is_first()](Model& model, int64_t epoch) {
+    if (restored) restored(epoch + 1);
+    if (!is_first) return;
+    model.save_weights(file);
+    tell("the weights of the best epoch are saved as " + file);
+  };
+  return EarlyStopping({.monitor = flags.monitor,
+                        .patience = flags.patience.value_or(0),
+                        .min_delta = flags.min_delta.value_or(0),
+                        .restore_best = flags.restore_best,
+                        .earlier = nlohmann::json::from_msgpack(earlier).get<EpochValues>(),
+                        .at_best = save,
+                        .tell = run.tell});
+}
+
+}  // namespace pando::app

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+#include "pando/app/flags/job_settings.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "pando/app/job/exit_code.h"
+#include "pando/app/record/checkpoint_list.h"
+#include "pando/comm/job.h"
+#include "pando/store/atomic_file.h"
+
+namespace pando::app {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kJobFile = ".job";  // in a run directory
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// Whether the options say how many replicas there are. What the configuration of an earlier run
+// says was for training: a validation need not be divided as that was.
+bool replicas_are_given(const Option& option, const TrainOptions& options) {
+  if (option.origin.kind == Origin::Kind::built_in) return false;
+  return options.phases.training || option.origin.kind == Origin::Kind::command_line ||
+         options.devices.num_replicas % options.devices.instances == 0;
+}
+
+// A launcher that was told no number says a default (PANDO_DEFAULT_REPLICAS), which the options
+// replace; a number that it was told counts.
+void settle_replicas(OptionTable& table, TrainOptions& options,
+                     std::vector<std::string>& warnings) {
+  const comm::Job& job = comm::current_job();
+  DeviceFlags& devices = options.devices;
+  devices.instances = job.communicator ? job.communicator->size() : 1;
+  Option& option = table.find("num-replicas", "");
+  const bool given = replicas_are_given(option, options);
+  const bool launcher_decides = !given || variable("PANDO_DEFAULT_REPLICAS") != "1";
+  if (job.total_replicas && launcher_decides) {
+    const int total = *job.total_replicas;
+    if (given && options.phases.training && devices.num_replicas != total) {
+      warnings.push_back(fmt::format("--num-replicas {}: the launcher says {}, which counts",
+                                     devices.num_replicas, total));
+    }
+    devices.num_replicas = total;
+    option.origin = {.place = "chosen by the launcher"};
+  } else if (devices.instances > 1 && !given) {
+    devices.num_replicas = devices.instances;
+    option.origin = {.place = "one for each instance"};
+  }
+  if (devices.num_replicas % devices.instances != 0) {
+    throw UsageError("--num-replicas ", devices.num_replicas, ": wanted a multiple of the ",
+                     devices.instances, " instances of this job, which have equally many each");
+  }
+}
+
+void settle_validation_replicas(OptionTable& table, TrainOptions& options,
+                                std::vector<std::string>& warnings) {
+  std::optional<int>& replicas = options.phases.validation_num_replicas;
+  if (!replicas || options.devices.instances == 1) return;
+  warnings.push_back(fmt::format(
+      "--validation-num-replicas {}: no effect in a job of {} instances, which validate "
+      "on all their devices",
+      *replicas, options.devices.instances));
+  replicas.reset();
+  table.find("validation-num-replicas", "").origin = {.place = "off: several instances"};
+}
+
+// The others get states and weights from the first, and neither write nor tell anything.
+void leave_to_the_first(TrainOptions& options) {
+  options.checkpoints.resume.clear();
+  options.checkpoints.weights.clear();
+  options.phases.checkpoint_input_dir.clear();
+  options.dump_ir.clear();
+  options.compile_report = false;
+  options.quiet = true;
+  options.verbose = false;
+}
+
+// Whose run directory it is; empty: of no job with a name.
+std::string job_of(const fs::path& run_dir) {
+  std::string name;
+  std::ifstream(run_dir / kJobFile) >> name;
+  return name;
+}
+
+// Among those that have names of their own.
+std::string run_of_job(const std::string& job) {
+  std::error_code none;
+  for (const fs::directory_entry& entry : fs::directory_iterator("runs", none)) {
+    if (job_of(entry.path()) == job) return entry.path().string();
+  }
+  return "";
+}
+
+// What the first attempt of this job wrote is gone on with. A folder of the user may hold
+// checkpoints of earlier runs too.
+void settle_restart(TrainOptions& options) {
+  const std::string job = variable("PANDO_JOB");
+  const bool is_restart = parse_int(variable("PANDO_RESTART")).value_or(0) > 0;
+  if (job.empty() || !is_restart || !options.phases.training) return;
+  if (options.run_dir.empty()) options.run_dir = run_of_job(job);
+  const fs::path folder = options.checkpoints.folder(options.run_dir);
+  if (job_of(options.run_dir) != job || !fs::is_directory(folder)) return;
+  const fs::path mark = fs::path(options.run_dir) / kJobFile;
+  const RunCheckpoints found = checkpoints_since(folder, fs::last_write_time(mark));
+  if (found.own.empty()) return;
+  options.checkpoints.resume = CheckpointFlags::kAuto;
+  if (found.earlier.empty()) return;
+  options.checkpoints.resume = found.own.back().path.string();
+  options.checkpoints.weights.clear();  // the state has them
+}
+
+}  // namespace
+
+std::vector<std::string> settle_job(OptionTable& table, TrainOptions& options) {
+  std::vector<std::string> warnings;
+  settle_replicas(table, options, warnings);
+  settle_validation_replicas(table, options, warnings);
+  const Instances instances;
+  if (instances.count() > 1 && options.silicon.ckpt_all_instances) {
+    options.checkpoints.own_folder = fmt::format("rank{}", instances.index());
+  }
+  if (instances.is_first()) {
+    settle_restart(options);
+  } else {
+    leave_to_the_first(options);
+  }
+  return warnings;
+}
+
+void check_devices_per_replica(const DeviceFlags& devices) {
+  const std::optional<int> wanted = comm::current_job().devices_per_replica;
+  const int found = devices.devices_per_replica();
+  if (!wanted || *wanted == found) return;
+  throw UsageError("the launcher gives a replica ", *wanted, *wanted == 1 ? " device" : " devices",
+                   ", --pipeline-splits and --device-mapping want ", found,
+                   "; wanted --ipus-per-replica ", found, " of the launcher");
+}
+
+void settle_together(const Instances& instances, TrainOptions& options) {
+  options.slices = static_cast<int>(instances.share(static_cast<double>(options.slices)));
+}
+
+void mark_job(const std::string& run_dir) {
+  const std::string job = variable("PANDO_JOB");
+  if (job.empty() || job_of(run_dir) == job) return;  // its time is that of the first attempt
+  const std::string line = job + "\n";
+  store::replace_file((fs::path(run_dir) / kJobFile).string(), {std::as_bytes(std::span(line))});
+}
+
+}  // namespace pando::app

@@ -1,0 +1,30 @@
+// The flags of what a run writes down besides its history: event files of TensorBoard, a record of
+// the experiment.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pando/options/fraction.h"
+#include "pando/options/options.h"
+
+namespace pando::app {
+
+struct LoggingFlags {
+  bool tensorboard = true;
+  Fraction histograms_per_epoch;  // of the weights
+  bool wandb = false;
+  std::string wandb_run_name;  // empty: <model>-<dataset>-<time>
+  std::vector<std::string> wandb_tags;
+};
+
+void add_logging_flags(OptionTable& table, LoggingFlags& flags);
+
+// Throws UsageError for histograms without the files that hold them.
+void validate(const LoggingFlags& flags);
+
+// What was given and has no effect.
+std::vector<std::string> warnings_of(const LoggingFlags& flags);
+
+}  // namespace pando::app

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+#include "pando/app/flags/loss_flags.h"
+
+#include <fmt/format.h>
+
+#include "pando/app/job/exit_code.h"
+#include "pando/base/error.h"
+#include "pando/base/strings.h"
+
+namespace pando::app {
+namespace {
+
+constexpr double kMostScaling = 1e20;  // times replicas it is still in the range of f32
+
+void add_params(OptionTable& params, AutoLossScalingParams& fields) {
+  params.add("initial_loss_scaling_factor", fields.initial_loss_scaling_factor, "").at_least(1);
+  params.add("update_frequency", fields.update_frequency, "").at_least(1);
+  params.add("increase_factor", fields.increase_factor, "").at_least(2);
+  params.add("max_loss_scaling_factor", fields.max_loss_scaling_factor, "").at_least(2);
+  params.add("accumulate_statistics_over_update_period",
+             fields.accumulate_statistics_over_update_period, "");
+  params.add("ratio_threshold", fields.ratio_threshold, "").above(0).below(1);
+  params.add("lpf_alpha", fields.lpf_alpha, "").at_least(0).below(1);
+  params.add("histogram_bin_edge", fields.histogram_bin_edge, "").above(0).below(65504);
+  params.add("captured_grads_only", fields.captured_grads_only, "");
+}
+
+}  // namespace
+
+AutoLossScaling AutoLossScalingParams::options() const {
+  const AutoLossScaling standard;
+  return {
+      .initial_loss_scaling_factor =
+          initial_loss_scaling_factor.value_or(standard.initial_loss_scaling_factor),
+      .update_frequency = update_frequency.value_or(standard.update_frequency),
+      .increase_factor = increase_factor.value_or(standard.increase_factor),
+      .max_loss_scaling_factor = max_loss_scaling_factor.value_or(standard.max_loss_scaling_factor),
+      .accumulate_statistics_over_update_period = accumulate_statistics_over_update_period.value_or(
+          standard.accumulate_statistics_over_update_period),
+      .ratio_threshold = ratio_threshold.value_or(standard.ratio_threshold),
+      .lpf_alpha = lpf_alpha.value_or(standard.lpf_alpha),
+      .histogram_bin_edge = histogram_bin_edge.value_or(standard.histogram_bin_edge),
+      .captured_grads_only = captured_grads_only.value_or(standard.captured_grads_only)};
+}
+
+bool AutoLossScalingParams::given() const {
+  return initial_loss_scaling_factor || update_frequency || increase_factor ||
+         max_loss_scaling_factor || accumulate_statistics_over_update_period || ratio_threshold ||
+         lpf_alpha || histogram_bin_edge || captured_grads_only;
+}
+
+LossScaling LossFlags::scaling(int64_t replicas) const {
+  return {.factor = loss_scaling * static_cast<double>(replicas),
+          .automatic = auto_loss_scaling,
+          .options = auto_loss_scaling_params.options()};
+}
+
+std::string LossFlags::describe_scaling(int64_t replicas) const {
+  if (auto_loss_scaling) return "loss scaling " + to_string(scaling(replicas));
+  if (loss_scaling == 0) return "";
+  return fmt::format("loss scaling {} x {} = {}", loss_scaling, counted(replicas, "replica"),
+                     scaling(replicas).factor);
+}
+
+void add_loss_flags(OptionTable& table, LossFlags& flags) {
+  table.begin_group("Loss");
+  table
+      .add("label-smoothing", flags.label_smoothing,
+           "this share of a label is spread evenly over all classes")
+      .with_hint("X")
+      .at_least(0)
+      .at_most(1);
+  table
+      .add("loss-scaling", flags.loss_scaling,
+           "this times the number of replicas multiplies the loss while gradients are computed, so "
+           "that small ones do not vanish in half precision; they are divided by it before the "
+           "weight update. 0: off")
+      .with_hint("X")
+      .at_least(0)
+      .at_most(kMostScaling);
+  table.add("auto-loss-scaling", flags.auto_loss_scaling,
+            "choose the loss scaling while training, by the share of large gradients; "
+            "--loss-scaling is then not used. The history has it as loss_scaling_factor");
+  add_params(table.add_dictionary(
+                 "auto-loss-scaling-params",
+                 "how, as YAML or JSON: every update_frequency (8) weight updates the factor, "
+                 "first initial_loss_scaling_factor (1), is divided by increase_factor (2) if more "
+                 "than ratio_threshold (1e-5) of all gradients are beyond histogram_bin_edge "
+                 "(8192), else multiplied; it stays at least 1 and below max_loss_scaling_factor "
+                 "(32768). lpf_alpha (0): the share of earlier counts in those that decide; "
+                 "accumulate_statistics_over_update_period (true): counts all updates, not only "
+                 "the last"),
+             flags.auto_loss_scaling_params);
+}
+
+void validate(const LossFlags& flags) {
+  try {
+    validate(LossScaling{.factor = flags.loss_scaling});
+  } catch (const InvalidArgument& error) {
+    throw UsageError("--loss-scaling: ", error.what());
+  }
+  try {
+    validate(LossScaling{.automatic = true, .options = flags.auto_loss_scaling_params.options()});
+  } catch (const InvalidArgument& error) {
+    throw UsageError("--auto-loss-scaling-params: ", error.what());
+  }
+}
+
+std::vector<std::string> warnings_of(const LossFlags& flags, const Precision& precision) {
+  std::vector<std::string> warnings;
+  const bool scaled = flags.loss_scaling != 0;
+  const std::string fixed = fmt::format("--loss-scaling {}", flags.loss_scaling);
+  if (scaled && flags.auto_loss_scaling) {
+    warnings.push_back(concat(fixed, " is not used: --auto-loss-scaling chooses the factor"));
+  }
+  if (!flags.auto_loss_scaling && flags.auto_loss_scaling_params.given()) {
+    warnings.emplace_back("--auto-loss-scaling-params has no effect without --auto-loss-scaling");
+  }
+  if (precision.compute == DType::f16 || !(scaled || flags.auto_loss_scaling)) return warnings;
+  const std::string name = flags.auto_loss_scaling ? "--auto-loss-scaling" : fixed;
+  if (precision.half()) {
+    warnings.push_back(concat(name, " gains nothing in ", to_string(precision),
+                              ": bf16 has the range of f32, and its gradients need no scaling"));
+  } else if (flags.auto_loss_scaling) {
+    warnings.push_back(
+        "--auto-loss-scaling gains nothing in 32.32: it follows half-precision gradients, and "
+        "without any the factor only grows; choose --precision 16.16 or 16.32, or leave it out");
+  } else {
+    warnings.push_back(concat(name, " gains nothing in 32.32: its gradients need no scaling"));
+  }
+  return warnings;
+}
+
+Loss make_loss(const LossFlags& flags, const std::string& name) {
+  if (flags.label_smoothing.value_or(0) == 0) return name;
+  if (name != "sparse_categorical_crossentropy") {
+    throw UsageError("--label-smoothing: the model is trained with ", name,
+                     ", which has no classes; leave it out");
+  }
+  return SparseCategoricalCrossentropy({.label_smoothing = *flags.label_smoothing});
+}
+
+}  // namespace pando::app

@@ -1,0 +1,59 @@
+// The flags of `pando train` that say which model it trains, how it normalises and how precisely it
+// computes.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pando/options/options.h"
+#include "pando/tensor/precision.h"
+#include "pando/zoo/zoo.h"
+
+namespace pando::app {
+
+// The keys of --norm-layer.
+struct NormLayerFlag {
+  std::optional<NormKind> name = NormKind::custom_batch;
+  std::optional<double> momentum = 0.97;  // custom_batch_norm
+  std::optional<int64_t> num_groups;      // group_norm: one of these two
+  std::optional<int64_t> channels_per_group;
+  std::optional<bool> strided;  // group_norm
+};
+
+struct ModelFlags {
+  std::string model = "mnist_cnn";
+  NormLayerFlag norm_layer;
+  bool stable_norm = false;  // statistics are stable whatever it says
+  Precision precision;
+  bool half_partials = false;
+  StochasticRounding stochastic_rounding = StochasticRounding::on;
+  bool fp_exceptions = false;
+  bool nanoo = false;
+
+  // Requires: validated.
+  NormOptions norm() const;
+  HalfOptions half() const;
+};
+
+void add_model_flags(OptionTable& table, ModelFlags& flags);
+void add_precision_flags(OptionTable& table, ModelFlags& flags);
+
+// What no single flag can check: throws UsageError that names the flags.
+void validate(const ModelFlags& flags);
+
+// "16.16, stochastic rounding on, half partials"; "32.32" has nothing to add.
+std::string describe_precision(const ModelFlags& flags);
+
+// What a user should know about flags that do not do what they say. The table is the one the flags
+// are bound to.
+std::vector<std::string> warnings_of(const OptionTable& table, const ModelFlags& flags);
+
+// The model for samples of this shape, normalised as the flags want. Throws UsageError when
+// --norm-layer does not suit it.
+Network build_model(const ZooEntry& entry, const ModelFlags& flags, const Shape& sample,
+                    int64_t classes);
+
+}  // namespace pando::app

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: MIT
+#include "pando/app/flags/train_options.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "pando/app/flags/find_dataset.h"
+#include "pando/app/flags/job_settings.h"
+#include "pando/app/flags/train_reference.h"
+#include "pando/app/job/exit_code.h"
+
+namespace pando::app {
+namespace {
+
+constexpr const char* kTrainHelpHead = R"(usage: pando train [flags]
+
+Trains a model, writes checkpoints and a history, and validates. Without flags: the tutorial's CNN
+on Fashion-MNIST. A boolean flag may stand without a value; a flag may be shortened while it stays
+unambiguous; each flag is a key of the same name in YAML.
+
+examples:
+  pando train --num-epochs 5 --micro-batch-size 128
+  pando train --config resnet8_test --dataset-path DIR
+  pando train --optimizer adam --learning-rate 1e-3 --seed 1
+  pando train --config-path runs/earlier/config.yml --no-shuffle
+  pando train --num-replicas 2 --micro-batch-size 32 --gradient-accumulation-count 4
+  pando train --pipeline-splits auto --gradient-accumulation-count 16 --trace pipeline.json
+
+exit codes: 0 done, 1 failed, 2 wrong flag or configuration, 3 the loss is not a finite number,
+75 stopped by a signal with the weights saved; a second signal ends at once.
+
+)";
+
+void add_data_options(OptionTable& table, TrainOptions& options) {
+  add_model_flags(table, options);
+  table.begin_group("Data");
+  add_data_flags(table, options.data);
+}
+
+void add_training_options(OptionTable& table, TrainOptions& options) {
+  table.begin_group("Training");
+  table.add("micro-batch-size", options.micro_batch_size, "samples per step of one replica")
+      .with_alias("batch-size")
+      .with_hint("N")
+      .at_least(1)
+      .at_most(1 << 24);
+  table.add("num-epochs", options.num_epochs, "passes over the training data")
+      .with_alias("epochs")
+      .with_hint("N")
+      .at_least(0);
+  table
+      .add("weight-updates-per-epoch", options.weight_updates_per_epoch,
+           "end an epoch after so many; -1: the whole global batches of the data")
+      .with_hint("N")
+      .at_least(-1);
+  table
+      .add("seed", options.seed,
+           "for weights, shuffling and dropout; same seed and slices, same bits")
+      .with_hint("N")
+      .at_least(0);
+}
+
+void add_execution_options(OptionTable& table, TrainOptions& options) {
+  table.begin_group("Executions");
+  table
+      .add(
+          "steps-per-execution", options.steps_per_execution,
+          "steps of a replica without a return to the host, rounded up to whole weight updates; 0: "
+          "as --logs-per-epoch and --ckpts-per-epoch want, a twentieth of an epoch when the first "
+          "is "
+          "not given")
+      .with_hint("N")
+      .at_least(0);
+  table
+      .add("logs-per-epoch", options.logs_per_epoch,
+           "rows of the history and lines of the log, also as a fraction: 1/2 is every second "
+           "epoch; 0: only at the end. A validated checkpoint has a row of its own")
+      .with_hint("X")
+      .at_least(0);
+  table
+      .add("prefetch-depth", options.prefetch_depth,
+           "micro-batches of a replica that are made ready ahead")
+      .with_hint("N")
+      .at_least(1)
+      .at_most(1 << 16);
+}
+
+void add_machine_options(OptionTable& table, TrainOptions& options) {
+  table.begin_group("Machine and compiler");
+  table
+      .add("threads", options.threads,
+           "workers of a run on one device; 0: one per core that this process may use")
+      .with_hint("N")
+      .at_least(0)
+      .at_most(4096);
+  table
+      .add("slices", options.slices,
+           "parts of a micro-batch that are summed in a fixed order; 0: as many as cores of a "
+           "device")
+      .with_hint("N")
+      .at_least(0)
+      .at_most(4096);
+  table.add("disable-pass", options.disable_pass, "compiler passes to leave out").with_hint("PASS");
+  table
+      .add("dump-ir", options.dump_ir,
+           "write the graph after every pass that changes it into this folder, or to standard "
+           "output "
+           "(-)")
+      .with_hint("DIR");
+  table.add("verify", options.verify, "compare the model with every pass off and on, then stop");
+  table.add("compile-report", options.compile_report, "print kernels, layouts and memory per op");
+}
+
+void add_output_options(OptionTable& table, TrainOptions& options) {
+  table.begin_group("Output");
+  table
+      .add("run-dir", options.run_dir,
+           "the folder of this run; by default runs/<model>-<date>-<time>")
+      .with_hint("DIR");
+  table
+      .add("trace", options.trace,
+           "write what every worker did and when to this file, for chrome://tracing and Perfetto, "
+           "and print a summary, in which the pauses for validation are idle time")
+      .with_hint("FILE");
+  table
+      .add("profile", options.profile,
+           "write reports on the run into this folder: kernels, work and memory of every layer and "
+           "op, where the time went, as text, as JSON and as a trace")
+      .with_hint("DIR");
+  table.add("quiet", options.quiet, "no progress, only the result");
+  table.add("verbose", options.verbose, "more about what is done, and about errors");
+  table
+      .add("dry-run", options.dry_run,
+           "build and compile the model, time a few steps, show memory and idle time, then stop")
+      .command_line_only();
+}
+
+// Found before the run, not after it.
+void validate_trace(const std::string& path) {
+  if (path.empty()) return;
+  if (std::filesystem::is_directory(path)) {
+    throw UsageError("--trace: '", path, "' is a folder, wanted a file");
+  }
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder)) {
+    throw UsageError("--trace: the folder of '", path, "' does not exist");
+  }
+}
+
+void validate_profile(const std::string& folder) {
+  if (std::filesystem::exists(folder) && !std::filesystem::is_directory(folder)) {
+    throw UsageError("--profile: '", folder, "' is a file, wanted a folder");
+  }
+}
+
+// What is said about training while there is none would be lost silently.
+void validate_phases(const TrainOptions& options) {
+  if (options.phases.training) return;
+  const std::vector<std::pair<const char*, bool>> flags = {
+      {"--trace", !options.trace.empty()},
+      {"--profile", !options.profile.empty()},
+      {"--verify", options.verify},
+      {"--dry-run", options.dry_run},
+      {"--validate-during-training", options.phases.during_training},
+      {"--resume", !options.checkpoints.resume.empty()}};
+  for (const auto& [name, given] : flags) {
+    if (given) throw UsageError(name, " is about training, wanted no --training false");
+  }
+}
+
+// The best is chosen by validation, among the checkpoints that training wrote.
+void validate_keep_best(const TrainOptions& options) {
+  if (!options.checkpoints.keep_best) return;
+  const ValidationFlags& phases = options.phases;
+  if (!phases.training || !phases.validation) {
+    throw UsageError(
+        "--keep-best: the best checkpoint of training is found by validation, wanted both phases");
+  }
+  if (options.checkpoints.are_off()) {
+    throw UsageError("--keep-best: --ckpts-per-epoch 0 writes no checkpoint, wanted above 0");
+  }
+  if (!phases.checkpoint_input_dir.empty()) {
+    throw UsageError(
+        "--keep-best: --checkpoint-input-dir has other checkpoints validated than those of "
+        "training, wanted one of the two flags");
+  }
+}
+
+// Before the options are checked: what is missing depends on the data set.
+void choose_dataset(OptionTable& table, TrainOptions& options) {
+  Option& option = table.find("dataset", "");
+  if (option.origin.kind != Origin::Kind::built_in) return;
+  const std::optional<DatasetKind> own = dataset_of_model(options.model);
+  if (!own) return;
+  options.data.dataset = *own;
+  option.origin = {.place = "chosen by the model"};
+}
+
+// What the results depend on is chosen here, so that the run directory has it and the run can be
+// repeated, also on a machine with other cores.
+void choose_what_is_open(OptionTable& table, TrainOptions& options) {
+  if (!options.schedule.has_rate()) {
+    const int64_t global_batch = options.devices.batch(options.micro_batch_size).global_batch_size;
+    options.schedule.learning_rate = default_rate(options.optimizer, global_batch);
+    table.find("learning-rate", "").origin = {.place =
+                                                  "chosen by the optimizer and the batch size"};
+  }
+  const auto choose_by_precision = [&](const char* name, auto& field, auto value) {
+    Option& option = table.find(name, "");
+    if (option.origin.kind != Origin::Kind::built_in) return;
+    field = value;
+    option.origin = {.place = "chosen by --precision", .follows = true};
+  };
+  if (options.precision.half()) {
+    choose_by_precision("gradient-reduction", options.devices.gradient_reduction,
+                        GradientReduction::running_mean);
+    const bool is_f16 = options.precision.compute == DType::f16;
+    choose_by_precision("exchange-format", options.devices.exchange_format,
+                        is_f16 ? comm::WireFormat::f16 : comm::WireFormat::bf16);
+  }
+  const int cores = options.devices.cores_of_a_device(options.threads);  // checks them too
+  if (options.slices == 0) {
+    options.slices = cores;
+    options.slices_are_chosen = true;
+    table.find("slices", "").origin = {.place = "chosen by the cores of a device"};
+  }
+}
+
+// What cannot be as the flags say is turned off, and users learn of it.
+void settle_flags(OptionTable& table, TrainOptions& options) {
+  for (const std::vector<std::string>& more :
+       {warnings_of(table, options), settle(table, options.silicon, options.devices)}) {
+    options.warnings.insert(options.warnings.end(), more.begin(), more.end());
+  }
+  if (options.fp_exceptions && options.checkpoints.on_nan == OnNan::rollback &&
+      options.phases.training) {
+    options.warnings.emplace_back(
+        "--fp-exceptions: the run ends at the first exception, --on-nan rollback does not go back "
+        "from one");
+  }
+  if (!options.silicon.deterministic || !options.data.shuffle) return;
+  options.data.shuffle = false;
+  table.find("shuffle", "").origin = {.place = "off by --deterministic"};
+  options.warnings.emplace_back(
+      "--deterministic: --shuffle is off; without both, runs with the same seed are deterministic "
+      "too");
+}
+
+// What a run computes. Where it wrote and how much it said is not part of it: a repeated run must
+// not land on top of the first.
+std::string config_of_run(const OptionTable& table, TrainOptions& options) {
+  const std::string run_dir = std::exchange(options.run_dir, "");
+  const std::string trace = std::exchange(options.trace, "");
+  const std::string profile = std::exchange(options.profile, "");
+  const bool quiet = std::exchange(options.quiet, false);
+  const bool verbose = std::exchange(options.verbose, false);
+  std::string text = config_text(table);
+  options.run_dir = run_dir;
+  options.trace = trace;
+  options.profile = profile;
+  options.quiet = quiet;
+  options.verbose = verbose;
+  return text;
+}
+
+}  // namespace
+
+void add_train_options(OptionTable& table, TrainOptions& options) {
+  add_data_options(table, options);
+  add_training_options(table, options);
+  add_optimizer_flags(table, options.optimizer);
+  add_schedule_flags(table, options.schedule);
+  add_loss_flags(table, options.loss);
+  add_execution_options(table, options);
+  add_validation_flags(table, options.phases);
+  add_checkpoint_flags(table, options.checkpoints);
+  add_device_flags(table, options.devices);
+  add_machine_options(table, options);
+  add_precision_flags(table, options);
+  add_early_stopping_flags(table, options.early_stopping);
+  add_logging_flags(table, options.logging);
+  add_output_options(table, options);
+  add_silicon_flags(table, options.silicon);
+}
+
+void validate(const TrainOptions& options) {
+  validate(static_cast<const ModelFlags&>(options));
+  if (options.quiet && options.verbose) {
+    throw UsageError("--quiet and --verbose exclude each other");
+  }
+  validate(options.logging);
+  validate(options.early_stopping, options.phases);
+  validate(options.data);
+  validate(options.checkpoints, options.run_dir);
+  if (!options.dump_ir.empty() && options.dump_ir != "-" &&
+      std::filesystem::exists(options.dump_ir) && !std::filesystem::is_directory(options.dump_ir)) {
+    throw UsageError("--dump-ir: '", options.dump_ir, "' is a file, wanted a folder");
+  }
+  validate_trace(options.trace);
+  validate_profile(options.profile);
+  if (options.records() && (options.dry_run || options.verify)) {
+    throw UsageError(options.trace.empty() ? "--profile" : "--trace", " records a training run; ",
+                     options.dry_run ? "--dry-run" : "--verify", " makes none");
+  }
+  if (options.steps_per_execution > 0 && !(options.logs_per_epoch == Fraction(1))) {
+    throw UsageError(
+        "--steps-per-execution and --logs-per-epoch both decide the length of an execution; give "
+        "one of them");
+  }
+  validate(options.schedule);
+  validate(options.loss);
+  if (options.weight_updates_per_epoch == 0) {
+    throw UsageError(
+        "--weight-updates-per-epoch: found 0, wanted at least 1, or -1 for all whole global "
+        "batches of the data set");
+  }
+  validate(options.devices, options.threads);
+  validate(options.silicon, options.devices);
+  validate(options.phases, options.devices);
+  validate_phases(options);
+  validate_keep_best(options);
+  if (!options.checkpoints.own_folder.empty() && options.checkpoints.are_off()) {
+    throw UsageError(
+        "--ckpt-all-instances: --ckpts-per-epoch 0 writes no checkpoint, wanted above 0");
+  }
+  validate(options.optimizer, options.devices.batch(options.micro_batch_size).global_batch_size);
+}
+
+std::optional<TrainOptions> parse_train_options(std::span<const std::string> args,
+                                                std::ostream& out) {
+  if (std::find(args.begin(), args.end(), "--help-markdown") != args.end()) {
+    out << train_reference();
+    return std::nullopt;
+  }
+  TrainOptions options;
+  CommonOptions common;
+  OptionTable table;
+  add_train_options(table, options);
+  add_common_options(table, common);
+  parse_command_line(table, common, args);
+  if (common.help) {
+    out << kTrainHelpHead << help_text(table);
+    return std::nullopt;
+  }
+  return settle_train_options(table, common, options, out);
+}
+
+std::optional<TrainOptions> settle_train_options(OptionTable& table, const CommonOptions& common,
+                                                 TrainOptions& options, std::ostream& out) {
+  choose_dataset(table, options);
+  options.logs_are_given =
+      table.find_exact("logs-per-epoch")->origin.kind != Origin::Kind::built_in;
+  let_later_rate_win(table, options.schedule);
+  options.warnings = settle_job(table, options);
+  validate(options);
+  check_devices_per_replica(options.devices);
+  settle_flags(table, options);
+  choose_what_is_open(table, options);
+  if (common.print_config) {
+    out << config_text(table);
+    return std::nullopt;
+  }
+  find_dataset(options.data);
+  options.config_text = config_of_run(table, options);
+  return options;
+}
+
+}  // namespace pando::app

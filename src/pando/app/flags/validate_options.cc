@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+#include "pando/app/flags/validate_options.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "pando/app/job/exit_code.h"
+#include "pando/app/record/checkpoint_list.h"
+#include "pando/base/error.h"
+#include "pando/train/training_state.h"
+
+namespace pando::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kValidateHelpHead = R"(usage: pando validate [WHAT] [flags]
+
+Measures loss and accuracy of trained weights on the test data, writes a history and a class report
+with the confusion matrix. Flags of 'pando train' that concern only training are accepted too, since
+configurations have them.
+
+examples:
+  pando validate runs/mnist_cnn-20261116-050000
+  pando validate weights.h5 --model cifar_resnet8 --validation-micro-batch-size 128
+  pando validate --checkpoint-input-dir earlier/checkpoints --config-path earlier/config.yml
+  pando validate --run-dir earlier --validation-num-replicas 2
+
+exit codes: 0 done, 1 failed or a damaged checkpoint, 2 wrong flag or configuration, 75 stopped by a
+signal.
+
+)";
+
+constexpr std::array kShownGroups = {"Model",
+                                     "Data",
+                                     "Pipeline",
+                                     "Devices",
+                                     "Phases and validation",
+                                     "Output",
+                                     "Logging",
+                                     "Machine and compiler",
+                                     "Precision",
+                                     "Configuration"};
+// They decide what `pando validate` has decided, or are about training.
+constexpr std::array kForeignFlags = {"training",  "validation",     "validate-during-training",
+                                      "clean-dir", "mlperf-logging", "verify",
+                                      "dry-run",   "compile-report", "trace",
+                                      "profile",   "resume"};
+
+// One command line. The table points into it.
+struct ValidateCommand {
+  TrainOptions options;
+  CommonOptions common;
+  std::string what;
+  std::string output_dir;
+  OptionTable table;
+
+  ValidateCommand() {
+    table.add_positional("WHAT", what,
+                         "a file of weights, a folder with checkpoints epoch_<number>.h5, or the "
+                         "run directory of an earlier run",
+                         false);
+    add_train_options(table, options);
+    table.find("weights", "").help = "validate this file of weights";
+    table.find("run-dir", "").help =
+        "an earlier run: its config.yml tells model and data, its checkpoints are validated";
+    table.begin_group("Output");
+    table
+        .add("output-dir", output_dir,
+             "the folder of history, log and class report; by default <run-dir>/validation, or "
+             "runs/<model>-validation-<date>-<time>")
+        .with_hint("DIR")
+        .command_line_only();
+    add_common_options(table, common);
+    hide_what_does_not_matter();
+  }
+  ValidateCommand(const ValidateCommand&) = delete;
+  ValidateCommand& operator=(const ValidateCommand&) = delete;
+
+  void hide_what_does_not_matter() {
+    for (const Option& option : table.options()) {
+      const bool shown = std::ranges::find(kShownGroups, option.group) != kShownGroups.end() &&
+                         std::ranges::find(kForeignFlags, option.name) == kForeignFlags.end();
+      table.find(option.name, "").hidden =
+          !shown && option.name != "micro-batch-size" && option.name != "weights";
+    }
+  }
+
+  void parse(std::span<const std::string> args) {
+    parse_command_line(table, common, args);
+    if (common.help) return;
+    for (const char* name : kForeignFlags) {
+      if (table.find_exact(name)->origin.kind != Origin::Kind::command_line) continue;
+      throw UsageError("--", name,
+                       ": it is about training, which `pando validate` does not do; "
+                       "wanted `pando train`");
+    }
+    take_what();
+  }
+
+  // The word without a flag, as the flag that it stands for.
+  void take_what() {
+    if (what.empty()) return;
+    if (!fs::exists(what)) {
+      throw UsageError("'", what,
+                       "' does not exist, wanted a file of weights, a folder of "
+                       "checkpoints or the run directory of an earlier run");
+    }
+    const bool is_folder = fs::is_directory(what);
+    const bool is_run = is_folder && fs::exists(fs::path(what) / "config.yml");
+    Option& flag = table.find(is_run      ? "run-dir"
+                              : is_folder ? "checkpoint-input-dir"
+                                          : "weights",
+                              "");
+    if (flag.origin.kind == Origin::Kind::command_line) {
+      throw UsageError("'", what, "': found --", flag.name, " too, wanted one of them");
+    }
+    table.assign(flag, ConfigValue::scalar(what),
+                 {.kind = Origin::Kind::command_line, .place = what});
+  }
+};
+
+// The configuration of an earlier run goes before the flags.
+std::vector<std::string> with_config_of_run(std::span<const std::string> args) {
+  std::vector<std::string> all(args.begin(), args.end());
+  ValidateCommand first;
+  first.parse(args);
+  const std::string& run = first.options.run_dir;
+  if (first.common.help || run.empty()) return all;
+  if (!first.common.config_path.empty() || !first.common.config.empty()) {
+    throw UsageError(
+        "--run-dir: it has a configuration of its own, wanted no --config and no "
+        "--config-path");
+  }
+  const fs::path config = fs::path(run) / "config.yml";
+  if (!fs::exists(config)) {
+    throw UsageError("--run-dir: there is no ", config.string(),
+                     ", wanted the run directory of an earlier run");
+  }
+  all.insert(all.begin(), {"--config-path", config.string()});
+  return all;
+}
+
+// What the configuration of a run that trained says otherwise.
+void switch_training_off(ValidateCommand& command) {
+  ValidationFlags& phases = command.options.phases;
+  phases.training = false;
+  phases.validation = true;
+  phases.during_training = false;
+  phases.clean_dir = false;
+  phases.mlperf_logging = false;
+  command.options.checkpoints.keep_best = false;
+  command.options.verify = false;
+  command.options.compile_report = false;
+  for (const char* name : {"training", "validation", "validate-during-training", "clean-dir",
+                           "keep-best", "mlperf-logging"}) {
+    command.table.find(name, "").origin = {.place = "chosen by pando validate"};
+  }
+}
+
+// Random weights are no answer to a question about files.
+void check_checkpoints(const fs::path& folder) {
+  if (!fs::is_directory(folder) || !checkpoints_in(folder).empty()) return;
+  const std::vector<fs::path> others = unnumbered_weights_in(folder);
+  throw UsageError("'", folder.string(), "' has no checkpoint epoch_<number>.h5",
+                   others.empty() ? "" : ", but " + others[0].filename().string(),
+                   "; wanted one that has, or a file of weights");
+}
+
+// Of the flags, else what the earlier run has.
+void choose_checkpoints(ValidateCommand& command) {
+  ValidationFlags& phases = command.options.phases;
+  CheckpointFlags& checkpoints = command.options.checkpoints;
+  const auto is_given = [&](const char* name) {
+    return command.table.find_exact(name)->origin.kind == Origin::Kind::command_line;
+  };
+  const std::string run = std::exchange(command.options.run_dir, command.output_dir);
+  if (!is_given("weights")) checkpoints.weights.clear();  // those that the earlier run began with
+  if (!is_given("checkpoint-input-dir")) phases.checkpoint_input_dir.clear();
+  if (!checkpoints.weights.empty() && !phases.checkpoint_input_dir.empty()) {
+    throw UsageError("--weights and --checkpoint-input-dir exclude each other, wanted one of them");
+  }
+  if (!run.empty() && command.output_dir.empty()) {
+    command.options.run_dir = (fs::path(run) / "validation").string();
+  }
+  if (!phases.checkpoint_input_dir.empty()) check_checkpoints(phases.checkpoint_input_dir);
+  if (!checkpoints.weights.empty() || !phases.checkpoint_input_dir.empty()) return;
+  if (run.empty()) {
+    throw UsageError(
+        "nothing to validate is named, wanted a file of weights, --checkpoint-input-dir or "
+        "--run-dir; see --help");
+  }
+  const fs::path folder = checkpoints.folder(run);
+  const fs::path first = folder / "rank0";  // with --ckpt-all-instances
+  phases.checkpoint_input_dir = (fs::is_directory(first) ? first : folder).string();
+  command.table.find("checkpoint-input-dir", "").origin = {.place = "chosen by --run-dir"};
+}
+
+// In which the run computed that wrote it; empty: the file does not tell.
+std::optional<Precision> precision_of(const fs::path& file) {
+  try {
+    const TrainingState state = load_training_state(file.string());
+    const auto note = state.notes.find("precision");  // "16.16, stochastic rounding on"
+    if (note == state.notes.end()) return std::nullopt;
+    return parse_precision(note->second.substr(0, note->second.find(',')));
+  } catch (const Error&) {
+    return std::nullopt;  // weights only; what is damaged is told when it is validated
+  }
+}
+
+// Weights are validated as they were trained, unless a flag or a configuration says otherwise.
+void choose_precision(ValidateCommand& command) {
+  TrainOptions& options = command.options;
+  Option& option = command.table.find("precision", "");
+  if (option.origin.kind != Origin::Kind::built_in) return;
+  std::vector<fs::path> files;
+  if (!options.checkpoints.weights.empty()) files.emplace_back(options.checkpoints.weights);
+  const fs::path folder = options.phases.checkpoint_input_dir;
+  if (fs::is_directory(folder)) {
+    for (const CheckpointFile& file : checkpoints_in(folder)) files.push_back(file.path);
+  }
+  for (auto file = files.rbegin(); file != files.rend(); ++file) {
+    const std::optional<Precision> found = precision_of(*file);
+    if (!found) continue;
+    if (*found == options.precision) return;
+    options.precision = *found;
+    options.precision_file = file->string();
+    option.origin = {.place = "chosen by the checkpoint"};
+    return;
+  }
+}
+
+}  // namespace
+
+std::optional<TrainOptions> parse_validate_options(std::span<const std::string> args,
+                                                   std::ostream& out) {
+  const std::vector<std::string> all = with_config_of_run(args);
+  ValidateCommand command;
+  command.parse(all);
+  if (command.common.help) {
+    out << kValidateHelpHead << help_text(command.table);
+    return std::nullopt;
+  }
+  switch_training_off(command);
+  choose_checkpoints(command);
+  choose_precision(command);
+  return settle_train_options(command.table, command.common, command.options, out);
+}
+
+}  // namespace pando::app

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#include "pando/app/job/agreement.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <fstream>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "pando/app/job/exit_code.h"
+#include "pando/data/tfrecord/crc32c.h"
+#include "pando/options/config_value.h"
+
+namespace pando::app {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Folders and cores are those of a machine. What only the first instance reads or writes may be
+// missing elsewhere. The slices that the cores suggest become those of the first.
+constexpr std::array kMayDiffer = {"dataset-path",
+                                   "checkpoint-output-dir",
+                                   "checkpoint-input-dir",
+                                   "weights",
+                                   "dump-ir",
+                                   "threads",
+                                   "cores-per-device",
+                                   "core-sets",
+                                   "slices"};
+
+std::string shown(const Facts& facts, const std::string& name) {
+  const auto found = std::ranges::find(facts, name, &Facts::value_type::first);
+  return found == facts.end() ? "nothing" : concat("'", found->second, "'");
+}
+
+// The name of the first fact in which they differ; empty: there is none.
+std::string first_difference(const Facts& first, const Facts& other) {
+  const auto [at, at_other] = std::ranges::mismatch(first, other);
+  if (at != first.end()) return at->first;
+  return at_other != other.end() ? at_other->first : "";
+}
+
+}  // namespace
+
+Facts option_facts(const std::string& config_text) {
+  const ConfigValue config = parse_yaml(config_text, "configuration");
+  Facts facts;
+  for (size_t i = 0; i < config.keys.size(); ++i) {
+    if (std::ranges::find(kMayDiffer, config.keys[i]) != kMayDiffer.end()) continue;
+    facts.emplace_back("--" + config.keys[i], to_yaml(config.items[i]));
+  }
+  return facts;
+}
+
+std::string program_fact() {
+  std::ifstream file("/proc/self/exe", std::ios::binary);
+  std::vector<char> bytes(size_t{1} << 20);
+  int64_t size = 0;
+  uint32_t checksum = 0;
+  while (file) {
+    file.read(bytes.data(), std::ssize(bytes));
+    const auto count = static_cast<size_t>(file.gcount());
+    checksum = data::crc32c({reinterpret_cast<const uint8_t*>(bytes.data()), count}, checksum);
+    size += file.gcount();
+  }
+  return fmt::format("{} bytes with checksum {:08x}", size, checksum);
+}
+
+void check_agreement(const Instances& instances, const Facts& own) {
+  if (instances.count() == 1) return;
+  const std::vector<std::string> all =
+      instances.gather(Json(own).dump(-1, ' ', false, Json::error_handler_t::replace));
+  const auto facts_of = [&](size_t i) { return Json::parse(all[i]).get<Facts>(); };
+  const Facts first = facts_of(0);
+  for (size_t i = 1; i < all.size(); ++i) {
+    if (all[i] == all[0]) continue;
+    const Facts other = facts_of(i);
+    const std::string name = first_difference(first, other);
+    throw AgreedFailure(
+        kUsage,
+        concat("the instances of this job disagree: ", name, " is ", shown(first, name),
+               " on instance 0 and ", shown(other, name), " on instance ", i,
+               "; start all with the same program, options and data"),
+        instances.is_first());
+  }
+}
+
+}  // namespace pando::app

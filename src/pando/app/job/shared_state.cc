@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#include "pando/app/job/shared_state.h"
+
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace pando::app {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Everything of a state but the numbers in its tensors.
+Json outline_of(const std::vector<store::NamedWeight>& weights) {
+  Json list = Json::array();
+  for (const store::NamedWeight& weight : weights) {
+    list.push_back({{"name", weight.name},
+                    {"dtype", static_cast<int>(weight.value.dtype())},
+                    {"shape", weight.value.shape().dims()}});
+  }
+  return list;
+}
+
+Json outline_of(const TrainingState& state) {
+  Json layers = Json::array();
+  for (const store::LayerWeights& layer : state.weights.layers) {
+    layers.push_back({{"layer", layer.layer}, {"weights", outline_of(layer.weights)}});
+  }
+  return {{"layers", std::move(layers)},
+          {"state", outline_of(state.weights.state)},
+          {"attributes", state.weights.attributes},
+          {"path", state.weights.path},
+          {"epoch", state.position.epoch},
+          {"update", state.position.update},
+          {"iteration", state.iteration},
+          {"data_epoch", state.data_epoch},
+          {"seed", state.seed},
+          {"optimizer", state.optimizer},
+          {"loss_scaling", state.loss_scaling ? Json(state.loss_scaling->numbers()) : Json()},
+          {"notes", state.notes}};
+}
+
+std::vector<store::NamedWeight> weights_like(const Json& outline) {
+  std::vector<store::NamedWeight> weights;
+  for (const Json& entry : outline) {
+    weights.push_back({entry.at("name").get<std::string>(),
+                       Tensor(static_cast<DType>(entry.at("dtype").get<int>()),
+                              Shape(entry.at("shape").get<std::vector<int64_t>>()))});
+  }
+  return weights;
+}
+
+TrainingState state_like(const Json& outline) {
+  TrainingState state;
+  for (const Json& layer : outline.at("layers")) {
+    state.weights.layers.push_back(
+        {layer.at("layer").get<std::string>(), weights_like(layer.at("weights"))});
+  }
+  state.weights.state = weights_like(outline.at("state"));
+  state.weights.attributes = outline.at("attributes");
+  state.weights.path = outline.at("path");
+  state.position = {outline.at("epoch").get<int64_t>(), outline.at("update").get<int64_t>()};
+  state.iteration = outline.at("iteration");
+  state.data_epoch = outline.at("data_epoch");
+  state.seed = outline.at("seed");
+  state.optimizer = outline.at("optimizer");
+  if (const Json& scaling = outline.at("loss_scaling"); !scaling.is_null()) {
+    state.loss_scaling = LossScalerState::of(scaling.get<LossScalerState::Numbers>());
+  }
+  state.notes = outline.at("notes");
+  return state;
+}
+
+void share(const Instances& instances, std::vector<store::NamedWeight>& weights) {
+  for (store::NamedWeight& weight : weights) {
+    instances.share({weight.value.data(), weight.value.bytes()});
+  }
+}
+
+}  // namespace
+
+void share_state(const Instances& instances, std::optional<TrainingState>& state) {
+  if (instances.count() == 1) return;
+  const std::string outline = instances.from_first([&] {
+    std::string bytes;
+    if (state) Json::to_msgpack(outline_of(*state), bytes);
+    return bytes;
+  });
+  if (!instances.is_first()) {
+    state.reset();
+    if (!outline.empty()) state = state_like(Json::from_msgpack(outline));
+  }
+  if (!state) return;
+  for (store::LayerWeights& layer : state->weights.layers) share(instances, layer.weights);
+  share(instances, state->weights.state);
+}
+
+void share_weights(const Instances& instances, Model& model) {
+  if (instances.count() == 1) return;
+  std::vector<Tensor> weights = model.get_weights();
+  for (Tensor& weight : weights) instances.share({weight.data(), weight.bytes()});
+  if (!instances.is_first()) model.set_weights(weights);
+}
+
+}  // namespace pando::app

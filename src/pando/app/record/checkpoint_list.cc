@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#include "pando/app/record/checkpoint_list.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <tuple>
+
+#include "pando/base/error.h"
+
+namespace pando::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "epoch_";
+constexpr std::string_view kSuffix = ".h5";
+
+// Files whose names end in ".h5"; those that begin with a dot are not there yet.
+std::vector<fs::path> weight_files(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> files;
+  fs::directory_iterator entry(folder, error);
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    std::error_code unknown;  // a link to nothing is no file
+    if (name.ends_with(kSuffix) && !name.starts_with('.') && entry->is_regular_file(unknown)) {
+      files.push_back(entry->path());
+    }
+  }
+  if (error) {
+    throw IoError("checkpoints in ", folder.string(), ": ", error.message(),
+                  "; wanted a folder with files epoch_<number>.h5");
+  }
+  return files;
+}
+
+}  // namespace
+
+std::optional<double> epoch_of(std::string_view name) {
+  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return std::nullopt;
+  name.remove_prefix(kPrefix.size());
+  if (name.size() <= kSuffix.size()) return std::nullopt;
+  name.remove_suffix(kSuffix.size());
+  const bool starts_as_number = name.front() >= '0' && name.front() <= '9';
+  if (!starts_as_number) return std::nullopt;
+  const std::optional<double> epoch = parse_double(name);
+  if (!epoch || !std::isfinite(*epoch)) return std::nullopt;
+  return epoch;
+}
+
+std::vector<CheckpointFile> checkpoints_in(const fs::path& folder) {
+  std::vector<CheckpointFile> found;
+  for (const fs::path& path : weight_files(folder)) {
+    if (const auto epoch = epoch_of(path.filename().string())) found.push_back({path, *epoch});
+  }
+  std::sort(found.begin(), found.end(), [](const CheckpointFile& a, const CheckpointFile& b) {
+    return std::tie(a.epoch, a.path) < std::tie(b.epoch, b.path);
+  });
+  return found;
+}
+
+std::vector<fs::path> unnumbered_weights_in(const fs::path& folder) {
+  std::vector<fs::path> found = weight_files(folder);
+  std::erase_if(
+      found, [](const fs::path& path) { return epoch_of(path.filename().string()).has_value(); });
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+RunCheckpoints checkpoints_since(const fs::path& folder, fs::file_time_type begin) {
+  RunCheckpoints found;
+  for (const CheckpointFile& file : checkpoints_in(folder)) {
+    std::error_code error;
+    const bool is_own = fs::last_write_time(file.path, error) >= begin;
+    (is_own ? found.own : found.earlier).push_back(file);
+  }
+  return found;
+}
+
+void remove_checkpoints(const std::vector<CheckpointFile>& files, const fs::path& folder) {
+  std::error_code error;
+  for (const CheckpointFile& file : files) {
+    fs::remove(file.path, error);
+    if (error) {
+      throw IoError("--clean-dir: ", file.path.string(), " cannot be removed: ", error.message());
+    }
+  }
+  fs::remove(folder, error);  // stays when something else is in it
+}
+
+}  // namespace pando::app

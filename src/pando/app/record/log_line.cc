@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#include "pando/app/record/log_line.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "pando/base/memory_use.h"
+#include "pando/base/strings.h"
+#include "pando/options/config_value.h"
+
+namespace pando::app {
+namespace {
+
+constexpr double kMebibyte = 1 << 20;
+
+std::optional<double> extra_of(const HistoryRow& row, std::string_view name) {
+  const auto found = std::find_if(row.extra.begin(), row.extra.end(),
+                                  [&](const auto& column) { return column.first == name; });
+  if (found == row.extra.end()) return std::nullopt;
+  return found->second;
+}
+
+// As many decimals as it takes for four digits that say something, from four to ten.
+std::string loss_text(double loss) {
+  if (!std::isfinite(loss) || loss == 0) return fmt::format("{:.4f}", loss);
+  const int decimals = 3 - static_cast<int>(std::floor(std::log10(std::abs(loss))));
+  return fmt::format("{:.{}f}", loss, std::clamp(decimals, 4, 10));
+}
+
+std::string throughput_text(double throughput) {
+  return fmt::format("{:.{}f}", throughput, throughput < 100 ? 2 : 0);
+}
+
+}  // namespace
+
+void add_memory(HistoryRow& row) {
+  const MemoryUse use = memory_use();
+  if (use.resident == 0) return;
+  row.extra.emplace_back(kMemoryColumn, static_cast<double>(use.resident) / kMebibyte);
+  if (use.machine == 0) return;
+  row.extra.emplace_back(kMemoryShareColumn, 100 * static_cast<double>(use.resident) /
+                                                 static_cast<double>(use.machine));
+}
+
+std::string log_line(const HistoryRow& row) {
+  std::vector<std::string> parts;
+  const auto add = [&](const char* name, const std::string& text) {
+    parts.push_back(fmt::format("{}: {}", name, text));
+  };
+  if (row.loss) add("loss", loss_text(*row.loss));
+  if (row.accuracy) add("training accuracy", fmt::format("{:.2f} %", 100 * *row.accuracy));
+  if (row.throughput) add("throughput", throughput_text(*row.throughput) + " samples/sec");
+  if (row.learning_rate) add("learning rate", fmt::format("{:g}", *row.learning_rate));
+  if (const auto factor = extra_of(row, kLossScalingColumn)) {
+    add("loss scaling factor", fmt::format("{:.0f}", *factor));
+  }
+  if (const auto memory = extra_of(row, kMemoryColumn)) {
+    const auto share = extra_of(row, kMemoryShareColumn);
+    add("memory",
+        fmt::format("{:.0f} MiB", *memory) + (share ? fmt::format(" ({:.1f} %)", *share) : ""));
+  }
+  if (row.val_loss) add("val_loss", loss_text(*row.val_loss));
+  if (row.val_accuracy) add("val_accuracy", fmt::format("{:.2f} %", 100 * *row.val_accuracy));
+  const bool whole = row.epoch == std::floor(row.epoch);
+  const std::string head =
+      "epoch " + (whole ? fmt::format("{:.1f}", row.epoch) : fmt::format("{:g}", row.epoch));
+  return parts.empty() ? head : head + ": " + join(parts, ", ");
+}
+
+std::string hyper_parameters_line(const std::string& config_text) {
+  return "hyper-parameters: " + to_yaml(parse_yaml(config_text, "config.yml"));
+}
+
+}  // namespace pando::app

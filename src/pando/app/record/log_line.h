@@ -1,0 +1,27 @@
+// What a run says in one line: a log event, and the configuration at its start.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+#include "pando/app/record/history_writer.h"
+
+namespace pando::app {
+
+// Columns of the history beyond the named ones that a log line shows.
+inline constexpr const char* kMemoryColumn = "memory_mib";           // of the process, resident
+inline constexpr const char* kMemoryShareColumn = "memory_percent";  // of the machine's
+inline constexpr const char* kLossScalingColumn = "loss_scaling_factor";  // where it is automatic
+
+// Adds what the process has in use now.
+void add_memory(HistoryRow& row);
+
+// "epoch 1.0: loss: 0.4721, training accuracy: 82.81 %, throughput: 17687 samples/sec, learning
+// rate: 0.01, memory: 812 MiB (3.4 %)". What the row does not know is left out; numbers stand
+// without an exponent, so that programs which look for `loss: *(\d*\.\d*)` read what is meant.
+std::string log_line(const HistoryRow& row);
+
+// "hyper-parameters: {model: mnist_cnn, ...}" from the text of config.yml.
+std::string hyper_parameters_line(const std::string& config_text);
+
+}  // namespace pando::app

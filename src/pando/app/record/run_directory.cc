@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+#include "pando/app/record/run_directory.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "pando/base/error.h"
+#include "pando/base/strings.h"
+#include "pando/store/atomic_file.h"
+
+namespace pando::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array kContents = {"config.yml",    "history.csv",      "history.json",
+                                  "log.txt",       "checkpoints",      "wandb.jsonl",
+                                  "curves.svg",    "class_report.txt", "class_report.csv",
+                                  "confusion.csv", "confusion.svg",    "best_epoch.h5"};
+constexpr std::string_view kEventFiles = "events.out.tfevents.";  // how their names begin
+
+// What is there of an earlier run, by name.
+std::vector<std::string> contents_of(const fs::path& path) {
+  std::vector<std::string> names;
+  for (const char* name : kContents) {
+    if (fs::exists(fs::symlink_status(path / name))) names.emplace_back(name);
+  }
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.rfind(kEventFiles, 0) == 0) names.push_back(name);
+  }
+  return names;
+}
+
+std::string time_text(std::time_t time) {
+  if (time == 0) time = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&time, &local);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y%m%d-%H%M%S", &local);
+  return text.data();
+}
+
+void create(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (!error && !fs::is_directory(path, error)) error = make_error_code(std::errc::not_a_directory);
+  if (error) {
+    throw IoError("run directory ", path.string(), ": cannot be made: ", error.message(),
+                  "; choose another by --run-dir, or for pando validate by --output-dir");
+  }
+}
+
+// create_directory tells who made the folder, so two runs that start in the same second differ.
+fs::path create_default(const RunDirectoryOptions& options) {
+  create("runs");
+  const std::string name = concat("runs/", options.model, "-", time_text(options.time));
+  for (int number = 1;; ++number) {
+    fs::path path = number == 1 ? name : concat(name, "-", number);
+    std::error_code error;
+    if (fs::create_directory(path, error)) return path;
+    if (error && !fs::exists(path)) create(path);
+  }
+}
+
+// Moves what an earlier run left; gives the folder, or an empty path when there was nothing.
+fs::path move_aside(const fs::path& path) {
+  const std::vector<std::string> names = contents_of(path);
+  if (names.empty()) return {};
+  int number = 1;
+  while (fs::exists(path / concat("previous-", number))) ++number;
+  fs::path previous = path / concat("previous-", number);
+  try {
+    fs::create_directory(previous);
+    for (const std::string& name : names) fs::rename(path / name, previous / name);
+  } catch (const fs::filesystem_error& error) {
+    throw IoError("run directory ", path.string(),
+                  ": the files of an earlier run cannot be moved: ", error.code().message(),
+                  "; choose another by --run-dir");
+  }
+  return previous;
+}
+
+// A history that a crash of the machine cut off stops no run: it is set aside.
+std::vector<HistoryRow> readable_history(const fs::path& json, int64_t last_step) {
+  try {
+    return read_history(json, last_step);
+  } catch (const IoError&) {
+    fs::rename(json, json.string() + ".damaged");
+    return {};
+  }
+}
+
+// Of this process until the descriptor is closed, also by its end.
+int lock(const fs::path& folder) {
+  const std::string path = (folder / ".lock").string();
+  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor < 0) {
+    throw IoError("run directory ", folder.string(), ": cannot be written: ", std::strerror(errno),
+                  "; choose another by --run-dir, or for pando validate by --output-dir");
+  }
+  if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) return descriptor;
+  const int error = errno;
+  if (error != EWOULDBLOCK) return descriptor;  // a file system without locks
+  close(descriptor);
+  throw ResourceError("run directory ", folder.string(),
+                      ": another run writes it; wait for its end or choose another by --run-dir");
+}
+
+}  // namespace
+
+RunDirectory::~RunDirectory() {
+  if (lock_ >= 0) close(lock_);  // the file stays: who removes it may remove another's lock
+}
+
+RunDirectory::RunDirectory(const RunDirectoryOptions& options) {
+  if (!options.writes) {
+    path_ = options.path;
+    return;
+  }
+  if (options.path.empty()) {
+    path_ = create_default(options);
+  } else {
+    path_ = options.path;
+    create(path_);
+    lock_ = lock(path_);
+    if (!options.resumed_step) previous_ = move_aside(path_);
+  }
+  store::replace_file((path_ / "config.yml").string(), {std::as_bytes(std::span(options.config))});
+  const fs::path json = path_ / "history.json";
+  std::vector<HistoryRow> kept;
+  if (options.resumed_step) kept = readable_history(json, *options.resumed_step);
+  if (options.validates) std::erase_if(kept, [](const HistoryRow& row) { return !row.loss; });
+  if (!kept.empty()) seconds_before_ = kept.back().seconds.value_or(0);
+  log_ = std::make_unique<AppendFile>(path_ / "log.txt", options.resumed_step.has_value());
+  history_ = std::make_unique<HistoryWriter>(path_ / "history.csv", json, kept);
+}
+
+void RunDirectory::append_history(const HistoryRow& row) {
+  if (history_) history_->append(row);
+  for (const auto& sink : sinks_) sink->write(row);
+}
+
+void RunDirectory::summarize(const Logs& figures) {
+  for (const auto& sink : sinks_) sink->summarize(figures);
+}
+
+void RunDirectory::log(std::string_view line) {
+  if (log_) log_->append(concat(line, '\n'));
+}
+
+}  // namespace pando::app

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+#include "pando/app/record/wandb_sink.h"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+#include "pando/base/strings.h"
+#include "pando/options/config_value.h"
+#include "pando/options/option_types.h"
+
+namespace pando::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string time_text(std::time_t time, const char* format, bool local) {
+  if (time == 0) time = std::time(nullptr);
+  std::tm parts{};
+  if (local) {
+    localtime_r(&time, &parts);
+  } else {
+    gmtime_r(&time, &parts);
+  }
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), format, &parts);
+  return text.data();
+}
+
+// Numbers and truth values become such; all else stays text.
+Json scalar_of(const std::string& text) {
+  if (text == "true") return true;
+  if (text == "false") return false;
+  if (const auto whole = parse_int(text)) return *whole;
+  if (const auto real = parse_double(text)) return *real;
+  return text;
+}
+
+Json json_of(const ConfigValue& value) {
+  switch (value.kind) {
+    case ConfigValue::Kind::null: return nullptr;
+    case ConfigValue::Kind::scalar: return scalar_of(value.text);
+    case ConfigValue::Kind::list: {
+      Json list = Json::array();
+      for (const ConfigValue& item : value.items) list.push_back(json_of(item));
+      return list;
+    }
+    case ConfigValue::Kind::map: break;
+  }
+  Json map = Json::object();
+  for (size_t i = 0; i < value.keys.size(); ++i) map[value.keys[i]] = json_of(value.items[i]);
+  return map;
+}
+
+// A name may hold any bytes; a line must still be JSON.
+std::string line_of(const Json& object) {
+  return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+// The lines that still hold when a run goes on after `step`. What a kill cut off does not parse and
+// goes too.
+std::string kept_lines(const std::filesystem::path& path, int64_t step) {
+  std::ifstream file(path, std::ios::binary);
+  std::string kept;
+  for (std::string line; std::getline(file, line);) {
+    const Json object = Json::parse(line, nullptr, false);
+    if (!object.is_object() || object.value("type", "") == "summary") continue;
+    if (object.value("step", int64_t{0}) <= step) kept += line + "\n";
+  }
+  return kept;
+}
+
+}  // namespace
+
+std::string wandb_run_name(const std::string& model, const std::string& dataset, std::time_t time) {
+  return concat(model, "-", dataset, "-", time_text(time, "%Y%m%d-%H%M%S", true));
+}
+
+WandbSink::WandbSink(const WandbOptions& options) {
+  const std::string before =
+      options.resumed_step ? kept_lines(options.path, *options.resumed_step) : "";
+  const std::string now = time_text(options.time, "%Y-%m-%dT%H:%M:%SZ", false);
+  Json first = {{"type", before.empty() ? "config" : "resume"}, {"time", now}};
+  if (options.resumed_step) first["step"] = *options.resumed_step;
+  first["run_name"] = options.run_name;
+  first["tags"] = options.tags;
+  first["config"] = json_of(parse_yaml(options.config_text, "config.yml"));
+  std::filesystem::path fresh = options.path;
+  fresh += ".new";
+  file_ = std::make_unique<AppendFile>(fresh);
+  file_->append(before + line_of(first));
+  file_->move_to(options.path);
+}
+
+void WandbSink::write(const HistoryRow& row) {
+  Json line = {{"type", "row"}, {"step", row.step}, {"epoch", row.epoch}};
+  for (const RowField& field : kRowFields) {
+    if (row.*field.value) line[field.name] = *(row.*field.value);
+  }
+  for (const auto& [name, value] : row.extra) line[name] = value;
+  file_->append(line_of(line));
+}
+
+void WandbSink::summarize(const Logs& figures) {
+  for (const auto& [name, value] : figures) {
+    const auto same = [&wanted = name](const auto& figure) { return figure.first == wanted; };
+    const auto found = std::find_if(figures_.begin(), figures_.end(), same);
+    if (found == figures_.end()) {
+      figures_.emplace_back(name, value);
+    } else {
+      found->second = value;
+    }
+  }
+  Json line = {{"type", "summary"}};
+  for (const auto& [name, value] : figures_) line[name] = value;
+  file_->append(line_of(line));
+}
+
+}  // namespace pando::app

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#include "pando/app/report/validation_summary.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include <fmt/format.h>
+
+#include "pando/base/error.h"
+
+namespace pando::app {
+
+std::string epoch_text(double epoch) {
+  const bool whole = epoch == std::floor(epoch) && epoch < 1e15;
+  return whole ? fmt::format("{:.1f}", epoch) : fmt::format("{}", epoch);
+}
+
+std::string duration_text(double seconds) {
+  const int64_t whole = std::llround(seconds);
+  return fmt::format("{}:{:02}:{:02}", whole / 3600, whole % 3600 / 60, whole % 60);
+}
+
+const ValidatedCheckpoint& best_of(std::span<const ValidatedCheckpoint> checkpoints) {
+  PANDO_CHECK(!checkpoints.empty());
+  return *std::ranges::max_element(checkpoints, {}, &ValidatedCheckpoint::accuracy);
+}
+
+std::optional<double> epoch_to_target(std::span<const ValidatedCheckpoint> checkpoints,
+                                      double target) {
+  std::optional<double> first;
+  for (const ValidatedCheckpoint& one : checkpoints) {
+    if (one.accuracy >= target) first = std::min(one.epoch, first.value_or(one.epoch));
+  }
+  return first;
+}
+
+std::optional<double> optimization_metric(std::span<const ValidatedCheckpoint> checkpoints,
+                                          double target) {
+  constexpr double kWidth = 0.02;
+  if (checkpoints.empty() || !(checkpoints.back().epoch > 0)) return std::nullopt;
+  const double missing = std::min(checkpoints.back().accuracy - target, 0.0);
+  return std::exp(-0.5 * missing * missing / (kWidth * kWidth)) / checkpoints.back().epoch;
+}
+
+}  // namespace pando::app

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+#include "pando/app/run/training_phase.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "pando/app/job/shared_state.h"
+#include "pando/app/record/run_recorder.h"
+#include "pando/app/run/resume.h"
+#include "pando/profile/chrome_trace.h"
+#include "pando/profile/trace_summary.h"
+#include "pando/train/profile_report.h"
+
+namespace pando::app {
+
+namespace {
+
+// Of an instance: trace.json, trace.instance1.json, ...
+std::string trace_path(const std::string& path, const Instances& instances) {
+  if (instances.is_first()) return path;
+  std::filesystem::path own(path);
+  own.replace_extension(fmt::format(".instance{}{}", instances.index(), own.extension().string()));
+  return own.string();
+}
+
+// The first events fit in memory; the rest is counted.
+void finish_trace(RunLog& log, const TrainingSetup& setup, const profile::Trace& trace) {
+  const std::string path = trace_path(setup.options.trace, setup.instances);
+  profile::ChromeTraceOptions options;
+  if (setup.instances.count() > 1) options.instance = setup.instances.index();
+  profile::write_chrome_trace(trace, path, options);
+  const profile::TraceSummary summary = profile::summarize(trace);
+  log.say(fmt::format("trace of {} events written to {}", summary.events, path));
+  if (summary.dropped > 0) {
+    log.say(
+        fmt::format("warning: {} later events did not fit in memory and are missing in the trace "
+                    "and its summary",
+                    summary.dropped));
+  }
+  log.show(profile::to_text(summary));
+}
+
+// Of the first instance: the others do the same.
+void finish_profile(RunLog& log, TrainingSetup& setup, const profile::Trace& trace) {
+  if (!setup.instances.is_first()) return;
+  const ProfileFiles files = write_profile(setup.model, setup.options.profile, "train",
+                                           {.batch_size = setup.options.micro_batch_size,
+                                            .fields = setup.data.sets.train.fields(),
+                                            .trace = &trace});
+  log.say(fmt::format("reports written to {} and {}, trace to {}", files.text, files.json,
+                      files.trace));
+}
+
+void finish_recording(RunLog& log, TrainingSetup& setup, const profile::Trace& trace) {
+  if (!setup.options.trace.empty()) finish_trace(log, setup, trace);
+  if (!setup.options.profile.empty()) finish_profile(log, setup, trace);
+}
+
+// Where the fit begins, and how many epochs it takes for one: executions may be longer than an
+// epoch only when the whole run is one to the fit.
+void set_range(FitOptions& fit, const TrainingSetup& setup, TrainingPosition position) {
+  fit.epochs = setup.options.num_epochs;
+  fit.updates_per_epoch = setup.updates;
+  if (setup.spans_epochs()) {
+    fit.joined_epochs = std::max<int64_t>(fit.epochs, 1);
+    fit.initial_update = setup.updates_before(position);
+  } else {
+    fit.initial_epoch = position.epoch;
+    fit.initial_update = position.update;
+  }
+}
+
+// Batches of the size of training in the validation of all checkpoints that follows, about.
+int64_t validation_steps_after(const TrainingSetup& setup) {
+  const TrainOptions& options = setup.options;
+  if (!options.phases.validation) return 0;
+  const HostEvents& events = setup.events;
+  int64_t checkpoints = 1;
+  if (events.checkpoint_period > 0 && events.total > events.first_checkpoint) {
+    checkpoints += (events.total - events.first_checkpoint) / events.checkpoint_period;
+  }
+  const int kept = options.checkpoints.keep_last;
+  if (kept > 0) checkpoints = std::min<int64_t>(checkpoints, kept);
+  return checkpoints * (setup.data.sets.test.size() / options.micro_batch_size + 1);
+}
+
+std::string divergence_text(const NonFiniteLoss& error, const CheckpointStore& checkpoints) {
+  if (checkpoints.last().empty()) return concat(error.what(), ". There is no checkpoint yet");
+  return concat(error.what(), ". The last good checkpoint is ", checkpoints.last().string());
+}
+
+// A note in a checkpoint: what is left of the learning rate after going back.
+constexpr const char* kRateFactor = "learning_rate_factor";
+constexpr int kMostRollbacks = 3;
+
+double rate_factor_in(const TrainingState& state) {
+  const auto found = state.notes.find(kRateFactor);
+  const auto factor = found == state.notes.end() ? std::nullopt : parse_double(found->second);
+  return factor.value_or(1);
+}
+
+std::shared_ptr<RunRecorder> make_recorder(const TrainingPhase& phase, double rate_factor) {
+  const TrainingSetup& setup = phase.setup;
+  std::map<std::string, std::string> notes = run_notes(setup);
+  if (rate_factor != 1) notes[kRateFactor] = fmt::format("{}", rate_factor);
+  return std::make_shared<RunRecorder>(
+      phase.log, phase.signal, phase.checkpoints,
+      RecorderOptions{.events = setup.events,
+                      .updates_per_epoch = setup.updates,
+                      .steps_per_update = setup.accumulation() * setup.batch.replicas,
+                      .keep_best = setup.options.checkpoints.keep_best,
+                      .final_checkpoint = !setup.options.checkpoints.are_off(),
+                      .notes = std::move(notes)});
+}
+
+// Read by the first instance.
+TrainingState load_for_all(const Instances& instances, const std::string& path) {
+  std::optional<TrainingState> state;
+  instances.from_first([&] {
+    state = load_training_state(path);
+    return "";
+  });
+  share_state(instances, state);
+  return std::move(*state);
+}
+
+// From where the model stands. Throws NonFiniteLoss.
+TrainingResult train_on(const TrainingPhase& phase, const std::shared_ptr<RunRecorder>& recorder,
+                        profile::Trace* trace) {
+  TrainingSetup& setup = phase.setup;
+  const TrainOptions& options = setup.options;
+  FitOptions fit = setup.fit_options();
+  set_range(fit, setup, setup.model.position());
+  if (fit.initial_epoch >= fit.epochs || fit.initial_update >= setup.updates * fit.epochs) {
+    phase.log.say(fmt::format("the run is at its end: {} of {} epochs are done",
+                              setup.model.position().epoch, options.num_epochs));
+    return {};
+  }
+  fit.updates_per_execution = [&](TrainingPosition at) { return setup.next_execution(at); };
+  fit.stop = &phase.signal.wanted();
+  fit.trace = trace;
+  fit.callbacks = {recorder};
+  fit.callbacks.insert(fit.callbacks.end(), phase.callbacks.begin(), phase.callbacks.end());
+  fit.verbose = options.quiet ? 0 : 1;
+  fit.validation_steps_to_follow = validation_steps_after(setup);
+  if (options.phases.during_training) fit.validation_data = setup.data.sets.test;
+  fit.validation_batch_size = options.phases.micro_batch_size(options.micro_batch_size);
+  TrainingResult result{.history = setup.model.fit(setup.data.sets.train, fit)};
+  result.stopped = recorder->stopped();
+  return result;
+}
+
+}  // namespace
+
+TrainingResult train(const TrainingPhase& phase, const std::optional<TrainingState>& state) {
+  TrainingSetup& setup = phase.setup;
+  std::optional<profile::Trace> trace;
+  if (setup.options.records()) {
+    trace.emplace(setup.options.trace.empty() ? kProfileTrace : profile::TraceOptions{});
+  }
+  TrainingState begin = state ? *state : setup.model.training_state();
+  if (state) phase.checkpoints.go_on_from(state->weights.path, state->position);
+  double rate_factor = rate_factor_in(begin);
+  setup.model.scale_learning_rate(rate_factor);
+  const auto start = std::chrono::steady_clock::now();
+  for (int rollbacks = 0;; ++rollbacks) {
+    const std::shared_ptr<RunRecorder> recorder = make_recorder(phase, rate_factor);
+    setup.model.restore(begin);
+    const std::chrono::duration<double> since = std::chrono::steady_clock::now() - start;
+    recorder->resume(begin, phase.log.directory().seconds_before() + since.count());
+    try {
+      TrainingResult result = train_on(phase, recorder, trace ? &*trace : nullptr);
+      if (trace) finish_recording(phase.log, setup, *trace);
+      return result;
+    } catch (const NonFiniteLoss& error) {
+      const bool goes_back = setup.options.checkpoints.on_nan == OnNan::rollback;
+      if (!goes_back || rollbacks == kMostRollbacks) {
+        throw NonFiniteLoss(divergence_text(error, phase.checkpoints));
+      }
+      const std::filesystem::path& last = phase.checkpoints.last();
+      if (!last.empty()) begin = load_for_all(setup.instances, last.string());
+      rate_factor *= 0.5;
+      setup.model.scale_learning_rate(0.5);
+      phase.log.say_always(
+          fmt::format("warning: {}. Going back to {} and on with {:g} of the learning rate",
+                      error.what(), last.empty() ? "the beginning" : last.string(), rate_factor));
+    }
+  }
+}
+
+}  // namespace pando::app

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+#include "pando/app/run/training_setup.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "pando/app/job/agreement.h"
+#include "pando/app/job/exit_code.h"
+#include "pando/app/run/pipeline_text.h"
+#include "pando/base/error.h"
+#include "pando/data/tfrecord/crc32c.h"
+#include "pando/nn/recommended_splits.h"
+#include "pando/runtime/device_set.h"
+
+namespace pando::app {
+
+namespace {
+
+// Writes the graph after a pass into a file of its own.
+void write_ir(const std::string& where, const std::string& program, std::string_view pass,
+              const std::string& text) {
+  std::error_code failure;
+  std::filesystem::create_directories(where, failure);
+  if (failure) throw IoError("--dump-ir: cannot make ", where, ": ", failure.message());
+  const std::filesystem::path path =
+      std::filesystem::path(where) / fmt::format("{}.{}.ir", program, pass);
+  std::ofstream file(path);
+  file << text;
+  if (!file.flush()) throw IoError("cannot write ", path.string());
+}
+
+Network build_network(const ZooEntry& entry, const ModelFlags& flags, const TrainingData& data) {
+  const Shape& sample = data.sets.train.fields()[0].shape;
+  if (sample.rank() != entry.input_shape.rank()) {
+    throw InvalidArgument("--model ", entry.name, " takes samples like ", entry.input_shape,
+                          "; those of the data set are ", sample, ", and `pando train` reads no ",
+                          entry.dataset,
+                          " data; the example program `cosmoflow` does (docs/guide/cosmoflow.md)");
+  }
+  Network network = build_model(entry, flags, sample, data.sets.classes);
+  return data.front ? with_preprocessing(network, *data.front) : network;
+}
+
+TrainingData load_data(const TrainOptions& options, const ZooEntry& entry, std::ostream& out) {
+  return load_training_data({.flags = options.data,
+                             .seed = static_cast<uint64_t>(options.seed),
+                             .model_input = entry.input_shape,
+                             .workers = runtime::topology_of(comm::current_job()).usable_cores(),
+                             .synthetic = options.micro_batch_size,
+                             .out = &out,
+                             .quiet = options.quiet});
+}
+
+std::string text_of(const std::vector<Field>& fields) {
+  std::vector<std::string> texts;
+  for (const Field& field : fields) {
+    texts.push_back(concat(field.name, " ", to_string(field.dtype), " ", field.shape));
+  }
+  return join(texts, ", ");
+}
+
+std::string checksum_of(const std::string& text) {
+  return fmt::format("checksum {:08x}",
+                     data::crc32c({reinterpret_cast<const uint8_t*>(text.data()), text.size()}));
+}
+
+Model make_model(const TrainOptions& options, Network network) {
+  const DeviceStrategy strategy(options.phases.strategy(options.devices, options.threads));
+  const DeviceStrategy::Scope scope = strategy.scope();
+  return Model(std::move(network),
+               {.name = options.model, .seed = static_cast<uint64_t>(options.seed)});
+}
+
+}  // namespace
+
+TrainingSetup::TrainingSetup(const TrainOptions& options_in, std::ostream& out_in)
+    : options(options_in),
+      out(out_in),
+      entry(zoo_entry(options.model)),
+      data(load_data(options, entry, out)),
+      batch(options.devices.batch(options.micro_batch_size)),
+      updates(updates_per_epoch(data.sets.train.size(), batch.global_batch_size,
+                                options.weight_updates_per_epoch)),
+      events(plan_host_events({.updates_per_epoch = updates,
+                               .epochs = options.num_epochs,
+                               .logs_per_epoch = options.logs_per_epoch,
+                               .checkpoint = options.checkpoints.request(options.logs_per_epoch)})),
+      config_text(options.config_text),
+      model(make_model(options, build_network(entry, options, data))) {
+  collect_warnings();
+  compile();
+  spread();
+}
+
+runtime::PipelineShape TrainingSetup::shape() const {
+  return {.schedule = options.devices.pipeline_schedule,
+          .stages = stages(),
+          .micro_batches = accumulation(),
+          .device_of_stage = options.devices.device_mapping};
+}
+
+ScheduleBase TrainingSetup::schedule_base() const {
+  return {.global_batch_size = batch.global_batch_size,
+          .updates_per_epoch = updates,
+          .default_rate = default_rate(options.optimizer, batch.global_batch_size)};
+}
+
+FitOptions TrainingSetup::fit_options() const {
+  return {.batch_size = options.micro_batch_size,
+          .shuffle = options.data.shuffle && !data.in_order,
+          .carry_remainder = true,
+          .prefetch_depth = options.prefetch_depth,
+          .data_workers = options.data.pipeline_num_parallel,
+          .same_batch = options.data.synthetic_data == SyntheticData::device,
+          .verbose = 0};
+}
+
+void TrainingSetup::agree() {
+  const TrainTest& sets = data.sets;
+  check_agreement(instances, {{"the number of training samples", std::to_string(sets.train.size())},
+                              {"the number of test samples", std::to_string(sets.test.size())},
+                              {"the number of classes", std::to_string(sets.classes)},
+                              {"a training sample", text_of(sets.train.fields())},
+                              {"a test sample", text_of(sets.test.fields())},
+                              {"the network", checksum_of(model.summary())}});
+  if (instances.count() == 1 || !options.devices.splits_are_measured()) return;
+  splits = split(instances.from_first([&] { return join(splits, " "); }), ' ');
+  model.set_pipeline_splits(splits);
+}
+
+void TrainingSetup::collect_warnings() {
+  warnings = options.warnings;
+  if (batch.warning) warnings.push_back(*batch.warning);
+  warnings.insert(warnings.end(), events.warnings.begin(), events.warnings.end());
+  for (std::string& warning : warnings_of(options.loss, options.precision)) {
+    warnings.push_back(std::move(warning));
+  }
+  const CheckpointFlags& kept = options.checkpoints;
+  if (kept.keep_best && kept.keep_last > 0 && !options.phases.during_training) {
+    warnings.push_back(
+        "--keep-last removes checkpoints before they are validated: --keep-best chooses among "
+        "those "
+        "that are left, unless --validate-during-training measures every epoch");
+  }
+  if (options.devices.pipeline_validation_model && stages() == 1) {
+    warnings.push_back("--pipeline-validation-model has no effect without --pipeline-splits");
+  }
+  const std::vector<std::string> unused = warnings_of(options.logging);
+  warnings.insert(warnings.end(), unused.begin(), unused.end());
+}
+
+int64_t TrainingSetup::next_execution(TrainingPosition position) const {
+  constexpr int64_t kExecutionsPerEpoch = 20;
+  const int64_t event = events.next_execution(updates_before(position));
+  int64_t most = event;
+  if (options.steps_per_execution > 0) {
+    most = (options.steps_per_execution + accumulation() - 1) / accumulation();
+  } else if (!options.logs_are_given) {
+    most = std::max<int64_t>(1, updates / kExecutionsPerEpoch);
+  }
+  // One that begins between two ends where it would have ended.
+  return std::min(event, most - position.update % most);
+}
+
+void TrainingSetup::compile() {
+  const LearningRate rate = make_schedule(options.schedule, schedule_base());
+  CompileOptions compiling{
+      .optimizer = make_optimizer(options.optimizer, rate, batch.global_batch_size),
+      .loss = make_loss(options.loss, entry.loss),
+      .metrics = {"accuracy"},
+      .precision = options.precision,
+      .half = options.half(),
+      .fp_exceptions = options.fp_exceptions};
+  compiling.execution.slices = options.slices;
+  compiling.execution.bucket_bytes =
+      static_cast<size_t>(options.silicon.max_cross_replica_buffer_size);
+  compiling.execution.scratch_limits =
+      options.silicon.scratch_limits(options.devices, options.threads);
+  compiling.execution.disabled_passes = {options.disable_pass.begin(), options.disable_pass.end()};
+  if (!options.dump_ir.empty()) {
+    compiling.execution.dump_ir = [this](const std::string& program, std::string_view pass,
+                                         const std::string& text) {
+      if (options.dump_ir != "-") return write_ir(options.dump_ir, program, pass, text);
+      out << "# " << program << " after " << pass << "\n" << text;
+    };
+  }
+  compiling.loss_scaling = options.loss.scaling(batch.replicas);
+  model.compile(std::move(compiling));
+}
+
+// Over the devices.
+void TrainingSetup::spread() {
+  if (stages() > 1) {
+    try {
+      const bool measured = options.devices.splits_are_measured();
+      splits = measured ? measure_splits() : options.devices.pipeline_splits;
+      model.set_pipeline_splits(splits);
+      if (!measured) recommend_splits();
+    } catch (const InvalidArgument& error) {
+      throw UsageError("--pipeline-splits: ", error.what());
+    }
+    model.set_pipelining_options(options.devices.pipelining(accumulation()));
+  } else {
+    model.set_gradient_accumulation_options(
+        {.steps_per_replica = accumulation(), .reduction = options.devices.gradient_reduction});
+  }
+  model.set_replication_options(
+      {.statistics_group = options.devices.dbn_replica_group_size,
+       .wire = options.devices.exchange_format,
+       .inference_replicas = options.phases.validation_num_replicas.value_or(0)});
+}
+
+// Advice, for what it is worth: sizes are no times.
+void TrainingSetup::recommend_splits() {
+  const std::vector<std::string> advised = recommended_splits(model.network(), stages());
+  if (advised.empty()) return;
+  chosen_splits =
+      fmt::format("stages of about equally many weights would begin at {}\n", join(advised, " "));
+}
+
+// Times differ from run to run, and bits depend on the splits: a repeated run has them by name.
+// Each instance measures for itself; agree() settles it.
+std::vector<std::string> TrainingSetup::measure_splits() {
+  MeasuredSplits measured =
+      model.measure_pipeline_splits(stages(), data.sets.train, options.micro_batch_size);
+  chosen_splits =
+      fmt::format("--pipeline-splits auto: {}; one device took for a micro-batch of {}\n",
+                  join(measured.splits, " "), options.micro_batch_size) +
+      stage_table(measured.seconds) + expected_idle(shape(), measured.seconds);
+  const std::string origin = "chosen by the times of the layers";
+  config_text = with_setting(config_text, "pipeline-splits",
+                             OptionType<std::vector<std::string>>::show(measured.splits), origin);
+  config_text = with_setting(config_text, "pipeline-stages", ConfigValue::scalar("0"), origin);
+  return std::move(measured.splits);
+}
+
+}  // namespace pando::app

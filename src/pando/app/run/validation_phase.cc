@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT
+#include "pando/app/run/validation_phase.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "pando/app/job/shared_state.h"
+#include "pando/app/run/validation_report.h"
+#include "pando/base/error.h"
+#include "pando/base/strings.h"
+#include "pando/train/progress.h"
+
+namespace pando::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Stopped {};  // thrown out of an evaluation
+
+double value_of(const Logs& logs, std::string_view name) {
+  for (const auto& [key, value] : logs) {
+    if (key == name) return value;
+  }
+  return std::nan("");
+}
+
+// A run that went on from an earlier checkpoint may leave later ones of before.
+std::vector<CheckpointFile> up_to(RunLog& log, double epoch, std::vector<CheckpointFile> files) {
+  for (; !files.empty() && files.back().epoch > epoch; files.pop_back()) {
+    log.say(fmt::format("warning: {} is not validated, this run ends before it, after epoch {}",
+                        files.back().path.string(), epoch_text(epoch)));
+  }
+  return files;
+}
+
+// Those of the folder that count; the others are told of.
+std::vector<CheckpointFile> files_of_folder(RunLog& log, const ValidationRequest& request) {
+  std::error_code unknown;
+  const bool is_missing = request.trained && !fs::exists(request.folder, unknown);
+  if (request.folder.empty() || is_missing) return {};
+  for (const fs::path& other : unnumbered_weights_in(request.folder)) {
+    if (other.filename() == "best.h5") continue;  // --keep-best: a copy of one of the others
+    log.say(fmt::format("warning: {} is not validated, its name is not epoch_<number>.h5",
+                        other.string()));
+  }
+  if (request.last_epoch) return up_to(log, *request.last_epoch, checkpoints_in(request.folder));
+  if (!request.written_since) return checkpoints_in(request.folder);
+  RunCheckpoints found = checkpoints_since(request.folder, *request.written_since);
+  if (!found.earlier.empty()) {
+    log.say(
+        fmt::format("warning: not validated, since older than this run: {} in {}, the last one {}",
+                    counted(std::ssize(found.earlier), "checkpoint"), request.folder.string(),
+                    found.earlier.back().path.filename().string()));
+  }
+  return std::move(found.own);
+}
+
+// So that it is the result, and the class report is about it.
+void put_last(RunLog& log, const CheckpointFile& restored, std::vector<CheckpointFile>& files) {
+  const auto found = std::ranges::find(files, restored.epoch, &CheckpointFile::epoch);
+  const bool is_last = found != files.end() && found + 1 == files.end();
+  if (is_last) return;
+  if (found == files.end()) {
+    files.push_back(restored);
+  } else {
+    std::rotate(found, found + 1, files.end());
+  }
+  log.say(fmt::format("validated last, as the result: epoch {}, whose weights are back",
+                      epoch_text(restored.epoch)));
+}
+
+// An empty path stands for the weights that the model has.
+std::vector<CheckpointFile> choose_files(RunLog& log, const ValidationRequest& request) {
+  if (!request.file.empty()) {
+    return {{request.file, epoch_of(request.file.filename().string()).value_or(0)}};
+  }
+  std::vector<CheckpointFile> files = files_of_folder(log, request);
+  if (request.restored) put_last(log, *request.restored, files);
+  if (!files.empty()) return files;
+  const std::string where =
+      request.folder.empty() ? "" : fmt::format(" in {}", request.folder.string());
+  log.say(fmt::format("warning: there is no checkpoint{}; {} weights are validated", where,
+                      request.trained ? "the final" : "random"));
+  return {{"", request.epoch}};
+}
+
+// Those that the first instance finds, for all.
+std::vector<CheckpointFile> choose_files(const Instances& instances, RunLog& log,
+                                         const ValidationRequest& request) {
+  std::vector<CheckpointFile> files;
+  const std::string bytes = instances.from_first([&] {
+    std::vector<std::pair<std::string, double>> found;
+    for (const CheckpointFile& file : choose_files(log, request)) {
+      found.emplace_back(file.path.string(), file.epoch);
+    }
+    std::string text;
+    nlohmann::json::to_msgpack(found, text);
+    return text;
+  });
+  for (const nlohmann::json& file : nlohmann::json::from_msgpack(bytes)) {
+    files.push_back({file.at(0).get<std::string>(), file.at(1).get<double>()});
+  }
+  return files;
+}
+
+class ValidationPhase {
+ public:
+  ValidationPhase(TrainingSetup& setup, RunLog& log, const ValidationRequest& request)
+      : setup_(setup),
+        log_(log),
+        request_(request),
+        off_(nullptr),
+        mlperf_(request.mlperf == nullptr ? off_ : *request.mlperf),
+        batch_(setup.options.phases.micro_batch_size(setup.options.micro_batch_size)),
+        files_(choose_files(setup.instances, log, request)),
+        progress_(progress_options()) {}
+
+  ValidationResult run() {
+    progress_.begin_evaluation(static_cast<int64_t>(files_.size()) * batches());
+    try {
+      for (const CheckpointFile& file : files_) validate(file);
+    } catch (const Stopped&) {
+      result_.stopped = true;
+    }
+    std::erase_if(files_, [this](const CheckpointFile& file) {
+      return file.path.empty() || (request_.restored && file.path == request_.restored->path);
+    });
+    result_.files = std::move(files_);
+    return std::move(result_);
+  }
+
+ private:
+  train::ProgressOptions progress_options() const {
+    train::ProgressOptions options = train::standard_progress(log_.quiet() ? 0 : 1);
+    options.is_terminal = options.is_terminal && &setup_.out == &std::cout;
+    options.out = &setup_.out;
+    return options;
+  }
+
+  int64_t batches() const { return (setup_.data.sets.test.size() + batch_ - 1) / batch_; }
+
+  // Above the bar.
+  void say(const std::string& line) {
+    log_.directory().log(line);
+    progress_.message(line);
+  }
+
+  bool load(const CheckpointFile& file) {
+    if (file.path.empty()) return true;
+    const std::string problem = setup_.instances.from_first([&]() -> std::string {
+      try {
+        const LoadReport report = setup_.model.load_weights(file.path.string());
+        for (const std::string& line : report.out_of_range) {
+          say(fmt::format("warning: {}: {}", file.path.string(), line));
+        }
+        return "";
+      } catch (const IoError& error) {
+        return error.what();
+      }
+    });
+    if (problem.empty()) {
+      share_weights(setup_.instances, setup_.model);
+      return true;
+    }
+    result_.damaged.push_back(file.path.string());
+    say(fmt::format("error: {} is left out: {}", file.path.string(), problem));
+    return false;
+  }
+
+  void validate(const CheckpointFile& file) {
+    if (request_.stop()) throw Stopped();
+    const int64_t before = done_;
+    done_ += batches();
+    if (!load(file)) return;
+    mlperf_.start("eval", {{"epoch_num", file.epoch}});
+    const auto on_execution_end = [&](int64_t steps, const Logs& logs) {
+      if (steps < batches() && request_.stop()) throw Stopped();
+      progress_.update(before + steps, logs);
+    };
+    const Logs logs = setup_.model.evaluate(
+        setup_.data.sets.test, {.batch_size = batch_,
+                                .data_workers = setup_.options.data.pipeline_num_parallel,
+                                .on_execution_end = on_execution_end});
+    const ValidatedCheckpoint found{file.epoch, value_of(logs, "loss"), value_of(logs, "accuracy")};
+    mlperf_.event("eval_accuracy", found.accuracy, {{"epoch_num", file.epoch}});
+    mlperf_.stop("eval", {{"epoch_num", file.epoch}});
+    result_.checkpoints.push_back(found);
+    say(fmt::format("validation epoch {}: accuracy: {:.2f} %, loss: {:.4f}", epoch_text(file.epoch),
+                    100 * found.accuracy, found.loss));
+    if (request_.record) request_.record(row_of(found));
+  }
+
+  // Steps are counted as in training: micro-batches of all replicas.
+  HistoryRow row_of(const ValidatedCheckpoint& found) const {
+    const std::chrono::duration<double> since = std::chrono::steady_clock::now() - request_.start;
+    const BatchConfiguration& batch = setup_.batch;
+    const double steps =
+        static_cast<double>(setup_.updates * batch.gradient_accumulation_count * batch.replicas);
+    return {.epoch = found.epoch,
+            .step = std::llround(found.epoch * steps),
+            .seconds = request_.seconds_before + since.count(),
+            .val_loss = found.loss,
+            .val_accuracy = found.accuracy};
+  }
+
+  TrainingSetup& setup_;
+  RunLog& log_;
+  const ValidationRequest& request_;
+  MlperfLog off_;
+  MlperfLog& mlperf_;
+  int64_t batch_;
+  std::vector<CheckpointFile> files_;
+  int64_t done_ = 0;  // micro-batches of the checkpoints before
+  train::Progress progress_;
+  ValidationResult result_;
+};
+
+void tell_target(RunLog& log, const ValidationResult& result, const ValidationFlags& flags) {
+  if (!flags.has_target()) return;
+  const auto reached = epoch_to_target(result.checkpoints, flags.target_accuracy);
+  log.say(fmt::format("epoch_to_target: {} (target accuracy: {:g} %)",
+                      reached ? epoch_text(*reached) : "not reached", 100 * flags.target_accuracy));
+  if (!flags.sweep) return;
+  const auto metric = optimization_metric(result.checkpoints, flags.target_accuracy);
+  log.say("optimization_metric: " + (metric ? fmt::format("{:.6g}", *metric) : "unknown"));
+}
+
+// The last line is the result, also for those who read only the last accuracy of a log.
+void tell_result(RunLog& log, const ValidationResult& result) {
+  const ValidatedCheckpoint& last = result.checkpoints.back();
+  const ValidatedCheckpoint& best = best_of(result.checkpoints);
+  if (best.accuracy > last.accuracy) {
+    log.say(fmt::format("best: epoch {} with test loss: {:.4f}, test accuracy: {:.2f} %",
+                        epoch_text(best.epoch), best.loss, 100 * best.accuracy));
+  }
+  log.say_always(
+      fmt::format("test loss: {:.4f}, test accuracy: {:.2f} %", last.loss, 100 * last.accuracy));
+}
+
+}  // namespace
+
+Logs ValidationResult::figures(const ValidationFlags& flags) const {
+  if (checkpoints.empty()) return {};
+  const ValidatedCheckpoint& best = best_of(checkpoints);
+  Logs logs = {{"val_loss", checkpoints.back().loss},
+               {"val_accuracy", checkpoints.back().accuracy},
+               {"best_val_accuracy", best.accuracy},
+               {"best_epoch", best.epoch}};
+  if (flags.has_target()) {
+    const auto reached = epoch_to_target(checkpoints, flags.target_accuracy);
+    if (reached) logs.emplace_back("epoch_to_target", *reached);
+  }
+  if (flags.sweep) {
+    const auto metric = optimization_metric(checkpoints, flags.target_accuracy);
+    if (metric) logs.emplace_back("optimization_metric", *metric);
+  }
+  return logs;
+}
+
+ValidationResult validate_checkpoints(TrainingSetup& setup, RunLog& log,
+                                      const ValidationRequest& request) {
+  ValidationResult result = ValidationPhase(setup, log, request).run();
+  if (result.stopped || result.checkpoints.empty()) return result;
+  tell_class_report(setup, log);
+  tell_target(log, result, setup.options.phases);
+  tell_result(log, result);
+  return result;
+}
+
+}  // namespace pando::app

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#include "pando/app/run/validation_report.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "pando/app/report/class_report.h"
+
+namespace pando::app {
+namespace {
+
+constexpr int64_t kMostShownClasses = 20;
+
+bool has_class_numbers(const Field& labels) {
+  const bool whole = labels.dtype == DType::i32 || labels.dtype == DType::u8;
+  return whole && labels.shape.elements() == 1;
+}
+
+void append_labels(const Tensor& from, int64_t count, std::vector<int32_t>& to) {
+  const auto append = [&](auto values) {
+    to.insert(to.end(), values.begin(), values.begin() + static_cast<std::ptrdiff_t>(count));
+  };
+  if (from.dtype() == DType::i32) {
+    append(from.i32());
+  } else {
+    append(from.u8());
+  }
+}
+
+struct Predictions {
+  Tensor outputs;
+  std::vector<int32_t> labels;
+};
+
+Predictions predict(TrainingSetup& setup, const Dataset& dataset) {
+  Predictions found;
+  found.labels.reserve(static_cast<size_t>(dataset.size()));
+  const TrainOptions& options = setup.options;
+  found.outputs = setup.model.predict(
+      dataset, {.batch_size = options.phases.micro_batch_size(options.micro_batch_size),
+                .data_workers = options.data.pipeline_num_parallel,
+                .observe = [&](const Batch& batch) {
+                  append_labels(batch.y(), batch.valid, found.labels);
+                }});
+  return found;
+}
+
+// Every instance predicts its share of the samples.
+ClassReport report_on_instances(TrainingSetup& setup) {
+  const Instances& instances = setup.instances;
+  const Dataset& test = setup.data.sets.test;
+  const bool divided = test.size() >= instances.count();
+  const Predictions own =
+      predict(setup, divided ? test.shard(instances.count(), instances.index()) : test);
+  const bool counts = divided || instances.is_first();
+  const auto gather = [&](const void* data, size_t bytes) {
+    return instances.gather({static_cast<const char*>(data), counts ? bytes : 0});
+  };
+  const auto labels = gather(own.labels.data(), own.labels.size() * sizeof(int32_t));
+  const auto outputs = gather(own.outputs.data(), own.outputs.bytes());
+  ClassReport report(setup.data.sets.classes);
+  for (size_t i = 0; i < labels.size(); ++i) {
+    std::vector<int32_t> part(labels[i].size() / sizeof(int32_t));
+    if (part.empty()) continue;
+    std::memcpy(part.data(), labels[i].data(), labels[i].size());
+    Tensor rows(DType::f32, {std::ssize(part), report.classes()});
+    std::memcpy(rows.data(), outputs[i].data(), rows.bytes());
+    report.add(rows, part);
+  }
+  return report;
+}
+
+}  // namespace
+
+std::optional<ClassReport> report_classes(TrainingSetup& setup) {
+  const Dataset& test = setup.data.sets.test;
+  const Shape& output = setup.model.network().output_shape();
+  const bool classifies = output.rank() == 1 && output[0] == setup.data.sets.classes;
+  if (!classifies || test.fields().size() < 2 || !has_class_numbers(test.fields()[1])) {
+    return std::nullopt;
+  }
+  if (setup.instances.count() > 1) return report_on_instances(setup);
+  const Predictions all = predict(setup, test);
+  return classify(all.outputs, all.labels);
+}
+
+void tell_class_report(TrainingSetup& setup, RunLog& log) {
+  const std::optional<ClassReport> report = report_classes(setup);
+  if (!report || !setup.instances.is_first()) return;
+  std::vector<std::string> names = class_names(setup.options.data.dataset);
+  if (std::ssize(names) != report->classes()) names.clear();
+  write_class_report(log.directory().path(), *report, names);
+  if (report->classes() <= kMostShownClasses) log.show(to_text(*report, names));
+  log.say(
+      fmt::format("class report and confusion matrix are in {}", log.directory().path().string()));
+}
+
+}  // namespace pando::app

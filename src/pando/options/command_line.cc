@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+#include "pando/options/command_line.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "pando/options/presets.h"
+#include "pando/options/usage_error.h"
+
+namespace pando {
+namespace {
+
+const Origin kCommandLine{.kind = Origin::Kind::command_line};
+
+// One setting of the command line; `entry` is set for one key of a dictionary.
+struct Assignment {
+  Option* option = nullptr;
+  Option* entry = nullptr;
+  ConfigValue value;
+  std::string label;  // of an entry
+};
+
+bool is_flag(const std::string& arg) { return arg.starts_with("--") || arg == "-h"; }
+
+class Parser {
+ public:
+  Parser(OptionTable& table, std::span<const std::string> args) : table_(table), args_(args) {}
+
+  std::vector<Assignment> parse() {
+    while (next_ < args_.size()) {
+      const std::string& arg = args_[next_++];
+      if (is_flag(arg) && arg != "--") {
+        parse_flag(arg);
+      } else {
+        take_positional(arg);
+      }
+    }
+    check_positionals();
+    return std::move(assignments_);
+  }
+
+ private:
+  void take_positional(const std::string& arg) {
+    const std::vector<Positional>& wanted = table_.positionals();
+    const bool dashed = arg.size() > 1 && arg[0] == '-';
+    if (wanted.empty() || dashed) {
+      throw UsageError("'", arg, "': not a flag; flags begin with --, see --help");
+    }
+    if (positionals_ == wanted.size()) {
+      throw UsageError("'", arg, "': one word too many, wanted ", names_of(wanted), "; see --help");
+    }
+    *wanted[positionals_++].field = arg;
+  }
+
+  void check_positionals() const {
+    const std::vector<Positional>& wanted = table_.positionals();
+    if (positionals_ == wanted.size() || !wanted[positionals_].required) return;
+    throw UsageError(wanted[positionals_].name, ": not given, wanted ", wanted[positionals_].help,
+                     "; see --help");
+  }
+
+  static std::string names_of(const std::vector<Positional>& positionals) {
+    std::vector<std::string> names;
+    for (const Positional& positional : positionals) names.push_back(positional.name);
+    return join(names, " ");
+  }
+
+  void parse_flag(const std::string& arg) {
+    const size_t equals = arg.find('=');
+    const std::string flag = arg == "-h" ? "--help" : arg.substr(0, equals);
+    std::string name = flag.substr(2);
+    Option& option = find(name, flag);
+    const bool negated = !name.empty() && table_.find_exact(name) == nullptr && is_negated(name);
+    if (negated && equals != std::string::npos) {
+      throw UsageError(flag, ": takes no value, found '", arg.substr(equals + 1), "'");
+    }
+    if (negated) {
+      add(option, ConfigValue::scalar("false"));
+    } else if (option.name == "set") {
+      const std::string text = take_value(option, arg, equals);
+      parse_set(text);
+      add(option, ConfigValue::scalar(text));
+    } else if (option.is_list) {
+      for (const std::string& text : take_list(option, arg, equals)) {
+        grow(option, as_list(ConfigValue::scalar(text), "--" + option.name));
+      }
+    } else if (option.is_bool && equals == std::string::npos && !has_bool()) {
+      add(option, ConfigValue::scalar("true"));
+    } else {
+      add(option, ConfigValue::scalar(take_value(option, arg, equals)));
+    }
+  }
+
+  // --no-shuffle: a boolean by its exact name.
+  bool is_negated(const std::string& name) const {
+    if (!name.starts_with("no-")) return false;
+    const Option* option = table_.find_exact(name.substr(3));
+    return option != nullptr && option->is_bool;
+  }
+
+  Option& find(const std::string& name, const std::string& label) {
+    const bool negated = table_.find_exact(name) == nullptr && is_negated(name);
+    return table_.find(negated ? name.substr(3) : name, label);
+  }
+
+  bool has_value() const { return next_ < args_.size() && !is_flag(args_[next_]); }
+
+  // Where words may follow, `--json mnist` is a flag and a word.
+  bool has_bool() const {
+    return has_value() && (table_.positionals().empty() || parse_bool(args_[next_]).has_value());
+  }
+
+  std::string take_value(const Option& option, const std::string& arg, size_t equals) {
+    if (equals != std::string::npos) return arg.substr(equals + 1);
+    if (!has_value()) {
+      throw UsageError("--", option.name, ": no value given, wanted ",
+                       option.name == "set" ? "name=value" : option.wanted);
+    }
+    return args_[next_++];
+  }
+
+  std::vector<std::string> take_list(const Option& option, const std::string& arg, size_t equals) {
+    std::vector<std::string> texts = {take_value(option, arg, equals)};
+    while (equals == std::string::npos && has_value()) texts.push_back(args_[next_++]);
+    return texts;
+  }
+
+  // name=value or dictionary.key=value, the value as YAML.
+  void parse_set(const std::string& text) {
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw UsageError("--set: found '", text, "', wanted name=value");
+    }
+    const std::string name = text.substr(0, equals);
+    const std::string label = concat("--set ", name);
+    ConfigValue value = parse_yaml(text.substr(equals + 1), label);
+    const size_t dot = name.find('.');
+    Option& option = table_.find(name.substr(0, dot), label);
+    if (dot == std::string::npos && option.is_list) return grow(option, as_list(value, label));
+    if (dot == std::string::npos) return add(option, std::move(value));
+    if (!option.entries) throw UsageError(label, ": ", option.name, " is no dictionary");
+    Option& entry = option.entries->find(name.substr(dot + 1), label);
+    assignments_.push_back({&option, &entry, std::move(value), label});
+  }
+
+  void add(Option& option, ConfigValue value) {
+    assignments_.push_back({&option, nullptr, std::move(value), {}});
+  }
+
+  // A list that is given several times, by its flag or by --set, grows. What is no list stays as
+  // it is, to be refused with the others.
+  void grow(Option& option, const ConfigValue& more) {
+    const auto same = [&](const Assignment& other) {
+      return other.option == &option && other.value.kind == ConfigValue::Kind::list;
+    };
+    const auto found = std::find_if(assignments_.begin(), assignments_.end(), same);
+    if (found == assignments_.end() || more.kind != ConfigValue::Kind::list) {
+      return add(option, more);
+    }
+    found->value.items.insert(found->value.items.end(), more.items.begin(), more.items.end());
+  }
+
+  OptionTable& table_;
+  std::span<const std::string> args_;
+  size_t next_ = 0;
+  size_t positionals_ = 0;
+  std::vector<Assignment> assignments_;
+};
+
+void apply(OptionTable& table, const std::vector<Assignment>& assignments) {
+  for (const Assignment& assignment : assignments) {
+    if (assignment.entry == nullptr) {
+      table.assign(*assignment.option, assignment.value, kCommandLine);
+      continue;
+    }
+    assignment.option->entries->assign(
+        *assignment.entry, assignment.value,
+        {.kind = Origin::Kind::command_line, .place = assignment.label});
+    assignment.option->origin = kCommandLine;
+  }
+}
+
+void check_is_map(const ConfigValue& value, const std::string& path) {
+  if (value.kind == ConfigValue::Kind::map || value.kind == ConfigValue::Kind::null) return;
+  throw UsageError(value.place.empty() ? path : value.place, ": wanted lines of 'name: value'");
+}
+
+void apply_preset(OptionTable& table, const ConfigValue& file, const CommonOptions& common,
+                  const std::string& path) {
+  const ConfigValue* preset = file.find(common.config);
+  if (preset == nullptr) {
+    throw UsageError("--config: ", path.empty() ? "" : path + ": ",
+                     unknown_name_message("preset", common.config, file.keys));
+  }
+  check_is_map(*preset, path);
+  table.assign_all(*preset, common.config);
+}
+
+void apply_file(OptionTable& table, const CommonOptions& common) {
+  const std::string& path = common.config_path;
+  if (path.empty())
+    return apply_preset(table, parse_yaml(kPresetsText, kPresetsSource), common, path);
+  ConfigValue file;
+  try {
+    file = load_yaml(path);
+  } catch (const UsageError& error) {
+    throw UsageError("--config-path: ", error.what());
+  }
+  check_is_map(file, path);
+  if (!common.config.empty()) return apply_preset(table, file, common, path);
+  const bool holds_presets =
+      !file.keys.empty() &&
+      std::all_of(file.items.begin(), file.items.end(),
+                  [](const auto& item) { return item.kind == ConfigValue::Kind::map; }) &&
+      table.find_exact(file.keys.front()) == nullptr;
+  if (holds_presets) {
+    throw UsageError("--config-path: ", path,
+                     " holds presets; choose one by --config: ", join(file.keys, ", "));
+  }
+  table.assign_all(file, "");
+}
+
+}  // namespace
+
+void add_help_option(OptionTable& table, CommonOptions& common) {
+  table.add("help", common.help, "show this text and stop").command_line_only();
+}
+
+void add_common_options(OptionTable& table, CommonOptions& common) {
+  table.begin_group("Configuration");
+  table
+      .add(
+          "config", common.config,
+          "the preset of this name, from --config-path or else of those that ship with the program")
+      .with_hint("NAME")
+      .command_line_only();
+  table
+      .add("config-path", common.config_path,
+           "a YAML file with the names of these flags: of presets with --config, else one "
+           "configuration")
+      .with_hint("FILE")
+      .command_line_only();
+  table.add("set", common.set, "set an option or one key of a dictionary (name.key=value)")
+      .with_hint("NAME=VALUE")
+      .command_line_only();
+  table.add("print-config", common.print_config, "print every effective option with its origin")
+      .command_line_only();
+  add_help_option(table, common);
+}
+
+void parse_command_line(OptionTable& table, CommonOptions& common,
+                        std::span<const std::string> args) {
+  const auto asks_help = [](const std::string& arg) { return arg == "--help" || arg == "-h"; };
+  if (std::any_of(args.begin(), args.end(), asks_help)) {
+    common.help = true;
+    return;
+  }
+  const std::vector<Assignment> assignments = Parser(table, args).parse();
+  apply(table, assignments);
+  if (common.config.empty() && common.config_path.empty()) return;
+  apply_file(table, common);
+  // Once more, because the command line wins over the file.
+  apply(table, assignments);
+}
+
+}  // namespace pando

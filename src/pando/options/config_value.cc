@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+#include "pando/options/config_value.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+#include "pando/options/usage_error.h"
+
+namespace pando {
+namespace {
+
+constexpr int kDeepest = 64;
+constexpr int kMostValues = 100'000;
+constexpr size_t kMostBytes = 4 << 20;
+
+std::string place_of(const std::string& source, const YAML::Mark& mark) {
+  if (mark.is_null()) return source;
+  return concat(source, ":", mark.line + 1, ":", mark.column + 1);
+}
+
+// Copies a document out of yaml-cpp. An alias is a copy, so that a few lines can stand for billions
+// of values: the limits stop that, and an anchor that contains itself.
+class Reader {
+ public:
+  explicit Reader(const std::string& source) : source_(source) {}
+
+  ConfigValue read(const YAML::Node& node, int depth = 0) {
+    ConfigValue value;
+    value.place = place_of(source_, node.Mark());
+    if (depth > kDeepest) throw UsageError(value.place, ": values are nested too deep");
+    if (++count_ > kMostValues) {
+      throw UsageError(value.place, ": more than ", kMostValues, " values");
+    }
+    if (node.IsScalar()) {
+      value.kind = ConfigValue::Kind::scalar;
+      value.text = node.Scalar();
+    } else if (node.IsSequence()) {
+      value.kind = ConfigValue::Kind::list;
+      for (const YAML::Node& item : node) value.items.push_back(read(item, depth + 1));
+    } else if (node.IsMap()) {
+      value.kind = ConfigValue::Kind::map;
+      read_map(node, depth, value);
+    }
+    return value;
+  }
+
+ private:
+  void read_map(const YAML::Node& node, int depth, ConfigValue& value) {
+    std::vector<ConfigValue> merged;
+    for (const auto& entry : node) {
+      const std::string place = place_of(source_, entry.first.Mark());
+      if (!entry.first.IsScalar()) throw UsageError(place, ": a key must be plain text");
+      const std::string& key = entry.first.Scalar();
+      ConfigValue item = read(entry.second, depth + 1);
+      if (key == "<<") {
+        merged.push_back(std::move(item));
+        continue;
+      }
+      if (value.find(key) != nullptr) throw UsageError(place, ": key '", key, "' occurs twice");
+      item.place = place;
+      value.insert(key, std::move(item));
+    }
+    for (const ConfigValue& other : merged) merge(other, value);
+  }
+
+  static void merge(const ConfigValue& other, ConfigValue& value) {
+    if (other.kind == ConfigValue::Kind::list) {
+      for (const ConfigValue& item : other.items) merge(item, value);
+      return;
+    }
+    if (other.kind != ConfigValue::Kind::map) {
+      throw UsageError(other.place, ": '<<' wants a map or a list of maps");
+    }
+    for (size_t i = 0; i < other.keys.size(); ++i) value.insert(other.keys[i], other.items[i]);
+  }
+
+  std::string source_;
+  int count_ = 0;
+};
+
+// Text that YAML reads back as the same text without quotes, in a list or a map too.
+bool is_plain(const std::string& text) {
+  const std::string lowered = to_lower(text);
+  if (text.empty() || lowered == "null" || lowered == "~") return false;
+  const auto is_safe = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '/' || c == '-' || c == '+';
+  };
+  return std::all_of(text.begin(), text.end(), is_safe) && text != "-" && text != "---" &&
+         text != "...";
+}
+
+std::string quote(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') out += '\\';
+    if (byte < 0x20 || byte == 0x7f) {
+      out += fmt::format("\\x{:02x}", byte);
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+}  // namespace
+
+ConfigValue ConfigValue::scalar(std::string text) {
+  ConfigValue value;
+  value.kind = Kind::scalar;
+  value.text = std::move(text);
+  return value;
+}
+
+ConfigValue ConfigValue::list(std::vector<ConfigValue> items) {
+  ConfigValue value;
+  value.kind = Kind::list;
+  value.items = std::move(items);
+  return value;
+}
+
+const ConfigValue* ConfigValue::find(const std::string& key) const {
+  const auto found = std::find(keys.begin(), keys.end(), key);
+  return found == keys.end() ? nullptr : &items[static_cast<size_t>(found - keys.begin())];
+}
+
+void ConfigValue::insert(std::string key, ConfigValue value) {
+  if (find(key) != nullptr) return;
+  kind = Kind::map;
+  keys.push_back(std::move(key));
+  items.push_back(std::move(value));
+}
+
+ConfigValue parse_yaml(const std::string& text, const std::string& source) {
+  try {
+    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    if (documents.size() > 1) {
+      throw UsageError(place_of(source, documents[1].Mark()), ": a second document, wanted one");
+    }
+    if (documents.empty()) return {};
+    return Reader(source).read(documents.front());
+  } catch (const YAML::Exception& error) {
+    throw UsageError(place_of(source, error.mark), ": ", error.msg);
+  }
+}
+
+ConfigValue load_yaml(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    throw UsageError(path.string(), ": is a directory, wanted a YAML file");
+  }
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw UsageError(path.string(), ": cannot be read: ", std::strerror(errno));
+  std::string text(kMostBytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad()) throw IoError(path.string(), ": reading failed: ", std::strerror(errno));
+  text.resize(static_cast<size_t>(file.gcount()));
+  if (text.size() > kMostBytes) throw UsageError(path.string(), ": larger than 4 MiB");
+  return parse_yaml(text, path.string());
+}
+
+std::string to_yaml(const ConfigValue& value) {
+  std::vector<std::string> parts;
+  switch (value.kind) {
+    case ConfigValue::Kind::null: return "~";
+    case ConfigValue::Kind::scalar: return is_plain(value.text) ? value.text : quote(value.text);
+    case ConfigValue::Kind::list:
+      for (const ConfigValue& item : value.items) parts.push_back(to_yaml(item));
+      return "[" + join(parts, ", ") + "]";
+    case ConfigValue::Kind::map:
+      for (size_t i = 0; i < value.items.size(); ++i) {
+        parts.push_back(to_yaml(ConfigValue::scalar(value.keys[i])) + ": " +
+                        to_yaml(value.items[i]));
+      }
+      return "{" + join(parts, ", ") + "}";
+  }
+  return {};
+}
+
+}  // namespace pando

@@ -1,0 +1,109 @@
+#include "pando/app/flags/validation_flags.h"
+
+#include <gtest/gtest.h>
+
+#include "pando/runtime/device_set.h"
+#include "tests/app/parse_options.h"
+
+namespace pando::app {
+namespace {
+
+TEST(ValidationFlags, Defaults) {
+  const TrainOptions options = parse({});
+  const ValidationFlags& phases = options.phases;
+  EXPECT_TRUE(phases.training && phases.validation);
+  EXPECT_FALSE(phases.sweep || phases.mlperf_logging || phases.has_target());
+  EXPECT_EQ(phases.target_accuracy, 0.759);
+  EXPECT_EQ(phases.micro_batch_size(64), 64);
+  EXPECT_EQ(phases.replicas(options.devices), 1);
+}
+
+TEST(ValidationFlags, AreRead) {
+  const TrainOptions options = parse({"--training", "False", "--validation-micro-batch-size", "108",
+                                      "--validation-num-replicas", "3", "--sweep",
+                                      "--target-accuracy", "0.9", "--mlperf-logging", "true"});
+  const ValidationFlags& phases = options.phases;
+  EXPECT_FALSE(phases.training);
+  EXPECT_EQ(phases.micro_batch_size(64), 108);
+  EXPECT_EQ(phases.replicas(options.devices), 3);
+  EXPECT_TRUE(phases.sweep && phases.mlperf_logging && phases.has_target());
+  EXPECT_EQ(phases.target_accuracy, 0.9);
+  EXPECT_TRUE(parse({"--target-accuracy=0.5"}).phases.has_target());
+  EXPECT_TRUE(parse({"--sweep"}).phases.has_target());
+}
+
+// Pipelined: the replicas of training; otherwise one on each of their devices.
+TEST(ValidationFlags, ReplicasFollowFromTraining) {
+  const auto replicas = [](const std::vector<std::string>& args) {
+    const TrainOptions options = parse(args);
+    return options.phases.replicas(options.devices);
+  };
+  EXPECT_EQ(replicas({"--num-replicas=3"}), 3);
+  EXPECT_EQ(replicas({"--num-replicas=3", "--pipeline-splits=a,b"}), 9);
+  EXPECT_EQ(replicas({"--num-replicas=3", "--pipeline-splits=a,b", "--pipeline-validation-model"}),
+            3);
+  EXPECT_EQ(replicas({"--num-replicas=3", "--pipeline-splits=a,b", "--device-mapping=0,0,1"}), 6);
+}
+
+TEST(ValidationFlags, DevicesOfARunThatOnlyValidatesFollowItsReplicas) {
+  const auto devices = [](const std::vector<std::string>& args) {
+    const TrainOptions options = parse(args);
+    return options.phases.strategy(options.devices, 0).devices;
+  };
+  EXPECT_EQ(devices({"--num-replicas=4", "--validation-num-replicas=2"}), 4);
+  EXPECT_EQ(devices({"--num-replicas=4", "--validation-num-replicas=2", "--training=no"}), 2);
+  EXPECT_EQ(devices({"--validation-num-replicas=3", "--training=no"}), 3);
+  EXPECT_EQ(devices({"--validation-num-replicas=3", "--training=no", "--pipeline-splits=a",
+                     "--pipeline-validation-model"}),
+            6);
+  EXPECT_EQ(devices({"--num-replicas=2", "--core-sets=0;0", "--validation-num-replicas=1",
+                     "--training=no"}),
+            2);
+}
+
+TEST(ValidationFlags, ThatDoNotFitTogetherAreRefused) {
+  EXPECT_EQ(
+      error({"--training", "False", "--validation", "False"}),
+      "--training false --validation false: nothing is left to do, wanted at least one of them");
+  EXPECT_SAYS(error({"--sweep", "--no-validation"}), "--sweep: its figures come from validation");
+  EXPECT_EQ(error({"--num-replicas=2", "--validation-num-replicas=3"}),
+            "--validation-num-replicas 3: the 2 devices of the run hold 2 of 1 device each, wanted "
+            "at most 2, or --training false, which chooses its own devices");
+  EXPECT_SAYS(error({"--num-replicas=2", "--pipeline-splits=a", "--pipeline-validation-model",
+                     "--validation-num-replicas=3"}),
+              "the 4 devices of the run hold 2 of 2 devices each, wanted at most 2");
+  EXPECT_SAYS(error({"--training=no", "--num-replicas=2", "--core-sets=0;0",
+                     "--validation-num-replicas=3"}),
+              "the 2 devices of the run hold 2 of 1 device each, wanted at most 2");
+  EXPECT_SAYS(error({"--training=no", "--pipeline-splits=a", "--pipeline-validation-model",
+                     "--validation-num-replicas=" + std::to_string(runtime::kMostDevices)}),
+              "devices that a run may have hold");
+  EXPECT_SAYS(error({"--checkpoint-input-dir=/absent"}),
+              "--checkpoint-input-dir: '/absent' is no folder, wanted one with checkpoints");
+  EXPECT_SAYS(error({"--checkpoint-input-dir=/", "--validation=no"}),
+              "--checkpoint-input-dir: its checkpoints are validated");
+  EXPECT_SAYS(error({"--clean-dir", "--validation=no"}), "--clean-dir removes checkpoints");
+  EXPECT_SAYS(error({"--clean-dir", "--training=no"}), "wanted both phases");
+  EXPECT_SAYS(error({"--keep-best", "--validation=no"}), "--keep-best: the best checkpoint");
+  EXPECT_SAYS(error({"--keep-best", "--training=no"}), "wanted both phases");
+  EXPECT_SAYS(error({"--keep-best", "--ckpts-per-epoch=0"}), "writes no checkpoint");
+  EXPECT_SAYS(error({"--keep-best", "--checkpoint-input-dir=."}), "wanted one of the two flags");
+  EXPECT_SAYS(error({"--training=no", "--resume=/"}), "--resume is about training");
+  EXPECT_SAYS(error({"--training=no", "--validate-during-training"}),
+              "--validate-during-training is about training");
+  EXPECT_SAYS(error({"--training=no", "--dry-run"}), "--dry-run is about training");
+  EXPECT_SAYS(error({"--training=no", "--verify"}), "--verify is about training");
+  EXPECT_SAYS(error({"--training=no", "--trace=t.json"}), "--trace is about training");
+  EXPECT_SAYS(error({"--training=no", "--profile=reports"}), "--profile is about training");
+}
+
+TEST(ValidationFlags, NumbersAreChecked) {
+  EXPECT_SAYS(error({"--validation-micro-batch-size=0"}), "--validation-micro-batch-size");
+  EXPECT_SAYS(error({"--validation-num-replicas=0"}), "--validation-num-replicas");
+  EXPECT_SAYS(error({"--target-accuracy=75.9"}), "--target-accuracy");
+  EXPECT_SAYS(error({"--target-accuracy=0"}), "--target-accuracy");
+  EXPECT_SAYS(error({"--training=maybe"}), "--training");
+}
+
+}  // namespace
+}  // namespace pando::app

@@ -1,0 +1,111 @@
+#include "pando/app/record/checkpoint_list.h"
+
+#include <chrono>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/expect_error.h"
+#include "tests/support/temp_folder.h"
+
+namespace pando::app {
+namespace {
+
+using testing_support::error_of;
+using testing_support::TempFolder;
+
+TEST(CheckpointList, ANameTellsItsEpoch) {
+  EXPECT_EQ(epoch_of("epoch_3.0.h5"), 3.0);
+  EXPECT_EQ(epoch_of("epoch_2.9328.h5"), 2.9328);
+  EXPECT_EQ(epoch_of("epoch_12.h5"), 12.0);
+  EXPECT_EQ(epoch_of("epoch_1e-05.h5"), 1e-5);
+  for (const char* name :
+       {"epoch_.h5", "epoch_h5", ".h5", "epoch_x.h5", "epoch_1.0.h5.part", "epoch_-1.0.h5",
+        "epoch_nan.h5", "epoch_1e999.h5", "epoch_0x1.h5", "epoch_1.0 .h5", "my_epoch_1.0.h5"}) {
+    EXPECT_FALSE(epoch_of(name).has_value()) << name;
+  }
+}
+
+TEST(CheckpointList, OrderIsThatOfEpochsNotOfNames) {
+  const TempFolder folder;
+  for (const char* name : {"epoch_10.0.h5", "epoch_9.0.h5", "epoch_9.5.h5", "epoch_100.0.h5"}) {
+    folder.write_text(name, "x");
+  }
+  std::vector<double> epochs;
+  for (const CheckpointFile& file : checkpoints_in(folder.path())) {
+    epochs.push_back(file.epoch);
+    EXPECT_EQ(epoch_of(file.path.filename().string()), file.epoch);
+    EXPECT_TRUE(std::filesystem::exists(file.path));
+  }
+  EXPECT_EQ(epochs, (std::vector<double>{9, 9.5, 10, 100}));
+}
+
+TEST(CheckpointList, OtherFilesDoNotCount) {
+  const TempFolder folder;
+  folder.write_text("epoch_1.0.h5", "x");
+  folder.write_text(".epoch_2.0.h5.Xa81bc", "x");
+  folder.write_text(".epoch_2.0.h5", "x");
+  folder.write_text("epoch_2.0.h5.part", "x");
+  folder.write_text("best.h5", "x");
+  folder.write_text("aa.h5", "x");
+  folder.write_text("log.txt", "x");
+  std::filesystem::create_directory(folder.path("epoch_3.0.h5"));
+  std::filesystem::create_symlink("nowhere", folder.path("epoch_4.0.h5"));
+  const std::vector<CheckpointFile> found = checkpoints_in(folder.path());
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].epoch, 1);
+  EXPECT_EQ(unnumbered_weights_in(folder.path()),
+            (std::vector<std::filesystem::path>{folder.path("aa.h5"), folder.path("best.h5")}));
+}
+
+TEST(CheckpointList, AnEmptyFolderHasNone) {
+  const TempFolder folder;
+  EXPECT_TRUE(checkpoints_in(folder.path()).empty());
+  EXPECT_TRUE(unnumbered_weights_in(folder.path()).empty());
+}
+
+TEST(CheckpointList, RemovalTakesCheckpointsAndNothingElse) {
+  const TempFolder folder;
+  const std::filesystem::path mixed = folder.path("mixed");
+  std::filesystem::create_directory(mixed);
+  folder.write_text("mixed/epoch_1.0.h5", "x");
+  folder.write_text("mixed/epoch_2.5.h5", "x");
+  folder.write_text("mixed/best.h5", "x");
+  remove_checkpoints(checkpoints_in(mixed), mixed);
+  EXPECT_TRUE(std::filesystem::exists(mixed / "best.h5"));
+  EXPECT_TRUE(checkpoints_in(mixed).empty());
+  std::filesystem::remove(mixed / "best.h5");
+  folder.write_text("mixed/epoch_3.0.h5", "x");
+  remove_checkpoints(checkpoints_in(mixed), mixed);
+  EXPECT_FALSE(std::filesystem::exists(mixed));
+  // A folder that is not empty has that name.
+  std::filesystem::create_directories(folder.path("epoch_4.0.h5/x"));
+  EXPECT_SAYS(error_of<IoError>([&] {
+                remove_checkpoints({{folder.path("epoch_4.0.h5"), 4}}, folder.path());
+              }),
+              "epoch_4.0.h5 cannot be removed: ");
+}
+
+TEST(CheckpointList, EarlierFilesAreNotOfTheRun) {
+  const TempFolder folder;
+  const auto now = std::filesystem::file_time_type::clock::now();
+  folder.write_text("epoch_1.0.h5", "x");
+  folder.write_text("epoch_7.0.h5", "x");
+  std::filesystem::last_write_time(folder.path("epoch_7.0.h5"), now - std::chrono::hours(1));
+  const RunCheckpoints found = checkpoints_since(folder.path(), now - std::chrono::minutes(1));
+  ASSERT_EQ(found.own.size(), 1u);
+  EXPECT_EQ(found.own[0].epoch, 1);
+  ASSERT_EQ(found.earlier.size(), 1u);
+  EXPECT_EQ(found.earlier[0].epoch, 7);
+}
+
+TEST(CheckpointList, AMissingFolderIsNamed) {
+  const TempFolder folder;
+  const std::string error = error_of<IoError>([&] { checkpoints_in(folder.path("no")); });
+  EXPECT_SAYS(error, folder.path("no") + ": No such file or directory");
+  EXPECT_SAYS(error, "wanted a folder with files epoch_<number>.h5");
+  const std::string file = folder.write_text("epoch_1.0.h5", "x");
+  EXPECT_SAYS(error_of<IoError>([&] { unnumbered_weights_in(file); }), "Not a directory");
+}
+
+}  // namespace
+}  // namespace pando::app

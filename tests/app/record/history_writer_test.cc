@@ -1,0 +1,90 @@
+#include "pando/app/record/history_writer.h"
+
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "pando/base/error.h"
+#include "pando/base/strings.h"
+#include "tests/app/test_folder.h"
+
+namespace pando::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+nlohmann::json read_json(const TestFolder& folder) {
+  return nlohmann::json::parse(folder.read("history.json"));
+}
+
+TEST(History, RowsInBothFiles) {
+  const TestFolder folder;
+  HistoryWriter history(folder.path / "history.csv", folder.path / "history.json");
+  EXPECT_EQ(read_json(folder).size(), 0u);
+  history.append({.epoch = 0.5, .step = 469, .loss = 1.0 / 3, .throughput = 6e4});
+  history.append({.epoch = 1, .step = 938, .val_accuracy = 0.875});
+  EXPECT_EQ(folder.read("history.csv"),
+            "epoch,step,loss,accuracy,throughput,learning_rate,seconds,val_loss,val_accuracy\n"
+            "0.5,469,0.3333333333333333,,60000,,,,\n"
+            "1,938,,,,,,,0.875\n");
+  const nlohmann::json rows = read_json(folder);
+  EXPECT_EQ(rows[0]["loss"].get<double>(), 1.0 / 3);
+  EXPECT_EQ(rows[1]["step"].dump(), "938");
+  EXPECT_FALSE(rows[0].contains("val_loss"));
+}
+
+TEST(History, AColumnMayAppearLater) {
+  const TestFolder folder;
+  HistoryWriter history(folder.path / "history.csv", folder.path / "history.json");
+  history.append({.epoch = 1, .step = 1});
+  history.append({.epoch = 2, .step = 2, .extra = {{"top_5", 0.5}}});
+  history.append({.epoch = 3, .step = 3, .extra = {{"scale", 128}}});
+  const std::vector<std::string> lines = split(folder.read("history.csv"), '\n');
+  EXPECT_EQ(lines[0].substr(lines[0].size() - 24), "val_accuracy,top_5,scale");
+  EXPECT_EQ(lines[1], "1,1,,,,,,,,,");
+  EXPECT_EQ(lines[2], "2,2,,,,,,,,0.5,");
+  EXPECT_EQ(lines[3], "3,3,,,,,,,,,128");
+  EXPECT_EQ(read_json(folder)[1]["top_5"].get<double>(), 0.5);
+  EXPECT_FALSE(fs::exists(folder.path / "history.csv.new"));
+}
+
+TEST(History, NotFiniteIsNullInJson) {
+  const TestFolder folder;
+  HistoryWriter history(folder.path / "history.csv", folder.path / "history.json");
+  history.append({.epoch = 1, .step = 1, .loss = std::nan(""), .accuracy = INFINITY});
+  EXPECT_TRUE(read_json(folder)[0]["loss"].is_null());
+  EXPECT_NE(folder.read("history.csv").find("1,1,nan,inf,"), std::string::npos);
+}
+
+TEST(History, RefusesColumnsThatWouldBreakTheFile) {
+  const TestFolder folder;
+  HistoryWriter history(folder.path / "history.csv", folder.path / "history.json");
+  for (const char* name : {"", "a,b", "a\"b", "a\nb", "loss"}) {
+    const auto append = [&] { history.append({.extra = {{name, 1.0}}}); };
+    EXPECT_NE(message_of<InvalidArgument>(append).find("history: column"), std::string::npos);
+  }
+  EXPECT_EQ(read_json(folder).size(), 0u);
+}
+
+TEST(History, AFullDiskLosesNoRowThatWasWritten) {
+  const TestFolder folder;
+  HistoryWriter history(folder.path / "history.csv", folder.path / "history.json");
+  size_t written = 0;
+  std::string message;
+  {
+    const FileLimit limit(1000);
+    message = message_of<IoError>([&] {
+      for (int i = 0; i < 1000; ++i, ++written)
+        history.append({.epoch = 1.0 * i, .step = i, .loss = 1});
+    });
+  }
+  EXPECT_NE(message.find("history.json: writing failed: "), std::string::npos) << message;
+  EXPECT_GT(written, 5u);
+  EXPECT_EQ(read_json(folder).size(), written);
+  // There is room again.
+  history.append({.epoch = 7, .step = 7});
+  EXPECT_EQ(read_json(folder).size(), written + 1);
+}
+
+}  // namespace
+}  // namespace pando::app

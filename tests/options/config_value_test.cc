@@ -1,0 +1,81 @@
+#include "pando/options/config_value.h"
+
+#include "pando/app/job/exit_code.h"
+#include "tests/app/test_folder.h"
+
+namespace pando::app {
+namespace {
+
+std::string error_in(const std::string& text) {
+  return message_of<UsageError>([&] { parse_yaml(text, "f.yml"); });
+}
+
+TEST(Yaml, ReadsScalarsListsAndMapsWithPlaces) {
+  const ConfigValue file = parse_yaml("a: 1e-5\nb: [x, 'y z']\nc:\n  d: ~\n", "f.yml");
+  EXPECT_EQ(file.find("a")->text, "1e-5");
+  EXPECT_EQ(file.find("b")->items[1].text, "y z");
+  EXPECT_EQ(file.find("c")->find("d")->kind, ConfigValue::Kind::null);
+  EXPECT_EQ(file.find("c")->find("d")->place, "f.yml:4:3");
+  EXPECT_EQ(file.find("absent"), nullptr);
+  EXPECT_EQ(parse_yaml("", "f.yml").kind, ConfigValue::Kind::null);
+  EXPECT_EQ(parse_yaml(R"({"momentum": 0.9})", "f").find("momentum")->text, "0.9");
+}
+
+TEST(Yaml, ResolvesAnchorsAndMerges) {
+  const ConfigValue file = parse_yaml(
+      "base: &base {a: 1, b: 2}\nmore: &more {b: 3, c: 4}\n"
+      "one:\n  <<: *base\n  a: 9\ntwo:\n  <<: [*base, *more]\n",
+      "f.yml");
+  EXPECT_EQ(to_yaml(*file.find("one")), "{a: 9, b: 2}");
+  EXPECT_EQ(to_yaml(*file.find("two")), "{a: 1, b: 2, c: 4}");
+}
+
+TEST(Yaml, ErrorsHaveFileLineAndColumn) {
+  EXPECT_EQ(error_in("a: 1\nb: [1, 2\n").rfind("f.yml:", 0), 0u);
+  EXPECT_EQ(error_in("a: 1\na: 2\n"), "f.yml:2:1: key 'a' occurs twice");
+  EXPECT_EQ(error_in("[1]: 2\n"), "f.yml:1:1: a key must be plain text");
+  EXPECT_EQ(error_in("a:\n  <<: 5\n"), "f.yml:2:7: '<<' wants a map or a list of maps");
+  EXPECT_NE(error_in("--- {a: 1}\n--- {b: 1}\n").find("a second document"), std::string::npos);
+  EXPECT_NE(error_in("a: *unknown\n").find("f.yml:1:"), std::string::npos);
+}
+
+TEST(Yaml, RefusesDocumentsThatExplode) {
+  std::string text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 9; ++i) {
+    const std::string old = "*a" + std::to_string(i - 1) + ", ";
+    text += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + old + old + old + old +
+            old + old + old + old + old + old + "]\n";
+  }
+  EXPECT_NE(error_in(text).find("more than 100000 values"), std::string::npos);
+  EXPECT_NE(error_in(std::string(100, '[') + std::string(100, ']')).find("too deep"),
+            std::string::npos);
+}
+
+TEST(Yaml, FilesThatCannotBeRead) {
+  const TestFolder folder;
+  const auto error = [](const std::string& path) {
+    return message_of<UsageError>([&] { load_yaml(path); });
+  };
+  EXPECT_NE(error((folder.path / "absent.yml").string()).find("No such file"), std::string::npos);
+  EXPECT_NE(error(folder.path.string()).find("is a directory"), std::string::npos);
+  const std::string large = folder.write("large.yml", std::string((4 << 20) + 1, '#'));
+  EXPECT_NE(error(large).find("larger than 4 MiB"), std::string::npos);
+  const std::string good = folder.write("good.yml", "a: 1\n");
+  EXPECT_EQ(load_yaml(good).find("a")->place, good + ":1:1");
+}
+
+TEST(Yaml, WrittenTextReadsBackTheSame) {
+  for (const char* text :
+       {"",     "plain",    "-",           "~",         "null",  "with space", "a: b",
+        "[x]",  "quote\"s", "back\\slash", "line\nend", "tab\t", "comma,",     "#hash",
+        "über", "1.5",      "true",        "*",         "&a",    "!x",         "- x"}) {
+    const ConfigValue list = ConfigValue::list({ConfigValue::scalar(text)});
+    const ConfigValue again = parse_yaml("key: " + to_yaml(list), "f").items[0].items[0];
+    EXPECT_EQ(again.kind, ConfigValue::Kind::scalar) << text;
+    EXPECT_EQ(again.text, text);
+  }
+  EXPECT_EQ(to_yaml(ConfigValue()), "~");
+}
+
+}  // namespace
+}  // namespace pando::app
