@@ -1,5 +1,5 @@
-// Record files between us and others: Google's protocol buffers in Python, and the npm package
-// `tfrecord`, where Node and the package are there:
+// Exchanges record files with other software: Google's protocol buffers in Python, and the npm
+// package `tfrecord`, if Node and the package are installed:
 //   npm install tfrecord; NODE_PATH=$PWD/node_modules data_tests --gtest_filter='ForeignRecords*'
 #include <algorithm>
 #include <limits>
@@ -64,7 +64,7 @@ constexpr int64_t kCount = 5;
 constexpr const char* kNoPython =
     "no protobuf or crc32c in Python; on Debian install python3-protobuf and python3-crc32c";
 
-// Features of example i, as records_check.py has them.
+// Features of example i, as in records_check.py.
 std::vector<int64_t> ints_of(int64_t i) {
   return {i, -i, (int64_t{1} << 62) - i, std::numeric_limits<int64_t>::min()};
 }

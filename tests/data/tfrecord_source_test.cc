@@ -4,6 +4,7 @@
 
 #include "pando/data/tfrecord/record_index.h"
 #include "tests/data/record_files.h"
+#include "tests/support/expect_error.h"
 
 namespace pando {
 namespace {
@@ -100,13 +101,10 @@ TEST_F(TfrecordSourceTest, WhatTheFunctionRefusesNamesTheRecord) {
   const std::string path =
       write("a", records({labelled(100), ExampleBuilder().floats("label", {}).encode(), {0x80}}));
   const Dataset data = open_tfrecords({path}, options()).data;
-  EXPECT_EQ(error_of([&] { data.get(0); }),
-            path + ": record at byte 0: label is 100, wanted below 100");
-  EXPECT_NE(error_of([&] {
-              data.get(1);
-            }).find("tf.train.Example: feature 'label' is a float_list, wanted an int64_list"),
-            std::string::npos);
-  EXPECT_NE(error_of([&] { data.get(2); }).find("byte 0 of the example"), std::string::npos);
+  EXPECT_SAYS(error_of([&] { data.get(0); }), path, "byte 0", "below 100");
+  EXPECT_SAYS(error_of([&] { data.get(1); }), "tf.train.Example", "'label'", "float_list",
+              "int64_list");
+  EXPECT_SAYS(error_of([&] { data.get(2); }), "byte 0 of the example");
 }
 
 TEST_F(TfrecordSourceTest, DamagedHeadersAndTruncationAreFoundAtOnce) {
@@ -156,7 +154,7 @@ TEST_F(TfrecordSourceTest, SkipLeavesOutAndLists) {
   }
   EXPECT_TRUE(set.skipped[1].why.ends_with("; the rest of the file is left out"));
   EXPECT_TRUE(set.skipped[2].why.starts_with("1 complete record, truncated at byte "));
-  EXPECT_EQ(set.skipped[3].why, "record at byte 0: label is 100, wanted below 100");
+  EXPECT_SAYS(set.skipped[3].why, "byte 0", "below 100");
 }
 
 TEST_F(TfrecordSourceTest, SkipIsTheSameForAnyNumberOfWorkers) {
@@ -203,25 +201,17 @@ TEST_F(TfrecordSourceTest, AnIndexIsKeptWhereWanted) {
 
 TEST_F(TfrecordSourceTest, NoRecordAtAllIsAnError) {
   const std::string path = write("a", {});
-  EXPECT_EQ(error_of([&] {
-              open_tfrecords({path, path}, options());
-            }),
-            path + " and 1 more: found no record, wanted at least one");
+  EXPECT_SAYS(error_of([&] { open_tfrecords({path, path}, options()); }), path);
   const std::string bad = write("b", record(labelled(100)));
-  EXPECT_EQ(error_of([&] { open_tfrecords({bad}, options(OnBadRecord::skip)); }),
-            bad +
-                ": found no record that can be read, wanted at least one; 1 bad record "
-                "skipped:\n  " +
-                bad + ": record at byte 0: label is 100, wanted below 100");
+  EXPECT_SAYS(error_of([&] { open_tfrecords({bad}, options(OnBadRecord::skip)); }), bad, "byte 0",
+              "below 100");
 }
 
 TEST_F(TfrecordSourceTest, FilesThatCannotServe) {
   const std::string packed = write("a.gz", gzip(record(labelled(1))));
   for (const auto choice : {OnBadRecord::error, OnBadRecord::skip}) {
-    EXPECT_EQ(error_of([&] { open_tfrecords({packed}, options(choice)); }),
-              packed +
-                  ": the file is a gzip stream, wanted plain records, which can be read in any "
-                  "order; decompress it or read it from the front with RecordReader");
+    EXPECT_SAYS(error_of([&] { open_tfrecords({packed}, options(choice)); }), packed, "gzip",
+                "stream", "RecordReader");
     EXPECT_THROW(open_tfrecords({directory_.path("absent")}, options(choice)), IoError);
   }
   EXPECT_THROW(open_tfrecords({}, options()), InvalidArgument);

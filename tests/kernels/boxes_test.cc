@@ -1,4 +1,4 @@
-// Fast kernels of pad, slice and concat against the reference.
+// Compares the fast kernels of pad, slice and concat with the reference.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The direct convolution against plain loops, on every instruction set of this CPU.
+// Compares the direct convolution with plain loops, on every instruction set of this CPU.
 // SPDX-License-Identifier: MIT
 #include "pando/kernels/direct/direct_conv.h"
 
@@ -19,7 +19,7 @@
 
 namespace pando::kernels {
 
-// Names the cases in the output of a failing test; found by argument-dependent lookup.
+// Prints the case in the output of a failing test; found by argument-dependent lookup.
 void PrintTo(const ConvGeometry& g, std::ostream* out) {
   *out << "n" << g.batch << " c" << g.in_channels << ">" << g.out_channels << " g" << g.groups;
   for (size_t i = 0; i < 3; ++i) {
@@ -35,7 +35,7 @@ using test::SetIsa;
 using test::with_outputs;
 using Floats = std::vector<float>;
 
-// Small multiples of 1/8 with distinct neighbours; exact enough that a wrong term stands out.
+// Small multiples of 1/8 with distinct neighbours, so that a wrong term in a sum is noticed.
 Floats test_values(size_t count, uint32_t seed) {
   Floats values(count);
   uint32_t state = seed;
@@ -46,7 +46,7 @@ Floats test_values(size_t count, uint32_t seed) {
   return values;
 }
 
-// Exactly as large as asked, so that a sanitizer sees every overrun.
+// Has exactly the requested size, so that a sanitizer detects every overrun.
 struct Scratch {
   explicit Scratch(size_t size) : bytes(new std::byte[size]) {}
   std::unique_ptr<std::byte[]> bytes;
@@ -186,7 +186,7 @@ class DirectConvCases : public testing::TestWithParam<ConvGeometry> {
     return dx;
   }
 
-  // The parts' sums added in order; the bias gradient follows the kernel's.
+  // Adds the sums of the parts in order. The bias gradient follows the filter gradient.
   Floats backward_kernel(const DirectConv& conv, int parts) const {
     Floats sum(kernel.size() + bias.size(), 0.0f);
     for (int i = 0; i < parts; ++i) {
@@ -310,7 +310,8 @@ TEST(DirectConv, PoolKeepsTheFirstOfEqualMaxima) {
   EXPECT_EQ(index, std::vector<uint8_t>(12, 0));
 }
 
-// The largest window whose positions an 8-bit index tells apart, with the maximum at its end.
+// The largest window whose positions fit into an 8-bit index, with the maximum at its last
+// position.
 TEST(DirectConv, PoolsWindowsOf256Positions) {
   const ConvGeometry g = {.in_channels = 1,
                           .out_channels = 19,

@@ -1,4 +1,4 @@
-// Fast kernels of batch and group normalisation against the reference.
+// Compares the fast kernels of batch and group normalisation with the reference.
 // SPDX-License-Identifier: MIT
 #include <cmath>
 
@@ -34,7 +34,8 @@ TEST(FastNorm, BatchMomentsAgree) {
   }
 }
 
-// A mean ten thousand deviations away from zero: sums of squares would lose everything.
+// The mean is ten thousand deviations away from zero: plain sums of squares would lose all
+// precision.
 TEST(FastNorm, BatchMomentsStayAccurateFarFromZero) {
   for (const Shape& shape : {Shape{4, 32, 32, 16}, Shape{8, 30, 31, 3}}) {
     BoundCase bound({.op = "batch_moments", .inputs = {f32(shape)}});
@@ -49,7 +50,7 @@ TEST(FastNorm, BatchMomentsStayAccurateFarFromZero) {
 }
 
 TEST(FastNorm, CombineMomentsAgrees) {
-  // The slices are the inputs of the call, not of the node.
+  // The slices are inputs of the call, not of the node.
   const int64_t channels = 5;
   BoundCase bound({.op = "combine_moments", .inputs = {f32({2 * channels + 1})}, .outputs = 3});
   std::vector<Buffer> slices;
@@ -167,7 +168,7 @@ TEST(FastNorm, GroupNormAgrees) {
   }
 }
 
-// The same for a group: in floats the squares of 1e4 alone would hide a variance of 1.
+// The same for a group: in f32 the squares of 1e4 alone would hide a variance of 1.
 TEST(FastNorm, GroupNormStaysAccurateFarFromZero) {
   const Shape shape{1, 24, 24, 8};
   BoundCase bound({.op = "group_norm",

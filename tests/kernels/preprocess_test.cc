@@ -1,4 +1,4 @@
-// Fast kernels of the ops that turn pixels into numbers, against the reference.
+// Compares the fast kernels of the ops that convert pixels with the reference.
 // SPDX-License-Identifier: MIT
 #include <cmath>
 #include <cstring>
@@ -10,7 +10,7 @@
 namespace pando::test {
 namespace {
 
-// Odd sizes, single pixels, more pixels than a row of constants, 1 to 5 channels.
+// Covers odd sizes, single pixels, more pixels than a row of constants, and 1 to 5 channels.
 const std::vector<Shape>& shapes() {
   static const std::vector<Shape> list = {{1, 1, 1, 1}, {2, 1, 1, 3},  {3, 5, 7, 1},
                                           {2, 3, 2, 3}, {3, 11, 9, 3}, {2, 8, 8, 4},
@@ -126,7 +126,8 @@ TEST(StandardiseImage, OneColourBecomesZeros) {
   }
 }
 
-// Roundings are no picture. Sizes that are no multiples of the parts of sums.
+// Differences that come only from rounding must not be amplified into a picture. The sizes are not
+// multiples of the blocks of a sum.
 TEST(StandardiseImage, OneColourButForRoundingsBecomesZeros) {
   for (const Shape& shape : {Shape{1, 33, 31, 3}, Shape{1, 224, 224, 1}}) {
     for (const float other : {0.1f, std::nextafter(0.1f, 1.0f)}) {

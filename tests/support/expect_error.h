@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <initializer_list>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -30,8 +31,19 @@ inline bool says(const std::string& message, const std::string& part) {
   return message.find(part) != std::string::npos;
 }
 
+inline testing::AssertionResult says_all(const std::string& message,
+                                         std::initializer_list<std::string> parts) {
+  for (const std::string& part : parts) {
+    if (!says(message, part)) {
+      return testing::AssertionFailure() << "expected '" << part << "' in: " << message;
+    }
+  }
+  return testing::AssertionSuccess();
+}
+
 }  // namespace pando::testing_support
 
-// Expects that the message contains the part.
+// Expects that the message contains every part: EXPECT_SAYS(message, "--flag", "0 workers").
 // NOLINTNEXTLINE(readability-identifier-naming): reads like GoogleTest's own
-#define EXPECT_SAYS(message, part) EXPECT_PRED2(::pando::testing_support::says, message, part)
+#define EXPECT_SAYS(message, ...) \
+  EXPECT_TRUE(::pando::testing_support::says_all(message, {__VA_ARGS__}))

@@ -19,7 +19,7 @@ bool has_avx512() {
 const IsaKernels& require(bool present, const IsaKernels& kernels) {
   if (!present) {
     throw Unsupported("PANDO_ISA: this CPU has no ", kernels.name,
-                      "; unset the variable to use the best set that it has");
+                      "; unset the variable to use the best instruction set of this CPU");
   }
   return kernels;
 }
