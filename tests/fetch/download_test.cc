@@ -26,7 +26,7 @@ class Downloads : public testing::Test {
   void get(const RemoteFile& file, int retries = 2) {
     ProgressLine progress({.out = &out_});
     download(file, folder_.path(),
-             {.patience = {.retries = retries, .first_wait = 0.01, .stall_seconds = 30},
+             {.retry = {.retries = retries, .first_wait = 0.01, .stall_seconds = 30},
               .stop = &stop_,
               .progress = &progress});
   }

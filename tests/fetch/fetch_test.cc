@@ -37,11 +37,11 @@ class Fetching : public testing::Test {
     out_.str("");
     options.folder = folder_.path();
     options.out = &out_;
-    options.patience.first_wait = 0.01;
+    options.retry.first_wait = 0.01;
     return fetch_dataset(entry, options);
   }
   FetchOptions from(const std::string& manner) const {
-    return {.mirror = server_.address(manner), .patience = {.retries = 1}};
+    return {.mirror = server_.address(manner), .retry = {.retries = 1}};
   }
 
   Server& server_ = fresh_server();
@@ -153,8 +153,7 @@ TEST_F(Fetching, ChecksumsHoldForMirrorsToo) {
 
 TEST_F(Fetching, SaysWhatToDoWithoutANetwork) {
   plain_.files[0].addresses = {"http://127.0.0.1:0/a.gz"};
-  const std::string message =
-      error_of<NotFetched>([&] { get(plain_, {.patience = {.retries = 0}}); });
+  const std::string message = error_of<NotFetched>([&] { get(plain_, {.retry = {.retries = 0}}); });
   EXPECT_SAYS(message, "http://127.0.0.1:0/a.gz: ");
   EXPECT_SAYS(message, "a.gz, b.gz");
   EXPECT_SAYS(message, "https://home");

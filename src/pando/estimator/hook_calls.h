@@ -9,11 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "pando/base/clock.h"
 #include "pando/estimator/hooks.h"
 
 namespace pando::estimator {
-
-double seconds_since(std::chrono::steady_clock::time_point start);
 
 // Used by one thread.
 class HookCalls {

@@ -80,9 +80,7 @@ void LoggingHook::forget() {
 
 void LoggingHook::add(const Logs& logs) {
   for (size_t i = 0; i < names_.size(); ++i) {
-    const auto found =
-        std::ranges::find_if(logs, [&](const auto& value) { return value.first == names_[i]; });
-    if (found != logs.end()) sums_[i] += found->second;
+    sums_[i] += find_value(logs, names_[i]).value_or(0);
   }
   ++count_;
 }

@@ -6,7 +6,7 @@
 #include "pando/comm/dist.h"
 #include "pando/estimator/estimator_impl.h"
 #include "pando/estimator/run_model.h"
-#include "pando/estimator/train_run.h"
+#include "pando/estimator/run_observer.h"
 #include "pando/train/profile_report.h"
 
 namespace pando::estimator {
@@ -24,9 +24,9 @@ void check(const EstimatorTrainOptions& options, const DeviceRunConfig& device) 
 }
 
 // One training, from the checkpoint to the last step.
-class Training {
+class EstimatorTraining {
  public:
-  Training(Estimator::Impl& impl, InputData data, const EstimatorTrainOptions& options)
+  EstimatorTraining(Estimator::Impl& impl, InputData data, const EstimatorTrainOptions& options)
       : impl_(impl), data_(std::move(data)), options_(options) {}
 
   void run() {
@@ -80,7 +80,7 @@ class Training {
     fit.joined_epochs = updates;
   }
 
-  FitOptions fit_options(const std::shared_ptr<TrainRun>& run) const {
+  FitOptions fit_options(const std::shared_ptr<RunObserver>& run) const {
     return {.batch_size = data_.batch_size,
             .shuffle = false,
             .prefetch_depth = config().device.prefetch_depth,
@@ -91,17 +91,17 @@ class Training {
             .verbose = 0};
   }
 
-  std::shared_ptr<TrainRun> observer(const Model& model, const Description& description) const {
-    return std::make_shared<TrainRun>(TrainRunOptions{.config = &config(),
-                                                      .model_dir = impl_.model_dir,
-                                                      .first_step = first_,
-                                                      .total_replicas = model.replicas(),
-                                                      .writes = is_first_instance(),
-                                                      .names = value_names(description),
-                                                      .hooks = description.hooks,
-                                                      .host_call = description.host_call,
-                                                      .listeners = options_.saving_listeners,
-                                                      .tell = impl_.teller()});
+  std::shared_ptr<RunObserver> observer(const Model& model, const Description& description) const {
+    return std::make_shared<RunObserver>(RunObserverOptions{.config = &config(),
+                                                            .model_dir = impl_.model_dir,
+                                                            .first_step = first_,
+                                                            .total_replicas = model.replicas(),
+                                                            .writes = is_first_instance(),
+                                                            .names = value_names(description),
+                                                            .hooks = description.hooks,
+                                                            .host_call = description.host_call,
+                                                            .listeners = options_.saving_listeners,
+                                                            .tell = impl_.teller()});
   }
 
   void fit(Model& model, const Description& description) {
@@ -134,7 +134,7 @@ class Training {
   // Runs the fit. An error names the global step, since epochs and steps of the fit mean nothing to
   // the user.
   void run_fit(Model& model, const Dataset& data, const FitOptions& options,
-               const TrainRun& run) const {
+               const RunObserver& run) const {
     try {
       model.fit(data, options);
     } catch (const NonFiniteLoss&) {
@@ -168,7 +168,7 @@ class Training {
 void run_train(Estimator::Impl& impl, const InputFn& input_fn,
                const EstimatorTrainOptions& options) {
   check(options, impl.options.config.device);
-  Training(impl, impl.input(input_fn, RunMode::train), options).run();
+  EstimatorTraining(impl, impl.input(input_fn, RunMode::train), options).run();
 }
 
 }  // namespace pando::estimator

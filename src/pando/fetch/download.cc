@@ -62,7 +62,7 @@ class Download {
       if (std::ranges::all_of(addresses_, &Address::refuses)) fail();
       retries = most_ - counted_ >= kMuch ? 1 : retries + 1;
       counted_ = most_;
-      if (retries > context_.patience.retries) fail();
+      if (retries > context_.retry.retries) fail();
       wait(retries);
     }
   }
@@ -110,8 +110,8 @@ class Download {
     TransferResult result = transfer({.url = address.url,
                                       .offset = part_.bytes(),
                                       .total = file_.bytes,
-                                      .connect_seconds = context_.patience.connect_seconds,
-                                      .stall_seconds = context_.patience.stall_seconds},
+                                      .connect_seconds = context_.retry.connect_seconds,
+                                      .stall_seconds = context_.retry.stall_seconds},
                                      into);
     if (result.outcome == Outcome::stopped) stop();
     return result;
@@ -134,11 +134,11 @@ class Download {
   }
 
   void wait(int round) {
-    const Patience& patience = context_.patience;
-    double seconds = patience.first_wait;
-    for (int i = 1; i < round && seconds < patience.longest_wait; ++i) seconds *= 2;
+    const RetryLimits& retry = context_.retry;
+    double seconds = retry.first_wait;
+    for (int i = 1; i < round && seconds < retry.longest_wait; ++i) seconds *= 2;
     seconds = std::max(seconds, static_cast<double>(asked_wait_));
-    seconds = std::min(seconds, patience.longest_wait);
+    seconds = std::min(seconds, retry.longest_wait);
     context_.progress->note(concat("  ", file_.name, ": trying again in ", duration_text(seconds)));
     using Clock = std::chrono::steady_clock;
     const auto end = Clock::now() + std::chrono::duration<double>(seconds);

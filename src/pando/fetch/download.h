@@ -26,7 +26,7 @@ class NotFetched : public IoError {
   using IoError::IoError;
 };
 
-struct Patience {
+struct RetryLimits {
   int retries = 4;           // rounds over all addresses after the first one
   double first_wait = 1;     // seconds before the second round; doubled for each further one
   double longest_wait = 60;  // seconds, also when a server asks for more
@@ -35,7 +35,7 @@ struct Patience {
 };
 
 struct DownloadContext {
-  Patience patience;
+  RetryLimits retry;
   const std::atomic<bool>* stop = nullptr;
   ProgressLine* progress = nullptr;  // required
 };

@@ -188,7 +188,7 @@ class Fetch {
     if (options_.force) fs::remove((folder_ / file.name).string() + ".part", ignored);
     try {
       download(file, folder_.string(),
-               {.patience = options_.patience, .stop = options_.stop, .progress = &progress_});
+               {.retry = options_.retry, .stop = options_.stop, .progress = &progress_});
     } catch (const NotFetched& error) {
       throw NotFetched(entry_.name, ": ", error.what(), ". ", without_network());
     }

@@ -16,7 +16,7 @@ struct FetchOptions {
   std::string mirror;  // base address of the files, instead of the catalog's; checksums
                        // are verified too
   bool force = false;  // fetches even if the data set is there
-  Patience patience;
+  RetryLimits retry;
   const std::atomic<bool>* stop = nullptr;  // checked several times per second
   std::ostream* out = nullptr;              // takes progress messages; null: silent
   bool is_terminal = false;                 // whether `out` is a terminal

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "pando/app/run/training_setup.h"
+#include "pando/base/clock.h"
 #include "pando/base/error.h"
 #include "pando/base/strings.h"
 #include "pando/runtime/machine/topology.h"
@@ -24,10 +25,6 @@ namespace pando::plan {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // Larger than the caches, since gradients are written long before they are sent.
 constexpr size_t kCopied = size_t{16} << 20;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "pando/estimator/train_run.h"
+#include "pando/estimator/run_observer.h"
 
 #include <algorithm>
 
@@ -17,7 +17,7 @@ constexpr double kCheckpointSeconds = 600;
 
 }  // namespace
 
-TrainRun::TrainRun(TrainRunOptions options)
+RunObserver::RunObserver(RunObserverOptions options)
     : options_(std::move(options)),
       hooks_(RunMode::train, options_.first_step, options_.names, options_.hooks, options_.tell),
       summaries_(options_.model_dir, options_.first_step == 0 ? 0 : options_.first_step + 1),
@@ -31,16 +31,16 @@ TrainRun::TrainRun(TrainRunOptions options)
                                    .one_of_hours = options_.config->keep_checkpoint_every_n_hours});
 }
 
-void TrainRun::on_train_begin(FitContext& context) {
+void RunObserver::on_train_begin(FitContext& context) {
   hooks_.begin();
   if (step_ == 0) save(*context.model);
   saved_step_ = step_;
   saved_ = timed_ = Clock::now();
 }
 
-void TrainRun::on_execution_begin(FitContext&) { hooks_.before_execution(); }
+void RunObserver::on_execution_begin(FitContext&) { hooks_.before_execution(); }
 
-void TrainRun::on_execution_end(FitContext& context, const Logs&) {
+void RunObserver::on_execution_end(FitContext& context, const Logs&) {
   const int64_t before = step_;
   // At the end of the data, the last step may have samples for only some of the replicas.
   step_ =
@@ -55,9 +55,9 @@ void TrainRun::on_execution_end(FitContext& context, const Logs&) {
   if (checkpoint_due()) save(*context.model);
 }
 
-void TrainRun::on_train_end(FitContext&) { hooks_.end(); }
+void RunObserver::on_train_end(FitContext&) { hooks_.end(); }
 
-void TrainRun::write_figures(const FitContext& context) {
+void RunObserver::write_figures(const FitContext& context) {
   const bool summary = summary_timer_.due(step_);
   const bool line = line_timer_.due(step_);
   if (!summary && !line) return;
@@ -79,14 +79,14 @@ void TrainRun::write_figures(const FitContext& context) {
   options_.tell(fmt::format("step {}: {} ({:.4g} steps/s)", step_, join(parts, ", "), rate));
 }
 
-bool TrainRun::checkpoint_due() const {
+bool RunObserver::checkpoint_due() const {
   const RunConfig& config = *options_.config;
   if (!checkpoints_) return false;
   if (config.save_checkpoints_steps) return step_ - saved_step_ >= *config.save_checkpoints_steps;
   return seconds_since(saved_) >= config.save_checkpoints_secs.value_or(kCheckpointSeconds);
 }
 
-void TrainRun::save(const Model& model) {
+void RunObserver::save(const Model& model) {
   if (!checkpoints_ || saved_step_ == step_) return;
   for (const CheckpointListener& listener : options_.listeners) {
     if (listener.before_save) listener.before_save(step_);

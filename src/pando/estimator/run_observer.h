@@ -18,7 +18,7 @@
 
 namespace pando::estimator {
 
-struct TrainRunOptions {
+struct RunObserverOptions {
   const RunConfig* config = nullptr;
   std::filesystem::path model_dir;
   int64_t first_step = 0;  // global step at the start
@@ -31,10 +31,10 @@ struct TrainRunOptions {
   Tell tell;
 };
 
-class TrainRun : public Callback {
+class RunObserver : public Callback {
  public:
   // Throws IoError if model_dir cannot be created.
-  explicit TrainRun(TrainRunOptions options);
+  explicit RunObserver(RunObserverOptions options);
 
   bool want_all_values() const { return hooks_.want_all_values(); }
   int64_t global_step() const { return step_; }
@@ -52,7 +52,7 @@ class TrainRun : public Callback {
   bool checkpoint_due() const;
   void write_figures(const FitContext& context);
 
-  TrainRunOptions options_;
+  RunObserverOptions options_;
   HookCalls hooks_;
   Summaries summaries_;
   StepTimer summary_timer_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "pando/app/run/train_run.h"
+#include "pando/app/run/training_run.h"
 
 #include <algorithm>
 #include <chrono>
@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "pando/app/flags/job_settings.h"
 #include "pando/app/job/agreed_signal.h"
 #include "pando/app/job/exit_code.h"
 #include "pando/app/record/checkpoint_list.h"
@@ -20,7 +21,6 @@
 #include "pando/app/run/announcement.h"
 #include "pando/app/run/dry_run.h"
 #include "pando/app/run/exchange_log.h"
-#include "pando/app/flags/job_settings.h"
 #include "pando/app/run/pipeline_text.h"
 #include "pando/app/run/resume.h"
 #include "pando/app/run/row_sinks.h"

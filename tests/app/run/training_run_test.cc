@@ -1,4 +1,4 @@
-#include "pando/app/run/train_run.h"
+#include "pando/app/run/training_run.h"
 
 #include <chrono>
 #include <csignal>
@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pando/app/job/exit_code.h"
-#include "tests/app/train_run_fixture.h"
+#include "tests/app/training_run_fixture.h"
 #include "tests/support/expect_error.h"
 
 namespace pando::app {
@@ -33,7 +33,7 @@ class SignalAt : public std::stringbuf {
   bool sent_ = false;
 };
 
-TEST_F(TrainRun, WritesTheRunDirectory) {
+TEST_F(TrainingRunTest, WritesTheRunDirectory) {
   EXPECT_EQ(run_training(options("run")), kDone);
   EXPECT_EQ(folder_.read("run/config.yml"), "model: mnist_cnn\n");
   const auto rows = nlohmann::json::parse(folder_.read("run/history.json"));
@@ -57,7 +57,7 @@ TEST_F(TrainRun, WritesTheRunDirectory) {
   EXPECT_TRUE(std::filesystem::exists(folder_.path / "run/checkpoints/epoch_2.0.h5"));
 }
 
-TEST_F(TrainRun, CheckpointsAreBitIdenticalOnAnyNumberOfThreads) {
+TEST_F(TrainingRunTest, CheckpointsAreBitIdenticalOnAnyNumberOfThreads) {
   const std::string file = "/checkpoints/epoch_2.0.h5";
   TrainOptions one = options("one");
   one.threads = 1;
@@ -76,7 +76,7 @@ TEST_F(TrainRun, CheckpointsAreBitIdenticalOnAnyNumberOfThreads) {
   EXPECT_NE(folder_.read("seed" + file), weights);
 }
 
-TEST_F(TrainRun, ASignalStopsWithACheckpoint) {
+TEST_F(TrainingRunTest, ASignalStopsWithACheckpoint) {
   TrainOptions endless = options("run");
   endless.num_epochs = 1000000;
   endless.phases.validation = false;
@@ -91,7 +91,7 @@ TEST_F(TrainRun, ASignalStopsWithACheckpoint) {
   EXPECT_NE(folder_.read("run/log.txt").find("stopped by SIGTERM"), std::string::npos);
 }
 
-TEST_F(TrainRun, ASignalAfterTheLastUpdateStopsTheValidation) {
+TEST_F(TrainingRunTest, ASignalAfterTheLastUpdateStopsTheValidation) {
   SignalAt buffer("trace of");
   std::ostream out(&buffer);
   TrainOptions given = options("run");
@@ -110,7 +110,7 @@ TEST_F(TrainRun, ASignalAfterTheLastUpdateStopsTheValidation) {
   EXPECT_NE(folder_.read("run/log.txt").find("test accuracy"), std::string::npos);
 }
 
-TEST_F(TrainRun, ASignalInTheLastValidationStopsNothing) {
+TEST_F(TrainingRunTest, ASignalInTheLastValidationStopsNothing) {
   SignalAt buffer("evaluate");  // the graph of the first validation
   std::ostream out(&buffer);
   TrainOptions dumping = options("run");
@@ -122,7 +122,7 @@ TEST_F(TrainRun, ASignalInTheLastValidationStopsNothing) {
   EXPECT_EQ(folder_.read("run/log.txt").find("stopped"), std::string::npos);
 }
 
-TEST_F(TrainRun, ASignalWithinAnEvaluationEndsIt) {
+TEST_F(TrainingRunTest, ASignalWithinAnEvaluationEndsIt) {
   SignalAt buffer("evaluate");  // the graph of the first validation
   std::ostream out(&buffer);
   TrainOptions dumping = options("run");
@@ -135,7 +135,7 @@ TEST_F(TrainRun, ASignalWithinAnEvaluationEndsIt) {
             std::string::npos);
 }
 
-TEST_F(TrainRun, ASignalInAnEarlierValidationStopsAfterIt) {
+TEST_F(TrainingRunTest, ASignalInAnEarlierValidationStopsAfterIt) {
   SignalAt buffer("evaluate");  // the graph of the first validation
   std::ostream out(&buffer);
   TrainOptions dumping = options("run");
@@ -153,7 +153,7 @@ TEST_F(TrainRun, ASignalInAnEarlierValidationStopsAfterIt) {
   EXPECT_TRUE(rows[2]["val_accuracy"].is_number());
 }
 
-TEST_F(TrainRun, ItsConfigurationRepeatsItOnOtherThreads) {
+TEST_F(TrainingRunTest, ItsConfigurationRepeatsItOnOtherThreads) {
   const auto checkpoint_of = [&](const std::string& name, std::vector<std::string> args) {
     args.insert(args.end(), {"--run-dir", (folder_.path / name).string()});
     const TrainOptions parsed = parse_train_options(args, out_).value();
@@ -168,7 +168,7 @@ TEST_F(TrainRun, ItsConfigurationRepeatsItOnOtherThreads) {
   EXPECT_NE(checkpoint_of("other", {"--config-path", config, "--slices=1"}), first);
 }
 
-TEST_F(TrainRun, TellsWhenTheDataSetIsNotTheModelsOwn) {
+TEST_F(TrainingRunTest, TellsWhenTheDataSetIsNotTheModelsOwn) {
   TrainOptions toy = options("run");
   toy.model = "toy_model";
   toy.num_epochs = 1;
@@ -183,14 +183,14 @@ TEST_F(TrainRun, TellsWhenTheDataSetIsNotTheModelsOwn) {
   EXPECT_EQ(folder_.read("own/log.txt").find("made for"), std::string::npos);
 }
 
-TEST_F(TrainRun, DryRunLeavesNothingBehind) {
+TEST_F(TrainingRunTest, DryRunLeavesNothingBehind) {
   TrainOptions dry = options("dry");
   dry.dry_run = true;
   EXPECT_EQ(run_training(dry), kDone);
   EXPECT_FALSE(std::filesystem::exists(folder_.path / "dry"));
 }
 
-TEST_F(TrainRun, DumpsTheGraphAfterEachPass) {
+TEST_F(TrainingRunTest, DumpsTheGraphAfterEachPass) {
   TrainOptions dumping = options("run");
   dumping.dry_run = true;
   dumping.dump_ir = (folder_.path / "ir").string();
@@ -199,7 +199,7 @@ TEST_F(TrainRun, DumpsTheGraphAfterEachPass) {
   EXPECT_EQ(folder_.read("ir/train.fuse-post-ops.ir").find(" relu("), std::string::npos);
 }
 
-TEST_F(TrainRun, WrongOptionsLeaveNothingBehind) {
+TEST_F(TrainingRunTest, WrongOptionsLeaveNothingBehind) {
   TrainOptions unknown = options("run");
   unknown.model = "mnist_cn";
   EXPECT_NE(message_of<InvalidArgument>([&] { run_training(unknown); }).find("'mnist_cnn'"),
@@ -217,14 +217,14 @@ TEST_F(TrainRun, WrongOptionsLeaveNothingBehind) {
 }
 
 // A launcher that starts failed jobs again does not start this one.
-TEST_F(TrainRun, ARunDirectoryThatCannotBeMadeIsAWrongOption) {
+TEST_F(TrainingRunTest, ARunDirectoryThatCannotBeMadeIsAWrongOption) {
   TrainOptions options = this->options("run");
   options.run_dir = folder_.write("file", "x");
   const std::string said = testing_support::error_of<UsageError>([&] { run_training(options); });
   EXPECT_SAYS(said, options.run_dir + ": cannot be made: Not a directory");
 }
 
-TEST_F(TrainRun, DivergenceEndsWithItsOwnExitCode) {
+TEST_F(TrainingRunTest, DivergenceEndsWithItsOwnExitCode) {
   TrainOptions wild = options("run");
   wild.schedule.learning_rate = 1e9;
   try {

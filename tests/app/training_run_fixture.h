@@ -7,14 +7,14 @@
 
 #include <gtest/gtest.h>
 
-#include "pando/app/run/train_run.h"
+#include "pando/app/run/training_run.h"
 #include "tests/app/mnist_folder.h"
 
 namespace pando::app {
 
-class TrainRun : public testing::Test {
+class TrainingRunTest : public testing::Test {
  protected:
-  TrainRun() { write_mnist(folder_); }
+  TrainingRunTest() { write_mnist(folder_); }
 
   // What a run writes to its output is in out_.
   int run_training(const TrainOptions& options) { return app::run_training(options, out_); }

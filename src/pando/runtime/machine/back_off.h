@@ -7,8 +7,8 @@
 
 namespace pando::runtime {
 
-// Looks all the time at first, then lets others have the core, then sleeps between looks.
-class Patience {
+// Spins at first, then yields the core, then sleeps between two checks.
+class BackOff {
  public:
   void pause() {
     ++looks_;
