@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <thread>
 
 #include <fmt/format.h>
 
 #include "pando/app/job/exit_code.h"
+#include "throughput.h"
 
 namespace cosmo {
 
@@ -19,12 +19,6 @@ namespace {
 constexpr int kEpochs = 10;
 constexpr int64_t kElements = 10000;  // micro-batches of an epoch at most, of all instances
 constexpr double kSeconds = 0.25;     // of an epoch at least: small data go round several times
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // Each instance makes the batches that it would have in training.
 BatchStream make_stream(const Config& config, const Data& data) {

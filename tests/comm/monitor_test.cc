@@ -23,9 +23,9 @@ using std::chrono::milliseconds;
 using testing_support::error_of;
 
 // What the monitors of a job say and tell.
-class Job {
+class WatchedJob {
  public:
-  explicit Job(int size) : communicators(in_process_instances(size)), meeting_(size) {
+  explicit WatchedJob(int size) : communicators(in_process_instances(size)), meeting_(size) {
     options.period = milliseconds(50);
     options.timeout = milliseconds(60000);  // on a busy machine a thread may wait for long
     options.ends_process = false;
@@ -69,7 +69,7 @@ class Job {
 
 TEST(Monitor, AllComeToAGoodEnd) {
   for (const int size : {1, 2, 5}) {
-    Job job(size);
+    WatchedJob job(size);
     job.run([&](int index) {
       Monitor monitor(job.at(index), job.options);
       barrier(job.at(index));
@@ -88,7 +88,7 @@ TEST(Monitor, AllComeToAGoodEnd) {
 }
 
 TEST(Monitor, GoodbyeWaitsForTheLast) {
-  Job job(3);
+  WatchedJob job(3);
   std::atomic<int> working{3};
   job.run([&](int index) {
     Monitor monitor(job.at(index), job.options);
@@ -100,7 +100,7 @@ TEST(Monitor, GoodbyeWaitsForTheLast) {
 }
 
 TEST(Monitor, GoodbyeHasItsPatience) {
-  Job job(2);
+  WatchedJob job(2);
   job.run([&](int index) {
     Monitor monitor(job.at(index), job.options);
     if (index == 0) {
@@ -112,7 +112,7 @@ TEST(Monitor, GoodbyeHasItsPatience) {
 }
 
 TEST(Monitor, NamesAnInstanceThatGoesAway) {
-  Job job(3);
+  WatchedJob job(3);
   job.run([&](int index) {
     Monitor monitor(job.at(index), job.options);
     job.meet();
@@ -129,7 +129,7 @@ TEST(Monitor, NamesAnInstanceThatGoesAway) {
 
 TEST(Monitor, TellsAllWhatAnInstanceReports) {
   for (const int failing : {0, 1, 3}) {
-    Job job(4);
+    WatchedJob job(4);
     job.run([&](int index) {
       Monitor monitor(job.at(index), job.options);
       job.meet();
@@ -147,7 +147,7 @@ TEST(Monitor, TellsAllWhatAnInstanceReports) {
 }
 
 TEST(Monitor, NamesTheFirstInstanceWhenItIsGone) {
-  Job job(3);
+  WatchedJob job(3);
   job.run([&](int index) {
     Monitor monitor(job.at(index), job.options);
     job.meet();
@@ -159,7 +159,7 @@ TEST(Monitor, NamesTheFirstInstanceWhenItIsGone) {
 
 TEST(Monitor, AReportThatAnotherDoesNotAnswerWaitsForABetterCause) {
   for (const int reporting : {0, 1}) {
-    Job job(3);
+    WatchedJob job(3);
     job.run([&](int index) {
       Monitor monitor(job.at(index), job.options);
       job.meet();
@@ -176,7 +176,7 @@ TEST(Monitor, AReportThatAnotherDoesNotAnswerWaitsForABetterCause) {
 
 TEST(Monitor, AReportThatAnotherDoesNotAnswerIsTheCauseWhenThereIsNoOther) {
   for (const int reporting : {0, 1}) {
-    Job job(2);
+    WatchedJob job(2);
     job.run([&](int index) {
       Monitor monitor(job.at(index), job.options);
       if (index == reporting) monitor.report_failure("no answer", FailureKind::lost_peer);
@@ -200,7 +200,7 @@ class Waiting {
 
 TEST(Monitor, NamesAnInstanceThatHangsWhileOthersWait) {
   for (const int hanging : {0, 2}) {
-    Job job(3);
+    WatchedJob job(3);
     job.options.stall = milliseconds(300);
     job.run([&](int index) {
       Waiting waiting;
@@ -215,7 +215,7 @@ TEST(Monitor, NamesAnInstanceThatHangsWhileOthersWait) {
 }
 
 TEST(Monitor, AllMayComputeForLong) {
-  Job job(2);
+  WatchedJob job(2);
   job.options.stall = milliseconds(1000);
   job.run([&](int index) {
     Waiting waiting;
@@ -274,7 +274,7 @@ class Caller {
 };
 
 TEST(Monitor, NamesAnInstanceThatIsSilent) {
-  Job job(2);
+  WatchedJob job(2);
   job.options.timeout = milliseconds(300);
   job.run([&](int index) {
     if (index == 0) {
@@ -291,7 +291,7 @@ TEST(Monitor, NamesAnInstanceThatIsSilent) {
 }
 
 TEST(Monitor, NamesAnInstanceThatGoesWhileItWaitsForTheOthers) {
-  Job job(2);
+  WatchedJob job(2);
   job.run([&](int index) {
     if (index == 0) {
       Monitor monitor(job.at(0), job.options);
@@ -303,7 +303,7 @@ TEST(Monitor, NamesAnInstanceThatGoesWhileItWaitsForTheOthers) {
 }
 
 TEST(Monitor, HearsNoNonsenseFromAnInstance) {
-  Job job(2);
+  WatchedJob job(2);
   job.run([&](int index) {
     if (index == 0) {
       Monitor monitor(job.at(0), job.options);
@@ -336,7 +336,7 @@ void molest(const Caller& caller) {
 }
 
 TEST(Monitor, StrangersAreNobody) {
-  Job job(3);
+  WatchedJob job(3);
   job.run([&](int index) {
     if (index != 1) {
       Monitor monitor(job.at(index), job.options);
@@ -361,14 +361,14 @@ TEST(Monitor, StrangersAreNobody) {
 }
 
 TEST(Monitor, MissesAnInstanceThatDoesNotJoin) {
-  Job job(3);
+  WatchedJob job(3);
   job.options.start = milliseconds(200);
   EXPECT_EQ(error_of<CommError>([&] { const Monitor monitor(job.at(0), job.options); }),
             "instance 1: has not joined the job within 0.2 s");
 }
 
 TEST(Monitor, MissesTheFirstInstance) {
-  Job job(2);
+  WatchedJob job(2);
   job.options.start = milliseconds(200);
   const std::string cause =
       error_of<CommError>([&] { const Monitor monitor(job.at(1), job.options); });
@@ -378,7 +378,7 @@ TEST(Monitor, MissesTheFirstInstance) {
 
 TEST(Monitor, SaysWhyTheFirstInstanceCannotBeReached) {
   for (const bool answers : {false, true}) {
-    Job job(2);
+    WatchedJob job(2);
     job.options.start = milliseconds(300);
     Listener listener = listen_anywhere();
     broadcast_text(job.at(0), concat("a b ", listener.port, " 50 60000 elsewhere 127.0.0.1 ::x"),

@@ -6,7 +6,7 @@
 
 #include "pando/base/random.h"
 #include "pando/data/sources/pickle_writer.h"
-#include "tests/data/idx_files.h"
+#include "tests/data/record_files.h"
 #include "tests/support/expect_error.h"
 
 namespace pando::data {
@@ -16,10 +16,8 @@ using namespace std::string_literals;
 
 const std::string kStart = "\x80\x02"s;
 
-Bytes bytes_of(const std::string& text) { return {text.begin(), text.end()}; }
-
 // What reading the opcodes between start and STOP ends with.
-std::string error_of(const std::string& opcodes, const std::string& end = ".") {
+std::string opcode_error(const std::string& opcodes, const std::string& end = ".") {
   const Bytes content = bytes_of(kStart + opcodes + end);
   return testing_support::error_of<IoError>([&] { parse_pickle(content, "file"); });
 }
@@ -123,60 +121,63 @@ TEST(Pickle, RefusesWhatIsNoPickle) {
 }
 
 TEST(Pickle, RefusesOpcodesByNameAndOffset) {
-  EXPECT_EQ(error_of("NG"),
+  EXPECT_EQ(opcode_error("NG"),
             "file: pickle, offset 3: opcode BINFLOAT, byte 71, expected an opcode that numbers, "
             "text or numpy arrays use");
-  EXPECT_SAYS(error_of("i"), "opcode INST");
-  EXPECT_SAYS(error_of("\x81"), "opcode NEWOBJ");
-  EXPECT_SAYS(error_of("\x82"), "opcode EXT1");
-  EXPECT_SAYS(error_of("\xff"), "unknown opcode 255");
+  EXPECT_SAYS(opcode_error("i"), "opcode INST");
+  EXPECT_SAYS(opcode_error("\x81"), "opcode NEWOBJ");
+  EXPECT_SAYS(opcode_error("\x82"), "opcode EXT1");
+  EXPECT_SAYS(opcode_error("\xff"), "unknown opcode 255");
 }
 
 TEST(Pickle, RefusesNamesThatCouldRunCode) {
-  EXPECT_EQ(error_of("cos\nsystem\n(U\2lstR"s),
+  EXPECT_EQ(opcode_error("cos\nsystem\n(U\2lstR"s),
             "file: pickle, offset 2: asks for 'os.system', expected nothing but the arrays of "
             "numpy; such a file can run any code, and is not read");
-  EXPECT_SAYS(error_of("\x8c\5posix\x8c\6system\x93"s), "asks for 'posix.system'");
-  EXPECT_SAYS(error_of("c__builtin__\neval\n"), "asks for '__builtin__.eval'");
-  EXPECT_SAYS(error_of("cnumpy\nload\n"), "asks for 'numpy.load'");
-  EXPECT_SAYS(error_of("K\1K\2\x93"s), "found the integer 2, expected text");
+  EXPECT_SAYS(opcode_error("\x8c\5posix\x8c\6system\x93"s), "asks for 'posix.system'");
+  EXPECT_SAYS(opcode_error("c__builtin__\neval\n"), "asks for '__builtin__.eval'");
+  EXPECT_SAYS(opcode_error("cnumpy\nload\n"), "asks for 'numpy.load'");
+  EXPECT_SAYS(opcode_error("K\1K\2\x93"s), "found the integer 2, expected text");
 }
 
 TEST(Pickle, RefusesProgramsThatMakeNoSense) {
-  EXPECT_SAYS(error_of(""), "wants a value, found none");
-  EXPECT_SAYS(error_of("(\x85"), "offset 3: the opcode wants a value, found none on the stack");
-  EXPECT_SAYS(error_of("K\1t"s), "wants a mark, found none");
-  EXPECT_SAYS(error_of("h\3"s), "recalls value 3, which was never remembered");
-  EXPECT_SAYS(error_of("Nr\xff\xff\xff\xff"), "remembers a value as number 4294967295");
-  EXPECT_SAYS(error_of("NK\1a"s), "found None, expected a list");
-  EXPECT_SAYS(error_of("]K\1K\2s"s), "found a list of 0 items, expected a dict");
-  EXPECT_SAYS(error_of("}(K\1u"s), "1 keys and values, expected an even number");
-  EXPECT_SAYS(error_of("NNR"), "found None, expected a name");
-  EXPECT_SAYS(error_of("cnumpy\nndarray\nNR"), "found None, expected a tuple");
-  EXPECT_SAYS(error_of("NNb"), "found None, expected a tuple");
-  EXPECT_SAYS(error_of("N)b"), "found None, expected a dtype");
-  EXPECT_SAYS(error_of("N", ".N"), "the pickle ends here, but 1 bytes follow");
-  EXPECT_SAYS(error_of("\x8a\x09"), "an integer of 9 bytes, expected at most 8");
-  EXPECT_SAYS(error_of("\x95\xff\0\0\0\0\0\0\0N"s), "truncated: a frame of 255 bytes, found 2");
+  EXPECT_SAYS(opcode_error(""), "wants a value, found none");
+  EXPECT_SAYS(opcode_error("(\x85"), "offset 3: the opcode wants a value, found none on the stack");
+  EXPECT_SAYS(opcode_error("K\1t"s), "wants a mark, found none");
+  EXPECT_SAYS(opcode_error("h\3"s), "recalls value 3, which was never remembered");
+  EXPECT_SAYS(opcode_error("Nr\xff\xff\xff\xff"), "remembers a value as number 4294967295");
+  EXPECT_SAYS(opcode_error("NK\1a"s), "found None, expected a list");
+  EXPECT_SAYS(opcode_error("]K\1K\2s"s), "found a list of 0 items, expected a dict");
+  EXPECT_SAYS(opcode_error("}(K\1u"s), "1 keys and values, expected an even number");
+  EXPECT_SAYS(opcode_error("NNR"), "found None, expected a name");
+  EXPECT_SAYS(opcode_error("cnumpy\nndarray\nNR"), "found None, expected a tuple");
+  EXPECT_SAYS(opcode_error("NNb"), "found None, expected a tuple");
+  EXPECT_SAYS(opcode_error("N)b"), "found None, expected a dtype");
+  EXPECT_SAYS(opcode_error("N", ".N"), "the pickle ends here, but 1 bytes follow");
+  EXPECT_SAYS(opcode_error("\x8a\x09"), "an integer of 9 bytes, expected at most 8");
+  EXPECT_SAYS(opcode_error("\x95\xff\0\0\0\0\0\0\0N"s), "truncated: a frame of 255 bytes, found 2");
 }
 
 TEST(Pickle, RefusesCallsThatMakeNoArray) {
   const std::string encode = "c_codecs\nencode\n";
-  EXPECT_SAYS(error_of("cnumpy\nndarray\n)R"), "calls numpy.ndarray");
-  EXPECT_SAYS(error_of("cnumpy\ndtype\n)R"), "a dtype with 0 arguments, expected 3");
-  EXPECT_SAYS(error_of("cnumpy\ndtype\n(NNNNNtR"), "a call with 5 arguments, expected at most 4");
-  EXPECT_SAYS(error_of("cnumpy.core.multiarray\n_reconstruct\n)R"), "an array with 0 arguments");
-  EXPECT_SAYS(error_of(encode + ")R"), "encoded text with 0 arguments, expected 2");
-  EXPECT_SAYS(error_of(encode + "(U\1aU\5utf-8tR"s), "something else than latin1");
-  EXPECT_SAYS(error_of("cnumpy.core.numeric\n_frombuffer\n(C\1a" + dtype("u1") + "K\1\x85U\1AtR"s),
-              "an array in order 'A'");
-  EXPECT_SAYS(error_of(dtype("i2", "?")), "a dtype in byte order '?'");
-  EXPECT_SAYS(error_of("cnumpy\ndtype\n(U\2u1K\0K\1tR)b"s), "a dtype with 0 parts");
-  EXPECT_SAYS(error_of(kReconstruct + ")b"), "an array with 0 parts, expected 5");
-  EXPECT_SAYS(error_of(kReconstruct + "(K\2)NNNtb"s), "an array of version 2, expected 1");
-  EXPECT_SAYS(error_of(kReconstruct + "(K\1)NNNtb"s), "found None, expected an integer");
-  EXPECT_SAYS(error_of(kReconstruct + "(K\1)N\x89Ntb"s), "found None, expected a dtype");
-  EXPECT_SAYS(error_of(kReconstruct + "(K\1)" + dtype("u1") + "\x89Ntb"),
+  EXPECT_SAYS(opcode_error("cnumpy\nndarray\n)R"), "calls numpy.ndarray");
+  EXPECT_SAYS(opcode_error("cnumpy\ndtype\n)R"), "a dtype with 0 arguments, expected 3");
+  EXPECT_SAYS(opcode_error("cnumpy\ndtype\n(NNNNNtR"),
+              "a call with 5 arguments, expected at most 4");
+  EXPECT_SAYS(opcode_error("cnumpy.core.multiarray\n_reconstruct\n)R"),
+              "an array with 0 arguments");
+  EXPECT_SAYS(opcode_error(encode + ")R"), "encoded text with 0 arguments, expected 2");
+  EXPECT_SAYS(opcode_error(encode + "(U\1aU\5utf-8tR"s), "something else than latin1");
+  EXPECT_SAYS(
+      opcode_error("cnumpy.core.numeric\n_frombuffer\n(C\1a" + dtype("u1") + "K\1\x85U\1AtR"s),
+      "an array in order 'A'");
+  EXPECT_SAYS(opcode_error(dtype("i2", "?")), "a dtype in byte order '?'");
+  EXPECT_SAYS(opcode_error("cnumpy\ndtype\n(U\2u1K\0K\1tR)b"s), "a dtype with 0 parts");
+  EXPECT_SAYS(opcode_error(kReconstruct + ")b"), "an array with 0 parts, expected 5");
+  EXPECT_SAYS(opcode_error(kReconstruct + "(K\2)NNNtb"s), "an array of version 2, expected 1");
+  EXPECT_SAYS(opcode_error(kReconstruct + "(K\1)NNNtb"s), "found None, expected an integer");
+  EXPECT_SAYS(opcode_error(kReconstruct + "(K\1)N\x89Ntb"s), "found None, expected a dtype");
+  EXPECT_SAYS(opcode_error(kReconstruct + "(K\1)" + dtype("u1") + "\x89Ntb"),
               "found None, expected bytes");
 }
 
@@ -208,13 +209,13 @@ TEST(Pickle, EveryTruncationIsAnError) {
     const Bytes part = bytes_of(whole.substr(0, kept));
     EXPECT_THROW(parse_pickle(part, "file"), IoError) << kept << " bytes kept";
   }
-  EXPECT_SAYS(error_of("T\xff\xff\xff\xffz"s),
+  EXPECT_SAYS(opcode_error("T\xff\xff\xff\xffz"s),
               "truncated: expected 4294967295 more bytes, found 2");
-  EXPECT_SAYS(error_of("cnumpy"), "truncated: a name has no end of line");
+  EXPECT_SAYS(opcode_error("cnumpy"), "truncated: a name has no end of line");
 }
 
 TEST(Pickle, MillionsOfValuesAreRefused) {
-  EXPECT_SAYS(error_of("(" + std::string((size_t{1} << 22) + 1, 'N') + "t"),
+  EXPECT_SAYS(opcode_error("(" + std::string((size_t{1} << 22) + 1, 'N') + "t"),
               "more than 4194304 values");
 }
 
