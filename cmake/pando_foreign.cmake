@@ -101,6 +101,22 @@ function(pando_with_mpi out)
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
+# pando_foreign_packages(<out> <name>...): their Debian packages.
+function(pando_foreign_packages out)
+  set(packages "")
+  foreach(name IN LISTS ARGN)
+    set(row ${PANDO_FOREIGN_TABLE})
+    list(FILTER row INCLUDE REGEX "^${name}: ")
+    if(row)
+      string(REGEX REPLACE "^.* " "" package "${row}")
+      list(APPEND packages ${package})
+    elseif(name STREQUAL "mpi")
+      list(APPEND packages libopenmpi-dev)
+    endif()
+  endforeach()
+  set(${out} ${packages} PARENT_SCOPE)
+endfunction()
+
 # The names of the libraries that have something to link, out of those given.
 function(pando_foreign_linked out)
   set(linked "")

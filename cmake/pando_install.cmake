@@ -29,4 +29,8 @@ if(TARGET pando_program)
   install(TARGETS pando_program)
   # To read and to copy from; the program has its own copy in it.
   install(FILES ${PROJECT_SOURCE_DIR}/configs/presets.yml DESTINATION ${CMAKE_INSTALL_DATADIR}/pando)
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
+          FILES_MATCHING PATTERN "*.1")
+  install(FILES ${PROJECT_SOURCE_DIR}/completions/pando.bash RENAME pando
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 endif()

@@ -9,7 +9,7 @@
 #include "pando/base/random.h"
 #include "pando/data/image/augmented.h"
 #include "pando/data/sources/arrays.h"
-#include "pando/data/sources/cifar_batch.h"
+#include "pando/data/sources/cifar/batch.h"
 #include "pando/data/sources/gzip.h"
 
 namespace pando::bench {

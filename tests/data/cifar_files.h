@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "pando/base/random.h"
-#include "pando/data/sources/cifar.h"
+#include "pando/data/sources/cifar/cifar.h"
 
 namespace pando {
 

@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pando/data/sources/imagenet_build.h"
+#include "pando/data/sources/imagenet/build.h"
 #include "tests/data/imagenet_files.h"
 #include "tests/support/expect_error.h"
 

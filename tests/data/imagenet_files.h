@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "pando/data/sources/imagenet_format.h"
-#include "pando/data/sources/imagenet_make.h"
+#include "pando/data/sources/imagenet/format.h"
+#include "pando/data/sources/imagenet/make.h"
 #include "pando/data/tfrecord/example.h"
 #include "pando/data/tfrecord/record_file.h"
 #include "tests/data/record_files.h"

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pando/data/sources/cifar_batch.h"
+#include "pando/data/sources/cifar/batch.h"
 #include "pando/data/sources/gzip.h"
 #include "pando/data/sources/mnist.h"
 #include "pando/data/tools/verify.h"

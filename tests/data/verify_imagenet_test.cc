@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pando/data/sources/imagenet_make.h"
+#include "pando/data/sources/imagenet/make.h"
 #include "pando/data/tools/benchmark.h"
 #include "pando/data/tools/show.h"
 #include "pando/data/tools/verify.h"

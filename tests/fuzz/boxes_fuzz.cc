@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "pando/base/error.h"
-#include "pando/data/sources/imagenet_boxes.h"
+#include "pando/data/sources/imagenet/boxes.h"
 #include "tests/fuzz/targets.h"
 #include "tests/support/temp_folder.h"
 

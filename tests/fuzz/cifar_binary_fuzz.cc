@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "pando/base/error.h"
-#include "pando/data/sources/cifar_batch.h"
+#include "pando/data/sources/cifar/batch.h"
 #include "tests/fuzz/targets.h"
 
 void pando::fuzz::cifar_binary(Input input) {

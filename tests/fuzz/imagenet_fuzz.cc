@@ -2,7 +2,7 @@
 // promises, or an error that says what is wrong.
 // SPDX-License-Identifier: MIT
 #include "pando/base/error.h"
-#include "pando/data/sources/imagenet.h"
+#include "pando/data/sources/imagenet/imagenet.h"
 #include "tests/fuzz/targets.h"
 
 namespace pando {

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "pando/base/error.h"
-#include "pando/data/sources/cifar_batch.h"
-#include "pando/data/sources/pickle.h"
+#include "pando/data/sources/cifar/batch.h"
+#include "pando/data/sources/pickle/pickle.h"
 #include "tests/fuzz/targets.h"
 
 namespace pando {

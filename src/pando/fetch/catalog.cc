@@ -5,7 +5,7 @@
 
 #include "pando/base/error.h"
 #include "pando/base/strings.h"
-#include "pando/data/sources/imagenet.h"
+#include "pando/data/sources/imagenet/imagenet.h"
 
 namespace pando::fetch {
 
