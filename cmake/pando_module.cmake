@@ -5,9 +5,10 @@ include(${CMAKE_CURRENT_LIST_DIR}/pando_foreign.cmake)
 
 # Where CMAKE_UNITY_BUILD is on (the presets release, asan and tsan), so many sources are compiled
 # as one: parsing the headers once is most of what a build saves. More would save a little more, but
-# a change of one source would then compile for longer. Names in unnamed namespaces must be unique
-# within a module.
+# a change of one source would then compile for longer. Tests are compiled with -O0, so more of them
+# go together. Names in unnamed namespaces must be unique within a module and within a test program.
 set(PANDO_UNITY_SOURCES 10)
+set(PANDO_UNITY_TESTS 16)
 
 # pando_module(<folder> [HOT] SOURCES <file>... [DEPENDS <folder>...] [FOREIGN <library>...])
 # FOREIGN names rows of cmake/pando_foreign.cmake: dnnl, hdf5, yaml_cpp, ...
@@ -40,7 +41,7 @@ function(pando_test name)
     set(ARG_LABELS fast)
   endif()
   add_executable(${name}_tests ${ARG_SOURCES})
-  set_target_properties(${name}_tests PROPERTIES UNITY_BUILD OFF)
+  set_target_properties(${name}_tests PROPERTIES UNITY_BUILD_BATCH_SIZE ${PANDO_UNITY_TESTS})
   target_include_directories(${name}_tests PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name}_tests PRIVATE pando pando_warnings GTest::gtest_main)
   foreach(library IN LISTS ARG_FOREIGN)

@@ -171,7 +171,7 @@ void note_sharing(Config& config) {
       "samples, so that each sample is used once per epoch");
 }
 
-std::string text_of(const OptionTable& keys) {
+std::string yaml_of(const OptionTable& keys) {
   std::string text;
   for (const auto& option : keys.options()) {
     if (!option.entries) {
@@ -212,7 +212,7 @@ Config read_config(std::span<const std::string> args) {
   const auto from_flag = pando::Origin::Kind::command_line;
   settle_replicas(config, flags.find("num-devices", "").origin.kind == from_flag);
   note_sharing(config);
-  config.text = text_of(keys);
+  config.text = yaml_of(keys);
   return config;
 }
 

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <thread>
 
 #include <fmt/format.h>
 
 #include "pando/app/job/exit_code.h"
+#include "throughput.h"
 
 namespace cosmo {
 
@@ -19,12 +19,6 @@ namespace {
 constexpr int kEpochs = 10;
 constexpr int64_t kElements = 10000;  // at most, micro-batches per epoch of all instances
 constexpr double kSeconds = 0.25;     // at least, per epoch: small data are repeated
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // Each instance prepares the batches that it would have in training.
 BatchStream make_stream(const Config& config, const Data& data) {

@@ -2,7 +2,6 @@
 #include "estimator_style.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include <fmt/format.h>
 
@@ -14,12 +13,6 @@ namespace cosmo {
 using namespace pando;
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 ModelFn make_model_fn(const Config& config) {
   return [&config](const ModelInput& input) {

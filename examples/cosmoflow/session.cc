@@ -2,7 +2,6 @@
 #include "session.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include <fmt/format.h>
 
@@ -15,13 +14,8 @@ using namespace pando;
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr int64_t kWarmUpSteps = 10;
 constexpr const char* kWeights = "weights.h5";
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 FitOptions fit_options(const Run& run) {
   return {.batch_size = run.config.data.micro_batch_size,

@@ -24,9 +24,9 @@ using std::chrono::milliseconds;
 using testing_support::error_of;
 
 // A job and the lines of its monitors.
-class Job {
+class WatchedJob {
  public:
-  explicit Job(int size) : communicators(in_process_instances(size)), meeting_(size) {
+  explicit WatchedJob(int size) : communicators(in_process_instances(size)), meeting_(size) {
     options.period = milliseconds(50);
     options.timeout = milliseconds(60000);  // on a busy machine a thread may wait for long
     options.ends_process = false;
@@ -70,7 +70,7 @@ class Job {
 
 TEST(Monitor, AllComeToAGoodEnd) {
   for (const int size : {1, 2, 5}) {
-    Job job(size);
+    WatchedJob job(size);
     job.run([&](int index) {
       Monitor monitor(job.at(index), job.options);
       barrier(job.at(index));
@@ -89,7 +89,7 @@ TEST(Monitor, AllComeToAGoodEnd) {
 }
 
 TEST(Monitor, GoodbyeWaitsForTheLast) {
-  Job job(3);
+  WatchedJob job(3);
   std::atomic<int> working{3};
   job.run([&](int index) {
     Monitor monitor(job.at(index), job.options);
@@ -101,7 +101,7 @@ TEST(Monitor, GoodbyeWaitsForTheLast) {
 }
 
 TEST(Monitor, GoodbyeHasItsPatience) {
-  Job job(2);
+  WatchedJob job(2);
   job.run([&](int index) {
     Monitor monitor(job.at(index), job.options);
     if (index == 0) {
@@ -113,7 +113,7 @@ TEST(Monitor, GoodbyeHasItsPatience) {
 }
 
 TEST(Monitor, NamesAnInstanceThatGoesAway) {
-  Job job(3);
+  WatchedJob job(3);
   job.run([&](int index) {
     Monitor monitor(job.at(index), job.options);
     job.meet();
@@ -130,7 +130,7 @@ TEST(Monitor, NamesAnInstanceThatGoesAway) {
 
 TEST(Monitor, TellsAllWhatAnInstanceReports) {
   for (const int failing : {0, 1, 3}) {
-    Job job(4);
+    WatchedJob job(4);
     job.run([&](int index) {
       Monitor monitor(job.at(index), job.options);
       job.meet();
@@ -148,7 +148,7 @@ TEST(Monitor, TellsAllWhatAnInstanceReports) {
 }
 
 TEST(Monitor, NamesTheFirstInstanceWhenItIsGone) {
-  Job job(3);
+  WatchedJob job(3);
   job.run([&](int index) {
     Monitor monitor(job.at(index), job.options);
     job.meet();
@@ -160,7 +160,7 @@ TEST(Monitor, NamesTheFirstInstanceWhenItIsGone) {
 
 TEST(Monitor, AReportThatAnotherDoesNotAnswerWaitsForABetterCause) {
   for (const int reporting : {0, 1}) {
-    Job job(3);
+    WatchedJob job(3);
     job.run([&](int index) {
       Monitor monitor(job.at(index), job.options);
       job.meet();
@@ -177,7 +177,7 @@ TEST(Monitor, AReportThatAnotherDoesNotAnswerWaitsForABetterCause) {
 
 TEST(Monitor, AReportThatAnotherDoesNotAnswerIsTheCauseWhenThereIsNoOther) {
   for (const int reporting : {0, 1}) {
-    Job job(2);
+    WatchedJob job(2);
     job.run([&](int index) {
       Monitor monitor(job.at(index), job.options);
       if (index == reporting) monitor.report_failure("no answer", FailureKind::lost_peer);
@@ -201,7 +201,7 @@ class Waiting {
 
 TEST(Monitor, NamesAnInstanceThatHangsWhileOthersWait) {
   for (const int hanging : {0, 2}) {
-    Job job(3);
+    WatchedJob job(3);
     job.options.stall = milliseconds(300);
     job.run([&](int index) {
       Waiting waiting;
@@ -216,7 +216,7 @@ TEST(Monitor, NamesAnInstanceThatHangsWhileOthersWait) {
 }
 
 TEST(Monitor, AllMayComputeForLong) {
-  Job job(2);
+  WatchedJob job(2);
   job.options.stall = milliseconds(1000);
   job.run([&](int index) {
     Waiting waiting;
@@ -275,7 +275,7 @@ class Caller {
 };
 
 TEST(Monitor, NamesAnInstanceThatIsSilent) {
-  Job job(2);
+  WatchedJob job(2);
   job.options.timeout = milliseconds(300);
   job.run([&](int index) {
     if (index == 0) {
@@ -291,7 +291,7 @@ TEST(Monitor, NamesAnInstanceThatIsSilent) {
 }
 
 TEST(Monitor, NamesAnInstanceThatGoesWhileItWaitsForTheOthers) {
-  Job job(2);
+  WatchedJob job(2);
   job.run([&](int index) {
     if (index == 0) {
       Monitor monitor(job.at(0), job.options);
@@ -304,7 +304,7 @@ TEST(Monitor, NamesAnInstanceThatGoesWhileItWaitsForTheOthers) {
 }
 
 TEST(Monitor, HearsNoNonsenseFromAnInstance) {
-  Job job(2);
+  WatchedJob job(2);
   job.run([&](int index) {
     if (index == 0) {
       Monitor monitor(job.at(0), job.options);
@@ -337,7 +337,7 @@ void molest(const Caller& caller) {
 }
 
 TEST(Monitor, StrangersAreNobody) {
-  Job job(3);
+  WatchedJob job(3);
   job.run([&](int index) {
     if (index != 1) {
       Monitor monitor(job.at(index), job.options);
@@ -362,7 +362,7 @@ TEST(Monitor, StrangersAreNobody) {
 }
 
 TEST(Monitor, MissesAnInstanceThatDoesNotJoin) {
-  Job job(3);
+  WatchedJob job(3);
   job.options.start = milliseconds(200);
   const std::string cause =
       error_of<CommError>([&] { const Monitor monitor(job.at(0), job.options); });
@@ -371,7 +371,7 @@ TEST(Monitor, MissesAnInstanceThatDoesNotJoin) {
 }
 
 TEST(Monitor, MissesTheFirstInstance) {
-  Job job(2);
+  WatchedJob job(2);
   job.options.start = milliseconds(200);
   const std::string cause =
       error_of<CommError>([&] { const Monitor monitor(job.at(1), job.options); });
@@ -382,7 +382,7 @@ TEST(Monitor, MissesTheFirstInstance) {
 
 TEST(Monitor, SaysWhyTheFirstInstanceCannotBeReached) {
   for (const bool answers : {false, true}) {
-    Job job(2);
+    WatchedJob job(2);
     job.options.start = milliseconds(300);
     Listener listener = listen_anywhere();
     broadcast_text(job.at(0), concat("a b ", listener.port, " 50 60000 elsewhere 127.0.0.1 ::x"),

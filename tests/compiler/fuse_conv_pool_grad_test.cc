@@ -6,11 +6,11 @@
 namespace pando::compiler {
 namespace {
 
-constexpr const char* kInputs =
+constexpr const char* kPooledInputs =
     "graph(x: f32[1,4,4,4,3] feed, k: f32[2,2,2,3,5] feed, dy: f32[1,2,2,2,5] feed, "
     "i: u8[1,2,2,2,5] feed, y: f32[1,2,2,2,5] feed) {\n";
 
-std::string graph(const std::string& body) { return kInputs + body + "}"; }
+std::string graph(const std::string& body) { return kPooledInputs + body + "}"; }
 
 TEST(FuseConvPoolGrad, GoesBackAtOnce) {
   expect_rewrite<FuseConvPoolGrad>(graph(R"(

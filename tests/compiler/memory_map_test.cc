@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pando/ir/text.h"
+#include "tests/compiler/program_of.h"
 #include "tests/compiler/split_networks.h"
 
 namespace pando::compiler {
@@ -56,10 +56,6 @@ TEST_P(MapOfPipeline, NorWithoutAPipeline) {
 
 INSTANTIATE_TEST_SUITE_P(Zoo, MapOfPipeline, testing::ValuesIn(split_networks()),
                          [](const auto& split) { return split.param.label; });
-
-std::unique_ptr<const Program> program_of(std::string_view text, CompileOptions options = {}) {
-  return compile(ir::parse_graph(text), std::move(options));
-}
 
 const MemoryBlock& block_of(const MemoryMap& map, const std::string& value) {
   for (const MemoryBlock& block : map.blocks) {

@@ -16,7 +16,7 @@ const Shape kShape = {2, 3, 2, 1};
 const std::vector<int16_t> kCounts = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 300, 32767};
 const std::vector<float> kTargets = {0.5f, -0.25f, 1.0f, -1.0f};
 
-CosmoflowDataOptions options(bool apply_log = true) {
+CosmoflowDataOptions cosmoflow_options(bool apply_log = true) {
   return {.shape = kShape, .apply_log = apply_log};
 }
 
@@ -32,7 +32,7 @@ class CosmoflowTest : public testing::Test {
     directory_.write(name, bytes);
   }
   // The message about the only file, without its path.
-  std::string error_of(const CosmoflowDataOptions& how = options()) const {
+  std::string error_of(const CosmoflowDataOptions& how = cosmoflow_options()) const {
     try {
       open_cosmoflow(folder(), how).data.get(0);
     } catch (const BadRecordError& error) {
@@ -47,11 +47,11 @@ class CosmoflowTest : public testing::Test {
 TEST_F(CosmoflowTest, RoundTripInEveryCompression) {
   for (const auto compression : {Compression::none, Compression::gzip, Compression::zlib}) {
     write_cosmoflow_sample(directory_.path("a.tfrecord"), {kCounts, kTargets}, compression);
-    const Dataset data = open_cosmoflow(folder(), options()).data;
+    const Dataset data = open_cosmoflow(folder(), cosmoflow_options()).data;
     ASSERT_EQ(data.size(), 1);
     const Sample logs = data.get(0);
     EXPECT_EQ(logs.x().shape(), kShape);
-    const Sample scaled = open_cosmoflow(folder(), options(false)).data.get(0);
+    const Sample scaled = open_cosmoflow(folder(), cosmoflow_options(false)).data.get(0);
     double mean = 0;
     for (const int16_t count : kCounts) mean += count / 12.0;
     for (size_t i = 0; i < kCounts.size(); ++i) {
@@ -76,7 +76,7 @@ TEST_F(CosmoflowTest, FilesComeInTheOrderOfTheirNames) {
           concat(name, ".tfrecord"));
   }
   write({1, 2, 3}, "notes.txt");
-  const Dataset data = open_cosmoflow(folder(), options()).data;
+  const Dataset data = open_cosmoflow(folder(), cosmoflow_options()).data;
   ASSERT_EQ(data.size(), 3);
   for (int64_t i = 0; i < 3; ++i) EXPECT_EQ(data.get(i).y().f32()[0], static_cast<float>('a' + i));
 }
@@ -90,7 +90,7 @@ TEST_F(CosmoflowTest, EveryFaultIsNamed) {
   EXPECT_SAYS(error_of(), "byte 0", "'x'", "count 3", "-255");
   write(sample_record(Bytes(24, 0)));
   EXPECT_EQ(error_of(), "no error");
-  EXPECT_SAYS(error_of(options(false)), "byte 0", "'x'", "mean");
+  EXPECT_SAYS(error_of(cosmoflow_options(false)), "byte 0", "'x'", "mean");
   write(sample_record(Bytes(24, 1), {1, 2, 3}));
   EXPECT_SAYS(error_of(), "byte 0", "tf.train.Example", "'y'", "3 values");
   write(sample_record(Bytes(24, 1), {1, 2, NAN, 3}));
@@ -118,7 +118,8 @@ TEST_F(CosmoflowTest, TruncationAndFlipsAtEveryByte) {
       // Only bits that have no meaning in the gzip format may change without an error.
       if (error_of() == "no error") {
         EXPECT_FALSE(plain) << at;
-        EXPECT_EQ(open_cosmoflow(folder(), options()).data.get(0).y().f32()[0], kTargets[0]);
+        EXPECT_EQ(open_cosmoflow(folder(), cosmoflow_options()).data.get(0).y().f32()[0],
+                  kTargets[0]);
       }
     }
   }
@@ -128,7 +129,7 @@ TEST_F(CosmoflowTest, SkipLeavesOutAndLists) {
   write(sample_record(), "a.tfrecord");
   write({1, 2, 3}, "b.tfrecord");
   write(sample_record(Bytes(2)), "c.tfrecord");
-  CosmoflowDataOptions skip = options();
+  CosmoflowDataOptions skip = cosmoflow_options();
   skip.on_bad_record = OnBadRecord::skip;
   const RecordDataset set = open_cosmoflow(folder(), skip);
   EXPECT_EQ(set.data.size(), 1);
@@ -140,8 +141,8 @@ TEST_F(CosmoflowTest, SkipLeavesOutAndLists) {
 }
 
 TEST_F(CosmoflowTest, FoldersAndOptionsThatCannotServe) {
-  EXPECT_THROW(open_cosmoflow(directory_.path("absent"), options()), IoError);
-  EXPECT_THROW(open_cosmoflow(folder(), options()), IoError);  // no file
+  EXPECT_THROW(open_cosmoflow(directory_.path("absent"), cosmoflow_options()), IoError);
+  EXPECT_THROW(open_cosmoflow(folder(), cosmoflow_options()), IoError);  // no file
   EXPECT_THROW(open_cosmoflow(folder(), {.shape = {2, 2}}), InvalidArgument);
   EXPECT_THROW(open_cosmoflow(folder(), {.shape = {2, 2, 0, 4}}), InvalidArgument);
   EXPECT_THROW(open_cosmoflow(folder(), {.targets = 0}), InvalidArgument);

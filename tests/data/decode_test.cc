@@ -36,10 +36,10 @@ bool survives(const Bytes& bytes) {
   }
 }
 
-Bytes small_jpeg(bool progressive = false) {
+Bytes soft_jpeg(bool progressive = false) {
   return encode_jpeg(soft_image({40, 56}).view(), {.progressive = progressive});
 }
-Bytes small_png() { return encode_png(soft_image({20, 28}).view()); }
+Bytes soft_png() { return encode_png(soft_image({20, 28}).view()); }
 
 TEST(DecodeImage, EqualsPil) {
   const TempFolder directory;
@@ -67,8 +67,8 @@ TEST(DecodeImage, EqualsPil) {
 }
 
 TEST(DecodeImage, LooksAtTheContentAndNotAtTheName) {
-  EXPECT_EQ(ImageReader(small_png(), "photo.jpg").format(), ImageFormat::png);
-  EXPECT_EQ(ImageReader(small_jpeg(), "photo.png").format(), ImageFormat::jpeg);
+  EXPECT_EQ(ImageReader(soft_png(), "photo.jpg").format(), ImageFormat::png);
+  EXPECT_EQ(ImageReader(soft_jpeg(), "photo.png").format(), ImageFormat::jpeg);
 }
 
 TEST(DecodeImage, SaysWhatItFoundInstead) {
@@ -82,7 +82,7 @@ TEST(DecodeImage, SaysWhatItFoundInstead) {
 }
 
 TEST(DecodeImage, ReadsAgainAndAgain) {
-  for (const Bytes& file : {small_jpeg(), small_jpeg(true), small_png()}) {
+  for (const Bytes& file : {soft_jpeg(), soft_jpeg(true), soft_png()}) {
     ImageReader reader(file, "a");
     Image first;
     Image second;
@@ -94,7 +94,7 @@ TEST(DecodeImage, ReadsAgainAndAgain) {
 }
 
 TEST(DecodeImage, EveryCutIsAnError) {
-  for (const Bytes& file : {small_jpeg(), small_jpeg(true), small_png()}) {
+  for (const Bytes& file : {soft_jpeg(), soft_jpeg(true), soft_png()}) {
     ASSERT_TRUE(survives(file));
     for (size_t length = 0; length < file.size(); ++length) {
       const Bytes cut(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(length));
@@ -104,7 +104,7 @@ TEST(DecodeImage, EveryCutIsAnError) {
 }
 
 TEST(DecodeImage, ACutIsNoticedInPartsAboveItToo) {
-  const Bytes file = small_jpeg();
+  const Bytes file = soft_jpeg();
   const Bytes cut(file.begin(), file.end() - 20);
   const std::string message = error_of<IoError>([&] { ImageReader(cut, "a.jpg"); });
   EXPECT_SAYS(message, "a.jpg", "JPEG", "40x56", concat(cut.size(), " bytes"), "(ff d9)");
@@ -115,7 +115,7 @@ TEST(DecodeImage, ACutIsNoticedInPartsAboveItToo) {
 }
 
 TEST(DecodeImage, CutPngSaysSo) {
-  Bytes file = small_png();
+  Bytes file = soft_png();
   file.resize(file.size() - 1);
   EXPECT_SAYS(decode_error(file), "a.bin", "damaged PNG", concat(file.size(), " bytes"));
 }
@@ -124,21 +124,21 @@ TEST(DecodeImage, CutPngSaysSo) {
 // every wrong byte that matters leads to an error.
 TEST(DecodeImage, SurvivesWrongBytes) {
   RandomStream random(1);
-  for (const Bytes& file : {small_jpeg(), small_jpeg(true), small_png()}) {
+  for (const Bytes& file : {soft_jpeg(), soft_jpeg(true), soft_png()}) {
     for (int i = 0; i < 400; ++i) {
       Bytes wrong = file;
       wrong[random.next_below(wrong.size())] ^= static_cast<uint8_t>(1 + random.next_below(255));
       survives(wrong);
     }
   }
-  Bytes wrong = small_png();
+  Bytes wrong = soft_png();
   wrong[60] ^= 1;
   EXPECT_FALSE(survives(wrong));
 }
 
 TEST(DecodeImage, SurvivesRandomBytesBehindARightStart) {
   RandomStream random(2);
-  for (const Bytes& file : {small_jpeg(), small_jpeg(true), small_png()}) {
+  for (const Bytes& file : {soft_jpeg(), soft_jpeg(true), soft_png()}) {
     for (size_t keep : {size_t{3}, size_t{8}, size_t{30}, file.size() / 2}) {
       for (int i = 0; i < 50; ++i) {
         Bytes noise = file;
@@ -160,13 +160,13 @@ size_t jpeg_height_at(const Bytes& file) {
 }
 
 TEST(DecodeImage, RefusesBombsBeforeItAsksForMemory) {
-  Bytes jpeg = small_jpeg();
+  Bytes jpeg = soft_jpeg();
   const size_t at = jpeg_height_at(jpeg);
   ASSERT_NE(at, 0u);
   std::fill_n(jpeg.begin() + static_cast<std::ptrdiff_t>(at), 4, uint8_t{0xf0});
   EXPECT_SAYS(decode_error(jpeg), "a.bin", "61680x61680", "3,804,422,400 pixels",
               "at most 100,000,000");
-  const Bytes png = small_png();
+  const Bytes png = soft_png();
   EXPECT_SAYS(decode_error(png, {.max_pixels = 559}), "a.bin", "20x28", "560 pixels",
               "at most 559");
   EXPECT_NO_THROW(decode_image(png, "a.bin", {.max_pixels = 560}));
@@ -183,11 +183,11 @@ TEST(DecodeImage, RefusesAPngWhoseBytesCannotHoldItsPixels) {
 }
 
 TEST(DecodeImage, RefusesSidesOfZero) {
-  Bytes jpeg = small_jpeg();
+  Bytes jpeg = soft_jpeg();
   const size_t at = jpeg_height_at(jpeg);
   jpeg[at] = jpeg[at + 1] = 0;
   EXPECT_SAYS(decode_error(jpeg), "a.bin", "damaged", "JPEG");
-  Bytes png = small_png();
+  Bytes png = soft_png();
   std::fill_n(png.begin() + 16, 4, uint8_t{0});
   EXPECT_SAYS(decode_error(png), "a.bin", "damaged", "PNG");
 }
@@ -284,7 +284,7 @@ TEST(ReadRegion, ShrinksOnlyWhereTheBoxIsTwiceTheTarget) {
 }
 
 TEST(ReadRegion, RefusesBoxesOutside) {
-  const Bytes file = small_png();
+  const Bytes file = soft_png();
   ImageReader reader(file, "a.png");
   Image part;
   EXPECT_SAYS(error_of([&] {

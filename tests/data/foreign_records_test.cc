@@ -60,7 +60,7 @@ TEST(ForeignRecords, WeReadWhatNodeWrites) {
   EXPECT_EQ(reader.records(), 3);
 }
 
-constexpr int64_t kCount = 5;
+constexpr int64_t kExamples = 5;
 constexpr const char* kNoPython =
     "no protobuf or crc32c in Python; on Debian install python3-protobuf and python3-crc32c";
 
@@ -82,7 +82,7 @@ TEST(ForeignRecords, PythonReadsWhatWeWrite) {
   const TempFolder directory;
   for (const Compression form : {Compression::none, Compression::gzip, Compression::zlib}) {
     RecordWriter writer(directory.path(std::string(to_string(form))), {.compression = form});
-    for (int64_t i = 0; i < kCount; ++i) {
+    for (int64_t i = 0; i < kExamples; ++i) {
       writer.write(ExampleBuilder()
                        .ints("ints", ints_of(i))
                        .floats("floats", floats_of(i))
@@ -116,7 +116,7 @@ TEST(ForeignRecords, WeReadWhatPythonWrites) {
       EXPECT_TRUE(std::ranges::equal(example.bytes_list("bytes"), wanted,
                                      [](auto a, auto b) { return std::ranges::equal(a, b); }));
     }
-    EXPECT_EQ(reader.records(), kCount);
+    EXPECT_EQ(reader.records(), kExamples);
   }
 }
 

@@ -12,6 +12,8 @@
 namespace pando {
 namespace {
 
+using testing_support::error_of;
+
 Bytes images(uint32_t count, uint32_t height = 3) {
   return idx_header(0x08, {count, height, 2}) + counting_bytes(size_t{count} * height * 2);
 }
@@ -24,11 +26,6 @@ void write_all(const TempFolder& directory) {
   directory.write("train-labels-idx1-ubyte.gz", gzip(digit_labels(12)));
   directory.write("t10k-images-idx3-ubyte.gz", gzip(images(4)));
   directory.write("t10k-labels-idx1-ubyte", digit_labels(4));
-}
-
-template <typename Call>
-std::string error_of(const Call& call) {
-  return testing_support::error_of<IoError>(call);
 }
 
 TEST(Mnist, ReadsTheFourFiles) {
@@ -47,21 +44,22 @@ TEST(Mnist, SaysWhichFilesAreMissingAndWhatHelps) {
   const TempFolder directory;
   write_all(directory);
   std::filesystem::remove(directory.path("t10k-labels-idx1-ubyte"));
-  EXPECT_SAYS(error_of([&] { load_fashion_mnist(directory.path()); }), directory.path(),
+  EXPECT_SAYS(error_of<IoError>([&] { load_fashion_mnist(directory.path()); }), directory.path(),
               "t10k-labels-idx1-ubyte", ".gz", "'apt-get install dataset-fashion-mnist'",
               "/usr/share/datasets/fashion-mnist", "'pando data fetch fashion_mnist'",
               "--dataset-path");
-  EXPECT_SAYS(error_of([] { load_mnist("/absent"); }), "/absent", "train-images-idx3-ubyte",
-              "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte", ".gz",
-              "'pando data fetch mnist'", "--dataset-path");
-  EXPECT_NE(error_of([] { load_mnist_like("/absent"); }).find("put them there"), std::string::npos);
+  EXPECT_SAYS(error_of<IoError>([] { load_mnist("/absent"); }), "/absent",
+              "train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
+              "t10k-labels-idx1-ubyte", ".gz", "'pando data fetch mnist'", "--dataset-path");
+  EXPECT_NE(error_of<IoError>([] { load_mnist_like("/absent"); }).find("put them there"),
+            std::string::npos);
 }
 
 TEST(Mnist, CountsMustAgree) {
   const TempFolder directory;
   write_all(directory);
   const std::string path = directory.write("t10k-labels-idx1-ubyte", digit_labels(5));
-  EXPECT_SAYS(error_of([&] { load_mnist(directory.path()); }), path, "5 labels",
+  EXPECT_SAYS(error_of<IoError>([&] { load_mnist(directory.path()); }), path, "5 labels",
               directory.path("t10k-images-idx3-ubyte.gz"));
 }
 
@@ -69,14 +67,14 @@ TEST(Mnist, ImagesAndLabelsMustBeWhatTheyAreCalled) {
   const TempFolder directory;
   write_all(directory);
   const std::string path = directory.write("train-images-idx3-ubyte", digit_labels(12));
-  EXPECT_SAYS(error_of([&] { load_mnist(directory.path()); }), path, "u8[12]",
+  EXPECT_SAYS(error_of<IoError>([&] { load_mnist(directory.path()); }), path, "u8[12]",
               "[count,height,width]");
 }
 
 TEST(Mnist, LabelsMustBeClasses) {
   const TempFolder directory;
   write_all(directory);
-  EXPECT_SAYS(error_of([&] { load_mnist_like(directory.path(), {.classes = 9}); }),
+  EXPECT_SAYS(error_of<IoError>([&] { load_mnist_like(directory.path(), {.classes = 9}); }),
               directory.path("train-labels-idx1-ubyte.gz"), "label 9", "0 to 8");
 }
 
@@ -104,15 +102,15 @@ TEST(Mnist, BytesOrNumbers) {
   EXPECT_EQ(bytes.train.fields()[0].dtype, DType::u8);
   EXPECT_EQ(numbers.train.get(1).x().f32()[0],
             static_cast<float>(bytes.train.get(1).x().u8()[0]) * (1.0f / 255.0f));
-  EXPECT_SAYS(testing_support::error_of([&] { load_mnist(directory.path(), {.x = DType::i32}); }),
-              "MNIST", "i32", "f32 or u8");
+  EXPECT_SAYS(error_of([&] { load_mnist(directory.path(), {.x = DType::i32}); }), "MNIST", "i32",
+              "f32 or u8");
 }
 
 TEST(Mnist, TrainAndTestMustHaveOneSize) {
   const TempFolder directory;
   write_all(directory);
   directory.write("t10k-images-idx3-ubyte.gz", images(4, 5));
-  EXPECT_SAYS(error_of([&] { load_mnist(directory.path()); }),
+  EXPECT_SAYS(error_of<IoError>([&] { load_mnist(directory.path()); }),
               directory.path("t10k-images-idx3-ubyte.gz"),
               directory.path("train-images-idx3-ubyte"), "f32[5,2,1]", "f32[3,2,1]");
 }

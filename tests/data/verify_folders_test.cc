@@ -179,14 +179,15 @@ TEST(VerifyCosmoflow, ListsEveryBadVolume) {
   EXPECT_EQ(report.samples(), 6);
 }
 
-Bytes example(int64_t number) {
+Bytes numbered_example(int64_t number) {
   return ExampleBuilder().ints("number", {number}).text("name", "x").encode();
 }
 
 TEST(VerifyTfrecord, GoesOnBehindABadPayload) {
   const TempFolder folder;
-  Bytes content = records({example(1), example(2), bytes_of("\xff\xff"), example(4), example(5)});
-  const size_t one = record(example(1)).size();
+  Bytes content = records({numbered_example(1), numbered_example(2), bytes_of("\xff\xff"),
+                           numbered_example(4), numbered_example(5)});
+  const size_t one = record(numbered_example(1)).size();
   content[12] ^= 1;  // the payload of record 0
   folder.write("a.tfrecord", content);
   const VerifyReport report = verify_dataset("tfrecord", folder.path());
@@ -202,13 +203,13 @@ TEST(VerifyTfrecord, GoesOnBehindABadPayload) {
 
 TEST(VerifyTfrecord, SaysWhenTheRestIsLost) {
   const TempFolder folder;
-  Bytes content = records({example(1), example(2), example(3)});
-  content[record(example(1)).size()] ^= 1;  // the length of record 1
+  Bytes content = records({numbered_example(1), numbered_example(2), numbered_example(3)});
+  content[record(numbered_example(1)).size()] ^= 1;  // the length of record 1
   const std::string path = folder.write("a.tfrecord", content);
-  Bytes cut = records({example(1)});
+  Bytes cut = records({numbered_example(1)});
   cut.pop_back();
   folder.write("b.tfrecord", cut);
-  folder.write("c.tfrecord", records({example(7)}));
+  folder.write("c.tfrecord", records({numbered_example(7)}));
   folder.write("d.tfrecord", {});
   const VerifyReport report = verify_dataset("tfrecord", folder.path(), {.workers = 3});
   ASSERT_EQ(report.bad.size(), 3u);
@@ -221,8 +222,8 @@ TEST(VerifyTfrecord, SaysWhenTheRestIsLost) {
 
 TEST(VerifyTfrecord, MissingShards) {
   const TempFolder folder;
-  folder.write("train-00000-of-00003", records({example(1)}));
-  folder.write("train-00002-of-00003", gzip(records({example(3)})));
+  folder.write("train-00000-of-00003", records({numbered_example(1)}));
+  folder.write("train-00002-of-00003", gzip(records({numbered_example(3)})));
   const VerifyReport report = verify_dataset("tfrecord", folder.path());
   ASSERT_EQ(report.bad.size(), 1u);
   EXPECT_EQ(report.bad[0].file, folder.path("train-00001-of-00003"));

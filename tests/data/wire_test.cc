@@ -10,7 +10,7 @@ namespace {
 
 using Bytes = std::vector<uint8_t>;
 
-std::string error_of(const Bytes& message) {
+std::string wire_error(const Bytes& message) {
   try {
     for (WireReader reader(message, "place"); reader.next();) {
     }
@@ -59,17 +59,18 @@ TEST(Wire, NumbersRoundTrip) {
 }
 
 TEST(Wire, Errors) {
-  EXPECT_SAYS(error_of({0x80}), "byte 0");
-  EXPECT_SAYS(error_of({0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02}),
+  EXPECT_SAYS(wire_error({0x80}), "byte 0");
+  EXPECT_SAYS(wire_error({0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02}),
               "byte 1", "64 bits");
-  EXPECT_SAYS(error_of({0x0a, 5, 1, 2}), "byte 1", "field", "5 bytes");
-  EXPECT_SAYS(error_of({0x0d, 5, 1, 2}), "byte 1", "field", "4 bytes");
-  EXPECT_SAYS(error_of({0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01}),
+  EXPECT_SAYS(wire_error({0x0a, 5, 1, 2}), "byte 1", "field", "5 bytes");
+  EXPECT_SAYS(wire_error({0x0d, 5, 1, 2}), "byte 1", "field", "4 bytes");
+  EXPECT_SAYS(wire_error({0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01}),
               "byte 1", "field", "18446744073709551615 bytes");
-  EXPECT_SAYS(error_of({0x02}), "byte 0", "field", "tag");
-  EXPECT_SAYS(error_of({0x88, 0x80, 0x80, 0x80, 0x10, 0}), "byte 0", "field", "tag", "4294967304");
+  EXPECT_SAYS(wire_error({0x02}), "byte 0", "field", "tag");
+  EXPECT_SAYS(wire_error({0x88, 0x80, 0x80, 0x80, 0x10, 0}), "byte 0", "field", "tag",
+              "4294967304");
   for (const int type : {3, 4, 6, 7}) {
-    EXPECT_SAYS(error_of({static_cast<uint8_t>(8 + type)}), "byte 0", "field 1", "wire type",
+    EXPECT_SAYS(wire_error({static_cast<uint8_t>(8 + type)}), "byte 0", "field 1", "wire type",
                 std::to_string(type), "2 or 5");
   }
 }

@@ -64,7 +64,7 @@ class LoggedRun {
   std::optional<LoggingHook> hook_;
 };
 
-using Lines = std::vector<std::string>;
+using ToldLines = std::vector<std::string>;
 
 TEST(LoggingHook, WantsExactlyOneInterval) {
   EXPECT_SAYS(error_of([] { LoggingHook({.every_n_iter = 1, .every_n_secs = 1.0}); }),
@@ -107,8 +107,9 @@ TEST(LoggingHook, CountsExecutionsAndTheFirstAlwaysLogs) {
     run.wait(0.5);
   }
   run.end();
-  EXPECT_EQ(run.lines, (Lines{"loss = 1, accuracy = 0.1", "loss = 4, accuracy = 0.4 (1.500 sec)",
-                              "loss = 7, accuracy = 0.7 (1.500 sec)"}));
+  EXPECT_EQ(run.lines,
+            (ToldLines{"loss = 1, accuracy = 0.1", "loss = 4, accuracy = 0.4 (1.500 sec)",
+                       "loss = 7, accuracy = 0.7 (1.500 sec)"}));
 }
 
 TEST(LoggingHook, CountsSecondsSinceTheLastLine) {
@@ -124,8 +125,9 @@ TEST(LoggingHook, CountsSecondsSinceTheLastLine) {
   run.execute({4});
   run.wait(0.1);
   run.execute({5});  // 2 s after it
-  EXPECT_EQ(run.lines, (Lines{"loss = 1, accuracy = 0.1", "loss = 3, accuracy = 0.3 (2.250 sec)",
-                              "loss = 5, accuracy = 0.5 (2.000 sec)"}));
+  EXPECT_EQ(run.lines,
+            (ToldLines{"loss = 1, accuracy = 0.1", "loss = 3, accuracy = 0.3 (2.250 sec)",
+                       "loss = 5, accuracy = 0.5 (2.000 sec)"}));
 }
 
 TEST(LoggingHook, AllIsTheMeanOfAllStepsSinceTheLastLine) {
@@ -136,7 +138,8 @@ TEST(LoggingHook, AllIsTheMeanOfAllStepsSinceTheLastLine) {
   run.execute({10, 20});
   run.execute({30, 60});
   run.execute({1000});
-  EXPECT_EQ(run.lines, (Lines{"loss = 2, accuracy = 0.2", "loss = 30, accuracy = 3 (0.000 sec)"}));
+  EXPECT_EQ(run.lines,
+            (ToldLines{"loss = 2, accuracy = 0.2", "loss = 30, accuracy = 3 (0.000 sec)"}));
 }
 
 TEST(LoggingHook, LastIsTheMeanOfTheReplicasAtTheLastStep) {
@@ -147,7 +150,7 @@ TEST(LoggingHook, LastIsTheMeanOfTheReplicasAtTheLastStep) {
                       {.step = 1, .replica = 0, .logs = LoggedRun::logs(4)},
                       {.step = 0, .replica = 1, .logs = LoggedRun::logs(200)},
                       {.step = 1, .replica = 1, .logs = LoggedRun::logs(6)}});
-  EXPECT_EQ(run.lines, Lines{"loss = 5, accuracy = 0.5"});
+  EXPECT_EQ(run.lines, ToldLines{"loss = 5, accuracy = 0.5"});
 }
 
 TEST(LoggingHook, AtEndAloneWritesOneLine) {
@@ -158,7 +161,7 @@ TEST(LoggingHook, AtEndAloneWritesOneLine) {
   run.execute({3});
   EXPECT_TRUE(run.lines.empty());
   run.end();
-  EXPECT_EQ(run.lines, Lines{"loss = 2, accuracy = 0.2"});
+  EXPECT_EQ(run.lines, ToldLines{"loss = 2, accuracy = 0.2"});
 }
 
 TEST(LoggingHook, AtEndWritesWhatCameAfterTheLastLine) {
@@ -168,7 +171,8 @@ TEST(LoggingHook, AtEndWritesWhatCameAfterTheLastLine) {
   run.execute({1});
   run.execute({2});
   run.end();
-  EXPECT_EQ(run.lines, (Lines{"loss = 1, accuracy = 0.1", "loss = 2, accuracy = 0.2 (0.000 sec)"}));
+  EXPECT_EQ(run.lines,
+            (ToldLines{"loss = 1, accuracy = 0.1", "loss = 2, accuracy = 0.2 (0.000 sec)"}));
   run.end();
   EXPECT_EQ(run.lines.size(), 2u);  // no new values
 }
@@ -181,7 +185,7 @@ TEST(LoggingHook, AnotherRunBeginsAnew) {
     run.execute({1});
     run.execute({100});  // not logged, and must not count in the next run
   }
-  EXPECT_EQ(run.lines, (Lines{"loss = 1, accuracy = 0.1", "loss = 1, accuracy = 0.1"}));
+  EXPECT_EQ(run.lines, (ToldLines{"loss = 1, accuracy = 0.1", "loss = 1, accuracy = 0.1"}));
 }
 
 TEST(LoggingHook, AFormatterMakesTheLine) {
@@ -190,7 +194,7 @@ TEST(LoggingHook, AFormatterMakesTheLine) {
            .formatter = [](const Logs& logs) { return logs[0].first + "/" + logs[1].first; }});
   run.begin();
   run.execute({1});
-  EXPECT_EQ(run.lines, Lines{"loss/accuracy"});
+  EXPECT_EQ(run.lines, ToldLines{"loss/accuracy"});
 }
 
 TEST(LoggingHook, WithoutValuesThereIsNothingToWrite) {

@@ -21,7 +21,7 @@ EstimatorSpec in_own_stages(const ModelInput& input) {
   return spec;
 }
 
-Weights learnt(const ModelFn& model_fn, const DeviceRunConfig& device) {
+Weights learnt_by(const ModelFn& model_fn, const DeviceRunConfig& device) {
   const TempFolder folder;
   Estimator estimator(model_fn, options_with(device, folder.path()));
   estimator.train(endless(), {.steps = 4});
@@ -29,10 +29,10 @@ Weights learnt(const ModelFn& model_fn, const DeviceRunConfig& device) {
 }
 
 TEST(EstimatorRules, StagesOfTheUserAreShards) {
-  const Weights expected = learnt(in_one_piece, device_with(1, 1));
-  EXPECT_LT(largest_difference(learnt(in_own_stages, device_with(1, 2)), expected), kRounding);
-  EXPECT_LT(largest_difference(learnt(in_own_stages, device_with(1, 3)), expected), kRounding);
-  EXPECT_SAYS(error_of([] { learnt(in_own_stages, device_with(1, 1)); }), "got 1 for 2 stages");
+  const Weights expected = learnt_by(in_one_piece, device_with(1, 1));
+  EXPECT_LT(largest_difference(learnt_by(in_own_stages, device_with(1, 2)), expected), kRounding);
+  EXPECT_LT(largest_difference(learnt_by(in_own_stages, device_with(1, 3)), expected), kRounding);
+  EXPECT_SAYS(error_of([] { learnt_by(in_own_stages, device_with(1, 1)); }), "got 1 for 2 stages");
 }
 
 TEST(EstimatorRules, HooksOfACallAreNotNull) {
@@ -48,7 +48,7 @@ TEST(EstimatorRules, HooksOfACallAreNotNull) {
 
 TEST(EstimatorRules, ReplicasAreThoseTheLauncherSays) {
   const comm::JobScope scope({.total_replicas = 4});
-  const std::string message = error_of([] { learnt(in_one_piece, device_with(2, 1)); });
+  const std::string message = error_of([] { learnt_by(in_one_piece, device_with(2, 1)); });
   EXPECT_SAYS(message, "num_replicas: ");
   EXPECT_SAYS(message, "4 replicas in all, got 2 on each of 1");
 }

@@ -7,8 +7,6 @@
 namespace pando::test {
 namespace {
 
-ir::TensorType f32(Shape shape) { return {DType::f32, std::move(shape)}; }
-
 TEST(FastBoxes, PadAgrees) {
   struct PadCase {
     Shape x;

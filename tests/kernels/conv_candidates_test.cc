@@ -39,14 +39,6 @@ const std::vector<ConvCase>& conv_cases() {
 
 ir::Ints spatial(const Shape& shape) { return {shape.begin() + 1, shape.end() - 1}; }
 
-KernelCase conv(const ConvCase& c, bool bias, const std::string& activation = "none") {
-  KernelCase result{.op = "conv", .inputs = {f32(c.x), f32(c.kernel)}, .attributes = c.attributes};
-  if (bias) result.inputs.push_back(f32({c.kernel.back()}));
-  result.attributes.set("activation", activation);
-  result.attributes.set("alpha", 0.125);
-  return result;
-}
-
 TEST(ConvCandidates, ForwardAgrees) {
   int offered = 0;
   for (const ConvCase& c : conv_cases()) {
@@ -106,12 +98,6 @@ TEST(ConvCandidates, ConvPoolAgrees) {
     EXPECT_GE(bound.expect_agreement({.tolerance = 0}), 1);
   }
 }
-
-struct DenseCase {
-  int64_t batch;
-  int64_t features;
-  int64_t units;
-};
 
 TEST(DenseCandidates, Agree) {
   int offered = 0;

@@ -7,8 +7,7 @@ namespace pando::kernels {
 namespace {
 
 using test::BoundCase;
-
-ir::TensorType f32(Shape shape) { return {DType::f32, std::move(shape)}; }
+using test::f32;
 
 struct PooledCase {
   Shape x;

@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "pando/base/error.h"
+#include "tests/support/close_floats.h"
 #include "tests/support/isa.h"
 #include "tests/support/naive_conv.h"
 
@@ -30,36 +31,18 @@ void PrintTo(const ConvGeometry& g, std::ostream* out) {
 
 namespace {
 
+using test::expect_close;
+using test::Floats;
 using test::isas_of_this_cpu;
 using test::SetIsa;
+using test::test_values;
 using test::with_outputs;
-using Floats = std::vector<float>;
-
-// Small multiples of 1/8 with distinct neighbours, so that a wrong term in a sum is noticed.
-Floats test_values(size_t count, uint32_t seed) {
-  Floats values(count);
-  uint32_t state = seed;
-  for (float& value : values) {
-    state = state * 1664525u + 1013904223u;
-    value = static_cast<float>(static_cast<int>(state >> 24) - 128) / 64.0f;
-  }
-  return values;
-}
 
 // Has exactly the requested size, so that a sanitizer detects every overrun.
 struct Scratch {
   explicit Scratch(size_t size) : bytes(new std::byte[size]) {}
   std::unique_ptr<std::byte[]> bytes;
 };
-
-void expect_close(const Floats& got, const Floats& want, const std::string& what) {
-  ASSERT_EQ(got.size(), want.size());
-  float scale = 1;
-  for (const float value : want) scale = std::max(scale, std::abs(value));
-  for (size_t i = 0; i < got.size(); ++i) {
-    ASSERT_NEAR(got[i], want[i], 2e-5f * scale) << what << " at " << i;
-  }
-}
 
 ConvGeometry conv2d(int64_t batch, int64_t in, int64_t out, int64_t size, int64_t kernel) {
   ConvGeometry g{.batch = batch, .in_channels = in, .out_channels = out};
@@ -145,7 +128,7 @@ std::vector<ConvGeometry> sliding() {
   return {wide, with_stride(wide, {1, 2, 2}), deep, with_stride(deep, {2, 2, 2})};
 }
 
-std::vector<ConvGeometry> all_cases() {
+std::vector<ConvGeometry> awkward_cases() {
   std::vector<ConvGeometry> cases;
   for (const auto& list : {awkward_2d(), awkward_3d(), sliding()}) {
     for (const ConvGeometry& g : list) cases.push_back(with_outputs(g));
@@ -295,7 +278,7 @@ TEST_P(DirectConvCases, ForwardPool) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Awkward, DirectConvCases, testing::ValuesIn(all_cases()));
+INSTANTIATE_TEST_SUITE_P(Awkward, DirectConvCases, testing::ValuesIn(awkward_cases()));
 
 TEST(DirectConv, PoolKeepsTheFirstOfEqualMaxima) {
   ConvGeometry g = with_outputs(conv2d(1, 1, 3, 4, 1));

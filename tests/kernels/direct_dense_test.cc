@@ -13,24 +13,17 @@
 
 #include "pando/base/error.h"
 #include "pando/base/strings.h"
+#include "tests/support/close_floats.h"
 #include "tests/support/isa.h"
 
 namespace pando::kernels {
 namespace {
 
+using test::expect_close;
+using test::Floats;
 using test::isas_of_this_cpu;
 using test::SetIsa;
-using Floats = std::vector<float>;
-
-Floats test_values(int64_t count, uint32_t seed) {
-  Floats values(static_cast<size_t>(count));
-  uint32_t state = seed;
-  for (float& value : values) {
-    state = state * 1664525u + 1013904223u;
-    value = static_cast<float>(static_cast<int>(state >> 24) - 128) / 64.0f;
-  }
-  return values;
-}
+using test::test_values;
 
 // All operands of a layer. Memory has exactly the requested size, so that a sanitizer detects
 // overruns.
@@ -70,15 +63,6 @@ Floats product(const Operand& a, const Operand& b, const Extents& e) {
     }
   }
   return result;
-}
-
-void expect_close(const Floats& got, const Floats& want, const std::string& what) {
-  ASSERT_EQ(got.size(), want.size());
-  float scale = 1;
-  for (const float value : want) scale = std::max(scale, std::abs(value));
-  for (size_t i = 0; i < got.size(); ++i) {
-    ASSERT_NEAR(got[i], want[i], 2e-5f * scale) << what << " at " << i;
-  }
 }
 
 // Filled with NaN, to detect elements that are not written.
@@ -200,7 +184,7 @@ TEST_P(DirectDenseCases, SampleDependsOnNeitherNeighboursNorParts) {
   });
 }
 
-std::vector<DenseGeometry> all_cases() {
+std::vector<DenseGeometry> dense_cases() {
   std::vector<DenseGeometry> cases;
   for (const int64_t batch : {1, 2, 3, 16, 33}) {
     for (const int64_t features : {1, 5, 17, 64}) {
@@ -219,7 +203,7 @@ std::string case_name(const testing::TestParamInfo<DenseGeometry>& info) {
   return concat("n", info.param.batch, "k", info.param.features, "m", info.param.units);
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, DirectDenseCases, testing::ValuesIn(all_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Shapes, DirectDenseCases, testing::ValuesIn(dense_cases()), case_name);
 
 TEST(DirectDense, NamesInstructionSetAndTile) {
   const SetIsa set("sse2");

@@ -15,16 +15,14 @@
 namespace pando::test {
 namespace {
 
-ir::TensorType f32(Shape shape) { return {DType::f32, std::move(shape)}; }
-
-const std::vector<Shape>& shapes() {
+const std::vector<Shape>& elementwise_shapes() {
   static const std::vector<Shape> list = {{1, 1},  {1, 3, 3, 5},    {2, 7, 5, 17}, {3, 4, 4, 16},
                                           {4, 10}, {2, 3, 5, 4, 3}, {5, 1000}};
   return list;
 }
 
 TEST(FastElementwise, UnaryOpsAgree) {
-  for (const Shape& shape : shapes()) {
+  for (const Shape& shape : elementwise_shapes()) {
     for (const char* op : {"relu", "leaky_relu", "tanh", "sigmoid", "softmax"}) {
       BoundCase bound({.op = op, .inputs = {f32(shape)}});
       bound.map_input(0, [](float x) { return 4 * x; });
@@ -39,7 +37,7 @@ TEST(FastElementwise, UnaryOpsAgree) {
 }
 
 TEST(FastElementwise, BinaryOpsAgree) {
-  for (const Shape& shape : shapes()) {
+  for (const Shape& shape : elementwise_shapes()) {
     for (const char* op : {"relu_grad", "leaky_relu_grad", "tanh_grad", "sigmoid_grad",
                            "softmax_grad", "add", "multiply"}) {
       EXPECT_EQ(BoundCase({.op = op, .inputs = {f32(shape), f32(shape)}}).expect_agreement(), 1);
@@ -86,7 +84,7 @@ TEST(FastElementwise, LargeNumbersRaiseNoExceptions) {
 }
 
 TEST(FastElementwise, DropoutHasTheSameMask) {
-  for (const Shape& shape : shapes()) {
+  for (const Shape& shape : elementwise_shapes()) {
     for (const double rate : {0.0, 0.25, 0.9}) {
       const BoundCase bound({.op = "dropout",
                              .inputs = {f32(shape)},

@@ -16,12 +16,6 @@
 namespace pando::test {
 namespace {
 
-ir::TensorType f32(Shape shape) { return {DType::f32, std::move(shape)}; }
-
-const uint16_t* halves(const Buffer& buffer) {
-  return reinterpret_cast<const uint16_t*>(buffer.data());
-}
-
 ir::Attributes same() { return {{"padding", std::string("same")}}; }
 
 // The batches are larger than a tile, and the last tile is smaller.

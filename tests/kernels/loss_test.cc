@@ -9,8 +9,6 @@
 namespace pando::test {
 namespace {
 
-ir::TensorType f32(Shape shape) { return {DType::f32, std::move(shape)}; }
-
 int32_t* labels_of(Buffer& buffer) { return reinterpret_cast<int32_t*>(buffer.data()); }
 
 float probability(float x) { return 1 / (1 + std::exp(-x)); }

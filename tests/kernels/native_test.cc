@@ -64,7 +64,7 @@ bool agrees(const KernelCase& kernel_case) {
   return true;
 }
 
-const std::vector<ConvCase>& conv_cases() {
+const std::vector<ConvCase>& native_conv_cases() {
   static const std::string same = "same";
   static const std::vector<ConvCase> cases = {
       {{3, 8, 8, 3}, {3, 3, 3, 16}, {{"padding", same}}},
@@ -80,14 +80,6 @@ const std::vector<ConvCase>& conv_cases() {
   return cases;
 }
 
-KernelCase conv(const ConvCase& c, bool bias, const std::string& activation = "none") {
-  KernelCase result{.op = "conv", .inputs = {f32(c.x), f32(c.kernel)}, .attributes = c.attributes};
-  if (bias) result.inputs.push_back(f32({c.kernel.back()}));
-  result.attributes.set("activation", activation);
-  result.attributes.set("alpha", 0.125);
-  return result;
-}
-
 class Native : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -98,18 +90,18 @@ class Native : public ::testing::Test {
 
 TEST_F(Native, ConvolutionsAgree) {
   int offered = 0;
-  for (const ConvCase& c : conv_cases()) {
+  for (const ConvCase& c : native_conv_cases()) {
     for (const char* activation : {"none", "relu", "leaky_relu"}) {
       offered += agrees(conv(c, true, activation)) ? 1 : 0;
     }
     offered += agrees(conv(c, false)) ? 1 : 0;
   }
-  EXPECT_GE(offered, 2 * static_cast<int>(conv_cases().size()));
+  EXPECT_GE(offered, 2 * static_cast<int>(native_conv_cases().size()));
 }
 
 TEST_F(Native, GradientsOfConvolutionsAgree) {
   int offered = 0;
-  for (const ConvCase& c : conv_cases()) {
+  for (const ConvCase& c : native_conv_cases()) {
     const ir::TensorType y = BoundCase(conv(c, false)).node().output()->type();
     KernelCase input{
         .op = "conv_input_grad", .inputs = {y, f32(c.kernel)}, .attributes = c.attributes};
@@ -123,15 +115,10 @@ TEST_F(Native, GradientsOfConvolutionsAgree) {
       offered += agrees(kernel) ? 1 : 0;
     }
   }
-  EXPECT_GE(offered, static_cast<int>(conv_cases().size()));
+  EXPECT_GE(offered, static_cast<int>(native_conv_cases().size()));
 }
 
 TEST_F(Native, DenseLayersAgree) {
-  struct DenseCase {
-    int64_t batch;
-    int64_t features;
-    int64_t units;
-  };
   int offered = 0;
   for (const DenseCase& d : {DenseCase{1, 400, 10}, DenseCase{7, 33, 17}, DenseCase{64, 128, 10},
                              DenseCase{5, 3, 40}, DenseCase{37, 2048, 1000}}) {
@@ -225,7 +212,7 @@ TEST_F(Native, PackersRoundVariablesOfF32) {
 
 // The division of a batch into slices and tiles does not change results.
 TEST_F(Native, SamplesDoNotDependOnTheirNeighbours) {
-  for (const ConvCase& one : conv_cases()) {
+  for (const ConvCase& one : native_conv_cases()) {
     ConvCase six = one;
     ConvCase alone = one;
     six.x[0] = 6;

@@ -10,9 +10,7 @@
 namespace pando::test {
 namespace {
 
-ir::TensorType f32(Shape shape) { return {DType::f32, std::move(shape)}; }
-
-const std::vector<Shape>& shapes() {
+const std::vector<Shape>& norm_shapes() {
   static const std::vector<Shape> list = {
       {1, 1, 1, 1},   {3, 5, 7, 3}, {4, 9, 3, 5},    {2, 6, 6, 17},   {3, 8, 8, 16}, {2, 5, 5, 32},
       {3, 40, 33, 1}, {3, 100},     {2, 3, 4, 5, 6}, {4, 16, 16, 64}, {3, 4, 4, 200}};
@@ -26,7 +24,7 @@ std::vector<int64_t> valid_counts(const Shape& shape) {
 }
 
 TEST(FastNorm, BatchMomentsAgree) {
-  for (const Shape& shape : shapes()) {
+  for (const Shape& shape : norm_shapes()) {
     BoundCase bound({.op = "batch_moments", .inputs = {f32(shape)}});
     for (const int64_t valid : valid_counts(shape)) {
       EXPECT_EQ(bound.expect_agreement({.valid = valid}), 1);
@@ -79,7 +77,7 @@ TEST(FastNorm, CombineMomentsAgrees) {
 }
 
 TEST(FastNorm, BatchNormAgrees) {
-  for (const Shape& shape : shapes()) {
+  for (const Shape& shape : norm_shapes()) {
     const ir::TensorType channel = f32({shape.back()});
     for (const char* activation : {"none", "relu", "leaky_relu"}) {
       BoundCase bound(
@@ -94,7 +92,7 @@ TEST(FastNorm, BatchNormAgrees) {
 }
 
 TEST(FastNorm, BatchNormSumsAgree) {
-  for (const Shape& shape : shapes()) {
+  for (const Shape& shape : norm_shapes()) {
     const ir::TensorType channel = f32({shape.back()});
     for (const bool masked : {false, true}) {
       KernelCase sums{.op = "batch_norm_sums",
@@ -114,7 +112,7 @@ TEST(FastNorm, BatchNormSumsAgree) {
 }
 
 TEST(FastNorm, BatchNormInputGradAgrees) {
-  for (const Shape& shape : shapes()) {
+  for (const Shape& shape : norm_shapes()) {
     const ir::TensorType channel = f32({shape.back()});
     for (const bool masked : {false, true}) {
       for (const bool totals : {false, true}) {

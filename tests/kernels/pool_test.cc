@@ -10,8 +10,6 @@
 namespace pando::test {
 namespace {
 
-ir::TensorType f32(Shape shape) { return {DType::f32, std::move(shape)}; }
-
 struct PoolCase {
   Shape x;
   ir::Ints window;

@@ -11,6 +11,7 @@
 #include "pando/base/error.h"
 #include "pando/base/strings.h"
 #include "pando/kernels/winograd/winograd_conv.h"
+#include "tests/support/close_floats.h"
 #include "tests/support/isa.h"
 #include "tests/support/kernel_case.h"
 #include "tests/support/naive_conv.h"
@@ -18,9 +19,11 @@
 namespace pando::kernels {
 namespace {
 
+using test::expect_close;
+using test::Floats;
 using test::isas_of_this_cpu;
 using test::SetIsa;
-using Floats = std::vector<float>;
+using test::test_values;
 
 struct Case {
   int64_t batch, height, width, in, out;
@@ -36,7 +39,7 @@ ConvGeometry geometry_of(const Case& c) {
   return test::with_outputs(g);
 }
 
-std::vector<ConvGeometry> all_cases() {
+std::vector<ConvGeometry> winograd_cases() {
   std::vector<ConvGeometry> cases;
   for (const Case& c : {
            Case{1, 3, 3, 1, 1},                    // one output
@@ -59,25 +62,6 @@ std::vector<ConvGeometry> all_cases() {
 std::string text(const ConvGeometry& g) {
   return concat("n", g.batch, " ", g.in[1], "x", g.in[2], "x", g.in_channels, " -> ", g.out[1], "x",
                 g.out[2], "x", g.out_channels);
-}
-
-Floats test_values(size_t count, uint32_t seed) {
-  Floats values(count);
-  uint32_t state = seed;
-  for (float& value : values) {
-    state = state * 1664525u + 1013904223u;
-    value = static_cast<float>(static_cast<int>(state >> 24) - 128) / 64.0f;
-  }
-  return values;
-}
-
-void expect_close(const Floats& got, const Floats& want, const std::string& what) {
-  ASSERT_EQ(got.size(), want.size());
-  float scale = 1;
-  for (const float value : want) scale = std::max(scale, std::abs(value));
-  for (size_t i = 0; i < got.size(); ++i) {
-    ASSERT_NEAR(got[i], want[i], 2e-5f * scale) << what << " at " << i;
-  }
 }
 
 // Has exactly the requested size, so that a sanitizer detects every overrun, and contents that must
@@ -158,7 +142,7 @@ template <typename Check>
 void for_each_case(Check&& check) {
   for (const char* isa : isas_of_this_cpu()) {
     const SetIsa scope(isa);
-    for (const ConvGeometry& g : all_cases()) {
+    for (const ConvGeometry& g : winograd_cases()) {
       SCOPED_TRACE(concat(isa, " ", text(g)));
       check(Bound(g));
     }

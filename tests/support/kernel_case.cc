@@ -19,11 +19,6 @@ namespace {
 constexpr size_t kLine = 64;
 constexpr auto kGuard = std::byte{0xA5};
 
-uint16_t* halves(Buffer& buffer) { return reinterpret_cast<uint16_t*>(buffer.data()); }
-const uint16_t* halves(const Buffer& buffer) {
-  return reinterpret_cast<const uint16_t*>(buffer.data());
-}
-
 bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
 
 float widened(DType dtype, uint16_t bits) {

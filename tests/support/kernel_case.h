@@ -89,6 +89,13 @@ class BoundCase {
   std::vector<Buffer> inputs_;
 };
 
+inline uint16_t* halves(Buffer& buffer) { return reinterpret_cast<uint16_t*>(buffer.data()); }
+inline const uint16_t* halves(const Buffer& buffer) {
+  return reinterpret_cast<const uint16_t*>(buffer.data());
+}
+
+inline ir::TensorType f32(Shape shape) { return {DType::f32, std::move(shape)}; }
+
 // Expects equal outputs, number by number; `what` names the place.
 void expect_close(const ir::Node& node, const std::vector<Buffer>& got,
                   const std::vector<Buffer>& wanted, double tolerance, const std::string& what);

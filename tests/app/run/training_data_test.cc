@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "pando/app/flags/find_dataset.h"
 #include "pando/app/job/exit_code.h"
 #include "pando/app/run/training_run.h"
 #include "pando/data/image/jpeg.h"

@@ -6,7 +6,7 @@
 
 #include "pando/base/random.h"
 #include "pando/data/sources/pickle/writer.h"
-#include "tests/data/idx_files.h"
+#include "tests/data/record_files.h"
 #include "tests/support/expect_error.h"
 
 namespace pando::data {
@@ -16,10 +16,8 @@ using namespace std::string_literals;
 
 const std::string kStart = "\x80\x02"s;
 
-Bytes bytes_of(const std::string& text) { return {text.begin(), text.end()}; }
-
 // The error that reading the opcodes between start and STOP ends with.
-std::string error_of(const std::string& opcodes, const std::string& end = ".") {
+std::string opcode_error(const std::string& opcodes, const std::string& end = ".") {
   const Bytes content = bytes_of(kStart + opcodes + end);
   return testing_support::error_of<IoError>([&] { parse_pickle(content, "file"); });
 }
@@ -121,57 +119,58 @@ TEST(Pickle, RefusesWhatIsNoPickle) {
 }
 
 TEST(Pickle, RefusesOpcodesByNameAndOffset) {
-  EXPECT_SAYS(error_of("NG"), "pickle", "offset 3", "opcode", "BINFLOAT", "byte 71", "text",
+  EXPECT_SAYS(opcode_error("NG"), "pickle", "offset 3", "opcode", "BINFLOAT", "byte 71", "text",
               "numpy");
-  EXPECT_SAYS(error_of("i"), "opcode INST");
-  EXPECT_SAYS(error_of("\x81"), "opcode NEWOBJ");
-  EXPECT_SAYS(error_of("\x82"), "opcode EXT1");
-  EXPECT_SAYS(error_of("\xff"), "unknown opcode 255");
+  EXPECT_SAYS(opcode_error("i"), "opcode INST");
+  EXPECT_SAYS(opcode_error("\x81"), "opcode NEWOBJ");
+  EXPECT_SAYS(opcode_error("\x82"), "opcode EXT1");
+  EXPECT_SAYS(opcode_error("\xff"), "unknown opcode 255");
 }
 
 TEST(Pickle, RefusesNamesThatCouldRunCode) {
-  EXPECT_SAYS(error_of("cos\nsystem\n(U\2lstR"s), "pickle", "offset 2", "'os.system'", "numpy");
-  EXPECT_SAYS(error_of("\x8c\5posix\x8c\6system\x93"s), "asks for 'posix.system'");
-  EXPECT_SAYS(error_of("c__builtin__\neval\n"), "asks for '__builtin__.eval'");
-  EXPECT_SAYS(error_of("cnumpy\nload\n"), "asks for 'numpy.load'");
-  EXPECT_SAYS(error_of("K\1K\2\x93"s), "integer 2", "text");
+  EXPECT_SAYS(opcode_error("cos\nsystem\n(U\2lstR"s), "pickle", "offset 2", "'os.system'", "numpy");
+  EXPECT_SAYS(opcode_error("\x8c\5posix\x8c\6system\x93"s), "asks for 'posix.system'");
+  EXPECT_SAYS(opcode_error("c__builtin__\neval\n"), "asks for '__builtin__.eval'");
+  EXPECT_SAYS(opcode_error("cnumpy\nload\n"), "asks for 'numpy.load'");
+  EXPECT_SAYS(opcode_error("K\1K\2\x93"s), "integer 2", "text");
 }
 
 TEST(Pickle, RefusesProgramsThatMakeNoSense) {
-  EXPECT_SAYS(error_of(""), "a value");
-  EXPECT_SAYS(error_of("(\x85"), "offset 3", "opcode", "stack");
-  EXPECT_SAYS(error_of("K\1t"s), "mark");
-  EXPECT_SAYS(error_of("h\3"s), "value 3");
-  EXPECT_SAYS(error_of("Nr\xff\xff\xff\xff"), "number 4294967295");
-  EXPECT_SAYS(error_of("NK\1a"s), "None", "list");
-  EXPECT_SAYS(error_of("]K\1K\2s"s), "list", "0 items", "dict");
-  EXPECT_SAYS(error_of("}(K\1u"s), "1 keys");
-  EXPECT_SAYS(error_of("NNR"), "None", "name");
-  EXPECT_SAYS(error_of("cnumpy\nndarray\nNR"), "None", "tuple");
-  EXPECT_SAYS(error_of("NNb"), "None", "tuple");
-  EXPECT_SAYS(error_of("N)b"), "None", "dtype");
-  EXPECT_SAYS(error_of("N", ".N"), "pickle", "1 bytes");
-  EXPECT_SAYS(error_of("\x8a\x09"), "integer", "9 bytes", "at most 8");
-  EXPECT_SAYS(error_of("\x95\xff\0\0\0\0\0\0\0N"s), "truncated", "frame", "255 bytes");
+  EXPECT_SAYS(opcode_error(""), "a value");
+  EXPECT_SAYS(opcode_error("(\x85"), "offset 3", "opcode", "stack");
+  EXPECT_SAYS(opcode_error("K\1t"s), "mark");
+  EXPECT_SAYS(opcode_error("h\3"s), "value 3");
+  EXPECT_SAYS(opcode_error("Nr\xff\xff\xff\xff"), "number 4294967295");
+  EXPECT_SAYS(opcode_error("NK\1a"s), "None", "list");
+  EXPECT_SAYS(opcode_error("]K\1K\2s"s), "list", "0 items", "dict");
+  EXPECT_SAYS(opcode_error("}(K\1u"s), "1 keys");
+  EXPECT_SAYS(opcode_error("NNR"), "None", "name");
+  EXPECT_SAYS(opcode_error("cnumpy\nndarray\nNR"), "None", "tuple");
+  EXPECT_SAYS(opcode_error("NNb"), "None", "tuple");
+  EXPECT_SAYS(opcode_error("N)b"), "None", "dtype");
+  EXPECT_SAYS(opcode_error("N", ".N"), "pickle", "1 bytes");
+  EXPECT_SAYS(opcode_error("\x8a\x09"), "integer", "9 bytes", "at most 8");
+  EXPECT_SAYS(opcode_error("\x95\xff\0\0\0\0\0\0\0N"s), "truncated", "frame", "255 bytes");
 }
 
 TEST(Pickle, RefusesCallsThatMakeNoArray) {
   const std::string encode = "c_codecs\nencode\n";
-  EXPECT_SAYS(error_of("cnumpy\nndarray\n)R"), "calls numpy.ndarray");
-  EXPECT_SAYS(error_of("cnumpy\ndtype\n)R"), "dtype", "0 arguments");
-  EXPECT_SAYS(error_of("cnumpy\ndtype\n(NNNNNtR"), "5 arguments", "at most 4");
-  EXPECT_SAYS(error_of("cnumpy.core.multiarray\n_reconstruct\n)R"), "array", "0 arguments");
-  EXPECT_SAYS(error_of(encode + ")R"), "text", "0 arguments");
-  EXPECT_SAYS(error_of(encode + "(U\1aU\5utf-8tR"s), "latin1");
-  EXPECT_SAYS(error_of("cnumpy.core.numeric\n_frombuffer\n(C\1a" + dtype("u1") + "K\1\x85U\1AtR"s),
-              "array", "'A'");
-  EXPECT_SAYS(error_of(dtype("i2", "?")), "dtype", "'?'");
-  EXPECT_SAYS(error_of("cnumpy\ndtype\n(U\2u1K\0K\1tR)b"s), "dtype", "0 parts");
-  EXPECT_SAYS(error_of(kReconstruct + ")b"), "array", "0 parts");
-  EXPECT_SAYS(error_of(kReconstruct + "(K\2)NNNtb"s), "array", "version 2");
-  EXPECT_SAYS(error_of(kReconstruct + "(K\1)NNNtb"s), "None", "integer");
-  EXPECT_SAYS(error_of(kReconstruct + "(K\1)N\x89Ntb"s), "None", "dtype");
-  EXPECT_SAYS(error_of(kReconstruct + "(K\1)" + dtype("u1") + "\x89Ntb"), "None");
+  EXPECT_SAYS(opcode_error("cnumpy\nndarray\n)R"), "calls numpy.ndarray");
+  EXPECT_SAYS(opcode_error("cnumpy\ndtype\n)R"), "dtype", "0 arguments");
+  EXPECT_SAYS(opcode_error("cnumpy\ndtype\n(NNNNNtR"), "5 arguments", "at most 4");
+  EXPECT_SAYS(opcode_error("cnumpy.core.multiarray\n_reconstruct\n)R"), "array", "0 arguments");
+  EXPECT_SAYS(opcode_error(encode + ")R"), "text", "0 arguments");
+  EXPECT_SAYS(opcode_error(encode + "(U\1aU\5utf-8tR"s), "latin1");
+  EXPECT_SAYS(
+      opcode_error("cnumpy.core.numeric\n_frombuffer\n(C\1a" + dtype("u1") + "K\1\x85U\1AtR"s),
+      "array", "'A'");
+  EXPECT_SAYS(opcode_error(dtype("i2", "?")), "dtype", "'?'");
+  EXPECT_SAYS(opcode_error("cnumpy\ndtype\n(U\2u1K\0K\1tR)b"s), "dtype", "0 parts");
+  EXPECT_SAYS(opcode_error(kReconstruct + ")b"), "array", "0 parts");
+  EXPECT_SAYS(opcode_error(kReconstruct + "(K\2)NNNtb"s), "array", "version 2");
+  EXPECT_SAYS(opcode_error(kReconstruct + "(K\1)NNNtb"s), "None", "integer");
+  EXPECT_SAYS(opcode_error(kReconstruct + "(K\1)N\x89Ntb"s), "None", "dtype");
+  EXPECT_SAYS(opcode_error(kReconstruct + "(K\1)" + dtype("u1") + "\x89Ntb"), "None");
 }
 
 TEST(Pickle, RefusesArraysThatAreNotWhatTheySay) {
@@ -199,12 +198,12 @@ TEST(Pickle, EveryTruncationIsAnError) {
     const Bytes part = bytes_of(whole.substr(0, kept));
     EXPECT_THROW(parse_pickle(part, "file"), IoError) << kept << " bytes kept";
   }
-  EXPECT_SAYS(error_of("T\xff\xff\xff\xffz"s), "truncated", "4294967295");
-  EXPECT_SAYS(error_of("cnumpy"), "truncated", "name");
+  EXPECT_SAYS(opcode_error("T\xff\xff\xff\xffz"s), "truncated", "4294967295");
+  EXPECT_SAYS(opcode_error("cnumpy"), "truncated", "name");
 }
 
 TEST(Pickle, MillionsOfValuesAreRefused) {
-  EXPECT_SAYS(error_of("(" + std::string((size_t{1} << 22) + 1, 'N') + "t"), "4194304 values");
+  EXPECT_SAYS(opcode_error("(" + std::string((size_t{1} << 22) + 1, 'N') + "t"), "4194304 values");
 }
 
 // Flips, cuts and insertions at random places lead to an error or a value, never to a crash.
