@@ -46,7 +46,7 @@ Words candidates_of(const Subcommand& command, const std::string& before) {
   const HelpFlag* flag = page.find(before);
   const bool wants_value = flag != nullptr && !flag->hint.empty();
   Words found = wants_value ? values_of(*flag) : Words();
-  if (wants_value && flag->hint != "[BOOL]") return found;
+  if (wants_value && !flag->hint.starts_with("[")) return found;  // the value is required
   for (const HelpGroup& group : page.groups) {
     for (const HelpFlag& one : group.flags) {
       if (one.name.starts_with("--")) found.push_back(one.name);

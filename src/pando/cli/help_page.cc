@@ -39,7 +39,9 @@ HelpFlag read_flag(const std::string& line) {
 std::vector<std::string> HelpFlag::choices() const {
   if (hint == "[BOOL]") return {"true", "false"};
   if (hint.find('|') == std::string::npos) return {};
-  return split(hint, '|');
+  std::string words = hint;
+  std::erase_if(words, [](char c) { return c == '[' || c == ']'; });
+  return split(words, '|');
 }
 
 const HelpFlag* HelpPage::find(std::string_view flag) const {

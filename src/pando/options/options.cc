@@ -138,6 +138,11 @@ Option& Option::below(double bound) {
   return *this;
 }
 
+Option& Option::may_stand_alone() {
+  is_bool = true;
+  return *this;
+}
+
 Option& Option::only_for_this_run() {
   of_one_run = true;
   return *this;

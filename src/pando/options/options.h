@@ -65,6 +65,7 @@ struct Option {
   Option& at_most(double bound);
   Option& below(double bound);
   Option& command_line_only();
+  Option& may_stand_alone();  // without a value: "true"
   Option& only_for_this_run();
 };
 

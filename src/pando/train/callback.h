@@ -44,6 +44,9 @@ struct FitContext {
   // Writes a line of its own above the progress bar; silent where the fit is. Not in on_step_end.
   std::function<void(std::string_view)> tell = {};
   Logs execution = {};  // means over the samples of the execution that just ended
+  // What the validation found after the execution that just ended, named val_...; empty: none took
+  // place.
+  Logs validation = {};
   // The values of the execution that just ended, step by step and replica by replica.
   const std::vector<StepValues>* outfeed = nullptr;
 };

@@ -203,18 +203,7 @@ class FitLoop {
     }
     if (context_.step == first_step) return;  // stopped before its first update: nothing to tell
     Logs logs = logs_of(sums);
-    const bool whole = context_.step >= context_.steps;
-    if (validation_ && whole) {
-      const int64_t batch =
-          options_.validation_batch_size > 0 ? options_.validation_batch_size : options_.batch_size;
-      progress_.begin_validation(batches_of(*validation_, batch));
-      const Logs validation = evaluate_with(impl_, *validation_,
-                                            {.batch = batch,
-                                             .data_workers = options_.data_workers,
-                                             .progress = &progress_,
-                                             .prefix = "val_"});
-      logs.insert(logs.end(), validation.begin(), validation.end());
-    }
+    logs.insert(logs.end(), context_.validation.begin(), context_.validation.end());
     progress_.end_epoch(logs);
     history_.add(epoch + options_.joined_epochs - 1, logs);
     call([&](Callback& callback) { callback.on_epoch_end(context_, logs); });
@@ -254,9 +243,35 @@ class FitLoop {
     sums.add(totals);
     const Logs logs = logs_of(sums);
     progress_.update(context_.step, logs);
+    validate_if_due();
     call([&](Callback& callback) { callback.on_execution_end(context_, logs); });
     context_.stop = agreed(context_.stop || (options_.stop != nullptr && *options_.stop));
     return totals.updates;
+  }
+
+  // A stop ends the validation without a result: what was trained is to be saved soon.
+  void validate_if_due() {
+    context_.validation.clear();
+    const bool epoch_ends = context_.step >= context_.steps;
+    const bool due =
+        validation_ && (options_.validate_at ? options_.validate_at(impl_.position) : epoch_ends);
+    if (!due || agreed(context_.stop || stop_wanted())) return;
+    struct Stopped {};
+    const int64_t batch =
+        options_.validation_batch_size > 0 ? options_.validation_batch_size : options_.batch_size;
+    progress_.begin_validation(batches_of(*validation_, batch));
+    try {
+      context_.validation = evaluate_with(impl_, *validation_,
+                                          {.batch = batch,
+                                           .data_workers = options_.data_workers,
+                                           .progress = &progress_,
+                                           .prefix = "val_",
+                                           .on_execution_end = [this](int64_t, const Logs&) {
+                                             if (agreed(stop_wanted())) throw Stopped();
+                                           }});
+    } catch (const Stopped&) {
+    }
+    if (!epoch_ends) progress_.end_validation();
   }
 
   // Tells callbacks of an execution.

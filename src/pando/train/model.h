@@ -103,6 +103,9 @@ struct FitOptions {
   std::optional<Dataset> validation_data;
   double validation_split = 0;        // the last part of the samples, kept out of training
   int64_t validation_batch_size = 0;  // 0: batch_size
+  // Asked after every execution where training stands: whether to validate there. Without it a fit
+  // validates at the end of every epoch.
+  std::function<bool(TrainingPosition)> validate_at;
   // Batches of batch_size that will be validated after the fit, for the time to go of the progress.
   int64_t validation_steps_to_follow = 0;
   // The number of the first epoch. A fit continues where those before it since compile() ended in

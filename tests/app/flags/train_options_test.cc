@@ -23,7 +23,7 @@ TEST(TrainOptions, DefaultsTrainTheTutorial) {
   EXPECT_EQ(options.optimizer.kind, OptimizerKind::sgd);
   EXPECT_EQ(options.schedule.learning_rate, 0.01);
   EXPECT_TRUE(options.data.shuffle);
-  EXPECT_TRUE(options.phases.validation);
+  EXPECT_EQ(options.phases.validation, ValidationTime::during);
 }
 
 TEST(TrainOptions, TheSeedIsFixedAndRecorded) {
@@ -139,7 +139,7 @@ TEST(TrainOptions, EveryFlagReachesItsField) {
   EXPECT_EQ(o.run_dir, "out");
   EXPECT_EQ(o.threads, 2);
   EXPECT_EQ(o.slices, 4);
-  EXPECT_FALSE(o.phases.validation);
+  EXPECT_EQ(o.phases.validation, ValidationTime::off);
   EXPECT_EQ(o.disable_pass, (std::vector<std::string>{"fuse", "plan-memory"}));
   EXPECT_EQ(o.dump_ir, "-");
   EXPECT_TRUE(o.verify && o.compile_report && o.quiet && o.dry_run);

@@ -32,6 +32,14 @@ HistoryRow full_row() {
           .extra = {{kMemoryColumn, 812.4}, {kMemoryShareColumn, 3.44}}};
 }
 
+TEST(LogLine, TextsOfEpochsAndValidations) {
+  EXPECT_EQ(epoch_text(3), "3.0");
+  EXPECT_EQ(epoch_text(2.9328), "2.9328");
+  EXPECT_EQ(epoch_text(0), "0.0");
+  EXPECT_EQ(validation_line(1, 0.47621, 0.8279),
+            "validation epoch 1.0: accuracy: 82.79 %, loss: 0.4762");
+}
+
 TEST(LogLine, HasEverythingThatIsKnown) {
   EXPECT_EQ(log_line(full_row()),
             "epoch 1.0: loss: 0.4721, training accuracy: 82.81 %, throughput: 17687 samples/sec, "

@@ -141,7 +141,7 @@ TEST_F(TrainDevices, LogEventsHaveTheMeansSinceTheOneBefore) {
 TEST_F(TrainDevices, RareLogEventsAverageOverEpochs) {
   TrainOptions every = small("every");
   every.num_epochs = 2;
-  every.phases.validation = false;
+  every.phases.validation = ValidationTime::off;
   EXPECT_EQ(run_training(every), kDone);
   TrainOptions given = every;
   given.run_dir = (folder_.path / "run").string();
@@ -174,7 +174,7 @@ TEST_F(TrainDevices, LogEventsEndExecutions) {
   TrainOptions given = small("run");
   given.logs_per_epoch = Fraction(4);  // after updates 3, 6, 9, 12
   given.steps_per_execution = 20;      // after updates 5, 10, 12
-  given.phases.validation = false;
+  given.phases.validation = ValidationTime::off;
   EXPECT_EQ(run_training(given), kDone);
   std::vector<int64_t> steps;
   for (const auto& row : rows("run")) steps.push_back(row["step"]);
@@ -278,7 +278,7 @@ TEST_F(TrainDevices, CompileReportsShowTheTimeline) {
   TrainOptions given = small("run");
   given.compile_report = true;
   given.devices.pipeline_splits = {"conv2d_1"};
-  given.phases.validation = false;
+  given.phases.validation = ValidationTime::off;
   EXPECT_EQ(run_training(given), kDone);
   for (const char* text :
        {"micro-batches held", "dev1 .  F0", "if all stages take the same time"}) {
@@ -290,7 +290,7 @@ TEST_F(TrainDevices, ASignalEndsAnExecutionAfterAWeightUpdate) {
   TrainOptions endless = small("run");
   endless.weight_updates_per_epoch = 50000;
   endless.steps_per_execution = 200000;  // the whole epoch
-  endless.phases.validation = false;
+  endless.phases.validation = ValidationTime::off;
   std::thread sender([] {
     struct sigaction action = {};
     while (sigaction(SIGTERM, nullptr, &action), action.sa_handler == SIG_DFL) {

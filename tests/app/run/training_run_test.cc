@@ -79,7 +79,7 @@ TEST_F(TrainingRunTest, CheckpointsAreBitIdenticalOnAnyNumberOfThreads) {
 TEST_F(TrainingRunTest, ASignalStopsWithACheckpoint) {
   TrainOptions endless = options("run");
   endless.num_epochs = 1000000;
-  endless.phases.validation = false;
+  endless.phases.validation = ValidationTime::off;
   std::thread sender([&] {
     while (!std::filesystem::exists(folder_.path / "run/checkpoints/epoch_1.0.h5")) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));

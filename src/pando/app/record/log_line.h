@@ -16,10 +16,16 @@ inline constexpr const char* kLossScalingColumn = "loss_scaling_factor";  // whe
 // Adds what the process has in use now.
 void add_memory(HistoryRow& row);
 
+// "3.0" after whole epochs, "2.9328" within one.
+std::string epoch_text(double epoch);
+
 // "epoch 1.0: loss: 0.4721, training accuracy: 82.81 %, throughput: 17687 samples/sec, learning
 // rate: 0.01, memory: 812 MiB (3.4 %)". What the row does not know is left out; numbers stand
 // without an exponent, so that programs which look for `loss: *(\d*\.\d*)` read what is meant.
 std::string log_line(const HistoryRow& row);
+
+// "validation epoch 1.0: accuracy: 82.79 %, loss: 0.4762"; the accuracy is a fraction.
+std::string validation_line(double epoch, double loss, double accuracy);
 
 // "hyper-parameters: {model: mnist_cnn, ...}" from the text of config.yml.
 std::string hyper_parameters_line(const std::string& config_text);

@@ -138,7 +138,7 @@ RunDirectory::RunDirectory(const RunDirectoryOptions& options) {
   const fs::path json = path_ / "history.json";
   std::vector<HistoryRow> kept;
   if (options.resumed_step) kept = readable_history(json, *options.resumed_step);
-  if (options.validates) std::erase_if(kept, [](const HistoryRow& row) { return !row.loss; });
+  if (options.validates_again) std::erase_if(kept, [](const HistoryRow& row) { return !row.loss; });
   if (!kept.empty()) seconds_before_ = kept.back().seconds.value_or(0);
   log_ = std::make_unique<AppendFile>(path_ / "log.txt", options.resumed_step.has_value());
   history_ = std::make_unique<HistoryWriter>(path_ / "history.csv", json, kept);

@@ -26,7 +26,7 @@ struct RunDirectoryOptions {
   // A run that goes on after this step: files that are there stay, the history up to the step.
   std::optional<int64_t> resumed_step;
   // With it: the rows of a validation after training go too, because there will be another.
-  bool validates = false;
+  bool validates_again = false;
   bool writes = true;  // false: another instance writes it; this one only knows the path
 };
 

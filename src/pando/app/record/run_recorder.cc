@@ -50,12 +50,15 @@ RunRecorder::RunRecorder(RunLog& log, AgreedSignal& signal, CheckpointStore& sto
       signal_(signal),
       store_(store),
       options_(std::move(options)),
-      start_(std::chrono::steady_clock::now()) {}
+      start_(std::chrono::steady_clock::now()),
+      best_accuracy_(options_.best_accuracy) {}
 
 void RunRecorder::resume(const TrainingState& state, double seconds) {
   logged_updates_ = static_cast<int64_t>(number_in(state, kLoggedUpdates));
   seconds_before_ = seconds;
-  if (state.notes.contains(kBestAccuracy)) best_accuracy_ = number_in(state, kBestAccuracy);
+  if (state.notes.contains(kBestAccuracy)) {
+    best_accuracy_ = std::max(best_accuracy_, number_in(state, kBestAccuracy));
+  }
   carried_ = {.samples = static_cast<int64_t>(number_in(state, kOpenSamples)),
               .loss = number_in(state, kOpenLoss),
               .accuracy = number_in(state, kOpenAccuracy)};
@@ -83,13 +86,12 @@ void RunRecorder::on_execution_end(FitContext& context, const Logs& logs) {
     add_training(row, context, logs);
     write(context, row);
   }
+  note_validation(context);
   if (options_.events.checkpoints_at(done)) save(context);
 }
 
 void RunRecorder::on_epoch_end(FitContext& context, const Logs& logs) {
   HistoryRow row = row_of(context);
-  row.val_loss = find_value(logs, "val_loss");
-  row.val_accuracy = find_value(logs, "val_accuracy");
   const int64_t done = updates_done(context);
   // A run that a signal stops goes on later: its open sums are in the checkpoint, not in a row.
   const bool is_last = context.stop && !stopped_ && done != logged_updates_;
@@ -97,16 +99,12 @@ void RunRecorder::on_epoch_end(FitContext& context, const Logs& logs) {
     add_training(row, context, logs);
   }
   try {
-    if (row.loss || row.val_loss) write(context, row);
+    if (row.loss) write(context, row);
+    note_validation(context);
   } catch (const IoError&) {
     if (!options_.events.checkpoints_at(done) && !stopped_) throw;
     save(context);  // the disk of the checkpoints may have room
     throw;
-  }
-  if (options_.keep_best && row.val_accuracy.value_or(-1) > best_accuracy_) {
-    best_accuracy_ = *row.val_accuracy;
-    store_.save_best(*context.model, notes());
-    log_.directory().log("the best so far, kept as best.h5");
   }
   if (options_.events.checkpoints_at(done)) save(context);
   stop_when_asked(context);
@@ -161,6 +159,23 @@ void RunRecorder::add_training(HistoryRow& row, const FitContext& context, const
   carried_ = {};
   logged_ = epoch_;
   logged_updates_ = updates_done(context);
+}
+
+void RunRecorder::note_validation(const FitContext& context) {
+  if (context.validation.empty()) return;
+  HistoryRow row = row_of(context);
+  row.val_loss = find_value(context.validation, "val_loss");
+  row.val_accuracy = find_value(context.validation, "val_accuracy");
+  log_.directory().append_history(row);
+  const std::string line =
+      validation_line(row.epoch, row.val_loss.value_or(0), row.val_accuracy.value_or(0));
+  log_.directory().log(line);
+  if (context.tell) context.tell(line);
+  if (options_.validated) options_.validated(row);
+  if (!options_.keep_best || row.val_accuracy.value_or(-1) <= best_accuracy_) return;
+  best_accuracy_ = *row.val_accuracy;
+  store_.save_best(*context.model, notes());
+  log_.directory().log("the best so far, kept as best.h5");
 }
 
 void RunRecorder::write(const FitContext& context, const HistoryRow& row) {

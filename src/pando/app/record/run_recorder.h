@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -20,14 +21,17 @@ struct RecorderOptions {
   int64_t updates_per_epoch = 1;
   int64_t steps_per_update = 1;              // of all replicas
   bool keep_best = false;                    // of the validations within the fit, as best.h5
+  double best_accuracy = -1;                 // of the validations before a resumed run
   bool final_checkpoint = true;              // at the end of the fit, wherever it is
   std::map<std::string, std::string> notes;  // for every checkpoint: what the run is
+  // Receives the row of every validation within the fit.
+  std::function<void(const HistoryRow&)> validated = {};
 };
 
 // A log event writes a row of the history and a line of the log, with the means since the one
 // before. Events fall due after whole weight updates; where executions end elsewhere, the row comes
-// with the first execution that ends later. An event at the end of an epoch waits for a validation
-// within the fit; a validation without one has a row of its own. A run has an event at its end.
+// with the first execution that ends later. A validation has a row and a line of its own after
+// those of training. A run has an event at its end.
 // Checkpoints follow the rows of their moment; a stop at a signal and the end of the fit have one
 // too. All instances of a job call theirs alike. Log, signal and store must outlive it.
 class RunRecorder : public Callback {
@@ -66,6 +70,7 @@ class RunRecorder : public Callback {
   // Into the history and the log, and for the user above the progress bar.
   void write(const FitContext& context, const HistoryRow& row);
   std::map<std::string, std::string> notes() const;
+  void note_validation(const FitContext& context);
   void save(const FitContext& context);
   void stop_when_asked(FitContext& context);
 

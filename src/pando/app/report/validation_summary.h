@@ -7,6 +7,8 @@
 #include <span>
 #include <string>
 
+#include "pando/app/record/mlperf_log.h"
+
 namespace pando::app {
 
 struct ValidatedCheckpoint {
@@ -15,8 +17,9 @@ struct ValidatedCheckpoint {
   double accuracy = 0;  // a fraction
 };
 
-// "3.0" after whole epochs, "2.9328" within one.
-std::string epoch_text(double epoch);
+// The lines of a validation in the log of a benchmark.
+void tell_validation(MlperfLog& log, const ValidatedCheckpoint& found);
+
 // Seconds as "1:02:03".
 std::string duration_text(double seconds);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -91,7 +92,7 @@ class TrainingRun {
             .model = options_.model + (options_.phases.training ? "" : "-validation"),
             .config = head + setup_.config_text,
             .resumed_step = resumed_step(),
-            .validates = options_.phases.validation});
+            .validates_again = options_.phases.validation == ValidationTime::after});
         if (options_.phases.training) mark_job(directory->path().string());
       } catch (const IoError& error) {
         throw UsageError(error.what());  // the place was chosen: starting again would not help
@@ -169,9 +170,9 @@ class TrainingRun {
     mlperf.start("run");
     start_ = Clock::now();
     int code = phases.training ? train(log, mlperf) : kDone;
-    if (code == kDone && phases.validation) code = validate(log, mlperf);
+    if (code == kDone && phases.validates()) code = validate(log, mlperf);
     mlperf.stop("run", {{"status", std::string(reached_target_ ? "success" : "aborted")}});
-    if (code == kDone && phases.training && phases.validation) {
+    if (code == kDone && phases.training && phases.validates()) {
       const std::chrono::duration<double> seconds = Clock::now() - start_;
       log.say("time to train = " + duration_text(seconds.count()));
     }
@@ -218,8 +219,15 @@ class TrainingRun {
                                  .keep_last = options_.checkpoints.keep_last,
                                  .writes = writes});
     AgreedSignal signal(setup_.instances);
-    TrainingPhase phase{.setup = setup_, .log = log, .signal = signal, .checkpoints = checkpoints};
-    if (mlperf.on()) phase.callbacks.push_back(std::make_shared<MlperfEpochs>(mlperf));
+    TrainingPhase phase{.setup = setup_,
+                        .log = log,
+                        .signal = signal,
+                        .checkpoints = checkpoints,
+                        .mlperf = &mlperf};
+    if (options_.phases.validates_during()) {
+      validated_ = validations_in_history(log);
+      phase.validated = &validated_;
+    }
     if (histograms_) phase.callbacks.push_back(histograms_);
     if (setup_.instances.count() > 1) phase.callbacks.push_back(exchange_log(log));
     const auto early_stopping = early_stopping_callback(
@@ -231,12 +239,35 @@ class TrainingRun {
     const TrainingResult result = app::train(phase, state_);
     tell_skipped(log.directory());
     // One that comes after the last weight update is about the validation.
-    if (result.stopped || (options_.phases.validation && signal.ask() != 0)) {
+    if (result.stopped || (options_.phases.validates() && signal.ask() != 0)) {
       log.say_always(stopped_line(signal.text(), log, checkpoints));
       return kStopped;
     }
     epochs_ = static_cast<double>(setup_.model.position().epoch);
     return kDone;
+  }
+
+  // The validations of a run before it was resumed, for all instances.
+  std::vector<ValidatedCheckpoint> validations_in_history(RunLog& log) const {
+    std::vector<ValidatedCheckpoint> found;
+    const std::string text = setup_.instances.from_first([&] {
+      std::string lines;
+      for (const HistoryRow& row : read_history(log.directory().path() / "history.json",
+                                                std::numeric_limits<int64_t>::max())) {
+        if (!row.val_loss || !row.val_accuracy) continue;
+        lines += fmt::format("{} {} {}\n", row.epoch, *row.val_loss, *row.val_accuracy);
+      }
+      return lines;
+    });
+    for (const std::string& line : split(text, '\n')) {
+      const std::vector<std::string> numbers = split(line, ' ');
+      if (numbers.size() != 3) continue;
+      const auto number = [&](size_t i) { return parse_double(numbers[i]).value_or(0); };
+      std::erase_if(found, [&](const auto& one) { return one.epoch == number(0); });
+      found.push_back({number(0), number(1), number(2)});
+    }
+    std::ranges::sort(found, {}, &ValidatedCheckpoint::epoch);
+    return found;
   }
 
   static std::string stopped_line(const std::string& signal, RunLog& log,
@@ -257,6 +288,7 @@ class TrainingRun {
   ValidationRequest validation_request(RunLog& log) const {
     const ValidationFlags& flags = options_.phases;
     ValidationRequest request{.folder = flags.checkpoint_input_dir,
+                              .validated = validated_,
                               .trained = epochs_ > 0,
                               .epoch = epochs_,
                               .start = start_,
@@ -300,7 +332,7 @@ class TrainingRun {
       return kFailed;
     }
     if (!setup_.instances.is_first()) return kDone;
-    if (options_.checkpoints.keep_best && !options_.phases.during_training) keep_best(log, result);
+    if (options_.checkpoints.keep_best) keep_best(log, result);
     if (options_.phases.clean_dir) clean(log, result);
     return kDone;
   }
@@ -319,6 +351,9 @@ class TrainingRun {
   void keep_best(RunLog& log, const ValidationResult& result) const {
     if (result.checkpoints.empty() || !options_.phases.training) return;
     const ValidatedCheckpoint& best = best_of(result.checkpoints);
+    // Validation during training has kept it, unless it was measured only now.
+    if (std::ranges::find(validated_, best.epoch, &ValidatedCheckpoint::epoch) != validated_.end())
+      return;
     if (std::ranges::find(result.files, best.epoch, &CheckpointFile::epoch) == result.files.end()) {
       log.say(fmt::format("the best weights, of epoch {}, are in {}", epoch_text(best.epoch),
                           (log.directory().path() / kBestEpochFile).string()));
@@ -367,10 +402,11 @@ class TrainingRun {
   int64_t begin_ms_;
   std::filesystem::file_time_type begin_files_ = std::filesystem::file_time_type::clock::now();
   TrainingSetup setup_;
-  std::optional<TrainingState> state_;  // that training goes on from
-  Clock::time_point start_;             // of the phases
-  double epochs_ = 0;                   // that the weights of the model are trained
-  std::optional<int64_t> restored_;     // the epoch whose weights --restore-best brought back
+  std::optional<TrainingState> state_;          // that training goes on from
+  Clock::time_point start_;                     // of the phases
+  double epochs_ = 0;                           // that the weights of the model are trained
+  std::vector<ValidatedCheckpoint> validated_;  // during training
+  std::optional<int64_t> restored_;  // the epoch whose weights --restore-best brought back
   bool reached_target_ = false;
   std::chrono::duration<double> compile_seconds_{};
   std::shared_ptr<Callback> histograms_;  // may be null

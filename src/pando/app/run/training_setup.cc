@@ -139,11 +139,11 @@ void TrainingSetup::collect_warnings() {
     warnings.push_back(std::move(warning));
   }
   const CheckpointFlags& kept = options.checkpoints;
-  if (kept.keep_best && kept.keep_last > 0 && !options.phases.during_training) {
+  if (kept.keep_best && kept.keep_last > 0 && !options.phases.validates_during()) {
     warnings.push_back(
         "--keep-last removes checkpoints before they are validated: --keep-best chooses among "
         "those "
-        "that are left, unless --validate-during-training measures every epoch");
+        "that are left, unless --validation during measures each when it is written");
   }
   if (options.devices.pipeline_validation_model && stages() == 1) {
     warnings.push_back("--pipeline-validation-model has no effect without --pipeline-splits");

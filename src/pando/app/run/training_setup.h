@@ -35,10 +35,7 @@ struct TrainingSetup {
   // that the progress bar moves.
   int64_t next_execution(TrainingPosition position) const;
   // Whether an execution may be longer than an epoch.
-  bool spans_epochs() const {
-    const bool needs_epochs = options.phases.during_training || options.early_stopping.on();
-    return !needs_epochs && events.execution > updates;
-  }
+  bool spans_epochs() const { return !options.early_stopping.on() && events.execution > updates; }
 
   // How data come to the devices, in training and when it is only tried.
   FitOptions fit_options() const;
