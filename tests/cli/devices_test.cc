@@ -63,10 +63,10 @@ TEST(Devices, RefusesWhatCannotBeDivided) {
     EXPECT_EQ(result.out, "");
     EXPECT_NE(result.err.find(wanted), std::string::npos) << result.err;
   };
-  refused({"--devices", "0"}, "--devices: found '0', wanted a whole number below 2^31, at least 1");
+  refused({"--devices", "0"}, "--devices: expected a whole number below 2^31, at least 1");
   refused({"--devices", "1025"}, "at most 1024");
-  refused({"--devices", "two"}, "--devices: found 'two'");
-  refused({"--cores-per-device", "-1"}, "--cores-per-device: found '-1'");
+  refused({"--devices", "two"}, "got 'two'");
+  refused({"--cores-per-device", "-1"}, "got '-1'");
   refused({"--core-sets", "0;x"}, "--core-sets: core sets '0;x': found 'x'");
   refused({"--core-sets", "65000"}, "--core-sets: core set 0: found hardware threads 65000");
   refused({"--core-sets", "0;1", "--devices", "1"},

@@ -169,7 +169,7 @@ TEST_F(Validate, WrongUseLeavesNothingBehind) {
       {{path("run"), "--resume=auto"}, "--resume: it is about training"},
       {{path("run"), "--dry-run"}, "--dry-run: it is about training"},
       {{path("run"), "--modle=x"}, "--modle"},
-      {{path("run"), path("run")}, "one word too many"},
+      {{path("run"), path("run")}, "unexpected argument"},
   };
   for (const auto& [args, text] : cases) {
     const Result result = validate(args);
