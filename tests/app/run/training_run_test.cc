@@ -221,7 +221,7 @@ TEST_F(TrainingRunTest, ARunDirectoryThatCannotBeMadeIsAWrongOption) {
   TrainOptions options = this->options("run");
   options.run_dir = folder_.write("file", "x");
   const std::string said = testing_support::error_of<UsageError>([&] { run_training(options); });
-  EXPECT_SAYS(said, options.run_dir + ": cannot be made: Not a directory");
+  EXPECT_SAYS(said, options.run_dir + ": cannot be created: Not a directory");
 }
 
 TEST_F(TrainingRunTest, DivergenceEndsWithItsOwnExitCode) {
