@@ -59,7 +59,7 @@ TEST(TrainModels, SplitsOfResnet50) {
   EXPECT_SAYS(order.err, "'conv2_block2_out' comes before 'conv3_block1_out'");
   const Result fine = with("conv2_block2_out,conv3_block1_out,conv4_block2_out");
   EXPECT_EQ(fine.code, app::kDone) << fine.err;
-  EXPECT_SAYS(fine.out, "stages of about equally many weights would begin at conv4_block");
+  EXPECT_SAYS(fine.out, "numbers of weights would begin at conv4_block");
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ TEST_F(Validate, ACheckpointIsComputedInTheWayItWasTrained) {
   for (const std::string& what : {path("run/checkpoints"), file}) {
     const Result result = validated({what});
     EXPECT_EQ(result_of(result), expected);
-    EXPECT_SAYS(result.out, "precision 16.16, as " + file + " has it");
+    EXPECT_SAYS(result.out, "precision 16.16, as in " + file);
     EXPECT_SAYS(folder_.read("out/config.yml"), "# chosen by the checkpoint");
   }
   EXPECT_SAYS(validated({file, "--precision=32.32"}).out, "precision 32.32\n");

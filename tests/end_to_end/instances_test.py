@@ -157,7 +157,7 @@ def stops_together_and_goes_on(jobs):
     jobs.run(2, "whole", *same, "--validation=false")
     # As the launcher starts a job again.
     output = jobs.run(2, "stopped", *same, "--validation=false", env={**env, "PANDO_RESTART": "1"})
-    expect("going on from" in output, output)
+    expect("resuming from" in output, output)
     expect(jobs.checkpoint("stopped", last).read_bytes() == jobs.checkpoint("whole", last).read_bytes(),
            f"a run that was stopped at epoch {epoch} ends with other bits")
 
@@ -199,7 +199,7 @@ def every_instance_saves(jobs):
     first, second = [(folder / name).read_bytes() for name in names]
     expect(first == second, "instances have other weights")
     output = jobs.run(1, "all", "--resume=auto", "--ckpt-all-instances", "--num-epochs=4")
-    expect("going on from" in output, output)
+    expect("resuming from" in output, output)
 
 
 def stops_early(jobs):

@@ -211,7 +211,7 @@ TEST_F(TrainingRunTest, WrongOptionsLeaveNothingBehind) {
   TrainOptions wrong_shape = options("run");
   wrong_shape.model = "cosmoflow";
   const std::string shapes = message_of<InvalidArgument>([&] { run_training(wrong_shape); });
-  EXPECT_SAYS(shapes, "takes samples like [64,64,64,4]");
+  EXPECT_SAYS(shapes, "[64,64,64,4]");
   EXPECT_SAYS(shapes, "the example program `cosmoflow`");
   EXPECT_FALSE(std::filesystem::exists(folder_.path / "run"));
 }
