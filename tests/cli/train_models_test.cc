@@ -1,4 +1,4 @@
-// `pando train` with models, normalisations and splits, up to where the model is compiled.
+// Tests `pando train` with models, normalisations and splits, up to the compiled model.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
@@ -32,7 +32,7 @@ TEST(TrainModels, NormLayerReachesTheModel) {
   const Result wrong =
       compile({"--model=toy_model_bn", "--norm-layer={name: group_norm, num_groups: 3}"});
   EXPECT_EQ(wrong.code, app::kUsage);
-  EXPECT_SAYS(wrong.err, "--norm-layer: group norm 'gn_0': its 4 channels do not divide into 3");
+  EXPECT_SAYS(wrong.err, "--norm-layer", "'gn_0'", "4 channels", "3");
 }
 
 TEST(TrainModels, WarningsStandOnce) {
