@@ -25,7 +25,7 @@ void add_help_option(OptionTable& table, CommonOptions& common);
 void add_common_options(OptionTable& table, CommonOptions& common);
 
 // Applies the configuration file over the defaults, then the command line over both, wherever
-// --config stands among the arguments:
+// --config appears among the arguments:
 //   --name value   --name=value   --flag   --flag false   --no-flag   --list a b c   --list=a,b
 //   --dictionary '{key: value}'   --set name=value   --set dictionary.key=value
 // Names may be shortened as long as they are unambiguous. With --help nothing else is checked.
