@@ -1,4 +1,4 @@
-// `pando devices`: what this machine offers and how it is divided among devices.
+// `pando devices`: shows the cores and memory of this machine and how devices divide them.
 // SPDX-License-Identifier: MIT
 #include <optional>
 
@@ -24,7 +24,7 @@ struct DevicesFlags : app::CoreFlags {
 };
 
 void add_flags(OptionTable& table, DevicesFlags& flags) {
-  table.add("devices", flags.devices, "devices among which the cores are divided, 1 if not given")
+  table.add("devices", flags.devices, "number of devices to divide the cores among; 1 if not given")
       .with_alias("num-devices")
       .with_hint("N")
       .at_least(1)
@@ -39,8 +39,8 @@ std::vector<DeviceCores> divide(const Topology& topology, const DevicesFlags& fl
   const size_t sets = request.core_sets.size();
   if (sets == 0) return divide_machine(topology, request);
   if (flags.devices && sets != static_cast<size_t>(*flags.devices)) {
-    throw UsageError("--core-sets: found ", sets, " for --devices ", *flags.devices,
-                     ", wanted one for each device");
+    throw UsageError("--core-sets: expected one set for each device (--devices ", *flags.devices,
+                     "), got ", sets);
   }
   try {
     return divide_machine(topology, request);

@@ -6,7 +6,7 @@
 namespace pando::cli {
 namespace {
 
-// "Model:" at the margin, before the first flag of the group.
+// Whether the line is a title: "Model:", not indented, followed by the first flag of the group.
 bool is_title(const std::string& line, const std::string& next) {
   return line.size() > 1 && line.back() == ':' && line[0] != ' ' && next.starts_with("  --");
 }
@@ -22,7 +22,7 @@ void append_help(HelpFlag& flag, std::string_view text) {
   flag.help += text;
 }
 
-// "  --model NAME      the model": two blanks or more stand before the help.
+// Reads "  --model NAME      the model": at least two spaces come before the help.
 HelpFlag read_flag(const std::string& line) {
   const std::string_view rest = trim(line);
   const size_t gap = rest.find("  ");

@@ -1,4 +1,4 @@
-// `pando models`: the model zoo.
+// `pando models`: lists the model zoo.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

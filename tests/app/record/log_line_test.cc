@@ -10,12 +10,12 @@
 namespace pando::app {
 namespace {
 
-// What the benchmark runner looks for in the output of a run.
+// The patterns that the benchmark runner searches for in the output of a run.
 const std::regex kThroughput(R"(throughput: *(.*?) samples\/sec)");
 const std::regex kAccuracy(R"(accuracy: *(.*?) \%)");
 const std::regex kLoss(R"(loss: *(\d*\.\d*))");
 
-// What the group of the first match holds; empty without one.
+// The group of the first match; empty if there is none.
 std::string first_match(const std::string& line, const std::regex& pattern) {
   std::smatch match;
   return std::regex_search(line, match, pattern) ? match[1].str() : "";

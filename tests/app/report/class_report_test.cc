@@ -13,7 +13,7 @@ namespace {
 using testing_support::error_of;
 using testing_support::TempFolder;
 
-// Most samples right, some taken for the class before.
+// A report in which most predictions are correct and some are the class before.
 ClassReport made_up(int64_t classes, int64_t samples) {
   RandomStream random(5);
   Tensor outputs(DType::f32, {samples, classes});
@@ -51,7 +51,7 @@ TEST(WriteClassReport, NamesTheFileItCannotWrite) {
   EXPECT_SAYS(error_of<IoError>([&] { write_class_report(missing, ClassReport(2), {}); }),
               "class_report.txt");
   EXPECT_SAYS(error_of([&] { write_class_report(folder.path(), ClassReport(2), {"a"}); }),
-              "found 1 names for 2 classes");
+              "1 names", "2 classes");
   EXPECT_EQ(folder.entries(), 0);
 }
 
@@ -61,7 +61,8 @@ TEST(ConfusionSvg, HasCountsNamesAndTheScale) {
   expect_xml(svg);
   EXPECT_EQ(occurrences(svg, ">T-shirt/top<"), 2);  // in the rows and in the columns
   EXPECT_SAYS(svg, ">" + std::to_string(report.count(3, 3)) + "</text>");
-  EXPECT_SAYS(svg, "<title>Trouser taken for T-shirt/top: " + std::to_string(report.count(1, 0)));
+  EXPECT_SAYS(svg,
+              "<title>Trouser predicted as T-shirt/top: " + std::to_string(report.count(1, 0)));
   EXPECT_SAYS(svg, ">100 %<");
 }
 

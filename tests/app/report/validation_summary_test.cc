@@ -26,8 +26,8 @@ TEST(ValidationSummary, TheFirstThatReachesTheTarget) {
   EXPECT_EQ(epoch_to_target(first_last, 0.9), 1);
 }
 
-// By hand: 0.02 below the target is exp(-1/2), 0.04 is exp(-2); above the target only the epoch
-// counts; only the last checkpoint does.
+// Computed by hand: 0.02 below the target gives exp(-1/2), 0.04 gives exp(-2); above the target
+// only the epoch counts. Only the last checkpoint matters.
 TEST(ValidationSummary, TheOptimizationMetric) {
   const auto metric = [](const Checkpoints& some) { return optimization_metric(some, 0.759); };
   EXPECT_DOUBLE_EQ(metric({{4, 0, 0.8}}).value(), 0.25);

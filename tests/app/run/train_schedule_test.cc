@@ -1,4 +1,4 @@
-// Runs of `pando train` with schedules, regularisation and smoothed labels.
+// Tests runs of `pando train` with schedules, regularisation and smoothed labels.
 #include <nlohmann/json.hpp>
 
 #include "pando/app/job/exit_code.h"

@@ -211,7 +211,7 @@ TEST_F(TrainingRunTest, WrongOptionsLeaveNothingBehind) {
   TrainOptions wrong_shape = options("run");
   wrong_shape.model = "cosmoflow";
   const std::string shapes = message_of<InvalidArgument>([&] { run_training(wrong_shape); });
-  EXPECT_SAYS(shapes, "takes samples like [64,64,64,4]");
+  EXPECT_SAYS(shapes, "[64,64,64,4]");
   EXPECT_SAYS(shapes, "the example program `cosmoflow`");
   EXPECT_FALSE(std::filesystem::exists(folder_.path / "run"));
 }
@@ -221,7 +221,7 @@ TEST_F(TrainingRunTest, ARunDirectoryThatCannotBeMadeIsAWrongOption) {
   TrainOptions options = this->options("run");
   options.run_dir = folder_.write("file", "x");
   const std::string said = testing_support::error_of<UsageError>([&] { run_training(options); });
-  EXPECT_SAYS(said, options.run_dir + ": cannot be made: Not a directory");
+  EXPECT_SAYS(said, options.run_dir + ": cannot be created: Not a directory");
 }
 
 TEST_F(TrainingRunTest, DivergenceEndsWithItsOwnExitCode) {

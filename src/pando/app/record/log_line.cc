@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kMebibyte = 1 << 20;
 
-// As many decimals as it takes for four digits that say something, from four to ten.
+// Has enough decimals for four significant digits, but between four and ten.
 std::string loss_text(double loss) {
   if (!std::isfinite(loss) || loss == 0) return fmt::format("{:.4f}", loss);
   const int decimals = 3 - static_cast<int>(std::floor(std::log10(std::abs(loss))));

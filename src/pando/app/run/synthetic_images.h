@@ -1,4 +1,4 @@
-// Made-up images with the sizes and labels of a data set, to train without files.
+// Synthetic images with the sizes and labels of a data set, to train without files.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,8 +17,8 @@ struct SyntheticImages {
   uint64_t seed = 0;
 };
 
-// x u8: pixels around 127 with a deviation of 60, at most two of them away; y i32: any class. A
-// pure function of the arguments.
+// x is u8: pixels with mean 127 and standard deviation 60, at most two deviations from the mean; y
+// is i32: a random class. A pure function of the arguments.
 TrainTest synthetic_images(const SyntheticImages& options);
 
 }  // namespace pando::app
