@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include <fmt/format.h>
+#include <pando/app/flags/find_dataset.h>
 #include <pando/app/job/exit_code.h>
 #include <pando/app/job/stop_signal.h>
 #include <pando/app/run/training_data.h>
