@@ -43,7 +43,7 @@ TEST_P(MapOfPipeline, NoTwoBlocksMeet) {
     expect_sound(*compile(training_graph(GetParam().build(), 4),
                           {.slices = 2, .pipelined = true, .recomputation = mode}));
   }
-  expect_sound(*compile(graph_of(GetParam().build(), train::Mode::predict, 4),
+  expect_sound(*compile(graph_of(GetParam().build(), RunMode::predict, 4),
                         {.slices = 2, .pipelined = true}));
 }
 
@@ -56,7 +56,7 @@ TEST_P(MapOfPipeline, NorWithoutAPipeline) {
 INSTANTIATE_TEST_SUITE_P(Zoo, MapOfPipeline, testing::ValuesIn(split_networks()),
                          [](const auto& split) { return split.param.label; });
 
-std::unique_ptr<const Program> program_of(std::string_view text, CompileOptions options = {}) {
+std::unique_ptr<const Program> program_of(std::string_view text, ProgramOptions options = {}) {
   return compile(ir::parse_graph(text), std::move(options));
 }
 

@@ -21,7 +21,7 @@ constexpr std::string_view kBatchNorm = R"(graph(x: f32[4,8] feed, g: f32[8] var
     dx = batch_norm_input_grad(dy, x, mean, variance, g, s, t)
     return result y=y, result dx=dx, gradient b=db, gradient g=dg })";
 
-std::unique_ptr<const Program> program_of(std::string_view text, CompileOptions options) {
+std::unique_ptr<const Program> program_of(std::string_view text, ProgramOptions options) {
   return compile(ir::parse_graph(text), std::move(options));
 }
 

@@ -18,25 +18,24 @@ void Totals::add(const Totals& more) {
 
 Executor::Executor(const compiler::Program& program, VariableStore& variables, WorkerTeam& team,
                    const Optimizer* optimizer, Placement placement)
-    : instance_(program, variables, team, std::move(placement)),
+    : bound_(program, variables, team, std::move(placement)),
       team_(team),
       stages_(program.pipelined() ? program.stages() : 1),
-      devices_per_replica_(instance_.placement().devices_per_replica(program.stages())),
+      devices_per_replica_(bound_.placement().devices_per_replica(program.stages())),
       everybody_(team.size(), team.spins()),
-      progress_(static_cast<size_t>(2 * stages_ * instance_.lanes())),
-      ports_(static_cast<size_t>(instance_.placement().replicas)),
-      micro_batches_(static_cast<size_t>(instance_.placement().replicas)),
-      totals_(static_cast<size_t>(instance_.lanes())) {
+      progress_(static_cast<size_t>(2 * stages_ * bound_.lanes())),
+      ports_(static_cast<size_t>(bound_.placement().replicas)),
+      micro_batches_(static_cast<size_t>(bound_.placement().replicas)),
+      totals_(static_cast<size_t>(bound_.lanes())) {
   if (optimizer != nullptr) {
-    statistics_.emplace(instance_, variables);
-    counter_.emplace(instance_);
-    if (instance_.placement().instances() > 1) {
-      exchange_.emplace(instance_, statistics_->block_size());
+    statistics_.emplace(bound_, variables);
+    counter_.emplace(bound_);
+    if (bound_.placement().instances() > 1) {
+      exchange_.emplace(bound_, statistics_->block_size());
     } else {
       moments_.resize(statistics_->block_size());
     }
-    updater_.emplace(instance_, variables, *optimizer, team.size(),
-                     exchange_ ? &*exchange_ : nullptr);
+    updater_.emplace(bound_, variables, *optimizer, team.size(), exchange_ ? &*exchange_ : nullptr);
   }
   for (const ir::Output& output : program.graph().outputs()) {
     const compiler::Operand operand = program.operand(output.value);
@@ -47,10 +46,10 @@ Executor::Executor(const compiler::Program& program, VariableStore& variables, W
     metrics_.push_back(operand);
   }
   if (!results_.empty()) {
-    result_row_bytes_ = results_[0].value->bytes() / static_cast<size_t>(instance_.slice_batch());
+    result_row_bytes_ = results_[0].value->bytes() / static_cast<size_t>(bound_.slice_batch());
   }
   // A group is one device, or those of the replicas that take statistics together.
-  const int size = instance_.placement().statistics_group;
+  const int size = bound_.placement().statistics_group;
   for (int first = 0; first < team.devices(); first += size) {
     int workers = 0;
     for (int device = first; device < std::min(first + size, team.devices()); ++device) {
@@ -70,18 +69,18 @@ const UpdatePlan& Executor::plan(const Worker& worker) const {
 }
 
 int Executor::steps_of(const UpdatePlan& plan) const {
-  const int64_t replicas = instance_.placement().total_replicas();
+  const int64_t replicas = bound_.placement().total_replicas();
   return static_cast<int>((plan.elements + replicas - 1) / replicas);
 }
 
 // The number within its update of what a replica of this instance takes in a step.
 int64_t Executor::element_of(int step, int replica) const {
-  const Placement& placement = instance_.placement();
+  const Placement& placement = bound_.placement();
   return int64_t{step} * placement.total_replicas() + placement.first_replica() + replica;
 }
 
 int64_t Executor::own_elements(const UpdatePlan& plan) const {
-  const Placement& placement = instance_.placement();
+  const Placement& placement = bound_.placement();
   const int64_t whole = plan.elements / placement.total_replicas();
   const int64_t rest = plan.elements % placement.total_replicas() - placement.first_replica();
   return whole * placement.replicas + std::clamp<int64_t>(rest, 0, placement.replicas);
@@ -96,22 +95,22 @@ const std::vector<StageVisit>& Executor::order(int steps, int local) const {
 }
 
 // Whether slices read from each other within a section.
-bool Executor::waits_together() const { return !instance_.program().depth_first(); }
+bool Executor::waits_together() const { return !bound_.program().depth_first(); }
 
 // The order of visits for every number of steps that an update of the execution has.
 void Executor::plan_orders(const Execution& execution) {
-  const compiler::Program& program = instance_.program();
+  const compiler::Program& program = bound_.program();
   if (!updater_) orders_.clear();  // evaluations of any length would pile up
   for (const UpdatePlan& plan : execution.updates) {
     const int steps = steps_of(plan);
-    PANDO_CHECK(!updater_ || steps <= instance_.placement().micro_batches, "an update of ", steps,
-                " steps, planned for ", instance_.placement().micro_batches);
+    PANDO_CHECK(!updater_ || steps <= bound_.placement().micro_batches, "an update of ", steps,
+                " steps, planned for ", bound_.placement().micro_batches);
     if (orders_.contains(steps)) continue;
-    const PipelineShape shape{.schedule = instance_.placement().schedule,
+    const PipelineShape shape{.schedule = bound_.placement().schedule,
                               .stages = stages_,
                               .micro_batches = steps,
                               .training = program.pipelined() && program.section(0, true) >= 0,
-                              .device_of_stage = instance_.placement().device_of_stage};
+                              .device_of_stage = bound_.placement().device_of_stage};
     for (int local = 0; local < devices_per_replica_; ++local) {
       orders_[steps].push_back(device_order(shape, local));
     }
@@ -123,8 +122,8 @@ void Executor::plan_orders(const Execution& execution) {
 void Executor::reset(const Execution& execution) {
   micro_batch_ = execution.micro_batch_size;
   if (micro_batch_ == 0) {
-    const bool parts = instance_.program().in_parts();
-    micro_batch_ = instance_.slice_batch() * (parts ? 1 : instance_.slices());
+    const bool parts = bound_.program().in_parts();
+    micro_batch_ = bound_.slice_batch() * (parts ? 1 : bound_.slices());
   }
   plan_orders(execution);
   for (LaneTotals& lane : totals_) {
@@ -151,7 +150,7 @@ void Executor::reset(const Execution& execution) {
 }
 
 void Executor::trace_names(const Execution& execution) {
-  instance_.name_calls(*execution.trace);
+  bound_.name_calls(*execution.trace);
   for (size_t kind = 0; kind < event_names_.size(); ++kind) {
     event_names_[kind] =
         execution.trace->name_id(profile::to_string(static_cast<profile::EventKind>(kind)));
@@ -159,7 +158,7 @@ void Executor::trace_names(const Execution& execution) {
   stage_names_.clear();
   for (int stage = 0; stage < stages_; ++stage) {
     for (const char* pass : {"forward", "backward"}) {
-      const bool whole = !instance_.program().pipelined();
+      const bool whole = !bound_.program().pipelined();
       stage_names_.push_back(execution.trace->name_id(whole ? "step" : concat(pass, " ", stage)));
     }
   }
@@ -178,7 +177,7 @@ ExecutionTotals Executor::run(const Execution& execution, InfeedQueue& infeed) {
   running_ = true;
   team_.run([&](int number) {
     const int device = team_.device_of(number);
-    const int group = device / instance_.placement().statistics_group;
+    const int group = device / bound_.placement().statistics_group;
     Worker worker{.number = number,
                   .device = device,
                   .replica = device / devices_per_replica_,
@@ -204,7 +203,7 @@ ExecutionTotals Executor::run(const Execution& execution, InfeedQueue& infeed) {
   ExecutionTotals totals = collect();
   if (exchange_) {
     totals.exchange = exchange_->take_figures();
-    totals.exchange.add(instance_.take_gather_figures());
+    totals.exchange.add(bound_.take_gather_figures());
   }
   return totals;
 }
@@ -212,12 +211,12 @@ ExecutionTotals Executor::run(const Execution& execution, InfeedQueue& infeed) {
 ExecutionTotals Executor::collect() const {
   ExecutionTotals result{.updates = shared_.update, .elements = shared_.elements};
   result.replicas.resize(ports_.size());
-  for (int lane = 0; lane < instance_.lanes(); ++lane) {
+  for (int lane = 0; lane < bound_.lanes(); ++lane) {
     const LaneTotals& totals = totals_[static_cast<size_t>(lane)];
-    result.replicas[static_cast<size_t>(instance_.replica_of(lane))].add(totals.sums);
+    result.replicas[static_cast<size_t>(bound_.replica_of(lane))].add(totals.sums);
     result.finite = result.finite && !totals.not_finite;
   }
-  if (instance_.placement().instances() > 1) share_totals(result);
+  if (bound_.placement().instances() > 1) share_totals(result);
   result.all.metrics.resize(metrics_.size());
   for (const Totals& replica : result.replicas) result.all.add(replica);
   return result;
@@ -235,7 +234,7 @@ void Executor::share_totals(ExecutionTotals& totals) const {
   const size_t replicas = totals.replicas.size();
   const size_t numbers = 2 + metrics_.size();
   totals.replicas.clear();
-  for (const std::string& text : comm::all_gather(*instance_.placement().communicator, bytes)) {
+  for (const std::string& text : comm::all_gather(*bound_.placement().communicator, bytes)) {
     PANDO_CHECK(text.size() == bytes.size(), "another instance gives ", text.size(), " bytes");
     std::memcpy(own.data(), text.data(), text.size());
     totals.finite = totals.finite && own[0] != 0;
@@ -270,8 +269,8 @@ void Executor::work(Worker worker) {
     // Variables change between updates only when there is a rule for it.
     if (update == 0 || updater_) {
       const int64_t begin = worker.track == nullptr ? 0 : worker.track->now();
-      instance_.run_prologue(worker.number, {.seed = worker.execution->seed,
-                                             .first_sample = worker.execution->iteration + update});
+      bound_.run_prologue(worker.number, {.seed = worker.execution->seed,
+                                          .first_sample = worker.execution->iteration + update});
       trace_event(worker, profile::EventKind::prologue, begin);
     }
     if (!meet(worker, everybody_)) return;
@@ -281,7 +280,7 @@ void Executor::work(Worker worker) {
 }
 
 bool Executor::run_visits(Worker& worker) {
-  if (worker.replica >= instance_.placement().replicas) return true;  // a device without work
+  if (worker.replica >= bound_.placement().replicas) return true;  // a device without work
   const int local = worker.device % devices_per_replica_;
   for (const StageVisit& visit : order(steps_of(plan(worker)), local)) {
     if (!run_visit(worker, visit)) return false;
@@ -291,7 +290,7 @@ bool Executor::run_visits(Worker& worker) {
 
 int64_t Executor::steps_done() const {
   if (!running_ || failed_) return 0;
-  const auto lanes = static_cast<size_t>(instance_.lanes());
+  const auto lanes = static_cast<size_t>(bound_.lanes());
   const size_t row = static_cast<size_t>(2 * (stages_ - 1)) * lanes;
   int32_t least = progress_[row].value();
   for (size_t lane = 1; lane < lanes; ++lane) {
@@ -309,8 +308,8 @@ size_t Executor::kept_at(int64_t step, int lane) const {
 Totals Executor::step_values(int64_t step, int replica) const {
   Totals totals;
   totals.metrics.resize(metrics_.size());
-  for (int slice = 0; slice < instance_.slices(); ++slice) {
-    const int lane = replica * instance_.slices() + slice;
+  for (int slice = 0; slice < bound_.slices(); ++slice) {
+    const int lane = replica * bound_.slices() + slice;
     const double* kept = &steps_[kept_at(step, lane)];
     totals.samples += static_cast<int64_t>(kept[0]);
     totals.loss += kept[1];

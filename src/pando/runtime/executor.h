@@ -16,8 +16,8 @@
 #include "pando/optim/loss_scaling.h"
 #include "pando/runtime/infeed.h"
 #include "pando/runtime/machine/progress.h"
+#include "pando/runtime/program/bound_program.h"
 #include "pando/runtime/program/gradient_counter.h"
-#include "pando/runtime/program/instance.h"
 #include "pando/runtime/update/exchange.h"
 #include "pando/runtime/update/moving_statistics.h"
 #include "pando/runtime/update/updater.h"
@@ -90,8 +90,8 @@ class Executor {
   // last; needs Execution::keep_steps.
   Totals step_values(int64_t step, int replica) const;
 
-  Instance& instance() { return instance_; }
-  const Instance& instance() const { return instance_; }
+  BoundProgram& bound() { return bound_; }
+  const BoundProgram& bound() const { return bound_; }
   const std::vector<std::string>& metric_names() const { return metric_names_; }
 
  private:
@@ -183,7 +183,7 @@ class Executor {
   const std::vector<StageVisit>& order(int steps, int local) const;
   bool waits_together() const;
 
-  Instance instance_;
+  BoundProgram bound_;
   WorkerTeam& team_;
   std::optional<Updater> updater_;
   std::optional<MovingStatistics> statistics_;

@@ -13,7 +13,7 @@ bool Executor::begin_update(const Worker& worker) {
   const bool stop = exchange_ ? shared_.flags.stop : execution.stop && execution.stop();
   shared_.end = stop || shared_.update >= static_cast<int64_t>(execution.updates.size());
   if (shared_.end) return false;
-  instance_.begin_update();
+  bound_.begin_update();
   if (updater_) {
     const int64_t iteration = execution.iteration + shared_.update;
     shared_.step = {.learning_rate = execution.learning_rate.at(iteration),
@@ -44,12 +44,12 @@ GradientCounts Executor::own_counts() const {
 
 // Of a running mean over replicas those with fewer real samples count for less.
 void Executor::weigh_lanes(const UpdatePlan& now) {
-  if (instance_.placement().reduction != GradientReduction::running_mean) return;
+  if (bound_.placement().reduction != GradientReduction::running_mean) return;
   shared_.lane_weights.assign(totals_.size(), 0);
-  for (int lane = 0; lane < instance_.lanes(); ++lane) {
+  for (int lane = 0; lane < bound_.lanes(); ++lane) {
     int64_t samples = 0;
     for (int step = 0; step < steps_of(now); ++step) {
-      samples += valid_of(now, element_of(step, instance_.replica_of(lane)));
+      samples += valid_of(now, element_of(step, bound_.replica_of(lane)));
     }
     shared_.lane_weights[static_cast<size_t>(lane)] =
         static_cast<float>(samples) / static_cast<float>(std::max<int64_t>(now.samples, 1));

@@ -10,7 +10,7 @@
 namespace pando::runtime {
 
 bool Executor::run_visit(Worker& worker, const StageVisit& visit) {
-  const int section = instance_.program().section(visit.stage, visit.backward);
+  const int section = bound_.program().section(visit.stage, visit.backward);
   if (visit.stage == 0 && !visit.backward && !fetch(worker, visit.micro_batch)) return false;
   return waits_together() ? run_together(worker, visit, section)
                           : run_lanes(worker, visit, section);
@@ -19,15 +19,15 @@ bool Executor::run_visit(Worker& worker, const StageVisit& visit) {
 SliceVisit Executor::slice_visit(const Worker& worker, const StageVisit& visit, int section,
                                  int lane) {
   const UpdatePlan& now = plan(worker);
-  const int group = instance_.placement().statistics_group;
+  const int group = bound_.placement().statistics_group;
   const MicroBatch& data =
       micro_batches_[static_cast<size_t>(worker.replica)][static_cast<size_t>(visit.micro_batch)];
-  const int slice = lane % instance_.slices();
+  const int slice = lane % bound_.slices();
   int64_t together = 0;
   const int64_t own = element_of(visit.micro_batch, worker.replica);
-  const int64_t first = own - (instance_.placement().first_replica() + worker.replica) % group;
+  const int64_t first = own - (bound_.placement().first_replica() + worker.replica) % group;
   for (int i = 0; i < group; ++i) together += valid_of(now, first + i);
-  const bool mean = instance_.placement().reduction == GradientReduction::mean;
+  const bool mean = bound_.placement().reduction == GradientReduction::mean;
   const int64_t normaliser = mean ? now.samples : data.valid;
   SliceVisit result{.section = section,
                     .lane = lane,
@@ -36,15 +36,14 @@ SliceVisit Executor::slice_visit(const Worker& worker, const StageVisit& visit, 
                     .last = visit.micro_batch + 1 == steps_of(now),
                     .track = worker.trace_ops ? worker.track : nullptr};
   result.step = {
-      .valid =
-          instance_.program().in_parts() ? data.valid : instance_.slice_valid(slice, data.valid),
+      .valid = bound_.program().in_parts() ? data.valid : bound_.slice_valid(slice, data.valid),
       .batch_valid = together,
       .loss_scale = shared_.loss_scaling / static_cast<float>(std::max<int64_t>(normaliser, 1)),
       .seed = worker.execution->seed,
-      .first_sample = data.first_sample + instance_.slice_first(slice)};
+      .first_sample = data.first_sample + bound_.slice_first(slice)};
   // Slices of padding alone have no gradients.
   if (result.step.valid > 0) result.counter = shared_.counter;
-  if (instance_.placement().reduction == GradientReduction::running_mean) {
+  if (bound_.placement().reduction == GradientReduction::running_mean) {
     // All micro-batches before one with real samples are full.
     const int64_t before = visit.micro_batch * micro_batch_;
     const auto all = static_cast<float>(std::max<int64_t>(before + data.valid, 1));
@@ -59,9 +58,9 @@ SliceVisit Executor::slice_visit(const Worker& worker, const StageVisit& visit, 
 // The lanes of a stage that a worker runs.
 template <typename Function>
 void Executor::for_own_lanes(const Worker& worker, int stage, Function function) const {
-  const int first = worker.replica * instance_.slices();
-  for (int lane = first; lane < first + instance_.slices(); ++lane) {
-    if (instance_.worker_of(lane, stage) == worker.number) function(lane);
+  const int first = worker.replica * bound_.slices();
+  for (int lane = first; lane < first + bound_.slices(); ++lane) {
+    if (bound_.worker_of(lane, stage) == worker.number) function(lane);
   }
 }
 
@@ -70,14 +69,14 @@ Executor::MicroBatch& Executor::micro_batch(const Worker& worker, int number) {
 }
 
 void Executor::begin_lane(const Worker& worker, const SliceVisit& slice, bool feeds) {
-  instance_.prepare(slice);
+  bound_.prepare(slice);
   if (!feeds) return;
-  instance_.feed(slice.lane, slice.micro_batch, ports_[static_cast<size_t>(worker.replica)].batch,
-                 micro_batch(worker, slice.micro_batch).valid);
+  bound_.feed(slice.lane, slice.micro_batch, ports_[static_cast<size_t>(worker.replica)].batch,
+              micro_batch(worker, slice.micro_batch).valid);
 }
 
 void Executor::end_lane(const Worker& worker, const SliceVisit& slice, const StageVisit& visit) {
-  if (!visit.backward) instance_.accumulate_moments(slice);
+  if (!visit.backward) bound_.accumulate_moments(slice);
   if (visit.stage == stages_ - 1 && !visit.backward) {
     end_forward(worker, slice.lane, visit.micro_batch);
   }
@@ -88,7 +87,7 @@ void Executor::end_lane(const Worker& worker, const SliceVisit& slice, const Sta
 // that what it leaves behind is read before the worker's next slice overwrites it.
 bool Executor::run_lanes(Worker& worker, const StageVisit& visit, int section) {
   const std::vector<compiler::Segment>& segments =
-      instance_.program().sections()[static_cast<size_t>(section)].segments;
+      bound_.program().sections()[static_cast<size_t>(section)].segments;
   const bool feeds = visit.stage == 0 && !visit.backward;
   bool whole = true;
   for_own_lanes(worker, visit.stage, [&](int lane) {
@@ -97,7 +96,7 @@ bool Executor::run_lanes(Worker& worker, const StageVisit& visit, int section) {
     const int64_t begin = worker.track == nullptr ? 0 : worker.track->now();
     const SliceVisit slice = slice_visit(worker, visit, section, lane);
     begin_lane(worker, slice, feeds);
-    for (const compiler::Segment& segment : segments) instance_.run_segment(segment, slice);
+    for (const compiler::Segment& segment : segments) bound_.run_segment(segment, slice);
     end_lane(worker, slice, visit);
     trace_event(worker, profile::EventKind::phase, begin, visit);
   });
@@ -107,7 +106,7 @@ bool Executor::run_lanes(Worker& worker, const StageVisit& visit, int section) {
 
 // Slices that read from each other: all of them through one segment, then the next.
 bool Executor::run_together(Worker& worker, const StageVisit& visit, int section) {
-  const compiler::Program& program = instance_.program();
+  const compiler::Program& program = bound_.program();
   const bool feeds = visit.stage == 0 && !visit.backward;
   // Nobody overwrites what others may still read of the section before.
   if (!meet(worker, *worker.group)) return false;
@@ -124,12 +123,12 @@ bool Executor::run_together(Worker& worker, const StageVisit& visit, int section
   bool wait = program.in_parts();
   for (const compiler::Segment& segment :
        program.sections()[static_cast<size_t>(section)].segments) {
-    const bool gathers = instance_.gathers(segment);
+    const bool gathers = bound_.gathers(segment);
     if ((wait || gathers) && !meet(worker, *worker.group)) return false;
     wait = true;
     if (gathers && !gather(worker, segment, visit.micro_batch)) return false;
     for_own_lanes(worker, visit.stage, [&](int lane) {
-      instance_.run_segment(segment, slice_visit(worker, visit, section, lane));
+      bound_.run_segment(segment, slice_visit(worker, visit, section, lane));
     });
   }
   if (program.in_parts() && !meet(worker, *worker.group)) return false;
@@ -144,7 +143,7 @@ bool Executor::run_together(Worker& worker, const StageVisit& visit, int section
 bool Executor::gather(Worker& worker, const compiler::Segment& segment, int micro_batch) {
   if (worker.number == 0) {
     begin_wait(worker);
-    instance_.gather(segment, micro_batch);
+    bound_.gather(segment, micro_batch);
     end_wait(worker, profile::EventKind::exchange_wait);
   }
   return meet(worker, *worker.group);
@@ -154,13 +153,13 @@ bool Executor::gather(Worker& worker, const compiler::Segment& segment, int micr
 // last one to be done with the micro-batch whose memory it takes.
 bool Executor::wait_for_data(Worker& worker, const StageVisit& visit, int lane) {
   if (stages_ == 1) return true;
-  const bool training = instance_.program().section(0, true) >= 0;
+  const bool training = bound_.program().section(0, true) >= 0;
   const int before = visit.backward ? visit.stage + 1 : visit.stage - 1;
   const int32_t wanted = shared_.steps + visit.micro_batch + 1;
-  const int first = worker.replica * instance_.slices();
+  const int first = worker.replica * bound_.slices();
   const auto wait = [&](int stage, bool backward, int32_t target) {
-    const int from = instance_.program().in_parts() ? first : lane;
-    const int end = instance_.program().in_parts() ? first + instance_.slices() : lane + 1;
+    const int from = bound_.program().in_parts() ? first : lane;
+    const int end = bound_.program().in_parts() ? first + bound_.slices() : lane + 1;
     for (int other = from; other < end; ++other) {
       Progress& progress = done(stage, backward, other);
       if (progress.value() >= target && !failed_) continue;
@@ -172,7 +171,7 @@ bool Executor::wait_for_data(Worker& worker, const StageVisit& visit, int lane) 
   };
   if (before >= 0 && before < stages_ && !wait(before, visit.backward, wanted)) return false;
   if (training || visit.stage == stages_ - 1) return true;
-  const int held = instance_.held(visit.stage);
+  const int held = bound_.held(visit.stage);
   if (visit.micro_batch < held) return true;
   return wait(stages_ - 1, false, wanted - held);
 }
@@ -205,7 +204,7 @@ bool Executor::publish(Worker& worker, int number_in_update) {
   data = {};
   if (element < plan(worker).elements) {
     const int64_t at = first_element_ + shared_.fed +
-                       int64_t{number_in_update} * instance_.placement().replicas + worker.replica;
+                       int64_t{number_in_update} * bound_.placement().replicas + worker.replica;
     port.batch = worker.infeed->take(at);
     if (port.batch == nullptr) return false;
     port.number = at;
@@ -222,9 +221,9 @@ bool Executor::publish(Worker& worker, int number_in_update) {
 // Adds a lane's losses and metrics to its totals and hands out its results.
 void Executor::end_forward(const Worker& worker, int lane, int number) {
   const int64_t real =
-      instance_.slice_valid(lane % instance_.slices(), micro_batch(worker, number).valid);
+      bound_.slice_valid(lane % bound_.slices(), micro_batch(worker, number).valid);
   const auto sum_of = [&](const compiler::Operand& operand) {
-    const auto* values = reinterpret_cast<const float*>(instance_.address(operand, lane, number));
+    const auto* values = reinterpret_cast<const float*>(bound_.address(operand, lane, number));
     double sum = 0;
     for (int64_t i = 0; i < real; ++i) sum += static_cast<double>(values[i]);
     return sum;
@@ -250,10 +249,10 @@ void Executor::end_forward(const Worker& worker, int lane, int number) {
 void Executor::hand_out(const Worker& worker, int lane, int number, int64_t rows) {
   if (results_.empty()) return;
   const int64_t element = shared_.elements + element_of(number, worker.replica);
-  const auto row = static_cast<size_t>(element * micro_batch_ +
-                                       instance_.slice_first(lane % instance_.slices()));
+  const auto row =
+      static_cast<size_t>(element * micro_batch_ + bound_.slice_first(lane % bound_.slices()));
   std::memcpy(worker.execution->results + row * result_row_bytes_,
-              instance_.address(results_[0], lane, number),
+              bound_.address(results_[0], lane, number),
               static_cast<size_t>(rows) * result_row_bytes_);
 }
 
@@ -291,7 +290,7 @@ void Executor::trace_event(const Worker& worker, profile::EventKind kind, int64_
   if (kind == profile::EventKind::phase) {
     event.name = stage_names_[2 * static_cast<size_t>(visit.stage) + (visit.backward ? 1 : 0)];
     event.micro_batch = visit.micro_batch;
-    event.stage = static_cast<int16_t>(instance_.program().pipelined() ? visit.stage : -1);
+    event.stage = static_cast<int16_t>(bound_.program().pipelined() ? visit.stage : -1);
     event.backward = visit.backward;
   }
   worker.track->add(event);

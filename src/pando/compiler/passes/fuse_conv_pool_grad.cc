@@ -94,7 +94,7 @@ bool FuseConvPoolGrad::run(CompileState& state) const {
   // Half partials are those of the dense kernels. Where scratch memory is limited they have a
   // choice of kernels; the fused one has none, and wants as much of it as the kernel's gradient
   // has.
-  const CompileOptions& options = state.options;
+  const ProgramOptions& options = state.options;
   if (options.precision.half() && options.half.half_partials) return false;
   if (!options.scratch_limits.empty()) return false;
   ir::Graph& graph = state.graph;
