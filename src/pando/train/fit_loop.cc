@@ -250,6 +250,7 @@ class FitLoop {
     note(totals, took.count(), devices, execution);
     MetricSums own(devices.metric_names(), impl_.replication.metrics);
     own.add(totals);
+    context_.sums = own.sums();
     context_.execution = logs_of(own);
     sums.add(totals);
     const Logs logs = logs_of(sums);
@@ -266,7 +267,6 @@ class FitLoop {
     const int64_t steps_before = context_.step / replicas;
     context_.step += totals.elements;
     context_.updates = impl_.iteration;
-    context_.samples = totals.all.samples;
     context_.exchange = totals.exchange;
     context_.seconds += seconds;
     context_.step_seconds = seconds / static_cast<double>(std::max<int64_t>(totals.elements, 1));
@@ -304,7 +304,7 @@ class FitLoop {
     const int64_t replicas = devices.bound().placement().total_replicas();
     return std::optional<Ticker>(
         std::in_place, std::chrono::milliseconds(250),
-        [this, &devices, logs = context_.samples > 0 ? logs_of(sums) : Logs(), replicas] {
+        [this, &devices, logs = context_.sums.samples > 0 ? logs_of(sums) : Logs(), replicas] {
           const int64_t done = devices.steps_done() * replicas;
           if (done > 0) progress_.update(context_.step + done, logs);
         });

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "pando/base/error.h"
@@ -14,6 +16,20 @@ namespace pando {
 // Names and values in the order in which they are shown: loss first, then the metrics, then the
 // same of the validation with "val_" in front.
 using Logs = std::vector<std::pair<std::string, double>>;
+
+// Sums over samples under the names of Logs, the loss first. The mean is taken where it is shown.
+struct LogSums {
+  int64_t samples = 0;
+  Logs sums;
+
+  // 0 for a name that is not there.
+  double sum(std::string_view name) const {
+    for (const auto& [known, value] : sums) {
+      if (known == name) return value;
+    }
+    return 0;
+  }
+};
 
 struct History {
   std::vector<int64_t> epoch;  // numbers from 0, as Keras counts
