@@ -201,6 +201,10 @@ void Model::scale_learning_rate(double factor) {
   if (factor != 1) rate = LearningRate([rate, factor](int64_t at) { return factor * rate.at(at); });
 }
 
+void Model::prepare(RunMode mode, int64_t batch_size, const std::vector<Field>& fields) {
+  impl_->program(mode, batch_size, fields);
+}
+
 std::string Model::compile_report(int64_t batch_size, const std::vector<Field>& fields) {
   return impl_->compile_report(batch_size, fields);
 }
