@@ -109,8 +109,6 @@ class BoundProgram {
   // Called by every worker after each kernel.
   void set_poll(std::function<void()> poll) { poll_ = std::move(poll); }
   void begin_update();
-  // How many lanes are done with a bucket.
-  int bucket_count(int bucket) const { return buckets_done_[static_cast<size_t>(bucket)]; }
 
  private:
   struct BoundCall {
