@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
-#include "pando/data/sources/cifar.h"
+#include "pando/data/sources/cifar/cifar.h"
 #include "pando/data/sources/cosmoflow.h"
 #include "tests/cli/run_cli.h"
 #include "tests/support/expect_error.h"

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "pando/data/sources/cifar.h"
+#include "pando/data/sources/cifar/cifar.h"
 #include "pando/fetch/catalog.h"
 #include "tests/cli/run_cli.h"
 #include "tests/support/expect_error.h"

@@ -28,13 +28,13 @@ TEST(DataFormats, HaveDifferentNamesAndAllTools) {
 
 TEST(DataFormats, OfferTheNearestName) {
   const std::string message = error_of([] { find_data_format("cifar1o"); });
-  EXPECT_SAYS(message, "unknown data set 'cifar1o'; did you mean 'cifar10'?");
+  EXPECT_SAYS(message, "'cifar1o'", "'cifar10'");
 }
 
 TEST(VerifyDataset, RefusesWhatMakesNoSense) {
-  EXPECT_SAYS(error_of([] { verify_dataset("minst", "x"); }), "did you mean 'mnist'");
-  EXPECT_SAYS(error_of([] { verify_dataset("mnist", "x", {.workers = 0}); }),
-              "verify: 0 workers, wanted at least 1");
+  EXPECT_SAYS(error_of([] { verify_dataset("minst", "x"); }), "'mnist'");
+  EXPECT_SAYS(error_of([] { verify_dataset("mnist", "x", {.workers = 0}); }), "verify", "0 workers",
+              "at least 1");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Verifying data sets of many files: images per class, CosmoFlow, record files.
+// Verifies data sets of many files: images per class, CosmoFlow, record files.
 // SPDX-License-Identifier: MIT
 #include <filesystem>
 
@@ -90,7 +90,7 @@ TEST_F(VerifyImageFolder, BombsAndImagesWithoutPixels) {
   EXPECT_SAYS(only_bad().why, "60000x60000");
   folder_.write("cat/bomb.png", png_of_size(0, 4));
   EXPECT_EQ(only_bad().file, folder_.path("cat/bomb.png"));
-  // A JPEG of the largest size there is.
+  // A JPEG of the largest possible size.
   Bytes jpeg = encode_jpeg(soft_image({16, 16}).view());
   for (size_t i = 0; i + 8 < jpeg.size(); ++i) {
     if (jpeg[i] == 0xff && jpeg[i + 1] == 0xc0)
@@ -107,7 +107,7 @@ TEST_F(VerifyImageFolder, FilesThatCannotBeRead) {
   folder_.write("cat/secret.jpg", encode_jpeg(soft_image({8, 8}).view()));
   fs::permissions(folder_.path("cat/secret.jpg"), fs::perms::none);
   fs::permissions(folder_.path(), fs::perms::all);
-  const bool is_root = ::geteuid() == 0;  // who may read everything
+  const bool is_root = ::geteuid() == 0;  // root may read everything
   if (is_root && ::seteuid(65534) != 0) GTEST_SKIP() << "cannot give up the rights of root";
   const VerifyReport report = verify(1);
   const int restored = is_root ? ::seteuid(0) : 0;
@@ -120,7 +120,7 @@ TEST_F(VerifyImageFolder, AClassWithoutImages) {
   fs::create_directory(folder_.path("bird"));
   const BadRecord bad = only_bad();
   EXPECT_EQ(bad.file, folder_.path("bird"));
-  EXPECT_EQ(bad.why, "the folder of a class has no files");
+  EXPECT_SAYS(bad.why, "class");
 }
 
 TEST_F(VerifyImageFolder, PartsWithOtherClasses) {
@@ -135,7 +135,7 @@ TEST_F(VerifyImageFolder, PartsWithOtherClasses) {
   EXPECT_EQ(report.parts[1].name, "val");
   EXPECT_EQ(report.parts[1].samples, 1);
   ASSERT_EQ(report.bad.size(), 1u);
-  EXPECT_SAYS(report.bad[0].why, "its 1 classes are not those of the first part (2)");
+  EXPECT_SAYS(report.bad[0].why, "1 classes", "part");
 }
 
 TEST(VerifyFolders, NothingThere) {
@@ -149,7 +149,7 @@ TEST(VerifyFolders, NothingThere) {
     EXPECT_EQ(report.bad.at(0).why, "no such file or folder");
   }
   EXPECT_SAYS(verify_dataset("image_folder", folder.path()).bad.at(0).why, "has no folders");
-  EXPECT_SAYS(verify_dataset("cosmoflow", folder.path()).bad.at(0).why, "found no file *.tfrecord");
+  EXPECT_SAYS(verify_dataset("cosmoflow", folder.path()).bad.at(0).why, "*.tfrecord");
   EXPECT_SAYS(verify_dataset("tfrecord", folder.path()).bad.at(0).why, "found no sample");
 }
 
@@ -171,28 +171,29 @@ TEST(VerifyCosmoflow, ListsEveryBadVolume) {
   fs::create_symlink("nowhere", folder.path("train/x4.tfrecord"));
   report = verify_dataset("cosmoflow", folder.path(), {.workers = 2});
   ASSERT_EQ(report.bad.size(), 4u);
-  EXPECT_SAYS(report.bad[0].why, "count 7 is -1");
-  EXPECT_SAYS(report.bad[1].why, "has 64 bytes, wanted 512");
-  EXPECT_SAYS(report.bad[2].why, "found an empty file");
+  EXPECT_SAYS(report.bad[0].why, "count 7");
+  EXPECT_SAYS(report.bad[1].why, "64 bytes", "512");
+  EXPECT_SAYS(report.bad[2].why, "empty");
   EXPECT_SAYS(report.bad[3].why, "cannot open");
   EXPECT_EQ(report.bad[3].file, folder.path("train/x4.tfrecord"));
   EXPECT_EQ(report.samples(), 6);
 }
 
-Bytes example(int64_t number) {
+Bytes numbered_example(int64_t number) {
   return ExampleBuilder().ints("number", {number}).text("name", "x").encode();
 }
 
 TEST(VerifyTfrecord, GoesOnBehindABadPayload) {
   const TempFolder folder;
-  Bytes content = records({example(1), example(2), bytes_of("\xff\xff"), example(4), example(5)});
-  const size_t one = record(example(1)).size();
+  Bytes content = records({numbered_example(1), numbered_example(2), bytes_of("\xff\xff"),
+                           numbered_example(4), numbered_example(5)});
+  const size_t one = record(numbered_example(1)).size();
   content[12] ^= 1;  // the payload of record 0
   folder.write("a.tfrecord", content);
   const VerifyReport report = verify_dataset("tfrecord", folder.path());
   ASSERT_EQ(report.bad.size(), 2u);
   EXPECT_EQ(report.bad[0].offset, 0u);
-  EXPECT_SAYS(report.bad[0].why, "the crc of its");
+  EXPECT_SAYS(report.bad[0].why, "crc");
   EXPECT_EQ(report.bad[1].offset, 2 * one);
   EXPECT_SAYS(report.bad[1].why, "record at byte " + std::to_string(2 * one));
   EXPECT_EQ(report.samples(), 3);
@@ -202,31 +203,31 @@ TEST(VerifyTfrecord, GoesOnBehindABadPayload) {
 
 TEST(VerifyTfrecord, SaysWhenTheRestIsLost) {
   const TempFolder folder;
-  Bytes content = records({example(1), example(2), example(3)});
-  content[record(example(1)).size()] ^= 1;  // the length of record 1
+  Bytes content = records({numbered_example(1), numbered_example(2), numbered_example(3)});
+  content[record(numbered_example(1)).size()] ^= 1;  // the length of record 1
   const std::string path = folder.write("a.tfrecord", content);
-  Bytes cut = records({example(1)});
+  Bytes cut = records({numbered_example(1)});
   cut.pop_back();
   folder.write("b.tfrecord", cut);
-  folder.write("c.tfrecord", records({example(7)}));
+  folder.write("c.tfrecord", records({numbered_example(7)}));
   folder.write("d.tfrecord", {});
   const VerifyReport report = verify_dataset("tfrecord", folder.path(), {.workers = 3});
   ASSERT_EQ(report.bad.size(), 3u);
   EXPECT_SAYS(report.bad[0].why, "what follows it in the file cannot be found");
   EXPECT_EQ(report.bad[0].file, path);
   EXPECT_SAYS(report.bad[1].why, "truncated at byte");
-  EXPECT_SAYS(report.bad[2].why, "the file is empty");
+  EXPECT_SAYS(report.bad[2].why, "empty");
   EXPECT_EQ(report.samples(), 2);
 }
 
 TEST(VerifyTfrecord, MissingShards) {
   const TempFolder folder;
-  folder.write("train-00000-of-00003", records({example(1)}));
-  folder.write("train-00002-of-00003", gzip(records({example(3)})));
+  folder.write("train-00000-of-00003", records({numbered_example(1)}));
+  folder.write("train-00002-of-00003", gzip(records({numbered_example(3)})));
   const VerifyReport report = verify_dataset("tfrecord", folder.path());
   ASSERT_EQ(report.bad.size(), 1u);
   EXPECT_EQ(report.bad[0].file, folder.path("train-00001-of-00003"));
-  EXPECT_SAYS(report.bad[0].why, "the file is missing");
+  EXPECT_SAYS(report.bad[0].why, "missing");
   EXPECT_EQ(report.samples(), 2);
 }
 

@@ -114,7 +114,7 @@ void print_table(const Topology& topology, std::ostream& out) {
 
 }  // namespace
 
-int run_devices(std::span<const std::string> args, std::ostream& out) {
+int command_devices(std::span<const std::string> args, std::ostream& out) {
   DevicesFlags flags;
   const ListingForm form = parse_listing_flags(
       args, out,

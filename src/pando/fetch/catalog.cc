@@ -5,13 +5,13 @@
 
 #include "pando/base/error.h"
 #include "pando/base/strings.h"
-#include "pando/data/sources/imagenet.h"
+#include "pando/data/sources/imagenet/imagenet.h"
 
 namespace pando::fetch {
 
 namespace {
 
-constexpr int64_t kMostText = 65536;  // of a readme or a list of names
+constexpr int64_t kMostText = 65536;  // largest size of a readme or a list of names
 
 using Texts = std::vector<std::string>;
 
@@ -188,8 +188,9 @@ const std::vector<OwnDataset>& own_datasets() {
       {.name = "image_folder",
        .title = "your own JPEG and PNG images",
        .shape = "any x any x3",
-       .how = "a folder for each class, with its images in it; to train, two such sets, in the "
-              "folders train and validation"},
+       .how =
+           "make a folder of images for each class; to train, make two such sets, in the folders "
+           "train and validation"},
   };
   return sets;
 }

@@ -1,5 +1,5 @@
-// The data sets that Pando knows: where their files are, how large they are, which checksums their
-// publishers and others give, and what becomes of them here.
+// The data sets that Pando knows: where their files are, how large they are, which checksums are
+// published, and how they are unpacked.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,11 +9,11 @@
 
 namespace pando::fetch {
 
-// A file inside an archive. What an archive holds besides is left out.
+// A file inside an archive. Other files of the archive are not unpacked.
 struct ArchivedFile {
   std::string path;       // in the archive, and below the folder of the data set
-  int64_t bytes = 0;      // exactly; of an optional file at most
-  bool optional = false;  // nobody misses it
+  int64_t bytes = 0;      // the exact size; of an optional file the largest
+  bool optional = false;  // it may be missing
 };
 
 struct RemoteFile {
@@ -22,7 +22,7 @@ struct RemoteFile {
   int64_t bytes = 0;
   std::string sha256;                  // in hexadecimal, like md5
   std::string md5;                     // checked too; empty when none is published
-  std::vector<ArchivedFile> contents;  // of a compressed tar archive; empty: used as it is
+  std::vector<ArchivedFile> contents;  // of a compressed tar archive; empty: no archive
 };
 
 struct DatasetEntry {
@@ -35,13 +35,13 @@ struct DatasetEntry {
   std::string shape;
   int64_t classes = 0;
   std::vector<RemoteFile> files;
-  std::string subfolder;  // that the archive unpacks to; empty when there is no archive
+  std::string subfolder;  // to which the archive unpacks; empty: no archive
 };
 
-// What can be fetched.
+// The data sets that can be fetched.
 const std::vector<DatasetEntry>& catalog();
 
-// Throws InvalidArgument for an unknown name, and for a data set that everybody has to get from its
+// Throws InvalidArgument for an unknown name, and for a data set that users have to get from its
 // owners.
 const DatasetEntry& entry(const std::string& name);
 
@@ -51,11 +51,11 @@ int64_t download_bytes(const DatasetEntry& entry);
 struct OwnDataset {
   std::string name;
   std::string title;
-  int64_t train = 0;  // 0: as many as there are
+  int64_t train = 0;  // 0: not known
   int64_t test = 0;
   std::string shape;
-  int64_t classes = 0;  // 0: as many as there are, or none
-  std::string how;      // to get it
+  int64_t classes = 0;  // 0: not known, or none
+  std::string how;      // how to get it
 };
 const std::vector<OwnDataset>& own_datasets();
 

@@ -1,4 +1,4 @@
-// Whether files are those that the publishers of data sets give out.
+// Whether files are the ones that the publishers of data sets distribute.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,7 +12,7 @@ namespace pando::fetch {
 // Compares a file with the one of the same name in the catalog's entry `dataset`; a file or a data
 // set that the catalog does not know is unknown. Throws IoError when the file cannot be read.
 FileOrigin origin_of(const std::string& dataset, const std::string& path);
-// The same for an entry of one's own.
+// The same for an entry that the catalog need not have.
 FileOrigin origin_of(const DatasetEntry& entry, const std::string& path);
 
 }  // namespace pando::fetch

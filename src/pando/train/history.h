@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,18 +18,21 @@ namespace pando {
 // same of the validation with "val_" in front.
 using Logs = std::vector<std::pair<std::string, double>>;
 
+// The value of that name, or nothing.
+inline std::optional<double> find_value(const Logs& logs, std::string_view name) {
+  for (const auto& [key, value] : logs) {
+    if (key == name) return value;
+  }
+  return std::nullopt;
+}
+
 // Sums over samples under the names of Logs, the loss first. The mean is taken where it is shown.
 struct LogSums {
   int64_t samples = 0;
   Logs sums;
 
   // 0 for a name that is not there.
-  double sum(std::string_view name) const {
-    for (const auto& [known, value] : sums) {
-      if (known == name) return value;
-    }
-    return 0;
-  }
+  double sum(std::string_view name) const { return find_value(sums, name).value_or(0); }
 };
 
 struct History {

@@ -2,11 +2,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "pando/app/flags/find_dataset.h"
 #include "pando/app/job/exit_code.h"
-#include "pando/app/run/train_run.h"
+#include "pando/app/run/training_run.h"
 #include "pando/data/image/jpeg.h"
-#include "pando/data/sources/cifar.h"
-#include "pando/data/sources/imagenet_make.h"
+#include "pando/data/sources/cifar/cifar.h"
+#include "pando/data/sources/imagenet/make.h"
 #include "pando/zoo/zoo.h"
 #include "tests/app/mnist_folder.h"
 #include "tests/app/parse_options.h"

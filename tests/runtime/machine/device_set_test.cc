@@ -2,11 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include "pando/base/error.h"
+#include "tests/support/expect_error.h"
 
 namespace pando::runtime {
 namespace {
 
+using testing_support::error_of;
 using Sets = std::vector<std::vector<int>>;
 
 // Nodes of so many cores each, one hardware thread per core.
@@ -60,16 +61,6 @@ std::vector<bool> shared_in(const Topology& topology, const DeviceRequest& reque
     shared.push_back(device.shared);
   }
   return shared;
-}
-
-template <typename Call>
-std::string message_of(Call call) {
-  try {
-    call();
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
-  return "nothing thrown";
 }
 
 TEST(DivideMachine, OneDeviceHasAllCores) {
@@ -190,7 +181,7 @@ TEST(DivideMachine, WithoutNodesEverythingIsOnNodeZero) {
 
 TEST(DivideMachine, RefusesWhatCannotBe) {
   const auto refusal = [](const DeviceRequest& request) {
-    return message_of([&] { divide_machine(machine({4}), request); });
+    return error_of([&] { divide_machine(machine({4}), request); });
   };
   EXPECT_EQ(refusal({.devices = 0}), "devices: found 0, wanted 1 to 1024");
   EXPECT_EQ(refusal({.devices = 1025}), "devices: found 1025, wanted 1 to 1024");
@@ -233,13 +224,13 @@ TEST(CoreSets, AreParsed) {
 
 TEST(CoreSets, RefusesWhatIsNoSet) {
   for (const char* text : {"", "0;", "0,,1", "a", "-1", "1-", "0-70000", "1-2-3", "0.5"}) {
-    const std::string message = message_of([&] { parse_core_sets(text); });
+    const std::string message = error_of([&] { parse_core_sets(text); });
     EXPECT_NE(message.find(concat("core sets '", text, "': found '")), std::string::npos)
         << message;
     EXPECT_NE(message.find("wanted hardware threads from 0 to 65535"), std::string::npos)
         << message;
   }
-  EXPECT_EQ(message_of([] { parse_core_sets("0;5-2"); }),
+  EXPECT_EQ(error_of([] { parse_core_sets("0;5-2"); }),
             "core sets '0;5-2': found '5-2', wanted the lower number first");
 }
 

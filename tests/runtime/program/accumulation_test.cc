@@ -5,24 +5,17 @@
 
 #include <gtest/gtest.h>
 
-#include "pando/base/random.h"
 #include "pando/tensor/tensor.h"
+#include "tests/runtime/normal_floats.h"
 
 namespace pando::runtime {
 namespace {
 
 using Floats = std::vector<float>;
 
-Floats normal(size_t count, uint64_t key) {
-  RandomStream random(key);
-  Floats values(count);
-  for (float& x : values) x = random.next_normal();
-  return values;
-}
-
 TEST(Accumulation, AddsElementByElement) {
-  const Floats before = normal(37, 1);
-  const Floats more = normal(37, 2);
+  const Floats before = normal_floats(37, 1);
+  const Floats more = normal_floats(37, 2);
   Floats total = before;
   add_to(total.data(), more.data(), 36);
   for (size_t i = 0; i < 36; ++i) EXPECT_EQ(total[i], before[i] + more[i]);
@@ -33,8 +26,8 @@ TEST(Accumulation, MixesByWeights) {
   EXPECT_TRUE(MixWeights().plain());
   EXPECT_FALSE((MixWeights{.keep = 0.5f}).plain());
   EXPECT_FALSE((MixWeights{.take = 0.5f}).plain());
-  const Floats before = normal(37, 1);
-  const Floats more = normal(37, 2);
+  const Floats before = normal_floats(37, 1);
+  const Floats more = normal_floats(37, 2);
   for (const MixWeights weights :
        {MixWeights{}, MixWeights{0.75f, 0.25f}, MixWeights{1, 2}, MixWeights{0.5f, 1}}) {
     Floats total = before;
@@ -73,8 +66,8 @@ TEST(Accumulation, MixesStoredNumbers) {
   const MixWeights weights{0.75f, 0.25f};
   for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
     for (const bool stochastic : {false, true}) {
-      Numbers total(type, normal(kCount + 1, 1));
-      Numbers more(type, normal(kCount + 1, 2));
+      Numbers total(type, normal_floats(kCount + 1, 1));
+      Numbers more(type, normal_floats(kCount + 1, 2));
       const Floats before = total.values();
       const Floats values = more.values();
       const HalfRounding rounding{.stochastic = stochastic, .key = 7, .first = 100};
@@ -101,7 +94,7 @@ TEST(Accumulation, SumsStoredLanesInF32) {
     std::vector<Floats> values;
     std::vector<Stored> stored;
     for (uint64_t lane = 0; lane < 3; ++lane) {
-      values.push_back(lanes.emplace_back(type, normal(kCount, lane)).values());
+      values.push_back(lanes.emplace_back(type, normal_floats(kCount, lane)).values());
     }
     for (Numbers& lane : lanes) stored.push_back(lane.stored());
     for (const Floats& weights : {Floats{}, Floats{0.5f, 0.25f, 2}}) {
@@ -150,8 +143,8 @@ TEST(Accumulation, MergedMomentsAreThoseOfBothSets) {
   constexpr size_t kChannels = 3;
   for (const size_t first : {0, 1, 5, 40}) {
     for (const size_t second : {0, 1, 7}) {
-      Floats values = normal(first * kChannels, 3);
-      Floats more = normal(second * kChannels, 4);
+      Floats values = normal_floats(first * kChannels, 3);
+      Floats more = normal_floats(second * kChannels, 4);
       for (float& x : more) x = 2 * x + 5;  // another mean, so that it matters
       Floats total = moments_of(values, kChannels);
       merge_moments(total.data(), moments_of(more, kChannels).data(), kChannels);

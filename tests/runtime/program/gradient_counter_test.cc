@@ -8,6 +8,7 @@
 
 #include "pando/base/error.h"
 #include "pando/tensor/half.h"
+#include "tests/runtime/small_networks.h"
 #include "tests/runtime/trainee.h"
 
 namespace pando::runtime {
@@ -83,8 +84,6 @@ TEST(CountBeyond, RaisesNoFlags) {
 TEST(CountBeyond, OtherTypesAreAnError) {
   EXPECT_THROW(count_beyond(DType::i32, nullptr, 0, 1), InternalError);
 }
-
-TestNetwork mnist() { return test_network("mnist_cnn", {12, 12, 1}); }
 
 int64_t trained_elements(const Trainee& trainee) {
   int64_t elements = 0;

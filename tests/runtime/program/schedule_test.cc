@@ -10,10 +10,12 @@
 
 #include "pando/base/error.h"
 #include "tests/runtime/pipeline_by_data.h"
+#include "tests/support/expect_error.h"
 
 namespace pando::runtime {
 namespace {
 
+using testing_support::error_of;
 using Words = std::vector<std::vector<std::string>>;
 
 // The words of every line that has some.
@@ -27,16 +29,6 @@ Words words_of(std::string_view text) {
     if (!row.empty()) rows.push_back(row);
   }
   return rows;
-}
-
-template <typename Call>
-std::string message_of(Call call) {
-  try {
-    call();
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
-  return "nothing thrown";
 }
 
 TEST(PipelineSchedule, EveryOneHasARecordOfItsOwn) {
@@ -280,10 +272,10 @@ TEST(Play, NoWorkIsNotIdle) {
 
 TEST(PipelineShape, CountsAndMappingsAreChecked) {
   const auto mapping = [](std::vector<int> devices) {
-    return message_of(
+    return error_of(
         [&] { check({.stages = 3, .micro_batches = 1, .device_of_stage = std::move(devices)}); });
   };
-  EXPECT_EQ(mapping({0, 0, 1}), "nothing thrown");
+  check({.stages = 3, .micro_batches = 1, .device_of_stage = {0, 0, 1}});
   EXPECT_EQ(mapping({0, 1}),
             "device mapping [0, 1]: found 2 devices, wanted one for each of 3 stages");
   EXPECT_EQ(mapping({0, 1, 3}),
@@ -292,30 +284,29 @@ TEST(PipelineShape, CountsAndMappingsAreChecked) {
             "device mapping [1, 1, 2]: device 0 has no stage, wanted all of 0 to 2");
   EXPECT_EQ(mapping({0, -1, 1}),
             "device mapping [0, -1, 1]: found device -1, wanted numbers from 0");
-  EXPECT_EQ(message_of([] { check({.stages = 0}); }),
-            "pipeline: found 0 stages, wanted at least 1");
-  EXPECT_EQ(message_of([] { check({.stages = 1, .micro_batches = 0}); }),
+  EXPECT_EQ(error_of([] { check({.stages = 0}); }), "pipeline: found 0 stages, wanted at least 1");
+  EXPECT_EQ(error_of([] { check({.stages = 1, .micro_batches = 0}); }),
             "pipeline: found 0 micro-batches, wanted at least 1");
 }
 
 TEST(PipelineShape, WhatIsOutsideIsRefused) {
   const PipelineShape shape{.stages = 2, .micro_batches = 3, .training = false};
-  EXPECT_EQ(message_of([&] { device_order(shape, 2); }), "pipeline: found device 2, wanted 0 to 1");
-  EXPECT_EQ(message_of([&] { held_micro_batches(shape, -1); }),
+  EXPECT_EQ(error_of([&] { device_order(shape, 2); }), "pipeline: found device 2, wanted 0 to 1");
+  EXPECT_EQ(error_of([&] { held_micro_batches(shape, -1); }),
             "pipeline: found stage -1, wanted 0 to 1");
-  EXPECT_EQ(message_of([&] {
+  EXPECT_EQ(error_of([&] {
               time_step(shape, {0, false, 3});
             }),
             "pipeline: found micro-batch 3, wanted 0 to 2");
-  EXPECT_EQ(message_of([&] {
+  EXPECT_EQ(error_of([&] {
               time_step(shape, {0, true, 0});
             }),
             "pipeline: found a backward visit, wanted none without training");
-  EXPECT_EQ(message_of([&] {
+  EXPECT_EQ(error_of([&] {
               play(shape, {{1, 1}});
             }),
             "pipeline: found the durations of 1 stages, wanted 2");
-  EXPECT_EQ(message_of([&] {
+  EXPECT_EQ(error_of([&] {
               play(shape, {{1, 1}, {-1, 0}});
             }),
             "pipeline: stage 1 takes -1 seconds, wanted a finite number of at least 0");
@@ -368,15 +359,15 @@ TEST(BalanceStages, IsAsGoodAsTryingEveryCut) {
 }
 
 TEST(BalanceStages, RefusesWhatCannotBeCut) {
-  EXPECT_EQ(message_of([] {
+  EXPECT_EQ(error_of([] {
               balance_stages({1, 2}, 3);
             }),
             "pipeline: found 3 stages for 2 layers, wanted at least one layer per stage");
-  EXPECT_EQ(message_of([] {
+  EXPECT_EQ(error_of([] {
               balance_stages({1, 2}, 0);
             }),
             "pipeline: found 0 stages, wanted at least 1");
-  EXPECT_EQ(message_of([] {
+  EXPECT_EQ(error_of([] {
               balance_stages({1, -2}, 1);
             }),
             "pipeline: layer 1 takes -2 seconds, wanted a finite number of at least 0");

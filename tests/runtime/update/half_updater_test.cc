@@ -5,21 +5,14 @@
 
 #include <gtest/gtest.h>
 
-#include "pando/base/random.h"
 #include "pando/ir/text.h"
 #include "pando/runtime/update/updater.h"
+#include "tests/runtime/normal_floats.h"
 
 namespace pando::runtime {
 namespace {
 
 using Floats = std::vector<float>;
-
-Floats normal(int64_t count, uint64_t key) {
-  RandomStream random(key);
-  Floats values(static_cast<size_t>(count));
-  for (float& x : values) x = random.next_normal();
-  return values;
-}
 
 Floats rounded(DType type, const Floats& values) {
   if (type == DType::f32) return values;
@@ -102,12 +95,13 @@ class StoredKernel {
 };
 
 // Neither whole blocks nor whole cache lines.
-constexpr int64_t kElements = 2257;
+constexpr int64_t kKernelElements = 2257;
 
 void fill(StoredKernel& kernel, DType type, float scale = 1) {
-  kernel.set_weights(rounded(type, normal(kElements, 1)));
+  kernel.set_weights(rounded(type, normal_floats(kKernelElements, 1)));
   for (int slice = 0; slice < 2; ++slice) {
-    Floats gradient = rounded(type, normal(kElements, 2 + static_cast<uint64_t>(slice)));
+    Floats gradient =
+        rounded(type, normal_floats(kKernelElements, 2 + static_cast<uint64_t>(slice)));
     for (float& x : gradient) x *= scale;
     kernel.set_gradient(slice, gradient);
   }
@@ -119,8 +113,8 @@ TEST(HalfUpdater, ComputesInF32) {
     for (const char* name : {"sgd", "lars", "adam", "adamw", "rmsprop", "adadelta"}) {
       const Optimizer rule = regularized(make_optimizer(name), {.l2 = 0.01});
       for (const Floats& lanes : {Floats{}, Floats{0.25f, 0.75f}}) {
-        StoredKernel half(kElements, {.type = type, .slices = 2, .workers = 2});
-        StoredKernel full(kElements, {.type = DType::f32, .slices = 2});
+        StoredKernel half(kKernelElements, {.type = type, .slices = 2, .workers = 2});
+        StoredKernel full(kKernelElements, {.type = DType::f32, .slices = 2});
         for (StoredKernel* kernel : {&half, &full}) {
           fill(*kernel, type);
           kernel->update(rule, {0.1, 0}, lanes);
@@ -138,13 +132,13 @@ TEST(HalfUpdater, ComputesInF32) {
 
 // How far off the weights are after a few updates in 16 bits, as a share of how far they moved.
 double relative_error(DType type, const Optimizer& optimizer, double learning_rate) {
-  Floats small = normal(kElements, 1);
-  Floats gradient = normal(kElements, 2);
+  Floats small = normal_floats(kKernelElements, 1);
+  Floats gradient = normal_floats(kKernelElements, 2);
   for (float& x : small) x *= 0x1p-7f;
   for (float& x : gradient) x = std::copysign(1e-4f + 1e-5f * std::abs(x), x);
   const Floats start = rounded(type, small);
-  StoredKernel half(kElements, {.type = type});
-  StoredKernel full(kElements, {.type = DType::f32});
+  StoredKernel half(kKernelElements, {.type = type});
+  StoredKernel full(kKernelElements, {.type = DType::f32});
   for (StoredKernel* kernel : {&half, &full}) {
     kernel->set_weights(start);
     kernel->set_gradient(0, rounded(type, gradient));
@@ -180,8 +174,8 @@ TEST(HalfUpdater, DividesScaledGradientsByTheScale) {
     for (const char* name : {"sgd", "lars", "adam"}) {
       const Optimizer rule = regularized(make_optimizer(name), {.weight_decay = 0.1, .l2 = 0.01});
       for (const Floats& lanes : {Floats{}, Floats{0.25f, 0.75f}}) {
-        StoredKernel plain(kElements, {.type = type, .slices = 2});
-        StoredKernel scaled(kElements, {.type = type, .slices = 2});
+        StoredKernel plain(kKernelElements, {.type = type, .slices = 2});
+        StoredKernel scaled(kKernelElements, {.type = type, .slices = 2});
         fill(plain, type);
         fill(scaled, type, 64);
         plain.update(rule, {0.1, 0}, lanes);
@@ -194,7 +188,7 @@ TEST(HalfUpdater, DividesScaledGradientsByTheScale) {
 
 Floats after_updates(const KernelOptions& options, uint64_t seed, int64_t updates = 3) {
   const Optimizer rule = SGD({.learning_rate = 0.001, .momentum = 0.9});
-  StoredKernel kernel(kElements, options);
+  StoredKernel kernel(kKernelElements, options);
   for (int64_t iteration = 0; iteration < updates; ++iteration) {
     if (iteration == 0) fill(kernel, options.type);
     kernel.update(rule, {.learning_rate = 0.001, .iteration = iteration, .seed = seed});
@@ -225,10 +219,10 @@ TEST(HalfUpdater, StochasticRoundingRepeats) {
 
 // The same numbers are rounded otherwise in every element, update, variable and slot.
 TEST(HalfUpdater, NoiseDiffers) {
-  StoredKernel kernel(kElements, {.half = {.stochastic_rounding = StochasticRounding::on}});
+  StoredKernel kernel(kKernelElements, {.half = {.stochastic_rounding = StochasticRounding::on}});
   const auto weights_after = [&](int64_t iteration) {
-    kernel.set_weights(Floats(static_cast<size_t>(kElements), 1));
-    kernel.set_gradient(0, Floats(static_cast<size_t>(kElements), 1));
+    kernel.set_weights(Floats(static_cast<size_t>(kKernelElements), 1));
+    kernel.set_gradient(0, Floats(static_cast<size_t>(kKernelElements), 1));
     kernel.variables.get("k").slots.clear();
     // Halfway between two numbers of f16, for the weights and for the momentum.
     const double rate = 0x1p-12;
@@ -238,8 +232,8 @@ TEST(HalfUpdater, NoiseDiffers) {
   const Floats first = weights_after(0);
   const auto lower = static_cast<double>(std::count(first.begin(), first.end(), 1 - 0x1p-11f));
   const auto upper = static_cast<double>(std::count(first.begin(), first.end(), 1.0f));
-  EXPECT_EQ(lower + upper, kElements);
-  EXPECT_NEAR(lower, 0.5 * kElements, 2 * std::sqrt(static_cast<double>(kElements)));
+  EXPECT_EQ(lower + upper, kKernelElements);
+  EXPECT_NEAR(lower, 0.5 * kKernelElements, 2 * std::sqrt(static_cast<double>(kKernelElements)));
   EXPECT_NE(weights_after(1), first);
 }
 

@@ -28,13 +28,6 @@ double number_in(const TrainingState& state, const char* note) {
   return number.value_or(0);
 }
 
-std::optional<double> find_log(const Logs& logs, std::string_view name) {
-  const auto found = std::find_if(logs.begin(), logs.end(),
-                                  [&](const auto& entry) { return entry.first == name; });
-  if (found == logs.end()) return std::nullopt;
-  return found->second;
-}
-
 }  // namespace
 
 RunRecorder::RunRecorder(RunLog& log, AgreedSignal& signal, CheckpointStore& store,
@@ -77,8 +70,8 @@ void RunRecorder::on_execution_end(FitContext& context, const Logs& logs) {
 
 void RunRecorder::on_epoch_end(FitContext& context, const Logs& logs) {
   HistoryRow row = row_of(context);
-  row.val_loss = find_log(logs, "val_loss");
-  row.val_accuracy = find_log(logs, "val_accuracy");
+  row.val_loss = find_value(logs, "val_loss");
+  row.val_accuracy = find_value(logs, "val_accuracy");
   const int64_t done = updates_done(context);
   // A run that a signal stops goes on later: its open sums are in the checkpoint, not in a row.
   const bool is_last = context.stop && !stopped_ && done != logged_updates_;
@@ -131,7 +124,7 @@ void RunRecorder::add_training(HistoryRow& row, const FitContext& context, const
   row.accuracy = open_.accuracy / static_cast<double>(open_.samples);
   row.throughput = static_cast<double>(open_.timed) / open_.seconds;
   row.learning_rate = context.model->learning_rate();
-  if (const std::optional<double> factor = find_log(logs, kLossScalingColumn)) {
+  if (const std::optional<double> factor = find_value(logs, kLossScalingColumn)) {
     row.extra.emplace_back(kLossScalingColumn, *factor);
   }
   add_memory(row);

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "pando/data/image/augmented.h"
-#include "pando/data/sources/cifar.h"
+#include "pando/data/sources/cifar/cifar.h"
 #include "pando/data/sources/gzip.h"
 #include "pando/data/sources/image_folder.h"
 #include "pando/data/sources/mnist.h"

@@ -5,7 +5,7 @@
 
 #include "pando/base/error.h"
 #include "pando/data/sources/cosmoflow.h"
-#include "pando/data/sources/imagenet.h"
+#include "pando/data/sources/imagenet/imagenet.h"
 #include "pando/data/stream_order.h"
 #include "pando/data/tfrecord/example.h"
 #include "pando/data/tools/image_stages_impl.h"

@@ -7,10 +7,10 @@
 
 #include "pando/base/error.h"
 #include "pando/data/image/augmented.h"
-#include "pando/data/sources/cifar.h"
+#include "pando/data/sources/cifar/cifar.h"
 #include "pando/data/sources/cosmoflow.h"
 #include "pando/data/sources/image_folder.h"
-#include "pando/data/sources/imagenet.h"
+#include "pando/data/sources/imagenet/imagenet.h"
 #include "pando/data/sources/mnist.h"
 #include "pando/data/tools/formats.h"
 #include "pando/data/tools/places_impl.h"

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "pando/data/sources/cifar_batch.h"
+#include "pando/data/sources/cifar/batch.h"
 #include "pando/data/sources/gzip.h"
 #include "pando/data/sources/idx.h"
 #include "pando/data/sources/mnist.h"

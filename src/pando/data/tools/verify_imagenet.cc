@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "pando/data/sources/imagenet.h"
+#include "pando/data/sources/imagenet/imagenet.h"
 #include "pando/data/tools/places_impl.h"
 #include "pando/data/tools/verify_impl.h"
 

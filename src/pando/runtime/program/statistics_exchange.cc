@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "pando/base/error.h"
-#include "pando/runtime/machine/patience.h"
+#include "pando/runtime/machine/back_off.h"
 
 namespace pando::runtime {
 
@@ -79,10 +79,10 @@ void StatisticsExchange::run(
     }
   }
   round.messages->start();
-  Patience patience;
+  BackOff back_off;
   while (!round.messages->done()) {
     if (poll) poll();
-    patience.pause();
+    back_off.pause();
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
   figures_.add({.bytes_sent = static_cast<int64_t>(round.block) * (group_ - 1),

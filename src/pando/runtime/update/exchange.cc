@@ -9,7 +9,7 @@
 
 #include "pando/base/error.h"
 #include "pando/comm/collectives.h"
-#include "pando/runtime/machine/patience.h"
+#include "pando/runtime/machine/back_off.h"
 #include "pando/runtime/program/accumulation.h"
 
 namespace pando::runtime {
@@ -148,11 +148,11 @@ UpdateFlags Exchange::finish(UpdateFlags own) {
   std::copy(own.counts.begin(), own.counts.end(), block + kCounts);
   reporting_->start();
   figures_.bytes_sent += static_cast<int64_t>(block_ * sizeof(double)) * (communicator_.size() - 1);
-  Patience patience;
+  BackOff back_off;
   for (bool done = false; !done;) {
     const bool sums = advance();
     done = reporting_->done() && sums;
-    if (!done) patience.pause();
+    if (!done) back_off.pause();
   }
   active_ = false;
   UpdateFlags all;
