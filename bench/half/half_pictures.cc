@@ -107,7 +107,7 @@ class GradientStep {
     LossScaler scaling({.factor = how.scaling});
     const std::vector<runtime::UpdatePlan> updates = {{.elements = 1, .samples = kStep}};
     executor.run({.updates = updates, .micro_batch_size = kStep, .scaling = &scaling}, infeed);
-    return gradients_of(executor.instance());
+    return gradients_of(executor.bound());
   }
 
  private:
@@ -127,28 +127,28 @@ class GradientStep {
     return variables;
   }
 
-  static StepGradients gradients_of(const runtime::Instance& instance) {
-    const compiler::Program& program = instance.program();
+  static StepGradients gradients_of(const runtime::BoundProgram& bound) {
+    const compiler::Program& program = bound.program();
     std::set<const ir::Value*> of_weights;
     for (const ir::Output& output : program.graph().outputs()) {
       if (output.role == ir::OutputRole::gradient) of_weights.insert(output.value);
     }
     const DType type = program.options().precision.compute;
     StepGradients found;
-    for (const ir::Value* value : of_weights) add(instance, value, found.weights);
+    for (const ir::Value* value : of_weights) add(bound, value, found.weights);
     for (const auto& node : program.graph().nodes()) {
       if (node->op().find("_grad") == std::string::npos) continue;
       const ir::Value* value = node->output();
       const bool sums = node->op().ends_with("kernel_grad") || of_weights.contains(value);
-      if (!sums && value->type().dtype == type) add(instance, value, found.activations);
+      if (!sums && value->type().dtype == type) add(bound, value, found.activations);
     }
     return found;
   }
 
-  static void add(const runtime::Instance& instance, const ir::Value* value, Magnitudes& to) {
+  static void add(const runtime::BoundProgram& bound, const ir::Value* value, Magnitudes& to) {
     const DType type = value->type().dtype;
     const size_t count = value->bytes() / size_of(type);
-    const std::byte* at = instance.address(instance.program().operand(value), 0);
+    const std::byte* at = bound.address(bound.program().operand(value), 0);
     std::vector<float> wide(count);
     if (type == DType::f32) {
       std::copy_n(reinterpret_cast<const float*>(at), count, wide.data());

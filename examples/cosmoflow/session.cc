@@ -59,8 +59,8 @@ class LoopWatch : public Callback {
 
   void on_execution_end(FitContext& context, const Logs& /*epoch*/) override {
     const double seconds = seconds_since(start_);
-    if (context.samples == 0) return;  // stopped before its first step
-    results_.throughput.add({context.samples, seconds});
+    if (context.sums.samples == 0) return;  // stopped before its first step
+    results_.throughput.add({context.sums.samples, seconds});
     run_.tell(fmt::format("{:.4f} sec/itr. ({})", seconds, text_of(context.execution)));
   }
 

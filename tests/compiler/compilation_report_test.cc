@@ -28,7 +28,7 @@ const LayerReport& layer_named(const CompilationReport& report, const std::strin
 const std::vector<std::string> kLayers = {"conv2d",  "max_pooling2d", "conv2d_1", "max_pooling2d_1",
                                           "flatten", "dropout",       "dense"};
 
-std::unique_ptr<const Program> mnist(CompileOptions options = {}) {
+std::unique_ptr<const Program> mnist(ProgramOptions options = {}) {
   return compile(training_graph(test_network("mnist_cnn", {28, 28, 1}), 4), std::move(options));
 }
 
@@ -79,7 +79,7 @@ TEST(CompilationReport, WithoutNamesOfLayersNodesStandForThem) {
 TEST(CompilationReport, WorkIsThatOfTheNetwork) {
   const TestNetwork network = test_network("mnist_cnn", {28, 28, 1});
   const double forward = forward_flops(network.network);
-  for (const CompileOptions& options : std::vector<CompileOptions>{
+  for (const ProgramOptions& options : std::vector<ProgramOptions>{
            {}, {.slices = 3}, {.slices = 3, .division = Division::parts}, {.pipelined = true}}) {
     const auto program = mnist(options);
     const CompilationReport report = compilation_report(*program);

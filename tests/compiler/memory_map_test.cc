@@ -44,7 +44,7 @@ TEST_P(MapOfPipeline, NoTwoBlocksMeet) {
     expect_sound(*compile(training_graph(GetParam().build(), 4),
                           {.slices = 2, .pipelined = true, .recomputation = mode}));
   }
-  expect_sound(*compile(graph_of(GetParam().build(), train::Mode::predict, 4),
+  expect_sound(*compile(graph_of(GetParam().build(), RunMode::predict, 4),
                         {.slices = 2, .pipelined = true}));
 }
 

@@ -13,7 +13,7 @@ constexpr std::string_view kGraph = R"(graph(x: f32[2,3] feed, k: f32[3,4] varia
     y = relu(c)
     return result y=y })";
 
-CompileState untyped_state(CompileOptions options = {}) {
+CompileState untyped_state(ProgramOptions options = {}) {
   return {
       .graph = ir::parse_graph(kGraph), .options = std::move(options), .kernels = {}, .memory = {}};
 }
@@ -73,7 +73,7 @@ TEST(Pipeline, RequiredPassesCannotBeDisabled) {
   const std::string error = pipeline_error("infer-shapes");
   EXPECT_NE(error.find("pass 'infer-shapes'"), std::string::npos) << error;
   EXPECT_NE(error.find("fuse-post-ops"), std::string::npos) << error;
-  EXPECT_NE(pipeline_error("assign-layouts").find("pass 'assign-layouts'"), std::string::npos);
+  EXPECT_NE(pipeline_error("select-kernels").find("pass 'select-kernels'"), std::string::npos);
 }
 
 TEST(Pipeline, DumpsTheGraphAfterEachChange) {

@@ -10,7 +10,7 @@ namespace {
 
 class PlanOfNetwork : public testing::TestWithParam<std::pair<const char*, Shape>> {
  protected:
-  void check(const CompileOptions& options, bool shares) const {
+  void check(const ProgramOptions& options, bool shares) const {
     const TestNetwork network = test_network(GetParam().first, GetParam().second);
     const auto program = compile(training_graph(network, 4), options);
     Playback(*program).run();

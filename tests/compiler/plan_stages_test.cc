@@ -11,7 +11,7 @@ namespace {
 
 class PlanOfPipeline : public testing::TestWithParam<SplitNetwork> {
  protected:
-  std::unique_ptr<const Program> program(CompileOptions options) const {
+  std::unique_ptr<const Program> program(ProgramOptions options) const {
     options.pipelined = true;
     return compile(training_graph(GetParam().build(), 4), std::move(options));
   }
@@ -62,7 +62,7 @@ TEST_P(PlanOfPipeline, NorWithoutSharing) {
 
 TEST_P(PlanOfPipeline, NorInEvaluation) {
   const auto evaluation =
-      compile(graph_of(GetParam().build(), train::Mode::evaluate, 4), {.pipelined = true});
+      compile(graph_of(GetParam().build(), RunMode::evaluate, 4), {.pipelined = true});
   Playback(*evaluation).run();
   expect_places(*evaluation);
   EXPECT_EQ(evaluation->section(0, true), -1);
@@ -173,7 +173,7 @@ TEST(PlanStages, RecomputationHoldsLess) {
 // The plan of IR text as a pipeline.
 struct PlannedStages {
   CompileState state;
-  explicit PlannedStages(std::string_view text, CompileOptions options = {})
+  explicit PlannedStages(std::string_view text, ProgramOptions options = {})
       : state(typed_state(text)) {
     state.options = std::move(options);
     state.options.pipelined = true;

@@ -11,7 +11,7 @@
 namespace pando::compiler {
 
 inline std::unique_ptr<const Program> program_of(std::string_view text,
-                                                 CompileOptions options = {}) {
+                                                 ProgramOptions options = {}) {
   return compile(ir::parse_graph(text), std::move(options));
 }
 

@@ -234,7 +234,7 @@ TEST(Recompute, BatchStatisticsAreTakenOnceAndComputedAgain) {
 TEST(Recompute, CopiesHaveTheKernelsAndLayoutsOfTheOriginals) {
   CompileState state =
       named_state(chain(), {.pipelined = true, .recomputation = Recomputation::then_backward});
-  AssignLayouts().run(state);
+  SelectKernels().run(state);
   SplitStages().run(state);
   const ir::Layout layout{"mine", 8};
   state.graph.find_value("b")->set_layout(layout);
@@ -256,7 +256,7 @@ TEST(Recompute, ForgetsWhatItErases) {
     dk = dense_kernel_grad(x, da) )");
   CompileState state =
       named_state(text, {.pipelined = true, .recomputation = Recomputation::then_backward});
-  AssignLayouts().run(state);
+  SelectKernels().run(state);
   SplitStages().run(state);
   ASSERT_TRUE(Recompute().run(state));
   EXPECT_EQ(named(state, "w").size(), 1u);
@@ -265,7 +265,7 @@ TEST(Recompute, ForgetsWhatItErases) {
 }
 
 TEST(Recompute, CanBeSwitchedOff) {
-  const auto text_of = [](CompileOptions options) {
+  const auto text_of = [](ProgramOptions options) {
     options.pipelined = true;
     return ir::to_text(compile(ir::parse_graph(chain()), options)->graph());
   };

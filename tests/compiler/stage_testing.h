@@ -14,7 +14,7 @@ namespace pando::compiler {
 using Lines = std::vector<std::string>;
 
 // Parses a graph, infers its types and names every node after its first result.
-inline CompileState named_state(std::string_view text, CompileOptions options) {
+inline CompileState named_state(std::string_view text, ProgramOptions options) {
   CompileState state = typed_state(text);
   state.options = std::move(options);
   for (const auto& node : state.graph.nodes()) node->set_name(node->output()->name());

@@ -10,12 +10,6 @@ namespace {
 using testing_support::error_of;
 using Clock = std::chrono::steady_clock;
 
-TEST(RunMode, HasNames) {
-  EXPECT_STREQ(to_string(RunMode::train), "train");
-  EXPECT_STREQ(to_string(RunMode::evaluate), "evaluate");
-  EXPECT_STREQ(to_string(RunMode::predict), "predict");
-}
-
 // A run with given values and a clock that the test sets.
 class LoggedRun {
  public:

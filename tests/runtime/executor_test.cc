@@ -124,7 +124,7 @@ TEST(Executor, EvaluationGoesOnAfterALossThatIsNoNumber) {
   const TestNetwork network = mnist();
   Samples samples = samples_for(network, 12);
   samples.field(0).f32()[0] = std::numeric_limits<float>::quiet_NaN();
-  Trainee trainee(network, {.mode = train::Mode::evaluate});
+  Trainee trainee(network, {.mode = RunMode::evaluate});
   const ExecutionTotals totals = trainee.run(samples.feed(4));
   EXPECT_EQ(totals.updates, 3);
   EXPECT_FALSE(totals.finite);
@@ -151,7 +151,7 @@ TEST(Executor, AnExceptionOfTheInfeedReachesTheCaller) {
 TEST(Executor, EndsWithItsPlan) {
   const TestNetwork network = mnist();
   Samples samples = samples_for(network, 10);
-  Trainee trainee(network, {.mode = train::Mode::evaluate});
+  Trainee trainee(network, {.mode = RunMode::evaluate});
   EXPECT_EQ(trainee.run(samples.feed(4), {.most_updates = 2}).all.samples, 8);
   const ExecutionTotals all = trainee.run(samples.feed(4));
   EXPECT_EQ(all.updates, 3);
@@ -165,14 +165,14 @@ TEST(Executor, EndsWithItsPlan) {
 TEST(Executor, DataThatEndBeforeThePlanAreAnError) {
   const TestNetwork network = mnist();
   Samples samples = samples_for(network, 8);
-  Trainee trainee(network, {.mode = train::Mode::evaluate});
+  Trainee trainee(network, {.mode = RunMode::evaluate});
   EXPECT_THROW(trainee.run({samples.feed(4).source, 12}), InvalidArgument);
 }
 
 TEST(Executor, AnElementOfAnotherSizeThanPlannedIsAnError) {
   const TestNetwork network = mnist();
   Samples samples = samples_for(network, 7);
-  Trainee trainee(network, {.mode = train::Mode::evaluate});
+  Trainee trainee(network, {.mode = RunMode::evaluate});
   EXPECT_THROW(trainee.run({samples.feed(4).source, 8}), InternalError);
 }
 
@@ -187,7 +187,7 @@ TEST(Executor, MoreStepsThanThePlacementHasMicroBatchesAreAnError) {
 TEST(Executor, TotalsAreSumsOverTheSamples) {
   const TestNetwork network = mnist();
   Samples samples = samples_for(network, 7);
-  Trainee trainee(network, {.workers = 2, .slices = 2, .mode = train::Mode::evaluate});
+  Trainee trainee(network, {.workers = 2, .slices = 2, .mode = RunMode::evaluate});
   double sum = 0;
   for (int64_t i = 0; i < 7; ++i) sum += trainee.run(samples.feed(4, i, i + 1)).all.loss;
   EXPECT_NEAR(trainee.run(samples.feed(4)).all.loss, sum, 1e-5 * sum);
@@ -207,7 +207,7 @@ TEST(Executor, ResultsAreRowsInTheOrderOfTheSamples) {
     EXPECT_EQ(results.f32()[110], -1);
     return results.rows(0, 11);
   };
-  const train::Mode mode = train::Mode::predict;
+  const RunMode mode = RunMode::predict;
   const Tensor expected = predict({.batch = 11, .mode = mode});
   for (int i = 0; i < 11; ++i) {
     float sum = 0;
@@ -245,7 +245,7 @@ TEST(Executor, ResultsAreOfTheFirstResult) {
 TEST(Executor, SeesVariablesThatTheHostChanged) {
   const TestNetwork network = mnist();
   Samples samples = samples_for(network, 4);
-  Trainee trainee(network, {.mode = train::Mode::evaluate});
+  Trainee trainee(network, {.mode = RunMode::evaluate});
   EXPECT_FALSE(trainee.program().prologue().empty());  // packed copies must follow
   const double before = trainee.run(samples.feed(4)).all.loss;
   for (Variable& variable : trainee.variables.all()) {

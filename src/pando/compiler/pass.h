@@ -32,7 +32,7 @@ enum class Division { batch, parts };
 //   activations before its last checkpoint.
 enum class Recomputation { none, then_backward, interleaved };
 
-struct CompileOptions {
+struct ProgramOptions {
   int slices = 1;
   Division division = Division::batch;
   // Number of slices whose batch statistics are computed together, over several replicas; 0:
@@ -72,12 +72,12 @@ struct SectionMark {
 
 struct CompileState {
   ir::Graph graph;
-  CompileOptions options;
+  ProgramOptions options;
   // Filled by split-stages: the sections in the order of a micro-batch, and the section of each
   // node. Empty: one section.
   std::vector<SectionMark> sections;
   std::unordered_map<const ir::Node*, int> section_of;
-  std::unordered_map<const ir::Node*, KernelChoice> kernels;  // filled by assign-layouts
+  std::unordered_map<const ir::Node*, KernelChoice> kernels;  // filled by select-kernels
   MemoryPlan memory;                                          // filled by plan-memory
 };
 

@@ -20,14 +20,14 @@ PassPipeline default_pipeline() {
   pipeline.add<FuseBatchNormGrad>();
   pipeline.add<EraseDead>();       // after fusion, which leaves nodes behind
   pipeline.add<LowerPrecision>();  // after fusion: values inside a fused op are not rounded
-  pipeline.add<AssignLayouts>();   // after fusion: a fused op asks for one layout, not two
-  pipeline.add<SplitStages>();     // after layouts: recompute copies the final nodes
+  pipeline.add<SelectKernels>();   // after fusion: a fused op has one kernel, not two
+  pipeline.add<SplitStages>();     // after select-kernels: recompute copies the final nodes
   pipeline.add<Recompute>();
-  pipeline.add<PlanMemory>();  // last: sizes are final only after layouts
+  pipeline.add<PlanMemory>();  // last: sizes are final only after select-kernels
   return pipeline;
 }
 
-void PassPipeline::check_disabled(const CompileOptions& options) const {
+void PassPipeline::check_disabled(const ProgramOptions& options) const {
   std::vector<std::string> known;
   for (const auto& pass : passes_) {
     if (!pass->required()) known.emplace_back(pass->name());

@@ -30,7 +30,7 @@ class PassPipeline {
   std::vector<PassRecord> run(CompileState& state) const;
 
  private:
-  void check_disabled(const CompileOptions& options) const;
+  void check_disabled(const ProgramOptions& options) const;
   std::vector<std::unique_ptr<Pass>> passes_;
 };
 

@@ -102,7 +102,7 @@ void Program::build_sections() {
   }
 }
 
-std::unique_ptr<const Program> compile(ir::Graph graph, CompileOptions options) {
+std::unique_ptr<const Program> compile(ir::Graph graph, ProgramOptions options) {
   if (options.slices < 1)
     throw InvalidArgument("slices: expected at least 1, got ", options.slices);
   auto program = std::make_unique<Program>();

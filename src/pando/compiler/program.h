@@ -47,7 +47,7 @@ struct Section {
 class Program {
  public:
   const ir::Graph& graph() const { return state_.graph; }
-  const CompileOptions& options() const { return state_.options; }
+  const ProgramOptions& options() const { return state_.options; }
   const MemoryPlan& memory() const { return state_.memory; }
   const std::vector<Call>& calls() const { return calls_; }
   const std::vector<int>& prologue() const { return prologue_; }  // run once per update
@@ -74,7 +74,7 @@ class Program {
   size_t activation_blocks(int workers) const;
 
  private:
-  friend std::unique_ptr<const Program> compile(ir::Graph graph, CompileOptions options);
+  friend std::unique_ptr<const Program> compile(ir::Graph graph, ProgramOptions options);
   void build_calls();
   void build_sections();
 
@@ -87,6 +87,6 @@ class Program {
 };
 
 // Runs the default pipeline. Throws InvalidArgument for errors that the user can fix.
-std::unique_ptr<const Program> compile(ir::Graph graph, CompileOptions options = {});
+std::unique_ptr<const Program> compile(ir::Graph graph, ProgramOptions options = {});
 
 }  // namespace pando::compiler

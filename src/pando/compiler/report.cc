@@ -40,7 +40,7 @@ std::string rounding_text(const HalfOptions& half) {
 
 // The types in which the values of one slice are stored.
 std::string types_text(const Program& program) {
-  const CompileOptions& options = program.options();
+  const ProgramOptions& options = program.options();
   std::map<DType, std::pair<int, size_t>> types;
   int casts = 0;
   const auto count = [&](const ir::Value* value) {

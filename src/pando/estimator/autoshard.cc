@@ -160,7 +160,7 @@ ir::Graph staged_graph(const Network& network, const ShardRequest& request) {
   }
   const std::vector<Metric> no_metrics;
   compiler::CompileState state;
-  state.graph = train::build_graph(network.with_stages(assignment), {.mode = train::Mode::train,
+  state.graph = train::build_graph(network.with_stages(assignment), {.mode = RunMode::train,
                                                                      .batch = request.batch,
                                                                      .fields = request.fields,
                                                                      .loss = &request.loss,

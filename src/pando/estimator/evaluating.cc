@@ -115,7 +115,7 @@ class Evaluation {
     }
     if (trace == nullptr) return;
     const ProfileFiles files = write_profile(model, impl_.model_dir, "eval",
-                                             {.program = ProfiledProgram::evaluation,
+                                             {.mode = RunMode::evaluate,
                                               .batch_size = input_.batch_size,
                                               .fields = input_.dataset.fields(),
                                               .trace = trace});

@@ -10,15 +10,6 @@
 
 namespace pando {
 
-const char* to_string(RunMode mode) {
-  switch (mode) {
-    case RunMode::train: return "train";
-    case RunMode::evaluate: return "evaluate";
-    case RunMode::predict: return "predict";
-  }
-  return "?";
-}
-
 LoggingHook::LoggingHook(LoggingHookOptions options) : options_(std::move(options)) {
   const int given = (options_.every_n_iter ? 1 : 0) + (options_.every_n_secs ? 1 : 0);
   if (given == 2 || (given == 0 && !options_.at_end)) {

@@ -12,11 +12,9 @@
 #include <vector>
 
 #include "pando/train/callback.h"
+#include "pando/train/run_mode.h"
 
 namespace pando {
-
-enum class RunMode { train, evaluate, predict };
-const char* to_string(RunMode mode);
 
 // What a hook may read and set. Valid during the call.
 struct HookContext {

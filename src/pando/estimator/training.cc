@@ -149,7 +149,7 @@ class EstimatorTraining {
   void write_report(Model& model, const profile::Trace& trace) const {
     if (!is_first_instance()) return;
     const ProfileFiles files = write_profile(model, impl_.model_dir, "train",
-                                             {.program = ProfiledProgram::training,
+                                             {.mode = RunMode::train,
                                               .batch_size = data_.batch_size,
                                               .fields = data_.dataset.fields(),
                                               .trace = &trace});

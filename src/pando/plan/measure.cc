@@ -267,7 +267,7 @@ std::unique_ptr<const compiler::Program> MeasuredCosts::compile(int workers,
                                                                 const Network& network) const {
   const train::SliceDivision division = train::divide(options_.micro_batch_size, workers);
   const bool pipelined = network.stages() > 1;
-  compiler::CompileOptions compiling{
+  compiler::ProgramOptions compiling{
       .slices = division.slices,
       .division = division.division,
       .pipelined = pipelined,
@@ -276,7 +276,7 @@ std::unique_ptr<const compiler::Program> MeasuredCosts::compile(int workers,
       .half = options_.half(),
       .bucket_bytes = 1,
       .disabled_passes = {options_.disable_pass.begin(), options_.disable_pass.end()}};
-  ir::Graph graph = train::build_graph(network, {.mode = train::Mode::train,
+  ir::Graph graph = train::build_graph(network, {.mode = RunMode::train,
                                                  .batch = division.slice_batch,
                                                  .fields = subject_->fields,
                                                  .loss = &subject_->loss,

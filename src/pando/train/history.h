@@ -26,6 +26,15 @@ inline std::optional<double> find_value(const Logs& logs, std::string_view name)
   return std::nullopt;
 }
 
+// Sums over samples under the names of Logs, the loss first. The mean is taken where it is shown.
+struct LogSums {
+  int64_t samples = 0;
+  Logs sums;
+
+  // 0 for a name that is not there.
+  double sum(std::string_view name) const { return find_value(sums, name).value_or(0); }
+};
+
 struct History {
   std::vector<int64_t> epoch;  // numbers from 0, as Keras counts
   std::map<std::string, std::vector<double>> values;

@@ -24,6 +24,7 @@
 #include "pando/train/history.h"
 #include "pando/train/non_finite_loss.h"
 #include "pando/train/parallel_options.h"
+#include "pando/train/run_mode.h"
 #include "pando/train/training_state.h"
 
 namespace pando {
@@ -241,6 +242,11 @@ class Model {
   // From now on, in place of whatever schedule there was.
   void set_learning_rate(double rate);
   void scale_learning_rate(double factor);  // of this and all later weight updates
+
+  // Compiles the program that fit, evaluate or predict would run on data with these fields, and
+  // takes its memory; it runs nothing. Throws what they would throw before their first step. Needs
+  // compile(), except to predict.
+  void prepare(RunMode mode, int64_t batch_size, const std::vector<Field>& fields);
 
   // What the compiler decided for training with this batch size, and what every device holds;
   // needs compile().

@@ -128,7 +128,7 @@ TEST(FpExceptions, NorDoOptimizers) {
 
 TEST(FpExceptions, NorDoPaddedEvaluations) {
   TraineeOptions options = watched(2, {.replicas = 2});
-  options.mode = train::Mode::evaluate;
+  options.mode = RunMode::evaluate;
   const TestNetwork network = test_network("cifar_resnet8", {16, 16, 3});
   Trainee trainee(network, options);
   Samples samples(training_fields(network), 5, 10);
@@ -171,7 +171,7 @@ TEST(FpExceptions, TheFirstOneStopsTheExecutionAndSaysWhere) {
   EXPECT_SAYS(stopped(network, watched(2, {.replicas = 2, .micro_batches = 3}), 18, 3e38f),
               "weight update 2, micro-batch 2, replica 1;");
   TraineeOptions evaluation = watched();
-  evaluation.mode = train::Mode::evaluate;
+  evaluation.mode = RunMode::evaluate;
   EXPECT_SAYS(stopped(network, evaluation, 0, 3e38f), ") in micro-batch 1, replica 0;");
   TraineeOptions pipeline = watched(1, {.micro_batches = 3});
   pipeline.compiling.pipelined = true;
@@ -222,7 +222,7 @@ TEST(FpExceptions, OfOneInstanceNameIt) {
     Placement placement{.replicas = 2};
     placement.communicator = {std::shared_ptr<comm::Communicator>(), &communicator};
     TraineeOptions options = watched(1, placement);
-    options.mode = train::Mode::evaluate;
+    options.mode = RunMode::evaluate;
     EXPECT_SAYS(stopped(network, options, 0, 3e38f),
                 concat("replica ", 2 * communicator.rank(), ", instance ", communicator.rank()));
   });

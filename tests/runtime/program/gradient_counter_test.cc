@@ -105,15 +105,15 @@ LossScaler counting(float edge) {
 
 // The gradients of the last update with one micro-batch are still there.
 GradientCounts counts_in_memory(Trainee& trainee, float edge) {
-  const Instance& instance = trainee.executor().instance();
+  const BoundProgram& bound = trainee.executor().bound();
   GradientCounts counts = {};
   for (const ir::Output& output : trainee.program().graph().outputs()) {
     if (output.role != ir::OutputRole::gradient) continue;
     const compiler::Operand operand = trainee.program().operand(output.value);
     const int64_t elements = output.value->shape().elements();
-    for (int lane = 0; lane < instance.lanes(); ++lane) {
+    for (int lane = 0; lane < bound.lanes(); ++lane) {
       const int64_t beyond =
-          slow_beyond(output.value->type().dtype, instance.address(operand, lane), elements, edge);
+          slow_beyond(output.value->type().dtype, bound.address(operand, lane), elements, edge);
       counts[1] += static_cast<double>(beyond);
       counts[0] += static_cast<double>(elements - beyond);
     }

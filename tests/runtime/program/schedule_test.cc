@@ -1,6 +1,7 @@
 #include "pando/runtime/program/schedule.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <set>
@@ -30,15 +31,29 @@ Words words_of(std::string_view text) {
   return rows;
 }
 
-TEST(PipelineSchedule, NamesAreReadWithoutCase) {
+TEST(PipelineSchedule, EveryOneHasARecordOfItsOwn) {
+  std::set<std::string> names;
   for (const PipelineSchedule schedule : kSchedules) {
-    EXPECT_EQ(parse_pipeline_schedule(to_string(schedule)), schedule);
+    const ScheduleRecord& record = record_of(schedule);
+    EXPECT_EQ(record.schedule, schedule);
+    EXPECT_STREQ(to_string(schedule), record.name);
+    EXPECT_STRNE(record.in_flight, "");
+    names.insert(record.name);
   }
-  EXPECT_EQ(parse_pipeline_schedule("Interleaved"), PipelineSchedule::interleaved);
-  EXPECT_EQ(parse_pipeline_schedule("SEQUENTIAL"), PipelineSchedule::sequential);
-  EXPECT_EQ(error_of([] { parse_pipeline_schedule("groupd"); }),
-            "unknown pipeline schedule 'groupd'; did you mean 'grouped'? known: grouped, "
-            "interleaved, sequential");
+  EXPECT_EQ(names, (std::set<std::string>{"grouped", "interleaved", "sequential"}));
+  EXPECT_EQ(schedules().size(), std::size(kSchedules));
+}
+
+// The advice on memory counts on it.
+TEST(PipelineSchedule, LaterRecordsHoldNoMore) {
+  int before = std::numeric_limits<int>::max();
+  for (const ScheduleRecord& record : schedules()) {
+    const PipelineShape shape{.schedule = record.schedule, .stages = 4, .micro_batches = 8};
+    const int held = held_micro_batches(shape, 0);
+    EXPECT_LT(held, before) << record.name;
+    EXPECT_EQ(held == 1, record.one_at_a_time) << record.name;
+    before = held;
+  }
 }
 
 TEST(Timeline, Grouped) {

@@ -15,10 +15,10 @@ using testing_support::error_of;
 std::unique_ptr<const compiler::Program> compiled(const PipelineCase& test, const Way& way = {}) {
   const TraineeOptions options = options_of(test, way);
   const train::SliceDivision division = train::divide(test.batch, test.slices);
-  compiler::CompileOptions compiling = options.compiling;
+  compiler::ProgramOptions compiling = options.compiling;
   compiling.slices = division.slices;
   compiling.division = division.division;
-  return compiler::compile(graph_of(staged(test), train::Mode::train, division.slice_batch),
+  return compiler::compile(graph_of(staged(test), RunMode::train, division.slice_batch),
                            std::move(compiling));
 }
 

@@ -41,7 +41,7 @@ class StoredKernel {
         barrier_(options.workers) {
     variables.add("k", Tensor(DType::f32, {elements, 1}));
     variables.convert(options.type);
-    instance_.emplace(*program_, variables, team_);
+    bound_.emplace(*program_, variables, team_);
   }
 
   void set_weights(const Floats& values) { fill(of(variables.get("k").value), values); }
@@ -49,19 +49,19 @@ class StoredKernel {
   Floats slot(size_t index) { return values_of(of(variables.get("k").slots[index])); }
   void set_gradient(int slice, const Floats& values) {
     const ir::Value* value = program_->graph().find_output(ir::OutputRole::gradient, "k")->value;
-    fill({value->type().dtype, instance_->address(program_->operand(value), slice)}, values);
+    fill({value->type().dtype, bound_->address(program_->operand(value), slice)}, values);
   }
 
   void update(const Optimizer& optimizer, const UpdateStep& step, const Floats& lanes = {}) {
-    Updater updater(*instance_, variables, optimizer, team_.size());
+    Updater updater(*bound_, variables, optimizer, team_.size());
     team_.run([&](int worker) { EXPECT_TRUE(updater.update(worker, step, lanes, barrier_)); });
   }
 
   VariableStore variables;
 
  private:
-  static compiler::CompileOptions compiling(const KernelOptions& options) {
-    compiler::CompileOptions compiling{.slices = options.slices};
+  static compiler::ProgramOptions compiling(const KernelOptions& options) {
+    compiler::ProgramOptions compiling{.slices = options.slices};
     compiling.precision = {options.type, options.type};
     compiling.half = options.half;
     return compiling;
@@ -91,7 +91,7 @@ class StoredKernel {
   std::unique_ptr<const compiler::Program> program_;
   WorkerTeam team_;
   Barrier barrier_;
-  std::optional<Instance> instance_;
+  std::optional<BoundProgram> bound_;
 };
 
 // Neither whole blocks nor whole cache lines.

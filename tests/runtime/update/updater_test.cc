@@ -38,7 +38,7 @@ class KernelAndMean {
     variables.add("k", std::move(kernel));
     variables.add("m", Tensor::of_f32({1}, {10}), 0.75);
     variables.add("v", Tensor::of_f32({1}, {4}), 0.5, true);
-    instance_.emplace(*program_, variables, team_);
+    bound_.emplace(*program_, variables, team_);
   }
 
   float* gradient(int slice) const { return output(ir::OutputRole::gradient, "k", slice); }
@@ -54,13 +54,13 @@ class KernelAndMean {
   }
   void update(const Optimizer& optimizer, const UpdateStep& step,
               const std::vector<float>& weights = {}, bool whole = true) {
-    Updater updater(*instance_, variables, optimizer, team_.size());
+    Updater updater(*bound_, variables, optimizer, team_.size());
     team_.run(
         [&](int worker) { EXPECT_EQ(updater.update(worker, step, weights, barrier_), whole); });
   }
   // Of `instances` with the same moments each.
   void move_statistics(size_t instances = 1) {
-    MovingStatistics statistics(*instance_, variables);
+    MovingStatistics statistics(*bound_, variables);
     std::vector<double> block(statistics.block_size());
     statistics.join_lanes({0, 1}, block);
     std::vector<double> blocks;
@@ -83,13 +83,13 @@ class KernelAndMean {
 
   float* output(ir::OutputRole role, std::string_view name, int slice) const {
     const ir::Value* value = program_->graph().find_output(role, name)->value;
-    return reinterpret_cast<float*>(instance_->address(program_->operand(value), slice));
+    return reinterpret_cast<float*>(bound_->address(program_->operand(value), slice));
   }
 
   std::unique_ptr<const compiler::Program> program_;
   WorkerTeam team_;
   Barrier barrier_;
-  std::optional<Instance> instance_;
+  std::optional<BoundProgram> bound_;
 };
 
 TEST(Updater, SumsInSliceOrder) {

@@ -30,20 +30,6 @@ double number_in(const TrainingState& state, const char* note) {
 
 }  // namespace
 
-RunRecorder::Sums& RunRecorder::Sums::operator+=(const Sums& more) {
-  samples += more.samples;
-  timed += more.timed;
-  seconds += more.seconds;
-  loss += more.loss;
-  accuracy += more.accuracy;
-  return *this;
-}
-
-RunRecorder::Sums RunRecorder::Sums::operator-(const Sums& less) const {
-  return {samples - less.samples, timed - less.timed, seconds - less.seconds, loss - less.loss,
-          accuracy - less.accuracy};
-}
-
 RunRecorder::RunRecorder(RunLog& log, AgreedSignal& signal, CheckpointStore& store,
                          RecorderOptions options)
     : log_(log),
@@ -59,24 +45,20 @@ void RunRecorder::resume(const TrainingState& state, double seconds) {
   if (state.notes.contains(kBestAccuracy)) {
     best_accuracy_ = std::max(best_accuracy_, number_in(state, kBestAccuracy));
   }
-  carried_ = {.samples = static_cast<int64_t>(number_in(state, kOpenSamples)),
-              .loss = number_in(state, kOpenLoss),
-              .accuracy = number_in(state, kOpenAccuracy)};
+  open_ = {.samples = static_cast<int64_t>(number_in(state, kOpenSamples)),
+           .loss = number_in(state, kOpenLoss),
+           .accuracy = number_in(state, kOpenAccuracy)};
 }
 
-void RunRecorder::on_epoch_begin(FitContext&) {
-  carried_ = open_sums();
-  epoch_ = {};
-  logged_ = {};
-}
+void RunRecorder::on_epoch_begin(FitContext&) { epoch_seconds_ = 0; }
 
 void RunRecorder::on_execution_end(FitContext& context, const Logs& logs) {
-  epoch_.samples += context.samples;
-  epoch_.timed = epoch_.samples;
-  epoch_.seconds = context.seconds;
-  const auto samples = static_cast<double>(epoch_.samples);
-  epoch_.loss = find_value(logs, "loss").value_or(0) * samples;
-  epoch_.accuracy = find_value(logs, "accuracy").value_or(0) * samples;
+  open_.samples += context.sums.samples;
+  open_.timed += context.sums.samples;
+  open_.seconds += context.seconds - epoch_seconds_;
+  open_.loss += context.sums.sum("loss");
+  open_.accuracy += context.sums.sum("accuracy");
+  epoch_seconds_ = context.seconds;
   stop_when_asked(context);
   const bool epoch_ends = context.step >= context.steps || context.stop;
   if (epoch_ends) return;
@@ -128,12 +110,6 @@ double RunRecorder::epochs_done(const FitContext& context) const {
          static_cast<double>(position.update) / static_cast<double>(options_.updates_per_epoch);
 }
 
-RunRecorder::Sums RunRecorder::open_sums() const {
-  Sums sums = carried_;
-  sums += epoch_ - logged_;
-  return sums;
-}
-
 HistoryRow RunRecorder::row_of(const FitContext& context) const {
   const std::chrono::duration<double> since = std::chrono::steady_clock::now() - start_;
   return {.epoch = epochs_done(context),
@@ -142,22 +118,15 @@ HistoryRow RunRecorder::row_of(const FitContext& context) const {
 }
 
 void RunRecorder::add_training(HistoryRow& row, const FitContext& context, const Logs& logs) {
-  const Sums since = open_sums();
-  row.loss = since.loss / static_cast<double>(since.samples);
-  row.accuracy = since.accuracy / static_cast<double>(since.samples);
-  if (carried_.samples == 0 &&
-      logged_.samples == 0) {  // as the progress bar has them, without a rounding more
-    row.loss = find_value(logs, "loss");
-    row.accuracy = find_value(logs, "accuracy");
-  }
-  row.throughput = static_cast<double>(since.timed) / since.seconds;
+  row.loss = open_.loss / static_cast<double>(open_.samples);
+  row.accuracy = open_.accuracy / static_cast<double>(open_.samples);
+  row.throughput = static_cast<double>(open_.timed) / open_.seconds;
   row.learning_rate = context.model->learning_rate();
   if (const std::optional<double> factor = find_value(logs, kLossScalingColumn)) {
     row.extra.emplace_back(kLossScalingColumn, *factor);
   }
   add_memory(row);
-  carried_ = {};
-  logged_ = epoch_;
+  open_ = {};
   logged_updates_ = updates_done(context);
 }
 
@@ -186,12 +155,11 @@ void RunRecorder::write(const FitContext& context, const HistoryRow& row) {
 }
 
 std::map<std::string, std::string> RunRecorder::notes() const {
-  const Sums open = open_sums();
   std::map<std::string, std::string> notes = options_.notes;
   notes[kLoggedUpdates] = fmt::format("{}", logged_updates_);
-  notes[kOpenSamples] = fmt::format("{}", open.samples);
-  notes[kOpenLoss] = fmt::format("{}", open.loss);
-  notes[kOpenAccuracy] = fmt::format("{}", open.accuracy);
+  notes[kOpenSamples] = fmt::format("{}", open_.samples);
+  notes[kOpenLoss] = fmt::format("{}", open_.loss);
+  notes[kOpenAccuracy] = fmt::format("{}", open_.accuracy);
   if (best_accuracy_ >= 0) notes[kBestAccuracy] = fmt::format("{}", best_accuracy_);
   return notes;
 }

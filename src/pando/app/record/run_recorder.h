@@ -50,21 +50,17 @@ class RunRecorder : public Callback {
   bool stopped() const { return stopped_; }
 
  private:
-  // Sums over samples.
-  struct Sums {
+  // Sums over the samples that are in no row yet.
+  struct OpenSums {
     int64_t samples = 0;
     int64_t timed = 0;  // of them, in these seconds; a resumed run does not know those before it
     double seconds = 0;
     double loss = 0;
     double accuracy = 0;
-
-    Sums& operator+=(const Sums& more);
-    Sums operator-(const Sums& less) const;
   };
 
   int64_t updates_done(const FitContext& context) const;
   double epochs_done(const FitContext& context) const;
-  Sums open_sums() const;
   HistoryRow row_of(const FitContext& context) const;
   void add_training(HistoryRow& row, const FitContext& context, const Logs& logs);
   // Into the history and the log, and for the user above the progress bar.
@@ -81,9 +77,8 @@ class RunRecorder : public Callback {
   std::chrono::steady_clock::time_point start_;
   double seconds_before_ = 0;  // of the run before it was resumed
   int64_t logged_updates_ = 0;
-  Sums carried_;  // of earlier epochs, in no row yet
-  Sums epoch_;    // of this epoch so far
-  Sums logged_;   // the part of it that is in a row
+  OpenSums open_;
+  double epoch_seconds_ = 0;  // that are in open_ or in a row
   double best_accuracy_ = -1;
   bool stopped_ = false;
 };

@@ -52,7 +52,7 @@ class TrainingRun {
       const int code = prepare_training();
       if (options_.verify || options_.dry_run) return code;
     } else {
-      compile_validation();
+      prepare_validation();
     }
     if (options_.silicon.compile_only) {
       out_ << "compiled; nothing is kept for a later run, which compiles again\n";
@@ -134,12 +134,13 @@ class TrainingRun {
   int prepare_training() {
     const std::vector<Field>& fields = setup_.data.sets.train.fields();
     const Clock::time_point start = Clock::now();
-    std::string report;
     setup_.instances.together([&] {  // too little memory, say, is the same everywhere
-      report = setup_.model.compile_report(options_.micro_batch_size, fields);
+      setup_.model.prepare(RunMode::train, options_.micro_batch_size, fields);
     });
     compile_seconds_ = Clock::now() - start;
-    if (options_.compile_report) out_ << report;
+    if (options_.compile_report) {
+      out_ << setup_.model.compile_report(options_.micro_batch_size, fields);
+    }
     if (options_.compile_report && !options_.dry_run && setup_.stages() > 1) {
       out_ << timeline_of(setup_.shape()) << expected_idle(setup_.shape(), {});
     }
@@ -151,11 +152,12 @@ class TrainingRun {
     return options_.dry_run ? try_a_few_updates(setup_) : kDone;
   }
 
-  // By validating one sample.
-  void compile_validation() {
-    setup_.model.evaluate(
-        setup_.data.sets.test.take(1),
-        {.batch_size = options_.phases.micro_batch_size(options_.micro_batch_size)});
+  void prepare_validation() {
+    setup_.instances.together([&] {
+      setup_.model.prepare(RunMode::evaluate,
+                           options_.phases.micro_batch_size(options_.micro_batch_size),
+                           setup_.data.sets.test.fields());
+    });
   }
 
   int run_phases(RunLog& log) {

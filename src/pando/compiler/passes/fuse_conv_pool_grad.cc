@@ -94,7 +94,7 @@ bool FuseConvPoolGrad::run(CompileState& state) const {
   // Only the dense kernels support half partials. If scratch memory is limited, there are several
   // dense kernels to choose from but only one fused kernel, which needs as much scratch memory as
   // the gradient of the convolution's kernel.
-  const CompileOptions& options = state.options;
+  const ProgramOptions& options = state.options;
   if (options.precision.half() && options.half.half_partials) return false;
   if (!options.scratch_limits.empty()) return false;
   ir::Graph& graph = state.graph;

@@ -80,9 +80,9 @@ class LowerPrecision : public Pass {
   bool run(CompileState& state) const override;
 };
 
-class AssignLayouts : public Pass {
+class SelectKernels : public Pass {
  public:
-  std::string_view name() const override { return "assign-layouts"; }
+  std::string_view name() const override { return "select-kernels"; }
   std::string_view purpose() const override {
     return "chooses the kernel of every node and packs the variables that the kernel needs packed";
   }

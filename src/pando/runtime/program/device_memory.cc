@@ -29,8 +29,7 @@ std::vector<int> held_micro_batches(const compiler::Program& program, const Plac
                             .device_of_stage = placement.device_of_stage};
   std::vector<int> held;
   for (int stage = 0; stage < stages; ++stage) {
-    const bool sequential = placement.schedule == PipelineSchedule::sequential;
-    const int unread = sequential ? 1 : stages - stage;
+    const int unread = record_of(placement.schedule).one_at_a_time ? 1 : stages - stage;
     held.push_back(training ? held_micro_batches(shape, stage) : unread);
   }
   return held;

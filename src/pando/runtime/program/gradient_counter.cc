@@ -6,7 +6,7 @@
 
 #include "pando/base/error.h"
 #include "pando/base/multiversion.h"
-#include "pando/runtime/program/instance.h"
+#include "pando/runtime/program/bound_program.h"
 #include "pando/tensor/half.h"
 
 namespace pando::runtime {
@@ -71,11 +71,10 @@ int64_t count_beyond(DType type, const std::byte* values, int64_t count, float e
   return beyond_half(reinterpret_cast<const int16_t*>(values), count, half_edge(type, edge));
 }
 
-GradientCounter::GradientCounter(const Instance& instance)
-    : instance_(instance),
-      half_(instance.program().options().precision.half()),
-      counts_(static_cast<size_t>(instance.program().stages()) *
-              static_cast<size_t>(instance.lanes())) {}
+GradientCounter::GradientCounter(const BoundProgram& bound)
+    : bound_(bound),
+      half_(bound.program().options().precision.half()),
+      counts_(static_cast<size_t>(bound.program().stages()) * static_cast<size_t>(bound.lanes())) {}
 
 void GradientCounter::begin_update(float edge) {
   edge_ = edge;
@@ -84,14 +83,14 @@ void GradientCounter::begin_update(float edge) {
 
 void GradientCounter::count(int bucket, int lane, int micro_batch) {
   if (!half_) return;
-  const compiler::Bucket& plan = instance_.program().memory().buckets[static_cast<size_t>(bucket)];
+  const compiler::Bucket& plan = bound_.program().memory().buckets[static_cast<size_t>(bucket)];
   const compiler::Operand first{{compiler::Region::gradients, plan.stage, plan.begin}, nullptr};
-  const std::byte* values = instance_.address(first, lane, micro_batch);
-  const size_t row = static_cast<size_t>(plan.stage) * static_cast<size_t>(instance_.lanes());
+  const std::byte* values = bound_.address(first, lane, micro_batch);
+  const size_t row = static_cast<size_t>(plan.stage) * static_cast<size_t>(bound_.lanes());
   Counts& counts = counts_[row + static_cast<size_t>(lane)];
-  for (const BucketGradient& gradient : instance_.gradients(static_cast<size_t>(bucket))) {
+  for (const BucketGradient& gradient : bound_.gradients(static_cast<size_t>(bucket))) {
     const int64_t beyond =
-        count_beyond(instance_.gradient_type(), values + gradient.offset, gradient.elements, edge_);
+        count_beyond(bound_.gradient_type(), values + gradient.offset, gradient.elements, edge_);
     counts.beyond += beyond;
     counts.below += gradient.elements - beyond;
   }

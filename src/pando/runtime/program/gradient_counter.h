@@ -12,18 +12,18 @@
 
 namespace pando::runtime {
 
-class Instance;
+class BoundProgram;
 
 // Of `count` numbers of this type (f32, f16, bf16), those with a magnitude above the edge, which is
 // more than 0. What is not a number lies beyond every edge. Raises no flag of the processor.
 int64_t count_beyond(DType type, const std::byte* values, int64_t count, float edge);
 
 // Workers count at once, each at the stages and lanes that are its own.
-// Requires: the instance outlives it.
+// Requires: the bound program outlives it.
 class GradientCounter {
  public:
   // Nothing is counted unless the program computes in half precision.
-  explicit GradientCounter(const Instance& instance);
+  explicit GradientCounter(const BoundProgram& bound);
 
   // By one worker while none counts.
   void begin_update(float edge);
@@ -38,7 +38,7 @@ class GradientCounter {
     int64_t beyond = 0;
   };
 
-  const Instance& instance_;
+  const BoundProgram& bound_;
   bool half_;
   float edge_ = 1;
   std::vector<Counts> counts_;  // [stage][lane]

@@ -12,28 +12,7 @@
 
 namespace pando {
 
-namespace {
-constexpr std::array kSchedules = {PipelineSchedule::grouped, PipelineSchedule::interleaved,
-                                   PipelineSchedule::sequential};
-}  // namespace
-
-const char* to_string(PipelineSchedule schedule) {
-  switch (schedule) {
-    case PipelineSchedule::grouped: return "grouped";
-    case PipelineSchedule::interleaved: return "interleaved";
-    case PipelineSchedule::sequential: return "sequential";
-  }
-  return "?";
-}
-
-PipelineSchedule parse_pipeline_schedule(std::string_view name) {
-  std::vector<std::string> known;
-  for (const PipelineSchedule schedule : kSchedules) {
-    if (to_lower(name) == to_string(schedule)) return schedule;
-    known.emplace_back(to_string(schedule));
-  }
-  throw InvalidArgument(unknown_name_message("pipeline schedule", name, known));
-}
+const char* to_string(PipelineSchedule schedule) { return runtime::record_of(schedule).name; }
 
 }  // namespace pando
 
@@ -63,19 +42,39 @@ StageVisit visit_at(const PipelineShape& shape, int position, int micro_batch) {
           .micro_batch = micro_batch};
 }
 
-// Time steps from the entry of one micro-batch to the entry of the next.
-int64_t entry_interval(const PipelineShape& shape) {
-  switch (shape.schedule) {
-    case PipelineSchedule::grouped: return 1;
-    // Without backward visits no device would be used twice in a time step.
-    case PipelineSchedule::interleaved: return shape.training ? 2 : 1;
-    case PipelineSchedule::sequential: return visits_per_micro_batch(shape);
-  }
-  return 1;
+// A micro-batch enters at every time step.
+int64_t grouped_step(const PipelineShape& shape, const StageVisit& visit) {
+  return visit.micro_batch + position(shape, visit);
 }
 
+// A micro-batch enters at every second time step. Without backward visits no device would be used
+// twice in a time step, so there micro-batches enter as if grouped.
+int64_t interleaved_step(const PipelineShape& shape, const StageVisit& visit) {
+  const int64_t interval = shape.training ? 2 : 1;
+  return interval * visit.micro_batch + position(shape, visit);
+}
+
+int64_t sequential_step(const PipelineShape& shape, const StageVisit& visit) {
+  const int64_t interval = visits_per_micro_batch(shape);
+  return interval * visit.micro_batch + position(shape, visit);
+}
+
+constexpr std::array kSchedules = {ScheduleRecord{.schedule = PipelineSchedule::grouped,
+                                                  .name = "grouped",
+                                                  .in_flight = "keeps most in flight",
+                                                  .time_step = grouped_step},
+                                   ScheduleRecord{.schedule = PipelineSchedule::interleaved,
+                                                  .name = "interleaved",
+                                                  .in_flight = "about half of it",
+                                                  .time_step = interleaved_step},
+                                   ScheduleRecord{.schedule = PipelineSchedule::sequential,
+                                                  .name = "sequential",
+                                                  .in_flight = "one micro-batch",
+                                                  .time_step = sequential_step,
+                                                  .one_at_a_time = true}};
+
 int64_t step_of(const PipelineShape& shape, const StageVisit& visit) {
-  return entry_interval(shape) * visit.micro_batch + position(shape, visit);
+  return record_of(shape.schedule).time_step(shape, visit);
 }
 
 // The visits for which `wanted` holds, in the order of the schedule.
@@ -160,6 +159,16 @@ Cuts cheapest_cuts(const std::vector<double>& ends, int stages, Extend extend) {
 
 }  // namespace
 
+std::span<const ScheduleRecord> schedules() { return kSchedules; }
+
+const ScheduleRecord& record_of(PipelineSchedule schedule) {
+  const auto found =
+      std::find_if(kSchedules.begin(), kSchedules.end(),
+                   [&](const ScheduleRecord& record) { return record.schedule == schedule; });
+  PANDO_CHECK(found != kSchedules.end(), "no pipeline schedule ", static_cast<int>(schedule));
+  return *found;
+}
+
 void check(const PipelineShape& shape) {
   if (shape.stages < 1) {
     throw InvalidArgument("pipeline: found ", shape.stages, " stages, wanted at least 1");
@@ -216,7 +225,8 @@ int64_t time_step(const PipelineShape& shape, const StageVisit& visit) {
 
 int64_t time_steps(const PipelineShape& shape) {
   check(shape);
-  return entry_interval(shape) * (shape.micro_batches - 1) + visits_per_micro_batch(shape);
+  const int last = visits_per_micro_batch(shape) - 1;
+  return 1 + step_of(shape, visit_at(shape, last, shape.micro_batches - 1));
 }
 
 std::vector<StageVisit> device_order(const PipelineShape& shape, int device) {
@@ -277,6 +287,7 @@ Playback play(const PipelineShape& shape, const std::vector<StageSeconds>& stage
                   .stage_ends = std::vector<double>(stages.size(), 0)};
   std::vector<double> device_free(devices, 0);
   std::vector<double> data_ready(static_cast<size_t>(shape.micro_batches), 0);
+  const bool one_at_a_time = record_of(shape.schedule).one_at_a_time;
   // In this order a visit comes after the one whose result it needs, and the visits of a device
   // come in the device's order, so that one walk finds every beginning.
   for (const StageVisit& visit : ordered_visits(shape, [](const StageVisit&) { return true; })) {
@@ -285,7 +296,7 @@ Playback play(const PipelineShape& shape, const std::vector<StageSeconds>& stage
     const double duration = visit.backward ? stage.backward : stage.forward;
     double& ready = data_ready[static_cast<size_t>(visit.micro_batch)];
     double begin = std::max(device_free[device], ready);
-    if (shape.schedule == PipelineSchedule::sequential) begin = std::max(begin, result.seconds);
+    if (one_at_a_time) begin = std::max(begin, result.seconds);
     ready = begin + duration;
     device_free[device] = ready;
     result.stage_ends[static_cast<size_t>(visit.stage)] = ready;

@@ -4,21 +4,16 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace pando {
 
-enum class PipelineSchedule {
-  grouped,      // a micro-batch enters at every time step; most in flight
-  interleaved,  // a micro-batch enters at every second one; half as many in flight
-  sequential,   // one micro-batch at a time
-};
+// The key of a record in runtime::schedules().
+enum class PipelineSchedule { grouped, interleaved, sequential };
 
 const char* to_string(PipelineSchedule schedule);
-// Without regard to case; throws InvalidArgument that lists the names.
-PipelineSchedule parse_pipeline_schedule(std::string_view name);
 
 }  // namespace pando
 
@@ -40,6 +35,22 @@ struct PipelineShape {
   bool training = true;              // with backward visits
   std::vector<int> device_of_stage;  // empty: stage i on device i
 };
+
+// Everything that depends on the schedule of a pipeline.
+struct ScheduleRecord {
+  PipelineSchedule schedule = PipelineSchedule::grouped;
+  const char* name = "";
+  const char* in_flight = "";  // how many micro-batches it keeps in flight, for help texts
+  // The order function: the time step of a visit on the clock that all devices share. Devices visit
+  // in the order of time steps.
+  int64_t (*time_step)(const PipelineShape& shape, const StageVisit& visit) = nullptr;
+  // A micro-batch enters after the one before it has left the pipeline.
+  bool one_at_a_time = false;
+};
+
+// All schedules. A schedule has no more micro-batches in flight than the schedules before it.
+std::span<const ScheduleRecord> schedules();
+const ScheduleRecord& record_of(PipelineSchedule schedule);
 
 // Throws InvalidArgument for counts below 1, a mapping whose length is not `stages`, and devices
 // that are not 0, 1, .., the highest one. The functions below throw the same.

@@ -52,10 +52,12 @@ std::string advice(const compiler::Program& program, const Placement& placement,
                    const MemoryUse& use) {
   std::vector<std::string> advice = {"a smaller micro-batch"};
   const bool recomputes = program.options().recomputation != compiler::Recomputation::none;
-  if (program.pipelined() && placement.schedule != PipelineSchedule::sequential) {
-    const bool grouped = placement.schedule == PipelineSchedule::grouped;
-    advice.push_back(grouped ? "the interleaved or sequential schedule"
-                             : "the sequential schedule");
+  if (program.pipelined()) {
+    std::vector<std::string> smaller;  // schedules that have less in flight
+    for (const ScheduleRecord& record : schedules()) {
+      if (&record > &record_of(placement.schedule)) smaller.emplace_back(record.name);
+    }
+    if (!smaller.empty()) advice.push_back(concat("the ", join(smaller, " or "), " schedule"));
   }
   // Recomputation holds less and needs more while it works.
   if (!recomputes && use.held > 2 * use.activations) advice.push_back("recomputation");

@@ -26,47 +26,46 @@ constexpr size_t kMoments = kCounts + std::tuple_size_v<GradientCounts>;
 
 }  // namespace
 
-Exchange::Exchange(Instance& instance, size_t moments)
-    : instance_(instance), communicator_(*instance.placement().communicator) {
+Exchange::Exchange(BoundProgram& bound, size_t moments)
+    : bound_(bound), communicator_(*bound.placement().communicator) {
   const auto instances = static_cast<size_t>(communicator_.size());
   block_ = kMoments + moments;
   report_.resize(instances * block_);
   moments_.resize(instances * moments);
-  buckets_.resize(instance.program().memory().buckets.size());
+  buckets_.resize(bound.program().memory().buckets.size());
   for (size_t i = 0; i < buckets_.size(); ++i) add_bucket(i);
   const int tag = 2 * static_cast<int>(buckets_.size());
   reporting_ =
       comm::prepare_all_gather(communicator_, std::as_writable_bytes(std::span(report_)), tag);
-  instance.set_bucket_hook([this](int bucket) { bucket_done(bucket); });
-  instance.set_poll([this] { poll(); });
+  bound.set_bucket_hook([this](int bucket) { bucket_done(bucket); });
+  bound.set_poll([this] { poll(); });
 }
 
 Exchange::~Exchange() {
-  instance_.set_bucket_hook(nullptr);
-  instance_.set_poll(nullptr);
+  bound_.set_bucket_hook(nullptr);
+  bound_.set_poll(nullptr);
 }
 
 void Exchange::add_bucket(size_t index) {
-  const compiler::Bucket& plan = instance_.program().memory().buckets[index];
+  const compiler::Bucket& plan = bound_.program().memory().buckets[index];
   const compiler::Operand first{{compiler::Region::gradients, plan.stage, plan.begin}, nullptr};
   Bucket& bucket = buckets_[index];
-  const DType type = instance_.gradient_type();
-  for (int lane = 0; lane < instance_.lanes(); ++lane) {
-    bucket.lanes.push_back({type, instance_.address(first, lane)});
+  const DType type = bound_.gradient_type();
+  for (int lane = 0; lane < bound_.lanes(); ++lane) {
+    bucket.lanes.push_back({type, bound_.address(first, lane)});
   }
   const size_t elements = (plan.end - plan.begin) / size_of(type);
   bucket.elements = static_cast<int64_t>(elements);
   if (type != DType::f32) bucket.total = std::make_unique<float[]>(elements);
-  bucket.sum =
-      std::make_unique<comm::AllReduce>(communicator_, std::span(total_of(bucket), elements),
-                                        comm::AllReduceOptions{.tag = 2 * static_cast<int>(index),
-                                                               .wire = instance_.placement().wire});
+  bucket.sum = std::make_unique<comm::AllReduce>(
+      communicator_, std::span(total_of(bucket), elements),
+      comm::AllReduceOptions{.tag = 2 * static_cast<int>(index), .wire = bound_.placement().wire});
 }
 
 Stored Exchange::total(const compiler::Place& gradient) const {
-  const size_t index = instance_.bucket_of(gradient);
-  const size_t offset = gradient.offset - instance_.program().memory().buckets[index].begin;
-  float* first = total_of(buckets_[index]) + offset / size_of(instance_.gradient_type());
+  const size_t index = bound_.bucket_of(gradient);
+  const size_t offset = gradient.offset - bound_.program().memory().buckets[index].begin;
+  float* first = total_of(buckets_[index]) + offset / size_of(bound_.gradient_type());
   return {DType::f32, reinterpret_cast<std::byte*>(first)};
 }
 

@@ -13,8 +13,8 @@
 #include "pando/comm/all_reduce.h"
 #include "pando/optim/loss_scaling.h"
 #include "pando/profile/trace.h"
+#include "pando/runtime/program/bound_program.h"
 #include "pando/runtime/program/exchange_figures.h"
-#include "pando/runtime/program/instance.h"
 
 namespace pando::runtime {
 
@@ -26,11 +26,11 @@ struct UpdateFlags {
 };
 
 // Calls of bucket_done() and poll() come from any worker, all others from one at a time.
-// Requires: the instance outlives it.
+// Requires: the bound program outlives it.
 class Exchange {
  public:
   // `moments` is how many numbers each instance adds to its flags.
-  Exchange(Instance& instance, size_t moments);
+  Exchange(BoundProgram& bound, size_t moments);
   ~Exchange();
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
@@ -72,7 +72,7 @@ class Exchange {
   void start_ready();
   bool advance();  // true when everything that was started is done
 
-  Instance& instance_;
+  BoundProgram& bound_;
   comm::Communicator& communicator_;
   std::vector<Bucket> buckets_;
   std::vector<float> lane_weights_;

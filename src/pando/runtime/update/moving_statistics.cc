@@ -26,11 +26,11 @@ struct Joined {
 
 }  // namespace
 
-MovingStatistics::MovingStatistics(const Instance& instance, VariableStore& variables) {
-  for (const ir::Output& output : instance.program().graph().outputs()) {
+MovingStatistics::MovingStatistics(const BoundProgram& bound, VariableStore& variables) {
+  for (const ir::Output& output : bound.program().graph().outputs()) {
     if (output.role != ir::OutputRole::statistic) continue;
     Variable& variable = variables.get(output.name);
-    Moments& moments = moments_of(instance, instance.program().operand(output.value));
+    Moments& moments = moments_of(bound, bound.program().operand(output.value));
     PANDO_CHECK(moments.channels == variable.value.elements(), "the statistic of '", variable.name,
                 "' holds no moments of ", variable.value.elements(), " channels");
     moments.moving.push_back({.value = variable.value.f32().data(),
@@ -40,15 +40,15 @@ MovingStatistics::MovingStatistics(const Instance& instance, VariableStore& vari
 }
 
 // Those of a value are kept once, however many statistics follow them.
-MovingStatistics::Moments& MovingStatistics::moments_of(const Instance& instance,
+MovingStatistics::Moments& MovingStatistics::moments_of(const BoundProgram& bound,
                                                         const compiler::Operand& operand) {
   for (Moments& known : moments_) {
     if (known.value == operand.value) return known;
   }
   const int64_t numbers = operand.value->shape().elements();
   Moments moments{.value = operand.value, .channels = (numbers - 1) / 2, .at = block_size_};
-  for (int lane = 0; lane < instance.lanes(); ++lane) {
-    moments.lanes.push_back(reinterpret_cast<const float*>(instance.address(operand, lane)));
+  for (int lane = 0; lane < bound.lanes(); ++lane) {
+    moments.lanes.push_back(reinterpret_cast<const float*>(bound.address(operand, lane)));
   }
   block_size_ += static_cast<size_t>(numbers);
   return moments_.emplace_back(std::move(moments));

@@ -8,16 +8,16 @@
 #include <vector>
 
 #include "pando/kernels/part.h"
-#include "pando/runtime/program/instance.h"
+#include "pando/runtime/program/bound_program.h"
 
 namespace pando::runtime {
 
 // A block holds the moments of all statistics of a program: for each, per channel the mean, per
 // channel the sum of squared deviations from it, then the number of values per channel.
-// Requires: the instance and the variables outlive it.
+// Requires: the bound program and the variables outlive it.
 class MovingStatistics {
  public:
-  MovingStatistics(const Instance& instance, VariableStore& variables);
+  MovingStatistics(const BoundProgram& bound, VariableStore& variables);
 
   size_t block_size() const { return block_size_; }  // in numbers
   // Joins the lanes' moments in order, those of every statistic in the worker's part.
@@ -38,7 +38,7 @@ class MovingStatistics {
     size_t at = 0;  // in a block
     std::vector<Moving> moving;
   };
-  Moments& moments_of(const Instance& instance, const compiler::Operand& operand);
+  Moments& moments_of(const BoundProgram& bound, const compiler::Operand& operand);
   void move(const Moments& moments, const Moving& moving, std::span<const double> blocks) const;
 
   std::vector<Moments> moments_;

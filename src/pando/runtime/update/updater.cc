@@ -41,26 +41,26 @@ Stored stored(Tensor& tensor) { return {tensor.dtype(), tensor.data()}; }
 
 }  // namespace
 
-Updater::Updater(const Instance& instance, VariableStore& variables, const Optimizer& optimizer,
+Updater::Updater(const BoundProgram& bound, VariableStore& variables, const Optimizer& optimizer,
                  int workers, const Exchange* exchange)
     : rule_(optimizer.rule),
       regularization_(optimizer.regularization),
-      half_(instance.program().options().half),
-      watches_(instance.placement().stop_at_fp_exceptions),
-      instance_(instance.placement().instance()),
-      in_f16_(instance.in_f16()),
+      half_(bound.program().options().half),
+      watches_(bound.placement().stop_at_fp_exceptions),
+      instance_(bound.placement().instance()),
+      in_f16_(bound.in_f16()),
       workers_(workers) {
   variables.ensure_slots(*rule_);
-  for (const ir::Output& output : instance.program().graph().outputs()) {
+  for (const ir::Output& output : bound.program().graph().outputs()) {
     if (output.role != ir::OutputRole::gradient) continue;
-    const compiler::Operand gradient = instance.program().operand(output.value);
+    const compiler::Operand gradient = bound.program().operand(output.value);
     Trained& trained = add_trained(variables.get(output.name));
     if (exchange != nullptr) {
       trained.gradients.push_back(exchange->total(gradient.place));
       continue;
     }
-    for (int lane = 0; lane < instance.lanes(); ++lane) {
-      trained.gradients.push_back({output.value->type().dtype, instance.address(gradient, lane)});
+    for (int lane = 0; lane < bound.lanes(); ++lane) {
+      trained.gradients.push_back({output.value->type().dtype, bound.address(gradient, lane)});
     }
   }
 }

@@ -8,16 +8,16 @@
 
 #include "pando/optim/optimizer.h"
 #include "pando/runtime/machine/barrier.h"
-#include "pando/runtime/program/instance.h"
+#include "pando/runtime/program/bound_program.h"
 #include "pando/runtime/update/exchange.h"
 
 namespace pando::runtime {
 
-// Requires: the instance, the variables and the exchange outlive it.
+// Requires: the bound program, the variables and the exchange outlive it.
 class Updater {
  public:
   // `exchange`: has the gradients of all lanes of all instances; null: there is but this one.
-  Updater(const Instance& instance, VariableStore& variables, const Optimizer& optimizer,
+  Updater(const BoundProgram& bound, VariableStore& variables, const Optimizer& optimizer,
           int workers, const Exchange* exchange = nullptr);
 
   // Called by every worker after all lanes are done with the update's micro-batches. `weights`

@@ -1,11 +1,10 @@
-// What a worker runs of an instance: the calls of a lane, what becomes of their gradients, and what
-// comes before a weight update.
-// SPDX-License-Identifier: MIT
+// What a worker runs of a bound program: the calls of a lane, what becomes of their gradients, and
+// what comes before a weight update. SPDX-License-Identifier: MIT
 #include <cstring>
 
 #include "pando/base/random.h"
+#include "pando/runtime/program/bound_program.h"
 #include "pando/runtime/program/gradient_counter.h"
-#include "pando/runtime/program/instance.h"
 
 namespace pando::runtime {
 
@@ -18,7 +17,7 @@ float* floats(std::byte* bytes) { return reinterpret_cast<float*>(bytes); }
 
 }  // namespace
 
-void Instance::run_call(const BoundCall& call, const SliceVisit& visit) const {
+void BoundProgram::run_call(const BoundCall& call, const SliceVisit& visit) const {
   for (size_t i = 0; i < call.zeroed_bytes.size(); ++i) {
     std::memset(call.args.outputs[i], 0, call.zeroed_bytes[i]);
   }
@@ -29,7 +28,7 @@ void Instance::run_call(const BoundCall& call, const SliceVisit& visit) const {
   call.kernel->run(call.args, part);
 }
 
-std::string Instance::node_text(int call) const {
+std::string BoundProgram::node_text(int call) const {
   const ir::Node& node = *program_.calls()[static_cast<size_t>(call)].node;
   constexpr std::string_view kBackward = "/grad";
   std::string_view layer = node.name();
@@ -38,7 +37,7 @@ std::string Instance::node_text(int call) const {
   return concat(node.op(), backward ? ", backward of layer '" : " of layer '", layer, "'");
 }
 
-ExecutionPlace Instance::place_of(const SliceVisit& visit) const {
+ExecutionPlace BoundProgram::place_of(const SliceVisit& visit) const {
   return {.update = visit.update,
           .micro_batch = visit.micro_batch,
           .replica = placement_.first_replica() + replica_of(visit.lane),
@@ -46,14 +45,14 @@ ExecutionPlace Instance::place_of(const SliceVisit& visit) const {
           .f16 = in_f16()};
 }
 
-void Instance::run_watched(int index, const SliceVisit& visit) const {
+void BoundProgram::run_watched(int index, const SliceVisit& visit) const {
   clear_fp_exceptions();
   run_call(calls_[static_cast<size_t>(visit.lane)][static_cast<size_t>(index)], visit);
   if (raised_fp_exceptions() == 0) return;
   throw_fp_exception(node_text(index), place_of(visit));
 }
 
-void Instance::run_segment(const compiler::Segment& segment, const SliceVisit& visit) {
+void BoundProgram::run_segment(const compiler::Segment& segment, const SliceVisit& visit) {
   const std::vector<BoundCall>& calls = calls_[static_cast<size_t>(visit.lane)];
   int64_t begin = visit.track == nullptr ? 0 : visit.track->now();
   for (const int index : segment.calls) {
@@ -81,7 +80,7 @@ void Instance::run_segment(const compiler::Segment& segment, const SliceVisit& v
 
 // 16-bit gradients one by one: how each is rounded depends on its variable, its samples and its
 // part, not on the other gradients of a stage.
-void Instance::mix_bucket(size_t index, const SliceVisit& visit) const {
+void BoundProgram::mix_bucket(size_t index, const SliceVisit& visit) const {
   const compiler::Bucket& bucket = program_.memory().buckets[index];
   const compiler::Place place{compiler::Region::gradients, bucket.stage, bucket.begin};
   const compiler::Operand operand{place, nullptr};
@@ -104,7 +103,7 @@ void Instance::mix_bucket(size_t index, const SliceVisit& visit) const {
 }
 
 // The gradients of the first micro-batch are written where those of the others are added.
-void Instance::finish_bucket(int index, const SliceVisit& visit) {
+void BoundProgram::finish_bucket(int index, const SliceVisit& visit) {
   if (visit.counter != nullptr) visit.counter->count(index, visit.lane, visit.micro_batch);
   if (visit.micro_batch > 0) {
     if (placement_.stop_at_fp_exceptions) clear_fp_exceptions();
@@ -118,11 +117,11 @@ void Instance::finish_bucket(int index, const SliceVisit& visit) {
   if (done == lanes() && bucket_hook_) bucket_hook_(index);
 }
 
-void Instance::begin_update() {
+void BoundProgram::begin_update() {
   for (std::atomic<int>& count : buckets_done_) count = 0;
 }
 
-void Instance::accumulate_moments(const SliceVisit& visit) const {
+void BoundProgram::accumulate_moments(const SliceVisit& visit) const {
   if (visit.micro_batch == 0) return;
   const int stage = program_.sections()[static_cast<size_t>(visit.section)].stage;
   for (const compiler::Operand& operand : moments_) {
@@ -133,7 +132,7 @@ void Instance::accumulate_moments(const SliceVisit& visit) const {
   }
 }
 
-void Instance::run_prologue(int worker, const kernels::StepArgs& step) const {
+void BoundProgram::run_prologue(int worker, const kernels::StepArgs& step) const {
   if (worker >= packers_) return;
   for (const int index : program_.prologue()) {
     if (placement_.stop_at_fp_exceptions) clear_fp_exceptions();
@@ -146,7 +145,7 @@ void Instance::run_prologue(int worker, const kernels::StepArgs& step) const {
   }
 }
 
-void Instance::run_packer(int index, int worker, const kernels::StepArgs& step) const {
+void BoundProgram::run_packer(int index, int worker, const kernels::StepArgs& step) const {
   const BoundCall& bound = calls_[0][static_cast<size_t>(index)];
   kernels::KernelArgs args = bound.args;
   args.scratch = scratch_of(worker);

@@ -48,12 +48,12 @@ struct BucketGradient {
 // A lane is one slice of one replica: lane r * slices + s is slice s of replica r. In each stage it
 // belongs to one worker of the stage's device, and methods that take a lane are called by that
 // worker. Different lanes may run at once.
-class Instance {
+class BoundProgram {
  public:
-  // Requires: program, variables and team outlive the instance. Throws InvalidArgument when the
-  // team has too few devices for the placement.
-  Instance(const compiler::Program& program, VariableStore& variables, WorkerTeam& team,
-           Placement placement = {});
+  // Requires: program, variables and team outlive the bound program. Throws InvalidArgument when
+  // the team has too few devices for the placement.
+  BoundProgram(const compiler::Program& program, VariableStore& variables, WorkerTeam& team,
+               Placement placement = {});
 
   const compiler::Program& program() const { return program_; }
   bool in_f16() const { return program_.options().precision.compute == DType::f16; }
@@ -109,8 +109,6 @@ class Instance {
   // Called by every worker after each kernel.
   void set_poll(std::function<void()> poll) { poll_ = std::move(poll); }
   void begin_update();
-  // How many lanes are done with a bucket.
-  int bucket_count(int bucket) const { return buckets_done_[static_cast<size_t>(bucket)]; }
 
  private:
   struct BoundCall {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "pando/runtime/program/instance.h"
+#include "pando/runtime/program/bound_program.h"
 
 #include <algorithm>
 #include <cstring>
@@ -23,8 +23,8 @@ bool is_sum(compiler::Region region) {
 
 }  // namespace
 
-Instance::Instance(const compiler::Program& program, VariableStore& variables, WorkerTeam& team,
-                   Placement placement)
+BoundProgram::BoundProgram(const compiler::Program& program, VariableStore& variables,
+                           WorkerTeam& team, Placement placement)
     : program_(program),
       variables_(variables),
       team_(team),
@@ -84,7 +84,7 @@ Instance::Instance(const compiler::Program& program, VariableStore& variables, W
   });
 }
 
-size_t Instance::bucket_of(const compiler::Place& gradient) const {
+size_t BoundProgram::bucket_of(const compiler::Place& gradient) const {
   const std::vector<compiler::Bucket>& buckets = program_.memory().buckets;
   const auto found = std::find_if(buckets.begin(), buckets.end(), [&](const auto& bucket) {
     return bucket.stage == gradient.stage && bucket.begin <= gradient.offset &&
@@ -95,7 +95,7 @@ size_t Instance::bucket_of(const compiler::Place& gradient) const {
   return static_cast<size_t>(found - buckets.begin());
 }
 
-void Instance::find_gradients() {
+void BoundProgram::find_gradients() {
   bool first = true;
   for (const ir::Output& output : program_.graph().outputs()) {
     if (output.role != ir::OutputRole::gradient) continue;
@@ -111,16 +111,17 @@ void Instance::find_gradients() {
   }
 }
 
-int Instance::device_of(int replica, int stage) const {
+int BoundProgram::device_of(int replica, int stage) const {
   return replica * devices_per_replica_ + placement_.device_of(stage);
 }
 
-int Instance::worker_of(int lane, int stage) const {
+int BoundProgram::worker_of(int lane, int stage) const {
   const int device = device_of(replica_of(lane), stage);
   return team_.first_worker(device) + lane % slices() % team_.workers_of(device);
 }
 
-std::byte* Instance::address(const compiler::Operand& operand, int lane, int micro_batch) const {
+std::byte* BoundProgram::address(const compiler::Operand& operand, int lane,
+                                 int micro_batch) const {
   if (operand.place.region == compiler::Region::external) {
     return variables_.get(operand.value->name()).value.data();
   }
@@ -131,7 +132,7 @@ std::byte* Instance::address(const compiler::Operand& operand, int lane, int mic
   return memory_[static_cast<size_t>(device)]->address(operand.place, lane % slices(), micro_batch);
 }
 
-bool Instance::moves(const compiler::Operand& operand) const {
+bool BoundProgram::moves(const compiler::Operand& operand) const {
   switch (operand.place.region) {
     case compiler::Region::held_activations:
     case compiler::Region::held_sums: return held(operand.place.stage) > 1;
@@ -141,20 +142,20 @@ bool Instance::moves(const compiler::Operand& operand) const {
   }
 }
 
-bool Instance::same_addresses(int a, int b) const {
+bool BoundProgram::same_addresses(int a, int b) const {
   if (a < 0 || b < 0 || (a == 0) != (b == 0)) return false;
   return std::all_of(held_.begin(), held_.end(), [&](int held) { return a % held == b % held; });
 }
 
 // The first of the lanes whose batch statistics are taken together with this one's.
-int Instance::gather_first(int lane) const {
+int BoundProgram::gather_first(int lane) const {
   const int group = placement_.statistics_group * slices();
   return lane / group * group;
 }
 
-void Instance::bind_array(std::byte** array,
-                          const std::vector<std::pair<compiler::Operand, int>>& operands,
-                          Bound* bound) {
+void BoundProgram::bind_array(std::byte** array,
+                              const std::vector<std::pair<compiler::Operand, int>>& operands,
+                              Bound* bound) {
   for (size_t i = 0; i < operands.size(); ++i) {
     const auto& [operand, lane] = operands[i];
     array[i] = address(operand, lane, 0);
@@ -163,7 +164,7 @@ void Instance::bind_array(std::byte** array,
 }
 
 // The statistics of other instances stay in one place for all micro-batches.
-void Instance::bind_elsewhere(const compiler::Call& call, std::byte** array, Bound* bound) {
+void BoundProgram::bind_elsewhere(const compiler::Call& call, std::byte** array, Bound* bound) {
   const int gathered = placement_.statistics_group * slices();
   for (size_t k = 0; k < call.inputs.size(); ++k) {
     for (int i = 0; i < gathered; ++i) {
@@ -177,7 +178,7 @@ void Instance::bind_elsewhere(const compiler::Call& call, std::byte** array, Bou
   }
 }
 
-void Instance::gather(const compiler::Segment& segment, int micro_batch) {
+void BoundProgram::gather(const compiler::Segment& segment, int micro_batch) {
   statistics_->run(
       segment,
       [&](const compiler::Operand& operand, int lane) {
@@ -186,7 +187,7 @@ void Instance::gather(const compiler::Segment& segment, int micro_batch) {
       poll_);
 }
 
-Instance::BoundCall Instance::bind(const compiler::Call& call, int lane, int section) {
+BoundProgram::BoundCall BoundProgram::bind(const compiler::Call& call, int lane, int section) {
   std::vector<std::pair<compiler::Operand, int>> inputs;
   std::vector<std::pair<compiler::Operand, int>> outputs;
   const int gathered = placement_.statistics_group * slices();
@@ -231,7 +232,7 @@ Instance::BoundCall Instance::bind(const compiler::Call& call, int lane, int sec
   return bound;
 }
 
-void Instance::prepare(const SliceVisit& visit) {
+void BoundProgram::prepare(const SliceVisit& visit) {
   Bound& at = bound(visit.section, visit.lane);
   if (at.micro_batch == visit.micro_batch || same_addresses(at.micro_batch, visit.micro_batch)) {
     return;
@@ -242,7 +243,7 @@ void Instance::prepare(const SliceVisit& visit) {
   at.micro_batch = visit.micro_batch;
 }
 
-void Instance::name_calls(profile::Trace& trace) {
+void BoundProgram::name_calls(profile::Trace& trace) {
   for (size_t i = 0; i < program_.calls().size(); ++i) {
     const ir::Node& node = *program_.calls()[i].node;
     const int32_t name = trace.name_id(node.op() + " " + node.name());
@@ -250,21 +251,21 @@ void Instance::name_calls(profile::Trace& trace) {
   }
 }
 
-std::byte* Instance::scratch_of(int worker) const {
+std::byte* BoundProgram::scratch_of(int worker) const {
   const int device = team_.device_of(worker);
   return memory_[static_cast<size_t>(device)]->scratch(worker - team_.first_worker(device));
 }
 
-int64_t Instance::slice_first(int slice) const {
+int64_t BoundProgram::slice_first(int slice) const {
   return program_.in_parts() ? 0 : slice * slice_batch_;
 }
 
-int64_t Instance::slice_valid(int slice, int64_t valid) const {
+int64_t BoundProgram::slice_valid(int slice, int64_t valid) const {
   if (program_.in_parts()) return slice == 0 ? valid : 0;
   return std::clamp<int64_t>(valid - slice * slice_batch_, 0, slice_batch_);
 }
 
-void Instance::feed(int lane, int micro_batch, const Batch* batch, int64_t valid) const {
+void BoundProgram::feed(int lane, int micro_batch, const Batch* batch, int64_t valid) const {
   const int slice = lane % slices();
   if (program_.in_parts() && slice != 0) return;
   for (size_t i = 0; i < feeds_.size(); ++i) {

@@ -18,10 +18,10 @@ constexpr std::string_view kSharedKernel =
     d = conv_input_grad(dy, k) {padding="same", input=[8,8]} @c2/grad
     return result b=b, result d=d })";
 
-CompileState assigned(std::string_view text, CompileOptions options = {}) {
+CompileState assigned(std::string_view text, ProgramOptions options = {}) {
   CompileState state = typed_state(text);
   state.options = std::move(options);
-  AssignLayouts().run(state);
+  SelectKernels().run(state);
   return state;
 }
 
@@ -33,7 +33,7 @@ std::vector<const ir::Node*> packs(const ir::Graph& graph) {
   return found;
 }
 
-TEST(AssignLayouts, EveryNodeHasAKernel) {
+TEST(SelectKernels, EveryNodeHasAKernel) {
   const CompileState state = assigned(kSharedKernel);
   for (const auto& node : state.graph.nodes()) {
     ASSERT_TRUE(state.kernels.contains(node.get())) << node->label();
@@ -42,7 +42,7 @@ TEST(AssignLayouts, EveryNodeHasAKernel) {
   EXPECT_NO_THROW(ir::verify(state.graph));
 }
 
-TEST(AssignLayouts, PacksAVariableOncePerLayout) {
+TEST(SelectKernels, PacksAVariableOncePerLayout) {
   const CompileState state = assigned(kSharedKernel);
   std::set<std::string> layouts;
   for (const ir::Node* pack : packs(state.graph)) {
@@ -59,14 +59,14 @@ TEST(AssignLayouts, PacksAVariableOncePerLayout) {
   EXPECT_EQ(a->input(1)->type(), state.graph.find_value("k")->type());
 }
 
-TEST(AssignLayouts, ReferenceKernelsNeedNoPacking) {
+TEST(SelectKernels, ReferenceKernelsNeedNoPacking) {
   const CompileState state = assigned(
       kSharedKernel, {.accept = [](const ir::Node&, const kernels::Candidate&) { return false; }});
   EXPECT_TRUE(packs(state.graph).empty());
   for (const auto& [node, choice] : state.kernels) EXPECT_EQ(choice.candidate, "reference");
 }
 
-TEST(AssignLayouts, RefusalsAreRecordedInOrder) {
+TEST(SelectKernels, RefusalsAreRecordedInOrder) {
   const CompileState state = assigned(
       kSharedKernel, {.accept = [](const ir::Node&, const kernels::Candidate&) { return false; }});
   const ir::Node* conv = state.graph.find_value("a")->producer();
@@ -80,7 +80,7 @@ TEST(AssignLayouts, RefusalsAreRecordedInOrder) {
   EXPECT_EQ(state.kernels.at(conv).refusals, expected);
 }
 
-TEST(AssignLayouts, AcceptIsAskedPerNode) {
+TEST(SelectKernels, AcceptIsAskedPerNode) {
   const CompileState state =
       assigned(kSharedKernel, {.accept = [](const ir::Node& node, const kernels::Candidate&) {
                  return node.name() != "c1";
@@ -89,7 +89,7 @@ TEST(AssignLayouts, AcceptIsAskedPerNode) {
   EXPECT_NE(state.kernels.at(state.graph.find_value("b")->producer()).candidate, "reference");
 }
 
-TEST(AssignLayouts, ScratchMemoryHasLimits) {
+TEST(SelectKernels, ScratchMemoryHasLimits) {
   const char* gradient = R"(graph(dy: f32[2,8,8,16] feed, x: f32[2,8,8,16] feed) {
     g = conv_kernel_grad(x, dy) {padding="same", kernel=[3,3]}
     return result g=g })";
@@ -112,7 +112,7 @@ TEST(AssignLayouts, ScratchMemoryHasLimits) {
   }
 }
 
-TEST(AssignLayouts, ViewsNeedNoKernel) {
+TEST(SelectKernels, ViewsNeedNoKernel) {
   const CompileState state = assigned(R"(graph(x: f32[2,4] feed) {
     v = reshape(x) {shape=[2,2]}
     y = relu(v)
@@ -120,7 +120,7 @@ TEST(AssignLayouts, ViewsNeedNoKernel) {
   EXPECT_EQ(state.kernels.size(), 1u);
 }
 
-TEST(AssignLayouts, AnOpWithoutKernelsIsAnError) {
+TEST(SelectKernels, AnOpWithoutKernelsIsAnError) {
   EXPECT_THROW(assigned(R"(graph(x: f32[2,4] feed, k: f32[4] variable) {
     p = pack(k) {layout="mine"}
     return result p=p })"),

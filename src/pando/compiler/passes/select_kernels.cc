@@ -121,6 +121,6 @@ class Chooser {
 
 }  // namespace
 
-bool AssignLayouts::run(CompileState& state) const { return Chooser(state).run(); }
+bool SelectKernels::run(CompileState& state) const { return Chooser(state).run(); }
 
 }  // namespace pando::compiler
