@@ -6,14 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "pando/app/flags/data_flags.h"
 #include "pando/train/classification.h"
 
 namespace pando::app {
-
-// What the classes of a data set are called; empty where they have only numbers, or where the files
-// tell (imagenet).
-std::vector<std::string> class_names(DatasetKind dataset);
 
 // Writes class_report.txt, class_report.csv, confusion.csv and confusion.svg into `folder`, which
 // must exist, over those that are there. Without names numbers stand for the classes. Throws
