@@ -1,7 +1,7 @@
 // Draws the pictures of docs/guide/half-precision.md from runs on Fashion-MNIST: how large
 // gradients are with and without loss scaling, and how the loss falls in different precisions.
 //
-//   half_pictures FOLDER [gradients] [curves]        (both without further arguments)
+//   half_pictures FOLDER [gradients] [curves]        (default: both)
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <array>
@@ -32,11 +32,12 @@ void write_picture(const std::string& folder, const char* name, const std::strin
   const std::string path = folder + "/" + name;
   std::ofstream file(path);
   file << svg;
-  if (!file.flush()) throw IoError("cannot write '", path, "'; wanted a folder that exists");
+  if (!file.flush()) throw IoError("cannot write '", path, "'; name a folder that exists");
   fmt::print("{}\n", path);
 }
 
-// How many gradients have which exponent of two; those below the first are counted with it.
+// The number of gradients for each exponent of two; smaller exponents than the first are counted
+// with it.
 constexpr int kLowest = -36;
 constexpr int kHighest = 15;
 
@@ -59,7 +60,7 @@ struct StepGradients {
   Magnitudes weights;
 };
 
-// One way to compute the gradients of the same step.
+// One way of computing the gradients of the same step.
 struct GradientCase {
   const char* name;
   Precision precision;
@@ -85,7 +86,7 @@ class GradientStep {
     next.gather(indices, batch_);
   }
 
-  // Without sharing of memory, so that every gradient is still there after the step.
+  // Compiled without sharing of memory, so that every gradient still exists after the step.
   StepGradients run(const GradientCase& how) const {
     const std::vector<Metric> metrics;
     const auto program = compiler::compile(
@@ -164,7 +165,7 @@ class GradientStep {
   std::vector<Tensor> batch_;
 };
 
-// The shares are of the gradients that are not zero in f32.
+// Shares are relative to the gradients that are not zero in f32.
 app::Curve shares(const char* name, const Magnitudes& found, const Magnitudes& all) {
   const auto total = static_cast<double>(all.nonzero);
   const double lost = 100 * (1 - static_cast<double>(found.nonzero) / total);
@@ -226,7 +227,7 @@ struct CurveCase {
   HalfOptions half;
 };
 
-// The mean training loss of every so many weight updates.
+// The mean training loss over each interval of weight updates.
 app::Curve loss_curve(const CurveCase& how, const TrainTest& data) {
   Model model(zoo_entry("mnist_cnn").build({28, 28, 1}, 10), {.seed = 1});
   model.compile({.optimizer = SGD({.learning_rate = kRate}),

@@ -108,8 +108,7 @@ TEST(AssignLayouts, ScratchMemoryHasLimits) {
     const KernelChoice less = choice_of(limits);
     EXPECT_NE(less.candidate, free.candidate);
     EXPECT_TRUE(less.candidate == "reference" || less.kernel->scratch_bytes() <= limits[0]);
-    EXPECT_NE(join(less.refusals, "\n").find("bytes of scratch memory, the limit is "),
-              std::string::npos);
+    EXPECT_NE(join(less.refusals, "\n").find("bytes of scratch memory"), std::string::npos);
   }
 }
 

@@ -65,7 +65,7 @@ TEST(CompilationReport, LayersComeInTheOrderOfTheNetwork) {
   EXPECT_EQ(conv.weight_bytes, 320 * sizeof(float));
   EXPECT_EQ(conv.forward_flops, 2.0 * 4 * 26 * 26 * 9 * 32);
   EXPECT_EQ(conv.backward_flops, conv.forward_flops);  // images have no gradient
-  // Its pooled result and where the largest were: the full one is not kept.
+  // Kept are its pooled result and the indices of the maxima, not the full result.
   EXPECT_EQ(conv.kept_bytes, size_t{4} * 13 * 13 * 32 * (sizeof(float) + 1));
   EXPECT_EQ(layer_named(report, "fed x").kept_bytes, sizeof(float) * 4 * 28 * 28);
 }

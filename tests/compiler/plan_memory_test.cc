@@ -129,7 +129,7 @@ TEST(PlanMemory, WhatOtherSlicesReadLivesToTheEnd) {
   EXPECT_EQ(plan.region("m"), Region::sums);
   EXPECT_EQ(plan.region("mean"), Region::sums);
   EXPECT_EQ(plan.region("y"), Region::activations);
-  // Without the rule, n would fit where m was.
+  // Without this rule, n would be placed at the offset of m.
   EXPECT_NE(plan.offset("n"), plan.offset("m"));
 }
 

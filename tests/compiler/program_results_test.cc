@@ -1,5 +1,5 @@
-// The numbers that programs compute in memory as planned: however a graph is cut into sections,
-// they are the same to the bit.
+// Checks that programs compute the same numbers, to the bit, in planned memory, however the graph
+// is cut into sections.
 #include <gtest/gtest.h>
 
 #include "pando/nn/layers.h"
@@ -64,7 +64,7 @@ TEST(ProgramResults, CheckpointsChangeNothing) {
   }
 }
 
-// The pooling of stage 1 masks by the activation of stage 0, which therefore holds less.
+// The pooling of stage 1 applies the mask of the activation of stage 0, which therefore holds less.
 TEST(ProgramResults, PoolGradientsMayMaskForTheStageBefore) {
   const SplitNetwork split = {"", "mnist_cnn", {28, 28, 1}, {"max_pooling2d", "max_pooling2d_1"}};
   const TestNetwork test = split.build();

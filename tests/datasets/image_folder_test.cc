@@ -88,7 +88,7 @@ TEST_F(VerifyImageFolder, BombsAndImagesWithoutPixels) {
   EXPECT_SAYS(only_bad().why, "60000x60000");
   folder_.write("cat/bomb.png", png_of_size(0, 4));
   EXPECT_EQ(only_bad().file, folder_.path("cat/bomb.png"));
-  // A JPEG of the largest size there is.
+  // A JPEG of the largest possible size.
   Bytes jpeg = encode_jpeg(soft_image({16, 16}).view());
   for (size_t i = 0; i + 8 < jpeg.size(); ++i) {
     if (jpeg[i] == 0xff && jpeg[i + 1] == 0xc0)
@@ -105,7 +105,7 @@ TEST_F(VerifyImageFolder, FilesThatCannotBeRead) {
   folder_.write("cat/secret.jpg", encode_jpeg(soft_image({8, 8}).view()));
   fs::permissions(folder_.path("cat/secret.jpg"), fs::perms::none);
   fs::permissions(folder_.path(), fs::perms::all);
-  const bool is_root = ::geteuid() == 0;  // who may read everything
+  const bool is_root = ::geteuid() == 0;  // root may read everything
   if (is_root && ::seteuid(65534) != 0) GTEST_SKIP() << "cannot give up the rights of root";
   const VerifyReport report = verify(1);
   const int restored = is_root ? ::seteuid(0) : 0;
@@ -118,7 +118,7 @@ TEST_F(VerifyImageFolder, AClassWithoutImages) {
   fs::create_directory(folder_.path("bird"));
   const BadRecord bad = only_bad();
   EXPECT_EQ(bad.file, folder_.path("bird"));
-  EXPECT_EQ(bad.why, "the folder of a class has no files");
+  EXPECT_SAYS(bad.why, "class");
 }
 
 TEST_F(VerifyImageFolder, PartsWithOtherClasses) {
@@ -133,7 +133,7 @@ TEST_F(VerifyImageFolder, PartsWithOtherClasses) {
   EXPECT_EQ(report.parts[1].name, "val");
   EXPECT_EQ(report.parts[1].samples, 1);
   ASSERT_EQ(report.bad.size(), 1u);
-  EXPECT_SAYS(report.bad[0].why, "its 1 classes are not those of the first part (2)");
+  EXPECT_SAYS(report.bad[0].why, "1 classes", "part");
 }
 
 }  // namespace

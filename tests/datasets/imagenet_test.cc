@@ -1,4 +1,4 @@
-// Verifying, measuring and showing ImageNet.
+// Verifies, measures and shows ImageNet.
 // SPDX-License-Identifier: MIT
 #include <filesystem>
 
@@ -67,11 +67,10 @@ TEST_F(ImagenetTools, VerifyListsEveryBadRecord) {
   write("train-00001-of-00002", examples);
   const VerifyReport report = verify({.workers = 2});
   ASSERT_EQ(report.bad.size(), 5u);
-  EXPECT_SAYS(report.bad[0].why,
-              "record at byte 0: feature 'image/class/label' is 0, wanted 1 to 2");
+  EXPECT_SAYS(report.bad[0].why, "byte 0", "'image/class/label'", "1 to 2");
   EXPECT_EQ(report.bad[1].offset, record(examples[0]).size() + record(examples[1]).size());
   EXPECT_SAYS(report.bad[2].why, "feature 'image/encoded'");
-  EXPECT_SAYS(report.bad[3].why, "box 0 ends before it begins");
+  EXPECT_SAYS(report.bad[3].why, "box 0");
   EXPECT_SAYS(report.bad[4].why, "image/encoded");
   EXPECT_EQ(report.parts[0].samples, 4);
   EXPECT_EQ(report.files[1].bad, 5);

@@ -26,7 +26,7 @@ class VerifyMnist : public testing::Test {
   VerifyReport verify(const VerifyOptions& options = {}) const {
     return verify_dataset("mnist", folder_.path(), options);
   }
-  // Replaces a file and gives the only bad record then.
+  // Replaces a file and returns the only bad record after that.
   BadRecord bad_after(const std::string& name, const Bytes& content) const {
     folder_.write(name, content);
     const VerifyReport report = verify();
@@ -76,7 +76,7 @@ TEST_F(VerifyMnist, AsksWhereFilesComeFrom) {
   EXPECT_TRUE(report.good());
   EXPECT_EQ(report.files[0].origin, FileOrigin::other);
   EXPECT_EQ(report.files[1].origin, FileOrigin::official);
-  EXPECT_SAYS(report.notes.back(), "train-images-idx3-ubyte: not byte for byte the official file");
+  EXPECT_SAYS(report.notes.back(), "train-images-idx3-ubyte", "official");
   options.official = true;
   report = verify(options);
   EXPECT_EQ(report.files[0].bad, 1);
@@ -88,20 +88,20 @@ TEST_F(VerifyMnist, ListsEveryLabelOutOfRange) {
   const VerifyReport report = verify();
   ASSERT_EQ(report.bad.size(), 3u);
   EXPECT_EQ(report.bad[0].offset, 9u);
-  EXPECT_EQ(report.bad[0].why, "offset 9: label 1 is 10, wanted 0 to 9");
+  EXPECT_SAYS(report.bad[0].why, "offset 9", "label 1", "10", "0 to 9");
   EXPECT_EQ(report.bad[2].offset, 13u);
   EXPECT_EQ(report.parts[0].samples, 3);
   EXPECT_EQ(report.files[1].bad, 3);
-  EXPECT_EQ(report.parts[1].samples, 3);  // the other part is read all the same
+  EXPECT_EQ(report.parts[1].samples, 3);  // the other part is still read
 }
 
 TEST_F(VerifyMnist, DamagedFiles) {
   const std::string images = "train-images-idx3-ubyte";
   EXPECT_SAYS(bad_after(images, idx_header(8, {6, 2, 2}) + counting_bytes(23)).why, "truncated");
-  EXPECT_SAYS(bad_after(images, Bytes{1, 2, 3, 4}).why, "not an IDX file");
-  EXPECT_SAYS(bad_after(images, idx_header(8, {6}) + counting_bytes(6)).why,
-              "holds u8[6], wanted u8 images [count,height,width]");
-  EXPECT_SAYS(bad_after(images, idx_header(8, {6, 0, 2})).why, "with at least one pixel");
+  EXPECT_SAYS(bad_after(images, Bytes{1, 2, 3, 4}).why, "IDX");
+  EXPECT_SAYS(bad_after(images, idx_header(8, {6}) + counting_bytes(6)).why, "u8[6]",
+              "[count,height,width]");
+  EXPECT_SAYS(bad_after(images, idx_header(8, {6, 0, 2})).why, "pixel");
   EXPECT_SAYS(bad_after(images, {}).why, "truncated");
   EXPECT_EQ(verify().parts[0].samples, 0);
   EXPECT_EQ(verify().parts[0].per_class, std::vector<int64_t>(10));
@@ -110,8 +110,8 @@ TEST_F(VerifyMnist, DamagedFiles) {
 TEST_F(VerifyMnist, LabelsThatAreTooFew) {
   const BadRecord bad =
       bad_after("train-labels-idx1-ubyte", idx_header(8, {5}) + counting_bytes(5));
-  EXPECT_SAYS(bad.why, "5 labels, wanted 6, as many as the images of");
-  EXPECT_SAYS(bad_after("train-labels-idx1-ubyte", idx_header(8, {0})).why, "0 labels, wanted 6");
+  EXPECT_SAYS(bad.why, "5 labels");
+  EXPECT_SAYS(bad_after("train-labels-idx1-ubyte", idx_header(8, {0})).why, "0 labels");
 }
 
 TEST_F(VerifyMnist, TruncatedGzip) {
@@ -126,8 +126,7 @@ TEST_F(VerifyMnist, MissingFiles) {
   std::filesystem::remove(folder_.path("t10k-images-idx3-ubyte"));
   const VerifyReport report = verify();
   ASSERT_EQ(report.bad.size(), 2u);
-  EXPECT_EQ(to_string(report.bad[0]), folder_.path("t10k-images-idx3-ubyte") +
-                                          ": the file is missing; wanted it as it is or with .gz");
+  EXPECT_SAYS(to_string(report.bad[0]), folder_.path("t10k-images-idx3-ubyte"), "missing", ".gz");
   EXPECT_EQ(report.parts[0].samples, 6);
 }
 

@@ -130,7 +130,7 @@ def codes_pass_through(launcher):
     done = launcher.run("--num-instances 2", "sh", "-c",
                         "[ $POPDIST_REPLICA_INDEX_OFFSET = 1 ] || sleep 60; exit 3")
     check(done.returncode == 3, "exit code", done)
-    check(re.search(r"^pando: the job failed after [\d.]+ s with exit code 3; first was instance 1 on "
+    check(re.search(r"^pando: the job failed after [\d.]+ s with exit code 3; first failure: instance 1 on "
                     r"\S+ \(pid \d+\): exit code 3$", done.stderr, re.M), "who failed", done)
     check("Primary job" not in done.stderr and "-----" not in done.stderr, "no banners", done)
     done = launcher.run("", "/no/such/program")
@@ -151,7 +151,7 @@ def a_killed_instance_is_named(launcher):
     errors = job.stderr.read()
     job.wait(PATIENCE)
     found = f"(pid {started['1']}): killed by signal 9 (Killed)\n"
-    if job.returncode != 137 or "first was instance 1 on " not in errors or found not in errors:
+    if job.returncode != 137 or "first failure: instance 1 on " not in errors or found not in errors:
         raise SystemExit(f"a killed instance: {job.returncode}\n{errors}")
     if pathlib.Path(f"/proc/{started['0']}").exists():
         raise SystemExit("the other instance still runs")
@@ -189,8 +189,8 @@ def a_signal_stops_all(launcher):
         await_lines(job, "ready", 2)
         job.send_signal(number)
         out, err = job.communicate(timeout=PATIENCE)
-        asked = f"{signal.Signals(number).name} asked for it\n"
-        if job.returncode != 75 or out.count("SIGUSR1") != 2 or "again" in err or asked not in err:
+        asked = f"received {signal.Signals(number).name}\n"
+        if job.returncode != 75 or out.count("SIGUSR1") != 2 or "restarting" in err or asked not in err:
             raise SystemExit(f"{number}: {job.returncode}\n{out}\n{err}")
     # A second one ends what does not stop.
     job = launcher.start("--num-instances 2", sys.executable, script, "", "deaf")
@@ -222,7 +222,7 @@ def mpirun_may_be_told_to_end(launcher):
     children = pathlib.Path(f"/proc/{job.pid}/task/{job.pid}/children").read_text().split()
     os.kill(int(children[0]), signal.SIGTERM)
     out, err = job.communicate(timeout=PATIENCE)
-    if job.returncode != 75 or "again" in err or "pando: the job stopped after " not in err:
+    if job.returncode != 75 or "restarting" in err or "pando: the job stopped after " not in err:
         raise SystemExit(f"SIGTERM to mpirun: {job.returncode}\n{out}\n{err}")
 
 
@@ -249,7 +249,7 @@ def restarts_go_on(launcher):
     found = lines_of(done.stdout, 1)
     check([line.split()[1] for line in found] == ["0", "1"], "PANDO_RESTART", done)
     check(len({line.split()[2] for line in found}) == 1, "PANDO_JOB", done)
-    check("pando: starts again (restart 1 of 1)" in done.stderr, "says so", done)
+    check("pando: restarting the job (restart 1 of 1)" in done.stderr, "says so", done)
     done = launcher.run("--max-restarts 1", "sh", "-c", "echo attempt; exit 7")
     check(done.returncode == 7 and lines_of(done.stdout, 0) == ["attempt"] * 2, "gives up", done)
     done = launcher.run("--max-restarts 1", "sh", "-c", "echo attempt; exit 3")

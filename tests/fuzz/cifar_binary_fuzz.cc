@@ -1,4 +1,4 @@
-// Any bytes as a batch of CIFAR in the binary version: images or an IoError.
+// Reads any bytes as a batch of CIFAR in the binary version. Expects images or an IoError.
 // SPDX-License-Identifier: MIT
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Any bytes as a pickle and as a batch of CIFAR: a value or an IoError.
+// Reads any bytes as a pickle and as a batch of CIFAR. Expects a value or an IoError.
 // SPDX-License-Identifier: MIT
 #include <vector>
 

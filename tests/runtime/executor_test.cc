@@ -7,14 +7,11 @@
 
 #include "pando/base/error.h"
 #include "pando/ir/text.h"
+#include "tests/runtime/small_networks.h"
 #include "tests/runtime/trainee.h"
 
 namespace pando::runtime {
 namespace {
-
-TestNetwork mnist() { return test_network("mnist_cnn", {12, 12, 1}); }
-TestNetwork toy_bn() { return test_network("toy_model_bn", {32, 32, 3}); }
-TestNetwork resnet() { return test_network("cifar_resnet8", {8, 8, 3}); }
 
 Samples samples_for(const TestNetwork& network, int64_t count) {
   return {training_fields(network), count, network.network.output_shape().back()};
@@ -53,7 +50,7 @@ TEST(Executor, PartsGiveTheSameBitsForAnyNumberOfWorkers) {
 }
 
 // Both trained one step by plain gradient descent; compares all variables.
-void expect_close(const Trainee& found, const Trainee& expected) {
+void expect_same_step(const Trainee& found, const Trainee& expected) {
   for (const Variable& variable : expected.variables.all()) {
     const Difference apart = difference(found.variables.get(variable.name).value, variable.value);
     EXPECT_LT(apart.absolute, 1e-4) << variable.name;
@@ -69,7 +66,7 @@ void expect_padding_without_effect(const TestNetwork& network, int64_t valid) {
   const ExecutionTotals found = padded.run(samples.feed(8));
   EXPECT_EQ(found.all.samples, valid);
   EXPECT_NEAR(found.all.loss, wanted.all.loss, 1e-4 * std::fabs(wanted.all.loss));
-  expect_close(padded, exact);
+  expect_same_step(padded, exact);
 }
 
 TEST(Executor, PaddingHasNoEffect) {

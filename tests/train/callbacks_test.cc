@@ -82,7 +82,7 @@ TEST(Callback, ContextTellsOfTheFit) {
 }
 
 // Stops at the given moment of epoch 1; returns the calls and the epochs of the history.
-std::pair<std::vector<std::string>, std::vector<int64_t>> stop_at(CallbackFunctions functions) {
+std::pair<std::vector<std::string>, std::vector<int64_t>> stopped_by(CallbackFunctions functions) {
   std::vector<std::string> calls;
   const History history = model_with(1).fit(
       image_data(8),
@@ -96,14 +96,14 @@ std::pair<std::vector<std::string>, std::vector<int64_t>> stop_at(CallbackFuncti
 
 TEST(Callback, StopsAtTheBeginOfAnEpoch) {
   const auto [calls, epochs] =
-      stop_at({.epoch_begin = [](FitContext& context) { context.stop = context.epoch == 1; }});
+      stopped_by({.epoch_begin = [](FitContext& context) { context.stop = context.epoch == 1; }});
   EXPECT_EQ(epochs, std::vector<int64_t>{0});
   EXPECT_EQ(calls[calls.size() - 2], "epoch 1");
   EXPECT_EQ(calls.back(), "train end");
 }
 
 TEST(Callback, StopsWithinAnEpoch) {
-  const auto [calls, epochs] = stop_at({.execution_end = [](FitContext& context, const Logs&) {
+  const auto [calls, epochs] = stopped_by({.execution_end = [](FitContext& context, const Logs&) {
     context.stop = context.epoch == 1;
   }});
   EXPECT_EQ(epochs, (std::vector<int64_t>{0, 1}));
@@ -112,7 +112,7 @@ TEST(Callback, StopsWithinAnEpoch) {
 }
 
 TEST(Callback, StopsAtTheEndOfAnEpoch) {
-  const auto [calls, epochs] = stop_at(
+  const auto [calls, epochs] = stopped_by(
       {.epoch_end = [](FitContext& context, const Logs&) { context.stop = context.epoch == 1; }});
   EXPECT_EQ(epochs, (std::vector<int64_t>{0, 1}));
   EXPECT_EQ(calls[calls.size() - 2], "epoch 1 end, 4 logs");

@@ -116,7 +116,7 @@ int data_fetch(Arguments args, std::ostream& out) {
         add_folder(table, options.folder);
         table.add("mirror", options.mirror, "take the files from below this address instead")
             .with_hint("ADDRESS");
-        table.add("retries", options.patience.retries, "further rounds over all addresses")
+        table.add("retries", options.retry.retries, "further rounds over all addresses")
             .with_hint("N")
             .at_least(0);
         table.add("force", options.force, "fetch again what is there");

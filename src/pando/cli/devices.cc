@@ -10,8 +10,8 @@
 #include "pando/base/strings.h"
 #include "pando/cli/listing.h"
 #include "pando/cli/program.h"
-#include "pando/runtime/device_set.h"
-#include "pando/runtime/topology.h"
+#include "pando/runtime/machine/device_set.h"
+#include "pando/runtime/machine/topology.h"
 
 namespace pando::cli {
 namespace {
@@ -114,7 +114,7 @@ void print_table(const Topology& topology, std::ostream& out) {
 
 }  // namespace
 
-int run_devices(std::span<const std::string> args, std::ostream& out) {
+int command_devices(std::span<const std::string> args, std::ostream& out) {
   DevicesFlags flags;
   const ListingForm form = parse_listing_flags(
       args, out,

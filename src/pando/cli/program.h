@@ -12,14 +12,19 @@ namespace pando::cli {
 // its kind. Ends the process's part in its job, if it has joined one.
 int run_program(std::span<const std::string> args, std::ostream& out, std::ostream& err);
 
+// The answer to `pando --help`.
+std::string program_help();
+
 // The subcommands, one file each. They throw what ends them.
-int run_data(std::span<const std::string> args, std::ostream& out);
-int run_devices(std::span<const std::string> args, std::ostream& out);
-int run_models(std::span<const std::string> args, std::ostream& out);
-int run_plan(std::span<const std::string> args, std::ostream& out);
-int run_run(std::span<const std::string> args, std::ostream& out);
-int run_run_instance(std::span<const std::string> args, std::ostream& out);
-int run_train(std::span<const std::string> args, std::ostream& out);
-int run_validate(std::span<const std::string> args, std::ostream& out);
+int command_complete(std::span<const std::string> args, std::ostream& out);
+int command_data(std::span<const std::string> args, std::ostream& out);
+int command_devices(std::span<const std::string> args, std::ostream& out);
+int command_man_pages(std::span<const std::string> args, std::ostream& out);
+int command_models(std::span<const std::string> args, std::ostream& out);
+int command_plan(std::span<const std::string> args, std::ostream& out);
+int command_run(std::span<const std::string> args, std::ostream& out);
+int command_run_instance(std::span<const std::string> args, std::ostream& out);
+int command_train(std::span<const std::string> args, std::ostream& out);
+int command_validate(std::span<const std::string> args, std::ostream& out);
 
 }  // namespace pando::cli

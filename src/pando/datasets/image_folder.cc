@@ -167,21 +167,22 @@ Showing show_image_folder(const std::string& path, const ShowOptions& options) {
 }  // namespace
 
 DatasetRecord image_folder() {
-  return {.name = "image_folder",
-          .title = "your own JPEG and PNG images",
-          .shape = {0, 0, 3},
-          .files = "a folder of JPEG and PNG images per class; or train and validation of such",
-          .how =
-              "a folder for each class, with its images in it; to train, two such sets, in the "
-              "folders train and validation",
-          .path_help =
-              "name the folder with --dataset-path; in it train and validation, in these "
-              "a folder of images per class",
-          .load = load_folders,
-          .preparation = kViewPreparation,
-          .verify = verify_image_folder,
-          .pipeline = image_folder_pipeline,
-          .show = show_image_folder};
+  return {
+      .name = "image_folder",
+      .title = "your own JPEG and PNG images",
+      .shape = {0, 0, 3},
+      .files = "a folder of JPEG and PNG images per class; or train and validation of such",
+      .how =
+          "make a folder of images for each class; to train, make two such sets, in the folders "
+          "train and validation",
+      .path_help =
+          "name the folder with --dataset-path; in it train and validation, in these "
+          "a folder of images per class",
+      .load = load_folders,
+      .preparation = kViewPreparation,
+      .verify = verify_image_folder,
+      .pipeline = image_folder_pipeline,
+      .show = show_image_folder};
 }
 
 }  // namespace pando::datasets

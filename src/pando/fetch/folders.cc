@@ -35,14 +35,14 @@ bool is_there(const RemoteFile& file, const fs::path& folder) {
 
 std::string default_folder() {
   if (std::string own = environment("PANDO_DATA"); !own.empty()) return own;
-  // A relative XDG_DATA_HOME is to be ignored, says its specification.
+  // The specification says that a relative XDG_DATA_HOME is to be ignored.
   const std::string shared = environment("XDG_DATA_HOME");
   if (shared.starts_with('/')) return shared + "/pando";
   const std::string home = environment("HOME");
   if (!home.empty()) return home + "/.local/share/pando";
   throw InvalidArgument(
-      "no place for data sets: PANDO_DATA, XDG_DATA_HOME and HOME are not set; name a folder "
-      "(--folder)");
+      "no place for data sets: PANDO_DATA, XDG_DATA_HOME and HOME are not set; choose a folder "
+      "with --folder");
 }
 
 std::string dataset_folder(const RemoteDataset& entry, const std::string& folder) {
@@ -57,7 +57,7 @@ std::optional<std::string> find_fetched(const RemoteDataset& entry, const std::s
   return (entry.subfolder.empty() ? place : place / entry.subfolder).string();
 }
 
-// The package compresses the files anew, so that their sizes are others.
+// The package compresses the files again, so their sizes differ.
 std::optional<std::string> find_packaged(const RemoteDataset& entry) {
   if (entry.packaged.empty()) return std::nullopt;
   const fs::path place = entry.packaged;
@@ -80,7 +80,7 @@ void replace_folder(const std::string& made, const std::string& target, const st
   const bool moved = replaces && !error;
   if (!error) fs::rename(made, target, error);
   if (!error) return;
-  std::error_code ignored;  // the first one says why
+  std::error_code ignored;  // the first error is reported
   if (moved) fs::rename(aside, target, ignored);
   throw IoError("cannot rename to '", target, "': ", error.message());
 }

@@ -84,7 +84,7 @@ std::string help_text(const OptionTable& table) {
   return out;
 }
 
-std::string config_text(const OptionTable& table) {
+std::string config_text(const OptionTable& table, ConfigUse use) {
   std::string out;
   std::string group;
   for (const Option& option : table.options()) {
@@ -93,7 +93,9 @@ std::string config_text(const OptionTable& table) {
       out += fmt::format("{}# {}\n", out.empty() ? "" : "\n", option.group);
     group = option.group;
     if (option.origin.follows) out += "# ";
-    out += setting_line(option.name, option.show(), to_string(option.origin));
+    const bool is_reset = use == ConfigUse::repeat && option.of_one_run;
+    out += setting_line(option.name, is_reset ? default_of(option) : option.show(),
+                        to_string(is_reset ? Origin{} : option.origin));
   }
   return out;
 }

@@ -138,6 +138,11 @@ Option& Option::below(double bound) {
   return *this;
 }
 
+Option& Option::only_for_this_run() {
+  of_one_run = true;
+  return *this;
+}
+
 Option& Option::command_line_only() {
   in_config = false;
   return *this;

@@ -49,8 +49,9 @@ struct Option {
   bool high_excluded = false;
   bool is_bool = false;  // may stand without a value
   bool is_list = false;
-  bool in_config = true;  // may stand in a file and is written into one
-  bool hidden = false;    // works, but --help does not show it
+  bool in_config = true;    // may stand in a file and is written into one
+  bool hidden = false;      // works, but --help does not show it
+  bool of_one_run = false;  // where a run writes and how much it prints: a repeated run starts anew
   Origin origin;
   ConfigValue built_in;                          // the default, unless a dictionary
   std::function<bool(const ConfigValue&)> read;  // false: does not fit
@@ -64,6 +65,7 @@ struct Option {
   Option& at_most(double bound);
   Option& below(double bound);
   Option& command_line_only();
+  Option& only_for_this_run();
 };
 
 // The default; of a dictionary, the keys that have one.
@@ -142,9 +144,13 @@ std::string help_text(const OptionTable& table);
 // The same as Markdown with all that is known of each option, for the reference of a command.
 std::string markdown_text(const OptionTable& table);
 
-// Every option that can stand in a file, as YAML that loads again; a comment tells each origin.
-// What follows another option is a comment as a whole, so that it is chosen again.
-std::string config_text(const OptionTable& table);
+// show: every value as it is. repeat: options of one run (only_for_this_run) have their defaults,
+// so that a run repeated from the text does not write over the first.
+enum class ConfigUse { show, repeat };
+
+// Every option that can stand in a file, as YAML that loads again; a comment tells each origin. An
+// option that follows another one is a comment as a whole, so that it is chosen again.
+std::string config_text(const OptionTable& table, ConfigUse use = ConfigUse::show);
 
 // The same text with another value of one option, for what is chosen only when the run begins.
 std::string with_setting(const std::string& config, const std::string& name,

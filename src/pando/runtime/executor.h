@@ -14,13 +14,13 @@
 #include <vector>
 
 #include "pando/optim/loss_scaling.h"
-#include "pando/runtime/exchange.h"
-#include "pando/runtime/gradient_counter.h"
 #include "pando/runtime/infeed.h"
-#include "pando/runtime/instance.h"
-#include "pando/runtime/moving_statistics.h"
-#include "pando/runtime/progress.h"
-#include "pando/runtime/updater.h"
+#include "pando/runtime/machine/progress.h"
+#include "pando/runtime/program/gradient_counter.h"
+#include "pando/runtime/program/instance.h"
+#include "pando/runtime/update/exchange.h"
+#include "pando/runtime/update/moving_statistics.h"
+#include "pando/runtime/update/updater.h"
 
 namespace pando::runtime {
 

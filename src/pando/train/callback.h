@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pando/runtime/exchange_figures.h"
+#include "pando/runtime/program/exchange_figures.h"
 #include "pando/train/history.h"
 
 namespace pando {

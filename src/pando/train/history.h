@@ -4,7 +4,10 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "pando/base/error.h"
@@ -14,6 +17,14 @@ namespace pando {
 // Names and values in the order in which they are shown: loss first, then the metrics, then the
 // same of the validation with "val_" in front.
 using Logs = std::vector<std::pair<std::string, double>>;
+
+// The value of that name, or nothing.
+inline std::optional<double> find_value(const Logs& logs, std::string_view name) {
+  for (const auto& [key, value] : logs) {
+    if (key == name) return value;
+  }
+  return std::nullopt;
+}
 
 struct History {
   std::vector<int64_t> epoch;  // numbers from 0, as Keras counts

@@ -9,9 +9,9 @@
 #include "pando/comm/collectives.h"
 #include "pando/compiler/report.h"
 #include "pando/ir/text.h"
-#include "pando/runtime/device_set.h"
-#include "pando/runtime/memory_report.h"
-#include "pando/runtime/topology.h"
+#include "pando/runtime/machine/device_set.h"
+#include "pando/runtime/machine/topology.h"
+#include "pando/runtime/report/memory_report.h"
 #include "pando/runtime/verification.h"
 #include "pando/train/auto_split.h"
 

@@ -12,8 +12,8 @@
 #include "pando/kernels/direct/isa_kernels.h"
 #include "pando/profile/chrome_trace.h"
 #include "pando/profile/multiply_add_peak.h"
-#include "pando/runtime/execution_report.h"
-#include "pando/runtime/memory_report.h"
+#include "pando/runtime/report/execution_report.h"
+#include "pando/runtime/report/memory_report.h"
 #include "pando/store/atomic_file.h"
 #include "pando/train/model_impl.h"
 

@@ -6,7 +6,7 @@
 
 #include "pando/app/record/history_writer.h"
 #include "tests/app/parse_options.h"
-#include "tests/app/train_run_fixture.h"
+#include "tests/app/training_run_fixture.h"
 
 namespace pando::app {
 namespace {
@@ -30,7 +30,7 @@ TEST(EarlyStoppingFlags, AreReadAndChecked) {
   EXPECT_SAYS(error({"--early-stopping", "loss", "--patience", "-1"}), "--patience");
 }
 
-class EarlyStoppingRun : public TrainRun {};
+class EarlyStoppingRun : public TrainingRunTest {};
 
 TEST_F(EarlyStoppingRun, EndsTheRunAndSavesTheBestWeights) {
   TrainOptions options = this->options("run");

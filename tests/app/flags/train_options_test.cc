@@ -1,7 +1,7 @@
 #include "pando/app/flags/train_options.h"
 
 #include "pando/app/job/exit_code.h"
-#include "pando/runtime/topology.h"
+#include "pando/runtime/machine/topology.h"
 #include "tests/app/parse_options.h"
 #include "tests/app/test_folder.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pando/runtime/device_set.h"
+#include "pando/runtime/machine/device_set.h"
 #include "tests/app/parse_options.h"
 
 namespace pando::app {

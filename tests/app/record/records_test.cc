@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "pando/app/record/run_directory.h"
-#include "tests/app/train_run_fixture.h"
+#include "tests/app/training_run_fixture.h"
 #include "tests/data/foreign_software.h"
 #include "tests/support/expect_error.h"
 
@@ -23,7 +23,7 @@ std::vector<std::string> event_files(const fs::path& folder) {
   return paths;
 }
 
-class Records : public TrainRun {};
+class Records : public TrainingRunTest {};
 
 TEST_F(Records, ARunHasEventFilesCurvesAndALogWithItsConfiguration) {
   TrainOptions options = this->options("run");

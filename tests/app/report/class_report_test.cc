@@ -4,7 +4,7 @@
 
 #include "pando/base/random.h"
 #include "pando/data/sources/mnist.h"
-#include "tests/data/foreign_software.h"
+#include "tests/app/expect_xml.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_folder.h"
 
@@ -32,14 +32,6 @@ int64_t occurrences(const std::string& text, const std::string& part) {
   int64_t count = 0;
   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
   return count;
-}
-
-void expect_xml(const std::string& svg) {
-  const TempFolder folder;
-  const std::string file = folder.write_text("picture.svg", svg);
-  const std::string command =
-      PANDO_PYTHON " -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' ";
-  EXPECT_EQ(testing_support::run_command(command + file).exit_code, 0) << svg.substr(0, 2000);
 }
 
 TEST(WriteClassReport, WritesTablesAndPicture) {

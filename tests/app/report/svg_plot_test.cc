@@ -6,20 +6,11 @@
 #include <gtest/gtest.h>
 
 #include "pando/app/report/svg_text.h"
-#include "tests/data/foreign_software.h"
+#include "tests/app/expect_xml.h"
 #include "tests/support/expect_error.h"
-#include "tests/support/temp_folder.h"
 
 namespace pando::app {
 namespace {
-
-void expect_xml(const std::string& svg) {
-  const testing_support::TempFolder folder;
-  const std::string file = folder.write_text("picture.svg", svg);
-  const std::string command =
-      PANDO_PYTHON " -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' ";
-  EXPECT_EQ(testing_support::run_command(command + file).exit_code, 0) << svg;
-}
 
 TEST(AxisTicks, AreRoundNumbers) {
   EXPECT_EQ(axis_ticks(0, 10), (std::vector<double>{0, 2, 4, 6, 8, 10}));

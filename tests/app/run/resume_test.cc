@@ -15,7 +15,7 @@
 #include "pando/app/record/checkpoint_store.h"
 #include "pando/app/record/run_directory.h"
 #include "pando/nn/layers.h"
-#include "tests/app/train_run_fixture.h"
+#include "tests/app/training_run_fixture.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_folder.h"
 
@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing_support::error_of;
 
-class ResumeRun : public TrainRun {
+class ResumeRun : public TrainingRunTest {
  protected:
   // Six epochs of three updates.
   TrainOptions six(const std::string& run) const {

@@ -8,12 +8,12 @@
 #include "pando/app/job/exit_code.h"
 #include "pando/train/model.h"
 #include "pando/zoo/zoo.h"
-#include "tests/app/train_run_fixture.h"
+#include "tests/app/training_run_fixture.h"
 
 namespace pando::app {
 namespace {
 
-class TrainDevices : public TrainRun {
+class TrainDevices : public TrainingRunTest {
  protected:
   // Twelve weight updates of 16 samples in one epoch, each sample in one slice.
   TrainOptions small(const std::string& run) const {

@@ -2,13 +2,13 @@
 #include <nlohmann/json.hpp>
 
 #include "pando/app/job/exit_code.h"
-#include "tests/app/train_run_fixture.h"
+#include "tests/app/training_run_fixture.h"
 #include "tests/support/expect_error.h"
 
 namespace pando::app {
 namespace {
 
-class TrainSchedule : public TrainRun {
+class TrainSchedule : public TrainingRunTest {
  protected:
   // Half a cosine wave over two epochs of three updates.
   TrainOptions cosine(const std::string& run) const {

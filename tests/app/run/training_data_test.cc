@@ -4,7 +4,7 @@
 
 #include "pando/app/flags/find_dataset.h"
 #include "pando/app/job/exit_code.h"
-#include "pando/app/run/train_run.h"
+#include "pando/app/run/training_run.h"
 #include "pando/data/image/jpeg.h"
 #include "pando/data/sources/cifar/cifar.h"
 #include "pando/data/sources/imagenet/make.h"

@@ -12,7 +12,7 @@
 
 #include "pando/app/job/exit_code.h"
 #include "pando/app/record/checkpoint_list.h"
-#include "tests/app/train_run_fixture.h"
+#include "tests/app/training_run_fixture.h"
 #include "tests/support/expect_error.h"
 
 namespace pando::app {
@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing_support::error_of;
 
-class Validation : public TrainRun {
+class Validation : public TrainingRunTest {
  protected:
   std::string log(const std::string& run) const { return folder_.read(run + "/log.txt"); }
   nlohmann::json rows(const std::string& run) const {

@@ -14,9 +14,9 @@ using testing_support::error_of;
 using testing_support::TempFolder;
 
 TEST(VerifyDataset, RefusesWhatMakesNoSense) {
-  EXPECT_SAYS(error_of([] { verify_dataset("minst", "x"); }), "did you mean 'mnist'");
-  EXPECT_SAYS(error_of([] { verify_dataset("mnist", "x", {.workers = 0}); }),
-              "verify: 0 workers, wanted at least 1");
+  EXPECT_SAYS(error_of([] { verify_dataset("minst", "x"); }), "'mnist'");
+  EXPECT_SAYS(error_of([] { verify_dataset("mnist", "x", {.workers = 0}); }), "verify", "0 workers",
+              "at least 1");
 }
 
 TEST(VerifyDataset, NothingThere) {
@@ -30,7 +30,7 @@ TEST(VerifyDataset, NothingThere) {
     EXPECT_EQ(report.bad.at(0).why, "no such file or folder");
   }
   EXPECT_SAYS(verify_dataset("image_folder", folder.path()).bad.at(0).why, "has no folders");
-  EXPECT_SAYS(verify_dataset("cosmoflow", folder.path()).bad.at(0).why, "found no file *.tfrecord");
+  EXPECT_SAYS(verify_dataset("cosmoflow", folder.path()).bad.at(0).why, "*.tfrecord");
   EXPECT_SAYS(verify_dataset("tfrecord", folder.path()).bad.at(0).why, "found no sample");
 }
 

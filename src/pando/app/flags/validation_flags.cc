@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "pando/app/job/exit_code.h"
-#include "pando/runtime/device_set.h"
+#include "pando/runtime/machine/device_set.h"
 
 namespace pando::app {
 namespace {

@@ -15,13 +15,6 @@ namespace {
 
 constexpr double kMebibyte = 1 << 20;
 
-std::optional<double> extra_of(const HistoryRow& row, std::string_view name) {
-  const auto found = std::find_if(row.extra.begin(), row.extra.end(),
-                                  [&](const auto& column) { return column.first == name; });
-  if (found == row.extra.end()) return std::nullopt;
-  return found->second;
-}
-
 // As many decimals as it takes for four digits that say something, from four to ten.
 std::string loss_text(double loss) {
   if (!std::isfinite(loss) || loss == 0) return fmt::format("{:.4f}", loss);
@@ -53,11 +46,11 @@ std::string log_line(const HistoryRow& row) {
   if (row.accuracy) add("training accuracy", fmt::format("{:.2f} %", 100 * *row.accuracy));
   if (row.throughput) add("throughput", throughput_text(*row.throughput) + " samples/sec");
   if (row.learning_rate) add("learning rate", fmt::format("{:g}", *row.learning_rate));
-  if (const auto factor = extra_of(row, kLossScalingColumn)) {
+  if (const auto factor = find_value(row.extra, kLossScalingColumn)) {
     add("loss scaling factor", fmt::format("{:.0f}", *factor));
   }
-  if (const auto memory = extra_of(row, kMemoryColumn)) {
-    const auto share = extra_of(row, kMemoryShareColumn);
+  if (const auto memory = find_value(row.extra, kMemoryColumn)) {
+    const auto share = find_value(row.extra, kMemoryShareColumn);
     add("memory",
         fmt::format("{:.0f} MiB", *memory) + (share ? fmt::format(" ({:.1f} %)", *share) : ""));
   }

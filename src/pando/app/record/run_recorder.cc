@@ -28,13 +28,6 @@ double number_in(const TrainingState& state, const char* note) {
   return number.value_or(0);
 }
 
-std::optional<double> find_log(const Logs& logs, std::string_view name) {
-  const auto found = std::find_if(logs.begin(), logs.end(),
-                                  [&](const auto& entry) { return entry.first == name; });
-  if (found == logs.end()) return std::nullopt;
-  return found->second;
-}
-
 }  // namespace
 
 RunRecorder::Sums& RunRecorder::Sums::operator+=(const Sums& more) {
@@ -79,8 +72,8 @@ void RunRecorder::on_execution_end(FitContext& context, const Logs& logs) {
   epoch_.timed = epoch_.samples;
   epoch_.seconds = context.seconds;
   const auto samples = static_cast<double>(epoch_.samples);
-  epoch_.loss = find_log(logs, "loss").value_or(0) * samples;
-  epoch_.accuracy = find_log(logs, "accuracy").value_or(0) * samples;
+  epoch_.loss = find_value(logs, "loss").value_or(0) * samples;
+  epoch_.accuracy = find_value(logs, "accuracy").value_or(0) * samples;
   stop_when_asked(context);
   const bool epoch_ends = context.step >= context.steps || context.stop;
   if (epoch_ends) return;
@@ -95,8 +88,8 @@ void RunRecorder::on_execution_end(FitContext& context, const Logs& logs) {
 
 void RunRecorder::on_epoch_end(FitContext& context, const Logs& logs) {
   HistoryRow row = row_of(context);
-  row.val_loss = find_log(logs, "val_loss");
-  row.val_accuracy = find_log(logs, "val_accuracy");
+  row.val_loss = find_value(logs, "val_loss");
+  row.val_accuracy = find_value(logs, "val_accuracy");
   const int64_t done = updates_done(context);
   // A run that a signal stops goes on later: its open sums are in the checkpoint, not in a row.
   const bool is_last = context.stop && !stopped_ && done != logged_updates_;
@@ -156,12 +149,12 @@ void RunRecorder::add_training(HistoryRow& row, const FitContext& context, const
   row.accuracy = since.accuracy / static_cast<double>(since.samples);
   if (carried_.samples == 0 &&
       logged_.samples == 0) {  // as the progress bar has them, without a rounding more
-    row.loss = find_log(logs, "loss");
-    row.accuracy = find_log(logs, "accuracy");
+    row.loss = find_value(logs, "loss");
+    row.accuracy = find_value(logs, "accuracy");
   }
   row.throughput = static_cast<double>(since.timed) / since.seconds;
   row.learning_rate = context.model->learning_rate();
-  if (const std::optional<double> factor = find_log(logs, kLossScalingColumn)) {
+  if (const std::optional<double> factor = find_value(logs, kLossScalingColumn)) {
     row.extra.emplace_back(kLossScalingColumn, *factor);
   }
   add_memory(row);

@@ -8,6 +8,7 @@
 
 #include "pando/app/job/exit_code.h"
 #include "pando/app/run/pipeline_text.h"
+#include "pando/base/clock.h"
 #include "pando/base/strings.h"
 #include "pando/profile/trace_summary.h"
 
@@ -16,10 +17,6 @@ namespace pando::app {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // Roughly what a dry run may take, beside compiling.
 constexpr double kMostSeconds = 10;

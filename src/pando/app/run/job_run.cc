@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "pando/app/run/job_run.h"
 
+#include "pando/app/flags/job_settings.h"
 #include "pando/app/job/agreement.h"
 #include "pando/app/job/exit_code.h"
 #include "pando/app/job/instances.h"
 #include "pando/app/job/stop_signal.h"
-#include "pando/app/flags/job_settings.h"
-#include "pando/app/run/train_run.h"
+#include "pando/app/run/training_run.h"
 #include "pando/comm/session.h"
 
 namespace pando::app {

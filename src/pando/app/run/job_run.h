@@ -14,7 +14,7 @@ namespace pando::app {
 using ParseOptions = std::function<std::optional<TrainOptions>(std::ostream& out)>;
 
 // Parses, checks that all instances are about to do the same, and trains or validates
-// (train_run.h); gives the exit code. Only the first instance writes to `out`. Throws an
+// (training_run.h); gives the exit code. Only the first instance writes to `out`. Throws an
 // AgreedFailure, on all instances, for a command line that is wrong on one or differs between them.
 int run_in_job(const ParseOptions& parse, std::ostream& out);
 

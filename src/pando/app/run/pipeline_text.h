@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "pando/profile/trace_summary.h"
-#include "pando/runtime/schedule.h"
+#include "pando/runtime/program/schedule.h"
 
 namespace pando::app {
 

@@ -13,7 +13,7 @@
 #include "pando/base/error.h"
 #include "pando/data/tfrecord/crc32c.h"
 #include "pando/nn/recommended_splits.h"
-#include "pando/runtime/device_set.h"
+#include "pando/runtime/machine/device_set.h"
 
 namespace pando::app {
 

@@ -12,7 +12,7 @@
 #include "pando/app/job/instances.h"
 #include "pando/app/record/host_events.h"
 #include "pando/app/run/training_data.h"
-#include "pando/runtime/schedule.h"
+#include "pando/runtime/program/schedule.h"
 #include "pando/train/model.h"
 #include "pando/zoo/zoo.h"
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <limits>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -21,12 +22,7 @@ namespace fs = std::filesystem;
 
 struct Stopped {};  // thrown out of an evaluation
 
-double value_of(const Logs& logs, std::string_view name) {
-  for (const auto& [key, value] : logs) {
-    if (key == name) return value;
-  }
-  return std::nan("");
-}
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 // A run that went on from an earlier checkpoint may leave later ones of before.
 std::vector<CheckpointFile> up_to(RunLog& log, double epoch, std::vector<CheckpointFile> files) {
@@ -185,7 +181,8 @@ class ValidationPhase {
         setup_.data.sets.test, {.batch_size = batch_,
                                 .data_workers = setup_.options.data.pipeline_num_parallel,
                                 .on_execution_end = on_execution_end});
-    const ValidatedCheckpoint found{file.epoch, value_of(logs, "loss"), value_of(logs, "accuracy")};
+    const ValidatedCheckpoint found{file.epoch, find_value(logs, "loss").value_or(kNone),
+                                    find_value(logs, "accuracy").value_or(kNone)};
     mlperf_.event("eval_accuracy", found.accuracy, {{"epoch_num", file.epoch}});
     mlperf_.stop("eval", {{"epoch_num", file.epoch}});
     result_.checkpoints.push_back(found);

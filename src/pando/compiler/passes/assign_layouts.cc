@@ -1,7 +1,7 @@
 // Before:  y = conv(x, k)
 // After:   p %direct-forward:288 = pack(k) {layout="direct-forward"}     y = conv(x, p)
-// Activations stay channels-last; variables are packed as the chosen kernel wants them, once per
-// weight update and layout, whatever the number of its users.
+// Activations stay channels-last. Variables are packed in the layout of the chosen kernel, once per
+// weight update and layout, however many nodes read them.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <limits>
@@ -48,7 +48,7 @@ class Chooser {
       }
       const size_t limit = scratch_limit(*node);
       if (!last && offer.kernel->scratch_bytes() > limit) {
-        choice.refusals.push_back(concat(candidate.name, ": wants ", offer.kernel->scratch_bytes(),
+        choice.refusals.push_back(concat(candidate.name, ": needs ", offer.kernel->scratch_bytes(),
                                          " bytes of scratch memory, the limit is ", limit));
         continue;
       }
@@ -58,12 +58,12 @@ class Chooser {
       break;
     }
     if (choice.kernel == nullptr) {
-      throw InternalError(node->label(), ": no kernel; ", join(choice.refusals, "; "));
+      throw InternalError(node->label(), ": no kernel accepts it: ", join(choice.refusals, "; "));
     }
     state_.kernels[node] = std::move(choice);
   }
 
-  // Rounded variables that all their readers take packed.
+  // Erases rounded variables whose readers all take the packed variable instead.
   void erase_unread() {
     std::vector<const ir::Node*> unread;
     for (const auto& node : state_.graph.nodes()) {
@@ -90,12 +90,12 @@ class Chooser {
 
   void pack(ir::Node* node, kernels::Packing packing) {
     ir::Value* source = node->input(packing.input);
-    // Its packer rounds as round_variable does, which is then not needed.
+    // The packer rounds like round_variable, so that node is not needed.
     if (!source->is_input() && source->producer()->op() == "round_variable") {
       source = source->producer()->input(0);
     }
     PANDO_CHECK(source->is_input() && source->role() != ir::InputRole::feed, node->label(),
-                " wants '", source->name(), "' packed, which is no variable");
+                " needs '", source->name(), "' packed, but it is not a variable");
     ir::Value*& packed = packed_[{source, packing.layout.name}];
     if (packed == nullptr) {
       ir::Node* pack =
@@ -109,8 +109,8 @@ class Chooser {
       state_.kernels[pack] = {.kernel = std::move(packing.packer), .candidate = "pack"};
       changed_ = true;
     }
-    PANDO_CHECK(packed->layout() == packing.layout, node->label(), " wants layout ",
-                packing.layout.name, " of '", source->name(), "' in another size");
+    PANDO_CHECK(packed->layout() == packing.layout, node->label(), " needs layout ",
+                packing.layout.name, " of '", source->name(), "' in a different size");
     node->set_input(packing.input, packed);
   }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <utility>
 
+#include "pando/base/clock.h"
 #include "pando/base/error.h"
 #include "pando/data/parallel.h"
 #include "pando/datasets/all_datasets.h"
@@ -28,10 +29,6 @@ constexpr size_t kCopyBytes = size_t{64} << 20;    // beyond any cache, for each
 constexpr size_t kAllCopyBytes = size_t{1} << 30;  // at most, for all threads
 constexpr double kCopySeconds = 0.1;
 constexpr double kBoundByMemory = 0.7;  // of the bytes of plain copies
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 void add(StageCount& total, const StageCount& more) {
   total.samples += more.samples;

@@ -10,6 +10,7 @@
 #include "pando/data/sources/imagenet/build_state.h"
 #include "tests/data/counting.h"
 #include "tests/data/imagenet_build_case.h"
+#include "tests/support/expect_error.h"
 
 namespace pando {
 namespace {
@@ -58,7 +59,7 @@ TEST_F(ImagenetBuildTest, EveryImageOnceWithItsLabel) {
   EXPECT_SAYS(folder_.read("out/labels.txt"), "n90000001\tyellow disc\n");
 }
 
-// The maker writes shards directly too: the same records, in another order.
+// make_imagenet() also writes shards directly: the same records in another order.
 TEST_F(ImagenetBuildTest, RecordsAreThoseOfTheMaker) {
   build();
   make_imagenet(folder_.path("made"), {.classes = 5,
@@ -143,7 +144,7 @@ TEST_F(ImagenetBuildTest, AShardThatIsNotWholeIsBuiltAgain) {
   EXPECT_EQ(contents_of(folder_.path("out")), contents_of(folder_.path("whole")));
 }
 
-// The last line of the state may be cut anywhere by a crash.
+// A crash may cut the last line of the state file anywhere.
 TEST_F(ImagenetBuildTest, AStateThatIsCutOff) {
   build("whole");
   build_and_stop(2);
@@ -163,10 +164,7 @@ TEST_F(ImagenetBuildTest, AStateThatIsCutOff) {
 TEST_F(ImagenetBuildTest, ChangedInputsAreNotMixedWithOldShards) {
   build_and_stop(3);
   overwrite(image_, small_jpeg());
-  EXPECT_SAYS(
-      build_error(),
-      "found 3 shards, the first is train-00000-of-00004, of an unfinished build with other "
-      "images or flags; give the command that began it");
+  EXPECT_SAYS(build_error(), "3 shards", "train-00000-of-00004", "unfinished", "flags");
   std::filesystem::remove_all(folder_.path("out"));
   EXPECT_TRUE(build().finished);
 }
@@ -174,31 +172,30 @@ TEST_F(ImagenetBuildTest, ChangedInputsAreNotMixedWithOldShards) {
 TEST_F(ImagenetBuildTest, OtherOptionsDoNotThrowWorkAway) {
   build_and_stop(3);
   options_.train_shards = 2;
-  EXPECT_SAYS(build_error(), "of an unfinished build with other images or flags");
+  EXPECT_SAYS(build_error(), "unfinished", "flags");
   options_.train_shards = 4;
   EXPECT_EQ(build().kept_shards, 3);
 }
 
 TEST_F(ImagenetBuildTest, AFinishedSetIsNotTouched) {
   build();
-  EXPECT_SAYS(build_error(),
-              "found 6 shards, the first is train-00000-of-00004, and no unfinished "
-              "build that they belong to");
+  EXPECT_SAYS(build_error(), "6 shards", "train-00000-of-00004", "unfinished");
   EXPECT_EQ(names_in("out"), kAll);
 }
 
-// As if another build had finished between our opening of its state and our lock.
+// Simulates another build that finishes after this one has opened its state but before it has the
+// lock.
 TEST_F(ImagenetBuildTest, AFinishedSetWithAnEmptyStateIsNotTouched) {
   build();
   folder_.write_text("out/.build-imagenet", "");
-  EXPECT_SAYS(build_error(), "found 6 shards, the first is train-00000-of-00004, and no");
+  EXPECT_SAYS(build_error(), "6 shards", "train-00000-of-00004");
   EXPECT_EQ(names_in("out"), kAll);
 }
 
 TEST_F(ImagenetBuildTest, TwoBuildsInOneFolderAreRefused) {
   fs::create_directories(folder_.path("out"));
   const data::BuildState other(folder_.path("out"), 1);
-  EXPECT_SAYS(build_error(), "another build is at work in this folder");
+  EXPECT_SAYS(build_error(), "another build");
 }
 
 TEST_F(ImagenetBuildTest, PngAndCmykBecomeJpeg) {
@@ -235,7 +232,7 @@ TEST_F(ImagenetBuildTest, PngAndCmykBecomeJpeg) {
 
 TEST_F(ImagenetBuildTest, ABadImageIsNamedOrSkipped) {
   overwrite(image_, "GIF89a");
-  EXPECT_SAYS(build_error(), image_ + ": found a GIF image");
+  EXPECT_SAYS(build_error(), image_, "GIF");
   EXPECT_TRUE(fs::exists(folder_.path("out/.build-imagenet")));
   options_.on_bad_record = OnBadRecord::skip;
   const ImagenetBuildReport report = build();
@@ -258,7 +255,7 @@ TEST_F(ImagenetBuildTest, SkippedImagesOfEarlierRunsAreListedToo) {
   EXPECT_SAYS(report.skipped[0].why, "no bytes at all");
 }
 
-// A limit on the size of files stands for a disk that is full.
+// A limit on file sizes stands in for a full disk.
 TEST_F(ImagenetBuildTest, AFullDiskLeavesNothingHalf) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -283,11 +280,9 @@ TEST_F(ImagenetBuildTest, WhatCannotBeWrittenIsNamed) {
 TEST_F(ImagenetBuildTest, NumbersThatMakeNoSense) {
   const auto error = [&] { return error_of([&] { build(); }); };
   options_.train_shards = 21;
-  EXPECT_SAYS(error(),
-              "20 train images for 21 shards, wanted at least one for each; choose fewer "
-              "shards (--train-shards)");
+  EXPECT_SAYS(error(), "20 train", "21 shards", "--train-shards");
   options_.train_shards = 0;
-  EXPECT_SAYS(error(), "0 train shards, wanted 1 to 99999");
+  EXPECT_SAYS(error(), "0 train", "1 to 99999");
   options_.train_shards = 1;
   options_.validation_shards = 100000;
   EXPECT_SAYS(error(), "100000 validation shards");

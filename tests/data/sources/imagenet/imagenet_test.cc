@@ -16,7 +16,7 @@ namespace {
 using testing_support::error_of;
 
 ImagenetExample read(const ExampleBuilder& builder, int64_t classes = 1000) {
-  static Bytes bytes;  // views of it are given back
+  static Bytes bytes;  // the result refers to it
   bytes = builder.encode();
   return read_imagenet_example(Example(bytes), classes);
 }
@@ -58,11 +58,11 @@ TEST(ReadImagenetExample, BoxesAreCutOffAndEmptyOnesLeftOut) {
 }
 
 TEST(ReadImagenetExample, LabelsOutsideTheClasses) {
-  EXPECT_SAYS(read_error(imagenet_example(0)), "'image/class/label' is 0, wanted 1 to 1000");
+  EXPECT_SAYS(read_error(imagenet_example(0)), "'image/class/label'", "1 to 1000");
   EXPECT_SAYS(read_error(imagenet_example(-1)), "is -1");
-  EXPECT_SAYS(read_error(imagenet_example(1001)), "is 1001, wanted 1 to 1000");
-  EXPECT_SAYS(read_error(imagenet_example(11), 10), "is 11, wanted 1 to 10");
-  EXPECT_SAYS(read_error(imagenet_example(std::numeric_limits<int64_t>::min())), "wanted 1 to");
+  EXPECT_SAYS(read_error(imagenet_example(1001)), "1001", "1 to 1000");
+  EXPECT_SAYS(read_error(imagenet_example(11), 10), "11", "1 to 10");
+  EXPECT_SAYS(read_error(imagenet_example(std::numeric_limits<int64_t>::min())), "1 to 1000");
   ExampleBuilder two = imagenet_example(1);
   two.ints("image/class/label", {1, 2});
   EXPECT_SAYS(read_error(two), "image/class/label");
@@ -80,16 +80,16 @@ TEST(ReadImagenetExample, MissingKeys) {
 TEST(ReadImagenetExample, BoxesThatMakeNoSense) {
   ExampleBuilder lengths = imagenet_example(1);
   add_boxes(lengths, {0, 0}, {0, 0}, {1}, {1, 1});
-  EXPECT_SAYS(read_error(lengths), "'image/object/bbox/xmax' has 1 values, wanted 2");
+  EXPECT_SAYS(read_error(lengths), "'image/object/bbox/xmax'", "1 values");
   ExampleBuilder missing = imagenet_example(1);
   missing.floats("image/object/bbox/ymin", {0});
-  EXPECT_SAYS(read_error(missing), "'image/object/bbox/xmin' has 0 values, wanted 1");
+  EXPECT_SAYS(read_error(missing), "'image/object/bbox/xmin'", "0 values");
   ExampleBuilder not_finite = imagenet_example(1);
   add_boxes(not_finite, {0}, {0}, {NAN}, {1});
-  EXPECT_SAYS(read_error(not_finite), "'image/object/bbox/xmax': value 0 is nan");
+  EXPECT_SAYS(read_error(not_finite), "'image/object/bbox/xmax'", "value 0", "nan");
   ExampleBuilder reversed = imagenet_example(1);
   add_boxes(reversed, {0, 0.5f}, {0, 0}, {1, 0.25f}, {1, 1});
-  EXPECT_SAYS(read_error(reversed), "box 1 ends before it begins");
+  EXPECT_SAYS(read_error(reversed), "box 1");
 }
 
 class ImagenetTest : public testing::Test {
@@ -148,7 +148,7 @@ TEST_F(ImagenetTest, ViewsAreThoseOfTheImage) {
   EXPECT_TRUE(std::ranges::equal(middle.x().u8(), eval.u8()));
 }
 
-// Boxes that leave only one corner keep random views near it.
+// If boxes mark only one corner, random views stay near it.
 TEST_F(ImagenetTest, RandomViewsCoverAnObject) {
   Image image({64, 64});
   for (int64_t y = 0; y < 64; ++y) {
@@ -182,28 +182,27 @@ TEST_F(ImagenetTest, LabelsFileSaysTheClasses) {
   EXPECT_EQ(set.classes, 3);
   EXPECT_EQ(set.class_names[2], "shark");
   EXPECT_EQ(labels(set.train.data), (std::vector<int32_t>{0, 1, 2}));
-  EXPECT_SAYS(error_of<BadRecordError>([&] { set.validation.data.get(0); }),
-              "'image/class/label' is 1000, wanted 1 to 3");
+  EXPECT_SAYS(error_of<BadRecordError>([&] { set.validation.data.get(0); }), "'image/class/label'",
+              "1000", "1 to 3");
   folder_.write_text("labels.txt", "a\n\nb\n");
-  EXPECT_SAYS(load_error(), "labels.txt: line 2 is empty, wanted the name of a class");
+  EXPECT_SAYS(load_error(), "labels.txt", "line 2", "empty", "class");
   folder_.write_text("labels.txt", "");
-  EXPECT_SAYS(load_error(), "labels.txt: line 1 is empty");
+  EXPECT_SAYS(load_error(), "labels.txt", "line 1", "empty");
 }
 
 TEST_F(ImagenetTest, MissingShardsAreNamed) {
-  EXPECT_SAYS(load_error(), "found no file train-*-of-*, wanted 1024 record files");
+  EXPECT_SAYS(load_error(), "train-*-of-*", "1024 record");
   write_shard(ImagenetPart::train, 1, 4, {imagenet_example(1).encode()});
-  EXPECT_SAYS(load_error(),
-              "3 of 4 train shards are missing: train-00000-of-00004, "
-              "train-00002-of-00004, train-00003-of-00004");
+  EXPECT_SAYS(load_error(), "3 of 4", "missing", "train-00000-of-00004", "train-00002-of-00004",
+              "train-00003-of-00004");
   std::filesystem::remove(folder_.path("train-00001-of-00004"));
   write_small_set();
   EXPECT_EQ(imagenet_shards(folder_.path(), ImagenetPart::train).size(), 2u);
   std::filesystem::remove(folder_.path("train-00001-of-00002"));
-  EXPECT_SAYS(load_error(), "1 of 2 train shards is missing: train-00001-of-00002");
+  EXPECT_SAYS(load_error(), "1 of 2", "missing", "train-00001-of-00002");
   write_shard(ImagenetPart::validation, 5, 128, {});
   EXPECT_SAYS(error_of<IoError>([&] { imagenet_shards(folder_.path(), ImagenetPart::validation); }),
-              "validation-00000-of-00001 and validation-00005-of-00128, which belong to two sets");
+              "validation-00000-of-00001", "validation-00005-of-00128");
   std::filesystem::remove(folder_.path("validation-00000-of-00001"));
   EXPECT_SAYS(error_of<IoError>([&] { imagenet_shards(folder_.path(), ImagenetPart::validation); }),
               "and 117 more");
@@ -237,7 +236,7 @@ TEST_F(ImagenetTest, SkipDecodesTheWholeImage) {
   const Imagenet set = load_imagenet(folder_.path(), options);
   EXPECT_EQ(labels(set.train.data), (std::vector<int32_t>{5, 2}));
   ASSERT_EQ(set.train.skipped.size(), 2u);
-  EXPECT_SAYS(set.train.skipped[0].why, "feature 'image/encoded': damaged JPEG");
+  EXPECT_SAYS(set.train.skipped[0].why, "'image/encoded'", "damaged", "JPEG");
   EXPECT_SAYS(set.train.skipped[1].why, "'image/class/label' is 0");
   EXPECT_TRUE(set.validation.skipped.empty());
 }
@@ -247,7 +246,7 @@ TEST_F(ImagenetTest, ImagesThatAreTooLargeAreBadRecords) {
   ImagenetOptions options = small_;
   options.limits.max_pixels = 1999;
   const Imagenet set = load_imagenet(folder_.path(), options);
-  EXPECT_SAYS(error_of<BadRecordError>([&] { set.train.data.get(0); }), "expected at most 1,999");
+  EXPECT_SAYS(error_of<BadRecordError>([&] { set.train.data.get(0); }), "at most 1,999");
 }
 
 TEST_F(ImagenetTest, OptionsThatMakeNoSense) {
@@ -255,9 +254,9 @@ TEST_F(ImagenetTest, OptionsThatMakeNoSense) {
   const auto error = [&](const ImagenetOptions& options) {
     return error_of([&] { load_imagenet(folder_.path(), options); });
   };
-  EXPECT_SAYS(error({.dtype = DType::i32}), "type i32, wanted f32 or u8");
-  EXPECT_SAYS(error({.size = {0, 8}}), "size 0x8, wanted at least 1x1");
-  EXPECT_SAYS(error({.size = {300, 8}}), "short side 256, wanted at least the size 300x8");
+  EXPECT_SAYS(error({.dtype = DType::i32}), "i32", "f32 or u8");
+  EXPECT_SAYS(error({.size = {0, 8}}), "0x8", "at least 1x1");
+  EXPECT_SAYS(error({.size = {300, 8}}), "256", "300x8");
   EXPECT_SAYS(error({.workers = 0}), "0 workers");
   EXPECT_SAYS(error_of([&] { open_imagenet(folder_.path(), ImagenetPart::train, {.size = {}}); }),
               "size 0x0");

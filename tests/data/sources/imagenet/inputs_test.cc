@@ -3,6 +3,7 @@
 #include <set>
 
 #include "tests/data/imagenet_build_case.h"
+#include "tests/support/expect_error.h"
 
 namespace pando {
 namespace {
@@ -51,18 +52,18 @@ TEST_F(ImagenetBuildTest, InputsThatDoNotFitTogether) {
   const std::string synsets = source_ + "/synset_labels.txt";
   const std::string good = folder_.read("ilsvrc/synset_labels.txt");
   overwrite(synsets, good.substr(10));
-  EXPECT_SAYS(build_error(), "train: synset 'n90000000' is not one of the 4 classes of " + synsets);
+  EXPECT_SAYS(build_error(), "synset", "'n90000000'", "4 classes", synsets);
   overwrite(synsets, good + "n90000009\n");
-  EXPECT_SAYS(build_error(), "train/n90000009: found no image of this class");
+  EXPECT_SAYS(build_error(), "train/n90000009", "class");
   overwrite(synsets, good + "n90000000\n");
-  EXPECT_SAYS(build_error(), "synset 'n90000000' occurs twice");
+  EXPECT_SAYS(build_error(), "synset", "'n90000000'", "twice");
   overwrite(synsets, "\n" + good);
-  EXPECT_SAYS(build_error(), "line 1 is empty, wanted a synset");
+  EXPECT_SAYS(build_error(), "line 1", "empty", "synset");
   overwrite(synsets, "\n");
-  EXPECT_SAYS(build_error(), "found no line, wanted at least one");
+  EXPECT_SAYS(build_error(), "no line");
   overwrite(synsets, good);
   overwrite(source_ + "/imagenet_metadata.txt", "n90000000 red disc\n");
-  EXPECT_SAYS(build_error(), "wanted a synset, a tab and a text");
+  EXPECT_SAYS(build_error(), "synset", "tab", "text");
   fs::remove(source_ + "/imagenet_metadata.txt");
   options_.bounding_boxes = folder_.path("absent");
   EXPECT_SAYS(build_error(), "absent");
@@ -72,19 +73,19 @@ TEST_F(ImagenetBuildTest, ValidationLabelsThatDoNotFit) {
   const std::string path = source_ + "/imagenet_2012_validation_synset_labels.txt";
   const std::string good = folder_.read("ilsvrc/imagenet_2012_validation_synset_labels.txt");
   overwrite(path, good + "n90000000\n");
-  EXPECT_SAYS(build_error(), "found 11 lines, wanted 10, one for each image in");
+  EXPECT_SAYS(build_error(), "11 lines", "10");
   overwrite(path, good.substr(0, 90) + "n1\n");
-  EXPECT_SAYS(build_error(), "synset_labels.txt: line 10: synset 'n1' is not one of the 5 classes");
+  EXPECT_SAYS(build_error(), "synset_labels.txt", "line 10", "'n1'", "5 classes");
   fs::remove(path);
-  EXPECT_SAYS(build_error(), "one synset per line is wanted (--validation-labels)");
+  EXPECT_SAYS(build_error(), "synset", "--validation-labels");
   fs::remove_all(source_ + "/validation");
-  EXPECT_SAYS(build_error(), "validation: cannot list the folder");
+  EXPECT_SAYS(build_error(), "validation");
   fs::create_directories(source_ + "/validation");
   EXPECT_SAYS(build_error(), "validation: found no image");
   fs::remove_all(source_ + "/train");
-  EXPECT_SAYS(build_error(), "train: cannot list the folder");
+  EXPECT_SAYS(build_error(), "train");
   fs::create_directories(source_ + "/train");
-  EXPECT_SAYS(build_error(), "train: has no folders, wanted one for each synset");
+  EXPECT_SAYS(build_error(), "synset");
 }
 
 TEST_F(ImagenetBuildTest, FingerprintSeesEveryInput) {

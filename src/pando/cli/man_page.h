@@ -1,0 +1,21 @@
+// Man pages, made of the help texts.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+#include "pando/cli/help_page.h"
+
+namespace pando::cli {
+
+struct ManPage {
+  std::string name;     // "pando-train"
+  std::string summary;  // "train a model and validate it"
+  std::string version;
+  HelpPage help;
+};
+
+// The page in man's roff.
+std::string man_page(const ManPage& page);
+
+}  // namespace pando::cli
