@@ -1,4 +1,4 @@
-// The stages that encoded images go through, wherever they come from. Private to the tools.
+// The stages that encoded images go through, wherever they come from. Private to the folder.
 // SPDX-License-Identifier: MIT
 #pragma once
 

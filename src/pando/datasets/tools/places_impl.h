@@ -1,4 +1,4 @@
-// Which files belong to a data set that lies in folders. Private to the tools.
+// Which files belong to a data set that lies in folders. Private to the folder.
 // SPDX-License-Identifier: MIT
 #pragma once
 

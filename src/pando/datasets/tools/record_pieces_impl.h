@@ -1,5 +1,5 @@
 // The records of files as pieces that can be read on their own: single records of plain files,
-// whole compressed files. Private to the tools.
+// whole compressed files. Private to the folder.
 // SPDX-License-Identifier: MIT
 #pragma once
 
