@@ -28,13 +28,13 @@ struct DatasetRecord {
   Shape shape;        // of a sample; an extent of 0: any
   int64_t train = 0;  // samples of the official data set; 0: there is none
   int64_t test = 0;
-  std::optional<int64_t> classes;        // nothing: the files tell, or the labels are no classes
+  std::optional<int64_t> classes;        // nothing: the files say, or there are no classes
   std::vector<std::string> class_names;  // in the order of the labels; empty: they have numbers
 
-  std::string files;                           // at its path, for --help; empty: it has no files
+  std::string files;                           // what lies at its path, for --help; empty: no files
   std::optional<fetch::RemoteDataset> remote;  // to fetch; nothing: users bring the files
-  std::string how;                             // to get files that cannot be fetched
-  std::string path_help;  // what a training run without --dataset-path has to do
+  std::string how;                             // tells users how to get files without `remote`
+  std::string path_help;  // tells users what to do when training lacks --dataset-path
 
   // For training; null: `pando train` does not offer the data set.
   TrainingData (*load)(const std::string& path, const DataLoadOptions& options) = nullptr;

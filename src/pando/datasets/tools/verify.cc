@@ -195,7 +195,7 @@ VerifyReport verify_dataset(const std::string& format, const std::string& path,
   }
   std::error_code error;
   VerifyReport report;
-  if (std::filesystem::exists(path, error)) {
+  if (found.files.empty() || std::filesystem::exists(path, error)) {
     report = found.verify(path, options);
   } else {
     datasets::ReportBuilder builder(options);
