@@ -7,6 +7,7 @@
 
 #include "pando/base/error.h"
 #include "pando/base/strings.h"
+#include "pando/datasets/records_impl.h"
 
 namespace pando {
 

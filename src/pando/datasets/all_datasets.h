@@ -10,17 +10,6 @@
 
 namespace pando {
 
-namespace datasets {
-DatasetRecord cifar10();
-DatasetRecord cifar100();
-DatasetRecord cosmoflow();
-DatasetRecord fashion_mnist();
-DatasetRecord image_folder();
-DatasetRecord imagenet();
-DatasetRecord mnist();
-DatasetRecord tfrecord();
-}  // namespace datasets
-
 const std::vector<DatasetRecord>& all_datasets();
 
 // Throws InvalidArgument with the known names, the nearest first.

@@ -7,7 +7,7 @@
 #include "pando/base/error.h"
 #include "pando/data/sources/cifar/batch.h"
 #include "pando/data/sources/gzip.h"
-#include "pando/datasets/all_datasets.h"
+#include "pando/datasets/records_impl.h"
 #include "pando/datasets/tools/array_stages_impl.h"
 #include "pando/datasets/tools/show_impl.h"
 #include "pando/datasets/tools/verify_impl.h"
@@ -28,6 +28,7 @@ constexpr Preparation kCifarPreparation = {.on_host = PixelValues::standardised,
 constexpr int64_t kMostText = 65536;  // largest size of a readme or a list of names
 
 using LoadCifar = TrainTest (*)(const std::string& folder, const CifarOptions& options);
+using ClassNames = const std::vector<std::string>& (*)();
 
 template <LoadCifar load>
 TrainingData load_cifar_data(const std::string& path, const DataLoadOptions& options) {
@@ -53,10 +54,10 @@ void check_cifar_file(const std::string& path, FileFindings& findings, CifarForm
   }
 }
 
-template <CifarKind kind>
+template <CifarKind kind, ClassNames names>
 VerifyReport verify_cifar(const std::string& path, const VerifyOptions& options) {
   ReportBuilder builder(options);
-  builder.set_classes(kind == CifarKind::cifar10 ? cifar10_names() : cifar100_names());
+  builder.set_classes(names());
   const data::CifarPlace place = data::find_cifar(path, kind);
   const auto add_part = [&](const char* name, int64_t official,
                             const std::vector<std::string>& paths) {
@@ -97,7 +98,7 @@ Pipeline cifar_pipeline(const std::string& path, const DataBenchmarkOptions& opt
   return pipeline;
 }
 
-template <LoadCifar load, const std::vector<std::string>& (*names)()>
+template <LoadCifar load, ClassNames names>
 Showing show_cifar(const std::string& path, const ShowOptions& options) {
   const TrainTest sets = load(path, {.x = DType::u8});
   const Dataset plain = options.test ? sets.test : sets.train;
@@ -109,10 +110,13 @@ Showing show_cifar(const std::string& path, const ShowOptions& options) {
 }
 
 // What the two have in common.
+template <CifarKind kind, LoadCifar load, ClassNames names>
 DatasetRecord cifar_dataset(fetch::RemoteFile archive, const std::string& subfolder) {
   return {.shape = {32, 32, 3},
           .train = kCifarTrain,
           .test = kCifarTest,
+          .classes = data::cifar_classes(kind),
+          .class_names = names(),
           .files = "the batches of the binary or the Python version",
           .remote =
               fetch::RemoteDataset{
@@ -120,7 +124,11 @@ DatasetRecord cifar_dataset(fetch::RemoteFile archive, const std::string& subfol
                   .homepage = "https://www.cs.toronto.edu/~kriz/cifar.html",
                   .files = {std::move(archive)},
                   .subfolder = subfolder},
-          .preparation = kCifarPreparation};
+          .load = load_cifar_data<load>,
+          .preparation = kCifarPreparation,
+          .verify = verify_cifar<kind, names>,
+          .pipeline = cifar_pipeline<load>,
+          .show = show_cifar<load, names>};
 }
 
 }  // namespace
@@ -143,15 +151,10 @@ DatasetRecord cifar10() {
   for (const char* name : {"batches.meta.txt", "readme.html"}) {
     archive.contents.push_back({.path = folder + "/" + name, .bytes = kMostText, .optional = true});
   }
-  DatasetRecord record = cifar_dataset(std::move(archive), folder);
+  DatasetRecord record =
+      cifar_dataset<CifarKind::cifar10, load_cifar10, cifar10_names>(std::move(archive), folder);
   record.name = "cifar10";
   record.title = "small colour photographs";
-  record.classes = data::cifar_classes(CifarKind::cifar10);
-  record.class_names = cifar10_names();
-  record.load = load_cifar_data<load_cifar10>;
-  record.verify = verify_cifar<CifarKind::cifar10>;
-  record.pipeline = cifar_pipeline<load_cifar10>;
-  record.show = show_cifar<load_cifar10, cifar10_names>;
   return record;
 }
 
@@ -162,7 +165,7 @@ DatasetRecord cifar10() {
 // labels and 3,072 bytes for each of 50,000 and 10,000 images.
 DatasetRecord cifar100() {
   const std::string folder = "cifar-100-binary";
-  DatasetRecord record = cifar_dataset(
+  DatasetRecord record = cifar_dataset<CifarKind::cifar100, load_cifar100, cifar100_names>(
       {.name = "cifar-100-binary.tar.gz",
        .addresses = {"https://www.cs.toronto.edu/~kriz/cifar-100-binary.tar.gz"},
        .bytes = 168513733,
@@ -176,12 +179,6 @@ DatasetRecord cifar100() {
       folder);
   record.name = "cifar100";
   record.title = "small colour photographs in 20 groups of classes";
-  record.classes = data::cifar_classes(CifarKind::cifar100);
-  record.class_names = cifar100_names();
-  record.load = load_cifar_data<load_cifar100>;
-  record.verify = verify_cifar<CifarKind::cifar100>;
-  record.pipeline = cifar_pipeline<load_cifar100>;
-  record.show = show_cifar<load_cifar100, cifar100_names>;
   return record;
 }
 

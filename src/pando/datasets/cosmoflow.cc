@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "pando/data/parallel.h"
-#include "pando/datasets/all_datasets.h"
+#include "pando/datasets/records_impl.h"
 #include "pando/datasets/tools/places_impl.h"
 #include "pando/datasets/tools/record_stages_impl.h"
 #include "pando/datasets/tools/show_impl.h"

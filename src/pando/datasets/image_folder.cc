@@ -9,7 +9,7 @@
 
 #include "pando/data/parallel.h"
 #include "pando/data/sources/gzip.h"
-#include "pando/datasets/all_datasets.h"
+#include "pando/datasets/records_impl.h"
 #include "pando/datasets/tools/image_stages_impl.h"
 #include "pando/datasets/tools/places_impl.h"
 #include "pando/datasets/tools/show_impl.h"

@@ -9,7 +9,7 @@
 
 #include "pando/base/error.h"
 #include "pando/data/stream_order.h"
-#include "pando/datasets/all_datasets.h"
+#include "pando/datasets/records_impl.h"
 #include "pando/datasets/tools/image_stages_impl.h"
 #include "pando/datasets/tools/places_impl.h"
 #include "pando/datasets/tools/record_stages_impl.h"

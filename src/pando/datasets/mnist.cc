@@ -7,7 +7,7 @@
 
 #include "pando/base/error.h"
 #include "pando/data/sources/idx.h"
-#include "pando/datasets/all_datasets.h"
+#include "pando/datasets/records_impl.h"
 #include "pando/datasets/tools/array_stages_impl.h"
 #include "pando/datasets/tools/show_impl.h"
 #include "pando/datasets/tools/verify_impl.h"
