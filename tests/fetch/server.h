@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "pando/base/strings.h"
-#include "pando/fetch/catalog.h"
+#include "pando/fetch/remote_dataset.h"
 #include "pando/fetch/digest.h"
 #include "tests/support/temp_folder.h"
 

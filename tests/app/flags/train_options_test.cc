@@ -17,7 +17,7 @@ std::string output(const std::vector<std::string>& args) {
 TEST(TrainOptions, DefaultsTrainTheTutorial) {
   const TrainOptions options = parse({});
   EXPECT_EQ(options.model, "mnist_cnn");
-  EXPECT_EQ(options.data.dataset, DatasetKind::fashion_mnist);
+  EXPECT_EQ(options.data.dataset, "fashion_mnist");
   EXPECT_EQ(options.micro_batch_size, 64);
   EXPECT_EQ(options.num_epochs, 3);
   EXPECT_EQ(options.optimizer.kind, OptimizerKind::sgd);
@@ -125,7 +125,7 @@ TEST(TrainOptions, EveryFlagReachesItsField) {
                                 "--quiet",
                                 "--dry-run"});
   EXPECT_EQ(o.model, "cifar10_cnn");
-  EXPECT_EQ(o.data.dataset, DatasetKind::mnist);
+  EXPECT_EQ(o.data.dataset, "mnist");
   EXPECT_EQ(o.data.dataset_path, folder.path.string());
   EXPECT_EQ(o.micro_batch_size, 32);
   EXPECT_EQ(o.num_epochs, 7);

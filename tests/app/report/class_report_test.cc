@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "pando/base/random.h"
+#include "pando/data/sources/mnist.h"
 #include "tests/app/expect_xml.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_folder.h"
@@ -36,7 +37,7 @@ int64_t occurrences(const std::string& text, const std::string& part) {
 TEST(WriteClassReport, WritesTablesAndPicture) {
   const TempFolder folder;
   const ClassReport report = made_up(10, 400);
-  const std::vector<std::string> names = class_names(DatasetKind::fashion_mnist);
+  const std::vector<std::string> names = fashion_mnist_names();
   write_class_report(folder.path(), report, names);
   EXPECT_EQ(folder.entries(), 4);
   EXPECT_EQ(folder.read("class_report.txt"), to_text(report, names));
@@ -57,7 +58,7 @@ TEST(WriteClassReport, NamesTheFileItCannotWrite) {
 
 TEST(ConfusionSvg, HasCountsNamesAndTheScale) {
   const ClassReport report = made_up(10, 400);
-  const std::string svg = confusion_svg(report, class_names(DatasetKind::fashion_mnist));
+  const std::string svg = confusion_svg(report, fashion_mnist_names());
   expect_xml(svg);
   EXPECT_EQ(occurrences(svg, ">T-shirt/top<"), 2);  // in the rows and in the columns
   EXPECT_SAYS(svg, ">" + std::to_string(report.count(3, 3)) + "</text>");
@@ -82,12 +83,6 @@ TEST(ConfusionSvg, ManyClassesHaveNoCountsAndVeryManyShareCells) {
   expect_xml(thousand);
   EXPECT_SAYS(thousand, ">990-999<");
   EXPECT_LT(thousand.size(), 200'000u);
-}
-
-TEST(ClassNames, OnesPerClassOrNone) {
-  EXPECT_EQ(class_names(DatasetKind::fashion_mnist).size(), 10u);
-  EXPECT_EQ(class_names(DatasetKind::cifar10).at(9), "truck");
-  EXPECT_TRUE(class_names(DatasetKind::mnist).empty());
 }
 
 }  // namespace

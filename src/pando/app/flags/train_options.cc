@@ -195,7 +195,7 @@ void validate_keep_best(const TrainOptions& options) {
 void choose_dataset(OptionTable& table, TrainOptions& options) {
   Option& option = table.find("dataset", "");
   if (option.origin.kind != Origin::Kind::built_in) return;
-  const std::optional<DatasetKind> own = dataset_of_model(options.model);
+  const std::optional<std::string> own = dataset_of_model(options.model);
   if (!own) return;
   options.data.dataset = *own;
   option.origin = {.place = "chosen by the model"};

@@ -58,22 +58,6 @@ void write(const std::filesystem::path& path, const std::string& text) {
 
 }  // namespace
 
-std::vector<std::string> class_names(DatasetKind dataset) {
-  switch (dataset) {
-    case DatasetKind::fashion_mnist:
-      return {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat",
-              "Sandal",      "Shirt",   "Sneaker",  "Bag",   "Ankle boot"};
-    case DatasetKind::cifar10:
-      return {"airplane", "automobile", "bird",  "cat",  "deer",
-              "dog",      "frog",       "horse", "ship", "truck"};
-    case DatasetKind::mnist:
-    case DatasetKind::cifar100:
-    case DatasetKind::imagenet:
-    case DatasetKind::image_folder: break;
-  }
-  return {};
-}
-
 std::string confusion_svg(const ClassReport& report, const std::vector<std::string>& given) {
   const std::vector<std::string> names = names_or_numbers(report, given);
   const Blocks blocks{.classes = report.classes(),

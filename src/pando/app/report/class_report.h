@@ -6,14 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "pando/app/flags/data_flags.h"
 #include "pando/train/classification.h"
 
 namespace pando::app {
-
-// The names of the classes of a data set; empty if classes have only numbers, or if the files of
-// the data set contain the names (imagenet).
-std::vector<std::string> class_names(DatasetKind dataset);
 
 // Writes class_report.txt, class_report.csv, confusion.csv and confusion.svg into `folder`, which
 // must exist; replaces existing files. Classes without names are shown as numbers. Throws IoError

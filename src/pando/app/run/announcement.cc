@@ -44,7 +44,7 @@ void announce(const TrainingSetup& setup, double compile_seconds, RunLog& log) {
   directory.log(line);
   if (options.verbose) log.show(line + "\n");
   const ZooEntry& entry = setup.entry;
-  const std::string& dataset = to_string(options.data.dataset);
+  const std::string& dataset = options.data.dataset;
   const char* made_up =
       options.data.synthetic_data == SyntheticData::none ? "" : "synthetic images for ";
   const char* doing = options.phases.training ? "training" : "validating";

@@ -370,7 +370,7 @@ class TrainingRun {
     const LoggingFlags& flags = options_.logging;
     RowSinks sinks = make_row_sinks(flags, {.folder = log.directory().path(),
                                             .model = options_.model,
-                                            .dataset = to_string(options_.data.dataset),
+                                            .dataset = options_.data.dataset,
                                             .config_text = setup_.config_text,
                                             .resumed_step = resumed_step()});
     for (const std::string& note : sinks.notes) log.say(note);
