@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pando/data/sources/imagenet.h"
+#include "pando/data/sources/imagenet/imagenet.h"
 #include "tests/cli/run_cli.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_folder.h"

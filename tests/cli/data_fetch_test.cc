@@ -65,7 +65,7 @@ TEST(DataFetch, NamesWhatItKnows) {
   EXPECT_EQ(unknown.code, 2);
   EXPECT_SAYS(unknown.err, "unknown data set 'cifar'");
   EXPECT_SAYS(run({"data", "fetch", "imagenet"}).err, "cannot be fetched: register at");
-  EXPECT_SAYS(run({"data", "fetch"}).err, "NAME: not given, wanted the data set");
+  EXPECT_SAYS(run({"data", "fetch"}).err, "NAME: not given", "the data set");
 }
 
 // From a folder, so that no server is needed: one without the files, then one with wrong ones.

@@ -1,5 +1,5 @@
-// The presets that ship with the program: each loads, and gives the batch, the stages and the
-// schedule that it is known for.
+// Tests the presets that ship with the program: each one loads and gives the batch, the stages and
+// the schedule of the table below.
 // SPDX-License-Identifier: MIT
 #include "pando/options/presets.h"
 
@@ -135,7 +135,7 @@ TEST(Presets, TheCommandLineWins) {
   EXPECT_SAYS(options.config_text, "# preset resnet8_test, presets.yml:");
 }
 
-// What has no effect on a CPU stands on one line, however much of it a preset sets.
+// All flags of a preset that have no effect on a CPU are named in one warning.
 TEST(Presets, WarnBriefly) {
   const std::vector<std::string> warnings = load("resnet50_mlperf_pod16_lars").warnings;
   int idle = 0;
@@ -147,8 +147,7 @@ TEST(Presets, WarnBriefly) {
 
 TEST(Presets, UnknownNamesAreToldWithTheNearest) {
   const std::string message = error({"--config=resnet8_tset"});
-  EXPECT_SAYS(message, "--config: unknown preset 'resnet8_tset'; did you mean 'resnet8_test'?");
-  EXPECT_SAYS(message, "resnet50_infer_bs32");
+  EXPECT_SAYS(message, "--config: ", "'resnet8_tset'", "'resnet8_test'?", "resnet50_infer_bs32");
 }
 
 }  // namespace

@@ -128,8 +128,8 @@ Counts check(const std::string& name, const Shape& input_shape, TraineeOptions o
 }
 
 // oneDNN wherever it has a kernel; the pooling stays apart, because it has none for the fused op.
-compiler::CompileOptions with_onednn() {
-  compiler::CompileOptions options;
+compiler::ProgramOptions with_onednn() {
+  compiler::ProgramOptions options;
   options.disabled_passes = {"fuse-conv-pool"};
   options.accept = [](const ir::Node&, const kernels::Candidate& candidate) {
     return candidate.name != "winograd" && candidate.name != "direct";

@@ -206,9 +206,9 @@ TEST_P(Half, InstancesAreAsReplicas) {
 
 TEST_P(Half, EvaluationAndPredictionAreNearlyThoseOfF32) {
   for (const TestNetwork& network : {mnist(), resnet()}) {
-    for (const train::Mode mode : {train::Mode::evaluate, train::Mode::predict}) {
+    for (const RunMode mode : {RunMode::evaluate, RunMode::predict}) {
       std::vector<Field> fields = training_fields(network);
-      if (mode == train::Mode::predict) fields.resize(1);
+      if (mode == RunMode::predict) fields.resize(1);
       Samples samples(fields, 7, 10);
       const auto run = [&](TraineeOptions how, Tensor& results) {
         how.mode = mode;
@@ -220,7 +220,7 @@ TEST_P(Half, EvaluationAndPredictionAreNearlyThoseOfF32) {
       full.compiling.precision = {};
       const double expected = run(full, wanted);
       EXPECT_NEAR(run(options({.replicas = 2}, 2), found), expected, close() * expected);
-      if (mode == train::Mode::evaluate) continue;
+      if (mode == RunMode::evaluate) continue;
       EXPECT_LT(difference(found, wanted).absolute, 4 * close());
     }
   }

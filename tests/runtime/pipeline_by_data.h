@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pando/runtime/schedule.h"
+#include "pando/runtime/program/schedule.h"
 
 namespace pando::runtime {
 

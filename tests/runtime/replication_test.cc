@@ -135,9 +135,9 @@ TEST(Replication, ElementKTimesRPlusRGoesToReplicaR) {
     samples.field(0).f32()[i] = std::sqrt(static_cast<float>(1 << i));
     samples.field(1).f32()[i] = 0;
   }
-  Trainee trainee(line(), {.batch = 2,
-                           .mode = train::Mode::evaluate,
-                           .placement = {.replicas = 3, .micro_batches = 2}});
+  Trainee trainee(
+      line(),
+      {.batch = 2, .mode = RunMode::evaluate, .placement = {.replicas = 3, .micro_batches = 2}});
   trainee.variables.get("line/kernel").value.f32()[0] = 1;
   const ExecutionTotals totals = trainee.run(samples.feed(2), {.keep_steps = true});
   EXPECT_EQ(totals.updates, 2);

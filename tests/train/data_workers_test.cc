@@ -5,8 +5,8 @@
 
 #include <sched.h>
 
-#include "pando/runtime/device_set.h"
-#include "pando/runtime/topology.h"
+#include "pando/runtime/machine/device_set.h"
+#include "pando/runtime/machine/topology.h"
 #include "tests/train/train_support.h"
 
 namespace pando {

@@ -39,6 +39,7 @@ TEST(Model, WantsToBeCompiled) {
   expect(error_of([&] { model.learning_rate(); }));
   expect(error_of([&] { model.set_learning_rate(1); }));
   expect(error_of([&] { model.compile_report(4, image_data(4).fields()); }));
+  expect(error_of([&] { model.prepare(RunMode::train, 4, image_data(4).fields()); }));
   EXPECT_EQ(model.predict(images(2).x).shape(), (Shape{2, 3}));
 }
 
@@ -180,6 +181,34 @@ TEST(Model, CompileReportAndDumps) {
   EXPECT_SAYS(dumps.front(), "train ");
   EXPECT_SAYS(dumps.front(), " text");
   EXPECT_SAYS(error_of([&] { model.compile_report(0, image_data(8).fields()); }),
+              "batch_size is 0");
+}
+
+// What was prepared is not compiled again, and preparing runs nothing.
+TEST(Model, PreparesWhatFitEvaluateAndPredictRun) {
+  std::vector<std::string> dumps;
+  Model model = compiled(
+      small_cnn(), classifier(SGD(), {.dump_ir = [&](const std::string& program, std::string_view,
+                                                     const std::string&) {
+                                if (dumps.empty() || dumps.back() != program)
+                                  dumps.push_back(program);
+                              }}));
+  const std::vector<Tensor> before = model.get_weights();
+  const Dataset data = image_data(8);
+  const Dataset features = Dataset::from_tensors(images(8).x);
+  model.prepare(RunMode::train, 4, data.fields());
+  model.prepare(RunMode::evaluate, 4, data.fields());
+  model.prepare(RunMode::predict, 4, features.fields());
+  const std::vector<std::string> all = {"train", "evaluate", "predict"};
+  EXPECT_EQ(dumps, all);
+  EXPECT_TRUE(same_bits(before, model.get_weights()));
+  model.fit(data, {.batch_size = 4, .verbose = 0});
+  model.evaluate(data, {.batch_size = 4});
+  model.predict(features, {.batch_size = 4});
+  EXPECT_EQ(dumps, all);
+  model.prepare(RunMode::train, 2, data.fields());  // another batch size is another program
+  EXPECT_EQ(dumps.size(), 4u);
+  EXPECT_SAYS(error_of([&] { model.prepare(RunMode::train, 0, data.fields()); }),
               "batch_size is 0");
 }
 

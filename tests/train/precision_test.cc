@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "pando/tensor/precision.h"
 
-#include "pando/runtime/fp_exceptions.h"
+#include "pando/runtime/machine/fp_exceptions.h"
 #include "pando/store/weights_file.h"
 #include "pando/train/model.h"
 #include "tests/train/train_support.h"

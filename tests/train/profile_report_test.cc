@@ -231,7 +231,7 @@ TEST(ProfileReport, EvaluationHasNoBackwardAndNoUpdate) {
   profile::Trace trace(kProfileTrace);
   model.evaluate(image_data(21), {.batch_size = 8, .trace = &trace});
   ProfileRequest request = request_of(8, &trace);
-  request.program = ProfiledProgram::evaluation;
+  request.mode = RunMode::evaluate;
   const ProfileReport both = model.profile(request);
   const json report = json::parse(both.json);
   EXPECT_EQ(report["program"], "evaluation");

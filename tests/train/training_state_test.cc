@@ -17,7 +17,7 @@ Model make_model(Optimizer optimizer = Adam(), uint64_t seed = 3) {
 }
 
 // Its rate is another one at every update.
-Optimizer scheduled() {
+Optimizer scheduled_adam() {
   const LearningRate rate = CosineDecay({.initial_learning_rate = 0.01, .decay_updates = 16});
   return regularized(Adam({.learning_rate = rate}), {.weight_decay = 0.1, .l2 = 0.001});
 }
@@ -39,12 +39,12 @@ class Resume : public testing::TestWithParam<FitOptions> {
     FitOptions options = GetParam();
     options.updates_per_execution = [](TrainingPosition) { return 1; };
     options.callbacks = {stop_at(position)};
-    Model before = make_model(scheduled());
+    Model before = make_model(scheduled_adam());
     before.fit(image_data(kSamples), options);
     EXPECT_EQ(before.position(), position);
     save_training_state(path, before.training_state());
 
-    Model after = make_model(scheduled());
+    Model after = make_model(scheduled_adam());
     after.fit(image_data(kSamples, 9), {.batch_size = 8, .verbose = 0});  // leaves no trace
     const TrainingState state = load_training_state(path);
     EXPECT_EQ(state.position, position);
@@ -60,7 +60,7 @@ class Resume : public testing::TestWithParam<FitOptions> {
 };
 
 TEST_P(Resume, AnywhereGivesTheSameBits) {
-  Model whole = make_model(scheduled());
+  Model whole = make_model(scheduled_adam());
   whole.fit(image_data(kSamples), GetParam());
   for (const TrainingPosition position : {TrainingPosition{0, 1}, {1, 0}, {1, 3}, {2, 4}}) {
     EXPECT_TRUE(same_bits(broken(position), whole.get_weights()))

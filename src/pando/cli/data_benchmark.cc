@@ -6,8 +6,8 @@
 #include "pando/base/json.h"
 #include "pando/base/strings.h"
 #include "pando/cli/data_verbs.h"
-#include "pando/data/tools/benchmark.h"
-#include "pando/data/tools/formats.h"
+#include "pando/datasets/all_datasets.h"
+#include "pando/datasets/tools/benchmark.h"
 
 namespace pando::cli {
 namespace {
@@ -80,7 +80,7 @@ int data_benchmark(Arguments args, std::ostream& out) {
       "usage: pando data benchmark NAME [PATH] [flags]\n\n"
       "Measures the way of samples from files into batches, stage by stage, with one thread and "
       "with several.\n\n" +
-          format_list(),
+          dataset_list(),
       [&](OptionTable& table) {
         table.add_positional("NAME", name, "the data set");
         table.add_positional("PATH", path, "where it is", false);
@@ -94,8 +94,8 @@ int data_benchmark(Arguments args, std::ostream& out) {
       });
   if (!go) return app::kDone;
   options.seed = static_cast<uint64_t>(seed);
-  const DataFormat& format = find_data_format(name);
-  const DataBenchmarkReport report = benchmark_dataset(name, place_of(format, path), options);
+  const DatasetRecord& record = dataset_record(name);
+  const DataBenchmarkReport report = benchmark_dataset(name, place_of(record, path), options);
   if (json) {
     out << to_json(report).dump(2) << "\n";
   } else {

@@ -8,7 +8,7 @@
 #include "pando/app/job/exit_code.h"
 #include "pando/app/job/stop_signal.h"
 #include "pando/cli/data_verbs.h"
-#include "pando/data/sources/imagenet_build.h"
+#include "pando/data/sources/imagenet/build.h"
 
 namespace pando::cli {
 namespace {

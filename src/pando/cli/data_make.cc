@@ -6,9 +6,9 @@
 
 #include "pando/app/job/exit_code.h"
 #include "pando/cli/data_verbs.h"
-#include "pando/data/sources/cifar.h"
+#include "pando/data/sources/cifar/cifar.h"
 #include "pando/data/sources/cosmoflow.h"
-#include "pando/data/sources/imagenet_make.h"
+#include "pando/data/sources/imagenet/make.h"
 
 namespace pando::cli {
 namespace {

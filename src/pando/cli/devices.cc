@@ -1,4 +1,4 @@
-// `pando devices`: what this machine offers and how it is divided among devices.
+// `pando devices`: shows the cores and memory of this machine and how devices divide them.
 // SPDX-License-Identifier: MIT
 #include <optional>
 
@@ -10,8 +10,8 @@
 #include "pando/base/strings.h"
 #include "pando/cli/listing.h"
 #include "pando/cli/program.h"
-#include "pando/runtime/device_set.h"
-#include "pando/runtime/topology.h"
+#include "pando/runtime/machine/device_set.h"
+#include "pando/runtime/machine/topology.h"
 
 namespace pando::cli {
 namespace {
@@ -24,7 +24,7 @@ struct DevicesFlags : app::CoreFlags {
 };
 
 void add_flags(OptionTable& table, DevicesFlags& flags) {
-  table.add("devices", flags.devices, "devices among which the cores are divided, 1 if not given")
+  table.add("devices", flags.devices, "number of devices to divide the cores among; 1 if not given")
       .with_alias("num-devices")
       .with_hint("N")
       .at_least(1)
@@ -39,8 +39,8 @@ std::vector<DeviceCores> divide(const Topology& topology, const DevicesFlags& fl
   const size_t sets = request.core_sets.size();
   if (sets == 0) return divide_machine(topology, request);
   if (flags.devices && sets != static_cast<size_t>(*flags.devices)) {
-    throw UsageError("--core-sets: found ", sets, " for --devices ", *flags.devices,
-                     ", wanted one for each device");
+    throw UsageError("--core-sets: expected one set for each device (--devices ", *flags.devices,
+                     "), got ", sets);
   }
   try {
     return divide_machine(topology, request);
@@ -114,7 +114,7 @@ void print_table(const Topology& topology, std::ostream& out) {
 
 }  // namespace
 
-int run_devices(std::span<const std::string> args, std::ostream& out) {
+int command_devices(std::span<const std::string> args, std::ostream& out) {
   DevicesFlags flags;
   const ListingForm form = parse_listing_flags(
       args, out,

@@ -1,4 +1,4 @@
-// `pando models`: the model zoo.
+// `pando models`: lists the model zoo.
 // SPDX-License-Identifier: MIT
 #include <fmt/core.h>
 
@@ -42,7 +42,7 @@ void print_json(std::ostream& out) {
 
 }  // namespace
 
-int run_models(std::span<const std::string> args, std::ostream& out) {
+int command_models(std::span<const std::string> args, std::ostream& out) {
   const ListingForm form = parse_listing_flags(
       args, out,
       "usage: pando models [flags]\n\nLists the models that --model of `pando train` takes.\n\n");

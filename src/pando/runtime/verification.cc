@@ -96,7 +96,7 @@ class Verifier {
 
   VerificationTable table() const {
     VerificationTable table{.tolerance = tolerance_of(options_)};
-    const auto add = [&](const std::string& variant, compiler::CompileOptions compiling) {
+    const auto add = [&](const std::string& variant, compiler::ProgramOptions compiling) {
       compiling.slices = options_.slices;
       compiling.division = options_.division;
       table.rows.push_back(compare(variant, run(std::move(compiling), options_.slice_batch)));
@@ -123,7 +123,7 @@ class Verifier {
 
   // The outputs of the second of two equal steps: the first leaves its values in the arena, which
   // nothing of the second may depend on.
-  Outputs run(compiler::CompileOptions compiling, int64_t slice_batch) const {
+  Outputs run(compiler::ProgramOptions compiling, int64_t slice_batch) const {
     compiling.precision = options_.precision;
     compiling.half = options_.half;
     compiling.half.stochastic_rounding = StochasticRounding::off;
@@ -140,18 +140,18 @@ class Verifier {
     Outputs outputs;
     for (const ir::Output& output : program->graph().outputs()) {
       if (output.role == ir::OutputRole::metric) continue;  // ties may fall either way
-      outputs[{output.role, output.name}] = gather(executor.instance(), output);
+      outputs[{output.role, output.name}] = gather(executor.bound(), output);
     }
     return outputs;
   }
 
-  std::vector<float> gather(const Instance& instance, const ir::Output& output) const {
+  std::vector<float> gather(const BoundProgram& bound, const ir::Output& output) const {
     const auto elements = static_cast<size_t>(output.value->shape().elements());
-    const compiler::Operand operand = instance.program().operand(output.value);
+    const compiler::Operand operand = bound.program().operand(output.value);
     std::vector<float> values;
     std::vector<float> space(elements);
-    for (int slice = 0; slice < instance.slices(); ++slice) {
-      const Stored stored{output.value->type().dtype, instance.address(operand, slice)};
+    for (int slice = 0; slice < bound.slices(); ++slice) {
+      const Stored stored{output.value->type().dtype, bound.address(operand, slice)};
       const float* at = stored.open({0, static_cast<int64_t>(elements)}, space.data());
       if (output.role == ir::OutputRole::gradient && slice > 0) {
         for (size_t i = 0; i < elements; ++i) values[i] += at[i];
@@ -161,8 +161,8 @@ class Verifier {
                  output.role == ir::OutputRole::statistic) {
         values.assign(at, at + elements);
       } else {
-        const auto real = static_cast<size_t>(instance.slice_valid(slice, valid_));
-        const size_t row = elements / static_cast<size_t>(instance.slice_batch());
+        const auto real = static_cast<size_t>(bound.slice_valid(slice, valid_));
+        const size_t row = elements / static_cast<size_t>(bound.slice_batch());
         values.insert(values.end(), at, at + real * row);
       }
     }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "pando/compiler/pass.h"
-#include "pando/runtime/variables.h"
+#include "pando/runtime/program/variables.h"
 #include "pando/tensor/precision.h"
 
 namespace pando::runtime {

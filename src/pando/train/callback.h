@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pando/runtime/exchange_figures.h"
+#include "pando/runtime/program/exchange_figures.h"
 #include "pando/train/history.h"
 
 namespace pando {
@@ -34,7 +34,6 @@ struct FitContext {
   int64_t steps = 0;        // of an epoch
   int64_t updates = 0;      // weight updates done since compile()
   double step_seconds = 0;  // of the execution that just ended, per micro-batch
-  int64_t samples = 0;      // of the execution that just ended
   double seconds = 0;       // time spent in executions of this epoch
   // What travelled to other instances in the execution that just ended.
   runtime::ExchangeFigures exchange = {};
@@ -43,7 +42,13 @@ struct FitContext {
   bool stop = false;
   // Writes a line of its own above the progress bar; silent where the fit is. Not in on_step_end.
   std::function<void(std::string_view)> tell = {};
-  Logs execution = {};  // means over the samples of the execution that just ended
+  // The execution that just ended: sums over the samples of all replicas, and what is logged of
+  // them.
+  LogSums sums = {};
+  Logs execution = {};
+  // What the validation found after the execution that just ended, named val_...; empty: none took
+  // place.
+  Logs validation = {};
   // The values of the execution that just ended, step by step and replica by replica.
   const std::vector<StepValues>* outfeed = nullptr;
 };

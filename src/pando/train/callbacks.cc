@@ -18,7 +18,8 @@ constexpr std::string_view kEpochField = "{epoch}";
 std::string with_epoch(const std::string& path, int64_t number) {
   std::string result;
   size_t from = 0;
-  for (size_t at = path.find(kEpochField); at != std::string::npos; at = path.find(kEpochField, from)) {
+  for (size_t at = path.find(kEpochField); at != std::string::npos;
+       at = path.find(kEpochField, from)) {
     result += path.substr(from, at - from) + std::to_string(number);
     from = at + kEpochField.size();
   }

@@ -24,12 +24,6 @@ std::vector<std::string> names_of(const Logs& logs) {
   return names;
 }
 
-const double* find(const Logs& logs, std::string_view name) {
-  const auto found = std::find_if(logs.begin(), logs.end(),
-                                  [&](const auto& entry) { return entry.first == name; });
-  return found == logs.end() ? nullptr : &found->second;
-}
-
 class EarlyStoppingCallback : public Callback {
  public:
   explicit EarlyStoppingCallback(EarlyStoppingOptions options) : options_(std::move(options)) {
@@ -65,7 +59,7 @@ class EarlyStoppingCallback : public Callback {
     checked_ = true;
     std::string_view name = options_.monitor;
     if (name.starts_with(kValidation)) name.remove_prefix(kValidation.size());
-    if (find(logs, name) != nullptr) return;
+    if (find_value(logs, name)) return;
     std::vector<std::string> known = names_of(logs);
     for (const auto& entry : logs) known.push_back(concat(kValidation, entry.first));
     throw InvalidArgument("EarlyStopping: ",
@@ -74,8 +68,8 @@ class EarlyStoppingCallback : public Callback {
 
   void on_epoch_end(FitContext& context, const Logs& logs) override {
     if (context.stop) return;  // the epoch is not whole
-    const double* value = find(logs, options_.monitor);
-    if (value == nullptr) {
+    const std::optional<double> value = find_value(logs, options_.monitor);
+    if (!value) {
       throw InvalidArgument(
           "EarlyStopping: ", unknown_name_message("figure", options_.monitor, names_of(logs)),
           "; the fit has no validation data");

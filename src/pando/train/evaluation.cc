@@ -50,7 +50,7 @@ void check_data(const char* what, const Dataset& dataset, int64_t batch) {
 
 Logs evaluate_with(Model::Impl& impl, const Dataset& dataset, const EvaluationRequest& request) {
   check_data("evaluate", dataset, request.batch);
-  LoadedProgram& loaded = impl.program(Mode::evaluate, request.batch, dataset.fields());
+  LoadedProgram& loaded = impl.program(RunMode::evaluate, request.batch, dataset.fields());
   const EpochPlan plan = evaluation_plan(loaded, dataset, request);
   const int ahead = kEvaluationPrefetch * loaded.placement().replicas;
   BatchStream stream = dataset.batch(request.batch)
@@ -98,7 +98,7 @@ Logs run_evaluate(Model::Impl& impl, const Dataset& dataset, const EvaluateOptio
   if (options.verbose == 0 || !impl.job.is_first()) return evaluate_with(impl, dataset, request);
   check_data("evaluate", dataset, options.batch_size);
   Progress progress(standard_progress(options.verbose));
-  LoadedProgram& loaded = impl.program(Mode::evaluate, options.batch_size, dataset.fields());
+  LoadedProgram& loaded = impl.program(RunMode::evaluate, options.batch_size, dataset.fields());
   progress.begin_evaluation(evaluation_plan(loaded, dataset, request).elements());
   request.progress = &progress;
   Logs logs = evaluate_with(impl, dataset, request);
@@ -108,7 +108,7 @@ Logs run_evaluate(Model::Impl& impl, const Dataset& dataset, const EvaluateOptio
 
 Tensor run_predict(Model::Impl& impl, const Dataset& dataset, const PredictOptions& options) {
   check_data("predict", dataset, options.batch_size);
-  LoadedProgram& loaded = impl.program(Mode::predict, options.batch_size, dataset.fields());
+  LoadedProgram& loaded = impl.program(RunMode::predict, options.batch_size, dataset.fields());
   std::vector<int64_t> dims = {dataset.size()};
   const Shape& row = impl.network.output_shape();
   dims.insert(dims.end(), row.begin(), row.end());

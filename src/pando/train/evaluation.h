@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "pando/runtime/placement.h"
+#include "pando/runtime/program/placement.h"
 #include "pando/train/model.h"
 #include "pando/train/progress.h"
 

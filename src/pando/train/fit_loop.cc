@@ -182,7 +182,7 @@ class FitLoop {
 
   // Asked for at every execution: a callback may have frozen a layer or compiled anew.
   LoadedProgram& program() {
-    return impl_.program(Mode::train, options_.batch_size, train_.fields());
+    return impl_.program(RunMode::train, options_.batch_size, train_.fields());
   }
 
   void run_epoch(runtime::InfeedQueue& infeed, int64_t epoch) {
@@ -203,18 +203,7 @@ class FitLoop {
     }
     if (context_.step == first_step) return;  // stopped before its first update: nothing to tell
     Logs logs = logs_of(sums);
-    const bool whole = context_.step >= context_.steps;
-    if (validation_ && whole) {
-      const int64_t batch =
-          options_.validation_batch_size > 0 ? options_.validation_batch_size : options_.batch_size;
-      progress_.begin_validation(batches_of(*validation_, batch));
-      const Logs validation = evaluate_with(impl_, *validation_,
-                                            {.batch = batch,
-                                             .data_workers = options_.data_workers,
-                                             .progress = &progress_,
-                                             .prefix = "val_"});
-      logs.insert(logs.end(), validation.begin(), validation.end());
-    }
+    logs.insert(logs.end(), context_.validation.begin(), context_.validation.end());
     progress_.end_epoch(logs);
     history_.add(epoch + options_.joined_epochs - 1, logs);
     call([&](Callback& callback) { callback.on_epoch_end(context_, logs); });
@@ -250,23 +239,49 @@ class FitLoop {
     note(totals, took.count(), devices, execution);
     MetricSums own(devices.metric_names(), impl_.replication.metrics);
     own.add(totals);
+    context_.sums = own.sums();
     context_.execution = logs_of(own);
     sums.add(totals);
     const Logs logs = logs_of(sums);
     progress_.update(context_.step, logs);
+    validate_if_due();
     call([&](Callback& callback) { callback.on_execution_end(context_, logs); });
     context_.stop = agreed(context_.stop || (options_.stop != nullptr && *options_.stop));
     return totals.updates;
   }
 
+  // A stop ends the validation without a result: what was trained is to be saved soon.
+  void validate_if_due() {
+    context_.validation.clear();
+    const bool epoch_ends = context_.step >= context_.steps;
+    const bool due =
+        validation_ && (options_.validate_at ? options_.validate_at(impl_.position) : epoch_ends);
+    if (!due || agreed(context_.stop || stop_wanted())) return;
+    struct Stopped {};
+    const int64_t batch =
+        options_.validation_batch_size > 0 ? options_.validation_batch_size : options_.batch_size;
+    progress_.begin_validation(batches_of(*validation_, batch));
+    try {
+      context_.validation = evaluate_with(impl_, *validation_,
+                                          {.batch = batch,
+                                           .data_workers = options_.data_workers,
+                                           .progress = &progress_,
+                                           .prefix = "val_",
+                                           .on_execution_end = [this](int64_t, const Logs&) {
+                                             if (agreed(stop_wanted())) throw Stopped();
+                                           }});
+    } catch (const Stopped&) {
+    }
+    if (!epoch_ends) progress_.end_validation();
+  }
+
   // Tells callbacks of an execution.
   void note(const runtime::ExecutionTotals& totals, double seconds,
             const runtime::Executor& devices, const runtime::Execution& execution) {
-    const int64_t replicas = devices.instance().placement().total_replicas();
+    const int64_t replicas = devices.bound().placement().total_replicas();
     const int64_t steps_before = context_.step / replicas;
     context_.step += totals.elements;
     context_.updates = impl_.iteration;
-    context_.samples = totals.all.samples;
     context_.exchange = totals.exchange;
     context_.seconds += seconds;
     context_.step_seconds = seconds / static_cast<double>(std::max<int64_t>(totals.elements, 1));
@@ -301,10 +316,10 @@ class FitLoop {
   // Moves the progress bar within a long execution, with the values from before it.
   std::optional<Ticker> progress_of(const runtime::Executor& devices, const MetricSums& sums) {
     if (options_.verbose != 1 || !impl_.job.is_first()) return std::nullopt;
-    const int64_t replicas = devices.instance().placement().total_replicas();
+    const int64_t replicas = devices.bound().placement().total_replicas();
     return std::optional<Ticker>(
         std::in_place, std::chrono::milliseconds(250),
-        [this, &devices, logs = context_.samples > 0 ? logs_of(sums) : Logs(), replicas] {
+        [this, &devices, logs = context_.sums.samples > 0 ? logs_of(sums) : Logs(), replicas] {
           const int64_t done = devices.steps_done() * replicas;
           if (done > 0) progress_.update(context_.step + done, logs);
         });
@@ -319,8 +334,8 @@ class FitLoop {
                                        runtime::InfeedQueue& infeed) {
     if (!options_.asynchronous_callbacks) return devices.run(execution, infeed);
     execution.keep_steps = true;
-    const int replicas = devices.instance().placement().replicas;
-    const int64_t all_replicas = devices.instance().placement().total_replicas();
+    const int replicas = devices.bound().placement().replicas;
+    const int64_t all_replicas = devices.bound().placement().total_replicas();
     const int64_t before = context_.step / all_replicas;
     FitContext context = context_;  // the host's own goes on meanwhile
     StepWatch watch(devices, [&](int64_t step) {
@@ -344,8 +359,8 @@ class FitLoop {
 
   void fill_outfeed(const runtime::Executor& devices, int64_t before, int64_t steps, bool all) {
     outfeed_.clear();
-    const int replicas = devices.instance().placement().replicas;
-    const int first = devices.instance().placement().first_replica();
+    const int replicas = devices.bound().placement().replicas;
+    const int first = devices.bound().placement().first_replica();
     for (int64_t step = all ? 0 : std::max<int64_t>(steps - 1, 0); step < steps; ++step) {
       for (int replica = 0; replica < replicas; ++replica) {
         const runtime::Totals values = devices.step_values(step, replica);

@@ -49,7 +49,7 @@ void Model::set_trainable(const std::string& layer, bool trainable) {
   impl_->network.layer(layer);
   const bool changed =
       trainable ? impl_->frozen.erase(layer) > 0 : impl_->frozen.insert(layer).second;
-  if (changed) impl_->drop_programs(train::Mode::train);
+  if (changed) impl_->drop_programs(RunMode::train);
 }
 
 bool Model::trainable(const std::string& layer) const {
@@ -97,7 +97,7 @@ void Model::set_pipelining_options(const PipeliningOptions& options) {
 void Model::set_replication_options(const ReplicationOptions& options) {
   impl_->set_replication(options);
 }
-int Model::replicas() const { return impl_->placement(train::Mode::train).total_replicas(); }
+int Model::replicas() const { return impl_->placement(RunMode::train).total_replicas(); }
 
 History Model::fit(const Dataset& train, const FitOptions& options) {
   if (impl_->job.communicator == nullptr) warn_when_apart();
@@ -199,6 +199,10 @@ void Model::scale_learning_rate(double factor) {
   if (!(factor >= 0)) throw InvalidArgument("factor is ", factor, ", wanted 0 or more");
   LearningRate& rate = impl_->compiled().optimizer.learning_rate;
   if (factor != 1) rate = LearningRate([rate, factor](int64_t at) { return factor * rate.at(at); });
+}
+
+void Model::prepare(RunMode mode, int64_t batch_size, const std::vector<Field>& fields) {
+  impl_->program(mode, batch_size, fields);
 }
 
 std::string Model::compile_report(int64_t batch_size, const std::vector<Field>& fields) {

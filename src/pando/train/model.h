@@ -24,6 +24,7 @@
 #include "pando/train/history.h"
 #include "pando/train/non_finite_loss.h"
 #include "pando/train/parallel_options.h"
+#include "pando/train/run_mode.h"
 #include "pando/train/training_state.h"
 
 namespace pando {
@@ -103,6 +104,9 @@ struct FitOptions {
   std::optional<Dataset> validation_data;
   double validation_split = 0;        // the last part of the samples, kept out of training
   int64_t validation_batch_size = 0;  // 0: batch_size
+  // Asked after every execution where training stands: whether to validate there. Without it a fit
+  // validates at the end of every epoch.
+  std::function<bool(TrainingPosition)> validate_at;
   // Batches of batch_size that will be validated after the fit, for the time to go of the progress.
   int64_t validation_steps_to_follow = 0;
   // The number of the first epoch. A fit continues where those before it since compile() ended in
@@ -238,6 +242,11 @@ class Model {
   // From now on, in place of whatever schedule there was.
   void set_learning_rate(double rate);
   void scale_learning_rate(double factor);  // of this and all later weight updates
+
+  // Compiles the program that fit, evaluate or predict would run on data with these fields, and
+  // takes its memory; it runs nothing. Throws what they would throw before their first step. Needs
+  // compile(), except to predict.
+  void prepare(RunMode mode, int64_t batch_size, const std::vector<Field>& fields);
 
   // What the compiler decided for training with this batch size, and what every device holds;
   // needs compile().

@@ -9,9 +9,9 @@
 #include "pando/comm/collectives.h"
 #include "pando/compiler/report.h"
 #include "pando/ir/text.h"
-#include "pando/runtime/device_set.h"
-#include "pando/runtime/memory_report.h"
-#include "pando/runtime/topology.h"
+#include "pando/runtime/machine/device_set.h"
+#include "pando/runtime/machine/topology.h"
+#include "pando/runtime/report/memory_report.h"
 #include "pando/runtime/verification.h"
 #include "pando/train/auto_split.h"
 
@@ -65,7 +65,7 @@ void Model::Impl::compile(CompileOptions options_in) {
   compile_options = std::move(options_in);
 }
 
-void Model::Impl::drop_programs(train::Mode mode) {
+void Model::Impl::drop_programs(RunMode mode) {
   std::erase_if(programs_, [&](const auto& entry) { return std::get<0>(entry.first) == mode; });
 }
 
@@ -108,11 +108,11 @@ void Model::Impl::set_replication(const ReplicationOptions& options_in) {
   drop_all();
 }
 
-bool Model::Impl::pipelined(train::Mode mode) const {
-  return network.stages() > 1 && (mode == train::Mode::train || pipelining.pipelined_inference);
+bool Model::Impl::pipelined(RunMode mode) const {
+  return network.stages() > 1 && (mode == RunMode::train || pipelining.pipelined_inference);
 }
 
-runtime::Placement Model::Impl::placement(train::Mode mode) {
+runtime::Placement Model::Impl::placement(RunMode mode) {
   runtime::Placement place;
   int stages = 1;
   if (pipelined(mode)) {
@@ -130,9 +130,9 @@ runtime::Placement Model::Impl::placement(train::Mode mode) {
   }
   place.replicas = devices / each;
   // What an instance predicts is its own affair.
-  if (mode != train::Mode::predict) place.communicator = job.communicator;
+  if (mode != RunMode::predict) place.communicator = job.communicator;
   place.wire = replication.wire;
-  if (mode != train::Mode::train) {
+  if (mode != RunMode::train) {
     const int wanted = replication.inference_replicas;
     if (wanted > place.replicas) {
       throw InvalidArgument("inference_replicas is ", wanted, " with ", each,
@@ -269,7 +269,7 @@ train::SliceDivision Model::Impl::division_of(int64_t batch, const ExecutionOpti
   return train::divide(batch, execution.slices > 0 ? execution.slices : workers().workers_of(0));
 }
 
-train::GraphRequest Model::Impl::graph_request(train::Mode mode, int64_t slice_batch,
+train::GraphRequest Model::Impl::graph_request(RunMode mode, int64_t slice_batch,
                                                const std::vector<Field>& fields) {
   train::GraphRequest request{
       .mode = mode, .batch = slice_batch, .fields = fields, .frozen = frozen};
@@ -283,7 +283,7 @@ train::GraphRequest Model::Impl::graph_request(train::Mode mode, int64_t slice_b
 Verification Model::Impl::verify(int64_t batch, const std::vector<Field>& fields) {
   const train::SliceDivision division = division_of(batch, compiled().execution);
   const auto build = [&](int64_t slice_batch) {
-    return train::build_graph(network, graph_request(train::Mode::train, slice_batch, fields));
+    return train::build_graph(network, graph_request(RunMode::train, slice_batch, fields));
   };
   const runtime::VerificationTable table =
       runtime::verify_network_graph(build, {.slices = division.slices,
@@ -296,16 +296,16 @@ Verification Model::Impl::verify(int64_t batch, const std::vector<Field>& fields
   return {table.ok(), runtime::to_text(table)};
 }
 
-train::LoadedProgram& Model::Impl::program(train::Mode mode, int64_t batch,
+train::LoadedProgram& Model::Impl::program(RunMode mode, int64_t batch,
                                            const std::vector<Field>& fields) {
   auto& loaded = programs_[{mode, batch, to_string(fields)}];
   if (loaded != nullptr) return *loaded;
-  const bool predict = mode == train::Mode::predict;
+  const bool predict = mode == RunMode::predict;
   const CompileOptions* chosen = predict && !compile_options ? nullptr : &compiled();
   const ExecutionOptions execution = chosen == nullptr ? ExecutionOptions{} : chosen->execution;
   runtime::Placement place = placement(mode);
   const train::SliceDivision division = division_of(batch, execution);
-  compiler::CompileOptions compiling{.slices = division.slices,
+  compiler::ProgramOptions compiling{.slices = division.slices,
                                      .division = division.division,
                                      .gathered_slices = division.slices * place.statistics_group,
                                      .pipelined = pipelined(mode),
@@ -315,15 +315,15 @@ train::LoadedProgram& Model::Impl::program(train::Mode mode, int64_t batch,
     compiling.precision = chosen->precision;
     compiling.half = chosen->half;
   }
-  if (mode != train::Mode::train) {
+  if (mode != RunMode::train) {
     compiling.half.stochastic_rounding = StochasticRounding::off;
   }
   if (execution.bucket_bytes > 0) compiling.bucket_bytes = execution.bucket_bytes;
   compiling.scratch_limits = execution.scratch_limits;
-  if (mode == train::Mode::train) compiling.recomputation = pipelining.recomputation;
+  if (mode == RunMode::train) compiling.recomputation = pipelining.recomputation;
   if (execution.dump_ir) {
     compiling.dump = [&](std::string_view pass, const ir::Graph& graph) {
-      execution.dump_ir(train::to_string(mode), pass, ir::to_text(graph));
+      execution.dump_ir(to_string(mode), pass, ir::to_text(graph));
     };
   }
   if (place.stop_at_fp_exceptions) {
@@ -339,7 +339,7 @@ train::LoadedProgram& Model::Impl::program(train::Mode mode, int64_t batch,
   ir::Graph graph = train::build_graph(network, request);
   place.feed_fields = train::feed_fields(network, graph, fields);
   auto program = compiler::compile(std::move(graph), std::move(compiling));
-  const Optimizer* optimizer = mode == train::Mode::train ? &chosen->optimizer : nullptr;
+  const Optimizer* optimizer = mode == RunMode::train ? &chosen->optimizer : nullptr;
   check_memory(*program, place);
   loaded = std::make_unique<train::LoadedProgram>(std::move(program), variables, workers(),
                                                   optimizer, place);
@@ -347,12 +347,12 @@ train::LoadedProgram& Model::Impl::program(train::Mode mode, int64_t batch,
 }
 
 std::string Model::Impl::compile_report(int64_t batch, const std::vector<Field>& fields) {
-  train::LoadedProgram& loaded = program(train::Mode::train, batch, fields);
+  train::LoadedProgram& loaded = program(RunMode::train, batch, fields);
   return compiler::compile_report(loaded.program(), layer_names()) + memory_report(batch, fields);
 }
 
 std::string Model::Impl::memory_report(int64_t batch, const std::vector<Field>& fields) {
-  train::LoadedProgram& loaded = program(train::Mode::train, batch, fields);
+  train::LoadedProgram& loaded = program(RunMode::train, batch, fields);
   return runtime::memory_report(loaded.program(), loaded.placement(), most_workers());
 }
 

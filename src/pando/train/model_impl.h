@@ -23,7 +23,7 @@ class LoadedProgram {
       : program_(std::move(program)),
         executor_(*program_, variables, team, optimizer, std::move(placement)) {}
   const compiler::Program& program() const { return *program_; }
-  const runtime::Placement& placement() const { return executor_.instance().placement(); }
+  const runtime::Placement& placement() const { return executor_.bound().placement(); }
   runtime::Executor& executor() { return executor_; }
 
  private:
@@ -40,10 +40,10 @@ struct Model::Impl {
 
   CompileOptions& compiled();  // throws InvalidArgument before compile()
   void compile(CompileOptions options_in);
-  void drop_programs(train::Mode mode);
+  void drop_programs(RunMode mode);
   void drop_all();  // programs and workers: what follows may lie on other devices
   // The program for this mode and these data, compiled when first asked for.
-  train::LoadedProgram& program(train::Mode mode, int64_t batch, const std::vector<Field>& fields);
+  train::LoadedProgram& program(RunMode mode, int64_t batch, const std::vector<Field>& fields);
   std::string compile_report(int64_t batch, const std::vector<Field>& fields);
   std::string memory_report(int64_t batch, const std::vector<Field>& fields);
   std::vector<std::string> layer_names() const;  // in the order of execution
@@ -59,7 +59,7 @@ struct Model::Impl {
   void set_accumulation(const GradientAccumulationOptions& options_in);
   void set_replication(const ReplicationOptions& options_in);
   // How a program of this mode lies on the devices.
-  runtime::Placement placement(train::Mode mode);
+  runtime::Placement placement(RunMode mode);
   // Gives all instances the weights, the optimizer's state, the counters and the seed of instance
   // 0.
   void follow_first_instance();
@@ -88,13 +88,13 @@ struct Model::Impl {
   int64_t epoch_offset = 0;   // from its numbers of epochs to those of the data
 
  private:
-  bool pipelined(train::Mode mode) const;
+  bool pipelined(RunMode mode) const;
   void check_memory(const compiler::Program& program, const runtime::Placement& place);
   train::SliceDivision division_of(int64_t batch, const ExecutionOptions& execution);
-  train::GraphRequest graph_request(train::Mode mode, int64_t slice_batch,
+  train::GraphRequest graph_request(RunMode mode, int64_t slice_batch,
                                     const std::vector<Field>& fields);
 
-  using Key = std::tuple<train::Mode, int64_t, std::string>;
+  using Key = std::tuple<RunMode, int64_t, std::string>;
   std::unique_ptr<runtime::WorkerTeam> team_;
   std::vector<int> threads_beside_;  // hardware threads that no device is pinned to
   int cores_beside_ = 0;

@@ -8,7 +8,7 @@
 
 #include "pando/comm/wire.h"
 #include "pando/compiler/pass.h"
-#include "pando/runtime/placement.h"
+#include "pando/runtime/program/placement.h"
 
 namespace pando {
 

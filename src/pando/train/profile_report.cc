@@ -12,8 +12,8 @@
 #include "pando/kernels/direct/isa_kernels.h"
 #include "pando/profile/chrome_trace.h"
 #include "pando/profile/multiply_add_peak.h"
-#include "pando/runtime/execution_report.h"
-#include "pando/runtime/memory_report.h"
+#include "pando/runtime/report/execution_report.h"
+#include "pando/runtime/report/memory_report.h"
 #include "pando/store/atomic_file.h"
 #include "pando/train/model_impl.h"
 
@@ -21,22 +21,13 @@ namespace pando {
 
 namespace {
 
-train::Mode mode_of(ProfiledProgram program) {
-  switch (program) {
-    case ProfiledProgram::training: return train::Mode::train;
-    case ProfiledProgram::evaluation: return train::Mode::evaluate;
-    case ProfiledProgram::prediction: return train::Mode::predict;
+std::string name_of(RunMode mode) {
+  switch (mode) {
+    case RunMode::train: return "training";
+    case RunMode::evaluate: return "evaluation";
+    case RunMode::predict: return "prediction";
   }
-  PANDO_CHECK(false, static_cast<int>(program));
-}
-
-std::string name_of(ProfiledProgram program) {
-  switch (program) {
-    case ProfiledProgram::training: return "training";
-    case ProfiledProgram::evaluation: return "evaluation";
-    case ProfiledProgram::prediction: return "prediction";
-  }
-  PANDO_CHECK(false, static_cast<int>(program));
+  PANDO_CHECK(false, static_cast<int>(mode));
 }
 
 // Bytes that all programs of a model share, and what a weight update goes through.
@@ -95,24 +86,24 @@ class ReportWriter {
   ReportWriter(Model::Impl& impl, const ProfileRequest& request)
       : impl_(impl),
         request_(request),
-        loaded_(impl.program(mode_of(request.program), request.batch_size, request.fields)),
+        loaded_(impl.program(request.mode, request.batch_size, request.fields)),
         compilation_(compiler::compilation_report(loaded_.program(), impl.layer_names())),
         variables_(variable_bytes(impl.variables, loaded_.program())) {
     const runtime::Placement& placement = loaded_.placement();
     text_ = fmt::format("profile of {}, model '{}': micro-batches of {} ({})\n",
-                        name_of(request.program), impl.options.name,
+                        name_of(request.mode), impl.options.name,
                         counted(request.batch_size, "sample"), to_string(request.fields));
     text_ += concat(counted(placement.total_replicas(), "replica"), " on ",
                     counted(placement.instances(), "instance"));
-    if (request.program == ProfiledProgram::training) {
+    if (request.mode == RunMode::train) {
       text_ += concat(", ", counted(placement.micro_batches, "micro-batch"), " per weight update",
                       " by ", impl.compiled().optimizer.rule->name());
     }
     text_ += placement.instances() > 1 ? "; figures of one instance\n" : "\n";
-    json_ = {{"program", name_of(request.program)},    {"model", impl.options.name},
+    json_ = {{"program", name_of(request.mode)},       {"model", impl.options.name},
              {"batch_size", request.batch_size},       {"fields", to_string(request.fields)},
              {"replicas", placement.total_replicas()}, {"instances", placement.instances()}};
-    if (request.program == ProfiledProgram::training) {
+    if (request.mode == RunMode::train) {
       json_["micro_batches_per_update"] = placement.micro_batches;
     }
   }

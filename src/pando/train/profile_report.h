@@ -8,15 +8,14 @@
 
 #include "pando/data/source.h"
 #include "pando/profile/trace.h"
+#include "pando/train/run_mode.h"
 
 namespace pando {
 
 class Model;
 
-enum class ProfiledProgram { training, evaluation, prediction };
-
 struct ProfileRequest {
-  ProfiledProgram program = ProfiledProgram::training;
+  RunMode mode = RunMode::train;
   int64_t batch_size = 32;    // as the fit, evaluate or predict had it
   std::vector<Field> fields;  // of its data
   // Recorded by it (FitOptions::trace, EvaluateOptions::trace); null: the compilation report alone.

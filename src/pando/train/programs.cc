@@ -9,15 +9,6 @@
 
 namespace pando::train {
 
-std::string to_string(Mode mode) {
-  switch (mode) {
-    case Mode::train: return "train";
-    case Mode::evaluate: return "evaluate";
-    case Mode::predict: return "predict";
-  }
-  return "?";
-}
-
 namespace {
 
 ir::Value* add_feed(ir::Graph& graph, const std::string& name, const Field& field, int64_t batch) {
@@ -128,11 +119,12 @@ std::vector<const ir::Value*> trained_variables(const Network& network, const ir
 
 ir::Graph build_graph(const Network& network, const GraphRequest& request) {
   check_features(network, request.fields);
-  NetworkGraph built = network.build(
-      {.batch = request.batch, .training = request.mode == Mode::train, .frozen = request.frozen});
-  if (request.mode == Mode::train) check_auxiliary_fields(network, built, request.fields);
+  NetworkGraph built = network.build({.batch = request.batch,
+                                      .training = request.mode == RunMode::train,
+                                      .frozen = request.frozen});
+  if (request.mode == RunMode::train) check_auxiliary_fields(network, built, request.fields);
   ir::Graph graph = std::move(built.graph);
-  if (request.mode == Mode::predict) {
+  if (request.mode == RunMode::predict) {
     graph.add_output(ir::OutputRole::result, "output", built.output);
     return graph;
   }
@@ -152,7 +144,7 @@ ir::Graph build_graph(const Network& network, const GraphRequest& request) {
   for (const Metric& metric : *request.metrics) {
     graph.add_output(ir::OutputRole::metric, metric.name(), metric.build(inputs));
   }
-  if (request.mode == Mode::evaluate) return graph;
+  if (request.mode == RunMode::evaluate) return graph;
   ir::Value* seed =
       ops::append(graph,
                   {.op = "loss_seed", .attributes = {{"batch", request.batch}}, .name = "loss"})

@@ -15,16 +15,13 @@
 #include "pando/nn/losses.h"
 #include "pando/nn/network.h"
 #include "pando/runtime/executor.h"
+#include "pando/train/run_mode.h"
 
 namespace pando::train {
 
-enum class Mode { train, evaluate, predict };
-
-std::string to_string(Mode mode);
-
 // What the graph of a program depends on.
 struct GraphRequest {
-  Mode mode = Mode::train;
+  RunMode mode = RunMode::train;
   int64_t batch = 1;          // of one slice
   std::vector<Field> fields;  // of the data; see feed_fields
   const Loss* loss = nullptr;

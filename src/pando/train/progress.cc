@@ -136,6 +136,15 @@ void Progress::begin_validation(int64_t steps) {
   if (options_.verbose > 0) validation_time_ = now();
 }
 
+// The time of the validation does not count as time of training steps.
+void Progress::end_validation() {
+  validating_ = false;
+  if (options_.verbose == 0) return;
+  validation_measured_ = now() - validation_time_;
+  first_time_ += validation_measured_;
+  last_step_time_ += validation_measured_;
+}
+
 void Progress::end_epoch(Metrics metrics) {
   if (options_.verbose == 0) return;
   if (validating_) validation_measured_ = now() - validation_time_;

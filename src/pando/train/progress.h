@@ -63,6 +63,8 @@ class Progress {
   void update(int64_t step, Metrics metrics);
   // The updates that follow count steps of the validation; the epoch's line stays in view.
   void begin_validation(int64_t steps);
+  // Back to the steps of training, in the middle of an epoch.
+  void end_validation();
   void end_epoch(Metrics metrics);
 
   // Writes a line of its own above the bar.

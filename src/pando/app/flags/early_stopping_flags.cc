@@ -39,14 +39,15 @@ EpochValues earlier_values(const std::filesystem::path& json, const std::string&
 void add_early_stopping_flags(OptionTable& table, EarlyStoppingFlags& flags) {
   table.begin_group("Early stopping");
   table
-      .add_choice("early-stopping", flags.monitor,
-                  {{"off", ""},
-                   {"loss", "loss"},
-                   {"accuracy", "accuracy"},
-                   {"val_loss", "val_loss"},
-                   {"val_accuracy", "val_accuracy"}},
-                  "end training when this figure has stopped getting better; those of validation "
-                  "want --validate-during-training")
+      .add_choice(
+          "early-stopping", flags.monitor,
+          {{"off", ""},
+           {"loss", "loss"},
+           {"accuracy", "accuracy"},
+           {"val_loss", "val_loss"},
+           {"val_accuracy", "val_accuracy"}},
+          "end training when this figure has stopped getting better; val_ figures are measured "
+          "after every epoch and need --validation during")
       .with_hint("METRIC");
   table
       .add(
@@ -75,9 +76,9 @@ void validate(const EarlyStoppingFlags& flags, const ValidationFlags& phases) {
     if (flags.restore_best) without("--restore-best");
     return;
   }
-  if (flags.monitor.starts_with("val_") && !phases.during_training) {
+  if (flags.monitors_validation() && !phases.validates_during()) {
     throw UsageError("--early-stopping ", flags.monitor,
-                     ": this figure is measured in training only with --validate-during-training");
+                     ": this figure is measured while training only with --validation during");
   }
 }
 

@@ -17,8 +17,9 @@ namespace pando::app {
 
 namespace {
 
-// Folders and cores are those of a machine. What only the first instance reads or writes may be
-// missing elsewhere. The slices that the cores suggest become those of the first.
+// Folders and cores may differ between machines. Options for files that only the first instance
+// reads or writes may be missing elsewhere. The default number of slices depends on the cores; all
+// instances use that of the first.
 constexpr std::array kMayDiffer = {"dataset-path",
                                    "checkpoint-output-dir",
                                    "checkpoint-input-dir",
@@ -34,7 +35,7 @@ std::string shown(const Facts& facts, const std::string& name) {
   return found == facts.end() ? "nothing" : concat("'", found->second, "'");
 }
 
-// The name of the first fact in which they differ; empty: there is none.
+// The name of the first fact that differs; empty if all are equal.
 std::string first_difference(const Facts& first, const Facts& other) {
   const auto [at, at_other] = std::ranges::mismatch(first, other);
   if (at != first.end()) return at->first;
@@ -80,7 +81,7 @@ void check_agreement(const Instances& instances, const Facts& own) {
         kUsage,
         concat("the instances of this job disagree: ", name, " is ", shown(first, name),
                " on instance 0 and ", shown(other, name), " on instance ", i,
-               "; start all with the same program, options and data"),
+               "; start all instances with the same program, options and data"),
         instances.is_first());
   }
 }

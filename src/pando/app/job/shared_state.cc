@@ -10,7 +10,7 @@ namespace pando::app {
 
 namespace {
 
-// Everything of a state but the numbers in its tensors.
+// Everything in a state except the contents of its tensors.
 Json outline_of(const std::vector<store::NamedWeight>& weights) {
   Json list = Json::array();
   for (const store::NamedWeight& weight : weights) {

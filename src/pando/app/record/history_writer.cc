@@ -26,7 +26,7 @@ Cells cells_of(const HistoryRow& row) {
     if (name.empty() || name.find_first_of(",\"\n\r") != std::string::npos ||
         std::any_of(cells.begin(), cells.end(), same)) {
       throw InvalidArgument("history: column '", name,
-                            "' is empty, there already or has a comma, quote or line end");
+                            "' is empty, exists already or contains a comma, quote or line end");
     }
     cells.emplace_back(name, value);
   }
@@ -137,7 +137,7 @@ std::vector<HistoryRow> read_history(const std::filesystem::path& json, int64_t 
       if (row.step <= last_step) rows.push_back(std::move(row));
     }
   } catch (const IoError& error) {
-    throw IoError(json.string(), ": is no history that a run can go on with: ", error.what());
+    throw IoError(json.string(), ": not a valid history file: ", error.what());
   }
   return rows;
 }

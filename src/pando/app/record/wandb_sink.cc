@@ -26,7 +26,7 @@ std::string time_text(std::time_t time, const char* format, bool local) {
   return text.data();
 }
 
-// Numbers and truth values become such; all else stays text.
+// Converts numbers and booleans; everything else stays text.
 Json scalar_of(const std::string& text) {
   if (text == "true") return true;
   if (text == "false") return false;
@@ -51,11 +51,11 @@ Json json_of(const ConfigValue& value) {
   return map;
 }
 
-// A name may hold any bytes; a line must still be JSON.
+// Replaces invalid UTF-8, which names may contain, so that the line is valid JSON.
 std::string line_of(const Json& object) { return object.dump() + "\n"; }
 
-// The lines that still hold when a run goes on after `step`. What a kill cut off does not parse and
-// goes too.
+// The lines that stay valid if a run resumes after `step`. A line that was cut off when the process
+// was killed does not parse and is dropped too.
 std::string kept_lines(const std::filesystem::path& path, int64_t step) {
   std::ifstream file(path, std::ios::binary);
   std::string kept;

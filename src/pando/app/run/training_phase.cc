@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <limits>
 #include <map>
 
 #include <fmt/core.h>
@@ -18,6 +19,8 @@
 namespace pando::app {
 
 namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 // Of an instance: trace.json, trace.instance1.json, ...
 std::string trace_path(const std::string& path, const Instances& instances) {
@@ -77,7 +80,7 @@ void set_range(FitOptions& fit, const TrainingSetup& setup, TrainingPosition pos
 // Batches of the size of training in the validation of all checkpoints that follows, about.
 int64_t validation_steps_after(const TrainingSetup& setup) {
   const TrainOptions& options = setup.options;
-  if (!options.phases.validation) return 0;
+  if (options.phases.validation != ValidationTime::after) return 0;
   const HostEvents& events = setup.events;
   int64_t checkpoints = 1;
   if (events.checkpoint_period > 0 && events.total > events.first_checkpoint) {
@@ -103,6 +106,30 @@ double rate_factor_in(const TrainingState& state) {
   return factor.value_or(1);
 }
 
+// Whether a run with --validation during validates there: where a checkpoint is written, at the end
+// of the run, and after every epoch that early stopping looks at.
+bool validates_at(const TrainingSetup& setup, TrainingPosition position) {
+  const int64_t done = setup.updates_before(position);
+  const bool stops_early = setup.options.early_stopping.monitors_validation();
+  return (stops_early && position.update == 0) || setup.events.checkpoints_at(done) ||
+         (done == setup.events.total && !setup.options.checkpoints.are_off());
+}
+
+// Takes down a validation within training.
+void note(const TrainingPhase& phase, const HistoryRow& row) {
+  const ValidatedCheckpoint found{row.epoch, row.val_loss.value_or(kUnknown),
+                                  row.val_accuracy.value_or(kUnknown)};
+  std::erase_if(*phase.validated,  // after going back to an earlier checkpoint
+                [&](const ValidatedCheckpoint& one) { return one.epoch >= found.epoch; });
+  phase.validated->push_back(found);
+  if (phase.mlperf != nullptr) tell_validation(*phase.mlperf, found);
+}
+
+double best_accuracy(const TrainingPhase& phase) {
+  if (phase.validated == nullptr || phase.validated->empty()) return -1;
+  return best_of(*phase.validated).accuracy;
+}
+
 std::shared_ptr<RunRecorder> make_recorder(const TrainingPhase& phase, double rate_factor) {
   const TrainingSetup& setup = phase.setup;
   std::map<std::string, std::string> notes = run_notes(setup);
@@ -113,8 +140,10 @@ std::shared_ptr<RunRecorder> make_recorder(const TrainingPhase& phase, double ra
                       .updates_per_epoch = setup.updates,
                       .steps_per_update = setup.accumulation() * setup.batch.replicas,
                       .keep_best = setup.options.checkpoints.keep_best,
+                      .best_accuracy = best_accuracy(phase),
                       .final_checkpoint = !setup.options.checkpoints.are_off(),
-                      .notes = std::move(notes)});
+                      .notes = std::move(notes),
+                      .validated = [&phase](const HistoryRow& row) { note(phase, row); }});
 }
 
 // Read by the first instance.
@@ -143,11 +172,17 @@ TrainingResult train_on(const TrainingPhase& phase, const std::shared_ptr<RunRec
   fit.updates_per_execution = [&](TrainingPosition at) { return setup.next_execution(at); };
   fit.stop = &phase.signal.wanted();
   fit.trace = trace;
-  fit.callbacks = {recorder};
+  if (phase.mlperf != nullptr && phase.mlperf->on()) {  // an epoch ends before its validation
+    fit.callbacks.push_back(std::make_shared<MlperfEpochs>(*phase.mlperf));
+  }
+  fit.callbacks.push_back(recorder);
   fit.callbacks.insert(fit.callbacks.end(), phase.callbacks.begin(), phase.callbacks.end());
   fit.verbose = options.quiet ? 0 : 1;
   fit.validation_steps_to_follow = validation_steps_after(setup);
-  if (options.phases.during_training) fit.validation_data = setup.data.sets.test;
+  if (phase.validated != nullptr) {
+    fit.validation_data = setup.data.sets.test;
+    fit.validate_at = [&](TrainingPosition at) { return validates_at(setup, at); };
+  }
   fit.validation_batch_size = options.phases.micro_batch_size(options.micro_batch_size);
   TrainingResult result{.history = setup.model.fit(setup.data.sets.train, fit)};
   result.stopped = recorder->stopped();

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <limits>
 
 #include <fmt/core.h>
 
 #include "pando/app/job/shared_state.h"
+#include "pando/app/record/log_line.h"
 #include "pando/app/run/validation_report.h"
 #include "pando/base/error.h"
 #include "pando/base/json.h"
@@ -21,12 +23,7 @@ namespace fs = std::filesystem;
 
 struct Stopped {};  // thrown out of an evaluation
 
-double value_of(const Logs& logs, std::string_view name) {
-  for (const auto& [key, value] : logs) {
-    if (key == name) return value;
-  }
-  return std::nan("");
-}
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 // A run that went on from an earlier checkpoint may leave later ones of before.
 std::vector<CheckpointFile> up_to(RunLog& log, double epoch, std::vector<CheckpointFile> files) {
@@ -119,12 +116,15 @@ class ValidationPhase {
         progress_(progress_options()) {}
 
   ValidationResult run() {
-    progress_.begin_evaluation(static_cast<int64_t>(files_.size()) * batches());
+    const int64_t left = std::ranges::count_if(
+        files_, [this](const CheckpointFile& file) { return known(file.epoch) == nullptr; });
+    progress_.begin_evaluation(left * batches());
     try {
       for (const CheckpointFile& file : files_) validate(file);
     } catch (const Stopped&) {
       result_.stopped = true;
     }
+    add_removed();
     std::erase_if(files_, [this](const CheckpointFile& file) {
       return file.path.empty() || (request_.restored && file.path == request_.restored->path);
     });
@@ -138,6 +138,23 @@ class ValidationPhase {
     options.is_terminal = options.is_terminal && &setup_.out == &std::cout;
     options.out = &setup_.out;
     return options;
+  }
+
+  // The figures of an epoch that was validated before; null: there are none.
+  const ValidatedCheckpoint* known(double epoch) const {
+    const auto found = std::ranges::find(request_.validated, epoch, &ValidatedCheckpoint::epoch);
+    return found == request_.validated.end() ? nullptr : &*found;
+  }
+
+  // Checkpoints that were validated before and are removed since (--keep-last), in their places.
+  void add_removed() {
+    std::vector<ValidatedCheckpoint>& all = result_.checkpoints;
+    for (const ValidatedCheckpoint& one : request_.validated) {
+      if (std::ranges::find(all, one.epoch, &ValidatedCheckpoint::epoch) != all.end()) continue;
+      all.insert(std::ranges::upper_bound(all.begin(), all.empty() ? all.end() : all.end() - 1,
+                                          one.epoch, {}, &ValidatedCheckpoint::epoch),
+                 one);
+    }
   }
 
   int64_t batches() const { return (setup_.data.sets.test.size() + batch_ - 1) / batch_; }
@@ -162,6 +179,7 @@ class ValidationPhase {
       }
     });
     if (problem.empty()) {
+      has_loaded_ = true;
       share_weights(setup_.instances, setup_.model);
       return true;
     }
@@ -170,12 +188,19 @@ class ValidationPhase {
     return false;
   }
 
+  // The model has the weights of the last one then, for the class report.
+  void take_known(const CheckpointFile& file, const ValidatedCheckpoint& found) {
+    const bool is_last = &file == &files_.back();
+    if (is_last && has_loaded_ && !load(file)) return;
+    result_.checkpoints.push_back(found);
+  }
+
   void validate(const CheckpointFile& file) {
     if (request_.stop()) throw Stopped();
+    if (const ValidatedCheckpoint* found = known(file.epoch)) return take_known(file, *found);
     const int64_t before = done_;
     done_ += batches();
     if (!load(file)) return;
-    mlperf_.start("eval", {{"epoch_num", file.epoch}});
     const auto on_execution_end = [&](int64_t steps, const Logs& logs) {
       if (steps < batches() && request_.stop()) throw Stopped();
       progress_.update(before + steps, logs);
@@ -184,12 +209,11 @@ class ValidationPhase {
         setup_.data.sets.test, {.batch_size = batch_,
                                 .data_workers = setup_.options.data.pipeline_num_parallel,
                                 .on_execution_end = on_execution_end});
-    const ValidatedCheckpoint found{file.epoch, value_of(logs, "loss"), value_of(logs, "accuracy")};
-    mlperf_.event("eval_accuracy", found.accuracy, {{"epoch_num", file.epoch}});
-    mlperf_.stop("eval", {{"epoch_num", file.epoch}});
+    const ValidatedCheckpoint found{file.epoch, find_value(logs, "loss").value_or(kNone),
+                                    find_value(logs, "accuracy").value_or(kNone)};
+    tell_validation(mlperf_, found);
     result_.checkpoints.push_back(found);
-    say(fmt::format("validation epoch {}: accuracy: {:.2f} %, loss: {:.4f}", epoch_text(file.epoch),
-                    100 * found.accuracy, found.loss));
+    say(validation_line(found.epoch, found.loss, found.accuracy));
     if (request_.record) request_.record(row_of(found));
   }
 
@@ -213,7 +237,8 @@ class ValidationPhase {
   MlperfLog& mlperf_;
   int64_t batch_;
   std::vector<CheckpointFile> files_;
-  int64_t done_ = 0;  // micro-batches of the checkpoints before
+  bool has_loaded_ = false;  // the weights of a file
+  int64_t done_ = 0;         // micro-batches of the checkpoints before
   train::Progress progress_;
   ValidationResult result_;
 };

@@ -30,6 +30,8 @@ struct ValidationRequest {
   // What training ended with, when that is not its last epoch: validated last, as the result, from
   // the checkpoint of that epoch or, when there is none, from this file.
   std::optional<CheckpointFile> restored = std::nullopt;
+  // What was validated before, in the order of epochs: not measured again.
+  std::vector<ValidatedCheckpoint> validated = {};
   bool trained = false;  // whether the weights of the model come from training
   double epoch = 0;      // of the weights of the model
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();

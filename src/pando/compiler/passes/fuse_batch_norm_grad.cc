@@ -2,7 +2,7 @@
 //          a, b = batch_norm_sums(d, x, m, v)     dx = batch_norm_input_grad(d, x, m, v, g, s, t)
 // After:   a, b = batch_norm_sums(dy, x, m, v, y) {activation="relu"}
 //          dx = batch_norm_input_grad(dy, x, m, v, g, s, t, y) {activation="relu"}
-// Only when nobody else reads d, which is then never written.
+// Applies only if no other node reads d. Then d is never written.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 

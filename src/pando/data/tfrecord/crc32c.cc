@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "pando/base/cpu.h"
+
 #if defined(__x86_64__)
 #include <nmmintrin.h>
 #endif
@@ -101,10 +103,7 @@ __attribute__((target("sse4.2"))) uint32_t extend_by_instruction(uint32_t state,
   return narrow;
 }
 
-bool has_instruction() {
-  static const bool has = __builtin_cpu_supports("sse4.2") != 0;
-  return has;
-}
+bool has_instruction() { return cpu_features().sse42; }
 
 #else
 

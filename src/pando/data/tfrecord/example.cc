@@ -235,13 +235,9 @@ std::string_view Example::text(std::string_view key) const { return as_text(byte
 
 namespace {
 
+using data::append_message;
+using data::append_text;
 using Encoded = std::vector<uint8_t>;
-
-// `message` as the field `number` of another one.
-void append_message(Encoded& to, uint32_t number, const Encoded& message) {
-  data::append_bytes_header(to, number, message.size());
-  to.insert(to.end(), message.begin(), message.end());
-}
 
 Encoded encode_list(const std::vector<std::vector<uint8_t>>& values) {
   Encoded list;
@@ -253,11 +249,7 @@ Encoded encode_list(const std::vector<std::vector<uint8_t>>& values) {
 Encoded encode_list(const std::vector<float>& values) {
   Encoded list;
   if (values.empty()) return list;
-  data::append_bytes_header(list, kOnly, 4 * values.size());
-  for (const float value : values) {
-    const auto bits = std::bit_cast<uint32_t>(value);
-    for (int i = 0; i < 4; ++i) list.push_back(static_cast<uint8_t>(bits >> (8 * i)));
-  }
+  data::append_floats(list, kOnly, values);
   return list;
 }
 
@@ -273,7 +265,7 @@ Encoded encode_entry(const std::string& key, uint32_t kind, const Encoded& list)
   Encoded feature;
   append_message(feature, kind, list);
   Encoded entry;
-  append_message(entry, kKey, Encoded(key.begin(), key.end()));
+  append_text(entry, kKey, key);
   append_message(entry, kValue, feature);
   return entry;
 }

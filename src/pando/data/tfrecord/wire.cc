@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pando/data/tfrecord/wire.h"
 
+#include <bit>
 #include <limits>
 
 #include "pando/base/error.h"
@@ -103,9 +104,57 @@ size_t varint_bytes(uint64_t value) {
   return count;
 }
 
+namespace {
+
+void append_tag(std::vector<uint8_t>& to, uint32_t number, WireType type) {
+  append_varint(to, uint64_t{number} << 3 | static_cast<uint64_t>(type));
+}
+
+template <typename Bits>
+void append_fixed(std::vector<uint8_t>& to, Bits bits) {
+  for (size_t i = 0; i < sizeof bits; ++i) to.push_back(static_cast<uint8_t>(bits >> (8 * i)));
+}
+
+}  // namespace
+
 void append_bytes_header(std::vector<uint8_t>& to, uint32_t number, size_t length) {
-  append_varint(to, uint64_t{number} << 3 | static_cast<uint64_t>(WireType::bytes));
+  append_tag(to, number, WireType::bytes);
   append_varint(to, length);
+}
+
+void append_int(std::vector<uint8_t>& to, uint32_t number, uint64_t value) {
+  append_tag(to, number, WireType::varint);
+  append_varint(to, value);
+}
+
+void append_float(std::vector<uint8_t>& to, uint32_t number, float value) {
+  append_tag(to, number, WireType::fixed32);
+  append_fixed(to, std::bit_cast<uint32_t>(value));
+}
+
+void append_double(std::vector<uint8_t>& to, uint32_t number, double value) {
+  append_tag(to, number, WireType::fixed64);
+  append_fixed(to, std::bit_cast<uint64_t>(value));
+}
+
+void append_message(std::vector<uint8_t>& to, uint32_t number, std::span<const uint8_t> message) {
+  append_bytes_header(to, number, message.size());
+  to.insert(to.end(), message.begin(), message.end());
+}
+
+void append_text(std::vector<uint8_t>& to, uint32_t number, std::string_view text) {
+  append_bytes_header(to, number, text.size());
+  to.insert(to.end(), text.begin(), text.end());
+}
+
+void append_floats(std::vector<uint8_t>& to, uint32_t number, std::span<const float> values) {
+  append_bytes_header(to, number, sizeof(float) * values.size());
+  for (const float value : values) append_fixed(to, std::bit_cast<uint32_t>(value));
+}
+
+void append_doubles(std::vector<uint8_t>& to, uint32_t number, std::span<const double> values) {
+  append_bytes_header(to, number, sizeof(double) * values.size());
+  for (const double value : values) append_fixed(to, std::bit_cast<uint64_t>(value));
 }
 
 }  // namespace pando::data

@@ -60,4 +60,14 @@ size_t varint_bytes(uint64_t value);
 // The tag and the length in front of a field of the type bytes.
 void append_bytes_header(std::vector<uint8_t>& to, uint32_t number, size_t length);
 
+// Whole fields.
+void append_int(std::vector<uint8_t>& to, uint32_t number, uint64_t value);
+void append_float(std::vector<uint8_t>& to, uint32_t number, float value);
+void append_double(std::vector<uint8_t>& to, uint32_t number, double value);
+void append_message(std::vector<uint8_t>& to, uint32_t number, std::span<const uint8_t> message);
+void append_text(std::vector<uint8_t>& to, uint32_t number, std::string_view text);
+// Packed lists.
+void append_floats(std::vector<uint8_t>& to, uint32_t number, std::span<const float> values);
+void append_doubles(std::vector<uint8_t>& to, uint32_t number, std::span<const double> values);
+
 }  // namespace pando::data

@@ -18,7 +18,7 @@ struct CutRule {
   std::vector<std::string_view> whole;  // inputs that belong to no sample
 };
 
-// All other ops are cut by samples, and have no whole inputs.
+// Ops without a rule are cut by samples and have no whole inputs.
 const CutRule& rule_of(const std::string& op) {
   static const CutRule samples;
   static const std::map<std::string, CutRule, std::less<>> rules = {
@@ -64,7 +64,7 @@ Shape tile_shape(const Shape& shape, Unit unit, int64_t units) {
   return tile;
 }
 
-// Some attributes tell the batch.
+// Some attributes contain the batch size.
 ir::Attributes tile_attributes(const ir::Node& node, int64_t units) {
   ir::Attributes attributes = node.attributes();
   for (const char* name : {"half_rounding", "half_overflow", "half_stream", "half_partials"}) {
@@ -94,12 +94,12 @@ Cut cut_of(const ir::Node& node, bool native) {
                        ops::input_name(node, i) != "bias");
     if (!whole && rows == nullptr) rows = &node.input(i)->shape();
   }
-  PANDO_CHECK(rows != nullptr, node.label(), " has no input to be cut");
+  PANDO_CHECK(rows != nullptr, node.label(), " has no input that can be cut into tiles");
   for (size_t i = 0; i < cut.inputs.size(); ++i) {
     const Shape& shape = node.input(static_cast<int>(i))->shape();
     PANDO_CHECK(cut.inputs[i] == Share::whole || (shape.rank() > 0 && shape[0] == (*rows)[0]),
                 node.label(), ": input ", i, " is ", shape,
-                ", which has no row for every sample; the rule of the op should name it");
+                ", which does not have one row per sample; add it to the op's rule in rule_of()");
   }
   const bool sums = ops::has_trait(node, ops::Trait::batch_sum);
   const Share made = node.op() == "batch_moments" ? Share::moments : Share::sum;

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+#include "pando/runtime/update/updater.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "pando/base/multiversion.h"
+#include "pando/base/random.h"
+
+namespace pando::runtime {
+
+namespace {
+
+PANDO_MULTIVERSION void decay(float* weights, int64_t count, float share) {
+  for (int64_t i = 0; i < count; ++i) weights[i] -= share * weights[i];
+}
+
+// In several sums, none of which waits for another.
+PANDO_MULTIVERSION double squares(const float* values, int64_t count) {
+  constexpr int64_t kSums = 16;
+  double sums[kSums] = {};
+  const int64_t whole = count / kSums * kSums;
+  for (int64_t i = 0; i < whole; i += kSums) {
+    for (int64_t k = 0; k < kSums; ++k) {
+      const auto value = static_cast<double>(values[i + k]);
+      sums[k] += value * value;
+    }
+  }
+  for (int64_t i = whole; i < count; ++i) {
+    const auto value = static_cast<double>(values[i]);
+    sums[i - whole] += value * value;
+  }
+  return std::accumulate(std::begin(sums), std::end(sums), 0.0);
+}
+
+int64_t blocks_of(int64_t elements) { return (elements + kStoredBlock - 1) / kStoredBlock; }
+
+Stored stored(Tensor& tensor) { return {tensor.dtype(), tensor.data()}; }
+
+}  // namespace
+
+Updater::Updater(const BoundProgram& bound, VariableStore& variables, const Optimizer& optimizer,
+                 int workers, const Exchange* exchange)
+    : rule_(optimizer.rule),
+      regularization_(optimizer.regularization),
+      half_(bound.program().options().half),
+      watches_(bound.placement().stop_at_fp_exceptions),
+      instance_(bound.placement().instance()),
+      in_f16_(bound.in_f16()),
+      workers_(workers) {
+  variables.ensure_slots(*rule_);
+  for (const ir::Output& output : bound.program().graph().outputs()) {
+    if (output.role != ir::OutputRole::gradient) continue;
+    const compiler::Operand gradient = bound.program().operand(output.value);
+    Trained& trained = add_trained(variables.get(output.name));
+    if (exchange != nullptr) {
+      trained.gradients.push_back(exchange->total(gradient.place));
+      continue;
+    }
+    for (int lane = 0; lane < bound.lanes(); ++lane) {
+      trained.gradients.push_back({output.value->type().dtype, bound.address(gradient, lane)});
+    }
+  }
+}
+
+Updater::Trained& Updater::add_trained(Variable& variable) {
+  Trained trained{.name = variable.name,
+                  .weights = stored(variable.value),
+                  .num_slots = variable.slots.size(),
+                  .elements = variable.value.elements(),
+                  .scale_or_shift = is_scale_or_shift(variable.name),
+                  .first_block = block_sums_.size(),
+                  .key = hash_name(variable.name)};
+  for (size_t i = 0; i < trained.num_slots; ++i) trained.slots[i] = stored(variable.slots[i]);
+  if (rule_->wants_norms()) {
+    block_sums_.resize(block_sums_.size() + static_cast<size_t>(blocks_of(trained.elements)));
+  }
+  return trained_.emplace_back(std::move(trained));
+}
+
+Block Updater::block_of(const Trained& trained, int64_t number) {
+  const int64_t at = number * kStoredBlock;
+  return {at, std::min(kStoredBlock, trained.elements - at)};
+}
+
+// The lanes' gradients in order and the L2 term, which wants the weights of before the update,
+// added up in a space unless there is but one of them.
+const float* Updater::total_gradient(const Trained& trained, Block block,
+                                     const LaneFactors& factors, const float* weights,
+                                     Spaces& spaces) const {
+  const auto l2 = static_cast<float>(regularization_.l2);
+  const float* first = trained.gradients[0].open(block, spaces.lane);
+  if (trained.gradients.size() == 1 && factors.plain() && l2 == 0) return first;
+  scale_to(spaces.total, first, block.count, factors.of(0));
+  for (size_t lane = 1; lane < trained.gradients.size(); ++lane) {
+    mix_into(spaces.total, trained.gradients[lane].open(block, spaces.lane), block.count,
+             {.keep = 1, .take = factors.of(lane)});
+  }
+  if (l2 != 0) mix_into(spaces.total, weights, block.count, {.keep = 1, .take = l2});
+  return spaces.total;
+}
+
+// The first pass of rules that want norms: leaves the total in the first lane's memory if that is
+// f32, so that nothing is lost.
+void Updater::sum_part(const Trained& trained, kernels::Part part, const LaneFactors& factors) {
+  const int64_t blocks = blocks_of(trained.elements);
+  const Stored& kept = trained.gradients[0];
+  Spaces spaces;
+  for (int64_t number = part.begin(blocks); number < part.end(blocks); ++number) {
+    const Block block = block_of(trained, number);
+    const float* weights = trained.weights.open(block, spaces.weights);
+    const float* gradient = total_gradient(trained, block, factors, weights, spaces);
+    if (kept.is_f32() && gradient == spaces.total) {
+      std::memcpy(kept.f32() + block.at, gradient,
+                  static_cast<size_t>(block.count) * sizeof(float));
+    }
+    block_sums_[trained.first_block + static_cast<size_t>(number)] = {
+        squares(weights, block.count), squares(gradient, block.count)};
+  }
+}
+
+UpdateNorms Updater::norms_of(const Trained& trained) const {
+  UpdateNorms norms;
+  for (int64_t block = 0; block < blocks_of(trained.elements); ++block) {
+    const BlockSums& sums = block_sums_[trained.first_block + static_cast<size_t>(block)];
+    norms.weights += sums.weights;
+    norms.gradient += sums.gradient;
+  }
+  return {std::sqrt(norms.weights), std::sqrt(norms.gradient)};
+}
+
+// Of the weights (slot 0) or of slot `slot` - 1. All replicas and instances make the same update,
+// so it may be stochastic where only that may.
+HalfRounding Updater::rounding(const Trained& trained, const UpdateStep& step,
+                               uint64_t slot) const {
+  const bool stochastic = half_.stochastic_rounding != StochasticRounding::off;
+  const uint64_t variable = mix_keys(step.seed, trained.key);
+  const uint64_t when = mix_keys(static_cast<uint64_t>(step.iteration), slot);
+  return {.stochastic = stochastic,
+          .nan_on_overflow = half_.nan_on_overflow,
+          .key = mix_keys(variable, when)};
+}
+
+void Updater::apply_part(const Trained& trained, kernels::Part part, const UpdateStep& step,
+                         const LaneFactors& factors) const {
+  const int64_t blocks = blocks_of(trained.elements);
+  const bool summed = rule_->wants_norms() && trained.gradients[0].is_f32();
+  const auto share = static_cast<float>(step.learning_rate * regularization_.weight_decay);
+  UpdateSpan span{.scale_or_shift = trained.scale_or_shift};
+  if (rule_->wants_norms()) span.norms = norms_of(trained);
+  HalfRounding roundings[3];
+  for (uint64_t i = 0; i < 3; ++i) roundings[i] = rounding(trained, step, i);
+  Spaces spaces;
+  for (int64_t number = part.begin(blocks); number < part.end(blocks); ++number) {
+    const Block block = block_of(trained, number);
+    span.weights = trained.weights.open(block, spaces.weights);
+    span.gradient = summed ? trained.gradients[0].f32() + block.at
+                           : total_gradient(trained, block, factors, span.weights, spaces);
+    span.count = static_cast<size_t>(block.count);
+    for (size_t i = 0; i < trained.num_slots; ++i) {
+      span.slots[i] = trained.slots[i].open(block, spaces.slots[i]);
+    }
+    if (share != 0) decay(span.weights, block.count, share);
+    rule_->apply(span, step);
+    trained.weights.close(block, span.weights, roundings[0]);
+    for (size_t i = 0; i < trained.num_slots; ++i) {
+      trained.slots[i].close(block, span.slots[i], roundings[i + 1]);
+    }
+  }
+}
+
+// Looks after each variable, so that it can be named.
+void Updater::stop_at_exceptions(const Trained& trained, const UpdateStep& step) const {
+  if (!watches_ || raised_fp_exceptions() == 0) return;
+  throw_fp_exception(concat("weight update of '", trained.name, "'"),
+                     {.update = step.iteration, .instance = instance_, .f16 = in_f16_});
+}
+
+bool Updater::update(int worker, const UpdateStep& step, const std::vector<float>& weights,
+                     Barrier& barrier) {
+  const kernels::Part part{worker, workers_};
+  const LaneFactors factors{weights, step.unscale};
+  if (watches_) clear_fp_exceptions();
+  if (rule_->wants_norms()) {
+    for (const Trained& trained : trained_) {
+      sum_part(trained, part, factors);
+      stop_at_exceptions(trained, step);
+    }
+    if (!barrier.arrive_and_wait()) return false;
+  }
+  for (const Trained& trained : trained_) {
+    apply_part(trained, part, step, factors);
+    stop_at_exceptions(trained, step);
+  }
+  return true;
+}
+
+}  // namespace pando::runtime
