@@ -12,24 +12,16 @@
 #include <nlohmann/json.hpp>
 
 #include "pando/base/error.h"
+#include "tests/support/expect_error.h"
 
 namespace pando {
 namespace {
 
 using Other = nlohmann::ordered_json;
+using testing_support::error_of;
 
 std::string other_dump(const Other& json, int indent = -1) {
   return json.dump(indent, ' ', false, Other::error_handler_t::replace);
-}
-
-template <typename Action>
-std::string error_of(const Action& action) {
-  try {
-    action();
-  } catch (const IoError& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(Json, BracesMakeAnObjectThatKeepsTheOrderOfItsKeys) {
@@ -128,12 +120,12 @@ TEST(Json, ParsesWhatItDumps) {
 TEST(Json, ParseErrorsNameThePlace) {
   const auto error = [](const std::string& text) {
     EXPECT_FALSE(Json::try_parse(text).has_value());
-    return error_of([&] { Json::parse(text); });
+    return error_of<IoError>([&] { Json::parse(text); });
   };
-  EXPECT_EQ(error("{\"a\": 1,\n b}").rfind("JSON: parse error at line 2, column 2: ", 0), 0u);
-  EXPECT_EQ(error("").rfind("JSON: parse error at line 1, column 1: ", 0), 0u);
-  EXPECT_EQ(error("[1] 2").rfind("JSON: parse error at line 1, column 5: ", 0), 0u);
-  EXPECT_EQ(error("\"\xff\"").rfind("JSON: parse error at line 1, column 2: ", 0), 0u);
+  EXPECT_SAYS(error("{\"a\": 1,\n b}"), "JSON: parse error at line 2, column 2: ");
+  EXPECT_SAYS(error(""), "JSON: parse error at line 1, column 1: ");
+  EXPECT_SAYS(error("[1] 2"), "JSON: parse error at line 1, column 5: ");
+  EXPECT_SAYS(error("\"\xff\""), "JSON: parse error at line 1, column 2: ");
   EXPECT_EQ(error("1e999"), "JSON: number overflow parsing '1e999'");
   EXPECT_EQ(error(std::string(100000, '[')), "JSON: nested more than 500 deep");
   EXPECT_EQ(Json::try_parse("[1]")->dump(), "[1]");
@@ -166,11 +158,9 @@ TEST(Json, BytesKeepEveryBit) {
 
 TEST(Json, BytesThatAreCutOffOrNotOursAreErrors) {
   const std::string bytes = Json(std::vector<int>{1, 2}).to_bytes();
-  EXPECT_EQ(error_of([&] {
-              Json::from_bytes(bytes.substr(0, 2));
-            }).rfind("MessagePack: parse error at byte 3: ", 0),
-            0u);
-  EXPECT_EQ(error_of([] { Json::from_bytes("\xc4\x01x"); }),
+  EXPECT_SAYS(error_of<IoError>([&] { Json::from_bytes(bytes.substr(0, 2)); }),
+              "MessagePack: parse error at byte 3: ");
+  EXPECT_EQ(error_of<IoError>([] { Json::from_bytes("\xc4\x01x"); }),
             "MessagePack: expected no binary value");
 }
 
@@ -201,34 +191,35 @@ TEST(Json, GetsValuesOfManyTypes) {
 TEST(Json, ErrorsOfGettersNameTheKey) {
   const Json json = Json::parse(R"({"text": "x", "real": 2.5, "large": 3000000000, "minus": -1,
       "most": 18446744073709551615, "list": [1, "x"], "nothing": null})");
-  EXPECT_EQ(error_of([&] { json.get<double>("text"); }),
+  EXPECT_EQ(error_of<IoError>([&] { json.get<double>("text"); }),
             "JSON: expected a number for key 'text', got \"x\"");
-  EXPECT_EQ(error_of([&] { json.get<bool>("text"); }),
+  EXPECT_EQ(error_of<IoError>([&] { json.get<bool>("text"); }),
             "JSON: expected true or false for key 'text', got \"x\"");
-  EXPECT_EQ(error_of([&] { json.get<std::string>("nothing"); }),
+  EXPECT_EQ(error_of<IoError>([&] { json.get<std::string>("nothing"); }),
             "JSON: expected a string for key 'nothing', got null");
-  EXPECT_EQ(error_of([&] { json.get<int>("large"); }),
+  EXPECT_EQ(error_of<IoError>([&] { json.get<int>("large"); }),
             "JSON: expected a whole number from -2147483648 to 2147483647 for key 'large', got "
             "3000000000");
-  EXPECT_EQ(error_of([&] { json.get<int>("real"); }),
+  EXPECT_EQ(error_of<IoError>([&] { json.get<int>("real"); }),
             "JSON: expected a whole number from -2147483648 to 2147483647 for key 'real', got 2.5");
-  EXPECT_EQ(error_of([&] { json.get<uint64_t>("minus"); }),
+  EXPECT_EQ(error_of<IoError>([&] { json.get<uint64_t>("minus"); }),
             "JSON: expected a whole number from 0 to 18446744073709551615 for key 'minus', got -1");
-  EXPECT_EQ(error_of([&] { json.get<uint32_t>("most"); }),
+  EXPECT_EQ(error_of<IoError>([&] { json.get<uint32_t>("most"); }),
             "JSON: expected a whole number from 0 to 4294967295 for key 'most', got "
             "18446744073709551615");
-  EXPECT_NE(error_of([&] { json.get<int64_t>("most"); }), "no error");
-  EXPECT_EQ(error_of([&] { json.get<std::vector<double>>("list"); }),
+  EXPECT_SAYS(error_of<IoError>([&] { json.get<int64_t>("most"); }), "'most'");
+  EXPECT_EQ(error_of<IoError>([&] { json.get<std::vector<double>>("list"); }),
             "JSON: expected a number for key 'list', got \"x\"");
-  EXPECT_EQ(error_of([&] { json.get<std::array<double, 3>>("list"); }),
+  EXPECT_EQ(error_of<IoError>([&] { json.get<std::array<double, 3>>("list"); }),
             "JSON: expected an array of 3 for key 'list', got [1,\"x\"]");
-  EXPECT_EQ(error_of([&] { Json::parse(R"({"a":1,"b":2})").get<int>("c"); }),
+  EXPECT_EQ(error_of<IoError>([&] { Json::parse(R"({"a":1,"b":2})").get<int>("c"); }),
             "JSON: expected key 'c', got an object with the keys a, b");
-  EXPECT_EQ(error_of([&] { Json::object().at("c"); }),
+  EXPECT_EQ(error_of<IoError>([&] { Json::object().at("c"); }),
             "JSON: expected key 'c', got an object with no keys");
-  EXPECT_EQ(error_of([&] { Json(3).at("c"); }), "JSON: expected an object with key 'c', got 3");
-  EXPECT_EQ(error_of([&] { json.items(); }).rfind("JSON: expected an array, got {\"text\"", 0), 0u);
-  EXPECT_EQ(error_of([&] { json.at("list").members(); }),
+  EXPECT_EQ(error_of<IoError>([&] { Json(3).at("c"); }),
+            "JSON: expected an object with key 'c', got 3");
+  EXPECT_SAYS(error_of<IoError>([&] { json.items(); }), "JSON: expected an array, got {\"text\"");
+  EXPECT_EQ(error_of<IoError>([&] { json.at("list").members(); }),
             "JSON: expected an object, got [1,\"x\"]");
 }
 
