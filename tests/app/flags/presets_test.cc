@@ -80,7 +80,7 @@ TEST(Presets, GiveTheBatchTheyAreKnownFor) {
     const TrainOptions options = load(name);
     const BatchConfiguration batch = options.devices.batch(options.micro_batch_size);
     EXPECT_EQ(options.model, wanted.model);
-    EXPECT_EQ(to_string(options.data.dataset), wanted.dataset);
+    EXPECT_EQ(options.data.dataset, wanted.dataset);
     EXPECT_EQ(batch.micro_batch_size, wanted.micro_batch);
     EXPECT_EQ(batch.gradient_accumulation_count, wanted.accumulation);
     EXPECT_EQ(batch.replicas, wanted.replicas);
