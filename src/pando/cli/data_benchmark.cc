@@ -1,9 +1,9 @@
 // `pando data benchmark`: how fast samples come out of a data set, stage by stage.
 // SPDX-License-Identifier: MIT
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
+#include "pando/base/json.h"
 #include "pando/base/strings.h"
 #include "pando/cli/data_verbs.h"
 #include "pando/datasets/all_datasets.h"
@@ -44,8 +44,7 @@ void print_text(const DataBenchmarkReport& report, double seconds, std::ostream&
   }
 }
 
-nlohmann::ordered_json to_json(const DataBenchmarkReport& report) {
-  using Json = nlohmann::ordered_json;
+Json to_json(const DataBenchmarkReport& report) {
   Json stages = Json::array();
   for (const StageRate& stage : report.stages) {
     stages.push_back({{"stage", stage.stage},
@@ -98,7 +97,7 @@ int data_benchmark(Arguments args, std::ostream& out) {
   const DatasetRecord& record = dataset_record(name);
   const DataBenchmarkReport report = benchmark_dataset(name, place_of(record, path), options);
   if (json) {
-    out << to_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+    out << to_json(report).dump(2) << "\n";
   } else {
     print_text(report, options.seconds, out);
   }

@@ -5,11 +5,11 @@
 #include <optional>
 #include <vector>
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
 #include "pando/app/job/stop_signal.h"
+#include "pando/base/json.h"
 #include "pando/base/strings.h"
 #include "pando/cli/data_verbs.h"
 #include "pando/cli/listing.h"
@@ -50,8 +50,7 @@ void print_table(std::ostream& out, const std::string& folder) {
   }
 }
 
-nlohmann::ordered_json to_json(const DatasetRecord& record, const std::string& folder) {
-  using Json = nlohmann::ordered_json;
+Json to_json(const DatasetRecord& record, const std::string& folder) {
   Json json = {{"name", record.name}, {"title", record.title}};
   if (record.remote) {
     json["licence"] = record.remote->licence;
@@ -80,12 +79,12 @@ nlohmann::ordered_json to_json(const DatasetRecord& record, const std::string& f
 }
 
 void print_json(std::ostream& out, const std::string& folder) {
-  auto list = nlohmann::ordered_json::array();
+  Json list = Json::array();
   for (const DatasetRecord& record : all_datasets()) {
     if (record.is_listed()) list.push_back(to_json(record, folder));
   }
   // Paths may hold bytes that are not UTF-8.
-  out << list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+  out << list.dump(2) << "\n";
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <thread>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/base/error.h"
 #include "pando/cli/data_verbs.h"

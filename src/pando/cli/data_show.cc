@@ -1,6 +1,6 @@
 // `pando data show`: samples as a network gets them, as a PNG file.
 // SPDX-License-Identifier: MIT
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
 #include "pando/base/new_file.h"

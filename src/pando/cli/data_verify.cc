@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
+#include "pando/base/json.h"
 #include "pando/base/strings.h"
 #include "pando/cli/data_verbs.h"
 #include "pando/datasets/all_datasets.h"
@@ -109,8 +109,7 @@ void print_text(const VerifyReport& report, std::ostream& out) {
                      human_bytes(static_cast<double>(report.bytes())));
 }
 
-nlohmann::ordered_json to_json(const VerifyReport& report) {
-  using Json = nlohmann::ordered_json;
+Json to_json(const VerifyReport& report) {
   Json parts = Json::array();
   for (const VerifiedPart& part : report.parts) {
     parts.push_back({{"name", part.name},
@@ -179,7 +178,7 @@ int data_verify(Arguments args, std::ostream& out) {
   const VerifyReport report = verify_dataset(name, place_of(record, path), options);
   if (json) {
     // Paths may hold bytes that are not UTF-8.
-    out << to_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+    out << to_json(report).dump(2) << "\n";
   } else {
     print_text(report, out);
   }

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <thread>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/run/training_setup.h"
 #include "pando/base/clock.h"

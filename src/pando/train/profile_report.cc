@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <system_error>
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <fmt/core.h>
 
 #include "pando/base/error.h"
+#include "pando/base/json.h"
 #include "pando/compiler/report.h"
 #include "pando/kernels/direct/isa_kernels.h"
 #include "pando/profile/chrome_trace.h"
@@ -20,8 +20,6 @@
 namespace pando {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string name_of(RunMode mode) {
   switch (mode) {

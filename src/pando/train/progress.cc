@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <iostream>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 

@@ -4,10 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include <nlohmann/json.hpp>
-
 #include "pando/app/job/exit_code.h"
 #include "pando/app/record/history_writer.h"
+#include "pando/base/json.h"
 #include "pando/train/model.h"
 
 namespace pando::app {
@@ -87,10 +86,7 @@ std::shared_ptr<Callback> early_stopping_callback(const EarlyStoppingFlags& flag
                                                   const EarlyStoppingPlace& run) {
   if (!flags.on()) return nullptr;
   const std::string earlier = run.instances.from_first([&] {
-    std::string bytes;
-    nlohmann::json::to_msgpack(earlier_values(run.directory / "history.json", flags.monitor),
-                               bytes);
-    return bytes;
+    return Json(earlier_values(run.directory / "history.json", flags.monitor)).to_bytes();
   });
   const auto save = [file = (run.directory / kBestEpochFile).string(), tell = run.tell,
                      restored = run.restored,
@@ -104,7 +100,7 @@ std::shared_ptr<Callback> early_stopping_callback(const EarlyStoppingFlags& flag
                         .patience = flags.patience.value_or(0),
                         .min_delta = flags.min_delta.value_or(0),
                         .restore_best = flags.restore_best,
-                        .earlier = nlohmann::json::from_msgpack(earlier).get<EpochValues>(),
+                        .earlier = Json::from_bytes(earlier).get<EpochValues>(),
                         .at_best = save,
                         .tell = run.tell});
 }

@@ -7,7 +7,7 @@
 #include <limits>
 #include <map>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/job/shared_state.h"
 #include "pando/app/record/run_recorder.h"

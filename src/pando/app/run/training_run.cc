@@ -8,7 +8,7 @@
 #include <memory>
 #include <optional>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/flags/job_settings.h"
 #include "pando/app/job/agreed_signal.h"

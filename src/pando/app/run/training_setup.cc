@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/job/agreement.h"
 #include "pando/app/job/exit_code.h"

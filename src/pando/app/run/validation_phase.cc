@@ -6,13 +6,13 @@
 #include <iostream>
 #include <limits>
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <fmt/core.h>
 
 #include "pando/app/job/shared_state.h"
 #include "pando/app/record/log_line.h"
 #include "pando/app/run/validation_report.h"
 #include "pando/base/error.h"
+#include "pando/base/json.h"
 #include "pando/base/strings.h"
 #include "pando/train/progress.h"
 
@@ -88,18 +88,17 @@ std::vector<CheckpointFile> choose_files(RunLog& log, const ValidationRequest& r
 // Those that the first instance finds, for all.
 std::vector<CheckpointFile> choose_files(const Instances& instances, RunLog& log,
                                          const ValidationRequest& request) {
-  std::vector<CheckpointFile> files;
+  using Found = std::vector<std::pair<std::string, double>>;
   const std::string bytes = instances.from_first([&] {
-    std::vector<std::pair<std::string, double>> found;
+    Found found;
     for (const CheckpointFile& file : choose_files(log, request)) {
       found.emplace_back(file.path.string(), file.epoch);
     }
-    std::string text;
-    nlohmann::json::to_msgpack(found, text);
-    return text;
+    return Json(found).to_bytes();
   });
-  for (const nlohmann::json& file : nlohmann::json::from_msgpack(bytes)) {
-    files.push_back({file.at(0).get<std::string>(), file.at(1).get<double>()});
+  std::vector<CheckpointFile> files;
+  for (const auto& [path, epoch] : Json::from_bytes(bytes).get<Found>()) {
+    files.push_back({path, epoch});
   }
   return files;
 }

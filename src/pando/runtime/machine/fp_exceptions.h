@@ -7,7 +7,7 @@
 #include <string>
 
 #if defined(__x86_64__)
-#include <immintrin.h>
+#include <xmmintrin.h>
 #else
 #include <cfenv>
 #endif

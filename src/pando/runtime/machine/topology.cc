@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -173,15 +174,14 @@ Topology query_topology() {
 
 // Each line is "id:controllers:path"; version 2 has id 0 and no controllers. Limits hold for the
 // whole way up, and a container often sees its own group as the root, so every folder counts.
-ControlGroupLimits read_control_group_limits(const std::filesystem::path& root,
-                                             std::string_view membership) {
+ControlGroupLimits read_control_group_limits(const std::string& root, std::string_view membership) {
   ControlGroupLimits limits;
   for (const std::string& line : split(membership, '\n')) {
     const std::vector<std::string> parts = split(line, ':');
     if (parts.size() < 3) continue;
     const bool version_2 = parts[1].empty();
-    const std::filesystem::path mount = version_2 ? root : root / parts[1];
-    std::filesystem::path folder = mount;
+    std::filesystem::path folder = root;
+    if (!version_2) folder /= parts[1];
     for (const auto& name : std::filesystem::path(parts[2]).relative_path()) {
       version_2 ? read_version_2(folder, limits) : read_version_1(folder, limits);
       folder /= name;

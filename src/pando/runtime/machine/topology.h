@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -53,8 +52,7 @@ Topology query_topology();
 
 // The limits of a process whose /proc/self/cgroup reads `membership`, below `root`
 // (/sys/fs/cgroup). Understands versions 1 and 2; what is absent or unreadable is no limit.
-ControlGroupLimits read_control_group_limits(const std::filesystem::path& root,
-                                             std::string_view membership);
+ControlGroupLimits read_control_group_limits(const std::string& root, std::string_view membership);
 
 // Out of the text of /proc/cpuinfo: the processor's name, the instruction sets of interest.
 std::string parse_cpu_model(std::string_view cpuinfo);

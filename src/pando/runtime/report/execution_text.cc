@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/compiler/layer_names.h"
 #include "pando/runtime/report/execution_report.h"

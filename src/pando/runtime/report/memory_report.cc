@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <fmt/core.h>
 
 #include "pando/base/error.h"
+#include "pando/base/json.h"
 #include "pando/base/strings.h"
 
 namespace pando::runtime {
@@ -82,7 +82,7 @@ std::string memory_report(const compiler::Program& program, const Placement& pla
 
 std::string memory_report_json(const compiler::Program& program, const Placement& placement,
                                int workers) {
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  Json rows = Json::array();
   for (int device = 0; device < placement.devices_per_replica(program.stages()); ++device) {
     const DeviceLoad load = device_load(program, placement, device, workers);
     const MemoryUse use = memory_use(program, load);
