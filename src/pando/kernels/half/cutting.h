@@ -1,5 +1,5 @@
 // How a node is cut into tiles: by samples, or, where pixels do not depend on each other, by
-// pixels. Operands that belong to no sample go whole to every tile.
+// pixels. Operands that belong to no sample go whole to every tile. The op's record says which.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,7 +12,7 @@ namespace pando::kernels::half {
 enum class Unit { sample, pixel };
 
 // What a tile has of an operand. sum: each tile has its contribution to all elements; moments: the
-// same of op batch_moments.
+// same of moments.
 enum class Share { rows, whole, sum, moments };
 
 struct Cut {
