@@ -55,7 +55,7 @@ TEST(Verification, ResnetOfImagenet) {
 
 TEST(Verification, ResnetWithGroupNorm) {
   const ZooEntry& entry = zoo_entry("cifar_resnet8");
-  const ZooOptions options = {.norm = {.kind = NormKind::group, .num_groups = 4}};
+  const ZooOptions options = {.norm = {.name = "group_norm", .params = {{"num_groups", 4}}}};
   expect_agreement({"group", entry.build({16, 16, 3}, 10, options), Loss(entry.loss)}, kPadded);
 }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 
 #include <fmt/core.h>
 
@@ -90,20 +89,19 @@ struct Misfit {
 // The optimizer's slots in a file; none at all when no update was made.
 class SavedSlots {
  public:
-  SavedSlots(const store::WeightsFile& file, const std::vector<std::string>& slots)
-      : slots_(slots) {
+  SavedSlots(const store::WeightsFile& file, const std::vector<SlotSpec>& slots) : slots_(slots) {
     for (const store::NamedWeight& entry : file.state) values_[entry.name] = &entry.value;
   }
 
   void check(const runtime::Variable& variable, const Misfit& fail) const {
     if (values_.empty() || variable.is_state()) return;
-    for (const std::string& slot : slots_) {
-      const auto found = values_.find(slot_name(slot, variable.name));
+    for (const SlotSpec& slot : slots_) {
+      const auto found = values_.find(slot_name(slot.name, variable.name));
       if (found == values_.end()) {
-        fail("it has no ", slot, " of ", variable.name);
+        fail("it has no ", slot.name, " of ", variable.name);
       } else if (found->second->dtype() == DType::i32 || found->second->dtype() == DType::u8 ||
                  found->second->shape() != variable.value.shape()) {
-        fail("its ", slot, " of ", variable.name, " is ", to_string(found->second->dtype()),
+        fail("its ", slot.name, " of ", variable.name, " is ", to_string(found->second->dtype()),
              found->second->shape(), ", wanted ", to_string(variable.value.dtype()),
              variable.value.shape());
       }
@@ -114,15 +112,15 @@ class SavedSlots {
     for (size_t i = 0; i < variable.slots.size(); ++i) {
       Tensor& slot = variable.slots[i];
       if (values_.empty()) {
-        std::memset(slot.data(), 0, slot.bytes());
+        runtime::reset_slot(slots_[i], slot);
       } else {
-        runtime::assign_numbers(*values_.at(slot_name(slots_[i], variable.name)), slot);
+        runtime::assign_numbers(*values_.at(slot_name(slots_[i].name, variable.name)), slot);
       }
     }
   }
 
  private:
-  const std::vector<std::string>& slots_;
+  const std::vector<SlotSpec>& slots_;
   std::map<std::string, const Tensor*> values_;
 };
 
@@ -193,11 +191,11 @@ TrainingState Model::Impl::training_state() const {
   const UpdateRule& rule = *compile_options->optimizer.rule;
   state.optimizer = rule.name();
   if (scaler.automatic()) state.loss_scaling = scaler.state();
-  const std::vector<std::string> slots = rule.slot_names();
+  const std::vector<SlotSpec> slots = rule.slots();
   for (const runtime::Variable& variable : variables.all()) {
-    // Before the first program is made there are none; they are zero then.
+    // Before the first program is made there are none; they are as before the first update then.
     for (size_t i = 0; i < std::min(slots.size(), variable.slots.size()); ++i) {
-      state.weights.state.push_back({slot_name(slots[i], variable.name), variable.slots[i]});
+      state.weights.state.push_back({slot_name(slots[i].name, variable.name), variable.slots[i]});
     }
   }
   return state;
@@ -205,7 +203,7 @@ TrainingState Model::Impl::training_state() const {
 
 LoadReport Model::Impl::restore(const TrainingState& state) {
   const UpdateRule& rule = *compiled().optimizer.rule;
-  const std::vector<std::string> slots = rule.slot_names();
+  const std::vector<SlotSpec> slots = rule.slots();
   const Misfit fail{state.weights.path, options.name};
   if (state.optimizer != rule.name()) {
     fail("it is of the optimizer ", state.optimizer, ", the model has ", rule.name());

@@ -246,7 +246,7 @@ TEST_F(ResumeRun, WhatDoesNotFitLeavesTheRunAlone) {
   seed.seed = 7;
   EXPECT_SAYS(error_of<UsageError>([&] { run_training(seed); }), "seed 1, the model has 7");
   TrainOptions optimizer = resumed("run");
-  optimizer.optimizer.kind = OptimizerKind::adam;
+  optimizer.optimizer.name = "adam";
   EXPECT_SAYS(error_of<UsageError>([&] { run_training(optimizer); }), "--weights");
   EXPECT_EQ(folder_.read("run/config.yml"), "as it was\n");
 }

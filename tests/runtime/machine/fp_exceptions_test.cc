@@ -102,7 +102,7 @@ TEST(FpExceptions, GoodDataRaisesNone) {
       resnet({32, 32, 3}, 10, {.blocks = {2, 1, 0, 0}, .bottleneck = true, .norm = {}});
   expect_none({"resnet", bottlenecks, Loss("sparse_categorical_crossentropy")});
   const ZooEntry& entry = zoo_entry("cifar_resnet8");
-  const ZooOptions groups = {.norm = {.kind = NormKind::group, .num_groups = 4}};
+  const ZooOptions groups = {.norm = {.name = "group_norm", .params = {{"num_groups", 4}}}};
   expect_none({"group", entry.build({16, 16, 3}, 10, groups), Loss(entry.loss)});
   expect_none(test_network("cosmoflow", {32, 32, 32, 1}));
 }

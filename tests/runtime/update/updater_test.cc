@@ -19,7 +19,6 @@ namespace {
 class KeepGradient : public UpdateRule {
  public:
   std::string name() const override { return "keep_gradient"; }
-  std::vector<std::string> slot_names() const override { return {}; }
   void apply(const UpdateSpan& span, const UpdateStep&) const override {
     std::memcpy(span.weights, span.gradient, span.count * sizeof(float));
   }
@@ -184,7 +183,6 @@ class KeepNorms : public UpdateRule {
  public:
   explicit KeepNorms(bool of_gradient) : of_gradient_(of_gradient) {}
   std::string name() const override { return "keep_norms"; }
-  std::vector<std::string> slot_names() const override { return {}; }
   bool wants_norms() const override { return true; }
   void apply(const UpdateSpan& span, const UpdateStep&) const override {
     const double norm = of_gradient_ ? span.norms.gradient : span.norms.weights;
@@ -199,7 +197,6 @@ class KeepNorms : public UpdateRule {
 class Lars : public UpdateRule {
  public:
   std::string name() const override { return "lars"; }
-  std::vector<std::string> slot_names() const override { return {}; }
   bool wants_norms() const override { return true; }
   void apply(const UpdateSpan& span, const UpdateStep& step) const override {
     const auto rate =

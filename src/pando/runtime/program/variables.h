@@ -33,7 +33,10 @@ void assign_numbers(const Tensor& from, Tensor& to);
 
 // What a slot is stored in beside weights of a type: the same, but squares in f32 beside f16, where
 // they would vanish.
-DType slot_type(const UpdateRule& rule, size_t slot, DType weights);
+DType slot_type(const SlotSpec& slot, DType weights);
+
+// Makes a slot what it is before the first update.
+void reset_slot(const SlotSpec& slot, Tensor& values);
 
 // Addresses of values and slots stay the same until convert(). Not thread-safe; executions change
 // variables, so nobody else may touch the store while one runs.
@@ -47,7 +50,8 @@ class VariableStore {
   const std::vector<Variable>& all() const { return variables_; }
   void reserve(size_t count) { variables_.reserve(count); }
 
-  // Gives every trained variable the zeroed slots of a rule, unless it has such slots already.
+  // Gives every trained variable the slots of a rule, as they are before the first update, unless
+  // it has such slots already.
   void ensure_slots(const UpdateRule& rule);
   void drop_slots();
 
@@ -57,7 +61,7 @@ class VariableStore {
 
  private:
   std::vector<Variable> variables_;
-  std::vector<bool> squares_;  // of the slots: whether they hold them
+  std::vector<SlotSpec> slots_;  // of every trained variable, once it has some
   std::map<std::string, size_t, std::less<>> index_;
 };
 

@@ -51,6 +51,12 @@ Updater::Updater(const BoundProgram& bound, VariableStore& variables, const Opti
       in_f16_(bound.in_f16()),
       workers_(workers) {
   variables.ensure_slots(*rule_);
+  const size_t slots = rule_->slots().size();
+  for (int worker = 0; worker < workers; ++worker) {
+    slot_spaces_.push_back({.blocks = std::vector<BlockSpace>(slots),
+                            .roundings = std::vector<HalfRounding>(slots),
+                            .span = {.slots = std::vector<float*>(slots)}});
+  }
   for (const ir::Output& output : bound.program().graph().outputs()) {
     if (output.role != ir::OutputRole::gradient) continue;
     const compiler::Operand gradient = bound.program().operand(output.value);
@@ -68,12 +74,11 @@ Updater::Updater(const BoundProgram& bound, VariableStore& variables, const Opti
 Updater::Trained& Updater::add_trained(Variable& variable) {
   Trained trained{.name = variable.name,
                   .weights = stored(variable.value),
-                  .num_slots = variable.slots.size(),
                   .elements = variable.value.elements(),
                   .scale_or_shift = is_scale_or_shift(variable.name),
                   .first_block = block_sums_.size(),
                   .key = hash_name(variable.name)};
-  for (size_t i = 0; i < trained.num_slots; ++i) trained.slots[i] = stored(variable.slots[i]);
+  for (Tensor& slot : variable.slots) trained.slots.push_back(stored(slot));
   if (rule_->wants_norms()) {
     block_sums_.resize(block_sums_.size() + static_cast<size_t>(blocks_of(trained.elements)));
   }
@@ -144,14 +149,17 @@ HalfRounding Updater::rounding(const Trained& trained, const UpdateStep& step,
 }
 
 void Updater::apply_part(const Trained& trained, kernels::Part part, const UpdateStep& step,
-                         const LaneFactors& factors) const {
+                         const LaneFactors& factors) {
   const int64_t blocks = blocks_of(trained.elements);
   const bool summed = rule_->wants_norms() && trained.gradients[0].is_f32();
   const auto share = static_cast<float>(step.learning_rate * regularization_.weight_decay);
-  UpdateSpan span{.scale_or_shift = trained.scale_or_shift};
+  auto& [slot_blocks, slot_roundings, span] = slot_spaces_[static_cast<size_t>(part.index)];
+  span.scale_or_shift = trained.scale_or_shift;
   if (rule_->wants_norms()) span.norms = norms_of(trained);
-  HalfRounding roundings[3];
-  for (uint64_t i = 0; i < 3; ++i) roundings[i] = rounding(trained, step, i);
+  const HalfRounding of_weights = rounding(trained, step, 0);
+  for (size_t i = 0; i < trained.slots.size(); ++i) {
+    slot_roundings[i] = rounding(trained, step, i + 1);
+  }
   Spaces spaces;
   for (int64_t number = part.begin(blocks); number < part.end(blocks); ++number) {
     const Block block = block_of(trained, number);
@@ -159,14 +167,14 @@ void Updater::apply_part(const Trained& trained, kernels::Part part, const Updat
     span.gradient = summed ? trained.gradients[0].f32() + block.at
                            : total_gradient(trained, block, factors, span.weights, spaces);
     span.count = static_cast<size_t>(block.count);
-    for (size_t i = 0; i < trained.num_slots; ++i) {
-      span.slots[i] = trained.slots[i].open(block, spaces.slots[i]);
+    for (size_t i = 0; i < trained.slots.size(); ++i) {
+      span.slots[i] = trained.slots[i].open(block, slot_blocks[i].values);
     }
     if (share != 0) decay(span.weights, block.count, share);
     rule_->apply(span, step);
-    trained.weights.close(block, span.weights, roundings[0]);
-    for (size_t i = 0; i < trained.num_slots; ++i) {
-      trained.slots[i].close(block, span.slots[i], roundings[i + 1]);
+    trained.weights.close(block, span.weights, of_weights);
+    for (size_t i = 0; i < trained.slots.size(); ++i) {
+      trained.slots[i].close(block, span.slots[i], slot_roundings[i]);
     }
   }
 }

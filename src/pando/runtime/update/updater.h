@@ -31,8 +31,7 @@ class Updater {
   struct Trained {
     std::string name;
     Stored weights;
-    std::array<Stored, 2> slots = {};
-    size_t num_slots = 0;
+    std::vector<Stored> slots;
     std::vector<Stored> gradients;  // one per lane
     int64_t elements = 0;
     bool scale_or_shift = false;
@@ -42,9 +41,17 @@ class Updater {
   // Where blocks are opened, and the total gradient.
   struct Spaces {
     alignas(64) float weights[kStoredBlock];
-    alignas(64) float slots[2][kStoredBlock];
     alignas(64) float lane[kStoredBlock];
     alignas(64) float total[kStoredBlock];
+  };
+  struct alignas(64) BlockSpace {
+    float values[kStoredBlock];
+  };
+  // What a worker has of every slot, made once because updates allocate nothing.
+  struct alignas(64) SlotSpaces {
+    std::vector<BlockSpace> blocks;
+    std::vector<HalfRounding> roundings;
+    UpdateSpan span;
   };
   // What the gradients of a lane are multiplied with.
   struct LaneFactors {
@@ -64,7 +71,7 @@ class Updater {
                               const float* weights, Spaces& spaces) const;
   void sum_part(const Trained& trained, kernels::Part part, const LaneFactors& factors);
   void apply_part(const Trained& trained, kernels::Part part, const UpdateStep& step,
-                  const LaneFactors& factors) const;
+                  const LaneFactors& factors);
   UpdateNorms norms_of(const Trained& trained) const;
   void stop_at_exceptions(const Trained& trained, const UpdateStep& step) const;
   HalfRounding rounding(const Trained& trained, const UpdateStep& step, uint64_t slot) const;
@@ -77,7 +84,8 @@ class Updater {
   bool in_f16_;   // for its errors
   int workers_;
   std::vector<Trained> trained_;
-  std::vector<BlockSums> block_sums_;  // for rules that want norms: one per block of elements
+  std::vector<SlotSpaces> slot_spaces_;  // one per worker
+  std::vector<BlockSums> block_sums_;    // for rules that want norms: one per block of elements
 };
 
 }  // namespace pando::runtime
