@@ -53,9 +53,10 @@ Cut cut_of(const ir::Node& node, bool native) {
   PANDO_CHECK(rows != nullptr, node.label(), " has no input that can be cut into tiles");
   for (size_t i = 0; i < cut.inputs.size(); ++i) {
     const Shape& shape = node.input(static_cast<int>(i))->shape();
-    PANDO_CHECK(cut.inputs[i] == Share::whole || (shape.rank() > 0 && shape[0] == (*rows)[0]),
-                node.label(), ": input ", i, " is ", shape,
-                ", which does not have one row per sample; mark it as shared in the record of the op");
+    PANDO_CHECK(
+        cut.inputs[i] == Share::whole || (shape.rank() > 0 && shape[0] == (*rows)[0]), node.label(),
+        ": input ", i, " is ", shape,
+        ", which does not have one row per sample; mark it as shared in the record of the op");
   }
   const bool sums = ops::has_trait(node, ops::Trait::batch_sum);
   const bool moments = ops::has_trait(node, ops::Trait::moments);
