@@ -105,7 +105,7 @@ struct ShortRun {
   std::string out;
 };
 
-// `more` wins over the flags of all runs.
+// `more` overrides the flags of all runs.
 ShortRun train_shortly(const TestFolder& folder, const std::vector<std::string>& more) {
   static int runs = 0;
   const std::string run = "run" + std::to_string(runs++);

@@ -15,7 +15,7 @@
 namespace pando::app {
 namespace {
 
-// Raises SIGTERM when it is told of something that begins with `wanted`.
+// Raises SIGTERM when a text that begins with `wanted` is written to it.
 class SignalAt : public std::stringbuf {
  public:
   explicit SignalAt(std::string wanted) : wanted_(std::move(wanted)) {}
@@ -239,7 +239,7 @@ TEST_F(TrainingRunTest, WrongOptionsLeaveNothingBehind) {
   EXPECT_FALSE(std::filesystem::exists(folder_.path / "run"));
 }
 
-// A launcher that starts failed jobs again does not start this one.
+// A launcher that restarts failed jobs does not restart this one.
 TEST_F(TrainingRunTest, ARunDirectoryThatCannotBeMadeIsAWrongOption) {
   TrainOptions options = this->options("run");
   options.run_dir = folder_.write("file", "x");

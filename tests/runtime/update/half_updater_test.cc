@@ -94,7 +94,7 @@ class StoredKernel {
   std::optional<BoundProgram> bound_;
 };
 
-// Neither whole blocks nor whole cache lines.
+// Sizes of neither whole blocks nor whole cache lines.
 constexpr int64_t kKernelElements = 2257;
 
 void fill(StoredKernel& kernel, DType type, float scale = 1) {
@@ -107,7 +107,7 @@ void fill(StoredKernel& kernel, DType type, float scale = 1) {
   }
 }
 
-// As the same numbers would be in f32, rounded once at the end.
+// The result is that of the same numbers in f32, rounded once at the end.
 TEST(HalfUpdater, ComputesInF32) {
   for (const DType type : {DType::f16, DType::bf16}) {
     for (const std::string& name : optimizer_names()) {
@@ -157,7 +157,7 @@ TEST(HalfUpdater, ARuleHasAnyNumberOfSlots) {
   }
 }
 
-// How far off the weights are after a few updates in 16 bits, as a share of how far they moved.
+// The error of the weights after a few updates in 16 bits, as a share of how far they moved.
 double relative_error(DType type, const Optimizer& optimizer, double learning_rate) {
   Floats small = normal_floats(kKernelElements, 1);
   Floats gradient = normal_floats(kKernelElements, 2);
@@ -195,7 +195,7 @@ TEST(HalfUpdater, SmallGradientsMoveWeightsAsInF32) {
   }
 }
 
-// Before the L2 term is added and norms are taken.
+// Gradients are unscaled before the L2 term is added and norms are computed.
 TEST(HalfUpdater, DividesScaledGradientsByTheScale) {
   for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
     for (const char* name : {"sgd", "lars", "adam"}) {
@@ -244,7 +244,7 @@ TEST(HalfUpdater, StochasticRoundingRepeats) {
   }
 }
 
-// The same numbers are rounded otherwise in every element, update, variable and slot.
+// The same numbers are rounded differently in every element, update, variable and slot.
 TEST(HalfUpdater, NoiseDiffers) {
   StoredKernel kernel(kKernelElements, {.half = {.stochastic_rounding = StochasticRounding::on}});
   const auto weights_after = [&](int64_t iteration) {
@@ -264,7 +264,7 @@ TEST(HalfUpdater, NoiseDiffers) {
   EXPECT_NE(weights_after(1), first);
 }
 
-// What the weights of 1000 are after 250 updates of 1e-3.
+// The weights of 1000 after 250 updates of 1e-3.
 Floats drifted(StochasticRounding mode, int64_t elements) {
   StoredKernel kernel(elements, {.half = {.stochastic_rounding = mode}});
   kernel.set_weights(Floats(static_cast<size_t>(elements), 1000));

@@ -17,7 +17,7 @@ PANDO_MULTIVERSION void decay(float* weights, int64_t count, float share) {
   for (int64_t i = 0; i < count; ++i) weights[i] -= share * weights[i];
 }
 
-// In several sums, none of which waits for another.
+// Uses several independent sums, so that additions do not wait for each other.
 PANDO_MULTIVERSION double squares(const float* values, int64_t count) {
   constexpr int64_t kSums = 16;
   double sums[kSums] = {};
@@ -90,8 +90,8 @@ Block Updater::block_of(const Trained& trained, int64_t number) {
   return {at, std::min(kStoredBlock, trained.elements - at)};
 }
 
-// The lanes' gradients in order and the L2 term, which wants the weights of before the update,
-// added up in a space unless there is but one of them.
+// The sum of the lanes' gradients, in order, and of the L2 term, which needs the weights before the
+// update. It is in `spaces.total`, unless it is a single gradient without a factor.
 const float* Updater::total_gradient(const Trained& trained, Block block,
                                      const LaneFactors& factors, const float* weights,
                                      Spaces& spaces) const {
@@ -107,8 +107,8 @@ const float* Updater::total_gradient(const Trained& trained, Block block,
   return spaces.total;
 }
 
-// The first pass of rules that want norms: leaves the total in the first lane's memory if that is
-// f32, so that nothing is lost.
+// The first pass of rules that need norms. Leaves the total in the first lane's memory if that is
+// f32, where it loses no precision.
 void Updater::sum_part(const Trained& trained, kernels::Part part, const LaneFactors& factors) {
   const int64_t blocks = blocks_of(trained.elements);
   const Stored& kept = trained.gradients[0];
@@ -136,8 +136,8 @@ UpdateNorms Updater::norms_of(const Trained& trained) const {
   return {std::sqrt(norms.weights), std::sqrt(norms.gradient)};
 }
 
-// Of the weights (slot 0) or of slot `slot` - 1. All replicas and instances make the same update,
-// so it may be stochastic where only that may.
+// How to round the weights (`slot` 0) or slot `slot` - 1. All replicas and instances make the same
+// update, so it rounds stochastically with replica_identical_only too.
 HalfRounding Updater::rounding(const Trained& trained, const UpdateStep& step,
                                uint64_t slot) const {
   const bool stochastic = half_.stochastic_rounding != StochasticRounding::off;
@@ -179,7 +179,7 @@ void Updater::apply_part(const Trained& trained, kernels::Part part, const Updat
   }
 }
 
-// Looks after each variable, so that it can be named.
+// Checks after each variable, so that the error can name it.
 void Updater::stop_at_exceptions(const Trained& trained, const UpdateStep& step) const {
   if (!watches_ || raised_fp_exceptions() == 0) return;
   throw_fp_exception(concat("weight update of '", trained.name, "'"),
