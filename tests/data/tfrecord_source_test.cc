@@ -24,7 +24,7 @@ TfrecordOptions labelled_options(OnBadRecord on_bad_record = OnBadRecord::error)
           .decode =
               [](const Example& example, const SampleView& sample) {
                 const int64_t label = example.integer("label");
-                if (label >= 100) throw InvalidArgument("label is ", label, ", wanted below 100");
+                if (label >= 100) throw InvalidArgument("label is ", label, ", expected below 100");
                 std::ranges::copy(example.bytes("pixels"), sample.u8(0).begin());
                 sample.i32(1)[0] = static_cast<int32_t>(label);
               },

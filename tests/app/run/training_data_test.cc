@@ -232,7 +232,7 @@ TEST(TrainingDataTest, BadLabelsCanBeLeftOut) {
   folder.write(name, bytes);
   const std::vector<std::string> args = {"--model=toy_model", "--dataset-path",
                                          folder.path.string(), "--on-bad-record", "skip"};
-  EXPECT_SAYS(train_shortly(folder, args).out, "offset 3073: found label 77");
+  EXPECT_SAYS(train_shortly(folder, args).out, "offset 3073", "label 77");
 }
 
 TEST(TrainingDataTest, MadeUpImagesNeedNoFiles) {
