@@ -5,10 +5,9 @@ include(${CMAKE_CURRENT_LIST_DIR}/pando_foreign.cmake)
 
 # Where CMAKE_UNITY_BUILD is on (the presets release, asan and tsan), so many sources are compiled
 # as one: parsing the headers once is most of what a build saves. More would save a little more, but
-# a change of one source would then compile for longer. Tests are compiled with -O0, so more of them
-# go together. Names in unnamed namespaces must be unique within a module and within a test program.
+# a change of one source would then compile for longer. Names in unnamed namespaces must be unique
+# within a module, and within a test program.
 set(PANDO_UNITY_SOURCES 10)
-set(PANDO_UNITY_TESTS 16)
 
 # pando_module(<folder> [HOT] SOURCES <file>... [DEPENDS <folder>...] [FOREIGN <library>...])
 # FOREIGN names rows of cmake/pando_foreign.cmake: dnnl, hdf5, yaml_cpp, ...
@@ -33,15 +32,17 @@ function(pando_module name)
   set_property(GLOBAL APPEND PROPERTY PANDO_FOREIGN ${ARG_FOREIGN})
 endfunction()
 
-# pando_test(<folder> SOURCES <file>... [LABELS fast|slow|mpi|tsan...] [FOREIGN <library>...])
-# Label tsan: the folder starts threads, so CI also runs its tests under the thread sanitizer.
+# pando_test(<folder> SOURCES <file>... [LABELS fast|slow|mpi|tsan|unsanitized...]
+#            [FOREIGN <library>...])
+# Label tsan: the folder starts threads, so CI also runs its tests under the thread sanitizer. Label
+# unsanitized: the folder owns neither memory nor threads, so CI leaves its tests out under the
+# address sanitizer. The target sanitized_tests builds all fast ones without that label.
 function(pando_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LABELS;FOREIGN" ${ARGN})
   if(NOT ARG_LABELS)
     set(ARG_LABELS fast)
   endif()
   add_executable(${name}_tests ${ARG_SOURCES})
-  set_target_properties(${name}_tests PROPERTIES UNITY_BUILD_BATCH_SIZE ${PANDO_UNITY_TESTS})
   target_include_directories(${name}_tests PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name}_tests PRIVATE pando pando_warnings GTest::gtest_main)
   foreach(library IN LISTS ARG_FOREIGN)
@@ -50,16 +51,14 @@ function(pando_test name)
   endforeach()
   target_compile_definitions(${name}_tests PRIVATE
     PANDO_SOURCE_DIR="${PROJECT_SOURCE_DIR}" PANDO_BINARY_DIR="${PROJECT_BINARY_DIR}")
-  if(PANDO_SANITIZE)  # CI builds these from scratch; the headers take half of a small test's time
-    target_precompile_headers(${name}_tests PRIVATE
-      <gtest/gtest.h> <algorithm> <filesystem> <fstream> <functional> <map> <memory> <optional>
-      <sstream> <string> <vector>)
-  endif()
   add_test(NAME ${name} COMMAND ${name}_tests)
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 600)
   foreach(label IN LISTS ARG_LABELS)
     pando_test_group(${label} ${name}_tests)
   endforeach()
+  if("fast" IN_LIST ARG_LABELS AND NOT "unsanitized" IN_LIST ARG_LABELS)
+    pando_test_group(sanitized ${name}_tests)
+  endif()
 endfunction()
 
 # pando_mpi_test(<name> <ranks> [MPIEXEC <launcher>] COMMAND <program> <argument>...): runs <ranks>

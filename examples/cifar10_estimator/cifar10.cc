@@ -7,10 +7,12 @@
 #include <iostream>
 
 #include <fmt/format.h>
+#include <pando/app/flags/find_dataset.h>
 #include <pando/app/job/exit_code.h>
 #include <pando/app/job/stop_signal.h>
 #include <pando/app/run/training_data.h>
 #include <pando/comm/session.h>
+#include <pando/datasets/all_datasets.h>
 #include <pando/fetch/folders.h>
 #include <pando/options/command_line.h>
 #include <pando/runtime/machine/topology.h>
@@ -99,10 +101,11 @@ void note_shared_cores(int replicas) {
 
 TrainTest load_data(const Options& options) {
   app::DataRequest request;
-  request.flags.dataset = app::DatasetKind::cifar10;
+  request.flags.dataset = "cifar10";
   request.flags.dataset_path = options.data;
   if (!options.download && !app::find_dataset(request.flags)) {
-    throw UsageError("CIFAR-10 is not in ", fetch::dataset_folder(fetch::entry("cifar10"), ""),
+    throw UsageError("CIFAR-10 is not in ",
+                     fetch::dataset_folder(*fetchable_dataset("cifar10").remote, ""),
                      ", and --no-download forbids downloading it; run 'pando data fetch cifar10', "
                      "or name the folder with its files with --data");
   }

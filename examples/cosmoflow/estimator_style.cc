@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "pando/app/job/exit_code.h"
+#include "pando/base/clock.h"
 #include "throughput.h"
 
 namespace cosmo {

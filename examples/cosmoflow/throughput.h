@@ -15,10 +15,6 @@ namespace cosmo {
 
 using Clock = std::chrono::steady_clock;
 
-inline double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 struct Loop {
   int64_t samples = 0;  // of all replicas
   double seconds = 0;

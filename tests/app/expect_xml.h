@@ -1,4 +1,4 @@
-// Pictures that were written are well-formed.
+// Checks that a written picture is well-formed XML.
 // SPDX-License-Identifier: MIT
 #pragma once
 

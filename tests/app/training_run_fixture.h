@@ -1,4 +1,4 @@
-// Runs of `pando train` on a small data set of their own.
+// Runs `pando train` on a small temporary data set.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,10 +16,10 @@ class TrainingRunTest : public testing::Test {
  protected:
   TrainingRunTest() { write_mnist(folder_); }
 
-  // What a run writes to its output is in out_.
+  // The output of the run is appended to out_.
   int run_training(const TrainOptions& options) { return app::run_training(options, out_); }
 
-  // Two epochs of three steps; eight samples are left over and open the second.
+  // Two epochs of three steps; the eight samples left over begin the second epoch.
   TrainOptions options(const std::string& run) const {
     TrainOptions options;
     options.data.dataset_path = folder_.path.string();

@@ -44,7 +44,7 @@ TEST(Complete, ValuesOfAFlag) {
   EXPECT_TRUE(offers({"train", "--config", "fashion"}, "fashion_resnet20"));
   EXPECT_TRUE(offers({"train", "--optimizer", "a"}, "adam"));
   EXPECT_FALSE(offers({"train", "--model", ""}, "--dataset"));
-  // A boolean flag may stand alone, so a flag may follow too.
+  // A boolean flag needs no value, so a flag may follow too.
   EXPECT_TRUE(offers({"train", "--shuffle", ""}, "false"));
   EXPECT_TRUE(offers({"train", "--shuffle", ""}, "--seed"));
   EXPECT_TRUE(completed({"train", "--run-dir", ""}).empty());

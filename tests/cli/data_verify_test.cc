@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pando/data/sources/cifar/cifar.h"
-#include "pando/fetch/catalog.h"
+#include "pando/datasets/all_datasets.h"
 #include "tests/cli/run_cli.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_folder.h"
@@ -93,7 +93,7 @@ TEST(DataVerifyOfManyClasses, AreSummedUp) {
 // Only the sizes of these files are right.
 TEST(DataVerifyPlaces, AreThoseOfFetchedDataSets) {
   const TempFolder folder;
-  const fetch::DatasetEntry& mnist = fetch::entry("mnist");
+  const fetch::RemoteDataset& mnist = *dataset_record("mnist").remote;
   std::filesystem::create_directory(folder.path("mnist"));
   for (const fetch::RemoteFile& file : mnist.files) {
     const std::string path = folder.write("mnist/" + file.name, {});

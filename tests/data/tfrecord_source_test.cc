@@ -106,10 +106,12 @@ TEST_F(TfrecordSourceTest, DamagedHeadersAndTruncationAreFoundAtOnce) {
   for (size_t kept = 1; kept < whole.size(); ++kept) {
     const std::string path =
         write("a", Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(kept)));
+    if (kept == second) {
+      EXPECT_NO_THROW(open_tfrecords({path}, labelled_options()));
+      continue;
+    }
     const std::string error =
         error_of<IoError>([&] { open_tfrecords({path}, labelled_options()); });
-    EXPECT_EQ(error == "no error", kept == second) << error;
-    if (kept == second) continue;
     const std::string wanted =
         concat(path, kept < second ? ": 0 complete records" : ": 1 complete record",
                ", truncated at byte ", kept, ": ");

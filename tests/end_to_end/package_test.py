@@ -1,4 +1,4 @@
-# Makes the Debian package of a build, unpacks it into an empty root and trains from there.
+# Makes the Debian package of a build, unpacks it into an empty folder and trains with it.
 # usage: package_test.py BUILD_DIRECTORY
 # SPDX-License-Identifier: MIT
 import pathlib
@@ -24,7 +24,7 @@ def expect(condition, what, result=None):
 def make_package(build, folder):
     made = run("cpack", "--config", build / "CPackConfig.cmake", "-B", folder, cwd=build)
     packages = list(folder.glob("pando_*.deb"))
-    expect(made.returncode == 0 and len(packages) == 1, "cpack made no package", made)
+    expect(made.returncode == 0 and len(packages) == 1, "cpack did not make one package", made)
     return packages[0]
 
 

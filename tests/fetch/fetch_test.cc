@@ -33,7 +33,7 @@ class Fetching : public testing::Test {
                                  {.path = "in/readme", .bytes = 99, .optional = true}};
   }
 
-  std::string get(const DatasetEntry& entry, FetchOptions options = {}) {
+  std::string get(const RemoteDataset& entry, FetchOptions options = {}) {
     out_.str("");
     options.folder = folder_.path();
     options.out = &out_;
@@ -45,8 +45,8 @@ class Fetching : public testing::Test {
   }
 
   Server& server_ = fresh_server();
-  DatasetEntry plain_ = {.name = "plain", .homepage = "https://home"};
-  DatasetEntry packed_ = {.name = "packed", .subfolder = "in"};
+  RemoteDataset plain_ = {.name = "plain", .homepage = "https://home"};
+  RemoteDataset packed_ = {.name = "packed", .subfolder = "in"};
   TempFolder folder_;
   std::ostringstream out_;
 };
@@ -73,7 +73,7 @@ TEST_F(Fetching, AnArchive) {
 }
 
 TEST_F(Fetching, WhatIsThereIsNotFetchedAgain) {
-  for (const DatasetEntry* entry : {&plain_, &packed_}) {
+  for (const RemoteDataset* entry : {&plain_, &packed_}) {
     get(*entry);
     const size_t requests = server_.requests().size();
     get(*entry, from("missing"));

@@ -55,8 +55,8 @@ TEST(Folders, TheDefaultFollowsTheEnvironment) {
 
 TEST(Folders, FindsPlainFilesOfTheRightSize) {
   const TempFolder folder;
-  const DatasetEntry set = {.name = "set",
-                            .files = {{.name = "a", .bytes = 3}, {.name = "b", .bytes = 4}}};
+  const RemoteDataset set = {.name = "set",
+                             .files = {{.name = "a", .bytes = 3}, {.name = "b", .bytes = 4}}};
   EXPECT_EQ(find_fetched(set, folder.path()), std::nullopt);
   std::filesystem::create_directory(folder.path("set"));
   folder.write_text("set/a", "abc");
@@ -69,7 +69,7 @@ TEST(Folders, FindsPlainFilesOfTheRightSize) {
 
 TEST(Folders, FindsUnpackedFiles) {
   const TempFolder folder;
-  const DatasetEntry set = {
+  const RemoteDataset set = {
       .name = "set",
       .files = {{.name = "a.tar.gz",
                  .bytes = 99,
@@ -111,11 +111,15 @@ TEST(ReplaceFolder, TheOldOneStaysWhenItFails) {
   EXPECT_EQ(folder.entries(), 1);
 }
 
-TEST(Folders, OnlyFashionMnistIsPackaged) {
-  EXPECT_EQ(find_packaged(entry("mnist")), std::nullopt);
-  const std::string place = "/usr/share/datasets/fashion-mnist";
-  const bool installed = std::filesystem::exists(place + "/t10k-labels-idx1-ubyte.gz");
-  EXPECT_EQ(find_packaged(entry("fashion_mnist")), installed ? std::optional(place) : std::nullopt);
+TEST(Folders, APackageHasAllFiles) {
+  const TempFolder folder;
+  RemoteDataset set = {.name = "set", .files = {{.name = "a.gz"}, {.name = "b.gz"}}};
+  EXPECT_EQ(find_packaged(set), std::nullopt);
+  set.packaged = folder.path();
+  folder.write_text("a.gz", "of any size");
+  EXPECT_EQ(find_packaged(set), std::nullopt);
+  folder.write_text("b.gz", "");
+  EXPECT_EQ(find_packaged(set), folder.path());
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ void repair_checksum(std::span<uint8_t> header) {
 }
 
 // Every block that is not empty may be a header; the requested files have one block of content.
-void repair_checksums(std::vector<uint8_t>& file) {
+void repair_header_sums(std::vector<uint8_t>& file) {
   for (size_t at = 0; at + kBlock <= file.size(); at += kBlock) {
     const auto block = std::span(file).subspan(at, kBlock);
     if (block[257] == 'u' && block[258] == 's') repair_checksum(block);
@@ -77,7 +77,7 @@ void unpack(const testing_support::TempFolder& around) {
 void pando::fuzz::archive(Input input) {
   static const testing_support::TempFolder folder;
   std::vector<uint8_t> file(input.begin(), input.end());
-  repair_checksums(file);
+  repair_header_sums(file);
   folder.write("archive", file);
   unpack(folder);
 }

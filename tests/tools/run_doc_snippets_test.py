@@ -72,9 +72,17 @@ class RunDocSnippets(unittest.TestCase):
 
     def test_shown_output_has_to_be_printed(self):
         program = '#include <cstdio>\nint main() { std::puts("one  \\ntwo"); }'
-        for shown, code in (("one\ntwo", 0), ("one\nthree", 1), ("one", 1)):
-            document = block("cpp", program) + block("text", shown, "<!-- output -->")
-            self.expect(run_tool(document), code, f"1 programs, 0 scripts, {code} failed")
+        document = "".join(block("cpp", program) + block("text", shown, "<!-- output -->")
+                           for shown in ("one\ntwo", "one\nthree", "one"))
+        result = run_tool(document)
+        self.expect(result, 1, "3 programs, 0 scripts, 2 failed")
+        for line, failed in ((5, False), (21, True), (37, True)):
+            self.assertEqual(f"page.md:{line}: failed" in result.stdout, failed, result.stdout)
+
+    def test_programs_share_the_header_of_the_library(self):
+        program = "#include <pando/pando.h>\nint main() { return pando::Shape({%d}).rank() - 1; }"
+        result = run_tool(block("cpp", program % 2) + block("cpp", program % 3))
+        self.expect(result, 0, "2 programs, 0 scripts, 0 failed")
 
     def test_programs_run_as_instances(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -1,5 +1,5 @@
-// `pando complete WORD...`: the words that can stand in place of the last one, one per line. The
-// completion of the shell asks for them (completions/pando.bash).
+// `pando complete WORD...`: prints the words that can replace the last one, one per line. The shell
+// completion (completions/pando.bash) calls it.
 // SPDX-License-Identifier: MIT
 #include <vector>
 
@@ -40,13 +40,13 @@ Words values_of(const HelpFlag& flag) {
   return values;
 }
 
-// What can follow the words of a command, which end with `before`.
+// The words that can follow `before`, the last complete word of a command.
 Words candidates_of(const Subcommand& command, const std::string& before) {
   const HelpPage page = read_help(help_of(command));
   const HelpFlag* flag = page.find(before);
   const bool wants_value = flag != nullptr && !flag->hint.empty();
   Words found = wants_value ? values_of(*flag) : Words();
-  if (wants_value && flag->hint != "[BOOL]") return found;
+  if (wants_value && !flag->hint.starts_with("[")) return found;  // the value is required
   for (const HelpGroup& group : page.groups) {
     for (const HelpFlag& one : group.flags) {
       if (one.name.starts_with("--")) found.push_back(one.name);
@@ -65,7 +65,7 @@ Words candidates(std::span<const std::string> before) {
     command = find_named(data_verbs(), before[1]);
     if (command == nullptr) return {};
   }
-  // `pando run [flags] pando train [flags]`: the inner command has the floor once it is there.
+  // In `pando run [flags] pando train [flags]` the inner command is completed once it is there.
   for (size_t i = 1; before[0] == "run" && i < before.size(); ++i) {
     if (before[i] == "pando" || before[i].ends_with("/pando")) {
       return candidates(before.subspan(i + 1));

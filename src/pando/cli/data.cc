@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
 #include "pando/base/strings.h"

@@ -1,13 +1,13 @@
 // `pando data benchmark`: how fast samples come out of a data set, stage by stage.
 // SPDX-License-Identifier: MIT
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
+#include "pando/base/json.h"
 #include "pando/base/strings.h"
 #include "pando/cli/data_verbs.h"
-#include "pando/data/tools/benchmark.h"
-#include "pando/data/tools/formats.h"
+#include "pando/datasets/all_datasets.h"
+#include "pando/datasets/tools/benchmark.h"
 
 namespace pando::cli {
 namespace {
@@ -44,8 +44,7 @@ void print_text(const DataBenchmarkReport& report, double seconds, std::ostream&
   }
 }
 
-nlohmann::ordered_json to_json(const DataBenchmarkReport& report) {
-  using Json = nlohmann::ordered_json;
+Json to_json(const DataBenchmarkReport& report) {
   Json stages = Json::array();
   for (const StageRate& stage : report.stages) {
     stages.push_back({{"stage", stage.stage},
@@ -81,7 +80,7 @@ int data_benchmark(Arguments args, std::ostream& out) {
       "usage: pando data benchmark NAME [PATH] [flags]\n\n"
       "Measures the way of samples from files into batches, stage by stage, with one thread and "
       "with several.\n\n" +
-          format_list(),
+          dataset_list(),
       [&](OptionTable& table) {
         table.add_positional("NAME", name, "the data set");
         table.add_positional("PATH", path, "where it is", false);
@@ -95,10 +94,10 @@ int data_benchmark(Arguments args, std::ostream& out) {
       });
   if (!go) return app::kDone;
   options.seed = static_cast<uint64_t>(seed);
-  const DataFormat& format = find_data_format(name);
-  const DataBenchmarkReport report = benchmark_dataset(name, place_of(format, path), options);
+  const DatasetRecord& record = dataset_record(name);
+  const DataBenchmarkReport report = benchmark_dataset(name, place_of(record, path), options);
   if (json) {
-    out << to_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+    out << to_json(report).dump(2) << "\n";
   } else {
     print_text(report, options.seconds, out);
   }

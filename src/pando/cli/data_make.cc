@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <filesystem>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
 #include "pando/cli/data_verbs.h"

@@ -1,13 +1,13 @@
 // `pando data show`: samples as a network gets them, as a PNG file.
 // SPDX-License-Identifier: MIT
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
 #include "pando/base/new_file.h"
 #include "pando/cli/data_verbs.h"
 #include "pando/data/image/png.h"
-#include "pando/data/tools/formats.h"
-#include "pando/data/tools/show.h"
+#include "pando/datasets/all_datasets.h"
+#include "pando/datasets/tools/show.h"
 
 namespace pando::cli {
 
@@ -21,7 +21,7 @@ int data_show(Arguments args, std::ostream& out) {
       args, out,
       "usage: pando data show NAME [PATH] [flags]\n\n"
       "Writes a PNG file with samples as training sees them and their labels.\n\n" +
-          format_list(),
+          dataset_list(),
       [&](OptionTable& table) {
         table.add_positional("NAME", name, "the data set");
         table.add_positional("PATH", path, "where it is", false);
@@ -43,8 +43,8 @@ int data_show(Arguments args, std::ostream& out) {
       });
   if (!go) return app::kDone;
   options.seed = static_cast<uint64_t>(seed);
-  const DataFormat& format = find_data_format(name);
-  const Image sheet = show_dataset(name, place_of(format, path), options);
+  const DatasetRecord& record = dataset_record(name);
+  const Image sheet = show_dataset(name, place_of(record, path), options);
   if (output.empty()) output = name + ".png";
   NewFile file(output);
   file.write(encode_png(sheet.view()));

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "pando/data/tools/formats.h"
+#include "pando/datasets/all_datasets.h"
 #include "pando/options/options.h"
 
 namespace pando::cli {
@@ -31,10 +31,10 @@ bool parse_verb(Arguments args, std::ostream& out, std::string_view usage,
                 const std::function<void(OptionTable&)>& add_flags);
 
 // The data sets that `verify`, `benchmark` and `show` know, for their help texts.
-std::string format_list();
+std::string dataset_list();
 // `path`, or when it is empty the place where the data set was fetched to or a package brought it.
 // Throws InvalidArgument when there is none.
-std::string place_of(const DataFormat& format, const std::string& path);
+std::string place_of(const DatasetRecord& record, const std::string& path);
 // As many as the machine has hardware threads.
 int default_workers();
 

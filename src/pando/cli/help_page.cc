@@ -6,7 +6,7 @@
 namespace pando::cli {
 namespace {
 
-// "Model:" at the margin, before the first flag of the group.
+// Whether the line is a title: "Model:", not indented, followed by the first flag of the group.
 bool is_title(const std::string& line, const std::string& next) {
   return line.size() > 1 && line.back() == ':' && line[0] != ' ' && next.starts_with("  --");
 }
@@ -22,7 +22,7 @@ void append_help(HelpFlag& flag, std::string_view text) {
   flag.help += text;
 }
 
-// "  --model NAME      the model": two blanks or more stand before the help.
+// Reads "  --model NAME      the model": at least two spaces come before the help.
 HelpFlag read_flag(const std::string& line) {
   const std::string_view rest = trim(line);
   const size_t gap = rest.find("  ");
@@ -39,7 +39,9 @@ HelpFlag read_flag(const std::string& line) {
 std::vector<std::string> HelpFlag::choices() const {
   if (hint == "[BOOL]") return {"true", "false"};
   if (hint.find('|') == std::string::npos) return {};
-  return split(hint, '|');
+  std::string words = hint;
+  std::erase_if(words, [](char c) { return c == '[' || c == ']'; });
+  return split(words, '|');
 }
 
 const HelpFlag* HelpPage::find(std::string_view flag) const {

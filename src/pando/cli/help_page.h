@@ -1,5 +1,5 @@
-// A command's --help text, taken apart: man pages and shell completion are made of it, so neither
-// needs a list of flags of its own.
+// Parses the --help text of a command. Man pages and shell completion are generated from it, so
+// neither needs a separate list of flags.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,11 +10,11 @@
 namespace pando::cli {
 
 struct HelpFlag {
-  std::string name;  // "--model", or the name of a word without a flag
-  std::string hint;  // what stands for its value: "NAME", "a|b|c", "[BOOL]"; empty: none
+  std::string name;  // "--model", or the name of a positional argument
+  std::string hint;  // the placeholder of its value: "NAME", "a|b|c", "[BOOL]"; empty: none
   std::string help;
 
-  // Words that the value can be; none when it is free.
+  // The possible values; empty if any value is allowed.
   std::vector<std::string> choices() const;
 };
 

@@ -30,7 +30,7 @@ std::string upper(std::string text) {
   return text;
 }
 
-// Lines as they are: paragraphs, examples and lists of the help text are broken already.
+// Keeps the line breaks: paragraphs, examples and lists of the help text are already wrapped.
 std::string verbatim(const std::vector<std::string>& lines) {
   std::string out = ".nf\n";
   for (const std::string& line : lines) out += escaped(line) + "\n";

@@ -1,4 +1,4 @@
-// Man pages, made of the help texts.
+// Generates man pages from the help texts.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,7 +15,7 @@ struct ManPage {
   HelpPage help;
 };
 
-// The page in man's roff.
+// The page in the roff format of man.
 std::string man_page(const ManPage& page);
 
 }  // namespace pando::cli

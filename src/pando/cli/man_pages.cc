@@ -1,4 +1,4 @@
-// `pando man-pages DIR`: writes the manual, a page for the program and one for each command.
+// `pando man-pages DIR`: writes the manual: one page for the program and one for each command.
 // SPDX-License-Identifier: MIT
 #include <filesystem>
 #include <span>
@@ -38,7 +38,7 @@ int command_man_pages(std::span<const std::string> args, std::ostream& out) {
   };
   write_all(subcommands(), "pando-");
   write_all(data_verbs(), "pando-data-");
-  out << "wrote the manual pages into " << folder.string() << "\n";
+  out << "wrote the manual pages to " << folder.string() << "\n";
   return 0;
 }
 

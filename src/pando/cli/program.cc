@@ -6,7 +6,7 @@
 #include <sstream>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
 #include "pando/base/strings.h"
@@ -74,7 +74,7 @@ std::string program_help() {
     if (command.summary == nullptr) continue;
     text += fmt::format("  {:<12} {}\n", command.name, command.summary);
   }
-  return text + "\n'pando help <command>' tells more; 'pando --version' gives the version.\n";
+  return text + "\n'pando help <command>' shows details; 'pando --version' shows the version.\n";
 }
 
 int run_program(std::span<const std::string> args, std::ostream& out, std::ostream& err) {
@@ -83,11 +83,12 @@ int run_program(std::span<const std::string> args, std::ostream& out, std::ostre
     const int code = dispatch(args, out);
     out.flush();
     if (!out) throw IoError("standard output cannot be written");
-    // At once, for `pando run`: an mpirun that is told to end may not wait for the end below.
+    // Written before end() below, because an mpirun that is told to end may not wait for that.
+    // `pando run` reads the line.
     if (code == app::kStopped && std::getenv("PANDO_JOB") != nullptr) {
       err << comm::process_session().status_line(concat("exit code ", code)) << std::flush;
     }
-    // Instances of a job that come here do so by agreement.
+    // All instances of a job come here together.
     comm::process_session().end(code, comm::Ending::together);
     return code;
   } catch (const app::AgreedFailure& error) {
@@ -103,7 +104,7 @@ int run_program(std::span<const std::string> args, std::ostream& out, std::ostre
     const bool lost = own != nullptr && own->kind() == ErrorKind::comm;
     comm::process_session().report_failure(
         app::describe(error, false), lost ? comm::FailureKind::lost_peer : comm::FailureKind::own);
-    // These come to all instances alike, others to each by itself.
+    // These two codes come on all instances together; other errors may concern only this one.
     const int code = app::exit_code_of(error);
     const bool agreed = code == app::kStopped || code == app::kNonFiniteLoss;
     comm::process_session().end(code, agreed ? comm::Ending::together : comm::Ending::alone);

@@ -1,4 +1,4 @@
-// `pando run`, and `pando run-instance`, which it starts on every host.
+// `pando run`, and `pando run-instance`, which `pando run` starts on every host.
 // SPDX-License-Identifier: MIT
 #include <iostream>
 

@@ -1,4 +1,4 @@
-// The subcommands of the program and the verbs of `pando data`, for what tells about all of them.
+// The subcommands of the program and the verbs of `pando data`, for help, man pages and completion.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,15 +10,15 @@ namespace pando::cli {
 
 struct Subcommand {
   const char* name;
-  const char* summary;  // null: for the program itself, not for users
+  const char* summary;  // null: only for internal use, not shown to users
   int (*run)(std::span<const std::string> args, std::ostream& out);
-  const char* words = "";  // what follows the name, for help texts
+  const char* words = "";  // the arguments in help texts
 };
 
 std::span<const Subcommand> subcommands();
 std::span<const Subcommand> data_verbs();
 
-// The answer to --help.
+// The text of --help.
 std::string help_of(const Subcommand& command);
 
 }  // namespace pando::cli

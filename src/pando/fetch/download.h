@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "pando/base/error.h"
-#include "pando/fetch/catalog.h"
 #include "pando/fetch/progress_line.h"
+#include "pando/fetch/remote_dataset.h"
 
 namespace pando::fetch {
 

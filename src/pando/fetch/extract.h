@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "pando/fetch/catalog.h"
+#include "pando/fetch/remote_dataset.h"
 
 namespace pando::fetch {
 

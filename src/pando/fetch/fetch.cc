@@ -54,7 +54,7 @@ class WorkFolder {
 
 class Fetch {
  public:
-  Fetch(const DatasetEntry& entry, const FetchOptions& options)
+  Fetch(const RemoteDataset& entry, const FetchOptions& options)
       : entry_(entry),
         options_(options),
         folder_(dataset_folder(entry, options.folder)),
@@ -231,7 +231,7 @@ class Fetch {
     replace_folder(made.string(), result(), (work.path() / "old").string());
   }
 
-  const DatasetEntry& entry_;
+  const RemoteDataset& entry_;
   const FetchOptions& options_;
   fs::path folder_;
   ProgressLine progress_;
@@ -240,7 +240,7 @@ class Fetch {
 
 }  // namespace
 
-std::string fetch_dataset(const DatasetEntry& entry, const FetchOptions& options) {
+std::string fetch_dataset(const RemoteDataset& entry, const FetchOptions& options) {
   return Fetch(entry, options).run();
 }
 

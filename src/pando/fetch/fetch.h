@@ -6,8 +6,8 @@
 #include <ostream>
 #include <string>
 
-#include "pando/fetch/catalog.h"
 #include "pando/fetch/download.h"
+#include "pando/fetch/remote_dataset.h"
 
 namespace pando::fetch {
 
@@ -27,6 +27,6 @@ struct FetchOptions {
 // hand. Several processes may fetch the same data set: all but one wait.
 // Throws InvalidArgument if the mirror is not an address, FetchStopped, NotFetched (the message
 // says what to do without a network), and IoError if files cannot be written or unpacked.
-std::string fetch_dataset(const DatasetEntry& entry, const FetchOptions& options = {});
+std::string fetch_dataset(const RemoteDataset& entry, const FetchOptions& options = {});
 
 }  // namespace pando::fetch

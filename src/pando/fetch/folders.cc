@@ -6,7 +6,6 @@
 #include <filesystem>
 
 #include "pando/base/error.h"
-#include "pando/data/sources/mnist.h"
 
 namespace pando::fetch {
 
@@ -46,11 +45,11 @@ std::string default_folder() {
       "with --folder");
 }
 
-std::string dataset_folder(const DatasetEntry& entry, const std::string& folder) {
+std::string dataset_folder(const RemoteDataset& entry, const std::string& folder) {
   return (fs::path(folder.empty() ? default_folder() : folder) / entry.name).string();
 }
 
-std::optional<std::string> find_fetched(const DatasetEntry& entry, const std::string& folder) {
+std::optional<std::string> find_fetched(const RemoteDataset& entry, const std::string& folder) {
   const fs::path place = dataset_folder(entry, folder);
   const bool whole = std::ranges::all_of(
       entry.files, [&](const RemoteFile& file) { return is_there(file, place); });
@@ -59,9 +58,9 @@ std::optional<std::string> find_fetched(const DatasetEntry& entry, const std::st
 }
 
 // The package compresses the files again, so their sizes differ.
-std::optional<std::string> find_packaged(const DatasetEntry& entry) {
-  if (entry.name != "fashion_mnist") return std::nullopt;
-  const fs::path place = kFashionMnistDirectory;
+std::optional<std::string> find_packaged(const RemoteDataset& entry) {
+  if (entry.packaged.empty()) return std::nullopt;
+  const fs::path place = entry.packaged;
   std::error_code error;
   for (const RemoteFile& file : entry.files) {
     if (!fs::is_regular_file(place / file.name, error)) return std::nullopt;
@@ -69,7 +68,7 @@ std::optional<std::string> find_packaged(const DatasetEntry& entry) {
   return place.string();
 }
 
-std::optional<std::string> find_here(const DatasetEntry& entry, const std::string& folder) {
+std::optional<std::string> find_here(const RemoteDataset& entry, const std::string& folder) {
   const std::optional<std::string> fetched = find_fetched(entry, folder);
   return fetched ? fetched : find_packaged(entry);
 }

@@ -1,8 +1,8 @@
-// The table of options as text: --help and the effective configuration.
+// Writes the table of options as text: --help and the effective configuration.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/options/options.h"
 
@@ -34,7 +34,7 @@ std::string setting_line(const std::string& name, const ConfigValue& value,
   return fmt::format("{:<40} # {}\n", fmt::format("{}: {}", name, to_yaml(value)), origin);
 }
 
-// Words after `indent` columns, the first line starting at `column`.
+// Wraps words to lines that are indented by `indent`; the first line continues at `column`.
 std::string wrap(const std::string& words, size_t indent, size_t column) {
   std::string out;
   for (const std::string& word : split(words, ' ')) {

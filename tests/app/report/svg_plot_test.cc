@@ -52,7 +52,8 @@ TEST(CurvesSvg, GapsSinglePointsAndNothing) {
   expect_xml(point);
   EXPECT_SAYS(point, "<circle");
   EXPECT_EQ(point.find("nan"), std::string::npos);
-  EXPECT_EQ(point.find("e-1"), std::string::npos) << "numbers one can read beside a single point";
+  EXPECT_EQ(point.find("e-1"), std::string::npos)
+      << "readable numbers at the axis of a single point";
   const std::string empty = curves_svg({{"Loss", "", "", {{"a", {}}}}, {"Accuracy", "", "", {}}});
   expect_xml(empty);
   EXPECT_SAYS(empty, ">no values<");
@@ -68,7 +69,7 @@ TEST(CurvesSvg, TicksMayBeGivenAndLargeNumbersAreShort) {
   const std::string svg = curves_svg({panel});
   expect_xml(svg);
   for (const char* text : {">1<", ">1024<", ">500k<", ">2M<"}) EXPECT_SAYS(svg, text);
-  EXPECT_EQ(svg.find(">4<"), std::string::npos) << "no others";
+  EXPECT_EQ(svg.find(">4<"), std::string::npos) << "no other ticks";
 }
 
 TEST(HeatMapSvg, RefusesSizesThatDoNotFit) {
@@ -92,7 +93,7 @@ TEST(HeatMapSvg, ColoursGrowDarkerAndTextStaysReadable) {
                                         .shares = {0, 0.01, 1},
                                         .texts = {"", "1", "99"},
                                         .hints = {}});
-  EXPECT_SAYS(svg, "fill=\"#082456\"");  // all of it
+  EXPECT_SAYS(svg, "fill=\"#082456\"");  // share 1
   EXPECT_SAYS(svg, "fill=\"#ffffff\">99<");
   EXPECT_SAYS(svg, "fill=\"#222222\">1<");
 }

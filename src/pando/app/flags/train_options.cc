@@ -166,10 +166,9 @@ void validate_phases(const TrainOptions& options) {
       {"--profile", !options.profile.empty()},
       {"--verify", options.verify},
       {"--dry-run", options.dry_run},
-      {"--validate-during-training", options.phases.during_training},
       {"--resume", !options.checkpoints.resume.empty()}};
   for (const auto& [name, given] : flags) {
-    if (given) throw UsageError(name, " is about training, wanted no --training false");
+    if (given) throw UsageError(name, ": requires training; remove --training false");
   }
 }
 
@@ -177,17 +176,18 @@ void validate_phases(const TrainOptions& options) {
 void validate_keep_best(const TrainOptions& options) {
   if (!options.checkpoints.keep_best) return;
   const ValidationFlags& phases = options.phases;
-  if (!phases.training || !phases.validation) {
+  if (!phases.training || !phases.validates()) {
     throw UsageError(
-        "--keep-best: the best checkpoint of training is found by validation, wanted both phases");
+        "--keep-best: validation finds the best checkpoint of training; expected a run that trains "
+        "and validates");
   }
   if (options.checkpoints.are_off()) {
-    throw UsageError("--keep-best: --ckpts-per-epoch 0 writes no checkpoint, wanted above 0");
+    throw UsageError("--keep-best: --ckpts-per-epoch 0 writes no checkpoint; remove one of them");
   }
   if (!phases.checkpoint_input_dir.empty()) {
     throw UsageError(
-        "--keep-best: --checkpoint-input-dir has other checkpoints validated than those of "
-        "training, wanted one of the two flags");
+        "--keep-best: --checkpoint-input-dir names other checkpoints than those of training; "
+        "remove one of them");
   }
 }
 
@@ -195,7 +195,7 @@ void validate_keep_best(const TrainOptions& options) {
 void choose_dataset(OptionTable& table, TrainOptions& options) {
   Option& option = table.find("dataset", "");
   if (option.origin.kind != Origin::Kind::built_in) return;
-  const std::optional<DatasetKind> own = dataset_of_model(options.model);
+  const std::optional<std::string> own = dataset_of_model(options.model);
   if (!own) return;
   options.data.dataset = *own;
   option.origin = {.place = "chosen by the model"};
@@ -340,6 +340,7 @@ std::optional<TrainOptions> settle_train_options(OptionTable& table, const Commo
       table.find_exact("logs-per-epoch")->origin.kind != Origin::Kind::built_in;
   let_later_rate_win(table, options.schedule);
   options.warnings = settle_job(table, options);
+  settle_validation(table, options.phases);
   validate(options);
   check_devices_per_replica(options.devices);
   settle_flags(table, options);

@@ -4,18 +4,19 @@
 #include <algorithm>
 #include <cmath>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/base/memory_use.h"
 #include "pando/base/strings.h"
 #include "pando/options/config_value.h"
+#include "pando/train/history.h"
 
 namespace pando::app {
 namespace {
 
 constexpr double kMebibyte = 1 << 20;
 
-// As many decimals as it takes for four digits that say something, from four to ten.
+// Has enough decimals for four significant digits, but between four and ten.
 std::string loss_text(double loss) {
   if (!std::isfinite(loss) || loss == 0) return fmt::format("{:.4f}", loss);
   const int decimals = 3 - static_cast<int>(std::floor(std::log10(std::abs(loss))));
@@ -27,6 +28,11 @@ std::string throughput_text(double throughput) {
 }
 
 }  // namespace
+
+std::string epoch_text(double epoch) {
+  const bool whole = epoch == std::floor(epoch) && epoch < 1e15;
+  return whole ? fmt::format("{:.1f}", epoch) : fmt::format("{}", epoch);
+}
 
 void add_memory(HistoryRow& row) {
   const MemoryUse use = memory_use();
@@ -60,6 +66,11 @@ std::string log_line(const HistoryRow& row) {
   const std::string head =
       "epoch " + (whole ? fmt::format("{:.1f}", row.epoch) : fmt::format("{:g}", row.epoch));
   return parts.empty() ? head : head + ": " + join(parts, ", ");
+}
+
+std::string validation_line(double epoch, double loss, double accuracy) {
+  return fmt::format("validation epoch {}: accuracy: {:.2f} %, loss: {:.4f}", epoch_text(epoch),
+                     100 * accuracy, loss);
 }
 
 std::string hyper_parameters_line(const std::string& config_text) {

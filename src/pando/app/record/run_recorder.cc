@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/record/log_line.h"
 #include "pando/train/model.h"
@@ -14,8 +14,8 @@
 namespace pando::app {
 namespace {
 
-// Notes in a checkpoint: what no row of the history has yet. No times: the same run gives the same
-// files.
+// Notes in a checkpoint: sums that are in no row of the history yet. They have no times, so that
+// the same run gives the same files.
 constexpr const char* kLoggedUpdates = "logged_updates";
 constexpr const char* kOpenSamples = "open_samples";
 constexpr const char* kOpenLoss = "open_loss";
@@ -36,12 +36,15 @@ RunRecorder::RunRecorder(RunLog& log, AgreedSignal& signal, CheckpointStore& sto
       signal_(signal),
       store_(store),
       options_(std::move(options)),
-      start_(std::chrono::steady_clock::now()) {}
+      start_(std::chrono::steady_clock::now()),
+      best_accuracy_(options_.best_accuracy) {}
 
 void RunRecorder::resume(const TrainingState& state, double seconds) {
   logged_updates_ = static_cast<int64_t>(number_in(state, kLoggedUpdates));
   seconds_before_ = seconds;
-  if (state.notes.contains(kBestAccuracy)) best_accuracy_ = number_in(state, kBestAccuracy);
+  if (state.notes.contains(kBestAccuracy)) {
+    best_accuracy_ = std::max(best_accuracy_, number_in(state, kBestAccuracy));
+  }
   open_ = {.samples = static_cast<int64_t>(number_in(state, kOpenSamples)),
            .loss = number_in(state, kOpenLoss),
            .accuracy = number_in(state, kOpenAccuracy)};
@@ -65,36 +68,31 @@ void RunRecorder::on_execution_end(FitContext& context, const Logs& logs) {
     add_training(row, context, logs);
     write(context, row);
   }
+  note_validation(context);
   if (options_.events.checkpoints_at(done)) save(context);
 }
 
 void RunRecorder::on_epoch_end(FitContext& context, const Logs& logs) {
   HistoryRow row = row_of(context);
-  row.val_loss = find_value(logs, "val_loss");
-  row.val_accuracy = find_value(logs, "val_accuracy");
   const int64_t done = updates_done(context);
-  // A run that a signal stops goes on later: its open sums are in the checkpoint, not in a row.
+  // A run that a signal stops continues later: its open sums are in the checkpoint, not in a row.
   const bool is_last = context.stop && !stopped_ && done != logged_updates_;
   if (is_last || options_.events.logs_since(logged_updates_, done)) {
     add_training(row, context, logs);
   }
   try {
-    if (row.loss || row.val_loss) write(context, row);
+    if (row.loss) write(context, row);
+    note_validation(context);
   } catch (const IoError&) {
     if (!options_.events.checkpoints_at(done) && !stopped_) throw;
     save(context);  // the disk of the checkpoints may have room
     throw;
   }
-  if (options_.keep_best && row.val_accuracy.value_or(-1) > best_accuracy_) {
-    best_accuracy_ = *row.val_accuracy;
-    store_.save_best(*context.model, notes());
-    log_.directory().log("the best so far, kept as best.h5");
-  }
   if (options_.events.checkpoints_at(done)) save(context);
   stop_when_asked(context);
 }
 
-// A signal between two epochs is seen by the fit alone.
+// Only the fit sees a signal between two epochs.
 void RunRecorder::on_train_end(FitContext& context) {
   stop_when_asked(context);
   const bool wanted = signal_.received() != 0 || options_.final_checkpoint;
@@ -132,6 +130,23 @@ void RunRecorder::add_training(HistoryRow& row, const FitContext& context, const
   logged_updates_ = updates_done(context);
 }
 
+void RunRecorder::note_validation(const FitContext& context) {
+  if (context.validation.empty()) return;
+  HistoryRow row = row_of(context);
+  row.val_loss = find_value(context.validation, "val_loss");
+  row.val_accuracy = find_value(context.validation, "val_accuracy");
+  log_.directory().append_history(row);
+  const std::string line =
+      validation_line(row.epoch, row.val_loss.value_or(0), row.val_accuracy.value_or(0));
+  log_.directory().log(line);
+  if (context.tell) context.tell(line);
+  if (options_.validated) options_.validated(row);
+  if (!options_.keep_best || row.val_accuracy.value_or(-1) <= best_accuracy_) return;
+  best_accuracy_ = *row.val_accuracy;
+  store_.save_best(*context.model, notes());
+  log_.directory().log("the best so far, kept as best.h5");
+}
+
 void RunRecorder::write(const FitContext& context, const HistoryRow& row) {
   log_.directory().append_history(row);
   const std::string line = log_line(row);
@@ -153,7 +168,7 @@ void RunRecorder::save(const FitContext& context) {
   log_.directory().log("saved " + store_.save(*context.model, notes()).string());
 }
 
-// After the last step there is nothing left to stop: the run is whole.
+// After the last step there is nothing left to stop: the run is complete.
 void RunRecorder::stop_when_asked(FitContext& context) {
   const bool whole = context.epoch + 1 >= context.epochs && context.step >= context.steps;
   if (signal_.ask() == 0 || whole) return;

@@ -15,7 +15,7 @@ namespace {
 
 Facts facts_of(const std::optional<TrainOptions>& options) {
   Facts facts = {{"the program file", program_fact()},
-                 {"the command", options ? "a run" : "a question"}};
+                 {"the command", options ? "a run" : "a request such as --help"}};
   if (!options) return facts;
   const Facts flags = option_facts(options->config_text);
   facts.insert(facts.end(), flags.begin(), flags.end());

@@ -4,15 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <ostream>
-#include <string>
-#include <vector>
 
 #include "pando/app/flags/data_flags.h"
-#include "pando/data/bad_records.h"
-#include "pando/data/sources/train_test.h"
-#include "pando/zoo/preprocessing.h"
+#include "pando/datasets/preparation.h"
+#include "pando/tensor/shape.h"
 
 namespace pando::app {
 
@@ -24,13 +20,6 @@ struct DataRequest {
   int64_t synthetic = 1;        // how many different made-up images the devices hold
   std::ostream* out = nullptr;  // tells of a download; null: silent
   bool quiet = false;           // tells only that there is one
-};
-
-struct TrainingData {
-  TrainTest sets;
-  std::vector<BadRecord> skipped;          // with --on-bad-record skip
-  bool in_order = false;                   // a stream that is shuffled already
-  std::optional<PreprocessOptions> front;  // what is left to the devices
 };
 
 // Downloads what is nowhere, so that load_training_data finds it. Throws as it does.

@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/flags/job_settings.h"
 #include "pando/app/job/agreed_signal.h"
@@ -54,7 +55,7 @@ class TrainingRun {
       prepare_validation();
     }
     if (options_.silicon.compile_only) {
-      out_ << "compiled; nothing is kept for a later run, which compiles again\n";
+      out_ << "compiled; nothing is kept, so a later run compiles again\n";
       return kDone;
     }
     std::vector<std::string> told;  // before there is a log
@@ -78,7 +79,7 @@ class TrainingRun {
   }
 
  private:
-  // Made by the first instance; the others know where it is.
+  // The first instance makes it; the others get its path.
   std::unique_ptr<RunDirectory> make_directory() const {
     std::unique_ptr<RunDirectory> directory;
     const int instances = setup_.instances.count();
@@ -91,10 +92,10 @@ class TrainingRun {
             .model = options_.model + (options_.phases.training ? "" : "-validation"),
             .config = head + setup_.config_text,
             .resumed_step = resumed_step(),
-            .validates = options_.phases.validation});
+            .validates_again = options_.phases.validation == ValidationTime::after});
         if (options_.phases.training) mark_job(directory->path().string());
       } catch (const IoError& error) {
-        throw UsageError(error.what());  // the place was chosen: starting again would not help
+        throw UsageError(error.what());  // the user chose the place: a restart would not help
       }
       return directory->path().string();
     });
@@ -108,7 +109,7 @@ class TrainingRun {
     return setup_.updates_before(state_->position) * setup_.accumulation() * setup_.batch.replicas;
   }
 
-  // Those of a file come from the first instance, when training begins.
+  // The first instance loads --weights; fit() broadcasts them.
   void begin_weights(RunLog& log) {
     const std::string& weights = options_.checkpoints.weights;
     if (state_) {
@@ -116,7 +117,7 @@ class TrainingRun {
       const bool is_own = setup_.instances.is_first() && is_of_this_run(*state_, options_);
       const size_t later = is_own ? set_aside_after(state_->weights.path) : 0;
       if (later > 0) {
-        log.say(fmt::format("set aside as *.old, because they are of later epochs: {}",
+        log.say(fmt::format("renamed to *.old, because they are of later epochs: {}",
                             counted(static_cast<int64_t>(later), "checkpoint")));
       }
     } else if (!weights.empty() && options_.phases.training) {
@@ -125,15 +126,15 @@ class TrainingRun {
         const LoadReport report = setup_.model.load_weights(weights);
         for (const std::string& line : report.out_of_range) log.say("warning: " + line);
       });
-      log.say("beginning with the weights of " + weights);
+      log.say("starting with the weights of " + weights);
     }
   }
 
-  // Compiling before the run directory is made: a wrong option leaves nothing behind.
+  // Compiles before the run directory is made, so that a wrong option leaves nothing behind.
   int prepare_training() {
     const std::vector<Field>& fields = setup_.data.sets.train.fields();
     const Clock::time_point start = Clock::now();
-    setup_.instances.together([&] {  // too little memory, say, is the same everywhere
+    setup_.instances.together([&] {  // too little memory, for example, is the same everywhere
       setup_.model.prepare(RunMode::train, options_.micro_batch_size, fields);
     });
     compile_seconds_ = Clock::now() - start;
@@ -171,9 +172,9 @@ class TrainingRun {
     mlperf.start("run");
     start_ = Clock::now();
     int code = phases.training ? train(log, mlperf) : kDone;
-    if (code == kDone && phases.validation) code = validate(log, mlperf);
+    if (code == kDone && phases.validates()) code = validate(log, mlperf);
     mlperf.stop("run", {{"status", std::string(reached_target_ ? "success" : "aborted")}});
-    if (code == kDone && phases.training && phases.validation) {
+    if (code == kDone && phases.training && phases.validates()) {
       const std::chrono::duration<double> seconds = Clock::now() - start_;
       log.say("time to train = " + duration_text(seconds.count()));
     }
@@ -190,8 +191,8 @@ class TrainingRun {
     mlperf.event("eval_samples", setup_.data.sets.test.size());
   }
 
-  // A whole epoch, so that nothing is done for the first time when the clock runs. What it learns
-  // is taken back. False when a signal came.
+  // Trains a whole epoch, so that nothing is done for the first time while the clock runs, and
+  // restores the model. False if a signal arrived.
   bool warm_up(RunLog& log) {
     AgreedSignal signal(setup_.instances, "\nstopping the warm-up; another signal ends at once\n");
     log.say("a warm-up epoch begins");
@@ -220,8 +221,15 @@ class TrainingRun {
                                  .keep_last = options_.checkpoints.keep_last,
                                  .writes = writes});
     AgreedSignal signal(setup_.instances);
-    TrainingPhase phase{.setup = setup_, .log = log, .signal = signal, .checkpoints = checkpoints};
-    if (mlperf.on()) phase.callbacks.push_back(std::make_shared<MlperfEpochs>(mlperf));
+    TrainingPhase phase{.setup = setup_,
+                        .log = log,
+                        .signal = signal,
+                        .checkpoints = checkpoints,
+                        .mlperf = &mlperf};
+    if (options_.phases.validates_during()) {
+      validated_ = validations_in_history(log);
+      phase.validated = &validated_;
+    }
     if (histograms_) phase.callbacks.push_back(histograms_);
     if (setup_.instances.count() > 1) phase.callbacks.push_back(exchange_log(log));
     const auto early_stopping = early_stopping_callback(
@@ -232,8 +240,8 @@ class TrainingRun {
     if (early_stopping) phase.callbacks.push_back(early_stopping);
     const TrainingResult result = app::train(phase, state_);
     tell_skipped(log.directory());
-    // One that comes after the last weight update is about the validation.
-    if (result.stopped || (options_.phases.validation && signal.ask() != 0)) {
+    // A signal after the last weight update stops the validation.
+    if (result.stopped || (options_.phases.validates() && signal.ask() != 0)) {
       log.say_always(stopped_line(signal.text(), log, checkpoints));
       return kStopped;
     }
@@ -241,24 +249,49 @@ class TrainingRun {
     return kDone;
   }
 
+  // The validations of a run before it was resumed, for all instances.
+  std::vector<ValidatedCheckpoint> validations_in_history(RunLog& log) const {
+    std::vector<ValidatedCheckpoint> found;
+    const std::string text = setup_.instances.from_first([&] {
+      std::string lines;
+      for (const HistoryRow& row : read_history(log.directory().path() / "history.json",
+                                                std::numeric_limits<int64_t>::max())) {
+        if (!row.val_loss || !row.val_accuracy) continue;
+        lines += fmt::format("{} {} {}\n", row.epoch, *row.val_loss, *row.val_accuracy);
+      }
+      return lines;
+    });
+    for (const std::string& line : split(text, '\n')) {
+      const std::vector<std::string> numbers = split(line, ' ');
+      if (numbers.size() != 3) continue;
+      const auto number = [&](size_t i) { return parse_double(numbers[i]).value_or(0); };
+      std::erase_if(found, [&](const auto& one) { return one.epoch == number(0); });
+      found.push_back({number(0), number(1), number(2)});
+    }
+    std::ranges::sort(found, {}, &ValidatedCheckpoint::epoch);
+    return found;
+  }
+
   static std::string stopped_line(const std::string& signal, RunLog& log,
                                   const CheckpointStore& checkpoints) {
     if (checkpoints.last().empty()) {
-      return fmt::format("stopped by {}; there is no checkpoint to go on from", signal);
+      return fmt::format("stopped by {}; there is no checkpoint to continue from", signal);
     }
     return fmt::format(
-        "stopped by {}; saved {}; the same command with --run-dir {} --resume auto goes on", signal,
-        checkpoints.last().string(), log.directory().path().string());
+        "stopped by {}; saved {}; to continue, use the same command with --run-dir {} --resume "
+        "auto",
+        signal, checkpoints.last().string(), log.directory().path().string());
   }
 
   std::filesystem::path checkpoint_folder(RunLog& log) const {
     return options_.checkpoints.folder(log.directory().path());
   }
 
-  // What training wrote, unless the user names something else.
+  // Validates what training wrote, unless the user names something else.
   ValidationRequest validation_request(RunLog& log) const {
     const ValidationFlags& flags = options_.phases;
     ValidationRequest request{.folder = flags.checkpoint_input_dir,
+                              .validated = validated_,
                               .trained = epochs_ > 0,
                               .epoch = epochs_,
                               .start = start_,
@@ -302,12 +335,12 @@ class TrainingRun {
       return kFailed;
     }
     if (!setup_.instances.is_first()) return kDone;
-    if (options_.checkpoints.keep_best && !options_.phases.during_training) keep_best(log, result);
+    if (options_.checkpoints.keep_best) keep_best(log, result);
     if (options_.phases.clean_dir) clean(log, result);
     return kDone;
   }
 
-  // --clean-dir is for what training wrote, not for what the user had before.
+  // --clean-dir removes what training wrote, not what the user had before.
   void clean(RunLog& log, const ValidationResult& result) const {
     if (!options_.phases.checkpoint_input_dir.empty()) {
       log.say("warning: --clean-dir: checkpoints of --checkpoint-input-dir are never removed");
@@ -321,6 +354,9 @@ class TrainingRun {
   void keep_best(RunLog& log, const ValidationResult& result) const {
     if (result.checkpoints.empty() || !options_.phases.training) return;
     const ValidatedCheckpoint& best = best_of(result.checkpoints);
+    // Validation during training has kept it, unless it was measured only now.
+    if (std::ranges::find(validated_, best.epoch, &ValidatedCheckpoint::epoch) != validated_.end())
+      return;
     if (std::ranges::find(result.files, best.epoch, &CheckpointFile::epoch) == result.files.end()) {
       log.say(fmt::format("the best weights, of epoch {}, are in {}", epoch_text(best.epoch),
                           (log.directory().path() / kBestEpochFile).string()));
@@ -330,12 +366,12 @@ class TrainingRun {
                         keep_as_best(checkpoint_folder(log), best.epoch).string()));
   }
 
-  // Event files and records beside the history.
+  // Adds event files and records of experiments beside the history.
   void attach_sinks(RunLog& log) {
     const LoggingFlags& flags = options_.logging;
     RowSinks sinks = make_row_sinks(flags, {.folder = log.directory().path(),
                                             .model = options_.model,
-                                            .dataset = to_string(options_.data.dataset),
+                                            .dataset = options_.data.dataset,
                                             .config_text = setup_.config_text,
                                             .resumed_step = resumed_step()});
     for (const std::string& note : sinks.notes) log.say(note);
@@ -356,7 +392,7 @@ class TrainingRun {
     }
   }
 
-  // Also with --quiet: data that were left out are part of the result.
+  // Lists skipped records, also with --quiet: data that were left out are part of the result.
   void tell_skipped(RunDirectory& directory) const {
     const std::vector<BadRecord>& skipped = setup_.data.skipped;
     if (skipped.empty()) return;
@@ -369,10 +405,11 @@ class TrainingRun {
   int64_t begin_ms_;
   std::filesystem::file_time_type begin_files_ = std::filesystem::file_time_type::clock::now();
   TrainingSetup setup_;
-  std::optional<TrainingState> state_;  // that training goes on from
-  Clock::time_point start_;             // of the phases
-  double epochs_ = 0;                   // that the weights of the model are trained
-  std::optional<int64_t> restored_;     // the epoch whose weights --restore-best brought back
+  std::optional<TrainingState> state_;          // that training continues from
+  Clock::time_point start_;                     // of the phases
+  double epochs_ = 0;                           // that the weights were trained for
+  std::vector<ValidatedCheckpoint> validated_;  // during training
+  std::optional<int64_t> restored_;             // the epoch whose weights --restore-best restored
   bool reached_target_ = false;
   std::chrono::duration<double> compile_seconds_{};
   std::shared_ptr<Callback> histograms_;  // may be null
@@ -383,7 +420,7 @@ class TrainingRun {
 int run_training(const TrainOptions& options, std::ostream& out) {
   const Instances instances;
   std::unique_ptr<TrainingRun> run;
-  // One instance of each machine fetches data that are not there.
+  // One instance of each machine fetches missing data.
   if (instances.count() > 1) {
     instances.together([&] {
       if (comm::current_job().local_index != 0) return;

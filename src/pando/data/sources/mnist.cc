@@ -94,9 +94,9 @@ std::string find_mnist_file(const std::string& directory, const std::string& nam
 }  // namespace data
 
 const std::vector<std::string>& fashion_mnist_names() {
-  static const std::vector<std::string> names = {"t-shirt/top", "trouser",   "pullover", "dress",
-                                                 "coat",        "sandal",    "shirt",    "sneaker",
-                                                 "bag",         "ankle boot"};
+  static const std::vector<std::string> names = {"T-shirt/top", "Trouser",   "Pullover", "Dress",
+                                                 "Coat",        "Sandal",    "Shirt",    "Sneaker",
+                                                 "Bag",         "Ankle boot"};
   return names;
 }
 
