@@ -146,13 +146,13 @@ class ThreeCounters : public UpdateRule {
 
 TEST(HalfUpdater, ARuleHasAnyNumberOfSlots) {
   for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
-    StoredKernel kernel(kElements, {.type = type, .workers = 2});
+    StoredKernel kernel(kKernelElements, {.type = type, .workers = 2});
     for (int64_t i = 0; i < 2; ++i) {
       kernel.update({.rule = std::make_shared<ThreeCounters>()}, {0.1, i});
     }
-    EXPECT_EQ(kernel.slot(0), Floats(kElements, 2));
-    EXPECT_EQ(kernel.slot(1), Floats(kElements, 4));
-    EXPECT_EQ(kernel.slot(2), Floats(kElements, 1));
+    EXPECT_EQ(kernel.slot(0), Floats(kKernelElements, 2));
+    EXPECT_EQ(kernel.slot(1), Floats(kKernelElements, 4));
+    EXPECT_EQ(kernel.slot(2), Floats(kKernelElements, 1));
     EXPECT_EQ(kernel.variables.get("k").slots[1].dtype(), type == DType::f16 ? DType::f32 : type);
   }
 }
