@@ -159,7 +159,7 @@ TEST_F(Validate, WrongUseLeavesNothingBehind) {
       {{path("absent.h5")}, "absent.h5' does not exist"},
       {{"--weights", path("absent.h5")}, "--weights: '" + path("absent.h5") + "' is no file"},
       {{path("empty")}, "has no checkpoint epoch_<number>.h5"},
-      {{"--checkpoint-input-dir", path("absent")}, "--checkpoint-input-dir: '"},
+      {{"--checkpoint-input-dir", path("absent")}, "--checkpoint-input-dir: "},
       {{"--run-dir", path("empty")}, "--run-dir: there is no " + path("empty/config.yml")},
       {{path("run"), "--config-path", path("run/config.yml")}, "a configuration of its own"},
       {{path("run"), "--run-dir", path("run")}, "--run-dir"},

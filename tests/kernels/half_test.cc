@@ -9,9 +9,11 @@
 
 #include <gtest/gtest.h>
 
+#include "pando/base/strings.h"
 #include "pando/kernels/half/cutting.h"
 #include "pando/kernels/half/partials.h"
 #include "tests/support/kernel_case.h"
+#include "tests/support/run_graph.h"
 
 namespace pando::test {
 namespace {
@@ -38,6 +40,24 @@ TEST(HalfKernels, TilesCoverEverySample) {
       EXPECT_GT(norm.lowered(half).expect_agreement(agreement), 0);
     }
   }
+}
+
+TEST(HalfKernels, TheRecordOfTheOpSaysHowItIsCut) {
+  namespace half = kernels::half;
+  const auto cut = [](const std::string& inputs, const std::string& node) {
+    const ir::Graph graph = typed_graph(concat("graph(", inputs, ") { ", node, " return }"));
+    return half::cut_of(*graph.nodes()[0]);
+  };
+  const half::Cut dense = cut("x: f32[6,4] feed, k: f32[4,3] variable", "y = dense(x, k)");
+  EXPECT_EQ(dense.unit, half::Unit::sample);
+  EXPECT_EQ(dense.inputs, (std::vector{half::Share::rows, half::Share::whole}));
+  EXPECT_EQ(dense.units, 6);
+  const half::Cut moments = cut("x: f32[2,3,5,4] feed", "m = batch_moments(x)");
+  EXPECT_EQ(moments.unit, half::Unit::pixel);
+  EXPECT_EQ(moments.outputs, std::vector{half::Share::moments});
+  EXPECT_EQ(moments.units, 30);
+  const half::Cut sums = cut("x: f32[6,4] feed, dy: f32[6,3] feed", "k = dense_kernel_grad(x, dy)");
+  EXPECT_EQ(sums.outputs, std::vector{half::Share::sum});
 }
 
 TEST(HalfKernels, ConcatenationsMayBeLong) {

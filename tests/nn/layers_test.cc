@@ -6,6 +6,7 @@
 #include "pando/ir/text.h"
 #include "pando/ir/verifier.h"
 #include "pando/nn/network.h"
+#include "pando/ops/op.h"
 #include "tests/support/expect_error.h"
 
 namespace pando {
@@ -178,6 +179,18 @@ TEST(LayerOptions, UnknownActivationsSuggest) {
   EXPECT_SAYS(error_of([] { Conv2D({.filters = 1, .activation = "sofmax"}); }),
               "did you mean 'softmax'");
   EXPECT_SAYS(error_of([] { Activation("tan"); }), "did you mean 'tanh'");
+}
+
+TEST(LayerOptions, EveryOpThatIsAnActivationIsOne) {
+  const auto names = ops::builtin_ops().names_with(ops::Trait::activation);
+  for (const std::string& name : names) {
+    for (const Layer& layer : {Dense({.units = 2, .activation = name}), Activation(name)}) {
+      const NetworkGraph built = Sequential({2}, {layer}).build({.batch = 3});
+      EXPECT_EQ(built.graph.nodes().back()->op(), name);
+    }
+  }
+  const std::string error = error_of([] { Activation("add"); });
+  for (const std::string& name : names) EXPECT_SAYS(error, name);
 }
 
 TEST(LayerOptions, InitializersReachTheWeights) {

@@ -9,6 +9,7 @@
 #include "pando/base/error.h"
 #include "pando/kernels/kernel.h"
 #include "tests/ops/gradient_cases.h"
+#include "tests/ops/infer_text.h"
 
 namespace pando::ops {
 namespace {
@@ -41,6 +42,29 @@ TEST(AllOps, HaveANumericGradientCheck) {
       "pack",      "round_variable",       "standardise_image",     "top_k_accuracy"};
   for (const OpDef& op : builtin_ops().all()) {
     EXPECT_NE(covered.contains(op.name), apart.contains(op.name)) << op.name;
+  }
+}
+
+TEST(AllOps, ActivationsNeedNothingButTheirInput) {
+  for (const std::string& name : builtin_ops().names_with(Trait::activation)) {
+    EXPECT_EQ(test::infer_text("x: f32[2,3]", "y = " + name + "(x)"), "f32[2,3]");
+  }
+}
+
+// Fusion copies the attributes of a post_op to the op that applies it.
+TEST(AllOps, PostOpsFitTheOpsThatApplyThem) {
+  for (const OpDef& op : builtin_ops().all()) {
+    EXPECT_TRUE(op.gradient_of.empty() || builtin_ops().get(op.gradient_of).has(Trait::post_op))
+        << op.name;
+    EXPECT_TRUE(op.has(Trait::activation) || !op.has(Trait::post_op)) << op.name;
+    EXPECT_TRUE(op.has(Trait::batch_sum) || !op.has(Trait::moments)) << op.name;
+    if (!op.has(Trait::takes_post_op)) continue;
+    EXPECT_NE(op.attribute("activation"), nullptr) << op.name;
+    for (const std::string& name : builtin_ops().names_with(Trait::post_op)) {
+      for (const AttributeSpec& spec : builtin_ops().get(name).attributes) {
+        EXPECT_NE(op.attribute(spec.name), nullptr) << op.name << " " << spec.name;
+      }
+    }
   }
 }
 

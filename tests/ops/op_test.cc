@@ -32,6 +32,20 @@ TEST(OpTable, RefusesTwoOpsOfOneName) {
   EXPECT_THROW(OpTable({{.name = "a"}, {.name = "a"}}), InternalError);
 }
 
+TEST(OpTable, AttributesThatNameOpsTakeThoseWithTheTrait) {
+  const OpTable table({{.name = "b", .traits = {Trait::post_op}},
+                       {.name = "host",
+                        .attributes = {{.name = "activation",
+                                        .fallback = std::string("none"),
+                                        .names_op = Trait::post_op}}},
+                       {.name = "a", .traits = {Trait::activation, Trait::post_op}}});
+  EXPECT_EQ(table.names_with(Trait::post_op), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(table.names_with(Trait::activation), std::vector<std::string>{"a"});
+  EXPECT_EQ(table.get("host").attribute("activation")->choices,
+            (std::vector<std::string>{"none", "a", "b"}));
+  EXPECT_EQ(table.get("host").attribute("alpha"), nullptr);
+}
+
 TEST(Schema, CountsInputsAndOutputs) {
   EXPECT_EQ(infer_text("x: f32[2]", "y = relu(x, x)"), "relu 'relu': got 2 inputs, wanted (x)");
   EXPECT_EQ(infer_text("x: f32[2]", "y = add(x) @sum"), "add 'sum': got 1 inputs, wanted (a, b)");

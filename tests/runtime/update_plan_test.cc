@@ -41,7 +41,9 @@ TEST(UpdateDivision, EveryElementHasOneReplicaOnOneInstance) {
       }
       // An instance gets its elements from its infeed in order, without gaps.
       EXPECT_EQ(static_cast<int64_t>(places.size()), division.own_elements(plan));
-      if (!places.empty()) EXPECT_EQ(*places.rbegin() + 1, division.own_elements(plan));
+      if (!places.empty()) {
+        EXPECT_EQ(*places.rbegin() + 1, division.own_elements(plan));
+      }
       own += division.own_elements(plan);
     }
     EXPECT_EQ(static_cast<int64_t>(taken.size()), elements);

@@ -37,10 +37,11 @@ void print_text(const DataBenchmarkReport& report, double seconds, std::ostream&
     }
     out << fmt::format("  plain copies read and write {:.1f} GB/s\n", copy.bytes_per_second / 1e9);
   }
-  out << "\nEach line does all the work up to its stage; MB/s are those of the stage alone; share "
-         "is what it\nadds to the time of a sample. Files that fit into memory come from there.\n";
+  out << "\nEach line measures all the work up to its stage; MB/s are those of the stage alone; "
+         "share is what\nit adds to the time of a sample. Files that fit into memory are read from "
+         "the page cache.\n";
   if (bound) {
-    out << "* bound by memory: moves most of the bytes that plain copies do\n";
+    out << "* bound by memory: moves most of the bytes per second that plain copies move\n";
   }
 }
 
@@ -78,18 +79,24 @@ int data_benchmark(Arguments args, std::ostream& out) {
   const bool go = parse_verb(
       args, out,
       "usage: pando data benchmark NAME [PATH] [flags]\n\n"
-      "Measures the way of samples from files into batches, stage by stage, with one thread and "
+      "Measures how fast samples get from files into batches, stage by stage, with one thread and "
       "with several.\n\n" +
           dataset_list(),
       [&](OptionTable& table) {
         table.add_positional("NAME", name, "the data set");
-        table.add_positional("PATH", path, "where it is", false);
-        table.add("workers", options.workers, "threads, besides one").with_hint("N").at_least(1);
-        table.add("seconds", options.seconds, "for each measurement").with_hint("S").above(0);
+        table.add_positional("PATH", path, "the folder or file of the data set", false);
+        table.add("workers", options.workers, "threads, besides a measurement with one")
+            .with_hint("N")
+            .at_least(1);
+        table.add("seconds", options.seconds, "seconds for each measurement")
+            .with_hint("S")
+            .above(0);
         table.add("batch-size", options.batch_size, "samples in a batch")
             .with_hint("N")
             .at_least(1);
-        table.add("seed", seed, "of the order and the augmentation").with_hint("N").at_least(0);
+        table.add("seed", seed, "seed of the order and the augmentation")
+            .with_hint("N")
+            .at_least(0);
         table.add("json", json, "print JSON");
       });
   if (!go) return app::kDone;

@@ -10,7 +10,8 @@
 
 namespace pando {
 
-// `activation` anywhere below: "" (none), "relu", "leaky_relu", "tanh", "sigmoid", "softmax".
+// `activation` anywhere below: "" (none) or the name of an op with Trait::activation ("relu"); the
+// error about an unknown name lists them all.
 // `padding`: "valid" or "same".
 
 struct Conv2DOptions {

@@ -11,7 +11,7 @@ OpDef add_op() {
           .inputs = {{"a"}, {"b"}},
           .outputs = {"y"},
           .attributes = with_activation({}),
-          .traits = {Trait::in_place},
+          .traits = {Trait::in_place, Trait::pixelwise, Trait::takes_post_op},
           .infer =
               [](const ir::Node& node) {
                 check_activation(node);

@@ -13,7 +13,7 @@ OpDef batch_moments_op() {
   return {.name = "batch_moments",
           .inputs = {{"x"}},
           .outputs = {"moments"},
-          .traits = {Trait::batch_sum, Trait::no_grad},
+          .traits = {Trait::batch_sum, Trait::moments, Trait::no_grad, Trait::pixelwise},
           .infer =
               [](const ir::Node& node) {
                 require_dtype(node, 0, DType::f32);

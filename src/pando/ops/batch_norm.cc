@@ -83,9 +83,14 @@ std::vector<ir::TensorType> infer_batch_norm_input_grad(const ir::Node& node) {
 OpDef batch_norm_op() {
   return {
       .name = "batch_norm",
-      .inputs = {{"x"}, {"mean"}, {"variance"}, {"gamma"}, {"beta"}},
+      .inputs = {{"x"},
+                 {.name = "mean", .shared = true},
+                 {.name = "variance", .shared = true},
+                 {.name = "gamma", .shared = true},
+                 {.name = "beta", .shared = true}},
       .outputs = {"y"},
       .attributes = with_activation({{"epsilon", 0.001, {}}, {"batch_statistics", int64_t{0}, {}}}),
+      .traits = {Trait::pixelwise, Trait::takes_post_op},
       .infer =
           [](const ir::Node& node) {
             check_epsilon(node);
@@ -105,10 +110,14 @@ OpDef batch_norm_op() {
 // dbeta = sum of dy, dgamma = sum of dy (x - mean) / sqrt(variance + epsilon), valid samples only.
 OpDef batch_norm_sums_op() {
   return {.name = "batch_norm_sums",
-          .inputs = {{"dy"}, {"x"}, {"mean"}, {"variance"}, {.name = "y", .optional = true}},
+          .inputs = {{"dy"},
+                     {"x"},
+                     {.name = "mean", .shared = true},
+                     {.name = "variance", .shared = true},
+                     {.name = "y", .optional = true}},
           .outputs = {"dbeta", "dgamma"},
           .attributes = backward_attributes(),
-          .traits = {Trait::batch_sum, Trait::no_grad},
+          .traits = {Trait::batch_sum, Trait::no_grad, Trait::pixelwise},
           .infer =
               [](const ir::Node& node) {
                 check_epsilon(node);
@@ -125,15 +134,15 @@ OpDef batch_norm_input_grad_op() {
   return {.name = "batch_norm_input_grad",
           .inputs = {{"dy"},
                      {"x"},
-                     {"mean"},
-                     {"variance"},
-                     {"gamma"},
-                     {.name = "dbeta_total", .optional = true},
-                     {.name = "dgamma_total", .optional = true},
+                     {.name = "mean", .shared = true},
+                     {.name = "variance", .shared = true},
+                     {.name = "gamma", .shared = true},
+                     {.name = "dbeta_total", .optional = true, .shared = true},
+                     {.name = "dgamma_total", .optional = true, .shared = true},
                      {.name = "y", .optional = true}},
           .outputs = {"dx"},
           .attributes = backward_attributes(),
-          .traits = {Trait::no_grad},
+          .traits = {Trait::no_grad, Trait::pixelwise},
           .infer = infer_batch_norm_input_grad,
           .exact = {"mean", "variance", "dbeta_total", "dgamma_total"}};
 }

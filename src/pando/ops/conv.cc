@@ -97,26 +97,31 @@ Windows check_conv(const ir::Node& node) {
 OpDef conv_op() {
   return {
       .name = "conv",
-      .inputs = {{"x"}, {"kernel"}, {.name = "bias", .optional = true}},
+      .inputs = {{"x"},
+                 {.name = "kernel", .shared = true},
+                 {.name = "bias", .optional = true, .shared = true}},
       .outputs = {"y"},
       .attributes = with_activation(conv_attributes()),
+      .traits = {Trait::takes_post_op},
       .infer =
           [](const ir::Node& node) {
             const Windows windows = check_conv(node);
             return std::vector{f32(channels_last(node.input(0)->shape()[0], output_extents(windows),
                                                  node.input(1)->shape().back()))};
           },
-      .grad = add_conv_gradients};
+      .grad = add_conv_gradients,
+      .products = Products::convolution};
 }
 
 // `input` holds the spatial extents of x, which dy and the kernel alone do not tell.
 OpDef conv_input_grad_op() {
   return {.name = "conv_input_grad",
-          .inputs = {{"dy"}, {"kernel"}},
+          .inputs = {{"dy"}, {.name = "kernel", .shared = true}},
           .outputs = {"dx"},
           .attributes = conv_grad_attributes("input"),
           .traits = {Trait::no_grad},
-          .infer = infer_conv_input_grad};
+          .infer = infer_conv_input_grad,
+          .products = Products::convolution};
 }
 
 // `kernel` holds the spatial extents of the kernel; dbias is there when the bias is trained.
@@ -127,7 +132,8 @@ OpDef conv_kernel_grad_op() {
           .optional_outputs = 1,
           .attributes = conv_grad_attributes("kernel"),
           .traits = {Trait::batch_sum, Trait::no_grad},
-          .infer = infer_conv_kernel_grad};
+          .infer = infer_conv_kernel_grad,
+          .products = Products::convolution};
 }
 
 }  // namespace pando::ops

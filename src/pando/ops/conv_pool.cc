@@ -12,18 +12,22 @@ OpDef conv_pool_op() {
   auto attributes = with_activation(conv_attributes());
   attributes.push_back({"window", ir::Ints{}, {}});
   return {.name = "conv_pool",
-          .inputs = {{"x"}, {"kernel"}, {.name = "bias", .optional = true}},
+          .inputs = {{"x"},
+                     {.name = "kernel", .shared = true},
+                     {.name = "bias", .optional = true, .shared = true}},
           .outputs = {"y", "index"},
           .attributes = attributes,
           .traits = {Trait::no_grad},
-          .infer = [](const ir::Node& node) {
-            check_conv(node);
-            const Windows windows = pool_windows(node);
-            check_index_fits(node, windows);
-            const Shape y = channels_last(node.input(0)->shape()[0], output_extents(windows),
-                                          node.input(1)->shape().back());
-            return std::vector<ir::TensorType>{{DType::f32, y}, {DType::u8, y}};
-          }};
+          .infer =
+              [](const ir::Node& node) {
+                check_conv(node);
+                const Windows windows = pool_windows(node);
+                check_index_fits(node, windows);
+                const Shape y = channels_last(node.input(0)->shape()[0], output_extents(windows),
+                                              node.input(1)->shape().back());
+                return std::vector<ir::TensorType>{{DType::f32, y}, {DType::u8, y}};
+              },
+          .products = Products::convolution};
 }
 
 }  // namespace pando::ops

@@ -67,11 +67,15 @@ std::vector<AttributeSpec> attributes_with(const char* extents) {
 
 OpDef conv_pool_input_grad_op() {
   return {.name = "conv_pool_input_grad",
-          .inputs = {{"dy"}, {"index"}, {"kernel"}, {.name = "y", .optional = true}},
+          .inputs = {{"dy"},
+                     {"index"},
+                     {.name = "kernel", .shared = true},
+                     {.name = "y", .optional = true}},
           .outputs = {"dx"},
           .attributes = attributes_with("input"),
           .traits = {Trait::no_grad},
-          .infer = infer_conv_pool_input_grad};
+          .infer = infer_conv_pool_input_grad,
+          .products = Products::convolution};
 }
 
 OpDef conv_pool_kernel_grad_op() {
@@ -81,7 +85,8 @@ OpDef conv_pool_kernel_grad_op() {
           .optional_outputs = 1,
           .attributes = attributes_with("kernel"),
           .traits = {Trait::batch_sum, Trait::no_grad},
-          .infer = infer_conv_pool_kernel_grad};
+          .infer = infer_conv_pool_kernel_grad,
+          .products = Products::convolution};
 }
 
 }  // namespace pando::ops

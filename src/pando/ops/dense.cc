@@ -44,26 +44,32 @@ void add_dense_gradients(const ir::Node& node, std::span<ir::Value* const> dy, G
 
 OpDef dense_op() {
   return {.name = "dense",
-          .inputs = {{"x"}, {"kernel"}, {.name = "bias", .optional = true}},
+          .inputs = {{"x"},
+                     {.name = "kernel", .shared = true},
+                     {.name = "bias", .optional = true, .shared = true}},
           .outputs = {"y"},
           .attributes = with_activation({}),
+          .traits = {Trait::takes_post_op},
           .infer = infer_dense,
-          .grad = add_dense_gradients};
+          .grad = add_dense_gradients,
+          .products = Products::matrix};
 }
 
 OpDef dense_input_grad_op() {
   return {.name = "dense_input_grad",
-          .inputs = {{"dy"}, {"kernel"}},
+          .inputs = {{"dy"}, {.name = "kernel", .shared = true}},
           .outputs = {"dx"},
           .traits = {Trait::no_grad},
-          .infer = [](const ir::Node& node) {
-            require_matrix(node, 0);
-            require_matrix(node, 1);
-            const int64_t batch = node.input(0)->shape()[0];
-            const Shape& kernel = node.input(1)->shape();
-            require_shape(node, 0, {batch, kernel[1]});
-            return std::vector{f32({batch, kernel[0]})};
-          }};
+          .infer =
+              [](const ir::Node& node) {
+                require_matrix(node, 0);
+                require_matrix(node, 1);
+                const int64_t batch = node.input(0)->shape()[0];
+                const Shape& kernel = node.input(1)->shape();
+                require_shape(node, 0, {batch, kernel[1]});
+                return std::vector{f32({batch, kernel[0]})};
+              },
+          .products = Products::matrix};
 }
 
 OpDef dense_kernel_grad_op() {
@@ -72,14 +78,16 @@ OpDef dense_kernel_grad_op() {
           .outputs = {"dkernel", "dbias"},
           .optional_outputs = 1,
           .traits = {Trait::batch_sum, Trait::no_grad},
-          .infer = [](const ir::Node& node) {
-            require_matrix(node, 0);
-            require_matrix(node, 1);
-            const Shape& x = node.input(0)->shape();
-            const int64_t units = node.input(1)->shape()[1];
-            require_shape(node, 1, {x[0], units});
-            return std::vector{f32({x[1], units}), f32({units})};
-          }};
+          .infer =
+              [](const ir::Node& node) {
+                require_matrix(node, 0);
+                require_matrix(node, 1);
+                const Shape& x = node.input(0)->shape();
+                const int64_t units = node.input(1)->shape()[1];
+                require_shape(node, 1, {x[0], units});
+                return std::vector{f32({x[1], units}), f32({units})};
+              },
+          .products = Products::matrix};
 }
 
 }  // namespace pando::ops

@@ -3,6 +3,7 @@
 
 #include "pando/ops/attribute_values.h"
 #include "pando/ops/conv_operands.h"
+#include "pando/ops/op.h"
 #include "pando/ops/window.h"
 
 namespace pando::ops {
@@ -22,24 +23,19 @@ double conv_flops(const ir::Node& node) {
   return 2 * products;
 }
 
-// x [n, k] with kernel [k, m]; dy [n, m] with kernel; x with dy.
-double dense_flops(const ir::Node& node) {
-  const Shape& first = node.input(0)->shape();
-  const Shape& second = node.input(1)->shape();
-  const int64_t others = node.op() == "dense_input_grad" ? second[0] : second[1];
-  return 2 * static_cast<double>(first.elements()) * static_cast<double>(others);
+// n * k * m products, whichever of the three matrices is the result.
+double matrix_flops(const ir::Node& node) {
+  return 2 * static_cast<double>(node.input(0)->shape().elements()) *
+         static_cast<double>(node.output()->shape().back());
 }
 
 }  // namespace
 
 double flops(const ir::Node& node) {
-  const std::string& op = node.op();
-  if (op == "conv" || op == "conv_input_grad" || op == "conv_kernel_grad" ||
-      op.starts_with("conv_pool")) {
-    return conv_flops(node);
-  }
-  if (op == "dense" || op == "dense_input_grad" || op == "dense_kernel_grad") {
-    return dense_flops(node);
+  switch (definition(node).products) {
+    case Products::convolution: return conv_flops(node);
+    case Products::matrix: return matrix_flops(node);
+    case Products::none: break;
   }
   return 0;
 }

@@ -77,7 +77,7 @@ OpDef group_norm_op() {
   auto attributes = group_attributes();
   attributes.push_back({"epsilon", 0.001, {}});
   return {.name = "group_norm",
-          .inputs = {{"x"}, {"gamma"}, {"beta"}},
+          .inputs = {{"x"}, {.name = "gamma", .shared = true}, {.name = "beta", .shared = true}},
           .outputs = {"y", "mean", "inv_std"},
           .attributes = attributes,
           .infer = infer_group_norm,
@@ -101,7 +101,7 @@ OpDef group_norm_sums_op() {
 
 OpDef group_norm_input_grad_op() {
   return {.name = "group_norm_input_grad",
-          .inputs = {{"dy"}, {"x"}, {"mean"}, {"inv_std"}, {"gamma"}},
+          .inputs = {{"dy"}, {"x"}, {"mean"}, {"inv_std"}, {.name = "gamma", .shared = true}},
           .outputs = {"dx"},
           .attributes = group_attributes(),
           .traits = {Trait::no_grad},

@@ -9,6 +9,7 @@ OpDef multiply_op() {
   return {.name = "multiply",
           .inputs = {{"a"}, {"b"}},
           .outputs = {"y"},
+          .traits = {Trait::pixelwise},
           .infer = same_f32_as_all_inputs(),
           .grad = [](const ir::Node& node, std::span<ir::Value* const> dy, GradBuilder& grad) {
             for (int i = 0; i < 2; ++i) {

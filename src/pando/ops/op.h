@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,12 +22,22 @@ enum class Trait {
   batch_sum,       // outputs are sums over samples: each slice holds its own part of the sum
   gathers_slices,  // reads its input from all slices at once, after all of them are there
   per_update,      // depends on variables only: runs once per weight update, not once per slice
+  pixelwise,       // pixels do not depend on each other: a batch may be cut between any two
+  moments,         // batch_sum whose outputs are merged as moments, not added
+  activation,      // layers apply it by name: one input, one output, defaults for all attributes
+  post_op,         // an activation that other ops can apply to their own result; its gradient reads
+                   // that result only
+  takes_post_op,   // applies the post_op that its attribute `activation` names
 };
+
+// The sums of products that an op consists of, for options and figures about them.
+enum class Products { none, convolution, matrix };
 
 struct InputSpec {
   std::string name;
   bool optional = false;  // may be left out; only at the end
   bool variadic = false;  // one or more; only the last
+  bool shared = false;    // belongs to no sample: where a batch is cut, every tile gets all of it
 };
 
 // An attribute with its default, whose kind every given value must have (integers are numbers
@@ -34,7 +45,9 @@ struct InputSpec {
 struct AttributeSpec {
   std::string name;
   ir::Attribute fallback;
-  std::vector<std::string> choices;
+  std::vector<std::string> choices = {};
+  std::optional<Trait> names_op = {};  // its choices are "none" and all ops with this trait
+  bool holds_batch = false;            // the first of its integers is the batch
 };
 
 using InferRule = std::function<std::vector<ir::TensorType>(const ir::Node&)>;
@@ -52,8 +65,11 @@ struct OpDef {
   GradRule grad;  // empty with Trait::no_grad
   // Inputs and outputs that stay f32 whatever the precision: statistics, losses, sums over samples.
   std::vector<std::string> exact = {};
+  Products products = Products::none;
+  std::string gradient_of = {};  // the post_op whose gradient it computes from (dy, y)
 
   bool has(Trait trait) const;
+  const AttributeSpec* attribute(std::string_view attribute) const;  // null: it has none
 };
 
 // Ops by name. Immutable after construction.
@@ -63,6 +79,7 @@ class OpTable {
   const OpDef& get(std::string_view name) const;  // throws InvalidArgument with the known names
   const OpDef* find(std::string_view name) const;
   const std::vector<OpDef>& all() const { return ops_; }
+  std::vector<std::string> names_with(Trait trait) const;
 
  private:
   std::vector<OpDef> ops_;
@@ -77,10 +94,14 @@ std::vector<ir::TensorType> infer_types(const ir::Node& node);
 
 // The name of an input in the schema. An op that masks by its result takes that as its last input.
 std::string_view input_name(const ir::Node& node, int index);
+const InputSpec& input_spec(const ir::Node& node, int index);
 
 // Whether an input or output stays f32 whatever the precision.
 bool is_exact_input(const ir::Node& node, int index);
 bool is_exact_output(const ir::Node& node, int index);
+
+// The record of the node's op.
+const OpDef& definition(const ir::Node& node);
 
 // Whether the node's op has the trait.
 bool has_trait(const ir::Node& node, Trait trait);

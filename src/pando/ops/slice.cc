@@ -58,7 +58,7 @@ OpDef slice_op() {
           .inputs = {{"x"}},
           .outputs = {"y"},
           .attributes = {{"begin", ir::Ints{}, {}},
-                         {"size", ir::Ints{}, {}},
+                         {.name = "size", .fallback = ir::Ints{}, .holds_batch = true},
                          {"strides", ir::Ints{}, {}}},
           .infer = infer_slice,
           .grad = [](const ir::Node& node, std::span<ir::Value* const> dy, GradBuilder& grad) {
@@ -77,7 +77,7 @@ OpDef slice_grad_op() {
           .outputs = {"dx"},
           .attributes = {{"begin", ir::Ints{}, {}},
                          {"strides", ir::Ints{}, {}},
-                         {"shape", ir::Ints{}, {}}},
+                         {.name = "shape", .fallback = ir::Ints{}, .holds_batch = true}},
           .traits = {Trait::no_grad},
           .infer = infer_slice_grad};
 }

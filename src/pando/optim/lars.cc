@@ -4,7 +4,7 @@
 // normalisation layers train (beta, gamma) have trust 1 and no decay.
 // SPDX-License-Identifier: MIT
 #include "pando/base/multiversion.h"
-#include "pando/optim/optimizer.h"
+#include "pando/optim/optimizers.h"
 #include "pando/optim/ranges.h"
 
 namespace pando {
@@ -42,7 +42,7 @@ class LarsRule : public UpdateRule {
  public:
   explicit LarsRule(const LarsOptions& options) : options_(options) {}
   std::string name() const override { return "lars"; }
-  std::vector<std::string> slot_names() const override { return {"momentum"}; }
+  std::vector<SlotSpec> slots() const override { return {{"momentum"}}; }
   bool wants_norms() const override { return true; }
   void apply(const UpdateSpan& span, const UpdateStep& step) const override {
     const bool adapts = !span.scale_or_shift;
@@ -78,5 +78,30 @@ Optimizer LARS(LarsOptions options) {
   if (options.epsilon == 0) options.epsilon = kKerasEpsilon;
   return {std::make_shared<LarsRule>(options), options.learning_rate};
 }
+
+namespace optim {
+
+OptimizerRecord lars_optimizer() {
+  const LarsOptions keras;
+  return {.name = "lars",
+          .learning_rate = keras.learning_rate.at(0),
+          .rate_follows_batch = true,
+          .forms = {
+              {.options = {{"momentum", keras.momentum, ParameterRange::fraction, true},
+                           {"weight_decay", keras.weight_decay, ParameterRange::not_negative, true},
+                           {"eeta", keras.eeta, ParameterRange::positive, true},
+                           {"epsilon", keras.epsilon, ParameterRange::not_negative, true},
+                           {"nesterov", 0, ParameterRange::on_off}},
+               .make = [](const OptimizerSettings& given) {
+                 return LARS({.learning_rate = given.learning_rate,
+                              .momentum = given["momentum"],
+                              .weight_decay = given["weight_decay"],
+                              .eeta = given["eeta"],
+                              .epsilon = given["epsilon"],
+                              .nesterov = given["nesterov"] != 0});
+               }}}};
+}
+
+}  // namespace optim
 
 }  // namespace pando

@@ -27,18 +27,4 @@ bool is_scale_or_shift(std::string_view variable) {
   return false;
 }
 
-Optimizer make_optimizer(const std::string& name) {
-  if (name == "sgd") return SGD();
-  if (name == "lars") return LARS();
-  if (name == "adam") return Adam();
-  if (name == "adamw") return AdamW();
-  if (name == "rmsprop") return RMSprop();
-  if (name == "adadelta") return Adadelta();
-  throw InvalidArgument(unknown_name_message("optimizer", name, optimizer_names()));
-}
-
-std::vector<std::string> optimizer_names() {
-  return {"sgd", "lars", "adam", "adamw", "rmsprop", "adadelta"};
-}
-
 }  // namespace pando

@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -25,7 +24,7 @@ struct UpdateNorms {
 struct UpdateSpan {
   float* weights = nullptr;
   const float* gradient = nullptr;
-  std::array<float*, 2> slots = {};
+  std::vector<float*> slots = {};  // as many as the rule has
   size_t count = 0;
   UpdateNorms norms;            // only when the rule wants them
   bool scale_or_shift = false;  // of a bias, a beta or a gamma
@@ -38,14 +37,22 @@ struct UpdateStep {
   uint64_t seed = 0;      // of the run, for stochastic rounding
 };
 
+// Numbers that a rule keeps beside every weight.
+struct SlotSpec {
+  std::string name;  // in checkpoints
+  // Squares of gradients or of moves, most of which are too small for f16: f32 beside f16 weights.
+  bool squares = false;
+  float initial = 0;  // before the first update
+
+  bool operator==(const SlotSpec&) const = default;
+};
+
 // The formulas and defaults are those of Keras 2. Immutable; thread-safe.
 class UpdateRule {
  public:
   virtual ~UpdateRule() = default;
   virtual std::string name() const = 0;  // "sgd"
-  virtual std::vector<std::string> slot_names() const = 0;
-  // Whether a slot holds squares of gradients or of moves, most of which are too small for f16.
-  virtual bool holds_squares(size_t /*slot*/) const { return false; }
+  virtual std::vector<SlotSpec> slots() const { return {}; }
   // Whether apply() reads the norms; they cost a pass over all gradients.
   virtual bool wants_norms() const { return false; }
   // Whether it takes a share of the weights off them, apart from the gradient.
@@ -119,7 +126,8 @@ Optimizer Adadelta(AdadeltaOptions options = {});
 // Whether a variable ("conv2d/bias") is a bias, a beta or a gamma, by the last part of its name.
 bool is_scale_or_shift(std::string_view variable);
 
-// An optimizer by its lower-case name, with Keras' defaults. Throws with the known names.
+// An optimizer by its lower-case name, with Keras' defaults. Throws with the known names. The
+// records are in optimizers.h.
 Optimizer make_optimizer(const std::string& name);
 std::vector<std::string> optimizer_names();
 

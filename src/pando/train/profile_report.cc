@@ -30,7 +30,7 @@ std::string name_of(RunMode mode) {
   PANDO_CHECK(false, static_cast<int>(mode));
 }
 
-// Bytes that all programs of a model share, and what a weight update goes through.
+// Bytes that all programs of a model share, and those that a weight update changes.
 struct VariableBytes {
   size_t weights = 0;
   size_t statistics = 0;
@@ -122,7 +122,7 @@ class ReportWriter {
     const int workers = impl_.most_workers();
     text_ += heading("memory") +
              fmt::format(
-                 "of the model, once: weights {}, moving statistics {}, optimizer state {},\n"
+                 "held once for the model: weights {}, moving statistics {}, optimizer state {},\n"
                  "packed weights {}\n",
                  size(bytes.weights), size(bytes.statistics), size(bytes.slots),
                  size(compilation_.always_live.packed));
@@ -138,7 +138,7 @@ class ReportWriter {
                                        loaded_.program(), loaded_.placement(), workers))}};
   }
 
-  // Of all devices of this instance, and of what the model holds once.
+  // The memory of all devices of this instance, and what the model holds once.
   void write_lifetimes(int workers) {
     const runtime::Placement& placement = loaded_.placement();
     const compiler::Program& program = loaded_.program();

@@ -42,8 +42,8 @@ TEST_F(EarlyStoppingRun, EndsTheRunAndSavesTheBestWeights) {
   ASSERT_EQ(run_training(options), 0);
   const std::string log = folder_.read("run/log.txt");
   EXPECT_SAYS(log, "early stopping after epoch 3: val_loss was ");
-  EXPECT_SAYS(log, "the weights of epoch 1 are back");
-  EXPECT_SAYS(log, "validated last, as the result: epoch 1.0, whose weights are back");
+  EXPECT_SAYS(log, "restored the weights of epoch 1");
+  EXPECT_SAYS(log, "validated last, as the result: epoch 1.0");
   // Measured once; the best epoch is the result.
   const size_t first = log.find("validation epoch 1.0: ");
   ASSERT_NE(first, std::string::npos);

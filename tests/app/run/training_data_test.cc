@@ -105,7 +105,7 @@ struct ShortRun {
   std::string out;
 };
 
-// `more` wins over the flags of all runs.
+// `more` overrides the flags of all runs.
 ShortRun train_shortly(const TestFolder& folder, const std::vector<std::string>& more) {
   static int runs = 0;
   const std::string run = "run" + std::to_string(runs++);
@@ -232,7 +232,7 @@ TEST(TrainingDataTest, BadLabelsCanBeLeftOut) {
   folder.write(name, bytes);
   const std::vector<std::string> args = {"--model=toy_model", "--dataset-path",
                                          folder.path.string(), "--on-bad-record", "skip"};
-  EXPECT_SAYS(train_shortly(folder, args).out, "offset 3073: found label 77");
+  EXPECT_SAYS(train_shortly(folder, args).out, "offset 3073", "label 77");
 }
 
 TEST(TrainingDataTest, MadeUpImagesNeedNoFiles) {

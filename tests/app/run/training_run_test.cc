@@ -15,7 +15,7 @@
 namespace pando::app {
 namespace {
 
-// Raises SIGTERM when it is told of something that begins with `wanted`.
+// Raises SIGTERM when a text that begins with `wanted` is written to it.
 class SignalAt : public std::stringbuf {
  public:
   explicit SignalAt(std::string wanted) : wanted_(std::move(wanted)) {}
@@ -37,19 +37,19 @@ TEST_F(TrainingRunTest, WritesTheRunDirectory) {
   EXPECT_EQ(run_training(options("run")), kDone);
   EXPECT_EQ(folder_.read("run/config.yml"), "model: mnist_cnn\n");
   const auto rows = nlohmann::json::parse(folder_.read("run/history.json"));
-  ASSERT_EQ(rows.size(), 4u);  // two epochs of training, then the checkpoints
-  EXPECT_EQ(rows[1]["epoch"], 2.0);
-  EXPECT_EQ(rows[1]["step"], 6);
-  EXPECT_EQ(rows[1]["learning_rate"], 0.05);
-  for (const char* key : {"loss", "accuracy", "throughput", "seconds"}) {
-    EXPECT_TRUE(rows[1][key].is_number()) << key;
+  ASSERT_EQ(rows.size(), 4u);  // of each epoch one of training and one of its checkpoint
+  EXPECT_EQ(rows[2]["learning_rate"], 0.05);
+  for (const size_t i : {0, 2}) {
+    EXPECT_EQ(rows[i]["epoch"], static_cast<double>(i / 2 + 1));
+    EXPECT_EQ(rows[i]["step"], 3 * (i / 2 + 1));
+    for (const char* key : {"loss", "accuracy", "throughput", "seconds"}) {
+      EXPECT_TRUE(rows[i][key].is_number()) << key;
+    }
+    EXPECT_EQ(rows[i + 1]["epoch"], rows[i]["epoch"]);
+    EXPECT_EQ(rows[i + 1]["step"], rows[i]["step"]);
+    EXPECT_TRUE(rows[i + 1]["val_loss"].is_number() && rows[i + 1]["val_accuracy"].is_number());
   }
-  for (const size_t i : {2, 3}) {
-    EXPECT_EQ(rows[i]["epoch"], static_cast<double>(i - 1));
-    EXPECT_EQ(rows[i]["step"], 3 * (i - 1));
-    EXPECT_TRUE(rows[i]["val_loss"].is_number() && rows[i]["val_accuracy"].is_number());
-  }
-  EXPECT_LT(rows[1]["loss"], rows[0]["loss"]);
+  EXPECT_LT(rows[2]["loss"], rows[0]["loss"]);
   const std::string log = folder_.read("run/log.txt");
   EXPECT_NE(log.find("test accuracy: "), std::string::npos);
   EXPECT_NE(log.find("8 samples"), std::string::npos) << log;
@@ -114,6 +114,7 @@ TEST_F(TrainingRunTest, ASignalInTheLastValidationStopsNothing) {
   SignalAt buffer("evaluate");  // the graph of the first validation
   std::ostream out(&buffer);
   TrainOptions dumping = options("run");
+  dumping.phases.validation = ValidationTime::after;
   dumping.dump_ir = "-";
   dumping.num_epochs = 1;
   EXPECT_EQ(app::run_training(dumping, out), kDone);
@@ -126,6 +127,7 @@ TEST_F(TrainingRunTest, ASignalWithinAnEvaluationEndsIt) {
   SignalAt buffer("evaluate");  // the graph of the first validation
   std::ostream out(&buffer);
   TrainOptions dumping = options("run");
+  dumping.phases.validation = ValidationTime::after;
   dumping.dump_ir = "-";
   dumping.num_epochs = 1;
   dumping.steps_per_execution = 10;
@@ -135,10 +137,31 @@ TEST_F(TrainingRunTest, ASignalWithinAnEvaluationEndsIt) {
             std::string::npos);
 }
 
+// What was trained is saved without waiting for the validation, which the resumed run makes up for.
+TEST_F(TrainingRunTest, ASignalInAValidationDuringTrainingSavesAndStops) {
+  SignalAt buffer("evaluate");  // the graph of the first validation
+  std::ostream out(&buffer);
+  TrainOptions dumping = options("run");
+  dumping.dump_ir = "-";
+  EXPECT_EQ(app::run_training(dumping, out), kStopped);
+  std::string log = folder_.read("run/log.txt");
+  EXPECT_EQ(log.find("validation epoch 1.0"), std::string::npos) << log;
+  EXPECT_NE(log.find("epoch_1.0.h5; the same command"), std::string::npos) << log;
+  TrainOptions resumed = options("run");
+  resumed.checkpoints.resume = "auto";
+  EXPECT_EQ(run_training(resumed), kDone);
+  log = folder_.read("run/log.txt");
+  const size_t second = log.find("validation epoch 2.0");
+  const size_t first = log.find("validation epoch 1.0");
+  EXPECT_LT(second, first) << log;
+  EXPECT_LT(first, log.find("test accuracy: ")) << log;
+}
+
 TEST_F(TrainingRunTest, ASignalInAnEarlierValidationStopsAfterIt) {
   SignalAt buffer("evaluate");  // the graph of the first validation
   std::ostream out(&buffer);
   TrainOptions dumping = options("run");
+  dumping.phases.validation = ValidationTime::after;
   dumping.dump_ir = "-";
   EXPECT_EQ(app::run_training(dumping, out), kStopped);
   const std::string log = folder_.read("run/log.txt");
@@ -216,7 +239,7 @@ TEST_F(TrainingRunTest, WrongOptionsLeaveNothingBehind) {
   EXPECT_FALSE(std::filesystem::exists(folder_.path / "run"));
 }
 
-// A launcher that starts failed jobs again does not start this one.
+// A launcher that restarts failed jobs does not restart this one.
 TEST_F(TrainingRunTest, ARunDirectoryThatCannotBeMadeIsAWrongOption) {
   TrainOptions options = this->options("run");
   options.run_dir = folder_.write("file", "x");

@@ -182,12 +182,12 @@ void validate_keep_best(const TrainOptions& options) {
         "and validates");
   }
   if (options.checkpoints.are_off()) {
-    throw UsageError("--keep-best: --ckpts-per-epoch 0 writes no checkpoint, wanted above 0");
+    throw UsageError("--keep-best: --ckpts-per-epoch 0 writes no checkpoint; remove one of them");
   }
   if (!phases.checkpoint_input_dir.empty()) {
     throw UsageError(
-        "--keep-best: --checkpoint-input-dir has other checkpoints validated than those of "
-        "training, wanted one of the two flags");
+        "--keep-best: --checkpoint-input-dir names other checkpoints than those of training; "
+        "remove one of them");
   }
 }
 

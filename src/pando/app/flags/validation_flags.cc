@@ -9,7 +9,7 @@
 namespace pando::app {
 namespace {
 
-// Of one replica that validates.
+// Devices of one replica that validates.
 int devices_each(const DeviceFlags& devices) {
   return devices.pipeline_validation_model ? devices.devices_per_replica() : 1;
 }
@@ -26,11 +26,11 @@ void validate_replicas(const ValidationFlags& flags, const DeviceFlags& devices)
   const bool own = may_have_own_devices(flags, devices);
   const int most = (own ? runtime::kMostDevices : devices.devices()) / each;
   if (wanted <= most) return;
-  throw UsageError("--validation-num-replicas ", wanted, ": the ",
+  throw UsageError("--validation-num-replicas: expected at most ", most, " replicas of ",
+                   counted(each, "device"), " each on the ",
                    own ? runtime::kMostDevices : devices.devices(), " devices",
-                   own ? " that a run may have" : " of the run", " hold ", most, " of ", each,
-                   each == 1 ? " device" : " devices", " each, wanted at most ", most,
-                   flags.training ? ", or --training false, which chooses its own devices" : "");
+                   own ? " that a run may have" : " of the run", ", got ", wanted,
+                   flags.training ? "; a run with --training false chooses its own devices" : "");
 }
 
 }  // namespace
@@ -115,8 +115,10 @@ void validate(const ValidationFlags& flags, const DeviceFlags& devices) {
   }
   if (!flags.checkpoint_input_dir.empty() &&
       !std::filesystem::is_directory(flags.checkpoint_input_dir)) {
-    throw UsageError("--checkpoint-input-dir: '", flags.checkpoint_input_dir,
-                     "' is no folder, wanted one with checkpoints epoch_<number>.h5");
+    throw UsageError(
+        "--checkpoint-input-dir: expected a folder with checkpoints "
+        "epoch_<number>.h5, got '",
+        flags.checkpoint_input_dir, "'");
   }
   if (!flags.checkpoint_input_dir.empty() && !flags.validates()) {
     throw UsageError(

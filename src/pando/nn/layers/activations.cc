@@ -1,17 +1,15 @@
 // Activations as layers, and as the option of others.
 // SPDX-License-Identifier: MIT
-#include <algorithm>
 #include <vector>
 
 #include "pando/nn/layers/support.h"
+#include "pando/ops/op.h"
 
 namespace pando {
 
 namespace nn {
 
 namespace {
-
-const std::vector<std::string> kActivations = {"relu", "leaky_relu", "tanh", "sigmoid", "softmax"};
 
 // A layer that is one op without weights.
 struct OneOp {
@@ -54,9 +52,10 @@ class OneOpLayer : public LayerDefinition {
 
 void check_activation(const std::string& place, const std::string& activation) {
   if (activation.empty() || activation == "linear") return;
-  if (std::find(kActivations.begin(), kActivations.end(), activation) == kActivations.end()) {
-    throw InvalidArgument(place, ": ",
-                          unknown_name_message("activation", activation, kActivations));
+  const ops::OpDef* op = ops::builtin_ops().find(activation);
+  if (op == nullptr || !op->has(ops::Trait::activation)) {
+    const auto known = ops::builtin_ops().names_with(ops::Trait::activation);
+    throw InvalidArgument(place, ": ", unknown_name_message("activation", activation, known));
   }
 }
 

@@ -23,9 +23,11 @@ using TopologyHandle =
 
 TopologyHandle load_topology() {
   hwloc_topology_t raw = nullptr;
-  if (hwloc_topology_init(&raw) != 0) throw ResourceError("hwloc: cannot make a topology");
+  if (hwloc_topology_init(&raw) != 0) throw ResourceError("hwloc: cannot create a topology");
   TopologyHandle topology(raw, &hwloc_topology_destroy);
-  if (hwloc_topology_load(raw) != 0) throw ResourceError("hwloc: cannot read this machine");
+  if (hwloc_topology_load(raw) != 0) {
+    throw ResourceError("hwloc: cannot read the topology of this machine");
+  }
   return topology;
 }
 
@@ -93,7 +95,7 @@ void find_affinity(hwloc_topology_t topology, Topology& result) {
   }
 }
 
-// The value after "key :" in a text of such lines, or "".
+// The value after "key :" in a text of such lines; empty if there is none.
 std::string_view find_field(std::string_view text, std::string_view key) {
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
@@ -172,8 +174,9 @@ Topology query_topology() {
   return result;
 }
 
-// Each line is "id:controllers:path"; version 2 has id 0 and no controllers. Limits hold for the
-// whole way up, and a container often sees its own group as the root, so every folder counts.
+// Each line is "id:controllers:path"; version 2 has id 0 and no controllers. The limits of all
+// parent groups apply, and a container often sees its own group as the root, so every folder is
+// read.
 ControlGroupLimits read_control_group_limits(const std::string& root, std::string_view membership) {
   ControlGroupLimits limits;
   for (const std::string& line : split(membership, '\n')) {

@@ -80,7 +80,7 @@ TEST(Presets, GiveTheBatchTheyAreKnownFor) {
     const TrainOptions options = load(name);
     const BatchConfiguration batch = options.devices.batch(options.micro_batch_size);
     EXPECT_EQ(options.model, wanted.model);
-    EXPECT_EQ(to_string(options.data.dataset), wanted.dataset);
+    EXPECT_EQ(options.data.dataset, wanted.dataset);
     EXPECT_EQ(batch.micro_batch_size, wanted.micro_batch);
     EXPECT_EQ(batch.gradient_accumulation_count, wanted.accumulation);
     EXPECT_EQ(batch.replicas, wanted.replicas);
@@ -103,7 +103,7 @@ TEST(Presets, Mlperf) {
   const TrainOptions options = load("resnet50_mlperf_bs16");
   EXPECT_EQ(options.devices.pipeline_schedule, PipelineSchedule::sequential);
   EXPECT_EQ(options.devices.dbn_replica_group_size, 2);
-  EXPECT_EQ(options.norm().momentum, 0.9);
+  EXPECT_EQ(options.norm().params.at("momentum"), 0.9);
   EXPECT_TRUE(options.data.fused_preprocessing);
   EXPECT_EQ(options.silicon.max_cross_replica_buffer_size, 52428800);
   EXPECT_EQ(value_of(options, "ckpts-per-epoch"), "1/4");
@@ -119,10 +119,10 @@ TEST(Presets, Mlperf) {
 
 TEST(Presets, PipelinesOfStages) {
   const TrainOptions batch = load("resnet50_16ipus_8k_bn_pipeline");
-  EXPECT_EQ(batch.norm().kind, NormKind::custom_batch);
+  EXPECT_EQ(batch.norm().name, "custom_batch_norm");
   EXPECT_EQ(value_of(batch, "lr-staircase"), "true");
   EXPECT_SAYS(value_of(batch, "lr-warmup-params"), "mask");
-  EXPECT_EQ(load("resnet50_16ipus_8k_gn_pipeline").norm().num_groups, 32);
+  EXPECT_EQ(load("resnet50_16ipus_8k_gn_pipeline").norm().params.at("num_groups"), 32);
   const TrainOptions small = load("resnet56_16ipus_8k_bn_pipeline");
   EXPECT_TRUE(small.devices.pipeline_validation_model);
   EXPECT_EQ(small.silicon.available_memory_proportion, std::vector<double>{13.5});
