@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "pando/app/flags/job_settings.h"
 #include "pando/app/job/agreed_signal.h"
 #include "pando/app/job/exit_code.h"
 #include "pando/app/record/checkpoint_list.h"
@@ -20,7 +21,6 @@
 #include "pando/app/run/announcement.h"
 #include "pando/app/run/dry_run.h"
 #include "pando/app/run/exchange_log.h"
-#include "pando/app/flags/job_settings.h"
 #include "pando/app/run/pipeline_text.h"
 #include "pando/app/run/resume.h"
 #include "pando/app/run/row_sinks.h"
@@ -53,7 +53,7 @@ class TrainingRun {
     } else {
       compile_validation();
     }
-    if (options_.silicon.compile_only) {
+    if (options_.counterparts.compile_only) {
       out_ << "compiled; nothing is kept for a later run, which compiles again\n";
       return kDone;
     }
@@ -212,7 +212,7 @@ class TrainingRun {
   }
 
   int train(RunLog& log, MlperfLog& mlperf) {
-    const bool writes = setup_.instances.is_first() || options_.silicon.ckpt_all_instances;
+    const bool writes = setup_.instances.is_first() || options_.counterparts.ckpt_all_instances;
     CheckpointStore checkpoints({.folder = checkpoint_folder(log),
                                  .updates_per_epoch = setup_.updates,
                                  .keep_last = options_.checkpoints.keep_last,
