@@ -1,8 +1,8 @@
-# The foreign libraries, each as an imported target `pando_foreign::<name>`. Used by the build and,
-# installed beside pandoConfig.cmake, by projects that link the static library.
+# The foreign libraries, each as an imported target `pando_foreign::<name>`. Used by the build, and
+# installed beside pandoConfig.cmake for projects that link the static library.
 include_guard(GLOBAL)
 
-# name: header, library ("-" when it is only headers), Debian package
+# name: header, library ("-" if it is header-only), Debian package
 set(PANDO_FOREIGN_TABLE
   "archive: archive.h archive libarchive-dev"
   "crypto: openssl/evp.h crypto libssl-dev"
@@ -31,14 +31,14 @@ function(pando_foreign)
     set(row ${PANDO_FOREIGN_TABLE})
     list(FILTER row INCLUDE REGEX "^${name}: ")
     if(NOT row)
-      message(FATAL_ERROR "pando: no row '${name}' in cmake/pando_foreign.cmake, which has "
+      message(FATAL_ERROR "pando: unknown library '${name}'; cmake/pando_foreign.cmake has "
                           "${PANDO_FOREIGN_TABLE}")
     endif()
     string(REGEX MATCH "^[^ ]+ ([^ ]+) ([^ ]+) ([^ ]+)$" row "${row}")
     set(header ${CMAKE_MATCH_1})
     set(library ${CMAKE_MATCH_2})
     set(package ${CMAKE_MATCH_3})
-    # HDF5 exists in a serial and in MPI flavours; ours is the serial one.
+    # HDF5 exists in a serial and in MPI flavours; we use the serial one.
     find_path(PANDO_${name}_INCLUDE_DIR ${header} PATH_SUFFIXES hdf5/serial)
     set(found ${PANDO_${name}_INCLUDE_DIR})
     if(NOT library STREQUAL "-")
@@ -50,7 +50,8 @@ function(pando_foreign)
     endif()
     mark_as_advanced(PANDO_${name}_INCLUDE_DIR)
     if(NOT found)
-      message(FATAL_ERROR "pando: ${header} or its library was not found; on Debian install ${package}")
+      message(FATAL_ERROR "pando: cannot find ${header} or its library; "
+                          "on Debian install ${package}")
     endif()
     add_library(pando_foreign::${name} INTERFACE IMPORTED GLOBAL)
     set_target_properties(pando_foreign::${name} PROPERTIES
@@ -62,14 +63,14 @@ function(pando_foreign)
   endforeach()
 endfunction()
 
-# pando_find_mpi(<found>): MPI has many homes, and its compiler wrapper knows which. Another than the
-# first one on the PATH is chosen by -DMPI_CXX_COMPILER=mpicxx.mpich or -DMPI_HOME=...
-# In the caller: PANDO_MPI_INCLUDE_DIRS, PANDO_MPI_DEFINITIONS and PANDO_MPI_LIBRARIES.
+# pando_find_mpi(<found>): finds MPI by its compiler wrapper, the first one on PATH; choose another
+# with -DMPI_CXX_COMPILER=mpicxx.mpich or -DMPI_HOME=... Sets PANDO_MPI_INCLUDE_DIRS,
+# PANDO_MPI_DEFINITIONS and PANDO_MPI_LIBRARIES in the caller.
 function(pando_find_mpi found)
   set(MPI_CXX_SKIP_MPICXX TRUE)
   find_package(MPI QUIET COMPONENTS CXX)
   set(${found} ${MPI_CXX_FOUND} PARENT_SCOPE)
-  set(libraries ${MPI_CXX_LIBRARIES})  # without those of the C++ interface, which we do not use
+  set(libraries ${MPI_CXX_LIBRARIES})  # without the C++ interface, which we do not use
   list(FILTER libraries EXCLUDE REGEX "mpi_cxx|mpichcxx|mpicxx")
   set(PANDO_MPI_INCLUDE_DIRS ${MPI_CXX_INCLUDE_DIRS} PARENT_SCOPE)
   set(PANDO_MPI_DEFINITIONS ${MPI_CXX_COMPILE_DEFINITIONS} PARENT_SCOPE)
@@ -79,8 +80,8 @@ endfunction()
 function(pando_foreign_mpi)
   pando_find_mpi(found)
   if(NOT found)
-    message(FATAL_ERROR "pando: no MPI library was found; on Debian install libopenmpi-dev, or "
-                        "build without it by -DPANDO_MPI=OFF")
+    message(FATAL_ERROR "pando: cannot find an MPI library; on Debian install libopenmpi-dev, or "
+                        "build without MPI: -DPANDO_MPI=OFF")
   endif()
   add_library(pando_foreign::mpi INTERFACE IMPORTED GLOBAL)
   set_target_properties(pando_foreign::mpi PROPERTIES
@@ -89,19 +90,35 @@ function(pando_foreign_mpi)
     INTERFACE_LINK_LIBRARIES "${PANDO_MPI_LIBRARIES}")
 endfunction()
 
-# pando_with_mpi(<out>): whether PANDO_MPI (AUTO, ON or OFF) means to use it.
+# pando_with_mpi(<out>): whether to use MPI, according to PANDO_MPI (AUTO, ON or OFF).
 function(pando_with_mpi out)
   if(PANDO_MPI STREQUAL "AUTO")
     pando_find_mpi(found)
   elseif(PANDO_MPI MATCHES "^(ON|OFF)$")
     set(found ${PANDO_MPI})
   else()
-    message(FATAL_ERROR "pando: PANDO_MPI is '${PANDO_MPI}'; wanted is AUTO, ON or OFF")
+    message(FATAL_ERROR "pando: PANDO_MPI: expected AUTO, ON or OFF, got '${PANDO_MPI}'")
   endif()
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
-# The names of the libraries that have something to link, out of those given.
+# pando_foreign_packages(<out> <name>...): their Debian packages.
+function(pando_foreign_packages out)
+  set(packages "")
+  foreach(name IN LISTS ARGN)
+    set(row ${PANDO_FOREIGN_TABLE})
+    list(FILTER row INCLUDE REGEX "^${name}: ")
+    if(row)
+      string(REGEX REPLACE "^.* " "" package "${row}")
+      list(APPEND packages ${package})
+    elseif(name STREQUAL "mpi")
+      list(APPEND packages libopenmpi-dev)
+    endif()
+  endforeach()
+  set(${out} ${packages} PARENT_SCOPE)
+endfunction()
+
+# pando_foreign_linked(<out> <name>...): the given names without header-only libraries.
 function(pando_foreign_linked out)
   set(linked "")
   foreach(name IN LISTS ARGN)

@@ -27,6 +27,10 @@ if(TARGET pando_program)
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin
     INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
   install(TARGETS pando_program)
-  # To read and to copy from; the program has its own copy in it.
+  # For users to read and copy from; the program has its own copy built in.
   install(FILES ${PROJECT_SOURCE_DIR}/configs/presets.yml DESTINATION ${CMAKE_INSTALL_DATADIR}/pando)
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
+          FILES_MATCHING PATTERN "*.1")
+  install(FILES ${PROJECT_SOURCE_DIR}/completions/pando.bash RENAME pando
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 endif()

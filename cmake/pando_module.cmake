@@ -1,12 +1,12 @@
-# One folder of src/pando is one object library with the same name and the same dependencies as
-# in src/LAYERS; all of them together are the library `pando`.
+# Each folder of src/pando is an object library with the same name, and with the dependencies of
+# src/LAYERS; together they make the library `pando`.
 include(${CMAKE_CURRENT_LIST_DIR}/pando_warnings.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/pando_foreign.cmake)
 
 # Where CMAKE_UNITY_BUILD is on (the presets release, asan and tsan), so many sources are compiled
 # as one: parsing the headers once is most of what a build saves. More would save a little more, but
 # a change of one source would then compile for longer. Names in unnamed namespaces must be unique
-# within a module.
+# within a module, and within a test program.
 set(PANDO_UNITY_SOURCES 10)
 
 # pando_module(<folder> [HOT] SOURCES <file>... [DEPENDS <folder>...] [FOREIGN <library>...])
@@ -32,15 +32,17 @@ function(pando_module name)
   set_property(GLOBAL APPEND PROPERTY PANDO_FOREIGN ${ARG_FOREIGN})
 endfunction()
 
-# pando_test(<folder> SOURCES <file>... [LABELS fast|slow|mpi|tsan...] [FOREIGN <library>...])
-# Label tsan: the folder has threads of its own, so CI runs it under the thread sanitizer too.
+# pando_test(<folder> SOURCES <file>... [LABELS fast|slow|mpi|tsan|unsanitized...]
+#            [FOREIGN <library>...])
+# Label tsan: the folder starts threads, so CI also runs its tests under the thread sanitizer. Label
+# unsanitized: the folder owns neither memory nor threads, so CI leaves its tests out under the
+# address sanitizer. The target sanitized_tests builds all fast ones without that label.
 function(pando_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LABELS;FOREIGN" ${ARGN})
   if(NOT ARG_LABELS)
     set(ARG_LABELS fast)
   endif()
   add_executable(${name}_tests ${ARG_SOURCES})
-  set_target_properties(${name}_tests PROPERTIES UNITY_BUILD OFF)
   target_include_directories(${name}_tests PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name}_tests PRIVATE pando pando_warnings GTest::gtest_main)
   foreach(library IN LISTS ARG_FOREIGN)
@@ -49,21 +51,19 @@ function(pando_test name)
   endforeach()
   target_compile_definitions(${name}_tests PRIVATE
     PANDO_SOURCE_DIR="${PROJECT_SOURCE_DIR}" PANDO_BINARY_DIR="${PROJECT_BINARY_DIR}")
-  if(PANDO_SANITIZE)  # built from nothing in CI, where half of a small test's time is these headers
-    target_precompile_headers(${name}_tests PRIVATE
-      <gtest/gtest.h> <algorithm> <filesystem> <fstream> <functional> <map> <memory> <optional>
-      <sstream> <string> <vector>)
-  endif()
   add_test(NAME ${name} COMMAND ${name}_tests)
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 600)
   foreach(label IN LISTS ARG_LABELS)
     pando_test_group(${label} ${name}_tests)
   endforeach()
+  if("fast" IN_LIST ARG_LABELS AND NOT "unsanitized" IN_LIST ARG_LABELS)
+    pando_test_group(sanitized ${name}_tests)
+  endif()
 endfunction()
 
-# pando_mpi_test(<name> <ranks> [MPIEXEC <launcher>] COMMAND <program> <argument>...): so many
-# processes, started by the mpiexec of the MPI that was found, or another one. The variables let Open MPI run as root, on fewer cores than processes and unbound; other
-# launchers do so anyway.
+# pando_mpi_test(<name> <ranks> [MPIEXEC <launcher>] COMMAND <program> <argument>...): runs <ranks>
+# processes, started by the mpiexec of the MPI that was found or by <launcher>. The environment lets
+# Open MPI run as root, on fewer cores than processes and unbound; other launchers do so anyway.
 function(pando_mpi_test name ranks)
   cmake_parse_arguments(ARG "" "MPIEXEC" "COMMAND" ${ARGN})
   if(NOT ARG_MPIEXEC)
@@ -80,7 +80,7 @@ OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;\
 OMPI_MCA_hwloc_base_binding_policy=none")
 endfunction()
 
-# pando_test_group(<label> <target>...): building <label>_tests builds the targets too.
+# pando_test_group(<label> <target>...): makes the target <label>_tests build the targets too.
 function(pando_test_group label)
   if(NOT TARGET ${label}_tests)
     add_custom_target(${label}_tests)

@@ -1,6 +1,7 @@
-// Training in half precision against training in f32: throughput in turns, and memory.
+// Compares training in half precision with training in f32: throughput, measured in turns, and
+// memory.
 //
-//   half_bench [MODEL] [MICRO-BATCH]        (cifar_resnet20 and 32 without arguments)
+//   half_bench [MODEL] [MICRO-BATCH]        (default: cifar_resnet20 and 32)
 // SPDX-License-Identifier: MIT
 #include <cstdio>
 #include <string>
@@ -26,7 +27,7 @@ std::vector<Variant> variants(int64_t micro_batch) {
   return list;
 }
 
-// What the compile report says of the arenas.
+// The part of the compile report about the arenas.
 std::string memory_of(const std::string& model, const Variant& variant, const Dataset& data) {
   Runner runner(model, variant, data);
   const std::string report = runner.model().compile_report(variant.micro_batch, data.fields());

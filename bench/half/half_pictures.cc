@@ -1,7 +1,7 @@
 // Draws the pictures of docs/guide/half-precision.md from runs on Fashion-MNIST: how large
 // gradients are with and without loss scaling, and how the loss falls in different precisions.
 //
-//   half_pictures FOLDER [gradients] [curves]        (both without further arguments)
+//   half_pictures FOLDER [gradients] [curves]        (default: both)
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <array>
@@ -32,11 +32,12 @@ void write_picture(const std::string& folder, const char* name, const std::strin
   const std::string path = folder + "/" + name;
   std::ofstream file(path);
   file << svg;
-  if (!file.flush()) throw IoError("cannot write '", path, "'; wanted a folder that exists");
+  if (!file.flush()) throw IoError("cannot write '", path, "'; name a folder that exists");
   fmt::print("{}\n", path);
 }
 
-// How many gradients have which exponent of two; those below the first are counted with it.
+// The number of gradients for each exponent of two; smaller exponents than the first are counted
+// with it.
 constexpr int kLowest = -36;
 constexpr int kHighest = 15;
 
@@ -59,7 +60,7 @@ struct StepGradients {
   Magnitudes weights;
 };
 
-// One way to compute the gradients of the same step.
+// One way of computing the gradients of the same step.
 struct GradientCase {
   const char* name;
   Precision precision;
@@ -85,7 +86,7 @@ class GradientStep {
     next.gather(indices, batch_);
   }
 
-  // Without sharing of memory, so that every gradient is still there after the step.
+  // Compiled without sharing of memory, so that every gradient still exists after the step.
   StepGradients run(const GradientCase& how) const {
     const std::vector<Metric> metrics;
     const auto program = compiler::compile(
@@ -106,7 +107,7 @@ class GradientStep {
     LossScaler scaling({.factor = how.scaling});
     const std::vector<runtime::UpdatePlan> updates = {{.elements = 1, .samples = kStep}};
     executor.run({.updates = updates, .micro_batch_size = kStep, .scaling = &scaling}, infeed);
-    return gradients_of(executor.instance());
+    return gradients_of(executor.bound());
   }
 
  private:
@@ -126,28 +127,28 @@ class GradientStep {
     return variables;
   }
 
-  static StepGradients gradients_of(const runtime::Instance& instance) {
-    const compiler::Program& program = instance.program();
+  static StepGradients gradients_of(const runtime::BoundProgram& bound) {
+    const compiler::Program& program = bound.program();
     std::set<const ir::Value*> of_weights;
     for (const ir::Output& output : program.graph().outputs()) {
       if (output.role == ir::OutputRole::gradient) of_weights.insert(output.value);
     }
     const DType type = program.options().precision.compute;
     StepGradients found;
-    for (const ir::Value* value : of_weights) add(instance, value, found.weights);
+    for (const ir::Value* value : of_weights) add(bound, value, found.weights);
     for (const auto& node : program.graph().nodes()) {
       if (node->op().find("_grad") == std::string::npos) continue;
       const ir::Value* value = node->output();
       const bool sums = node->op().ends_with("kernel_grad") || of_weights.contains(value);
-      if (!sums && value->type().dtype == type) add(instance, value, found.activations);
+      if (!sums && value->type().dtype == type) add(bound, value, found.activations);
     }
     return found;
   }
 
-  static void add(const runtime::Instance& instance, const ir::Value* value, Magnitudes& to) {
+  static void add(const runtime::BoundProgram& bound, const ir::Value* value, Magnitudes& to) {
     const DType type = value->type().dtype;
     const size_t count = value->bytes() / size_of(type);
-    const std::byte* at = instance.address(instance.program().operand(value), 0);
+    const std::byte* at = bound.address(bound.program().operand(value), 0);
     std::vector<float> wide(count);
     if (type == DType::f32) {
       std::copy_n(reinterpret_cast<const float*>(at), count, wide.data());
@@ -164,7 +165,7 @@ class GradientStep {
   std::vector<Tensor> batch_;
 };
 
-// The shares are of the gradients that are not zero in f32.
+// Shares are relative to the gradients that are not zero in f32.
 app::Curve shares(const char* name, const Magnitudes& found, const Magnitudes& all) {
   const auto total = static_cast<double>(all.nonzero);
   const double lost = 100 * (1 - static_cast<double>(found.nonzero) / total);
@@ -226,7 +227,7 @@ struct CurveCase {
   HalfOptions half;
 };
 
-// The mean training loss of every so many weight updates.
+// The mean training loss over each interval of weight updates.
 app::Curve loss_curve(const CurveCase& how, const TrainTest& data) {
   Model model(zoo_entry("mnist_cnn").build({28, 28, 1}, 10), {.seed = 1});
   model.compile({.optimizer = SGD({.learning_rate = kRate}),

@@ -9,13 +9,13 @@
 #include "pando/base/random.h"
 #include "pando/data/image/augmented.h"
 #include "pando/data/sources/arrays.h"
-#include "pando/data/sources/cifar_batch.h"
+#include "pando/data/sources/cifar/batch.h"
 #include "pando/data/sources/gzip.h"
 
 namespace pando::bench {
 namespace {
 
-constexpr int64_t kImages = 50000;  // 150 MB, as the training images: beyond the caches
+constexpr int64_t kImages = 50000;  // 150 MB like the training images: larger than the caches
 constexpr int64_t kBatch = 128;
 
 void count_images(benchmark::State& state, int64_t per_iteration) {

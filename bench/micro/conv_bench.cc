@@ -1,5 +1,5 @@
-// Speed of the direct and Winograd convolutions on the layers of the zoo, beside oneDNN:
-//   micro_conv --benchmark_filter=cifar10_cnn          PANDO_ISA=avx2 chooses the instruction set
+// Speed of the direct and Winograd convolutions on the layers of the zoo, compared with oneDNN:
+//   micro_conv --benchmark_filter=cifar10_cnn          PANDO_ISA=avx2 selects the instruction set
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <vector>
@@ -174,7 +174,7 @@ void register_layer(const ConvLayer& layer) {
 }  // namespace pando::bench
 
 int main(int argc, char** argv) {
-  omp_set_num_threads(1);  // oneDNN's; the environment would be read too late
+  omp_set_num_threads(1);  // for oneDNN; an environment variable would be read too late
   for (const auto& layer : pando::bench::conv_layers()) pando::bench::register_layer(layer);
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();

@@ -1,4 +1,4 @@
-// The convolutions and dense layers of the zoo's models at the batch of one worker.
+// The convolutions and dense layers of the zoo's models, with the batch of one worker.
 // SPDX-License-Identifier: MIT
 #include "bench/micro/conv_layers.h"
 
@@ -8,7 +8,7 @@ namespace {
 using kernels::ConvGeometry;
 using kernels::PoolGeometry;
 
-// Padding as Keras has it: `same` puts the odd element at the high side.
+// Padding as in Keras: `same` puts the odd element on the high side.
 enum class Padding { valid, same };
 
 void set_axis(ConvGeometry& g, size_t axis, Padding padding) {

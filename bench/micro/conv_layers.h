@@ -1,4 +1,4 @@
-// The convolutions and dense layers of the zoo's models at the batch of one worker.
+// The convolutions and dense layers of the zoo's models, with the batch of one worker.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,7 +13,7 @@ namespace pando::bench {
 struct ConvLayer {
   std::string name;  // "mnist_cnn/conv1"
   kernels::ConvGeometry geometry;
-  std::optional<kernels::PoolGeometry> pool;  // when the model pools its result
+  std::optional<kernels::PoolGeometry> pool;  // if the model pools its result
 
   double flops() const;  // of one pass: 2 per multiply-add
 };

@@ -1,5 +1,5 @@
-// Speed of the conversions between f32 and the 16-bit types, by every instruction set of this
-// processor, on 16384 numbers, one thread. Bytes are those read and written:
+// Speed of the conversions between f32 and the 16-bit types with every instruction set of this
+// processor, on 16384 numbers and one thread. Counts the bytes read and written:
 //   micro_half --benchmark_filter=avx2
 // SPDX-License-Identifier: MIT
 #include <string>

@@ -1,7 +1,7 @@
-// Images per second of one core on their way into a batch: CIFAR-sized ones mirrored and cropped,
-// photographs decoded, cropped and resized to 224x224:
+// Images per second that one core prepares for a batch: CIFAR-sized images are mirrored and
+// cropped, photographs are decoded, cropped and resized to 224x224:
 //   micro_images [--images=DIRECTORY]
-// The directory's files are the photographs; without it 16 of 500x375 are made.
+// The photographs are the files of the directory; by default 16 of 500x375 are generated.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cmath>
@@ -32,7 +32,7 @@ std::vector<File>& photographs() {
   return files;
 }
 
-// Waves of every length, the longer the stronger, as in photographs.
+// Waves of every length; longer waves are stronger, as in photographs.
 File make_photograph(uint64_t seed) {
   Image image(ImageSize{375, 500});
   RandomStream random(seed);
@@ -59,7 +59,7 @@ void count_images(benchmark::State& state) {
                                                   benchmark::Counter::kIsRate);
 }
 
-// Calls `write(image, random, row)` for the samples of one batch after the other.
+// Calls `write(image, random, row)` for the samples of batch after batch.
 template <typename Value, typename Write>
 void run_cifar(benchmark::State& state, const Write& write) {
   std::vector<Image> images(512, Image(kCifar));
@@ -106,7 +106,7 @@ void cifar_standardise(benchmark::State& state) {
   });
 }
 
-// The same as a data set: shuffled, gathered into batches.
+// The same images as a data set: shuffled and gathered into batches.
 void cifar_stream(benchmark::State& state) {
   Tensor x(DType::u8, {50000, 32, 32, 3});
   RandomStream random(1);

@@ -1,6 +1,6 @@
-// Convolutions and dense layers of 16-bit operands by every candidate, with oneDNN's products of
-// 16-bit numbers whether or not the rule of the candidate "native" would take them. Candidates take
-// turns and the shortest time counts, in microseconds; packing is not in it:
+// Convolutions and dense layers with 16-bit operands by every candidate, including oneDNN's
+// products of 16-bit numbers even if the rule of the candidate "native" refuses them. Candidates
+// take turns. Prints the shortest time of each in microseconds, without packing:
 //   micro_native bf16 cifar_resnet
 // SPDX-License-Identifier: MIT
 #include <algorithm>

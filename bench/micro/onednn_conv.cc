@@ -1,4 +1,4 @@
-// One pass of a convolution through oneDNN in its own blocked layouts, as a yardstick.
+// One pass of a convolution by oneDNN in its own blocked layouts, for comparison.
 // SPDX-License-Identifier: MIT
 #include "bench/micro/onednn_conv.h"
 

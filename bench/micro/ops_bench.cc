@@ -1,5 +1,5 @@
-// Speed of the kernels between the convolutions, on the shapes of cifar_resnet8 and mnist_cnn with
-// half a batch of 32 and 64, one thread. Bytes are those of all inputs and outputs:
+// Speed of the kernels other than convolutions on one thread, with the shapes of cifar_resnet8 and
+// mnist_cnn at half a batch of 32 and 64. Counts the bytes of all inputs and outputs:
 //   micro_ops --benchmark_filter=batch_norm
 // SPDX-License-Identifier: MIT
 #include <array>
@@ -26,8 +26,8 @@ struct OpCase {
 
 ir::TensorType f32(Shape shape) { return {DType::f32, std::move(shape)}; }
 
-// Memory on a cache line for one value, filled with numbers above zero: variances and labels need
-// them, and the others do not care.
+// Memory for one value, aligned to a cache line and filled with positive numbers, which variances
+// and labels need.
 class Memory {
  public:
   explicit Memory(size_t bytes, DType dtype = DType::f32) : lines_(bytes / sizeof(Line) + 1) {
@@ -63,7 +63,7 @@ class BoundOp {
     }
     for (const ir::Value* value : node->inputs()) in_.push_back(allocate(*value));
     for (const ir::Value* value : node->outputs()) out_.push_back(allocate(*value));
-    // What packed inputs hold does not matter for the time.
+    // The contents of packed inputs do not affect the time.
     for (const kernels::Packing& packing : offer_.packings) {
       memory_.emplace_back(static_cast<size_t>(packing.layout.elements) * sizeof(float));
       in_[static_cast<size_t>(packing.input)] = memory_.back().data();
@@ -139,7 +139,7 @@ void add_pool_cases(std::vector<OpCase>& cases, const Shape& x) {
   cases.push_back({"global_avg_pool", {f32(x)}});
 }
 
-// What stands before a network of photographs.
+// The ops before a network for photographs.
 void add_pixel_cases(std::vector<OpCase>& cases, DType dtype) {
   const ir::TensorType x{dtype, {16, 32, 32, 3}};
   const ir::Numbers each(3, 0.5);
@@ -179,7 +179,7 @@ std::vector<OpCase> op_cases() {
   return cases;
 }
 
-// The last layers of mnist_cnn and of cifar10_cnn, and its largest.
+// The last layers of mnist_cnn and of cifar10_cnn, and the largest dense layer of cifar10_cnn.
 std::vector<OpCase> dense_cases() {
   std::vector<OpCase> cases;
   for (const auto& [batch, features, units] :

@@ -1,5 +1,5 @@
-// How fast record files are read on one core: the checksum alone, in the cache and out of it; whole
-// files from the page cache, plain and compressed, with every crc checked; the decoding of
+// Speed of reading record files on one core: the checksum alone, with data inside and outside the
+// cache; whole files from the page cache, plain and compressed, with every crc checked; decoding of
 // examples; volumes of CosmoFlow:
 //   micro_records
 // SPDX-License-Identifier: MIT
@@ -37,7 +37,7 @@ void checksum(benchmark::State& state, uint32_t (*crc)(std::span<const uint8_t>,
   state.SetBytesProcessed(state.iterations() * state.range(0));
 }
 
-// Examples with one byte string, as image files have.
+// Writes examples with one byte string, like those of image files.
 void write_file(const std::string& path, size_t record_bytes, size_t file_bytes,
                 Compression compression) {
   const std::vector<uint8_t> payload =
@@ -62,7 +62,7 @@ void read_file(benchmark::State& state, Compression compression) {
   state.SetBytesProcessed(bytes);
 }
 
-// Batches of 32 records in a random order, decoded.
+// Reads and decodes batches of 32 records in random order.
 void gather_random(benchmark::State& state) {
   const Scratch scratch;
   const std::string path = scratch.path("file");

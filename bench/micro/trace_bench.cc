@@ -1,5 +1,5 @@
-// What the tracer costs: the time to record one event as the runtime does, with one look at the
-// clock per event, and of its two halves:
+// The cost of the tracer: the time to record one event as the runtime does, with one reading of the
+// clock per event, and the time of its two halves:
 //   micro_trace
 // SPDX-License-Identifier: MIT
 #include <benchmark/benchmark.h>
@@ -17,7 +17,7 @@ void read_clock(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(track.now());
 }
 
-// `record` fills a new track per iteration; making the track is not timed.
+// `record` fills a new track in each iteration; creating the track is not timed.
 template <typename Record>
 void fill_tracks(benchmark::State& state, const Record& record) {
   for (auto _ : state) {

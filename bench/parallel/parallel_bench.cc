@@ -1,8 +1,8 @@
-// What it costs and gains to spread a model over devices: host overhead, replicas, pipelines, more
-// devices than cores, and memory. Figures of one table are taken in turns within one run, so that
-// ratios hold on a busy machine.
+// The costs and gains of spreading a model over devices: host overhead, replicas, pipelines, more
+// devices than cores, and memory. The variants of one table are measured in turns within one run,
+// so that the ratios are valid on a busy machine.
 //
-//   parallel_bench [overhead] [replicas] [pipeline] [crowd] [memory]      (all without arguments)
+//   parallel_bench [overhead] [replicas] [pipeline] [crowd] [memory]      (default: all)
 // SPDX-License-Identifier: MIT
 #include <cstdio>
 #include <set>
@@ -33,7 +33,7 @@ void overhead() {
   profile::Trace trace({.ops = false});
   runner.run(&trace);
   fmt::print("{}", profile::to_text(profile::summarize(trace)));
-  // What tracing costs, ops included.
+  // The cost of tracing, including ops.
   std::vector<double> ratios;
   for (int round = 0; round < kRounds; ++round) {
     const double plain = runner.run();
@@ -67,7 +67,7 @@ void crowd() {
                  .accumulation = 1}});
 }
 
-// The split into two stages that balances the measured times.
+// The split into two stages that balances the measured times of the stages.
 std::vector<std::string> measured_split(const std::string& model, int64_t micro_batch) {
   const Dataset data = samples_of(zoo_entry(model), 8 * micro_batch);
   Runner runner(model, {.name = "", .cores_per_device = 1}, data);
@@ -107,7 +107,7 @@ void pipeline(const std::vector<std::string>& splits) {
     const runtime::Playback played = runtime::play(shape, stages);
     fmt::print(
         "{:<12} forward {:.2f} {:.2f} ms, backward {:.2f} {:.2f} ms; idle: measured {:.1f} %, "
-        "played {:.1f} %\n",
+        "simulated {:.1f} %\n",
         to_string(variants[i].schedule), 1e3 * stages[0].forward, 1e3 * stages[1].forward,
         1e3 * stages[0].backward, 1e3 * stages[1].backward, 100 * summary.idle_share,
         100 * played.idle_share());

@@ -1,4 +1,4 @@
-// Prints what the machine's cores can compute at most: GFLOP/s of the best instruction set.
+// Prints the peak of the machine's cores: GFLOP/s with the best instruction set.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cstdio>
@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
   const int threads = argc > 1 ? std::max(std::atoi(argv[1]), 1) : usable_processors();
   const double seconds = argc > 2 ? std::max(std::atof(argv[2]), 0.01) : 0.5;
   std::vector<std::string> isas = pando::profile::measurable_isas();
-  if (isas.size() > 2) isas.resize(2);  // which of the wide ones is faster is not certain
+  if (isas.size() > 2) isas.resize(2);  // either of the two widest may be the faster one
   std::string best_name;
   double best = 0;
   for (const std::string& isa : isas) {

@@ -1,4 +1,4 @@
-# The machine under the comparison: peak of its cores, who used the processors during a measurement.
+# The machine of the comparison: the peak of its cores, and what used them during a measurement.
 # SPDX-License-Identifier: MIT
 import os
 import pathlib
@@ -34,9 +34,9 @@ def process_seconds(pid):
 
 
 class CpuWatch:
-    """Attributes processor time during a `with` block: to the measured process, to the idle one
-    (which should use none), and to everybody else. A block shorter than a few clock ticks cannot
-    be attributed and counts as undisturbed."""
+    """Attributes processor time during a `with` block to the measured process, to the idle one
+    (which should use none), and to all others. A block shorter than a few clock ticks cannot be
+    attributed and counts as undisturbed."""
 
     MIN_TICKS = 20
 

@@ -1,4 +1,4 @@
-# What the comparison needs from Debian, and the environment in which PyTorch is at its best.
+# The Debian packages that the comparison needs, and the environment in which PyTorch is fastest.
 # SPDX-License-Identifier: MIT
 import os
 import pathlib
@@ -7,9 +7,9 @@ import subprocess
 import sys
 import sysconfig
 
-# libtorch takes whatever libblas.so.3 the system has. The reference BLAS makes the dense layers
-# and CosmoFlow several times slower, and the pthread flavour of OpenBLAS fights with libgomp for
-# the cores; the OpenMP flavour shares its threads.
+# libtorch loads whatever libblas.so.3 the system has. The reference BLAS makes the dense layers
+# and CosmoFlow several times slower, and OpenBLAS built with pthreads competes with libgomp for
+# the cores; OpenBLAS built with OpenMP shares libgomp's threads.
 BLAS_FOLDER = pathlib.Path("/usr/lib", sysconfig.get_config_var("MULTIARCH") or "",
                            "openblas-openmp")
 NEEDED = {"python3-torch": pathlib.Path("/usr/lib/python3/dist-packages/torch/__init__.py"),
@@ -21,7 +21,7 @@ def missing_packages(needed=None):
 
 
 def install_command(names, root, has_sudo):
-    """The command that installs `names`, or None when this user cannot install."""
+    """The command that installs `names`, or None if this user cannot install packages."""
     command = ["apt-get", "install", "-y", "--no-install-recommends", *names]
     if root:
         return command
@@ -36,8 +36,8 @@ def install_missing():
     if shutil.which("apt-get"):
         command = install_command(names, os.geteuid() == 0, shutil.which("sudo") is not None)
     if command is None:
-        sys.exit(f'compare: needs the Debian packages {" ".join(names)}, and they cannot be '
-                 f"installed from here (no apt-get, or neither root nor sudo); install them first")
+        sys.exit(f'compare: needs the Debian packages {" ".join(names)}, which it cannot install '
+                 f"(no apt-get, or neither root nor sudo); install them first")
     print(f'compare: installing {" ".join(names)}', file=sys.stderr)
     environment = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
     result = subprocess.run(command, env=environment, stdout=subprocess.DEVNULL)
@@ -47,7 +47,7 @@ def install_missing():
 
 
 def restart_with_blas():
-    """Starts this program again with OpenBLAS first in the library path; returns inside it."""
+    """Restarts this program with OpenBLAS first in the library path; returns if it is there."""
     folders = os.environ.get("LD_LIBRARY_PATH", "").split(":")
     if str(BLAS_FOLDER) in folders:
         return
@@ -57,7 +57,7 @@ def restart_with_blas():
 
 
 def environment_without_blas():
-    """The environment of programs other than PyTorch."""
+    """The environment for programs other than PyTorch."""
     environment = dict(os.environ)
     folders = environment.pop("LD_LIBRARY_PATH", "").split(":")
     rest = [folder for folder in folders if folder and folder != str(BLAS_FOLDER)]

@@ -1,5 +1,5 @@
-// Pando's side of bench/peers/compare: trains or predicts as many steps as it is told on standard
-// input and answers with the seconds they took. Between the lines it sleeps.
+// Pando's side of bench/peers/compare: trains or predicts the number of steps that it reads from
+// standard input and prints the seconds they took. Between the lines it sleeps.
 // SPDX-License-Identifier: MIT
 #include <chrono>
 #include <cstdlib>
@@ -28,7 +28,7 @@ PeerOptions parse(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string flag = argv[i];
     const auto value = [&] {
-      if (++i == argc) throw InvalidArgument(flag, " wants a value");
+      if (++i == argc) throw InvalidArgument(flag, " needs a value");
       return std::string(argv[i]);
     };
     if (flag == "--model") {
@@ -107,7 +107,7 @@ void serve(Peer& peer) {
   std::string word;
   while (std::cin >> word && word == "run") {
     int64_t steps = 0;
-    if (!(std::cin >> steps) || steps < 1) throw InvalidArgument("run wants a number of steps");
+    if (!(std::cin >> steps) || steps < 1) throw InvalidArgument("run needs a number of steps");
     std::cout << "seconds " << peer.run(steps) << std::endl;
   }
 }

@@ -1,10 +1,10 @@
-# What is made of the measured rounds: medians, ratios, the table.
+# Summarises the measured rounds: medians, ratios, the table.
 # SPDX-License-Identifier: MIT
 import statistics
 
 TORCH_SIDES = ("torch contiguous", "torch channels-last")
 PANDO_SIDE = "pando"
-# More than this many cores used by others, and the figures say more about them.
+# If other processes use more than this many cores, the results are not reliable.
 NOISY_CORES = 0.1
 
 COLUMNS = ("model", "batch", *(f"{side} /s" for side in TORCH_SIDES), "Pando /s", "ratio",
@@ -12,7 +12,7 @@ COLUMNS = ("model", "batch", *(f"{side} /s" for side in TORCH_SIDES), "Pando /s"
 
 
 def disturbance(entry):
-    """Cores that others used, at worst, while a side of this round was measured."""
+    """The most cores that others used while a side of this round was measured."""
     return max(entry["other_cores"].values())
 
 
@@ -22,15 +22,15 @@ def quiet(rounds, wanted):
 
 
 def quietest(rounds, wanted):
-    """The `wanted` least disturbed rounds, in the order of measurement. The choice looks at the
-    load of the machine only, never at the results."""
+    """The `wanted` least disturbed rounds, in the order of measurement. The choice depends only on
+    the load of the machine, never on the results."""
     order = sorted(range(len(rounds)), key=lambda i: disturbance(rounds[i]))[:wanted]
     return [rounds[i] for i in sorted(order)]
 
 
 def summarise(result):
-    """Adds to the record of one case what follows from its `rates` (samples/s per side and round),
-    `peaks` (GFLOP/s per round) and `mflop` (per sample)."""
+    """Adds results to the record of one case, computed from its `rates` (samples/s per side and
+    round), `peaks` (GFLOP/s per round) and `mflop` (per sample)."""
     medians = {side: statistics.median(values) for side, values in result["rates"].items()}
     result["median"] = medians
     result["peak_gflops"] = statistics.median(result["peaks"])
@@ -73,7 +73,7 @@ def table(results):
 
 
 def warnings(results):
-    """One line for each thing that spoils a case: other load, or a side that was not idle."""
+    """One line for each disturbance of a case: other load, or a side that was not idle."""
     lines = []
     for result in results:
         for kind, text in (("other_cores", "used by other processes"),

@@ -1,5 +1,5 @@
-# The two sides of the comparison, with one interface: `run(steps)` gives seconds, `pid` is the
-# process that computes. A side that is not running uses no processor.
+# The two sides of the comparison, with one interface: `run(steps)` returns seconds, `pid` is the
+# process that computes. A side that is not running uses no processor time.
 # SPDX-License-Identifier: MIT
 import contextlib
 import json
@@ -11,11 +11,11 @@ import packages
 
 
 class PeerError(Exception):
-    """The Pando process said something else than the protocol allows, or ended."""
+    """The Pando process broke the protocol or ended."""
 
 
 class PandoSide:
-    """Pando in a process of its own, driven over stdin and stdout.
+    """Pando in its own process, controlled through stdin and stdout.
 
     The program prints `ready {json}` once it is compiled and warm; `run N` makes it compute N steps
     and print `seconds X`; `quit` ends it. Between the lines it blocks on stdin."""
@@ -39,16 +39,17 @@ class PandoSide:
         try:
             return json.loads(text)
         except json.JSONDecodeError as error:
-            raise PeerError(f"`{self.name}`: no JSON after ready: {text!r}") from error
+            raise PeerError(f"`{self.name}`: expected JSON after ready, got {text!r}") from error
 
     def _expect(self, word):
         line = self.process.stdout.readline()
         if not line:
             status = self.process.wait()
-            raise PeerError(f"`{self.name}` ended with status {status}, wanted a line `{word} ...`")
+            raise PeerError(f"`{self.name}`: expected a line `{word} ...`, but it ended with "
+                            f"status {status}")
         found, _, rest = line.strip().partition(" ")
         if found != word:
-            raise PeerError(f"`{self.name}` said {line.strip()!r}, wanted a line `{word} ...`")
+            raise PeerError(f"`{self.name}`: expected a line `{word} ...`, got {line.strip()!r}")
         return rest
 
     def run(self, steps):
@@ -61,7 +62,8 @@ class PandoSide:
         try:
             seconds = float(text)
         except ValueError as error:
-            raise PeerError(f"`{self.name}`: no number after seconds: {text!r}") from error
+            raise PeerError(
+                f"`{self.name}`: expected a number after seconds, got {text!r}") from error
         if not seconds > 0:
             raise PeerError(f"`{self.name}`: {seconds} seconds for {steps} steps")
         return seconds

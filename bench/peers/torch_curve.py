@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-# Trains mnist_cnn on Fashion-MNIST in PyTorch with plain SGD, as the tutorial does, once per seed,
-# and stores loss and accuracy per epoch: the curve that Pando's training is compared with.
+# Trains mnist_cnn on Fashion-MNIST in PyTorch with plain SGD, as in the tutorial, once per seed,
+# and stores loss and accuracy per epoch. Pando's training is compared with this curve.
 # SPDX-License-Identifier: MIT
 import argparse
 import gzip
@@ -33,8 +33,8 @@ def load(folder, part):
 
 
 def run_epoch(model, data, batch, optimizer=None, samples=None):
-    """Mean loss and accuracy over the samples; with an optimizer also trains, on so many samples,
-    and the means are those of the running model in training mode, as Keras shows them."""
+    """Mean loss and accuracy over the samples. With an optimizer it also trains, on `samples` of
+    them; the means are then taken while the model trains, as Keras shows them."""
     x, y = data
     model.train(optimizer is not None)
     order = torch.randperm(len(x))[:samples] if optimizer else torch.arange(len(x))

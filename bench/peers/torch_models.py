@@ -1,5 +1,5 @@
 # The networks of the comparison, written in PyTorch exactly as Pando's zoo defines them: same
-# layers, same padding, same losses. `check_parameters` keeps the two definitions together.
+# layers, same padding, same losses. `check_parameters` checks that both have as many parameters.
 # SPDX-License-Identifier: MIT
 import dataclasses
 import typing
@@ -46,7 +46,7 @@ class ResidualBlock(nn.Module):
         self.stride = stride
         self.extra_channels = channels - channels_in
         # SAME padding of a strided 3x3 convolution on an even size is 0 before and 1 after,
-        # which Conv2d cannot express; the padding is then a step of its own.
+        # which Conv2d cannot express; padding is then a separate step.
         self.conv1 = nn.Conv2d(channels_in, channels, 3, stride, padding=2 - stride, bias=False)
         self.bn1 = nn.BatchNorm2d(channels, eps=BATCH_NORM_EPSILON)
         self.conv2 = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
@@ -87,8 +87,9 @@ def cosmoflow():
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """One network of the comparison. FLOP counts: convolutions and dense layers only, one
-    multiply-add is 2 FLOP, training = forward and both gradients, but no input gradient first."""
+    """One network of the comparison. FLOP counts cover convolutions and dense layers only. One
+    multiply-add is 2 FLOP. Training is forward and both gradients, without the input gradient of
+    the first layer."""
     build: typing.Callable
     batch: int
     input_shape: tuple  # channels first, without the batch
@@ -115,7 +116,7 @@ def check_parameters(name, model):
     found = sum(p.numel() for p in model.parameters())
     wanted = CASES[name].parameters
     if found != wanted:
-        raise ValueError(f"{name}: {found} trainable parameters, wanted {wanted}")
+        raise ValueError(f"{name}: expected {wanted} trainable parameters, got {found}")
 
 
 def build(name):
@@ -135,7 +136,7 @@ def init_like_keras(model):
 
 
 def make_data(name, batch, seed=0):
-    """One batch as the model takes it: uniform [0, 1) inputs, uniform labels."""
+    """One batch for the model: uniform [0, 1) inputs, uniform labels."""
     case = CASES[name]
     generator = torch.Generator().manual_seed(seed)
     x = torch.rand(batch, *case.input_shape, generator=generator)

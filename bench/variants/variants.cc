@@ -18,7 +18,7 @@ Dataset samples_of(const ZooEntry& entry, int64_t count) {
     }
     sample.i32(1)[0] = static_cast<int32_t>(sample.index() % entry.outputs);
   });
-  // Into memory once: the making of samples is not what is measured.
+  // Generated into memory once, so that generating samples is not measured.
   std::vector<int64_t> dims = {count};
   dims.insert(dims.end(), entry.input_shape.begin(), entry.input_shape.end());
   std::vector<Tensor> tensors;

@@ -1,5 +1,6 @@
-// Ways to train a zoo model, measured in turns within one run, so that ratios hold on a busy
-// machine. SPDX-License-Identifier: MIT
+// Variants of training a zoo model, measured in turns within one run, so that the ratios are valid
+// on a busy machine.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <memory>
@@ -16,7 +17,7 @@ inline constexpr int kRounds = 5;
 // Random samples of a zoo model, the same for all variants.
 Dataset samples_of(const ZooEntry& entry, int64_t count);
 
-// One way to run a model.
+// One way of running a model.
 struct Variant {
   std::string name;
   int devices = 1;
@@ -50,7 +51,7 @@ double median(std::vector<double> values);
 
 struct Measured {
   double throughput = 0;  // median samples per second
-  double ratio = 0;       // to the first variant: of all rounds the median, the lowest, the highest
+  double ratio = 0;       // to the first variant: the median, lowest and highest of all rounds
   double lowest = 0;
   double highest = 0;
 };

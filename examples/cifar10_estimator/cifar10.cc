@@ -7,13 +7,15 @@
 #include <iostream>
 
 #include <fmt/format.h>
+#include <pando/app/flags/find_dataset.h>
 #include <pando/app/job/exit_code.h>
 #include <pando/app/job/stop_signal.h>
 #include <pando/app/run/training_data.h>
 #include <pando/comm/session.h>
+#include <pando/datasets/all_datasets.h>
 #include <pando/fetch/folders.h>
 #include <pando/options/command_line.h>
-#include <pando/runtime/topology.h>
+#include <pando/runtime/machine/topology.h>
 
 namespace cifar10 {
 
@@ -61,7 +63,7 @@ int run_program(const Program& program, int argc, char** argv) {
 }
 
 void add_batch_size_flag(OptionTable& table, Options& options) {
-  table.add("batch-size", options.batch_size, "images of one step, on each replica")
+  table.add("batch-size", options.batch_size, "images per step on each replica")
       .with_hint("N")
       .at_least(1);
 }
@@ -69,12 +71,12 @@ void add_batch_size_flag(OptionTable& table, Options& options) {
 void add_data_flags(OptionTable& table, Options& options) {
   table
       .add("data", options.data,
-           "the folder with the files of CIFAR-10; without it, where `pando data fetch cifar10` "
-           "puts them")
+           "the folder with the files of CIFAR-10; by default, the folder that `pando data fetch "
+           "cifar10` uses")
       .with_alias("dataset-path")
       .with_hint("DIR");
   table.add("download", options.download,
-            "fetch CIFAR-10 when it is not there; --no-download forbids it");
+            "download CIFAR-10 if it is missing; --no-download forbids that");
   table
       .add("samples", options.samples,
            "train on the first N images and test on the first N / 5; 0: all")
@@ -82,8 +84,8 @@ void add_data_flags(OptionTable& table, Options& options) {
       .at_least(0);
   table
       .add("model-dir", options.model_dir,
-           "checkpoints and summaries; training goes on from the newest checkpoint in it. Without "
-           "it, a temporary folder")
+           "folder for checkpoints and summaries; training continues from the newest checkpoint in "
+           "it. By default, a temporary folder")
       .with_hint("DIR");
 }
 
@@ -99,12 +101,13 @@ void note_shared_cores(int replicas) {
 
 TrainTest load_data(const Options& options) {
   app::DataRequest request;
-  request.flags.dataset = app::DatasetKind::cifar10;
+  request.flags.dataset = "cifar10";
   request.flags.dataset_path = options.data;
   if (!options.download && !app::find_dataset(request.flags)) {
-    throw UsageError("CIFAR-10 is not in ", fetch::dataset_folder(fetch::entry("cifar10"), ""),
-                     ", and --no-download forbids to fetch it; 'pando data fetch cifar10' "
-                     "does that, or name the folder of its files with --data");
+    throw UsageError("CIFAR-10 is not in ",
+                     fetch::dataset_folder(*fetchable_dataset("cifar10").remote, ""),
+                     ", and --no-download forbids downloading it; run 'pando data fetch cifar10', "
+                     "or name the folder with its files with --data");
   }
   request.out = &std::cout;
   if (dist::local_instance_index() == 0) app::fetch_training_data(request);
@@ -171,11 +174,14 @@ bool train(Estimator& estimator, const InputFn& input, int64_t max_steps,
   const app::StopSignal signal;
   estimator.train(input,
                   {.max_steps = max_steps, .hooks = std::move(hooks), .stop = &signal.wanted()});
-  // All instances of a job stop alike, and none before the first has written its checkpoint.
+  // All instances of a job stop together, and none before the first instance has written its
+  // checkpoint.
   std::array<int64_t, 1> stopped = {signal.received() == 0 ? 0 : 1};
   dist::all_reduce(stopped);
   if (stopped[0] == 0) return true;
-  say(fmt::format("Stopped after step {} of {}; the same command with --model-dir {} goes on",
+  say(
+      fmt::format("Stopped after step {} of {}; run the same command with --model-dir {} to "
+                  "continue",
                   estimator.global_step(), max_steps, estimator.model_dir()));
   return false;
 }

@@ -1,5 +1,5 @@
-// The same through a pipeline: the network in two stages, each on a device, which work on different
-// batches at the same time.
+// The program cifar10_estimator as a pipeline: the network in two stages, each on its own device,
+// which work on different batches at the same time.
 // SPDX-License-Identifier: MIT
 #include "training.h"
 
@@ -11,8 +11,8 @@ namespace {
 struct PipelineOptions {
   TrainingOptions training;
   int devices = 2;
-  int accumulation = 8;    // batches of a weight update
-  int shard_position = 7;  // layers of the first stage
+  int accumulation = 8;    // batches per weight update
+  int shard_position = 7;  // layers in the first stage
 };
 constexpr int kLayers = 18;
 
@@ -48,7 +48,7 @@ int run(const PipelineOptions& options) {
 
 void add_flags(OptionTable& table, PipelineOptions& options) {
   add_training_flags(table, options.training);
-  table.add("gradient-accumulation-count", options.accumulation, "batches of one weight update")
+  table.add("gradient-accumulation-count", options.accumulation, "batches per weight update")
       .with_hint("N")
       .at_least(1);
   table

@@ -1,5 +1,5 @@
-// The same on several devices, a replica of the network on each: in every step each replica takes a
-// batch of its own, and CrossReplicaOptimizer averages their gradients.
+// The program cifar10_estimator on several devices, with a replica of the network on each: in every
+// step each replica processes its own batch, and CrossReplicaOptimizer averages their gradients.
 // SPDX-License-Identifier: MIT
 #include "training.h"
 
@@ -41,12 +41,12 @@ int run(const ReplicaOptions& options) {
 int main(int argc, char** argv) {
   ReplicaOptions options;
   return run_program(
-      {.about = "Trains a small network on CIFAR-10 with an estimator, on replicas side by side.",
+      {.about = "Trains a small network on CIFAR-10 with an estimator, on several replicas.",
        .add_flags =
            [&](OptionTable& table) {
              add_training_flags(table, options.training);
              if (dist::is_distributed()) options.replicas = dist::num_local_replicas();
-             table.add("replicas", options.replicas, "replicas, each on a device of its own")
+             table.add("replicas", options.replicas, "replicas, each on its own device")
                  .with_alias("devices")
                  .with_alias("ipus")
                  .with_hint("N")

@@ -1,4 +1,4 @@
-# What the tests of the CIFAR-10 programs share.
+# Code shared by the tests of the CIFAR-10 programs.
 # SPDX-License-Identifier: MIT
 import pathlib
 import re
@@ -10,7 +10,7 @@ TRAIN, TEST = 600, 120  # images of write_data
 
 
 def write_data(folder):
-    """Files of CIFAR-10's binary version: in class c rows 3c to 3c + 2 are white, others black."""
+    """Writes CIFAR-10's binary files: in class c rows 3c to 3c + 2 are white, the others black."""
     def record(label):
         image = bytearray(3 * 32 * 32)
         for plane in range(3):
@@ -32,7 +32,7 @@ def checkpoints(folder):
 
 
 class ProgramTest(unittest.TestCase):
-    folder = pathlib.Path()  # of the programs
+    folder = pathlib.Path()  # with the programs
 
     def call(self, program, *flags, **options):
         return subprocess.run([self.folder / program, *map(str, flags)], capture_output=True,
@@ -50,7 +50,7 @@ class ProgramTest(unittest.TestCase):
             self.assertIn(word, result.stderr)
 
     def expect_in_order(self, text, *parts):
-        """Lines of `text` that match these expressions, one after the other; gives the matches."""
+        """Expects lines of `text` that match these expressions in order; returns the matches."""
         matches, lines = [], iter(text.splitlines())
         for part in parts:
             found = next((match for match in (re.fullmatch(part, line) for line in lines) if match),
@@ -61,7 +61,7 @@ class ProgramTest(unittest.TestCase):
 
 
 class DataTest(ProgramTest):
-    """With data for all tests of the class, and a model_dir for each."""
+    """Provides data for all tests of the class and a model_dir for each test."""
     @classmethod
     def setUpClass(cls):
         cls.files = tempfile.TemporaryDirectory()

@@ -12,7 +12,7 @@ using namespace pando;
 
 namespace {
 
-// A line with the mean loss at the end of each epoch, and at the end of training.
+// Prints a line with the mean loss at the end of each epoch and at the end of training.
 class EpochLines : public Hook {
  public:
   EpochLines(int64_t epochs, int64_t steps_per_epoch)
@@ -49,7 +49,7 @@ class EpochLines : public Hook {
 
   int64_t epochs_;
   int64_t steps_per_epoch_;
-  int64_t told_epoch_ = 0;  // the whole epochs at the last line
+  int64_t told_epoch_ = 0;  // whole epochs at the last line
   double told_seconds_ = 0;
   double loss_sum_ = 0;  // of the steps since the last line
   int64_t steps_ = 0;
@@ -59,7 +59,9 @@ class EpochLines : public Hook {
 
 void add_training_flags(OptionTable& table, TrainingOptions& options) {
   add_batch_size_flag(table, options.common);
-  table.add("epochs", options.epochs, "passes over the training images, since the model began")
+  table
+      .add("epochs", options.epochs,
+           "passes over the training images, counted from step 0 of the model")
       .with_hint("N")
       .at_least(1);
   add_data_flags(table, options.common);
@@ -71,9 +73,9 @@ Steps count_steps(const TrainTest& data, int64_t batch_size, int64_t multiple) {
   if (per_loop == 0) {
     throw UsageError("--batch-size ", batch_size, ": the ", data.test.size(), " test images fill ",
                      batches,
-                     " batches, and an execution, which takes as many steps, needs at least ",
+                     " batches, but an execution has one step per batch and needs at least ",
                      multiple, multiple > 1 ? " (--gradient-accumulation-count)" : "",
-                     "; choose a smaller number, or more --samples");
+                     "; use a smaller --batch-size or more --samples");
   }
   return {per_loop, per_loop * std::max<int64_t>(1, data.train.size() / data.test.size())};
 }
@@ -81,7 +83,7 @@ Steps count_steps(const TrainTest& data, int64_t batch_size, int64_t multiple) {
 RunConfig run_config(const Steps& steps) {
   RunConfig config;
   config.device.iterations_per_loop = steps.per_loop;
-  config.log_step_count_steps = 0;  // EpochLines tells of every epoch
+  config.log_step_count_steps = 0;  // EpochLines prints every epoch
   config.save_checkpoints_steps = steps.per_epoch;
   config.tell = say;
   return config;

@@ -1,4 +1,4 @@
-// What the three programs of this folder do alike around their estimators.
+// Code shared by the three programs of this folder: flags, steps, training and the final check.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,8 +6,8 @@
 
 namespace cifar10 {
 
-// Plain stochastic gradient descent; the replicas' gradients are averaged, those of the pipeline's
-// micro-batches added up.
+// The learning rate of plain stochastic gradient descent. Gradients of replicas are averaged, those
+// of the pipeline's micro-batches are summed.
 inline constexpr double kLearningRate = 0.01;
 
 struct TrainingOptions {
@@ -17,22 +17,22 @@ struct TrainingOptions {
 void add_training_flags(pando::OptionTable& table, TrainingOptions& options);
 
 struct Steps {
-  int64_t per_loop = 0;  // of one execution: as many as the whole batches of test images
+  int64_t per_loop = 0;  // per execution: the number of whole batches of test images
   int64_t per_epoch = 0;
 };
 
-// An execution is a whole multiple of `multiple` steps; an epoch as many executions as there are
-// test sets in the training set (5 for CIFAR-10), whatever the number of replicas. Throws
-// UsageError when the test images do not fill an execution.
+// The steps of an execution are a multiple of `multiple`. An epoch has as many executions as the
+// training set has test sets (5 for CIFAR-10), whatever the number of replicas. Throws UsageError
+// if the test images do not fill an execution.
 Steps count_steps(const pando::TrainTest& data, int64_t batch_size, int64_t multiple = 1);
 
-// One device; programs change the device part.
+// The configuration for one device; programs change the device part.
 pando::RunConfig run_config(const Steps& steps);
 
-// Says what is about to be trained.
+// Prints what is about to be trained.
 void describe(std::span<const pando::Layer> layers, const Steps& steps);
 
-// Trains for all epochs and prints accuracy and loss on the test images; gives the exit code.
+// Trains for all epochs and prints accuracy and loss on the test images. Returns the exit code.
 int train_and_check(pando::Estimator& estimator, const pando::TrainTest& data,
                     const TrainingOptions& options, const Steps& steps);
 

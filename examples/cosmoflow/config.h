@@ -1,4 +1,4 @@
-// What the program is told: a YAML file, flags that override it, and the launcher of a job.
+// The settings of the program: a YAML file, flags that override it, and the launcher of a job.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,7 +19,7 @@ struct DataConfig {
   std::vector<int64_t> target_shape = {4};
   int64_t micro_batch_size = 1;
   int64_t n_epochs = 1;
-  // Of cosmo alone.
+  // Only used by the data set cosmo.
   std::optional<std::string> data_dir;
   int64_t samples_per_file = 1;
   bool shuffle_train = true;
@@ -63,7 +63,7 @@ struct DeviceConfig {
 };
 
 struct Config {
-  std::string file;  // that was read
+  std::string file;  // the file that was read
   std::string output_dir = "results";
   int64_t seed = 0;
   DataConfig data;
@@ -80,14 +80,14 @@ struct Config {
   bool help = false;
 
   int replicas = 1;        // of all instances
-  int local_replicas = 1;  // of this one
+  int local_replicas = 1;  // of this instance
   std::vector<std::string> notes;
   std::string text;  // the effective values as YAML that can be read again
 
   int64_t samples_per_step() const { return data.micro_batch_size * replicas; }
 };
 
-// Throws UsageError that names the flag, or the file, line and key.
+// Throws UsageError, which names the flag, or the file, line and key.
 Config read_config(std::span<const std::string> args);
 
 std::string help_text();

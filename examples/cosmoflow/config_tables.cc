@@ -8,7 +8,7 @@ using pando::OptionTable;
 
 namespace {
 
-// One text may stand for another: "ReLU" for "relu".
+// Pairs of an accepted text and the name that it stands for, such as "ReLU" and "relu".
 using Names = std::vector<std::pair<std::string, std::string>>;
 
 Names same(std::initializer_list<const char*> texts) {
@@ -67,7 +67,7 @@ void add_model_keys(OptionTable& keys, ModelConfig& model) {
   keys.add("dropout", model.dropout, "").at_least(0).below(1);
 }
 
-// A flag takes the place of a value of the file, so that it has no default of its own.
+// Adds a flag that replaces a value of the file; it has no default of its own.
 template <typename T>
 Option& override_flag(OptionTable& table, const char* name, T& field, const char* help) {
   Option& option = table.add(name, field, help);
@@ -86,14 +86,14 @@ void add_data_flags(OptionTable& table, DataConfig& data) {
       .with_hint("N")
       .at_least(0);
   override_flag(table, "micro-batch-size", data.micro_batch_size,
-                "samples of each replica in a step")
+                "samples per step on each replica")
       .with_hint("N")
       .at_least(1);
   override_flag(table, "n-epochs", data.n_epochs, "epochs of training").with_hint("N").at_least(1);
   override_flag(table, "apply-log", data.apply_log,
-                "counts become log(x + 1); otherwise x / mean(x)");
+                "turn counts x into log(x + 1); otherwise into x / mean(x)");
   override_flag(table, "staged-files", data.staged_files,
-                "keep samples in memory from their first use on");
+                "keep samples in memory after their first use");
 }
 
 void add_model_flags(OptionTable& table, Config& config) {
@@ -110,35 +110,34 @@ void add_model_flags(OptionTable& table, Config& config) {
       .at_least(1);
   table
       .add_choice("hidden-activation", model.hidden_activation, activations(),
-                  "of all layers but the last")
+                  "activation of all layers except the last")
       .built_in = {};
-  override_flag(table, "dropout", model.dropout, "rate behind dense layers")
+  override_flag(table, "dropout", model.dropout, "dropout rate after dense layers")
       .with_hint("RATE")
       .at_least(0)
       .below(1);
-  table.add_choice("optimizer", config.optimizer.name, optimizers(), "the one to train with")
-      .built_in = {};
-  override_flag(table, "lr", config.optimizer.lr, "its learning rate").with_hint("RATE").above(0);
+  table.add_choice("optimizer", config.optimizer.name, optimizers(), "optimizer").built_in = {};
+  override_flag(table, "lr", config.optimizer.lr, "learning rate").with_hint("RATE").above(0);
 }
 
 void add_run_flags(OptionTable& table, Config& config) {
   table.begin_group("Run");
-  override_flag(table, "output-dir", config.output_dir, "folder for what the run writes")
+  override_flag(table, "output-dir", config.output_dir, "folder for the files that the run writes")
       .with_hint("DIR");
   override_flag(table, "iterations-per-loop", config.device.iterations_per_loop,
-                "steps without a return to the host")
+                "steps per execution, without a return to the host")
       .with_hint("N")
       .at_least(1);
-  override_flag(table, "num-devices", config.device.num_devices,
-                "replicas, each on a device of its own")
+  override_flag(table, "num-devices", config.device.num_devices, "replicas, each on its own device")
       .with_alias("num-ipus")
       .with_hint("N")
       .at_least(1);
   table.add("use-estimator", config.use_estimator, "train with an Estimator instead of a Model");
-  table.add("data-benchmark", config.data_benchmark, "measure the data alone, train nothing");
+  table.add("data-benchmark", config.data_benchmark,
+            "measure only the data pipeline, without training");
   table.add("distributed", config.distributed,
-            "the program is one of several instances (-d); it also finds out by itself");
-  table.add("print-fom", config.print_fom, "end with a line of figures for programs to read");
+            "the program is one of several instances (-d); this is also detected automatically");
+  table.add("print-fom", config.print_fom, "print a last line of results for programs to read");
   table.add("verbose", config.verbose, "also show the network (-v)");
   for (const char* name :
        {"use-estimator", "data-benchmark", "distributed", "print-fom", "verbose"}) {
@@ -178,7 +177,7 @@ void add_keys(OptionTable& table, Config& config) {
 
 void add_flags(OptionTable& table, Config& config, pando::CommonOptions& common) {
   table.add_positional("CONFIG", config.file,
-                       "a YAML file, looked for here and beside the program (default "
+                       "a YAML file, looked up here and next to the program (default "
                        "configs/graphcore.yaml)",
                        false);
   add_data_flags(table, config.data);

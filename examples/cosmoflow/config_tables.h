@@ -7,7 +7,7 @@
 
 namespace cosmo {
 
-// Both bind the fields of one Config, which must stay where it is.
+// Both bind the fields of one Config, which must stay at the same address.
 void add_keys(pando::OptionTable& table, Config& config);
 void add_flags(pando::OptionTable& table, Config& config, pando::CommonOptions& common);
 

@@ -14,7 +14,7 @@ using pando::UsageError;
 
 namespace {
 
-constexpr int64_t kMeasured = 512;  // volumes that are read once more for their targets
+constexpr int64_t kMeasured = 512;  // volumes that are read again for their targets
 
 Tensor uniform(Shape shape, uint64_t key) {
   Tensor tensor(DType::f32, std::move(shape));
@@ -23,7 +23,7 @@ Tensor uniform(Shape shape, uint64_t key) {
   return tensor;
 }
 
-// One sample of numbers in [0, 1), which the host sends whenever one is wanted.
+// One sample of random numbers in [0, 1), which the host sends in every step.
 Dataset one_sample(const DataConfig& data, uint64_t key) {
   std::vector<int64_t> x = data.sample_shape;
   x.insert(x.begin(), 1);
@@ -31,13 +31,13 @@ Dataset one_sample(const DataConfig& data, uint64_t key) {
                                uniform({1, data.target_shape[0]}, mix_keys(key, 1)));
 }
 
-// Whole steps on all replicas, and whole files.
+// Checks that the samples fill whole steps on all replicas, and whole files.
 void check_divides(const Config& config, const char* key, int64_t samples) {
   const DataConfig& data = config.data;
   const int64_t shards = data.shard ? config.replicas : 1;
   const int64_t unit = data.samples_per_file * shards * data.micro_batch_size;
   if (samples % unit == 0) return;
-  throw UsageError(key, " is ", samples, ", wanted a multiple of samples_per_file * shards * ",
+  throw UsageError(key, " is ", samples, ", expected a multiple of samples_per_file * shards * ",
                    "micro_batch_size = ", data.samples_per_file, " * ", shards, " * ",
                    data.micro_batch_size, " = ", unit);
 }
@@ -52,7 +52,7 @@ Dataset open_part(const Config& config, const char* part, const char* key, int64
                           .data;
   if (all.size() < samples) {
     throw UsageError(key, " is ", samples, ", but ", folder, " has ", all.size(),
-                     " files; wanted at most as many samples");
+                     " files; use at most that many samples");
   }
   const Dataset chosen = all.take(samples);
   return data.staged_files ? chosen.cache() : chosen;

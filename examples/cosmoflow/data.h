@@ -1,4 +1,4 @@
-// The volumes: one that repeats, or files.
+// The volumes: one random volume that is repeated, or files.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,18 +11,18 @@
 namespace cosmo {
 
 struct Data {
-  pando::Dataset train;                      // without end, in the order of training
+  pando::Dataset train;                      // repeated without end, in the order of training
   pando::Dataset epoch;                      // each training sample once
-  std::optional<pando::Dataset> validation;  // none where n_valid is 0
+  std::optional<pando::Dataset> validation;  // none if n_valid is 0
 };
 
-// Every instance of a job opens the whole data: Model and Estimator share the batches among the
-// instances, so that here nothing is divided. Throws IoError, UsageError with the rule.
+// Every instance of a job opens all of the data. Model and Estimator divide the batches among the
+// instances, so nothing is divided here. Throws IoError, or UsageError if a number does not fit.
 Data open_data(const Config& config);
 
-// The mean absolute error on the validation data of always answering with the mean targets of
-// training: what a network has to beat. Of both at most 512 samples are read. Requires: validation
-// data.
+// The mean absolute error on the validation data of a prediction that is always the mean of the
+// training targets. A network must beat this. Reads at most 512 samples of each. Requires:
+// validation data.
 double error_of_mean(const Data& data);
 
 }  // namespace cosmo

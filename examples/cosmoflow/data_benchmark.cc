@@ -3,12 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <thread>
 
 #include <fmt/format.h>
 
 #include "pando/app/job/exit_code.h"
+#include "pando/base/clock.h"
+#include "throughput.h"
 
 namespace cosmo {
 
@@ -17,16 +18,10 @@ using namespace pando;
 namespace {
 
 constexpr int kEpochs = 10;
-constexpr int64_t kElements = 10000;  // micro-batches of an epoch at most, of all instances
-constexpr double kSeconds = 0.25;     // of an epoch at least: small data go round several times
+constexpr int64_t kElements = 10000;  // at most, micro-batches per epoch of all instances
+constexpr double kSeconds = 0.25;     // at least, per epoch: small data are repeated
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-// Each instance makes the batches that it would have in training.
+// Each instance prepares the batches that it would have in training.
 BatchStream make_stream(const Config& config, const Data& data) {
   const auto cores = static_cast<int>(std::thread::hardware_concurrency());
   const int first = dist::instance_index() * config.local_replicas;
@@ -42,8 +37,8 @@ size_t bytes_of(const std::vector<Field>& fields) {
   return bytes;
 }
 
-// Micro-batches per second of this instance, from `position` on, which moves. The stream is a new
-// one, so that nothing was made before the clock started.
+// The micro-batches per second of this instance, starting at `position`, which is advanced. Uses a
+// new stream, so that nothing is prepared before the clock starts.
 double measure_epoch(const Run& run, const Data& data, StreamState& position) {
   const Config& config = run.config;
   const int64_t most = std::max<int64_t>(1, kElements / dist::num_instances());
@@ -72,7 +67,7 @@ int run_data_benchmark(const Run& run, const Data& data) {
   for (int epoch = 1; epoch <= kEpochs; ++epoch) {
     const double own = measure_epoch(run, data, position);
     if (run.signal.ask() != 0) return app::kStopped;
-    // What all instances make together.
+    // The rate of all instances together.
     std::array<double, 1> rate = {own * static_cast<double>(config.data.micro_batch_size)};
     dist::all_reduce(rate);
     run.tell(fmt::format("{}, {:.3f}, {:.2f}", epoch, rate[0] * bytes_per_sample / 1e9, rate[0]));

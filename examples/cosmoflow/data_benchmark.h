@@ -1,4 +1,4 @@
-// How fast the host makes batches, without any training.
+// Measures how fast the host prepares batches, without any training.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace cosmo {
 
-// Gives the exit code of the program.
+// Returns the exit code of the program.
 int run_data_benchmark(const Run& run, const Data& data);
 
 }  // namespace cosmo

@@ -2,11 +2,11 @@
 #include "estimator_style.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include <fmt/format.h>
 
 #include "pando/app/job/exit_code.h"
+#include "pando/base/clock.h"
 #include "throughput.h"
 
 namespace cosmo {
@@ -14,12 +14,6 @@ namespace cosmo {
 using namespace pando;
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 ModelFn make_model_fn(const Config& config) {
   return [&config](const ModelInput& input) {
@@ -44,12 +38,12 @@ EstimatorOptions make_options(const Run& run) {
                            .prefetch_depth = config.data.prefetch};
   options.config.device.devices = {{.devices = config.local_replicas}};
   options.config.random_seed = static_cast<uint64_t>(config.seed);
-  options.config.log_step_count_steps = 0;  // LoopHook tells of every loop
+  options.config.log_step_count_steps = 0;  // LoopHook prints every loop
   options.config.tell = [&run](std::string_view line) { run.tell(line); };
   return options;
 }
 
-// Tells of every loop and keeps what it took.
+// Prints every loop and records its duration.
 class LoopHook : public Hook {
  public:
   LoopHook(const Run& run, Throughput& throughput) : run_(run), throughput_(throughput) {}
@@ -69,7 +63,7 @@ class LoopHook : public Hook {
   Clock::time_point start_;
 };
 
-// Loss and metrics in the order of a Model's.
+// Loss and metrics in the same order as a Model's.
 Logs evaluate(const Run& run, const Data& data, Estimator& estimator) {
   const auto found = estimator.evaluate([&](const InputContext&) {
     return InputData(*data.validation, run.config.data.micro_batch_size);
@@ -81,13 +75,13 @@ Logs evaluate(const Run& run, const Data& data, Estimator& estimator) {
   return logs;
 }
 
-// Where training stands; the folder of the first instance counts.
+// The global step that training has reached; the folder of the first instance decides.
 int64_t global_step(const Run& run, const Estimator& estimator) {
   const int64_t own = run.instances.is_first() ? estimator.global_step() : 0;
   return static_cast<int64_t>(run.instances.share(static_cast<double>(own)));
 }
 
-// One loop, which counts: as in the original, training begins with it.
+// Trains one loop. As in the original, it counts as the first loop of training.
 void warm_up(const Run& run, const InputFn& input_fn, Estimator& estimator, int64_t max_steps) {
   run.tell("Compiling and Warmup...");
   const auto start = Clock::now();
@@ -103,27 +97,27 @@ void train_loops(const Run& run, const InputFn& input_fn, Estimator& estimator, 
                                .hooks = {std::make_shared<LoopHook>(run, throughput)},
                                .stop = &run.signal.wanted()});
   } catch (const IoError&) {
-    // A disk that takes no checkpoint loses no figures.
+    // If a checkpoint cannot be written, the results so far are still printed.
     if (!throughput.empty()) tell_throughput(run, throughput);
     throw;
   }
 }
 
-// Steps are counted since the model began, so that the same command goes on with what is left.
+// Steps are counted from the start of the model, so the same command continues with the rest.
 void train(const Run& run, const InputFn& input_fn, Estimator& estimator, Throughput& throughput) {
   const int64_t loop = run.config.device.iterations_per_loop;
   const int64_t last = loop + make_plan(run.config).steps;
   const int64_t first = global_step(run, estimator);
   if (first >= last) {
     run.tell(
-        fmt::format("No training: global step {} of {} is done; more --n-epochs go on, "
-                    "another --output-dir begins anew",
+        fmt::format("No training: global step {} of {} is done; use more --n-epochs to continue, "
+                    "or another --output-dir to start again",
                     first, last));
     return;
   }
   if (first > 0) {
-    run.tell(
-        fmt::format("Goes on from global step {} of {} in {}", first, last, estimator.model_dir()));
+    run.tell(fmt::format("Continuing from global step {} of {} in {}", first, last,
+                         estimator.model_dir()));
   }
   warm_up(run, input_fn, estimator, std::min(first + loop, last));
   if (run.signal.ask() != 0 || first + loop >= last) return;
@@ -151,8 +145,9 @@ int run_estimator(const Run& run, const Data& data) {
   run.tell(fmt::format("Global step {}, checkpoints in {}", step, estimator.model_dir()));
   if (stopped) {
     const std::string cause = run.signal.text();
-    run.tell(fmt::format(
-        "Stopped by {} before the end; the same command goes on from global step {}", cause, step));
+    run.tell(
+        fmt::format("Stopped by {} before the end; the same command continues from global step {}",
+                    cause, step));
     return app::kStopped;
   }
   run.tell("All done!");

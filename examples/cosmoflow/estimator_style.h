@@ -1,5 +1,5 @@
-// Training with an Estimator: the same network, told by a function, in a folder that a later run
-// goes on from.
+// Training with an Estimator: the same network, described by a function. A later run continues from
+// its folder.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace cosmo {
 
-// Gives the exit code of the program.
+// Returns the exit code of the program.
 int run_estimator(const Run& run, const Data& data);
 
 }  // namespace cosmo

@@ -38,18 +38,18 @@ int run_program(const std::vector<std::string>& args) {
   return config.use_estimator ? run_estimator(run, *data) : run_session(run, *data);
 }
 
-// Of instances that agree on it: one that left with an error while another still tells of it would
-// end that one too.
+// Ends the process together with the other instances: if one instance left with an error while
+// another still prints it, that one would be ended too.
 int end_together(int code) {
   pando::comm::process_session().end(code, pando::comm::Ending::together);
   return code;
 }
 
 int report(const std::exception& error) {
-  // What ends all instances alike is told by one of them.
+  // If all instances fail with the same error, only one of them prints it.
   const auto* agreed = dynamic_cast<const pando::app::AgreedFailure*>(&error);
   if (agreed == nullptr || agreed->is_told_here()) {
-    std::cerr << pando::concat("cosmoflow: error: ", error.what(), "\n");  // in one piece
+    std::cerr << pando::concat("cosmoflow: error: ", error.what(), "\n");  // as one write
   }
   const int code = pando::app::exit_code_of(error);
   return agreed == nullptr ? code : end_together(code);

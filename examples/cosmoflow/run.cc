@@ -25,7 +25,7 @@ void Run::write(const std::string& name, const std::string& text) const {
     std::error_code failure;
     std::filesystem::create_directories(config.output_dir, failure);
     if (failure) {
-      throw IoError("output_dir: cannot make ", config.output_dir, ": ", failure.message());
+      throw IoError("output_dir: cannot create ", config.output_dir, ": ", failure.message());
     }
     NewFile file(path(name));
     file.write(std::as_bytes(std::span(text)));
@@ -92,18 +92,19 @@ Plan make_plan(const Config& config) {
       fmt::format("n_epochs * n_train // (micro_batch_size * replicas) = {} * {} // ({} * {}) = {}",
                   data.n_epochs, data.n_train, data.micro_batch_size, config.replicas, steps);
   if (steps < 1) {
-    throw UsageError("steps = ", rule, "; wanted at least one: a larger --n-train or --n-epochs");
+    throw UsageError("steps = ", rule,
+                     "; expected at least 1: use a larger --n-train or --n-epochs");
   }
   if (steps < loop) {
     throw UsageError("steps = ", rule, ", fewer than iterations_per_loop ", loop,
-                     ", so that no loop is whole; wanted --iterations-per-loop ", steps,
+                     ", which does not fill one loop; use --iterations-per-loop ", steps,
                      " or less, or more samples");
   }
   if (config.use_estimator && steps % loop != 0) {
     int64_t divisor = loop;
     while (steps % divisor != 0) --divisor;
-    throw UsageError("steps = ", rule, ", which is no multiple of iterations_per_loop ", loop,
-                     ", as an estimator wants it; wanted for example --iterations-per-loop ",
+    throw UsageError("steps = ", rule, ", but --use-estimator requires a multiple of ",
+                     "iterations_per_loop ", loop, "; use for example --iterations-per-loop ",
                      divisor);
   }
   const int64_t samples_per_loop = config.samples_per_step() * loop;

@@ -1,4 +1,4 @@
-// What both styles of training share: who tells, what is written, the network and the optimizer.
+// Code shared by both styles of training: output, files, the network and the optimizer.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,9 +19,10 @@ struct Run {
   const pando::app::Instances& instances;
   pando::app::AgreedSignal& signal;
 
-  // A line on standard output, at once, of the first instance.
+  // Prints a line to standard output immediately; only the first instance prints.
   void tell(std::string_view line) const;
-  // Replaces a file of the output folder; the first instance does it. Throws IoError everywhere.
+  // Replaces a file in the output folder; only the first instance writes. Throws IoError in all
+  // instances.
   void write(const std::string& name, const std::string& text) const;
   std::string path(const std::string& name) const { return config.output_dir + "/" + name; }
 };
@@ -29,16 +30,16 @@ struct Run {
 pando::Network make_network(const Config& config);
 pando::Optimizer make_optimizer(const Config& config);
 double learning_rate(const Config& config);                     // after scaling
-std::vector<pando::Metric> make_metrics(const Config& config);  // mae always is one
+std::vector<pando::Metric> make_metrics(const Config& config);  // always includes mae
 
-// How many steps training takes.
+// The number of steps of training.
 struct Plan {
   int64_t loops = 0;            // executions of iterations_per_loop steps
-  int64_t loops_per_epoch = 0;  // 0: the end of an epoch lies within a loop
-  int64_t steps = 0;            // that the epochs have; those beyond the loops are left out
+  int64_t loops_per_epoch = 0;  // 0: an epoch ends within a loop
+  int64_t steps = 0;            // steps of all epochs; steps after the last whole loop are skipped
 };
-// Throws UsageError with the rule and a remedy when there is no whole loop, or, for an estimator,
-// when the steps are not whole loops.
+// Throws UsageError, with the rule and a remedy, if the steps do not fill one loop or, for an
+// estimator, are not a multiple of a loop.
 Plan make_plan(const Config& config);
 
 // "loss 0.0123, mae 0.0811"

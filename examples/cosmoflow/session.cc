@@ -2,11 +2,11 @@
 #include "session.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include <fmt/format.h>
 
 #include "pando/app/job/exit_code.h"
+#include "pando/base/clock.h"
 #include "throughput.h"
 
 namespace cosmo {
@@ -15,25 +15,20 @@ using namespace pando;
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr int64_t kWarmUpSteps = 10;
 constexpr const char* kWeights = "weights.h5";
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 FitOptions fit_options(const Run& run) {
   return {.batch_size = run.config.data.micro_batch_size,
-          .shuffle = false,  // the data have their order
+          .shuffle = false,  // the data already have an order
           .carry_remainder = true,
           .prefetch_depth = run.config.data.prefetch,
           .stop = &run.signal.wanted(),
           .verbose = 0};
 }
 
-// Compiles the program and runs it for some steps, which are undone: what the loops train does not
-// depend on them.
+// Compiles the program and runs some steps, which are then undone: they do not affect what the
+// loops train.
 void warm_up(const Run& run, Model& model, const Data& data) {
   run.tell("Compiling and Warmup...");
   const auto start = Clock::now();
@@ -45,7 +40,7 @@ void warm_up(const Run& run, Model& model, const Data& data) {
   run.tell(fmt::format("Duration: {:.3f} seconds", seconds_since(start)));
 }
 
-// Without the "val_" of a fit; nothing when there was no validation.
+// The validation results without fit's prefix "val_"; nothing if there was no validation.
 std::optional<Logs> validation_of(const Logs& logs) {
   Logs found;
   for (const auto& [name, value] : logs) {
@@ -54,7 +49,7 @@ std::optional<Logs> validation_of(const Logs& logs) {
   return found.empty() ? std::nullopt : std::optional(found);
 }
 
-// Tells of every loop and keeps what it took.
+// Prints every loop and records its duration.
 class LoopWatch : public Callback {
  public:
   LoopWatch(const Run& run, Results& results, bool tells_epochs)
@@ -64,8 +59,8 @@ class LoopWatch : public Callback {
 
   void on_execution_end(FitContext& context, const Logs& /*epoch*/) override {
     const double seconds = seconds_since(start_);
-    if (context.samples == 0) return;  // stopped before its first step
-    results_.throughput.add({context.samples, seconds});
+    if (context.sums.samples == 0) return;  // stopped before its first step
+    results_.throughput.add({context.sums.samples, seconds});
     run_.tell(fmt::format("{:.4f} sec/itr. ({})", seconds, text_of(context.execution)));
   }
 
@@ -93,7 +88,7 @@ void train(const Run& run, Model& model, const Data& data, Results& results) {
   options.validation_data = data.validation;
   options.callbacks = {std::make_shared<LoopWatch>(run, results, by_epochs)};
   if (const int64_t left = plan.steps % loop; left > 0) {
-    run.tell(fmt::format("note: the epochs have {} steps, {} loops of {}; the last {} are left out",
+    run.tell(fmt::format("note: the epochs have {} steps, {} loops of {}; the last {} are skipped",
                          plan.steps, plan.loops, loop, left));
   }
   run.tell("Executing...");
@@ -117,7 +112,7 @@ int run_session(const Run& run, const Data& data) {
   Results results{Throughput(config.samples_per_step()), std::nullopt};
   if (run.signal.ask() == 0) train(run, model, data, results);
 
-  tell_results(run, data, results);  // before anything is written: a full disk loses no figures
+  tell_results(run, data, results);  // before writing: a full disk must not lose the results
   run.instances.from_first([&] {
     model.save_weights(run.path(kWeights));
     return std::string();

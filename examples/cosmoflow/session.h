@@ -1,4 +1,4 @@
-// Training with a Model: one fit whose executions are the loops.
+// Training with a Model: one call of fit, whose executions are the loops.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace cosmo {
 
-// Gives the exit code of the program.
+// Returns the exit code of the program.
 int run_session(const Run& run, const Data& data);
 
 }  // namespace cosmo

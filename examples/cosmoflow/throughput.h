@@ -1,7 +1,8 @@
-// How fast training was: one row per loop, and the whole.
+// The speed of training: one row per loop, and the total.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,6 +12,8 @@
 #include "run.h"
 
 namespace cosmo {
+
+using Clock = std::chrono::steady_clock;
 
 struct Loop {
   int64_t samples = 0;  // of all replicas
@@ -25,7 +28,7 @@ class Throughput {
   bool empty() const { return loops_.empty(); }
   double seconds() const;
   double samples_per_second() const;
-  // A batch is what all replicas take in a step.
+  // A batch is what all replicas process in one step.
   std::string table() const;
 
  private:
@@ -33,14 +36,15 @@ class Throughput {
   std::vector<Loop> loops_;
 };
 
-// Tells table and summary.
+// Prints the table and the summary.
 void tell_throughput(const Run& run, const Throughput& throughput);
 
 struct Results {
   Throughput throughput;
   std::optional<pando::Logs> validation;  // loss and metrics, without a prefix
 };
-// The same where there were loops, validation where there was one, and the line for programs.
+// Prints the throughput if there were loops, the validation results if there are any, and with
+// --print-fom the line for programs.
 void tell_results(const Run& run, const Data& data, const Results& results);
 
 }  // namespace cosmo

@@ -1,5 +1,5 @@
-// A simple network trained and tested by an Estimator: summaries, a line with the mean loss every
-// few seconds, reports of compilation and execution.
+// A simple network that an Estimator trains and tests: summaries, a line with the mean loss every
+// few seconds, and reports of compilation and execution.
 // SPDX-License-Identifier: MIT
 #include <chrono>
 #include <cmath>
@@ -16,7 +16,7 @@ namespace {
 
 struct Settings {
   Options common = {.batch_size = 32};
-  int64_t batches_per_step = 100;  // steps of an execution
+  int64_t batches_per_step = 100;  // steps per execution
   double epochs = 100;
   double learning_rate = 0.01;
   bool test_only = false;
@@ -29,48 +29,46 @@ struct Settings {
 
 void add_flags(OptionTable& table, Settings& settings) {
   add_batch_size_flag(table, settings.common);
-  table.add("batches-per-step", settings.batches_per_step, "batches of one execution")
+  table.add("batches-per-step", settings.batches_per_step, "batches per execution")
       .with_hint("N")
       .at_least(1);
   table
       .add("epochs", settings.epochs,
-           "passes over the training images, since the model began; may be a fraction")
+           "passes over the training images, counted from step 0 of the model; may be a fraction")
       .with_hint("X")
       .above(0);
-  table.add("learning-rate", settings.learning_rate, "of stochastic gradient descent")
+  table.add("learning-rate", settings.learning_rate, "learning rate of stochastic gradient descent")
       .with_hint("X")
       .above(0);
-  table.add("test-only", settings.test_only,
-            "only test, with the newest checkpoint of --model-dir");
+  table.add("test-only", settings.test_only, "only test the newest checkpoint of --model-dir");
   table.add("train-only", settings.train_only, "only train");
-  table
-      .add("log-interval", settings.log_interval, "seconds from one line with the loss to the next")
+  table.add("log-interval", settings.log_interval, "seconds between lines with the loss")
       .with_hint("X")
       .at_least(0);
   table
       .add("summary-interval", settings.summary_interval,
-           "steps from one entry of the loss for TensorBoard to the next; 0: none")
+           "steps between loss entries for TensorBoard; 0: none")
       .with_hint("N")
       .at_least(0);
   table.add("profile", settings.profile,
             "write reports of compilation and execution into --model-dir");
-  table.add("generated-data", settings.generated_data, "images of zeros instead of CIFAR-10");
+  table.add("generated-data", settings.generated_data, "use images of zeros instead of CIFAR-10");
   add_data_flags(table, settings.common);
 }
 
-// What no single flag can check.
+// Checks combinations of flags.
 void validate(const Settings& settings) {
   if (settings.test_only && settings.train_only) {
-    throw UsageError("--test-only and --train-only: found both, which leaves nothing to do");
+    throw UsageError("--test-only and --train-only: use at most one of them, not both");
   }
   if (settings.generated_data && !settings.common.data.empty()) {
     throw UsageError("--data ", settings.common.data,
-                     " and --generated-data: found both; wanted one of them");
+                     " and --generated-data: use one of them, not both");
   }
   if (!settings.test_only) return;
   const std::string& folder = settings.common.model_dir;
   if (folder.empty()) {
-    throw UsageError("--test-only: name the folder with the checkpoint to test by --model-dir");
+    throw UsageError("--test-only: name the folder with the checkpoint to test with --model-dir");
   }
   if (!latest_checkpoint(folder)) {
     throw UsageError("--test-only: --model-dir '", folder,
@@ -79,7 +77,7 @@ void validate(const Settings& settings) {
   }
 }
 
-// Keeps the global step for the lines of another hook, which comes after it.
+// Keeps the global step for the lines of another hook, which is called after it.
 class StepWatch : public Hook {
  public:
   void after_execution(HookContext& context) override { step_ = context.global_step; }
@@ -119,7 +117,7 @@ EstimatorOptions estimator_options(const Settings& settings) {
                      {"learning_rate", settings.learning_rate}}};
 }
 
-// Whole executions that take at least the samples of so many epochs. Says what that makes.
+// The steps of the whole executions that cover at least this number of epochs. Prints them.
 int64_t training_steps(const Settings& settings, int64_t samples) {
   const double per_epoch =
       static_cast<double>(samples) / static_cast<double>(settings.common.batch_size);
@@ -127,12 +125,12 @@ int64_t training_steps(const Settings& settings, int64_t samples) {
   const double loops = std::ceil(batches / static_cast<double>(settings.batches_per_step));
   const int64_t steps = std::max<int64_t>(1, std::llround(loops)) * settings.batches_per_step;
   const double epochs = static_cast<double>(steps) / per_epoch;
-  say(fmt::format("{} steps since the model began, {} per execution: {:.4g} epoch{} of {} images",
-                  steps, settings.batches_per_step, epochs, epochs == 1 ? "" : "s", samples));
+  say(fmt::format("{} steps in all, {} per execution: {:.4g} epoch{} of {} images", steps,
+                  settings.batches_per_step, epochs, epochs == 1 ? "" : "s", samples));
   if (epochs > 2 * settings.epochs) {
     say(
-        fmt::format("note: these are {:.4g} times the {:g} of --epochs, because executions are "
-                    "whole; a smaller --batches-per-step comes nearer",
+        fmt::format("note: this is {:.4g} times --epochs {:g}, because only whole executions run; "
+                    "use a smaller --batches-per-step to come closer",
                     epochs / settings.epochs, settings.epochs));
   }
   return steps;

@@ -1,5 +1,5 @@
-// The first program: a small network learns to tell ten kinds of clothes apart (Fashion-MNIST).
-// usage: mnist [SAMPLES]   SAMPLES: use so many for training and for testing, for a quick look
+// The first program: a small network learns to distinguish ten kinds of clothes (Fashion-MNIST).
+// usage: mnist [SAMPLES]   SAMPLES: how many samples to use for training and for testing
 // SPDX-License-Identifier: MIT
 #include <iostream>
 #include <string>

@@ -1,4 +1,4 @@
-// All steps in one program: the flags choose how the same model runs.
+// All steps of the tutorial in one program: flags choose how the same model runs.
 // SPDX-License-Identifier: MIT
 #include <iostream>
 
@@ -44,7 +44,7 @@ void print_title(const Settings& settings) {
   std::cout << "\n";
 }
 
-// Within the scope of the strategy: two stages on the devices, or a replica on each.
+// Called within the scope of the strategy: puts two stages on the devices, or a replica on each.
 void place(Model& model, const Settings& settings) {
   const int64_t least = settings.pipelining ? kPipelineAccumulation : 1;
   const auto count = static_cast<int>(settings.accumulation > 0 ? settings.accumulation : least);
@@ -82,7 +82,7 @@ int main(int argc, char** argv) try {
             {.epochs = settings.common.epochs, .batch_size = batch_size, .drop_remainder = drop});
 
   std::cout << "\nEvaluation\n";
-  // On devices the original evaluates a number of batches that the devices divide.
+  // On devices the original evaluates a number of batches that is a multiple of the devices.
   const int64_t unit = batch_size * (settings.use_devices ? kDevices : 1);
   const Dataset test = drop ? data.test.take(make_divisible(data.test.size(), unit)) : data.test;
   model.evaluate(test, {.batch_size = batch_size,

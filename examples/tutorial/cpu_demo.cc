@@ -1,4 +1,4 @@
-// Step 1, the starting point: a model on all cores, with the habits of Keras.
+// Step 1, the starting point: a model on all cores, with the defaults of Keras.
 // SPDX-License-Identifier: MIT
 #include <iostream>
 

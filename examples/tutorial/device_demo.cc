@@ -1,4 +1,4 @@
-// Step 2: the same on a device. The host gets control back after every step.
+// Step 2: the same model on a device. The host gets control back after every step.
 // SPDX-License-Identifier: MIT
 #include <iostream>
 

@@ -7,7 +7,7 @@
 using namespace pando;
 using namespace tutorial;
 
-// The network of the tutorial again, its layers in two stages.
+// The network of the tutorial, with its layers in two stages.
 std::pair<SymbolicTensor, SymbolicTensor> pipelined_model_fn() {
   auto input = Input({28, 28, 1});
   auto x = input;
@@ -41,7 +41,7 @@ int main(int argc, char** argv) try {
   model.set_pipelining_options({.gradient_accumulation_steps_per_replica = kAccumulation,
                                 .schedule = PipelineSchedule::grouped,
                                 .reduction = GradientReduction::sum});
-  const int64_t step = kBatchSize * model.replicas();  // samples that all replicas take together
+  const int64_t step = kBatchSize * model.replicas();  // samples of all replicas per step
   model.compile({.optimizer = SGD({.learning_rate = 0.01}),
                  .loss = "categorical_crossentropy",
                  .metrics = {"accuracy"},
@@ -54,7 +54,7 @@ int main(int argc, char** argv) try {
                          .drop_remainder = options.drop_remainder});
 
   std::cout << "\nEvaluation\n";
-  // The original evaluates whole accumulations only.
+  // The original evaluates only whole accumulations.
   const int64_t whole = make_divisible(data.test.size(), step * kAccumulation);
   const Dataset test = options.drop_remainder ? data.test.take(whole) : data.test;
   model.evaluate(test, {.batch_size = kBatchSize,

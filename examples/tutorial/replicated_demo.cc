@@ -1,4 +1,4 @@
-// Step 4: two replicas of the model, each on a device of its own.
+// Step 4: two replicas of the model, each on its own device.
 // SPDX-License-Identifier: MIT
 #include <iostream>
 
@@ -17,9 +17,9 @@ int main(int argc, char** argv) try {
 
   auto [input, output] = model_fn();
   Model model(input, output);
-  // As the original does: the gradients of the replicas are added up, not averaged.
+  // Like the original, sum the gradients of the replicas instead of averaging them.
   model.set_gradient_accumulation_options({.reduction = GradientReduction::sum});
-  const int64_t step = kBatchSize * model.replicas();  // samples that all replicas take together
+  const int64_t step = kBatchSize * model.replicas();  // samples of all replicas per step
   model.compile({.optimizer = SGD({.learning_rate = 0.01}),
                  .loss = "categorical_crossentropy",
                  .metrics = {"accuracy"},

@@ -24,7 +24,7 @@ int64_t read_number(const std::string& name, const std::string& text) {
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || number < 1) {
-    throw InvalidArgument(name, " is '", text, "', wanted a whole number of at least 1");
+    throw InvalidArgument(name, " is '", text, "', expected a whole number of at least 1");
   }
   return number;
 }
@@ -58,7 +58,7 @@ Options read_options(int argc, char** argv, std::vector<Flag> more) {
       **on = true;
       continue;
     }
-    if (++i == argc) throw InvalidArgument(name, " wants a value");
+    if (++i == argc) throw InvalidArgument(name, " needs a value");
     if (int64_t* const* number = std::get_if<int64_t*>(&flag.value)) {
       **number = read_number(name, argv[i]);
     } else {

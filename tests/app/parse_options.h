@@ -1,4 +1,4 @@
-// Command lines of `pando train`, for tests of what they mean.
+// Parses command lines of `pando train`.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,7 +17,7 @@ inline TrainOptions parse(const std::vector<std::string>& args) {
   return parse_train_options(args, out).value();
 }
 
-// What is wrong with them; fails the test when nothing is.
+// The message of the usage error; fails the test if there is none.
 inline std::string error(const std::vector<std::string>& args) {
   return testing_support::error_of<UsageError>([&] { parse(args); });
 }

@@ -1,4 +1,4 @@
-// A folder of the running test's own, removed at the end.
+// A temporary folder for the running test, removed at its end.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -41,7 +41,7 @@ struct TestFolder {
   }
 };
 
-// No file may grow beyond this while it lives, as on a full disk: a write stops in the middle.
+// Limits the size of files during its lifetime: a write stops in the middle, as on a full disk.
 struct FileLimit {
   rlimit old{};
   explicit FileLimit(rlim_t bytes) {
@@ -53,7 +53,7 @@ struct FileLimit {
   ~FileLimit() { setrlimit(RLIMIT_FSIZE, &old); }
 };
 
-// What `action` throws, or "" when it throws nothing of this kind.
+// The message of the error that `action` throws, or "" if it throws none of this kind.
 template <typename ErrorType, typename Action>
 std::string message_of(Action action) {
   try {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "pando/data/sources/cifar.h"
+#include "pando/data/sources/cifar/cifar.h"
 #include "tests/cli/run_cli.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_folder.h"

@@ -1,4 +1,4 @@
-// `pando plan` from the command line to its answer.
+// Tests `pando plan` from its command line to its output.
 // SPDX-License-Identifier: MIT
 #include <filesystem>
 

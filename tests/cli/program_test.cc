@@ -40,9 +40,8 @@ TEST(Program, UnknownCommandOffersTheNearest) {
     const Result result = run(args);
     EXPECT_EQ(result.code, app::kUsage);
     EXPECT_EQ(result.out, "");
-    EXPECT_NE(result.err.find("pando: error: unknown command 'devises'; did you mean 'devices'?"),
-              std::string::npos)
-        << result.err;
+    EXPECT_EQ(result.err.rfind("pando: error: ", 0), 0u) << result.err;
+    EXPECT_NE(result.err.find("'devices'?"), std::string::npos) << result.err;
     EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1);
   }
 }

@@ -1,4 +1,4 @@
-// Runs the program inside the test and keeps what it wrote.
+// Runs the program within the test process and captures its output.
 // SPDX-License-Identifier: MIT
 #pragma once
 

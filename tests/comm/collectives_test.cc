@@ -100,7 +100,7 @@ TEST(CollectivesErrors, SumsOfDifferentLengths) {
   on_instances(2, [](Communicator& self) {
     const std::vector<double> own(static_cast<size_t>(1 + self.rank()));
     EXPECT_SAYS(error_of<InvalidArgument>([&] { all_reduce(self, own); }),
-                self.rank() == 0 ? "gives 1 numbers, another 2" : "gives 2 numbers, another 1");
+                self.rank() == 0 ? "gives 1 numbers" : "gives 2 numbers");
   });
 }
 

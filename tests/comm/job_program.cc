@@ -1,4 +1,4 @@
-// A program that is started as several instances, for job_test.py: what it does is its argument.
+// A program that is started as several instances, for job_test.py; its argument says what it does.
 // SPDX-License-Identifier: MIT
 #include <cstdlib>
 #include <iostream>
@@ -17,7 +17,7 @@ namespace {
 
 namespace dist = pando::dist;
 
-// One line, written at once: the lines of the instances may not mix.
+// Writes one line in one call, so that the lines of the instances do not mix.
 void tell() {
   std::vector<double> indices = {static_cast<double>(dist::instance_index())};
   dist::all_reduce(indices);

@@ -46,20 +46,20 @@ run("replicas as told", job(2), 0,
     ["instance 1 of 2, local 1, replicas 3+3 of 6, devices 2, sum 1"], 2,
     POPDIST_NUM_TOTAL_REPLICAS="6", POPDIST_NUM_IPUS_PER_REPLICA="2")
 run("replicas that do not divide", job(2), 1,
-    ["error: environment variable POPDIST_NUM_TOTAL_REPLICAS is 3, which does not divide among 2"],
+    ["error: ", "POPDIST_NUM_TOTAL_REPLICAS is 3", "multiple of 2"],
     POPDIST_NUM_TOTAL_REPLICAS="3")
 run("an instance gives up", job(3, "fail"), 7)
 run("an instance hangs", job(3, "hang"), None,
-    ["pando: instance 1 on ", ": hangs: has not turned to the others for 1 s"],
+    ["pando: instance 1 on ", ": hangs: ", "1 s"],
     PANDO_HEARTBEAT_PERIOD="0.2", PANDO_STALL_TIMEOUT="1")
 run("all stop", job(2, "stop"), 75, [], 2)
 run("a child exits", job(2, "fork"), 0, [], 2)
 run("a program with MPI of its own", job(2, "own_mpi_threads"), 0, ["sum 1"], 2)
 run("a program with MPI for one thread", job(2, "own_mpi"), None,
-    ["wanted is MPI_THREAD_SERIALIZED", "MPI_Init_thread"])
+    ["MPI_THREAD_SERIALIZED", "MPI_Init_thread"])
 if "Open MPI" in subprocess.run([mpiexec, "--version"], text=True, check=False,
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout:
     run("the launcher of another MPI", [program], None,
-        ["error: mpiexec of MPICH started 2 processes (PMI_SIZE=2), but MPI finds 1; use"],
+        ["error: mpiexec of MPICH started 2 processes", "PMI_SIZE=2", "MPI finds 1"],
         PMI_SIZE="2", PMI_RANK="0")
 sys.exit("\n".join(failures) if failures else 0)

@@ -1,4 +1,5 @@
-// Instances that are threads watch each other: who fails is named to all, strangers are nobody.
+// Monitors of instances that are threads: a failing instance is named to all, strangers are
+// ignored.
 // SPDX-License-Identifier: MIT
 #include "pando/comm/monitor.h"
 
@@ -22,10 +23,10 @@ namespace {
 using std::chrono::milliseconds;
 using testing_support::error_of;
 
-// What the monitors of a job say and tell.
-class Job {
+// A job and the lines of its monitors.
+class WatchedJob {
  public:
-  explicit Job(int size) : communicators(in_process_instances(size)), meeting_(size) {
+  explicit WatchedJob(int size) : communicators(in_process_instances(size)), meeting_(size) {
     options.period = milliseconds(50);
     options.timeout = milliseconds(60000);  // on a busy machine a thread may wait for long
     options.ends_process = false;
@@ -36,7 +37,7 @@ class Job {
     options.on_failure = [this](const std::string&) { ++told; };
   }
 
-  // Each instance in a thread of its own, with the communicator's index.
+  // Runs each instance in a thread of its own, with its index.
   void run(const std::function<void(int index)>& body) {
     std::vector<std::jthread> threads;
     for (int index = 0; index < static_cast<int>(communicators.size()); ++index) {
@@ -69,7 +70,7 @@ class Job {
 
 TEST(Monitor, AllComeToAGoodEnd) {
   for (const int size : {1, 2, 5}) {
-    Job job(size);
+    WatchedJob job(size);
     job.run([&](int index) {
       Monitor monitor(job.at(index), job.options);
       barrier(job.at(index));
@@ -88,7 +89,7 @@ TEST(Monitor, AllComeToAGoodEnd) {
 }
 
 TEST(Monitor, GoodbyeWaitsForTheLast) {
-  Job job(3);
+  WatchedJob job(3);
   std::atomic<int> working{3};
   job.run([&](int index) {
     Monitor monitor(job.at(index), job.options);
@@ -100,7 +101,7 @@ TEST(Monitor, GoodbyeWaitsForTheLast) {
 }
 
 TEST(Monitor, GoodbyeHasItsPatience) {
-  Job job(2);
+  WatchedJob job(2);
   job.run([&](int index) {
     Monitor monitor(job.at(index), job.options);
     if (index == 0) {
@@ -112,14 +113,14 @@ TEST(Monitor, GoodbyeHasItsPatience) {
 }
 
 TEST(Monitor, NamesAnInstanceThatGoesAway) {
-  Job job(3);
+  WatchedJob job(3);
   job.run([&](int index) {
     Monitor monitor(job.at(index), job.options);
     job.meet();
     if (index == 2) return;
     const std::string cause = error_of<CommError>([&] { barrier(job.at(index)); });
     EXPECT_SAYS(cause, "instance 2 on ");
-    EXPECT_SAYS(cause, ": died: its connection closed without a goodbye");
+    EXPECT_SAYS(cause, ": died: ");
     EXPECT_EQ(error_of<CommError>([&] { monitor.goodbye(); }), cause);
   });
   ASSERT_EQ(job.lines().size(), 1u);
@@ -129,7 +130,7 @@ TEST(Monitor, NamesAnInstanceThatGoesAway) {
 
 TEST(Monitor, TellsAllWhatAnInstanceReports) {
   for (const int failing : {0, 1, 3}) {
-    Job job(4);
+    WatchedJob job(4);
     job.run([&](int index) {
       Monitor monitor(job.at(index), job.options);
       job.meet();
@@ -147,7 +148,7 @@ TEST(Monitor, TellsAllWhatAnInstanceReports) {
 }
 
 TEST(Monitor, NamesTheFirstInstanceWhenItIsGone) {
-  Job job(3);
+  WatchedJob job(3);
   job.run([&](int index) {
     Monitor monitor(job.at(index), job.options);
     job.meet();
@@ -159,7 +160,7 @@ TEST(Monitor, NamesTheFirstInstanceWhenItIsGone) {
 
 TEST(Monitor, AReportThatAnotherDoesNotAnswerWaitsForABetterCause) {
   for (const int reporting : {0, 1}) {
-    Job job(3);
+    WatchedJob job(3);
     job.run([&](int index) {
       Monitor monitor(job.at(index), job.options);
       job.meet();
@@ -176,7 +177,7 @@ TEST(Monitor, AReportThatAnotherDoesNotAnswerWaitsForABetterCause) {
 
 TEST(Monitor, AReportThatAnotherDoesNotAnswerIsTheCauseWhenThereIsNoOther) {
   for (const int reporting : {0, 1}) {
-    Job job(2);
+    WatchedJob job(2);
     job.run([&](int index) {
       Monitor monitor(job.at(index), job.options);
       if (index == reporting) monitor.report_failure("no answer", FailureKind::lost_peer);
@@ -186,7 +187,7 @@ TEST(Monitor, AReportThatAnotherDoesNotAnswerIsTheCauseWhenThereIsNoOther) {
   }
 }
 
-// Counts as an instance that waits for others does.
+// Counts like an instance that waits for others.
 class Waiting {
  public:
   std::function<int64_t()> activity() {
@@ -200,7 +201,7 @@ class Waiting {
 
 TEST(Monitor, NamesAnInstanceThatHangsWhileOthersWait) {
   for (const int hanging : {0, 2}) {
-    Job job(3);
+    WatchedJob job(3);
     job.options.stall = milliseconds(300);
     job.run([&](int index) {
       Waiting waiting;
@@ -209,13 +210,13 @@ TEST(Monitor, NamesAnInstanceThatHangsWhileOthersWait) {
       options.activity = waiting.activity();
       Monitor monitor(job.at(index), options);
       EXPECT_SAYS(job.cause(index), concat("instance ", hanging, " on "));
-      EXPECT_SAYS(job.cause(index), ": hangs: has not turned to the others for 0.3 s");
+      EXPECT_SAYS(job.cause(index), ": hangs: ");
     });
   }
 }
 
 TEST(Monitor, AllMayComputeForLong) {
-  Job job(2);
+  WatchedJob job(2);
   job.options.stall = milliseconds(1000);
   job.run([&](int index) {
     Waiting waiting;
@@ -230,7 +231,7 @@ TEST(Monitor, AllMayComputeForLong) {
   });
 }
 
-// An instance by hand: reads the invitation and calls instance 0.
+// A hand-made instance: reads the invitation and calls instance 0.
 class Caller {
  public:
   explicit Caller(Communicator& communicator) {
@@ -247,7 +248,7 @@ class Caller {
   std::string hello(const std::string& rest) const { return "hello " + words_[0] + " " + rest; }
   int port() const { return port_; }
 
-  // What comes in until the other side closes or says a line that begins so.
+  // The lines until the other side closes or sends a line that starts with `begin`.
   static std::vector<std::string> lines_until(Link& link, const std::string& begin) {
     std::vector<std::string> lines;
     while (link.open()) {
@@ -274,28 +275,28 @@ class Caller {
 };
 
 TEST(Monitor, NamesAnInstanceThatIsSilent) {
-  Job job(2);
+  WatchedJob job(2);
   job.options.timeout = milliseconds(300);
   job.run([&](int index) {
     if (index == 0) {
       Monitor monitor(job.at(0), job.options);
-      EXPECT_EQ(job.cause(0),
-                "instance 1 on hostx (pid 4242): silent: not heard of for 0.3 s "
-                "(stopped, or its network is cut)");
+      EXPECT_SAYS(job.cause(0), "instance 1 on hostx (pid 4242): silent: ");
+      EXPECT_SAYS(job.cause(0), "0.3 s");
       return;
     }
     Link link = Caller(job.at(1)).join(1);
-    // It is told, for it may be back.
+    // The silent instance is told too, since it may be back.
     EXPECT_SAYS(Caller::lines_until(link, "failed").back(), "instance 1 on hostx (pid 4242)");
   });
 }
 
 TEST(Monitor, NamesAnInstanceThatGoesWhileItWaitsForTheOthers) {
-  Job job(2);
+  WatchedJob job(2);
   job.run([&](int index) {
     if (index == 0) {
       Monitor monitor(job.at(0), job.options);
-      EXPECT_SAYS(job.cause(0), ": died: its connection closed while it waited for the others");
+      EXPECT_SAYS(job.cause(0), ": died: ");
+      EXPECT_SAYS(job.cause(0), "while it waited");
       return;
     }
     Caller(job.at(1)).join(1).send("bye");
@@ -303,12 +304,12 @@ TEST(Monitor, NamesAnInstanceThatGoesWhileItWaitsForTheOthers) {
 }
 
 TEST(Monitor, HearsNoNonsenseFromAnInstance) {
-  Job job(2);
+  WatchedJob job(2);
   job.run([&](int index) {
     if (index == 0) {
       Monitor monitor(job.at(0), job.options);
       EXPECT_SAYS(job.cause(0), "instance 1 on hostx (pid 4242)");
-      EXPECT_SAYS(job.cause(0), "what no instance says");
+      EXPECT_SAYS(job.cause(0), "same version");
       return;
     }
     Link link = Caller(job.at(1)).join(1);
@@ -317,7 +318,7 @@ TEST(Monitor, HearsNoNonsenseFromAnInstance) {
   });
 }
 
-// One by one, while instance 1 is joined already.
+// Calls that must be refused, one by one, after instance 1 has joined.
 void molest(const Caller& caller) {
   for (const std::string& line :
        {std::string("GET / HTTP/1.1"), std::string("hello"), std::string("here"),
@@ -336,12 +337,12 @@ void molest(const Caller& caller) {
 }
 
 TEST(Monitor, StrangersAreNobody) {
-  Job job(3);
+  WatchedJob job(3);
   job.run([&](int index) {
     if (index != 1) {
       Monitor monitor(job.at(index), job.options);
       barrier(job.at(index));  // all have joined
-      barrier(job.at(index));  // instance 1 was molested
+      barrier(job.at(index));  // all bad callers were refused
       monitor.goodbye();
       return;
     }
@@ -361,24 +362,27 @@ TEST(Monitor, StrangersAreNobody) {
 }
 
 TEST(Monitor, MissesAnInstanceThatDoesNotJoin) {
-  Job job(3);
+  WatchedJob job(3);
   job.options.start = milliseconds(200);
-  EXPECT_EQ(error_of<CommError>([&] { const Monitor monitor(job.at(0), job.options); }),
-            "instance 1: has not joined the job within 0.2 s");
+  const std::string cause =
+      error_of<CommError>([&] { const Monitor monitor(job.at(0), job.options); });
+  EXPECT_SAYS(cause, "instance 1: ");
+  EXPECT_SAYS(cause, "0.2 s");
 }
 
 TEST(Monitor, MissesTheFirstInstance) {
-  Job job(2);
+  WatchedJob job(2);
   job.options.start = milliseconds(200);
   const std::string cause =
       error_of<CommError>([&] { const Monitor monitor(job.at(1), job.options); });
   EXPECT_SAYS(cause, "instance 1 on ");
-  EXPECT_SAYS(cause, "has not reached instance 0 within 0.2 s");
+  EXPECT_SAYS(cause, "instance 0");
+  EXPECT_SAYS(cause, "0.2 s");
 }
 
 TEST(Monitor, SaysWhyTheFirstInstanceCannotBeReached) {
   for (const bool answers : {false, true}) {
-    Job job(2);
+    WatchedJob job(2);
     job.options.start = milliseconds(300);
     Listener listener = listen_anywhere();
     broadcast_text(job.at(0), concat("a b ", listener.port, " 50 60000 elsewhere 127.0.0.1 ::x"),
@@ -399,8 +403,9 @@ TEST(Monitor, SaysWhyTheFirstInstanceCannotBeReached) {
     }
     const std::string cause =
         error_of<CommError>([&] { const Monitor monitor(job.at(1), job.options); });
-    EXPECT_SAYS(cause, "cannot reach instance 0 (127.0.0.1 port ");
-    EXPECT_SAYS(cause, answers ? "answered by something else" : "Connection refused");
+    EXPECT_SAYS(cause, "instance 0");
+    EXPECT_SAYS(cause, "127.0.0.1 port ");
+    EXPECT_SAYS(cause, answers ? "another program" : "Connection refused");
     EXPECT_SAYS(cause, "::x port ");
   }
 }
@@ -431,15 +436,19 @@ TEST_F(MonitorEnvironment, RefusesWhatMakesNoSense) {
   const auto refusal = [] { return error_of([] { monitor_options_from_environment(); }); };
   for (const char* bad : {"", "soon", "0", "-1", "nan", "1e9", "5 s"}) {
     setenv("PANDO_HEARTBEAT_TIMEOUT", bad, 1);
-    EXPECT_SAYS(refusal(), concat("PANDO_HEARTBEAT_TIMEOUT='", bad, "': wanted"));
+    EXPECT_SAYS(refusal(), "PANDO_HEARTBEAT_TIMEOUT");
+    EXPECT_SAYS(refusal(), concat("'", bad, "'"));
   }
   setenv("PANDO_HEARTBEAT_TIMEOUT", "2", 1);
   setenv("PANDO_HEARTBEAT_PERIOD", "2", 1);
-  EXPECT_SAYS(refusal(), "PANDO_HEARTBEAT_PERIOD is 2000 ms");
-  EXPECT_SAYS(refusal(), "the timeout must be longer");
+  for (const char* token : {"PANDO_HEARTBEAT_PERIOD", "PANDO_HEARTBEAT_TIMEOUT", "2000 ms"}) {
+    EXPECT_SAYS(refusal(), token);
+  }
   setenv("PANDO_HEARTBEAT_PERIOD", "1", 1);
   setenv("PANDO_STALL_TIMEOUT", "3", 1);
-  EXPECT_SAYS(refusal(), "PANDO_STALL_TIMEOUT is 3000 ms: wanted are at least four times the 1000");
+  for (const char* token : {"PANDO_STALL_TIMEOUT", "3000 ms", "1000 ms"}) {
+    EXPECT_SAYS(refusal(), token);
+  }
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Tests whose instances are the processes that mpirun started. All run the same tests in the same
-// order; one that fails ends the others, which would wait for it.
+// order; a process that fails ends the others, which would wait for it.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

@@ -33,7 +33,7 @@ class Mpi : public ::testing::Test {
     previous_ = (self_->rank() + self_->size() - 1) % self_->size();
   }
 
-  // Numbers to the next instance, those of the previous one come back.
+  // Sends numbers to the next instance and returns those of the previous one.
   std::vector<int> shifted(Communicator& communicator, size_t count, int tag) {
     std::vector<int> own(count);
     std::iota(own.begin(), own.end(), 1000 * communicator.rank());
@@ -152,11 +152,11 @@ TEST_F(Mpi, TellsOfAPeerThatDoesNotExist) {
   EXPECT_SAYS(error_of<CommError>([&] {
                 self_->prepare({{self_->size(), 0, bytes_of(own)}}, {});
               }),
-              concat("a message to instance ", self_->size()));
+              concat("instance ", self_->size()));
   EXPECT_SAYS(error_of<CommError>([&] {
                 self_->prepare({}, {{-7, 0, bytes_of(own)}});
               }),
-              "a message from instance -7");
+              "instance -7");
 }
 
 TEST_F(Mpi, StartsOnlyWhatHasArrived) {
@@ -175,7 +175,7 @@ TEST_F(Mpi, MessagesUnderWayCanBeDropped) {
     received->start();
     EXPECT_FALSE(received->done());
   }
-  barrier(*self_);  // what was dropped takes nothing away from others
+  barrier(*self_);  // dropped messages take nothing away from others
   EXPECT_EQ(shifted(*self_, 3, 1), expected(3));
 }
 

@@ -35,8 +35,9 @@ TEST(StartWatch, SaysWhatItWaitsForAndGivesUp) {
     gave_up.wait(false);
   }
   ASSERT_EQ(said.size(), 2u);
-  EXPECT_SAYS(said[0], "has waited 0.001 s for the others to start");
-  EXPECT_SAYS(said[1], "not all instances have started within 0.002 s; PANDO_START_TIMEOUT");
+  EXPECT_SAYS(said[0], "0.001 s");
+  EXPECT_SAYS(said[1], "0.002 s");
+  EXPECT_SAYS(said[1], "PANDO_START_TIMEOUT");
 }
 
 TEST(StartWatch, IsSilentWhenAllStart) {
@@ -56,7 +57,9 @@ TEST(StartWatch, TheEnvironmentSaysHowLong) {
   EXPECT_EQ(with("1.5").limit, std::chrono::milliseconds(1500));
   EXPECT_EQ(with("0").limit, std::nullopt);
   for (const char* wrong : {"", "soon", "-1", "nan", "1e9"}) {
-    EXPECT_SAYS(error_of([&] { with(wrong); }), concat("PANDO_START_TIMEOUT is '", wrong, "'"));
+    const std::string message = error_of([&] { with(wrong); });
+    EXPECT_SAYS(message, "PANDO_START_TIMEOUT");
+    EXPECT_SAYS(message, concat("'", wrong, "'"));
   }
 }
 

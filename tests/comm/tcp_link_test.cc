@@ -36,7 +36,7 @@ Ends connected(const std::string& address = "127.0.0.1") {
   return {Link(std::move(connection.socket)), Link(std::move(caller.value()))};
 }
 
-// As many lines as asked for, or those until the end.
+// The next `count` lines, or those until the end.
 std::vector<std::string> lines_of(Link& link, size_t count) {
   std::vector<std::string> lines;
   while (lines.size() < count && link.open()) {
@@ -93,7 +93,7 @@ TEST(TcpLink, KeepsBoundedWhatTheOtherSideDoesNotTake) {
   for (int i = 0; i < 10000; ++i) ends.near.send(line);  // far beyond what the system buffers
   EXPECT_TRUE(ends.near.has_unsent());
   EXPECT_TRUE(ends.near.open());
-  EXPECT_EQ(lines_of(ends.far, 1).front(), line);  // and what comes is whole
+  EXPECT_EQ(lines_of(ends.far, 1).front(), line);  // and lines arrive whole
 }
 
 TEST(TcpLink, EndsAConnectionWhoseLinesAreTooLong) {
@@ -102,7 +102,7 @@ TEST(TcpLink, EndsAConnectionWhoseLinesAreTooLong) {
   pollfd waiting{listener.socket.descriptor(), POLLIN, 0};
   ::poll(&waiting, 1, static_cast<int>(kPatience.count()));
   Link far(std::move(accept_one(listener).value()));
-  // Without line feeds, which Link would write.
+  // Written directly, because Link would add line feeds.
   const std::string noise(3 * Link::kMaxLine, 'n');
   ASSERT_EQ(::write(connection.socket.descriptor(), noise.data(), noise.size()),
             static_cast<ssize_t>(noise.size()));
@@ -118,7 +118,7 @@ TEST(TcpSocket, SaysWhyThereIsNoConnection) {
     EXPECT_FALSE(accept_one(listener).has_value());  // nobody waits
   }
   EXPECT_EQ(connect_to("127.0.0.1", port, kPatience).trouble, "Connection refused");
-  EXPECT_EQ(connect_to("nowhere", port, kPatience).trouble, "is no address");
+  EXPECT_EQ(connect_to("nowhere", port, kPatience).trouble, "not an IP address");
 }
 
 TEST(TcpSocket, OwnAddressesAreForOthers) {

@@ -28,7 +28,7 @@ const LayerReport& layer_named(const CompilationReport& report, const std::strin
 const std::vector<std::string> kLayers = {"conv2d",  "max_pooling2d", "conv2d_1", "max_pooling2d_1",
                                           "flatten", "dropout",       "dense"};
 
-std::unique_ptr<const Program> mnist(CompileOptions options = {}) {
+std::unique_ptr<const Program> mnist(ProgramOptions options = {}) {
   return compile(training_graph(test_network("mnist_cnn", {28, 28, 1}), 4), std::move(options));
 }
 
@@ -65,7 +65,7 @@ TEST(CompilationReport, LayersComeInTheOrderOfTheNetwork) {
   EXPECT_EQ(conv.weight_bytes, 320 * sizeof(float));
   EXPECT_EQ(conv.forward_flops, 2.0 * 4 * 26 * 26 * 9 * 32);
   EXPECT_EQ(conv.backward_flops, conv.forward_flops);  // images have no gradient
-  // Its pooled result and where the largest were: the full one is not kept.
+  // Kept are its pooled result and the indices of the maxima, not the full result.
   EXPECT_EQ(conv.kept_bytes, size_t{4} * 13 * 13 * 32 * (sizeof(float) + 1));
   EXPECT_EQ(layer_named(report, "fed x").kept_bytes, sizeof(float) * 4 * 28 * 28);
 }
@@ -79,7 +79,7 @@ TEST(CompilationReport, WithoutNamesOfLayersNodesStandForThem) {
 TEST(CompilationReport, WorkIsThatOfTheNetwork) {
   const TestNetwork network = test_network("mnist_cnn", {28, 28, 1});
   const double forward = forward_flops(network.network);
-  for (const CompileOptions& options : std::vector<CompileOptions>{
+  for (const ProgramOptions& options : std::vector<ProgramOptions>{
            {}, {.slices = 3}, {.slices = 3, .division = Division::parts}, {.pipelined = true}}) {
     const auto program = mnist(options);
     const CompilationReport report = compilation_report(*program);

@@ -1,5 +1,5 @@
-// What the training program of cosmoflow keeps from its forward to its backward half: pooled
-// volumes, never one of the size of a convolution's output.
+// Checks what the training program of cosmoflow keeps from forward to backward: pooled volumes,
+// never a volume of the size of a convolution's output.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <map>
@@ -18,7 +18,7 @@ TestNetwork network() {
   return {"cosmoflow", cosmoflow({64, 64, 64, 4}, 4, options), Loss("mse")};
 }
 
-// The values that calls before the loss make and calls behind it read.
+// The values that calls before the loss make and calls after it read.
 std::vector<const ir::Value*> held(const Program& program) {
   std::vector<const ir::Value*> made;
   std::vector<const ir::Value*> found;
@@ -43,7 +43,7 @@ std::map<std::string, int> count_ops(const Program& program) {
   return counts;
 }
 
-// The whole micro-batch is one sample, which workers cut into parts, or a slice of several.
+// The micro-batch is one sample, which workers cut into parts, or a slice of several samples.
 void check(int64_t slice_batch, Division division) {
   const auto program =
       compile(training_graph(network(), slice_batch), {.slices = 2, .division = division});
@@ -52,24 +52,25 @@ void check(int64_t slice_batch, Division division) {
   EXPECT_FALSE(ops.contains("conv"));
   EXPECT_FALSE(ops.contains("max_pool"));
   EXPECT_EQ(ops.at("conv_pool_kernel_grad"), 5);
-  EXPECT_EQ(ops.at("conv_pool_input_grad"), 4);  // the data need none
+  EXPECT_EQ(ops.at("conv_pool_input_grad"), 4);  // the data need no gradient
   EXPECT_FALSE(ops.contains("max_pool_grad"));
   int pooled = 0;
   for (const ir::Value* value : held(*program)) {
     const Shape& shape = value->shape();
     if (shape.rank() != 5) continue;
     ++pooled;
-    // Layer i has 16 * 2^i filters on volumes of 64 / 2^i: what is held is half as long.
+    // Layer i has 16 * 2^i filters on volumes of length 64 / 2^i: held volumes have half that
+    // length.
     EXPECT_EQ(shape[1] * shape[4], 32 * 16) << shape << " held from " << value->producer()->name();
   }
-  EXPECT_EQ(pooled, 5 + 5);  // of each layer the volume, and where its maxima were
+  EXPECT_EQ(pooled, 5 + 5);  // for each layer, the volume and the indices of its maxima
 }
 
 TEST(CosmoflowMemory, OneSampleInParts) { check(1, Division::parts); }
 
 TEST(CosmoflowMemory, SlicesOfSamples) { check(2, Division::batch); }
 
-// The test would see a full-size volume where there is one.
+// Makes sure that the test detects a full-size volume if there is one.
 TEST(CosmoflowMemory, WithoutFusionFullSizeVolumesAreHeld) {
   const auto program = compile(training_graph(network(), 1),
                                {.slices = 2,

@@ -6,11 +6,11 @@
 namespace pando::compiler {
 namespace {
 
-constexpr const char* kInputs =
+constexpr const char* kPooledInputs =
     "graph(x: f32[1,4,4,4,3] feed, k: f32[2,2,2,3,5] feed, dy: f32[1,2,2,2,5] feed, "
     "i: u8[1,2,2,2,5] feed, y: f32[1,2,2,2,5] feed) {\n";
 
-std::string graph(const std::string& body) { return kInputs + body + "}"; }
+std::string graph(const std::string& body) { return kPooledInputs + body + "}"; }
 
 TEST(FuseConvPoolGrad, GoesBackAtOnce) {
   expect_rewrite<FuseConvPoolGrad>(graph(R"(
@@ -43,7 +43,7 @@ TEST(FuseConvPoolGrad, LeavesWhatItCannotDo) {
   };
   expect_left(R"(d = max_pool_grad(dy, i) {input=[4,4,4], window=[2,2,2]}
     dk = conv_kernel_grad(x, d) {kernel=[2,2,2], padding="same"}
-    return result dk=dk, result d=d )");  // somebody else wants d
+    return result dk=dk, result d=d )");  // another reader of d
   expect_left(R"(d = max_pool_grad(dy, i) {input=[4,4,4], window=[2,2,2]}
     r = relu(d)
     dk = conv_kernel_grad(x, d) {kernel=[2,2,2], padding="same"}

@@ -35,7 +35,7 @@ TEST(FuseConvPool, SamePaddingThatPadsNothing) {
     return result y=y })");
 }
 
-// The gradient of the pooling goes on reading the index.
+// The gradient of the pooling still reads the index.
 TEST(FuseConvPool, ThreeDimensionsWithGradient) {
   expect_rewrite<FuseConvPool>(
       R"(graph(x: f32[1,5,5,5,1] feed, k: f32[2,2,2,1,4] variable, dy: f32[1,2,2,2,4] feed) {

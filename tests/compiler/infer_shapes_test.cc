@@ -10,7 +10,7 @@ CompileState state_of(std::string_view text) {
   return {.graph = ir::parse_graph(text), .options = {}, .kernels = {}, .memory = {}};
 }
 
-std::string error_of(std::string_view text) {
+std::string inference_error(std::string_view text) {
   CompileState state = state_of(text);
   try {
     InferShapes().run(state);
@@ -36,7 +36,8 @@ TEST(InferShapes, TypedGraphIsUnchanged) {
 }
 
 TEST(InferShapes, ErrorNamesTheNode) {
-  const std::string error = error_of(R"(graph(x: f32[2,3,3,1] feed, k: f32[5,5,1,4] variable) {
+  const std::string error =
+      inference_error(R"(graph(x: f32[2,3,3,1] feed, k: f32[5,5,1,4] variable) {
     c = conv(x, k) @block1/c2
     return result c=c })");
   EXPECT_NE(error.find("conv 'block1/c2'"), std::string::npos) << error;
@@ -44,14 +45,15 @@ TEST(InferShapes, ErrorNamesTheNode) {
 }
 
 TEST(InferShapes, DeclaredTypeMustBeRight) {
-  EXPECT_EQ(error_of(R"(graph(x: f32[2,3] feed) {
+  EXPECT_EQ(inference_error(R"(graph(x: f32[2,3] feed) {
     y: f32[2,4] = relu(x) @r1
     return result y=y })"),
             "relu 'r1': 'y' is declared f32[2,4] but is f32[2,3]");
 }
 
 TEST(InferShapes, UnknownOpListsTheKnown) {
-  const std::string error = error_of("graph(x: f32[2] feed) { y = rleu(x) return result y=y }");
+  const std::string error =
+      inference_error("graph(x: f32[2] feed) { y = rleu(x) return result y=y }");
   EXPECT_NE(error.find("rleu"), std::string::npos) << error;
   EXPECT_NE(error.find("relu"), std::string::npos) << error;
 }

@@ -97,7 +97,7 @@ TEST(LowerPrecision, GradientsHaveTheTypeOfTheWeights) {
   EXPECT_NE(half.find("gradient k f16[3,2]"), std::string::npos) << half;
   const std::string mixed = lowered(kGrad, k16_32);
   EXPECT_NE(mixed.find("gradient k f32[3,2]"), std::string::npos) << mixed;
-  // Right behind the node that makes it.
+  // The cast comes right after the node that makes the gradient.
   EXPECT_NE(mixed.find("dense_kernel_grad(f16 f16 ) f16\ncast(f16 ) f32"), std::string::npos)
       << mixed;
 }
@@ -125,8 +125,8 @@ TEST(LowerPrecision, NodesTellHowTheyRound) {
   EXPECT_NE(partials.find("dense(f16 f16 ) f16 half_partials=1"), std::string::npos) << partials;
 }
 
-// A value that two stages convert takes the same noise in both, and the nodes behind it the noise
-// that they have without stages.
+// A value that two stages convert gets the same noise in both, and the nodes after it get the same
+// noise as without stages.
 TEST(LowerPrecision, StagesDoNotChangeTheNoise) {
   CompileState one = typed_state(R"(graph(x: f32[4,3] feed, k: f32[3,3] variable) {
     y = dense(x, k)

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pando/ir/text.h"
+#include "tests/compiler/program_of.h"
 #include "tests/compiler/split_networks.h"
 
 namespace pando::compiler {
@@ -14,7 +14,8 @@ bool meet(const MemoryBlock& a, const MemoryBlock& b) {
   return a.region == b.region && a.stage == b.stage && together && !apart;
 }
 
-// Worked out apart from the plan, so that each checks the other.
+// Blocks that live at the same time must not overlap. The map is computed independently of the
+// plan, so that each checks the other.
 void expect_sound(const Program& program) {
   const MemoryMap map = memory_map(program);
   for (size_t i = 0; i < map.blocks.size(); ++i) {
@@ -43,7 +44,7 @@ TEST_P(MapOfPipeline, NoTwoBlocksMeet) {
     expect_sound(*compile(training_graph(GetParam().build(), 4),
                           {.slices = 2, .pipelined = true, .recomputation = mode}));
   }
-  expect_sound(*compile(graph_of(GetParam().build(), train::Mode::predict, 4),
+  expect_sound(*compile(graph_of(GetParam().build(), RunMode::predict, 4),
                         {.slices = 2, .pipelined = true}));
 }
 
@@ -55,10 +56,6 @@ TEST_P(MapOfPipeline, NorWithoutAPipeline) {
 
 INSTANTIATE_TEST_SUITE_P(Zoo, MapOfPipeline, testing::ValuesIn(split_networks()),
                          [](const auto& split) { return split.param.label; });
-
-std::unique_ptr<const Program> program_of(std::string_view text, CompileOptions options = {}) {
-  return compile(ir::parse_graph(text), std::move(options));
-}
 
 const MemoryBlock& block_of(const MemoryMap& map, const std::string& value) {
   for (const MemoryBlock& block : map.blocks) {
@@ -119,7 +116,7 @@ TEST(MemoryPicture, ShowsBlocksOverCalls) {
     b = softmax(a)
     return result b=b })");
   const MemoryMap map = memory_map(*program);
-  // x and b take turns below a.
+  // x and b use the same memory below a, one after the other.
   EXPECT_EQ(memory_picture(*program, map, 0, {.rows = 2, .columns = 8}),
             "     8.0 KiB |CCCCCCCC|\n"
             "     4.0 KiB |AAAABBBB|\n"
@@ -129,7 +126,7 @@ TEST(MemoryPicture, ShowsBlocksOverCalls) {
             "    C    4.0 KiB  calls 0-1       softmax 'softmax' f32[16,64]\n");
 }
 
-// The letters of the list, which are all in the picture.
+// The letters of the legend. Checks that all of them are in the picture.
 std::string letters_of(const std::string& picture) {
   const size_t end = picture.rfind('|');
   std::string letters;
@@ -155,7 +152,7 @@ TEST(MemoryPicture, WhatIsSmallerThanARowIsShown) {
     SCOPED_TRACE(rows);
     EXPECT_EQ(letters_of(memory_picture(*program, map, 0, {.rows = rows})), "ABCDEF");
   }
-  // Without a cell for each some have no letter, and none is left out of the middle.
+  // If there are fewer cells than blocks, some blocks have no letter, but no letter is skipped.
   const std::string little = memory_picture(*program, map, 0, {.rows = 1, .columns = 3});
   EXPECT_EQ(letters_of(little), "ABC") << little;
   EXPECT_NE(little.find("+ 3 other blocks"), std::string::npos) << little;

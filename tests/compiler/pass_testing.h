@@ -1,4 +1,4 @@
-// Text in, text out: runs one pass on IR text and compares graphs up to the names of values.
+// Runs one pass on IR text and compares the result with IR text, ignoring the names of values.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -52,7 +52,7 @@ void expect_rewrite(std::string_view before, std::string_view after) {
   EXPECT_TRUE(P().run(state));
   EXPECT_EQ(canonical(state.graph), canonical(ir::parse_graph(after)));
   EXPECT_NO_THROW(ir::verify(state.graph));
-  // The types that the pass gave its results are those of the shape rules.
+  // The pass must give its results the types that the shape rules infer.
   EXPECT_NO_THROW(InferShapes().run(state));
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 class PlanOfNetwork : public testing::TestWithParam<std::pair<const char*, Shape>> {
  protected:
-  void check(const CompileOptions& options, bool shares) const {
+  void check(const ProgramOptions& options, bool shares) const {
     const TestNetwork network = test_network(GetParam().first, GetParam().second);
     const auto program = compile(training_graph(network, 4), options);
     Playback(*program).run();
@@ -129,7 +129,7 @@ TEST(PlanMemory, WhatOtherSlicesReadLivesToTheEnd) {
   EXPECT_EQ(plan.region("m"), Region::sums);
   EXPECT_EQ(plan.region("mean"), Region::sums);
   EXPECT_EQ(plan.region("y"), Region::activations);
-  // Without the rule, n would fit where m was.
+  // Without this rule, n would be placed at the offset of m.
   EXPECT_NE(plan.offset("n"), plan.offset("m"));
 }
 

@@ -1,4 +1,4 @@
-// What plan-memory makes of a pipeline: regions, buckets of gradients, recomputation.
+// Tests of plan-memory for a pipeline: regions, buckets of gradients, recomputation.
 #include <gtest/gtest.h>
 
 #include "pando/compiler/program.h"
@@ -11,13 +11,14 @@ namespace {
 
 class PlanOfPipeline : public testing::TestWithParam<SplitNetwork> {
  protected:
-  std::unique_ptr<const Program> program(CompileOptions options) const {
+  std::unique_ptr<const Program> program(ProgramOptions options) const {
     options.pipelined = true;
     return compile(training_graph(GetParam().build(), 4), std::move(options));
   }
 };
 
-// The values of one section lie in its own stage; what is held may lie in an earlier one.
+// Values that live in one section lie in the memory of its stage; held values may lie in that of an
+// earlier stage.
 void expect_places(const Program& program) {
   for (const Call& call : program.calls()) {
     if (call.section < 0) continue;
@@ -61,7 +62,7 @@ TEST_P(PlanOfPipeline, NorWithoutSharing) {
 
 TEST_P(PlanOfPipeline, NorInEvaluation) {
   const auto evaluation =
-      compile(graph_of(GetParam().build(), train::Mode::evaluate, 4), {.pipelined = true});
+      compile(graph_of(GetParam().build(), RunMode::evaluate, 4), {.pipelined = true});
   Playback(*evaluation).run();
   expect_places(*evaluation);
   EXPECT_EQ(evaluation->section(0, true), -1);
@@ -90,8 +91,8 @@ std::vector<const ir::Value*> gradients_by_place(const Program& program, int sta
   return values;
 }
 
-// Gradients lie in the order of their completion, each in one bucket; buckets are as large as they
-// have to be, end with the node that completes them and fill the region.
+// Gradients lie in the order of their completion, each in one bucket. Buckets are no larger than
+// necessary, end with the node that completes them and fill the region.
 void expect_buckets(const Program& program, int stage) {
   const auto order = positions(program.graph());
   const std::vector<const ir::Value*> gradients = gradients_by_place(program, stage);
@@ -170,9 +171,10 @@ TEST(PlanStages, RecomputationHoldsLess) {
 }
 
 // The plan of IR text as a pipeline.
-struct Planned {
+struct PlannedStages {
   CompileState state;
-  explicit Planned(std::string_view text, CompileOptions options = {}) : state(typed_state(text)) {
+  explicit PlannedStages(std::string_view text, ProgramOptions options = {})
+      : state(typed_state(text)) {
     state.options = std::move(options);
     state.options.pipelined = true;
     SplitStages().run(state);
@@ -189,7 +191,7 @@ using At = std::pair<Region, int>;
 constexpr Region kHeld = Region::held_activations;
 
 TEST(PlanStages, WhatCrossesASectionIsHeldInTheLowestStage) {
-  const Planned plan(R"(graph(x: f32[4,16] feed, y: i32[4] feed, z: f32[4,16] feed,
+  const PlannedStages plan(R"(graph(x: f32[4,16] feed, y: i32[4] feed, z: f32[4,16] feed,
     k: f32[16,16] variable, m: f32[16,16] variable) {
     w = multiply(x, z)
     a = dense(w, k)
@@ -231,7 +233,7 @@ TEST(PlanStages, WhatCrossesASectionIsHeldInTheLowestStage) {
 }
 
 TEST(PlanStages, ElementwiseResultsDoNotOverwriteAnotherSection) {
-  const Planned plan(R"(graph(x: f32[4,16] feed) {
+  const PlannedStages plan(R"(graph(x: f32[4,16] feed) {
     a = softmax(x)
     b = tanh(a) ^1
     c = tanh(b) ^1
@@ -242,7 +244,7 @@ TEST(PlanStages, ElementwiseResultsDoNotOverwriteAnotherSection) {
 }
 
 TEST(PlanStages, StatisticsAreMomentsAndWhatBackwardReadsOfThemIsHeld) {
-  const Planned plan(R"(graph(x: f32[4,16] feed, y: i32[4] feed, g: f32[16] variable,
+  const PlannedStages plan(R"(graph(x: f32[4,16] feed, y: i32[4] feed, g: f32[16] variable,
     o: f32[16] variable, moving: f32[16] state) {
     a = tanh(x)
     m = batch_moments(a) ^1
@@ -261,9 +263,9 @@ TEST(PlanStages, StatisticsAreMomentsAndWhatBackwardReadsOfThemIsHeld) {
   EXPECT_GE(plan.state.memory.stages[1].moments, 33 * sizeof(float));
 }
 
-// A variable that two stages use: their contributions meet in the lower one.
+// A variable that two stages use: their contributions are added in the lower stage.
 TEST(PlanStages, ASharedVariableHasItsGradientInTheLowestStage) {
-  const Planned plan(R"(graph(x: f32[4,8] feed, y: i32[4] feed, k: f32[8,8] variable) {
+  const PlannedStages plan(R"(graph(x: f32[4,8] feed, y: i32[4] feed, k: f32[8,8] variable) {
     a = dense(x, k)
     e = dense(a, k) ^1
     l = cross_entropy(e, y) {from_logits=1} ^1
@@ -282,7 +284,7 @@ TEST(PlanStages, ASharedVariableHasItsGradientInTheLowestStage) {
 }
 
 TEST(PlanStages, ResultsAreThereWhenForwardIsOver) {
-  const Planned plan(R"(graph(x: f32[4,16] feed) {
+  const PlannedStages plan(R"(graph(x: f32[4,16] feed) {
     a = softmax(x)
     b = softmax(a)
     c = softmax(a) ^1
@@ -292,19 +294,19 @@ TEST(PlanStages, ResultsAreThereWhenForwardIsOver) {
 }
 
 TEST(PlanStages, AlsoWhenTheLastStagesHaveNoNodes) {
-  const Planned plan(R"(graph(x: f32[4,16] feed) {
+  const PlannedStages plan(R"(graph(x: f32[4,16] feed) {
     a = softmax(x)
     b = softmax(a) ^1
     return result b=b })",
-                     {.stages = 3});
+                           {.stages = 3});
   EXPECT_EQ(plan.state.memory.stages.size(), 3u);
   EXPECT_EQ(plan.at("b"), At(kHeld, 1));
 }
 
-// dense_kernel_grad completes the gradients of kernel and bias at once; were they in two buckets,
-// one of them would never be seen to be complete.
+// dense_kernel_grad completes the gradients of kernel and bias at once. If they were in two
+// buckets, one bucket would never be reported as complete.
 TEST(PlanStages, ANodeCompletesOneBucketAtMost) {
-  const Planned plan(R"(graph(x: f32[4,16] feed, y: i32[4] feed, k: f32[16,16] variable,
+  const PlannedStages plan(R"(graph(x: f32[4,16] feed, y: i32[4] feed, k: f32[16,16] variable,
     o: f32[16] variable) {
     e = dense(x, k, o)
     l = cross_entropy(e, y) {from_logits=1}
@@ -312,7 +314,7 @@ TEST(PlanStages, ANodeCompletesOneBucketAtMost) {
     de = cross_entropy_grad(s, e, y) {from_logits=1}
     dk, db = dense_kernel_grad(x, de)
     return loss l=l, gradient k=dk, gradient o=db })",
-                     {.bucket_bytes = 64});
+                           {.bucket_bytes = 64});
   ASSERT_EQ(plan.state.memory.buckets.size(), 1u);
   EXPECT_EQ(plan.state.memory.buckets[0].end, (16 * 16 + 16) * sizeof(float));
 }

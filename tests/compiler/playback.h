@@ -1,5 +1,5 @@
-// Plays a compiled step on paper: who wrote each block of memory last, and whether what is read is
-// still what was written.
+// Simulates a compiled step: tracks which value was written last to each block of memory, and
+// checks that every read finds the value that it needs.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,9 +21,9 @@ namespace pando::compiler {
 
 inline constexpr size_t kBlock = 64;
 
-// Plays a step: each node must find its inputs whole where they were written, what is read after a
-// section or by other slices must still be there at its end, and what does not live longer than
-// its section is gone after it. Refers to the state or the program.
+// Simulates a step. Each node must find its inputs complete where they were written; values that
+// are read after a section, or by other slices, must still be there at its end; values that do not
+// outlive their section are erased after it. Keeps references to the state or the program.
 class Playback {
  public:
   explicit Playback(const CompileState& state) : Playback(state.graph, state.memory) {
@@ -44,7 +44,7 @@ class Playback {
       }
     }
     section_ = [this](const ir::Node* node) {
-      // Views and packs are no calls of a section.
+      // Views and packs are not calls of a section.
       const auto found = known_.find(node);
       return found == known_.end() ? current_ : found->second;
     };
@@ -97,7 +97,8 @@ class Playback {
     }
   }
 
-  // Losses, metrics and results are read after the last forward section, whatever made them.
+  // Losses, metrics and results are read after the last forward section, whichever section made
+  // them.
   void expect_readable_outputs() const {
     for (const ir::Output& output : graph_.outputs()) {
       const bool read = output.role == ir::OutputRole::loss ||

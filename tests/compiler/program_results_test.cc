@@ -1,5 +1,5 @@
-// The numbers that programs compute in memory as planned: however a graph is cut into sections,
-// they are the same to the bit.
+// Checks that programs compute the same numbers, to the bit, in planned memory, however the graph
+// is cut into sections.
 #include <gtest/gtest.h>
 
 #include "pando/nn/layers.h"
@@ -13,7 +13,7 @@ constexpr int64_t kBatch = 2;
 
 using Outputs = ProgramRunner::Outputs;
 
-Outputs run(const TestNetwork& test, CompileOptions options) {
+Outputs run(const TestNetwork& test, ProgramOptions options) {
   const auto program = compile(training_graph(test, kBatch), std::move(options));
   const test::Values inputs = random_inputs(program->graph(), 10);
   return ProgramRunner(*program, inputs).run(kBatch);
@@ -64,11 +64,11 @@ TEST(ProgramResults, CheckpointsChangeNothing) {
   }
 }
 
-// The pooling of stage 1 masks by the activation of stage 0, which therefore holds less.
+// The pooling of stage 1 applies the mask of the activation of stage 0, which therefore holds less.
 TEST(ProgramResults, PoolGradientsMayMaskForTheStageBefore) {
   const SplitNetwork split = {"", "mnist_cnn", {28, 28, 1}, {"max_pooling2d", "max_pooling2d_1"}};
   const TestNetwork test = split.build();
-  const CompileOptions apart = {.pipelined = true, .disabled_passes = {"fuse-pool-grad"}};
+  const ProgramOptions apart = {.pipelined = true, .disabled_passes = {"fuse-pool-grad"}};
   const auto program = compile(training_graph(test, kBatch), {.pipelined = true});
   int masks = 0;
   for (const Call& call : program->calls()) {

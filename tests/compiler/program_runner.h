@@ -1,5 +1,5 @@
-// Runs one micro-batch through a program of one slice, in memory that lies as its plan says, and
-// gives back its outputs. After each section, what does not outlive it becomes NaN.
+// Runs one micro-batch through a program of one slice, in memory laid out as its plan says, and
+// returns its outputs. After each section, all memory that does not outlive it is filled with NaN.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -35,10 +35,10 @@ inline test::Values random_inputs(const ir::Graph& graph, int32_t classes) {
   return inputs;
 }
 
-// The program and the inputs must outlive it.
+// The program and the inputs must outlive the runner.
 class ProgramRunner {
  public:
-  // "gradient conv2d/kernel" and so on.
+  // Keys are such as "gradient conv2d/kernel".
   using Outputs = std::map<std::string, std::vector<float>>;
 
   ProgramRunner(const Program& program, const test::Values& inputs)
@@ -92,7 +92,7 @@ class ProgramRunner {
 
   std::byte* address(const Operand& operand) {
     if (operand.place.region == Region::external) {
-      // Kernels take inputs as constant.
+      // Kernels take constant inputs.
       return const_cast<std::byte*>(inputs_.at(operand.value->name()).data());
     }
     Memory& memory = memory_.at({operand.place.region, operand.place.stage});
@@ -112,7 +112,7 @@ class ProgramRunner {
                      step_);
   }
 
-  // What is read after forward, or what is accumulated.
+  // Reads outputs after forward, or accumulated outputs.
   void read(bool accumulated) {
     for (const ir::Output& output : program_.graph().outputs()) {
       const bool kept =

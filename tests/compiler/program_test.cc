@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "pando/base/error.h"
-#include "pando/ir/text.h"
+#include "tests/compiler/program_of.h"
 #include "tests/support/training_graphs.h"
 
 namespace pando::compiler {
@@ -20,10 +20,6 @@ constexpr std::string_view kBatchNorm = R"(graph(x: f32[4,8] feed, g: f32[8] var
     t = sum_slices(dg)
     dx = batch_norm_input_grad(dy, x, mean, variance, g, s, t)
     return result y=y, result dx=dx, gradient b=db, gradient g=dg })";
-
-std::unique_ptr<const Program> program_of(std::string_view text, CompileOptions options) {
-  return compile(ir::parse_graph(text), std::move(options));
-}
 
 std::vector<std::string> ops_of(const Program& program, const Segment& segment) {
   std::vector<std::string> ops;
@@ -166,7 +162,7 @@ TEST(Program, WithoutAPipelineThereIsOneSection) {
   EXPECT_EQ(program->last_forward_section(), 0);
 }
 
-// The first segment has no calls: after it, all slices are through the section before.
+// The first segment has no calls: when it ends, all slices have finished the section before.
 TEST(Program, SlicesWaitForWhatAnEarlierSectionMade) {
   const auto program = program_of(kStages, {.slices = 2, .pipelined = true});
   EXPECT_EQ(program->sections()[0].segments.size(), 1u);

@@ -8,7 +8,7 @@
 namespace pando::compiler {
 namespace {
 
-// The loss in stage 1; the gradient comes back to stage 0 as `de`.
+// Stage 1 computes the loss; the gradient returns to stage 0 as `de`.
 constexpr std::string_view kEnd = R"(
     f = dense(e, m) ^1
     l = cross_entropy(f, y) {from_logits=1} ^1
@@ -17,7 +17,8 @@ constexpr std::string_view kEnd = R"(
     de = dense_input_grad(df, m) ^1
     dm = dense_kernel_grad(e, df) ^1 )";
 
-// A graph of two stages, given what stage 0 does forward (x to e) and backward (de to dk).
+// A graph of two stages. The arguments are the nodes of stage 0, forward (x to e) and backward (de
+// to dk).
 std::string two_stages(std::string_view forward, std::string_view backward) {
   return R"(graph(x: f32[2,4] feed, y: i32[2] feed, k: f32[4,4] variable, m: f32[4,2] variable) {)" +
          std::string(forward) + std::string(kEnd) + std::string(backward) +
@@ -89,7 +90,7 @@ TEST(Recompute, StagesStartFromTheirInputs) {
     dk = dense_kernel_grad(x, dc)
     return loss l=l, gradient k=dk })",
                                        Recomputation::then_backward);
-  // Stage 1 reads a, which stage 0 made in forward; stage 0 has nothing to compute again.
+  // Stage 1 reads a, which stage 0 made in forward; stage 0 has nothing to recompute.
   EXPECT_EQ(section_lines(state),
             (Lines{"f0: a", "f1: b c e", "f2: l", "b2: s dl", "b1: b c e de db dc", "b0: dk"}));
   EXPECT_EQ(named(state, "b").at(1)->input(0), named(state, "a").at(0)->output());
@@ -120,7 +121,7 @@ TEST(Recompute, ACopyServesAllItsReaders) {
   EXPECT_EQ(section_lines(state).back(), "b0: a e db dc da dk");
 }
 
-// c shows b, so both are kept; between e and c, backward starts from there.
+// c is a view of b, so both are kept; backward of the nodes between c and e starts from there.
 std::string with_checkpoint() {
   return two_stages(R"(
     a = dense(x, k)
@@ -233,7 +234,7 @@ TEST(Recompute, BatchStatisticsAreTakenOnceAndComputedAgain) {
 TEST(Recompute, CopiesHaveTheKernelsAndLayoutsOfTheOriginals) {
   CompileState state =
       named_state(chain(), {.pipelined = true, .recomputation = Recomputation::then_backward});
-  AssignLayouts().run(state);
+  SelectKernels().run(state);
   SplitStages().run(state);
   const ir::Layout layout{"mine", 8};
   state.graph.find_value("b")->set_layout(layout);
@@ -255,7 +256,7 @@ TEST(Recompute, ForgetsWhatItErases) {
     dk = dense_kernel_grad(x, da) )");
   CompileState state =
       named_state(text, {.pipelined = true, .recomputation = Recomputation::then_backward});
-  AssignLayouts().run(state);
+  SelectKernels().run(state);
   SplitStages().run(state);
   ASSERT_TRUE(Recompute().run(state));
   EXPECT_EQ(named(state, "w").size(), 1u);
@@ -264,7 +265,7 @@ TEST(Recompute, ForgetsWhatItErases) {
 }
 
 TEST(Recompute, CanBeSwitchedOff) {
-  const auto text_of = [](CompileOptions options) {
+  const auto text_of = [](ProgramOptions options) {
     options.pipelined = true;
     return ir::to_text(compile(ir::parse_graph(chain()), options)->graph());
   };
@@ -288,7 +289,7 @@ TEST(Recompute, TheLayerMarksACheckpoint) {
   for (const Call& call : program->calls()) ++calls[call.node->op() + " " + call.node->name()];
   EXPECT_EQ(calls["dense a"], 2);
   EXPECT_EQ(calls["tanh a"], 2);
-  EXPECT_EQ(calls["dense b"], 1);  // of what the checkpoint shows, the mask is kept
+  EXPECT_EQ(calls["dense b"], 1);  // not recomputed: the checkpoint keeps its result
   EXPECT_EQ(calls["tanh b"], 1);
   EXPECT_EQ(calls["dense c"], 1);
 }

@@ -7,7 +7,7 @@
 namespace pando::compiler {
 namespace {
 
-std::string report_of(CompileOptions options) {
+std::string report_of(ProgramOptions options) {
   return compile_report(
       *compile(training_graph(test_network("mnist_cnn", {12, 12, 1}), 4), std::move(options)));
 }

@@ -1,4 +1,4 @@
-// Networks of the zoo cut into stages, for tests of what the compiler makes of a pipeline.
+// Networks of the zoo cut into stages, for tests of compiling a pipeline.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Sections as text, for tests of what the passes of a pipeline do.
+// Shows sections as text, for tests of the passes of a pipeline.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,8 +13,8 @@ namespace pando::compiler {
 
 using Lines = std::vector<std::string>;
 
-// Typed, and every node is named after its first result.
-inline CompileState named_state(std::string_view text, CompileOptions options) {
+// Parses a graph, infers its types and names every node after its first result.
+inline CompileState named_state(std::string_view text, ProgramOptions options) {
   CompileState state = typed_state(text);
   state.options = std::move(options);
   for (const auto& node : state.graph.nodes()) node->set_name(node->output()->name());

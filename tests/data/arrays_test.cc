@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/data/counting.h"
+#include "tests/support/expect_error.h"
 
 namespace pando {
 namespace {
@@ -20,7 +21,7 @@ TEST(Arrays, DifferentNumbersOfSamplesNameBothArrays) {
     Dataset::from_tensors(Tensor(DType::f32, {4, 3}), Tensor(DType::i32, {5}));
     FAIL();
   } catch (const InvalidArgument& error) {
-    EXPECT_STREQ(error.what(), "array 'y' has 5 samples [5], but 'x' has 4 [4,3]");
+    EXPECT_SAYS(error.what(), "array", "'y'", "5 samples", "[5]", "'x'", "[4,3]");
   }
   EXPECT_THROW(Dataset::from_tensors(Tensor(DType::f32, Shape{})), InvalidArgument);
   EXPECT_THROW(from_arrays({}), InvalidArgument);

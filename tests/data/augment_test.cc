@@ -14,7 +14,7 @@ namespace {
 
 using testing_support::error_of;
 
-// What crop_flip promises, one element at a time.
+// The specification of crop_flip, one element at a time.
 float wanted_value(const Image& image, const CropFlip& choice, const PixelBox& at_channel,
                    const ChannelMap& map) {
   const int64_t y = choice.y + at_channel.y;
@@ -63,15 +63,15 @@ TEST(CropFlip, WritesThePixelsOfEveryPlace) {
 TEST(CropFlip, ChecksItsArguments) {
   std::vector<float> values(26);
   const Image image = soft_image({3, 3});
-  EXPECT_EQ(error_of([&] {
-              crop_flip(image.view(), {}, {3, 3}, PixelTarget(values, ChannelMap{}));
-            }),
-            "crop_flip: 26 elements to write to, expected 3x3 pixels of 3 channels");
+  EXPECT_SAYS(error_of([&] {
+                crop_flip(image.view(), {}, {3, 3}, PixelTarget(values, ChannelMap{}));
+              }),
+              "crop_flip", "26 elements", "3x3", "3 channels");
   const Image five(ImageSize{1, 1}, 5);
-  EXPECT_EQ(error_of([&] {
-              crop_flip(five.view(), {}, {1, 1}, PixelTarget(values, ChannelMap{}));
-            }),
-            "crop_flip: 5 channels, expected 1 to 4");
+  EXPECT_SAYS(error_of([&] {
+                crop_flip(five.view(), {}, {1, 1}, PixelTarget(values, ChannelMap{}));
+              }),
+              "crop_flip", "5 channels", "1 to 4");
 }
 
 TEST(Normalise, IsTheFormula) {
@@ -80,10 +80,10 @@ TEST(Normalise, IsTheFormula) {
   EXPECT_NEAR(255 * map.scale[1] + map.shift[1], (1 - 0.456) / 0.224, 1e-6);
   EXPECT_NEAR(0 * map.scale[2] + map.shift[2], -0.406 / 0.225, 1e-6);
   EXPECT_EQ(map.border[0], 0);
-  EXPECT_EQ(error_of([] {
-              normalise_channels({0, 0, 0}, {1, 0, 1});
-            }),
-            "normalise: deviation 0 of channel 1, expected more than 0");
+  EXPECT_SAYS(error_of([] {
+                normalise_channels({0, 0, 0}, {1, 0, 1});
+              }),
+              "deviation 0", "channel 1");
 }
 
 TEST(Standardise, HasMeanZeroAndDeviationOne) {
@@ -97,7 +97,7 @@ TEST(Standardise, HasMeanZeroAndDeviationOne) {
     squares += double{value} * value;
   }
   EXPECT_NEAR(sum / 3072, 0, 1e-5);
-  EXPECT_NEAR(squares / 3072, 1, 1e-5);  // population: divided by the count, not by one less
+  EXPECT_NEAR(squares / 3072, 1, 1e-5);  // population variance: divided by the full count
 
   std::vector<float> floats(image.pixels.begin(), image.pixels.end());
   standardise(floats);
@@ -111,7 +111,7 @@ TEST(Standardise, WorksOutByHand) {
   crop_flip(image.view(), {.x = -1}, {1, 4}, PixelTarget(values, standardise(image.view())));
   EXPECT_FLOAT_EQ(values[1], -1);
   EXPECT_FLOAT_EQ(values[2], 1);
-  EXPECT_EQ(values[0], 0);  // the border comes after standardising and is zero
+  EXPECT_EQ(values[0], 0);  // the border is added after standardising and is zero
   EXPECT_EQ(values[3], 0);
 }
 
@@ -136,14 +136,14 @@ TEST(Standardise, TurnsOneColourButForRoundingsIntoZeros) {
 }
 
 TEST(Standardise, SumsLargeImages) {
-  Image image(ImageSize{3000, 1000}, 1);  // sums of squares beyond 32 bits
+  Image image(ImageSize{3000, 1000}, 1);  // sums of squares need more than 32 bits
   for (size_t i = 0; i < image.pixels.size(); ++i) image.pixels[i] = i % 2 == 0 ? 255 : 245;
   const ChannelMap map = standardise(image.view());
   EXPECT_FLOAT_EQ(map.scale[0], 0.2f);
   EXPECT_FLOAT_EQ(map.shift[0], -50.0f);
 }
 
-// The batches of an augmented data set, whatever gathers them.
+// The batches of an augmented data set, gathered by `workers` workers.
 std::vector<float> augmented(int workers) {
   const Image image = soft_image({32, 32});
   const Dataset dataset =

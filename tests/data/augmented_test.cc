@@ -52,8 +52,8 @@ TEST(AugmentImages, WithoutChoicesOnlyMapsTheValues) {
   EXPECT_EQ(augment_images(images, {}).get(7).y().i32()[0], 7);
 }
 
-// Where the zeros come into play: standardised on the host the border has no part in the mean; in
-// bytes with a border that are standardised afterwards, on a device, it has.
+// On the host, images are standardised before the border of zeros is added, so the border does not
+// affect the mean. A device standardises bytes that already have a border, so there it does.
 TEST(AugmentImages, HostStandardisingLeavesTheBorderOut) {
   const Dataset images = numbered_images();
   const AugmentOptions bytes = {.values = PixelValues::bytes, .border = 4, .seed = 3};
@@ -106,7 +106,7 @@ std::vector<float> mirrored(const std::vector<float>& values, size_t width, size
   return result;
 }
 
-// Whoever mirrors the images, the bytes are the same.
+// The bytes are the same whether the host or the device mirrors the images.
 TEST(AugmentImages, WhatIsLeftToTheDeviceIsTheFlip) {
   for (const int64_t channels : {1, 3}) {
     for (const int64_t border : {0, 3}) {
@@ -163,14 +163,13 @@ TEST(AugmentImages, BytesBecomeFractions) {
 
 TEST(AugmentImages, ChecksItsArguments) {
   const Dataset floats = Dataset::from_tensors(Tensor(DType::f32, {2, 4, 4, 3}));
-  EXPECT_EQ(error_of([&] { augment_images(floats, {}); }),
-            "augment images: the field is x f32[4,4,3], expected u8[height,width,channels] with 1 "
-            "to 4 channels");
-  EXPECT_EQ(error_of([] { augment_images(numbered_images(), {.border = -1}); }),
-            "augment images: border -1, expected at least 0");
-  EXPECT_EQ(
+  EXPECT_SAYS(error_of([&] { augment_images(floats, {}); }), "field", "f32[4,4,3]",
+              "u8[height,width,channels]", "1 to 4");
+  EXPECT_SAYS(error_of([] { augment_images(numbered_images(), {.border = -1}); }), "border -1",
+              "at least 0");
+  EXPECT_SAYS(
       error_of([] { augment_images(numbered_images(1), {.values = PixelValues::normalised}); }),
-      "augment images: 1 channels, expected 3 to normalise them");
+      "1 channels");
 }
 
 }  // namespace

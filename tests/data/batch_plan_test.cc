@@ -14,8 +14,8 @@ BatchPlan plan_of(int64_t size, int64_t batch_size, bool drop_remainder) {
           .epochs = 3};
 }
 
-// Many steps at once and one step after the other lead to the same place, from any sample on:
-// this is what lets several workers share a plan.
+// Advancing many steps at once leads to the same place as one step after the other, from any sample
+// on. This allows several workers to share a plan.
 TEST(BatchPlan, StepsAddUp) {
   for (const bool drop : {false, true}) {
     for (const int64_t batch_size : {1, 3, 4, 10, 11}) {

@@ -41,7 +41,7 @@ BatchStream part(BatchStream stream, const Division& division, int64_t instance)
   return std::move(stream).share({division.total, instance * division.count, division.count});
 }
 
-// The batches of a stream by their place; each place once.
+// Collects the batches of a stream by their place; each place must occur once.
 void collect(BatchStream& stream, std::map<Place, Labels>& into) {
   Batch batch;
   Place last{-1, -1};
@@ -124,8 +124,8 @@ TEST(BatchShare, AllInstancesAreAtTheSamePlaceAfterARound) {
   }
 }
 
-// The order of the samples of an epoch, or of carried ones, after `rounds` with `division`, goes on
-// with the same samples whatever the number of instances.
+// After `rounds` with `division`, a stream continues with the same samples whatever the number of
+// instances, for the order of one epoch and for remainders that are carried over.
 TEST(BatchShare, GoesOnWithAnotherNumberOfInstances) {
   const Dataset set = counting(50).shuffle({.seed = 8});
   for (const bool carried : {false, true}) {
@@ -146,7 +146,7 @@ TEST(BatchShare, GoesOnWithAnotherNumberOfInstances) {
   }
 }
 
-// A run that goes on with another global batch begins a round where it was.
+// A run that is resumed with another global batch starts a round where it stopped.
 TEST(BatchShare, ARestoredStreamBeginsWithARound) {
   for (const int64_t instance : {0, 1}) {
     BatchStream stream = counting(30).batch(2).share({.total = 2, .first = instance, .count = 1});
@@ -163,7 +163,7 @@ TEST(BatchShare, RefusesAPartThatIsNotThere) {
   }
   const std::string text = error_of<InvalidArgument>(
       [] { counting(5).batch(1).share({.total = 4, .first = 3, .count = 2}); });
-  EXPECT_SAYS(text, "2 batches from number 3 of every 4");
+  EXPECT_SAYS(text, "2 batches", "number 3");
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ TEST(BatchStream, EndlessRepetitionCountsEpochs) {
   EXPECT_EQ(stream.state(), (StreamState{.epoch = 50, .sample = 0}));
 }
 
-// Interrupted after every possible number of batches, the stream goes on as if it had not been.
+// After an interruption at any batch, the stream continues as if it had not been interrupted.
 TEST(BatchStream, GoesOnFromASavedPosition) {
   const Dataset set = counting(10).shuffle({.seed = 4});
   auto whole = set.batch(4).repeat(3);

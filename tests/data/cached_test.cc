@@ -12,7 +12,7 @@ namespace {
 
 using testing_support::error_of;
 
-// counting(size), with a count of how often each sample was read.
+// The data set counting(size) that counts how often each sample is read.
 struct Counted {
   explicit Counted(int64_t size)
       : reads(std::make_shared<std::vector<std::atomic<int>>>(static_cast<size_t>(size))),
@@ -42,7 +42,7 @@ TEST(Cache, OnlyWhatIsUsed) {
   EXPECT_EQ((*counted.reads)[4], 0);
 }
 
-// New and kept samples in turn, and one twice in a batch.
+// New and cached samples alternate, and one occurs twice in a batch.
 TEST(Cache, BatchesOfNewAndKeptSamples) {
   const Counted counted(20);
   const Dataset cached = counted.data.cache();
@@ -113,7 +113,7 @@ TEST(Cache, TheLimitIsCheckedAtOnce) {
   const Dataset data = counting(100);  // 12 bytes each
   EXPECT_EQ(data.cache({.most_bytes = 1200}).size(), 100);
   const std::string error = error_of<ResourceError>([&] { data.cache({.most_bytes = 1199}); });
-  EXPECT_SAYS(error, "cache: 100 samples of 12 bytes need 1.2 KiB, wanted at most 1.2 KiB");
+  EXPECT_SAYS(error, "cache", "100 samples", "12 bytes", "at most 1.2 KiB");
   EXPECT_SAYS(error, "most_bytes");
 }
 

@@ -1,4 +1,4 @@
-"""Writes CIFAR batches as Python does, good and bad, and reads what Pando wrote.
+"""Writes valid and invalid CIFAR batches with Python, and reads those that Pando wrote.
 
 usage: cifar_check.py write|read|torchvision FOLDER
 """
@@ -73,7 +73,7 @@ def records(path, label_bytes):
 
 
 def read(folder):
-    """The two versions that Pando wrote hold the same."""
+    """Checks that the two versions that Pando wrote have the same contents."""
     python, binary = (os.path.join(folder, name) for name in
                       ("cifar-10-batches-py", "cifar-10-batches-bin"))
     total = 0
@@ -100,7 +100,7 @@ def torchvision(folder):
     from torchvision.datasets import CIFAR10, CIFAR100
 
     def unchecked(kind):
-        """The class without the checksums of the published files."""
+        """The class without the check of the published files' checksums."""
         meta = dict(kind.meta, md5=None)
         train_list = [[name, None] for name, _ in kind.train_list]
         test_list = [[name, None] for name, _ in kind.test_list]

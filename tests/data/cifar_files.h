@@ -1,15 +1,15 @@
-// Small images in the shape of CIFAR for the tests of its files.
+// Small images in the format of CIFAR, for the tests of its files.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <algorithm>
 
 #include "pando/base/random.h"
-#include "pando/data/sources/cifar.h"
+#include "pando/data/sources/cifar/cifar.h"
 
 namespace pando {
 
-// `count` images of random bytes whose labels count up.
+// `count` images of random bytes with consecutive labels.
 inline CifarImages random_images(int64_t count, uint64_t key, int32_t classes = 10) {
   CifarImages result{.images = Tensor(DType::u8, {count, 32, 32, 3}),
                      .labels = Tensor(DType::i32, {count}),

@@ -4,6 +4,7 @@
 
 #include "pando/base/error.h"
 #include "tests/data/idx_files.h"
+#include "tests/support/expect_error.h"
 
 namespace pando::data {
 namespace {
@@ -82,8 +83,7 @@ TEST(Compression, EveryTruncationIsSeen) {
     for (size_t kept = 0; kept < packed.size(); ++kept) {
       const Bytes part(packed.begin(), packed.begin() + static_cast<std::ptrdiff_t>(kept));
       const Inflated result = inflate_all(part, compression);
-      EXPECT_EQ(result.cut_short,
-                concat("the ", to_string(compression), " data end in the middle"));
+      EXPECT_SAYS(result.cut_short, concat(to_string(compression), " data"));
     }
   }
 }
@@ -91,9 +91,8 @@ TEST(Compression, EveryTruncationIsSeen) {
 TEST(Compression, DamageAndTrailingBytesAreErrors) {
   for (const auto compression : {Compression::gzip, Compression::zlib}) {
     Bytes packed = deflated(counting_bytes(2000), compression);
-    EXPECT_EQ(inflate_all(packed + Bytes{0}, compression).error,
-              concat("dir/file: found bytes after the end of the ", to_string(compression),
-                     " data at byte ", packed.size(), ", wanted none"));
+    EXPECT_SAYS(inflate_all(packed + Bytes{0}, compression).error, "dir/file",
+                concat(to_string(compression), " data"), concat("byte ", packed.size()));
     packed[packed.size() - 3] ^= 1;  // gzip: the length; zlib: the checksum
     const std::string error = inflate_all(packed, compression).error;
     EXPECT_TRUE(error.starts_with("dir/file: damaged ")) << error;

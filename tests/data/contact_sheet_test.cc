@@ -28,7 +28,7 @@ TEST(BitmapFont, HasADifferentGlyphForEveryCharacter) {
     for (const uint8_t row : glyph) EXPECT_LT(row, 32);
     glyphs.insert(glyph);
   }
-  glyphs.insert(data::glyph_rows('~'));  // what is unknown
+  glyphs.insert(data::glyph_rows('~'));  // an unknown character
   EXPECT_EQ(glyphs.size(), characters.size() + 1);
   EXPECT_EQ(data::glyph_rows('q'), data::glyph_rows('Q'));
 }
@@ -43,7 +43,7 @@ TEST(ContactSheet, PutsTilesInReadingOrder) {
   EXPECT_EQ(at(7, 8), 100);
   EXPECT_EQ(at(6, 15), 150);
   EXPECT_EQ(at(32, 6), 200);
-  EXPECT_EQ(at(5, 6), 32);  // the ground
+  EXPECT_EQ(at(5, 6), 32);  // the background
   EXPECT_EQ(at(6, 9), 32);
   EXPECT_EQ(at(32, 15), 32);  // no fourth tile
 }
@@ -74,13 +74,13 @@ TEST(ContactSheet, CutsLongCaptions) {
 }
 
 TEST(ContactSheet, ChecksItsArguments) {
-  EXPECT_EQ(error_of([] { contact_sheet({}); }), "contact sheet: no tiles");
+  EXPECT_SAYS(error_of([] { contact_sheet({}); }), "sheet", "tiles");
   const std::vector<SheetTile> good = {{flat({1, 1}, 0), ""}};
-  EXPECT_EQ(error_of([&] { contact_sheet(good, {.columns = 0}); }),
-            "contact sheet: 0 columns, expected at least 1");
+  EXPECT_SAYS(error_of([&] { contact_sheet(good, {.columns = 0}); }), "sheet", "0 columns",
+              "at least 1");
   const std::vector<SheetTile> bad = {{flat({1, 1}, 0, 2), ""}};
-  EXPECT_EQ(error_of([&] { contact_sheet(bad); }),
-            "contact sheet: picture 0 is 1x1 with 2 channels, expected pixels with 1 or 3");
+  EXPECT_SAYS(error_of([&] { contact_sheet(bad); }), "sheet", "picture 0", "1x1", "2 channels",
+              "1 or 3");
 }
 
 TEST(PictureOf, StretchesFloatsAndKeepsBytes) {
@@ -91,10 +91,10 @@ TEST(PictureOf, StretchesFloatsAndKeepsBytes) {
   Tensor bytes(DType::u8, {1, 2, 4});
   for (size_t i = 0; i < 8; ++i) bytes.u8()[i] = static_cast<uint8_t>(i);
   EXPECT_EQ(picture_of(bytes).pixels, (Bytes{0, 1, 2, 4, 5, 6}));
-  EXPECT_EQ(error_of([] {
-              picture_of(Tensor(DType::f32, {4, 4}));
-            }),
-            "picture of a sample: f32[4,4], expected u8 or f32 [height, width, channels]");
+  EXPECT_SAYS(error_of([] {
+                picture_of(Tensor(DType::f32, {4, 4}));
+              }),
+              "f32[4,4]", "u8 or f32", "[height");
 }
 
 TEST(TilesOf, NamesTheLabels) {

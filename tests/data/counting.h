@@ -1,4 +1,4 @@
-// A data set whose samples show where they come from: x = [i, 10 i], y = i.
+// A data set whose samples show their index: x = [i, 10 i], y = i.
 // SPDX-License-Identifier: MIT
 #pragma once
 

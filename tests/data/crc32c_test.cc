@@ -20,7 +20,7 @@ Bytes random_bytes(size_t count) {
   return bytes;
 }
 
-// The vectors of RFC 3720 B.4 and the usual check value.
+// The test vectors of RFC 3720 B.4 and the usual check value.
 TEST(Crc32c, PublishedValues) {
   Bytes up(32);
   for (size_t i = 0; i < 32; ++i) up[i] = static_cast<uint8_t>(i);
@@ -40,7 +40,7 @@ TEST(Crc32c, PublishedValues) {
   }
 }
 
-// Around the ends of words and of the three streams, at every alignment.
+// Covers the ends of words and of the three streams, at every alignment.
 TEST(Crc32c, InstructionAndTableAgree) {
   const Bytes bytes = random_bytes(20000);
   for (const size_t around : {0u, 64u, 3072u, 6144u, 19900u}) {

@@ -85,7 +85,7 @@ TEST(Dataset, ShardsTakeEveryNth) {
   EXPECT_THROW(set.shard(3, -1), InvalidArgument);
 }
 
-// Batches of 4 in two shards are together the global batches of 8, in turn.
+// Batches of 4 in two shards together form the global batches of 8, in turn.
 TEST(Dataset, ShardsOfOneShuffleDivideEveryGlobalBatch) {
   const Dataset all = counting(24).shuffle({.seed = 3});
   const Labels order = labels(all);
@@ -222,7 +222,7 @@ TEST(Dataset, OneHotLabels) {
   EXPECT_EQ(one_hot(bytes, 2).get(1).y().f32()[0], 1.0f);
 }
 
-// A batch that lies across the seam of a repeated set is gathered in two runs, each into its rows.
+// A batch across the seam of a repeated set is gathered in two runs, each into its own rows.
 TEST(Dataset, FieldMapWorksBelowRunsOfRows) {
   const Dataset set = one_hot(counting(3), 3).repeat(2);
   auto stream = set.batch(6);

@@ -7,11 +7,14 @@
 #include "pando/base/error.h"
 #include "pando/base/random.h"
 #include "tests/data/record_files.h"
+#include "tests/support/expect_error.h"
 
 namespace pando {
 namespace {
 
-// `payload` as the field of type bytes with this number.
+using testing_support::error_of;
+
+// A field of type bytes with this number and payload.
 Bytes field(uint8_t number, const Bytes& payload) {
   return Bytes{static_cast<uint8_t>(number << 3 | 2), static_cast<uint8_t>(payload.size())} +
          payload;
@@ -23,17 +26,13 @@ Bytes entry(const std::string& key, const Bytes& feature) {
 
 Bytes example(const Bytes& entries) { return field(1, entries); }
 
-std::string error_of(const std::function<void()>& action) {
+std::string example_error(const Bytes& record) {
   try {
-    action();
+    const Example decoded(record, "file");
   } catch (const IoError& error) {
     return error.what();
   }
   return "no error";
-}
-
-std::string decode_error(const Bytes& record) {
-  return error_of([&] { Example decoded(record, "file"); });
 }
 
 template <typename T>
@@ -134,71 +133,67 @@ TEST(Example, RoundTripOfManyFeatures) {
 TEST(Example, ErrorsNameKeyFoundAndWanted) {
   const Bytes record = ExampleBuilder().ints("label", {1, 2}).text("name", "x").encode();
   const Example decoded(record, "file: record 3");
-  EXPECT_EQ(error_of([&] { decoded.bytes("label"); }),
-            "file: record 3: feature 'label' is an int64_list, wanted a bytes_list");
-  EXPECT_EQ(error_of([&] { decoded.floats("label"); }),
-            "file: record 3: feature 'label' is an int64_list, wanted a float_list");
-  EXPECT_EQ(error_of([&] { decoded.ints("name"); }),
-            "file: record 3: feature 'name' is a bytes_list, wanted an int64_list");
-  EXPECT_EQ(error_of([&] { decoded.integer("label"); }),
-            "file: record 3: feature 'label' has 2 values, wanted 1");
-  EXPECT_EQ(error_of([&] { decoded.ints("label", 3); }),
-            "file: record 3: feature 'label' has 2 values, wanted 3");
-  EXPECT_EQ(error_of([&] { decoded.text("nam"); }),
-            "file: record 3: no feature 'nam', wanted a bytes_list; there are: 'label', 'name'");
-  EXPECT_EQ(error_of([&] { decoded.kind("nam"); }),
-            "file: record 3: no feature 'nam'; there are: 'label', 'name'");
+  EXPECT_SAYS(error_of<IoError>([&] { decoded.bytes("label"); }), "record 3", "'label'",
+              "int64_list", "bytes_list");
+  EXPECT_SAYS(error_of<IoError>([&] { decoded.floats("label"); }), "record 3", "'label'",
+              "int64_list", "float_list");
+  EXPECT_SAYS(error_of<IoError>([&] { decoded.ints("name"); }), "record 3", "'name'", "bytes_list",
+              "int64_list");
+  EXPECT_SAYS(error_of<IoError>([&] { decoded.integer("label"); }), "record 3", "'label'",
+              "2 values");
+  EXPECT_SAYS(error_of<IoError>([&] { decoded.ints("label", 3); }), "record 3", "'label'",
+              "2 values");
+  EXPECT_SAYS(error_of<IoError>([&] { decoded.text("nam"); }), "record 3", "'nam'", "bytes_list",
+              "'label'", "'name'");
+  EXPECT_SAYS(error_of<IoError>([&] { decoded.kind("nam"); }), "record 3", "'nam'", "'label'",
+              "'name'");
   EXPECT_TRUE(decoded.has("name"));
   EXPECT_FALSE(decoded.has("nam"));
   const Bytes no_list = example(entry("n", {}));
-  EXPECT_EQ(error_of([&] { Example(no_list).ints("n"); }),
-            "example: feature 'n' is a feature without a list, wanted an int64_list");
+  EXPECT_SAYS(error_of<IoError>([&] { Example(no_list).ints("n"); }), "'n'", "int64_list");
 }
 
 // Errors stay one line of ASCII whatever the keys are.
 TEST(Example, ErrorsQuoteStrangeKeys) {
   const Bytes record =
       ExampleBuilder().ints("a\n\x1b\xff", {}).ints(std::string(200, 'k'), {}).encode();
-  EXPECT_EQ(error_of([&] { Example(record).ints("x"); }),
-            "example: no feature 'x', wanted an int64_list; there are: 'a\\x0a\\x1b\\xff', '" +
-                std::string(100, 'k') + "...'");
+  EXPECT_SAYS(error_of<IoError>([&] { Example(record).ints("x"); }), "'x'", "int64_list",
+              "'a\\x0a\\x1b\\xff', '" + std::string(100, 'k') + "...'");
 }
 
 TEST(Example, RefusesTwoMeanings) {
   const Bytes five = field(3, {0x08, 5});
-  EXPECT_EQ(decode_error(example(entry("i", five) + entry("i", five))),
-            "file: byte 13 of the example: feature 'i' occurs twice, wanted once");
-  EXPECT_EQ(decode_error(example(entry("i", five + field(2, {})))),
-            "file: byte 13 of the example: feature 'i' has a second list, wanted one");
+  EXPECT_SAYS(example_error(example(entry("i", five) + entry("i", five))), "byte 13", "'i'",
+              "twice");
+  EXPECT_SAYS(example_error(example(entry("i", five + field(2, {})))), "byte 13", "'i'", "second",
+              "list");
   const Bytes two_keys = field(1, field(1, bytes_of("a")) + field(1, bytes_of("b")));
-  EXPECT_EQ(decode_error(example(two_keys)),
-            "file: byte 7 of the example: a feature has two keys or two values, wanted one");
+  EXPECT_SAYS(example_error(example(two_keys)), "byte 7", "keys");
   const Bytes two_values = field(1, field(2, five) + field(2, five));
-  EXPECT_NE(decode_error(example(two_values)), "no error");
+  EXPECT_NE(example_error(example(two_values)), "no error");
 }
 
 TEST(Example, RefusesWrongWireTypes) {
-  EXPECT_EQ(decode_error({0x08, 1}),
-            "file: byte 0 of the example: field 1 is a varint, wanted bytes with a message");
-  EXPECT_NE(decode_error(example({0x08, 1})), "no error");
-  EXPECT_NE(decode_error(example(field(1, {0x08, 1}))), "no error");
-  EXPECT_EQ(decode_error(example(entry("b", field(1, {0x08, 1})))),
-            "file: byte 11 of the example: field 1 is a varint, wanted bytes");
-  EXPECT_EQ(decode_error(example(entry("f", field(2, {0x08, 1})))),
-            "file: byte 11 of the example: field 1 is a varint, wanted fixed32 or packed floats");
-  EXPECT_EQ(decode_error(example(entry("i", field(3, {0x0d, 1, 2, 3, 4})))),
-            "file: byte 11 of the example: field 1 is a fixed32, wanted varint or packed integers");
-  EXPECT_EQ(decode_error(example(entry("f", field(2, field(1, {1, 2, 3}))))),
-            "file: byte 11 of the example: packed floats have 3 bytes, wanted a multiple of 4");
-  EXPECT_NE(decode_error(example(entry("i", field(3, field(1, {0x80}))))), "no error");
+  EXPECT_SAYS(example_error({0x08, 1}), "byte 0", "field 1", "varint");
+  EXPECT_NE(example_error(example({0x08, 1})), "no error");
+  EXPECT_NE(example_error(example(field(1, {0x08, 1}))), "no error");
+  EXPECT_SAYS(example_error(example(entry("b", field(1, {0x08, 1})))), "byte 11", "field 1",
+              "varint");
+  EXPECT_SAYS(example_error(example(entry("f", field(2, {0x08, 1})))), "byte 11", "field 1",
+              "varint", "fixed32");
+  EXPECT_SAYS(example_error(example(entry("i", field(3, {0x0d, 1, 2, 3, 4})))), "byte 11",
+              "field 1", "fixed32", "varint");
+  EXPECT_SAYS(example_error(example(entry("f", field(2, field(1, {1, 2, 3}))))), "byte 11",
+              "3 bytes");
+  EXPECT_NE(example_error(example(entry("i", field(3, field(1, {0x80}))))), "no error");
 }
 
 // Every cut ends in an error or at the end of the only top-level field.
 TEST(Example, TruncationAtEveryByte) {
   for (size_t kept = 1; kept < kForeign.size(); ++kept) {
-    EXPECT_NE(
-        decode_error(Bytes(kForeign.begin(), kForeign.begin() + static_cast<std::ptrdiff_t>(kept))),
-        "no error");
+    EXPECT_NE(example_error(
+                  Bytes(kForeign.begin(), kForeign.begin() + static_cast<std::ptrdiff_t>(kept))),
+              "no error");
   }
 }
 
@@ -213,9 +208,9 @@ TEST(Example, TenThousandMutationsAreHarmless) {
       if (below(4) == 0) record.resize(at);
       if (at < record.size()) record[at] = static_cast<uint8_t>(random.next_word());
     }
-    accepted += decode_error(record) == "no error" ? 1 : 0;
+    accepted += example_error(record) == "no error" ? 1 : 0;
   }
-  EXPECT_GT(accepted, 0);  // a changed value is no error here: the crc of the record sees it
+  EXPECT_GT(accepted, 0);  // a changed value is no error here; the record's crc detects it
   EXPECT_LT(accepted, 9000);
 }
 

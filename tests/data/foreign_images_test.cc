@@ -1,4 +1,4 @@
-// Images as torchvision's data sets read them, where it is installed.
+// Compares images with those that torchvision's data sets read, if it is installed.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -23,7 +23,7 @@ using testing_support::run_python;
 constexpr const char* kNoTorchvision =
     "no torchvision in Python; on Debian install python3-torchvision";
 
-// As torchvision_check.py shows a sample.
+// The line that torchvision_check.py prints for a sample.
 std::string shown(int32_t label, const std::string& name, const ImageView& image) {
   int64_t sum = 0;
   for (size_t i = 0; i < image.bytes(); ++i) {

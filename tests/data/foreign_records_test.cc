@@ -1,5 +1,5 @@
-// Record files between us and others: Google's protocol buffers in Python, and the npm package
-// `tfrecord`, where Node and the package are there:
+// Exchanges record files with other software: Google's protocol buffers in Python, and the npm
+// package `tfrecord`, if Node and the package are installed:
 //   npm install tfrecord; NODE_PATH=$PWD/node_modules data_tests --gtest_filter='ForeignRecords*'
 #include <algorithm>
 #include <limits>
@@ -60,11 +60,11 @@ TEST(ForeignRecords, WeReadWhatNodeWrites) {
   EXPECT_EQ(reader.records(), 3);
 }
 
-constexpr int64_t kCount = 5;
+constexpr int64_t kExamples = 5;
 constexpr const char* kNoPython =
     "no protobuf or crc32c in Python; on Debian install python3-protobuf and python3-crc32c";
 
-// Features of example i, as records_check.py has them.
+// Features of example i, as in records_check.py.
 std::vector<int64_t> ints_of(int64_t i) {
   return {i, -i, (int64_t{1} << 62) - i, std::numeric_limits<int64_t>::min()};
 }
@@ -82,7 +82,7 @@ TEST(ForeignRecords, PythonReadsWhatWeWrite) {
   const TempFolder directory;
   for (const Compression form : {Compression::none, Compression::gzip, Compression::zlib}) {
     RecordWriter writer(directory.path(std::string(to_string(form))), {.compression = form});
-    for (int64_t i = 0; i < kCount; ++i) {
+    for (int64_t i = 0; i < kExamples; ++i) {
       writer.write(ExampleBuilder()
                        .ints("ints", ints_of(i))
                        .floats("floats", floats_of(i))
@@ -116,7 +116,7 @@ TEST(ForeignRecords, WeReadWhatPythonWrites) {
       EXPECT_TRUE(std::ranges::equal(example.bytes_list("bytes"), wanted,
                                      [](auto a, auto b) { return std::ranges::equal(a, b); }));
     }
-    EXPECT_EQ(reader.records(), kCount);
+    EXPECT_EQ(reader.records(), kExamples);
   }
 }
 

@@ -1,4 +1,4 @@
-// Runs programs that are not ours, to compare what they say with what we say.
+// Runs other programs, to compare their results with Pando's.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,10 +13,10 @@ namespace pando::testing_support {
 
 struct CommandResult {
   std::string output;
-  int exit_code = 0;  // -1 when a signal ended it
+  int exit_code = 0;  // -1 if a signal ended it
 };
 
-// Through the shell; what it says on stderr goes to ours.
+// Runs the command in a shell. Its stderr goes to that of the test.
 inline CommandResult run_command(const std::string& command) {
   const auto close = [](FILE* pipe) { return ::pclose(pipe); };
   CommandResult result;
@@ -28,7 +28,8 @@ inline CommandResult run_command(const std::string& command) {
   return result;
 }
 
-// A script of tests/data by Debian's Python. Exits with 77 when a package is missing.
+// Runs a script of tests/data with Debian's Python. The script exits with 77 if a package is
+// missing.
 inline CommandResult run_python(const std::string& script, const std::string& arguments) {
   return run_command(PANDO_PYTHON " '" PANDO_SOURCE_DIR "/tests/data/" + script + "' " + arguments);
 }

@@ -51,10 +51,10 @@ TEST(RandomCropFlip, TakesEveryPlaceEquallyOften) {
 
 TEST(RandomCropFlip, RefusesTargetsThatDoNotFit) {
   RandomStream random(1);
-  EXPECT_EQ(error_of([&] {
-              random_crop_flip(random, {32, 32}, {32, 41}, 4);
-            }),
-            "random crop: target 32x41 is larger than the image of 32x32 with a border of 4");
+  EXPECT_SAYS(error_of([&] {
+                random_crop_flip(random, {32, 32}, {32, 41}, 4);
+              }),
+              "32x41", "32x32", "border");
 }
 
 TEST(DistortedBox, KeepsItsBounds) {
@@ -66,7 +66,7 @@ TEST(DistortedBox, KeepsItsBounds) {
     const PixelBox box = distorted_box(random, image, {});
     ASSERT_TRUE(box.inside(image)) << box;
     const double area = static_cast<double>(box.size().pixels()) / (375.0 * 500.0);
-    // Without objects the whole image is the object, and a tenth of it has to be covered.
+    // Without objects the whole image counts as the object, and a tenth of it must be covered.
     ASSERT_GE(area, 0.1);
     const double aspect = static_cast<double>(box.width) / static_cast<double>(box.height);
     ASSERT_GT(aspect, 0.74);
@@ -92,7 +92,7 @@ TEST(DistortedBox, CoversAnObject) {
     ASSERT_GE(rows * columns, 300);  // half of 20 x 30
     small = small || box.size().pixels() < image.pixels() / 8;
   }
-  EXPECT_TRUE(small);  // not the whole image all the time
+  EXPECT_TRUE(small);  // not always the whole image
 }
 
 TEST(DistortedBox, OneOfManyObjectsIsEnoughAndEmptyOnesDoNotCount) {
@@ -131,7 +131,7 @@ TEST(DistortedBox, TakesTheWholeImageWhenNothingFits) {
   const std::vector<ObjectBox> nothing = {{0.5f, 0.5f, 0.5f, 0.5f}};
   RandomStream random(1);
   EXPECT_EQ(distorted_box(random, {50, 60}, nothing), (PixelBox{0, 0, 50, 60}));
-  // A line of pixels has no part with a sensible aspect that is large enough.
+  // A single line of pixels has no box that is large enough with an allowed aspect.
   EXPECT_EQ(distorted_box(random, {1, 500}, {}), (PixelBox{0, 0, 1, 500}));
   EXPECT_EQ(distorted_box(random, {1, 1}, {}), (PixelBox{0, 0, 1, 1}));
   EXPECT_EQ(distorted_box(random, {50, 60}, {}, {.attempts = 0}), (PixelBox{0, 0, 50, 60}));
@@ -139,18 +139,15 @@ TEST(DistortedBox, TakesTheWholeImageWhenNothingFits) {
 
 TEST(DistortedBox, RefusesWhatMakesNoSense) {
   RandomStream random(1);
-  EXPECT_EQ(error_of([&] {
-              distorted_box(random, {0, 5}, {});
-            }),
-            "distorted box: image of 0x5, expected at least one pixel");
-  EXPECT_EQ(error_of([&] {
-              distorted_box(random, {5, 5}, {}, {.min_aspect = 2});
-            }),
-            "distorted box: aspects 2 to 1.33, expected 0 < least <= most");
-  EXPECT_EQ(error_of([&] {
-              distorted_box(random, {5, 5}, {}, {.max_area = 1.5f});
-            }),
-            "distorted box: areas 0.05 to 1.5, expected 0 < least <= most <= 1");
+  EXPECT_SAYS(error_of([&] { distorted_box(random, {0, 5}, {}); }), "0x5", "pixel");
+  EXPECT_SAYS(error_of([&] {
+                distorted_box(random, {5, 5}, {}, {.min_aspect = 2});
+              }),
+              "aspects", "2 to 1.33");
+  EXPECT_SAYS(error_of([&] {
+                distorted_box(random, {5, 5}, {}, {.max_area = 1.5f});
+              }),
+              "areas", "0.05 to 1.5");
 }
 
 TEST(WithShortSide, TruncatesTheLongSide) {
@@ -162,19 +159,13 @@ TEST(WithShortSide, TruncatesTheLongSide) {
   for (int64_t side = 1; side < 3000; ++side) {
     ASSERT_EQ(with_short_side({side, side + 7}, 256).height, 256);
   }
-  EXPECT_EQ(error_of([&] {
-              with_short_side({0, 5}, 256);
-            }),
-            "resize of an image of 0x5 to a short side of 256, expected at least 1");
+  EXPECT_SAYS(error_of([&] { with_short_side({0, 5}, 256); }), "0x5", "256", "at least 1");
 }
 
 TEST(CentralCrop, LeavesTheOddPixelBelowAndRight) {
   EXPECT_EQ(central_crop({256, 341}, {224, 224}), (PixelBox{16, 58, 224, 224}));
   EXPECT_EQ(central_crop({5, 4}, {5, 4}), (PixelBox{0, 0, 5, 4}));
-  EXPECT_EQ(error_of([&] {
-              central_crop({223, 341}, {224, 224});
-            }),
-            "central crop: target 224x224 is larger than the image of 223x341");
+  EXPECT_SAYS(error_of([&] { central_crop({223, 341}, {224, 224}); }), "224x224", "223x341");
 }
 
 TEST(CentralBox, IsTheCropInPixelsOfTheImage) {

@@ -1,4 +1,4 @@
-// Makes IDX files, raw or compressed, good or bad, for the tests that read them.
+// Makes valid and invalid IDX files, raw or compressed, for the tests that read them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -30,7 +30,7 @@ inline Bytes operator+(Bytes a, const Bytes& b) {
   return a;
 }
 
-// count bytes first, first + 1, ..., each modulo `modulus`.
+// `count` bytes first, first + 1, ..., each modulo `modulus`.
 inline Bytes counting_bytes(size_t count, int modulus = 256) {
   Bytes bytes(count);
   for (size_t i = 0; i < count; ++i) {

@@ -19,7 +19,7 @@ Bytes flat_png(uint8_t value) {
   return encode_png(image.view());
 }
 
-// Three classes; the files' endings lie, and there is something to leave out.
+// Three classes; file extensions do not match the contents, and one file must be skipped.
 class ImageFolderTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -91,7 +91,7 @@ TEST_F(ImageFolderTest, TellsWhichRandomViewsTheDeviceMirrors) {
   EXPECT_EQ(to_string(told.fields()), "x u8[8,8,3], y i32[], flip u8[]");
   int flips = 0;
   for (int64_t epoch = 0; epoch < 20; ++epoch) {
-    const Sample before = told.get(3, epoch);  // the one with a picture
+    const Sample before = told.get(3, epoch);  // the sample with a picture
     const Sample after = done.get(3, epoch);
     const bool flip = before.fields[2].u8()[0] != 0;
     flips += flip ? 1 : 0;
@@ -108,7 +108,7 @@ TEST_F(ImageFolderTest, ABadFileIsAnErrorWithItsPath) {
   const Dataset dataset = load_image_folder(path(), bytes_).dataset;
   EXPECT_EQ(dataset.size(), 6);
   EXPECT_NO_THROW(dataset.get(2));
-  EXPECT_SAYS(error_of<IoError>([&] { dataset.get(3); }), path() + "/cat/3: found a GIF image");
+  EXPECT_SAYS(error_of<IoError>([&] { dataset.get(3); }), path() + "/cat/3", "GIF");
 }
 
 TEST_F(ImageFolderTest, SkipsBadFilesAndListsThem) {
@@ -126,7 +126,7 @@ TEST_F(ImageFolderTest, SkipsBadFilesAndListsThem) {
     EXPECT_EQ(folder.dataset.get(3).y().i32()[0], 2);
     ASSERT_EQ(folder.bad.size(), 2u);
     EXPECT_EQ(folder.bad[0].file, path() + "/cat/3");
-    EXPECT_SAYS(folder.bad[0].why, "found a GIF image, expected a JPEG");
+    EXPECT_SAYS(folder.bad[0].why, "GIF", "JPEG");
     EXPECT_EQ(folder.bad[1].file, path() + "/dog/0");
   }
 }
@@ -137,37 +137,34 @@ TEST_F(ImageFolderTest, SkippingEverythingIsAnError) {
   other.write("a/1", {1});
   ImageFolderOptions options = bytes_;
   options.on_bad_record = OnBadRecord::skip;
-  EXPECT_SAYS(error_of<IoError>([&] { load_image_folder(other.path(), options); }),
-              "none of 1 files is a readable image; the first is " + other.path("a/1") +
-                  ": found bytes 01");
+  EXPECT_SAYS(error_of<IoError>([&] { load_image_folder(other.path(), options); }), "1 files",
+              other.path("a/1"), "01");
 }
 
 TEST_F(ImageFolderTest, AFileThatVanishesIsAnError) {
   const Dataset dataset = load_image_folder(path(), bytes_).dataset;
   std::filesystem::remove(directory_.path("cat/2"));
-  EXPECT_SAYS(error_of<IoError>([&] { dataset.get(2); }), path() + "/cat/2: no such file");
+  EXPECT_SAYS(error_of<IoError>([&] { dataset.get(2); }), path() + "/cat/2");
 }
 
 TEST_F(ImageFolderTest, SaysWhatIsMissing) {
-  EXPECT_SAYS(error_of<IoError>([] { load_image_folder("/absent"); }),
-              "/absent: cannot list the folder: No such file");
+  EXPECT_SAYS(error_of<IoError>([] { load_image_folder("/absent"); }), "/absent", "list",
+              "No such file");
   const TempFolder other;
-  EXPECT_EQ(error_of<IoError>([&] { load_image_folder(other.path()); }),
-            other.path() + ": has no folders, expected one per class with the images in it");
+  EXPECT_SAYS(error_of<IoError>([&] { load_image_folder(other.path()); }), other.path(), "class");
   std::filesystem::create_directory(other.path("a"));
-  EXPECT_EQ(error_of<IoError>([&] { load_image_folder(other.path()); }),
-            other.path("a") + ": the folder of a class has no files");
+  EXPECT_SAYS(error_of<IoError>([&] { load_image_folder(other.path()); }), other.path("a"),
+              "class");
 }
 
 TEST_F(ImageFolderTest, ChecksItsOptions) {
   const auto error = [&](const ImageFolderOptions& options) {
     return error_of([&] { load_image_folder(path(), options); });
   };
-  EXPECT_EQ(error({.dtype = DType::i32}), "image folder: type i32, expected f32 or u8");
-  EXPECT_EQ(error({.size = {0, 4}}), "image folder: size 0x4, expected at least 1x1");
-  EXPECT_EQ(error({.short_side = 223}),
-            "image folder: short side 223, expected at least the size 224x224");
-  EXPECT_EQ(error({.workers = 0}), "image folder: 0 workers, expected at least 1");
+  EXPECT_SAYS(error({.dtype = DType::i32}), "i32", "f32 or u8");
+  EXPECT_SAYS(error({.size = {0, 4}}), "0x4", "at least 1x1");
+  EXPECT_SAYS(error({.short_side = 223}), "223", "224x224");
+  EXPECT_SAYS(error({.workers = 0}), "0 workers", "at least 1");
 }
 
 }  // namespace

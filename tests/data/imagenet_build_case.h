@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pando/data/sources/imagenet_build.h"
+#include "pando/data/sources/imagenet/build.h"
 #include "tests/data/imagenet_files.h"
 #include "tests/support/expect_error.h"
 
@@ -48,7 +48,7 @@ class ImagenetBuildTest : public testing::Test {
     for (const auto& [name, bytes] : contents_of(folder_.path(folder))) names.push_back(name);
     return names;
   }
-  // Whole shards at the time of the n-th report of progress, then a stop.
+  // Builds until `shards` shards are complete, then stops the build.
   ImagenetBuildReport build_and_stop(int shards) {
     std::atomic<bool> stop = false;
     options_.stop = &stop;

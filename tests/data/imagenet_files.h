@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "pando/data/sources/imagenet_format.h"
-#include "pando/data/sources/imagenet_make.h"
+#include "pando/data/sources/imagenet/format.h"
+#include "pando/data/sources/imagenet/make.h"
 #include "pando/data/tfrecord/example.h"
 #include "pando/data/tfrecord/record_file.h"
 #include "tests/data/record_files.h"
@@ -16,7 +16,7 @@
 
 namespace pando {
 
-// A grey-green JPEG of the size.
+// A grey-green JPEG of this size.
 inline Bytes small_jpeg(const ImageSize& size = {40, 50}) {
   return encode_jpeg(soft_image(size).view());
 }
@@ -34,7 +34,7 @@ inline void add_boxes(ExampleBuilder& to, const std::vector<float>& x_min,
   to.floats("image/object/bbox/xmax", x_max).floats("image/object/bbox/ymax", y_max);
 }
 
-// Every file below a folder, by its path there.
+// All files below a folder, by their relative paths.
 inline std::map<std::string, Bytes> contents_of(const std::string& folder) {
   std::map<std::string, Bytes> contents;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {

@@ -12,23 +12,20 @@
 namespace pando {
 namespace {
 
+using testing_support::error_of;
+
 Bytes images(uint32_t count, uint32_t height = 3) {
   return idx_header(0x08, {count, height, 2}) + counting_bytes(size_t{count} * height * 2);
 }
 
 Bytes digit_labels(uint32_t count) { return idx_header(0x08, {count}) + counting_bytes(count, 10); }
 
-// Four small files that belong together.
+// Four small files that form a data set.
 void write_all(const TempFolder& directory) {
   directory.write("train-images-idx3-ubyte", images(12));
   directory.write("train-labels-idx1-ubyte.gz", gzip(digit_labels(12)));
   directory.write("t10k-images-idx3-ubyte.gz", gzip(images(4)));
   directory.write("t10k-labels-idx1-ubyte", digit_labels(4));
-}
-
-template <typename Call>
-std::string error_of(const Call& call) {
-  return testing_support::error_of<IoError>(call);
 }
 
 TEST(Mnist, ReadsTheFourFiles) {
@@ -47,53 +44,49 @@ TEST(Mnist, SaysWhichFilesAreMissingAndWhatHelps) {
   const TempFolder directory;
   write_all(directory);
   std::filesystem::remove(directory.path("t10k-labels-idx1-ubyte"));
-  EXPECT_EQ(
-      error_of([&] { load_fashion_mnist(directory.path()); }),
-      directory.path() +
-          ": looked for t10k-labels-idx1-ubyte, each as it is or with .gz; 'apt-get install "
-          "dataset-fashion-mnist' puts them into /usr/share/datasets/fashion-mnist, 'pando data "
-          "fetch fashion_mnist' gets them, or name their directory (--dataset-path)");
-  EXPECT_EQ(error_of([] { load_mnist("/absent"); }),
-            "/absent: no such directory; looked for train-images-idx3-ubyte, "
-            "train-labels-idx1-ubyte, t10k-images-idx3-ubyte, t10k-labels-idx1-ubyte, each as it "
-            "is or with .gz; 'pando data fetch mnist' gets them, or name their directory "
-            "(--dataset-path)");
-  EXPECT_NE(error_of([] { load_mnist_like("/absent"); }).find("put them there"), std::string::npos);
+  EXPECT_SAYS(error_of<IoError>([&] { load_fashion_mnist(directory.path()); }), directory.path(),
+              "t10k-labels-idx1-ubyte", ".gz", "'apt-get install dataset-fashion-mnist'",
+              "/usr/share/datasets/fashion-mnist", "'pando data fetch fashion_mnist'",
+              "--dataset-path");
+  EXPECT_SAYS(error_of<IoError>([] { load_mnist("/absent"); }), "/absent",
+              "train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
+              "t10k-labels-idx1-ubyte", ".gz", "'pando data fetch mnist'", "--dataset-path");
+  EXPECT_NE(error_of<IoError>([] { load_mnist_like("/absent"); }).find("put them there"),
+            std::string::npos);
 }
 
 TEST(Mnist, CountsMustAgree) {
   const TempFolder directory;
   write_all(directory);
   const std::string path = directory.write("t10k-labels-idx1-ubyte", digit_labels(5));
-  EXPECT_EQ(error_of([&] { load_mnist(directory.path()); }),
-            path + ": 5 labels, expected 4, as many as the images of " +
-                directory.path("t10k-images-idx3-ubyte.gz"));
+  EXPECT_SAYS(error_of<IoError>([&] { load_mnist(directory.path()); }), path, "5 labels",
+              directory.path("t10k-images-idx3-ubyte.gz"));
 }
 
 TEST(Mnist, ImagesAndLabelsMustBeWhatTheyAreCalled) {
   const TempFolder directory;
   write_all(directory);
   const std::string path = directory.write("train-images-idx3-ubyte", digit_labels(12));
-  EXPECT_EQ(error_of([&] { load_mnist(directory.path()); }),
-            path + ": holds u8[12], expected u8 images [count,height,width]");
+  EXPECT_SAYS(error_of<IoError>([&] { load_mnist(directory.path()); }), path, "u8[12]",
+              "[count,height,width]");
 }
 
 TEST(Mnist, LabelsMustBeClasses) {
   const TempFolder directory;
   write_all(directory);
-  EXPECT_EQ(error_of([&] { load_mnist_like(directory.path(), {.classes = 9}); }),
-            directory.path("train-labels-idx1-ubyte.gz") + ": label 9 is 9, expected 0 to 8");
+  EXPECT_SAYS(error_of<IoError>([&] { load_mnist_like(directory.path(), {.classes = 9}); }),
+              directory.path("train-labels-idx1-ubyte.gz"), "label 9", "0 to 8");
 }
 
 TEST(Mnist, SamplesWithOtherLabelsCanBeLeftOut) {
   const TempFolder directory;
-  write_all(directory);  // 12 and 4 samples with the labels 0 to 9, 0, 1 and 0 to 3
+  write_all(directory);  // 12 and 4 samples, labelled 0 to 9, 0, 1 and 0 to 3
   std::vector<BadRecord> skipped;
   const TrainTest sets =
       load_mnist_like(directory.path(), {.classes = 9, .x = DType::u8, .skipped = &skipped});
   EXPECT_EQ(sets.train.size(), 11);
   EXPECT_EQ(sets.test.size(), 4);
-  EXPECT_EQ(sets.train.get(9).y().i32()[0], 0);  // the one behind it moved up, with its image
+  EXPECT_EQ(sets.train.get(9).y().i32()[0], 0);  // the next sample moved up, with its image
   const TrainTest all = load_mnist_like(directory.path(), {.x = DType::u8});
   EXPECT_TRUE(std::ranges::equal(sets.train.get(9).x().u8(), all.train.get(10).x().u8()));
   ASSERT_EQ(skipped.size(), 1u);
@@ -109,18 +102,17 @@ TEST(Mnist, BytesOrNumbers) {
   EXPECT_EQ(bytes.train.fields()[0].dtype, DType::u8);
   EXPECT_EQ(numbers.train.get(1).x().f32()[0],
             static_cast<float>(bytes.train.get(1).x().u8()[0]) * (1.0f / 255.0f));
-  EXPECT_EQ(testing_support::error_of([&] { load_mnist(directory.path(), {.x = DType::i32}); }),
-            "MNIST: x as i32, expected f32 or u8");
+  EXPECT_SAYS(error_of([&] { load_mnist(directory.path(), {.x = DType::i32}); }), "MNIST", "i32",
+              "f32 or u8");
 }
 
 TEST(Mnist, TrainAndTestMustHaveOneSize) {
   const TempFolder directory;
   write_all(directory);
   directory.write("t10k-images-idx3-ubyte.gz", images(4, 5));
-  EXPECT_EQ(error_of([&] { load_mnist(directory.path()); }),
-            directory.path("t10k-images-idx3-ubyte.gz") + ": images differ in size from those of " +
-                directory.path("train-images-idx3-ubyte") +
-                ": found x f32[5,2,1], expected x f32[3,2,1]");
+  EXPECT_SAYS(error_of<IoError>([&] { load_mnist(directory.path()); }),
+              directory.path("t10k-images-idx3-ubyte.gz"),
+              directory.path("train-images-idx3-ubyte"), "f32[5,2,1]", "f32[3,2,1]");
 }
 
 TEST(FashionMnist, HasTheKnownContents) {

@@ -1,9 +1,9 @@
-# Writes images of every kind with PIL and, beside each, the RGB pixels that PIL reads back.
+# Writes images of every kind with PIL and, next to each, the RGB pixels that PIL reads back.
 # SPDX-License-Identifier: MIT
 """usage: pil_images.py DIRECTORY
 
-NAME.jpg or NAME.png with NAME.rgb (raw bytes), and names.txt with a line "FILE HEIGHT WIDTH" each.
-Exits with 77 when PIL or numpy is missing.
+Writes NAME.jpg or NAME.png with NAME.rgb (raw bytes), and names.txt with a line
+"FILE HEIGHT WIDTH" for each image. Exits with 77 if PIL or numpy is missing.
 """
 import pathlib
 import struct
@@ -88,7 +88,7 @@ def packed(samples, depth):
 
 
 def raw_png(samples, depth, colour, interlaced=False):
-    """A PNG of samples [height, width, channels], for the kinds that PIL does not write."""
+    """A PNG of samples [height, width, channels], for the formats that PIL does not write."""
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
     height, width, _ = samples.shape

@@ -19,8 +19,8 @@ std::atomic<int64_t> allocations = 0;
 
 }  // namespace
 
-// Counts what this program allocates, to show that steady state allocates nothing. They are
-// not inlined: the compiler would see free() of memory that came from new.
+// Counts the allocations of this program, to show that the steady state has none. Not inlined,
+// because the compiler would then see free() called on memory from new.
 [[gnu::noinline]] void* operator new(size_t size) {
   ++allocations;
   if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
@@ -129,7 +129,8 @@ TEST(Prefetch, WorksAheadWithoutBeingAsked) {
   const Dataset set = counting(100).map_in_place([gathered](const SampleView&) { ++*gathered; });
   auto stream = set.batch(1).prefetch(3);
   stream.next();
-  // One taken, three queued, one in work: it gets that far by itself and no further.
+  // One batch taken, three queued, one in work: the prefetcher gets that far by itself and no
+  // further.
   while (*gathered < 5) std::this_thread::yield();
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_EQ(*gathered, 5);
@@ -143,7 +144,8 @@ TEST(Prefetch, DepthZeroGathersInTheCallingThread) {
   EXPECT_EQ(rest_of(stream), up_to(4));
 }
 
-// `steps` batches after a warm-up: how many allocations, and how many different buffers in all.
+// The number of allocations for `steps` batches after a warm-up, and the number of different
+// buffers.
 struct Use {
   int64_t allocations = 0;
   size_t buffers = 0;
@@ -162,7 +164,7 @@ Use use_of(BatchStream stream, int steps) {
 }
 
 TEST(Prefetch, SteadyStateAllocatesNothing) {
-  // One order for all epochs: a new one is allocated per epoch, not per batch.
+  // Uses one order for all epochs: a new order is allocated per epoch, not per batch.
   const Dataset set =
       one_hot(counting(50).shuffle({.seed = 2, .each_epoch = false}).shard(2, 1), 50)
           .map_in_place([](const SampleView& sample) { sample.f32(0)[0] += 1; })
@@ -170,7 +172,7 @@ TEST(Prefetch, SteadyStateAllocatesNothing) {
   const Use direct = use_of(set.batch(8), 100);
   EXPECT_EQ(direct.allocations, 0);
   EXPECT_EQ(direct.buffers, 1u);
-  // Queued 2, in work 1, with the caller 1; a spare one may be handed over meanwhile.
+  // Two are queued, one is in work, one is with the caller, and a spare one may be on its way.
   const Use ahead = use_of(set.batch(8).prefetch(2), 100);
   EXPECT_LE(ahead.buffers, 5u);
 }

@@ -1,5 +1,5 @@
-// Prints the examples of a record file as JSON, or with --write makes one, by the npm package
-// `tfrecord`, which has no code of ours:  node read_records.js [--write] FILE
+// Prints the examples of a record file as JSON or, with --write, writes a file. Uses the npm package
+// `tfrecord`, which shares no code with Pando:  node read_records.js [--write] FILE
 // SPDX-License-Identifier: MIT
 const tfrecord = require('tfrecord');
 

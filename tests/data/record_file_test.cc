@@ -7,11 +7,12 @@
 
 #include "pando/data/sources/gzip.h"
 #include "tests/data/record_files.h"
+#include "tests/support/expect_error.h"
 
 namespace pando {
 namespace {
 
-// Made with python3-crc32c and the description of the format: "pando", then an empty record.
+// Made with python3-crc32c from the description of the format: "pando", then an empty record.
 const Bytes kGolden = {0x05, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xea, 0xb2, 0x04, 0x3e, 0x70,
                        0x61, 0x6e, 0x64, 0x6f, 0xb2, 0xdd, 0x13, 0x85, 0x00, 0x00, 0x00, 0x00, 0x00,
                        0x00, 0x00, 0x00, 0x29, 0x03, 0x98, 0x07, 0xd8, 0xea, 0x82, 0xa2};
@@ -114,7 +115,7 @@ TEST(RecordFile, KnowsWhereRecordsBegin) {
   }
 }
 
-// The length 0x88b1f begins like gzip, 0x9c78 like zlib; their crcs say that they are lengths.
+// The length 0x88b1f begins like gzip, 0x9c78 like zlib; the valid crcs show that they are lengths.
 TEST(RecordFile, APlainFileMayBeginLikeACompressedOne) {
   for (const size_t length : {0x88b1fu, 0x9c78u}) {
     const Bytes content = record(Bytes(length, 1));
@@ -125,12 +126,10 @@ TEST(RecordFile, APlainFileMayBeginLikeACompressedOne) {
 
 TEST(RecordFile, TruncatedTailsSayWhatIsWhole) {
   const Bytes content = records(kPayloads);
-  EXPECT_EQ(read_all(first_bytes(content, 60)).error,
-            "dir/file: 2 complete records, truncated at byte 60: record 2 begins at byte 37 and "
-            "wants 20 bytes of payload and crc, found 11");
-  EXPECT_EQ(read_all(first_bytes(content, 25)).error,
-            "dir/file: 1 complete record, truncated at byte 25: record 1 begins at byte 21 and "
-            "wants 12 bytes of header, found 4");
+  EXPECT_SAYS(read_all(first_bytes(content, 60)).error, "dir/file", "2 complete", "truncated",
+              "byte 60", "record 2", "byte 37", "20 bytes", "payload", "crc", "11");
+  EXPECT_SAYS(read_all(first_bytes(content, 25)).error, "dir/file", "1 complete", "truncated",
+              "byte 25", "record 1", "byte 21", "12 bytes", "header");
 }
 
 TEST(RecordFile, TruncationAtEveryByte) {
@@ -152,7 +151,7 @@ TEST(RecordFile, TruncationAtEveryByte) {
   }
 }
 
-// No flip of a bit in a plain file gets through; a compressed one has bits without a meaning, and
+// Every flipped bit in a plain file is detected. A compressed file has bits without a meaning, but
 // payloads never change.
 TEST(RecordFile, FlippedBitsAtEveryByte) {
   for (const auto compression : {Compression::none, Compression::gzip, Compression::zlib}) {
@@ -178,17 +177,14 @@ TEST(RecordFile, FlippedBitsAtEveryByte) {
 TEST(RecordFile, ErrorsNameFoundAndWanted) {
   Bytes content = kGolden;
   content[0] = 6;
-  EXPECT_EQ(
-      read_all(content).error,
-      "dir/file: record 0 at byte 0: the crc of its length 6 is 0x3e04b2ea, wanted 0x37d56973");
+  EXPECT_SAYS(read_all(content).error, "dir/file", "record 0", "byte 0", "crc", "length",
+              "0x3e04b2ea", "0x37d56973");
   content = kGolden;
   content[17] = 0xb3;
-  EXPECT_EQ(read_all(content).error,
-            "dir/file: record 0 at byte 0: the crc of its 5 bytes is 0x8513ddb3, wanted "
-            "0x8513ddb2");
-  EXPECT_EQ(read_all(compressed(content, Compression::gzip)).error,
-            "dir/file: record 0 at uncompressed byte 0: the crc of its 5 bytes is 0x8513ddb3, "
-            "wanted 0x8513ddb2");
+  EXPECT_SAYS(read_all(content).error, "dir/file", "record 0", "byte 0", "crc", "5 bytes",
+              "0x8513ddb3", "0x8513ddb2");
+  EXPECT_SAYS(read_all(compressed(content, Compression::gzip)).error, "dir/file", "record 0",
+              "uncompressed", "byte 0", "crc", "5 bytes", "0x8513ddb3", "0x8513ddb2");
 }
 
 TEST(RecordFile, HugeLengthsCostNoMemory) {
@@ -197,20 +193,17 @@ TEST(RecordFile, HugeLengthsCostNoMemory) {
     const Bytes content = header_of_length(length) + bytes_of("payload");
     for (const Bytes& bytes : {content, compressed(content, Compression::gzip)}) {
       const std::string error = read_all(bytes).error;
-      EXPECT_NE(error.find(concat("its length is ", length, " bytes, wanted at most 268435456")),
-                std::string::npos)
-          << error;
+      EXPECT_SAYS(error, concat(length, " bytes"), "at most 268435456");
     }
   }
-  // Within the bound, but more than there is.
+  // Within the bound, but more than the file has.
   const Bytes content = header_of_length(kMostRecordBytes) + bytes_of("payload");
-  EXPECT_EQ(read_all(content).error,
-            "dir/file: 0 complete records, truncated at byte 19: record 0 begins at byte 0 and "
-            "wants 268435460 bytes of payload and crc, found 7");
-  EXPECT_EQ(read_all(compressed(content, Compression::zlib)).error,
-            "dir/file: 0 complete records, truncated at uncompressed byte 19: record 0 begins at "
-            "byte 0 and wants 268435460 bytes of payload and crc, found 7");
-  // Without a bound the lengths still do not wrap around.
+  EXPECT_SAYS(read_all(content).error, "dir/file", "0 complete", "truncated", "byte 19", "record 0",
+              "byte 0", "268435460 bytes", "payload", "crc");
+  EXPECT_SAYS(read_all(compressed(content, Compression::zlib)).error, "dir/file", "0 complete",
+              "truncated", "uncompressed", "byte 19", "record 0", "byte 0", "268435460 bytes",
+              "payload", "crc");
+  // Even without a bound, lengths do not wrap around.
   EXPECT_NE(read_all(header_of_length(most - 3), {.most_record_bytes = most}).error, "");
   EXPECT_NE(read_all(record(Bytes(11)), {.most_record_bytes = 10}).error, "");
   EXPECT_EQ(read_all(record(Bytes(10)), {.most_record_bytes = 10}).error, "");
@@ -257,7 +250,7 @@ TEST(RecordWriter, NothingStaysWithoutFinish) {
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
 }
 
-// A limit on the size of files stands for a disk that is full.
+// A limit on file sizes stands in for a full disk.
 TEST(RecordWriter, AFullDiskLeavesTheOldFile) {
   const TempFolder directory;
   const std::string path = directory.write("file", record({1}));
@@ -280,7 +273,7 @@ TEST(RecordWriter, AFullDiskLeavesTheOldFile) {
   std::signal(SIGXFSZ, handler);
   ASSERT_EQ(errors.size(), 2u);
   for (const std::string& error : errors) {
-    EXPECT_EQ(error, "cannot write '" + path + "': writing: File too large");
+    EXPECT_SAYS(error, path, "File too large");
   }
   EXPECT_EQ(data::read_file(path), record({1}));
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory.path()), {}), 1);

@@ -1,4 +1,4 @@
-// Makes record files, good or bad, for the tests that read them.
+// Makes valid and invalid record files for the tests that read them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -24,7 +24,7 @@ inline Bytes records(const std::vector<Bytes>& payloads) {
   return all;
 }
 
-// A header with a sound crc and any length.
+// A header with a valid crc and any length.
 inline Bytes header_of_length(uint64_t length) {
   Bytes bytes;
   for (int i = 0; i < 8; ++i) bytes.push_back(static_cast<uint8_t>(length >> (8 * i)));

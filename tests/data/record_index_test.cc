@@ -35,7 +35,7 @@ class RecordIndexTest : public testing::Test {
   std::vector<FileIndex> index(int workers = 1) const {
     return index_records(paths_, {.workers = workers, .folder = index_folder_});
   }
-  // Other lengths in a sealed index show which one was used.
+  // Writes other lengths into a valid index, which shows whether the index is used.
   void damage_all_records() const {
     for (size_t i = 1; i < paths_.size(); ++i) {
       const auto time = fs::last_write_time(paths_[i]);

@@ -1,8 +1,8 @@
-"""Writes and reads record files of tf.train.Example by software that has no code of Pando's:
-Google's protocol buffers, the package crc32c, and gzip and zlib of Python.
+"""Writes and reads record files of tf.train.Example without Pando's code: with Google's protocol
+buffers, the package crc32c, and Python's gzip and zlib.
 
 usage: records_check.py write|read FOLDER
-Exits with 77 when a package is missing (Debian: python3-protobuf, python3-crc32c).
+Exits with 77 if a package is missing (Debian: python3-protobuf, python3-crc32c).
 """
 # SPDX-License-Identifier: MIT
 import gzip
@@ -32,7 +32,7 @@ def add_field(message, name, number, kind, repeated=False, **more):
 
 
 def example_class(packed):
-    """tf.train.Example as its documentation describes it, with numbers packed or one by one."""
+    """tf.train.Example as documented, with numbers packed or one by one."""
     file = descriptor_pb2.FileDescriptorProto(name="example.proto", package="tf", syntax="proto3")
     for name, kind in (("BytesList", Field.TYPE_BYTES), ("FloatList", Field.TYPE_FLOAT),
                        ("Int64List", Field.TYPE_INT64)):
@@ -59,7 +59,7 @@ def example_class(packed):
 
 
 def sample(i):
-    """The features of example i; the test in C++ makes the same."""
+    """The features of example i; the C++ test makes the same."""
     return {
         "ints": [i, -i, 2 ** 62 - i, -2 ** 63],
         "floats": [i / 4, -1e30, float("inf"), 2.0 ** -149],

@@ -32,8 +32,8 @@ std::vector<float> first_channel(const std::vector<float>& values) {
   return channel;
 }
 
-// The figures of tf.image.resize (bilinear, half-pixel centres, no antialiasing), worked out by
-// hand: 2 -> 4 takes columns -0.25, 0.25, 0.75, 1.25; 4 -> 2 takes 0.5 and 2.5.
+// The results of tf.image.resize (bilinear, half-pixel centres, no antialiasing), calculated by
+// hand: 2 -> 4 reads columns -0.25, 0.25, 0.75, 1.25; 4 -> 2 reads 0.5 and 2.5.
 TEST(Resize, EqualsHandComputedRows) {
   const Image two = grey_row({0, 100});
   EXPECT_EQ(first_channel(resized({two.view(), real(whole(two.size)), {1, 4}})),
@@ -41,7 +41,7 @@ TEST(Resize, EqualsHandComputedRows) {
   const Image four = grey_row({0, 10, 20, 200});
   EXPECT_EQ(first_channel(resized({four.view(), real(whole(four.size)), {1, 2}})),
             (std::vector<float>{5, 110}));
-  // 4 -> 1 takes column 1.5: without antialiasing the outer pixels have no say.
+  // 4 -> 1 reads column 1.5: without antialiasing the outer pixels do not matter.
   EXPECT_EQ(first_channel(resized({four.view(), real(whole(four.size)), {1, 1}})),
             (std::vector<float>{15}));
 }
@@ -78,7 +78,7 @@ TEST(Resize, MirrorsTheResult) {
   }
 }
 
-// A box is resized as an image of its own, or with the pixels around it.
+// A box is resized as an image of its own, or together with the pixels around it.
 TEST(Resize, StopsAtTheBoxOrLooksBeyond) {
   const Image image = grey_row({0, 100, 200, 50});
   ResizeRequest request = {image.view(), {0, 1, 1, 2}, {1, 4}};
@@ -99,7 +99,7 @@ TEST(Resize, MapsChannelsAndTruncatesBytes) {
   EXPECT_EQ(bytes, (std::vector<uint8_t>{1, 10, 100}));
 }
 
-// Against the definition, for sizes that leave remainders of every vector width.
+// Compares with the definition, for sizes that leave remainders of every vector width.
 TEST(Resize, EqualsTheDefinition) {
   const Image image = soft_image({31, 45});
   for (const ImageSize size : {ImageSize{1, 1}, {3, 2}, {17, 23}, {31, 45}, {40, 67}}) {
@@ -133,19 +133,16 @@ TEST(Resize, ChecksItsArguments) {
   const Image image = soft_image({4, 4});
   std::vector<float> values(12);
   const PixelTarget to(values, ChannelMap{});
-  EXPECT_EQ(error_of([&] {
-              resize_bilinear({image.view(), {0, 1, 4, 4}, {2, 2}}, to);
-            }),
-            "resize: box 4x4 at 0, 1 is not inside the image of 4x4");
-  EXPECT_EQ(error_of([&] {
-              resize_bilinear({image.view(), {0, 0, 4, 4}, {2, 3}}, to);
-            }),
-            "resize: 12 elements to write to, expected 2x3 pixels of 3 channels");
+  EXPECT_SAYS(error_of([&] { resize_bilinear({image.view(), {0, 1, 4, 4}, {2, 2}}, to); }), "4x4");
+  EXPECT_SAYS(error_of([&] {
+                resize_bilinear({image.view(), {0, 0, 4, 4}, {2, 3}}, to);
+              }),
+              "12 elements", "2x3", "3 channels");
   const Image grey = soft_image({4, 4}, 1);
-  EXPECT_EQ(error_of([&] {
-              resize_bilinear({grey.view(), {0, 0, 4, 4}, {2, 2}}, to);
-            }),
-            "resize: 1 channels, expected 3");
+  EXPECT_SAYS(error_of([&] {
+                resize_bilinear({grey.view(), {0, 0, 4, 4}, {2, 2}}, to);
+              }),
+              "1 channels");
 }
 
 }  // namespace

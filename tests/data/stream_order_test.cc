@@ -35,7 +35,7 @@ std::vector<int64_t> range(int64_t first, int64_t end) {
   return all;
 }
 
-// The interleaved files, with queues of records.
+// Interleaves files, represented by queues of records.
 std::vector<int64_t> simulated_interleave(std::deque<std::deque<int64_t>> files, size_t cycle,
                                           int64_t block) {
   std::vector<std::deque<int64_t>> open(cycle);
@@ -58,7 +58,7 @@ std::vector<int64_t> simulated_interleave(std::deque<std::deque<int64_t>> files,
   return result;
 }
 
-// What a program that streams does: the shards' files, their order, the cycle, the buffer.
+// Simulates a streaming program: the shard's files, their order, the cycle and the buffer.
 std::vector<int64_t> simulate(const std::vector<int64_t>& files, const StreamOptions& options,
                               int64_t epoch) {
   std::vector<std::deque<int64_t>> mine;
@@ -224,20 +224,19 @@ TEST(StreamRecords, OptionsThatDescribeNoStream) {
   const auto error = [&](const StreamOptions& options) {
     return error_of([&] { stream_records(records, options); });
   };
-  EXPECT_SAYS(error({.cycle = 0}), "stream: cycle 0, wanted at least 1");
+  EXPECT_SAYS(error({.cycle = 0}), "stream", "cycle 0", "at least 1");
   EXPECT_SAYS(error({.block = -1}), "stream: block -1");
   EXPECT_SAYS(error({.buffer = 0}), "stream: buffer 0");
   EXPECT_SAYS(error({.shards = 0}), "stream: shards 0");
-  EXPECT_SAYS(error({.shards = 2, .shard = 2}), "stream: shard 2 of 2, wanted 0 to 1");
-  EXPECT_SAYS(error({.shard = -1}), "stream: shard -1 of 1");
-  EXPECT_SAYS(error({.shards = 11}), "stream: 11 shards of 10 files");
+  EXPECT_SAYS(error({.shards = 2, .shard = 2}), "stream", "shard 2", "0 to 1");
+  EXPECT_SAYS(error({.shard = -1}), "stream", "shard -1");
+  EXPECT_SAYS(error({.shards = 11}), "stream", "11 shards", "10 files");
 }
 
 TEST(StreamRecords, FilesMustAddUp) {
   RecordDataset records = records_of(kFiles);
   ++records.records_per_file[0];
-  EXPECT_SAYS(error_of([&] { stream_records(records); }),
-              "10 files with 184 records in all, wanted the 183");
+  EXPECT_SAYS(error_of([&] { stream_records(records); }), "10 files", "184 records", "183");
   records.records_per_file = {184, -1};
   EXPECT_THROW(stream_records(records), InvalidArgument);
 }

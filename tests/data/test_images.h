@@ -1,4 +1,4 @@
-// Makes pictures and their files, good or bad, for the tests that read images.
+// Makes pictures and valid or invalid image files for the tests that read images.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace pando {
 
-// Soft shapes with a fine pattern on them: every row and column differs.
+// Soft shapes with a fine pattern, so that every row and column differs.
 inline Image soft_image(const ImageSize& size, int64_t channels = 3) {
   Image image(size, channels);
   for (int64_t y = 0; y < size.height; ++y) {

@@ -1,8 +1,8 @@
-"""Prints what torchvision reads: per sample a line of label, file, height, width, sum of the pixels.
+"""Prints a line for each sample that torchvision reads: label, file, height, width, pixel sum.
 
 usage: torchvision_check.py folder DIRECTORY   a folder of images per class
        torchvision_check.py idx DIRECTORY      the test images of (Fashion-)MNIST, no file names
-Exits with 77 when torchvision is missing.
+Exits with 77 if torchvision is missing.
 """
 # SPDX-License-Identifier: MIT
 import gzip
@@ -19,7 +19,7 @@ except ImportError:
 
 def show(label, name, image):
     pixels = np.asarray(image).astype(np.int64)
-    # Weighted, so that pixels in another order are noticed. Decoders of JPEG may differ a little.
+    # The sum is weighted, to detect pixels in another order. JPEG decoders may differ a little.
     weights = np.arange(1, pixels.size + 1).reshape(pixels.shape) % 1009
     total = "-" if name.endswith("jpg") else (pixels * weights).sum()
     print(label, name, *pixels.shape[:2], total)
@@ -35,7 +35,7 @@ def folder(directory):
 
 
 def idx(directory):
-    """torchvision wants the files unpacked, in a folder with the name of the class."""
+    """torchvision needs the files unpacked, in a folder with the name of the class."""
     with tempfile.TemporaryDirectory() as root:
         raw = os.path.join(root, "FashionMNIST", "raw")
         os.makedirs(raw)

@@ -21,7 +21,7 @@ std::vector<float> train_view(const Bytes& file, int64_t index, const TrainViewO
   return values;
 }
 
-// A JPEG of which only a part is decoded gives the view of the whole picture, which a PNG keeps.
+// A view from a partly decoded JPEG equals the view from the whole picture, which a PNG stores.
 TEST(TrainView, IsTheSameFromAPartAsFromTheWhole) {
   const Bytes jpeg = encode_jpeg(soft_image({150, 200}).view());
   const Bytes png = encode_png(decode_image(jpeg, "a").view());
@@ -32,7 +32,7 @@ TEST(TrainView, IsTheSameFromAPartAsFromTheWhole) {
   }
 }
 
-// Decoded at half its size a smooth picture looks the same, at the same place.
+// A smooth picture decoded at half its size looks the same, at the same place.
 TEST(TrainView, KeepsThePlaceOfShrunkPictures) {
   Image slopes(ImageSize{241, 323});
   for (int64_t y = 0; y < 241; ++y) {
@@ -44,7 +44,7 @@ TEST(TrainView, KeepsThePlaceOfShrunkPictures) {
     }
   }
   const Bytes jpeg = encode_jpeg(slopes.view(), {.quality = 100, .full_colour = true});
-  constexpr double kStep = 1 / (255 * 0.225);  // of a pixel's value, normalised
+  constexpr double kStep = 1 / (255 * 0.225);  // one step of a pixel's value, normalised
   for (int64_t i = 0; i < 50; ++i) {
     const auto shrunk = train_view(jpeg, i, {.size = {20, 20}});
     const auto whole = train_view(jpeg, i, {.size = {20, 20}, .may_shrink = false});
@@ -53,7 +53,7 @@ TEST(TrainView, KeepsThePlaceOfShrunkPictures) {
       ASSERT_NEAR(shrunk[k], whole[k], 5 * kStep) << "view " << i << ", element " << k;
       sum += shrunk[k] - whole[k];
     }
-    // Half a pixel of a picture at 1/4 of its size would be two steps in two of the channels.
+    // A shift of half a pixel at 1/4 of the size would be two steps in two of the channels.
     ASSERT_NEAR(sum / static_cast<double>(shrunk.size()), 0, 0.4 * kStep) << "view " << i;
   }
 }
@@ -99,7 +99,7 @@ TEST(TrainView, LeavesTheFlipToTheDevice) {
   EXPECT_NEAR(flips, 30, 18);
 }
 
-// Resizing to the short side and cropping the middle, in two steps over the whole picture.
+// Resizes to the short side and crops the middle, in two steps over the whole picture.
 std::vector<float> eval_in_two_steps(const Image& image, const EvalViewOptions& options) {
   const ImageSize resized = with_short_side(image.size, options.short_side);
   std::vector<float> all(static_cast<size_t>(resized.pixels() * 3));

@@ -3,13 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "pando/base/error.h"
+#include "tests/support/expect_error.h"
 
 namespace pando::data {
 namespace {
 
 using Bytes = std::vector<uint8_t>;
 
-std::string error_of(const Bytes& message) {
+std::string wire_error(const Bytes& message) {
   try {
     for (WireReader reader(message, "place"); reader.next();) {
     }
@@ -58,25 +59,19 @@ TEST(Wire, NumbersRoundTrip) {
 }
 
 TEST(Wire, Errors) {
-  EXPECT_EQ(error_of({0x80}),
-            "place: byte 0 of the example: found the end of the message in a number");
-  EXPECT_EQ(error_of({0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02}),
-            "place: byte 1 of the example: found a number longer than 64 bits");
-  EXPECT_EQ(error_of({0x0a, 5, 1, 2}),
-            "place: byte 1 of the example: a field wants 5 bytes, found 2");
-  EXPECT_EQ(error_of({0x0d, 5, 1, 2}),
-            "place: byte 1 of the example: a field wants 4 bytes, found 3");
-  EXPECT_EQ(error_of({0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01}),
-            "place: byte 1 of the example: a field wants 18446744073709551615 bytes, found 0");
-  EXPECT_EQ(error_of({0x02}),
-            "place: byte 0 of the example: field tag is 2, wanted a number from 1 and a type");
-  EXPECT_EQ(error_of({0x88, 0x80, 0x80, 0x80, 0x10, 0}),
-            "place: byte 0 of the example: field tag is 4294967304, wanted a number from 1 and a "
-            "type");
+  EXPECT_SAYS(wire_error({0x80}), "byte 0");
+  EXPECT_SAYS(wire_error({0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02}),
+              "byte 1", "64 bits");
+  EXPECT_SAYS(wire_error({0x0a, 5, 1, 2}), "byte 1", "field", "5 bytes");
+  EXPECT_SAYS(wire_error({0x0d, 5, 1, 2}), "byte 1", "field", "4 bytes");
+  EXPECT_SAYS(wire_error({0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01}),
+              "byte 1", "field", "18446744073709551615 bytes");
+  EXPECT_SAYS(wire_error({0x02}), "byte 0", "field", "tag");
+  EXPECT_SAYS(wire_error({0x88, 0x80, 0x80, 0x80, 0x10, 0}), "byte 0", "field", "tag",
+              "4294967304");
   for (const int type : {3, 4, 6, 7}) {
-    EXPECT_EQ(error_of({static_cast<uint8_t>(8 + type)}),
-              concat("place: byte 0 of the example: field 1 has wire type ", type,
-                     ", wanted 0, 1, 2 or 5"));
+    EXPECT_SAYS(wire_error({static_cast<uint8_t>(8 + type)}), "byte 0", "field 1", "wire type",
+                std::to_string(type), "2 or 5");
   }
 }
 
@@ -89,8 +84,7 @@ TEST(Wire, OffsetsCountFromTheOutermostMessage) {
     inner.next();
     FAIL();
   } catch (const IoError& error) {
-    EXPECT_STREQ(error.what(),
-                 "place: byte 4 of the example: found the end of the message in a number");
+    EXPECT_SAYS(error.what(), "byte 4");
   }
   const Bytes number = {0x08, 1};
   WireReader reader(number, "place");

@@ -1,5 +1,6 @@
-"""The same global batches of CIFAR-10 files, divided in several ways: accumulation, a pipeline and
-recomputation give the same bits, replicas the same numbers to rounding, and other batches do not.
+"""Trains on the same global batches of CIFAR-10 files, divided in several ways: accumulation, a
+pipeline and recomputation give the same bits, replicas give the same numbers up to rounding errors,
+and other batches give other numbers.
 Usage: division_test.py PROGRAM. Exit code 77: h5py is not installed."""
 import pathlib
 import subprocess
@@ -75,10 +76,10 @@ def main(program):
         records = read_records(data)
         assert len(set(records)) == len(records), "the samples are not distinct"
         found = {way: train(program, data, folder / way, flags) for way, flags in WAYS.items()}
-        swap_samples(data, 3, 127)  # within one update: only the order of sums changes
+        swap_samples(data, 3, 127)  # within one update: only the order of summation changes
         within = train(program, data, folder / "within", WAYS["a"])
         swap_samples(data, 3, 127)
-        swap_samples(data, 3, 128)  # between the first two
+        swap_samples(data, 3, 128)  # between the first two updates
         between = train(program, data, folder / "between", WAYS["a"])
     a = found["a"]
     print(f"b differs from a by {distance(found['b'], a):.1e}, a swap of two samples within an "

@@ -1,5 +1,5 @@
-# cmake -DBUILD=DIR -DPREFIX=DIR -P install.cmake: a fresh installation; without the removal, files
-# that are no longer installed would stay and hide their absence.
+# cmake -DBUILD=DIR -DPREFIX=DIR -P install.cmake: makes a fresh installation. Removes the old one
+# first: otherwise files that are no longer installed would remain, and nobody would notice.
 file(REMOVE_RECURSE ${PREFIX})
 execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${PREFIX} RESULT_VARIABLE result)
 if(NOT result EQUAL 0)

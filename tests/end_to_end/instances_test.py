@@ -1,6 +1,7 @@
-"""Training by several instances, started by a plain mpirun: the same weights as one process to
-rounding, the same bits again, one set of files, any number of instances after a break, stops and
-refusals by agreement. Usage: instances_test.py PROGRAM MPIRUN."""
+"""Tests training with several instances that a plain mpirun starts: weights equal those of one
+process up to rounding errors; a repeated run gives the same bits; there is one set of files; a run
+may be resumed with any number of instances; all instances stop and refuse together.
+Usage: instances_test.py PROGRAM MPIRUN."""
 import os
 import pathlib
 import signal
@@ -43,7 +44,7 @@ class Jobs:
                               cwd=self.folder, env={**os.environ, **(env or {})}, check=False)
         output = done.stdout + done.stderr
         if done.returncode != code:
-            raise SystemExit(f"exit code {done.returncode}, wanted {code}: {words}\n{output}")
+            raise SystemExit(f"exit code {done.returncode}, expected {code}: {words}\n{output}")
         return output
 
     def checkpoint(self, run, epoch="3.0"):
@@ -80,7 +81,7 @@ def is_like_one_process(jobs):
     expect("4 replicas on 2 instances" in output, output)
     expect("exchange between instances: each sent" in output, output)
     lines = [line for line in output.splitlines() if line.startswith("epoch 3.0: loss")]
-    expect(len(lines) == 1, f"told {len(lines)} times:\n{output}")
+    expect(len(lines) == 1, f"printed {len(lines)} times:\n{output}")
     expect(output.count("\ntest loss") == 1, output)
     jobs.run(2, "again")
     expect(jobs.checkpoint("two").read_bytes() == jobs.checkpoint("again").read_bytes(),
@@ -89,7 +90,7 @@ def is_like_one_process(jobs):
         expect(len((jobs.folder / "two" / name).read_text().splitlines()) ==
                len((jobs.folder / "alone" / name).read_text().splitlines()), f"{name} differs")
     expect((jobs.folder / "two" / "config.yml").read_text().startswith("# 4 replicas on 2"),
-           "config.yml does not tell of the instances")
+           "config.yml does not name the instances")
     names = sorted(path.name for path in (jobs.folder / "two" / "checkpoints").iterdir())
     expect(names == [f"epoch_{half / 2:.{1 if half % 2 == 0 else 4}f}.h5" for half in range(1, 7)],
            f"checkpoints {names}")
@@ -117,7 +118,7 @@ def goes_on_with_other_numbers(jobs):
 
 
 def instance_of(mpirun, index):
-    """The process id of an instance, when it trains."""
+    """The process id of an instance that is training."""
     wanted = f"OMPI_COMM_WORLD_RANK={index}".encode()
     for folder in pathlib.Path("/proc").iterdir():
         try:
@@ -155,11 +156,11 @@ def stops_together_and_goes_on(jobs):
     same = [epochs, "--ckpts-per-epoch=1/2000", "--logs-per-epoch=1"]
     last = f"{int(epoch) + 2}.0"
     jobs.run(2, "whole", *same, "--validation=false")
-    # As the launcher starts a job again.
+    # Restarted as by the launcher.
     output = jobs.run(2, "stopped", *same, "--validation=false", env={**env, "PANDO_RESTART": "1"})
-    expect("going on from" in output, output)
+    expect("resuming from" in output, output)
     expect(jobs.checkpoint("stopped", last).read_bytes() == jobs.checkpoint("whole", last).read_bytes(),
-           f"a run that was stopped at epoch {epoch} ends with other bits")
+           f"a run that was stopped at epoch {epoch} ends with different bits")
 
 
 def refuses_what_differs(jobs):
@@ -175,7 +176,7 @@ def refuses_what_differs(jobs):
     output = refused([], [f"--dataset-path={jobs.folder / 'none'}"])
     expect("pando: error: instance 1: " in output, output)
     output = refused(["--num-replicas=3"], ["--num-replicas=3"])
-    expect("wanted a multiple of the 2 instances" in output, output)
+    expect("multiple of the 2 instances" in output, output)
     other = jobs.folder / "other"
     subprocess.run([jobs.program, "data", "make-cifar10", other, "--train=344", "--test=50"],
                    check=True, stdout=subprocess.DEVNULL)
@@ -197,9 +198,9 @@ def every_instance_saves(jobs):
     names = sorted(str(path.relative_to(folder)) for path in folder.rglob("*.h5"))
     expect(names == ["rank0/epoch_3.0.h5", "rank1/epoch_3.0.h5"], f"checkpoints {names}")
     first, second = [(folder / name).read_bytes() for name in names]
-    expect(first == second, "instances have other weights")
+    expect(first == second, "instances have different weights")
     output = jobs.run(1, "all", "--resume=auto", "--ckpt-all-instances", "--num-epochs=4")
-    expect("going on from" in output, output)
+    expect("resuming from" in output, output)
 
 
 def stops_early(jobs):

@@ -1,6 +1,6 @@
-"""Kills a training run at random moments and resumes it, again and again: the run goes on each
-time, a damaged checkpoint is never accepted, and the weights at its end are those of an unbroken
-run, to the bit. Usage: kill_test.py PROGRAM [KILLS]."""
+"""Kills a training run at random times and resumes it, repeatedly: the run continues each time, a
+damaged checkpoint is never accepted, and the final weights have the same bits as those of an
+uninterrupted run. Usage: kill_test.py PROGRAM [KILLS]."""
 import pathlib
 import random
 import signal
@@ -38,7 +38,7 @@ class Runs:
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def damage_newest(self, name):
-        """What a disk could do to the newest checkpoint; a run must name it and pass it over."""
+        """Damages the newest checkpoint as a disk could; a run must name the file and skip it."""
         files = sorted((self.folder / name / "checkpoints").glob("epoch_*.h5"),
                        key=lambda path: float(path.stem.split("_")[1]))
         if not files or self.random.random() > 0.2:
@@ -52,7 +52,7 @@ class Runs:
         self.damaged += 1
 
     def killed_until_done(self, name, most):
-        """Gives the number of kills that it took."""
+        """Returns the number of kills."""
         kills = 0
         while True:
             process = self.start(name)
@@ -80,8 +80,8 @@ def main(program, wanted):
             number += 1
             kills += runs.killed_until_done(f"run{number}", wanted - kills)
             if runs.last(f"run{number}") != whole:
-                raise SystemExit(f"run {number} ended with other weights than the unbroken one")
-        print(f"{kills} kills, {runs.damaged} damaged checkpoints, {number} runs: all as unbroken")
+                raise SystemExit(f"run {number}: other final weights than the uninterrupted run")
+        print(f"{kills} kills, {runs.damaged} damaged checkpoints, {number} runs: all have the same weights")
     return 0
 
 

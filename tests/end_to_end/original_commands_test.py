@@ -1,7 +1,7 @@
-"""The training commands of the original application's description, with `python3 train.py` replaced
-by `pando train`, do what it says they do. Usage: original_commands_test.py PROGRAM [--full].
-Reduced: CIFAR-10 files of 704 images, so that an epoch has 11 weight updates, a prime number like
-the factors of the 781 that all 50,000 images make (--full)."""
+"""Runs the training commands in the description of the original application, with `pando train` in
+place of `python3 train.py`, and checks that they do what it says. Without --full: CIFAR-10 files of
+704 images, so that an epoch has 11 weight updates; with --full: 50,000 images and 781 = 11 x 71
+updates. Usage: original_commands_test.py PROGRAM [--full]."""
 import json
 import pathlib
 import subprocess
@@ -11,7 +11,7 @@ import tempfile
 COMMON = ("--model cifar_resnet8 --num-epochs {epochs} --precision 16.16 --micro-batch-size 8 "
           "--validation False --half-partials True --gradient-accumulation 8 --logs-per-epoch {logs}")
 
-# Logs per epoch, epochs, the epochs of the rows of the history, what a warning says.
+# Logs per epoch, epochs, the epochs in the rows of the history, a part of the warning.
 EXAMPLES = [
     ("1", 6, [1, 2, 3, 4, 5, 6], None),
     ("2", 6, [1, 2, 3, 4, 5, 6], "The closest possible frequency is 1,"),
@@ -64,18 +64,18 @@ def main(program, images):
             else:
                 check("warning: --logs" not in done.stdout, "an unexpected warning", done)
             check("precision 16.16, stochastic rounding on, half partials" in done.stdout,
-                  "no word on half precision", done)
+                  "no line about half precision", done)
             print(f"--logs-per-epoch {logs}: {len(found)} logs")
         done, run = application.train(COMMON.format(epochs=5, logs="1/2"))
         check(done.returncode == 2, f"exit code {done.returncode}", done)
         check("it is not possible to log 2 epochs at a time for 5 epochs" in done.stderr,
-              "the error of 5 epochs", done)
-        check(not run.exists(), "a run directory in spite of the error", done)
+              "the error for 5 epochs", done)
+        check(not run.exists(), "a run directory despite the error", done)
         done, _ = application.train(
             "--model cifar_resnet8 --auto-loss-scaling "
             '--auto-loss-scaling-params {"increase_factor":3}')
         check(done.returncode == 2, "an increase_factor of 3", done)
-        application.data = ""  # of ImageNet nothing is there
+        application.data = ""  # synthetic images, no files
         flags = "--config resnet50_16ipus_8k_bn_pipeline --synthetic-data cpu --dry-run"
         done, _ = application.train(flags + ("" if images == 50000 else " --image-size 64"))
         check(done.returncode == 0, f"exit code {done.returncode}", done)

@@ -1,6 +1,6 @@
-"""Every preset makes one weight update at its own precision, on made-up images, with 2 replicas that
-accumulate 2 micro-batches, and says what it uses. Usage: presets_test.py PROGRAM [--full].
-Reduced: without those of resnet50."""
+"""Every preset makes one weight update in its own precision, on synthetic images, with 2 replicas
+that accumulate 2 micro-batches, and prints its settings. Without --full, presets of resnet50 are
+left out. Usage: presets_test.py PROGRAM [--full]."""
 import json
 import math
 import pathlib
@@ -27,7 +27,7 @@ def presets(program):
     return sorted(set(names))
 
 
-# The settings of a preset, as far as they are one word.
+# The settings of a preset whose values are one word.
 def settings(program, name):
     done = run(program, "train", "--config", name, "--synthetic-data=host", "--num-replicas=2",
                "--print-config")

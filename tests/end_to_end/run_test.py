@@ -1,5 +1,5 @@
-"""`pando run` with a real mpirun and small programs. Usage: run_test.py PROGRAM.
-Skipped (77) where there is no mpirun."""
+"""Tests `pando run` with a real mpirun and small programs. Usage: run_test.py PROGRAM.
+Skipped (exit code 77) if there is no mpirun."""
 import os
 import pathlib
 import re
@@ -75,7 +75,7 @@ def one_instance_is_shown(launcher):
           and "[1,0]" not in done.stderr, "only instance 1", done)
     done = launcher.run("--num-instances 2 --only-output-from-instance 1", "sh", "-c",
                         "[ $POPDIST_LOCAL_INSTANCE_INDEX = 1 ] && sleep 60; echo bad >&2; exit 5")
-    check(done.returncode == 5 and "[1,0]<stderr>:bad\n" in done.stderr, "errors of who failed", done)
+    check(done.returncode == 5 and "[1,0]<stderr>:bad\n" in done.stderr, "its errors", done)
 
 
 def environment_is_set(launcher):
@@ -130,13 +130,13 @@ def codes_pass_through(launcher):
     done = launcher.run("--num-instances 2", "sh", "-c",
                         "[ $POPDIST_REPLICA_INDEX_OFFSET = 1 ] || sleep 60; exit 3")
     check(done.returncode == 3, "exit code", done)
-    check(re.search(r"^pando: the job failed after [\d.]+ s with exit code 3; first was instance 1 on "
+    check(re.search(r"^pando: the job failed after [\d.]+ s with exit code 3; first failure: instance 1 on "
                     r"\S+ \(pid \d+\): exit code 3$", done.stderr, re.M), "who failed", done)
     check("Primary job" not in done.stderr and "-----" not in done.stderr, "no banners", done)
     done = launcher.run("", "/no/such/program")
-    check(done.returncode == 127, "a program that is not there", done)
+    check(done.returncode == 127, "a program that does not exist", done)
     done = launcher.run("", "/etc/passwd")
-    check(done.returncode == 126, "a file that is no program", done)
+    check(done.returncode == 126, "a file that is not a program", done)
 
 
 def a_killed_instance_is_named(launcher):
@@ -151,7 +151,7 @@ def a_killed_instance_is_named(launcher):
     errors = job.stderr.read()
     job.wait(PATIENCE)
     found = f"(pid {started['1']}): killed by signal 9 (Killed)\n"
-    if job.returncode != 137 or "first was instance 1 on " not in errors or found not in errors:
+    if job.returncode != 137 or "first failure: instance 1 on " not in errors or found not in errors:
         raise SystemExit(f"a killed instance: {job.returncode}\n{errors}")
     if pathlib.Path(f"/proc/{started['0']}").exists():
         raise SystemExit("the other instance still runs")
@@ -162,7 +162,7 @@ import os, signal, sys, time
 def stop(number, frame):
     print(signal.Signals(number).name, flush=True)
     open(sys.argv[1] + os.environ["POPDIST_REPLICA_INDEX_OFFSET"], "w").close()
-    end = time.monotonic() + 20  # the others may not have heard yet
+    end = time.monotonic() + 20  # the other instance may not have the signal yet
     while not all(os.path.exists(sys.argv[1] + i) for i in "01") and time.monotonic() < end:
         time.sleep(0.01)
     sys.exit(75)
@@ -189,10 +189,10 @@ def a_signal_stops_all(launcher):
         await_lines(job, "ready", 2)
         job.send_signal(number)
         out, err = job.communicate(timeout=PATIENCE)
-        asked = f"{signal.Signals(number).name} asked for it\n"
-        if job.returncode != 75 or out.count("SIGUSR1") != 2 or "again" in err or asked not in err:
+        asked = f"received {signal.Signals(number).name}\n"
+        if job.returncode != 75 or out.count("SIGUSR1") != 2 or "restarting" in err or asked not in err:
             raise SystemExit(f"{number}: {job.returncode}\n{out}\n{err}")
-    # A second one ends what does not stop.
+    # A second signal ends instances that ignore the first.
     job = launcher.start("--num-instances 2", sys.executable, script, "", "deaf")
     await_lines(job, "ready", 2)
     job.send_signal(signal.SIGINT)
@@ -222,7 +222,7 @@ def mpirun_may_be_told_to_end(launcher):
     children = pathlib.Path(f"/proc/{job.pid}/task/{job.pid}/children").read_text().split()
     os.kill(int(children[0]), signal.SIGTERM)
     out, err = job.communicate(timeout=PATIENCE)
-    if job.returncode != 75 or "again" in err or "pando: the job stopped after " not in err:
+    if job.returncode != 75 or "restarting" in err or "pando: the job stopped after " not in err:
         raise SystemExit(f"SIGTERM to mpirun: {job.returncode}\n{out}\n{err}")
 
 
@@ -249,7 +249,7 @@ def restarts_go_on(launcher):
     found = lines_of(done.stdout, 1)
     check([line.split()[1] for line in found] == ["0", "1"], "PANDO_RESTART", done)
     check(len({line.split()[2] for line in found}) == 1, "PANDO_JOB", done)
-    check("pando: starts again (restart 1 of 1)" in done.stderr, "says so", done)
+    check("pando: restarting the job (restart 1 of 1)" in done.stderr, "says so", done)
     done = launcher.run("--max-restarts 1", "sh", "-c", "echo attempt; exit 7")
     check(done.returncode == 7 and lines_of(done.stdout, 0) == ["attempt"] * 2, "gives up", done)
     done = launcher.run("--max-restarts 1", "sh", "-c", "echo attempt; exit 3")
@@ -269,7 +269,7 @@ def configurations_are_kept(launcher):
 
 
 def hosts_get_their_instances(launcher):
-    """Two hosts that are this machine: the remote shell runs the daemon of each right here."""
+    """Two host names for this machine: the remote shell starts both daemons locally."""
     agent = launcher.script("agent", "#!/bin/sh\nwhile [ \"${1#-}\" != \"$1\" ]; do shift; done\n"
                             f"echo $1 >> {launcher.folder}/hosts\nshift\nexec sh -c \"$*\"\n")
     done = subprocess.run(
@@ -292,7 +292,7 @@ def input_reaches_instance_0(launcher):
 
 
 def commands_of_the_original(launcher):
-    """Those that use poprun, with fewer instances and images."""
+    """Runs the commands that use poprun, with fewer instances and images."""
     data = launcher.folder / "data"
     subprocess.run([launcher.program, "data", "make-cifar10", data, "--train=256", "--test=64"],
                    check=True, stdout=subprocess.DEVNULL)
@@ -321,7 +321,7 @@ TESTS = [output_is_tagged, long_lines_stay_whole, one_instance_is_shown, environ
          hosts_get_their_instances, input_reaches_instance_0, commands_of_the_original]
 
 
-# What differs between the kinds of mpirun.
+# Tests of behaviour that depends on the kind of mpirun.
 MPICH_TESTS = [output_is_tagged, long_lines_stay_whole, environment_is_set, codes_pass_through,
                a_killed_instance_is_named, a_signal_stops_all, restarts_go_on]
 

@@ -1,6 +1,7 @@
-"""Training under Slurm: `srun`, the batch scripts of docs/guide/many-machines.md with their signal and
-their way back into the queue, and `pando run` in an allocation. Usage: slurm_test.py PROGRAM GUIDE.
-Brings up a cluster of its own with two nodes on this machine; skipped (77) without root or Slurm."""
+"""Tests training with Slurm: `srun`, the batch scripts of docs/guide/many-machines.md, which stop at a
+signal and queue their job again, and `pando run` in an allocation. Starts its own cluster of two
+nodes on this machine; skipped (exit code 77) without root or Slurm.
+Usage: slurm_test.py PROGRAM GUIDE."""
 import json
 import os
 import pathlib
@@ -57,12 +58,12 @@ def wait_until(found, what, say=lambda: ""):
     end = time.monotonic() + PATIENCE
     while not found():
         if time.monotonic() > end:
-            raise SystemExit(f"waited in vain until {what}\n{say()}")
+            raise SystemExit(f"timeout: waited until {what}\n{say()}")
         time.sleep(0.2)
 
 
 class Cluster:
-    """Two nodes, whose names are theirs while both are this machine."""
+    """Two nodes with different names, both on this machine."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
@@ -129,7 +130,7 @@ def srun_trains(cluster, program):
     check(done.returncode == 0 and "2 replicas on 2 instances" in done.stdout, "srun", done)
     done = cluster.run(program, "train", *TRAINING.split(), "--num-replicas=2", "--run-dir=alone")
     check(abs(last_loss(cluster.folder / "whole") - last_loss(cluster.folder / "alone")) < 1e-3,
-          "a loss like that of one instance", done)
+          "the same loss as one instance", done)
 
 
 def srun_without_mpi_is_refused(cluster, program):
@@ -140,14 +141,14 @@ def srun_without_mpi_is_refused(cluster, program):
 
 
 def batch_scripts(guide, program):
-    """Those of the guide, with a smaller training, each in a run directory of its number."""
+    """The scripts of the guide, with less training, each with its own run directory."""
     for number, script in enumerate(
             re.findall(r"^```sh\n(#!/bin/bash\n#SBATCH.*?)^```$", guide, re.M | re.S)):
         script, count = re.subn(r"pando train .*--run-dir \S+ --resume auto",
                                 f"pando train {TRAINING} --run-dir batch{number} --resume auto", script)
         if count != 1:
             raise SystemExit(f"the guide's script has {count} trainings:\n{script}")
-        script = script.replace(" --ipus-per-replica 4", "")  # the smaller one is no pipeline
+        script = script.replace(" --ipus-per-replica 4", "")  # the smaller training has no pipeline
         yield re.sub(r"(?<![\w/])pando (train|run)", rf"{program} \1", script)
 
 
@@ -160,7 +161,7 @@ def stops_and_comes_back(cluster, script, number, *flags):
     state = lambda: cluster.output("squeue", "-h", "-j", job, "-o", "%T")
     say = lambda: f"{state()}\n{log.read_text()}\n{cluster.log()}"
     wait_until(lambda: "epoch 1.0:" in log.read_text(), "the first epoch is over", say)
-    # As the time limit's --signal does: to the instances, or with --batch to the script.
+    # Like --signal at the time limit: to the instances, or with --batch to the script.
     cluster.run("scancel", "--signal=USR1", *flags, job)
     wait_until(lambda: state() == "PENDING", "the job is queued again", say)
     if "stopped by SIGUSR1" not in log.read_text():
@@ -173,7 +174,7 @@ def stops_and_comes_back(cluster, script, number, *flags):
 
 
 def compare_weights(folder, *runs):
-    """A run that was stopped ends with the bits of one that was not."""
+    """Checks that a stopped run ends with the same bits as an uninterrupted one."""
     try:
         import h5py
     except ImportError:

@@ -43,7 +43,7 @@ TEST(CheckpointFolder, KeepsTheLastOnes) {
   EXPECT_EQ(files_in(folder.path("out/model")),
             (std::vector<std::string>{"checkpoint", "model.ckpt-20.h5", "model.ckpt-30.h5"}));
   EXPECT_EQ(newest_checkpoint(folder.path("out/model"), {})->global_step, 30);
-  // Another run knows them too.
+  // Another run finds them too.
   CheckpointFolder(folder.path("out/model"), {.most = 2}).save(state_of(), 40);
   EXPECT_EQ(files_in(folder.path("out/model")),
             (std::vector<std::string>{"checkpoint", "model.ckpt-30.h5", "model.ckpt-40.h5"}));
@@ -103,25 +103,27 @@ TEST(CheckpointFolder, PassesOverADamagedOneAndSaysSo) {
   const auto tell = [&](std::string_view line) { lines.emplace_back(line); };
   EXPECT_EQ(newest_checkpoint(folder.path(), tell)->global_step, 10);
   ASSERT_EQ(lines.size(), 1);
-  EXPECT_SAYS(lines[0], "model.ckpt-20.h5 is passed over");
+  EXPECT_SAYS(lines[0], "warning: ");
+  EXPECT_SAYS(lines[0], "model.ckpt-20.h5: ");
   EXPECT_FALSE(newest_checkpoint(folder.path("nowhere"), tell));
   fs::resize_file(folder.path("model.ckpt-10.h5"), 1000);
-  EXPECT_SAYS(error_of<IoError>([&] { newest_checkpoint(folder.path(), {}); }),
-              "has 2 checkpoints, none of which can be read (the first, model.ckpt-20.h5: ");
+  const std::string message = error_of<IoError>([&] { newest_checkpoint(folder.path(), {}); });
+  EXPECT_SAYS(message, folder.path());
+  EXPECT_SAYS(message, "2 checkpoints (model.ckpt-20.h5: ");
 }
 
 TEST(CheckpointFolder, RefusesWhatNobodyCouldGoOnFrom) {
   const TempFolder folder;
   CheckpointFolder checkpoints(folder.path(), {});
   EXPECT_SAYS(error_of<NonFiniteLoss>([&] { checkpoints.save(state_of(NAN), 10); }),
-              "dense/kernel are no finite numbers");
+              "dense/kernel");
   EXPECT_TRUE(files_in(folder.path()).empty());
   save_training_state(folder.path("model.ckpt-5.h5"), state_of());
   EXPECT_SAYS(error_of<IoError>([&] { read_checkpoint(folder.path("model.ckpt-5.h5")); }),
-              "tells no global step");
+              "global step");
   folder.write_text("file", "");
   EXPECT_SAYS(error_of<IoError>([&] { CheckpointFolder(folder.path("file/model"), {}); }),
-              "cannot be made");
+              "file/model");
 }
 
 TEST(CheckpointFolder, TellsWhatItCannotRemove) {
@@ -130,8 +132,7 @@ TEST(CheckpointFolder, TellsWhatItCannotRemove) {
   const fs::path first = checkpoints.save(state_of(), 1);
   fs::remove(first);
   fs::create_directories(first / "not empty");
-  EXPECT_SAYS(error_of<IoError>([&] { checkpoints.save(state_of(), 2); }),
-              "model.ckpt-1.h5: cannot be removed");
+  EXPECT_SAYS(error_of<IoError>([&] { checkpoints.save(state_of(), 2); }), "model.ckpt-1.h5: ");
   EXPECT_TRUE(fs::exists(folder.path("model.ckpt-2.h5")));
 }
 

@@ -1,4 +1,4 @@
-// What the tests of estimators share: a small classifier, data, and lines that were told.
+// Shared by the tests of estimators: a small classifier, data, and a collector of lines.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace pando::estimator_tests {
 
-// Lines that an estimator told.
+// Lines that an estimator wrote.
 using Lines = std::shared_ptr<std::vector<std::string>>;
 inline Lines make_lines() { return std::make_shared<std::vector<std::string>>(); }
 

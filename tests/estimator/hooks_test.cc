@@ -10,13 +10,7 @@ namespace {
 using testing_support::error_of;
 using Clock = std::chrono::steady_clock;
 
-TEST(RunMode, HasNames) {
-  EXPECT_STREQ(to_string(RunMode::train), "train");
-  EXPECT_STREQ(to_string(RunMode::evaluate), "evaluate");
-  EXPECT_STREQ(to_string(RunMode::predict), "predict");
-}
-
-// A run that consists of the values it is given, with a clock that the test sets.
+// A run with given values and a clock that the test sets.
 class LoggedRun {
  public:
   // The hook with the clock of this run and both values in its log().
@@ -30,7 +24,8 @@ class LoggedRun {
     HookContext context = this->context();
     hook_->begin(context);
   }
-  // An execution of one replica whose steps have these losses; their accuracies are a tenth.
+  // An execution of one replica whose steps have these losses; each accuracy is a tenth of the
+  // loss.
   void execute(const std::vector<double>& losses) {
     std::vector<StepValues> values;
     for (const double loss : losses) {
@@ -63,31 +58,31 @@ class LoggedRun {
   std::optional<LoggingHook> hook_;
 };
 
-using Lines = std::vector<std::string>;
+using ToldLines = std::vector<std::string>;
 
 TEST(LoggingHook, WantsExactlyOneInterval) {
   EXPECT_SAYS(error_of([] { LoggingHook({.every_n_iter = 1, .every_n_secs = 1.0}); }),
-              "both of every_n_iter and every_n_secs given; wanted exactly one, or at_end");
-  EXPECT_SAYS(error_of([] { LoggingHook({}); }), "none of every_n_iter and every_n_secs given");
+              "every_n_iter and every_n_secs, or at_end, got both");
+  EXPECT_SAYS(error_of([] { LoggingHook({}); }), "got none");
   EXPECT_SAYS(
       error_of([] { LoggingHook({.every_n_iter = 1, .every_n_secs = 1.0, .at_end = true}); }),
-      "both of");
+      "got both");
   EXPECT_SAYS(error_of([] { LoggingHook({.every_n_iter = 0}); }),
-              "every_n_iter is 0, wanted at least 1");
+              "every_n_iter: expected at least 1, got 0");
   EXPECT_SAYS(error_of([] { LoggingHook({.every_n_secs = -0.5}); }),
-              "every_n_secs is -0.5, wanted 0 or more");
+              "every_n_secs: expected at least 0, got -0.5");
   EXPECT_NO_THROW(LoggingHook({.at_end = true}));
 }
 
 TEST(LoggingHook, LogIsCalledOnceWithKnownNames) {
   HookContext context{.names = {"loss", "accuracy"}};
   LoggingHook never({.every_n_iter = 1});
-  EXPECT_SAYS(error_of([&] { never.begin(context); }), "log() was never called");
-  EXPECT_SAYS(error_of([&] { never.log({}); }), "log() names no value");
+  EXPECT_SAYS(error_of([&] { never.begin(context); }), "log() was not called");
+  EXPECT_SAYS(error_of([&] { never.log({}); }), "log() needs");
 
   LoggingHook twice({.every_n_iter = 1});
   twice.log({"loss"});
-  EXPECT_SAYS(error_of([&] { twice.log({"accuracy"}); }), "log() is called a second time");
+  EXPECT_SAYS(error_of([&] { twice.log({"accuracy"}); }), "log() was called twice");
   EXPECT_NO_THROW(twice.begin(context));
 
   LoggingHook unknown({.every_n_iter = 1});
@@ -102,12 +97,13 @@ TEST(LoggingHook, CountsExecutionsAndTheFirstAlwaysLogs) {
   run.use({.every_n_iter = 3});
   run.begin();
   for (const double loss : {1, 2, 3, 4, 5, 6, 7, 8}) {
-    run.execute({loss + 100, loss});  // two steps; the last one counts
+    run.execute({loss + 100, loss});  // two steps; only the last one counts
     run.wait(0.5);
   }
   run.end();
-  EXPECT_EQ(run.lines, (Lines{"loss = 1, accuracy = 0.1", "loss = 4, accuracy = 0.4 (1.500 sec)",
-                              "loss = 7, accuracy = 0.7 (1.500 sec)"}));
+  EXPECT_EQ(run.lines,
+            (ToldLines{"loss = 1, accuracy = 0.1", "loss = 4, accuracy = 0.4 (1.500 sec)",
+                       "loss = 7, accuracy = 0.7 (1.500 sec)"}));
 }
 
 TEST(LoggingHook, CountsSecondsSinceTheLastLine) {
@@ -123,8 +119,9 @@ TEST(LoggingHook, CountsSecondsSinceTheLastLine) {
   run.execute({4});
   run.wait(0.1);
   run.execute({5});  // 2 s after it
-  EXPECT_EQ(run.lines, (Lines{"loss = 1, accuracy = 0.1", "loss = 3, accuracy = 0.3 (2.250 sec)",
-                              "loss = 5, accuracy = 0.5 (2.000 sec)"}));
+  EXPECT_EQ(run.lines,
+            (ToldLines{"loss = 1, accuracy = 0.1", "loss = 3, accuracy = 0.3 (2.250 sec)",
+                       "loss = 5, accuracy = 0.5 (2.000 sec)"}));
 }
 
 TEST(LoggingHook, AllIsTheMeanOfAllStepsSinceTheLastLine) {
@@ -135,7 +132,8 @@ TEST(LoggingHook, AllIsTheMeanOfAllStepsSinceTheLastLine) {
   run.execute({10, 20});
   run.execute({30, 60});
   run.execute({1000});
-  EXPECT_EQ(run.lines, (Lines{"loss = 2, accuracy = 0.2", "loss = 30, accuracy = 3 (0.000 sec)"}));
+  EXPECT_EQ(run.lines,
+            (ToldLines{"loss = 2, accuracy = 0.2", "loss = 30, accuracy = 3 (0.000 sec)"}));
 }
 
 TEST(LoggingHook, LastIsTheMeanOfTheReplicasAtTheLastStep) {
@@ -146,7 +144,7 @@ TEST(LoggingHook, LastIsTheMeanOfTheReplicasAtTheLastStep) {
                       {.step = 1, .replica = 0, .logs = LoggedRun::logs(4)},
                       {.step = 0, .replica = 1, .logs = LoggedRun::logs(200)},
                       {.step = 1, .replica = 1, .logs = LoggedRun::logs(6)}});
-  EXPECT_EQ(run.lines, Lines{"loss = 5, accuracy = 0.5"});
+  EXPECT_EQ(run.lines, ToldLines{"loss = 5, accuracy = 0.5"});
 }
 
 TEST(LoggingHook, AtEndAloneWritesOneLine) {
@@ -157,7 +155,7 @@ TEST(LoggingHook, AtEndAloneWritesOneLine) {
   run.execute({3});
   EXPECT_TRUE(run.lines.empty());
   run.end();
-  EXPECT_EQ(run.lines, Lines{"loss = 2, accuracy = 0.2"});
+  EXPECT_EQ(run.lines, ToldLines{"loss = 2, accuracy = 0.2"});
 }
 
 TEST(LoggingHook, AtEndWritesWhatCameAfterTheLastLine) {
@@ -167,9 +165,10 @@ TEST(LoggingHook, AtEndWritesWhatCameAfterTheLastLine) {
   run.execute({1});
   run.execute({2});
   run.end();
-  EXPECT_EQ(run.lines, (Lines{"loss = 1, accuracy = 0.1", "loss = 2, accuracy = 0.2 (0.000 sec)"}));
+  EXPECT_EQ(run.lines,
+            (ToldLines{"loss = 1, accuracy = 0.1", "loss = 2, accuracy = 0.2 (0.000 sec)"}));
   run.end();
-  EXPECT_EQ(run.lines.size(), 2u);  // nothing is new
+  EXPECT_EQ(run.lines.size(), 2u);  // no new values
 }
 
 TEST(LoggingHook, AnotherRunBeginsAnew) {
@@ -178,9 +177,9 @@ TEST(LoggingHook, AnotherRunBeginsAnew) {
   for (int i = 0; i < 2; ++i) {
     run.begin();
     run.execute({1});
-    run.execute({100});  // not logged, and not part of the next run
+    run.execute({100});  // not logged, and must not count in the next run
   }
-  EXPECT_EQ(run.lines, (Lines{"loss = 1, accuracy = 0.1", "loss = 1, accuracy = 0.1"}));
+  EXPECT_EQ(run.lines, (ToldLines{"loss = 1, accuracy = 0.1", "loss = 1, accuracy = 0.1"}));
 }
 
 TEST(LoggingHook, AFormatterMakesTheLine) {
@@ -189,7 +188,7 @@ TEST(LoggingHook, AFormatterMakesTheLine) {
            .formatter = [](const Logs& logs) { return logs[0].first + "/" + logs[1].first; }});
   run.begin();
   run.execute({1});
-  EXPECT_EQ(run.lines, Lines{"loss/accuracy"});
+  EXPECT_EQ(run.lines, ToldLines{"loss/accuracy"});
 }
 
 TEST(LoggingHook, WithoutValuesThereIsNothingToWrite) {

@@ -30,7 +30,7 @@ TEST(Params, GivesWhatIsThere) {
 TEST(Params, AWholeNumberServesAsADoubleButNotTheOtherWayRound) {
   EXPECT_EQ(sample().get_double("units"), 32.0);
   EXPECT_EQ(error_of([] { sample().get_int("rate"); }),
-            "parameter 'rate' is a number, wanted a whole number");
+            "parameter 'rate': expected a whole number, got a number");
 }
 
 TEST(Params, SetAddsAndReplaces) {
@@ -44,13 +44,13 @@ TEST(Params, SetAddsAndReplaces) {
 
 TEST(Params, AnotherTypeIsAnErrorThatNamesBoth) {
   EXPECT_EQ(error_of([] { sample().get_bool("units"); }),
-            "parameter 'units' is a whole number, wanted a bool");
+            "parameter 'units': expected a bool, got a whole number");
   EXPECT_EQ(error_of([] { sample().get_int("use_bias"); }),
-            "parameter 'use_bias' is a bool, wanted a whole number");
+            "parameter 'use_bias': expected a whole number, got a bool");
   EXPECT_EQ(error_of([] { sample().get_double("activation"); }),
-            "parameter 'activation' is a text, wanted a number");
+            "parameter 'activation': expected a number, got text");
   EXPECT_EQ(error_of([] { sample().get_string("rate"); }),
-            "parameter 'rate' is a number, wanted a text");
+            "parameter 'rate': expected text, got a number");
 }
 
 TEST(Params, AnUnknownNameIsAnErrorWithTheKnownOnes) {

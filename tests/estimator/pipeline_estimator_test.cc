@@ -1,10 +1,10 @@
-// Networks in stages learn what they learn whole.
+// Checks that networks in stages learn the same weights as in one piece.
 #include "tests/estimator/pipeline_support.h"
 
 namespace pando::estimator_tests {
 namespace {
 
-// What a pipeline has learnt after some steps.
+// The weights of a pipeline after some steps.
 Weights learnt(const Change& change = {}, const DeviceRunConfig& device = device_with(1, 2),
                int64_t batch = 4) {
   const TempFolder folder;
@@ -13,7 +13,7 @@ Weights learnt(const Change& change = {}, const DeviceRunConfig& device = device
   return weights_of(estimator);
 }
 
-// A plain fit of the same updates, by gradient accumulation on one device.
+// A plain fit with the same updates, by gradient accumulation on one device.
 Weights learnt_by_model(double rate = 0.05) {
   const SymbolicTensor input = Input({6, 6, 1});
   SymbolicTensor x = MaxPooling2D({.name = "pool"})(conv()(input));
@@ -115,7 +115,7 @@ TEST(PipelineEstimator, AStepIsAMicroBatchOnEachReplica) {
   EXPECT_EQ(estimator.global_step(), 12);
 }
 
-// 48 samples are 12 micro-batches; the 13th has 2 samples, and takes part in an update of its own.
+// 48 samples are 12 micro-batches; the 13th has 2 samples and gets its own update.
 TEST(PipelineEstimator, FiniteDataEndATraining) {
   const TempFolder folder;
   PipelineEstimator estimator(stages_with(), options_with(device_with(1, 2), folder.path()));
@@ -134,7 +134,7 @@ TEST(PipelineEstimator, TrainsToTheWeightUpdateThatMaxStepsFallsInto) {
   EXPECT_EQ(largest_difference(weights_of(estimator), learnt()), 0);
 }
 
-// The same checkpoint is read by an estimator of the network in one piece.
+// An estimator of the network in one piece reads the same checkpoint.
 TEST(PipelineEstimator, EvaluatesAndPredictsAsWithoutStages) {
   const TempFolder folder;
   PipelineEstimator pipeline(stages_with(), options_with(device_with(1, 2), folder.path()));

@@ -1,10 +1,10 @@
-// What a spec of stages must have.
+// Tests of the rules for a spec of stages.
 #include "tests/estimator/pipeline_support.h"
 
 namespace pando::estimator_tests {
 namespace {
 
-// What a run with a changed spec says.
+// The error of a run with a changed spec.
 std::string error_with(const Change& change, RunMode mode = RunMode::train,
                        const DeviceRunConfig& device = device_with(1, 2)) {
   const TempFolder folder;
@@ -20,26 +20,23 @@ std::string error_with(const Change& change, RunMode mode = RunMode::train,
 
 TEST(PipelineEstimatorSpec, WantsTwoStages) {
   EXPECT_SAYS(error_with([](Spec& spec) { spec.computational_stages.pop_back(); }),
-              "1 computational_stages, wanted at least 2");
+              "computational_stages: expected at least 2, got 1");
   EXPECT_SAYS(error_with([](Spec& spec) { spec.computational_stages.clear(); }),
-              "0 computational_stages, wanted at least 2");
-  EXPECT_SAYS(error_with([](Spec& spec) { spec.computational_stages[1] = {}; }),
-              "stage 1 is an empty function");
+              "computational_stages: expected at least 2, got 0");
+  EXPECT_SAYS(error_with([](Spec& spec) { spec.computational_stages[1] = {}; }), "stage 1");
 }
 
 TEST(PipelineEstimatorSpec, WantsAnAccumulationCountThatDividesTheLoop) {
   EXPECT_SAYS(error_with([](Spec& spec) { spec.gradient_accumulation_count = 0; }),
-              "gradient_accumulation_count is 0, wanted at least 1");
+              "gradient_accumulation_count: expected at least 1, got 0");
   EXPECT_SAYS(
       error_with([](Spec& spec) { spec.gradient_accumulation_count = -2; }, RunMode::predict),
-      "gradient_accumulation_count is -2, wanted at least 1");
+      "gradient_accumulation_count: expected at least 1, got -2");
   for (const int count : {3, 8}) {
     EXPECT_SAYS(error_with([&](Spec& spec) { spec.gradient_accumulation_count = count; }),
-                concat("iterations_per_loop is 4, wanted a multiple of "
-                       "gradient_accumulation_count, which is ",
-                       count));
+                concat("gradient_accumulation_count ", count, ", got 4"));
   }
-  // Nothing is accumulated elsewhere.
+  // Other modes accumulate nothing, so any loop is valid.
   const TempFolder folder;
   PipelineEstimator estimator(stages_with(), options_with(device_with(1, 2, 3), folder.path()));
   EXPECT_NO_THROW(estimator.evaluate(finite(8)));
@@ -47,28 +44,19 @@ TEST(PipelineEstimatorSpec, WantsAnAccumulationCountThatDividesTheLoop) {
 
 TEST(PipelineEstimatorSpec, UsesMoreThanHalfOfTheShards) {
   const std::string too_many = error_with({}, RunMode::train, device_with(1, 1));
-  EXPECT_SAYS(too_many, "the pipeline uses 2 devices, num_shards is 1; wanted 1 to 1 devices");
+  EXPECT_SAYS(too_many, "num_shards 1 expected a pipeline on 1 to 1 devices, got 2");
   const std::string too_few = error_with({}, RunMode::train, device_with(1, 4));
-  EXPECT_SAYS(too_few, "the pipeline uses 2 devices, num_shards is 4; wanted 3 to 4 devices");
+  EXPECT_SAYS(too_few, "num_shards 4 expected a pipeline on 3 to 4 devices, got 2");
   EXPECT_SAYS(error_with([](Spec& spec) {
                 spec.device_mapping = {1, 1};
               }),
-              "the pipeline uses 1 devices, num_shards is 2; wanted 2 to 2 devices");
+              "num_shards 2 expected a pipeline on 2 to 2 devices, got 1");
 }
 
 TEST(PipelineEstimatorSpec, MapsStagesToDevicesOfTheReplica) {
-  EXPECT_SAYS(error_with([](Spec& spec) {
-                spec.device_mapping = {0, 2};
-              }),
-              "device_mapping puts stage 1 on device 2; wanted 0 to 1");
-  EXPECT_SAYS(error_with([](Spec& spec) {
-                spec.device_mapping = {-1, 0};
-              }),
-              "device_mapping puts stage 0 on device -1; wanted 0 to 1");
-  EXPECT_SAYS(error_with([](Spec& spec) {
-                spec.device_mapping = {0, 1, 1};
-              }),
-              "device_mapping has 3 entries for 2 stages");
+  EXPECT_SAYS(error_with([](Spec& spec) { spec.device_mapping = {0, 2}; }), "got 2 for stage 1");
+  EXPECT_SAYS(error_with([](Spec& spec) { spec.device_mapping = {-1, 0}; }), "got -1 for stage 0");
+  EXPECT_SAYS(error_with([](Spec& spec) { spec.device_mapping = {0, 1, 1}; }), "2 stages, got 3");
 }
 
 TEST(PipelineEstimatorSpec, SaysWhatAModeIsMissing) {
@@ -90,12 +78,11 @@ TEST(PipelineEstimatorSpec, SaysWhatAModeIsMissing) {
 TEST(PipelineEstimatorSpec, ReplicasWantACrossReplicaOptimizer) {
   EXPECT_SAYS(
       error_with([](Spec& spec) { spec.train_op = momentum(); }, RunMode::train, device_with(2, 2)),
-      "wrap the optimizer in CrossReplicaOptimizer");
+      "CrossReplicaOptimizer");
 }
 
 TEST(PipelineEstimatorSpec, AnEmptyModelFunctionIsAnError) {
-  EXPECT_SAYS(error_of([] { PipelineEstimator(PipelineModelFn(), {}); }),
-              "the model function is empty");
+  EXPECT_SAYS(error_of([] { PipelineEstimator(PipelineModelFn(), {}); }), "model function");
 }
 
 }  // namespace

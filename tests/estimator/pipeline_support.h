@@ -21,7 +21,7 @@ inline Optimizer momentum(double rate = 0.05) {
   return SGD({.learning_rate = rate, .momentum = 0.9});
 }
 
-// In two stages, with what each mode needs.
+// The spec of the network in two stages, with all that each mode needs.
 inline Spec two_stages() {
   return {.computational_stages = {[](const SymbolicTensor& x) {
                                      return Flatten({.name = "flat"})(

@@ -60,7 +60,7 @@ TEST_F(EstimatorPredict, NamesWhatIsWrong) {
               "classes");
   EXPECT_SAYS(
       error_of<InvalidArgument>([&] { estimator_.predict(finite(), {.num_predictions = -1}); }),
-      "num_predictions is -1");
+      "num_predictions: expected at least 0, got -1");
   EXPECT_SAYS(error_of<IoError>([&] {
                 estimator_.predict(finite(), {.checkpoint_path = folder_.path("none.h5")});
               }),
@@ -76,7 +76,7 @@ TEST_F(EstimatorPredict, OutputsNeedARowForEachSample) {
   Estimator odd(model_fn, {.model_dir = folder_.path(), .config = config_of()});
   auto stream = odd.predict(finite(11, 3));
   EXPECT_SAYS(error_of<InvalidArgument>([&] { stream.next(); }),
-              "prediction 'odd' has the shape [1], wanted a row for each of 3 samples");
+              "prediction 'odd': expected a row for each of 3 samples, got shape [1]");
 }
 
 TEST_F(EstimatorPredict, OtherWeightsThanTheNetworksAreAnError) {
@@ -86,8 +86,7 @@ TEST_F(EstimatorPredict, OtherWeightsThanTheNetworksAreAnError) {
     return spec;
   };
   Estimator other(model_fn, {.model_dir = folder_.path(), .config = config_of()});
-  EXPECT_SAYS(error_of<InvalidArgument>([&] { other.predict(finite()); }),
-              "has no weight 'other/kernel'");
+  EXPECT_SAYS(error_of<InvalidArgument>([&] { other.predict(finite()); }), "'other/kernel'");
   const auto wider_fn = [](const ModelInput& in) {
     EstimatorSpec spec = classifier_fn(in);
     spec.output =
@@ -95,9 +94,10 @@ TEST_F(EstimatorPredict, OtherWeightsThanTheNetworksAreAnError) {
     return spec;
   };
   Estimator wider(wider_fn, {.model_dir = folder_.path(), .config = config_of()});
-  EXPECT_SAYS(
-      error_of<InvalidArgument>([&] { wider.predict(finite()); }),
-      "model.ckpt-40.h5: weight 'conv2d/kernel' is [3,3,1,4], that of the network [3,3,1,5]");
+  const std::string message = error_of<InvalidArgument>([&] { wider.predict(finite()); });
+  for (const char* part : {"model.ckpt-40.h5: ", "'conv2d/kernel'", "[3,3,1,5]", "got [3,3,1,4]"}) {
+    EXPECT_SAYS(message, part);
+  }
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
-// Errors that name the rule which a run breaks, where no other test has them, and stages of the
-// user.
+// Tests of errors that name the broken rule and have no other test, and of stages set by the user.
 #include <cstdlib>
 
 #include "pando/comm/job.h"
@@ -22,7 +21,7 @@ EstimatorSpec in_own_stages(const ModelInput& input) {
   return spec;
 }
 
-Weights learnt(const ModelFn& model_fn, const DeviceRunConfig& device) {
+Weights learnt_by(const ModelFn& model_fn, const DeviceRunConfig& device) {
   const TempFolder folder;
   Estimator estimator(model_fn, options_with(device, folder.path()));
   estimator.train(endless(), {.steps = 4});
@@ -30,11 +29,10 @@ Weights learnt(const ModelFn& model_fn, const DeviceRunConfig& device) {
 }
 
 TEST(EstimatorRules, StagesOfTheUserAreShards) {
-  const Weights expected = learnt(in_one_piece, device_with(1, 1));
-  EXPECT_LT(largest_difference(learnt(in_own_stages, device_with(1, 2)), expected), kRounding);
-  EXPECT_LT(largest_difference(learnt(in_own_stages, device_with(1, 3)), expected), kRounding);
-  EXPECT_SAYS(error_of([] { learnt(in_own_stages, device_with(1, 1)); }),
-              "the network has 2 stages, num_shards is 1; wanted at most one stage per shard");
+  const Weights expected = learnt_by(in_one_piece, device_with(1, 1));
+  EXPECT_LT(largest_difference(learnt_by(in_own_stages, device_with(1, 2)), expected), kRounding);
+  EXPECT_LT(largest_difference(learnt_by(in_own_stages, device_with(1, 3)), expected), kRounding);
+  EXPECT_SAYS(error_of([] { learnt_by(in_own_stages, device_with(1, 1)); }), "got 1 for 2 stages");
 }
 
 TEST(EstimatorRules, HooksOfACallAreNotNull) {
@@ -50,8 +48,9 @@ TEST(EstimatorRules, HooksOfACallAreNotNull) {
 
 TEST(EstimatorRules, ReplicasAreThoseTheLauncherSays) {
   const comm::JobScope scope({.total_replicas = 4});
-  EXPECT_SAYS(error_of([] { learnt(in_one_piece, device_with(2, 1)); }),
-              "num_replicas is 2 on each of 1 instances, but the launcher says 4 replicas in all");
+  const std::string message = error_of([] { learnt_by(in_one_piece, device_with(2, 1)); });
+  EXPECT_SAYS(message, "num_replicas: ");
+  EXPECT_SAYS(message, "4 replicas in all, got 2 on each of 1");
 }
 
 TEST(EstimatorRules, ACheckpointHasTheWeightsOfTheNetwork) {
@@ -64,8 +63,7 @@ TEST(EstimatorRules, ACheckpointHasTheWeightsOfTheNetwork) {
         return spec;
       },
       options_with({}, folder.path()));
-  EXPECT_SAYS(error_of([&] { other.evaluate(finite()); }),
-              "has no weight 'other/kernel', which the network has");
+  EXPECT_SAYS(error_of([&] { other.evaluate(finite()); }), "has no weight 'other/kernel'");
 }
 
 TEST(EstimatorRules, TrainAndEvaluateCountsForwards) {
@@ -75,10 +73,10 @@ TEST(EstimatorRules, TrainAndEvaluateCountsForwards) {
                 train_and_evaluate(estimator, {.input_fn = endless(), .max_steps = 4},
                                    {.input_fn = finite(), .every_n_steps = -1});
               }),
-              "max_steps is 4 and every_n_steps -1; wanted at least 1 and at least 0");
+              "got 4 and -1");
 }
 
-// Sets TMPDIR until it ends.
+// Sets TMPDIR until the end of the scope.
 class TemporaryFolders {
  public:
   explicit TemporaryFolders(const char* path) : had_(std::getenv("TMPDIR") != nullptr) {
@@ -95,10 +93,9 @@ class TemporaryFolders {
 };
 
 TEST(EstimatorRules, SomeFolderMustBeThere) {
-  for (const char* path : {"/proc", "/no/such/folder"}) {  // nobody can write there
+  for (const char* path : {"/proc", "/no/such/folder"}) {  // not writable, even for root
     const TemporaryFolders elsewhere(path);
-    EXPECT_SAYS(error_of<IoError>([] { Estimator(in_one_piece, {}); }),
-                "can be made; give a model_dir");
+    EXPECT_SAYS(error_of<IoError>([] { Estimator(in_one_piece, {}); }), "model_dir");
   }
 }
 

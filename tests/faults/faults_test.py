@@ -1,6 +1,6 @@
-"""Training on two machines that are network namespaces, while instances are killed, stopped and
-signalled and the link between the machines is cut and slowed, each at a random moment: the job ends
-everywhere, in time and with the first cause, or goes on as if nothing had happened.
+"""Tests training on two machines, which are network namespaces, while instances are killed, stopped
+and signalled and the link between the machines is cut and slowed, each at a random moment. The job
+has to end everywhere, in time and naming the first cause, or to continue with the same results.
 
 usage: faults_test.py PROGRAM [ROUNDS [SCENARIO...]], with ROUNDS as in 50 or 26-50"""
 import os
@@ -15,7 +15,7 @@ import time
 from machines import HOSTS, Machines, variable_of, words_of
 
 SKIPPED = 77
-IN_TIME = 30  # seconds in which all has to have ended
+IN_TIME = 30  # seconds in which all processes have to end
 LAST = "epoch_4.0.h5"
 FLAGS = ["--model=toy_model_bn", "--optimizer=adam", "--micro-batch-size=8", "--num-epochs=4",
          "--ckpts-per-epoch=12", "--slices=1", "--validation=false", "--keep-last=3", "--quiet"]
@@ -56,15 +56,15 @@ class Job:
             if words_of(pid)[1:2] == ["train"] and \
                     variable_of(pid, "OMPI_COMM_WORLD_RANK") == str(instance):
                 return pid
-        raise Wrong(f"there is no instance {instance}")
+        raise Wrong(f"instance {instance} does not run")
 
     def progress(self):
-        """The epochs that the newest checkpoint has."""
+        """Returns the epoch of the newest checkpoint."""
         return max((float(path.stem.split("_")[1])
                     for path in self.folder.glob("checkpoints/epoch_*.h5")), default=-1.0)
 
     def wait_for_a_moment(self, earliest=0.0, latest=3.3):
-        """A random one, some way before the last epoch ends. Gives its epoch."""
+        """Waits for a random moment well before the end of the last epoch. Returns its epoch."""
         epoch = self.faults.random.uniform(earliest, latest)
         while self.progress() < epoch:
             check(self.process.poll() is None, "ended before epoch", epoch)
@@ -73,13 +73,13 @@ class Job:
         return epoch
 
     def send(self, instance, number):
-        """Gives what the instance is called."""
+        """Sends a signal to an instance. Returns how messages name the instance."""
         pid = self.pid(instance)
         os.kill(pid, number)
         return f"instance {instance} on {HOST_OF[instance]} (pid {pid})"
 
     def end(self):
-        """Gives the exit code and what was written."""
+        """Waits for the end. Returns the exit code and the output."""
         try:
             code = self.process.wait(2 * IN_TIME)
         except subprocess.TimeoutExpired as error:
@@ -89,14 +89,14 @@ class Job:
     def check_failed(self, who, cause):
         code, said = self.end()
         check(code not in (0, 3, 75), "exit code", code)
-        check(cause in said, f"it does not say '{cause}'")
-        check(f"first was {who}" in said, f"the first to fail was {who}")
+        check(cause in said, f"the output does not contain '{cause}'")
+        check(f"first failure: {who}" in said, f"the output does not name {who} as first failure")
 
     def check_done(self):
         code, _ = self.end()
         check(code == 0, "exit code", code)
         check((self.folder / "checkpoints" / LAST).read_bytes() == self.faults.whole,
-              "its weights are not those of an unbroken run")
+              "its weights differ from those of an undisturbed run")
 
 
 def killed(faults, name):
@@ -113,19 +113,19 @@ def stopped(faults, name):
     job.wait_for_a_moment()
     faults.now()
     who = job.send(faults.one(), signal.SIGSTOP)
-    job.check_failed(who, who + ": silent: not heard of for 4 s")
+    job.check_failed(who, who + ": silent")
     return who
 
 
 def orphaned(faults, name):
-    """Nobody is left to look after the job."""
+    """The launcher is killed, so nobody supervises the job."""
     job = Job(faults, name)
     job.wait_for_a_moment(latest=1)
     faults.now()
     job.process.kill()
     check(job.end()[0] == -signal.SIGKILL, "the launcher was not killed")
     faults.all_has_ended()
-    check(job.progress() < 4, "it went on to its end")
+    check(job.progress() < 4, "the job ran to its end")
     return f"ended at epoch {job.progress()}"
 
 
@@ -134,7 +134,7 @@ def cut(faults, name):
     job.wait_for_a_moment()
     faults.now()
     faults.machines.cut()
-    job.check_failed("instance 1 on hostb", ": silent: not heard of for 4 s")
+    job.check_failed("instance 1 on hostb", ": silent")
     faults.all_has_ended()  # on both sides of the cut
     return "instance 1 on hostb"
 
@@ -151,7 +151,7 @@ def slowed(faults, name):
 
 
 def full_disk(faults, name):
-    """Of the first instance, which saves."""
+    """The disk of the first instance, which saves checkpoints, is full."""
     folder = faults.folder / name
     folder.mkdir()
     size = faults.random.randrange(2, 6) * len(faults.whole)
@@ -163,7 +163,7 @@ def full_disk(faults, name):
 
 
 def bad_data(faults, name):
-    """One machine has another file than the other."""
+    """One machine has a truncated data file."""
     who = faults.one()
     file = next(faults.data.rglob("data_batch_1.bin"))
     bad = faults.folder / "bad"
@@ -175,7 +175,7 @@ def bad_data(faults, name):
 
 
 def signalled(faults, name):
-    """One instance only: all stop after the same weight update, and go on from there."""
+    """One instance gets a signal: all stop after the same weight update and can be resumed."""
     job = Job(faults, name)
     job.wait_for_a_moment()
     faults.now()
@@ -201,7 +201,7 @@ def restarted(faults, name):
 
 
 def healed(faults, name):
-    """A link that comes back, before anybody misses it or after."""
+    """The link is cut and comes back, before or after an instance notices."""
     job = Job(faults, name, max_restarts=3)
     job.wait_for_a_moment(latest=2)
     faults.machines.cut()
@@ -210,14 +210,14 @@ def healed(faults, name):
     faults.machines.join()
     faults.now()
     job.check_done()
-    restarts = job.log.read_text().count("starts again")
+    restarts = job.log.read_text().count("restarting the job")
     return f"cut for {seconds:.1f} s, {restarts} restarts"
 
 
 SCENARIOS = {each.__name__: each for each in
              [killed, stopped, orphaned, cut, slowed, full_disk, bad_data, signalled, restarted,
               healed]}
-WENT_ON = ("slowed", "signalled", "restarted", "healed")  # which takes as long as the training
+WENT_ON = ("slowed", "signalled", "restarted", "healed")  # these take as long as the training
 
 
 class Faults:
@@ -232,7 +232,7 @@ class Faults:
                        check=True, stdout=subprocess.DEVNULL)
         whole = Job(self, "whole")
         code, said = whole.end()
-        check(code == 0, "the unbroken run ended with code", code, "\n" + said)
+        check(code == 0, "the undisturbed run ended with code", code, "\n" + said)
         self.seconds = time.monotonic() - whole.begin
         self.whole = (whole.folder / "checkpoints" / LAST).read_bytes()
 
@@ -243,7 +243,7 @@ class Faults:
         self.moment = time.monotonic()
 
     def all_has_ended(self):
-        """Gives the seconds since now() when nothing runs on the machines any more."""
+        """Waits until nothing runs on the machines any more. Returns the seconds since now()."""
         while any(self.machines.processes(host) for host in HOSTS):
             if time.monotonic() > self.moment + 2 * IN_TIME:
                 left = [" ".join(words_of(pid)) for host in HOSTS
@@ -274,11 +274,11 @@ def play_all(program, rounds, names):
         try:
             machines = Machines(folder)
         except (OSError, subprocess.CalledProcessError) as error:
-            print(f"skipped: there can be no machines here: {error}")
+            print(f"skipped: cannot create network namespaces: {error}")
             return SKIPPED
         try:
             faults = Faults(program, folder, machines)
-            print(f"unbroken      : {faults.seconds:.1f} s", flush=True)
+            print(f"undisturbed   : {faults.seconds:.1f} s", flush=True)
             for number in rounds:
                 for each in names:
                     try:

@@ -1,6 +1,6 @@
 """Two machines for tests: network namespaces with host names, addresses, half of the cores each and
-a link of their own, which can be cut and slowed. Each has a server that runs commands for a remote
-shell, so that what was started from afar does not descend from who started it. Needs root.
+a link between them, which can be cut and slowed. Each has a server that runs commands for a remote
+shell, so that remote processes are not descendants of the caller. Needs root.
 
 usage: machines.py serve SOCKET PREPARE_FILE (on a machine) | call SOCKET COMMAND... (the shell)"""
 import os
@@ -19,7 +19,7 @@ host=$1; shift
 exec {python} {this} call {folder}/$host.socket "$@"
 """
 
-# Succeeds when the host answers, be it that nobody listens.
+# Succeeds if the host answers, even if no program listens on the port.
 CALL = """
 import socket, sys
 try:
@@ -36,7 +36,7 @@ def run(*words, check=True):
 
 class Machines:
     def __init__(self, folder):
-        """Raises OSError or CalledProcessError where there can be none."""
+        """Raises OSError or CalledProcessError if the machines cannot be created."""
         self.folder = pathlib.Path(folder)
         self.prefix = f"pando{os.getpid()}"
         cores = sorted(os.sched_getaffinity(0))
@@ -59,7 +59,7 @@ class Machines:
         return self.prefix + host
 
     def settings(self, host):
-        """What stands for /etc on that host."""
+        """The folder that takes the place of /etc on that host."""
         return pathlib.Path("/etc/netns") / self.space(host)
 
     def make(self):
@@ -102,7 +102,7 @@ class Machines:
             server.wait()
 
     def command(self, host, words):
-        """The words as a command on that host; they reach it as they are."""
+        """The command that runs the words, unchanged, on that host."""
         return ["ip", "netns", "exec", self.space(host), "unshare", "--uts", "taskset", "-c",
                 self.cores[host], "sh", "-c",
                 f'hostname "$0"; . {self.prepare_file(host)}; exec "$@"', host] + \
@@ -112,7 +112,8 @@ class Machines:
         return self.folder / f"prepare_{host}"
 
     def prepare(self, host, commands):
-        """To be run first by what starts there from now on. What they mount, only that sees."""
+        """Sets commands that every process started on that host runs first. Only that process sees
+        what they mount."""
         self.prepare_file(host).write_text(commands)
 
     def cut(self):
@@ -136,8 +137,7 @@ class Machines:
             run("tc", "-n", self.space(host), "qdisc", "delete", "dev", "eth0", "root", check=False)
 
     def processes(self, host):
-        """The pids of what was started there; what has ended and waits for its parent does not
-        count."""
+        """The pids of the processes started there, without zombies."""
         done = run("ip", "netns", "pids", self.space(host), check=False)
         return [int(word) for word in done.stdout.split()
                 if int(word) not in [each.pid for each in self.servers.values()] and
@@ -167,7 +167,7 @@ def variable_of(pid, name):
 
 
 def answer(caller, prepare):
-    """Runs one command with the caller's input and output; what it mounts, only it sees."""
+    """Runs one command with the caller's input and output; only the command sees what it mounts."""
     with caller:
         command, descriptors, _, _ = socket.recv_fds(caller, 1 << 20, 3)
         process = subprocess.Popen(
@@ -179,7 +179,7 @@ def answer(caller, prepare):
         code = process.wait()
         try:
             caller.send(str(code if code >= 0 else 128 - code).encode())
-        except OSError:  # the caller has gone, as a remote shell may
+        except OSError:  # the caller has ended, as a remote shell may
             pass
 
 

@@ -33,20 +33,20 @@ class Fetching : public testing::Test {
                                  {.path = "in/readme", .bytes = 99, .optional = true}};
   }
 
-  std::string get(const DatasetEntry& entry, FetchOptions options = {}) {
+  std::string get(const RemoteDataset& entry, FetchOptions options = {}) {
     out_.str("");
     options.folder = folder_.path();
     options.out = &out_;
-    options.patience.first_wait = 0.01;
+    options.retry.first_wait = 0.01;
     return fetch_dataset(entry, options);
   }
   FetchOptions from(const std::string& manner) const {
-    return {.mirror = server_.address(manner), .patience = {.retries = 1}};
+    return {.mirror = server_.address(manner), .retry = {.retries = 1}};
   }
 
   Server& server_ = fresh_server();
-  DatasetEntry plain_ = {.name = "plain", .homepage = "https://home"};
-  DatasetEntry packed_ = {.name = "packed", .subfolder = "in"};
+  RemoteDataset plain_ = {.name = "plain", .homepage = "https://home"};
+  RemoteDataset packed_ = {.name = "packed", .subfolder = "in"};
   TempFolder folder_;
   std::ostringstream out_;
 };
@@ -73,7 +73,7 @@ TEST_F(Fetching, AnArchive) {
 }
 
 TEST_F(Fetching, WhatIsThereIsNotFetchedAgain) {
-  for (const DatasetEntry* entry : {&plain_, &packed_}) {
+  for (const RemoteDataset* entry : {&plain_, &packed_}) {
     get(*entry);
     const size_t requests = server_.requests().size();
     get(*entry, from("missing"));
@@ -90,7 +90,7 @@ TEST_F(Fetching, OnlyDamagedFilesAreFetchedAgain) {
   text[100] ^= 1;
   folder_.write_text("plain/b.gz", text);
   get(plain_);
-  EXPECT_SAYS(out_.str(), "b.gz: its sha256 is ");
+  EXPECT_SAYS(out_.str(), "b.gz: its sha256");
   EXPECT_EQ(folder_.read("plain/b.gz"), server_.files().read("b.gz"));
   EXPECT_EQ(server_.requests().size(), 3u);
 }
@@ -99,11 +99,11 @@ TEST_F(Fetching, DamagedUnpackedFilesAreFetchedAgain) {
   get(packed_);
   folder_.write_text("packed/in/x.bin", std::string(3000, 'b'));
   get(packed_);
-  EXPECT_SAYS(out_.str(), "the sha256 of x.bin is ");
+  EXPECT_SAYS(out_.str(), "x.bin");
   EXPECT_EQ(folder_.read("packed/in/x.bin"), std::string(3000, 'a'));
   fs::remove(folder_.path("packed/in/readme"));
   get(packed_);
-  EXPECT_SAYS(out_.str(), "readme is missing");
+  EXPECT_SAYS(out_.str(), "readme");
   EXPECT_TRUE(fs::exists(folder_.path("packed/in/readme")));
 }
 
@@ -118,7 +118,8 @@ TEST_F(Fetching, TakesAnArchiveThatSomebodyPutThere) {
   fs::create_directories(folder_.path("packed"));
   folder_.write_text("packed/p.tar.gz", server_.files().read("p.tar.gz"));
   EXPECT_EQ(get(packed_, from("missing")), folder_.path("packed/in"));
-  EXPECT_TRUE(fs::exists(folder_.path("packed/p.tar.gz"))) << "it is not ours to remove";
+  EXPECT_TRUE(fs::exists(folder_.path("packed/p.tar.gz")))
+      << "only archives that were fetched are removed";
 }
 
 TEST_F(Fetching, RemovesWhatAKilledFetchLeft) {
@@ -136,24 +137,27 @@ TEST_F(Fetching, FromAMirror) {
 }
 
 TEST_F(Fetching, AMirrorMustBeAnAddress) {
-  EXPECT_SAYS(error_of([&] { get(plain_, {.mirror = "/srv/data"}); }),
-              "mirror '/srv/data' is no address, wanted http://");
+  const std::string message = error_of([&] { get(plain_, {.mirror = "/srv/data"}); });
+  EXPECT_SAYS(message, "mirror");
+  EXPECT_SAYS(message, "'/srv/data'");
+  EXPECT_SAYS(message, "http://");
 }
 
 TEST_F(Fetching, ChecksumsHoldForMirrorsToo) {
   const std::string message = error_of<NotFetched>([&] { get(plain_, from("wrong")); });
-  EXPECT_SAYS(message, "plain: cannot fetch a.gz: ");
-  EXPECT_SAYS(message, "wanted " + plain_.files[0].sha256);
+  EXPECT_SAYS(message, "plain: ");
+  EXPECT_SAYS(message, "a.gz: ");
+  EXPECT_SAYS(message, plain_.files[0].sha256);
   EXPECT_FALSE(fs::exists(folder_.path("plain/a.gz")));
 }
 
 TEST_F(Fetching, SaysWhatToDoWithoutANetwork) {
   plain_.files[0].addresses = {"http://127.0.0.1:0/a.gz"};
-  const std::string message =
-      error_of<NotFetched>([&] { get(plain_, {.patience = {.retries = 0}}); });
+  const std::string message = error_of<NotFetched>([&] { get(plain_, {.retry = {.retries = 0}}); });
   EXPECT_SAYS(message, "http://127.0.0.1:0/a.gz: ");
-  EXPECT_SAYS(message, "get a.gz, b.gz elsewhere (see also https://home), put them into " +
-                           folder_.path("plain"));
+  EXPECT_SAYS(message, "a.gz, b.gz");
+  EXPECT_SAYS(message, "https://home");
+  EXPECT_SAYS(message, folder_.path("plain"));
   EXPECT_SAYS(message, "--dataset-path");
   EXPECT_SAYS(message, "--mirror");
 }
@@ -172,21 +176,22 @@ TEST_F(Fetching, GoesOnAndForceStartsOver) {
 TEST_F(Fetching, AsksForRoomFirst) {
   plain_.files[0].bytes = int64_t{1} << 60;
   const std::string message = error_of<IoError>([&] { get(plain_); });
-  EXPECT_SAYS(message, "plain: the disk of '" + folder_.path("plain"));
-  EXPECT_SAYS(message, "free, wanted ");
+  EXPECT_SAYS(message, "'" + folder_.path("plain") + "'");
+  EXPECT_SAYS(message, "--folder");
   EXPECT_EQ(server_.requests().size(), 0u);
 }
 
 TEST_F(Fetching, NamesAFolderThatCannotBeMade) {
   const std::string file = folder_.write_text("file", "");
   FetchOptions options{.folder = file};
-  EXPECT_SAYS(error_of<IoError>([&] { fetch_dataset(plain_, options); }),
-              "cannot make the folder '" + file + "/plain': Not a directory");
+  const std::string message = error_of<IoError>([&] { fetch_dataset(plain_, options); });
+  EXPECT_SAYS(message, "'" + file + "/plain'");
+  EXPECT_SAYS(message, "Not a directory");
 }
 
 TEST_F(Fetching, ABadArchiveLeavesNothing) {
   packed_.files[0].contents[0].bytes = 3001;
-  EXPECT_SAYS(error_of<IoError>([&] { get(packed_); }), "has 3000 bytes instead of 3001");
+  EXPECT_SAYS(error_of<IoError>([&] { get(packed_); }), "3000 bytes instead of 3001");
   EXPECT_FALSE(fs::exists(folder_.path("packed/in")));
 }
 
@@ -196,8 +201,9 @@ TEST_F(Fetching, SaysWhenTheFolderCannotBePutInPlace) {
                                  {server_.address("ok") + "/p.tar.gz"});
   packed_.files[0].contents = {{.path = "no/in/x.bin", .bytes = 3000}};
   packed_.subfolder = "no/in";
-  EXPECT_SAYS(error_of<IoError>([&] { get(packed_); }),
-              "cannot rename to '" + folder_.path("packed/no/in") + "': No such file");
+  const std::string message = error_of<IoError>([&] { get(packed_); });
+  EXPECT_SAYS(message, "'" + folder_.path("packed/no/in") + "'");
+  EXPECT_SAYS(message, "No such file");
 }
 
 TEST_F(Fetching, TwoAtOnceFetchOnce) {
@@ -223,8 +229,7 @@ TEST_F(Fetching, StopsWhileItWaitsForAnother) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   std::atomic<bool> now{true};
-  EXPECT_SAYS(error_of<FetchStopped>([&] { get(packed_, {.stop = &now}); }),
-              "packed: stopped while another fetch of it was under way");
+  EXPECT_SAYS(error_of<FetchStopped>([&] { get(packed_, {.stop = &now}); }), "packed: stopped");
   stop = true;
   other.join();
 }

@@ -19,20 +19,13 @@ TEST(OriginOf, ComparesWithTheEntry) {
   RemoteFile file;
   file.name = "a.gz";
   file.sha256 = digest_of_file(path, DigestKind::sha256);
-  DatasetEntry entry;
+  RemoteDataset entry;
   entry.files.push_back(file);
   EXPECT_EQ(origin_of(entry, path), FileOrigin::official);
   folder.write("a.gz", {1, 2, 4});
   EXPECT_EQ(origin_of(entry, path), FileOrigin::other);
   EXPECT_EQ(origin_of(entry, folder.write("b.gz", {1, 2, 3})), FileOrigin::unknown);
   EXPECT_THROW(origin_of(entry, folder.path("none/a.gz")), IoError);
-}
-
-TEST(OriginOf, LooksIntoTheCatalog) {
-  const TempFolder folder;
-  const std::string path = folder.write("train-images-idx3-ubyte.gz", {1, 2, 3});
-  EXPECT_EQ(origin_of("mnist", path), FileOrigin::other);
-  EXPECT_EQ(origin_of("imagenet", path), FileOrigin::unknown);
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ TEST(ProgressLine, ABarOnATerminal) {
   EXPECT_EQ(fixture.take(), "\rx.gz [                        ] 0.0/8.0 MiB\x1b[K");
   fixture.now += 0.05;
   fixture.line.update(kMiB);
-  EXPECT_EQ(fixture.take(), "") << "not more often than the eye sees";
+  EXPECT_EQ(fixture.take(), "") << "not redrawn too often";
   fixture.now += 1.95;
   fixture.line.update(2 * kMiB);
   EXPECT_EQ(fixture.take(),
@@ -73,7 +73,7 @@ TEST(ProgressLine, DoesNotCountWhatWasHere) {
   fixture.now += 2;
   fixture.line.update(8 * kMiB);
   fixture.line.end();
-  EXPECT_EQ(fixture.take(), "x.gz: 8.0 MiB (6.0 MiB were here) in 2 s, 1.0 MiB/s\n");
+  EXPECT_EQ(fixture.take(), "x.gz: 8.0 MiB (6.0 MiB were already there) in 2 s, 1.0 MiB/s\n");
 }
 
 TEST(ProgressLine, CountsAllWhenTheServerStartsOver) {

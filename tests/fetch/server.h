@@ -1,4 +1,4 @@
-// The server of serve.py.
+// Starts and stops the server of serve.py.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "pando/base/strings.h"
-#include "pando/fetch/catalog.h"
 #include "pando/fetch/digest.h"
+#include "pando/fetch/remote_dataset.h"
 #include "tests/support/temp_folder.h"
 
 namespace pando::fetch {
@@ -23,7 +23,7 @@ namespace pando::fetch {
 class Server {
  public:
   Server() {
-    ::setenv("no_proxy", "*", 1);  // the proxies of whoever runs the tests
+    ::setenv("no_proxy", "*", 1);  // ignores the proxies of the user who runs the tests
     int input[2];
     int output[2];
     if (::pipe(input) != 0 || ::pipe(output) != 0) throw std::runtime_error("pipe");
@@ -52,13 +52,13 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // Forgets files and requests.
+  // Removes all files and requests.
   void clear() {
     for (const auto& item : std::filesystem::directory_iterator(files_.path())) {
       std::filesystem::remove(item.path());
     }
   }
-  // What it serves.
+  // The folder that it serves.
   const testing_support::TempFolder& files() const { return files_; }
   std::string address(const std::string& manner) const {
     return concat("http://127.0.0.1:", port_, "/", manner);
@@ -77,7 +77,7 @@ class Server {
   int port_ = 0;
 };
 
-// The one server of all tests, because starting it takes long, as if it were new.
+// The one server of all tests, without files and requests: starting a new one takes long.
 inline Server& fresh_server() {
   static Server server;
   server.clear();
@@ -97,7 +97,7 @@ inline std::string some_text(int64_t bytes) {
   return text;
 }
 
-// Of `text`, to be had from `addresses`.
+// A file with the content `text` at `addresses`.
 inline RemoteFile remote_file(const std::string& name, const std::string& text,
                               const std::vector<std::string>& addresses = {}) {
   return {.name = name,

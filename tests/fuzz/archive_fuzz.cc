@@ -1,6 +1,6 @@
-// Any bytes as a tar archive, plain or gzip, that two files are unpacked from: an IoError, or the
-// files, and nothing beside them. The checksums of the headers are made right first: few inputs
-// would get past them otherwise.
+// Reads any bytes as a tar archive, plain or gzip, and unpacks two files. Expects an IoError, or
+// these files and no others. Corrects the checksums of the headers first: otherwise few inputs
+// would pass them.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <filesystem>
@@ -24,7 +24,8 @@ const std::vector<fetch::ArchivedFile> kWanted = {
     {.path = "set/readme.txt", .bytes = 100, .optional = true},
 };
 
-// Bytes 148 to 155 of a header are the octal sum of its bytes, with blanks in their own place.
+// Bytes 148 to 155 of a header are the octal sum of its bytes, computed with blanks in place of the
+// sum.
 void repair_checksum(std::span<uint8_t> header) {
   const auto field = header.subspan(148, 8);
   std::ranges::fill(field, uint8_t{' '});
@@ -34,8 +35,8 @@ void repair_checksum(std::span<uint8_t> header) {
   field[6] = 0;
 }
 
-// Every block that is not empty may be a header; files that are wanted have one block of content.
-void repair_checksums(std::vector<uint8_t>& file) {
+// Every block that is not empty may be a header; the requested files have one block of content.
+void repair_header_sums(std::vector<uint8_t>& file) {
   for (size_t at = 0; at + kBlock <= file.size(); at += kBlock) {
     const auto block = std::span(file).subspan(at, kBlock);
     if (block[257] == 'u' && block[258] == 's') repair_checksum(block);
@@ -76,7 +77,7 @@ void unpack(const testing_support::TempFolder& around) {
 void pando::fuzz::archive(Input input) {
   static const testing_support::TempFolder folder;
   std::vector<uint8_t> file(input.begin(), input.end());
-  repair_checksums(file);
+  repair_header_sums(file);
   folder.write("archive", file);
   unpack(folder);
 }

@@ -1,10 +1,10 @@
-// Any text as bounding boxes, an annotation in XML and a table of lines: boxes inside the image, or
-// an IoError.
+// Reads any text as bounding boxes, both as an annotation in XML and as a table of lines. Expects
+// boxes inside the image, or an IoError.
 // SPDX-License-Identifier: MIT
 #include <string_view>
 
 #include "pando/base/error.h"
-#include "pando/data/sources/imagenet_boxes.h"
+#include "pando/data/sources/imagenet/boxes.h"
 #include "tests/fuzz/targets.h"
 #include "tests/support/temp_folder.h"
 

@@ -1,9 +1,9 @@
-// Any bytes as a batch of CIFAR in the binary version: images or an IoError.
+// Reads any bytes as a batch of CIFAR in the binary version. Expects images or an IoError.
 // SPDX-License-Identifier: MIT
 #include <vector>
 
 #include "pando/base/error.h"
-#include "pando/data/sources/cifar_batch.h"
+#include "pando/data/sources/cifar/batch.h"
 #include "tests/fuzz/targets.h"
 
 void pando::fuzz::cifar_binary(Input input) {

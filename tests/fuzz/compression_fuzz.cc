@@ -1,6 +1,6 @@
-// Any bytes as compressed data. There are two readers of gzip, which have to agree. The first byte,
-// modulo 3, says what the rest is: gzip, zlib, or, because no fuzzer guesses a crc, bytes that are
-// compressed, damaged and read again. The second chooses the sizes of the pieces that are read.
+// Reads any bytes as compressed data. The two readers of gzip have to agree. The first byte, modulo
+// 3, chooses what the rest is: gzip, zlib, or bytes that are compressed, damaged and read again
+// (because a fuzzer cannot guess a crc). The second byte chooses the sizes of the pieces to read.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <optional>
@@ -17,7 +17,7 @@ namespace {
 using Bytes = std::vector<uint8_t>;
 constexpr size_t kMost = 1 << 16;  // bytes that are taken from one input
 
-// All bytes, in pieces, as far as kMost; nothing when the data are damaged or cut short.
+// All bytes up to kMost, read in pieces; nothing if the data are damaged or cut short.
 template <typename Reader>
 std::optional<Bytes> read_all(Reader& reader, size_t piece) {
   const uint64_t most = reader.most_left();
@@ -43,7 +43,7 @@ std::optional<Bytes> read_inflated(fuzz::Input packed, Compression compression, 
   return input->cut_short().empty() ? all : std::nullopt;
 }
 
-// A reader that stops at kMost has not seen what may be wrong behind.
+// A reader that stops at kMost has not seen errors after it.
 std::optional<Bytes> read_gzip(fuzz::Input packed, size_t piece) {
   auto all = read_inflated(packed, Compression::gzip, piece);
   data::PlainReader plain(packed, "input");
@@ -64,8 +64,8 @@ Bytes packed_by_us(fuzz::Input content) {
   return packed;
 }
 
-// Wrong in one byte, or cut, or both: refused, or read as it was. Two bytes choose the place of
-// each; places behind the end leave the data as they are.
+// Changes one byte, or cuts the data, or both: the reader must refuse them or read the original.
+// Two bytes choose each place; a place after the end leaves the data unchanged.
 void read_damaged(fuzz::Input input, size_t piece) {
   if (input.size() < 5) return;
   const Bytes content(input.begin() + 5, input.end());

@@ -1,5 +1,6 @@
-// Any bytes as a sample of CosmoFlow: a volume, or a BadRecordError. The first byte says whether
-// the rest is the whole file or only the payload of its record, and how the counts are mapped.
+// Reads any bytes as a sample of CosmoFlow. Expects a volume or a BadRecordError. The first byte
+// chooses whether the rest is the whole file or only the payload of its record, and how the counts
+// are mapped.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <array>

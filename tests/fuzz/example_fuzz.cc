@@ -1,4 +1,5 @@
-// Any bytes as a tf.train.Example: an IoError, or features that survive encoding and decoding.
+// Reads any bytes as a tf.train.Example. Expects an IoError, or features that stay the same after
+// encoding and decoding.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <vector>
@@ -12,7 +13,7 @@ namespace {
 
 using Bytes = std::vector<uint8_t>;
 
-// As bytes, because NaN differs from itself.
+// Compares bytes, because NaN is not equal to itself.
 Bytes bytes_of(std::span<const float> values) {
   const auto bytes = std::as_bytes(values);
   const auto* first = reinterpret_cast<const uint8_t*>(bytes.data());

@@ -1,4 +1,4 @@
-// What libFuzzer calls: one target, which the build names.
+// The entry point of libFuzzer. It calls one target, which the build names.
 // SPDX-License-Identifier: MIT
 #include "tests/fuzz/targets.h"
 

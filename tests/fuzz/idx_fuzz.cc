@@ -1,4 +1,4 @@
-// Any bytes as an IDX file, raw or gzip: a tensor or an IoError.
+// Reads any bytes as an IDX file, raw or gzip. Expects a tensor or an IoError.
 // SPDX-License-Identifier: MIT
 #include "pando/base/error.h"
 #include "pando/data/sources/idx.h"

@@ -1,4 +1,4 @@
-// Any bytes as an image: read whole, in a part and shrunk, or one of our errors.
+// Reads any bytes as an image: whole, in part and shrunk. Expects pixels or one of our errors.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace pando::fuzz {
 
-// A box of the image that the last bytes of the input choose.
+// A box of the image, chosen by the last bytes of the input.
 inline PixelBox chosen_box(std::span<const uint8_t> input, const ImageSize& image) {
   const auto byte = [&](size_t from_end) {
     return input.size() > from_end ? int64_t{input[input.size() - 1 - from_end]} : 0;

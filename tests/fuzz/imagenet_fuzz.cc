@@ -1,8 +1,8 @@
-// Any bytes as a record of ImageNet: a label, boxes and a view of the image that keep their
-// promises, or an error that says what is wrong.
+// Reads any bytes as a record of ImageNet. Expects a valid label, boxes and view of the image, or
+// an error.
 // SPDX-License-Identifier: MIT
 #include "pando/base/error.h"
-#include "pando/data/sources/imagenet.h"
+#include "pando/data/sources/imagenet/imagenet.h"
 #include "tests/fuzz/targets.h"
 
 namespace pando {

@@ -1,4 +1,4 @@
-// Any bytes as a JPEG image: pixels, or an error that says what is wrong.
+// Reads any bytes as a JPEG image. Expects pixels or an error.
 // SPDX-License-Identifier: MIT
 #include "pando/data/image/jpeg.h"
 #include "tests/fuzz/image_fuzz.h"

@@ -1,10 +1,10 @@
-// Any bytes as a pickle and as a batch of CIFAR: a value or an IoError.
+// Reads any bytes as a pickle and as a batch of CIFAR. Expects a value or an IoError.
 // SPDX-License-Identifier: MIT
 #include <vector>
 
 #include "pando/base/error.h"
-#include "pando/data/sources/cifar_batch.h"
-#include "pando/data/sources/pickle.h"
+#include "pando/data/sources/cifar/batch.h"
+#include "pando/data/sources/pickle/pickle.h"
 #include "tests/fuzz/targets.h"
 
 namespace pando {

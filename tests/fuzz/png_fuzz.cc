@@ -1,5 +1,5 @@
-// Any bytes as a PNG image: pixels, or an error that says what is wrong. The checksums of the
-// chunks are made right first: few inputs would get past them otherwise.
+// Reads any bytes as a PNG image. Expects pixels or an error. Corrects the checksums of the chunks
+// first: otherwise few inputs would pass them.
 // SPDX-License-Identifier: MIT
 #include <vector>
 

@@ -1,6 +1,7 @@
-// Any bytes as a record file whose records are looked up, and as the index that is kept of another:
-// the records are those that the file has room for. The first byte, modulo 3, says which: a record
-// file, an index, or, because no fuzzer guesses a crc, what an index says of its files, sealed.
+// Reads any bytes as a record file whose records are looked up, and as the stored index of another
+// file. The records found must fit into the file. The first byte, modulo 3, chooses: a record file,
+// an index, or the entries of an index with a correct checksum (because a fuzzer cannot guess a
+// crc).
 // SPDX-License-Identifier: MIT
 #include <string>
 #include <vector>
@@ -28,12 +29,12 @@ void look_up(const testing_support::TempFolder& folder, fuzz::Input file) {
   }
 }
 
-// A file of one record with 3 bytes, and where its index is kept.
+// A file of one record with 3 bytes, and the path of its index.
 struct Kept {
   testing_support::TempFolder folder;
   std::string path = folder.write("records", one_record());
   std::string index = data::index_path(folder.path(), {path});
-  Bytes sound;  // the index as it should be
+  Bytes sound;  // the correct index
 
   Kept() {
     look();
@@ -56,7 +57,7 @@ struct Kept {
   }
 };
 
-// The index up to what it says of the file, which is [count][length], then what the input says.
+// The index up to the entry of the file, which is [count][length]; then the bytes of the input.
 Bytes sealed(Bytes index, fuzz::Input input) {
   index.resize(index.size() - 2 * 8 - 4);
   index.insert(index.end(), input.begin(), input.end());

@@ -1,5 +1,5 @@
-// Every file of the corpora through its fuzz target: what ever crashed a reader does so no more,
-// whichever compiler built it.
+// Feeds every file of the corpora to its fuzz target, so that no input that once crashed a reader
+// does so again, with any compiler.
 #include <filesystem>
 #include <set>
 #include <string>

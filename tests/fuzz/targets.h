@@ -1,7 +1,7 @@
-// What the fuzz targets do with an input, each a function of its own: libFuzzer calls one of them
-// (fuzzer.cc), the ordinary tests give every file of the corpora to all of them (replay_test.cc). A
-// reader may refuse an input with the errors that its header names; anything else ends the program
-// or leaves the function as an exception.
+// The fuzz targets, one function each. libFuzzer calls one of them (fuzzer.cc); the ordinary tests
+// feed every file of the corpora to its target (replay_test.cc). A reader may refuse an input with
+// the errors that its header names. Any other failure ends the program or leaves the function as an
+// exception.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,6 +1,6 @@
-// Any bytes as a record file. The first byte, modulo 5, says how the rest is read: compression
-// automatic, none, gzip, zlib; or, because no fuzzer guesses a crc, as payloads that are written,
-// cut and read again.
+// Reads any bytes as a record file. The first byte, modulo 5, chooses how to read the rest: with
+// compression automatic, none, gzip or zlib; or as payloads that are written, cut and read again
+// (because a fuzzer cannot guess a crc).
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <vector>
@@ -29,7 +29,7 @@ void read_records(std::span<const uint8_t> content, Compression compression) {
   }
 }
 
-// Pieces of 0 to 30 bytes, each after a byte that says how many.
+// Pieces of 0 to 30 bytes, each after a byte with its length.
 std::vector<Bytes> cut_into_payloads(std::span<const uint8_t> input) {
   std::vector<Bytes> payloads;
   while (!input.empty()) {

@@ -1,4 +1,4 @@
-// Any bytes as an image of which a network is shown views: boxes around objects of any place and
+// Reads any bytes as an image and cuts views for a network: boxes around objects of any place and
 // size for training, the middle for validation. The last bytes choose the objects and the boxes.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 constexpr ImageSize kSize = {8, 8};
 constexpr size_t kElements = 8 * 8 * 3;
 
-// Floats of any bits: data sets come with boxes that are not numbers or far outside of the image.
+// Floats with any bits: data sets contain boxes that are not numbers or lie far outside the image.
 struct Choices {
   uint64_t seed = 0;
   std::array<ObjectBox, 2> objects = {};

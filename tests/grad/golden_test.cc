@@ -85,7 +85,7 @@ void expect_first_step(const Golden& golden) {
   }
 }
 
-// Whether every node is computed by the first kernel that its candidates offer.
+// The parameter says whether every node is computed by the first kernel that its candidates offer.
 class GoldenStep : public testing::TestWithParam<bool> {
  protected:
   Golden run(const std::string& name, const std::string& text) const {

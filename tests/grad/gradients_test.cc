@@ -132,7 +132,7 @@ TEST(Gradients, NothingFlowsThroughNoGradOps) {
             "  return result hit=hit\n}\n");
 }
 
-// What is done to the data alone needs no gradient.
+// Ops on the data alone need no gradient.
 TEST(Gradients, NothingIsAskedOfPreprocessing) {
   EXPECT_EQ(backward_text("graph(x: u8[2,2,2,1] feed, f: u8[2] feed, w: f32[2,2,2,1] variable,"
                           "      seed: f32[2,2,2,1] feed) {"
@@ -171,8 +171,9 @@ TEST(Gradients, SeedMustHaveTheTypeOfTheLoss) {
                InvalidArgument);
 }
 
-// Backward nodes stand in the stage of their forward node; where paths part, in the producer's; a
-// variable of several stages is summed in the lowest.
+// A backward node is in the stage of its forward node; the sum of several paths is in the stage of
+// the value's producer; the gradient of a variable that several stages use is summed in the lowest
+// one.
 TEST(Gradients, StagesFollowTheForwardNodes) {
   ir::Graph graph = typed_graph(
       "graph(x: f32[2,3] feed, w: f32[3,3] variable) {"

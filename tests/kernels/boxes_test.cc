@@ -1,4 +1,4 @@
-// Fast kernels of pad, slice and concat against the reference.
+// Compares the fast kernels of pad, slice and concat with the reference.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -6,8 +6,6 @@
 
 namespace pando::test {
 namespace {
-
-ir::TensorType f32(Shape shape) { return {DType::f32, std::move(shape)}; }
 
 TEST(FastBoxes, PadAgrees) {
   struct PadCase {

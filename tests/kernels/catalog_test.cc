@@ -1,4 +1,4 @@
-// The list of kernels against the list of ops.
+// Checks the list of kernels against the list of ops.
 // SPDX-License-Identifier: MIT
 #include <map>
 
@@ -24,7 +24,7 @@ const std::map<std::string, std::string>& plain_ops() {
 
 TEST(Catalog, EveryOpHasAReferenceKernelLast) {
   for (const ops::OpDef& op : ops::builtin_ops().all()) {
-    if (op.name == "pack") continue;  // its kernel comes from whoever wants the layout
+    if (op.name == "pack") continue;  // its kernel comes from the kernel that needs the layout
     const std::vector<Candidate>& list = candidates(op.name);
     ASSERT_FALSE(list.empty()) << op.name;
     EXPECT_EQ(list.back().name, "reference") << op.name;

@@ -1,5 +1,6 @@
-// The Winograd, direct and oneDNN candidates of convolutions and dense layers against the
-// reference. SPDX-License-Identifier: MIT
+// Compares the Winograd, direct and oneDNN candidates of convolutions and dense layers with the
+// reference.
+// SPDX-License-Identifier: MIT
 #include <cmath>
 #include <thread>
 
@@ -38,14 +39,6 @@ const std::vector<ConvCase>& conv_cases() {
 
 ir::Ints spatial(const Shape& shape) { return {shape.begin() + 1, shape.end() - 1}; }
 
-KernelCase conv(const ConvCase& c, bool bias, const std::string& activation = "none") {
-  KernelCase result{.op = "conv", .inputs = {f32(c.x), f32(c.kernel)}, .attributes = c.attributes};
-  if (bias) result.inputs.push_back(f32({c.kernel.back()}));
-  result.attributes.set("activation", activation);
-  result.attributes.set("alpha", 0.125);
-  return result;
-}
-
 TEST(ConvCandidates, ForwardAgrees) {
   int offered = 0;
   for (const ConvCase& c : conv_cases()) {
@@ -54,7 +47,7 @@ TEST(ConvCandidates, ForwardAgrees) {
     }
     offered += BoundCase(conv(c, false)).expect_agreement();
   }
-  EXPECT_GT(offered, 6 * static_cast<int>(conv_cases().size()));  // of 8: oneDNN has gaps
+  EXPECT_GT(offered, 6 * static_cast<int>(conv_cases().size()));  // of 8; oneDNN lacks some
 }
 
 TEST(ConvCandidates, InputGradAgrees) {
@@ -98,19 +91,13 @@ TEST(ConvCandidates, ConvPoolAgrees) {
     pooled.outputs = 2;
     pooled.attributes.set("window", ir::Ints(static_cast<size_t>(y.rank() - 2), 2));
     BoundCase bound(pooled);
-    // Whole numbers make every sum exact, so that the same element of a window must win.
+    // With whole numbers every sum is exact, so the same element of a window must win.
     bound.map_input(0, [](float v) { return std::round(2 * v); });
     bound.map_input(1, [](float v) { return std::round(2 * v); });
     bound.map_input(2, [](float v) { return std::round(2 * v); });
     EXPECT_GE(bound.expect_agreement({.tolerance = 0}), 1);
   }
 }
-
-struct DenseCase {
-  int64_t batch;
-  int64_t features;
-  int64_t units;
-};
 
 TEST(DenseCandidates, Agree) {
   int offered = 0;
@@ -136,7 +123,7 @@ TEST(DenseCandidates, Agree) {
   EXPECT_GT(offered, 6 * 7);
 }
 
-// One kernel, several threads with arguments of their own.
+// Several threads run one kernel, each with its own arguments.
 TEST(ConvCandidates, OneKernelRunsInSeveralThreads) {
   const ConvCase c{{4, 8, 8, 32}, {3, 3, 32, 32}, {{"padding", std::string("same")}}};
   const BoundCase bound(conv(c, true));

@@ -1,4 +1,4 @@
-// The geometry that kernels get is the same for a convolution and for its gradients.
+// Kernels get the same geometry for a convolution and for its gradients.
 // SPDX-License-Identifier: MIT
 #include "pando/kernels/conv_node.h"
 

@@ -7,8 +7,7 @@ namespace pando::kernels {
 namespace {
 
 using test::BoundCase;
-
-ir::TensorType f32(Shape shape) { return {DType::f32, std::move(shape)}; }
+using test::f32;
 
 struct PooledCase {
   Shape x;
@@ -19,8 +18,8 @@ struct PooledCase {
   ir::Ints pads = {};
 };
 
-// Runs of every length that the kernels treat apart; edges on one side and on both; volumes that
-// are smaller than a window; pixels that no window of the pooling covers.
+// Covers runs of every length that the kernels handle separately, edges on one side and on both,
+// volumes smaller than a window, and pixels that no pooling window covers.
 std::vector<PooledCase> cases() {
   return {{{1, 8, 8, 8, 4}, {2, 2, 2}, 16, {2, 2, 2}},
           {{2, 6, 4, 6, 16}, {2, 2, 2}, 32, {2, 2, 2}},
@@ -51,7 +50,7 @@ Shape kernel_shape(const PooledCase& pooled) {
   return Shape(dims);
 }
 
-// The gradients of one case with the maxima of a forward pass.
+// The gradients of one case, with the maxima of a forward pass.
 class Gradients {
  public:
   Gradients(const PooledCase& pooled, const std::string& activation)
@@ -119,7 +118,7 @@ TEST(ConvPoolGrad, OfTheKernelAgrees) {
   }
 }
 
-// Parts of a sample meet in its planes: the bits do not depend on where.
+// Parts divide a sample by planes; the bits of the result do not depend on where.
 TEST(ConvPoolGrad, OfTheInputHasTheSameBitsInAnyNumberOfParts) {
   const Gradients gradients({{1, 8, 8, 8, 4}, {2, 2, 2}, 16, {2, 2, 2}}, "leaky_relu");
   const BoundCase bound = gradients.of_input();
@@ -140,7 +139,7 @@ TEST(ConvPoolGrad, StridesAreLeftToTheReference) {
   const BoundCase bound({.op = "conv_pool_kernel_grad",
                          .inputs = {f32(pooled.x), f32(y), {DType::u8, y}},
                          .attributes = attributes});
-  EXPECT_EQ(bound.offer("fast").refusal, "the convolution is grouped, strided or dilated");
+  EXPECT_NE(bound.offer("fast").refusal.find("strided"), std::string::npos);
 }
 
 }  // namespace

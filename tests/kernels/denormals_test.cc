@@ -1,4 +1,4 @@
-// Denormal numbers count as zero where that was asked for, and only there.
+// flush_denormals() treats denormal numbers as zero in the calling thread only.
 // SPDX-License-Identifier: MIT
 #include "pando/kernels/denormals.h"
 
@@ -10,7 +10,7 @@ namespace pando::kernels {
 namespace {
 
 float half_of(float value) {
-  volatile float kept = value;  // or the compiler would do the sum itself
+  volatile float kept = value;  // volatile, so that the compiler does not compute the product
   return kept * 0.5f;
 }
 

@@ -1,4 +1,4 @@
-// The direct convolution against plain loops, on every instruction set of this CPU.
+// Compares the direct convolution with plain loops, on every instruction set of this CPU.
 // SPDX-License-Identifier: MIT
 #include "pando/kernels/direct/direct_conv.h"
 
@@ -14,12 +14,13 @@
 #include <gtest/gtest.h>
 
 #include "pando/base/error.h"
+#include "tests/support/close_floats.h"
 #include "tests/support/isa.h"
 #include "tests/support/naive_conv.h"
 
 namespace pando::kernels {
 
-// Names the cases in the output of a failing test; found by argument-dependent lookup.
+// Prints the case in the output of a failing test; found by argument-dependent lookup.
 void PrintTo(const ConvGeometry& g, std::ostream* out) {
   *out << "n" << g.batch << " c" << g.in_channels << ">" << g.out_channels << " g" << g.groups;
   for (size_t i = 0; i < 3; ++i) {
@@ -30,36 +31,18 @@ void PrintTo(const ConvGeometry& g, std::ostream* out) {
 
 namespace {
 
+using test::expect_close;
+using test::Floats;
 using test::isas_of_this_cpu;
 using test::SetIsa;
+using test::test_values;
 using test::with_outputs;
-using Floats = std::vector<float>;
 
-// Small multiples of 1/8 with distinct neighbours; exact enough that a wrong term stands out.
-Floats test_values(size_t count, uint32_t seed) {
-  Floats values(count);
-  uint32_t state = seed;
-  for (float& value : values) {
-    state = state * 1664525u + 1013904223u;
-    value = static_cast<float>(static_cast<int>(state >> 24) - 128) / 64.0f;
-  }
-  return values;
-}
-
-// Exactly as large as asked, so that a sanitizer sees every overrun.
+// Has exactly the requested size, so that a sanitizer detects every overrun.
 struct Scratch {
   explicit Scratch(size_t size) : bytes(new std::byte[size]) {}
   std::unique_ptr<std::byte[]> bytes;
 };
-
-void expect_close(const Floats& got, const Floats& want, const std::string& what) {
-  ASSERT_EQ(got.size(), want.size());
-  float scale = 1;
-  for (const float value : want) scale = std::max(scale, std::abs(value));
-  for (size_t i = 0; i < got.size(); ++i) {
-    ASSERT_NEAR(got[i], want[i], 2e-5f * scale) << what << " at " << i;
-  }
-}
 
 ConvGeometry conv2d(int64_t batch, int64_t in, int64_t out, int64_t size, int64_t kernel) {
   ConvGeometry g{.batch = batch, .in_channels = in, .out_channels = out};
@@ -145,7 +128,7 @@ std::vector<ConvGeometry> sliding() {
   return {wide, with_stride(wide, {1, 2, 2}), deep, with_stride(deep, {2, 2, 2})};
 }
 
-std::vector<ConvGeometry> all_cases() {
+std::vector<ConvGeometry> awkward_cases() {
   std::vector<ConvGeometry> cases;
   for (const auto& list : {awkward_2d(), awkward_3d(), sliding()}) {
     for (const ConvGeometry& g : list) cases.push_back(with_outputs(g));
@@ -186,7 +169,7 @@ class DirectConvCases : public testing::TestWithParam<ConvGeometry> {
     return dx;
   }
 
-  // The parts' sums added in order; the bias gradient follows the kernel's.
+  // Adds the sums of the parts in order. The bias gradient follows the filter gradient.
   Floats backward_kernel(const DirectConv& conv, int parts) const {
     Floats sum(kernel.size() + bias.size(), 0.0f);
     for (int i = 0; i < parts; ++i) {
@@ -295,7 +278,7 @@ TEST_P(DirectConvCases, ForwardPool) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Awkward, DirectConvCases, testing::ValuesIn(all_cases()));
+INSTANTIATE_TEST_SUITE_P(Awkward, DirectConvCases, testing::ValuesIn(awkward_cases()));
 
 TEST(DirectConv, PoolKeepsTheFirstOfEqualMaxima) {
   ConvGeometry g = with_outputs(conv2d(1, 1, 3, 4, 1));
@@ -310,7 +293,8 @@ TEST(DirectConv, PoolKeepsTheFirstOfEqualMaxima) {
   EXPECT_EQ(index, std::vector<uint8_t>(12, 0));
 }
 
-// The largest window whose positions an 8-bit index tells apart, with the maximum at its end.
+// The largest window whose positions fit into an 8-bit index, with the maximum at its last
+// position.
 TEST(DirectConv, PoolsWindowsOf256Positions) {
   const ConvGeometry g = {.in_channels = 1,
                           .out_channels = 19,

@@ -1,4 +1,4 @@
-// The direct dense layer against plain loops, on every instruction set of this CPU.
+// Compares the direct dense layer with plain loops, on every instruction set of this CPU.
 // SPDX-License-Identifier: MIT
 #include "pando/kernels/direct/direct_dense.h"
 
@@ -13,26 +13,20 @@
 
 #include "pando/base/error.h"
 #include "pando/base/strings.h"
+#include "tests/support/close_floats.h"
 #include "tests/support/isa.h"
 
 namespace pando::kernels {
 namespace {
 
+using test::expect_close;
+using test::Floats;
 using test::isas_of_this_cpu;
 using test::SetIsa;
-using Floats = std::vector<float>;
+using test::test_values;
 
-Floats test_values(int64_t count, uint32_t seed) {
-  Floats values(static_cast<size_t>(count));
-  uint32_t state = seed;
-  for (float& value : values) {
-    state = state * 1664525u + 1013904223u;
-    value = static_cast<float>(static_cast<int>(state >> 24) - 128) / 64.0f;
-  }
-  return values;
-}
-
-// All operands of a layer. Memory is exactly as large as asked, so that a sanitizer sees overruns.
+// All operands of a layer. Memory has exactly the requested size, so that a sanitizer detects
+// overruns.
 struct Layer {
   explicit Layer(const DenseGeometry& geometry)
       : g(geometry),
@@ -71,16 +65,7 @@ Floats product(const Operand& a, const Operand& b, const Extents& e) {
   return result;
 }
 
-void expect_close(const Floats& got, const Floats& want, const std::string& what) {
-  ASSERT_EQ(got.size(), want.size());
-  float scale = 1;
-  for (const float value : want) scale = std::max(scale, std::abs(value));
-  for (size_t i = 0; i < got.size(); ++i) {
-    ASSERT_NEAR(got[i], want[i], 2e-5f * scale) << what << " at " << i;
-  }
-}
-
-// Not a number where nothing was written yet.
+// Filled with NaN, to detect elements that are not written.
 Floats unwritten(int64_t count) { return Floats(static_cast<size_t>(count), std::nanf("")); }
 
 std::unique_ptr<std::byte[]> scratch_of(size_t bytes) {
@@ -108,7 +93,7 @@ Floats input_grad(const Layer& layer, int parts) {
   return dx;
 }
 
-// The gradient of the kernel with that of the bias behind it, summed over the parts.
+// The gradient of the weights followed by that of the bias, summed over the parts.
 Floats kernel_grad(const Layer& layer, bool bias, int parts) {
   const DirectDense dense(layer.g);
   const int64_t count = layer.g.features * layer.g.units;
@@ -181,7 +166,8 @@ TEST_P(DirectDenseCases, KernelGrad) {
   });
 }
 
-// The last sample moved to the front, or computed in other parts, keeps its bits.
+// A sample keeps its bits when it moves from the end of the batch to the front, or is computed in
+// other parts.
 TEST_P(DirectDenseCases, SampleDependsOnNeitherNeighboursNorParts) {
   const Layer layer(GetParam());
   Layer moved = layer;
@@ -198,7 +184,7 @@ TEST_P(DirectDenseCases, SampleDependsOnNeitherNeighboursNorParts) {
   });
 }
 
-std::vector<DenseGeometry> all_cases() {
+std::vector<DenseGeometry> dense_cases() {
   std::vector<DenseGeometry> cases;
   for (const int64_t batch : {1, 2, 3, 16, 33}) {
     for (const int64_t features : {1, 5, 17, 64}) {
@@ -208,7 +194,7 @@ std::vector<DenseGeometry> all_cases() {
     cases.push_back({batch, 100, 512});
   }
   cases.push_back({130, 70, 20});    // several blocks of samples
-  cases.push_back({16, 150, 2500});  // a row of the kernel is large
+  cases.push_back({16, 150, 2500});  // a row of the weights is large
   cases.push_back({2, 600, 33});
   return cases;
 }
@@ -217,7 +203,7 @@ std::string case_name(const testing::TestParamInfo<DenseGeometry>& info) {
   return concat("n", info.param.batch, "k", info.param.features, "m", info.param.units);
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, DirectDenseCases, testing::ValuesIn(all_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Shapes, DirectDenseCases, testing::ValuesIn(dense_cases()), case_name);
 
 TEST(DirectDense, NamesInstructionSetAndTile) {
   const SetIsa set("sse2");
@@ -227,10 +213,10 @@ TEST(DirectDense, NamesInstructionSetAndTile) {
 TEST(DirectDense, SaysWhyItRefuses) {
   std::string why;
   EXPECT_FALSE(DirectDense::supports({.batch = 1, .features = 0, .units = 2}, &why));
-  EXPECT_EQ(why, "batch 1, features 0 and units 2 must be at least 1");
+  EXPECT_NE(why.find("features 0"), std::string::npos) << why;
   const DenseGeometry large{.batch = 1 << 20, .features = 1 << 12, .units = 1};
   EXPECT_FALSE(DirectDense::supports(large, &why));
-  EXPECT_EQ(why, "an operand exceeds 2^31 elements");
+  EXPECT_NE(why.find("2^31"), std::string::npos) << why;
   EXPECT_THROW(DirectDense{large}, Unsupported);
   EXPECT_TRUE(DirectDense::supports({.batch = 1, .features = 1, .units = 1}, &why));
   EXPECT_EQ(why, "");

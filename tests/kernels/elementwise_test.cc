@@ -1,4 +1,4 @@
-// Fast kernels of the elementwise ops against the reference.
+// Compares the fast kernels of the element-wise ops with the reference.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cfenv>
@@ -15,16 +15,14 @@
 namespace pando::test {
 namespace {
 
-ir::TensorType f32(Shape shape) { return {DType::f32, std::move(shape)}; }
-
-const std::vector<Shape>& shapes() {
+const std::vector<Shape>& elementwise_shapes() {
   static const std::vector<Shape> list = {{1, 1},  {1, 3, 3, 5},    {2, 7, 5, 17}, {3, 4, 4, 16},
                                           {4, 10}, {2, 3, 5, 4, 3}, {5, 1000}};
   return list;
 }
 
 TEST(FastElementwise, UnaryOpsAgree) {
-  for (const Shape& shape : shapes()) {
+  for (const Shape& shape : elementwise_shapes()) {
     for (const char* op : {"relu", "leaky_relu", "tanh", "sigmoid", "softmax"}) {
       BoundCase bound({.op = op, .inputs = {f32(shape)}});
       bound.map_input(0, [](float x) { return 4 * x; });
@@ -39,7 +37,7 @@ TEST(FastElementwise, UnaryOpsAgree) {
 }
 
 TEST(FastElementwise, BinaryOpsAgree) {
-  for (const Shape& shape : shapes()) {
+  for (const Shape& shape : elementwise_shapes()) {
     for (const char* op : {"relu_grad", "leaky_relu_grad", "tanh_grad", "sigmoid_grad",
                            "softmax_grad", "add", "multiply"}) {
       EXPECT_EQ(BoundCase({.op = op, .inputs = {f32(shape), f32(shape)}}).expect_agreement(), 1);
@@ -67,7 +65,8 @@ TEST(FastElementwise, KeepsWhatIsNotANumber) {
   }
 }
 
-// Results of 0 and 1 are no overflows: training may stop at the processor's exceptions.
+// Results of 0 and 1 must not raise overflow exceptions, because training can be told to stop at
+// the processor's floating-point exceptions.
 TEST(FastElementwise, LargeNumbersRaiseNoExceptions) {
   for (float size = 0.1f; size < 65504; size *= 1.2f) {
     for (const char* op : {"sigmoid", "tanh", "softmax"}) {
@@ -85,7 +84,7 @@ TEST(FastElementwise, LargeNumbersRaiseNoExceptions) {
 }
 
 TEST(FastElementwise, DropoutHasTheSameMask) {
-  for (const Shape& shape : shapes()) {
+  for (const Shape& shape : elementwise_shapes()) {
     for (const double rate : {0.0, 0.25, 0.9}) {
       const BoundCase bound({.op = "dropout",
                              .inputs = {f32(shape)},
@@ -135,7 +134,7 @@ TEST(FastElementwise, CastsOfWhatDoesNotFitAreThoseOfTheHost) {
   }
 }
 
-// Every 16-bit number, and numbers that round, overflow and vanish.
+// Covers every 16-bit number, and numbers that round, overflow and underflow.
 TEST(FastElementwise, HalfCastsAgreeBitForBit) {
   for (const char* dtype : {"f16", "bf16"}) {
     BoundCase down(
@@ -162,7 +161,7 @@ KernelCase cast_case(const char* dtype, Shape shape) {
           .attributes = {{"dtype", std::string(dtype)}}};
 }
 
-// As the pass lower-precision asks for it.
+// Sets the attributes that the pass lower-precision sets.
 void round_stochastically(BoundCase& bound) {
   bound.attributes().set("half_rounding", std::string("stochastic"));
   bound.attributes().set("half_stream", int64_t{7});
@@ -178,7 +177,8 @@ TEST(FastElementwise, StochasticCastsAgreeBitForBit) {
   }
 }
 
-// Wherever a sample stands in a slice, it is rounded alike; other samples are rounded otherwise.
+// A sample is rounded the same way wherever it is in a slice; another sample is rounded
+// differently.
 TEST(FastElementwise, StochasticCastsDependOnTheSample) {
   BoundCase bound(cast_case("f16", {2, 100}));
   round_stochastically(bound);
@@ -195,7 +195,7 @@ TEST(FastElementwise, StochasticCastsDependOnTheSample) {
   EXPECT_EQ(halves(5), two);
 }
 
-// A variable has no samples: the noise of its elements is numbered through.
+// A variable has no samples: the noise is numbered over all its elements.
 TEST(FastElementwise, RoundedVariablesAgreeBitForBit) {
   for (const Shape& shape : {Shape{3, 3, 17, 5}, Shape{130}}) {
     BoundCase bound({.op = "round_variable",

@@ -1,5 +1,5 @@
-// Kernels of 16-bit operands: tiles, noise and partial sums. Every other test of kernels compares
-// them in f16 too.
+// Kernels with 16-bit operands: tiles, noise and partial sums. All other kernel tests compare them
+// in f16 too.
 // SPDX-License-Identifier: MIT
 #include "pando/tensor/half.h"
 
@@ -18,15 +18,9 @@
 namespace pando::test {
 namespace {
 
-ir::TensorType f32(Shape shape) { return {DType::f32, std::move(shape)}; }
-
-const uint16_t* halves(const Buffer& buffer) {
-  return reinterpret_cast<const uint16_t*>(buffer.data());
-}
-
 ir::Attributes same() { return {{"padding", std::string("same")}}; }
 
-// Larger than a tile, with a smaller last one.
+// The batches are larger than a tile, and the last tile is smaller.
 TEST(HalfKernels, TilesCoverEverySample) {
   for (const int64_t batch : {1, 5, 7}) {
     const BoundCase conv({.op = "conv",
@@ -80,7 +74,7 @@ TEST(HalfKernels, AnOperandIsNeverWidenedAsAWhole) {
   EXPECT_LT(offer.kernel->scratch_bytes(), size_t{4} << 20);  // x and y have 33 MB each in f32
 }
 
-// The noise of an element depends on seed, node, sample and place alone.
+// The noise of an element depends only on seed, node, sample and position.
 TEST(HalfKernels, NoiseBelongsToTheSample) {
   const ir::Attributes noisy = {{"half_rounding", std::string("stochastic")},
                                 {"half_stream", int64_t{3}}};
@@ -92,7 +86,7 @@ TEST(HalfKernels, NoiseBelongsToTheSample) {
   const auto whole = add.run(fast, step);
   expect_close(add.node(), add.run(add.offer("reference"), step), whole, 0, "reference");
   expect_close(add.node(), add.run_parts(fast, step, 3), whole, 0, "parts");
-  // Sample 2 of this batch as sample 0 of a batch that begins with it.
+  // Runs sample 2 of this batch as sample 0 of a batch that begins with it.
   BoundCase later = BoundCase({.op = "add", .inputs = {f32({6, 30, 50, 16}), f32({6, 30, 50, 16})}})
                         .lowered(DType::f16, noisy);
   const size_t sample = size_t{30} * 50 * 16;
@@ -103,7 +97,7 @@ TEST(HalfKernels, NoiseBelongsToTheSample) {
   }
   const auto shifted = later.run(fast, later.step({.first_sample = 102}));
   EXPECT_EQ(std::memcmp(halves(shifted[0]), halves(whole[0]) + 2 * sample, 2 * sample), 0);
-  // Another sample has other noise, another node too.
+  // Another sample has different noise, and so has another node.
   kernels::StepArgs moved = step;
   moved.first_sample = 101;
   EXPECT_NE(std::memcmp(halves(add.run(fast, moved)[0]), halves(whole[0]), 2 * sample), 0);
@@ -149,13 +143,13 @@ TEST(HalfPartials, AllCandidatesAgree) {
   };
   for (const KernelCase& one : cases) {
     const BoundCase bound = BoundCase(one).lowered(DType::f16, partials());
-    // Neighbours of partial sums add up.
+    // Rounding differences of the partial sums add up.
     EXPECT_GT(bound.expect_agreement({.tolerance = 0x1p-8, .half = false}), 0) << one.op;
     EXPECT_EQ(bound.offer("reference").kernel->name(), "f16:partials of reference") << one.op;
   }
 }
 
-// 2048 + 1 + 1: every single step is lost in half, the sum of both is not.
+// 2048 + 1 + 1: each addition of 1 is lost in half precision, the addition of their sum is not.
 TEST(HalfPartials, BlocksOfSixteenChannelsAreRounded) {
   BoundCase dense({.op = "dense", .inputs = {f32({1, 48}), f32({48, 1})}});
   int at = 0;

@@ -1,4 +1,4 @@
-// Fast kernels of losses and metrics against the reference.
+// Compares the fast kernels of losses and metrics with the reference.
 // SPDX-License-Identifier: MIT
 #include <cmath>
 
@@ -8,8 +8,6 @@
 
 namespace pando::test {
 namespace {
-
-ir::TensorType f32(Shape shape) { return {DType::f32, std::move(shape)}; }
 
 int32_t* labels_of(Buffer& buffer) { return reinterpret_cast<int32_t*>(buffer.data()); }
 
@@ -34,13 +32,13 @@ std::vector<CrossEntropyCase> cross_entropy_cases() {
   return cases;
 }
 
-// Predictions, labels and weight of a case from input `first` on.
+// Fills the predictions, labels and weight of a case, from input `first` on.
 void prepare(BoundCase& bound, const CrossEntropyCase& c, int first) {
   if (!c.from_logits) bound.map_input(first, probability);
   if (c.sparse) {
     int32_t* labels = labels_of(bound.input(first + 1));
     for (int32_t n = 0; n < 5; ++n) labels[n] = n % static_cast<int32_t>(c.classes);
-    labels[3] = -1;  // padding labels
+    labels[3] = -1;  // labels that mark padding
     labels[4] = static_cast<int32_t>(c.classes);
   } else {
     bound.map_input(first + 1, probability);
@@ -114,7 +112,7 @@ TEST(FastLoss, TopKAgrees) {
            .inputs = {f32({40, 7}), sparse ? ir::TensorType{DType::i32, {40}} : f32({40, 7})},
            .attributes = {{"k", k}}});
       EXPECT_EQ(bound.expect_agreement({.tolerance = 0}), 1);
-      // Ties, labels outside the classes and what is not a number.
+      // Covers ties, labels outside the classes, and NaN.
       bound.map_input(0, [](float x) { return std::round(x); });
       bound.input(0).floats()[3 * 7 + 2] = std::nanf("");
       if (sparse) {

@@ -1,4 +1,5 @@
-// Products of 16-bit numbers by the processor's own instructions against the reference kernels.
+// Compares products of 16-bit numbers that use the processor's own instructions with the reference
+// kernels.
 // SPDX-License-Identifier: MIT
 #include "pando/kernels/onednn/native.h"
 
@@ -20,14 +21,14 @@ namespace {
 using kernels::Candidate;
 using kernels::KernelOffer;
 
-// bf16 has 8 bits of precision. Results in f32 may round to neighbours, and parts of a sum are
-// rounded one by one.
+// bf16 has 8 bits of precision. f32 results may round to neighbouring values, and each part of a
+// sum is rounded separately.
 constexpr double kTolerance = 0x1p-8;
 constexpr double kPartsTolerance = 0x1p-6;
 
 using Offer = KernelOffer (*)(const ir::Node&);
 
-// Without the rule that leaves some shapes to other candidates.
+// The offers without the rule that leaves some shapes to other candidates.
 Offer every_shape(const std::string& op) {
   if (op == "conv") return kernels::onednn_conv;
   if (op == "conv_input_grad") return kernels::onednn_conv_input_grad;
@@ -45,7 +46,8 @@ KernelOffer offer_native(const BoundCase& bound) {
   return kernels::offer_kernel(native_candidate(bound.node().op()), bound.node());
 }
 
-// Whether the library had a kernel; then it agrees with the reference, whole and in parts.
+// Returns whether oneDNN offered a kernel. If so, checks that it agrees with the reference, as a
+// whole and in parts.
 bool agrees(const KernelCase& kernel_case) {
   const BoundCase bound = BoundCase(kernel_case).lowered(DType::bf16);
   const KernelOffer offer = offer_native(bound);
@@ -62,7 +64,7 @@ bool agrees(const KernelCase& kernel_case) {
   return true;
 }
 
-const std::vector<ConvCase>& conv_cases() {
+const std::vector<ConvCase>& native_conv_cases() {
   static const std::string same = "same";
   static const std::vector<ConvCase> cases = {
       {{3, 8, 8, 3}, {3, 3, 3, 16}, {{"padding", same}}},
@@ -78,14 +80,6 @@ const std::vector<ConvCase>& conv_cases() {
   return cases;
 }
 
-KernelCase conv(const ConvCase& c, bool bias, const std::string& activation = "none") {
-  KernelCase result{.op = "conv", .inputs = {f32(c.x), f32(c.kernel)}, .attributes = c.attributes};
-  if (bias) result.inputs.push_back(f32({c.kernel.back()}));
-  result.attributes.set("activation", activation);
-  result.attributes.set("alpha", 0.125);
-  return result;
-}
-
 class Native : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -96,18 +90,18 @@ class Native : public ::testing::Test {
 
 TEST_F(Native, ConvolutionsAgree) {
   int offered = 0;
-  for (const ConvCase& c : conv_cases()) {
+  for (const ConvCase& c : native_conv_cases()) {
     for (const char* activation : {"none", "relu", "leaky_relu"}) {
       offered += agrees(conv(c, true, activation)) ? 1 : 0;
     }
     offered += agrees(conv(c, false)) ? 1 : 0;
   }
-  EXPECT_GE(offered, 2 * static_cast<int>(conv_cases().size()));
+  EXPECT_GE(offered, 2 * static_cast<int>(native_conv_cases().size()));
 }
 
 TEST_F(Native, GradientsOfConvolutionsAgree) {
   int offered = 0;
-  for (const ConvCase& c : conv_cases()) {
+  for (const ConvCase& c : native_conv_cases()) {
     const ir::TensorType y = BoundCase(conv(c, false)).node().output()->type();
     KernelCase input{
         .op = "conv_input_grad", .inputs = {y, f32(c.kernel)}, .attributes = c.attributes};
@@ -121,15 +115,10 @@ TEST_F(Native, GradientsOfConvolutionsAgree) {
       offered += agrees(kernel) ? 1 : 0;
     }
   }
-  EXPECT_GE(offered, static_cast<int>(conv_cases().size()));
+  EXPECT_GE(offered, static_cast<int>(native_conv_cases().size()));
 }
 
 TEST_F(Native, DenseLayersAgree) {
-  struct DenseCase {
-    int64_t batch;
-    int64_t features;
-    int64_t units;
-  };
   int offered = 0;
   for (const DenseCase& d : {DenseCase{1, 400, 10}, DenseCase{7, 33, 17}, DenseCase{64, 128, 10},
                              DenseCase{5, 3, 40}, DenseCase{37, 2048, 1000}}) {
@@ -149,7 +138,7 @@ TEST_F(Native, DenseLayersAgree) {
   EXPECT_GE(offered, 5);
 }
 
-// Whole numbers make every sum exact in any order; so the noise of a sample decides alone.
+// With whole numbers every sum is exact in any order, so only the noise of a sample decides.
 TEST_F(Native, StochasticRoundingIsThatOfTheReference) {
   const ConvCase c{{5, 16, 16, 32}, {3, 3, 32, 32}, {{"padding", std::string("same")}}};
   BoundCase wide(conv(c, true, "relu"));
@@ -177,7 +166,7 @@ TEST_F(Native, WeightsStayIn16BitsWhenPacked) {
   EXPECT_EQ(offer.packings[0].layout.elements, 3 * 3 * 32 * 32);
 }
 
-// The packer of a variable that is kept in f32 rounds it on the way.
+// The packer of a variable that is stored in f32 rounds it.
 TEST_F(Native, PackersRoundVariablesOfF32) {
   ir::Graph graph;
   ir::Value* x = graph.add_input("x", ir::InputRole::feed, f32({2, 8, 8, 32}));
@@ -223,7 +212,7 @@ TEST_F(Native, PackersRoundVariablesOfF32) {
 
 // The division of a batch into slices and tiles does not change results.
 TEST_F(Native, SamplesDoNotDependOnTheirNeighbours) {
-  for (const ConvCase& one : conv_cases()) {
+  for (const ConvCase& one : native_conv_cases()) {
     ConvCase six = one;
     ConvCase alone = one;
     six.x[0] = 6;
@@ -252,7 +241,7 @@ TEST_F(Native, KernelGradientsOfFewProductsAreLeftToOthers) {
   const auto dense = [](int64_t batch) {
     return KernelCase{.op = "dense_kernel_grad", .inputs = {f32({batch, 64}), f32({batch, 16})}};
   };
-  EXPECT_EQ(refusal(dense(16)), "others are faster below 64 rows, there are 16");
+  EXPECT_NE(refusal(dense(16)).find("64 rows"), std::string::npos);
   EXPECT_EQ(refusal(dense(64)), "");
   const auto conv_3x3 = [](int64_t size) {
     const ir::TensorType x = f32({2, size, size, 64});
@@ -260,7 +249,7 @@ TEST_F(Native, KernelGradientsOfFewProductsAreLeftToOthers) {
                       .inputs = {x, x},
                       .attributes = {{"padding", std::string("same")}, {"kernel", ir::Ints{3, 3}}}};
   };
-  EXPECT_EQ(refusal(conv_3x3(8)), "Winograd is faster on rows of less than 14 outputs");
+  EXPECT_NE(refusal(conv_3x3(8)).find("Winograd"), std::string::npos);
   EXPECT_EQ(refusal(conv_3x3(16)), "");
 }
 
@@ -274,7 +263,7 @@ TEST_F(Native, HalfPartialsAreLeftToOthers) {
 TEST(NativeRefusals, OperandsOfF32) {
   const ConvCase c{{2, 8, 8, 32}, {3, 3, 32, 32}};
   const BoundCase bound(conv(c, false));
-  EXPECT_EQ(bound.offer("native").refusal, "no operand is stored in 16 bits");
+  EXPECT_NE(bound.offer("native").refusal.find("16 bits"), std::string::npos);
 }
 
 TEST(NativeRefusals, SayThatTheProcessorHasNoInstructions) {
@@ -284,11 +273,12 @@ TEST(NativeRefusals, SayThatTheProcessorHasNoInstructions) {
   if ((isa & bf16) != bf16) {
     EXPECT_FALSE(reason.empty());
   } else {
-    EXPECT_TRUE(reason.empty() || reason.find("instruction set in use") != std::string::npos);
+    EXPECT_TRUE(reason.empty() || reason.find("avx512") != std::string::npos) << reason;
   }
 }
 
-// Where the library multiplies f16, results agree; here and there it refuses.
+// oneDNN either multiplies f16 in agreement with the reference, or refuses, depending on the
+// processor.
 TEST(NativeRefusals, F16IsOfferedOrRefusedByTheLibrary) {
   const ConvCase c{{2, 8, 8, 32}, {3, 3, 32, 32}};
   const BoundCase bound = BoundCase(conv(c, false)).lowered(DType::f16);

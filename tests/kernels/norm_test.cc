@@ -1,4 +1,4 @@
-// Fast kernels of batch and group normalisation against the reference.
+// Compares the fast kernels of batch and group normalisation with the reference.
 // SPDX-License-Identifier: MIT
 #include <cmath>
 
@@ -10,9 +10,7 @@
 namespace pando::test {
 namespace {
 
-ir::TensorType f32(Shape shape) { return {DType::f32, std::move(shape)}; }
-
-const std::vector<Shape>& shapes() {
+const std::vector<Shape>& norm_shapes() {
   static const std::vector<Shape> list = {
       {1, 1, 1, 1},   {3, 5, 7, 3}, {4, 9, 3, 5},    {2, 6, 6, 17},   {3, 8, 8, 16}, {2, 5, 5, 32},
       {3, 40, 33, 1}, {3, 100},     {2, 3, 4, 5, 6}, {4, 16, 16, 64}, {3, 4, 4, 200}};
@@ -26,7 +24,7 @@ std::vector<int64_t> valid_counts(const Shape& shape) {
 }
 
 TEST(FastNorm, BatchMomentsAgree) {
-  for (const Shape& shape : shapes()) {
+  for (const Shape& shape : norm_shapes()) {
     BoundCase bound({.op = "batch_moments", .inputs = {f32(shape)}});
     for (const int64_t valid : valid_counts(shape)) {
       EXPECT_EQ(bound.expect_agreement({.valid = valid}), 1);
@@ -34,7 +32,8 @@ TEST(FastNorm, BatchMomentsAgree) {
   }
 }
 
-// A mean ten thousand deviations away from zero: sums of squares would lose everything.
+// The mean is ten thousand deviations away from zero: plain sums of squares would lose all
+// precision.
 TEST(FastNorm, BatchMomentsStayAccurateFarFromZero) {
   for (const Shape& shape : {Shape{4, 32, 32, 16}, Shape{8, 30, 31, 3}}) {
     BoundCase bound({.op = "batch_moments", .inputs = {f32(shape)}});
@@ -49,7 +48,7 @@ TEST(FastNorm, BatchMomentsStayAccurateFarFromZero) {
 }
 
 TEST(FastNorm, CombineMomentsAgrees) {
-  // The slices are the inputs of the call, not of the node.
+  // The slices are inputs of the call, not of the node.
   const int64_t channels = 5;
   BoundCase bound({.op = "combine_moments", .inputs = {f32({2 * channels + 1})}, .outputs = 3});
   std::vector<Buffer> slices;
@@ -78,7 +77,7 @@ TEST(FastNorm, CombineMomentsAgrees) {
 }
 
 TEST(FastNorm, BatchNormAgrees) {
-  for (const Shape& shape : shapes()) {
+  for (const Shape& shape : norm_shapes()) {
     const ir::TensorType channel = f32({shape.back()});
     for (const char* activation : {"none", "relu", "leaky_relu"}) {
       BoundCase bound(
@@ -93,7 +92,7 @@ TEST(FastNorm, BatchNormAgrees) {
 }
 
 TEST(FastNorm, BatchNormSumsAgree) {
-  for (const Shape& shape : shapes()) {
+  for (const Shape& shape : norm_shapes()) {
     const ir::TensorType channel = f32({shape.back()});
     for (const bool masked : {false, true}) {
       KernelCase sums{.op = "batch_norm_sums",
@@ -113,7 +112,7 @@ TEST(FastNorm, BatchNormSumsAgree) {
 }
 
 TEST(FastNorm, BatchNormInputGradAgrees) {
-  for (const Shape& shape : shapes()) {
+  for (const Shape& shape : norm_shapes()) {
     const ir::TensorType channel = f32({shape.back()});
     for (const bool masked : {false, true}) {
       for (const bool totals : {false, true}) {
@@ -167,7 +166,7 @@ TEST(FastNorm, GroupNormAgrees) {
   }
 }
 
-// The same for a group: in floats the squares of 1e4 alone would hide a variance of 1.
+// The same for a group: in f32 the squares of 1e4 alone would hide a variance of 1.
 TEST(FastNorm, GroupNormStaysAccurateFarFromZero) {
   const Shape shape{1, 24, 24, 8};
   BoundCase bound({.op = "group_norm",

@@ -1,4 +1,4 @@
-// What the oneDNN adapters make of the library's answers.
+// How the oneDNN adapters handle the library's answers.
 // SPDX-License-Identifier: MIT
 #include <string>
 

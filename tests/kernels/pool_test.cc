@@ -1,4 +1,4 @@
-// Fast pooling kernels against the reference.
+// Compares the fast pooling kernels with the reference.
 // SPDX-License-Identifier: MIT
 #include <cmath>
 #include <cstring>
@@ -9,8 +9,6 @@
 
 namespace pando::test {
 namespace {
-
-ir::TensorType f32(Shape shape) { return {DType::f32, std::move(shape)}; }
 
 struct PoolCase {
   Shape x;
@@ -34,7 +32,7 @@ const std::vector<PoolCase>& pool_cases() {
       {{2, 4, 6, 4, 16}, {2, 2, 2}},
       {{1, 5, 3, 7, 3}, {2, 2, 2}, {}, "same"},
       {{2, 4, 4, 5, 9}, {3, 1, 2}, {1, 2, 2}},
-      {{1, 33, 32, 9}, {16, 16}},  // as many positions as an index tells apart
+      {{1, 33, 32, 9}, {16, 16}},  // as many positions as an index can hold
   };
   return cases;
 }

@@ -1,4 +1,4 @@
-// Fast kernels of the ops that turn pixels into numbers, against the reference.
+// Compares the fast kernels of the ops that convert pixels with the reference.
 // SPDX-License-Identifier: MIT
 #include <cmath>
 #include <cstring>
@@ -10,8 +10,8 @@
 namespace pando::test {
 namespace {
 
-// Odd sizes, single pixels, more pixels than a row of constants, 1 to 5 channels.
-const std::vector<Shape>& shapes() {
+// Covers odd sizes, single pixels, more pixels than a row of constants, and 1 to 5 channels.
+const std::vector<Shape>& pixel_shapes() {
   static const std::vector<Shape> list = {{1, 1, 1, 1}, {2, 1, 1, 3},  {3, 5, 7, 1},
                                           {2, 3, 2, 3}, {3, 11, 9, 3}, {2, 8, 8, 4},
                                           {1, 3, 5, 2}, {2, 4, 3, 5},  {5, 32, 32, 3}};
@@ -22,7 +22,7 @@ constexpr DType kPixels[] = {DType::u8, DType::f32};
 
 TEST(FlipWhere, AgreesBitForBit) {
   for (const DType dtype : kPixels) {
-    for (const Shape& shape : shapes()) {
+    for (const Shape& shape : pixel_shapes()) {
       BoundCase bound({.op = "flip_where", .inputs = {{dtype, shape}, {DType::u8, {shape[0]}}}});
       for (int64_t n = 0; n < shape[0]; ++n) {
         bound.input(1).data()[n] = static_cast<std::byte>(n % 2 == 0 ? 1 + n : 0);
@@ -46,7 +46,7 @@ TEST(FlipWhere, MirrorsTheChosenSamples) {
   }
 }
 
-ir::Numbers numbers(int64_t count, double first, double step) {
+ir::Numbers progression(int64_t count, double first, double step) {
   ir::Numbers list;
   for (int64_t i = 0; i < count; ++i) list.push_back(first + step * static_cast<double>(i));
   return list;
@@ -54,13 +54,13 @@ ir::Numbers numbers(int64_t count, double first, double step) {
 
 TEST(NormalisePixels, Agrees) {
   for (const DType dtype : kPixels) {
-    for (const Shape& shape : shapes()) {
+    for (const Shape& shape : pixel_shapes()) {
       for (const int64_t more : {0, 1, 2}) {
         const int64_t channels = shape.back();
         const BoundCase bound({.op = "normalise_pixels",
                                .inputs = {{dtype, shape}},
-                               .attributes = {{"scale", numbers(channels, 0.25, -0.125)},
-                                              {"shift", numbers(channels, -1, 0.75)},
+                               .attributes = {{"scale", progression(channels, 0.25, -0.125)},
+                                              {"shift", progression(channels, -1, 0.75)},
                                               {"channels", more == 0 ? 0 : channels + more}}});
         EXPECT_EQ(bound.expect_agreement({.tolerance = 1e-6}), 1);
       }
@@ -81,7 +81,7 @@ TEST(NormalisePixels, AddedChannelsAreZeroWhateverTheNextPixelHolds) {
 
 TEST(StandardiseImage, Agrees) {
   for (const DType dtype : kPixels) {
-    for (const Shape& shape : shapes()) {
+    for (const Shape& shape : pixel_shapes()) {
       for (const int64_t more : {0, 1, 2}) {
         BoundCase bound({.op = "standardise_image",
                          .inputs = {{dtype, shape}},
@@ -126,7 +126,8 @@ TEST(StandardiseImage, OneColourBecomesZeros) {
   }
 }
 
-// Roundings are no picture. Sizes that are no multiples of the parts of sums.
+// Differences that come only from rounding must not be amplified into a picture. The sizes are not
+// multiples of the blocks of a sum.
 TEST(StandardiseImage, OneColourButForRoundingsBecomesZeros) {
   for (const Shape& shape : {Shape{1, 33, 31, 3}, Shape{1, 224, 224, 1}}) {
     for (const float other : {0.1f, std::nextafter(0.1f, 1.0f)}) {

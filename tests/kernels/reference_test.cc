@@ -1,5 +1,5 @@
-// Values of the reference kernels that can be told by hand. That their gradients fit together is
-// checked in tests/ops, and whole networks against PyTorch in tests/grad.
+// Results of the reference kernels that can be checked by hand. tests/ops checks their gradients,
+// and tests/grad compares whole networks with PyTorch.
 // SPDX-License-Identifier: MIT
 #include "pando/kernels/reference/reference.h"
 
@@ -26,7 +26,7 @@ std::vector<float> floats(const Tensor& tensor) {
   return {tensor.f32().begin(), tensor.f32().end()};
 }
 
-// Runs `nodes` on the inputs; their types follow from the tensors.
+// Runs `nodes` on the inputs; the types come from the tensors.
 Values run(const Values& inputs, const std::string& nodes, const RunOptions& options = {}) {
   std::string declared;
   for (const auto& [name, tensor] : inputs) {
@@ -47,7 +47,7 @@ TEST(Reference, ConvolutionByHand) {
   EXPECT_EQ(floats(run({{"x", x}, {"k", k}, {"b", b}},
                        "y = conv(x, k, b) {activation=\"leaky_relu\", alpha=0.5}")["y"]),
             (Floats{-289.5f, 532}));
-  // SAME pads an even kernel at the high side.
+  // SAME pads an even filter on the high side.
   EXPECT_EQ(floats(run({{"x", x}, {"k", k}}, "y = conv(x, k) {padding=\"same\"}")["y"]),
             (Floats{5421, 6532, 603, 54, 65, 6}));
 }
@@ -148,7 +148,8 @@ TEST(Reference, MomentsOfSlicesCombineToThoseOfTheWhole) {
   const ir::Graph graph =
       typed_graph("graph(s: f32[5] feed) { m, v, u = combine_moments(s) return }");
   const auto kernel = reference_combine_moments(*graph.nodes()[0]).kernel;
-  // Values 1 and 3 in one slice, nothing in the next, 8 in the last; a far second channel.
+  // Values 1 and 3 in one slice, none in the next, 8 in the last; the second channel is far from
+  // zero.
   const Floats slices[3] = {{2, 1000001, 2, 2, 2}, {0, 0, 0, 0, 0}, {8, 1000000, 0, 0, 1}};
   const std::byte* inputs[3];
   for (int i = 0; i < 3; ++i) inputs[i] = reinterpret_cast<const std::byte*>(slices[i].data());
@@ -311,7 +312,7 @@ TEST(Reference, MovementByHand) {
 
 TEST(Catalog, RefusesUnknownOps) { EXPECT_THROW(candidates("conv9"), InvalidArgument); }
 
-// A fault must show in the loss, so no activation may hide it.
+// A NaN must reach the loss, so no activation may hide it.
 TEST(ReferenceKernels, ActivationsKeepNaN) {
   const Values inputs = {{"x", Tensor::of_f32({1, 2}, {kNaN, -1})},
                          {"z", Tensor::of_f32({1, 2}, {0, 0})},

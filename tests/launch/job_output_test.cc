@@ -28,7 +28,7 @@ class JobOutputTest : public ::testing::Test {
   std::unique_ptr<JobOutput> output_;
 };
 
-constexpr const char* kSignal =
+constexpr const char* kSignalLine =
     "mpirun noticed that process rank 1 with PID 0 on node vm exited on signal 9 (Killed).";
 
 TEST_F(JobOutputTest, LinesHaveTheirTags) {
@@ -47,7 +47,7 @@ TEST_F(JobOutputTest, KeepsStatusesAndChatterBack) {
   err(-1, "mpirun: Forwarding signal 10 to job");
   err(-1, "[vm:1] 1 more process has sent help message help-mpi-api.txt / mpi-abort");
   err(-1, "[vm:1] Set MCA parameter \"orte_base_help_aggregate\" to 0 to see all");
-  block(kSignal);
+  block(kSignalLine);
   out(-1, std::string(83, '='));
   out(-1, "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES");
   out(-1, std::string(83, '='));
@@ -73,7 +73,7 @@ TEST_F(JobOutputTest, ShowsAnErrorOnce) {
   EXPECT_EQ(err_.str(), "[1,0]<stderr>:pando: error: no such file\n");
   EXPECT_TRUE(output_->failures().first()->is_shown);
   err(1, "pando: instance 1 on b (pid 13): no such file");
-  EXPECT_SAYS(err_.str(), "(pid 13): no such file\n") << "this one has not told it";
+  EXPECT_SAYS(err_.str(), "(pid 13): no such file\n") << "instance 1 has not shown the error yet";
 }
 
 TEST_F(JobOutputTest, TellsWhatTheLauncherSays) {
@@ -96,12 +96,12 @@ TEST_F(JobOutputTest, VerboseShowsAll) {
   begin({.only_instance = std::nullopt, .verbose = true});
   err(1, "pando: instance 1 on b (pid 12): started");
   err(-1, "mpirun: Forwarding signal 10 to job");
-  block(kSignal);
+  block(kSignalLine);
   const std::string rule = std::string(74, '-') + "\n";
   EXPECT_EQ(err_.str(),
             "[1,1]<stderr>:pando: instance 1 on b (pid 12): started\n"
             "mpirun: Forwarding signal 10 to job\n" +
-                rule + kSignal + "\n" + rule);
+                rule + kSignalLine + "\n" + rule);
   EXPECT_TRUE(output_->failures().has_failed());
 }
 

@@ -97,7 +97,9 @@ TEST(MpiRun, KindByVersion) {
             MpiKind::hydra);
   const std::string message =
       error_of<ResourceError>([] { kind_of_mpirun("LAM 7.1\nmore", "/bin/mpirun"); });
-  EXPECT_SAYS(message, "/bin/mpirun --version: found 'LAM 7.1', wanted Open MPI or MPICH");
+  EXPECT_SAYS(message, "/bin/mpirun --version: ");
+  EXPECT_SAYS(message, "'LAM 7.1'");
+  EXPECT_SAYS(message, "Open MPI or MPICH");
 }
 
 TEST(MpiRun, IsFoundOnPath) {
@@ -112,11 +114,11 @@ TEST(MpiRun, IsFoundOnPath) {
 TEST(MpiRun, ItsAbsenceNamesTheRemedy) {
   const TempFolder folder;
   const EnvironmentScope path("PATH", folder.path());
-  EXPECT_EQ(error_of<ResourceError>([] { find_mpirun("mpirun"); }),
-            "pando run: found no 'mpirun' on PATH; install Open MPI (Debian: openmpi-bin) or "
-            "MPICH, or name another by --mpirun");
-  EXPECT_SAYS(error_of<ResourceError>([] { find_mpirun("/no/mpirun"); }),
-              "found no '/no/mpirun'; install");
+  const std::string message = error_of<ResourceError>([] { find_mpirun("mpirun"); });
+  for (const char* part : {"'mpirun' on PATH", "install Open MPI", "openmpi-bin", "--mpirun"}) {
+    EXPECT_SAYS(message, part);
+  }
+  EXPECT_SAYS(error_of<ResourceError>([] { find_mpirun("/no/mpirun"); }), "'/no/mpirun'; install");
 }
 
 TEST(MpiRun, ProgramsOnPath) {

@@ -16,7 +16,7 @@ TEST(RunReference, TheFileIsWhatTheTableSays) {
   text << file.rdbuf();
   // Not EXPECT_EQ: it would print both documents.
   EXPECT_TRUE(text.str() == run_reference())
-      << "docs/reference/run.md is not what the flags say now; renew it by\n"
+      << "docs/reference/run.md differs from the flags; generate it again:\n"
          "  pando run --help-markdown > docs/reference/run.md";
 }
 

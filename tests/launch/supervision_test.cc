@@ -68,7 +68,7 @@ TEST(WaitForProgram, SeesTheEndOfWhatIsStopped) {
   EXPECT_EQ(WTERMSIG(status), SIGTERM);
 }
 
-// The program `from` under another name.
+// Starts a copy of the program `from` under another name.
 pid_t start_as(const TempFolder& folder, const std::string& name, const std::string& from,
                const std::string& first, const std::string& second) {
   const std::string path = folder.path(name);

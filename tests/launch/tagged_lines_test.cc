@@ -7,7 +7,7 @@
 namespace pando::launch {
 namespace {
 
-// The lines as "instance:text", the stream cut into pieces of a size.
+// The lines as "instance:text"; `text` is fed in pieces of `piece` bytes.
 std::vector<std::string> lines_of(const std::string& text, MpiKind kind = MpiKind::open_mpi,
                                   Stream stream = Stream::out, size_t piece = 1000) {
   std::vector<std::string> found;

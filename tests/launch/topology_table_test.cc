@@ -46,7 +46,7 @@ TEST(TopologyTable, OfOtherHostsInPlainText) {
             "| cores     | - | - | 0-1,4-5 | 2-3,6-7 |\n"
             "| NUMA node | - | - | 0       | 1       |\n"
             "+-----------+---+---+---------+---------+\n"
-            "-: divided on the host, where its instances start\n");
+            "-: decided on that host when its instances start\n");
 }
 
 TEST(TopologyTable, IsNotWiderThanATerminal) {
@@ -57,7 +57,7 @@ TEST(TopologyTable, IsNotWiderThanATerminal) {
   for (const std::string& line : split(table, '\n')) widest = std::max(widest, line.size());
   EXPECT_LE(widest, 100u);
   EXPECT_GT(widest, 80u);
-  // What is shown and what is said to be left out are all.
+  // The instances shown and those counted as left out are all instances.
   int last = 0;
   for (const std::string& line : split(table, '\n')) {
     if (line.starts_with("| instance")) {

@@ -24,10 +24,9 @@ TEST(Words, SplitAsAShellDoes) {
 TEST(Words, RefuseAnOpenQuote) {
   const std::string message =
       error_of<UsageError>([] { split_words("a 'b c", "--mpi-local-args"); });
-  EXPECT_EQ(message,
-            "--mpi-local-args: found a ' without its end in 'a 'b c', wanted words as a shell "
-            "reads them");
-  EXPECT_SAYS(error_of<UsageError>([] { split_words("\"a'", "x"); }), "found a \"");
+  EXPECT_SAYS(message, "--mpi-local-args: ");
+  EXPECT_SAYS(message, "unclosed ' in 'a 'b c'");
+  EXPECT_SAYS(error_of<UsageError>([] { split_words("\"a'", "x"); }), "unclosed \"");
 }
 
 TEST(Words, QuotedOnesSplitIntoTheSame) {

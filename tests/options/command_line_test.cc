@@ -48,7 +48,7 @@ TEST(CommandLine, AliasesPrefixesNegativeNumbersAndRepeats) {
   EXPECT_EQ(f.color, Color::blue);
   EXPECT_EQ(f.count, 4);
   EXPECT_EQ(f.parts, (std::vector<std::string>{"a", "b"}));
-  EXPECT_NE(f.error({"--rate", "-3"}).find("found '-3', wanted a number"), std::string::npos);
+  EXPECT_SAYS(f.error({"--rate", "-3"}), "--rate", "a number", "'-3'");
 }
 
 TEST(CommandLine, SetReachesOptionsAndKeysOfDictionaries) {
@@ -71,8 +71,7 @@ TEST(CommandLine, ListsGrowByFlagAndBySet) {
     f.parse(args);
     EXPECT_EQ(f.parts, both) << args.front();
   }
-  EXPECT_NE(Fixture().error({"--parts", "a", "--set", "parts={a: 1}"}).find("found {a: 1}"),
-            std::string::npos);
+  EXPECT_SAYS(Fixture().error({"--parts", "a", "--set", "parts={a: 1}"}), "--parts", "{a: 1}");
 }
 
 TEST(CommandLine, HelpWinsOverEverythingElse) {
@@ -83,30 +82,26 @@ TEST(CommandLine, HelpWinsOverEverythingElse) {
 
 TEST(CommandLine, MessagesNameFlagValueAndWish) {
   const auto error = [](const std::vector<std::string>& args) { return Fixture().error(args); };
-  EXPECT_EQ(error({"--count", "ten"}),
-            "--count: found 'ten', wanted a whole number below 2^31, at least 1, at most 9");
-  EXPECT_EQ(error({"--rate", "0"}),
-            "--rate: found '0', wanted a number or a fraction a/b, above 0");
-  EXPECT_EQ(error({"--seed"}), "--seed: no value given, wanted a whole number");
-  EXPECT_EQ(error({"--color", "blu"}),
-            "--color: unknown value 'blu'; did you mean 'blue'? known: blue, red, azure");
-  EXPECT_EQ(error({"--suffle"}), "--suffle: unknown name; did you mean '--shuffle'?");
-  EXPECT_EQ(error({"--qqqqqqqq"}), "--qqqqqqqq: unknown name; --help lists them");
-  EXPECT_EQ(error({"--n", "1"}), "--n: ambiguous, it begins --name, --numbers");
-  EXPECT_EQ(error({"stray"}), "'stray': not a flag; flags begin with --, see --help");
-  EXPECT_EQ(error({"--no-shuffle=1"}), "--no-shuffle: takes no value, found '1'");
-  EXPECT_EQ(error({"--set", "count"}), "--set: found 'count', wanted name=value");
-  EXPECT_EQ(error({"--set", "count.x=1"}), "--set count.x: count is no dictionary");
-  EXPECT_EQ(error({"--set", "params.momentum=2"}),
-            "--set params.momentum: found '2', wanted a number or a fraction a/b, at most 1");
-  EXPECT_EQ(error({"--params", "5"}),
-            "--params: found '5', wanted a dictionary such as '{key: value}'");
-  EXPECT_SAYS(error({"--params", "{"}), ", wanted a dictionary such as '{momentum: value}'");
-  EXPECT_EQ(error({"--params", "{momentun: 1}"}),
-            "--params:1:2: 'momentun': unknown name; did you mean 'momentum'?");
-  EXPECT_EQ(error({"--numbers", "1", "-2"}),
-            "--numbers: found [1, -2], wanted a list, each item a number or a fraction a/b, at "
-            "least 0");
+  EXPECT_SAYS(error({"--count", "ten"}), "--count: ", "a whole number below 2^31", "at least 1",
+              "at most 9", "'ten'");
+  EXPECT_SAYS(error({"--rate", "0"}), "--rate: ", "a number or a fraction a/b", "above 0", "'0'");
+  EXPECT_SAYS(error({"--seed"}), "--seed: ", "a whole number", "no value");
+  EXPECT_SAYS(error({"--color", "blu"}), "--color: ", "'blu'", "'blue'?", "blue, red, azure");
+  EXPECT_SAYS(error({"--suffle"}), "--suffle: ", "'--shuffle'?");
+  EXPECT_SAYS(error({"--qqqqqqqq"}), "--qqqqqqqq: ", "--help");
+  EXPECT_SAYS(error({"--n", "1"}), "--n: ambiguous", "--name, --numbers");
+  EXPECT_SAYS(error({"stray"}), "'stray': ", "flag", "--help");
+  EXPECT_SAYS(error({"--no-shuffle=1"}), "--no-shuffle: ", "no value", "'1'");
+  EXPECT_SAYS(error({"--set", "count"}), "--set: ", "name=value", "'count'");
+  EXPECT_SAYS(error({"--set", "count.x=1"}), "--set count.x: ", "count", "dictionary");
+  EXPECT_SAYS(error({"--set", "params.momentum=2"}),
+              "--set params.momentum: ", "a number or a fraction a/b", "at most 1", "'2'");
+  EXPECT_SAYS(error({"--params", "5"}), "--params: ", "a dictionary such as '{key: value}'", "'5'");
+  EXPECT_SAYS(error({"--params", "{"}), "--params", "a dictionary such as '{momentum: value}'");
+  EXPECT_SAYS(error({"--params", "{momentun: 1}"}), "--params:1:2: 'momentun': ", "'momentum'?");
+  EXPECT_SAYS(error({"--numbers", "1", "-2"}),
+              "--numbers: ", "a list, each item a number or a fraction a/b", "at least 0",
+              "[1, -2]");
 }
 
 TEST(ConfigFile, StandsBetweenDefaultsAndCommandLine) {
@@ -136,10 +131,10 @@ TEST(ConfigFile, APresetIsChosenByName) {
   EXPECT_EQ(f.origin("size"), "preset big, " + path + ":6:3");
   EXPECT_EQ(f.origin("count"), "preset big, " + path + ":2:3");
 
-  EXPECT_EQ(Fixture().error({"--config", "bigg", "--config-path", path}),
-            "--config: " + path + ": unknown preset 'bigg'; did you mean 'big'? known: big, base");
-  EXPECT_EQ(Fixture().error({"--config-path", path}),
-            "--config-path: " + path + " holds presets; choose one by --config: base, big");
+  EXPECT_SAYS(Fixture().error({"--config", "bigg", "--config-path", path}), "--config: " + path,
+              "'bigg'", "'big'?", "big, base");
+  EXPECT_SAYS(Fixture().error({"--config-path", path}), "--config-path: " + path,
+              "--config: ", "base, big");
 }
 
 TEST(ConfigFile, ErrorsNameThePlace) {
@@ -149,26 +144,20 @@ TEST(ConfigFile, ErrorsNameThePlace) {
     const std::string message = Fixture().error({"--config-path", path});
     return message.substr(message.find("run.yml"));
   };
-  EXPECT_EQ(error("count: 5\ncuont: 5\n"),
-            "run.yml:2:1: 'cuont': unknown name; did you mean 'count'?");
-  EXPECT_EQ(error("count: many\n"),
-            "run.yml:1:1: count: found 'many', wanted a whole number below 2^31, at least 1, at "
-            "most 9");
-  EXPECT_EQ(error("count:\n").rfind("run.yml:1:1: count: found nothing", 0), 0u);
-  EXPECT_EQ(error("count: [1]\n").rfind("run.yml:1:1: count: found [1]", 0), 0u);
-  EXPECT_EQ(error("parts: {a: 1}\n").rfind("run.yml:1:1: parts: found {a: 1}", 0), 0u);
-  EXPECT_EQ(error("size: 5\nmicro-size: 5\n"),
-            "run.yml:2:1: 'micro-size' sets micro-size, which was set before in this file");
-  EXPECT_EQ(error("config: x\n"), "run.yml:1:1: 'config' belongs on the command line");
-  EXPECT_EQ(error("- a\n- b\n"), "run.yml:1:1: wanted lines of 'name: value'");
-  EXPECT_EQ(error("params: {momentum: 3}\n"),
-            "run.yml:1:10: params: momentum: found '3', wanted a number or a fraction a/b, at most "
-            "1");
+  EXPECT_SAYS(error("count: 5\ncuont: 5\n"), "run.yml:2:1: 'cuont': ", "'count'?");
+  EXPECT_SAYS(error("count: many\n"), "run.yml:1:1: count: ", "a whole number below 2^31",
+              "at least 1", "at most 9", "'many'");
+  EXPECT_SAYS(error("count:\n"), "run.yml:1:1: count: ", "nothing");
+  EXPECT_SAYS(error("count: [1]\n"), "run.yml:1:1: count: ", "[1]");
+  EXPECT_SAYS(error("parts: {a: 1}\n"), "run.yml:1:1: parts: ", "{a: 1}");
+  EXPECT_SAYS(error("size: 5\nmicro-size: 5\n"), "run.yml:2:1: 'micro-size' ", "set in this file");
+  EXPECT_SAYS(error("config: x\n"), "run.yml:1:1: 'config' ", "command line");
+  EXPECT_SAYS(error("- a\n- b\n"), "run.yml:1:1: ", "'name: value'");
+  EXPECT_SAYS(error("params: {momentum: 3}\n"),
+              "run.yml:1:10: params: momentum: ", "a number or a fraction a/b", "at most 1", "'3'");
   EXPECT_EQ(error("a: [\n").rfind("run.yml:", 0), 0u);
-  EXPECT_NE(Fixture().error({"--config-path", "/absent.yml"}).find("--config-path: /absent.yml: "),
-            std::string::npos);
-  EXPECT_EQ(Fixture().error({"--config", "x"}).rfind("--config: unknown preset 'x'; known: ", 0),
-            0u);
+  EXPECT_SAYS(Fixture().error({"--config-path", "/absent.yml"}), "--config-path: /absent.yml: ");
+  EXPECT_SAYS(Fixture().error({"--config", "x"}), "--config: ", "preset 'x'", "known: ");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A table with one option of every type, for the tests of options.
+// A table of options for the tests of this folder.
 // SPDX-License-Identifier: MIT
 #pragma once
 

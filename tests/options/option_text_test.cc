@@ -4,6 +4,20 @@
 namespace pando::app {
 namespace {
 
+TEST(ConfigText, ARepeatedRunHasDefaultsForOptionsOfOneRun) {
+  OptionTable table;
+  std::string folder;
+  std::string model = "oak";
+  table.add("folder", folder, "where this run writes").only_for_this_run();
+  table.add("model", model, "what it trains");
+  folder = "here";
+  model = "elm";
+  EXPECT_NE(config_text(table).find("folder: here"), std::string::npos);
+  const std::string repeated = config_text(table, ConfigUse::repeat);
+  EXPECT_EQ(repeated.find("here"), std::string::npos) << repeated;
+  EXPECT_NE(repeated.find("model: elm"), std::string::npos) << repeated;
+}
+
 TEST(ConfigText, LoadsAgainToTheSameValues) {
   const TestFolder folder;
   Fixture f;

@@ -1,6 +1,7 @@
 #include "pando/options/option_types.h"
 
 #include "tests/options/option_fixture.h"
+#include "tests/support/expect_error.h"
 
 namespace pando::app {
 namespace {
@@ -41,15 +42,12 @@ TEST(Lists, OfTheCommandLineReplaceThoseOfTheFile) {
 }
 
 TEST(Lists, ErrorsNameTheFlagAndTheList) {
-  const std::string wanted = ", wanted a list, each item a whole number below 2^31, at least 0";
-  EXPECT_EQ(Fixture().error({"--device-mapping", "0", "1.5"}),
-            "--device-mapping: found [0, 1.5]" + wanted);
-  EXPECT_EQ(Fixture().error({"--device-mapping", "0", "-1"}),
-            "--device-mapping: found [0, -1]" + wanted);
-  EXPECT_EQ(Fixture().error({"--device-mapping", "[0, [1]]"}),
-            "--device-mapping: found [0, [1]]" + wanted);
-  EXPECT_EQ(Fixture().error({"--device-mapping"}),
-            "--device-mapping: no value given, wanted a whole number below 2^31");
+  const std::string flag = "--device-mapping: ";
+  const std::string wanted = "a list, each item a whole number below 2^31, at least 0";
+  EXPECT_SAYS(Fixture().error({"--device-mapping", "0", "1.5"}), flag, wanted, "[0, 1.5]");
+  EXPECT_SAYS(Fixture().error({"--device-mapping", "0", "-1"}), flag, wanted, "[0, -1]");
+  EXPECT_SAYS(Fixture().error({"--device-mapping", "[0, [1]]"}), flag, wanted, "[0, [1]]");
+  EXPECT_SAYS(Fixture().error({"--device-mapping"}), flag, "a whole number below 2^31", "no value");
 }
 
 TEST(Fractions, AreReadExactlyAndWrittenAsFractions) {
@@ -66,12 +64,11 @@ TEST(Fractions, AreReadExactlyAndWrittenAsFractions) {
 
 TEST(Fractions, ErrorsNameTheFlag) {
   for (const char* text : {"-1", "-1/2", "1/-2", "half", "1/0", "1/", "0.3333333333333333", ""}) {
-    EXPECT_EQ(Fixture().error({"--logs", text}),
-              concat("--logs: found '", text,
-                     "', wanted a number or a fraction a/b of numbers below 2^31, at least 0"));
+    EXPECT_SAYS(Fixture().error({"--logs", text}),
+                "--logs: ", "a number or a fraction a/b of numbers below 2^31, at least 0",
+                concat("'", text, "'"));
   }
-  EXPECT_EQ(Fixture().error({"--logs", "1", "--set", "logs=[1]"}).rfind("--logs: found [1]", 0),
-            0u);
+  EXPECT_SAYS(Fixture().error({"--logs", "1", "--set", "logs=[1]"}), "--logs: ", "[1]");
 }
 
 TEST(Optionals, AreUnsetNumbersOrNothing) {
@@ -81,8 +78,8 @@ TEST(Optionals, AreUnsetNumbersOrNothing) {
   EXPECT_EQ(f.seed, 7);
   f.parse({"--set", "seed=~"});
   EXPECT_EQ(f.seed, std::nullopt);
-  EXPECT_EQ(Fixture().error({"--seed", "1.5"}),
-            "--seed: found '1.5', wanted a whole number, at least 0");
+  EXPECT_SAYS(Fixture().error({"--seed", "1.5"}), "--seed: ", "a whole number, at least 0",
+              "'1.5'");
 }
 
 TEST(Choices, AreReadInAnyCaseAndWrittenInOne) {

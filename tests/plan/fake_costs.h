@@ -1,4 +1,4 @@
-// A model and machines with round numbers, for tests of the search and of what it tells.
+// A model and machines with round numbers, for tests of the search and of its report.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,8 +6,8 @@
 
 namespace pando::plan {
 
-// Machines of 4 cores. A micro-batch takes 3 s on one core and divides evenly over cores and up to
-// two stages; the gradients are 4 MB and complete in four parts.
+// Machines with 4 cores. A micro-batch takes 3 s on one core and divides evenly over cores and up
+// to two stages; the gradients are 4 MB and complete in four parts.
 class FakeCosts : public Costs {
  public:
   int cores() const override { return 4; }

@@ -1,4 +1,4 @@
-// What is measured of a model. How long it takes is not tested, only what belongs together.
+// Tests of measuring a model. They do not compare times, only check that the results fit together.
 // SPDX-License-Identifier: MIT
 #include "pando/plan/measure.h"
 
@@ -49,14 +49,14 @@ TEST(Measure, CallsAreThoseOfTheProgram) {
   EXPECT_EQ(found.workers, 1);
   EXPECT_NE(progress.str().find("measuring"), std::string::npos);
 
-  // All that a step takes is in its one stage, beside what comes before and after.
+  // The whole time of a step is in its one stage, besides packing and update.
   ASSERT_EQ(cost->stages.size(), 1U);
   EXPECT_GT(cost->stages[0].seconds.forward, 0);
   EXPECT_GT(cost->stages[0].seconds.backward, 0);
   EXPECT_NEAR(sum(cost->stages) + found.packing + found.update, found.seconds,
               1e-6 * found.seconds);
 
-  // Gradients come one after the other, and there are as many as weights (and some alignment).
+  // Gradients complete one after the other, and have as many bytes as the weights (plus alignment).
   const std::vector<Gradient>& gradients = cost->stages[0].gradients;
   ASSERT_GT(gradients.size(), 2U);
   for (size_t i = 1; i < gradients.size(); ++i) {
@@ -67,7 +67,7 @@ TEST(Measure, CallsAreThoseOfTheProgram) {
   EXPECT_GE(bytes(cost->stages), weights);
   EXPECT_LE(bytes(cost->stages), 1.1 * weights + 4096);
 
-  // Two stages have the same work and hold less each.
+  // Two stages do the same work together.
   const auto halves = costs.replica(devices, 2);
   ASSERT_TRUE(halves.has_value());
   EXPECT_EQ(halves->splits.size(), 1U);

@@ -82,25 +82,28 @@ TEST(PlanOptions, RefuseWhatCannotBeRead) {
   EXPECT_SAYS(refusal({"--network", "ethernet"}), "infiniband");
   EXPECT_SAYS(refusal({"--instances", "0"}), "--instances");
   EXPECT_SAYS(refusal({"--instances", "4097"}), "4096");
-  EXPECT_SAYS(refusal({"--bucket-sizes", "0"}), "--bucket-sizes: found 0");
-  EXPECT_SAYS(refusal({"--plot", "no/such/folder/p.svg"}), "--plot: the folder");
-  EXPECT_SAYS(refusal({"--plot", "p.png"}), "--plot: found 'p.png', wanted a name that ends with");
-  EXPECT_SAYS(refusal({"--instances", "6", "--instances-per-host", "4"}),
-              "--instances-per-host: found 4, which does not divide 6 --instances");
+  EXPECT_SAYS(refusal({"--bucket-sizes", "0"}), "--bucket-sizes: ");
+  EXPECT_SAYS(refusal({"--plot", "no/such/folder/p.svg"}), "'no/such/folder'");
+  EXPECT_SAYS(refusal({"--plot", "p.png"}), "--plot: ");
+  EXPECT_SAYS(refusal({"--plot", "p.png"}), ".svg, got 'p.png'");
+  const std::string uneven = refusal({"--instances", "6", "--instances-per-host", "4"});
+  for (const char* part : {"--instances-per-host: ", "--instances 6", "got 4"}) {
+    EXPECT_SAYS(uneven, part);
+  }
   EXPECT_SAYS(refusal({"--instances-per-host", "1025"}), "1024");
-  EXPECT_SAYS(refusal({"--instances", "1025", "--network", "local"}),
-              "--instances: found 1025 on one machine, wanted at most 1024");
+  const std::string many = refusal({"--instances", "1025", "--network", "local"});
+  for (const char* part : {"--instances: ", "at most 1024", "got 1025"}) EXPECT_SAYS(many, part);
 }
 
 TEST(PlanOptions, RefuseWhatThePlanDecides) {
-  EXPECT_SAYS(refusal({"--num-replicas", "2"}), "--num-replicas: found it");
-  EXPECT_SAYS(refusal({"--max-cross-replica-buffer-size", "2"}), "wanted --bucket-sizes");
+  EXPECT_SAYS(refusal({"--num-replicas", "2"}), "--num-replicas: ");
+  EXPECT_SAYS(refusal({"--max-cross-replica-buffer-size", "2"}), "use --bucket-sizes");
   EXPECT_SAYS(refusal({"--dry-run"}), "`pando train`");
 }
 
 TEST(PlanOptions, RefuseALinkThatIsNotThere) {
-  EXPECT_SAYS(refusal({"--network", "local", "--bandwidth", "1GB/s"}), "--bandwidth: found it");
-  EXPECT_SAYS(refusal({"--network", "local", "--latency", "1us"}), "--latency: found it");
+  EXPECT_SAYS(refusal({"--network", "local", "--bandwidth", "1GB/s"}), "--bandwidth: ");
+  EXPECT_SAYS(refusal({"--network", "local", "--latency", "1us"}), "--latency: ");
 }
 
 }  // namespace

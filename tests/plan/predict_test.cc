@@ -9,14 +9,14 @@
 namespace pando::plan {
 namespace {
 
-// One stage: forward 1 s, backward 2 s, and these gradients.
+// One stage with forward 1 s, backward 2 s, and the given gradients.
 Work work_with(std::vector<Gradient> gradients) {
   return {.stages = {{.seconds = {1, 2}, .gradients = std::move(gradients)}},
           .before = 0.25,
           .after = 0.5};
 }
 
-// Two machines with 1,000 bytes per second, a tenth of a second apart.
+// Two machines with a bandwidth of 1,000 bytes per second and a latency of a tenth of a second.
 Exchange two_machines() {
   return {.instances = 2,
           .link = {.bandwidth = {1000}, .latency = {0.1}},
@@ -39,7 +39,8 @@ TEST(Predict, OneInstanceSendsNothing) {
 }
 
 TEST(Predict, ABucketAtTheEndIsExposed) {
-  // Half of it to the other and half back, 0.5 s and 0.1 s each time; then the flags, 0.1 s.
+  // Half of the bucket goes to the other instance and half comes back, 0.5 s + 0.1 s each; then the
+  // flags, 0.1 s.
   const Prediction found = predict_of(work_with({{1000, 0}}), two_machines());
   EXPECT_NEAR(found.exposed, 2 * 0.6 + 0.1, 1e-12);
   EXPECT_DOUBLE_EQ(found.seconds, 3.75 + 1.3);
@@ -60,7 +61,8 @@ TEST(Predict, OnlyTheLastOfManyBucketsIsExposed) {
 }
 
 TEST(Predict, ASlowLinkIsBusyFromTheFirstBucketOn) {
-  // Ready at 1.5 s: two phases of 5 s each, and those of the other one between and after them.
+  // Ready at 1.5 s: two phases of 5 s each; the phases of the other bucket come between and after
+  // them.
   Work work = work_with({{10000, 1.5}, {10000, 0}});
   const Prediction found = predict_of(work, two_machines());
   EXPECT_DOUBLE_EQ(found.seconds, 0.25 + 1.5 + 4 * 5 + 0.1 + 0.1 + 0.5);
@@ -80,7 +82,7 @@ TEST(Predict, LatencyMakesOneBucketBetterThanMany) {
 }
 
 TEST(Predict, WorkersCopyAndSum) {
-  // Half of 1,000 bytes goes out and half comes in, twice; half is added up.
+  // Half of 1,000 bytes is sent and half received, twice; half is summed.
   Exchange exchange = two_machines();
   exchange.link = {.bandwidth = {1e12}, .copies = 2};
   exchange.copy_rate = 10000;
@@ -106,7 +108,7 @@ TEST(Predict, LanesAreSummedBeforeTheyAreSent) {
 }
 
 TEST(Predict, InstancesOfAHostShareItsLink) {
-  // 4 instances on 2 hosts: each sends a quarter to the 2 elsewhere, over one link.
+  // 4 instances on 2 hosts: each sends a quarter to the 2 on the other host, over one link.
   Exchange exchange = two_machines();
   exchange.instances = 4;
   exchange.instances_per_host = 2;
@@ -160,7 +162,7 @@ TEST(Predict, StagesSendWhatTheyHave) {
   EXPECT_DOUBLE_EQ(times.seconds, 9);
   EXPECT_LT(times.stage_ends[1], times.stage_ends[0]);
   const std::vector<Bucket> buckets = fill_buckets(work, times, 1000);
-  ASSERT_EQ(buckets.size(), 2U);  // a stage has its own
+  ASSERT_EQ(buckets.size(), 2U);  // every stage has its own
   EXPECT_EQ(buckets[0].ready, times.stage_ends[1]);
   EXPECT_EQ(buckets[1].ready, times.stage_ends[0]);
 }

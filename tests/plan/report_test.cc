@@ -1,4 +1,4 @@
-// What a plan tells.
+// Tests of the report of a plan.
 // SPDX-License-Identifier: MIT
 #include "pando/plan/report.h"
 
@@ -44,11 +44,11 @@ TEST(PlanReport, TextHasTablesAndAdvice) {
   const Plan plan = make_plan(costs, options.request());
   const std::string text = to_text(plan, options, costs);
   EXPECT_SAYS(text, "precision 32.32, machines of 4 cores; 1.25GB/s per machine, latency 30us");
-  EXPECT_SAYS(text, "the best of each number of instances");
-  EXPECT_SAYS(text, "cannot divide --global-batch-size");
+  EXPECT_SAYS(text, "for each number of instances");
+  EXPECT_SAYS(text, "--global-batch-size");
   EXPECT_SAYS(text, "recommended\n");
   EXPECT_SAYS(text, "why: ");
-  EXPECT_SAYS(text, "note: HOSTS are 4 machines");
+  EXPECT_SAYS(text, "HOSTS by 4 machines");
   EXPECT_SAYS(text, "run:  pando run -H HOSTS --num-instances 4");
   EXPECT_FALSE(testing_support::says(text, "caution"));
 }
@@ -58,9 +58,9 @@ TEST(PlanReport, TextTellsOfSharedCores) {
   PlanOptions options = options_for(8);
   options.network = kLocal;
   Plan plan = make_plan(costs, options.request());
-  EXPECT_SAYS(to_text(plan, options, costs), "all instances on one machine, a worker copies 4GB/s");
+  EXPECT_SAYS(to_text(plan, options, costs), "copies 4GB/s");
   while (plan.combinations[plan.recommended].cores_share == 1) ++plan.recommended;
-  EXPECT_SAYS(to_text(plan, options, costs), "take turns");
+  EXPECT_SAYS(to_text(plan, options, costs), "share cores");
 }
 
 TEST(PlanReport, CautionsAgainstWaste) {
@@ -69,9 +69,9 @@ TEST(PlanReport, CautionsAgainstWaste) {
   Plan plan = make_plan(costs, options.request());
   Combination& chosen = plan.combinations[plan.recommended];
   chosen.efficiency = 0.4;
-  EXPECT_SAYS(to_text(plan, options, costs), "\ncaution: more than half of what the instances");
+  EXPECT_SAYS(to_text(plan, options, costs), "\ncaution: efficiency");
   chosen.prediction.exposed = 0.6 * chosen.prediction.seconds;
-  EXPECT_SAYS(to_text(plan, options, costs), "\ncaution: more than half of the time is exposed");
+  EXPECT_SAYS(to_text(plan, options, costs), "exposed communication;");
   const auto json = nlohmann::json::parse(to_json(plan, options, costs));
   EXPECT_SAYS(json["recommended"]["caution"].get<std::string>(), "exposed");
 }
@@ -81,8 +81,7 @@ TEST(PlanReport, TellsOfTooFewSamples) {
   PlanOptions options = options_for(4096);
   options.train.micro_batch_size = 1000;
   const Plan plan = make_plan(costs, options.request());
-  EXPECT_SAYS(to_text(plan, options, costs),
-              "would need more samples for a weight update than 1000000, which the data set has");
+  EXPECT_SAYS(to_text(plan, options, costs), "1000000 samples");
 }
 
 TEST(PlanReport, TextTellsWhatDoesNotFit) {
@@ -90,7 +89,7 @@ TEST(PlanReport, TextTellsWhatDoesNotFit) {
   PlanOptions options = options_for(1);
   options.train.devices.memory_per_device = {12'500'000};
   const std::string text = to_text(make_plan(costs, options.request()), options, costs);
-  EXPECT_SAYS(text, "would need more than --memory-per-device");
+  EXPECT_SAYS(text, "--memory-per-device");
 }
 
 TEST(PlanReport, JsonHasAll) {

@@ -40,7 +40,8 @@ TEST(Search, TriesEveryCombinationOnce) {
     EXPECT_LE(found.replicas * found.stages, 4);
     EXPECT_LE(found.stages, 2);
   }
-  // (1, 2 or 4 replicas; two stages with 1 or 2) for 1, and with 4 buckets for 2, 4, 6 instances.
+  // For each number of instances 5 spreads: 1, 2 or 4 replicas, and two stages with 1 or 2. One
+  // bucket size for 1 instance, 3 sizes for each of 2, 4 and 6.
   EXPECT_EQ(tried.size(), 5U * (1 + 3 * 3));
 }
 
@@ -61,7 +62,7 @@ TEST(Search, FindsFastestFirst) {
 TEST(Search, OneInstanceHasNoCommunication) {
   const Plan plan = plan_of(request_for(1));
   for (const Combination& found : plan.combinations) EXPECT_EQ(found.prediction.exposed, 0);
-  // Four replicas of one core: 3 s for 32 samples, and packing and updating.
+  // Four replicas of one core: 3 s for 32 samples, plus packing and update.
   const Combination& best = plan.combinations[0];
   EXPECT_EQ(best.replicas, 4);
   EXPECT_NE(plan.recommended, 0U);
@@ -140,7 +141,7 @@ TEST(Search, MoreInstancesOnASlowNetworkAreNotWorthIt) {
   request.link = {.bandwidth = {1e4}, .latency = {0.1}};
   const Plan plan = plan_of(request);
   EXPECT_EQ(plan.combinations[plan.recommended].instances, 1);
-  EXPECT_SAYS(plan.reason, "of the fastest of all");
+  EXPECT_SAYS(plan.reason, "of the fastest");
 }
 
 TEST(Search, FourThousandInstances) {
@@ -156,13 +157,13 @@ TEST(Search, FourThousandInstances) {
 TEST(Search, SaysWhyNothingIsLeft) {
   PlanRequest request = request_for(1);
   request.memory_per_device = 1000;
-  EXPECT_SAYS(error_of([&] { plan_of(request); }), "--memory-per-device: all 5 combinations");
+  EXPECT_SAYS(error_of([&] { plan_of(request); }), "--memory-per-device: ");
   request = request_for(1);
   request.global_batch_size = 12;
-  EXPECT_SAYS(error_of([&] { plan_of(request); }), "--global-batch-size: found 12");
+  EXPECT_SAYS(error_of([&] { plan_of(request); }), "--global-batch-size: ");
   request = request_for(1);
   request.micro_batch_size = 2'000'000;
-  EXPECT_SAYS(error_of([&] { plan_of(request); }), "are larger than the data set");
+  EXPECT_SAYS(error_of([&] { plan_of(request); }), "--micro-batch-size: ");
 }
 
 }  // namespace

@@ -21,8 +21,7 @@ TEST(MultiplyAddPeak, MeasuresEveryIsaOfThisProcessor) {
 }
 
 TEST(MultiplyAddPeak, AnIsaThatIsNotThereIsAnError) {
-  EXPECT_SAYS(error_of([] { multiply_add_peak("neon", 1, 0.001); }),
-              "unknown instruction set 'neon'");
+  EXPECT_SAYS(error_of([] { multiply_add_peak("neon", 1, 0.001); }), "'neon'");
 }
 
 }  // namespace

@@ -109,8 +109,9 @@ TEST(Trace, OtherThreadsMayReadWhileAThreadRecords) {
 TEST(Trace, RefusesImpossibleSizes) {
   EXPECT_SAYS(error_of([] { Trace trace({.events_per_track = 0}); }), "at least 1");
   Trace trace({.events_per_track = std::numeric_limits<size_t>::max() / 2});
-  EXPECT_SAYS(error_of<ResourceError>([&] { trace.add_track("worker 7", 0); }),
-              "track 'worker 7'; record fewer events");
+  const std::string message = error_of<ResourceError>([&] { trace.add_track("worker 7", 0); });
+  EXPECT_SAYS(message, "'worker 7'");
+  EXPECT_SAYS(message, "fewer events");
   EXPECT_TRUE(trace.tracks().empty());
 }
 

@@ -14,12 +14,12 @@ struct Announced {
   std::vector<std::string> bytes;
 };
 
-std::string bytes_of(const Instance& instance, int bucket) {
-  const compiler::Bucket& at = instance.program().memory().buckets[static_cast<size_t>(bucket)];
+std::string bytes_of(const BoundProgram& bound, int bucket) {
+  const compiler::Bucket& at = bound.program().memory().buckets[static_cast<size_t>(bucket)];
   const compiler::Operand operand{{compiler::Region::gradients, at.stage, at.begin}, nullptr};
   std::string bytes;
-  for (int lane = 0; lane < instance.lanes(); ++lane) {
-    bytes.append(reinterpret_cast<const char*>(instance.address(operand, lane)), at.end - at.begin);
+  for (int lane = 0; lane < bound.lanes(); ++lane) {
+    bytes.append(reinterpret_cast<const char*>(bound.address(operand, lane)), at.end - at.begin);
   }
   return bytes;
 }
@@ -33,17 +33,16 @@ void expect_buckets(TestNetwork network, const std::vector<std::string>& splits,
     options.compiling.pipelined = true;
   }
   Trainee trainee(network, options);
-  Instance& instance = trainee.executor().instance();
+  BoundProgram& bound = trainee.executor().bound();
   const size_t buckets = trainee.program().memory().buckets.size();
   EXPECT_EQ(buckets, 3u);
 
   std::mutex mutex;
   Announced announced;
-  instance.set_bucket_hook([&](int bucket) {
-    EXPECT_EQ(instance.bucket_count(bucket), instance.lanes());
+  bound.set_bucket_hook([&](int bucket) {
     const std::lock_guard lock(mutex);
     announced.buckets.push_back(bucket);
-    announced.bytes.push_back(bytes_of(instance, bucket));
+    announced.bytes.push_back(bytes_of(bound, bucket));
   });
   const int64_t update = 2LL * placement.replicas * placement.micro_batches;
   Samples samples(training_fields(network), 3 * update, 10);
@@ -59,7 +58,7 @@ void expect_buckets(TestNetwork network, const std::vector<std::string>& splits,
     // Nothing was added afterwards.
     for (size_t bucket = 0; bucket < buckets; ++bucket) {
       const std::string& seen = announced.bytes[announced.bytes.size() - buckets + bucket];
-      EXPECT_TRUE(seen == bytes_of(instance, static_cast<int>(bucket))) << bucket;
+      EXPECT_TRUE(seen == bytes_of(bound, static_cast<int>(bucket))) << bucket;
     }
   }
 }
@@ -71,7 +70,7 @@ TEST(Buckets, AreAnnouncedOncePerUpdateInTheOrderOfBackward) {
   expect_buckets(network, {"conv2d_1", "dense"}, 2, {.replicas = 2, .micro_batches = 3});
 }
 
-// The order in memory is the order in which they are complete.
+// The order of buckets in memory is the order in which backward completes them.
 TEST(Buckets, LieBehindEachOther) {
   const TestNetwork network = test_network("mnist_cnn", {12, 12, 1});
   TraineeOptions options;

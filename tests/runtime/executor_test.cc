@@ -7,20 +7,18 @@
 
 #include "pando/base/error.h"
 #include "pando/ir/text.h"
+#include "tests/runtime/small_networks.h"
 #include "tests/runtime/trainee.h"
 
 namespace pando::runtime {
 namespace {
 
-TestNetwork mnist() { return test_network("mnist_cnn", {12, 12, 1}); }
-TestNetwork toy_bn() { return test_network("toy_model_bn", {32, 32, 3}); }
-TestNetwork resnet() { return test_network("cifar_resnet8", {8, 8, 3}); }
-
 Samples samples_for(const TestNetwork& network, int64_t count) {
   return {training_fields(network), count, network.network.output_shape().back()};
 }
 
-// The weights and totals after some steps must be the same bits whoever runs the slices.
+// The weights and totals after some steps must be the same bits, no matter which workers run the
+// slices.
 void expect_same_for_all_workers(const TestNetwork& network, int64_t batch, int slices) {
   Samples samples = samples_for(network, 2 * batch + 1);  // the last micro-batch is short
   std::string expected;
@@ -52,8 +50,8 @@ TEST(Executor, PartsGiveTheSameBitsForAnyNumberOfWorkers) {
   expect_same_for_all_workers(resnet(), 1, 3);
 }
 
-// Both trained one step by plain gradient descent; compares all variables.
-void expect_close(const Trainee& found, const Trainee& expected) {
+// Compares all variables of two trainees after one step of plain gradient descent.
+void expect_same_step(const Trainee& found, const Trainee& expected) {
   for (const Variable& variable : expected.variables.all()) {
     const Difference apart = difference(found.variables.get(variable.name).value, variable.value);
     EXPECT_LT(apart.absolute, 1e-4) << variable.name;
@@ -69,7 +67,7 @@ void expect_padding_without_effect(const TestNetwork& network, int64_t valid) {
   const ExecutionTotals found = padded.run(samples.feed(8));
   EXPECT_EQ(found.all.samples, valid);
   EXPECT_NEAR(found.all.loss, wanted.all.loss, 1e-4 * std::fabs(wanted.all.loss));
-  expect_close(padded, exact);
+  expect_same_step(padded, exact);
 }
 
 TEST(Executor, PaddingHasNoEffect) {
@@ -127,7 +125,7 @@ TEST(Executor, EvaluationGoesOnAfterALossThatIsNoNumber) {
   const TestNetwork network = mnist();
   Samples samples = samples_for(network, 12);
   samples.field(0).f32()[0] = std::numeric_limits<float>::quiet_NaN();
-  Trainee trainee(network, {.mode = train::Mode::evaluate});
+  Trainee trainee(network, {.mode = RunMode::evaluate});
   const ExecutionTotals totals = trainee.run(samples.feed(4));
   EXPECT_EQ(totals.updates, 3);
   EXPECT_FALSE(totals.finite);
@@ -154,7 +152,7 @@ TEST(Executor, AnExceptionOfTheInfeedReachesTheCaller) {
 TEST(Executor, EndsWithItsPlan) {
   const TestNetwork network = mnist();
   Samples samples = samples_for(network, 10);
-  Trainee trainee(network, {.mode = train::Mode::evaluate});
+  Trainee trainee(network, {.mode = RunMode::evaluate});
   EXPECT_EQ(trainee.run(samples.feed(4), {.most_updates = 2}).all.samples, 8);
   const ExecutionTotals all = trainee.run(samples.feed(4));
   EXPECT_EQ(all.updates, 3);
@@ -168,14 +166,14 @@ TEST(Executor, EndsWithItsPlan) {
 TEST(Executor, DataThatEndBeforeThePlanAreAnError) {
   const TestNetwork network = mnist();
   Samples samples = samples_for(network, 8);
-  Trainee trainee(network, {.mode = train::Mode::evaluate});
+  Trainee trainee(network, {.mode = RunMode::evaluate});
   EXPECT_THROW(trainee.run({samples.feed(4).source, 12}), InvalidArgument);
 }
 
 TEST(Executor, AnElementOfAnotherSizeThanPlannedIsAnError) {
   const TestNetwork network = mnist();
   Samples samples = samples_for(network, 7);
-  Trainee trainee(network, {.mode = train::Mode::evaluate});
+  Trainee trainee(network, {.mode = RunMode::evaluate});
   EXPECT_THROW(trainee.run({samples.feed(4).source, 8}), InternalError);
 }
 
@@ -190,7 +188,7 @@ TEST(Executor, MoreStepsThanThePlacementHasMicroBatchesAreAnError) {
 TEST(Executor, TotalsAreSumsOverTheSamples) {
   const TestNetwork network = mnist();
   Samples samples = samples_for(network, 7);
-  Trainee trainee(network, {.workers = 2, .slices = 2, .mode = train::Mode::evaluate});
+  Trainee trainee(network, {.workers = 2, .slices = 2, .mode = RunMode::evaluate});
   double sum = 0;
   for (int64_t i = 0; i < 7; ++i) sum += trainee.run(samples.feed(4, i, i + 1)).all.loss;
   EXPECT_NEAR(trainee.run(samples.feed(4)).all.loss, sum, 1e-5 * sum);
@@ -210,7 +208,7 @@ TEST(Executor, ResultsAreRowsInTheOrderOfTheSamples) {
     EXPECT_EQ(results.f32()[110], -1);
     return results.rows(0, 11);
   };
-  const train::Mode mode = train::Mode::predict;
+  const RunMode mode = RunMode::predict;
   const Tensor expected = predict({.batch = 11, .mode = mode});
   for (int i = 0; i < 11; ++i) {
     float sum = 0;
@@ -248,7 +246,7 @@ TEST(Executor, ResultsAreOfTheFirstResult) {
 TEST(Executor, SeesVariablesThatTheHostChanged) {
   const TestNetwork network = mnist();
   Samples samples = samples_for(network, 4);
-  Trainee trainee(network, {.mode = train::Mode::evaluate});
+  Trainee trainee(network, {.mode = RunMode::evaluate});
   EXPECT_FALSE(trainee.program().prologue().empty());  // packed copies must follow
   const double before = trainee.run(samples.feed(4)).all.loss;
   for (Variable& variable : trainee.variables.all()) {

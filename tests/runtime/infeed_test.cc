@@ -12,8 +12,8 @@ namespace {
 
 using testing_support::error_of;
 
-// Numbers its elements; counts how often it was asked and whether ever by two threads at once.
-struct Numbers {
+// Numbers its batches; counts its calls and records whether two threads ever called it at once.
+struct CountedBatches {
   std::atomic<int> calls{0};
   std::atomic<int> inside{0};
   std::atomic<bool> crowded{false};
@@ -36,7 +36,7 @@ struct Numbers {
 };
 
 TEST(InfeedQueue, ElementsComeInOrder) {
-  Numbers numbers;
+  CountedBatches numbers;
   InfeedQueue queue(numbers.source(), 3);
   for (int64_t number = 0; number < 10; ++number) {
     EXPECT_EQ(queue.position(), number);
@@ -49,25 +49,25 @@ TEST(InfeedQueue, ElementsComeInOrder) {
 }
 
 TEST(InfeedQueue, AnElementStaysAsItIsUntilGivenBack) {
-  Numbers numbers;
+  CountedBatches numbers;
   InfeedQueue queue(numbers.source(), 1);
   std::vector<const Batch*> held;
   for (int64_t number = 0; number < 5; ++number) held.push_back(queue.take(number));
   for (int64_t number = 0; number < 5; ++number) {
     EXPECT_EQ(held[static_cast<size_t>(number)]->first_sample, number);
   }
-  // What was given back is used again.
+  // Memory that was given back is used again.
   queue.give_back(2);
   EXPECT_EQ(queue.take(5), held[2]);
   EXPECT_EQ(held[2]->first_sample, 5);
 }
 
 TEST(InfeedQueue, NoMoreThanTheCapacityWaits) {
-  Numbers numbers;
+  CountedBatches numbers;
   InfeedQueue queue(numbers.source(), 2);
   std::thread taker([&] { EXPECT_EQ(queue.take(4)->first_sample, 4); });
   numbers.wait_for_calls(2);
-  // Were there no bound, the thread would go on to its own element meanwhile.
+  // Without the bound, the thread would continue to its own element meanwhile.
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_EQ(numbers.calls, 2);
   EXPECT_EQ(queue.take(0)->first_sample, 0);
@@ -80,7 +80,7 @@ TEST(InfeedQueue, NoMoreThanTheCapacityWaits) {
 }
 
 TEST(InfeedQueue, ACapacityBelowOneIsOne) {
-  Numbers numbers;
+  CountedBatches numbers;
   InfeedQueue queue(numbers.source(), 0);
   EXPECT_EQ(queue.take(0)->first_sample, 0);
   EXPECT_EQ(queue.take(1)->first_sample, 1);
@@ -90,7 +90,7 @@ TEST(InfeedQueue, SeveralTakersEachGetTheirOwn) {
   constexpr int64_t kTakers = 3;
   constexpr int64_t kEach = 200;
   for (const int capacity : {1, 2, 7}) {
-    Numbers numbers;
+    CountedBatches numbers;
     InfeedQueue queue(numbers.source(), capacity);
     std::atomic<int> wrong{0};
     std::vector<std::thread> takers;
@@ -111,9 +111,9 @@ TEST(InfeedQueue, SeveralTakersEachGetTheirOwn) {
   }
 }
 
-// The other takers are let go, and nobody asks the source again before the queue is opened anew.
+// The waits of the other takers end, and the source is not called again before reopen().
 TEST(InfeedQueue, AnExceptionReachesOneTakerAndClosesTheQueue) {
-  Numbers numbers;
+  CountedBatches numbers;
   std::atomic<int> calls{0};
   const BatchSource good = numbers.source();
   InfeedQueue queue(
@@ -144,7 +144,7 @@ TEST(InfeedQueue, AnExceptionReachesOneTakerAndClosesTheQueue) {
 }
 
 TEST(InfeedQueue, TheEndOfTheDataIsAnError) {
-  Numbers numbers{.end = 2};
+  CountedBatches numbers{.end = 2};
   InfeedQueue queue(numbers.source(), 4);
   EXPECT_EQ(queue.take(0)->first_sample, 0);
   EXPECT_EQ(queue.take(1)->first_sample, 1);
@@ -155,7 +155,7 @@ TEST(InfeedQueue, TheEndOfTheDataIsAnError) {
 }
 
 TEST(InfeedQueue, AnElementIsTakenOnce) {
-  Numbers numbers;
+  CountedBatches numbers;
   InfeedQueue queue(numbers.source(), 1);
   queue.take(0);
   queue.give_back(0);
@@ -163,16 +163,16 @@ TEST(InfeedQueue, AnElementIsTakenOnce) {
 }
 
 TEST(InfeedQueue, ClosingLetsAWaitingTakerGo) {
-  Numbers numbers;
+  CountedBatches numbers;
   InfeedQueue queue(numbers.source(), 1);
-  // Element 0 fills the queue, and nobody takes it or element 1.
+  // Element 0 fills the queue, and no thread takes it or element 1.
   std::thread taker([&] { EXPECT_EQ(queue.take(2), nullptr); });
   numbers.wait_for_calls(1);
   std::this_thread::sleep_for(std::chrono::milliseconds(10));
   queue.close();
   taker.join();
   EXPECT_EQ(queue.take(0), nullptr);
-  // What was ready is forgotten, and the source goes on.
+  // Ready elements are discarded, and the source continues.
   queue.reopen();
   const int64_t position = queue.position();
   EXPECT_EQ(position, numbers.next);
@@ -180,7 +180,7 @@ TEST(InfeedQueue, ClosingLetsAWaitingTakerGo) {
 }
 
 TEST(InfeedQueue, ReopeningWhatIsOpenForgetsNothing) {
-  Numbers numbers;
+  CountedBatches numbers;
   InfeedQueue queue(numbers.source(), 3);
   std::thread early([&] { EXPECT_EQ(queue.take(2)->first_sample, 2); });
   early.join();

@@ -7,13 +7,11 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/runtime/small_networks.h"
 #include "tests/runtime/trainee.h"
 
 namespace pando::runtime {
 namespace {
-
-TestNetwork mnist() { return test_network("mnist_cnn", {12, 12, 1}); }
-TestNetwork resnet() { return test_network("cifar_resnet8", {8, 8, 3}); }
 
 struct Learned {
   std::string state;

@@ -43,7 +43,7 @@ inline std::string to_string(const Way& way) {
 
 // Options of a staged network; without splits nothing is pipelined.
 inline TraineeOptions options_of(const PipelineCase& test, const Way& way,
-                                 train::Mode mode = train::Mode::train) {
+                                 RunMode mode = RunMode::train) {
   TraineeOptions options{.workers = way.workers,
                          .slices = test.slices,
                          .batch = test.batch,

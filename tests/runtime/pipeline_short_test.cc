@@ -1,4 +1,4 @@
-// The equality of pipelines in short, for the thread sanitizer too.
+// A short test of the equality of pipelines, also run with the thread sanitizer.
 #include "tests/runtime/pipeline_equality.h"
 
 namespace pando::runtime {
@@ -46,7 +46,7 @@ TEST(PipelineShort, Evaluation) {
                     .slices = 2};
   Samples samples(training_fields(test.network), test.samples(), 10);
   const auto loss = [&](const Way& way) {
-    Trainee trainee(staged(test), options_of(test, way, train::Mode::evaluate));
+    Trainee trainee(staged(test), options_of(test, way, RunMode::evaluate));
     InfeedQueue infeed(samples.feed(test.batch).source, 2);
     return trainee.run(plans_of(test.samples(), test.batch, 1000), infeed).all.loss;
   };

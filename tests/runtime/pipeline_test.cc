@@ -109,13 +109,13 @@ struct Inference {
   Tensor results;
 };
 
-Inference inference(const PipelineCase& test, const Way& way, train::Mode mode) {
+Inference inference(const PipelineCase& test, const Way& way, RunMode mode) {
   Trainee trainee(staged(test), options_of(test, way, mode));
   std::vector<Field> fields = training_fields(test.network);
-  if (mode == train::Mode::predict) fields.resize(1);
+  if (mode == RunMode::predict) fields.resize(1);
   Samples samples(fields, test.samples(), 10);
   Tensor results(DType::f32, {test.samples(), 10});
-  const RunOptions running{.results = mode == train::Mode::predict ? results.data() : nullptr};
+  const RunOptions running{.results = mode == RunMode::predict ? results.data() : nullptr};
   // Once in runs of steps, once more in one run of them all.
   trainee.run(samples.feed(test.batch), running);
   InfeedQueue infeed(samples.feed(test.batch).source, 2);
@@ -128,17 +128,17 @@ Inference inference(const PipelineCase& test, const Way& way, train::Mode mode) 
 void expect_same_inference(const PipelineCase& pipelined) {
   PipelineCase plain = pipelined;
   plain.splits = {};
-  const Inference evaluated = inference(plain, {}, train::Mode::evaluate);
-  const Inference predicted = inference(plain, {}, train::Mode::predict);
+  const Inference evaluated = inference(plain, {}, RunMode::evaluate);
+  const Inference predicted = inference(plain, {}, RunMode::predict);
   const std::vector<int> one_device(pipelined.splits.size() + 1, 0);
   for (const PipelineSchedule schedule : kSchedules) {
     for (const std::vector<int>& mapping : {std::vector<int>(), one_device}) {
       const Way way{.schedule = schedule, .mapping = mapping, .workers = 2};
-      const Inference evaluation = inference(pipelined, way, train::Mode::evaluate);
+      const Inference evaluation = inference(pipelined, way, RunMode::evaluate);
       EXPECT_EQ(evaluation.totals.samples, pipelined.samples());
       EXPECT_NEAR(evaluation.totals.loss, evaluated.totals.loss, 1e-5 * evaluated.totals.loss)
           << pipelined.network.name << ": " << to_string(way);
-      const Inference prediction = inference(pipelined, way, train::Mode::predict);
+      const Inference prediction = inference(pipelined, way, RunMode::predict);
       EXPECT_LT(difference(prediction.results, predicted.results).absolute, 1e-6)
           << pipelined.network.name << ": " << to_string(way);
     }

@@ -89,8 +89,8 @@ inline VariableStore initial_variables(const Network& network) {
   return variables;
 }
 
-// The weight updates of so many samples, each of `elements` micro-batches; the last one may have
-// fewer.
+// The weight updates of a number of samples, each of `elements` micro-batches; the last one may
+// have fewer.
 inline std::vector<UpdatePlan> plans_of(int64_t samples, int64_t batch, int64_t elements) {
   std::vector<UpdatePlan> plans;
   plans.reserve(static_cast<size_t>(samples / (batch * elements) + 1));
@@ -105,8 +105,8 @@ struct TraineeOptions {
   int workers = 1;  // of each device
   int slices = 1;
   int64_t batch = 4;  // of a micro-batch
-  train::Mode mode = train::Mode::train;
-  compiler::CompileOptions compiling = {};
+  RunMode mode = RunMode::train;
+  compiler::ProgramOptions compiling = {};
   Placement placement = {};
   int devices = 0;              // 0: as many as the placement needs
   std::vector<int> cores = {};  // to pin the workers to; empty: not pinned
@@ -122,7 +122,7 @@ struct RunOptions {
   LossScaler* scaling = nullptr;
 };
 
-// Owns all that an execution needs. Without Mode::train it makes no weight updates.
+// Owns everything that an execution needs. Without RunMode::train it makes no weight updates.
 class Trainee {
  public:
   Trainee(const TestNetwork& network, TraineeOptions options, const Optimizer& optimizer = Adam())
@@ -138,14 +138,14 @@ class Trainee {
     team_.emplace(TeamOptions{.device_workers = std::vector<int>(devices, options.workers),
                               .cores = options.cores,
                               .shares_cores = options.shares_cores});
-    const bool trains = options.mode == train::Mode::train;
+    const bool trains = options.mode == RunMode::train;
     executor_ = std::make_unique<Executor>(*program_, variables, *team_,
                                            trains ? &optimizer_ : nullptr, options.placement);
   }
 
   // The weight updates that this many samples make.
   std::vector<UpdatePlan> plans(int64_t samples) const {
-    const Placement& placement = executor_->instance().placement();
+    const Placement& placement = executor_->bound().placement();
     return plans_of(samples, batch, int64_t{placement.replicas} * placement.micro_batches);
   }
 
@@ -194,7 +194,7 @@ class Trainee {
   static std::unique_ptr<const compiler::Program> compile_for(const TestNetwork& network,
                                                               const TraineeOptions& options) {
     const train::SliceDivision division = train::divide(options.batch, options.slices);
-    compiler::CompileOptions compiling = options.compiling;
+    compiler::ProgramOptions compiling = options.compiling;
     compiling.slices = division.slices;
     compiling.division = division.division;
     compiling.gathered_slices = division.slices * options.placement.statistics_group;

@@ -29,7 +29,7 @@ TEST(Verification, ToyModelWithBatchNorm) {
   const TestNetwork network = test_network("toy_model_bn", {32, 32, 3});
   expect_agreement(network, {});
   expect_agreement(network, kPadded);
-  // Of one sample, the second normalisation would see one pixel at 32x32.
+  // With one sample, the second normalisation would see one pixel at 32x32.
   expect_agreement(test_network("toy_model_bn", {62, 62, 3}), kParts);
 }
 

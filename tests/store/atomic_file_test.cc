@@ -73,7 +73,7 @@ TEST(AtomicFile, RefusesWhatIsNoFile) {
   expect_contains(message_of<IoError>([&] { replace(dir.path("sub"), "x"); }),
                   "not a regular file");
   expect_contains(message_of<IoError>([&] { replace(dir.path("sub") + "/", "x"); }),
-                  "not the name of a file");
+                  "not a file name");
   expect_contains(message_of<IoError>([] { replace("/dev/null", "x"); }), "not a regular file");
   EXPECT_EQ(dir.entries(), 1);
 }
@@ -108,7 +108,7 @@ TEST(AtomicFile, LeavesTheOldFileWhenTheDiskIsFull) {
 TEST(AtomicFile, NamesMissingPermission) {
   const TempFolder dir;
   ASSERT_EQ(::chmod(dir.path().c_str(), 0555), 0);
-  const bool root = ::geteuid() == 0;  // may write everywhere, so become nobody for a moment
+  const bool root = ::geteuid() == 0;  // root may write everywhere, so become nobody for a moment
   if (root) {
     ASSERT_EQ(::seteuid(65534), 0);
   }

@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kSealBytes = 24;
 
-// Reads; true when it gave weights, false when it gave an error that names the file.
+// Returns true if the file gave weights, false if it gave an error that names the file.
 bool reads(const std::string& path) {
   try {
     read_weights_file(path);
@@ -77,7 +77,7 @@ int count_errors(const Example& example) {
   return errors;
 }
 
-// In a process of its own: HDF5 keeps what it could not open and complains of that at its exit.
+// In a process of its own: HDF5 keeps what it could not open and complains about it at exit.
 TEST(DamagedFile, ChangedBytesWithoutASealNeverCrash) {
   Example example;
   EXPECT_EXIT(::_exit(count_errors(example) > 0 && !HasFailure() ? 0 : 1),

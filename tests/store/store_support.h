@@ -1,4 +1,4 @@
-// What the tests of store share: a directory that removes itself, whole files, an example.
+// Helpers that the tests of store share: a directory that removes itself, whole files, an example.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -42,7 +42,7 @@ TEST(WeightsFile, EqualContentGivesEqualBytesAtAnotherTime) {
   const std::time_t start = std::time(nullptr);
   write_weights_file(dir.path("a.h5"), small_example());
   const std::string bytes = read_bytes(dir.path("a.h5"));
-  // Into the next second, the unit of times in HDF5; the writes are the waiting.
+  // Writes until the next second has begun, because HDF5 stores times in seconds.
   do {
     write_weights_file(dir.path("b.h5"), small_example());
     ASSERT_EQ(read_bytes(dir.path("b.h5")), bytes);
@@ -106,7 +106,7 @@ TEST(WeightsFile, RefusesNamesAndTypesBeforeWriting) {
   expect_refused("two layers", [](auto& f) { f.layers[0].layer = "conv2d"; });
   expect_refused("two weights 'kernel'", [](auto& f) { f.layers[1].weights[1].name = "kernel"; });
   expect_refused("weight name ''", [](auto& f) { f.layers[1].weights[1].name = ""; });
-  expect_refused("is i32, wanted f32, f16 or bf16",
+  expect_refused("expected f32, f16 or bf16, got i32",
                  [](auto& f) { f.layers[1].weights[1].value = Tensor::of_i32({1}, {1}); });
   expect_refused("two states", [](auto& f) { f.state[1].name = "rng"; });
   expect_refused("state name", [](auto& f) { f.state[1].name = "a//b"; });

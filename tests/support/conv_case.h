@@ -1,17 +1,29 @@
-// A convolution by the shapes of its operands, for lists of them in tests.
+// Convolutions and dense layers described by the shapes of their operands, for lists of cases.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "pando/ir/graph.h"
+#include "tests/support/kernel_case.h"
 
 namespace pando::test {
-
-inline ir::TensorType f32(Shape shape) { return {DType::f32, std::move(shape)}; }
 
 struct ConvCase {
   Shape x;
   Shape kernel;
   ir::Attributes attributes = {};
+};
+
+inline KernelCase conv(const ConvCase& c, bool bias, const std::string& activation = "none") {
+  KernelCase result{.op = "conv", .inputs = {f32(c.x), f32(c.kernel)}, .attributes = c.attributes};
+  if (bias) result.inputs.push_back(f32({c.kernel.back()}));
+  result.attributes.set("activation", activation);
+  result.attributes.set("alpha", 0.125);
+  return result;
+}
+
+struct DenseCase {
+  int64_t batch;
+  int64_t features;
+  int64_t units;
 };
 
 }  // namespace pando::test

@@ -1,7 +1,8 @@
-// The message of an error, for tests of what it says.
+// Helpers for tests of error messages.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <initializer_list>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -10,7 +11,8 @@
 
 namespace pando::testing_support {
 
-// What `call` throws; fails the test when it throws nothing or another kind of error.
+// The message of the error that `call` throws; fails the test if it throws nothing or another kind
+// of error.
 template <typename ErrorType = InvalidArgument, typename Call>
 std::string error_of(const Call& call) {
   try {
@@ -18,7 +20,7 @@ std::string error_of(const Call& call) {
   } catch (const ErrorType& error) {
     return error.what();
   } catch (const std::exception& error) {
-    ADD_FAILURE() << "an error of another kind: " << error.what();
+    ADD_FAILURE() << "expected another kind of error, got: " << error.what();
     return "";
   }
   ADD_FAILURE() << "expected an error";
@@ -29,8 +31,19 @@ inline bool says(const std::string& message, const std::string& part) {
   return message.find(part) != std::string::npos;
 }
 
+inline testing::AssertionResult says_all(const std::string& message,
+                                         std::initializer_list<std::string> parts) {
+  for (const std::string& part : parts) {
+    if (!says(message, part)) {
+      return testing::AssertionFailure() << "expected '" << part << "' in: " << message;
+    }
+  }
+  return testing::AssertionSuccess();
+}
+
 }  // namespace pando::testing_support
 
-// The message has the part in it.
+// Expects that the message contains every part: EXPECT_SAYS(message, "--flag", "0 workers").
 // NOLINTNEXTLINE(readability-identifier-naming): reads like GoogleTest's own
-#define EXPECT_SAYS(message, part) EXPECT_PRED2(::pando::testing_support::says, message, part)
+#define EXPECT_SAYS(message, ...) \
+  EXPECT_TRUE(::pando::testing_support::says_all(message, {__VA_ARGS__}))

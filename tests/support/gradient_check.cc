@@ -11,7 +11,7 @@ namespace pando::test {
 
 namespace {
 
-constexpr int64_t kElements = 40;  // of each variable that are checked one by one
+constexpr int64_t kElements = 40;  // elements of each variable that are checked one by one
 constexpr int kDirections = 3;     // in which all elements of a variable change together
 
 // A random permutation of evenly spaced numbers, shifted so that zero is between two of them.
@@ -94,8 +94,8 @@ class Checker {
     }
   }
 
-  // The central difference along a direction against the projection of the gradient. `size` is
-  // how large such a derivative may be, which is what rounding errors grow with.
+  // Compares the central difference along a direction with the projection of the gradient. `size`
+  // is how large such a derivative may be; rounding errors grow with it.
   void compare(const std::string& what, const std::string& name, const Tensor& direction,
                const Tensor& gradient, double size, std::vector<std::string>& wrong) {
     const double epsilon = step_size(gradient.elements());

@@ -19,11 +19,6 @@ namespace {
 constexpr size_t kLine = 64;
 constexpr auto kGuard = std::byte{0xA5};
 
-uint16_t* halves(Buffer& buffer) { return reinterpret_cast<uint16_t*>(buffer.data()); }
-const uint16_t* halves(const Buffer& buffer) {
-  return reinterpret_cast<const uint16_t*>(buffer.data());
-}
-
 bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
 
 float widened(DType dtype, uint16_t bits) {
@@ -268,8 +263,8 @@ int BoundCase::expect_agreement(const Agreement& agreement) const {
   return offered;
 }
 
-// Both round what they find in f32, so they may end on neighbours; sums of several roundings (of
-// parts) are a little further away.
+// Both kernels round results in f32, so they may give neighbouring halves; sums of several rounded
+// parts differ a little more.
 void BoundCase::expect_half_agreement(const Agreement& agreement) const {
   Agreement rounded = agreement;
   rounded.half = false;
@@ -295,7 +290,7 @@ void expect_close(const ir::Node& node, const std::vector<Buffer>& got,
       const double bound = tolerance * (std::abs(b[e]) + largest);
       if (std::abs(a[e] - b[e]) <= bound) continue;
       ADD_FAILURE() << node.label() << " of " << to_string(node.input(0)->type()) << ", " << what
-                    << ": output " << i << " element " << e << " is " << a[e] << ", wanted "
+                    << ": output " << i << " element " << e << " is " << a[e] << ", expected "
                     << b[e];
       return;
     }

@@ -1,5 +1,5 @@
 // Convolution, its gradients and max pooling as plain loops over channels-last tensors, in double
-// precision: the truth that kernels are compared with.
+// precision: tests compare kernels with them.
 // SPDX-License-Identifier: MIT
 #pragma once
 

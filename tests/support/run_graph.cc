@@ -15,7 +15,8 @@ namespace pando::test {
 
 namespace {
 
-// Exactly so many bytes, aligned as an arena is, all bits set: NaN in every floating point type.
+// Exactly `bytes` bytes, aligned like an arena, with all bits set: NaN in every floating point
+// type.
 class ExactBuffer {
  public:
   explicit ExactBuffer(size_t bytes)
@@ -77,14 +78,14 @@ void run_node(const ir::Node& node, const RunOptions& options,
   for (const ir::Value* output : node.outputs()) {
     outputs.push_back(buffers.emplace(output, output->bytes()).first->second.data());
   }
-  // Each part of a batch sum wants outputs of its own, to be added up afterwards.
+  // Each part of a batch sum needs its own outputs, which are added up afterwards.
   const int parts = ops::has_trait(node, ops::Trait::batch_sum) ? 1 : options.parts;
   call(*offer.kernel,
        {.inputs = inputs.data(), .outputs = outputs.data(), .num_inputs = node.num_inputs()},
        options, parts);
 }
 
-// Samples are what the first axis of the feed with the most axes counts.
+// The number of samples is the first extent of the feed with the most axes.
 int64_t batch_of(const ir::Graph& graph) {
   const ir::Value* widest = nullptr;
   for (const ir::Value* input : graph.inputs()) {
@@ -120,8 +121,8 @@ Values run_graph(const ir::Graph& graph, const Values& inputs, const RunOptions&
     if (found == inputs.end()) throw InvalidArgument("no input '", input->name(), "'");
     const ir::TensorType type{found->second.dtype(), found->second.shape()};
     if (type != input->type()) {
-      throw InvalidArgument("input '", input->name(), "' is ", to_string(type), ", wanted ",
-                            to_string(input->type()));
+      throw InvalidArgument("input '", input->name(), "': expected ", to_string(input->type()),
+                            ", got ", to_string(type));
     }
     const auto& buffer = buffers.emplace(input, input->bytes()).first->second;
     std::memcpy(buffer.data(), found->second.data(), input->bytes());

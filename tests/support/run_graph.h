@@ -27,17 +27,17 @@ struct RunOptions {
   std::optional<kernels::StepArgs> step;
   // The first candidate that passes and does not refuse computes the node. Absent: the reference.
   CandidateFilter use;
-  int parts = 1;  // of calls of kernels that split, other than batch sums
+  int parts = 1;  // of calls of kernels that split, except batch sums
 };
 
-// Lets every candidate of that name through, and the reference where it refuses.
+// Accepts every candidate of that name, and the reference where it refuses.
 CandidateFilter prefer(std::string name);
 
 // Step arguments under which all samples of a batch are valid.
 kernels::StepArgs whole_batch(int64_t batch);
 
-// Computes all values of a typed graph, which come back together with the inputs. Throws
-// InvalidArgument when an input is missing or has another type, or no candidate takes a node.
+// Computes all values of a typed graph and returns them together with the inputs. Throws
+// InvalidArgument if an input is missing or has another type, or if no candidate takes a node.
 Values run_graph(const ir::Graph& graph, const Values& inputs, const RunOptions& options = {});
 
 // The value of an output of a graph that run_graph() computed.

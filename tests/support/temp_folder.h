@@ -1,4 +1,4 @@
-// A folder of a test's own, removed at its end.
+// A temporary folder of a test, removed at its end.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -30,7 +30,7 @@ class TempFolder {
 
   std::string path() const { return path_.string(); }
   std::string path(const std::string& name) const { return (path_ / name).string(); }
-  // Gives the path.
+  // Returns the path.
   std::string write(const std::string& name, const std::vector<uint8_t>& bytes) const {
     return write_text(name, std::string(bytes.begin(), bytes.end()));
   }

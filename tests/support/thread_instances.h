@@ -1,4 +1,4 @@
-// Runs a function on several instances of a job that are threads of the test, or its processes.
+// Runs a function on several instances of a job, which are threads of the test or processes.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,9 +12,10 @@
 
 namespace pando::testing_support {
 
-// Each thread is within the JobScope of its instance. The first exception, by instance, reaches the
-// caller; the others are told, so that nobody waits for an instance that is gone. A test that runs
-// under mpirun runs the body once, as the instance it is, if there are `count` of them.
+// Each thread is within the JobScope of its instance. The exception of the lowest instance that has
+// one reaches the caller; the other instances fail with its cause, so that none waits for an
+// instance that is gone. Under mpirun, runs the body once, on the instance of this process, if
+// there are `count` instances.
 inline void on_instances(int count, const std::function<void(comm::Communicator&)>& body) {
   if (const auto own = comm::current_job().communicator) {
     if (own->size() == count) body(*own);

@@ -29,7 +29,7 @@ inline std::vector<Field> training_fields(const TestNetwork& test) {
   return {x, {"y", DType::f32, test.network.output_shape()}};
 }
 
-inline ir::Graph graph_of(const TestNetwork& test, train::Mode mode, int64_t slice_batch) {
+inline ir::Graph graph_of(const TestNetwork& test, RunMode mode, int64_t slice_batch) {
   const std::vector<Metric> metrics;
   return train::build_graph(test.network, {.mode = mode,
                                            .batch = slice_batch,
@@ -40,7 +40,7 @@ inline ir::Graph graph_of(const TestNetwork& test, train::Mode mode, int64_t sli
 }
 
 inline ir::Graph training_graph(const TestNetwork& test, int64_t slice_batch) {
-  return graph_of(test, train::Mode::train, slice_batch);
+  return graph_of(test, RunMode::train, slice_batch);
 }
 
 }  // namespace pando

@@ -137,7 +137,7 @@ TEST_P(HalfIsaTest, WidensAllHalves) {
   }
 }
 
-// Memory around the run stays as it is.
+// Also checks that memory around the run is not changed.
 TEST_P(HalfIsaTest, TakesRunsOfEveryLengthAndPlace) {
   const std::vector<float> values = shuffled(sweep());
   constexpr uint16_t kUntouched = 0xabcd;
@@ -237,7 +237,8 @@ TEST(RoundHalf, NearestIsToEven) {
   EXPECT_EQ(from_bf16(nearest(DType::bf16, 259)), 260.0f);
 }
 
-// What is a half already is not moved by any noise; the rest goes to one of its neighbours.
+// Noise does not change numbers that are halves already; other numbers go to one of their
+// neighbours.
 TEST(RoundHalf, StochasticGoesToANeighbour) {
   const HalfRounding stochastic{.stochastic = true, .key = 11};
   for (uint32_t bits = 0; bits < 0x7bff; ++bits) {

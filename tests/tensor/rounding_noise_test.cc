@@ -21,7 +21,7 @@ std::vector<uint32_t> noise_of(uint64_t key, uint64_t first = 0) {
   return noise;
 }
 
-// Standard deviations from the mean that 256 equally likely values would have.
+// The distance, in standard deviations, from the mean for 256 equally likely values.
 double chi_square_deviation(const std::vector<uint32_t>& noise, int shift) {
   std::vector<double> counts(256);
   for (const uint32_t bits : noise) counts[(bits >> shift) & 0xff] += 1;
@@ -41,7 +41,7 @@ TEST(RoundingNoise, Has16UniformBits) {
   }
 }
 
-// In standard errors of what independent numbers would have.
+// The correlation, in standard errors of independent numbers.
 double correlation(const std::vector<uint32_t>& a, const std::vector<uint32_t>& b, size_t lag) {
   double sum = 0;
   const size_t count = a.size() - lag;
@@ -111,7 +111,7 @@ constexpr float kWeight = 1000;
 constexpr float kUpdate = 1e-3f;
 constexpr int kUpdates = 1000;
 
-// The mean of many weights of 1000 after so many updates.
+// The mean of many weights that start at kWeight, after kUpdates updates.
 double mean_after_updates(bool stochastic) {
   constexpr int64_t kWeights = 1 << 14;
   std::vector<float> values(kWeights);
@@ -130,7 +130,7 @@ double mean_after_updates(bool stochastic) {
 TEST(StochasticRounding, UpdatesThatNearestRoundingLosesAddUp) {
   EXPECT_EQ(mean_after_updates(false), static_cast<double>(kWeight));
 
-  // What f32 makes of the update; the f16 next to 1000 is 1000.5.
+  // The update as f32 rounds it; the f16 after 1000 is 1000.5.
   const double update = static_cast<double>(kWeight + kUpdate) - static_cast<double>(kWeight);
   EXPECT_NEAR(update, 1e-3, 3e-5);
   const double up = update / 0.5;

@@ -26,7 +26,7 @@ def run_tool(document, *arguments, prefix=None):
 
 
 def make_prefix(folder):
-    """An installation whose program fails when its first argument is `bad`."""
+    """Makes an installation whose program fails if its first argument is `bad`."""
     program = pathlib.Path(folder, "bin/pando")
     program.parent.mkdir()
     program.write_text('#!/bin/sh\necho "ran $*"\ntest "$1" != bad\n')
@@ -58,7 +58,7 @@ class RunDocSnippets(unittest.TestCase):
         self.expect(marked, 0, "0 programs, 0 scripts, 0 failed")
 
     def test_mark_wants_a_reason(self):
-        self.expect(run_tool(block("cpp", "f();", "<!-- no-test -->")), 1, "wants a reason")
+        self.expect(run_tool(block("cpp", "f();", "<!-- no-test -->")), 1, "reason")
 
     def test_scripts(self):
         self.expect(self.shell("sh", "./pando good\npando good"), 0, "1 scripts, 0 failed")
@@ -72,9 +72,17 @@ class RunDocSnippets(unittest.TestCase):
 
     def test_shown_output_has_to_be_printed(self):
         program = '#include <cstdio>\nint main() { std::puts("one  \\ntwo"); }'
-        for shown, code in (("one\ntwo", 0), ("one\nthree", 1), ("one", 1)):
-            document = block("cpp", program) + block("text", shown, "<!-- output -->")
-            self.expect(run_tool(document), code, f"1 programs, 0 scripts, {code} failed")
+        document = "".join(block("cpp", program) + block("text", shown, "<!-- output -->")
+                           for shown in ("one\ntwo", "one\nthree", "one"))
+        result = run_tool(document)
+        self.expect(result, 1, "3 programs, 0 scripts, 2 failed")
+        for line, failed in ((5, False), (21, True), (37, True)):
+            self.assertEqual(f"page.md:{line}: failed" in result.stdout, failed, result.stdout)
+
+    def test_programs_share_the_header_of_the_library(self):
+        program = "#include <pando/pando.h>\nint main() { return pando::Shape({%d}).rank() - 1; }"
+        result = run_tool(block("cpp", program % 2) + block("cpp", program % 3))
+        self.expect(result, 0, "2 programs, 0 scripts, 0 failed")
 
     def test_programs_run_as_instances(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -88,7 +96,7 @@ class RunDocSnippets(unittest.TestCase):
                 block("text", "ran run --num-instances=3 -- ../build/snippet0", "<!-- output -->")
             self.expect(run_tool(document, prefix=prefix), 0, "1 programs, 0 scripts, 0 failed")
         wrong = block("cpp", "int main() {}", "<!-- test: instances=0 -->")
-        self.expect(run_tool(wrong), 1, "found 'instances=0', wanted instances=N")
+        self.expect(run_tool(wrong), 1, "instances=N, got 'instances=0'")
 
     def test_a_document_is_left_out(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -103,9 +111,9 @@ class RunDocSnippets(unittest.TestCase):
 
     def test_output_wants_a_program(self):
         shown = block("text", "one", "<!-- output -->")
-        self.expect(run_tool(shown), 1, "output wants a tested cpp block")
+        self.expect(run_tool(shown), 1, "tested cpp block")
         self.expect(run_tool(block("cpp", "f();", "<!-- no-test: part -->") + shown), 1,
-                    "output wants a tested cpp block")
+                    "tested cpp block")
 
     def test_scripts_find_the_examples(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -7,7 +7,7 @@
 namespace pando {
 namespace {
 
-// Writes down all calls under a name.
+// Records all calls under a name.
 class Recorder : public Callback {
  public:
   Recorder(std::string name, std::vector<std::string>& calls)
@@ -20,7 +20,7 @@ class Recorder : public Callback {
   }
   void on_execution_begin(FitContext& context) override { add(concat("from ", context.step)); }
   void on_execution_end(FitContext& context, const Logs&) override {
-    add(concat("to ", context.step, " of ", context.steps, ", ", context.samples, " samples"));
+    add(concat("to ", context.step, " of ", context.steps, ", ", context.sums.samples, " samples"));
   }
 
  private:
@@ -49,6 +49,27 @@ TEST(Callback, IsCalledInOrder) {
       "to 2 of 3, 8 samples", "from 2",   "to 3 of 3, 3 samples",
       "epoch 1 end, 4 logs",  "train end"};
   EXPECT_EQ(calls, wanted);
+}
+
+// The epoch's means are the sums of its executions over all their samples, to the last bit.
+TEST(Callback, ExecutionsHandOnSums) {
+  class Adder : public Callback {
+   public:
+    void on_execution_end(FitContext& context, const Logs&) override {
+      samples += context.sums.samples;
+      loss += context.sums.sum("loss");
+      accuracy += context.sums.sum("accuracy");
+    }
+    int64_t samples = 0;
+    double loss = 0;
+    double accuracy = 0;
+  };
+  const auto adder = std::make_shared<Adder>();
+  const History history =
+      model_with(2).fit(image_data(11), {.batch_size = 2, .callbacks = {adder}, .verbose = 0});
+  EXPECT_EQ(adder->samples, 11);
+  EXPECT_EQ(adder->loss / 11, history["loss"][0]);
+  EXPECT_EQ(adder->accuracy / 11, history["accuracy"][0]);
 }
 
 TEST(Callback, SeveralAreCalledInTheOrderOfTheList) {
@@ -82,7 +103,7 @@ TEST(Callback, ContextTellsOfTheFit) {
 }
 
 // Stops at the given moment of epoch 1; returns the calls and the epochs of the history.
-std::pair<std::vector<std::string>, std::vector<int64_t>> stop_at(CallbackFunctions functions) {
+std::pair<std::vector<std::string>, std::vector<int64_t>> stopped_by(CallbackFunctions functions) {
   std::vector<std::string> calls;
   const History history = model_with(1).fit(
       image_data(8),
@@ -96,14 +117,14 @@ std::pair<std::vector<std::string>, std::vector<int64_t>> stop_at(CallbackFuncti
 
 TEST(Callback, StopsAtTheBeginOfAnEpoch) {
   const auto [calls, epochs] =
-      stop_at({.epoch_begin = [](FitContext& context) { context.stop = context.epoch == 1; }});
+      stopped_by({.epoch_begin = [](FitContext& context) { context.stop = context.epoch == 1; }});
   EXPECT_EQ(epochs, std::vector<int64_t>{0});
   EXPECT_EQ(calls[calls.size() - 2], "epoch 1");
   EXPECT_EQ(calls.back(), "train end");
 }
 
 TEST(Callback, StopsWithinAnEpoch) {
-  const auto [calls, epochs] = stop_at({.execution_end = [](FitContext& context, const Logs&) {
+  const auto [calls, epochs] = stopped_by({.execution_end = [](FitContext& context, const Logs&) {
     context.stop = context.epoch == 1;
   }});
   EXPECT_EQ(epochs, (std::vector<int64_t>{0, 1}));
@@ -112,7 +133,7 @@ TEST(Callback, StopsWithinAnEpoch) {
 }
 
 TEST(Callback, StopsAtTheEndOfAnEpoch) {
-  const auto [calls, epochs] = stop_at(
+  const auto [calls, epochs] = stopped_by(
       {.epoch_end = [](FitContext& context, const Logs&) { context.stop = context.epoch == 1; }});
   EXPECT_EQ(epochs, (std::vector<int64_t>{0, 1}));
   EXPECT_EQ(calls[calls.size() - 2], "epoch 1 end, 4 logs");

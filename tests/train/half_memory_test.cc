@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
-#include "pando/runtime/device_memory.h"
+#include "pando/runtime/program/device_memory.h"
 #include "pando/train/programs.h"
 #include "pando/zoo/zoo.h"
 

@@ -14,5 +14,12 @@ TEST(History, RowsAndColumns) {
   EXPECT_SAYS(testing_support::error_of([&] { history["acuracy"]; }), "did you mean 'accuracy'");
 }
 
+TEST(LogSums, AreFoundByName) {
+  const LogSums sums{.samples = 4, .sums = {{"loss", 2}, {"accuracy", 3}}};
+  EXPECT_EQ(sums.sum("loss"), 2);
+  EXPECT_EQ(sums.sum("accuracy"), 3);
+  EXPECT_EQ(sums.sum("auc"), 0);
+}
+
 }  // namespace
 }  // namespace pando

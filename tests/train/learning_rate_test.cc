@@ -1,4 +1,5 @@
-// What schedules and regularisation do to a fit, against the formulas in double precision.
+// The effect of schedules and regularisation on a fit, compared with the formulas in double
+// precision.
 #include <cmath>
 
 #include "tests/train/train_support.h"
@@ -6,7 +7,7 @@
 namespace pando {
 namespace {
 
-constexpr int64_t kSamples = 12;
+constexpr int64_t kLineSamples = 12;
 constexpr int64_t kBatch = 4;
 constexpr int64_t kEpochs = 3;  // of three weight updates
 
@@ -17,11 +18,11 @@ class LineByHand {
   // Changes weights and state, given the gradient and the number of the update.
   using Rule = std::function<void(Weights&, const Weights&, int64_t)>;
 
-  LineByHand() : x_(random_tensor({kSamples, 2}, 1)), y_(random_tensor({kSamples, 1}, 2)) {}
+  LineByHand() : x_(random_tensor({kLineSamples, 2}, 1)), y_(random_tensor({kLineSamples, 1}, 2)) {}
 
   Weights expected(Weights weights, const Rule& rule) const {
-    for (int64_t update = 0; update < kEpochs * kSamples / kBatch; ++update) {
-      rule(weights, gradient(weights, update * kBatch % kSamples), update);
+    for (int64_t update = 0; update < kEpochs * kLineSamples / kBatch; ++update) {
+      rule(weights, gradient(weights, update * kBatch % kLineSamples), update);
     }
     return weights;
   }

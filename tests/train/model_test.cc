@@ -39,6 +39,7 @@ TEST(Model, WantsToBeCompiled) {
   expect(error_of([&] { model.learning_rate(); }));
   expect(error_of([&] { model.set_learning_rate(1); }));
   expect(error_of([&] { model.compile_report(4, image_data(4).fields()); }));
+  expect(error_of([&] { model.prepare(RunMode::train, 4, image_data(4).fields()); }));
   EXPECT_EQ(model.predict(images(2).x).shape(), (Shape{2, 3}));
 }
 
@@ -47,9 +48,9 @@ TEST(Model, RefusesToCompileNonsense) {
   const auto says = [&](CompileOptions options) {
     return error_of([&] { model.compile(std::move(options)); });
   };
-  EXPECT_SAYS(says({.execution = {.threads = -1}}), "threads is -1");
-  EXPECT_SAYS(says({.execution = {.slices = -2}}), "slices is -2");
-  EXPECT_SAYS(says({.steps_per_execution = -1}), "steps_per_execution is -1");
+  EXPECT_SAYS(says({.execution = {.threads = -1}}), "threads: ", "got -1");
+  EXPECT_SAYS(says({.execution = {.slices = -2}}), "slices: ", "got -2");
+  EXPECT_SAYS(says({.steps_per_execution = -1}), "steps_per_execution: ", "got -1");
   EXPECT_SAYS(says({.optimizer = {}}), "optimizer");
 }
 
@@ -81,8 +82,8 @@ TEST(Model, LearningRate) {
   const std::vector<Tensor> before = model.get_weights();
   model.fit(image_data(8), {.verbose = 0});
   EXPECT_TRUE(same_bits(before, model.get_weights()));
-  EXPECT_SAYS(error_of([&] { model.set_learning_rate(-1); }), "learning rate is -1");
-  EXPECT_SAYS(error_of([&] { model.set_learning_rate(std::nan("")); }), "learning rate is");
+  EXPECT_SAYS(error_of([&] { model.set_learning_rate(-1); }), "learning rate", "got -1");
+  EXPECT_SAYS(error_of([&] { model.set_learning_rate(std::nan("")); }), "learning rate");
 }
 
 TEST(Model, Weights) {
@@ -108,11 +109,11 @@ TEST(Model, WeightsThatDoNotFitChangeNothing) {
   wrong[0].f32()[0] = 42;
   wrong[3] = Tensor(DType::f32, {4});
   std::string message = error_of([&] { model.set_weights(wrong); });
-  EXPECT_SAYS(message, "'dense/bias' is f32[3], got f32[4]");
+  EXPECT_SAYS(message, "'dense/bias'", "expected f32[3]", "got f32[4]");
   wrong[3] = Tensor(DType::i32, {3});
   EXPECT_SAYS(error_of([&] { model.set_weights(wrong); }), "got i32[3]");
   wrong.pop_back();
-  EXPECT_SAYS(error_of([&] { model.set_weights(wrong); }), "got 3 tensors, the model has 4");
+  EXPECT_SAYS(error_of([&] { model.set_weights(wrong); }), "4 tensors", "got 3");
   EXPECT_TRUE(same_bits(before, model.get_weights()));
 }
 
@@ -180,7 +181,35 @@ TEST(Model, CompileReportAndDumps) {
   EXPECT_SAYS(dumps.front(), "train ");
   EXPECT_SAYS(dumps.front(), " text");
   EXPECT_SAYS(error_of([&] { model.compile_report(0, image_data(8).fields()); }),
-              "batch_size is 0");
+              "batch_size: ", "got 0");
+}
+
+// A prepared program is not compiled again, and preparing runs nothing.
+TEST(Model, PreparesWhatFitEvaluateAndPredictRun) {
+  std::vector<std::string> dumps;
+  Model model = compiled(
+      small_cnn(), classifier(SGD(), {.dump_ir = [&](const std::string& program, std::string_view,
+                                                     const std::string&) {
+                                if (dumps.empty() || dumps.back() != program)
+                                  dumps.push_back(program);
+                              }}));
+  const std::vector<Tensor> before = model.get_weights();
+  const Dataset data = image_data(8);
+  const Dataset features = Dataset::from_tensors(images(8).x);
+  model.prepare(RunMode::train, 4, data.fields());
+  model.prepare(RunMode::evaluate, 4, data.fields());
+  model.prepare(RunMode::predict, 4, features.fields());
+  const std::vector<std::string> all = {"train", "evaluate", "predict"};
+  EXPECT_EQ(dumps, all);
+  EXPECT_TRUE(same_bits(before, model.get_weights()));
+  model.fit(data, {.batch_size = 4, .verbose = 0});
+  model.evaluate(data, {.batch_size = 4});
+  model.predict(features, {.batch_size = 4});
+  EXPECT_EQ(dumps, all);
+  model.prepare(RunMode::train, 2, data.fields());  // another batch size is another program
+  EXPECT_EQ(dumps.size(), 4u);
+  EXPECT_SAYS(error_of([&] { model.prepare(RunMode::train, 0, data.fields()); }),
+              "batch_size: ", "got 0");
 }
 
 TEST(Model, VerifiesItself) {
@@ -190,7 +219,7 @@ TEST(Model, VerifiesItself) {
   EXPECT_TRUE(found.ok) << found.table;
   EXPECT_SAYS(found.table, "fuse-post-ops");
   EXPECT_TRUE(same_bits(before, model.get_weights()));
-  EXPECT_SAYS(error_of([&] { model.verify(0, image_data(4).fields()); }), "batch_size is 0");
+  EXPECT_SAYS(error_of([&] { model.verify(0, image_data(4).fields()); }), "batch_size: ", "got 0");
 }
 
 TEST(Model, SavesAndLoads) {

@@ -36,7 +36,7 @@ Network body(int64_t channels) {
   return Network(input, Dense({.units = 3, .activation = "softmax", .name = "last"})(x));
 }
 
-struct Spread {
+struct DeviceUse {
   int devices = 1;
   int64_t micro_batch = 8;
   int accumulation = 1;
@@ -51,7 +51,7 @@ struct Course {
 
 // Three epochs of five weight updates from the same seed, then an evaluation.
 Course train(const Dataset& data, const Dataset& test, const PreprocessOptions& options,
-             const Spread& how = {}) {
+             const DeviceUse& how = {}) {
   const int64_t channels = data.fields()[0].shape.back();
   const DeviceStrategy strategy({.devices = how.devices});
   const auto scope = strategy.scope();
@@ -84,7 +84,7 @@ struct Ways {
   PreprocessValues values;
   int64_t border = 0;
 
-  Course device(bool eight_bit, bool fused, const Spread& how = {}) const {
+  Course device(bool eight_bit, bool fused, const DeviceUse& how = {}) const {
     const AugmentOptions left = {.values = eight_bit ? PixelValues::bytes : PixelValues::plain,
                                  .flip = true,
                                  .flip_on_device = true,
@@ -127,7 +127,7 @@ TEST(Preprocess, ScalingIsTheSameOnTheDevice) {
   }
 }
 
-Course normalised_on_the_host(const Ways& ways, const Spread& how = {}) {
+Course normalised_on_the_host(const Ways& ways, const DeviceUse& how = {}) {
   return train(
       augment_images(ways.images, {.values = PixelValues::normalised, .flip = true, .seed = 9}),
       augment_images(ways.test, {.values = PixelValues::normalised}), {}, how);
@@ -141,7 +141,7 @@ TEST(Preprocess, NormalisingIsTheSameOnTheDevice) {
 TEST(Preprocess, SoItIsOnManyDevices) {
   const Ways ways{photographs(40, 3), photographs(20, 3), PreprocessValues::normalise_imagenet};
   const Course host = normalised_on_the_host(ways);
-  const std::vector<Spread> spreads = {
+  const std::vector<DeviceUse> spreads = {
       {.devices = 2, .micro_batch = 4},
       {.micro_batch = 2, .accumulation = 4},
       {.devices = 2, .micro_batch = 2, .accumulation = 4, .splits = {"flat"}},
@@ -154,7 +154,7 @@ TEST(Preprocess, SoItIsOnManyDevices) {
   }
 }
 
-// Bytes come to the devices, which make 16-bit numbers of them.
+// The devices get bytes and convert them to 16-bit numbers.
 TEST(Preprocess, BytesMayBecomeHalfPrecision) {
   const Ways ways{photographs(40, 3), photographs(20, 3), PreprocessValues::normalise_imagenet};
   const Course host = normalised_on_the_host(ways);
@@ -178,8 +178,8 @@ TEST(Preprocess, BytesMayBecomeHalfPrecision) {
   EXPECT_SAYS(cast_call.substr(0, cast_call.find('\n', 1)), " 1.5 KiB");  // 4 samples of 16 bits
 }
 
-// On the host each image is standardised before zeros are put around it; on the device after that,
-// so that the zeros have a part in its mean and deviation.
+// The host standardises each image before it adds a border of zeros; the device does so afterwards,
+// so that the zeros count in its mean and deviation.
 TEST(Preprocess, StandardisingOnTheDeviceIncludesTheBorder) {
   const Dataset images = photographs(40, 3), test = photographs(20, 3);
   const Dataset eval = augment_images(test, {.values = PixelValues::standardised});

@@ -22,13 +22,13 @@ TEST(Divide, SlicesOfTheBatch) {
   expect(1, 1, {1, 1, compiler::Division::batch});
 }
 
-TEST(Mode, HasAName) {
-  EXPECT_EQ(to_string(Mode::train), "train");
-  EXPECT_EQ(to_string(Mode::evaluate), "evaluate");
-  EXPECT_EQ(to_string(Mode::predict), "predict");
+TEST(RunMode, HasNames) {
+  EXPECT_STREQ(to_string(RunMode::train), "train");
+  EXPECT_STREQ(to_string(RunMode::evaluate), "evaluate");
+  EXPECT_STREQ(to_string(RunMode::predict), "predict");
 }
 
-// What the graph of `network` with `loss` says to these fields.
+// The error of building a graph of `network` with `loss` for these fields.
 std::string refusal(const Network& network, const Loss& loss, std::vector<Field> fields) {
   const std::vector<Metric> metrics;
   return error_of([&] {
@@ -49,10 +49,11 @@ TEST(BuildGraph, RefusesDataThatDoNotFit) {
   EXPECT_SAYS(refusal(network, sparse, {kX, {"y", DType::f32, {3}}}), "categorical_crossentropy");
   EXPECT_SAYS(refusal(network, sparse, {kX, {"y", DType::f32, {}}}), "class numbers");
   EXPECT_SAYS(refusal(network, one_hot, {kX, {"y", DType::i32, {}}}), "one_hot()");
-  EXPECT_SAYS(refusal(network, one_hot, {kX, {"y", DType::f32, {4}}}), "wants labels f32[3]");
+  EXPECT_SAYS(refusal(network, one_hot, {kX, {"y", DType::f32, {4}}}), "labels f32[3]",
+              "got y f32[4]");
   EXPECT_SAYS(
       refusal(network, sparse, {kX, {"y", DType::i32, {}}, {"sample_weight", DType::f32, {2}}}),
-      "sample_weight f32[2], wanted one f32 number per sample");
+      "sample_weight f32[2]", "one f32 number per sample");
 }
 
 TEST(BuildGraph, SeveralInputsAreNotSupportedYet) {
@@ -75,23 +76,22 @@ TEST(BuildGraph, AuxiliaryInputsAreFieldsOfTheirNames) {
   const Field x{"x", DType::u8, {6, 6, 1}}, y{"y", DType::i32, {}}, flip{"flip", DType::u8, {}};
   const Field weight{"sample_weight", DType::f32, {}};
   const Network network = flipping_cnn();
-  const auto places = [&](Mode mode, const std::vector<Field>& fields) {
+  const auto places = [&](RunMode mode, const std::vector<Field>& fields) {
     const ir::Graph graph = build_graph(
         network, {.mode = mode, .batch = 2, .fields = fields, .loss = &loss, .metrics = &metrics});
     return feed_fields(network, graph, fields);
   };
   using Places = std::vector<int>;
-  EXPECT_EQ(places(Mode::train, {x, y, flip}), (Places{0, 2, 1}));
-  EXPECT_EQ(places(Mode::train, {x, y, flip, weight}), (Places{0, 2, 1, 3}));
-  EXPECT_EQ(places(Mode::train, {x, y, weight, flip}), (Places{0, 3, 1, 2}));
-  EXPECT_EQ(places(Mode::train, {x, y, {"w", DType::f32, {}}, flip}), (Places{0, 3, 1, 2}));
+  EXPECT_EQ(places(RunMode::train, {x, y, flip}), (Places{0, 2, 1}));
+  EXPECT_EQ(places(RunMode::train, {x, y, flip, weight}), (Places{0, 2, 1, 3}));
+  EXPECT_EQ(places(RunMode::train, {x, y, weight, flip}), (Places{0, 3, 1, 2}));
+  EXPECT_EQ(places(RunMode::train, {x, y, {"w", DType::f32, {}}, flip}), (Places{0, 3, 1, 2}));
   // Nothing is mirrored in inference, whether the data say so or not.
-  EXPECT_EQ(places(Mode::evaluate, {x, y, flip}), (Places{0, 1}));
-  EXPECT_EQ(places(Mode::evaluate, {x, y}), (Places{0, 1}));
-  EXPECT_EQ(places(Mode::predict, {x}), (Places{0}));
-  EXPECT_EQ(refusal(network, loss, {x, y}),
-            "the data has no field flip u8[], with which the network is trained; its fields are x "
-            "u8[6,6,1], y i32[]");
+  EXPECT_EQ(places(RunMode::evaluate, {x, y, flip}), (Places{0, 1}));
+  EXPECT_EQ(places(RunMode::evaluate, {x, y}), (Places{0, 1}));
+  EXPECT_EQ(places(RunMode::predict, {x}), (Places{0}));
+  EXPECT_SAYS(refusal(network, loss, {x, y}), "no field flip u8[]", "training",
+              "x u8[6,6,1], y i32[]");
   EXPECT_SAYS(refusal(network, loss, {kX, y, flip}), "x f32[6,6,1], the network takes u8[6,6,1]");
   EXPECT_SAYS(refusal(network, loss, {x, y, {"flip", DType::f32, {}}}),
               "the field flip f32[], the network takes u8[] under that name");
@@ -101,12 +101,12 @@ TEST(BuildGraph, AuxiliaryInputsAreFieldsOfTheirNames) {
               "the field more f32[], which the network does not take");
 }
 
-// An auxiliary input that inference uses is zero where the data do not have it.
+// An auxiliary input that inference uses is zero if the data do not have it.
 TEST(BuildGraph, AnAuxiliaryInputOfInferenceMayBeMissing) {
   const SymbolicTensor x = Input({2}), more = Input({2}, {.name = "more", .auxiliary = true});
   const Network network({x, more}, Add()({x, more}));
   const std::vector<Field> fields = {{"x", DType::f32, {2}}};
-  const ir::Graph graph = build_graph(network, {.mode = Mode::predict, .fields = fields});
+  const ir::Graph graph = build_graph(network, {.mode = RunMode::predict, .fields = fields});
   EXPECT_EQ(feed_fields(network, graph, fields), (std::vector<int>{0, -1}));
   Model model(network);
   const Tensor result = model.predict(Tensor::of_f32({1, 2}, {3, 4}));
@@ -117,7 +117,7 @@ TEST(BuildGraph, OutputsOfTheModes) {
   const Loss loss = "sparse_categorical_crossentropy";
   const std::vector<Metric> metrics = {"accuracy"};
   const Network network = small_cnn();
-  const auto roles = [&](Mode mode, std::set<std::string> frozen = {}) {
+  const auto roles = [&](RunMode mode, std::set<std::string> frozen = {}) {
     std::map<ir::OutputRole, int> count;
     const ir::Graph graph = build_graph(network, {.mode = mode,
                                                   .batch = 2,
@@ -129,10 +129,10 @@ TEST(BuildGraph, OutputsOfTheModes) {
     return count;
   };
   using Role = ir::OutputRole;
-  EXPECT_EQ(roles(Mode::predict), (std::map<Role, int>{{Role::result, 1}}));
-  EXPECT_EQ(roles(Mode::evaluate), (std::map<Role, int>{{Role::loss, 1}, {Role::metric, 1}}));
-  EXPECT_EQ(roles(Mode::train)[Role::gradient], 4);
-  EXPECT_EQ(roles(Mode::train, {"conv2d"})[Role::gradient], 2);
+  EXPECT_EQ(roles(RunMode::predict), (std::map<Role, int>{{Role::result, 1}}));
+  EXPECT_EQ(roles(RunMode::evaluate), (std::map<Role, int>{{Role::loss, 1}, {Role::metric, 1}}));
+  EXPECT_EQ(roles(RunMode::train)[Role::gradient], 4);
+  EXPECT_EQ(roles(RunMode::train, {"conv2d"})[Role::gradient], 2);
 }
 
 }  // namespace

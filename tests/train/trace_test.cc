@@ -1,7 +1,7 @@
-// What the tracer sees of a fit: the order of every device is that of its schedule.
+// The trace of a fit: every device follows the order of its schedule.
 #include <map>
 
-#include "pando/runtime/schedule.h"
+#include "pando/runtime/program/schedule.h"
 #include "tests/train/train_support.h"
 
 namespace pando {

@@ -5,16 +5,11 @@
 #include <gtest/gtest.h>
 
 #include "pando/base/strings.h"
-#include "pando/zoo/zoo.h"
 #include "tests/support/expect_error.h"
+#include "tests/zoo/by_name.h"
 
 namespace pando {
 namespace {
-
-Network by_name(const std::string& name) {
-  const ZooEntry& entry = zoo_entry(name);
-  return entry.build(entry.input_shape, entry.outputs);
-}
 
 // Names of layers from `first` to `last`.
 std::string names(const Network& network, const std::string& first, const std::string& last) {

@@ -5,14 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "pando/base/error.h"
+#include "tests/zoo/by_name.h"
 
 namespace pando {
 namespace {
-
-Network by_name(const std::string& name) {
-  const ZooEntry& entry = zoo_entry(name);
-  return entry.build(entry.input_shape, entry.outputs);
-}
 
 TEST(Zoo, ParameterCounts) {
   const std::map<std::string, int64_t> trainable = {

@@ -1,4 +1,4 @@
-// A blocking queue of fixed capacity between threads: the brick of prefetching and feeds.
+// A blocking queue of fixed capacity between threads, used for prefetching and for feeds.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,10 +15,10 @@
 namespace pando {
 
 // First in, first out, for any number of producers and consumers; every method may be called from
-// any thread. It owns its elements and allocates only in the constructor. Once closed it takes
-// nothing more, hands out what it holds and then says that it is at its end. fail() closes it with
-// an exception that every consumer meets after the elements pushed before it. No thread may still
-// be inside a method when the queue is destroyed: close it and join first.
+// any thread. It owns its elements and allocates only in the constructor. Once closed, it accepts
+// nothing more, hands out the elements that it holds and then reports its end. fail() closes it
+// with an exception that every consumer gets after the elements pushed before it. No thread may
+// still be inside a method when the queue is destroyed: close it and join first.
 template <typename T>
 class BoundedQueue {
  public:
@@ -28,7 +28,7 @@ class BoundedQueue {
   BoundedQueue(const BoundedQueue&) = delete;
   BoundedQueue& operator=(const BoundedQueue&) = delete;
 
-  // Waits while the queue is full. False, and `value` dropped, when the queue is closed.
+  // Waits while the queue is full. Returns false and drops `value` if the queue is closed.
   bool push(T value) {
     std::unique_lock lock(mutex_);
     not_full_.wait(lock, [&] { return closed_ || count_ < slots_.size(); });
@@ -37,7 +37,7 @@ class BoundedQueue {
     return true;
   }
 
-  // False, with `value` untouched, when the queue is full or closed.
+  // Returns false and leaves `value` untouched if the queue is full or closed.
   bool try_push(T&& value) {
     const std::lock_guard lock(mutex_);
     if (closed_ || count_ == slots_.size()) return false;
@@ -45,8 +45,8 @@ class BoundedQueue {
     return true;
   }
 
-  // Waits while the queue is empty. Nothing at the end of a closed queue; throws the producer's
-  // exception at the end of a failed one, as often as it is asked.
+  // Waits while the queue is empty. At the end of a closed queue, returns nothing; at the end of a
+  // failed one, every call throws the producer's exception.
   std::optional<T> pop() {
     std::unique_lock lock(mutex_);
     not_empty_.wait(lock, [&] { return closed_ || count_ > 0; });
@@ -55,7 +55,7 @@ class BoundedQueue {
     return std::nullopt;
   }
 
-  // Nothing when the queue is empty; never waits and never throws a producer's exception.
+  // Returns nothing if the queue is empty; never waits and never throws a producer's exception.
   std::optional<T> try_pop() {
     const std::lock_guard lock(mutex_);
     if (count_ == 0) return std::nullopt;
@@ -64,7 +64,7 @@ class BoundedQueue {
 
   void close() { close_with(nullptr); }
 
-  // Of several failures the first one is kept; failing a closed queue has no effect.
+  // Keeps the first of several failures; failing a closed queue has no effect.
   void fail(std::exception_ptr failure) { close_with(std::move(failure)); }
 
   bool closed() const {

@@ -1,4 +1,4 @@
-// What standardising multiplies with; one rule for the host and the kernels.
+// The factor by which standardisation multiplies; the host and the kernels share this rule.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,10 +6,10 @@
 
 namespace pando {
 
-// 1 / the deviation of f32 values with this mean and variance, 0 for values that are all the same
-// but for roundings, which standardising would otherwise turn into noise of deviation 1.
+// 1 / the standard deviation of f32 values with this mean and variance; 0 for values that differ
+// only by rounding, which standardisation would otherwise turn into noise of deviation 1.
 inline double inverse_deviation(double mean, double variance) {
-  constexpr double kRounding = 0x1p-23;  // of f32, as a part of the value
+  constexpr double kRounding = 0x1p-23;  // of f32, relative to the value
   return variance > mean * mean * (kRounding * kRounding) ? 1.0 / std::sqrt(variance) : 0.0;
 }
 

@@ -1,5 +1,5 @@
-// Errors that end the user's operation. A message names the place, what was found, what was
-// wanted and, where there is one, the remedy.
+// Errors that end the user's operation. A message names the place, what was expected, what was
+// found and, if there is one, the remedy.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,7 +14,7 @@ enum class ErrorKind { invalid_argument, unsupported, io, comm, resource, intern
 
 const char* to_string(ErrorKind kind);
 
-// The root of all errors Pando throws. Catch this to show a message and go on.
+// The root of all errors that Pando throws. Catch this to show a message and continue.
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
@@ -45,7 +45,7 @@ using InternalError = ErrorOf<ErrorKind::internal>;
 
 }  // namespace pando
 
-// An invariant of our own code. Throws InternalError with the location; never for user input.
+// Checks an invariant of our own code: throws InternalError with the location. Not for user input.
 #define PANDO_CHECK(condition, ...)                                        \
   do {                                                                     \
     if (!(condition)) [[unlikely]] {                                       \

@@ -6,10 +6,10 @@
 
 namespace pando {
 
-// In bytes; 0 what the system does not tell.
+// In bytes; 0 if the system does not report the value.
 struct MemoryUse {
-  int64_t resident = 0;  // of this process, in the machine's memory
-  int64_t machine = 0;
+  int64_t resident = 0;  // physical memory that this process uses
+  int64_t machine = 0;   // physical memory of the machine
 };
 MemoryUse memory_use();
 

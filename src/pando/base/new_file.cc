@@ -21,7 +21,7 @@ NewFile::NewFile(const std::string& path) : path_(path) {
   const bool is_link = fs::is_symlink(fs::symlink_status(path, error));
   const fs::path target = is_link ? fs::weakly_canonical(path, error) : fs::path(path);
   if (error && is_link) fail("following the symbolic link", error.value());
-  if (target.filename().empty()) throw IoError("cannot write '", path, "': not the name of a file");
+  if (target.filename().empty()) throw IoError("cannot write '", path, "': not a file name");
   target_ = target.string();
   directory_ = target.has_parent_path() ? target.parent_path().string() : ".";
 
@@ -34,7 +34,7 @@ NewFile::NewFile(const std::string& path) : path_(path) {
   create();
   if (replaces && ::fchmod(descriptor_, old.st_mode & 07777) != 0) {
     const int reason = errno;
-    ::close(descriptor_);  // no destructor runs for an object that was never whole
+    ::close(descriptor_);  // the destructor does not run if the constructor throws
     ::unlink(temporary_.c_str());
     fail("setting permissions", reason);
   }
@@ -45,7 +45,8 @@ NewFile::~NewFile() {
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
-// Short names, so that a target of the longest permitted name works; O_EXCL keeps writers apart.
+// The name is short, so that a target with the longest permitted name works; O_EXCL keeps
+// concurrent writers apart.
 void NewFile::create() {
   for (int attempt = 0; descriptor_ < 0; ++attempt) {
     const std::string name = concat(directory_, "/.pando-", ::getpid(), "-", attempt, ".tmp");

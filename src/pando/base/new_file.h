@@ -1,5 +1,5 @@
-// A file that gets its name when it is whole: a reader, also after a crash, finds the old bytes or
-// the new ones, never a part.
+// A file that appears under its name only when it is complete: a reader, even after a crash, finds
+// the old bytes or the new ones, never a part of them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,9 +11,9 @@
 
 namespace pando {
 
-// Written to a file of another name in the same directory until commit(). Without commit() nothing
-// of it stays. Keeps the permissions of a file that it replaces and follows a symbolic link. All
-// methods throw IoError with the path and the reason. One thread at a time.
+// Writes to a temporary file in the same directory until commit(); without commit() the temporary
+// file is removed. Keeps the permissions of a file that it replaces and follows a symbolic link.
+// All methods throw IoError with the path and the reason. One thread at a time.
 class NewFile {
  public:
   explicit NewFile(const std::string& path);
@@ -23,7 +23,7 @@ class NewFile {
 
   void write(std::span<const std::byte> bytes);
   void write(std::span<const uint8_t> bytes) { write(std::as_bytes(bytes)); }
-  // Flushes to the disk, then renames.
+  // Flushes the file to the disk, then renames it.
   void commit();
 
  private:
@@ -37,13 +37,14 @@ class NewFile {
   int descriptor_ = -1;
 };
 
-// A whole file at once.
+// Writes a whole file.
 void write_new_file(const std::string& path, std::span<const std::byte> bytes);
-// A text file, with a line break after every line.
+// Writes a text file, with a line break after every line.
 void write_lines(const std::string& path, const std::vector<std::string>& lines);
 
-// The names in a directory reach the disk too, or a power cut takes the last renaming back. 0, or
-// the errno of what failed; nothing fails where directories cannot be read or flushed.
+// Flushes the names in a directory to the disk; without this a power cut can undo the last rename.
+// Returns 0 or the errno of the failure; a directory that cannot be opened or does not support
+// flushing counts as success.
 int flush_directory(const std::string& directory);
 
 }  // namespace pando

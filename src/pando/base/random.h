@@ -19,7 +19,7 @@ uint64_t hash_name(std::string_view name);
 // Mixes two words into one key (splitmix64).
 uint64_t mix_keys(uint64_t a, uint64_t b);
 
-// [0, 1) with 24 bits.
+// A number in [0, 1) with 24 random bits.
 inline float to_unit_float(uint32_t word) { return static_cast<float>(word >> 8) * 0x1.0p-24f; }
 
 // A sequence of numbers under one key, for host-side work such as initialisers and shuffles.

@@ -91,7 +91,7 @@ std::vector<std::string> nearest_first(std::string_view name, std::vector<std::s
   const std::string wanted = to_lower(name);
   const auto distance = [&](const std::string& candidate) {
     const std::string lowered = to_lower(candidate);
-    // A name that contains the other is nearer than its length says.
+    // A candidate that contains the name counts as near, whatever its length.
     if (!wanted.empty() && lowered.find(wanted) != std::string::npos) return 1;
     return edit_distance(wanted, lowered);
   };

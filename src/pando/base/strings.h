@@ -34,7 +34,7 @@ StreamedValue streamed(const char (&text)[size]) {
 
 std::string concat_values(std::span<const StreamedValue> values);
 
-// The arguments as they would be streamed, one after the other.
+// Streams the arguments one after the other into a string.
 template <typename... Parts>
 std::string concat(const Parts&... parts) {
   const StreamedValue values[] = {streamed(parts)...};
@@ -46,17 +46,17 @@ std::vector<std::string> split(std::string_view text, char separator);
 std::string_view trim(std::string_view text);
 std::string to_lower(std::string_view text);
 
-// The whole of `text` as a number, or nothing.
+// Parses the whole of `text` as a number; returns nothing if any of it is not part of the number.
 std::optional<int64_t> parse_int(std::string_view text);
 std::optional<double> parse_double(std::string_view text);
 
 // How many single-character edits (insert, delete, replace, swap) turn one into the other.
 int edit_distance(std::string_view a, std::string_view b);
 
-// `known`, the nearest to `name` first; ties keep their order.
+// Sorts `known` by similarity to `name`, the most similar first; ties keep their order.
 std::vector<std::string> nearest_first(std::string_view name, std::vector<std::string> known);
 
-// "unknown <what> 'name'; did you mean 'x'? known: a, b, c" (no question when nothing is near).
+// "unknown <what> 'name'; did you mean 'x'? known: a, b, c" (no question if no name is near).
 std::string unknown_name_message(std::string_view what, std::string_view name,
                                  const std::vector<std::string>& known);
 

@@ -17,12 +17,13 @@ void set_thread_name(std::string_view name);
 // The name of the calling thread.
 std::string thread_name();
 
-// Keeps the calling thread on these hardware threads (numbers of the system); an empty list leaves
-// it where it may run. A matter of speed: what the system refuses is no error.
+// Pins the calling thread to these hardware threads (the system's numbers); an empty list changes
+// nothing. This affects only speed: a refusal by the system is ignored.
 void pin_this_thread(std::span<const int> hardware_threads);
 
-// Lets the calling thread work in the background: when it has something to do it waits its turn
-// instead of interrupting others. A matter of speed: what the system refuses is no error.
+// Lowers the calling thread to background work: when it has something to do, it waits its turn
+// instead of interrupting other threads. This affects only speed: a refusal by the system is
+// ignored.
 void give_way();
 
 // Starts a named thread; its destructor asks for a stop and joins. `body` must not throw.

@@ -2,50 +2,44 @@
 // SPDX-License-Identifier: MIT
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
 #include "pando/base/strings.h"
 #include "pando/cli/data_verbs.h"
 #include "pando/cli/program.h"
+#include "pando/cli/subcommands.h"
 #include "pando/options/command_line.h"
 
 namespace pando::cli {
 namespace {
 
-struct Verb {
-  const char* name;
-  const char* words;  // what follows the name
-  const char* summary;
-  int (*run)(Arguments args, std::ostream& out);
-};
-
 // The only list of verbs.
-constexpr Verb kVerbs[] = {
-    {"list", "", "list the data sets, and where they are", data_list},
-    {"fetch", "NAME", "download a data set", data_fetch},
-    {"verify", "NAME [PATH]", "read all of a data set and list what is wrong", data_verify},
-    {"benchmark", "NAME [PATH]", "measure the way of samples into batches", data_benchmark},
-    {"show", "NAME [PATH]", "write a picture of samples and their labels", data_show},
-    {"build-imagenet", "SOURCE DIR", "make record files of the folders of ILSVRC2012",
-     data_build_imagenet},
-    {"make-cifar10", "DIR", "make a small data set in the files of CIFAR-10", data_make_cifar10},
-    {"make-cosmoflow", "DIR", "make small volumes in the files of CosmoFlow", data_make_cosmoflow},
-    {"make-imagenet", "DIR", "make pictures in the record files of ImageNet", data_make_imagenet},
+constexpr Subcommand kVerbs[] = {
+    {"list", "list the data sets, and where they are", data_list},
+    {"fetch", "download a data set", data_fetch, "NAME"},
+    {"verify", "read all of a data set and list what is wrong", data_verify, "NAME [PATH]"},
+    {"benchmark", "measure how fast samples become batches", data_benchmark, "NAME [PATH]"},
+    {"show", "write a picture of samples and their labels", data_show, "NAME [PATH]"},
+    {"build-imagenet", "make record files from the folders of ILSVRC2012", data_build_imagenet,
+     "SOURCE DIR"},
+    {"make-cifar10", "make a small data set in the format of CIFAR-10", data_make_cifar10, "DIR"},
+    {"make-cosmoflow", "make small volumes in the format of CosmoFlow", data_make_cosmoflow, "DIR"},
+    {"make-imagenet", "make pictures in the record files of ImageNet", data_make_imagenet, "DIR"},
 };
 
 void print_data_help(std::ostream& out) {
   out << "usage: pando data <verb> [words] [flags]\n\n"
          "Gets, makes, checks, measures and shows data sets.\n\nverbs:\n";
-  for (const Verb& verb : kVerbs) {
+  for (const Subcommand& verb : kVerbs) {
     out << fmt::format("  {:<30} {}\n", fmt::format("{} {}", verb.name, verb.words), verb.summary);
   }
-  out << "\n'pando data <verb> --help' tells more.\n";
+  out << "\nSee 'pando data <verb> --help'.\n";
 }
 
-const Verb& find_verb(const std::string& name) {
+const Subcommand& find_verb(const std::string& name) {
   std::vector<std::string> known;
-  for (const Verb& verb : kVerbs) {
+  for (const Subcommand& verb : kVerbs) {
     if (name == verb.name) return verb;
     known.emplace_back(verb.name);
   }
@@ -53,6 +47,8 @@ const Verb& find_verb(const std::string& name) {
 }
 
 }  // namespace
+
+std::span<const Subcommand> data_verbs() { return kVerbs; }
 
 bool parse_verb(Arguments args, std::ostream& out, std::string_view usage,
                 const std::function<void(OptionTable&)>& add_flags) {
@@ -66,7 +62,7 @@ bool parse_verb(Arguments args, std::ostream& out, std::string_view usage,
   return !common.help;
 }
 
-int run_data(std::span<const std::string> args, std::ostream& out) {
+int command_data(std::span<const std::string> args, std::ostream& out) {
   const bool asks = args.empty() || args[0] == "--help" || args[0] == "-h" || args[0] == "help";
   if (!asks) return find_verb(args[0]).run(args.subspan(1), out);
   if (args.size() > 1) {

@@ -5,23 +5,21 @@
 #include <optional>
 #include <vector>
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
 #include "pando/app/job/stop_signal.h"
+#include "pando/base/json.h"
 #include "pando/base/strings.h"
 #include "pando/cli/data_verbs.h"
 #include "pando/cli/listing.h"
+#include "pando/datasets/all_datasets.h"
 #include "pando/fetch/fetch.h"
 #include "pando/fetch/folders.h"
 #include "pando/train/progress.h"
 
 namespace pando::cli {
 namespace {
-
-using fetch::DatasetEntry;
-using fetch::OwnDataset;
 
 void add_folder(OptionTable& table, std::string& folder) {
   table
@@ -38,54 +36,55 @@ void print_table(std::ostream& out, const std::string& folder) {
     out << fmt::format("{:<14} {:>9} {:>7} {:<14} {:>7} {:>10}  {}\n", cells...);
   };
   row("data set", "train", "test", "shape", "classes", "download", "where");
-  for (const DatasetEntry& entry : fetch::catalog()) {
-    const std::optional<std::string> here = fetch::find_here(entry, folder);
-    row(entry.name, count_text(entry.train), count_text(entry.test), entry.shape,
-        count_text(entry.classes), human_bytes(static_cast<double>(fetch::download_bytes(entry))),
-        here ? *here : "not here: pando data fetch " + entry.name);
-  }
-  for (const OwnDataset& own : fetch::own_datasets()) {
-    row(own.name, count_text(own.train), count_text(own.test), own.shape, count_text(own.classes),
-        "-", "bring your own: " + own.how);
+  for (const DatasetRecord& record : all_datasets()) {
+    if (!record.is_listed()) continue;
+    std::string download = "-";
+    std::string where = "bring your own: " + record.how;
+    if (record.remote) {
+      download = human_bytes(static_cast<double>(fetch::download_bytes(*record.remote)));
+      where = fetch::find_here(*record.remote, folder)
+                  .value_or("not here: pando data fetch " + record.name);
+    }
+    row(record.name, count_text(record.train), count_text(record.test), shape_text(record),
+        count_text(record.classes.value_or(0)), download, where);
   }
 }
 
-nlohmann::ordered_json to_json(const DatasetEntry& entry, const std::string& folder) {
-  const std::optional<std::string> here = fetch::find_here(entry, folder);
-  auto files = nlohmann::ordered_json::array();
-  for (const fetch::RemoteFile& file : entry.files) {
+Json to_json(const DatasetRecord& record, const std::string& folder) {
+  Json json = {{"name", record.name}, {"title", record.title}};
+  if (record.remote) {
+    json["licence"] = record.remote->licence;
+    json["homepage"] = record.remote->homepage;
+  }
+  json["train"] = record.train;
+  json["test"] = record.test;
+  json["shape"] = shape_text(record);
+  json["classes"] = record.classes.value_or(0);
+  if (!record.remote) {
+    json["how"] = record.how;
+    return json;
+  }
+  const std::optional<std::string> here = fetch::find_here(*record.remote, folder);
+  Json files = Json::array();
+  for (const fetch::RemoteFile& file : record.remote->files) {
     files.push_back({{"name", file.name},
                      {"bytes", file.bytes},
                      {"sha256", file.sha256},
                      {"addresses", file.addresses}});
   }
-  return {{"name", entry.name},
-          {"title", entry.title},
-          {"licence", entry.licence},
-          {"homepage", entry.homepage},
-          {"train", entry.train},
-          {"test", entry.test},
-          {"shape", entry.shape},
-          {"classes", entry.classes},
-          {"download_bytes", fetch::download_bytes(entry)},
-          {"path", here ? nlohmann::ordered_json(*here) : nlohmann::ordered_json()},
-          {"files", files}};
+  json["download_bytes"] = fetch::download_bytes(*record.remote);
+  json["path"] = here ? Json(*here) : Json();
+  json["files"] = std::move(files);
+  return json;
 }
 
 void print_json(std::ostream& out, const std::string& folder) {
-  auto list = nlohmann::ordered_json::array();
-  for (const DatasetEntry& entry : fetch::catalog()) list.push_back(to_json(entry, folder));
-  for (const OwnDataset& own : fetch::own_datasets()) {
-    list.push_back({{"name", own.name},
-                    {"title", own.title},
-                    {"train", own.train},
-                    {"test", own.test},
-                    {"shape", own.shape},
-                    {"classes", own.classes},
-                    {"how", own.how}});
+  Json list = Json::array();
+  for (const DatasetRecord& record : all_datasets()) {
+    if (record.is_listed()) list.push_back(to_json(record, folder));
   }
   // Paths may hold bytes that are not UTF-8.
-  out << list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+  out << list.dump(2) << "\n";
 }
 
 }  // namespace
@@ -95,8 +94,8 @@ int data_list(Arguments args, std::ostream& out) {
   const ListingForm form = parse_listing_flags(
       args, out,
       "usage: pando data list [flags]\n\n"
-      "Lists the data sets that Pando reads: their size, what a download costs and where they "
-      "are.\n\n",
+      "Lists the data sets that Pando reads: their sizes, the size of the download and where "
+      "they are.\n\n",
       [&](OptionTable& table) { add_folder(table, folder); });
   if (form == ListingForm::json) print_json(out, folder);
   if (form == ListingForm::table) print_table(out, folder);
@@ -109,28 +108,29 @@ int data_fetch(Arguments args, std::ostream& out) {
   const bool go = parse_verb(
       args, out,
       "usage: pando data fetch NAME [flags]\n\n"
-      "Downloads a data set ('pando data list' has the names), checks and unpacks it. What is "
-      "there is not\nfetched again; what was interrupted goes on where it ended.\n\n",
+      "Downloads a data set ('pando data list' has the names), checks and unpacks it. Files that "
+      "are there are not\nfetched again; an interrupted download resumes where it ended.\n\n",
       [&](OptionTable& table) {
         table.add_positional("NAME", name, "the data set");
         add_folder(table, options.folder);
-        table.add("mirror", options.mirror, "take the files from below this address instead")
+        table.add("mirror", options.mirror, "download the files from this address instead")
             .with_hint("ADDRESS");
-        table.add("retries", options.patience.retries, "further rounds over all addresses")
+        table.add("retries", options.retry.retries, "further attempts at all addresses")
             .with_hint("N")
             .at_least(0);
-        table.add("force", options.force, "fetch again what is there");
+        table.add("force", options.force, "fetch files even if they are there");
       });
   if (!go) return app::kDone;
-  const DatasetEntry& entry = fetch::entry(name);
+  const DatasetRecord& record = fetchable_dataset(name);
+  const fetch::RemoteDataset& remote = *record.remote;
   const app::StopSignal signal("\nstopping; another signal ends at once\n");
   options.stop = &signal.wanted();
   options.out = &out;
   options.is_terminal = &out == &std::cout && train::standard_progress(1).is_terminal;
-  out << fmt::format("{}: {}, {} ({}; {})\n", entry.name, entry.title,
-                     human_bytes(static_cast<double>(fetch::download_bytes(entry))), entry.homepage,
-                     entry.licence);
-  fetch::fetch_dataset(entry, options);
+  out << fmt::format("{}: {}, {} ({}; {})\n", record.name, record.title,
+                     human_bytes(static_cast<double>(fetch::download_bytes(remote))),
+                     remote.homepage, remote.licence);
+  fetch::fetch_dataset(remote, options);
   return app::kDone;
 }
 

@@ -1,17 +1,17 @@
-// `pando devices`: what this machine offers and how it is divided among devices.
+// `pando devices`: shows the cores and memory of this machine and how devices divide them.
 // SPDX-License-Identifier: MIT
 #include <optional>
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <fmt/core.h>
 
 #include "pando/app/flags/core_flags.h"
 #include "pando/app/job/exit_code.h"
+#include "pando/base/json.h"
 #include "pando/base/strings.h"
 #include "pando/cli/listing.h"
 #include "pando/cli/program.h"
-#include "pando/runtime/device_set.h"
-#include "pando/runtime/topology.h"
+#include "pando/runtime/machine/device_set.h"
+#include "pando/runtime/machine/topology.h"
 
 namespace pando::cli {
 namespace {
@@ -24,7 +24,7 @@ struct DevicesFlags : app::CoreFlags {
 };
 
 void add_flags(OptionTable& table, DevicesFlags& flags) {
-  table.add("devices", flags.devices, "devices among which the cores are divided, 1 if not given")
+  table.add("devices", flags.devices, "number of devices to divide the cores among; 1 if not given")
       .with_alias("num-devices")
       .with_hint("N")
       .at_least(1)
@@ -39,8 +39,8 @@ std::vector<DeviceCores> divide(const Topology& topology, const DevicesFlags& fl
   const size_t sets = request.core_sets.size();
   if (sets == 0) return divide_machine(topology, request);
   if (flags.devices && sets != static_cast<size_t>(*flags.devices)) {
-    throw UsageError("--core-sets: found ", sets, " for --devices ", *flags.devices,
-                     ", wanted one for each device");
+    throw UsageError("--core-sets: expected one set for each device (--devices ", *flags.devices,
+                     "), got ", sets);
   }
   try {
     return divide_machine(topology, request);
@@ -49,8 +49,8 @@ std::vector<DeviceCores> divide(const Topology& topology, const DevicesFlags& fl
   }
 }
 
-nlohmann::ordered_json to_json(const std::vector<DeviceCores>& devices) {
-  auto list = nlohmann::ordered_json::array();
+Json to_json(const std::vector<DeviceCores>& devices) {
+  Json list = Json::array();
   for (const DeviceCores& device : devices) {
     list.push_back({{"id", device.id},
                     {"cores", device.cores},
@@ -60,23 +60,23 @@ nlohmann::ordered_json to_json(const std::vector<DeviceCores>& devices) {
   return list;
 }
 
-nlohmann::ordered_json to_json(const Topology& topology) {
-  nlohmann::ordered_json json = {{"cpu_model", topology.cpu_model},
-                                 {"packages", topology.packages},
-                                 {"numa_nodes", topology.numa_nodes},
-                                 {"cores", topology.cores},
-                                 {"hardware_threads", topology.hardware_threads},
-                                 {"affinity", topology.affinity},
-                                 {"allowed_cores", topology.allowed_cores},
-                                 {"usable_cores", topology.usable_cores()},
-                                 {"memory_bytes", topology.memory_bytes},
-                                 {"usable_memory_bytes", topology.usable_memory_bytes()},
-                                 {"instruction_sets", topology.instruction_sets}};
+Json to_json(const Topology& topology) {
+  Json json = {{"cpu_model", topology.cpu_model},
+               {"packages", topology.packages},
+               {"numa_nodes", topology.numa_nodes},
+               {"cores", topology.cores},
+               {"hardware_threads", topology.hardware_threads},
+               {"affinity", topology.affinity},
+               {"allowed_cores", topology.allowed_cores},
+               {"usable_cores", topology.usable_cores()},
+               {"memory_bytes", topology.memory_bytes},
+               {"usable_memory_bytes", topology.usable_memory_bytes()},
+               {"instruction_sets", topology.instruction_sets}};
   json["cpu_limit"] = nullptr;
   if (topology.limits.cpus) json["cpu_limit"] = *topology.limits.cpus;
   json["memory_limit_bytes"] = nullptr;
   if (topology.limits.memory_bytes) json["memory_limit_bytes"] = *topology.limits.memory_bytes;
-  json["caches"] = nlohmann::ordered_json::array();
+  json["caches"] = Json::array();
   for (const runtime::CacheLevel& cache : topology.caches) {
     json["caches"].push_back({{"name", cache.name},
                               {"bytes", cache.bytes},
@@ -114,7 +114,7 @@ void print_table(const Topology& topology, std::ostream& out) {
 
 }  // namespace
 
-int run_devices(std::span<const std::string> args, std::ostream& out) {
+int command_devices(std::span<const std::string> args, std::ostream& out) {
   DevicesFlags flags;
   const ListingForm form = parse_listing_flags(
       args, out,
@@ -126,7 +126,7 @@ int run_devices(std::span<const std::string> args, std::ostream& out) {
   const Topology topology = runtime::query_topology();
   const std::vector<DeviceCores> devices = divide(topology, flags);
   if (form == ListingForm::json) {
-    nlohmann::ordered_json json = to_json(topology);
+    Json json = to_json(topology);
     json["devices"] = to_json(devices);
     out << json.dump(2) << '\n';
   } else {

@@ -1,4 +1,4 @@
-// The flags of subcommands that list something: --json, --help and their own.
+// Parses the flags of subcommands that list something: --json, --help and their own flags.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,10 +12,10 @@
 
 namespace pando::cli {
 
-enum class ListingForm { table, json, answered };  // answered: --help was, nothing is left to do
+enum class ListingForm { table, json, answered };  // answered: --help was printed
 
-// `usage` heads the help text; `add_flags` adds what else the subcommand takes. Throws UsageError
-// for other flags.
+// `usage` is the beginning of the help text; `add_flags` adds the other flags of the subcommand.
+// Throws UsageError for unknown flags.
 ListingForm parse_listing_flags(std::span<const std::string> args, std::ostream& out,
                                 std::string_view usage,
                                 const std::function<void(OptionTable&)>& add_flags = {});

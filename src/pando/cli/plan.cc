@@ -10,7 +10,7 @@
 
 namespace pando::cli {
 
-int run_plan(std::span<const std::string> args, std::ostream& out) {
+int command_plan(std::span<const std::string> args, std::ostream& out) {
   const auto options = plan::parse_plan_options(args, out);
   if (!options) return 0;
   plan::MeasuredCosts costs(options->train, {.seconds = options->measure_seconds,

@@ -3,44 +3,32 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <sstream>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
 #include "pando/base/strings.h"
+#include "pando/cli/subcommands.h"
 #include "pando/comm/session.h"
 
 namespace pando::cli {
 namespace {
 
-struct Subcommand {
-  const char* name;
-  const char* summary;  // none: for the program itself, not for users
-  int (*run)(std::span<const std::string> args, std::ostream& out);
-};
-
 // The only list of subcommands.
 constexpr Subcommand kSubcommands[] = {
-    {"train", "train a model and validate it", run_train},
-    {"validate", "measure trained weights on the test data", run_validate},
-    {"run", "start a program as several instances, on one machine or many", run_run},
-    {"run-instance", nullptr, run_run_instance},
-    {"data", "get, make, check, measure and look at data sets", run_data},
-    {"models", "list the models with their parameters and FLOPs", run_models},
-    {"plan", "predict training on many instances and recommend how to spread it", run_plan},
-    {"devices", "show what this machine offers and how devices divide it", run_devices},
+    {"train", "train a model and validate it", command_train},
+    {"validate", "measure trained weights on the test data", command_validate},
+    {"run", "start a program as several instances, on one machine or many", command_run},
+    {"run-instance", nullptr, command_run_instance},
+    {"data", "get, make, check, measure and look at data sets", command_data},
+    {"models", "list the models with their parameters and FLOPs", command_models},
+    {"plan", "predict training on many instances and recommend how to spread it", command_plan},
+    {"complete", nullptr, command_complete},
+    {"man-pages", nullptr, command_man_pages},
+    {"devices", "show what this machine offers and how devices divide it", command_devices},
 };
-
-void print_program_help(std::ostream& out) {
-  out << "usage: pando <command> [flags]\n\n"
-         "Describes and trains convolutional networks on CPUs.\n\ncommands:\n";
-  for (const Subcommand& command : kSubcommands) {
-    if (command.summary == nullptr) continue;
-    out << fmt::format("  {:<12} {}\n", command.name, command.summary);
-  }
-  out << "\n'pando help <command>' tells more; 'pando --version' gives the version.\n";
-}
 
 const Subcommand& find_subcommand(const std::string& name) {
   std::vector<std::string> known;
@@ -59,7 +47,7 @@ int dispatch(std::span<const std::string> args, std::ostream& out) {
   }
   const bool is_help = first == "help" || first == "--help" || first == "-h";
   if (is_help && args.size() < 2) {
-    print_program_help(out);
+    out << program_help();
     return app::kDone;
   }
   const std::vector<std::string> ask_help = {"--help"};
@@ -69,17 +57,38 @@ int dispatch(std::span<const std::string> args, std::ostream& out) {
 
 }  // namespace
 
+std::span<const Subcommand> subcommands() { return kSubcommands; }
+
+std::string help_of(const Subcommand& command) {
+  const std::vector<std::string> ask_help = {"--help"};
+  std::ostringstream out;
+  command.run(ask_help, out);
+  return out.str();
+}
+
+std::string program_help() {
+  std::string text =
+      "usage: pando <command> [flags]\n\n"
+      "Describes and trains convolutional networks on CPUs.\n\ncommands:\n";
+  for (const Subcommand& command : kSubcommands) {
+    if (command.summary == nullptr) continue;
+    text += fmt::format("  {:<12} {}\n", command.name, command.summary);
+  }
+  return text + "\n'pando help <command>' shows details; 'pando --version' shows the version.\n";
+}
+
 int run_program(std::span<const std::string> args, std::ostream& out, std::ostream& err) {
   const bool verbose = std::find(args.begin(), args.end(), "--verbose") != args.end();
   try {
     const int code = dispatch(args, out);
     out.flush();
     if (!out) throw IoError("standard output cannot be written");
-    // At once, for `pando run`: an mpirun that is told to end may not wait for the end below.
+    // Written before end() below, because an mpirun that is told to end may not wait for that.
+    // `pando run` reads the line.
     if (code == app::kStopped && std::getenv("PANDO_JOB") != nullptr) {
       err << comm::process_session().status_line(concat("exit code ", code)) << std::flush;
     }
-    // Instances of a job that come here do so by agreement.
+    // All instances of a job come here together.
     comm::process_session().end(code, comm::Ending::together);
     return code;
   } catch (const app::AgreedFailure& error) {
@@ -95,7 +104,7 @@ int run_program(std::span<const std::string> args, std::ostream& out, std::ostre
     const bool lost = own != nullptr && own->kind() == ErrorKind::comm;
     comm::process_session().report_failure(
         app::describe(error, false), lost ? comm::FailureKind::lost_peer : comm::FailureKind::own);
-    // These come to all instances alike, others to each by itself.
+    // These two codes come on all instances together; other errors may concern only this one.
     const int code = app::exit_code_of(error);
     const bool agreed = code == app::kStopped || code == app::kNonFiniteLoss;
     comm::process_session().end(code, agreed ? comm::Ending::together : comm::Ending::alone);

@@ -1,4 +1,4 @@
-// The program: a table of subcommands, each a function that gives an exit code.
+// The program `pando`: a table of subcommands; each is a function that returns an exit code.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,18 +8,23 @@
 
 namespace pando::cli {
 
-// Runs `pando <args>`. Results go to `out`. An error becomes one line on `err` and the exit code of
-// its kind. Ends the process's part in its job, if it has joined one.
+// Runs `pando <args>`. Writes results to `out`, and an error as one line to `err`; returns the exit
+// code. If the process has joined a job, ends its part in the job.
 int run_program(std::span<const std::string> args, std::ostream& out, std::ostream& err);
 
-// The subcommands, one file each. They throw what ends them.
-int run_data(std::span<const std::string> args, std::ostream& out);
-int run_devices(std::span<const std::string> args, std::ostream& out);
-int run_models(std::span<const std::string> args, std::ostream& out);
-int run_plan(std::span<const std::string> args, std::ostream& out);
-int run_run(std::span<const std::string> args, std::ostream& out);
-int run_run_instance(std::span<const std::string> args, std::ostream& out);
-int run_train(std::span<const std::string> args, std::ostream& out);
-int run_validate(std::span<const std::string> args, std::ostream& out);
+// The text of `pando --help`.
+std::string program_help();
+
+// The subcommands, one file each. They return an exit code or throw.
+int command_complete(std::span<const std::string> args, std::ostream& out);
+int command_data(std::span<const std::string> args, std::ostream& out);
+int command_devices(std::span<const std::string> args, std::ostream& out);
+int command_man_pages(std::span<const std::string> args, std::ostream& out);
+int command_models(std::span<const std::string> args, std::ostream& out);
+int command_plan(std::span<const std::string> args, std::ostream& out);
+int command_run(std::span<const std::string> args, std::ostream& out);
+int command_run_instance(std::span<const std::string> args, std::ostream& out);
+int command_train(std::span<const std::string> args, std::ostream& out);
+int command_validate(std::span<const std::string> args, std::ostream& out);
 
 }  // namespace pando::cli

@@ -1,4 +1,4 @@
-// `pando run`, and `pando run-instance`, which it starts on every host.
+// `pando run`, and `pando run-instance`, which `pando run` starts on every host.
 // SPDX-License-Identifier: MIT
 #include <iostream>
 
@@ -8,12 +8,12 @@
 
 namespace pando::cli {
 
-int run_run(std::span<const std::string> args, std::ostream& out) {
+int command_run(std::span<const std::string> args, std::ostream& out) {
   const auto options = launch::parse_run_options(args, out);
   return options ? launch::run_job(*options, out, std::cerr) : 0;
 }
 
-int run_run_instance(std::span<const std::string> args, std::ostream& /*out*/) {
+int command_run_instance(std::span<const std::string> args, std::ostream& /*out*/) {
   return launch::run_instance(args);
 }
 

@@ -6,7 +6,7 @@
 
 namespace pando::cli {
 
-int run_train(std::span<const std::string> args, std::ostream& out) {
+int command_train(std::span<const std::string> args, std::ostream& out) {
   return app::run_in_job(
       [args](std::ostream& told) { return app::parse_train_options(args, told); }, out);
 }

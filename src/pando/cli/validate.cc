@@ -6,7 +6,7 @@
 
 namespace pando::cli {
 
-int run_validate(std::span<const std::string> args, std::ostream& out) {
+int command_validate(std::span<const std::string> args, std::ostream& out) {
   return app::run_in_job(
       [args](std::ostream& told) { return app::parse_validate_options(args, told); }, out);
 }

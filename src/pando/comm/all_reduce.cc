@@ -10,7 +10,7 @@ namespace pando::comm {
 
 namespace {
 
-// Up to so many bytes from an instance to all others, messages cost by their number.
+// Up to this many bytes from an instance to all others, the number of messages determines the cost.
 constexpr size_t kAtOnce = 64 << 10;
 
 std::span<std::byte> bytes_of(std::span<float> values) { return std::as_writable_bytes(values); }
@@ -30,7 +30,7 @@ AllReduce::AllReduce(Communicator& communicator, std::span<float> values, AllRed
   }
 }
 
-// Whole cache lines, so that two instances never write into the same one.
+// A share is made of whole cache lines, so that two instances never write into the same one.
 std::span<float> AllReduce::share_of(int instance) const {
   constexpr size_t kLine = 16;
   const auto size = static_cast<size_t>(communicator_.size());
@@ -136,7 +136,7 @@ void AllReduce::sum_at_once() {
   }
 }
 
-// The own numbers take part as they are.
+// The numbers of this instance are added without encoding.
 void AllReduce::sum_share() {
   const int rank = communicator_.rank();
   const std::span<float> share = share_of(rank);
@@ -156,7 +156,7 @@ void AllReduce::sum_share() {
   }
   if (wire_ == WireFormat::f32) return;
   encode(wire_, share, own_share_.data());
-  decode(wire_, own_share_.data(), share);  // what the others will have
+  decode(wire_, own_share_.data(), share);  // the same rounded sums that the others get
 }
 
 void AllReduce::take_shares() {

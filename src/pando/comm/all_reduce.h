@@ -1,4 +1,4 @@
-// A sum over all instances that goes on while they compute.
+// A sum over all instances that makes progress while they compute.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,17 +17,18 @@ struct AllReduceOptions {
   WireFormat wire = WireFormat::f32;
 };
 
-// Replaces the numbers of each instance by the sums over all, again and again in the same memory.
-// Every instance adds up a share of the numbers and hands it to the others; a few numbers go to
-// everybody at once instead, which takes one message less after another. Adds in the order of the
-// instances, so that results depend neither on timing nor on the transport, and all have the same
-// bits. Requires: the communicator and the memory outlive it.
+// Replaces the numbers of each instance by the sums over all instances, any number of times in the
+// same memory. Every instance adds up a share of the numbers and sends the sums to the others. If
+// there are few numbers, every instance sends all of its numbers to all others instead, which saves
+// one round of messages. Adds in the order of the instances, so that results depend neither on
+// timing nor on the transport, and all instances have the same bits. Requires: the communicator and
+// the memory outlive it.
 class AllReduce {
  public:
   AllReduce(Communicator& communicator, std::span<float> values, AllReduceOptions options);
 
   void start();
-  // Makes progress; true when the sums are there, until the next start().
+  // Makes progress; returns true when the sums are complete, until the next start().
   bool advance();
   int64_t bytes_sent() const { return bytes_sent_; }  // by this instance, in each sum
 
@@ -47,8 +48,9 @@ class AllReduce {
   bool at_once_ = false;
   Phase phase_ = Phase::idle;
   int64_t bytes_sent_ = 0;
-  // Encoded numbers, by instance: those that go out and come in while sums are collected, then
-  // those of handing out. Numbers as they are go out from and come in to `values_` itself.
+  // Encoded numbers, by instance: first those sent and received while collecting, then those of
+  // handing out. With WireFormat::f32, numbers are sent from `values_` and sums are received into
+  // it.
   std::vector<std::vector<std::byte>> sent_;
   std::vector<std::vector<std::byte>> received_;
   std::vector<std::byte> own_share_;

@@ -12,7 +12,7 @@ namespace pando::comm {
 
 namespace {
 
-// What each collective calls its messages.
+// The tags of the collectives.
 constexpr int kGatherSizes = Communicator::kHostTags;
 constexpr int kGather = kGatherSizes + 1;
 constexpr int kBroadcast = kGather + 1;
@@ -80,7 +80,7 @@ std::vector<std::string> all_gather(Communicator& communicator, std::string_view
 
 void barrier(Communicator& communicator) { all_gather(communicator, ""); }
 
-// Down a binary tree: an instance hands on what it got.
+// Sends down a binary tree: an instance forwards what it received.
 void broadcast(Communicator& communicator, std::span<std::byte> bytes, int root) {
   const int size = communicator.size();
   const int place = (communicator.rank() - root + size) % size;
@@ -115,8 +115,8 @@ std::vector<double> all_reduce(Communicator& communicator, std::span<const doubl
   std::vector<double> more(own.size());
   for (const std::string& text : all_gather(communicator, bytes)) {
     if (text.size() != bytes.size()) {
-      throw InvalidArgument("all_reduce: this instance gives ", own.size(), " numbers, another ",
-                            text.size() / sizeof(double));
+      throw InvalidArgument("all_reduce: this instance gives ", own.size(),
+                            " numbers, another gives ", text.size() / sizeof(double));
     }
     if (!text.empty()) std::memcpy(more.data(), text.data(), text.size());
     for (size_t i = 0; i < sums.size(); ++i) sums[i] += more[i];

@@ -1,5 +1,5 @@
-// What the hosts of all instances do together, and wait for. Every instance calls the same ones in
-// the same order, one thread at a time. Throw CommError when an instance is lost.
+// Blocking collectives between the hosts of all instances. Every instance calls the same ones in
+// the same order, one thread at a time. They throw CommError if an instance is lost.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,25 +12,26 @@
 
 namespace pando::comm {
 
-// Until the messages have arrived. Looks often at first, then lets others have the core.
+// Waits until the messages have arrived. Polls often at first, then yields the core to others.
 void wait_for(Messages& messages);
 
 void barrier(Communicator& communicator);
-// What instance `root` has; sizes must agree.
+// Gives all instances the bytes of instance `root`; sizes must agree.
 void broadcast(Communicator& communicator, std::span<std::byte> bytes, int root = 0);
-// Sizes may differ: all have the text of `root` afterwards.
+// Returns the text of instance `root` on all instances; sizes may differ.
 std::string broadcast_text(Communicator& communicator, std::string_view own, int root = 0);
-// What each instance gives, in their order; sizes may differ.
+// Returns the texts of all instances, in their order; sizes may differ.
 std::vector<std::string> all_gather(Communicator& communicator, std::string_view own);
-// Adds in the order of the instances.
+// Returns the sums, added in the order of the instances.
 std::vector<double> all_reduce(Communicator& communicator, std::span<const double> own);
 bool any(Communicator& communicator, bool own);
-// All instances find the same and throw InvalidArgument together, so that none is left waiting:
+// If the texts differ, all instances throw InvalidArgument together, so that none is left waiting:
 // "place: instance 0 gives 3 numbers, instance 2 gives 4 numbers".
 void expect_same(Communicator& communicator, const char* place, const std::string& own);
 
-// Messages of one block of bytes of every instance to every other, to be started again and again.
-// Block i of `blocks` is that of instance i; each fills its own before the start.
+// Messages that send a block of bytes from every instance to every other, to be started any number
+// of times. Block i of `blocks` belongs to instance i; each instance fills its own before the
+// start.
 std::unique_ptr<Messages> prepare_all_gather(Communicator& communicator,
                                              std::span<std::byte> blocks, int tag);
 

@@ -1,5 +1,5 @@
-// How the instances of a job talk to each other: sets of messages that are prepared once and then
-// sent again and again, without waiting. Collectives are made of them (collectives.h).
+// Communication between the instances of a job: sets of messages that are prepared once and then
+// sent any number of times, without waiting. The collectives are built from them (collectives.h).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace pando::comm {
 
-// One end of a message. Its other end has the same tag and size. Messages between two instances
+// One end of a message. The other end has the same tag and size. Messages between two instances
 // with the same tag arrive in the order in which they were started.
 struct Outgoing {
   int to = 0;
@@ -26,14 +26,16 @@ struct Incoming {
   std::span<std::byte> bytes;
 };
 
-// Messages that are started together. Their memory is not touched by others between start() and the
-// done() that says true, which it does until the next start(). Ends them when it goes, which may
-// lose what is under way. Used by one thread at a time; different ones may be used at once.
+// Messages that are started together. Nothing else may touch their memory between start() and the
+// done() that returns true; done() then returns true until the next start(). The destructor ends
+// the messages, which may lose those that are in transit. Used by one thread at a time; different
+// objects may be used at the same time.
 class Messages {
  public:
   virtual ~Messages() = default;
   virtual void start() = 0;
-  // Makes progress and says whether all have arrived. Throws CommError after Communicator::fail().
+  // Makes progress and returns whether all have arrived. Throws CommError after
+  // Communicator::fail().
   virtual bool done() = 0;
 };
 
@@ -53,7 +55,7 @@ class Communicator {
   virtual std::unique_ptr<Messages> prepare(std::vector<Outgoing> sent,
                                             std::vector<Incoming> received) = 0;
 
-  // Ends all waits of this instance, now and later, with a CommError; the first cause stays.
+  // Makes all waits of this instance, now and later, throw a CommError; keeps the first cause.
   void fail(const std::string& cause);
   bool failed() const { return failed_; }
   void check() const;  // throws the CommError after fail()

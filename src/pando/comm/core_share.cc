@@ -13,7 +13,7 @@
 namespace pando::comm {
 
 std::string usable_cores_text() {
-  // Containers on different machines may have one name; a machine has another number at each start.
+  // Containers on different machines may have the same host name; the boot id tells machines apart.
   std::array<char, 256> host = {};
   gethostname(host.data(), host.size() - 1);
   std::string boot;

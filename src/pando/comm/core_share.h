@@ -1,4 +1,4 @@
-// Which part of a machine's cores an instance takes when nobody has bound it to its own.
+// The part of a machine's cores that an instance uses if it is not bound to cores.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,7 +16,8 @@ struct CoreShare {
 // The machine and the hardware threads that this process may run on.
 std::string usable_cores_text();
 
-// Among the instances whose text is the same. All instances call it together.
+// The share of this instance among the instances whose text is the same. All instances call it
+// together.
 CoreShare core_share(Communicator& communicator, const std::string& usable_cores);
 
 }  // namespace pando::comm

@@ -14,7 +14,7 @@ namespace pando::dist {
 
 namespace {
 
-// Below those of the collectives, above those of training.
+// Below the tags of the collectives, above the tags of training.
 constexpr int kTag = comm::Communicator::kHostTags - 2;
 
 comm::Communicator* others() { return comm::current_job().communicator.get(); }
@@ -34,7 +34,8 @@ std::string type_of(const Tensor& tensor) {
 
 void check_root(int root) {
   if (root >= 0 && root < num_instances()) return;
-  throw InvalidArgument("broadcast: root is ", root, "; instances are 0 to ", num_instances() - 1);
+  throw InvalidArgument("broadcast: expected a root from 0 to ", num_instances() - 1, ", got ",
+                        root);
 }
 
 void broadcast_bytes(std::span<std::byte> bytes, const std::string& type, int root) {
@@ -62,7 +63,7 @@ void divide_for_mean(std::span<T> values, Reduction reduction) {
   for (T& value : values) value /= static_cast<T>(num_instances());
 }
 
-// Gathered first: fit for the few numbers that hosts have.
+// Gathers all numbers first, which is good enough for the few numbers that hosts have.
 template <typename T>
 void sum_gathered(std::span<T> values) {
   expect_same("all_reduce", count_of(values));
@@ -140,8 +141,8 @@ void all_reduce(std::span<int64_t> values) { sum_gathered(values); }
 void all_reduce(Tensor& tensor, Reduction reduction) {
   expect_same("all_reduce", type_of(tensor));
   if (tensor.dtype() != DType::f32) {
-    throw InvalidArgument("all_reduce: the tensor is ", to_string(tensor.dtype()),
-                          "; wanted is f32, which cast() makes");
+    throw InvalidArgument("all_reduce: expected a tensor of f32, got ", to_string(tensor.dtype()),
+                          "; convert it with cast()");
   }
   all_reduce(tensor.f32(), reduction);
 }

@@ -1,5 +1,6 @@
-// One program on many instances: who am I, who else is there, and what all do together. A process
-// that no launcher started is the only instance, and everything here works for it too.
+// One program on many instances: the index of this instance, the number of instances, and
+// collectives. A process that no launcher started is the only instance, and everything here works
+// for it too.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,9 +16,9 @@
 
 namespace pando::dist {
 
-// Joins the other instances when a launcher (pando run, mpirun, srun) started this process. First
-// thing in main(). When the process exits with 0 it waits for the others to come to their end; with
-// any other code it ends them. Throws InvalidArgument, CommError, Unsupported.
+// Joins the other instances if a launcher (pando run, mpirun, srun) started this process. Call it
+// first in main(). When the process exits with code 0, it waits for the others to end; with any
+// other code it ends them. Throws InvalidArgument, CommError, Unsupported.
 void init();
 
 bool is_distributed();       // several instances
@@ -25,21 +26,21 @@ int num_instances();         // 1 when alone
 int instance_index();        // from 0
 int local_instance_index();  // among the instances of this machine
 
-// The replicas of all instances, as the launcher says, otherwise one for each instance; the same
-// number in each. Instance i has those from i * num_local_replicas() on.
+// The replicas of all instances: as many as the launcher says, otherwise one per instance. All
+// instances have the same number; those of instance i start at i * num_local_replicas().
 int num_total_replicas();
 int num_local_replicas();
 int replica_index_offset();
 int devices_per_replica();  // as the launcher says, otherwise 1
 
-// Collectives: every instance calls the same ones in the same order, with as many numbers, from one
-// thread. Numbers are added in the order of the instances. Throw InvalidArgument everywhere when
-// the instances disagree, CommError when one is lost.
+// Collectives: every instance calls the same ones in the same order, with the same number of
+// elements, from one thread. Numbers are added in the order of the instances. They throw
+// InvalidArgument on all instances if the instances disagree, and CommError if an instance is lost.
 enum class Reduction { sum, mean };
 
 void barrier();
 
-// What instance `root` has.
+// Gives all instances the values of instance `root`.
 void broadcast(std::span<float> values, int root = 0);
 void broadcast(std::span<double> values, int root = 0);
 void broadcast(std::span<int64_t> values, int root = 0);
@@ -51,13 +52,13 @@ void all_reduce(std::span<double> values, Reduction reduction = Reduction::sum);
 void all_reduce(std::span<int64_t> values);                             // the sum
 void all_reduce(Tensor& tensor, Reduction reduction = Reduction::sum);  // of f32
 
-// What each instance gives, one after the other; here their numbers may differ.
+// Returns the values of all instances, one after the other; here the number of elements may differ.
 std::vector<float> all_gather(std::span<const float> values);
 std::vector<double> all_gather(std::span<const double> values);
 std::vector<int64_t> all_gather(std::span<const int64_t> values);
 std::vector<std::string> all_gather(std::string_view text);  // one of each instance
 
-// Calls `function` on these instances; the others go on at once.
+// Calls `function` on these instances; the others continue immediately.
 void execute_on_instances(const std::set<int>& instances, const std::function<void()>& function);
 
 }  // namespace pando::dist

@@ -15,12 +15,12 @@ struct Launcher {
   const char* name;
   const char* size;  // variable with the number of processes; null: there is none
   const char* rank;  // variable that only its processes have
-  // Variable of what its processes find each other by; null: it always has it.
+  // Variable by which its processes find each other; null: they always do.
   const char* introduction = nullptr;
 };
 
-// In this order: an mpirun inside a step of Slurm has started the process, not srun, and both set
-// the variables of PMIx. A batch script of Slurm has a rank, but is no step.
+// The order matters: inside a step of Slurm an mpirun may have started the process, not srun, and
+// both set the variables of PMIx. A batch script of Slurm has a rank but is not a step.
 constexpr Launcher kLaunchers[] = {
     {"mpirun of Open MPI", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
     {"mpirun of MVAPICH2", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK"},
@@ -34,9 +34,9 @@ std::optional<int> number(const Variables& variables, const char* name, int leas
   if (text == nullptr) return std::nullopt;
   const std::optional<int64_t> value = parse_int(text);
   if (!value || *value < least || *value > std::numeric_limits<int>::max()) {
-    throw InvalidArgument("environment variable ", name, " is '", text,
-                          "'; wanted is a whole number from ", least,
-                          " on. Launchers set it; unset it when none started this process");
+    throw InvalidArgument("environment variable ", name, ": expected a whole number of at least ",
+                          least, ", got '", text,
+                          "'; launchers set it: unset it if no launcher started this process");
   }
   return static_cast<int>(*value);
 }
@@ -51,15 +51,15 @@ bool is_no(const Variables& variables, const char* name) {
   for (const char* yes : {"1", "yes", "true"}) {
     if (word == yes) return false;
   }
-  throw InvalidArgument("environment variable ", name, " is '", text,
-                        "'; wanted is 1, yes, true, 0, no or false");
+  throw InvalidArgument("environment variable ", name,
+                        ": expected 1, yes, true, 0, no or false, got '", text, "'");
 }
 
 void expect_equal(const char* name, std::optional<int> found, int wanted,
                   const std::string& because) {
   if (!found || *found == wanted) return;
-  throw InvalidArgument("environment variable ", name, " is ", *found, ", but ", because, " make ",
-                        wanted, "; unset it or correct what the launcher was told");
+  throw InvalidArgument("environment variable ", name, ": expected ", wanted, " (", because,
+                        "), got ", *found, "; unset it or correct the launcher's options");
 }
 
 }  // namespace
@@ -94,7 +94,7 @@ Division read_division(const Variables& variables, int instances, int index) {
   }
   if (total && *total % instances != 0) {
     throw InvalidArgument("environment variable ", kTotal, " is ", *total,
-                          ", which does not divide among ", instances, " instances; ",
+                          ", which does not divide evenly among ", instances, " instances; ",
                           "use a multiple of ", instances);
   }
   if (total) {
@@ -105,7 +105,7 @@ Division read_division(const Variables& variables, int instances, int index) {
   }
   const int each = total.value_or(instances) / instances;
   expect_equal("POPDIST_REPLICA_INDEX_OFFSET", number(variables, "POPDIST_REPLICA_INDEX_OFFSET", 0),
-               index * each, concat("instance ", index, " and ", each, " replicas in each"));
+               index * each, concat("instance ", index, " with ", each, " replicas per instance"));
   return {.total_replicas = total,
           .devices_per_replica = number(variables, "POPDIST_NUM_IPUS_PER_REPLICA", 1),
           .local_instance_index = number(variables, "POPDIST_LOCAL_INSTANCE_INDEX", 0)};

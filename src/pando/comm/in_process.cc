@@ -13,7 +13,7 @@ namespace pando::comm {
 
 namespace {
 
-// What was sent and not yet received.
+// Messages that were sent and not yet received.
 class PostOffice {
  public:
   void send(int from, const Outgoing& message) {

@@ -1,4 +1,4 @@
-// Instances that are threads of one process, for tests of what instances do together.
+// Instances that are threads of one process, for tests of communication between instances.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -25,7 +25,7 @@ constexpr milliseconds kConnectPatience{2000};
 constexpr milliseconds kWelcomePatience{5000};
 constexpr milliseconds kBeforeNextCall{50};
 
-// What instance 0 tells the others through the communicator, as one line of words.
+// What instance 0 sends to the others through the communicator, as one line of words.
 struct Invitation {
   Passwords passwords;
   int port = 0;
@@ -61,7 +61,7 @@ Invitation parse_invitation(const std::string& line) {
 std::string random_word() {
   std::array<unsigned char, 16> bytes{};
   if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    throw IoError("the system has no random numbers");
+    throw IoError("cannot get random numbers from the system");
   }
   std::string word;
   for (const unsigned char byte : bytes) {
@@ -77,14 +77,14 @@ Member this_member(int index) {
   return {index, ::getpid(), host.data()};
 }
 
-// One line from the other side, or nothing within the time.
+// The next line from the other side, or nothing if none arrives in time.
 std::optional<std::string> next_line(Link& link, milliseconds patience) {
   const auto until = MonitorClock::now() + patience;
   while (link.open() && MonitorClock::now() < until) {
     pollfd waiting{link.descriptor(), POLLIN, 0};
     const auto left = std::chrono::ceil<milliseconds>(until - MonitorClock::now());
     ::poll(&waiting, 1, static_cast<int>(std::max<int64_t>(0, left.count())));
-    // Instance 0 says nothing more until it has heard "here".
+    // Instance 0 sends nothing more until it has received "here".
     const std::vector<std::string> lines = link.receive();
     if (!lines.empty()) return lines.front();
   }
@@ -106,13 +106,13 @@ Hub call_hub(const Invitation& invitation, const std::string& address, const Mem
   const std::optional<std::string> line = next_line(link, kWelcomePatience);
   const std::vector<std::string> words = words_of(line.value_or(""), 4);
   if (words.size() != 4 || words[0] != "welcome" || words[1] != invitation.passwords.welcome) {
-    return {std::nullopt, {}, "answered by something else"};
+    return {std::nullopt, {}, "answered by another program"};
   }
   link.send("here");
   return {std::move(link), {0, parse_int(words[2]).value_or(0), words[3]}, ""};
 }
 
-// Tries the addresses in turn, again and again: instance 0 may be slow, a network may come up.
+// Tries the addresses in turn, repeatedly: instance 0 may be slow, a network may still come up.
 Hub reach_hub(const Invitation& invitation, const Member& self, const Communicator& communicator) {
   while (true) {
     std::vector<std::string> troubles;
@@ -123,7 +123,7 @@ Hub reach_hub(const Invitation& invitation, const Member& self, const Communicat
     }
     if (communicator.failed()) {  // the watch has waited long enough
       throw CommError(self.describe(), ": cannot reach instance 0 (", join(troubles, "; "),
-                      "); every host must reach the first one by TCP");
+                      "); every host must be able to reach the host of instance 0 by TCP");
     }
     std::this_thread::sleep_for(kBeforeNextCall);
   }
@@ -135,8 +135,8 @@ std::optional<milliseconds> seconds_from_environment(const char* name) {
   const std::optional<double> value = parse_double(text);
   constexpr double kDay = 86400;
   if (!value || !(*value >= 0.001) || *value > kDay) {
-    throw InvalidArgument(name, "='", text, "': wanted is a number of seconds from 0.001 to ",
-                          kDay);
+    throw InvalidArgument(name, ": expected a number of seconds from 0.001 to ", kDay, ", got '",
+                          text, "'");
   }
   return milliseconds(static_cast<int64_t>(*value * 1000));
 }
@@ -156,9 +156,9 @@ MonitorOptions monitor_options_from_environment() {
                           " ms: the timeout must be longer, best four times as long");
   }
   if (options.stall.count() > 0 && options.stall < 4 * options.period) {
-    throw InvalidArgument("PANDO_STALL_TIMEOUT is ", options.stall.count(),
-                          " ms: wanted are at least four times the ", options.period.count(),
-                          " ms between two signs of life");
+    throw InvalidArgument("PANDO_STALL_TIMEOUT: expected at least four times ",
+                          "PANDO_HEARTBEAT_PERIOD (", options.period.count(), " ms), got ",
+                          options.stall.count(), " ms");
   }
   return options;
 }
@@ -202,7 +202,7 @@ class Monitor::Parts {
   void join_job(Communicator& communicator) {
     const std::string line = broadcast_text(communicator, invitation_.to_line());
     if (communicator.rank() == 0) {
-      watch_.wait_until_all_joined();  // who goes earlier leaves the others calling in vain
+      watch_.wait_until_all_joined();  // the others still have to reach it
       return;
     }
     const Invitation invitation = parse_invitation(line);
@@ -210,7 +210,7 @@ class Monitor::Parts {
     watch_.join_hub(std::move(*hub.link), hub.member, invitation.times);
   }
 
-  std::optional<Listener> listener_;  // until the watch has it
+  std::optional<Listener> listener_;  // until it moves to the watch
   Invitation invitation_;
   Watch watch_;
   std::jthread thread_;

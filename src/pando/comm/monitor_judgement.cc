@@ -1,4 +1,4 @@
-// How a watch judges: who is silent, missing or hanging, and what all have said.
+// How a watch finds instances that are silent, missing or hanging, and knows what all have said.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
@@ -19,8 +19,8 @@ void Watch::judge_silence() {
     if (peer.standing != Standing::member) {
       peer.link.close();
     } else {
-      settle(concat(peer.member.describe(), ": silent: not heard of for ",
-                    in_seconds(options_.timeout), " (stopped, or its network is cut)"),
+      settle(concat(peer.member.describe(), ": silent: no sign of life for ",
+                    in_seconds(options_.timeout), " (it is stopped, or its network is cut)"),
              true);
     }
   }
@@ -43,8 +43,9 @@ milliseconds Watch::own_idle() {
   return std::chrono::duration_cast<milliseconds>(now_ - active_at_);
 }
 
-// Who computes and who waits is known only together. What a beat says is some time ago: an instance
-// is taken to hang by what it was for sure, and to wait by what it still must be.
+// Only a comparison of all instances shows which ones hang. A beat reports the past: an instance
+// has by now been idle for at least `idle` and at most `idle + since`. It hangs if it has surely
+// reached the limit; others wait if one of them is surely below half the limit.
 void Watch::judge_stall() {
   if (!is_hub() || options_.stall.count() == 0) return;
   std::string hanging;
@@ -59,8 +60,8 @@ void Watch::judge_stall() {
     judge(peer.member, peer.idle, std::chrono::ceil<milliseconds>(now_ - peer.heard_at));
   }
   if (hanging.empty() || !others_wait) return;
-  settle(concat(hanging, ": hangs: has not turned to the others for ", in_seconds(options_.stall),
-                ", which wait for it"),
+  settle(concat(hanging, ": hangs: has not communicated for ", in_seconds(options_.stall),
+                " while other instances wait for it"),
          true);
 }
 

@@ -16,13 +16,13 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// How long a first cause may take to reach the others, or a goodbye; after it they are not waited
-// for. Also how long a report that another does not answer waits for a better one.
+// The time for a first cause or a goodbye to reach the others; after it nobody waits for them. Also
+// the time that a report of kind lost_peer waits for a better cause.
 constexpr milliseconds kDelivery{1000};
-constexpr size_t kMaxStrangers = 64;  // beside the instances that are still to join
+constexpr size_t kMaxStrangers = 64;  // in addition to one connection per instance
 
 void write_to_stderr(const std::string& line) {
-  const std::string whole = line + "\n";  // one call: lines of several processes stay whole
+  const std::string whole = line + "\n";  // one call, so that lines of several processes do not mix
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, whole.data(), whole.size());
 }
 
@@ -45,7 +45,7 @@ Watch::Watch(Communicator& communicator, Setup setup)
       now_(active_at_),
       next_beat_(now_ + options_.period),
       start_until_(now_ + options_.start) {
-  if (!wake_.open()) throw ResourceError("the monitor of this instance cannot open an event");
+  if (!wake_.open()) throw ResourceError("the monitor of this instance cannot create an eventfd");
   joined_[0] = is_hub();
 }
 
@@ -128,7 +128,7 @@ bool Watch::wait_for_news() {
   const auto patience = std::chrono::ceil<milliseconds>(deadline - MonitorClock::now());
   ::poll(waiting.data(), waiting.size(), static_cast<int>(std::max<int64_t>(0, patience.count())));
   now_ = MonitorClock::now();
-  if (now_ - deadline > options_.period) {  // this process was stopped: the silence was its own
+  if (now_ - deadline > options_.period) {  // this process itself was stopped, not the others
     for (Peer& peer : peers_) peer.heard_at = now_;
   }
   uint64_t count = 0;
@@ -168,7 +168,7 @@ void Watch::take_report(const std::string& text, FailureKind kind) {
     settle(text, true);
     return;
   }
-  // Instance 0 waits for a better cause, the others for its answer and for that wait of its.
+  // Instance 0 waits for a better cause; the others wait for its answer, which includes that wait.
   if (!suspicion_) suspicion_ = {text, now_ + (is_hub() ? kDelivery : 3 * kDelivery)};
 }
 
@@ -185,7 +185,7 @@ void Watch::accept_callers() {
   if (!listener_) return;
   try {
     while (std::optional<Socket> caller = accept_one(*listener_)) {
-      // Closed again at once when there are too many; an instance calls again.
+      // Too many callers: closes the connection at once; an instance calls again.
       if (peers_.size() >= static_cast<size_t>(size_) + kMaxStrangers) continue;
       peers_.push_back({Link(std::move(*caller)), {}, Standing::stranger, now_});
     }
@@ -259,8 +259,8 @@ void Watch::hear(Peer& peer, const std::string& line) {
     peer.said_goodbye = true;
   } else {
     settle(concat(peer.member.describe(),
-                  ": its monitor says what no instance says; all instances "
-                  "must run the same version"),
+                  ": its monitor sent an unknown line; all instances must run the same "
+                  "version"),
            true);
   }
 }
@@ -294,13 +294,14 @@ void Watch::settle(const std::string& cause, bool noticed_here) {
   phase_until_ = now_ + kDelivery;
   cause_ = cause;
   if (noticed_here) say("pando: " + cause);
-  // Instance 0 tells all. It is told too when it seemed lost: it may have been stopped for a while.
+  // Instance 0 tells all others, the others tell instance 0. An instance that seems lost is told
+  // too: it may only have been stopped for a while.
   for (Peer& peer : peers_) {
     if (peer.standing == Standing::member && noticed_here) peer.link.send("failed " + cause);
   }
 }
 
-// What follows from what was heard, and from what was not heard in time.
+// Changes the phase according to the lines that have arrived and the deadlines that have passed.
 void Watch::advance() {
   if (phase_ == Phase::watching && suspicion_ && now_ >= suspicion_->until) {
     settle(suspicion_->text, true);
@@ -349,7 +350,7 @@ void Watch::end_late_process() {
                " after the failure of the job: ", cause_));
   } else {
     say(concat("pando: ended by force: ", self_.describe(), " still ran ",
-               in_seconds(options_.timeout), " after all instances had come to their end"));
+               in_seconds(options_.timeout), " after all instances had ended"));
   }
   ::_exit(1);
 }

@@ -1,5 +1,5 @@
-// What the thread of a monitor does: hears and tells who lives, finds the first cause of a failure
-// and makes it known.
+// The thread of a monitor: exchanges signs of life, finds the first cause of a failure and reports
+// it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,7 +19,7 @@ namespace pando::comm {
 
 using MonitorClock = std::chrono::steady_clock;
 
-// An instance as people look for it.
+// An instance as messages name it.
 struct Member {
   int index = 0;
   int64_t pid = 0;
@@ -29,13 +29,13 @@ struct Member {
 
 std::string in_seconds(std::chrono::milliseconds time);  // "0.5 s"
 
-// The words by which instances know each other from strangers who call the same port.
+// The words by which instances recognise each other: strangers may call the same port.
 struct Passwords {
   std::string hello;
   std::string welcome;
 };
 
-// The times that all instances keep.
+// The times that are the same for all instances.
 struct Times {
   std::chrono::milliseconds period{};
   std::chrono::milliseconds timeout{};
@@ -60,17 +60,17 @@ class Watch {
     Member self;
     int size = 1;
     Passwords passwords;
-    std::optional<Listener> listener;  // of instance 0
+    std::optional<Listener> listener;  // only on instance 0
     MonitorOptions options;
   };
   Watch(Communicator& communicator, Setup setup);
 
   void run();  // the thread's body, until stop()
 
-  // By other threads.
+  // Called by other threads.
   void stop();
   void join_hub(Link link, Member hub, const Times& times);
-  void wait_until_all_joined();  // of instance 0; throws CommError when one does not
+  void wait_until_all_joined();  // on instance 0; throws CommError if one does not
   std::string report(const std::string& cause, FailureKind kind);
   bool goodbye(std::optional<std::chrono::milliseconds> patience);
   const Member& self() const { return self_; }
@@ -90,11 +90,11 @@ class Watch {
   };
   struct Cause {
     std::string text;
-    Time until;  // by when nothing better has come up
+    Time until;  // it is the first cause if there is no better one by then
   };
   struct Requests {
     std::optional<Peer> hub;
-    Times times{};  // with the hub
+    Times times{};  // set together with `hub`
     std::optional<std::string> failure;
     FailureKind kind = FailureKind::own;
     bool goodbye = false;
@@ -103,7 +103,7 @@ class Watch {
 
   bool is_hub() const { return self_.index == 0; }
   void post(const std::function<void(Requests&)>& request);
-  bool has_outcome() const { return published_cause_ || published_end_; }  // with the mutex
+  bool has_outcome() const { return published_cause_ || published_end_; }  // mutex_ is held
   bool wait_for_news();                                                    // false: stop
   bool take_requests();
   void take_report(const std::string& text, FailureKind kind);
@@ -134,11 +134,11 @@ class Watch {
   const int size_;
   const Passwords passwords_;
   MonitorOptions options_;
-  Socket wake_;  // an event that ends the wait
+  Socket wake_;  // an event that wakes the thread
 
-  // The thread's own.
+  // Used by the thread only.
   std::optional<Listener> listener_;
-  std::list<Peer> peers_;  // those that are there: of instance 0 all others, of others instance 0
+  std::list<Peer> peers_;     // instance 0 has all others, the others have instance 0
   std::vector<bool> joined_;  // by instance; true for those that this one does not watch
   Phase phase_ = Phase::watching;
   std::string cause_;

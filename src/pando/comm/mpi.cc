@@ -25,15 +25,15 @@ void check_mpi(int code, const std::string& place) {
   throw CommError("MPI, ", place, ": ", std::string(text, static_cast<size_t>(length)));
 }
 
-// What the instance and its messages share. MPI is asked for MPI_THREAD_SERIALIZED, so every call
-// holds the mutex; none of them waits for others.
+// State that the instance and its messages share. MPI is started with MPI_THREAD_SERIALIZED, so
+// every call holds the mutex; no call waits for other instances.
 struct Library {
   std::mutex mutex;
   MPI_Comm world = MPI_COMM_NULL;  // our own, so that messages of the program do not mix with ours
-  bool over = false;               // no call of MPI any more
-  std::atomic<int64_t> calls{0};   // that send to others or wait for them
+  bool over = false;               // MPI must not be called any more
+  std::atomic<int64_t> calls{0};   // of functions that send to others or wait for them
 
-  // A program that started MPI itself may have ended it behind our back. Requires: the mutex.
+  // A program that started MPI itself may have ended it. Requires: the mutex is held.
   bool is_over() {
     int finalized = 0;
     if (!over) MPI_Finalized(&finalized);
@@ -42,14 +42,14 @@ struct Library {
   }
 };
 
-// One piece of a message and the other end of it.
+// One piece of a message; `peer` is the other end.
 struct Piece {
   bool sent = false;
   int peer = 0;
   int bytes = 0;
 };
 
-// Persistent requests: what a start costs is the messages themselves.
+// Uses persistent requests: a start costs no more than the messages themselves.
 class MpiMessages : public Messages {
  public:
   MpiMessages(const Communicator& owner, std::shared_ptr<Library> library)
@@ -57,8 +57,8 @@ class MpiMessages : public Messages {
   MpiMessages(const MpiMessages&) = delete;
   MpiMessages& operator=(const MpiMessages&) = delete;
 
-  // A peer can still be about to send or to fetch. What was not yet matched is called off; what is
-  // on its way is left to MPI, since waiting for a lost peer would never end.
+  // A peer may still be about to send or to receive. Receives without a match are cancelled;
+  // messages in transit are left to MPI, since waiting for a lost peer would never end.
   ~MpiMessages() override {
     const std::lock_guard lock(library_->mutex);
     if (library_->is_over()) return;
@@ -104,7 +104,7 @@ class MpiMessages : public Messages {
     under_way_ = true;
   }
 
-  // Whoever has the mutex makes progress for all.
+  // The thread that has the mutex makes progress for all.
   bool done() override {
     owner_.check();
     if (!under_way_) return true;
@@ -140,7 +140,7 @@ class MpiMessages : public Messages {
   }
 
   void check_going_on() const {
-    if (library_->is_over()) throw CommError("a message is sent after the end of the job");
+    if (library_->is_over()) throw CommError("cannot send a message after the end of the job");
   }
 
   void explain_statuses() const {
@@ -152,7 +152,7 @@ class MpiMessages : public Messages {
     }
   }
 
-  // MPI complains of messages that are too long, not of those that are too short.
+  // MPI reports messages that are too long, but not those that are too short.
   void check_sizes() const {
     for (size_t i = 0; i < pieces_.size(); ++i) {
       if (pieces_[i].sent) continue;
@@ -161,7 +161,7 @@ class MpiMessages : public Messages {
       if (bytes == pieces_[i].bytes) continue;
       throw CommError("instance ", pieces_[i].peer, " sent ", bytes, " bytes, instance ",
                       owner_.rank(), " expects ", pieces_[i].bytes,
-                      ": the instances do different things");
+                      "; all instances must make the same calls in the same order");
     }
   }
 
@@ -210,7 +210,7 @@ class Instance : public MpiInstance {
     auto messages = std::make_unique<MpiMessages>(*this, library_);
     const std::lock_guard lock(library_->mutex);
     if (library_->is_over()) return messages;
-    // Receives come first, so that what arrives finds its place.
+    // Receives come first, so that incoming messages find their buffers.
     for (const Incoming& message : received) messages->add(message, largest_piece_);
     for (const Outgoing& message : sent) messages->add(message, largest_piece_);
     return messages;
@@ -220,7 +220,7 @@ class Instance : public MpiInstance {
     const std::lock_guard lock(library_->mutex);
     if (library_->is_over()) return;
     library_->calls.fetch_add(1, std::memory_order_relaxed);
-    int found = 0;  // whatever it is, it is not for us: looking is what makes progress
+    int found = 0;  // ignored: the probe itself makes progress
     MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, library_->world, &found, MPI_STATUS_IGNORE);
   }
 
@@ -235,9 +235,10 @@ class Instance : public MpiInstance {
   }
 
   [[noreturn]] void abort(int code) override {
-    // Launchers drop what they have not read yet, such as the reason for this.
+    // Gives the launcher time to read our output, such as the reason: it drops what it has not
+    // read.
     std::this_thread::sleep_for(milliseconds(200));
-    // Another thread may be within MPI for good; then it has to be without the mutex.
+    // Another thread may be stuck inside MPI; then this continues without the mutex.
     for (int i = 0; i < 100 && !library_->mutex.try_lock(); ++i) {
       std::this_thread::sleep_for(milliseconds(10));
     }
@@ -253,18 +254,19 @@ class Instance : public MpiInstance {
     int level = MPI_THREAD_SINGLE;
     if (started_) {
       check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level), "starting");
-      MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);  // of calls on no communicator
+      // For calls without a communicator.
+      MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     } else {
       check_mpi(MPI_Query_thread(&level), "asking for its thread level");
     }
     if (level >= MPI_THREAD_SERIALIZED) return;
-    throw CommError("MPI gives ", name_of_thread_level(level), "; wanted is MPI_THREAD_SERIALIZED",
-                    started_ ? " and a library that has it: "
-                             : ": start it with MPI_Init_thread, or leave that to Pando. ",
+    throw CommError("MPI: expected MPI_THREAD_SERIALIZED, got ", name_of_thread_level(level),
+                    started_ ? "; use a library that supports it, not "
+                             : "; start MPI with MPI_Init_thread, or let Pando start it: ",
                     mpi_library());
   }
 
-  // Without waiting inside MPI, which would not end when an instance is lost.
+  // Does not wait inside MPI, which would not return if an instance is lost.
   bool all_have_come(std::optional<milliseconds> patience) {
     check();
     MPI_Request barrier = MPI_REQUEST_NULL;

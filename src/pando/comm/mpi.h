@@ -1,5 +1,5 @@
-// Instances that are processes of MPI. The sources mpi.cc and no_mpi.cc are this, with and without
-// an MPI library.
+// Instances that are processes of MPI. mpi.cc implements them; no_mpi.cc replaces it in builds
+// without an MPI library.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,8 +14,8 @@
 
 namespace pando::comm {
 
-// This process among all that the launcher started. Its Messages and it may outlive finalize(), but
-// then do nothing more.
+// This process among all that the launcher started. It and its Messages may outlive finalize(), but
+// then do nothing.
 class MpiInstance : public Communicator {
  public:
   virtual int local_index() const = 0;  // among the instances on this machine
@@ -23,23 +23,24 @@ class MpiInstance : public Communicator {
   // A number that grows while this instance sends to others or waits for them.
   virtual int64_t activity() const = 0;
 
-  // Lets what was handed to MPI travel on. Messages that are done() here can still be on their way,
-  // and MPI only works while it is called: to be called while waiting for anything else.
+  // Makes progress on messages that MPI has not delivered yet. Messages that are done() here can
+  // still be in transit, and MPI works only while it is called: call this while waiting for
+  // anything else.
   virtual void progress() = 0;
-  // The end of MPI in this process, once all have come here. False when some have not after
-  // `patience` (no value: waits on); then MPI goes on. Throws CommError after fail().
+  // Ends MPI in this process once all processes have called this. Returns false if some have not
+  // within `patience` (no value: no limit); MPI then continues. Throws CommError after fail().
   virtual bool finalize(std::optional<std::chrono::milliseconds> patience) = 0;
-  // Ends all processes of the job, this one with that code; whatever they do at the moment.
+  // Ends all processes of the job, whatever they are doing; this one ends with `code`.
   [[noreturn]] virtual void abort(int code) = 0;
 };
 
 struct MpiOptions {
-  size_t largest_piece = size_t{1} << 30;  // bytes; longer messages go in pieces: MPI counts by int
+  size_t largest_piece = size_t{1} << 30;  // bytes; longer messages are split: MPI counts in int
 };
 
-// Starts MPI in this process, unless that has been done; who started it ends it. All processes call
-// it together, and may do so again: messages of different instances of it do not mix. Throws
-// CommError, and Unsupported where MPI was not built in.
+// Starts MPI in this process unless it runs already; it is ended only if it was started here. All
+// processes call this together and may do so again: messages of different instances do not mix.
+// Throws CommError, and Unsupported in builds without MPI.
 std::shared_ptr<MpiInstance> join_mpi(const MpiOptions& options = {});
 
 // The MPI library that was built in, with its version, or "none".

@@ -1,4 +1,4 @@
-// In place of mpi.cc where there is no MPI library.
+// Replaces mpi.cc in builds without an MPI library.
 // SPDX-License-Identifier: MIT
 #include "pando/base/error.h"
 #include "pando/comm/mpi.h"
@@ -7,8 +7,8 @@ namespace pando::comm {
 
 std::shared_ptr<MpiInstance> join_mpi(const MpiOptions& /*options*/) {
   throw Unsupported(
-      "this Pando was built without MPI, so that its processes cannot work together; install an "
-      "MPI library (on Debian libopenmpi-dev) and build it again, or start it once");
+      "this Pando was built without MPI, so its processes cannot work together; install an MPI "
+      "library (on Debian libopenmpi-dev) and build it again, or start a single process");
 }
 
 std::string mpi_library() { return "none"; }

@@ -18,7 +18,8 @@ namespace pando::comm {
 namespace {
 
 constexpr std::chrono::seconds kPatience{60};
-// By this much the instance that failed first is ahead in ending all: its exit code is the job's.
+// The instance that failed first ends the others this much earlier than they end it: its exit code
+// becomes the job's.
 constexpr std::chrono::seconds kHeadStart{1};
 
 void end_at_exit(int status, void* owner) {
@@ -30,7 +31,7 @@ void end_at_exit(int status, void* owner) {
 std::shared_ptr<MpiInstance> join_until_exit() {
   auto instance = join_mpi();
   const intptr_t pid = getpid();
-  on_exit(end_at_exit, reinterpret_cast<void*>(pid));  // unlike atexit(), it tells the exit code
+  on_exit(end_at_exit, reinterpret_cast<void*>(pid));  // unlike atexit(), it passes the exit code
   return instance;
 }
 
@@ -59,15 +60,15 @@ std::string Session::apart() const {
   if (!launch || !launch->instances || *launch->instances == 1) return "";
   return concat(launch->launcher, " started this process as one of ", *launch->instances, " (",
                 launch->evidence,
-                "), but it has not joined the others and trains a model of its own; call "
-                "pando::dist::init() first in main() to train one together");
+                "), but it has not joined the others and trains a model of its own; to train one "
+                "model together, call pando::dist::init() first in main()");
 }
 
 Job Session::make_job(const Launch& launch) {
-  if (!launch.introduces) {  // MPI would end the process, with an advice to build it otherwise
+  if (!launch.introduces) {  // MPI would end the process and advise to build it differently
     throw CommError(launch.launcher, " started this process as one of several (", launch.evidence,
-                    ") without a way to find the others; use srun --mpi=pmix, with MPICH srun "
-                    "--mpi=pmi2, or start pando run inside the allocation");
+                    ") without a way to find the others; use srun --mpi=pmix (srun --mpi=pmi2 "
+                    "for MPICH), or start pando run inside the allocation");
   }
   if (!instance_) {
     try {
@@ -126,7 +127,7 @@ void Session::end(int code, Ending ending) {
   instance_ = nullptr;
 }
 
-// Others may still need what this instance has sent last, so MPI goes on during the wait.
+// Others may still need the last messages of this instance, so MPI makes progress during the wait.
 bool Session::say_goodbye(std::optional<std::chrono::milliseconds> patience) {
   if (!monitor_) return true;
   const auto begin = std::chrono::steady_clock::now();
@@ -147,7 +148,7 @@ void Session::end_together(int code) {
     abort(code);
   }
   std::cerr << "pando: instance " << instance_->rank()
-            << " ends, but not all others do; they are ended\n";
+            << " ends, but not all others do; ending them\n";
   report_failure(concat("ends with exit code ", code, ", but not all others do"), FailureKind::own);
   abort(code);
 }
@@ -158,11 +159,11 @@ void Session::abort(int code) {
   std::fflush(nullptr);
   if (monitor_ && !is_first_cause_) std::this_thread::sleep_for(kHeadStart);
   instance_->abort(code == 0 ? EXIT_FAILURE : code);
-  std::abort();  // GCC does not see that the line above is the last
+  std::abort();  // GCC does not see that the line above does not return
 }
 
 Session& process_session() {
-  // Never destroyed: a forked child that exits has no thread of the monitor to wait for.
+  // Never destroyed: a forked child that exits does not have the monitor's thread to join.
   static Session& session = *new Session({.join = join_until_exit});
   return session;
 }

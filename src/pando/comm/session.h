@@ -15,18 +15,19 @@
 
 namespace pando::comm {
 
-// together: all instances end here, with the same code, having agreed on it or done all their work.
-// alone: this instance gives up whatever the others do.
+// together: all instances end here with the same code, because they agreed on it or finished all
+// their work. alone: this instance ends, whatever the others do.
 enum class Ending { together, alone };
 
-// A process has one, process_session(); tests make their own. Used by one thread, except job().
+// A process has one session, process_session(); tests make their own. Used by one thread, except
+// job().
 class Session {
  public:
-  // Where its process learns of the launcher, and how it reaches the others.
+  // How the session finds its launcher and reaches the other instances.
   struct Options {
     Variables variables = process_variable;
     std::function<std::shared_ptr<MpiInstance>()> join = [] { return join_mpi(); };
-    // Who watches over the instances; null: nobody.
+    // Makes the monitor of the instances; a null monitor does not watch.
     std::function<std::unique_ptr<Monitor>(MpiInstance&)> watch = [](MpiInstance& instance) {
       MonitorOptions options = monitor_options_from_environment();
       options.activity = [&instance] { return instance.activity(); };
@@ -40,26 +41,26 @@ class Session {
   Session();
   explicit Session(Options options);
 
-  // Joins the job when a launcher started this process as one of several; a process alone does
-  // nothing and pays nothing. To be called before others ask for the job. The first call decides.
-  // Throws InvalidArgument, CommError or Unsupported, and will not have joined.
+  // Joins the job if a launcher started this process as one of several; does nothing for a process
+  // that is alone. Call it before anything asks for the job; after a success, further calls have no
+  // effect. If it throws InvalidArgument, CommError or Unsupported, the process has not joined.
   void join();
   const Job& job() const { return job_; }
-  // What is wrong when a launcher started this process as one of several and it did not join them;
-  // empty otherwise.
+  // Says what is wrong if a launcher started this process as one of several and it has not joined
+  // them; empty otherwise.
   std::string apart() const;
 
   // Tells all instances why this one is about to end alone, so that each knows the first cause.
-  // Does nothing when there are no others, and from the second time on.
+  // Does nothing if there are no others, and from the second call on.
   void report_failure(const std::string& text, FailureKind kind);
 
-  // The line by which launchers know the instance that a failure all agree on comes from:
-  // "pando: instance 1 on hostb (pid 123): text". Empty when there are no others.
+  // The line that tells launchers which instance caused a failure that all instances agree on:
+  // "pando: instance 1 on hostb (pid 123): text". Empty if there are no others.
   std::string status_line(const std::string& text) const;
 
-  // Before this process exits with `code`. Together waits for the others, for up to a minute when
-  // the code is not 0. Does not return when it ends alone, when the others do not come or when the
-  // communicator has failed: then it ends all instances. Does nothing when there are no others.
+  // Call it before this process exits with `code`. Ending::together waits for the others, for up to
+  // a minute if the code is not 0. Does not return but ends all instances for Ending::alone, if the
+  // others do not end, or if the communicator has failed. Does nothing if there are no others.
   void end(int code, Ending ending);
 
  private:
@@ -71,14 +72,14 @@ class Session {
   Options options_;
   bool decided_ = false;
   Job job_;
-  std::shared_ptr<MpiInstance> instance_;  // also of a job of one, to be finalized
+  std::shared_ptr<MpiInstance> instance_;  // also in a job of one instance, to be finalized
   std::unique_ptr<Monitor> monitor_;
   bool reported_ = false;
   bool is_first_cause_ = false;
 };
 
-// That of this process. Once joined, it ends by itself when the process exits without having called
-// end(): together with code 0, alone with any other.
+// The session of this process. Once joined, it ends by itself if the process exits without having
+// called end(): together with code 0, alone with any other code.
 Session& process_session();
 
 }  // namespace pando::comm

@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kVariable = "PANDO_START_TIMEOUT";
 
-// False when the watch ended before.
+// Returns false if the watch ends first.
 bool sleep_for(std::chrono::milliseconds time, const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any wake;
@@ -33,12 +33,12 @@ double seconds(std::chrono::milliseconds time) {
 void watch(const StartWatchOptions& options, const std::stop_token& stop) {
   if (!sleep_for(options.first_word, stop)) return;
   options.say(concat("pando: this instance has waited ", seconds(options.first_word),
-                     " s for the others to start; each has to run pando, too"));
+                     " s for the others to start; check that all of them run pando"));
   if (!options.limit) return;
   if (*options.limit > options.first_word && !sleep_for(*options.limit - options.first_word, stop))
     return;
   options.say(concat("pando: error: not all instances have started within ",
-                     seconds(*options.limit), " s; ", kVariable, " gives them more"));
+                     seconds(*options.limit), " s; set ", kVariable, " to wait longer"));
   options.give_up();
 }
 
@@ -51,8 +51,8 @@ StartWatchOptions start_watch_from_environment(
   if (text == nullptr) return options;
   const std::optional<double> limit = parse_double(text);
   if (!limit || !(*limit >= 0) || *limit > 1e6) {
-    throw InvalidArgument(kVariable, " is '", text,
-                          "', wanted a number of seconds, 0 for no limit");
+    throw InvalidArgument(kVariable, ": expected a number of seconds (0 for no limit), got '", text,
+                          "'");
   }
   options.limit = std::chrono::milliseconds(static_cast<int64_t>(*limit * 1000));
   if (*limit == 0) options.limit.reset();

@@ -1,5 +1,5 @@
-// Watches over the start of an instance, which waits in MPI for all others to start: one that never
-// does so would leave it waiting without a word.
+// Watches the start of an instance, which waits inside MPI for all others to start. Without the
+// watch it would wait silently for an instance that never starts.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,18 +12,18 @@
 namespace pando::comm {
 
 struct StartWatchOptions {
-  std::chrono::milliseconds first_word{30'000};  // after so long it says what it waits for
-  // After so long it gives up; no value: never. PANDO_START_TIMEOUT, in seconds, 0 for never.
+  std::chrono::milliseconds first_word{30'000};  // until it says what it waits for
+  // Until it gives up; no value: never. PANDO_START_TIMEOUT, in seconds, 0 for never.
   std::optional<std::chrono::milliseconds> limit = std::chrono::milliseconds(300'000);
   std::function<void(const std::string&)> say;  // empty: standard error
   std::function<void()> give_up;                // empty: ends the process with code 1
 };
 
-// Throws InvalidArgument for a time that is no number of seconds.
+// Throws InvalidArgument for a time that is not a number of seconds.
 StartWatchOptions start_watch_from_environment(
     const std::function<const char*(const char*)>& variables);
 
-// From its construction to its destruction.
+// Watches from its construction to its destruction.
 class StartWatch {
  public:
   explicit StartWatch(StartWatchOptions options);

@@ -27,7 +27,7 @@ void Link::flush() {
   while (has_unsent()) {
     const ssize_t sent = ::send(descriptor(), unsent_.data(), unsent_.size(), MSG_NOSIGNAL);
     if (sent < 0) {
-      // A broken connection is noticed by receive(), after what the other side still said.
+      // receive() notices a broken connection, after the last lines of the other side.
       if (!try_later(errno)) unsent_.clear();
       return;
     }
@@ -48,7 +48,7 @@ std::vector<std::string> Link::receive() {
     received_.append(chunk.data(), static_cast<size_t>(count));
     for (std::string& line : take_lines()) lines.push_back(std::move(line));
     if (received_.size() >= kMaxLine) close();
-    if (lines.size() > kMaxLine) break;  // others get their turn
+    if (lines.size() > kMaxLine) break;  // lets other links have their turn
   }
   return lines;
 }

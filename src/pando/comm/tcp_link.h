@@ -1,4 +1,4 @@
-// Lines of text over a TCP connection that never block, with bounded memory whatever comes in.
+// Lines of text over a TCP connection, without blocking and with bounded memory whatever arrives.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -18,16 +18,16 @@ class Link {
 
   explicit Link(Socket socket) : socket_(std::move(socket)) {}
 
-  // Sends as much as goes out now; flush() goes on. Line feeds become spaces and what is too long
-  // is cut, so that each call is one line. What the other side does not take is dropped.
+  // Sends as much as it can now; flush() sends the rest. Line feeds become spaces and long lines
+  // are cut, so that each call sends one line. Lines that the other side does not read are dropped.
   void send(std::string line);
   void flush();
   bool has_unsent() const { return open() && !unsent_.empty(); }
 
-  // The lines that have come in since.
+  // The lines that have arrived since the last call.
   std::vector<std::string> receive();
 
-  // False once the other side has closed, broken off or sent a line that is too long.
+  // False once the other side has closed, the connection is broken, or a line was too long.
   bool open() const { return socket_.open(); }
   void close() { socket_.close(); }
   int descriptor() const { return socket_.descriptor(); }
@@ -40,7 +40,7 @@ class Link {
   std::string received_;
 };
 
-// The line in words, split at single spaces into at most `most`; the last has the rest.
+// Splits the line at single spaces into at most `most` words; the last one has the rest.
 std::vector<std::string> words_of(std::string_view line, size_t most);
 
 }  // namespace pando::comm

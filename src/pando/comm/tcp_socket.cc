@@ -27,14 +27,14 @@ namespace {
 
 std::string system_message(int code) { return std::generic_category().message(code); }
 
-// An address with its port, in the form the system wants.
+// An address with its port, in the form that system calls take.
 struct Endpoint {
   sockaddr_storage storage{};
   socklen_t size = 0;
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
 };
 
-// Of a sockaddr_in or a sockaddr_in6.
+// Takes a sockaddr_in or a sockaddr_in6.
 template <typename Address>
 Endpoint endpoint_of(const Address& full) {
   Endpoint result;
@@ -150,10 +150,10 @@ std::optional<Socket> accept_one(const Listener& listener) {
     return caller;
   }
   if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
-    throw ResourceError("cannot take the connection of another instance: ", system_message(errno),
+    throw ResourceError("cannot accept the connection of another instance: ", system_message(errno),
                         "; raise the limit of open files (ulimit -n)");
   }
-  return std::nullopt;  // none waits, or the caller has gone again
+  return std::nullopt;  // none waits, or the caller has closed again
 }
 
 std::vector<std::string> own_addresses() {
@@ -179,7 +179,7 @@ std::string network_stack_name() {
 
 Connection connect_to(const std::string& address, int port, std::chrono::milliseconds patience) {
   const std::optional<Endpoint> endpoint = parse_endpoint(address, port);
-  if (!endpoint) return {Socket(), "is no address"};
+  if (!endpoint) return {Socket(), "not an IP address"};
   Socket socket = new_socket(endpoint->storage.ss_family);
   if (!socket.open()) return {Socket(), system_message(errno)};
   send_at_once(socket);

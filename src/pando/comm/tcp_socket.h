@@ -1,5 +1,5 @@
-// Plain TCP between instances: a socket that closes itself, where a host can be reached, how to
-// reach it. Failures are ordinary here and come back as values.
+// Plain TCP between instances: a socket that closes itself, the addresses of a host, and
+// connections to them. Failures to connect are ordinary and are returned as values.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -34,15 +34,15 @@ struct Listener {
 };
 Listener listen_anywhere();
 
-// The next caller, or nothing when none waits. Throws ResourceError when the process may open no
-// more files.
+// The next caller, or nothing if none waits. Throws ResourceError if the process cannot open more
+// files.
 std::optional<Socket> accept_one(const Listener& listener);
 
-// The numeric addresses of this host that others may reach: without loopback and those of one link.
+// The numeric addresses of this host that others may reach: without loopback and link-local ones.
 std::vector<std::string> own_addresses();
 
-// The same for two processes exactly when they share one network stack, so that one reaches the
-// other at the loopback address.
+// Equal for two processes exactly if they share one network stack, so that one reaches the other at
+// the loopback address.
 std::string network_stack_name();
 
 // A connection to a numeric address, or why there is none.
@@ -52,7 +52,7 @@ struct Connection {
 };
 Connection connect_to(const std::string& address, int port, std::chrono::milliseconds patience);
 
-// Lets this process have at least so many files open, as far as the system allows.
+// Raises the limit of open files of this process to at least `count`, as far as the system allows.
 void allow_open_files(int count);
 
 }  // namespace pando::comm

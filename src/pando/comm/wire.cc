@@ -13,9 +13,9 @@ namespace pando::comm {
 
 namespace {
 
-// A message of 16-bit numbers begins with what they are to be multiplied with.
+// A message of 16-bit numbers begins with the factor by which they are to be multiplied.
 constexpr size_t kHeader = sizeof(float);
-// The largest number of a message becomes at most this: sums of a few stay below 65504.
+// The largest number of a message is scaled to at most this: sums of a few stay below 65504.
 constexpr float kLargest = 16384;
 constexpr size_t kBlock = 1024;  // numbers that stay in the first-level cache
 
@@ -36,7 +36,7 @@ PANDO_MULTIVERSION void add_multiple(float* __restrict sums, const float* __rest
   for (size_t i = 0; i < count; ++i) sums[i] += values[i] * factor;
 }
 
-// A power of two, so that scaling rounds nothing. What is not finite is left alone.
+// A power of two, so that scaling does not round; 1 if the largest number is not finite.
 float scale_for(std::span<const float> values) {
   const float largest = largest_of(values.data(), values.size());
   if (!(largest > 0) || !std::isfinite(largest)) return 1;

@@ -49,7 +49,7 @@ OpReport op_report(const Program& program, int index, const LayerNames& layers) 
   return report;
 }
 
-// Rows of layers, found by name.
+// Sums over layers, found by name.
 class LayerSums {
  public:
   LayerReport& of(const std::string& layer, int stage) {
@@ -80,7 +80,7 @@ void add_weights(LayerSums& sums, const Program& program, const LayerNames& laye
   }
 }
 
-// What forward writes and backward reads belongs to the layer that wrote it.
+// Values that forward writes and backward reads count for the layer that wrote them.
 void add_kept(LayerSums& sums, const CompilationReport& report, const LayerNames& layers) {
   for (const MemoryBlock& block : report.memory.blocks) {
     const bool activations =
@@ -145,7 +145,7 @@ CompilationReport compilation_report(const Program& program,
   add_weights(sums, program, names);
   add_kept(sums, report, names);
   report.layers = sums.take();
-  // Fusion and backward make other orders; what belongs to no layer comes last.
+  // Fusion and backward change the order, so sort by layer; rows of no layer come last.
   const auto order = [&](const LayerReport& layer) {
     const int number = names.find(layer.layer);
     return number < 0 ? static_cast<int>(layers.size()) : number;

@@ -1,5 +1,5 @@
-// What the compiler made of a network, as data: every op with its kernel, work and place in the
-// step, sums over layers, and the memory. report.h writes it for people and for programs.
+// The result of compiling a network, as data: every op with its kernel, work and place in the step,
+// sums over layers, and the memory. report.h writes it for people and for programs.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,11 +19,11 @@ struct OpReport {
   int call = 0;
   std::string op;
   std::string name;   // of the node
-  std::string layer;  // that it came from, or the name of what is no layer, as the loss
+  std::string layer;  // source layer; for other nodes, such as the loss, the node's name
   std::string kernel;
   std::string result;                 // type of the first output
-  std::vector<std::string> layouts;   // of operands that are packed: "kernel as winograd-forward"
-  std::vector<std::string> refusals;  // of kernels that would have been preferred
+  std::vector<std::string> layouts;   // of packed operands: "kernel as winograd-forward"
+  std::vector<std::string> refusals;  // why preferred kernels were not used
   bool slow = false;                  // fell back to the reference kernel
   StepPart part = StepPart::forward;
   int stage = 0;
@@ -32,7 +32,7 @@ struct OpReport {
   size_t bytes_written = 0;
 };
 
-// Sums of one layer, as above.
+// Sums over the calls of one layer, for one slice as in OpReport.
 struct LayerReport {
   std::string layer;
   int stage = 0;
@@ -40,12 +40,12 @@ struct LayerReport {
   double forward_flops = 0;
   double backward_flops = 0;
   size_t bytes_moved = 0;   // read and written
-  int64_t weights = 0;      // trained
-  size_t weight_bytes = 0;  // with its moving statistics
-  size_t kept_bytes = 0;    // of its results that backward reads
+  int64_t weights = 0;      // number of trained weights
+  size_t weight_bytes = 0;  // including moving statistics
+  size_t kept_bytes = 0;    // results of the layer that backward reads
 };
 
-// Bytes of one slice that stay: of a replica they exist once (weights, packed), once per slice
+// Bytes of one slice that stay allocated. A replica has them once (weights, packed), once per slice
 // (gradients, statistics), or once per slice and micro-batch in flight (held).
 struct AlwaysLive {
   size_t weights = 0;
@@ -55,22 +55,22 @@ struct AlwaysLive {
   size_t held = 0;
 };
 
-// Requires: the program outlives it.
+// Requires: the program outlives the report.
 struct CompilationReport {
   const Program* program = nullptr;
-  int64_t slice_batch = 1;  // samples of a slice; with parts, of the micro-batch
+  int64_t slice_batch = 1;  // samples of a slice; with parts, of the whole micro-batch
   std::vector<OpReport> ops;
   std::vector<LayerReport> layers;  // in the order of the network
   MemoryMap memory;
   AlwaysLive always_live;
 
-  // Of one sample.
+  // Work of one sample.
   double flops(StepPart part) const;
   double flops() const { return flops(StepPart::forward) + flops(StepPart::backward); }
 };
 
-// `layers` are the names of the network's layers in the order of execution; without them, nodes
-// stand for layers.
+// `layers` are the names of the network's layers in the order of execution. If it is empty, every
+// node counts as a layer.
 CompilationReport compilation_report(const Program& program,
                                      const std::vector<std::string>& layers = {});
 

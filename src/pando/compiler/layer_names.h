@@ -9,16 +9,16 @@
 
 namespace pando::compiler {
 
-// Nodes are named after their layer, with a suffix ("conv2d/kernel") where it has several, and with
-// "/grad" behind that when they belong to backward.
+// A node is named after its layer, with a suffix ("conv2d/kernel") if the layer has several nodes,
+// and then "/grad" if it belongs to backward.
 class LayerNames {
  public:
-  // In the order of execution; each once.
+  // `layers` are in the order of execution, without duplicates.
   explicit LayerNames(const std::vector<std::string>& layers);
 
-  // The number of the layer; -1 for a node of none, as those of the loss.
+  // The number of the layer; -1 for a node of no layer, such as the loss.
   int find(std::string_view node) const;
-  // Its name; of a node of no layer, the node's own without "/grad".
+  // The name of the layer; for a node of no layer, the name of the node without "/grad".
   std::string name_of(std::string_view node) const;
 
   static bool is_backward(std::string_view node);

@@ -40,7 +40,8 @@ class Mapper {
     for (const auto& node : program_.graph().nodes()) {
       const bool view = ops::has_trait(*node, ops::Trait::view);
       if (!view) now_ = call_of_.at(node.get());
-      // Other slices read a gathered value at a time of their own, up to the end of the section.
+      // Other slices read a gathered value at their own time, at the latest at the end of the
+      // section.
       const bool gathers = ops::has_trait(*node, ops::Trait::gathers_slices);
       const int until = gathers ? section_end(now_) : now_;
       if (!view) {
@@ -48,7 +49,7 @@ class Mapper {
       }
       for (const ir::Value* value : node->outputs()) add_output(*node, value);
     }
-    // Losses, metrics and results are read when forward is over.
+    // Losses, metrics and results are read after the end of forward.
     const int forward = std::max(program_.last_forward_section(), 0);
     const int end = section_ends_[static_cast<size_t>(forward)];
     for (const ir::Output& output : program_.graph().outputs()) extend(output.value, end);
@@ -74,8 +75,8 @@ class Mapper {
                        .last = first});
   }
 
-  // A result where its first input lies was put there on purpose: the call reads the one while it
-  // writes the other.
+  // If a result lies at the place of its first input, this is intended: the call reads the input
+  // while it writes the result.
   void add_output(const ir::Node& node, const ir::Value* value) {
     const bool view = ops::has_trait(node, ops::Trait::view);
     const auto source = node.num_inputs() == 0 ? block_of_.end() : block_of_.find(node.input(0));
@@ -117,13 +118,13 @@ class Mapper {
 
   const Program& program_;
   std::unordered_map<const ir::Node*, int> call_of_;
-  std::vector<int> section_ends_;  // the last call of each
+  std::vector<int> section_ends_;  // the last call of each section
   int now_ = 0;                    // the call at or before the node
   std::vector<MemoryBlock> blocks_;
   std::unordered_map<const ir::Value*, size_t> block_of_;
 };
 
-// A feed lives from before the first call.
+// Note that a feed lives from before the first call.
 StageMap stage_map(const Program& program, const std::vector<MemoryBlock>& blocks, int stage) {
   const StageMemory& memory = program.memory().stages[static_cast<size_t>(stage)];
   StageMap map{.stage = stage, .bytes = memory.activations + memory.sums};

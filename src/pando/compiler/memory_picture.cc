@@ -1,7 +1,7 @@
-// The picture of memory over calls. SPDX-License-Identifier: MIT
+// Draws the picture of memory over calls. SPDX-License-Identifier: MIT
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/base/strings.h"
 #include "pando/compiler/memory_map.h"
@@ -14,7 +14,7 @@ constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOP";
 constexpr char kFree = '.';
 constexpr char kSmall = '+';
 
-// A block where it lies when the region of sums follows that of activations.
+// A block with its position when the region of sums follows the region of activations.
 struct Box {
   const MemoryBlock* block;
   size_t begin;
@@ -48,11 +48,12 @@ std::vector<int> calls_of(const Program& program, int stage) {
   return calls;
 }
 
-// Cells of memory over calls: few calls are wide, many share a column, and what lives at any of
-// them is in it.
+// A grid of memory over calls. With few calls a call is several columns wide; with many, several
+// calls share a column, which shows the blocks that live at any of them.
 class Picture {
  public:
-  // Takes their letters from boxes that get no cell, so that the rest have the first ones.
+  // Boxes that get no cell lose their letter, so that the others have the first letters of the
+  // alphabet.
   Picture(std::vector<Box>& boxes, const std::vector<int>& calls, double bytes, PictureSize size)
       : calls_(calls),
         rows_(static_cast<size_t>(size.rows)),
@@ -104,7 +105,8 @@ class Picture {
            std::max(static_cast<double>(box.begin), step_ * static_cast<double>(row));
   }
 
-  // The letter of the block that covers most of a cell; only what nothing covers looks free.
+  // The letter of the block that covers most of a cell. A cell looks free only if nothing covers
+  // it.
   char largest(const std::vector<Box>& boxes, size_t row, size_t column) const {
     double most = 0;
     char letter = kFree;
@@ -117,7 +119,8 @@ class Picture {
     return letter;
   }
 
-  // A block of which others cover more everywhere gets one cell, of one that has others left.
+  // For a block that other blocks hide everywhere: gives it one cell, taken from a block that has
+  // more than one.
   void squeeze_in(const Box& box) {
     for (size_t row = 0; row < rows_; ++row) {
       if (overlap(box, row) <= 0) continue;

@@ -1,4 +1,4 @@
-// Where every value of a program lies: a region and an offset in it.
+// The place of every value of a program: a region and an offset in it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,12 +11,13 @@
 namespace pando::compiler {
 
 // Memory of a program. Blocks of activations exist once per slice with Division::batch and once in
-// all with Division::parts; sums (what each slice or part adds to a sum) always once per slice.
-// `activations` and `sums` live within one section and are free after it. `held_activations` and
-// `held_sums` are written by one section and read by a later one of the same micro-batch: there
-// is one block for every micro-batch that a stage holds at once. `gradients` and `moments` are
-// accumulated over the micro-batches of a weight update. `packed` (variables in a kernel's own
-// layout) exists once. Variables and state are external: all programs of a model share them.
+// all with Division::parts; sums (the contributions of each slice or part to a sum) always exist
+// once per slice. `activations` and `sums` live within one section and are free after it.
+// `held_activations` and `held_sums` are written by one section and read by a later one of the same
+// micro-batch: there is one block for every micro-batch that a stage holds at once. `gradients` and
+// `moments` are accumulated over the micro-batches of a weight update. `packed` (variables in a
+// kernel's own layout) exists once. Variables and state are external: all programs of a model share
+// them.
 enum class Region {
   activations,
   sums,
@@ -30,7 +31,7 @@ enum class Region {
 
 struct Place {
   Region region = Region::external;
-  int stage = 0;  // whose memory it is; packed and external values belong to none
+  int stage = 0;  // the stage that owns it; ignored for packed and external values
   size_t offset = 0;
 };
 
@@ -49,7 +50,8 @@ struct StageMemory {
   }
 };
 
-// Gradients that backward completes together: a run of the gradient region of one stage.
+// Gradients that backward completes together: a contiguous part of the gradient region of one
+// stage.
 struct Bucket {
   int stage = 0;
   size_t begin = 0;  // bytes
@@ -62,9 +64,9 @@ struct MemoryPlan {
   std::vector<StageMemory> stages;
   std::vector<Bucket> buckets;  // in the order in which backward completes them
   size_t packed_bytes = 0;
-  size_t unshared_bytes = 0;  // all blocks of one slice if no two values shared memory
+  size_t unshared_bytes = 0;  // size of all blocks of one slice if no two values shared memory
 
-  // Of all stages.
+  // Sum over all stages.
   size_t planned_bytes() const;
 };
 

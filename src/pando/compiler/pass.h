@@ -19,49 +19,52 @@
 
 namespace pando::compiler {
 
-// How the work of a step is divided. The results depend on this, not on who runs the slices:
-// with `batch` each slice holds its own samples; with `parts` every call is cut in parts, for
-// micro-batches with fewer samples than slices.
+// How the work of a step is divided. The results depend on this division, not on which worker runs
+// a slice. With `batch` each slice holds its own samples; with `parts` every call is cut into
+// parts, for micro-batches with fewer samples than slices.
 enum class Division { batch, parts };
 
-// What backward does instead of keeping the activations of forward; the results are the same.
+// How backward recomputes activations instead of keeping those of forward. Results are the same.
 // then_backward: a stage runs forward again from its inputs before it runs backward; the last
-//   stage, whose backward follows at once, keeps its activations.
+//   stage, whose backward follows immediately, keeps its activations.
 // interleaved: each activation is computed again just before it is needed, starting from the
 //   stage's inputs and from the checkpoints that the user marked; the last stage does so only for
-//   what comes before its last checkpoint.
+//   activations before its last checkpoint.
 enum class Recomputation { none, then_backward, interleaved };
 
-struct CompileOptions {
+struct ProgramOptions {
   int slices = 1;
   Division division = Division::batch;
-  // Slices whose batch statistics are taken together: those of several replicas; 0: `slices`.
+  // Number of slices whose batch statistics are computed together, over several replicas; 0:
+  // `slices`.
   int gathered_slices = 0;
-  // One section per stage and direction, instead of one for the whole step.
+  // Whether there is one section per stage and direction, instead of one for the whole step.
   bool pipelined = false;
-  int stages = 1;  // of the pipeline, if more than the graph's nodes show
+  int stages = 1;  // of the pipeline, if there are more than in the graph's nodes
   Recomputation recomputation = Recomputation::none;
   Precision precision;
   HalfOptions half;
-  size_t bucket_bytes = size_t{1} << 20;  // least size of a bucket of gradients
-  // Most scratch memory of a kernel of convolutions and dense layers: one for all, or two for each
-  // stage (convolutions, dense layers); empty: no limit. The reference kernel always may.
+  size_t bucket_bytes = size_t{1} << 20;  // minimum size of a bucket of gradients
+  // Maximum scratch memory of a kernel for convolutions and dense layers: one limit for all, or two
+  // for each stage (convolutions, dense layers); empty: no limit. The reference kernel is always
+  // allowed.
   std::vector<size_t> scratch_limits;
   std::set<std::string> disabled_passes;
-  // Called with the name and the graph after each pass that changed it.
+  // Called with the pass's name and the graph after each pass that changed the graph.
   std::function<void(std::string_view pass, const ir::Graph&)> dump;
-  // Whether a candidate may be used for a node; empty: all. The reference kernel always may.
+  // Whether a candidate may be used for a node; empty: all may. The reference kernel is always
+  // allowed.
   std::function<bool(const ir::Node&, const kernels::Candidate&)> accept;
 };
 
-// The kernel of one node, and why the candidates before it were not taken.
+// The kernel of one node, and why the candidates before it refused.
 struct KernelChoice {
   std::shared_ptr<const kernels::Kernel> kernel;
   std::string candidate;
   std::vector<std::string> refusals;  // "direct: reason"
 };
 
-// A run of nodes that one micro-batch goes through without pause.
+// A sequence of nodes that a micro-batch passes through without a pause.
 struct SectionMark {
   int stage = 0;
   bool backward = false;
@@ -69,12 +72,12 @@ struct SectionMark {
 
 struct CompileState {
   ir::Graph graph;
-  CompileOptions options;
-  // Filled by split-stages: the sections in the order a micro-batch takes them, and each node's.
-  // Empty: one section.
+  ProgramOptions options;
+  // Filled by split-stages: the sections in the order of a micro-batch, and the section of each
+  // node. Empty: one section.
   std::vector<SectionMark> sections;
   std::unordered_map<const ir::Node*, int> section_of;
-  std::unordered_map<const ir::Node*, KernelChoice> kernels;  // filled by assign-layouts
+  std::unordered_map<const ir::Node*, KernelChoice> kernels;  // filled by select-kernels
   MemoryPlan memory;                                          // filled by plan-memory
 };
 
@@ -83,7 +86,7 @@ class Pass {
   virtual ~Pass() = default;
   virtual std::string_view name() const = 0;  // kebab-case, as on the command line
   virtual std::string_view purpose() const = 0;
-  // Programs cannot be made without it, so it cannot be switched off.
+  // Whether every program needs this pass, so that it cannot be switched off.
   virtual bool required() const { return false; }
   // Returns whether the graph changed.
   virtual bool run(CompileState& state) const = 0;

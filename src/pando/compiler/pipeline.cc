@@ -19,15 +19,15 @@ PassPipeline default_pipeline() {
   pipeline.add<FuseConvPoolGrad>();  // after fuse-pool-grad, which gives it the activation
   pipeline.add<FuseBatchNormGrad>();
   pipeline.add<EraseDead>();       // after fusion, which leaves nodes behind
-  pipeline.add<LowerPrecision>();  // after fusion: what is fused is never rounded
-  pipeline.add<AssignLayouts>();   // after fusion: a fused op asks for one layout, not two
-  pipeline.add<SplitStages>();     // after layouts: what recompute repeats is final
+  pipeline.add<LowerPrecision>();  // after fusion: values inside a fused op are not rounded
+  pipeline.add<SelectKernels>();   // after fusion: a fused op has one kernel, not two
+  pipeline.add<SplitStages>();     // after select-kernels: recompute copies the final nodes
   pipeline.add<Recompute>();
-  pipeline.add<PlanMemory>();  // last: sizes are final only after layouts
+  pipeline.add<PlanMemory>();  // last: sizes are final only after select-kernels
   return pipeline;
 }
 
-void PassPipeline::check_disabled(const CompileOptions& options) const {
+void PassPipeline::check_disabled(const ProgramOptions& options) const {
   std::vector<std::string> known;
   for (const auto& pass : passes_) {
     if (!pass->required()) known.emplace_back(pass->name());
@@ -38,9 +38,8 @@ void PassPipeline::check_disabled(const CompileOptions& options) const {
       if (pass->name() != name) continue;
       found = true;
       if (pass->required()) {
-        throw InvalidArgument(
-            "pass '", name,
-            "' cannot be disabled: no program without it; can be: ", join(known, ", "));
+        throw InvalidArgument("pass '", name, "' cannot be disabled: every program needs it; ",
+                              "optional passes: ", join(known, ", "));
       }
     }
     if (!found) throw InvalidArgument(unknown_name_message("pass", name, known));

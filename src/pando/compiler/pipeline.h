@@ -1,4 +1,4 @@
-// The list of passes in the order they run, with verification, dumps and timing around each.
+// Runs a list of passes in order, with verification, dumps and timing around each.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -25,16 +25,16 @@ class PassPipeline {
   }
   const std::vector<std::unique_ptr<Pass>>& passes() const { return passes_; }
 
-  // Runs the passes that are not disabled. After each the graph is verified; a failure names the
+  // Runs the passes that are not disabled and verifies the graph after each; an error names the
   // pass. Throws InvalidArgument for an unknown or a required name in disabled_passes.
   std::vector<PassRecord> run(CompileState& state) const;
 
  private:
-  void check_disabled(const CompileOptions& options) const;
+  void check_disabled(const ProgramOptions& options) const;
   std::vector<std::unique_ptr<Pass>> passes_;
 };
 
-// The table of contents of the compiler.
+// All passes of the compiler, in order.
 PassPipeline default_pipeline();
 
 }  // namespace pando::compiler

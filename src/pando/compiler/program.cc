@@ -13,7 +13,7 @@ namespace pando::compiler {
 
 namespace {
 
-// What a chain of views shows.
+// The value at the start of a chain of views.
 const ir::Value* viewed(const ir::Value* value) {
   while (!value->is_input() && ops::has_trait(*value->producer(), ops::Trait::view)) {
     value = value->producer()->input(0);
@@ -26,7 +26,7 @@ const ir::Value* viewed(const ir::Value* value) {
 Operand Program::operand(const ir::Value* value) const {
   const auto place = state_.memory.places.find(value);
   if (place != state_.memory.places.end()) return {place->second, value};
-  PANDO_CHECK(value->is_input(), "value '", value->name(), "' has no place");
+  PANDO_CHECK(value->is_input(), "value '", value->name(), "' has no place in memory");
   return {{Region::external, 0, 0}, value};
 }
 
@@ -68,9 +68,9 @@ void Program::build_calls() {
   }
 }
 
-// With batch slices a new segment begins only where a call reads from other slices what this
-// segment or an earlier section made (then the first segment may have no calls); with parts any
-// call may read what another part wrote, so each is a segment.
+// With batch slices, a new segment starts only where a call reads values of other slices that this
+// segment or an earlier section made (in the latter case the first segment may have no calls). With
+// parts, any call may read what another part wrote, so each call is a segment.
 void Program::build_sections() {
   for (const SectionMark& mark : state_.sections)
     sections_.push_back({mark.stage, mark.backward, {}});
@@ -102,9 +102,9 @@ void Program::build_sections() {
   }
 }
 
-std::unique_ptr<const Program> compile(ir::Graph graph, CompileOptions options) {
+std::unique_ptr<const Program> compile(ir::Graph graph, ProgramOptions options) {
   if (options.slices < 1)
-    throw InvalidArgument("slices is ", options.slices, ", wanted at least 1");
+    throw InvalidArgument("slices: expected at least 1, got ", options.slices);
   auto program = std::make_unique<Program>();
   program->state_.graph = std::move(graph);
   program->state_.options = std::move(options);

@@ -1,5 +1,5 @@
-// A compiled graph: kernel calls in order, the places of all values, and what runs when. It holds
-// no memory; a runtime instance binds it to arenas.
+// A compiled graph: kernel calls in order, the places of all values, and their division into
+// sections. It owns no memory; an instance of the runtime binds it to arenas.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace pando::compiler {
 
-// Where an operand lies. For Region::external, `value` is the variable or state itself.
+// The place of an operand. For Region::external, `value` is the variable or state itself.
 struct Operand {
   Place place;
   const ir::Value* value = nullptr;
@@ -25,17 +25,18 @@ struct Call {
   std::vector<Operand> outputs;
   bool gathers_slices = false;
   int section = -1;  // -1: the prologue
-  int bucket = -1;   // the bucket of gradients that is complete after it
+  int bucket = -1;   // the bucket of gradients that this call completes; -1: none
 };
 
-// Calls that one slice can run without waiting for the others. All slices finish a segment
-// before any begins the next; the first may have no calls, where slices wait for a section before.
+// Calls that one slice can run without waiting for the other slices. All slices finish a segment
+// before any starts the next. The first segment has no calls if slices have to wait for an earlier
+// section.
 struct Segment {
   std::vector<int> calls;  // indices into Program::calls()
 };
 
-// What one micro-batch goes through at one visit of a stage. Without a pipeline there is one
-// section, which holds the whole step.
+// The calls of one micro-batch at one visit of a stage. Without a pipeline there is one section,
+// which holds the whole step.
 struct Section {
   int stage = 0;
   bool backward = false;
@@ -46,34 +47,34 @@ struct Section {
 class Program {
  public:
   const ir::Graph& graph() const { return state_.graph; }
-  const CompileOptions& options() const { return state_.options; }
+  const ProgramOptions& options() const { return state_.options; }
   const MemoryPlan& memory() const { return state_.memory; }
   const std::vector<Call>& calls() const { return calls_; }
-  const std::vector<int>& prologue() const { return prologue_; }  // once per weight update
-  // In the order in which a micro-batch takes them.
+  const std::vector<int>& prologue() const { return prologue_; }  // run once per update
+  // Sections in the order in which a micro-batch passes through them.
   const std::vector<Section>& sections() const { return sections_; }
   const std::vector<PassRecord>& passes() const { return passes_; }
   const KernelChoice& choice(const ir::Node* node) const { return state_.kernels.at(node); }
-  size_t scratch_bytes() const { return scratch_bytes_; }  // of one worker
+  size_t scratch_bytes() const { return scratch_bytes_; }  // per worker
   Operand operand(const ir::Value* value) const;
 
   int stages() const { return static_cast<int>(state_.memory.stages.size()); }
   bool pipelined() const { return state_.options.pipelined; }
-  // The section of a visit; -1 when there is none.
+  // The index of the section; -1 if there is none.
   int section(int stage, bool backward) const;
-  // The section whose end leaves losses, metrics and results to be read.
+  // The section after whose end losses, metrics and results can be read.
   int last_forward_section() const;
 
   int slices() const { return state_.options.slices; }
   bool in_parts() const { return state_.options.division == Division::parts; }
-  // Whether slices never wait for each other within a section: the slices of a worker then share
+  // Whether slices never wait for each other within a section. If so, the slices of a worker share
   // one block of activations, which stays in its cache.
   bool depth_first() const;
-  // How many blocks of activations this many workers need.
+  // The number of blocks of activations that `workers` workers need.
   size_t activation_blocks(int workers) const;
 
  private:
-  friend std::unique_ptr<const Program> compile(ir::Graph graph, CompileOptions options);
+  friend std::unique_ptr<const Program> compile(ir::Graph graph, ProgramOptions options);
   void build_calls();
   void build_sections();
 
@@ -85,7 +86,7 @@ class Program {
   size_t scratch_bytes_ = 0;
 };
 
-// Runs the default pipeline. Throws InvalidArgument for what the user can mend.
-std::unique_ptr<const Program> compile(ir::Graph graph, CompileOptions options = {});
+// Runs the default pipeline. Throws InvalidArgument for errors that the user can fix.
+std::unique_ptr<const Program> compile(ir::Graph graph, ProgramOptions options = {});
 
 }  // namespace pando::compiler

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/base/strings.h"
 #include "pando/compiler/layer_names.h"
@@ -38,9 +38,9 @@ std::string rounding_text(const HalfOptions& half) {
   return text + (half.half_partials ? ", half partials" : "");
 }
 
-// What the values of one slice are stored in.
+// The types in which the values of one slice are stored.
 std::string types_text(const Program& program) {
-  const CompileOptions& options = program.options();
+  const ProgramOptions& options = program.options();
   std::map<DType, std::pair<int, size_t>> types;
   int casts = 0;
   const auto count = [&](const ir::Value* value) {
@@ -69,13 +69,13 @@ std::string or_dash(bool shown, const std::string& text) { return shown ? text :
 
 std::string work(double flops) { return or_dash(flops > 0, fmt::format("{:.3f}", mega(flops))); }
 
-// Without "/grad", which the heading above says.
+// The name without "/grad", since the heading already says backward.
 std::string short_name(const OpReport& op) {
   const size_t slash = op.name.rfind('/');
   return LayerNames::is_backward(op.name) ? op.name.substr(0, slash) : op.name;
 }
 
-// As wide as what stands in them, so that a line of common names stays within 100 columns.
+// Columns are as wide as their contents, so that a line with common names fits in 100 columns.
 struct OpColumns {
   size_t op = 2;
   size_t node = 4;
@@ -109,7 +109,7 @@ std::string part_heading(const Program& program, const OpReport& op) {
   return program.pipelined() ? fmt::format("{} of stage {}", part, op.stage) : part;
 }
 
-// In the order in which they run: the prologue first.
+// Lists the calls in the order in which they run: the prologue first.
 std::string ops_text(const CompilationReport& report) {
   const Program& program = *report.program;
   const OpColumns columns(report.ops);
@@ -162,7 +162,7 @@ std::string layers_text(const CompilationReport& report) {
                             mega(report.flops(StepPart::backward)));
 }
 
-// One row per stage: what one slice of one micro-batch takes.
+// One row per stage: the memory of one slice of one micro-batch.
 std::string stages_text(const MemoryPlan& plan) {
   std::string text = fmt::format("  {:<6} {:>12} {:>12} {:>14} {:>12} {:>12}\n", "stage", "working",
                                  "sums", "held per m-b", "gradients", "statistics");
@@ -185,7 +185,7 @@ std::string peak_text(const CompilationReport& report, const StageMap& stage) {
   constexpr size_t kMostShown = 6;
   const OpReport& op = report.ops[static_cast<size_t>(stage.peak_call)];
   std::string text = fmt::format(
-      "working memory of stage {}: {}; {} ({}) live at most, at call {}:\n    {} '{}'\n",
+      "working memory of stage {}: {}; at most {} ({}) live, at call {}:\n    {} '{}'\n",
       stage.stage, size(stage.bytes), size(stage.peak_bytes),
       percent(stage.peak_bytes, stage.bytes), stage.peak_call, op.op, op.name);
   const auto live = live_at(report.memory, stage.stage, stage.peak_call);
@@ -215,7 +215,7 @@ std::string memory_text(const CompilationReport& report) {
                               : "per slice",
       size(plan.packed_bytes), size(program.scratch_bytes()), plan.buckets.size());
   text += fmt::format(
-      "always live: weights {}, packed {}; of every slice gradients {},\nstatistics {}, held {}\n",
+      "always live: weights {}, packed {}; per slice: gradients {},\nstatistics {}, held {}\n",
       size(live.weights), size(live.packed), size(live.gradients), size(live.statistics),
       size(live.held));
   for (const StageMap& stage : report.memory.stages) {
@@ -225,7 +225,7 @@ std::string memory_text(const CompilationReport& report) {
   return text;
 }
 
-// Every block, by region, stage and offset.
+// Lists every block, by region, stage and offset.
 std::string blocks_text(const MemoryMap& map) {
   std::string text = fmt::format(
       "memory map: where every value lies, and in which calls it lives\n"

@@ -17,14 +17,14 @@ namespace pando::estimator {
 
 namespace {
 
-// Where a shard may begin.
+// An edge at which a shard may begin.
 struct Candidate {
   int first = 0;            // the call after the cut edge
-  std::vector<bool> after;  // of each call, whether it is on the side of the output
+  std::vector<bool> after;  // for each call, whether it is on the output's side
 };
 
-// The calls of a network and what connects them. Auxiliary inputs are left out: each shard that
-// wants one is fed with it.
+// The calls of a network and the edges between them. Auxiliary inputs are left out: each shard that
+// needs one is fed with it.
 class ForwardGraph {
  public:
   explicit ForwardGraph(const Network& network) {
@@ -36,8 +36,8 @@ class ForwardGraph {
     visit(network(inputs));
     std::vector<std::string> listed;
     for (const StageAssignment& call : network.stage_assignment()) listed.push_back(call.layer);
-    PANDO_CHECK(layers_ == listed, "calls of ", join(layers_, ", "), "; the network has ",
-                join(listed, ", "));
+    PANDO_CHECK(layers_ == listed, "expected the calls ", join(listed, ", "), ", got ",
+                join(layers_, ", "));
   }
 
   std::vector<Candidate> candidates() const {
@@ -45,7 +45,7 @@ class ForwardGraph {
     const auto calls = static_cast<int>(inputs_.size());
     for (int call = 0; call < calls; ++call) {
       for (const int before : inputs_[static_cast<size_t>(call)]) {
-        if (before == kFeatures) continue;  // nothing would be left for the shard before
+        if (before == kFeatures) continue;  // the shard before would be empty
         Candidate candidate{call, reach(calls - 1, {before, call})};
         if (divides(candidate, before) && !shares_layer(candidate)) {
           found.push_back(std::move(candidate));
@@ -61,7 +61,7 @@ class ForwardGraph {
   static constexpr int kFeatures = -1;
   static constexpr int kAuxiliary = -2;
 
-  // Numbers the calls as the network itself does.
+  // Numbers the calls in the same order as the network.
   int visit(const SymbolicTensor& tensor) {
     const Expression* expression = tensor.expression().get();
     if (expression == features_) return kFeatures;
@@ -76,15 +76,15 @@ class ForwardGraph {
     return calls_[expression] = static_cast<int>(inputs_.size()) - 1;
   }
 
-  // The calls that are connected with this one, in whatever direction, by other edges than `cut`.
-  // An edge that is there twice is no cut.
+  // The calls that are connected with `start`, in either direction, by edges other than `cut`. If
+  // two edges connect the same calls, cutting them is not possible.
   std::vector<bool> reach(int start, const Edge& cut) const {
     std::vector<bool> reached(inputs_.size(), false);
     reached[static_cast<size_t>(start)] = true;
     bool grows = true;
     while (grows) {
       grows = false;
-      // Backwards, as most is found against the direction of the edges.
+      // Goes backwards, since most calls are found against the direction of the edges.
       for (int call = static_cast<int>(inputs_.size()) - 1; call >= 0; --call) {
         grows = extend(call, cut, reached) || grows;
       }
@@ -106,7 +106,8 @@ class ForwardGraph {
     return grown;
   }
 
-  // All readers of the features and the call before the edge are one part, without the output.
+  // Whether all readers of the features and the call before the edge are in the part without the
+  // output.
   bool divides(const Candidate& candidate, int before) const {
     if (candidate.after[static_cast<size_t>(before)]) return false;
     bool found = false;
@@ -143,7 +144,7 @@ int64_t parameter_bytes(const LayerInfo& layer, const Optimizer& optimizer) {
   return bytes;
 }
 
-// The value whose memory this one is.
+// The value that owns the memory of a view.
 const ir::Value* storage(const ir::Value* value) {
   while (value->producer() != nullptr && ops::has_trait(*value->producer(), ops::Trait::view)) {
     value = value->producer()->input(0);
@@ -151,7 +152,7 @@ const ir::Value* storage(const ir::Value* value) {
   return value;
 }
 
-// The training graph with a stage for each call, which its nodes then name.
+// The training graph with one stage per call, so that the stage of a node tells its call.
 ir::Graph staged_graph(const Network& network, const ShardRequest& request) {
   std::vector<StageAssignment> assignment = network.stage_assignment();
   for (size_t i = 0; i < assignment.size(); ++i) {
@@ -159,18 +160,18 @@ ir::Graph staged_graph(const Network& network, const ShardRequest& request) {
   }
   const std::vector<Metric> no_metrics;
   compiler::CompileState state;
-  state.graph = train::build_graph(network.with_stages(assignment), {.mode = train::Mode::train,
+  state.graph = train::build_graph(network.with_stages(assignment), {.mode = RunMode::train,
                                                                      .batch = request.batch,
                                                                      .fields = request.fields,
                                                                      .loss = &request.loss,
                                                                      .metrics = &no_metrics,
                                                                      .frozen = {}});
-  // Of the fusions this one alone changes what backward reads.
+  // This is the only fusion that changes which values backward reads.
   compiler::FusePoolGrad().run(state);
   return std::move(state.graph);
 }
 
-// Of each call.
+// The memory of each call.
 std::vector<ShardMemory> call_memory(const Network& network, const ShardRequest& request) {
   std::vector<ShardMemory> memory;
   std::set<std::string> seen;
@@ -196,26 +197,25 @@ std::vector<ShardMemory> call_memory(const Network& network, const ShardRequest&
 
 void check_request(const Network& network, const ShardRequest& request) {
   if (request.shards < 1) {
-    throw InvalidArgument("autosharding: the number of shards is ", request.shards,
-                          ", wanted at least 1");
+    throw InvalidArgument("autosharding: expected at least 1 shard, got ", request.shards);
   }
   for (const StageAssignment& call : network.stage_assignment()) {
     if (call.pipeline_stage < 0) continue;
-    throw InvalidArgument("autosharding: the network has stages of its own (layer '", call.layer,
+    throw InvalidArgument("autosharding: the network already has stages (layer '", call.layer,
                           "' is in stage ", call.pipeline_stage,
-                          "); leave out either them or autosharding");
+                          "); remove the stages or switch off autosharding");
   }
 }
 
 void check_candidates(const std::vector<std::string>& starts, int shards) {
   if (starts.size() + 1 >= static_cast<size_t>(shards)) return;
   const std::string where =
-      starts.empty() ? "it has no place for a cut" : concat("cuts before ", join(starts, ", "));
-  throw InvalidArgument("autosharding: the network falls into at most ", starts.size() + 1,
-                        " subgraphs (", where, "), fewer than the ", shards,
-                        " shards wanted; a cut is an edge that all paths from input to output "
-                        "take and that has no shared layer on both sides; lower num_shards to ",
-                        starts.size() + 1);
+      starts.empty() ? "no cut is possible" : concat("cuts before ", join(starts, ", "));
+  throw InvalidArgument("autosharding: cannot cut the network into ", shards,
+                        " shards, only into at most ", starts.size() + 1, " (", where,
+                        "); a cut is an edge that all paths from input to output take and that "
+                        "has no shared layer on both sides; use num_shards ",
+                        starts.size() + 1, " or less");
 }
 
 }  // namespace
@@ -230,7 +230,7 @@ Sharding choose_shards(const Network& network, const ShardRequest& request) {
   }
   check_candidates(starts, request.shards);
 
-  // What lies between two neighbouring candidates cannot be divided.
+  // Calls between two neighbouring candidates cannot be divided.
   std::vector<size_t> piece_of(calls.size(), 0);
   std::vector<int64_t> costs(candidates.size() + 1, 0);
   const std::vector<ShardMemory> memory = call_memory(network, request);

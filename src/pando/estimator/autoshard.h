@@ -1,4 +1,5 @@
-// Cuts a network into shards that need as little memory as can be, for devices that hold one each.
+// Cuts a network into shards so that the largest needs as little memory as possible; each device
+// holds one shard.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -18,39 +19,39 @@ struct ShardRequest {
   int64_t batch = 1;               // samples of a micro-batch
   std::vector<Field> fields = {};  // of the data
   Loss loss = "mse";
-  Optimizer optimizer = SGD();  // whose slots count
+  Optimizer optimizer = SGD();  // its slots count as memory
 };
 
-// What a shard would hold, in bytes of f32.
+// The memory of a shard, in bytes of f32.
 struct ShardMemory {
   int64_t parameters = 0;  // weights and the optimizer's slots
-  // Results of its layers that backward reads. What the data feed is not counted, nor what is gone
-  // by the end of a forward pass.
+  // Results of its layers that backward reads. Data fed to the network do not count, nor do values
+  // that are free at the end of forward.
   int64_t activations = 0;
   int64_t total() const { return parameters + activations; }
 };
 
 struct Sharding {
-  std::vector<std::string> first_layers;  // of shards 1, 2, ...
+  std::vector<std::string> first_layers;  // first layer of each of shards 1, 2, ...
   std::vector<ShardMemory> memory;        // of each shard
-  std::vector<int> shard_of;              // each call, in the order of Network::stage_assignment()
+  std::vector<int> shard_of;  // shard of each call, in the order of Network::stage_assignment()
 };
 
-// Candidates for a cut are edges of the forward graph whose removal leaves exactly two parts, one
-// with the input and one with the output, unless a layer is called in both. Of all choices of
-// shards - 1 of them: the one whose largest shard is smallest; then of the smallest variance; then
-// the first. Throws InvalidArgument when there are fewer candidates than cuts, and for a network
-// that has stages already.
+// Chooses the cuts. Candidates are edges of the forward graph whose removal leaves exactly two
+// parts, one with the input and one with the output, such that no layer is called in both. Of all
+// choices of shards - 1 candidates, takes the one with the smallest largest shard; among these the
+// one with the smallest variance; among these the first. Throws InvalidArgument if there are fewer
+// candidates than cuts, or if the network already has stages.
 Sharding choose_shards(const Network& network, const ShardRequest& request);
 
-// "autosharding: shard 0 from the input (8.9 MiB), shard 1 from 'flatten' (9.2 MiB)"
+// For example "autosharding: shard 0 from the input (8.9 MiB), shard 1 from 'flatten' (9.2 MiB)".
 std::string to_text(const Sharding& sharding);
 
-// The network with its layers in the stages that choose_shards() chose; as it is for one shard.
+// The network with its layers in the stages that choose_shards() chose; unchanged for one shard.
 Network shard(const Network& network, const Sharding& sharding);
 
-// The choice itself: the indices at which parts 1, 2, ... of a row of costs begin. Requires:
-// 1 <= parts <= costs.size().
+// The algorithm of the choice: divides a row of costs into parts and returns the indices at which
+// parts 1, 2, ... begin. Requires: 1 <= parts <= costs.size().
 std::vector<int> choose_cuts(const std::vector<int64_t>& costs, int parts);
 
 }  // namespace pando::estimator

@@ -22,7 +22,7 @@ constexpr const char* kGlobalStep = "global_step";
 constexpr std::string_view kLatest = "model_checkpoint_path: \"";
 constexpr std::string_view kEach = "all_model_checkpoint_paths: \"";
 
-// The name between quotes, when the line begins so; empty otherwise.
+// The name in quotes if the line starts with `begin`; else empty.
 std::string quoted(const std::string& line, std::string_view begin) {
   if (!line.starts_with(begin)) return "";
   const size_t end = line.find('"', begin.size());
@@ -35,8 +35,8 @@ struct Index {
   std::vector<std::string> all;
 };
 
-// Of a file that is not there or no index: an empty one. Other programs also call theirs so; what
-// such a one names is neither read nor removed.
+// Empty if the file does not exist or is not an index. Other programs also use this file name;
+// files that such an index names are neither read nor removed.
 Index read_index(const fs::path& folder) {
   Index index;
   std::ifstream file(folder / kIndex);
@@ -47,7 +47,7 @@ Index read_index(const fs::path& folder) {
   return index;
 }
 
-// The names of all checkpoints of a folder, those of the highest steps first.
+// The names of all checkpoints of a folder, highest steps first.
 std::vector<std::string> checkpoints_in(const fs::path& folder) {
   std::vector<std::string> names;
   std::error_code error;
@@ -77,7 +77,8 @@ Checkpoint read_checkpoint(const fs::path& path) {
   const std::optional<int64_t> step =
       note == checkpoint.state.notes.end() ? std::nullopt : parse_int(note->second);
   if (!step) {
-    throw IoError("checkpoint '", path.string(), "' tells no global step: no estimator wrote it");
+    throw IoError("checkpoint '", path.string(),
+                  "' has no global step: it was not written by an estimator");
   }
   checkpoint.global_step = *step;
   return checkpoint;
@@ -96,14 +97,14 @@ std::optional<Checkpoint> newest_checkpoint(const fs::path& folder, const Tell& 
       return read_checkpoint(folder / name);
     } catch (const IoError& error) {
       if (reason.empty()) reason = error.what();
-      if (tell) tell(concat("warning: ", name, " is passed over: ", error.what()));
+      if (tell) tell(concat("warning: skipped ", name, ": ", error.what()));
     }
   }
   if (!names.empty()) {
-    throw IoError(folder.string(), " has ", names.size(),
-                  names.size() == 1 ? " checkpoint, which" : " checkpoints, none of which",
-                  names.size() == 1 ? " cannot" : " can", " be read (the first, ", names[0], ": ",
-                  reason, "); remove them, or choose another folder, to begin anew");
+    throw IoError(
+        folder.string(), ": cannot read ",
+        names.size() == 1 ? "its checkpoint" : concat("any of its ", names.size(), " checkpoints"),
+        " (", names[0], ": ", reason, "); remove them or choose another folder to start anew");
   }
   return std::nullopt;
 }
@@ -113,7 +114,7 @@ CheckpointFolder::CheckpointFolder(fs::path folder, KeepOptions keep)
   std::error_code error;
   fs::create_directories(folder_, error);
   if (error) {
-    throw IoError("model_dir: the folder ", folder_.string(), " cannot be made: ", error.message());
+    throw IoError("model_dir: cannot create the folder ", folder_.string(), ": ", error.message());
   }
   for (std::string& name : read_index(folder_).all) {
     if (fs::exists(folder_ / name, error)) entries_.push_back({std::move(name), now()});
@@ -137,17 +138,17 @@ fs::path CheckpointFolder::save(TrainingState state, int64_t global_step) {
   std::erase_if(entries_, [&](const Entry& entry) { return entry.name == name; });
   entries_.push_back({std::move(name), now()});
   const std::vector<Entry> old = drop_old();
-  write_index();  // before files are removed that an older one names
+  write_index();  // before removing files that the old index names
   for (const Entry& entry : old) {
     std::error_code error;
     fs::remove(folder_ / entry.name, error);
     if (error)
-      throw IoError((folder_ / entry.name).string(), ": cannot be removed: ", error.message());
+      throw IoError((folder_ / entry.name).string(), ": cannot remove it: ", error.message());
   }
   return path;
 }
 
-// Takes those off the list that are too many; gives those whose files must go.
+// Removes surplus entries from the list; returns those whose files have to be removed.
 std::vector<CheckpointFolder::Entry> CheckpointFolder::drop_old() {
   std::vector<Entry> old;
   if (keep_.most == 0) return old;

@@ -1,5 +1,5 @@
-// The checkpoints of a model_dir: model.ckpt-<global step>.h5, and the file `checkpoint`, which
-// names them and tells which one is to be gone on from.
+// The checkpoints of a model_dir: files model.ckpt-<global step>.h5, and the index file
+// `checkpoint`, which lists them and names the one to continue from.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,7 +17,7 @@ namespace pando::estimator {
 
 using Tell = std::function<void(std::string_view)>;
 
-// "model.ckpt-300.h5", and back; nothing for other names.
+// The file name of a step, "model.ckpt-300.h5", and the step of a name; nothing for other names.
 std::string checkpoint_name(int64_t global_step);
 std::optional<int64_t> step_of(std::string_view name);
 
@@ -30,31 +30,31 @@ struct Checkpoint {
 // Throws IoError.
 Checkpoint read_checkpoint(const std::filesystem::path& path);
 
-// The one that `checkpoint` names first, or else the one of the highest step, that can be read;
-// nothing when there is none. Tells which ones are passed over, and why. Throws IoError when there
-// are some, but none can be read.
+// Reads the checkpoint that the index names as latest or, if that fails, the one with the highest
+// step that can be read. Returns nothing if there is no checkpoint. Tells which files are skipped,
+// and why. Throws IoError if there are checkpoints but none can be read.
 std::optional<Checkpoint> newest_checkpoint(const std::filesystem::path& folder, const Tell& tell);
 
 struct KeepOptions {
-  int most = 5;  // 0: all
+  int most = 5;  // 0: keep all
   double one_of_hours = 10000;
-  std::function<double()> clock = {};  // in hours; empty: the system's
+  std::function<double()> clock = {};  // in hours; empty: the system's clock
 };
 
-// Writes checkpoints and removes those that are not to be kept. Used by one thread.
+// Writes checkpoints and removes those that need not be kept. Used by one thread.
 class CheckpointFolder {
  public:
-  // Knows what `checkpoint` names. Throws IoError when the folder cannot be made.
+  // Starts with the checkpoints of the index. Throws IoError if the folder cannot be created.
   CheckpointFolder(std::filesystem::path folder, KeepOptions keep);
 
-  // Throws IoError, and NonFiniteLoss for weights that are no numbers; the files before are then
-  // intact. Gives the path.
+  // Returns the path. Throws IoError, and NonFiniteLoss for weights that are not finite; earlier
+  // files stay intact then.
   std::filesystem::path save(TrainingState state, int64_t global_step);
 
  private:
   struct Entry {
     std::string name;
-    double hour = 0;  // in which it was written
+    double hour = 0;  // time at which it was written
   };
   double now() const;  // in hours
   std::vector<Entry> drop_old();
@@ -63,7 +63,7 @@ class CheckpointFolder {
   std::filesystem::path folder_;
   KeepOptions keep_;
   std::vector<Entry> entries_;  // the oldest first
-  double next_kept_ = 0;        // the next one from this hour on is kept beyond the number
+  double next_kept_ = 0;        // the next checkpoint after this hour is kept in addition to `most`
 };
 
 }  // namespace pando::estimator

@@ -1,7 +1,8 @@
-// Divides a row of costs by dynamic programming over its ends. In two steps, because the division
-// of least variance of an end need not be one whose largest part is smallest: first how small the
-// largest part can be, then of the divisions within that bound the one of the least sum of squares,
-// which is the one of least variance, as the sum of the costs is fixed.
+// Divides a row of costs into parts by dynamic programming over its suffixes. It works in two
+// steps, because the division of a suffix with the least variance need not have the smallest
+// largest part. The first step finds how small the largest part can be. The second finds, among the
+// divisions within that bound, the one with the least sum of squares. This is the one with the
+// least variance, as the sum of the costs is fixed.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <limits>
@@ -44,7 +45,7 @@ class RowDivision {
 
   void find_bound() {
     std::vector<int64_t> largest(count_ + 1, std::numeric_limits<int64_t>::max());
-    largest[count_] = 0;  // no part for nothing
+    largest[count_] = 0;  // an empty suffix needs no part
     for (size_t part = 0; part < parts_; ++part) {
       std::vector<int64_t> with_one_more(count_ + 1, std::numeric_limits<int64_t>::max());
       for (size_t from = 0; from < count_; ++from) {
@@ -69,8 +70,8 @@ class RowDivision {
     }
   }
 
-  // The least sum of squares of an end of the row whose first part ends at `to`. What is beyond
-  // 2^53 is rounded; that decides only between choices whose largest parts are equal.
+  // The least sum of squares of the suffix that begins at `from` and whose first part ends at `to`.
+  // Sums beyond 2^53 are rounded; this only affects choices whose largest parts are equal.
   double squares_from(size_t parts, size_t from, size_t to) const {
     if (cost(from, to) > bound_) return kNever;
     const auto first = static_cast<double>(cost(from, to));
@@ -81,7 +82,7 @@ class RowDivision {
   size_t parts_;
   std::vector<int64_t> sums_;                 // of the costs before each index
   int64_t bound_ = 0;                         // the largest part of the best division
-  std::vector<std::vector<double>> squares_;  // by parts and where the end of the row begins
+  std::vector<std::vector<double>> squares_;  // by number of parts and start of the suffix
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ std::optional<Field> labels_of(const DescribeRequest& request) {
   throw InvalidArgument(spec, ": mode ", to_string(mode), " needs ", what);
 }
 
-// What both specs must have in a mode.
+// Checks what both kinds of specs must have in a mode.
 template <typename Spec>
 void check_spec(const char* name, const Spec& spec, const DescribeRequest& request) {
   const RunMode mode = request.mode;
@@ -32,13 +32,13 @@ void check_spec(const char* name, const Spec& spec, const DescribeRequest& reque
     std::set<std::string> names;
     for (const PredictionOutput& output : spec.predictions) {
       if (names.insert(output.name).second) continue;
-      throw InvalidArgument(name, ": two predictions are called '", output.name, "'");
+      throw InvalidArgument(name, ": two predictions have the name '", output.name, "'");
     }
     return;
   }
   if (!spec.loss) missing(name, mode, "loss");
   if (mode == RunMode::train && !spec.train_op) {
-    missing(name, mode, "train_op: an optimizer, or CrossReplicaOptimizer of one");
+    missing(name, mode, "train_op: an optimizer, or a CrossReplicaOptimizer");
   }
   if (mode != RunMode::evaluate) return;
   const bool on_devices = !spec.eval_metric_ops.empty();
@@ -79,20 +79,22 @@ Description describe_spec(Spec& spec, Network network, RunMode mode) {
 
 void check_shards(const Network& network, const DeviceRunConfig& device) {
   if (network.stages() > device.num_shards) {
-    throw InvalidArgument("the network has ", network.stages(), " stages, num_shards is ",
-                          device.num_shards, "; wanted at most one stage per shard");
+    throw InvalidArgument("num_shards: expected at least one shard per stage of the network, got ",
+                          device.num_shards, " for ", network.stages(), " stages");
   }
 }
 
 void check_accumulation(int count, const DescribeRequest& request) {
   if (count < 1) {
-    throw InvalidArgument("PipelineEstimatorSpec: gradient_accumulation_count is ", count,
-                          ", wanted at least 1");
+    throw InvalidArgument(
+        "PipelineEstimatorSpec: gradient_accumulation_count: expected at least 1, got ", count);
   }
   const int64_t loop = request.config.device.iterations_per_loop;
   if (request.mode == RunMode::train && loop % count != 0) {
-    throw InvalidArgument("PipelineEstimatorSpec: iterations_per_loop is ", loop,
-                          ", wanted a multiple of gradient_accumulation_count, which is ", count);
+    throw InvalidArgument(
+        "PipelineEstimatorSpec: iterations_per_loop: expected a multiple of "
+        "gradient_accumulation_count ",
+        count, ", got ", loop);
   }
 }
 
@@ -100,18 +102,18 @@ void check_device_mapping(const PipelineEstimatorSpec& spec, const DeviceRunConf
   const std::vector<int>& mapping = spec.device_mapping;
   if (mapping.empty()) return;
   if (mapping.size() != spec.computational_stages.size()) {
-    throw InvalidArgument("PipelineEstimatorSpec: device_mapping has ", mapping.size(),
-                          " entries for ", spec.computational_stages.size(), " stages");
+    throw InvalidArgument("PipelineEstimatorSpec: device_mapping: expected an entry for each of ",
+                          spec.computational_stages.size(), " stages, got ", mapping.size());
   }
   for (size_t i = 0; i < mapping.size(); ++i) {
     if (mapping[i] >= 0 && mapping[i] < device.num_shards) continue;
-    throw InvalidArgument("PipelineEstimatorSpec: device_mapping puts stage ", i, " on device ",
-                          mapping[i], "; wanted 0 to ", device.num_shards - 1,
-                          ", as num_shards is ", device.num_shards);
+    throw InvalidArgument("PipelineEstimatorSpec: device_mapping: expected devices 0 to ",
+                          device.num_shards - 1, " (num_shards is ", device.num_shards, "), got ",
+                          mapping[i], " for stage ", i);
   }
 }
 
-// Devices that a pipeline uses, against those it has.
+// Checks the number of devices that a pipeline uses against the number that it has.
 void check_pipeline_devices(const PipelineEstimatorSpec& spec, const DeviceRunConfig& device) {
   check_device_mapping(spec, device);
   const std::set<int> distinct(spec.device_mapping.begin(), spec.device_mapping.end());
@@ -120,9 +122,8 @@ void check_pipeline_devices(const PipelineEstimatorSpec& spec, const DeviceRunCo
   const auto most = static_cast<size_t>(device.num_shards);
   const size_t least = most / 2 + 1;
   if (used >= least && used <= most) return;
-  throw InvalidArgument("PipelineEstimatorSpec: the pipeline uses ", used,
-                        " devices, num_shards is ", device.num_shards, "; wanted ", least, " to ",
-                        most, " devices");
+  throw InvalidArgument("PipelineEstimatorSpec: with num_shards ", device.num_shards,
+                        " expected a pipeline on ", least, " to ", most, " devices, got ", used);
 }
 
 Network staged_network(const PipelineEstimatorSpec& spec, const DescribeRequest& request) {
@@ -153,7 +154,7 @@ Describe describe_with(ModelFn model_fn) {
     if (!spec.output) missing("EstimatorSpec", request.mode, "output: the result of the network");
     check_spec("EstimatorSpec", spec, request);
     if (spec.host_call && request.config.device.iterations_per_loop != 1) {
-      throw InvalidArgument("EstimatorSpec: host_call wants iterations_per_loop 1, it is ",
+      throw InvalidArgument("EstimatorSpec: host_call needs iterations_per_loop 1, got ",
                             request.config.device.iterations_per_loop);
     }
     Network network(features, *spec.output);
@@ -173,8 +174,9 @@ Describe describe_with(PipelineModelFn model_fn) {
                                            .config = request.config,
                                            .global_step = request.global_step});
     if (spec.computational_stages.size() < 2) {
-      throw InvalidArgument("PipelineEstimatorSpec: ", spec.computational_stages.size(),
-                            " computational_stages, wanted at least 2");
+      throw InvalidArgument(
+          "PipelineEstimatorSpec: computational_stages: expected at least 2, got ",
+          spec.computational_stages.size());
     }
     check_spec("PipelineEstimatorSpec", spec, request);
     check_accumulation(spec.gradient_accumulation_count, request);

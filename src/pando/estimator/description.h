@@ -1,5 +1,5 @@
-// What a model function described for one mode, checked: the same for networks in one piece and in
-// stages.
+// What a model function described for one mode, after checks. The same for networks in one piece
+// and in stages.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,8 +15,8 @@ namespace pando::estimator {
 
 struct Description {
   Network network;
-  std::optional<Loss> loss;         // not when predicting
-  std::optional<TrainOp> train_op;  // in training
+  std::optional<Loss> loss;         // not in prediction
+  std::optional<TrainOp> train_op;  // only in training
   std::vector<Metric> metrics;      // of the mode
   HostMetrics host_metrics;
   std::vector<PredictionOutput> predictions;
@@ -34,7 +34,8 @@ struct DescribeRequest {
 };
 using Describe = std::function<Description(const DescribeRequest&)>;
 
-// Calls the function and checks what it gives. Throws InvalidArgument that names the rule.
+// Returns a function that calls `model_fn` and checks its result. It throws InvalidArgument that
+// names the broken rule.
 Describe describe_with(ModelFn model_fn);
 Describe describe_with(PipelineModelFn model_fn);
 

@@ -20,7 +20,7 @@ namespace {
 
 void check_params(const EstimatorOptions& options) {
   if (options.params.contains("input_fn")) {
-    throw InvalidArgument("Estimator: the parameter 'input_fn' is reserved; call it otherwise");
+    throw InvalidArgument("Estimator: the parameter name 'input_fn' is reserved; rename it");
   }
   const std::array<std::pair<const char*, std::optional<int64_t>>, 3> sizes = {
       {{"train_batch_size", options.train_batch_size},
@@ -31,12 +31,13 @@ void check_params(const EstimatorOptions& options) {
     if (!size.second) continue;
     if (options.params.contains("batch_size")) {
       throw InvalidArgument("Estimator: the parameter 'batch_size' and ", size.first,
-                            " are both given; wanted one");
+                            " are both given; remove one of them");
     }
     if (*size.second < 1 || *size.second % replicas != 0) {
-      throw InvalidArgument("Estimator: ", size.first, " is ", *size.second,
-                            ", wanted a positive multiple of the replicas of all instances, ",
-                            dist::num_instances(), " x ", options.config.device.num_replicas);
+      throw InvalidArgument("Estimator: ", size.first,
+                            ": expected a positive multiple of the replicas of all instances, ",
+                            dist::num_instances(), " x ", options.config.device.num_replicas,
+                            ", got ", *size.second);
     }
   }
 }
@@ -46,18 +47,18 @@ std::string temporary_folder() {
   const fs::path parent = fs::temp_directory_path(error);
   std::string name = (parent / "pando-estimator-XXXXXX").string();
   if (error || mkdtemp(name.data()) == nullptr) {
-    throw IoError("Estimator: no temporary folder ", name, " can be made; give a model_dir");
+    throw IoError("Estimator: cannot create the temporary folder ", name, "; set model_dir");
   }
   return name;
 }
 
-// The first instance chooses it for all.
+// The first instance chooses the folder for all instances.
 std::string model_dir_of(const EstimatorOptions& options) {
   const std::string& own = options.model_dir;
   const std::string& configured = options.config.model_dir;
   if (!own.empty() && !configured.empty() && own != configured) {
-    throw InvalidArgument("Estimator: model_dir is '", own, "', that of the configuration '",
-                          configured, "'; they must agree");
+    throw InvalidArgument("Estimator: model_dir is '", own, "', but config.model_dir is '",
+                          configured, "'; remove one of them");
   }
   if (!own.empty() || !configured.empty()) return own.empty() ? configured : own;
   const std::string made = estimator::is_first_instance() ? temporary_folder() : "";
@@ -85,11 +86,10 @@ std::vector<std::string> value_names(const Description& description) {
 
 void check_steps(const char* method, std::optional<int64_t> steps, const DeviceRunConfig& device) {
   if (!steps) return;
-  if (*steps < 1) throw InvalidArgument(method, ": steps is ", *steps, ", wanted at least 1");
+  if (*steps < 1) throw InvalidArgument(method, ": steps: expected at least 1, got ", *steps);
   if (*steps % device.iterations_per_loop == 0) return;
-  throw InvalidArgument(method, ": steps is ", *steps,
-                        ", wanted a multiple of iterations_per_loop, which is ",
-                        device.iterations_per_loop);
+  throw InvalidArgument(method, ": steps: expected a multiple of iterations_per_loop ",
+                        device.iterations_per_loop, ", got ", *steps);
 }
 
 }  // namespace estimator
@@ -100,7 +100,7 @@ Estimator::Impl::Impl(estimator::Describe describe_in, EstimatorOptions options_
   check_params(options);
   model_dir = model_dir_of(options);
   if (options.model_dir.empty() && options.config.model_dir.empty()) {
-    tell(concat("no model_dir is given: files go to ", model_dir));
+    tell(concat("model_dir is not set; writing files to ", model_dir));
   }
   options.config.model_dir = model_dir;
 }
@@ -132,19 +132,20 @@ InputData Estimator::Impl::input(const InputFn& input_fn, RunMode mode) const {
                              .num_instances = dist::num_instances(),
                              .instance_index = dist::instance_index()});
   if (data.dataset.size() == 0) {
-    throw InvalidArgument(to_string(mode), ": the input function gives no sample");
+    throw InvalidArgument(to_string(mode), ": the input function returned no samples");
   }
   const int64_t own = params.contains("batch_size") ? params.get_int("batch_size") : 0;
   if (data.batch_size == 0) data.batch_size = own;
   if (own > 0 && data.batch_size != own) {
-    throw InvalidArgument(to_string(mode), ": the input function gives micro-batches of ",
-                          data.batch_size, " samples, the estimator says ", own,
-                          " for each replica; leave one of them out");
+    throw InvalidArgument(to_string(mode), ": the input function sets a batch size of ",
+                          data.batch_size, ", but the options of the estimator set ", own,
+                          " for each replica; remove one of them");
   }
   if (data.batch_size < 1) {
-    throw InvalidArgument(to_string(mode), ": the batch size is ", data.batch_size,
-                          "; let the input function give {dataset, batch_size}, or give the "
-                          "estimator one");
+    throw InvalidArgument(to_string(mode), ": expected a batch size of at least 1, got ",
+                          data.batch_size,
+                          "; return {dataset, batch_size} from the input function, or set it in "
+                          "the options of the estimator");
   }
   return data;
 }
@@ -265,18 +266,16 @@ std::optional<std::string> latest_checkpoint(const std::string& model_dir) {
 
 namespace {
 
-// Each turn is a training of its own, which begins with the first sample of data that end: all but
-// the first ones would never be trained on.
+// Every turn is a separate training, which starts with the first sample of finite data: later
+// samples would never be used.
 InputFn endless_only(const InputFn& input_fn) {
   if (!input_fn) return {};
   return [input_fn](const InputContext& context) {
     InputData data = input_fn(context);
     if (data.dataset.size() == kEndless) return data;
-    throw InvalidArgument(
-        "train_and_evaluate: every_n_steps is given, but the training data end after ",
-        data.dataset.size(),
-        " samples, and every turn would begin with the first; "
-        "wanted data with repeat()");
+    throw InvalidArgument("train_and_evaluate: every_n_steps needs endless training data, got ",
+                          data.dataset.size(),
+                          " samples, and every turn would start with the first; use repeat()");
   };
 }
 
@@ -285,9 +284,10 @@ InputFn endless_only(const InputFn& input_fn) {
 std::map<std::string, double> train_and_evaluate(Estimator& estimator, const TrainSpec& train,
                                                  const EvalSpec& eval) {
   if (train.max_steps < 1 || eval.every_n_steps < 0) {
-    throw InvalidArgument("train_and_evaluate: max_steps is ", train.max_steps,
-                          " and every_n_steps ", eval.every_n_steps,
-                          "; wanted at least 1 and at least 0");
+    throw InvalidArgument(
+        "train_and_evaluate: expected max_steps of at least 1 and every_n_steps of at least 0, "
+        "got ",
+        train.max_steps, " and ", eval.every_n_steps);
   }
   const EstimatorEvaluateOptions how{.steps = eval.steps, .name = eval.name};
   const InputFn input_fn = eval.every_n_steps == 0 ? train.input_fn : endless_only(train.input_fn);

@@ -1,4 +1,4 @@
-// What an estimator owns, and what its runs have in common.
+// The state of an estimator, and functions that its runs share.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,25 +14,26 @@ struct Estimator::Impl {
 
   // The data of a run and the size of its micro-batches.
   InputData input(const InputFn& input_fn, RunMode mode) const;
-  // Parameters with the batch size of a replica in this mode, where the estimator was given one.
+  // The parameters, with the batch size of a replica in this mode if the estimator was given one.
   Params params_for(RunMode mode) const;
   estimator::Description describe(RunMode mode, const InputData& data, int64_t global_step,
                                   const std::vector<std::shared_ptr<Hook>>& hooks) const;
-  // The checkpoint at `path`, or what was trained without checkpoints, or else the newest one; only
-  // on the first instance of a job.
+  // The checkpoint at `path`; or, if `path` is empty, the state of the last training without
+  // checkpoints, or else the newest checkpoint. Only on the first instance of a job.
   std::optional<estimator::Checkpoint> start(const std::string& path) const;
   // A model for inference with the weights of start(), on all instances.
   Model inference_model(const estimator::Description& description, RunMode mode,
                         const InputData& data,
                         const std::optional<estimator::Checkpoint>& from) const;
   void tell(std::string_view line) const { teller()(line); }
-  // Writes lines, also when the estimator is gone; silent on other instances than the first.
+  // A function that writes lines. It may outlive the estimator; it is silent on instances other
+  // than the first.
   estimator::Tell teller() const;
 
   estimator::Describe describe_with;
   EstimatorOptions options;
   std::string model_dir;
-  std::optional<estimator::Checkpoint> unsaved;  // what was trained last, without checkpoints
+  std::optional<estimator::Checkpoint> unsaved;  // state of the last training without checkpoints
 };
 
 }  // namespace pando
@@ -40,7 +41,7 @@ struct Estimator::Impl {
 namespace pando::estimator {
 
 bool is_first_instance();
-// What the first instance has, on all.
+// Returns the number of the first instance, on all instances.
 int64_t shared(int64_t number);
 std::vector<std::string> value_names(const Description& description);
 
@@ -54,7 +55,7 @@ PredictionStream run_predict(Estimator::Impl& impl, const InputFn& input_fn,
 // Throws InvalidArgument unless `steps` are whole executions.
 void check_steps(const char* method, std::optional<int64_t> steps, const DeviceRunConfig& device);
 
-// Takes weights from elsewhere. Throws InvalidArgument, IoError; tells what was taken.
+// Takes weights from another model and tells how many. Throws InvalidArgument, IoError.
 void warm_start(Model& model, const WarmStart& from, const Tell& tell);
 
 }  // namespace pando::estimator

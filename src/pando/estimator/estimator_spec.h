@@ -1,4 +1,4 @@
-// What a model function gives back: the network for one mode, and how it is trained, measured and
+// The result of a model function: the network for one mode, and how it is trained, measured and
 // used.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -20,24 +20,24 @@
 
 namespace pando {
 
-// What a model function is called with.
+// The argument of a model function.
 struct ModelInput {
   SymbolicTensor features;      // the input of the network
-  std::optional<Field> labels;  // none when predicting, and where the data have none
+  std::optional<Field> labels;  // none in prediction, or if the data have no labels
   RunMode mode = RunMode::train;
-  Params params;  // with "batch_size", of one replica, where the estimator was given one
+  Params params;  // with "batch_size" of one replica if the estimator was given one
   RunConfig config;
-  int64_t global_step = 0;  // where the run begins
+  int64_t global_step = 0;  // at the start of the run
 };
 
 // An optimizer whose gradients are averaged over all replicas before the weight update. With
-// several replicas one without it is an error, as each replica would train a model of its own.
+// several replicas it is required: otherwise each replica would train its own model.
 struct CrossReplicaOptimizer {
   explicit CrossReplicaOptimizer(Optimizer inner) : optimizer(std::move(inner)) {}
   Optimizer optimizer;
 };
 
-// What a training step does with gradients.
+// How a training step uses gradients.
 struct TrainOp {
   TrainOp(Optimizer plain) : optimizer(std::move(plain)) {}  // NOLINT(google-explicit-constructor)
   TrainOp(CrossReplicaOptimizer wrapped)                     // NOLINT(google-explicit-constructor)
@@ -46,31 +46,32 @@ struct TrainOp {
   bool cross_replica = false;
 };
 
-// One named result of predict(), made on the host from the network's outputs [samples, ...]: a
-// tensor with a row for each sample.
+// One named result of predict(). The host makes it from the network's outputs [samples, ...]: a
+// tensor with one row per sample.
 struct PredictionOutput {
   std::string name;
-  std::function<Tensor(const Tensor& outputs)> make = {};  // empty: the outputs as they are
+  std::function<Tensor(const Tensor& outputs)> make = {};  // empty: the outputs themselves
 };
 PredictionOutput OutputValues(std::string name = "output");
-PredictionOutput ClassNumbers(std::string name = "classes");         // the largest of a row, i32
+PredictionOutput ClassNumbers(std::string name = "classes");  // index of the largest in a row, i32
 PredictionOutput Probabilities(std::string name = "probabilities");  // softmax of each row
 
-// Metrics that are no means over samples, computed on the host from all outputs and labels of an
+// Metrics that are not means over samples, computed on the host from all outputs and labels of an
 // evaluation at once.
 using HostMetrics = std::function<Logs(const Tensor& outputs, const Tensor& labels)>;
 
-// Training needs output, loss and train_op; evaluation output, loss and one of eval_metric_ops and
-// eval_metrics; prediction output and predictions. What a mode does not need is ignored.
+// Training needs output, loss and train_op; evaluation needs output, loss and one of
+// eval_metric_ops and eval_metrics; prediction needs output and predictions. Fields that a mode
+// does not need are ignored.
 struct EstimatorSpec {
   std::optional<SymbolicTensor> output = {};  // of the network
   std::optional<Loss> loss = {};
   std::optional<TrainOp> train_op = {};
-  std::vector<Metric> train_metrics = {};    // beside the loss, for hooks and summaries
+  std::vector<Metric> train_metrics = {};    // besides the loss, for hooks and summaries
   std::vector<Metric> eval_metric_ops = {};  // computed by the devices
   HostMetrics eval_metrics = {};             // computed by the host
   std::vector<PredictionOutput> predictions = {};
-  // Gets the values of every training step; wants iterations_per_loop 1.
+  // Receives the values of every training step; requires iterations_per_loop 1.
   std::function<void(int64_t global_step, const Logs& values)> host_call = {};
   std::vector<std::shared_ptr<Hook>> training_hooks = {};
   std::vector<std::shared_ptr<Hook>> evaluation_hooks = {};
@@ -78,8 +79,8 @@ struct EstimatorSpec {
 };
 using ModelFn = std::function<EstimatorSpec(const ModelInput&)>;
 
-// The same for a network in stages. Each takes the result of the one before, the first the
-// features.
+// A stage of a network in stages. It takes the result of the stage before; the first stage takes
+// the features.
 using StageFn = std::function<SymbolicTensor(const SymbolicTensor&)>;
 
 struct PipelineModelInput {
@@ -100,7 +101,7 @@ struct PipelineEstimatorSpec {
   std::vector<Metric> eval_metric_ops = {};
   HostMetrics eval_metrics = {};
   std::vector<PredictionOutput> predictions = {};
-  std::vector<int> device_mapping = {};  // empty: a device for each stage
+  std::vector<int> device_mapping = {};  // empty: one device per stage
   PipelineSchedule schedule = PipelineSchedule::grouped;
   Recomputation recomputation = Recomputation::none;
   GradientReduction reduction = GradientReduction::mean;

@@ -1,4 +1,4 @@
-// Estimator::evaluate: the metrics of a checkpoint.
+// Estimator::evaluate: computes the metrics of a checkpoint.
 // SPDX-License-Identifier: MIT
 #include <cstring>
 
@@ -13,7 +13,7 @@ namespace pando::estimator {
 
 namespace {
 
-// Collects the labels of batches as they pass.
+// Collects the labels of all batches.
 class Labels {
  public:
   Labels(const Field& field, int64_t samples) : labels_(tensor_of(field, samples)) {}
@@ -86,7 +86,7 @@ class Evaluation {
       return input_.dataset.take(*options_.steps * input_.batch_size * replicas_);
     }
     if (input_.dataset.size() != kEndless) return input_.dataset;
-    throw InvalidArgument("evaluate: the data are repeated without end; give steps");
+    throw InvalidArgument("evaluate: the data repeat without end; set steps");
   }
 
   Logs measure(Model& model, const Dataset& data, HookCalls& hooks, profile::Trace* trace) {
@@ -111,11 +111,11 @@ class Evaluation {
     try {
       Summaries(std::filesystem::path(impl_.model_dir) / folder, 0).write(step_, logs);
     } catch (const IoError& error) {
-      impl_.tell(concat("warning: no summary of this evaluation: ", error.what()));
+      impl_.tell(concat("warning: cannot write the summary of this evaluation: ", error.what()));
     }
     if (trace == nullptr) return;
     const ProfileFiles files = write_profile(model, impl_.model_dir, "eval",
-                                             {.program = ProfiledProgram::evaluation,
+                                             {.mode = RunMode::evaluate,
                                               .batch_size = input_.batch_size,
                                               .fields = input_.dataset.fields(),
                                               .trace = trace});

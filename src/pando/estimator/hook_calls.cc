@@ -5,10 +5,6 @@
 
 namespace pando::estimator {
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 HookCalls::HookCalls(RunMode mode, int64_t global_step, std::vector<std::string> names,
                      std::vector<std::shared_ptr<Hook>> hooks,
                      std::function<void(std::string_view)> tell)

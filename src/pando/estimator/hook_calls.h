@@ -1,4 +1,4 @@
-// The hooks of one run, in any mode, and what they have seen so far.
+// Calls the hooks of one run, in any mode.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,11 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "pando/base/clock.h"
 #include "pando/estimator/hooks.h"
 
 namespace pando::estimator {
-
-double seconds_since(std::chrono::steady_clock::time_point start);
 
 // Used by one thread.
 class HookCalls {
@@ -24,7 +23,7 @@ class HookCalls {
   bool want_all_values() const;
   void begin();
   void before_execution();
-  // False: one of them wants the run to end.
+  // Returns false if a hook asks to end the run.
   bool after_execution(HookContext context);
   void end();
 

@@ -3,53 +3,44 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/base/error.h"
 #include "pando/base/strings.h"
 
 namespace pando {
 
-const char* to_string(RunMode mode) {
-  switch (mode) {
-    case RunMode::train: return "train";
-    case RunMode::evaluate: return "evaluate";
-    case RunMode::predict: return "predict";
-  }
-  return "?";
-}
-
 LoggingHook::LoggingHook(LoggingHookOptions options) : options_(std::move(options)) {
   const int given = (options_.every_n_iter ? 1 : 0) + (options_.every_n_secs ? 1 : 0);
   if (given == 2 || (given == 0 && !options_.at_end)) {
-    throw InvalidArgument("LoggingHook: ", given == 2 ? "both" : "none",
-                          " of every_n_iter and every_n_secs given; wanted exactly one, or at_end");
+    throw InvalidArgument(
+        "LoggingHook: expected exactly one of every_n_iter and every_n_secs, or at_end, got ",
+        given == 2 ? "both" : "none");
   }
   if (options_.every_n_iter && *options_.every_n_iter < 1) {
-    throw InvalidArgument("LoggingHook: every_n_iter is ", *options_.every_n_iter,
-                          ", wanted at least 1");
+    throw InvalidArgument("LoggingHook: every_n_iter: expected at least 1, got ",
+                          *options_.every_n_iter);
   }
   if (options_.every_n_secs && !(*options_.every_n_secs >= 0)) {
-    throw InvalidArgument("LoggingHook: every_n_secs is ", *options_.every_n_secs,
-                          ", wanted 0 or more");
+    throw InvalidArgument("LoggingHook: every_n_secs: expected at least 0, got ",
+                          *options_.every_n_secs);
   }
 }
 
 void LoggingHook::log(std::vector<std::string> names) {
   if (!names_.empty()) {
     throw InvalidArgument(
-        "LoggingHook: log() is called a second time; a hook logs one list of "
-        "values, make another hook in each call of the model function");
+        "LoggingHook: log() was called twice; a hook logs one list of values, so make a new hook "
+        "in each call of the model function");
   }
-  if (names.empty()) throw InvalidArgument("LoggingHook: log() names no value");
+  if (names.empty()) throw InvalidArgument("LoggingHook: log() needs at least one name");
   names_ = std::move(names);
 }
 
 void LoggingHook::begin(HookContext& context) {
   if (names_.empty()) {
     throw InvalidArgument(
-        "LoggingHook: log() was never called; call it with names of values in "
-        "the model function");
+        "LoggingHook: log() was not called; call it with names of values in the model function");
   }
   for (const std::string& name : names_) {
     if (std::ranges::find(context.names, name) == context.names.end()) {
@@ -80,15 +71,13 @@ void LoggingHook::forget() {
 
 void LoggingHook::add(const Logs& logs) {
   for (size_t i = 0; i < names_.size(); ++i) {
-    const auto found =
-        std::ranges::find_if(logs, [&](const auto& value) { return value.first == names_[i]; });
-    if (found != logs.end()) sums_[i] += found->second;
+    sums_[i] += find_value(logs, names_[i]).value_or(0);
   }
   ++count_;
 }
 
 void LoggingHook::collect(const HookContext& context) {
-  if (context.values == nullptr) {  // evaluation: means of all that is done
+  if (context.values == nullptr) {  // evaluation: means of all executions so far
     forget();
     if (!context.logs.empty()) add(context.logs);
     return;

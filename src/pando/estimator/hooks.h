@@ -1,4 +1,4 @@
-// What a user has called while an estimator runs: at its begin and end and between executions.
+// Hooks: user code that an estimator calls at the start and end of a run and between executions.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,28 +12,27 @@
 #include <vector>
 
 #include "pando/train/callback.h"
+#include "pando/train/run_mode.h"
 
 namespace pando {
 
-enum class RunMode { train, evaluate, predict };
-const char* to_string(RunMode mode);
-
-// What a hook may see and do. Valid during the call.
+// What a hook may read and set. Valid during the call.
 struct HookContext {
   RunMode mode = RunMode::train;
-  // Steps done since the first training of the model; of the checkpoint where nothing is trained.
+  // Steps since the first training of the model; in evaluation and prediction, those of the
+  // checkpoint.
   int64_t global_step = 0;
-  int64_t steps = 0;  // of the execution that just ended
-  // Means of the execution that just ended over steps and replicas, the loss first; while
-  // evaluating, of all executions so far.
+  int64_t steps = 0;  // number of steps of the execution that just ended
+  // Means of the execution that just ended over steps and replicas, the loss first; in evaluation,
+  // means of all executions so far.
   Logs logs = {};
-  // In training: step by step and replica by replica, those of the last step only unless a hook
+  // In training: the values of each step and replica; only those of the last step unless a hook
   // wants_all_values().
   const std::vector<StepValues>* values = nullptr;
-  std::vector<std::string> names = {};  // of all values that can be logged
-  double seconds = 0;                   // since the run began
-  // Set it to end the run after this execution. Training saves a checkpoint then; an evaluation
-  // goes on to its end, as figures of a part of the data would look like those of all.
+  std::vector<std::string> names = {};  // names of all values that can be logged
+  double seconds = 0;                   // since the start of the run
+  // Set it to end the run after this execution. Training then saves a checkpoint. An evaluation
+  // still runs to its end, since results of a part of the data would look like results of all.
   bool stop = false;
   std::function<void(std::string_view)> tell = {};  // writes a line
 };
@@ -51,29 +50,29 @@ class Hook {
 };
 
 // last: the value of the last step before the line; all: the mean of all steps since the last line.
-// While evaluating, both are the mean of all that is done.
+// In evaluation, both are the mean of all executions so far.
 enum class LoggingMode { last, all };
 
 struct LoggingHookOptions {
-  // Exactly one of the two, unless at_end is all that is wanted. Executions are counted, not steps;
-  // the first one always logs.
+  // Set exactly one of the two, or only at_end. Executions are counted, not steps; the first
+  // execution always logs.
   std::optional<int64_t> every_n_iter = {};
   std::optional<double> every_n_secs = {};
   bool at_end = false;
   LoggingMode mode = LoggingMode::last;
   // Makes the line; empty: "loss = 1.5, accuracy = 0.25 (0.520 sec)".
   std::function<std::string(const Logs&)> formatter = {};
-  std::function<std::chrono::steady_clock::time_point()> clock = {};  // empty: the system's
+  std::function<std::chrono::steady_clock::time_point()> clock = {};  // empty: the system's clock
 };
 
-// Writes lines of the values that a model function gave to log().
+// Writes lines with the values that a model function passed to log().
 class LoggingHook : public Hook {
  public:
   // Throws InvalidArgument for options that contradict each other.
   explicit LoggingHook(LoggingHookOptions options);
 
-  // In the model function, once: the names of values ("loss", a training metric). Unknown names are
-  // an InvalidArgument when training begins, and so is a hook that log() was never called of.
+  // Call it once, in the model function, with names of values ("loss", a training metric). Unknown
+  // names throw InvalidArgument when training begins, and so does a hook without a call of log().
   void log(std::vector<std::string> names);
 
   bool wants_all_values() const override { return options_.mode == LoggingMode::all; }

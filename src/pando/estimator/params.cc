@@ -12,7 +12,7 @@ const char* type_name(const Param& value) {
     case 0: return "a bool";
     case 1: return "a whole number";
     case 2: return "a number";
-    default: return "a text";
+    default: return "text";
   }
 }
 
@@ -28,8 +28,8 @@ namespace {
 template <typename T>
 const T& typed(const std::string& name, const Param& value) {
   if (const T* found = std::get_if<T>(&value)) return *found;
-  throw InvalidArgument("parameter '", name, "' is ", type_name(value), ", wanted ",
-                        type_name(Param(T{})));
+  throw InvalidArgument("parameter '", name, "': expected ", type_name(Param(T{})), ", got ",
+                        type_name(value));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Named numbers and texts that a user hands to model and input functions.
+// Named numbers and texts that a user passes to model and input functions.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,7 +13,7 @@ namespace pando {
 
 using Param = std::variant<bool, int64_t, double, std::string>;
 
-// "bool", "whole number", ...: what a parameter holds, for messages.
+// The type of a parameter for messages: "a bool", "a whole number", ...
 const char* type_name(const Param& value);
 
 class Params {
@@ -25,8 +25,8 @@ class Params {
   void set(const std::string& name, Param value) { values_[name] = std::move(value); }
   const std::map<std::string, Param>& values() const { return values_; }
 
-  // A whole number also serves as a double. Throws InvalidArgument for a name that is not there,
-  // with those that are, and for another type.
+  // A whole number is also accepted as a double. Throws InvalidArgument for an unknown name, with
+  // the known names, and for a different type.
   bool get_bool(const std::string& name) const;
   int64_t get_int(const std::string& name) const;
   double get_double(const std::string& name) const;

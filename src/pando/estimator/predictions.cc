@@ -1,4 +1,5 @@
-// Estimator::predict: what a checkpoint makes of samples, an execution at a time.
+// Estimator::predict: computes predictions with the weights of a checkpoint, one execution at a
+// time.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cmath>
@@ -13,7 +14,7 @@ namespace pando {
 
 namespace {
 
-// Rows of a tensor [samples, ...] as one long row each.
+// The rows of a tensor [samples, ...], each flattened.
 struct RowsOf {
   explicit RowsOf(const Tensor& tensor)
       : count(tensor.shape()[0]), width(tensor.shape().elements() / std::max<int64_t>(count, 1)) {}
@@ -81,7 +82,7 @@ struct PredictionStream::Impl {
   int64_t rows_ready = 0;
   Prediction rows;  // of the last execution
 
-  // False: there is none.
+  // Returns false if there is no further execution.
   bool run_execution() {
     if (!begun) {
       hooks.begin();
@@ -99,8 +100,8 @@ struct PredictionStream::Impl {
     for (const PredictionOutput& output : outputs) {
       Tensor made = output.make ? output.make(values) : values;
       if (made.shape().rank() == 0 || made.shape()[0] != count) {
-        throw InvalidArgument("prediction '", output.name, "' has the shape ", made.shape(),
-                              ", wanted a row for each of ", count, " samples");
+        throw InvalidArgument("prediction '", output.name, "': expected a row for each of ", count,
+                              " samples, got shape ", made.shape());
       }
       rows.emplace(output.name, std::move(made));
     }
@@ -157,8 +158,8 @@ std::vector<PredictionOutput> chosen(const std::vector<PredictionOutput>& all,
 PredictionStream run_predict(Estimator::Impl& impl, const InputFn& input_fn,
                              const EstimatorPredictOptions& options) {
   if (options.num_predictions && *options.num_predictions < 0) {
-    throw InvalidArgument("predict: num_predictions is ", *options.num_predictions,
-                          ", wanted 0 or more");
+    throw InvalidArgument("predict: num_predictions: expected at least 0, got ",
+                          *options.num_predictions);
   }
   const InputData input = impl.input(input_fn, RunMode::predict);
   const std::optional<Checkpoint> from = impl.start(options.checkpoint_path);

@@ -10,7 +10,7 @@ namespace {
 template <typename T>
 void at_least(const char* name, T value, T least) {
   if (value >= least) return;
-  throw InvalidArgument("RunConfig: ", name, " is ", value, ", wanted at least ", least);
+  throw InvalidArgument("RunConfig: ", name, ": expected at least ", least, ", got ", value);
 }
 
 void check_devices(const DeviceRunConfig& device) {
@@ -19,13 +19,13 @@ void check_devices(const DeviceRunConfig& device) {
     if (wanted > 1) {
       throw InvalidArgument("RunConfig: num_replicas x num_shards is ", device.num_replicas, " x ",
                             device.num_shards,
-                            ", but no devices are configured; more than one needs "
+                            ", but no devices are configured; set "
                             "DeviceRunConfig::devices = {{.devices = ",
                             wanted, "}}");
     }
     if (device.ordinal != 0) {
       throw InvalidArgument("RunConfig: ordinal is ", device.ordinal,
-                            ", but no devices are configured; wanted 0");
+                            ", but no devices are configured; use 0");
     }
     return;
   }
@@ -33,7 +33,7 @@ void check_devices(const DeviceRunConfig& device) {
   if (device.ordinal >= sets) {
     throw InvalidArgument("RunConfig: ordinal is ", device.ordinal, ", but ", sets,
                           sets == 1 ? " set of devices is" : " sets of devices are",
-                          " configured; ordinals are 0 to ", sets - 1);
+                          " configured; use 0 to ", sets - 1);
   }
   const int configured = device.devices[static_cast<size_t>(device.ordinal)].devices;
   if (configured != wanted) {
@@ -59,23 +59,24 @@ void validate(const RunConfig& config) {
   at_least<int64_t>("log_step_count_steps", config.log_step_count_steps, 0);
   at_least("keep_checkpoint_max", config.keep_checkpoint_max, 0);
   if (!(config.keep_checkpoint_every_n_hours > 0)) {
-    throw InvalidArgument("RunConfig: keep_checkpoint_every_n_hours is ",
-                          config.keep_checkpoint_every_n_hours, ", wanted above 0");
+    throw InvalidArgument("RunConfig: keep_checkpoint_every_n_hours: expected more than 0, got ",
+                          config.keep_checkpoint_every_n_hours);
   }
   if (config.save_checkpoints_steps && config.save_checkpoints_secs) {
     throw InvalidArgument(
-        "RunConfig: save_checkpoints_steps and save_checkpoints_secs are both given; wanted one");
+        "RunConfig: save_checkpoints_steps and save_checkpoints_secs are both given; remove one");
   }
   if (!config.save_checkpoints && (config.save_checkpoints_steps || config.save_checkpoints_secs)) {
     throw InvalidArgument("RunConfig: save_checkpoints is false, but save_checkpoints_",
-                          config.save_checkpoints_steps ? "steps" : "secs", " is given");
+                          config.save_checkpoints_steps ? "steps" : "secs",
+                          " is given; remove one of them");
   }
   if (config.save_checkpoints_steps) {
     at_least<int64_t>("save_checkpoints_steps", *config.save_checkpoints_steps, 1);
   }
   if (config.save_checkpoints_secs && !(*config.save_checkpoints_secs >= 0)) {
-    throw InvalidArgument("RunConfig: save_checkpoints_secs is ", *config.save_checkpoints_secs,
-                          ", wanted 0 or more");
+    throw InvalidArgument("RunConfig: save_checkpoints_secs: expected at least 0, got ",
+                          *config.save_checkpoints_secs);
   }
 }
 

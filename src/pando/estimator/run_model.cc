@@ -16,17 +16,18 @@ void check_replicas(const Description& description, const DeviceRunConfig& devic
   const std::optional<int> told = comm::current_job().total_replicas;
   const int total = device.num_replicas * dist::num_instances();
   if (told && *told != total) {
-    throw InvalidArgument("RunConfig: num_replicas is ", device.num_replicas, " on each of ",
-                          dist::num_instances(), " instances, but the launcher says ", *told,
-                          " replicas in all; num_replicas = dist::num_local_replicas() follows it");
+    throw InvalidArgument("RunConfig: num_replicas: the launcher set ", *told,
+                          " replicas in all, got ", device.num_replicas, " on each of ",
+                          dist::num_instances(),
+                          " instances; use num_replicas = dist::num_local_replicas()");
   }
   if (total == 1 || description.train_op->cross_replica) return;
   throw InvalidArgument("there are ", total,
-                        " replicas, but train_op sums up no gradients over them, so each would "
-                        "train a model of its own; wrap the optimizer in CrossReplicaOptimizer");
+                        " replicas, but train_op does not sum gradients over them, so each would "
+                        "train its own model; wrap the optimizer in CrossReplicaOptimizer");
 }
 
-// The devices of the chosen set, as many of each replica as the network uses.
+// The devices of the chosen set; for each replica, as many as the network uses.
 DeviceStrategyOptions devices_for(const DeviceRunConfig& device, int used) {
   if (device.devices.empty()) return {};
   DeviceStrategyOptions chosen = device.devices[static_cast<size_t>(device.ordinal)];
@@ -41,7 +42,7 @@ DeviceStrategyOptions devices_for(const DeviceRunConfig& device, int used) {
   return chosen;
 }
 
-// Shards are trained one after the other; inference is not cut.
+// Applies autosharding, in training only. The shards work one after the other.
 Network network_for(const Description& description, const RunModelRequest& request) {
   const DeviceRunConfig& device = request.config->device;
   const bool cut = device.autosharding && device.num_shards > 1 && request.mode == RunMode::train;
@@ -90,9 +91,9 @@ Model make_model(const Description& description, const RunModelRequest& request)
   const runtime::Placement place{.device_of_stage = stages.device_mapping};
   const int used = network.stages() > 1 ? place.devices_per_replica(network.stages()) : 1;
   if (request.mode == RunMode::train && used < device.num_shards && request.tell) {
-    request.tell(concat("num_shards is ", device.num_shards, ", the network uses ", used,
+    request.tell(concat("num_shards is ", device.num_shards, ", but the network uses only ", used,
                         used == 1 ? " device" : " devices",
-                        " of them; PipelineStage scopes or autosharding divide it"));
+                        "; use PipelineStage scopes or autosharding to divide it"));
   }
   Model model = described_model(network, device, used, request.config->random_seed);
   if (network.stages() > 1) model.set_pipelining_options(stages);
@@ -112,7 +113,7 @@ void assign_weights(Model& model, const store::WeightsFile& file) {
     const auto found = known.find(name);
     if (found == known.end()) {
       throw InvalidArgument(file.path, " has no weight '", name,
-                            "', which the network has; was the model function another?");
+                            "' of the network; was it saved with another model function?");
     }
     check_shape(name, *found->second, model.get_weight(name), file.path);
     weights.push_back(*found->second);
@@ -123,8 +124,9 @@ void assign_weights(Model& model, const store::WeightsFile& file) {
 void check_shape(const std::string& name, const Tensor& saved, const Tensor& own,
                  const std::string& path) {
   if (saved.shape() == own.shape()) return;
-  throw InvalidArgument(path, ": weight '", name, "' is ", saved.shape(), ", that of the network ",
-                        own.shape(), "; was the model function another?");
+  throw InvalidArgument(path, ": weight '", name, "': expected shape ", own.shape(),
+                        " of the network, got ", saved.shape(),
+                        "; was it saved with another model function?");
 }
 
 void share_weights(Model& model) {

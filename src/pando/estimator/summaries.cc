@@ -16,7 +16,7 @@ store::EventFile& Summaries::file() {
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
   if (error) {
-    throw IoError("summaries: the folder ", folder_.string(), " cannot be made: ", error.message());
+    throw IoError("summaries: cannot create the folder ", folder_.string(), ": ", error.message());
   }
   file_.emplace(folder_);
   if (step_ > 0) file_->restart(step_);

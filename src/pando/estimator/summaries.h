@@ -1,4 +1,4 @@
-// Figures of a run for TensorBoard and as lines: when they fall due, and where they go.
+// Writes figures of a run for TensorBoard, and decides when figures are due.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace pando::estimator {
 
-// Due at the first asking, then when `steps` more are done. 0 steps: never.
+// Due at the first call, then after at least `steps` more steps. 0 steps: never.
 class StepTimer {
  public:
   explicit StepTimer(int64_t steps) : steps_(steps) {}
@@ -23,11 +23,11 @@ class StepTimer {
   std::optional<int64_t> last_;
 };
 
-// The event file of a folder, opened when there is something to write. A folder that has none yet
-// is made. Throws IoError.
+// The event file of a folder, opened on the first write, which also creates the folder if needed.
+// Throws IoError.
 class Summaries {
  public:
-  // What earlier files have from `step` on is forgotten.
+  // Entries of earlier files from `step` on are discarded.
   Summaries(std::filesystem::path folder, int64_t step) : folder_(std::move(folder)), step_(step) {}
 
   void write(int64_t step, const Logs& values);

@@ -1,4 +1,4 @@
-// Estimator::train: from the newest checkpoint on, as many steps as asked for.
+// Estimator::train: continues from the newest checkpoint for the given number of steps.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 #include "pando/comm/dist.h"
 #include "pando/estimator/estimator_impl.h"
 #include "pando/estimator/run_model.h"
-#include "pando/estimator/train_run.h"
+#include "pando/estimator/run_observer.h"
 #include "pando/train/profile_report.h"
 
 namespace pando::estimator {
@@ -15,18 +15,18 @@ namespace {
 
 void check(const EstimatorTrainOptions& options, const DeviceRunConfig& device) {
   if (options.steps && options.max_steps) {
-    throw InvalidArgument("train: steps and max_steps are both given; wanted one");
+    throw InvalidArgument("train: steps and max_steps are both given; remove one");
   }
   check_steps("train", options.steps, device);
   if (options.max_steps && *options.max_steps < 1) {
-    throw InvalidArgument("train: max_steps is ", *options.max_steps, ", wanted at least 1");
+    throw InvalidArgument("train: max_steps: expected at least 1, got ", *options.max_steps);
   }
 }
 
 // One training, from the checkpoint to the last step.
-class Training {
+class EstimatorTraining {
  public:
-  Training(Estimator::Impl& impl, InputData data, const EstimatorTrainOptions& options)
+  EstimatorTraining(Estimator::Impl& impl, InputData data, const EstimatorTrainOptions& options)
       : impl_(impl), data_(std::move(data)), options_(options) {}
 
   void run() {
@@ -59,18 +59,18 @@ class Training {
     }
   }
 
-  // Of this call; none: until the data end.
+  // Steps of this call; nothing: until the data end.
   std::optional<int64_t> steps() const {
     if (options_.steps) return options_.steps;
     if (options_.max_steps) return *options_.max_steps - first_;
     return std::nullopt;
   }
 
-  // Step s of data without end takes the s-th global batch of them: epochs of the fit are weight
-  // updates, and all of this call are joined.
+  // Step s takes the s-th global batch of endless data: each epoch of the fit is one weight update,
+  // and all epochs of this call are joined.
   void plan_endless(FitOptions& fit, int64_t accumulation) const {
     if (!steps()) {
-      throw InvalidArgument("train: the data are repeated without end; give steps or max_steps");
+      throw InvalidArgument("train: the data repeat without end; set steps or max_steps");
     }
     const int64_t updates = (*steps() + accumulation - 1) / accumulation;
     fit.carry_remainder = true;
@@ -80,7 +80,7 @@ class Training {
     fit.joined_epochs = updates;
   }
 
-  FitOptions fit_options(const std::shared_ptr<TrainRun>& run) const {
+  FitOptions fit_options(const std::shared_ptr<RunObserver>& run) const {
     return {.batch_size = data_.batch_size,
             .shuffle = false,
             .prefetch_depth = config().device.prefetch_depth,
@@ -91,17 +91,17 @@ class Training {
             .verbose = 0};
   }
 
-  std::shared_ptr<TrainRun> observer(const Model& model, const Description& description) const {
-    return std::make_shared<TrainRun>(TrainRunOptions{.config = &config(),
-                                                      .model_dir = impl_.model_dir,
-                                                      .first_step = first_,
-                                                      .total_replicas = model.replicas(),
-                                                      .writes = is_first_instance(),
-                                                      .names = value_names(description),
-                                                      .hooks = description.hooks,
-                                                      .host_call = description.host_call,
-                                                      .listeners = options_.saving_listeners,
-                                                      .tell = impl_.teller()});
+  std::shared_ptr<RunObserver> observer(const Model& model, const Description& description) const {
+    return std::make_shared<RunObserver>(RunObserverOptions{.config = &config(),
+                                                            .model_dir = impl_.model_dir,
+                                                            .first_step = first_,
+                                                            .total_replicas = model.replicas(),
+                                                            .writes = is_first_instance(),
+                                                            .names = value_names(description),
+                                                            .hooks = description.hooks,
+                                                            .host_call = description.host_call,
+                                                            .listeners = options_.saving_listeners,
+                                                            .tell = impl_.teller()});
   }
 
   void fit(Model& model, const Description& description) {
@@ -131,24 +131,25 @@ class Training {
     if (trace) write_report(model, *trace);
   }
 
-  // Epochs and steps of the fit are none of the user's.
+  // Runs the fit. An error names the global step, since epochs and steps of the fit mean nothing to
+  // the user.
   void run_fit(Model& model, const Dataset& data, const FitOptions& options,
-               const TrainRun& run) const {
+               const RunObserver& run) const {
     try {
       model.fit(data, options);
     } catch (const NonFiniteLoss&) {
-      throw NonFiniteLoss(concat("train: the loss is not a finite number in one of the ",
+      throw NonFiniteLoss(concat("train: the loss is not finite in one of the ",
                                  config().device.iterations_per_loop, " steps after global step ",
                                  run.global_step(),
-                                 "; its weight update was not made. A smaller "
-                                 "learning rate may help; the checkpoints before are intact"));
+                                 "; its weight update was skipped. Try a smaller learning rate; "
+                                 "earlier checkpoints are intact"));
     }
   }
 
   void write_report(Model& model, const profile::Trace& trace) const {
     if (!is_first_instance()) return;
     const ProfileFiles files = write_profile(model, impl_.model_dir, "train",
-                                             {.program = ProfiledProgram::training,
+                                             {.mode = RunMode::train,
                                               .batch_size = data_.batch_size,
                                               .fields = data_.dataset.fields(),
                                               .trace = &trace});
@@ -167,7 +168,7 @@ class Training {
 void run_train(Estimator::Impl& impl, const InputFn& input_fn,
                const EstimatorTrainOptions& options) {
   check(options, impl.options.config.device);
-  Training(impl, impl.input(input_fn, RunMode::train), options).run();
+  EstimatorTraining(impl, impl.input(input_fn, RunMode::train), options).run();
 }
 
 }  // namespace pando::estimator

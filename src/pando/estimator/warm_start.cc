@@ -1,4 +1,4 @@
-// Weights that come from an earlier model.
+// Initializes weights from an earlier model.
 // SPDX-License-Identifier: MIT
 #include <map>
 #include <regex>
@@ -18,15 +18,15 @@ std::string file_of(const std::string& path, const Tell& tell) {
   if (!std::filesystem::is_directory(path, unknown)) return path;
   const std::optional<Checkpoint> newest = newest_checkpoint(path, tell);
   if (newest) return newest->path.string();
-  throw IoError("warm start: the folder ", path, " has no checkpoint that can be read");
+  throw IoError("warm start: the folder ", path, " has no readable checkpoint");
 }
 
 std::regex pattern_of(const std::string& text) {
   try {
     return std::regex(text);
   } catch (const std::regex_error& error) {
-    throw InvalidArgument("warm start: variables is '", text,
-                          "', which is no regular expression: ", error.what());
+    throw InvalidArgument("warm start: variables: expected a regular expression, got '", text,
+                          "': ", error.what());
   }
 }
 
@@ -58,17 +58,17 @@ void warm_start(Model& model, const WarmStart& from, const Tell& tell) {
     const std::string& previous = renamed == from.previous_names.end() ? names[i] : renamed->second;
     const auto found = saved.find(previous);
     if (found == saved.end()) {
-      throw InvalidArgument("warm start from ", path, ": ",
-                            unknown_name_message("weight", previous, known),
-                            "; `variables` chooses what is taken, `previous_names` renames");
+      throw InvalidArgument(
+          "warm start from ", path, ": ", unknown_name_message("weight", previous, known),
+          "; use `variables` to choose weights and `previous_names` to map renamed ones");
     }
     check_shape(names[i], *found->second, weights[i], path);
     weights[i] = *found->second;
     ++taken;
   }
   if (taken == 0) {
-    throw InvalidArgument("warm start: no weight of the network matches '", from.variables,
-                          "'; it has ", join(names, ", "));
+    throw InvalidArgument("warm start: variables '", from.variables,
+                          "' matches no weight of the network; it has ", join(names, ", "));
   }
   model.set_weights(weights);
   tell(concat("warm start: ", taken, " of ", names.size(), " weights from ", path));

@@ -25,7 +25,7 @@ const char* to_string(DigestKind kind) { return kind == DigestKind::sha256 ? "sh
 Digest::Digest(DigestKind kind) : state_(std::make_unique<State>()) {
   const EVP_MD* type = kind == DigestKind::sha256 ? EVP_sha256() : EVP_md5();
   PANDO_CHECK(state_->context != nullptr);
-  // Machines in FIPS mode have no MD5; the same hash with a non-security purpose is allowed there.
+  // Machines in FIPS mode have no MD5, unless it is used for other purposes than security.
   EVP_MD_CTX_set_flags(state_->context, EVP_MD_CTX_FLAG_NON_FIPS_ALLOW);
   PANDO_CHECK(EVP_DigestInit_ex(state_->context, type, nullptr) == 1, to_string(kind));
 }

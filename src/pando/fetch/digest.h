@@ -13,7 +13,7 @@ enum class DigestKind { sha256, md5 };
 
 const char* to_string(DigestKind kind);
 
-// Of bytes that come piece by piece.
+// The checksum of bytes that arrive piece by piece.
 class Digest {
  public:
   explicit Digest(DigestKind kind);
@@ -22,7 +22,7 @@ class Digest {
   Digest& operator=(const Digest&) = delete;
 
   void update(std::span<const std::byte> bytes);
-  // In hexadecimal, lower case. Once, at the end.
+  // The checksum in hexadecimal, lower case. Call it once, at the end.
   std::string finish();
 
  private:

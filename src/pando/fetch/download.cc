@@ -15,7 +15,7 @@ namespace pando::fetch {
 
 namespace {
 
-// So many new bytes show that trying again helps.
+// A round with this many new bytes shows that trying again helps.
 constexpr int64_t kMuch = int64_t{1} << 20;
 
 bool is_set(const std::atomic<bool>* flag) { return flag != nullptr && flag->load(); }
@@ -45,7 +45,7 @@ struct Address {
   std::string reason;  // of the last failure
 };
 
-// One file on its way.
+// The download of one file.
 class Download {
  public:
   Download(const RemoteFile& file, const std::string& folder, const DownloadContext& context)
@@ -62,13 +62,13 @@ class Download {
       if (std::ranges::all_of(addresses_, &Address::refuses)) fail();
       retries = most_ - counted_ >= kMuch ? 1 : retries + 1;
       counted_ = most_;
-      if (retries > context_.patience.retries) fail();
+      if (retries > context_.retry.retries) fail();
       wait(retries);
     }
   }
 
  private:
-  // True when the file is whole and right.
+  // Returns true when the file is complete and correct.
   bool try_all() {
     asked_wait_ = 0;
     for (Address& address : addresses_) {
@@ -79,8 +79,8 @@ class Download {
     return false;
   }
 
-  // Once more from the first byte when what was here does not go with what the server has: the
-  // address is to blame only for bytes that it sent itself.
+  // Tries once more from the first byte if the bytes that were here do not match the server's file:
+  // the address is to blame only for bytes that it sent itself.
   bool try_one(Address& address) {
     while (true) {
       const bool resumes = part_.bytes() > 0;
@@ -110,14 +110,14 @@ class Download {
     TransferResult result = transfer({.url = address.url,
                                       .offset = part_.bytes(),
                                       .total = file_.bytes,
-                                      .connect_seconds = context_.patience.connect_seconds,
-                                      .stall_seconds = context_.patience.stall_seconds},
+                                      .connect_seconds = context_.retry.connect_seconds,
+                                      .stall_seconds = context_.retry.stall_seconds},
                                      into);
     if (result.outcome == Outcome::stopped) stop();
     return result;
   }
 
-  // Checks all bytes and gives them their name, or removes them and says what is wrong.
+  // Verifies all bytes and renames the file, or empties it and returns what is wrong.
   std::string finish() {
     std::string fault = find_fault(file_, part_.path());
     if (fault.empty()) {
@@ -134,11 +134,11 @@ class Download {
   }
 
   void wait(int round) {
-    const Patience& patience = context_.patience;
-    double seconds = patience.first_wait;
-    for (int i = 1; i < round && seconds < patience.longest_wait; ++i) seconds *= 2;
+    const RetryLimits& retry = context_.retry;
+    double seconds = retry.first_wait;
+    for (int i = 1; i < round && seconds < retry.longest_wait; ++i) seconds *= 2;
     seconds = std::max(seconds, static_cast<double>(asked_wait_));
-    seconds = std::min(seconds, patience.longest_wait);
+    seconds = std::min(seconds, retry.longest_wait);
     context_.progress->note(concat("  ", file_.name, ": trying again in ", duration_text(seconds)));
     using Clock = std::chrono::steady_clock;
     const auto end = Clock::now() + std::chrono::duration<double>(seconds);
@@ -150,7 +150,7 @@ class Download {
 
   [[noreturn]] void stop() {
     throw FetchStopped(file_.name, ": stopped; ", part_.bytes(), " of ", file_.bytes,
-                       " bytes are in ", part_.path(), ", fetch again to go on");
+                       " bytes are in ", part_.path(), "; fetch again to resume");
   }
 
   [[noreturn]] void fail() {
@@ -166,8 +166,8 @@ class Download {
   const DownloadContext& context_;
   PartFile part_;
   std::vector<Address> addresses_;
-  int64_t most_ = 0;     // bytes that were ever here at once
-  int64_t counted_ = 0;  // of those, known when the last round ended
+  int64_t most_ = 0;     // the most bytes that were here at once
+  int64_t counted_ = 0;  // most_ when the last round ended
   int64_t asked_wait_ = 0;
 };
 
@@ -182,13 +182,13 @@ std::string find_fault(const RemoteFile& file, const std::string& path) {
   std::error_code error;
   const auto bytes = static_cast<int64_t>(std::filesystem::file_size(path, error));
   if (error) return error.message();
-  if (bytes != file.bytes) return concat("has ", bytes, " bytes, wanted ", file.bytes);
+  if (bytes != file.bytes) return concat("has ", bytes, " bytes, expected ", file.bytes);
   for (const DigestKind kind : {DigestKind::sha256, DigestKind::md5}) {
     const std::string& wanted = kind == DigestKind::sha256 ? file.sha256 : file.md5;
     if (wanted.empty()) continue;
     const std::string found = digest_of_file(path, kind);
     if (found != wanted) {
-      return concat("its ", to_string(kind), " is ", found, ", wanted ", wanted);
+      return concat("its ", to_string(kind), " is ", found, ", expected ", wanted);
     }
   }
   return "";

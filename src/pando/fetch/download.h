@@ -1,5 +1,5 @@
-// Gets one file from the first of several addresses that has it, goes on with what an earlier try
-// left, and checks the whole.
+// Downloads one file from the first of several addresses that has it, resumes what an earlier try
+// left, and verifies the complete file.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "pando/base/error.h"
-#include "pando/fetch/catalog.h"
 #include "pando/fetch/progress_line.h"
+#include "pando/fetch/remote_dataset.h"
 
 namespace pando::fetch {
 
-// The stop flag was set; what came so far is kept for the next fetch.
+// The stop flag was set; the bytes received so far are kept for the next fetch.
 class FetchStopped : public IoError {
  public:
   using IoError::IoError;
@@ -26,7 +26,7 @@ class NotFetched : public IoError {
   using IoError::IoError;
 };
 
-struct Patience {
+struct RetryLimits {
   int retries = 4;           // rounds over all addresses after the first one
   double first_wait = 1;     // seconds before the second round; doubled for each further one
   double longest_wait = 60;  // seconds, also when a server asks for more
@@ -35,19 +35,19 @@ struct Patience {
 };
 
 struct DownloadContext {
-  Patience patience;
+  RetryLimits retry;
   const std::atomic<bool>* stop = nullptr;
   ProgressLine* progress = nullptr;  // required
 };
 
-// Makes folder/file.name, replacing what has that name. Bytes come into folder/file.name.part. A
-// server's passing faults (connection, stall, status 408, 429, 5xx) are tried again in the next
-// round; an address that refuses, has a file of another size or of another checksum is not. A round
-// that brought much does not count as a retry. Throws NotFetched with the reason of each address,
-// FetchStopped, and IoError when the disk fails.
+// Writes folder/file.name and replaces a file of that name. Bytes are first written to
+// folder/file.name.part. Temporary failures of a server (connection, stall, status 408, 429, 5xx)
+// are tried again in the next round; an address that refuses or has a file of another size or
+// checksum is not. A round that brought much does not count as a retry. Throws NotFetched with the
+// reason of each address, FetchStopped, and IoError when the disk fails.
 void download(const RemoteFile& file, const std::string& folder, const DownloadContext& context);
 
-// Empty when size and checksums are right, else what was found and wanted.
+// Empty if size and checksums are right, else what was found and expected.
 std::string find_fault(const RemoteFile& file, const std::string& path);
 
 }  // namespace pando::fetch

@@ -1,5 +1,5 @@
-// The only user of libarchive. The archive has passed its checksum before it gets here, so its
-// bytes are those that their publisher made; the checks below hold even if they were not.
+// The only user of libarchive. The checksum of the archive is verified before, so its bytes are
+// those of the publisher; the checks below hold even if they were not.
 // SPDX-License-Identifier: MIT
 #include "pando/fetch/extract.h"
 
@@ -47,7 +47,7 @@ class Extraction {
     }
     for (const ArchivedFile& file : wanted_) {
       if (!file.optional && !was_taken(file.path)) {
-        throw IoError(path_, ": has no ", file.path, "; fetch it again (--force)");
+        throw IoError(path_, ": does not contain ", file.path, "; fetch it again with --force");
       }
     }
     return std::move(taken_);
@@ -58,15 +58,15 @@ class Extraction {
     if (code == ARCHIVE_OK || code == ARCHIVE_WARN) return;
     const char* reason = archive_error_string(archive_.get());
     throw IoError(path_, ": cannot be unpacked: ", reason == nullptr ? "unknown" : reason,
-                  "; fetch it again (--force)");
+                  "; fetch it again with --force");
   }
 
   [[noreturn]] void fail(const std::string& name, const std::string& what) const {
-    throw IoError(path_, ": its entry '", name, "' ", what, ", wanted only regular files below ",
-                  "the archive's own folder; nothing was unpacked");
+    throw IoError(path_, ": entry '", name, "' ", what, "; only regular files below the archive's ",
+                  "own folder are accepted; nothing was unpacked");
   }
 
-  // The name when it stays below the folder.
+  // The name of the entry; throws if it does not stay below the folder.
   std::string checked_name(archive_entry* entry) const {
     const char* text = archive_entry_pathname(entry);
     std::string name = text == nullptr ? "" : text;
@@ -89,7 +89,7 @@ class Extraction {
     const auto file = std::ranges::find(wanted_, name, &ArchivedFile::path);
     if (file == wanted_.end()) return;
     if (type != AE_IFREG) fail(name, "is not a regular file");
-    if (was_taken(name)) fail(name, "is there twice");
+    if (was_taken(name)) fail(name, "is in the archive twice");
     const int64_t bytes = archive_entry_size(entry);
     if (file->optional ? bytes > file->bytes : bytes != file->bytes) {
       fail(name, concat("has ", bytes, " bytes instead of ", file->optional ? "at most " : "",
@@ -98,7 +98,7 @@ class Extraction {
     taken_.push_back({.path = name, .sha256 = write(name, bytes)});
   }
 
-  // Gives the checksum. What a header says of the size is not what follows it for certain.
+  // Returns the checksum. The data may have another size than the header says.
   std::string write(const std::string& name, int64_t bytes) {
     const std::filesystem::path target = std::filesystem::path(folder_) / name;
     std::filesystem::create_directories(target.parent_path());

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "pando/fetch/catalog.h"
+#include "pando/fetch/remote_dataset.h"
 
 namespace pando::fetch {
 
@@ -14,8 +14,8 @@ struct ExtractedFile {
   std::string sha256;
 };
 
-// Writes the files below `folder`, which exists and has none of them. Throws IoError when the
-// archive cannot be read, lacks a file, has one of another size or twice, or has a link, an
+// Writes the files below `folder`, which exists and has none of them. Throws IoError if the archive
+// cannot be read, lacks a file, has a file of another size or a file twice, or has a link, an
 // absolute path or a path with .. in it.
 std::vector<ExtractedFile> extract(const std::string& archive,
                                    const std::vector<ArchivedFile>& wanted,

@@ -26,10 +26,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kSums = "SHA256SUMS";  // beside unpacked files, as sha256sum -c reads it
+constexpr const char* kSums = "SHA256SUMS";  // beside unpacked files; sha256sum -c reads it
 constexpr const char* kUnpacking = ".unpacking-";
 
-// A folder that vanishes, unless it was renamed.
+// A temporary folder, which is removed at the end unless it was renamed.
 class WorkFolder {
  public:
   explicit WorkFolder(const fs::path& parent) {
@@ -54,7 +54,7 @@ class WorkFolder {
 
 class Fetch {
  public:
-  Fetch(const DatasetEntry& entry, const FetchOptions& options)
+  Fetch(const RemoteDataset& entry, const FetchOptions& options)
       : entry_(entry),
         options_(options),
         folder_(dataset_folder(entry, options.folder)),
@@ -62,8 +62,8 @@ class Fetch {
 
   std::string run() {
     if (!options_.mirror.empty() && !is_address(options_.mirror)) {
-      throw InvalidArgument("mirror '", options_.mirror,
-                            "' is no address, wanted http://..., https://... or file:///...");
+      throw InvalidArgument("mirror: expected http://..., https://... or file:///..., got '",
+                            options_.mirror, "'");
     }
     make_folder();
     const FolderLock lock(folder_.string(), [this] { tell_waiting(); });
@@ -90,20 +90,20 @@ class Fetch {
     fs::create_directories(folder_, error);
     if (error) {
       throw IoError("cannot make the folder '", folder_.string(), "': ", error.message(),
-                    "; name another one (--folder)");
+                    "; choose another one with --folder");
     }
   }
 
   void tell_waiting() {
     if (options_.stop != nullptr && *options_.stop) {
-      throw FetchStopped(entry_.name, ": stopped while another fetch of it was under way");
+      throw FetchStopped(entry_.name, ": stopped while waiting for another fetch of it");
     }
     if (!std::exchange(told_, true)) {
-      progress_.note(concat("another fetch of ", entry_.name, " is under way; waiting for it"));
+      progress_.note(concat("another fetch of ", entry_.name, " is running; waiting for it"));
     }
   }
 
-  // Of a process that was killed: nobody else is at work here.
+  // Removes what a killed process left: this process holds the lock, so nobody else works here.
   void remove_leftovers() const {
     std::vector<fs::path> old;
     for (const fs::directory_entry& item : fs::directory_iterator(folder_)) {
@@ -126,8 +126,8 @@ class Fetch {
     return true;
   }
 
-  // Against the checksums from when it was unpacked. What was unpacked by hand has none; its sizes
-  // are right.
+  // Compares with the checksums from when the files were unpacked. Files that were unpacked by hand
+  // have none; their sizes are right.
   std::string find_unpacked_fault() const {
     std::ifstream sums(fs::path(result()) / kSums);
     std::string sha256;
@@ -138,13 +138,13 @@ class Fetch {
       if (!fs::is_regular_file(path, error)) return concat(name, " is missing");
       const std::string found = digest_of_file(path.string(), DigestKind::sha256);
       if (found != sha256) {
-        return concat("the sha256 of ", name, " is ", found, ", was ", sha256);
+        return concat("the sha256 of ", name, " is ", found, ", expected ", sha256);
       }
     }
     return "";
   }
 
-  // Before hours of download, not after.
+  // Checks the space before hours of download, not after.
   void check_space() const {
     int64_t needed = 0;
     for (const RemoteFile& file : entry_.files) {
@@ -160,9 +160,9 @@ class Fetch {
     const fs::space_info space = fs::space(folder_, error);
     if (error || needed <= 0 || space.available >= static_cast<uintmax_t>(needed)) return;
     throw IoError(entry_.name, ": the disk of '", folder_.string(), "' has ",
-                  human_bytes(static_cast<double>(space.available)), " free, wanted ",
+                  human_bytes(static_cast<double>(space.available)), " free, expected at least ",
                   human_bytes(static_cast<double>(needed)),
-                  "; make room or name another folder (--folder)");
+                  "; free some space or choose another folder with --folder");
   }
 
   void get_plain(const RemoteFile& file) {
@@ -176,7 +176,7 @@ class Fetch {
     if (!was_there) get(file);
     progress_.note(concat("unpacking ", file.name));
     unpack(file, path);
-    if (!was_there) fs::remove(path);  // what somebody put there stays
+    if (!was_there) fs::remove(path);  // an archive that was put there by hand stays
   }
 
   void get(RemoteFile file) {
@@ -188,7 +188,7 @@ class Fetch {
     if (options_.force) fs::remove((folder_ / file.name).string() + ".part", ignored);
     try {
       download(file, folder_.string(),
-               {.patience = options_.patience, .stop = options_.stop, .progress = &progress_});
+               {.retry = options_.retry, .stop = options_.stop, .progress = &progress_});
     } catch (const NotFetched& error) {
       throw NotFetched(entry_.name, ": ", error.what(), ". ", without_network());
     }
@@ -201,17 +201,19 @@ class Fetch {
       const std::string fault = find_fault(file, path);
       if (fault.empty()) continue;
       std::error_code error;
-      missing.push_back(fs::exists(path, error) ? concat(file.name, " (what is there: ", fault, ")")
-                                                : file.name);
+      missing.push_back(fs::exists(path, error)
+                            ? concat(file.name, " (the file there: ", fault, ")")
+                            : file.name);
     }
     return concat("Without a network: get ", join(missing, ", "), " elsewhere (see also ",
                   entry_.homepage, "), put ", missing.size() == 1 ? "it" : "them", " into ",
-                  folder_.string(), " and fetch again, or name the folder of the data set to the ",
-                  "program that trains, with --dataset-path; pando data fetch ", entry_.name,
-                  " --mirror ADDRESS takes a mirror of your own");
+                  folder_.string(),
+                  " and fetch again, or train with --dataset-path and the folder ",
+                  "of the data set; to use a mirror of your own: pando data fetch ", entry_.name,
+                  " --mirror ADDRESS");
   }
 
-  // Unpacked under another name first: readers find all files or none.
+  // Unpacks under another name first, so that readers find all files or none.
   void unpack(const RemoteFile& file, const fs::path& archive) {
     const WorkFolder work(folder_);
     const std::vector<ExtractedFile> files =
@@ -229,16 +231,16 @@ class Fetch {
     replace_folder(made.string(), result(), (work.path() / "old").string());
   }
 
-  const DatasetEntry& entry_;
+  const RemoteDataset& entry_;
   const FetchOptions& options_;
   fs::path folder_;
   ProgressLine progress_;
-  bool told_ = false;  // that another is at work
+  bool told_ = false;  // whether it has said that another fetch is running
 };
 
 }  // namespace
 
-std::string fetch_dataset(const DatasetEntry& entry, const FetchOptions& options) {
+std::string fetch_dataset(const RemoteDataset& entry, const FetchOptions& options) {
   return Fetch(entry, options).run();
 }
 

@@ -21,7 +21,7 @@ FolderLock::FolderLock(const std::string& folder, const std::function<void()>& w
     descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (descriptor_ < 0) {
       throw IoError("cannot write into '", folder, "': ", std::generic_category().message(errno),
-                    "; name another folder (--folder)");
+                    "; choose another folder with --folder");
     }
     try {
       while (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
@@ -37,7 +37,8 @@ FolderLock::FolderLock(const std::string& folder, const std::function<void()>& w
   }
 }
 
-// The one who held it removed the file: the lock on that is worth nothing.
+// Checks that the previous holder has not removed the file: a lock on a removed file is worth
+// nothing.
 bool FolderLock::is_current() const {
   struct stat held = {};
   struct stat named = {};

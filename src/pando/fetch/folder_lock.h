@@ -1,4 +1,4 @@
-// Keeps two fetches of one data set apart, also those of different processes.
+// Keeps two fetches of one data set from running at the same time, also in different processes.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,12 +7,12 @@
 
 namespace pando::fetch {
 
-// Holds a lock on the file .lock of `folder`, which exists, as long as it lives. Where the file
-// system has no locks it holds none.
+// Holds a lock on the file .lock of `folder`, which must exist, as long as it lives. Holds no lock
+// if the file system does not support locks.
 class FolderLock {
  public:
-  // Waits while another holds it; calls `while_waiting` about ten times per second, which may throw
-  // to give up. Throws IoError when the folder cannot be written.
+  // Waits while another object or process holds the lock; calls `while_waiting` about ten times per
+  // second, which may throw to give up. Throws IoError if the folder cannot be written.
   FolderLock(const std::string& folder, const std::function<void()>& while_waiting);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;

@@ -6,7 +6,6 @@
 #include <filesystem>
 
 #include "pando/base/error.h"
-#include "pando/data/sources/mnist.h"
 
 namespace pando::fetch {
 
@@ -36,21 +35,21 @@ bool is_there(const RemoteFile& file, const fs::path& folder) {
 
 std::string default_folder() {
   if (std::string own = environment("PANDO_DATA"); !own.empty()) return own;
-  // A relative XDG_DATA_HOME is to be ignored, says its specification.
+  // The specification says that a relative XDG_DATA_HOME is to be ignored.
   const std::string shared = environment("XDG_DATA_HOME");
   if (shared.starts_with('/')) return shared + "/pando";
   const std::string home = environment("HOME");
   if (!home.empty()) return home + "/.local/share/pando";
   throw InvalidArgument(
-      "no place for data sets: PANDO_DATA, XDG_DATA_HOME and HOME are not set; name a folder "
-      "(--folder)");
+      "no place for data sets: PANDO_DATA, XDG_DATA_HOME and HOME are not set; choose a folder "
+      "with --folder");
 }
 
-std::string dataset_folder(const DatasetEntry& entry, const std::string& folder) {
+std::string dataset_folder(const RemoteDataset& entry, const std::string& folder) {
   return (fs::path(folder.empty() ? default_folder() : folder) / entry.name).string();
 }
 
-std::optional<std::string> find_fetched(const DatasetEntry& entry, const std::string& folder) {
+std::optional<std::string> find_fetched(const RemoteDataset& entry, const std::string& folder) {
   const fs::path place = dataset_folder(entry, folder);
   const bool whole = std::ranges::all_of(
       entry.files, [&](const RemoteFile& file) { return is_there(file, place); });
@@ -58,10 +57,10 @@ std::optional<std::string> find_fetched(const DatasetEntry& entry, const std::st
   return (entry.subfolder.empty() ? place : place / entry.subfolder).string();
 }
 
-// The package compresses the files anew, so that their sizes are others.
-std::optional<std::string> find_packaged(const DatasetEntry& entry) {
-  if (entry.name != "fashion_mnist") return std::nullopt;
-  const fs::path place = kFashionMnistDirectory;
+// The package compresses the files again, so their sizes differ.
+std::optional<std::string> find_packaged(const RemoteDataset& entry) {
+  if (entry.packaged.empty()) return std::nullopt;
+  const fs::path place = entry.packaged;
   std::error_code error;
   for (const RemoteFile& file : entry.files) {
     if (!fs::is_regular_file(place / file.name, error)) return std::nullopt;
@@ -69,7 +68,7 @@ std::optional<std::string> find_packaged(const DatasetEntry& entry) {
   return place.string();
 }
 
-std::optional<std::string> find_here(const DatasetEntry& entry, const std::string& folder) {
+std::optional<std::string> find_here(const RemoteDataset& entry, const std::string& folder) {
   const std::optional<std::string> fetched = find_fetched(entry, folder);
   return fetched ? fetched : find_packaged(entry);
 }
@@ -81,7 +80,7 @@ void replace_folder(const std::string& made, const std::string& target, const st
   const bool moved = replaces && !error;
   if (!error) fs::rename(made, target, error);
   if (!error) return;
-  std::error_code ignored;  // the first one says why
+  std::error_code ignored;  // the first error is reported
   if (moved) fs::rename(aside, target, ignored);
   throw IoError("cannot rename to '", target, "': ", error.message());
 }

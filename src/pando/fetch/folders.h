@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "pando/fetch/catalog.h"
+#include "pando/fetch/remote_dataset.h"
 
 namespace pando::fetch {
 
@@ -14,20 +14,20 @@ namespace pando::fetch {
 std::string default_folder();
 
 // The folder of one data set; `folder` as for find_fetched.
-std::string dataset_folder(const DatasetEntry& entry, const std::string& folder);
+std::string dataset_folder(const RemoteDataset& entry, const std::string& folder);
 
-// What the readers of the data set take, when all its files are there with their sizes. `folder`
-// holds a folder for each data set; empty is default_folder().
-std::optional<std::string> find_fetched(const DatasetEntry& entry, const std::string& folder = "");
+// The folder that the readers of the data set take, if all its files are there with the right
+// sizes. `folder` holds a folder for each data set; empty: default_folder().
+std::optional<std::string> find_fetched(const RemoteDataset& entry, const std::string& folder = "");
 
-// Where the data set is that a Debian package brings, when it is installed.
-std::optional<std::string> find_packaged(const DatasetEntry& entry);
+// The folder of the data set from a Debian package, if the package is installed.
+std::optional<std::string> find_packaged(const RemoteDataset& entry);
 
-// One of the two, what was fetched first.
-std::optional<std::string> find_here(const DatasetEntry& entry, const std::string& folder = "");
+// The result of find_fetched(), otherwise that of find_packaged().
+std::optional<std::string> find_here(const RemoteDataset& entry, const std::string& folder = "");
 
-// Gives the folder `made` the name `target`. The folder that had it becomes `aside`, on the same
-// disk, or stays when renaming fails. Throws IoError.
+// Renames the folder `made` to `target`. An existing folder `target` is renamed to `aside`, on the
+// same disk, or stays if renaming fails. Throws IoError.
 void replace_folder(const std::string& made, const std::string& target, const std::string& aside);
 
 }  // namespace pando::fetch

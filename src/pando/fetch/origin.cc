@@ -7,19 +7,12 @@
 
 namespace pando::fetch {
 
-FileOrigin origin_of(const DatasetEntry& entry, const std::string& path) {
+FileOrigin origin_of(const RemoteDataset& dataset, const std::string& path) {
   const std::string name = std::filesystem::path(path).filename().string();
-  for (const RemoteFile& file : entry.files) {
+  for (const RemoteFile& file : dataset.files) {
     if (file.name != name || file.sha256.empty()) continue;
     const bool same = digest_of_file(path, DigestKind::sha256) == file.sha256;
     return same ? FileOrigin::official : FileOrigin::other;
-  }
-  return FileOrigin::unknown;
-}
-
-FileOrigin origin_of(const std::string& dataset, const std::string& path) {
-  for (const DatasetEntry& entry : catalog()) {
-    if (entry.name == dataset) return origin_of(entry, path);
   }
   return FileOrigin::unknown;
 }

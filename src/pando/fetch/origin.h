@@ -1,18 +1,26 @@
-// Whether files are those that the publishers of data sets give out.
+// Whether files are the ones that the publishers of data sets distribute.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <string>
 
-#include "pando/data/tools/verify.h"
-#include "pando/fetch/catalog.h"
+#include "pando/fetch/remote_dataset.h"
 
-namespace pando::fetch {
+namespace pando {
 
-// Compares a file with the one of the same name in the catalog's entry `dataset`; a file or a data
-// set that the catalog does not know is unknown. Throws IoError when the file cannot be read.
-FileOrigin origin_of(const std::string& dataset, const std::string& path);
-// The same for an entry of one's own.
-FileOrigin origin_of(const DatasetEntry& entry, const std::string& path);
+// Whether a file is byte for byte one that the publisher of a data set distributes.
+enum class FileOrigin {
+  unknown,   // nothing is published to compare with
+  official,  // it is
+  other,     // it has the name of one and other bytes
+};
 
-}  // namespace pando::fetch
+namespace fetch {
+
+// Compares a file with the one of the same name in the data set; a file of another name is unknown.
+// Throws IoError when the file cannot be read.
+FileOrigin origin_of(const RemoteDataset& dataset, const std::string& path);
+
+}  // namespace fetch
+
+}  // namespace pando

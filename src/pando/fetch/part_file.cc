@@ -20,7 +20,7 @@ PartFile::PartFile(std::string target) : target_(std::move(target)), path_(targe
   const off_t end = ::lseek(descriptor_, 0, SEEK_END);
   if (end < 0) {
     const int reason = errno;
-    ::close(descriptor_);  // no destructor runs for an object that was never whole
+    ::close(descriptor_);  // the destructor does not run if the constructor throws
     fail("finding its end", reason);
   }
   bytes_ = end;
@@ -59,10 +59,10 @@ void PartFile::discard() {
 
 void PartFile::fail(const char* what, int error) const {
   const bool is_full = error == ENOSPC || error == EDQUOT || error == EFBIG;
-  throw IoError(
-      "cannot write '", path_, "': ", what, ": ", std::generic_category().message(error),
-      is_full ? concat("; the ", bytes_, " bytes that came stay there: make room and fetch again")
-              : "");
+  throw IoError("cannot write '", path_, "': ", what, ": ", std::generic_category().message(error),
+                is_full ? concat("; the ", bytes_,
+                                 " bytes received so far are kept: free some space and fetch again")
+                        : "");
 }
 
 }  // namespace pando::fetch

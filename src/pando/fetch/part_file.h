@@ -1,5 +1,5 @@
-// A file that is still coming: NAME.part beside NAME until all of it is there, so that a later
-// fetch goes on where this one ended.
+// A file that is being downloaded: NAME.part beside NAME until it is complete, so that a later
+// fetch resumes where this one ended.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace pando::fetch {
 
-// Opens or makes `target`.part and leaves it where it is at the end, unless commit() or discard()
-// was called. All methods throw IoError with the path and the reason. One thread at a time.
+// Opens or makes `target`.part and keeps it at the end, unless commit() or discard() was called.
+// All methods throw IoError with the path and the reason. One thread at a time.
 class PartFile {
  public:
   explicit PartFile(std::string target);
@@ -23,11 +23,11 @@ class PartFile {
   int64_t bytes() const { return bytes_; }
 
   void append(std::span<const std::byte> bytes);
-  // Forgets what is there.
+  // Empties the file.
   void restart();
-  // Flushes to the disk, then gives it the name of the target.
+  // Flushes the file to the disk, then renames it to the target.
   void commit();
-  // Removes it.
+  // Removes the file.
   void discard();
 
  private:

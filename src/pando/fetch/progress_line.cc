@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/base/strings.h"
 
@@ -83,7 +83,8 @@ void ProgressLine::draw(double now) {
 void ProgressLine::end() {
   const double seconds = options_.clock() - began_;
   const double rate = static_cast<double>(done_ - first_) / std::max(seconds, 1e-3);
-  const std::string resumed = first_ > 0 ? fmt::format(" ({} were here)", bytes_text(first_)) : "";
+  const std::string resumed =
+      first_ > 0 ? fmt::format(" ({} were already there)", bytes_text(first_)) : "";
   if (options_.out != nullptr) {
     *options_.out << (on_line_ ? "\r" : "")
                   << fmt::format("{}: {}{} in {}, {}/s", name_, bytes_text(total_), resumed,

@@ -1,4 +1,5 @@
-// How far a download is: a bar that is redrawn on a terminal, one line for each file elsewhere.
+// Shows the progress of a download: a bar that is redrawn on a terminal, one line for each file
+// elsewhere.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,12 +11,12 @@
 namespace pando::fetch {
 
 struct ProgressLineOptions {
-  std::ostream* out = nullptr;  // null: silent
+  std::ostream* out = nullptr;  // null: prints nothing
   bool is_terminal = false;
   std::function<double()> clock;  // seconds; steady time by default
 };
 
-// One file at a time: begin(), update() as often as bytes come, then end() or note(). One thread.
+// One file at a time: begin(), update() whenever bytes arrive, then end() or note(). One thread.
 class ProgressLine {
  public:
   explicit ProgressLine(ProgressLineOptions options);
@@ -23,11 +24,11 @@ class ProgressLine {
   // `done` bytes of `total` are here from an earlier fetch.
   void begin(const std::string& name, int64_t done, int64_t total);
   void update(int64_t done);
-  // The server starts over: the bytes before it are lost.
+  // The server starts over: the bytes received before are lost.
   void restart() { first_ = done_ = 0; }
-  // The file is whole.
+  // The file is complete.
   void end();
-  // A line of its own, below the bar where it stands.
+  // Writes a line of its own, below the bar if there is one.
   void note(const std::string& text);
 
  private:
@@ -37,10 +38,10 @@ class ProgressLine {
   std::string name_;
   double began_ = 0;
   double drawn_ = 0;
-  int64_t first_ = 0;  // what was here when it began
+  int64_t first_ = 0;  // bytes that were here when it began
   int64_t done_ = 0;
   int64_t total_ = 0;
-  bool on_line_ = false;  // a bar stands on the line of the cursor
+  bool on_line_ = false;  // the cursor is on the line of a bar
 };
 
 // "34 s", "2:05 min", "1:02 h"

@@ -20,12 +20,12 @@ namespace {
 
 constexpr int64_t kSlowest = 1000;  // bytes per second
 
-// What the callbacks of one transfer share.
+// State that the callbacks of one transfer share.
 struct Session {
   const TransferRequest& request;
   Receiver& receiver;
   CURL* curl = nullptr;
-  int64_t range_start = -1;  // of Content-Range, with the size of the whole file
+  int64_t range_start = -1;  // from Content-Range, as is the size of the whole file
   int64_t range_total = -1;
   bool begun = false;
   int64_t position = 0;
@@ -53,7 +53,7 @@ void read_content_range(std::string_view value, Session& session) {
 
 void read_header(std::string_view line, Session& session) {
   constexpr std::string_view kName = "content-range:";
-  if (line.starts_with("HTTP/")) {  // of the next answer, after a redirection
+  if (line.starts_with("HTTP/")) {  // the next answer, after a redirection
     session.range_start = -1;
     session.range_total = -1;
   } else if (to_lower(line.substr(0, kName.size())) == kName) {
@@ -61,8 +61,8 @@ void read_header(std::string_view line, Session& session) {
   }
 }
 
-// Exceptions must not pass through the C code of libcurl: they wait in the session. `aborts` is
-// what ends the transfer.
+// Exceptions must not pass through the C code of libcurl: they are kept in the session. Returning
+// `aborts` ends the transfer.
 template <typename Result, typename Work>
 Result guarded(Session& session, Result aborts, const Work& work) {
   try {
@@ -81,21 +81,22 @@ size_t take_header(char* data, size_t, size_t count, void* user) {
   });
 }
 
-// Where the bytes that now come belong, or a refusal.
+// Finds the position of the bytes that now arrive, or a reason to refuse them.
 void begin_body(Session& session) {
   const TransferRequest& request = session.request;
   const int64_t status = status_of(session.curl);
   int64_t start = 0;
   if (status == 206) start = session.range_start;
-  if (status == 0) start = request.offset;  // a file: address does as it is asked
+  if (status == 0) start = request.offset;  // a file: address sends what is requested
   if (start < 0) {
-    session.refusal = concat("sends a part without a Content-Range that says which, asked for ",
-                             "bytes from ", request.offset, " on");
+    session.refusal =
+        concat("sent a part of the file without a Content-Range, expected bytes from ",
+               request.offset, " on");
     return;
   }
   if (start != 0 && start != request.offset) {
     session.refusal =
-        concat("sends bytes from ", start, " on, asked for those from ", request.offset, " on");
+        concat("sent bytes from ", start, " on, expected bytes from ", request.offset, " on");
     return;
   }
   curl_off_t length = -1;
@@ -103,14 +104,14 @@ void begin_body(Session& session) {
   int64_t total = length < 0 ? request.total : start + length;
   if (session.range_total >= 0) total = session.range_total;
   if (total != request.total) {
-    session.refusal = concat("has ", total, " bytes, wanted ", request.total);
+    session.refusal = concat("has ", total, " bytes, expected ", request.total);
     return;
   }
   session.position = start;
   session.receiver.begin(start);
 }
 
-// Less than `count` aborts the transfer.
+// Returning less than `count` aborts the transfer.
 size_t take_body(char* data, size_t, size_t count, void* user) {
   Session& session = *static_cast<Session*>(user);
   return guarded(session, size_t{0}, [&]() -> size_t {
@@ -118,7 +119,7 @@ size_t take_body(char* data, size_t, size_t count, void* user) {
     session.begun = true;
     if (!session.refusal.empty()) return 0;
     if (session.position + static_cast<int64_t>(count) > session.request.total) {
-      session.refusal = concat("sends more than the ", session.request.total, " bytes wanted");
+      session.refusal = concat("sent more than the expected ", session.request.total, " bytes");
       return 0;
     }
     session.receiver.receive(std::as_bytes(std::span(data, count)));
@@ -153,7 +154,7 @@ void set_up(CURL* curl, Session& session) {
   curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &session);
   curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
   if (request.offset > 0) {
-    // Not CURLOPT_RESUME_FROM, which takes a whole answer (200) for an error.
+    // Not CURLOPT_RESUME_FROM, which treats a complete answer (200) as an error.
     curl_easy_setopt(curl, CURLOPT_RANGE, concat(request.offset, "-").c_str());
   }
 }

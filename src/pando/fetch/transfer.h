@@ -14,22 +14,22 @@ struct TransferRequest {
   int64_t offset = 0;  // bytes that are here already
   int64_t total = 0;   // bytes of the whole file
   int64_t connect_seconds = 20;
-  int64_t stall_seconds = 30;  // below 1,000 bytes per second for so long is broken
+  int64_t stall_seconds = 30;  // slower than 1,000 bytes per second for this long: broken
 };
 
-// Where the bytes go. What its methods throw ends the transfer and reaches the caller.
+// Takes the bytes. An exception from its methods ends the transfer and reaches the caller.
 class Receiver {
  public:
   virtual ~Receiver() = default;
-  // Before the first bytes: where they belong, `offset` of the request or 0.
+  // Called before the first bytes with their position: `offset` of the request, or 0.
   virtual void begin(int64_t offset) = 0;
   virtual void receive(std::span<const std::byte> bytes) = 0;
-  // Asked at least once per second.
+  // Called at least once per second.
   virtual bool wants_stop() = 0;
 };
 
 enum class Outcome {
-  whole,      // all bytes up to `total` came
+  whole,      // all bytes up to `total` have arrived
   broken,     // may work when tried again
   bad_range,  // the server has no bytes after `offset`; without an offset it may work
   refused,    // this address does not have the file
@@ -39,15 +39,15 @@ enum class Outcome {
 struct TransferResult {
   Outcome outcome = Outcome::whole;
   std::string reason;        // empty when whole
-  int64_t wait_seconds = 0;  // that the server asks for before the next try
+  int64_t wait_seconds = 0;  // the wait before the next try that the server asks for
 };
 
-// Follows redirections to http and https, asks the proxies of the environment (http_proxy,
+// Follows redirections to http and https, uses the proxies of the environment (http_proxy,
 // https_proxy, no_proxy) as curl does. Never gives the receiver more than `total` bytes, and none
-// when the server says that the file has another size.
+// if the server says that the file has another size.
 TransferResult transfer(const TransferRequest& request, Receiver& receiver);
 
-// The schemes that transfer() takes.
+// Whether transfer() supports the scheme of the address.
 bool is_address(const std::string& url);
 
 }  // namespace pando::fetch

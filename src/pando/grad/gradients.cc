@@ -50,13 +50,13 @@ class Backward : public ops::GradBuilder {
 
   void add(const ir::Value* value, ir::Value* gradient) override {
     if (!wants(value)) return;
-    PANDO_CHECK(gradient->type() == value->type(), "the gradient of '", value->name(), "' is ",
-                to_string(gradient->type()), ", wanted ", to_string(value->type()));
+    PANDO_CHECK(gradient->type() == value->type(), "gradient of '", value->name(), "': expected ",
+                to_string(value->type()), ", got ", to_string(gradient->type()));
     contributions_[value].push_back(gradient);
   }
 
-  // The summed gradient of a value, or null when none arrived. The sum stands under the name of
-  // the value's producer, because that is where the paths part.
+  // The summed gradient of a value, or null if there is none. The sum is named after the value's
+  // producer, because the paths branch there.
   ir::Value* total(const ir::Value* value) {
     const auto found = contributions_.find(value);
     if (found == contributions_.end()) return nullptr;
@@ -101,7 +101,7 @@ class Backward : public ops::GradBuilder {
   ir::Graph& graph_;
   std::unordered_set<const ir::Value*> wanted_;
   std::unordered_map<const ir::Value*, std::vector<ir::Value*>> contributions_;
-  std::string place_;  // the name of nodes that are emitted now
+  std::string place_;  // the name of the nodes that emit() adds
 };
 
 }  // namespace
@@ -114,8 +114,8 @@ std::vector<VariableGradient> append_gradients(ir::Graph& graph, ir::Value* loss
                  [](const ir::Value* input) { return input->role() == ir::InputRole::variable; });
   }
   if (seed->type() != loss->type()) {
-    throw InvalidArgument("the gradient of '", loss->name(), "' starts from ",
-                          to_string(seed->type()), ", wanted ", to_string(loss->type()));
+    throw InvalidArgument("gradient of '", loss->name(), "': expected a seed of type ",
+                          to_string(loss->type()), ", got ", to_string(seed->type()));
   }
   std::vector<const ir::Node*> forward;
   for (const auto& node : graph.nodes()) {

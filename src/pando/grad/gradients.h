@@ -20,15 +20,14 @@ struct VariableGradient {
 };
 
 // Appends nodes that compute the gradients of `loss`, given `seed`, the gradient with respect to
-// the loss itself (of the same type). A variable from which no path of differentiable ops leads
-// to the loss has no entry in the result. Only nodes on such paths are differentiated; they stand
-// in reverse order, and a backward node is named after its forward node with "/grad" and belongs to
-// its stage. Throws
-// Unsupported for a node whose gradient cannot be taken. Requires: a typed graph.
+// the loss itself (of the same type). A variable without a path of differentiable ops to the loss
+// has no entry in the result. Only nodes on such paths are differentiated, in reverse order; a
+// backward node has the name of its forward node with "/grad" appended, and its stage. Throws
+// Unsupported for a node that has no gradient. Requires: a typed graph.
 std::vector<VariableGradient> append_gradients(ir::Graph& graph, ir::Value* loss, ir::Value* seed,
                                                const GradientOptions& options = {});
 
-// Adds an output of role gradient with the variable's name for each of them.
+// Adds, for each gradient, an output of role gradient with the variable's name.
 void add_gradient_outputs(ir::Graph& graph, const std::vector<VariableGradient>& gradients);
 
 }  // namespace pando::grad

@@ -39,8 +39,8 @@ T get_as(const Attributes::Map& values, std::string_view name, T fallback) {
   const auto found = values.find(name);
   if (found == values.end()) return fallback;
   if (const T* value = std::get_if<T>(&found->second)) return *value;
-  throw InvalidArgument("attribute '", name, "' is ", kind_name(found->second), ", wanted ",
-                        kind_name(Attribute(T{})));
+  throw InvalidArgument("attribute '", name, "': expected ", kind_name(Attribute(T{})), ", got ",
+                        kind_name(found->second));
 }
 
 }  // namespace

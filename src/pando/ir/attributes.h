@@ -19,11 +19,11 @@ using Attribute = std::variant<int64_t, double, std::string, Ints, Numbers>;
 std::string_view kind_name(const Attribute& attribute);
 
 // The attribute as IR text: 3, 0.5, "same", [1,1], [0.5,1.0]. Numbers round-trip exactly; an empty
-// list reads back as one of integers.
+// list is read back as a list of integers.
 std::string to_text(const Attribute& attribute);
 
-// Attributes of one node. get_* returns the fallback for an absent name and throws
-// InvalidArgument for a present one of another kind.
+// Attributes of one node. get_* returns the fallback if the name is absent and throws
+// InvalidArgument if the attribute is of another kind.
 class Attributes {
  public:
   using Map = std::map<std::string, Attribute, std::less<>>;

@@ -65,7 +65,8 @@ Value* Graph::make_value(std::string wanted_name) {
 }
 
 Value* Graph::add_input(std::string name, InputRole role, std::optional<TensorType> type) {
-  if (find_value(name) != nullptr) throw InvalidArgument("graph input '", name, "' exists twice");
+  if (find_value(name) != nullptr)
+    throw InvalidArgument("graph input '", name, "' is defined twice");
   Value* value = make_value(std::move(name));
   value->role_ = role;
   value->type_ = std::move(type);
@@ -156,7 +157,7 @@ void Graph::reorder(const std::vector<Node*>& order) {
 
 void Graph::erase_input(const Value* input) {
   PANDO_CHECK(input->is_input() && !is_output(input) && users(input).empty(), "erase_input: '",
-              input->name(), "' is no input, or used");
+              input->name(), "' is not an input, or is used");
   std::erase(inputs_, input);
   std::erase_if(values_, [&](const auto& value) { return value.get() == input; });
 }

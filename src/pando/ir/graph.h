@@ -27,7 +27,8 @@ struct TensorType {
 std::string to_string(const TensorType& type);  // "f32[8,28,28,1]"
 
 // How the elements of a value lie in memory. The plain layout (empty name) is row-major of the
-// shape; any other is private to the kernels that write and read it and says its own size.
+// shape; any other layout is private to the kernels that write and read it and has its own number
+// of elements.
 struct Layout {
   std::string name;
   int64_t elements = 0;
@@ -35,8 +36,8 @@ struct Layout {
   bool operator==(const Layout&) const = default;
 };
 
-// What a graph input is: data fed anew for every step, a trained variable, or state that is kept
-// but not trained (the moving statistics of batch normalisation).
+// What a graph input is: data that is fed anew for every step, a trained variable, or state that is
+// kept but not trained (the moving statistics of batch normalisation).
 enum class InputRole { none, feed, variable, state };
 
 // What a graph output is for. `result` is a prediction, `loss` and `metric` hold one number per
@@ -76,7 +77,7 @@ class Value {
   InputRole role_ = InputRole::none;
 };
 
-// One op applied to values. `name` is the place users know (a layer's name), for messages.
+// One op applied to values. `name` is the name that users know (that of a layer), for messages.
 class Node {
  public:
   const std::string& op() const { return op_; }
@@ -95,7 +96,7 @@ class Node {
   void add_input(Value* value) { inputs_.push_back(value); }
   Attributes& attributes() { return attributes_; }
   const Attributes& attributes() const { return attributes_; }
-  // "conv 'conv2d_1'": how messages call this node.
+  // "conv 'conv2d_1'": the node as messages name it.
   std::string label() const;
 
  private:
@@ -114,14 +115,14 @@ struct Output {
   Value* value = nullptr;
 };
 
-// What a node is made of, before it is in a graph.
+// Describes a node before it is added to a graph.
 struct NodeSpec {
   std::string op;
   std::vector<Value*> inputs;
   int outputs = 1;
   Attributes attributes;
-  std::string name;                       // the place, for messages; empty: the op's name
-  std::vector<std::string> output_names;  // wanted value names; made unique, or invented
+  std::string name;                       // for messages; empty: the op's name
+  std::vector<std::string> output_names;  // requested value names; made unique, invented if absent
 };
 
 // Owns values and nodes. Pointers to them stay valid until they are erased. Not thread-safe.
@@ -132,7 +133,7 @@ class Graph {
   Graph& operator=(Graph&&) = default;
 
   Value* add_input(std::string name, InputRole role, std::optional<TensorType> type = {});
-  // An appended node belongs to the current stage, an inserted one to that of `position`.
+  // An appended node belongs to the current stage, an inserted one to the stage of `position`.
   Node* append(NodeSpec spec);
   Node* insert_before(const Node* position, NodeSpec spec);
   int current_stage() const { return current_stage_; }
@@ -148,17 +149,18 @@ class Graph {
   std::vector<Node*> users(const Value* value) const;  // in graph order
   bool is_output(const Value* value) const;
 
-  // Every use of `from`, in nodes and outputs, becomes a use of `to`.
+  // Replaces every use of `from`, in nodes and outputs, by a use of `to`.
   void replace_uses(const Value* from, Value* to);
-  // The output of that role and name becomes another value.
+  // Gives the output with that role and name another value.
   void redirect_output(const Output& output, Value* value);
-  // Puts the nodes into another order. Requires: the same nodes, each after what it reads.
+  // Puts the nodes into another order. Requires: the same nodes, each after the ones that it reads
+  // from.
   void reorder(const std::vector<Node*>& order);
   // Requires: nothing uses the input.
   void erase_input(const Value* input);
   // Requires: no output of the node is used.
   void erase(const Node* node);
-  // Removes nodes none of whose outputs is used, repeatedly; returns how many.
+  // Repeatedly removes nodes whose outputs are all unused; returns how many.
   int erase_dead_nodes();
 
  private:

@@ -1,4 +1,4 @@
-// The text form of a graph: what `--dump-ir` writes, what tests read, and what parses back.
+// The text form of a graph, which `--dump-ir` writes and parse_graph() reads.
 //
 //   graph(x: f32[8,28,28,1] feed, k: f32[3,3,1,32] variable) {
 //     c: f32[8,26,26,32] = conv(x, k) {padding="valid"} @conv2d
@@ -6,9 +6,10 @@
 //     return result output=y
 //   }
 //
-// Types of nodes' values are optional (infer-shapes fills them in). `@name` is the node's place,
-// left out when it is the op's name; `^1` is its pipeline stage, left out for 0; `%layout:elements`
-// follows the type of a value that is not in the plain layout. SPDX-License-Identifier: MIT
+// Types of nodes' values are optional (infer-shapes fills them in). `@name` is the node's name,
+// omitted if it is the op's name; `^1` is its pipeline stage, omitted for 0; `%layout:elements`
+// follows the type of a value that is not in the plain layout.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <string>

@@ -9,7 +9,7 @@ namespace pando::ir {
 
 namespace {
 
-// Reads the text once from front to back; every error says where it stands.
+// Reads the text once from front to back; every error gives the line and column.
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
@@ -22,7 +22,7 @@ class Parser {
     while (!try_word("return")) parse_node();
     parse_list("}", [&] { parse_output(); });
     skip_space();
-    if (at_ != text_.size()) fail("text after the end of the graph");
+    if (at_ != text_.size()) fail("unexpected text after the end of the graph");
     return std::move(graph_);
   }
 
@@ -105,7 +105,8 @@ class Parser {
   int take_stage() {
     constexpr int64_t kMost = 1 << 20;
     const int64_t stage = take_int();
-    if (stage < 0 || stage > kMost) fail(concat("stage ", stage, ", wanted 0 to ", kMost));
+    if (stage < 0 || stage > kMost)
+      fail(concat("expected a stage from 0 to ", kMost, ", got ", stage));
     return static_cast<int>(stage);
   }
 
@@ -146,7 +147,7 @@ class Parser {
         return;
       }
     }
-    fail(concat("'", word, "' is no role of an input (feed, variable, state)"));
+    fail(concat("expected the role of an input (feed, variable, state), got '", word, "'"));
   }
 
   Value* take_value() {
@@ -162,7 +163,7 @@ class Parser {
     return take_number();
   }
 
-  // Integers, or numbers when at least one of them is none.
+  // A list of integers, or of numbers if at least one item is not an integer.
   Attribute take_list_rest() {
     Ints integers;
     Numbers numbers;
@@ -191,7 +192,7 @@ class Parser {
       if (text_[at_] == '\\') ++at_;
       if (at_ < text_.size()) text += text_[at_++];
     }
-    if (at_ >= text_.size()) fail("a string does not end");
+    if (at_ >= text_.size()) fail("expected '\"' at the end of a string");
     ++at_;
     return text;
   }
@@ -239,8 +240,8 @@ class Parser {
         return;
       }
     }
-    fail(
-        concat("'", word, "' is no role of an output (result, loss, metric, gradient, statistic)"));
+    fail(concat("expected the role of an output (result, loss, metric, gradient, statistic), got '",
+                word, "'"));
   }
 
   std::string_view text_;

@@ -42,13 +42,13 @@ void verify_targets(const Graph& graph) {
     const Value* target = graph.find_value(output.name);
     const InputRole wanted = gradient ? InputRole::variable : InputRole::state;
     PANDO_CHECK(target != nullptr && target->role() == wanted, to_string(output.role), " '",
-                output.name, "' has no ", to_string(wanted), " of that name");
+                output.name, "': there is no ", to_string(wanted), " of that name");
     if (!target->typed() || !output.value->typed()) continue;
     TensorType type = target->type();
     // The moments of a statistic: mean and sum of squares per channel, and the count.
     if (!gradient) type.shape = {2 * target->shape().elements() + 1};
-    PANDO_CHECK(output.value->type() == type, to_string(output.role), " '", output.name, "' is ",
-                to_string(output.value->type()), ", wanted ", to_string(type));
+    PANDO_CHECK(output.value->type() == type, to_string(output.role), " '", output.name,
+                "': expected ", to_string(type), ", got ", to_string(output.value->type()));
   }
 }
 

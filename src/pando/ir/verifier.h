@@ -7,7 +7,7 @@
 
 namespace pando::ir {
 
-// Throws InternalError that names the node or value: a broken graph is our own fault.
+// Throws InternalError, which names the node or value: a broken graph is a bug in Pando.
 void verify(const Graph& graph);
 
 }  // namespace pando::ir

@@ -1,4 +1,4 @@
-// The only list of kernels: for each op its candidates in order of preference.
+// The only list of kernels: the candidates of each op in order of preference.
 // SPDX-License-Identifier: MIT
 #include <map>
 

@@ -1,5 +1,5 @@
 // The numbers of one convolution, with 2-D treated as 3-D of depth 1. Tensors are channels-last:
-// input [batch, D, H, W, in_channels], kernel [kd, kh, kw, in_channels / groups, out_channels].
+// input [batch, D, H, W, in_channels], filter [kd, kh, kw, in_channels / groups, out_channels].
 // SPDX-License-Identifier: MIT
 #pragma once
 

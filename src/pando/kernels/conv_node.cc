@@ -9,7 +9,7 @@ namespace pando::kernels {
 
 namespace {
 
-// One number of every axis, after a leading `fill` when there are two axes.
+// One field of the window of every axis; with two spatial axes, `fill` stands for the depth.
 ConvGeometry::Extents extents(const ops::Windows& windows, int64_t ops::WindowAxis::*number,
                               int64_t fill) {
   ConvGeometry::Extents result = {fill, fill, fill};
@@ -40,7 +40,7 @@ ConvGeometry conv_geometry(const ir::Node& node) {
 PoolNodeGeometry pool_geometry(const ir::Node& node) {
   const ops::Windows windows = ops::pool_windows(node);
   using Axis = ops::WindowAxis;
-  // Gradients of conv_pool have no result with the channels that are pooled.
+  // The gradients of conv_pool have no output with the pooled channels.
   const bool fused = node.op().starts_with("conv_pool");
   const Shape& pooled = (fused ? ops::conv_operands(node).y : node.output())->shape();
   return {.batch = pooled[0],

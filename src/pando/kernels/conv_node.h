@@ -7,8 +7,8 @@
 
 namespace pando::kernels {
 
-// Of conv, conv_input_grad, conv_kernel_grad and the convolution in conv_pool and its gradients.
-// Requires: typed.
+// The geometry of the convolution in a conv, conv_input_grad, conv_kernel_grad or conv_pool node or
+// a gradient of conv_pool. Requires: the node is typed.
 ConvGeometry conv_geometry(const ir::Node& node);
 
 // The numbers of one pooling. Every window covers at least one element that is not padding.
@@ -30,7 +30,8 @@ struct PoolNodeGeometry {
   bool operator==(const PoolNodeGeometry&) const = default;
 };
 
-// Of max_pool, avg_pool, their gradients and the pooling in conv_pool and its. Requires: typed.
+// The geometry of the pooling in a max_pool, avg_pool or conv_pool node or in one of their
+// gradients. Requires: the node is typed.
 PoolNodeGeometry pool_geometry(const ir::Node& node);
 
 }  // namespace pando::kernels

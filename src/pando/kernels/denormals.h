@@ -1,14 +1,15 @@
-// Denormal numbers cost a hundred times the time of others and mean nothing in training.
+// Arithmetic on denormal numbers is about a hundred times slower than on others, and training does
+// not need their precision.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #if defined(__x86_64__)
-#include <immintrin.h>
+#include <xmmintrin.h>
 #endif
 
 namespace pando::kernels {
 
-// In the calling thread, denormal results and operands count as zero from now on.
+// From now on the calling thread treats denormal results and operands as zero.
 inline void flush_denormals() {
 #if defined(__x86_64__)
   constexpr unsigned kFlushToZero = 0x8000;

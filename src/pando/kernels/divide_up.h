@@ -1,4 +1,4 @@
-// Rounding of sizes to whole blocks.
+// Rounds sizes to whole blocks.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace pando::kernels {
 
-// Both for a >= 0 and b > 0.
+// Both require a >= 0 and b > 0.
 inline int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 inline int64_t round_up(int64_t a, int64_t b) { return divide_up(a, b) * b; }
 

@@ -1,4 +1,4 @@
-// A kernel made from a function, for kernels whose constants fit into a capture.
+// A kernel that wraps a function, for kernels whose constants fit into a lambda capture.
 // SPDX-License-Identifier: MIT
 #pragma once
 

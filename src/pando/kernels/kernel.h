@@ -26,8 +26,8 @@ struct StepArgs {
   int64_t first_sample = 0;  // running number of the slice's first sample over the whole run
 };
 
-// Addresses of one call, bound before the first step. An op that gathers slices finds the same
-// input of all slices, in slice order, in `inputs`.
+// The addresses of one call, bound before the first step. For an op that gathers slices, `inputs`
+// holds the same input of every slice, in slice order.
 struct KernelArgs {
   const std::byte* const* inputs = nullptr;
   std::byte* const* outputs = nullptr;
@@ -53,14 +53,14 @@ class Kernel {
   virtual ~Kernel() = default;
   virtual std::string name() const = 0;  // "reference", "direct:avx2 6x2", "onednn:jit:avx2"
   virtual size_t scratch_bytes() const { return 0; }
-  // Whether run() honours step.part. If not, it is only ever called with the whole. Parts share the
-  // outputs and write disjoint elements, except for an op with Trait::batch_sum: each part has
-  // outputs of its own and writes all their elements, its share of the sum.
+  // Whether run() honours step.part. If false, run() is only called for the whole node. Parts share
+  // the outputs and write disjoint elements, except in an op with Trait::batch_sum: there each part
+  // has its own outputs and writes all their elements, which are its share of the sum.
   virtual bool splits() const { return false; }
   virtual void run(const KernelArgs& args, const StepArgs& step) const = 0;
 };
 
-// An input that the kernel wants in a layout of its own, and the kernel that packs it.
+// An input that the kernel reads in a special layout, and the kernel that packs it.
 struct Packing {
   int input = 0;
   ir::Layout layout;
@@ -68,7 +68,7 @@ struct Packing {
   DType dtype = DType::f32;  // of the packed elements
 };
 
-// A kernel, or the reason why not: refusal is an answer, not an error.
+// A kernel, or the reason why there is none. A refusal is an answer, not an error.
 struct KernelOffer {
   std::shared_ptr<const Kernel> kernel;
   std::string refusal;
@@ -84,21 +84,21 @@ inline KernelOffer offer(std::shared_ptr<const Kernel> kernel) {
 struct Candidate {
   std::string name;  // "native", "winograd", "direct", "fast", "onednn", "reference"
   KernelOffer (*offer)(const ir::Node& node);
-  // Of a candidate that multiplies 16-bit numbers as they are, and is for no other nodes: why it
-  // should not be taken for a node; empty if it should.
+  // Only set for a native candidate, which multiplies 16-bit numbers as they are and takes no other
+  // nodes. Returns why it should not be chosen for a node; empty if it should.
   std::string (*why_not_native)(const ir::Node& node) = nullptr;
   bool native() const { return why_not_native != nullptr; }
 };
 
-// Whether the candidate is meant for nodes with such operands.
+// Whether the candidate handles nodes with operands of these types.
 bool is_for(const Candidate& candidate, const ir::Node& node);
 
 // The candidates of an op in order of preference, the reference kernel last. Throws
 // InvalidArgument for an op without kernels.
 const std::vector<Candidate>& candidates(std::string_view op);
 
-// What a candidate offers for a node. With operands of 16 bits that is its kernel in tiles, in f32
-// unless the candidate is native.
+// What a candidate offers for a node. If the node has 16-bit operands, the offer is a kernel that
+// works in tiles, which are converted to f32 unless the candidate is native.
 KernelOffer offer_kernel(const Candidate& candidate, const ir::Node& node);
 
 }  // namespace pando::kernels

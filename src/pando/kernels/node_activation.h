@@ -12,7 +12,7 @@ struct NodeActivation {
   float alpha = 0;  // the slope of leaky_relu below zero
 
   float operator()(float x) const {
-    if (!(x < 0) || kind == Activation::none) return x;  // NaN stays: a fault must show
+    if (!(x < 0) || kind == Activation::none) return x;  // NaN is kept so that faults show
     return kind == Activation::relu ? 0 : alpha * x;
   }
   // The derivative at the result y.

@@ -1,5 +1,5 @@
-// A share of one piece of work: part `index` of `count`. The shares of all parts together are the
-// whole, and what one part computes does not depend on who runs it or when.
+// A share of one piece of work: part `index` of `count`. All parts together are the whole work, and
+// the result of a part does not depend on which thread runs it or when.
 // SPDX-License-Identifier: MIT
 #pragma once
 

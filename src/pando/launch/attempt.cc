@@ -20,9 +20,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::seconds;
 
-// An instance of `pando train` has 5 s to end after it heard of a failure elsewhere.
+// An instance of `pando train` ends within 5 s after it hears of a failure elsewhere.
 constexpr seconds kFailureGrace{15};
-// When a program has ended, what the others still do is in vain; Open MPI ends them itself.
+// After one program has ended, the others work in vain; Open MPI ends them itself.
 constexpr seconds kEndedGrace{5};
 constexpr seconds kTerminateGrace{5};
 constexpr seconds kDrainGrace{1};  // for output after mpirun has ended
@@ -74,7 +74,8 @@ class Attempt {
     return (process_.out < 0 && process_.err < 0) || Clock::now() > *ended_ + kDrainGrace;
   }
 
-  // Until something comes; a descriptor of -1 is passed over. Looks after deadlines twice a second.
+  // Waits for a signal or output, at most half a second, so that deadlines are checked. poll()
+  // ignores a descriptor of -1.
   void wait() const {
     std::array<pollfd, 3> ends = {pollfd{signals_.descriptor(), POLLIN, 0},
                                   pollfd{process_.out, POLLIN, 0}, pollfd{process_.err, POLLIN, 0}};
@@ -86,7 +87,7 @@ class Attempt {
     return end >= 0 && poll(&one, 1, 0) == 1;
   }
 
-  // One read at a time: signals must not wait for a program that never stops writing.
+  // Reads only once per call: signals must not wait for a program that never stops writing.
   void take_output(int& end, TaggedLines& lines) {
     if (!is_readable(end)) return;
     const ssize_t got = read(end, buffer_.data(), buffer_.size());
@@ -102,7 +103,7 @@ class Attempt {
         first_signal_ = *number;
         tell_mpirun(SIGUSR1);
         output_.say(signal_name(*number) +
-                    ": asked the instances to stop; another signal ends them");
+                    ": asked the instances to stop; a second signal ends them");
       } else {
         second_signal_ = *number;
         terminate();
@@ -113,7 +114,7 @@ class Attempt {
   void take_ended() {
     int status = 0;
     for (pid_t pid = waitpid(-1, &status, WNOHANG); pid > 0; pid = waitpid(-1, &status, WNOHANG)) {
-      if (pid != process_.pid) continue;  // an orphan
+      if (pid != process_.pid) continue;  // an adopted orphan
       code_ = code_of(status);
       ended_ = Clock::now();
     }
@@ -145,13 +146,13 @@ class Attempt {
 
   int final_code() const {
     if (second_signal_ != 0) return 128 + second_signal_;
-    // A program without a handler dies of the SIGUSR1 that stands for another signal.
+    // A program without a handler is killed by the SIGUSR1 that we send in place of another signal.
     if (first_signal_ != 0 && code_ == 128 + SIGUSR1) return 128 + first_signal_;
     const FailureLog& failures = output_.failures();
-    // Programs that saved and stopped have said so; an mpirun that was signalled gives other codes.
+    // Programs that saved and stopped have reported it; mpirun returns other codes after a signal.
     if (failures.has_stopped()) return app::kStopped;
     if (code_ == 0) return 0;
-    // Of a host that is lost or out of reach mpirun gives codes that mean something else.
+    // If a host is lost or out of reach, mpirun returns codes that mean something else.
     if (failures.first() && failures.first()->instance < 0) return app::kFailed;
     return kind_ == MpiKind::hydra ? failures.first_code().value_or(code_) : code_;
   }

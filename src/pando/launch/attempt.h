@@ -1,4 +1,4 @@
-// One attempt at a job: mpirun from its start to its end, with output and signals passed on.
+// One attempt to run a job: starts mpirun, passes on its output and our signals, waits for its end.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,15 +11,16 @@
 namespace pando::launch {
 
 struct AttemptResult {
-  int code = 0;           // as a shell would give it
-  int signal = 0;         // that asked the instances to stop; 0: none
-  int second_signal = 0;  // that ended them
-  double seconds = 0;     // until the first failure or the end
+  int code = 0;           // exit code, as a shell reports it
+  int signal = 0;         // first signal, which asked the instances to stop; 0: none
+  int second_signal = 0;  // second signal, which ended the instances; 0: none
+  double seconds = 0;     // time until the first failure, or else until the end
 };
 
-// The first signal asks all instances to stop, by SIGUSR1 to mpirun, which passes it on; the second
-// ends mpirun. So does an instance that failed while mpirun does not end the others, and output
-// that nobody reads. Leaves no process behind after a failure. Throws ResourceError.
+// Runs `command` (mpirun) to its end. The first signal asks all instances to stop: mpirun gets
+// SIGUSR1 and forwards it. A second signal ends mpirun. mpirun is also ended if an instance failed
+// and mpirun does not end the others, or if nobody reads the output any more. Leaves no process
+// behind after a failure. Throws ResourceError.
 AttemptResult run_attempt(const std::vector<std::string>& command, MpiKind kind,
                           SignalInbox& signals, JobOutput& output);
 

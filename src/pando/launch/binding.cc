@@ -5,15 +5,16 @@
 #include <set>
 
 #include "pando/base/strings.h"
-#include "pando/runtime/device_set.h"
+#include "pando/runtime/machine/device_set.h"
 
 namespace pando::launch {
 namespace {
 
-// A device of divide_machine() has one hardware thread of each of its cores; an instance gets all.
+// divide_machine() gives a device one hardware thread of each of its cores; an instance gets all of
+// them.
 InstanceCores with_all_threads(const runtime::Topology& topology,
                                const runtime::DeviceCores& device) {
-  std::set<int> cores;  // places in core_threads
+  std::set<int> cores;  // indices into core_threads
   std::set<int> nodes;
   for (size_t i = 0; i < topology.core_threads.size(); ++i) {
     if (std::ranges::count(device.cores, topology.core_threads[i]) == 0) continue;
@@ -53,7 +54,7 @@ std::vector<std::string> binding_warnings(const std::vector<InstanceCores>& inst
   }
   const bool shared = std::ranges::any_of(instances, &InstanceCores::shared);
   if (shared) {
-    return {concat(instances.size(), " instances of this machine share its hardware threads ",
+    return {concat(instances.size(), " instances on this machine share its hardware threads ",
                    runtime::to_ranges({threads.begin(), threads.end()}),
                    ": fewer instances would be faster")};
   }

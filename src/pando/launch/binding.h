@@ -1,11 +1,11 @@
-// Which hardware threads each instance of a host is bound to.
+// Decides which hardware threads each instance of a host is bound to.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "pando/runtime/topology.h"
+#include "pando/runtime/machine/topology.h"
 
 namespace pando::launch {
 
@@ -13,17 +13,17 @@ struct InstanceCores {
   std::vector<int> threads;  // all hardware threads of its cores that this process may use
   std::vector<int> nodes;    // the NUMA nodes of its cores, as the system numbers them
   int cores = 0;
-  bool shared = false;  // with another instance
+  bool shared = false;  // whether it shares cores with another instance
 };
 
-// Divides what this process may use (its affinity and control group count): whole cores, within
-// one NUMA node where a node has room, or, not `numa_aware`, in the order of their numbers.
-// Instances share cores when there are more of them than cores.
+// Divides the cores that this process may use (according to its affinity and control group). Each
+// instance gets whole cores: within one NUMA node where a node has room or, without `numa_aware`,
+// in the order of their numbers. Instances share cores if there are more instances than cores.
 std::vector<InstanceCores> bind_instances(const runtime::Topology& topology, int instances,
                                           bool numa_aware);
 
-// What the user should know of cores that are shared; empty when there are enough.
-// `devices` is the number of each instance.
+// Warnings about shared cores; empty if there are enough. `devices` is the number of devices of
+// each instance.
 std::vector<std::string> binding_warnings(const std::vector<InstanceCores>& instances, int devices);
 
 }  // namespace pando::launch

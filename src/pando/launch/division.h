@@ -10,7 +10,7 @@
 namespace pando::launch {
 
 struct JobDivision {
-  std::vector<std::string> hosts;  // none: this machine
+  std::vector<std::string> hosts;  // empty: only this machine
   int instances = 1;
   int replicas = 1;
   int devices_per_replica = 1;
@@ -20,12 +20,12 @@ struct JobDivision {
   int devices_per_instance() const { return replicas_per_instance() * devices_per_replica; }
 };
 
-// The nodes of the batch system's allocation that this process is in, as SLURM_JOB_NODELIST has
-// them; empty: none.
+// The nodes of the Slurm allocation that this process runs in, as written in SLURM_JOB_NODELIST;
+// empty: no allocation.
 std::string allocated_hosts();
 
-// Who names no hosts gets those of the allocation. Throws UsageError with the numbers when
-// something does not divide evenly.
+// Divides the job. Uses the hosts of `allocation` if the options name none. Throws UsageError with
+// the numbers if something does not divide evenly.
 JobDivision divide_job(const RunOptions& options,
                        const std::string& allocation = allocated_hosts());
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <regex>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/wait.h>
 
 #include "pando/base/strings.h"
@@ -13,8 +13,8 @@ namespace pando::launch {
 namespace {
 
 constexpr const char* kNoDaemon =
-    "mpirun cannot start its daemon on a host; does 'ssh HOST true' work without a password, "
-    "and is Open MPI installed there?";
+    "mpirun cannot start its daemon on a host; check that 'ssh HOST true' works without a password "
+    "and that Open MPI is installed there";
 
 std::string signal_text(int number) {
   return fmt::format("killed by signal {} ({})", number, strsignal(number));
@@ -22,8 +22,7 @@ std::string signal_text(int number) {
 
 int number_of(const std::string& digits) { return static_cast<int>(parse_int(digits).value_or(0)); }
 
-// The wording of Open MPI 4: a signal, an exit code, an abort, a host that is lost, and a
-// paragraph that says nothing but that the job failed.
+// Matches the wording of Open MPI 4 for: a signal, an exit code, an abort, a lost host.
 std::optional<InstanceStatus> parse_known(const std::string& block) {
   static const std::regex signal_words(
       R"(process rank (\d+) with PID (\d+) on node (\S+) exited\s+on signal (\d+))");
@@ -53,8 +52,7 @@ std::optional<InstanceStatus> parse_known(const std::string& block) {
                           .text = concat("aborted the job with exit code ", match[2].str())};
   }
   if (std::regex_search(block, match, lost_words)) {
-    return InstanceStatus{
-        .instance = -1, .host = match[1], .pid = 0, .text = "the connection to it is lost"};
+    return InstanceStatus{.instance = -1, .host = match[1], .pid = 0, .text = "connection lost"};
   }
   return std::nullopt;
 }
@@ -140,7 +138,7 @@ std::string FailureLog::summary(int code, double seconds) const {
   std::string text = fmt::format("the job failed after {:.1f} s with exit code {}", seconds, code);
   if (!first_) return text;
   if (first_->instance < 0 && first_->host.empty()) return text + "; " + first_->text;
-  text += "; first was ";
+  text += "; first failure: ";
   if (first_->instance < 0) return text + "host " + first_->host + ": " + first_->text;
   text += fmt::format("instance {}", first_->instance);
   if (!first_->host.empty()) text += " on " + first_->host;

@@ -15,11 +15,11 @@ struct Expansion {
   std::string_view label;
 
   [[noreturn]] void refuse(const std::string& found, const std::string& wanted) const {
-    throw UsageError(label, ": found ", found, " in '", whole, "', wanted ", wanted);
+    throw UsageError(label, ": expected ", wanted, ", got ", found, " in '", whole, "'");
   }
 
   void check_count(size_t count) const {
-    if (count > kMostHosts) refuse("more hosts", concat("at most ", kMostHosts));
+    if (count > kMostHosts) refuse("more", concat("at most ", kMostHosts, " hosts"));
   }
 
   int64_t number(std::string_view text) const {
@@ -32,7 +32,7 @@ struct Expansion {
     return *value;
   }
 
-  // "08-10" or "12".
+  // Expands "08-10" or "12".
   std::vector<std::string> range(std::string_view text) const {
     const size_t dash = text.find('-');
     const std::string_view low_text = text.substr(0, dash);
@@ -75,7 +75,7 @@ struct Expansion {
     return names;
   }
 
-  // What mpirun would take for an option or for a number of slots is no name.
+  // Refuses names that mpirun would read as an option or as a number of slots.
   void check_name(std::string_view name) const {
     const auto is_bad = [](char c) {
       return c <= ' ' || std::string_view(":='\"").find(c) != std::string_view::npos;
@@ -86,12 +86,13 @@ struct Expansion {
       refuse(
           concat("'", name, "'"),
           concat("the name or the address of a host",
-                 slots ? " without slots: --num-instances are divided evenly over the hosts" : ""));
+                 slots ? " without slots (use --num-instances; it is divided evenly over the hosts)"
+                       : ""));
     }
   }
 };
 
-// At commas that stand in no bracket.
+// Splits at commas outside brackets.
 std::vector<std::string> items_of(std::string_view text) {
   std::vector<std::string> items(1);
   int depth = 0;
@@ -140,7 +141,9 @@ std::vector<std::string> read_host_file(const std::string& path) {
     const std::string_view text = trim(std::string_view(line).substr(0, line.find('#')));
     if (!text.empty()) append_hosts(text, concat("--hostfile: ", path, ":", number), hosts, seen);
   }
-  if (hosts.empty()) throw UsageError("--hostfile: found no host in '", path, "'");
+  if (hosts.empty()) {
+    throw UsageError("--hostfile: expected at least one host in '", path, "', got none");
+  }
   return hosts;
 }
 

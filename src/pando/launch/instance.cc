@@ -71,12 +71,12 @@ InstanceOptions parse_instance_options(std::span<const std::string> args) {
   parse_command_line(table, common, start.options);
   options.program = std::move(start.program);
   if (options.program.empty()) {
-    throw UsageError("run-instance: no program given; it is started by pando run");
+    throw UsageError("run-instance: no program given; use pando run, which starts run-instance");
   }
   return options;
 }
 
-// A matter of speed: what the system refuses is no error.
+// Binding only makes the program faster, so a refusal by the system is not an error.
 void bind_this_process(const InstancePlace& place, bool numa_aware) {
   const auto bound = bind_instances(runtime::query_topology(), place.local_count, numa_aware);
   cpu_set_t set;
@@ -89,7 +89,7 @@ void bind_this_process(const InstancePlace& place, bool numa_aware) {
 
 void report(const InstancePlace& place, pid_t pid, const std::string& text) {
   const std::string line = to_line({place.index, host_name(), pid, text}) + "\n";
-  // Nothing can be done about a launcher that is gone.
+  // Ignores failure: the launcher has ended then.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }
 
@@ -130,7 +130,7 @@ pid_t start_program(const std::vector<std::string>& program) {
   sigset_t all;
   sigset_t former;
   sigfillset(&all);
-  sigprocmask(SIG_BLOCK, &all, &former);  // so that none is lost between fork() and exec
+  sigprocmask(SIG_BLOCK, &all, &former);  // so that no signal is lost between fork() and exec
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid == 0) become(program, parent, former);
@@ -141,8 +141,8 @@ pid_t start_program(const std::vector<std::string>& program) {
   return pid;
 }
 
-// One that is stopped, for so long that the others have missed it, ends. A program that runs alone
-// may be stopped for as long as its user likes.
+// The time after which a stopped (SIGSTOP) program is killed: by then the other instances count it
+// as lost. A program that runs alone may stay stopped for as long as its user likes.
 std::optional<milliseconds> longest_stop() {
   const int count = first_number(environment_of_process, kCountNames).value_or(1);
   if (count == 1) return std::nullopt;
@@ -154,9 +154,9 @@ std::optional<milliseconds> longest_stop() {
 InstancePlace find_place(const Lookup& environment, int instances_per_host) {
   const auto index = first_number(environment, kIndexNames);
   if (!index) {
-    throw InvalidArgument("run-instance: found none of ",
+    throw InvalidArgument("run-instance: expected one of ",
                           join({kIndexNames.begin(), kIndexNames.end()}, ", "),
-                          " in the environment; it is started by pando run");
+                          " in the environment; use pando run, which starts run-instance");
   }
   InstancePlace place;
   place.index = *index;
@@ -171,7 +171,7 @@ Variables instance_variables(const Lookup& environment, const InstancePlace& pla
   const auto replicas = first_number(environment, std::array{"POPDIST_NUM_LOCAL_REPLICAS"});
   return {{"POPDIST_REPLICA_INDEX_OFFSET", std::to_string(place.index * replicas.value_or(1))},
           {"POPDIST_LOCAL_INSTANCE_INDEX", std::to_string(place.local_index)},
-          // Open MPI gives instances a terminal, but what they write becomes tagged lines.
+          // Open MPI gives instances a terminal, but their output becomes tagged lines.
           {"TERM", "dumb"}};
 }
 
@@ -186,7 +186,7 @@ int run_instance(std::span<const std::string> args) {
   const pid_t pid = start_program(options.program);
   report(place, pid, kStarted);
   const int status = wait_for_program(pid, longest);
-  // Of those that were ended the end is no news, unless they saved before.
+  // Does not report the end of a program that we were told to end, unless it saved and stopped.
   const bool is_news = !told_to_end || code_of(status) == app::kStopped;
   if (status != 0 && is_news) report(place, pid, exit_text(status));
   if (status != 0) end_daemon_later(getppid(), kDaemonPatience);

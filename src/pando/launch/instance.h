@@ -1,5 +1,5 @@
-// `pando run-instance`: what mpirun starts on every host for each instance. It gives the program
-// its part of the job (environment, cores), runs it and tells the launcher how it ended.
+// `pando run-instance`: mpirun starts it on every host for each instance. It sets the environment
+// and cores of its instance, runs the program and reports to the launcher how the program ended.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -20,15 +20,16 @@ struct InstancePlace {
 
 using Lookup = std::function<std::optional<std::string>(const std::string&)>;
 
-// By the variables of Open MPI, MPICH or Slurm; what they do not say follows from the number of
-// instances on each host. Throws InvalidArgument when none of them tells the index.
+// Reads the variables of Open MPI, MPICH or Slurm; derives what they do not give from the number of
+// instances on each host. Throws InvalidArgument if none of them gives the index.
 InstancePlace find_place(const Lookup& environment, int instances_per_host);
 
-// The variables of this instance alone.
+// The environment variables whose values differ between instances.
 Variables instance_variables(const Lookup& environment, const InstancePlace& place);
 
-// Gives the exit code of the program, 128 and the number of the signal that ended it, 127 when it
-// cannot be started. Throws UsageError, InvalidArgument, ResourceError.
+// Returns the exit code of the program, 128 plus the number of the signal that ended it, 127 if it
+// does not exist, or 126 if it cannot be executed. Throws UsageError, InvalidArgument,
+// ResourceError.
 int run_instance(std::span<const std::string> args);
 
 }  // namespace pando::launch

@@ -17,7 +17,7 @@ bool is_rule(const std::string& text) {
          text.find_first_not_of(text[0]) == std::string::npos;
 }
 
-// Lines of mpirun that are no news to somebody who sees ours.
+// Lines of mpirun that add nothing to our own messages.
 bool is_chatter(const std::string& text) {
   constexpr std::array<const char*, 7> kChatter = {
       "mpirun: Forwarding signal ",

@@ -1,4 +1,4 @@
-// What the user sees of a job's output.
+// Decides what the user sees of a job's output.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace pando::launch {
 
-// Passes whole lines on with their tags, [1,<instance>]<stdout>: text, and keeps back what is only
-// for the launcher: statuses, and what mpirun has to say about a failure. Used by one thread.
+// Prints whole lines with their tags, "[1,<instance>]<stdout>:text", and keeps back lines that are
+// only for the launcher: statuses, and mpirun's own texts about a failure. Used by one thread.
 class JobOutput {
  public:
   struct Options {
@@ -25,11 +25,12 @@ class JobOutput {
       : out_(out), err_(err), options_(options) {}
 
   void take(const OutputLine& line);
-  // At the end of the job: shows the last errors of an instance that failed and was not shown.
+  // Call at the end of the job. After a failure, shows the last error lines of the instance that
+  // failed if it was hidden.
   void finish(bool failed);
-  void say(const std::string& text);  // what the launcher itself has to tell
+  void say(const std::string& text);  // prints a message of the launcher itself
   const FailureLog& failures() const { return failures_; }
-  bool is_broken() const { return !out_; }  // nobody reads it any more
+  bool is_broken() const { return !out_; }  // the reader of the output is gone
 
  private:
   void take_instance_line(const OutputLine& line);
@@ -41,9 +42,9 @@ class JobOutput {
   std::ostream& err_;
   Options options_;
   FailureLog failures_;
-  std::optional<std::string> block_;                  // between two rows of dashes
-  std::map<int, std::string> errors_;                 // the last that each instance showed
-  std::map<int, std::deque<std::string>> held_back_;  // the last errors of instances not shown
+  std::optional<std::string> block_;                  // lines since an opening row of dashes
+  std::map<int, std::string> errors_;                 // the last error that each instance showed
+  std::map<int, std::deque<std::string>> held_back_;  // the last error lines of hidden instances
 };
 
 }  // namespace pando::launch

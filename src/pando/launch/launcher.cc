@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "pando/app/job/exit_code.h"
@@ -22,7 +22,7 @@ namespace {
 
 std::string this_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
-// Unique, the same over restarts, and fit for a file's name.
+// A name for the job: unique, valid in a file name, and kept over restarts.
 std::string job_name() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   std::string name =
@@ -51,7 +51,7 @@ bool runs_here(const JobDivision& job) {
 void describe(const RunOptions& options, const JobDivision& job, std::ostream& out,
               std::ostream& err) {
   if (!options.idle.empty()) {
-    err << "pando: warning: " << join(options.idle, ", ") << ": no effect here" << std::endl;
+    err << "pando: warning: " << join(options.idle, ", ") << ": ignored by Pando" << std::endl;
   }
   std::vector<InstanceCores> bound;
   if (runs_here(job)) {
@@ -64,12 +64,12 @@ void describe(const RunOptions& options, const JobDivision& job, std::ostream& o
   out << topology_table(job, {host_name(), std::move(bound), is_unicode_terminal()}) << std::flush;
 }
 
-// As a shell has them, and run-instance.
+// The same codes as a shell and run-instance.
 constexpr int kNotExecutable = 126;
 constexpr int kNotFound = 127;
 
-// Replaces `pando` by this program where PATH knows none, and refuses what cannot be started here:
-// gives the exit code then.
+// Replaces `pando` by the path of this program if it is not on PATH. Prints an error and returns an
+// exit code other than kDone if the program cannot be started on this machine.
 int settle_program(RunOptions& options, const JobDivision& job, std::ostream& err) {
   std::string& name = options.program.front();
   if (!find_on_path(name).empty()) return app::kDone;
@@ -78,10 +78,11 @@ int settle_program(RunOptions& options, const JobDivision& job, std::ostream& er
   const bool is_path = name.find('/') != std::string::npos;
   const bool exists = is_path && std::filesystem::exists(name);
   err << "pando: error: program '" << name << "': "
-      << (exists ? "it is there, but it is no program that may be executed"
+      << (exists ? "the file exists but is not executable"
                  : concat("not found", is_path ? "" : " on PATH"));
   if (!is_path && !options.flag_before_program.empty()) {
-    err << "; values of " << options.flag_before_program << " are 1, 0, yes, no, true, false";
+    err << "; to give " << options.flag_before_program
+        << " a value, use 1, 0, yes, no, true or false";
   }
   err << std::endl;
   return exists ? kNotExecutable : kNotFound;
@@ -93,44 +94,43 @@ LaunchContext make_context(const RunOptions& options) {
   context.pando = this_program();
   if (context.mpirun.kind != MpiKind::open_mpi && !options.host_subnet.empty()) {
     throw UsageError(
-        "--host-subnet: found MPICH, wanted Open MPI; MPICH takes the name of a "
-        "network interface by --mpi-global-args '-iface NAME'");
+        "--host-subnet: expected Open MPI, got MPICH; for MPICH use --mpi-global-args "
+        "'-iface NAME' with the name of a network interface");
   }
   context.is_root = geteuid() == 0 && context.mpirun.kind == MpiKind::open_mpi;
   if (context.is_root && !may_run_as_root(options)) {
     throw UsageError(
-        "pando run: Open MPI refuses to run as root; --allow-run-as-root permits it (in a "
-        "container, say), and so do OMPI_ALLOW_RUN_AS_ROOT=1 and "
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");
+        "pando run: Open MPI refuses to run as root; use --allow-run-as-root (for example in a "
+        "container), or set OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");
   }
   return context;
 }
 
-// Wrong options, a loss that is not finite and a program that is not there stay what they are.
+// Restarting does not help against wrong options, a loss that is not finite or a missing program.
 bool may_restart(const AttemptResult& result) {
   constexpr std::array<int, 6> kFinal = {app::kDone,    app::kUsage,    app::kNonFiniteLoss,
                                          app::kStopped, kNotExecutable, kNotFound};
   return result.signal == 0 && std::find(kFinal.begin(), kFinal.end(), result.code) == kFinal.end();
 }
 
-// What ended the job; nothing for one that is done.
+// Tells how the job ended; empty if it succeeded.
 std::string end_text(const AttemptResult& result, const FailureLog& failures) {
   if (result.code == app::kDone) return "";
   const std::string after =
       fmt::format(" after {:.1f} s with exit code {}", result.seconds, result.code);
   const std::string first = result.signal == 0 ? "" : signal_name(result.signal);
   if (result.second_signal != 0) {
-    return concat("ended the job", after, ": a second signal came, ",
+    return concat("the job ended", after, ": received a second signal, ",
                   signal_name(result.second_signal));
   }
   if (result.code == app::kStopped && !failures.has_failed()) {
-    return concat("the job stopped", after, first.empty() ? "" : ": " + first + " asked for it");
+    return concat("the job stopped", after, first.empty() ? "" : ": received " + first);
   }
   if (result.signal != 0 && result.code == 128 + result.signal) {
-    return concat("the job ended", after, ": ", first, " ended it");
+    return concat("the job ended", after, ": killed by ", first);
   }
   return failures.summary(result.code, result.seconds) +
-         (first.empty() ? "" : "; " + first + " had asked it to stop");
+         (first.empty() ? "" : "; it had received " + first);
 }
 
 int run_attempts(const RunOptions& options, const JobDivision& job, LaunchContext context,
@@ -151,8 +151,8 @@ int run_attempts(const RunOptions& options, const JobDivision& job, LaunchContex
     if (!may_restart(result) || restarts == options.max_restarts || output.is_broken()) {
       return result.code;
     }
-    err << "pando: starts again (restart " << restarts + 1 << " of " << options.max_restarts << ")"
-        << std::endl;
+    err << "pando: restarting the job (restart " << restarts + 1 << " of " << options.max_restarts
+        << ")" << std::endl;
   }
 }
 

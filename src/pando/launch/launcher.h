@@ -1,4 +1,4 @@
-// `pando run`: a job from its options to its exit code.
+// `pando run`: runs a job, from its options to its exit code.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +9,7 @@
 namespace pando::launch {
 
 // Prints the topology, exports the configuration, starts the instances, passes on their output and
-// starts them again after a failure, as the options say. Gives the exit code of the job. Throws
+// restarts them after a failure, as the options say. Returns the exit code of the job. Throws
 // UsageError, ResourceError, IoError before anything is started.
 int run_job(const RunOptions& options, std::ostream& out, std::ostream& err);
 

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <memory>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "pando/base/error.h"
@@ -41,7 +41,7 @@ void append(Words& words, const Words& more) {
   words.insert(words.end(), more.begin(), more.end());
 }
 
-// "a:2,b:2".
+// The hosts with the number of instances of each, such as "a:2,b:2".
 std::string hosts_with_slots(const JobDivision& job) {
   std::vector<std::string> hosts;
   for (const std::string& host : job.hosts) {
@@ -52,7 +52,7 @@ std::string hosts_with_slots(const JobDivision& job) {
 
 Words open_mpi_arguments(const RunOptions& options, const JobDivision& job,
                          const LaunchContext& context) {
-  // Cores are bound by run-instance, so mpirun neither binds nor counts them.
+  // run-instance binds the cores, so mpirun must neither bind nor count them.
   Words words = {"--tag-output", "--bind-to", "none", "--map-by", "slot", "--oversubscribe"};
   if (context.is_root) words.emplace_back("--allow-run-as-root");
   if (!job.hosts.empty()) append(words, {"--host", hosts_with_slots(job)});
@@ -99,16 +99,16 @@ MpiKind kind_of_mpirun(std::string_view version_text, const std::string& path) {
   };
   if (says("Open MPI") || says("OpenRTE")) return MpiKind::open_mpi;
   if (says("HYDRA") || says("Intel(R) MPI")) return MpiKind::hydra;
-  throw ResourceError(path, " --version: found '", version_text.substr(0, version_text.find('\n')),
-                      "', wanted Open MPI or MPICH; ", kRemedy);
+  throw ResourceError(path, " --version: expected Open MPI or MPICH, got '",
+                      version_text.substr(0, version_text.find('\n')), "'; ", kRemedy);
 }
 
 MpiRun find_mpirun(const std::string& name) {
   const std::string path = find_on_path(name);
   if (path.empty()) {
-    throw ResourceError("pando run: found no '", name, "'",
+    throw ResourceError("pando run: cannot find '", name, "'",
                         name.find('/') == std::string::npos ? " on PATH" : "", "; ", kRemedy,
-                        ", or name another by --mpirun");
+                        ", or use --mpirun to name another");
   }
   return {path, kind_of_mpirun(output_of(quote_words({path, "--version"}) + " 2>&1"), path)};
 }
@@ -122,7 +122,7 @@ Variables job_variables(const RunOptions& options, const JobDivision& job, const
       {"POPDIST_UNIFORM_REPLICAS_PER_INSTANCE", "1"},
       {"PANDO_JOB", name},
       {"PANDO_RESTART", std::to_string(restarts)},
-      // 1: the replicas are a mere default, and those that the program is told itself count.
+      // 1: the number of replicas is only a default, which the program's own flag overrides.
       {"PANDO_DEFAULT_REPLICAS", options.num_replicas ? "0" : "1"}};
   if (options.heartbeat_period) {
     variables.emplace_back("PANDO_HEARTBEAT_PERIOD", fmt::format("{}", *options.heartbeat_period));

@@ -1,4 +1,5 @@
-// The mpirun that starts the instances: finding it, telling Open MPI from MPICH, its command line.
+// Finds the mpirun that starts the instances, tells Open MPI from MPICH, and builds its command
+// line.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,9 +12,9 @@
 
 namespace pando::launch {
 
-enum class MpiKind { open_mpi, hydra };  // hydra: the launcher of MPICH and of those like it
+enum class MpiKind { open_mpi, hydra };  // hydra: the launcher of MPICH and its relatives
 
-// What hydra is told to put before every piece of output; %r is the index of the instance.
+// The tag that hydra puts before every piece of output; %r is the index of the instance.
 constexpr const char* kHydraPattern = "[1,%r]<mpi>:";
 
 struct MpiRun {
@@ -21,35 +22,36 @@ struct MpiRun {
   MpiKind kind = MpiKind::open_mpi;
 };
 
-// The program of this name on PATH, or as a path; empty when there is none.
+// Searches PATH for a program, or checks it if `name` is a path; empty if there is none.
 std::string find_on_path(const std::string& name);
 
-// By name or path. Throws ResourceError with the remedy when there is none, or one of an unknown
-// kind.
+// `name` is a name or a path. Throws ResourceError with the remedy if there is no such mpirun or
+// its kind is unknown.
 MpiRun find_mpirun(const std::string& name);
 
-// By what `mpirun --version` prints. Throws ResourceError that names `path`.
+// Decides by the output of `mpirun --version`. Throws ResourceError that names `path`.
 MpiKind kind_of_mpirun(std::string_view version_text, const std::string& path);
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
 struct LaunchContext {
   MpiRun mpirun;
-  std::string pando;                      // this program; at the same place on every host
-  bool is_root = false;                   // and mpirun has to be told
+  std::string pando;                      // path of this program; the same on every host
+  bool is_root = false;                   // this user is root, and mpirun needs --allow-run-as-root
   Variables variables;                    // for all instances
-  std::vector<std::string> passed_names;  // of this process's environment, for all instances
+  std::vector<std::string> passed_names;  // from our own environment, for all instances
 };
 
-// What is the same for all instances: the POPDIST_ variables, the heartbeat, the job's name and the
-// number of its restarts.
+// The variables with the same value for all instances: the POPDIST_ variables, the heartbeat, the
+// job's name and the number of its restarts.
 Variables job_variables(const RunOptions& options, const JobDivision& job, const std::string& name,
                         int restarts);
 
-// Of the environment: PATH, LD_LIBRARY_PATH and what begins with POPDIST_ or PANDO_.
+// Names of `environment` to pass on: PATH, LD_LIBRARY_PATH and all that begin with POPDIST_ or
+// PANDO_, without those in `set`.
 std::vector<std::string> passed_names(char** environment, const Variables& set);
 
-// mpirun, its arguments, `pando run-instance`, the program.
+// The whole command: mpirun, its arguments, `pando run-instance`, the program.
 std::vector<std::string> mpi_command(const RunOptions& options, const JobDivision& job,
                                      const LaunchContext& context);
 

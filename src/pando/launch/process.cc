@@ -51,8 +51,8 @@ struct Pipe {
   _exit(127);
 }
 
-// The parent of a process out of /proc/<pid>/stat: "12 (a name) S 1 ..."; the name may hold
-// anything. Nothing (0) for one that has ended and waits to be taken notice of.
+// Reads the parent of a process from /proc/<pid>/stat: "12 (a name) S 1 ...", where the name may
+// contain anything. Returns 0 for a process that has ended (a zombie).
 pid_t parent_of(const std::filesystem::path& folder) {
   std::ifstream file(folder / "stat");
   std::string text;
@@ -96,7 +96,7 @@ Process start_process(const std::vector<std::string>& words, const std::function
     prepare();
     become(arguments, out, err);
   }
-  setpgid(pid, pid);  // in both, because either may be first
+  setpgid(pid, pid);  // in parent and child, because either may run first
   close(out.write_end);
   close(err.write_end);
   return {.pid = pid, .out = out.read_end, .err = err.read_end};

@@ -18,7 +18,7 @@ class Scan {
   }
 
  private:
-  // False at the program.
+  // Returns false if the program starts here.
   bool take_option() {
     const std::string& arg = args_[next_];
     if (arg == "--") {
@@ -38,9 +38,10 @@ class Scan {
     } else if (arg.starts_with("--")) {
       take_long(arg);
     } else if (arg == "-n" || arg == "-np") {
-      throw UsageError("'", arg, "': unknown flag; the number of instances is --num-instances");
+      throw UsageError("'", arg,
+                       "': unknown flag; use --num-instances for the number of instances");
     } else {
-      throw UsageError("'", arg, "': unknown flag; --help lists them");
+      throw UsageError("'", arg, "': unknown flag; use --help to list all flags");
     }
     return true;
   }
@@ -71,7 +72,7 @@ class Scan {
 
   std::string take_value(const std::string& arg, const Option& option) {
     if (next_ == args_.size()) {
-      throw UsageError(arg, ": no value given, wanted ", wanted_text(option));
+      throw UsageError(arg, ": expected ", wanted_text(option), ", got no value");
     }
     return args_[next_++];
   }

@@ -15,28 +15,31 @@ namespace {
 
 constexpr const char* kHelpHead = R"(usage: pando run [flags] [--] program [arguments]
 
-Starts a program as several instances (processes) on this machine or on many, with MPI. The first
-word that is neither flag nor value starts the program; all that follows belongs to it. Each
-instance gets cores of its own and its part of the replicas; `pando train` in it trains with all
-of them together. Output has the instance in front: [1,0]<stdout>:
+Starts a program as several instances (processes) with MPI, on this machine or on several. The
+program is the first word that is neither flag nor value; all words after it are its arguments.
+Each instance gets its own cores and its share of the replicas; if the program is `pando train`,
+all instances train one model together. Each line of output starts with its instance, such as
+[1,0]<stdout>: for instance 0.
 
 examples:
   pando run --num-instances 2 --num-replicas 4 pando train --model cifar_resnet8
   pando run -H 'node[0-3]' --num-instances 8 --max-restarts 3 pando train --model cifar_resnet20
   pando run --num-instances 4 --print-topology -- echo hello
 
-The first signal (SIGINT, SIGTERM, SIGHUP, SIGUSR1) reaches all instances as SIGUSR1, upon which
-`pando train` saves and stops; a second one ends them. Standard input goes to instance 0 unless it
-is a terminal.
+The first signal (SIGINT, SIGTERM, SIGHUP, SIGUSR1) reaches all instances as SIGUSR1;
+`pando train` then saves and stops. A second signal ends them. Standard input goes to instance 0
+unless it is a terminal.
 
-exit codes: that of the job, 128 and the number of the signal that ended it, 75 stopped and saved,
-2 for a wrong flag, 126 and 127 for a program that cannot be started.
+exit codes: the code of the first instance that failed, 128 + the number of the signal that ended
+the job, 75 if it saved and stopped, 2 for a wrong flag, 126 or 127 if the program cannot be
+started.
 
 )";
 
-constexpr const char* kNoEffect = "no effect: there are no such devices to ask for";
+constexpr const char* kNoEffect =
+    "ignored: Pando uses CPU cores, not devices of a resource manager";
 
-// Options that ask a resource manager of other hardware for devices.
+// Options for a resource manager of other hardware. They are accepted and ignored.
 struct IdleOptions {
   std::optional<int> num_ilds;
   std::string server_host;
@@ -73,10 +76,10 @@ void add_idle_options(OptionTable& table, IdleOptions& idle) {
       .with_hint("NAME");
   table
       .add("executable-cache-path", idle.cache_path,
-           "no effect: compiling takes no time worth a cache")
+           "ignored: compiling is too fast to need a cache")
       .with_hint("DIR");
   table.add("offline-mode", idle.offline_mode, kNoEffect);
-  const char* prepared = "no effect: hosts are prepared by their owner";
+  const char* prepared = "ignored: you have to prepare the hosts yourself";
   table.add("synchronise-python-venv", idle.python_venv, prepared).with_hint("DIR");
   table.add("synchronise-poplar-sdk", idle.sdk, prepared).with_hint("DIR");
   table.add("distribute-ssh-key", idle.ssh_key, prepared).with_hint("FILE");
@@ -84,35 +87,38 @@ void add_idle_options(OptionTable& table, IdleOptions& idle) {
 
 void add_division_options(OptionTable& table, RunOptions& options) {
   table.begin_group("Division");
-  table.add("num-instances", options.num_instances, "processes; divided evenly over the hosts")
+  table
+      .add("num-instances", options.num_instances,
+           "number of processes; divided evenly over the hosts")
       .with_hint("N")
       .at_least(1)
       .at_most(65536);
   table
       .add("num-replicas", options.num_replicas,
-           "replicas in all instances together, divided evenly among them; not given: one in each")
+           "total number of replicas, divided evenly among the instances; not given: one per "
+           "instance")
       .with_hint("N")
       .at_least(1)
       .at_most(1 << 20);
   table
       .add("devices-per-replica", options.devices_per_replica,
-           "devices of each replica: the stages of its pipeline")
+           "devices of each replica: one for each stage of its pipeline")
       .with_alias("ipus-per-replica")
       .with_hint("N")
       .at_least(1)
       .at_most(1024);
   table.add("numa-aware", options.numa_aware,
             "divide a host's cores among its instances NUMA node by NUMA node; off: in the order "
-            "of their numbers. Instances have cores of their own while there are enough");
+            "of their numbers. Instances share cores only if there are not enough");
   table.begin_group("Hosts");
   table
       .add("host", options.host,
-           "hosts, such as a,b or node[0-2,4]; not given: the nodes of a Slurm allocation, else "
-           "this machine. -H")
+           "hosts, such as a,b or node[0-2,4]; not given: the nodes of the Slurm allocation, or "
+           "else this machine. Short form: -H")
       .with_hint("HOSTS");
   table
       .add("hostfile", options.hostfile,
-           "the same from a file, a host per line; # begins a comment")
+           "read the hosts from a file, one per line; # starts a comment")
       .with_hint("FILE");
   table
       .add("host-subnet", options.host_subnet,
@@ -122,31 +128,33 @@ void add_division_options(OptionTable& table, RunOptions& options) {
 
 void add_mpi_options(OptionTable& table, RunOptions& options) {
   table.begin_group("MPI");
-  table.add("mpirun", options.mpirun, "the mpirun to use: of Open MPI or MPICH, as Pando is built")
+  table
+      .add("mpirun", options.mpirun,
+           "the mpirun to use, of the MPI that Pando was built with: Open MPI or MPICH")
       .with_hint("PROGRAM");
   table
       .add("mpi-global-args", options.mpi_global_args,
-           "more arguments of mpirun, as a shell would read them: "
+           "more arguments for mpirun, quoted as for a shell, such as "
            "'--mca plm_rsh_agent /path/of/script'")
       .with_hint("ARGS");
   table
       .add("mpi-local-args", options.mpi_local_args,
-           "more arguments of mpirun that belong to the program: '-x NAME=value'")
+           "more arguments for mpirun, placed right before the program, such as '-x NAME=value'")
       .with_hint("ARGS");
   table.add("allow-run-as-root", options.allow_run_as_root,
-            "let mpirun run as root, which Open MPI refuses otherwise; so does "
-            "OMPI_ALLOW_RUN_AS_ROOT=1 with OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");
+            "let mpirun run as root, which Open MPI refuses by default. Or set "
+            "OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");
   table.begin_group("Faults");
   table
       .add("max-restarts", options.max_restarts,
-           "start a failed job again, at most so often; `pando train` goes on from its last "
-           "checkpoint. Not after exit code 2, 3, 75, 126 or 127 or a signal")
+           "restart a failed job, at most N times; `pando train` continues from its last "
+           "checkpoint. No restart after exit code 2, 3, 75, 126 or 127 or after a signal")
       .with_hint("N")
       .at_least(0)
       .at_most(1 << 20);
   table
       .add("heartbeat-period", options.heartbeat_period,
-           "seconds between the signs of life that instances of `pando train` give each other")
+           "seconds between the signs of life that instances of `pando train` send each other")
       .with_hint("SECONDS")
       .above(0);
   table
@@ -159,27 +167,31 @@ void add_mpi_options(OptionTable& table, RunOptions& options) {
 void add_output_options(OptionTable& table, RunOptions& options, CommonOptions& common) {
   table.begin_group("Output");
   table.add("print-topology", options.print_topology,
-            "print which instance has which replicas, devices and cores; without a program that "
-            "is all");
+            "print which instance has which replicas, devices and cores; without a program, do "
+            "nothing else");
   table
       .add("only-output-from-instance", options.only_output_from_instance,
-           "show the output of this instance alone, and the last errors of one that fails")
+           "show the output of this instance only, and the last errors of an instance that fails")
       .with_hint("N")
       .at_least(0);
   table.add("dry-run", options.dry_run, "print the command that would run, and stop")
       .command_line_only();
   table.add("verbose", options.verbose,
-            "show the command, where instances run, and all that mpirun says. -v");
+            "show the command, where instances run, and all output of mpirun. Short form: -v");
   table.begin_group("Configuration");
   table
       .add("import-config", options.import_config,
-           "a YAML file with the names of these flags; the command line wins")
+           "read flags from a YAML file, by their names; the command line overrides it")
       .with_hint("FILE")
       .command_line_only();
-  table.add("export-config", options.export_config, "write all these flags to a YAML file")
+  table
+      .add("export-config", options.export_config,
+           "write the values of all these flags to a YAML file")
       .with_hint("FILE")
       .command_line_only();
-  table.add("overwrite-config", options.overwrite_config, "--export-config may replace a file")
+  table
+      .add("overwrite-config", options.overwrite_config,
+           "let --export-config replace an existing file")
       .command_line_only();
   add_help_option(table, common);
 }
@@ -189,7 +201,7 @@ void import_config(OptionTable& table, const std::string& path) {
     const ConfigValue file = load_yaml(path);
     const bool is_map = file.kind == ConfigValue::Kind::map;
     if (!is_map && file.kind != ConfigValue::Kind::null) {
-      throw UsageError(path, ": wanted lines of 'name: value'");
+      throw UsageError(path, ": expected lines of the form 'name: value'");
     }
     table.assign_all(file, "");
   } catch (const UsageError& error) {
@@ -197,32 +209,33 @@ void import_config(OptionTable& table, const std::string& path) {
   }
 }
 
-// A variable of a script that is not set must not mean this machine.
+// An empty value often comes from an unset variable of a script. It must not mean this machine.
 void refuse_empty(const Option& option) {
   const bool given = option.origin.kind == Origin::Kind::command_line;
   if (!given || !option.show().text.empty()) return;
-  throw UsageError("--", option.name, ": found nothing, wanted ",
+  throw UsageError("--", option.name, ": expected ",
                    option.name == "host" ? "hosts such as a,b" : "a file",
-                   "; leave the flag out for this machine");
+                   ", got nothing; remove the flag to use this machine");
 }
 
 void validate(const RunOptions& options) {
   if (!options.host.empty() && !options.hostfile.empty()) {
-    throw UsageError("--hostfile: excludes --host; give one of them");
+    throw UsageError("--hostfile: cannot be combined with --host; use one of them");
   }
   const auto& only = options.only_output_from_instance;
   if (only && *only >= options.num_instances) {
-    throw UsageError("--only-output-from-instance: found ", *only, " with ", options.num_instances,
-                     " instances, wanted at most ", options.num_instances - 1);
+    throw UsageError("--only-output-from-instance: expected at most ", options.num_instances - 1,
+                     " with ", options.num_instances, " instances, got ", *only);
   }
   const auto& period = options.heartbeat_period;
   const auto& timeout = options.heartbeat_timeout;
   if (period && timeout && *period >= *timeout) {
-    throw UsageError("--heartbeat-timeout: found ", *timeout, " s, wanted more than the ", *period,
-                     " s of --heartbeat-period");
+    throw UsageError("--heartbeat-timeout: expected more than the ", *period,
+                     " s of --heartbeat-period, got ", *timeout, " s");
   }
   if (options.program.empty() && !options.print_topology) {
-    throw UsageError("no program given; wanted pando run [flags] program [arguments], see --help");
+    throw UsageError(
+        "no program given; expected pando run [flags] program [arguments], see --help");
   }
 }
 
@@ -261,7 +274,7 @@ std::optional<RunOptions> parse_run_options(std::span<const std::string> args, s
   }
   if (!options.import_config.empty()) {
     import_config(table, options.import_config);
-    parse_command_line(table, common, start.options);  // it wins over the file
+    parse_command_line(table, common, start.options);  // overrides the file
   }
   options.program = std::move(start.program);
   options.flag_before_program = start.flag_before_program;
@@ -279,8 +292,8 @@ std::optional<RunOptions> parse_run_options(std::span<const std::string> args, s
 void export_config(const RunOptions& options) {
   if (options.export_config.empty()) return;
   if (!options.overwrite_config && std::filesystem::exists(options.export_config)) {
-    throw UsageError("--export-config: found a file '", options.export_config,
-                     "'; --overwrite-config replaces it");
+    throw UsageError("--export-config: '", options.export_config,
+                     "' exists; use --overwrite-config to replace it");
   }
   NewFile file(options.export_config);
   file.write(std::as_bytes(std::span(options.config)));

@@ -12,7 +12,7 @@ namespace pando::launch {
 
 struct RunOptions {
   int num_instances = 1;
-  std::optional<int> num_replicas;  // in all instances together; not given: one in each
+  std::optional<int> num_replicas;  // total over all instances; not given: one per instance
   int devices_per_replica = 1;
   bool numa_aware = true;
   std::string host;
@@ -34,20 +34,20 @@ struct RunOptions {
   bool overwrite_config = false;
 
   std::vector<std::string> program;  // with its arguments; may be empty with print_topology
-  std::string flag_before_program;   // a boolean one without a value, right before it
+  std::string flag_before_program;   // a boolean flag without a value, right before the program
   std::string config;                // all options as YAML
-  std::vector<std::string> idle;     // options that were given and have no effect here
+  std::vector<std::string> idle;     // options that were given but are ignored
 };
 
-// Defaults, then --import-config, then the command line. Nothing when --help was asked for and is
-// answered. Throws UsageError.
+// Applies defaults, then --import-config, then the command line. Returns nothing after it printed
+// the help or the reference. Throws UsageError.
 std::optional<RunOptions> parse_run_options(std::span<const std::string> args, std::ostream& out);
 
 // All flags as Markdown, for the reference.
 std::string run_flags_markdown();
 
-// Writes --export-config, if it was given. Throws UsageError when the file is there and
-// --overwrite-config was not given, IoError when it cannot be written.
+// Writes the file of --export-config, if given. Throws UsageError if the file exists and
+// --overwrite-config was not given, IoError if it cannot be written.
 void export_config(const RunOptions& options);
 
 }  // namespace pando::launch

@@ -30,7 +30,7 @@ SignalInbox::SignalInbox() {
   struct sigaction action = {};
   action.sa_handler = SIG_IGN;
   sigaction(SIGPIPE, &action, &former_pipe_);
-  action.sa_handler = SIG_DFL;  // ignored, children would vanish without their exit codes
+  action.sa_handler = SIG_DFL;  // if ignored, children would vanish without exit codes
   sigaction(SIGCHLD, &action, &former_child_);
   sigprocmask(SIG_BLOCK, &mask, &former_mask_);
   descriptor_ = signalfd(-1, &mask, SFD_NONBLOCK | SFD_CLOEXEC);
@@ -42,7 +42,7 @@ SignalInbox::SignalInbox() {
 }
 
 SignalInbox::~SignalInbox() {
-  while (next()) {  // what came too late would otherwise end the process now
+  while (next()) {  // a late signal would otherwise end the process now
   }
   close(descriptor_);
   restore();

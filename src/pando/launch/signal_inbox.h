@@ -1,4 +1,4 @@
-// The signals of this process as something to wait for beside other things.
+// Lets this process wait for signals together with other descriptors.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,9 +8,9 @@
 
 namespace pando::launch {
 
-// While it lives, SIGINT, SIGTERM, SIGHUP, SIGUSR1 and SIGCHLD are kept for next() and writing to
-// a closed pipe ends nothing. What the caller ignores stays ignored (nohup). One at a time, in a
-// process with one thread.
+// While an object of this class lives, SIGINT, SIGTERM, SIGHUP, SIGUSR1 and SIGCHLD are kept for
+// next(), and SIGPIPE is ignored. Signals that the caller ignored stay ignored (nohup). Create one
+// at a time, in a process with one thread.
 class SignalInbox {
  public:
   SignalInbox();
@@ -18,9 +18,9 @@ class SignalInbox {
   SignalInbox(const SignalInbox&) = delete;
   SignalInbox& operator=(const SignalInbox&) = delete;
 
-  int descriptor() const { return descriptor_; }  // readable when there is one
+  int descriptor() const { return descriptor_; }  // readable while a signal waits
   std::optional<int> next();
-  // In a new process: as it was before.
+  // Restores the former handlers and mask; for use in a new process.
   void restore() const;
 
  private:

@@ -21,11 +21,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kBetweenLooks{50};  // between two looks
+constexpr milliseconds kBetweenLooks{50};  // polling interval
 constexpr milliseconds kEndGrace{2000};
 
-// Whether a stopped child is continued or ends within the time; the latter is left to be waited
-// for.
+// Whether a stopped child is continued or ends in time. Does not reap a child that ended.
 bool goes_on(pid_t pid, milliseconds patience) {
   const auto until = Clock::now() + patience;
   while (Clock::now() < until) {
@@ -40,7 +39,8 @@ bool goes_on(pid_t pid, milliseconds patience) {
   return false;
 }
 
-// The words of /proc/<pid>/stat from the name on: name, state, parent, ...; none: no such process.
+// The words of /proc/<pid>/stat from the name on: name, state, parent, ...; empty if there is no
+// such process.
 std::vector<std::string> stat_of(const std::string& pid) {
   std::ifstream file("/proc/" + pid + "/stat");
   std::string line;
@@ -91,7 +91,7 @@ int wait_for_program(pid_t pid, std::optional<milliseconds> longest_stop) {
 void end_daemon_later(pid_t daemon, milliseconds patience) {
   if (!is_daemon(daemon) || fork() != 0) return;
   setsid();
-  for (int each = 0; each < 3; ++each) close(each);  // the daemon waits for the ends of its pipes
+  for (int each = 0; each < 3; ++each) close(each);  // the daemon waits until its pipes are closed
   if (!ends_within(daemon, patience) && !has_children(daemon)) {
     kill(daemon, SIGTERM);
     if (!ends_within(daemon, kEndGrace)) kill(daemon, SIGKILL);

@@ -1,4 +1,4 @@
-// What an instance's parent does for the end of its job: nothing that was started stays.
+// Makes sure that no process of an instance stays behind at the end of its job.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,14 +9,14 @@
 
 namespace pando::launch {
 
-// Waits for the end of a child and gives the status of waitpid(). Kills one that has been stopped
-// for longer than `longest_stop`: while it works the others miss it, but near the end of a job
-// nobody may be left to do so.
+// Waits for the end of a child and returns the status of waitpid(). Kills a child that has been
+// stopped (SIGSTOP) for longer than `longest_stop`: usually the other instances notice its silence,
+// but near the end of a job none of them may be left to do so.
 int wait_for_program(pid_t pid, std::optional<std::chrono::milliseconds> longest_stop);
 
-// Leaves a process behind that ends `daemon`, the parent of instances, if it is one of Open MPI
-// (orted), without children, and still there after `patience`. A daemon that cannot tell its mpirun
-// of a failure since the network is cut would stay for a quarter of an hour.
+// Starts a process that ends `daemon`, the parent of instances, if after `patience` it still runs,
+// is a daemon of Open MPI (orted) and has no children. If the network is cut, a daemon cannot
+// report a failure to its mpirun and would stay for a quarter of an hour.
 void end_daemon_later(pid_t daemon, std::chrono::milliseconds patience);
 
 }  // namespace pando::launch

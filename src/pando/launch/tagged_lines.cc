@@ -8,16 +8,16 @@
 namespace pando::launch {
 namespace {
 
-constexpr size_t kLongestLine = 1 << 20;  // longer ones are cut, or a program could fill the memory
+constexpr size_t kLongestLine = 1 << 20;  // longer lines are cut, to limit memory
 
 struct Tag {
-  size_t size = 0;  // 0: it is not complete
+  size_t size = 0;  // 0: the tag is not complete
   int instance = 0;
 };
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Follows a pattern along the text: literal characters, and # for a number.
+// Matches the start of the text with a pattern of literal characters, and # for a number.
 std::optional<Tag> match(std::string_view text, std::string_view pattern) {
   Tag tag;
   size_t at = 0;
@@ -36,7 +36,7 @@ std::optional<Tag> match(std::string_view text, std::string_view pattern) {
   return tag;
 }
 
-// The tag at the beginning of the text; nothing when none begins here.
+// Reads the tag at the start of the text; nothing if there is none.
 std::optional<Tag> tag_at(std::string_view text, MpiKind kind, Stream stream) {
   if (kind == MpiKind::hydra) return match(text, "[1,#]<mpi>:");
   return match(text, stream == Stream::out ? "[1,#]<stdout>:" : "[1,#]<stderr>:");
@@ -47,7 +47,7 @@ std::optional<Tag> tag_at(std::string_view text, MpiKind kind, Stream stream) {
 void TaggedLines::feed(std::string_view bytes) {
   const std::string text = std::exchange(held_, "") + std::string(bytes);
   for (size_t i = 0; i < text.size();) {
-    // A tag may stand within a line: every piece that mpirun read has one.
+    // A tag may be inside a line: mpirun puts one before every piece that it read.
     const auto tag =
         text[i] == '[' ? tag_at(std::string_view(text).substr(i), kind_, stream_) : std::nullopt;
     if (tag && tag->size == 0) {

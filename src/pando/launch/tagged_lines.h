@@ -1,4 +1,6 @@
-// Cuts what mpirun writes into the lines of the instances. Pieces of lines of several instances
+// Splits the output of mpirun into lines of the instances. mpirun mixes pieces of lines of several
+// instances; each piece starts with the tag of its instance.
+// SPDX-License-Identifier: MIT
 // come mixed, each with the tag of its instance in front. SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,12 +16,12 @@ namespace pando::launch {
 enum class Stream { out, err };
 
 struct OutputLine {
-  int instance = -1;  // -1: mpirun's own
+  int instance = -1;  // -1: written by mpirun itself
   Stream stream = Stream::out;
-  std::string text;  // without its end
+  std::string text;  // without newline
 };
 
-// One for each of mpirun's two streams. Used by one thread.
+// Use one object for each of mpirun's two streams. Used by one thread.
 class TaggedLines {
  public:
   using Take = std::function<void(const OutputLine&)>;
@@ -27,7 +29,7 @@ class TaggedLines {
       : kind_(kind), stream_(stream), take_(std::move(take)) {}
 
   void feed(std::string_view bytes);
-  void finish();  // what has no line's end yet becomes lines
+  void finish();  // emits unfinished lines
 
  private:
   void add(char c);
@@ -36,9 +38,9 @@ class TaggedLines {
   MpiKind kind_;
   Stream stream_;
   Take take_;
-  std::string held_;  // perhaps the beginning of a tag
+  std::string held_;  // perhaps the start of a tag
   int instance_ = -1;
-  std::map<int, std::string> lines_;  // so far, by instance
+  std::map<int, std::string> lines_;  // unfinished lines by instance
 };
 
 }  // namespace pando::launch

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/base/strings.h"
 
@@ -30,7 +30,7 @@ struct Span {
   std::string host;
   std::vector<Column> columns;
 
-  size_t inner_width() const {  // with the lines between its columns
+  size_t inner_width() const {  // including the lines between its columns
     size_t width = 3 * (columns.size() - 1);
     for (const Column& column : columns) width += column.width;
     return width;
@@ -63,7 +63,7 @@ void append(std::vector<Span>& block, const Column& column) {
   block.back().columns.push_back(column);
 }
 
-// A host's name may be wider than its instances; then these share the rest evenly.
+// If a host's name is wider than its columns, they are widened evenly.
 std::vector<Span> widened(std::vector<Span> block) {
   for (Span& span : block) {
     for (size_t i = 0; span.inner_width() < span.host.size(); ++i) {
@@ -169,10 +169,10 @@ std::string topology_table(const JobDivision& job, const TopologyView& view) {
   }
   if (blocks < kMostBlocks) {
     text += block_text(widened(block), lines);
-  } else {  // the last one is in no block yet
+  } else {  // the last instance is in no block yet
     text += fmt::format("and {} more instances\n", job.instances - instance + 1);
   }
-  return text + (all_known ? "" : "-: divided on the host, where its instances start\n");
+  return text + (all_known ? "" : "-: decided on that host when its instances start\n");
 }
 
 }  // namespace pando::launch

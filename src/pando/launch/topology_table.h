@@ -12,14 +12,15 @@ namespace pando::launch {
 
 struct TopologyView {
   std::string this_host;             // its name
-  std::vector<InstanceCores> bound;  // of the instances of this machine; empty: none run on it
-  bool unicode = true;               // lines of boxes; else + - |
+  std::vector<InstanceCores> bound;  // the instances on this machine; empty: none run here
+  bool unicode = true;               // draw with box characters; else with + - |
 };
 
-// At most 100 columns wide; wider ones go on below, and most of very many are left out.
+// The table is at most 100 columns wide: further instances follow in tables below. With very many
+// instances the last ones are left out.
 std::string topology_table(const JobDivision& job, const TopologyView& view);
 
-// Whether a name of the list means the machine with this name.
+// Whether a name in a list of hosts means the machine named `this_host`.
 bool is_this_host(const std::string& host, const std::string& this_host);
 
 }  // namespace pando::launch

@@ -57,8 +57,8 @@ std::vector<std::string> split_words(std::string_view text, std::string_view lab
     }
   }
   if (quote != 0) {
-    throw UsageError(label, ": found a ", quote, " without its end in '", text,
-                     "', wanted words as a shell reads them");
+    throw UsageError(label, ": expected words quoted as for a shell, got an unclosed ", quote,
+                     " in '", text, "'");
   }
   return words;
 }

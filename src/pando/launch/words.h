@@ -1,4 +1,4 @@
-// Words as a shell sees them: cutting a text into them, and quoting them to be pasted into a shell.
+// Splits text into words like a shell, and quotes words for a shell.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace pando::launch {
 
-// Words are apart by spaces; '...' and "..." keep spaces, a backslash keeps the next character
-// (within "..." only before " and \). `label` heads the UsageError about a quote without its end.
+// Spaces separate words; '...' and "..." keep spaces; a backslash keeps the next character (within
+// "..." only before " and \). Throws UsageError, starting with `label`, for an unclosed quote.
 std::vector<std::string> split_words(std::string_view text, std::string_view label);
 
 // One line that a shell reads as these words.

@@ -14,7 +14,7 @@ constexpr std::string_view kUnits = "KMGT";
 
 std::optional<ByteSize> parse_byte_size(std::string_view text) {
   int64_t unit = 1;
-  // "7MiB" is "7M"; what is left without a unit is refused below.
+  // "7MiB" means "7M"; "iB" without K, M, G or T before it is rejected below.
   const bool is_long = text.ends_with("iB");
   if (is_long) text.remove_suffix(2);
   if (!text.empty()) {

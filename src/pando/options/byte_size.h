@@ -16,11 +16,11 @@ struct ByteSize {
   bool operator==(const ByteSize&) const = default;
 };
 
-// A whole number, with K, M, G or T in any case for a power of 1024; nothing for other text and for
-// what does not fit.
+// Reads a whole number that may end in K, M, G or T (powers of 1024, in any case) or in KiB, MiB,
+// GiB or TiB. Returns nothing for other text and for numbers that do not fit into int64_t.
 std::optional<ByteSize> parse_byte_size(std::string_view text);
 
-// With the largest unit that divides it: "512M".
+// The number with the largest unit that divides it: "512M".
 std::string to_string(const ByteSize& size);
 
 template <>

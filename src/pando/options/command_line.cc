@@ -12,12 +12,12 @@ namespace {
 
 const Origin kCommandLine{.kind = Origin::Kind::command_line};
 
-// One setting of the command line; `entry` is set for one key of a dictionary.
+// One setting of the command line; `entry` is set if it concerns one key of a dictionary.
 struct Assignment {
   Option* option = nullptr;
   Option* entry = nullptr;
   ConfigValue value;
-  std::string label;  // of an entry
+  std::string label;  // how messages name an entry
 };
 
 bool is_flag(const std::string& arg) { return arg.starts_with("--") || arg == "-h"; }
@@ -47,7 +47,8 @@ class Parser {
       throw UsageError("'", arg, "': not a flag; flags begin with --, see --help");
     }
     if (positionals_ == wanted.size()) {
-      throw UsageError("'", arg, "': one word too many, wanted ", names_of(wanted), "; see --help");
+      throw UsageError("'", arg, "': unexpected argument, expected only ", names_of(wanted),
+                       "; see --help");
     }
     *wanted[positionals_++].field = arg;
   }
@@ -55,7 +56,7 @@ class Parser {
   void check_positionals() const {
     const std::vector<Positional>& wanted = table_.positionals();
     if (positionals_ == wanted.size() || !wanted[positionals_].required) return;
-    throw UsageError(wanted[positionals_].name, ": not given, wanted ", wanted[positionals_].help,
+    throw UsageError(wanted[positionals_].name, ": not given, expected ", wanted[positionals_].help,
                      "; see --help");
   }
 
@@ -72,7 +73,7 @@ class Parser {
     Option& option = find(name, flag);
     const bool negated = !name.empty() && table_.find_exact(name) == nullptr && is_negated(name);
     if (negated && equals != std::string::npos) {
-      throw UsageError(flag, ": takes no value, found '", arg.substr(equals + 1), "'");
+      throw UsageError(flag, ": takes no value, got '", arg.substr(equals + 1), "'");
     }
     if (negated) {
       add(option, ConfigValue::scalar("false"));
@@ -91,7 +92,7 @@ class Parser {
     }
   }
 
-  // --no-shuffle: a boolean by its exact name.
+  // Whether the name is "no-" and the exact name of a boolean, as in --no-shuffle.
   bool is_negated(const std::string& name) const {
     if (!name.starts_with("no-")) return false;
     const Option* option = table_.find_exact(name.substr(3));
@@ -105,7 +106,8 @@ class Parser {
 
   bool has_value() const { return next_ < args_.size() && !is_flag(args_[next_]); }
 
-  // Where words may follow, `--json mnist` is a flag and a word.
+  // Whether a value for a boolean follows. If the command takes positional arguments,
+  // `--json mnist` is a flag without a value and an argument.
   bool has_bool() const {
     return has_value() && (table_.positionals().empty() || parse_bool(args_[next_]).has_value());
   }
@@ -113,8 +115,8 @@ class Parser {
   std::string take_value(const Option& option, const std::string& arg, size_t equals) {
     if (equals != std::string::npos) return arg.substr(equals + 1);
     if (!has_value()) {
-      throw UsageError("--", option.name, ": no value given, wanted ",
-                       option.name == "set" ? "name=value" : option.wanted);
+      throw UsageError("--", option.name, ": expected ",
+                       option.name == "set" ? "name=value" : option.wanted, ", got no value");
     }
     return args_[next_++];
   }
@@ -125,11 +127,11 @@ class Parser {
     return texts;
   }
 
-  // name=value or dictionary.key=value, the value as YAML.
+  // Reads name=value or dictionary.key=value; the value is YAML.
   void parse_set(const std::string& text) {
     const size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
-      throw UsageError("--set: found '", text, "', wanted name=value");
+      throw UsageError("--set: expected name=value, got '", text, "'");
     }
     const std::string name = text.substr(0, equals);
     const std::string label = concat("--set ", name);
@@ -138,7 +140,7 @@ class Parser {
     Option& option = table_.find(name.substr(0, dot), label);
     if (dot == std::string::npos && option.is_list) return grow(option, as_list(value, label));
     if (dot == std::string::npos) return add(option, std::move(value));
-    if (!option.entries) throw UsageError(label, ": ", option.name, " is no dictionary");
+    if (!option.entries) throw UsageError(label, ": ", option.name, " is not a dictionary");
     Option& entry = option.entries->find(name.substr(dot + 1), label);
     assignments_.push_back({&option, &entry, std::move(value), label});
   }
@@ -147,8 +149,8 @@ class Parser {
     assignments_.push_back({&option, nullptr, std::move(value), {}});
   }
 
-  // A list that is given several times, by its flag or by --set, grows. What is no list stays as
-  // it is, to be refused with the others.
+  // A list that is given several times, by its flag or by --set, grows. A value that is not a list
+  // is added unchanged; assign() rejects it later.
   void grow(Option& option, const ConfigValue& more) {
     const auto same = [&](const Assignment& other) {
       return other.option == &option && other.value.kind == ConfigValue::Kind::list;
@@ -182,7 +184,7 @@ void apply(OptionTable& table, const std::vector<Assignment>& assignments) {
 
 void check_is_map(const ConfigValue& value, const std::string& path) {
   if (value.kind == ConfigValue::Kind::map || value.kind == ConfigValue::Kind::null) return;
-  throw UsageError(value.place.empty() ? path : value.place, ": wanted lines of 'name: value'");
+  throw UsageError(value.place.empty() ? path : value.place, ": expected lines 'name: value'");
 }
 
 void apply_preset(OptionTable& table, const ConfigValue& file, const CommonOptions& common,
@@ -215,7 +217,7 @@ void apply_file(OptionTable& table, const CommonOptions& common) {
       table.find_exact(file.keys.front()) == nullptr;
   if (holds_presets) {
     throw UsageError("--config-path: ", path,
-                     " holds presets; choose one by --config: ", join(file.keys, ", "));
+                     " contains presets; choose one with --config: ", join(file.keys, ", "));
   }
   table.assign_all(file, "");
 }
@@ -229,15 +231,14 @@ void add_help_option(OptionTable& table, CommonOptions& common) {
 void add_common_options(OptionTable& table, CommonOptions& common) {
   table.begin_group("Configuration");
   table
-      .add(
-          "config", common.config,
-          "the preset of this name, from --config-path or else of those that ship with the program")
+      .add("config", common.config,
+           "name of a preset in --config-path; without --config-path, of a built-in preset")
       .with_hint("NAME")
       .command_line_only();
   table
       .add("config-path", common.config_path,
-           "a YAML file with the names of these flags: of presets with --config, else one "
-           "configuration")
+           "YAML file whose keys are the names of these flags: with --config a file of presets, "
+           "else one configuration")
       .with_hint("FILE")
       .command_line_only();
   table.add("set", common.set, "set an option or one key of a dictionary (name.key=value)")
@@ -259,7 +260,7 @@ void parse_command_line(OptionTable& table, CommonOptions& common,
   apply(table, assignments);
   if (common.config.empty() && common.config_path.empty()) return;
   apply_file(table, common);
-  // Once more, because the command line wins over the file.
+  // Applied again, because the command line overrides the file.
   apply(table, assignments);
 }
 

@@ -10,24 +10,25 @@
 
 namespace pando {
 
-// What every subcommand with a configuration understands.
+// The options of every subcommand that has a configuration.
 struct CommonOptions {
   bool help = false;
   bool print_config = false;
   std::string config;       // the name of a preset
-  std::string config_path;  // the file of presets, or, without a name, one configuration; empty:
-                            // those that ship with the program
-  std::string set;          // the last one, as it was written
+  std::string config_path;  // a file of presets, or, if `config` is empty, of one configuration;
+                            // empty: the presets that ship with the program
+  std::string set;          // the last --set, as it was written
 };
 
-// Adds --help alone, or --help with --config, --config-path, --set and --print-config.
+// The first adds only --help; the second also --config, --config-path, --set and --print-config.
 void add_help_option(OptionTable& table, CommonOptions& common);
 void add_common_options(OptionTable& table, CommonOptions& common);
 
-// Defaults, then the file, then the command line, whatever their order there:
+// Applies the configuration file over the defaults, then the command line over both, wherever
+// --config appears among the arguments:
 //   --name value   --name=value   --flag   --flag false   --no-flag   --list a b c   --list=a,b
 //   --dictionary '{key: value}'   --set name=value   --set dictionary.key=value
-// Names may be shortened while they stay unambiguous. With --help nothing else is checked.
+// Names may be shortened as long as they are unambiguous. With --help nothing else is checked.
 // Throws UsageError.
 void parse_command_line(OptionTable& table, CommonOptions& common,
                         std::span<const std::string> args);

@@ -5,10 +5,11 @@
 #include <cctype>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <yaml-cpp/yaml.h>
 
 #include "pando/options/usage_error.h"
@@ -25,8 +26,8 @@ std::string place_of(const std::string& source, const YAML::Mark& mark) {
   return concat(source, ":", mark.line + 1, ":", mark.column + 1);
 }
 
-// Copies a document out of yaml-cpp. An alias is a copy, so that a few lines can stand for billions
-// of values: the limits stop that, and an anchor that contains itself.
+// Copies a document out of yaml-cpp. Every alias becomes a copy, so a few lines could expand to
+// billions of values; the limits prevent that, and stop at an anchor that contains itself.
 class Reader {
  public:
   explicit Reader(const std::string& source) : source_(source) {}
@@ -34,7 +35,7 @@ class Reader {
   ConfigValue read(const YAML::Node& node, int depth = 0) {
     ConfigValue value;
     value.place = place_of(source_, node.Mark());
-    if (depth > kDeepest) throw UsageError(value.place, ": values are nested too deep");
+    if (depth > kDeepest) throw UsageError(value.place, ": values are nested too deeply");
     if (++count_ > kMostValues) {
       throw UsageError(value.place, ": more than ", kMostValues, " values");
     }
@@ -76,7 +77,7 @@ class Reader {
       return;
     }
     if (other.kind != ConfigValue::Kind::map) {
-      throw UsageError(other.place, ": '<<' wants a map or a list of maps");
+      throw UsageError(other.place, ": '<<': expected a map or a list of maps");
     }
     for (size_t i = 0; i < other.keys.size(); ++i) value.insert(other.keys[i], other.items[i]);
   }
@@ -85,7 +86,7 @@ class Reader {
   int count_ = 0;
 };
 
-// Text that YAML reads back as the same text without quotes, in a list or a map too.
+// Whether YAML reads the text back unchanged without quotes, also inside a list or a map.
 bool is_plain(const std::string& text) {
   const std::string lowered = to_lower(text);
   if (text.empty() || lowered == "null" || lowered == "~") return false;
@@ -142,7 +143,8 @@ ConfigValue parse_yaml(const std::string& text, const std::string& source) {
   try {
     const std::vector<YAML::Node> documents = YAML::LoadAll(text);
     if (documents.size() > 1) {
-      throw UsageError(place_of(source, documents[1].Mark()), ": a second document, wanted one");
+      throw UsageError(place_of(source, documents[1].Mark()),
+                       ": expected one YAML document, got a second one");
     }
     if (documents.empty()) return {};
     return Reader(source).read(documents.front());
@@ -151,19 +153,19 @@ ConfigValue parse_yaml(const std::string& text, const std::string& source) {
   }
 }
 
-ConfigValue load_yaml(const std::filesystem::path& path) {
+ConfigValue load_yaml(const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
-    throw UsageError(path.string(), ": is a directory, wanted a YAML file");
+    throw UsageError(path, ": expected a YAML file, got a directory");
   }
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw UsageError(path.string(), ": cannot be read: ", std::strerror(errno));
+  if (!file) throw UsageError(path, ": cannot open: ", std::strerror(errno));
   std::string text(kMostBytes + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad()) throw IoError(path.string(), ": reading failed: ", std::strerror(errno));
+  if (file.bad()) throw IoError(path, ": cannot read: ", std::strerror(errno));
   text.resize(static_cast<size_t>(file.gcount()));
-  if (text.size() > kMostBytes) throw UsageError(path.string(), ": larger than 4 MiB");
-  return parse_yaml(text, path.string());
+  if (text.size() > kMostBytes) throw UsageError(path, ": larger than 4 MiB");
+  return parse_yaml(text, path);
 }
 
 std::string to_yaml(const ConfigValue& value) {

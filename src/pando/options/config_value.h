@@ -1,9 +1,8 @@
-// A value as it stands in a YAML file or on the command line, before it has a type: text, list or
-// map, each with its place.
+// A value as it is written in a YAML file or on the command line, before it has a type: text, list
+// or map, each with its position in the file.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -24,16 +23,16 @@ struct ConfigValue {
   void insert(std::string key, ConfigValue value);        // keeps the first value of a key
 };
 
-// Reads one YAML document (JSON is YAML). Anchors and merges (`<<`) are resolved, merged keys come
-// last and never replace own ones. Throws UsageError with `source`:line:column for bad syntax, a
-// key that occurs twice or is no scalar, a second document, more than 100,000 values after
-// resolving the anchors.
+// Reads one YAML document (JSON is YAML). Anchors and merges (`<<`) are resolved; merged keys come
+// last and never replace the map's own keys. Throws UsageError with `source`:line:column for bad
+// syntax, a key that occurs twice or is not a scalar, a second document, or more than 100,000
+// values after resolving the anchors.
 ConfigValue parse_yaml(const std::string& text, const std::string& source);
 
-// The same of a file, which must be readable and at most 4 MiB.
-ConfigValue load_yaml(const std::filesystem::path& path);
+// Does the same with a file, which must be readable and at most 4 MiB.
+ConfigValue load_yaml(const std::string& path);
 
-// On one line, so that parse_yaml gives the same value again.
+// Writes the value on one line, so that parse_yaml returns the same value again.
 std::string to_yaml(const ConfigValue& value);
 
 }  // namespace pando

@@ -15,7 +15,7 @@ void check_keys(const OptionTable& table, const std::string& dictionary, const W
   known.insert(known.end(), wanted.optional.begin(), wanted.optional.end());
   for (const std::string& key : found) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    throw UsageError("--", dictionary, ": '", key, "' means nothing to ", wanted.owner, ", wanted ",
+    throw UsageError("--", dictionary, ": ", wanted.owner, " has no key '", key, "', expected ",
                      known.empty() ? "no keys" : join(known, ", "));
   }
   std::vector<std::string> missing;
@@ -23,8 +23,8 @@ void check_keys(const OptionTable& table, const std::string& dictionary, const W
     if (std::find(found.begin(), found.end(), key) == found.end()) missing.push_back(key);
   }
   if (missing.empty()) return;
-  throw UsageError("--", dictionary, ": ", wanted.owner, " wants ", join(wanted.required, ", "),
-                   ", found ", found.empty() ? "none of them" : join(found, ", "), "; missing ",
+  throw UsageError("--", dictionary, ": ", wanted.owner, " requires ", join(wanted.required, ", "),
+                   "; got ", found.empty() ? "no keys" : join(found, ", "), "; missing ",
                    join(missing, ", "));
 }
 

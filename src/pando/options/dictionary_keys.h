@@ -1,4 +1,4 @@
-// The keys that a dictionary may and must have where that depends on the value of another flag.
+// Checks the keys of a dictionary whose allowed and required keys depend on another flag.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,13 +10,13 @@
 namespace pando {
 
 struct WantedKeys {
-  std::string owner;  // what they belong to: "lars"
+  std::string owner;  // what the keys belong to: "lars"
   std::vector<std::string> required;
   std::vector<std::string> optional;
 };
 
-// A key that means nothing to its owner would be lost silently. Throws UsageError that tells the
-// keys that were found and those that are wanted.
+// Throws UsageError if the dictionary has a key that its owner does not use (it would be ignored
+// silently) or lacks a required one; the message lists the keys found and the keys expected.
 void check_keys(const OptionTable& table, const std::string& dictionary, const WantedKeys& wanted);
 
 }  // namespace pando

@@ -18,7 +18,7 @@ bool append_digit(int64_t& value, char digit) {
   return multiply(value, 10) && !__builtin_add_overflow(value, digit - '0', &value);
 }
 
-// A decimal number without rounding: the digits over a power of ten.
+// Reads a decimal number without rounding: its digits divided by a power of ten.
 std::optional<Fraction> parse_decimal(std::string_view text) {
   const auto number = parse_double(text);
   if (!number || !std::isfinite(*number)) return std::nullopt;

@@ -1,4 +1,5 @@
-// An exact fraction, for frequencies such as "1/3 per epoch" that no floating-point number holds.
+// An exact fraction, for frequencies such as "1/3 per epoch" that floating-point numbers cannot
+// represent.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +10,7 @@
 
 namespace pando {
 
-// In lowest terms, the denominator above 0.
+// A fraction in lowest terms; the denominator is above 0.
 class Fraction {
  public:
   Fraction() = default;
@@ -29,14 +30,15 @@ class Fraction {
   int64_t denominator_ = 1;
 };
 
-// "2", "1/2".
+// As text: "2", "1/2".
 std::string to_string(const Fraction& fraction);
 
-// What parse_fraction gives lies below this, so that products with it fit.
+// Numerators and denominators that parse_fraction returns are below this in size, so that products
+// with them fit into int64_t.
 inline constexpr int64_t kFractionLimit = int64_t{1} << 31;
 
-// "2", "0.5", "1e-2", "1/2" or "0.5/2", exactly; nothing when the text is no such number or a part
-// of the result, in lowest terms, does not lie below 2^31 in size.
+// Reads "2", "0.5", "1e-2", "1/2" or "0.5/2" exactly. Returns nothing if the text is not such a
+// number, or if numerator or denominator of the result in lowest terms is not below 2^31 in size.
 std::optional<Fraction> parse_fraction(std::string_view text);
 
 }  // namespace pando

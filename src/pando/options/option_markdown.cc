@@ -1,4 +1,4 @@
-// The table of options as Markdown, for the reference of a command.
+// Writes the table of options as Markdown, for the reference page of a command.
 // SPDX-License-Identifier: MIT
 #include "pando/options/options.h"
 
@@ -13,7 +13,7 @@ std::string codes(const std::vector<std::string>& texts, const std::string& befo
   return join(parts, ", ");
 }
 
-// Also where there is none.
+// States the default, also if there is none.
 std::string default_line(const Option& option) {
   const ConfigValue value = default_of(option);
   const bool nothing = value.kind == ConfigValue::Kind::null ||

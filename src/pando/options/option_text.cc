@@ -1,8 +1,8 @@
-// The table of options as text: --help and the effective configuration.
+// Writes the table of options as text: --help and the effective configuration.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/options/options.h"
 
@@ -34,7 +34,7 @@ std::string setting_line(const std::string& name, const ConfigValue& value,
   return fmt::format("{:<40} # {}\n", fmt::format("{}: {}", name, to_yaml(value)), origin);
 }
 
-// Words after `indent` columns, the first line starting at `column`.
+// Wraps words to lines that are indented by `indent`; the first line continues at `column`.
 std::string wrap(const std::string& words, size_t indent, size_t column) {
   std::string out;
   for (const std::string& word : split(words, ' ')) {
@@ -84,7 +84,7 @@ std::string help_text(const OptionTable& table) {
   return out;
 }
 
-std::string config_text(const OptionTable& table) {
+std::string config_text(const OptionTable& table, ConfigUse use) {
   std::string out;
   std::string group;
   for (const Option& option : table.options()) {
@@ -93,7 +93,9 @@ std::string config_text(const OptionTable& table) {
       out += fmt::format("{}# {}\n", out.empty() ? "" : "\n", option.group);
     group = option.group;
     if (option.origin.follows) out += "# ";
-    out += setting_line(option.name, option.show(), to_string(option.origin));
+    const bool is_reset = use == ConfigUse::repeat && option.of_one_run;
+    out += setting_line(option.name, is_reset ? default_of(option) : option.show(),
+                        to_string(is_reset ? Origin{} : option.origin));
   }
   return out;
 }

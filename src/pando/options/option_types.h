@@ -1,5 +1,5 @@
-// The types an option can have: how text becomes a value, how a value becomes text, and what a
-// message says is wanted.
+// The types an option can have: how text becomes a value, how a value becomes text, and how a
+// message describes an expected value.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,11 +19,12 @@ std::optional<bool> parse_bool(std::string_view text);
 // "0.5", "1e-5" or "1/2"; only finite numbers.
 std::optional<double> parse_real(std::string_view text);
 
-// A list as it is; one scalar is a list of one, "a,b" and "[a, b]" are lists of several, null is an
-// empty list. `label` stands for the place in messages about bad YAML.
+// Returns lists and maps unchanged; a scalar becomes a list of one item, "a,b" and "[a, b]" become
+// lists of two, null becomes an empty list. `label` names the place in messages about bad YAML.
 ConfigValue as_list(const ConfigValue& value, const std::string& label);
 
-// OptionType<T>::read gives false and leaves `field` alone when the value does not fit.
+// OptionType<T>::read returns false and does not change `field` if the value does not fit the type.
+// kWanted describes expected values in messages.
 template <typename T>
 struct OptionType;
 
@@ -55,7 +56,7 @@ struct OptionType<double> {
   static ConfigValue show(double field);
 };
 
-// Kept exactly: 1/3 of an epoch, three times, is an epoch.
+// Fractions are stored exactly: three times 1/3 of an epoch is one epoch.
 template <>
 struct OptionType<Fraction> {
   static constexpr const char* kWanted = "a number or a fraction a/b of numbers below 2^31";
@@ -70,7 +71,7 @@ struct OptionType<std::string> {
   static ConfigValue show(const std::string& field) { return ConfigValue::scalar(field); }
 };
 
-// Not set is null: `key: ~`.
+// An optional that is not set is null: `key: ~`.
 template <typename T>
 struct OptionType<std::optional<T>> {
   static constexpr const char* kWanted = OptionType<T>::kWanted;
@@ -89,7 +90,7 @@ struct OptionType<std::optional<T>> {
   }
 };
 
-// Wants what as_list gives.
+// Requires: the value comes from as_list.
 template <typename T>
 struct OptionType<std::vector<T>> {
   static constexpr const char* kWanted = OptionType<T>::kWanted;

@@ -26,10 +26,10 @@ std::string number_text(double value) { return OptionType<double>::show(value).t
   const std::string found = value.kind == Kind::null     ? "nothing"
                             : value.kind == Kind::scalar ? concat("'", value.text, "'")
                                                          : to_yaml(value);
-  throw UsageError(label, ": found ", found, ", wanted ", wanted_text(option));
+  throw UsageError(label, ": expected ", wanted_text(option), ", got ", found);
 }
 
-// The whole list is long: only the nearest name stands in a message, and --help has the rest.
+// The list of all names is long, so messages give only the nearest one and refer to --help.
 std::string suggestion(std::string_view name, const std::vector<std::string>& known,
                        const std::string& dashes) {
   const std::vector<std::string> nearest = nearest_first(name, known);
@@ -37,18 +37,18 @@ std::string suggestion(std::string_view name, const std::vector<std::string>& kn
   const bool is_near =
       edit_distance(name, nearest.front()) <= static_cast<int>(name.size() / 3) + 1 ||
       nearest.front().find(name) != std::string::npos;
-  if (!is_near || name.empty()) return "; --help lists them";
+  if (!is_near || name.empty()) return "; --help lists the known names";
   return concat("; did you mean '", dashes, nearest.front(), "'?");
 }
 
-// An example helps more than what YAML says is wrong.
+// Adds an example to the YAML error, because it helps more than the error itself.
 ConfigValue parse_dictionary(const Option& option, const ConfigValue& value,
                              const std::string& label) {
   try {
     return parse_yaml(value.text, label);
   } catch (const UsageError& error) {
     const std::deque<Option>& entries = option.entries->options();
-    throw UsageError(error.what(), ", wanted a dictionary such as '{",
+    throw UsageError(error.what(), "; expected a dictionary such as '{",
                      entries.empty() ? "key" : entries.front().name, ": value}'");
   }
 }
@@ -138,6 +138,16 @@ Option& Option::below(double bound) {
   return *this;
 }
 
+Option& Option::may_stand_alone() {
+  is_bool = true;
+  return *this;
+}
+
+Option& Option::only_for_this_run() {
+  of_one_run = true;
+  return *this;
+}
+
 Option& Option::command_line_only() {
   in_config = false;
   return *this;
@@ -202,7 +212,7 @@ Option& OptionTable::find(std::string_view name, std::string_view label) {
   }
   if (begun.size() == 1 && !name.empty()) return *begun.front();
   if (begun.size() > 1 && !name.empty()) {
-    throw UsageError(label, ": ambiguous, it begins ", join(begun_names, ", "));
+    throw UsageError(label, ": ambiguous, matches ", join(begun_names, ", "));
   }
   throw UsageError(label, ": unknown name", suggestion(name, known, dashes));
 }
@@ -228,7 +238,7 @@ void OptionTable::assign_dictionary(Option& option, const ConfigValue& value,
   for (size_t i = 0; i < map.items.size(); ++i) {
     const std::string& key = map.keys[i];
     const std::string place = map.items[i].place.empty() ? label : map.items[i].place;
-    // Within a dictionary every key is reported at its own place.
+    // Errors in a dictionary name the position of the key, not of the dictionary.
     const Origin at{
         .kind = Origin::Kind::file,
         .place = origin.kind == Origin::Kind::file ? concat(place, ": ", option.name) : place};
@@ -243,11 +253,11 @@ void OptionTable::assign_all(const ConfigValue& map, const std::string& preset) 
     const ConfigValue& value = map.items[i];
     Option& option = find(map.keys[i], concat(value.place, ": '", map.keys[i], "'"));
     if (!option.in_config) {
-      throw UsageError(value.place, ": '", map.keys[i], "' belongs on the command line");
+      throw UsageError(value.place, ": '", map.keys[i], "' is allowed only on the command line");
     }
     if (std::find(seen.begin(), seen.end(), &option) != seen.end()) {
       throw UsageError(value.place, ": '", map.keys[i], "' sets ", option.name,
-                       ", which was set before in this file");
+                       ", which is already set in this file");
     }
     seen.push_back(&option);
     assign(option, value, {.kind = Origin::Kind::file, .preset = preset, .place = value.place});

@@ -25,8 +25,9 @@ struct Origin {
   enum class Kind { built_in, file, command_line };
   Kind kind = Kind::built_in;
   std::string preset;    // the name of the preset in the file, if one was chosen
-  std::string place;     // "file:line:column", the flag as it was written, or a word on a default
-  bool follows = false;  // another option; a configuration that has only that one suits any
+  std::string place;     // "file:line:column", the flag as it was written, or a note on a default
+  bool follows = false;  // the value was derived from another option, so that a configuration file
+                         // does not need to contain it
 };
 std::string to_string(const Origin& origin);
 
@@ -39,23 +40,25 @@ struct Option {
   std::string name;
   std::string group;
   std::string help;
-  std::string hint;    // what stands for the value in --help: "N", "DIR"
-  std::string wanted;  // for messages: "a whole number"
+  std::string hint;    // the placeholder of the value in --help: "N", "DIR"
+  std::string wanted;  // the expected value, for messages: "a whole number"
   std::vector<std::string> aliases;
   std::vector<std::string> choices;
   std::optional<double> low;
   std::optional<double> high;
   bool low_excluded = false;
   bool high_excluded = false;
-  bool is_bool = false;  // may stand without a value
+  bool is_bool = false;  // the flag may have no value
   bool is_list = false;
-  bool in_config = true;  // may stand in a file and is written into one
-  bool hidden = false;    // works, but --help does not show it
+  bool in_config = true;    // is allowed in configuration files and written to them
+  bool hidden = false;      // works, but --help does not show it
+  bool of_one_run = false;  // says where a run writes or how much it prints: not taken over by a
+                            // repeated run
   Origin origin;
-  ConfigValue built_in;                          // the default, unless a dictionary
-  std::function<bool(const ConfigValue&)> read;  // false: does not fit
+  ConfigValue built_in;                          // the default; unused for dictionaries
+  std::function<bool(const ConfigValue&)> read;  // returns false if the value does not fit
   std::function<ConfigValue()> show;
-  std::unique_ptr<OptionTable> entries;  // of a dictionary
+  std::unique_ptr<OptionTable> entries;  // the keys of a dictionary, else null
 
   Option& with_alias(std::string other);
   Option& with_hint(std::string text);
@@ -64,16 +67,18 @@ struct Option {
   Option& at_most(double bound);
   Option& below(double bound);
   Option& command_line_only();
+  Option& may_stand_alone();  // without a value: "true"
+  Option& only_for_this_run();
 };
 
-// The default; of a dictionary, the keys that have one.
+// The default; for a dictionary, a map of the keys that have a default.
 ConfigValue default_of(const Option& option);
 
-// Whether the value is another than the default.
+// Whether the value differs from the default.
 bool is_changed(const Option& option);
 
-// A word of the command line that is no flag, told by its place: the NAME of `pando data fetch
-// NAME`.
+// An argument of the command line that is not a flag and is known by its position: NAME in
+// `pando data fetch NAME`.
 struct Positional {
   std::string name;
   std::string help;
@@ -81,42 +86,41 @@ struct Positional {
   std::string* field = nullptr;
 };
 
-// Owns the options, not the fields: those must outlive the table. Used by one thread.
+// Owns the options, but not the fields, which must outlive the table. Used by one thread.
 class OptionTable {
  public:
-  // Options added from now on stand under this heading of --help.
+  // Options added from now on appear under this heading of --help.
   void begin_group(std::string title) { group_ = std::move(title); }
 
   // Binds a bool, int, int64_t, double, Fraction, std::string, or a std::optional or std::vector of
-  // one.
-  // The field's present value is the default.
+  // one. The present value of the field is the default.
   template <typename T>
   Option& add(std::string name, T& field, std::string help);
 
-  // Binds an enumeration (or text) to its names, compared without case. Several names may stand for
-  // one value; the first is the one that is written. Nothing is a value of a std::optional field.
+  // Binds an enumeration (or text) to its names, compared without case. Several names may mean the
+  // same value; the first of them is written to files. A std::optional field may also be null.
   template <typename T>
   Option& add_choice(std::string name, T& field, std::vector<std::pair<std::string, T>> names,
                      std::string help);
 
-  // A dictionary whose keys are options of their own; bind them to std::optional fields, because a
-  // dictionary that is given replaces the one before as a whole.
+  // Adds a dictionary and returns the table for its keys, which are options. Bind them to
+  // std::optional fields, because setting a dictionary replaces all of its former keys.
   OptionTable& add_dictionary(std::string name, std::string help);
 
-  // Words without a flag, in this order; what is required stands before what is not.
+  // Positional arguments come in the order of these calls, required ones before optional ones.
   void add_positional(std::string name, std::string& field, std::string help, bool required = true);
   const std::vector<Positional>& positionals() const { return positionals_; }
 
-  // By name, alias or unambiguous prefix. Throws UsageError that starts with `label` (which repeats
-  // the name as the user wrote it) and offers the nearest name.
+  // Finds an option by name, alias or unambiguous prefix. Otherwise throws UsageError that starts
+  // with `label` (the name as the user wrote it) and suggests the nearest name.
   Option& find(std::string_view name, std::string_view label);
   const Option* find_exact(std::string_view name) const;
 
-  // Sets the field after checking type, range and choice; throws UsageError with flag or key,
-  // value and what is wanted.
+  // Checks type, range and choice, then sets the field. Throws UsageError with the flag or key, the
+  // value and what was expected.
   void assign(Option& option, const ConfigValue& value, const Origin& origin);
 
-  // Every key of a map out of a file. `preset` may be empty.
+  // Assigns every key of a map that was read from a file. `preset` may be empty.
   void assign_all(const ConfigValue& map, const std::string& preset);
 
   const std::deque<Option>& options() const { return options_; }
@@ -130,23 +134,28 @@ class OptionTable {
   std::string group_;
 };
 
-// What a message and the reference say is wanted: the type with its range.
+// Describes the expected value in messages and the reference: the type with its range.
 std::string wanted_text(const Option& option);
 
-// What stands for the value behind the flag, with a space before it: " N", " [BOOL]".
+// The placeholder of the value after the flag, with a leading space: " N", " [BOOL]".
 std::string value_hint(const Option& option);
 
-// The text of --help: headings, flags, defaults, 100 columns.
+// The text of --help, 100 columns wide: headings, flags, defaults.
 std::string help_text(const OptionTable& table);
 
-// The same as Markdown with all that is known of each option, for the reference of a command.
+// The same as Markdown, with everything known about each option, for the reference of a command.
 std::string markdown_text(const OptionTable& table);
 
-// Every option that can stand in a file, as YAML that loads again; a comment tells each origin.
-// What follows another option is a comment as a whole, so that it is chosen again.
-std::string config_text(const OptionTable& table);
+// show: every value as it is. repeat: options of one run (only_for_this_run) have their defaults,
+// so that a run repeated from the text does not write over the first.
+enum class ConfigUse { show, repeat };
 
-// The same text with another value of one option, for what is chosen only when the run begins.
+// Every option that is allowed in a file, as YAML that can be loaded again; a comment names the
+// origin of each value. An option that was derived from another one is commented out, so that
+// loading the text derives it again.
+std::string config_text(const OptionTable& table, ConfigUse use = ConfigUse::show);
+
+// Replaces the value of one option in such a text, for options chosen only when the run begins.
 std::string with_setting(const std::string& config, const std::string& name,
                          const ConfigValue& value, const std::string& origin);
 

@@ -4,10 +4,11 @@
 
 namespace pando {
 
-// Where the presets come from, for messages and origins.
+// The file name of the presets in messages and origins.
 inline constexpr const char* kPresetsSource = "presets.yml";
 
-// configs/presets.yml as it was when the program was built, so that it finds them from anywhere.
+// The content of configs/presets.yml when the program was built. Built in, so that the program has
+// the presets in every working directory.
 extern const char* const kPresetsText;
 
 }  // namespace pando

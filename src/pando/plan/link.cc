@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
 #include "pando/base/strings.h"
@@ -20,7 +20,7 @@ struct NumberAndUnit {
   std::string_view unit;
 };
 
-// Splits behind the last digit, so that "2 ms" and "2ms" are the same.
+// Splits after the last digit, so that "2 ms" and "2ms" mean the same.
 std::optional<NumberAndUnit> split_unit(std::string_view text) {
   text = trim(text);
   const size_t digit = text.find_last_of("0123456789");
@@ -30,7 +30,7 @@ std::optional<NumberAndUnit> split_unit(std::string_view text) {
   return NumberAndUnit{*number, trim(text.substr(digit + 1))};
 }
 
-// The factor of a prefix such as "G" or "Gi"; nothing for others.
+// The factor of a prefix such as "G" or "Gi"; nothing for other text.
 std::optional<double> prefix_factor(std::string_view prefix) {
   if (prefix.empty()) return 1;
   constexpr std::string_view kPrefixes = "kmgt";
@@ -88,8 +88,8 @@ std::string to_string(const Latency& latency) {
   return fmt::format("{:.6g}us", seconds * 1e6);
 }
 
-// Of Ethernet the latencies are those of sockets. They copy twice on each side, remote direct
-// memory access does not, and memory that two processes share is copied once by each.
+// The latencies of Ethernet are those of sockets. Sockets copy each byte twice on each side; remote
+// direct memory access does not copy; each process copies shared memory once.
 const std::vector<NamedLink>& named_links() {
   static const std::vector<NamedLink> links = {{"10gbe", {{1.25e9}, {30e-6}, 3e-6, 2}},
                                                {"25gbe", {{3.125e9}, {20e-6}, 3e-6, 2}},

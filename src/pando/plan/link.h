@@ -1,5 +1,5 @@
-// What connects the instances of a job, as users describe it: bandwidth and latency with their
-// units, and the names of common networks.
+// Describes the network between the instances of a job, as users write it: bandwidth and latency
+// with their units, and the names of common networks.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -22,25 +22,25 @@ struct Latency {
   bool operator==(const Latency&) const = default;
 };
 
-// "10Gbit", "25 Gbit/s", "1.25GB/s", "800MiB/s", "100Gbps": a number above 0, K, M, G or T (with
-// an i: powers of 1024), bits or bytes. Nothing for other text.
+// Parses "10Gbit", "25 Gbit/s", "1.25GB/s", "800MiB/s", "100Gbps": a number above 0, then K, M, G
+// or T (with an i: powers of 1024), then bits or bytes. Returns nothing for other text.
 std::optional<Bandwidth> parse_bandwidth(std::string_view text);
-// "50us", "2 ms", "0.1s", "500ns"; nothing for other text and below 0.
+// Parses "50us", "2 ms", "0.1s", "500ns". Returns nothing for other text and for negative numbers.
 std::optional<Latency> parse_latency(std::string_view text);
 
 std::string to_string(const Bandwidth& bandwidth);  // "1.25GB/s"
 std::string to_string(const Latency& latency);      // "50us"
 
-// The way from a machine to the others. A message occupies it for `overhead` and for its bytes, and
-// arrives `latency` later.
+// The connection of a machine to the others. A message occupies it for `overhead` plus the time for
+// its bytes, and arrives `latency` later.
 struct Link {
   Bandwidth bandwidth;  // in each direction
   Latency latency;
-  double overhead = 0;  // seconds of one message
-  double copies = 0;    // of every byte that a processor sends or receives
+  double overhead = 0;  // seconds per message
+  double copies = 0;    // times that a processor copies each byte it sends or receives
 };
 
-// 10gbe, 25gbe, 100gbe, infiniband, local.
+// One of 10gbe, 25gbe, 100gbe, infiniband, local.
 struct NamedLink {
   std::string name;
   Link link;
@@ -49,7 +49,7 @@ const std::vector<NamedLink>& named_links();
 // Throws UsageError that lists the names.
 const Link& find_link(std::string_view name);
 
-// The one whose instances share a machine, so that nothing leaves it.
+// The name of the link between instances that share one machine.
 inline constexpr std::string_view kLocal = "local";
 
 }  // namespace pando::plan

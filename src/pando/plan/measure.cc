@@ -8,15 +8,16 @@
 #include <sstream>
 #include <thread>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/run/training_setup.h"
+#include "pando/base/clock.h"
 #include "pando/base/error.h"
 #include "pando/base/strings.h"
-#include "pando/runtime/accumulation.h"
-#include "pando/runtime/device_memory.h"
-#include "pando/runtime/topology.h"
-#include "pando/runtime/variables.h"
+#include "pando/runtime/machine/topology.h"
+#include "pando/runtime/program/accumulation.h"
+#include "pando/runtime/program/device_memory.h"
+#include "pando/runtime/program/variables.h"
 #include "pando/train/programs.h"
 
 namespace pando::plan {
@@ -25,14 +26,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-// More than caches hold, since gradients are written long before they are sent.
+// Larger than the caches, since gradients are written long before they are sent.
 constexpr size_t kCopied = size_t{16} << 20;
 
-// Seconds of `round` on every thread at the same time, the slowest counts; the best of a few.
+// Runs `round` on all threads at the same time and returns the seconds of the slowest thread, for
+// the fastest of a few rounds.
 template <typename Round>
 double timed_together(int threads, const Round& round) {
   constexpr int kRounds = 4;
@@ -56,7 +54,7 @@ double timed_together(int threads, const Round& round) {
   return std::max(best, 1e-9);
 }
 
-// What the options say of spreading is decided by the plan.
+// Replaces all options that spread training over devices: the plan decides them.
 app::TrainOptions spread_over(const app::TrainOptions& options, int devices) {
   app::TrainOptions own = options;
   own.devices.num_replicas = devices;
@@ -68,13 +66,13 @@ app::TrainOptions spread_over(const app::TrainOptions& options, int devices) {
   return own;
 }
 
-constexpr double kWindowSeconds = 0.05;  // short, so that some are undisturbed on a busy machine
+constexpr double kWindowSeconds = 0.05;  // short: some are undisturbed even on a busy machine
 constexpr int64_t kFewestTraced = 4;     // weight updates
 constexpr int64_t kMostTraced = 64;
-constexpr int64_t kLongExecution = int64_t{1} << 20;  // weight updates: all there are
+constexpr int64_t kLongExecution = int64_t{1} << 20;  // weight updates; more than there are
 
-// How long a weight update takes, without a tracer. What else the machine does only makes it
-// longer, so the shortest of some runs counts.
+// Seconds of a weight update, without a tracer. Other load on the machine can only make it longer,
+// so the shortest of several runs counts.
 double update_seconds(app::TrainingSetup& setup, const FitOptions& fit, double all) {
   const Dataset& train = setup.data.sets.train;
   const int64_t step = setup.batch.global_batch_size;
@@ -95,8 +93,8 @@ double update_seconds(app::TrainingSetup& setup, const FitOptions& fit, double a
   return shortest;
 }
 
-// The events of a trace by kind and name, in seconds. The middle one stands for all: now and then
-// another process takes the core in the midst of one.
+// The seconds of the events of a trace, by kind and name. Uses the median: now and then another
+// process takes the core during an event.
 class EventSeconds {
  public:
   explicit EventSeconds(const profile::Trace& trace) {
@@ -108,14 +106,14 @@ class EventSeconds {
     }
   }
 
-  // Of an event; 0 when there is none.
+  // Seconds of an event of this kind; 0 if there is none.
   double of(profile::EventKind kind) const {
     for (const auto& [key, seconds] : seconds_) {
       if (key.first == kind) return middle(seconds);
     }
     return 0;
   }
-  // By op and node.
+  // Seconds of the calls, by op and node.
   std::map<std::string, double> calls() const {
     std::map<std::string, double> calls;
     for (const auto& [key, seconds] : seconds_) {
@@ -133,7 +131,8 @@ class EventSeconds {
   std::map<std::pair<profile::EventKind, std::string>, std::vector<double>> seconds_;
 };
 
-// The trace tells shares, the clock the whole: waits and what the tracer costs belong to no call.
+// Scales the traced times so that they sum to the measured time of an update. The trace only gives
+// proportions, because waits and the cost of tracing belong to no call.
 void share_out(Measurement& found) {
   double traced = found.packing + found.update;
   for (const auto& [name, seconds] : found.call_seconds) traced += seconds;
@@ -147,7 +146,7 @@ Measurement measure(app::TrainingSetup& setup, int workers, double all) {
   Measurement found{.workers = workers};
   FitOptions fit = setup.fit_options();
   fit.updates_per_execution = [](TrainingPosition) { return kLongExecution; };
-  setup.model.set_learning_rate(0);  // no loss runs away, however often the same images come
+  setup.model.set_learning_rate(0);  // keeps the loss finite, however often the same images come
   found.seconds = update_seconds(setup, fit, all);
   profile::Trace trace;
   fit.trace = &trace;
@@ -165,7 +164,7 @@ Measurement measure(app::TrainingSetup& setup, int workers, double all) {
 
 bool is_backward(const compiler::Call& call) { return call.node->name().ends_with("/grad"); }
 
-// A stream that keeps nothing.
+// A stream that discards all output.
 std::ostream& nowhere() {
   static std::ostream stream(nullptr);
   return stream;
@@ -196,7 +195,7 @@ MemoryRates measure_memory(int threads) {
 std::vector<Stage> stages_of(const compiler::Program& program,
                              const std::map<std::string, double>& call_seconds) {
   std::vector<Stage> stages(static_cast<size_t>(program.stages()));
-  // Instances exchange sums of 32 bits, whatever gradients are stored in.
+  // Instances exchange sums in 32 bits, whatever type the gradients are stored in.
   const size_t widening = sizeof(float) / size_of(program.options().precision.update);
   for (const compiler::Section& section : program.sections()) {
     Stage& stage = stages[static_cast<size_t>(section.stage)];
@@ -223,7 +222,7 @@ std::vector<Stage> stages_of(const compiler::Program& program,
   return stages;
 }
 
-// Of the first run; the model is the same in all.
+// Taken from the first run; the model is the same in all runs.
 struct MeasuredCosts::Subject {
   Network network;
   std::vector<Field> fields;
@@ -262,13 +261,13 @@ const Measurement& MeasuredCosts::measured(int devices) {
   return measured_.emplace(devices, measure(setup, own.slices, how_.seconds)).first->second;
 }
 
-// With as many buckets as there are calls that complete gradients, which buckets of any size are
-// made of.
+// Compiles with one bucket for each call that completes gradients. Buckets of any size are made of
+// these.
 std::unique_ptr<const compiler::Program> MeasuredCosts::compile(int workers,
                                                                 const Network& network) const {
   const train::SliceDivision division = train::divide(options_.micro_batch_size, workers);
   const bool pipelined = network.stages() > 1;
-  compiler::CompileOptions compiling{
+  compiler::ProgramOptions compiling{
       .slices = division.slices,
       .division = division.division,
       .pipelined = pipelined,
@@ -277,7 +276,7 @@ std::unique_ptr<const compiler::Program> MeasuredCosts::compile(int workers,
       .half = options_.half(),
       .bucket_bytes = 1,
       .disabled_passes = {options_.disable_pass.begin(), options_.disable_pass.end()}};
-  ir::Graph graph = train::build_graph(network, {.mode = train::Mode::train,
+  ir::Graph graph = train::build_graph(network, {.mode = RunMode::train,
                                                  .batch = division.slice_batch,
                                                  .fields = subject_->fields,
                                                  .loss = &subject_->loss,
@@ -298,7 +297,7 @@ const MeasuredCosts::Spread& MeasuredCosts::spread(int devices, int stages) {
     made.splits = train::choose_splits(times.layers, stages).splits;
     made.program = compile(times.workers, subject_->network.with_splits(made.splits));
   } catch (const InvalidArgument&) {
-    made = {};  // the model has fewer places to split it
+    made = {};  // the model has too few places to split
   }
   return made;
 }
@@ -318,7 +317,7 @@ std::optional<ReplicaCost> MeasuredCosts::replica(int devices, int stages) {
 
 int64_t MeasuredCosts::device_bytes(int devices, int stages, int64_t micro_batches) {
   const Spread& how = spread(devices, stages);
-  PANDO_CHECK(how.program != nullptr, "there is no program of ", stages, " stages");
+  PANDO_CHECK(how.program != nullptr, "no program with ", stages, " stages");
   const runtime::Placement placement{
       .schedule = options_.devices.pipeline_schedule,
       .micro_batches = static_cast<int>(std::min<int64_t>(micro_batches, 4 * stages))};
@@ -335,7 +334,8 @@ int64_t MeasuredCosts::trainable_parameters() const {
   return subject_ == nullptr ? 0 : subject_->network.trainable_parameters();
 }
 
-// Weights and slots, the sums of gradients and what others send of them.
+// Weights, slots of the optimizer, the sums of gradients, and the gradients that other instances
+// send.
 int64_t MeasuredCosts::shared_bytes() const {
   if (subject_ == nullptr) return 0;
   const DType weights = options_.precision.update;

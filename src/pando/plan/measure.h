@@ -1,5 +1,5 @@
-// Measures on this machine what the search wants to know of a model: times of calls, weight update
-// and copies, with as many devices at work as a combination has.
+// Measures what the search needs to know about a model, on this machine: times of calls, of the
+// weight update and of copies, while as many devices work as a combination has.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,35 +16,35 @@
 
 namespace pando::plan {
 
-// Bytes per second that each of so many threads moves while all do.
+// Bytes per second of each thread while all threads work at the same time.
 struct MemoryRates {
   double copy = 0;
   double sum = 0;
 };
 MemoryRates measure_memory(int threads);
 
-// The stages of a program whose calls take these seconds, by op and node as a trace names them.
-// Requires: every bucket of the program holds what one call completes.
+// The stages of a program. `call_seconds` holds the seconds of each call, keyed by op and node as
+// in a trace. Requires: every bucket of the program holds the gradients that one call completes.
 std::vector<Stage> stages_of(const compiler::Program& program,
                              const std::map<std::string, double>& call_seconds);
 
-// One run with the machine divided among so many devices, each a replica.
+// One run with the cores of the machine divided evenly among devices, each a replica.
 struct Measurement {
-  int workers = 1;                             // of a device
-  double seconds = 0;                          // of a weight update with one micro-batch
-  double packing = 0;                          // of it, before
-  double update = 0;                           // of it, after
-  std::map<std::string, double> call_seconds;  // by op and node; together the rest
+  int workers = 1;                             // per device
+  double seconds = 0;                          // for a weight update with one micro-batch
+  double packing = 0;                          // part of `seconds` before the calls
+  double update = 0;                           // part of `seconds` after the calls
+  std::map<std::string, double> call_seconds;  // by op and node; they sum to the rest of `seconds`
   std::vector<train::LayerSeconds> layers;
 };
 
 struct MeasureOptions {
-  double seconds = 3;                // for each division of the cores, about
-  std::ostream* progress = nullptr;  // is told what is measured
+  double seconds = 3;                // approximate, for each division of the cores
+  std::ostream* progress = nullptr;  // receives a line for each measurement
 };
 
-// Measures when first asked. The options of training say what is trained, not how it is spread.
-// They and the stream must outlive it.
+// Measures on first use. The training options decide what is trained; how it is spread over devices
+// is ignored. The options and the stream must outlive this object.
 class MeasuredCosts : public Costs {
  public:
   explicit MeasuredCosts(const app::TrainOptions& options, MeasureOptions how = {});
@@ -63,8 +63,8 @@ class MeasuredCosts : public Costs {
   int64_t trainable_parameters() const;
 
  private:
-  struct Subject;  // the model and what else its programs depend on
-  struct Spread {  // a program with as many stages as asked for; null when there are not so many
+  struct Subject;  // the model and all else that its programs depend on
+  struct Spread {  // a program with the requested stages; null if the model cannot have so many
     std::unique_ptr<const compiler::Program> program;
     std::vector<std::string> splits;
   };

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "pando/app/job/exit_code.h"
-#include "pando/runtime/device_set.h"
+#include "pando/runtime/machine/device_set.h"
 
 namespace pando::plan {
 
@@ -14,10 +14,10 @@ namespace {
 
 constexpr const char* kHelpHead = R"(usage: pando plan --model M --instances N [flags]
 
-Measures the model on this machine and predicts how fast it trains on up to N instances of machines
-like this one, for every combination of replicas, pipeline stages and buckets of gradients; prints
-the best ones and recommends one with its command line. Flags of 'pando train' that say what is
-trained are accepted too. Random images are trained on unless --synthetic-data says otherwise.
+Measures the model on this machine and predicts how fast it trains on up to N instances on machines
+like this one, for every combination of replicas, pipeline stages and gradient buckets. Prints the
+best combinations and recommends one with its command line. Also accepts the flags of 'pando train'
+that describe what is trained. Uses random images unless --synthetic-data is given.
 
 examples:
   pando plan --model cifar_resnet8 --micro-batch-size 32 --instances 16 --network 25gbe
@@ -30,69 +30,73 @@ exit codes: 0 done, 1 failed, 2 wrong flag or configuration.
 
 constexpr std::array kShownGroups = {"Plan", "Model", "Training", "Optimizer", "Configuration"};
 
-// What the plan decides, and what a run does that this is not.
+// Flags of `pando train` that have no meaning here: the plan decides them, or they belong to a run.
 struct ForeignFlag {
   const char* name;
   const char* instead;
 };
 constexpr std::array kForeignFlags = {
-    ForeignFlag{"num-replicas", "--instances; all numbers of replicas are tried"},
-    ForeignFlag{"pipeline-splits", "none; all numbers of stages are tried"},
-    ForeignFlag{"pipeline-stages", "none; all numbers of stages are tried"},
-    ForeignFlag{"device-mapping", "none; every stage has a device of its own"},
-    ForeignFlag{"cores-per-device", "none; the cores are divided evenly"},
-    ForeignFlag{"core-sets", "none; the cores are divided evenly"},
-    ForeignFlag{"threads", "none; the cores are divided evenly"},
-    ForeignFlag{"slices", "none; there are as many as cores of a device"},
-    ForeignFlag{"recomputation", "none; activations are kept"},
-    ForeignFlag{"dbn-replica-group-size", "none; replicas have statistics of their own"},
-    ForeignFlag{"max-cross-replica-buffer-size", "--bucket-sizes"},
-    ForeignFlag{"dry-run", "`pando train`"},
-    ForeignFlag{"verify", "`pando train`"},
-    ForeignFlag{"trace", "`pando train`"},
-    ForeignFlag{"compile-report", "`pando train`"},
-    ForeignFlag{"dump-ir", "`pando train`"}};
+    ForeignFlag{"num-replicas", "use --instances; all numbers of replicas are tried"},
+    ForeignFlag{"pipeline-splits", "remove it; all numbers of stages are tried"},
+    ForeignFlag{"pipeline-stages", "remove it; all numbers of stages are tried"},
+    ForeignFlag{"device-mapping", "remove it; every stage has its own device"},
+    ForeignFlag{"cores-per-device", "remove it; the cores are divided evenly"},
+    ForeignFlag{"core-sets", "remove it; the cores are divided evenly"},
+    ForeignFlag{"threads", "remove it; the cores are divided evenly"},
+    ForeignFlag{"slices", "remove it; there are as many slices as cores of a device"},
+    ForeignFlag{"recomputation", "remove it; activations are kept"},
+    ForeignFlag{"dbn-replica-group-size", "remove it; every replica has its own statistics"},
+    ForeignFlag{"max-cross-replica-buffer-size", "use --bucket-sizes"},
+    ForeignFlag{"dry-run", "use `pando train`"},
+    ForeignFlag{"verify", "use `pando train`"},
+    ForeignFlag{"trace", "use `pando train`"},
+    ForeignFlag{"compile-report", "use `pando train`"},
+    ForeignFlag{"dump-ir", "use `pando train`"}};
 
 void add_plan_flags(OptionTable& table, PlanOptions& options) {
   table.begin_group("Plan");
   table
       .add("instances", options.instances,
-           "processes that train together, at most; 1, 2, 4, .. up to it are tried")
+           "maximum number of processes that train together; tries 1, 2, 4, .. up to it")
       .with_alias("num-instances")
       .with_hint("N")
       .at_least(1)
       .at_most(kMostInstances);
   table
       .add("instances-per-host", options.instances_per_host,
-           "instances of a machine, which divide its cores and share its link")
+           "instances on each machine; they divide its cores and share its network link")
       .with_hint("N")
       .at_least(1)
       .at_most(runtime::kMostDevices);
   std::vector<std::pair<std::string, std::string>> names;
   for (const NamedLink& named : named_links()) names.emplace_back(named.name, named.name);
   table.add_choice("network", options.network, std::move(names),
-                   "what connects the machines; local: all instances are on this one");
+                   "network between the machines; local: all instances are on this machine");
   table
       .add("bandwidth", options.bandwidth,
-           "of a machine's link in each direction, in place of the network's: 10Gbit, 1.25GB/s")
+           "bandwidth of a machine's link in each direction, replaces that of --network: 10Gbit, "
+           "1.25GB/s")
       .with_hint("RATE");
-  table.add("latency", options.latency, "of a message, in place of the network's: 50us, 2ms")
+  table
+      .add("latency", options.latency,
+           "latency of a message, replaces that of --network: 50us, 2ms")
       .with_hint("TIME");
   table
       .add("bucket-sizes", options.bucket_sizes,
-           "bytes of gradients that are sent together; by default 256K, 1M, .. to all of them")
+           "bytes of gradients that are sent together; by default 256K, 1M, .. up to all gradients")
       .with_hint("BYTES");
   table
       .add("measure-seconds", options.measure_seconds,
-           "that measuring takes, about, for every division of the cores; more is better on a busy "
+           "approximate seconds to measure each division of the cores; more is better on a busy "
            "machine")
       .with_hint("X")
       .above(0);
-  table.add("top", options.top, "so many combinations are listed").with_hint("N").at_least(1);
+  table.add("top", options.top, "number of combinations to list").with_hint("N").at_least(1);
   table.add("json", options.json, "print JSON");
   table
       .add("plot", options.plot,
-           "write a picture of samples per second and exposed communication over instances")
+           "write a picture with samples per second and exposed communication by number of "
+           "instances")
       .with_hint("FILE.svg");
   for (const Option& option : table.options()) table.find(option.name, "").in_config = false;
 }
@@ -103,12 +107,11 @@ void refuse_foreign_flags(const OptionTable& table) {
   for (const ForeignFlag& foreign : kForeignFlags) {
     const Option* option = table.find_exact(foreign.name);
     if (option == nullptr || !is_given(*option)) continue;
-    throw UsageError("--", foreign.name, ": found it, but `pando plan` decides without it; wanted ",
-                     foreign.instead);
+    throw UsageError("--", foreign.name, ": not a flag of `pando plan`; ", foreign.instead);
   }
 }
 
-// What a configuration says of spreading gives way.
+// Resets the options of a configuration file that spread training: the plan decides them.
 void forget_spreading(app::TrainOptions& options) {
   app::DeviceFlags devices;
   devices.gradient_accumulation_count = options.devices.gradient_accumulation_count;
@@ -124,17 +127,17 @@ void forget_spreading(app::TrainOptions& options) {
   options.phases.validation_num_replicas.reset();
 }
 
-// What `pando run` would refuse.
+// Refuses divisions that `pando run` would refuse.
 void check_hosts(const PlanOptions& options) {
   const bool local = options.network == kLocal;
   if (local && options.instances > runtime::kMostDevices) {
-    throw UsageError("--instances: found ", options.instances, " on one machine, wanted at most ",
-                     runtime::kMostDevices, " with --network local");
+    throw UsageError("--instances: expected at most ", runtime::kMostDevices,
+                     " on one machine (--network local), got ", options.instances);
   }
   const int each = options.instances_per_host;
   if (!local && options.instances > each && options.instances % each != 0) {
-    throw UsageError("--instances-per-host: found ", each, ", which does not divide ",
-                     options.instances, " --instances evenly over machines");
+    throw UsageError("--instances-per-host: expected a divisor of --instances ", options.instances,
+                     ", got ", each);
   }
 }
 
@@ -142,25 +145,24 @@ void check_plot(const std::string& plot) {
   if (plot.empty()) return;
   const std::filesystem::path path(plot);
   if (path.extension() != ".svg") {
-    throw UsageError("--plot: found '", plot, "', wanted a name that ends with .svg");
+    throw UsageError("--plot: expected a name that ends with .svg, got '", plot, "'");
   }
   const std::filesystem::path folder = path.parent_path();
   if (!folder.empty() && !std::filesystem::is_directory(folder)) {
-    throw UsageError("--plot: the folder ", folder.string(),
-                     " does not exist, wanted one that does");
+    throw UsageError("--plot: the folder '", folder.string(), "' does not exist; create it first");
   }
 }
 
 void validate(const PlanOptions& options) {
   if (options.network == kLocal && (options.bandwidth || options.latency)) {
     throw UsageError(options.bandwidth ? "--bandwidth" : "--latency",
-                     ": found it together with --network local, where nothing leaves the machine; "
-                     "wanted one of them");
+                     ": cannot be combined with --network local, which has no link between "
+                     "machines; remove one of them");
   }
   check_hosts(options);
   check_plot(options.plot);
   for (const ByteSize& size : options.bucket_sizes) {
-    if (size.bytes < 1) throw UsageError("--bucket-sizes: found 0, wanted at least 1");
+    if (size.bytes < 1) throw UsageError("--bucket-sizes: expected at least 1, got 0");
   }
 }
 
@@ -173,7 +175,7 @@ std::string quoted(const std::string& text) {
   return result + "'";
 }
 
-// The flags that `pando train` gets as well, as they would be written.
+// The given flags that `pando train` also needs, as they are written on a command line.
 std::vector<std::string> flags_for_training(const OptionTable& table) {
   std::vector<std::string> flags;
   for (const Option& option : table.options()) {

@@ -1,4 +1,6 @@
-// The options of `pando plan`: those of `pando train` that say what is trained, and what it is to
+// The options of `pando plan`: the options of `pando train` that describe what is trained, and the
+// instances and network to train on.
+// SPDX-License-Identifier: MIT
 // be spread over. SPDX-License-Identifier: MIT
 #pragma once
 
@@ -24,14 +26,14 @@ struct PlanOptions {
   double measure_seconds = 3;
   int top = 5;
   bool json = false;
-  std::string plot;                      // a file for the picture; empty: none
-  std::vector<std::string> train_flags;  // of the command line, to be repeated for `pando train`
+  std::string plot;                      // file for the picture; empty: no picture
+  std::vector<std::string> train_flags;  // from the command line, to be repeated for `pando train`
 
   PlanRequest request() const;
-  std::string network_name() const;  // "given" when numbers take the place of a named one
+  std::string network_name() const;  // "given" if --bandwidth or --latency replaces a named network
 };
 
-// Gives nothing when --help was asked for and is answered on `out`. Throws UsageError.
+// Returns nothing if --help was given, after printing the help to `out`. Throws UsageError.
 std::optional<PlanOptions> parse_plan_options(std::span<const std::string> args, std::ostream& out);
 
 }  // namespace pando::plan

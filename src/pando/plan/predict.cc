@@ -13,7 +13,8 @@ namespace {
 
 double over(double bytes, double rate) { return rate > 0 ? bytes / rate : 0; }
 
-// Pipelines are played for so many micro-batches; from then on each takes as long as the last.
+// A pipeline is simulated for at most this many micro-batches; each further one is assumed to take
+// as long as the last.
 constexpr int64_t kMostPlayed = 64;
 
 double gradient_bytes(const Stage& stage) {
@@ -22,7 +23,7 @@ double gradient_bytes(const Stage& stage) {
   return bytes;
 }
 
-// With what is added to the accumulator after every micro-batch.
+// Seconds of the stages, including adding to the accumulator after every micro-batch.
 std::vector<runtime::StageSeconds> stage_seconds(const Work& work) {
   std::vector<runtime::StageSeconds> seconds;
   for (const Stage& stage : work.stages) {
@@ -41,7 +42,7 @@ runtime::Playback play(const Work& work, int64_t micro_batches) {
                        stage_seconds(work));
 }
 
-// What one instance and its host do for one exchange of `bytes`.
+// The cost for one instance and its host to exchange `bytes`.
 class Traffic {
  public:
   explicit Traffic(const Exchange& exchange)
@@ -50,29 +51,30 @@ class Traffic {
         local_(std::min(exchange.instances, exchange.instances_per_host)) {}
 
   double others() const { return all_ - 1; }
-  // Of each phase of a sum: an instance's share goes to, or comes from, every other.
+  // Bytes sent in each of the two phases of a sum: an instance sends a share to every other, or
+  // receives one.
   double sent(double bytes) const { return exchange_.wire_share * bytes * others() / all_; }
 
-  // That the link of a host is busy while its instances send a share of `bytes` to each instance
-  // elsewhere.
+  // Seconds that the link of a host is busy while its instances send a share of `share` bytes to
+  // each instance on other hosts.
   double link_seconds(double share) const {
     const double remote = all_ - local_;
     return others() * exchange_.link.overhead +
            over(local_ * remote * share, exchange_.link.bandwidth.bytes_per_second);
   }
-  // That a worker spends on `bytes` that are sent and as many that are received.
+  // Seconds that a worker spends to send `bytes` and to receive as many.
   double copy_seconds(double bytes) const {
     return exchange_.link.copies * over(2 * bytes, exchange_.copy_rate);
   }
   double sum_seconds(double bytes) const {
     return over(bytes * others() / all_, exchange_.sum_rate);
   }
-  // Before it is sent, by the worker that completes the bucket.
+  // Seconds to sum the lanes before sending, spent by the worker that completes the bucket.
   double lane_seconds(double bytes) const {
     return over((exchange_.lanes - 1) * bytes, exchange_.sum_rate);
   }
 
-  // The work of a sum that keeps a worker from computing.
+  // Seconds of an exchange in which a worker cannot compute.
   double worker_seconds(double bytes) const {
     return 2 * (others() * exchange_.link.overhead + copy_seconds(sent(bytes))) +
            sum_seconds(bytes) + lane_seconds(bytes);
@@ -84,7 +86,7 @@ class Traffic {
   double local_;
 };
 
-// One transfer over the link of a host: a bucket is spread first and gathered then.
+// One transfer over the link of a host. A bucket is scattered first and gathered later.
 struct Transfer {
   double ready = 0;
   size_t bucket = 0;
@@ -94,7 +96,7 @@ struct Transfer {
   }
 };
 
-// When the last bucket is there, if the link takes one transfer after the other.
+// The time at which the last bucket arrives, if the link handles one transfer after the other.
 double last_arrival(const std::vector<Bucket>& buckets, const Exchange& exchange,
                     const Traffic& traffic) {
   std::priority_queue<Transfer, std::vector<Transfer>, std::greater<>> waiting;
@@ -122,8 +124,9 @@ double last_arrival(const std::vector<Bucket>& buckets, const Exchange& exchange
 }  // namespace
 
 Timeline timeline(const Work& work) {
-  PANDO_CHECK(!work.stages.empty() && work.micro_batches > 0, "found ", work.stages.size(),
-              " stages and ", work.micro_batches, " micro-batches, wanted at least one");
+  PANDO_CHECK(!work.stages.empty() && work.micro_batches > 0,
+              "expected at least one stage and one micro-batch, got ", work.stages.size(),
+              " stages and ", work.micro_batches, " micro-batches");
   if (work.stages.size() == 1) {
     const runtime::StageSeconds seconds = stage_seconds(work)[0];
     const double all =
@@ -158,8 +161,8 @@ std::vector<Bucket> fill_buckets(const Work& work, const Timeline& times, double
   return buckets;
 }
 
-// Workers send, receive and sum between the calls of kernels, so an update takes at least their
-// work and the communication together, and at least until the last sums have come.
+// Workers send, receive and sum between the calls of kernels. So an update takes at least the time
+// of computing plus communicating, and at least until the last sums have arrived.
 Prediction predict(const Work& work, const Timeline& times, const Exchange& exchange) {
   const double alone = work.before + times.seconds + work.after;
   if (exchange.instances == 1) return {.seconds = alone};
@@ -171,7 +174,7 @@ Prediction predict(const Work& work, const Timeline& times, const Exchange& exch
     working += traffic.worker_seconds(bucket.bytes);
     result.bytes_sent += 2 * traffic.sent(bucket.bytes);
   }
-  // What is known only at the end of backward: whether all losses are finite, and moments.
+  // Known only at the end of backward: whether all losses are finite, and moments.
   const double flags = traffic.others() * exchange.flag_bytes;
   result.bytes_sent += flags;
   const double last = std::max(working, last_arrival(buckets, exchange, traffic));

@@ -4,17 +4,15 @@
 #include <algorithm>
 #include <cmath>
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <fmt/core.h>
 
 #include "pando/app/report/svg_plot.h"
+#include "pando/base/json.h"
 #include "pando/base/strings.h"
 
 namespace pando::plan {
 
 namespace {
-
-using nlohmann::ordered_json;
 
 std::string bucket_text(const Combination& found) {
   return found.instances == 1 ? "-" : to_string(ByteSize{found.bucket_bytes});
@@ -41,14 +39,14 @@ std::string table_of(const std::vector<Combination>& list) {
 std::string network_text(const PlanOptions& options, const Costs& costs) {
   const PlanRequest request = options.request();
   if (options.network == kLocal) {
-    return fmt::format("all instances on one machine, a worker copies {}",
+    return fmt::format("all instances on one machine, each worker copies {}",
                        to_string(Bandwidth{costs.copy_rate()}));
   }
   return fmt::format("{} per machine, latency {}", to_string(request.link.bandwidth),
                      to_string(request.link.latency));
 }
 
-ordered_json to_json(const Combination& found, const PlanOptions& options) {
+Json to_json(const Combination& found, const PlanOptions& options) {
   return {{"instances", found.instances},
           {"replicas_per_instance", found.replicas},
           {"stages", found.stages},
@@ -82,16 +80,17 @@ int hosts_of(const Combination& found, const PlanOptions& options) {
 std::string caution_of(const Combination& found) {
   constexpr double kHalf = 0.5;
   if (found.prediction.exposed_share() > kHalf) {
-    return "more than half of the time is exposed communication: a faster network, larger "
-           "micro-batches or more accumulation pay more than instances";
+    return "more than half of the time is exposed communication; a faster network, larger "
+           "micro-batches or more accumulation help more than more instances";
   }
   if (found.efficiency < kHalf) {
-    return "more than half of what the instances could do is lost: fewer of them do nearly as much";
+    return "efficiency is below 50 %; fewer instances are nearly as fast";
   }
   return "";
 }
 
-// The numbers of instances where the axis has their doublings; the last two may be too close.
+// Labels each number of instances on a logarithmic axis. Drops a label that is too close to the
+// last one.
 std::vector<app::Tick> ticks_of(const std::vector<Combination>& best) {
   constexpr double kApart = 0.6;
   std::vector<app::Tick> ticks;
@@ -136,57 +135,59 @@ std::string to_text(const Plan& plan, const PlanOptions& options, const Costs& c
                   options.train.micro_batch_size, to_string(options.train.precision),
                   counted(costs.cores(), "core"), network_text(options, costs));
   text +=
-      "the best of each number of instances (replicas are those of an instance, cores those of "
-      "a device)\n" +
-      table_of(best_of_each(plan)) + "\nthe fastest of " +
+      "best combination for each number of instances (replicas per instance, cores per device)\n" +
+      table_of(best_of_each(plan)) + "\nfastest of " +
       counted(static_cast<int64_t>(plan.combinations.size()), "combination") + "\n" +
       table_of(top_of(plan, options));
   if (plan.too_large > 0) {
-    text += counted(plan.too_large, "other") + " would need more than --memory-per-device\n";
+    text += counted(plan.too_large, "combination") +
+            " left out: more memory than --memory-per-device\n";
   }
   if (plan.indivisible > 0) {
-    text += counted(plan.indivisible, "other") + " cannot divide --global-batch-size evenly\n";
+    text += counted(plan.indivisible, "combination") +
+            " left out: --global-batch-size does not divide evenly\n";
   }
   if (plan.too_few > 0) {
-    text += counted(plan.too_few, "other") + " would need more samples for a weight update than " +
-            std::to_string(costs.samples()) + ", which the data set has\n";
+    text += counted(plan.too_few, "combination") +
+            " left out: more samples per weight update than the " +
+            std::to_string(costs.samples()) + " samples of the data set\n";
   }
   text += "\nrecommended\n" + table_of({chosen}) + "why: " + plan.reason + "\n";
   if (chosen.cores_share < 1) {
-    text += "note: there are more instances than cores on a machine, so they take turns\n";
+    text += "note: a machine has more instances than cores, so instances share cores\n";
   }
   const std::string caution = caution_of(chosen);
   if (!caution.empty()) text += "caution: " + caution + "\n";
   const int hosts = hosts_of(chosen, options);
   if (hosts > 1)
-    text += fmt::format("note: HOSTS are {} machines, such as a,b or node[0-9]\n", hosts);
+    text += fmt::format("note: replace HOSTS by {} machines, such as a,b or node[0-9]\n", hosts);
   return text + "run:  " + command_of(chosen, options) + "\n";
 }
 
 std::string to_json(const Plan& plan, const PlanOptions& options, const Costs& costs) {
   const PlanRequest request = options.request();
-  ordered_json json = {{"model", options.train.model},
-                       {"micro_batch_size", options.train.micro_batch_size},
-                       {"precision", to_string(options.train.precision)},
-                       {"cores_per_host", costs.cores()},
-                       {"instances_per_host", request.instances_per_host},
-                       {"network",
-                        {{"name", options.network_name()},
-                         {"bandwidth_bytes_per_second", request.link.bandwidth.bytes_per_second},
-                         {"latency_seconds", request.link.latency.seconds},
-                         {"message_seconds", request.link.overhead}}},
-                       {"copy_bytes_per_second", costs.copy_rate()},
-                       {"sum_bytes_per_second", costs.sum_rate()},
-                       {"combinations_tried", plan.combinations.size()},
-                       {"left_out",
-                        {{"too_large", plan.too_large},
-                         {"indivisible", plan.indivisible},
-                         {"too_few_samples", plan.too_few}}}};
-  json["best_of_each"] = ordered_json::array();
+  Json json = {{"model", options.train.model},
+               {"micro_batch_size", options.train.micro_batch_size},
+               {"precision", to_string(options.train.precision)},
+               {"cores_per_host", costs.cores()},
+               {"instances_per_host", request.instances_per_host},
+               {"network",
+                {{"name", options.network_name()},
+                 {"bandwidth_bytes_per_second", request.link.bandwidth.bytes_per_second},
+                 {"latency_seconds", request.link.latency.seconds},
+                 {"message_seconds", request.link.overhead}}},
+               {"copy_bytes_per_second", costs.copy_rate()},
+               {"sum_bytes_per_second", costs.sum_rate()},
+               {"combinations_tried", plan.combinations.size()},
+               {"left_out",
+                {{"too_large", plan.too_large},
+                 {"indivisible", plan.indivisible},
+                 {"too_few_samples", plan.too_few}}}};
+  json["best_of_each"] = Json::array();
   for (const Combination& found : best_of_each(plan)) {
     json["best_of_each"].push_back(to_json(found, options));
   }
-  json["fastest"] = ordered_json::array();
+  json["fastest"] = Json::array();
   for (const Combination& found : top_of(plan, options)) {
     json["fastest"].push_back(to_json(found, options));
   }
@@ -200,7 +201,7 @@ std::string to_json(const Plan& plan, const PlanOptions& options, const Costs& c
 std::string to_picture(const Plan& plan) {
   const std::vector<Combination> best = best_of_each(plan);
   app::Curve speed{"predicted", {}};
-  app::Curve linear{"as many times one instance", {}};
+  app::Curve linear{"perfect scaling", {}};
   app::Curve efficiency{"efficiency", {}};
   app::Curve exposed{"exposed communication", {}};
   for (const Combination& found : best) {

@@ -1,5 +1,5 @@
-// What a plan tells: a table for people, JSON for programs, a picture, and the command line of a
-// combination.
+// Reports a plan: as a table for people, as JSON for programs, as a picture, and as the command
+// line of a combination.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,13 +10,13 @@
 
 namespace pando::plan {
 
-// The commands that train in this way.
+// The command that trains with this combination.
 std::string command_of(const Combination& combination, const PlanOptions& options);
 
 std::string to_text(const Plan& plan, const PlanOptions& options, const Costs& costs);
 std::string to_json(const Plan& plan, const PlanOptions& options, const Costs& costs);
-// As SVG: samples per second, efficiency and exposed communication of the best of each number of
-// instances.
+// An SVG picture: samples per second, efficiency and exposed communication of the best combination
+// for each number of instances.
 std::string to_picture(const Plan& plan);
 
 }  // namespace pando::plan

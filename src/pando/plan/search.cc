@@ -5,7 +5,7 @@
 #include <map>
 #include <tuple>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/base/error.h"
 #include "pando/base/strings.h"
@@ -25,7 +25,7 @@ double gradient_bytes(const ReplicaCost& cost) {
   return bytes;
 }
 
-// By fours, up to one that takes all.
+// Sizes that grow by a factor of four, up to one that holds all gradients.
 std::vector<int64_t> bucket_sizes(const PlanRequest& request, double all, int instances) {
   if (instances == 1) return {kUsualBucket};  // nothing is sent
   if (!request.bucket_bytes.empty()) return request.bucket_bytes;
@@ -34,12 +34,12 @@ std::vector<int64_t> bucket_sizes(const PlanRequest& request, double all, int in
   return sizes;
 }
 
-// The place of a combination on a host.
+// How a combination is spread over hosts and devices.
 struct Place {
   int instances = 1;
   int replicas = 1;
   int stages = 1;
-  int local = 1;  // instances of a host
+  int local = 1;  // instances per host
   int devices() const { return local * replicas * stages; }
 };
 
@@ -50,11 +50,11 @@ class Search {
   Plan run() {
     for (const int instances : counts_up_to(request_.instances)) {
       const int local = std::min(instances, request_.instances_per_host);
-      if (instances % local != 0) continue;  // all hosts have equally many
+      if (instances % local != 0) continue;  // all hosts have the same number of instances
       for (const int stages : counts_up_to(costs_.cores())) {
         for (const int replicas : counts_up_to(costs_.cores())) {
           const Place place{instances, replicas, stages, local};
-          // Sharing cores never pays, but instances that are asked for may have to.
+          // Sharing cores is never faster, but many instances may have to share them.
           if (place.devices() > costs_.cores() && replicas * stages > 1) continue;
           try_place(place);
         }
@@ -102,12 +102,12 @@ class Search {
     try_buckets(place, *cost, found);
   }
 
-  // Numbers that an update moves for every weight, beside the gradients: weights and one slot, each
-  // read and written.
+  // Numbers that an update reads or writes for every weight, besides the gradients: the weight and
+  // one slot, each read and written.
   static constexpr double kUpdateNumbers = 4;
 
-  // Every instance of a host updates all weights with its share of the cores, and sums the
-  // gradients of its own lanes only; with several instances it has done so before.
+  // Every instance of a host updates all weights with its share of the cores. It sums only the
+  // gradients of its own lanes; with several instances, the exchange has already summed them.
   static double update_seconds(const Place& place, const ReplicaCost& cost) {
     const int own = place.instances > 1 ? 1 : place.replicas * cost.lanes_of_a_replica;
     return cost.update * place.local * (own + kUpdateNumbers) / (cost.lanes() + kUpdateNumbers);
@@ -165,7 +165,7 @@ void set_efficiencies(Plan& plan) {
   }
 }
 
-// Among those about as fast: what costs less and is simpler.
+// Order among combinations of about the same speed: cheaper and simpler ones first.
 auto cost_order(const Combination& found) {
   return std::make_tuple(found.instances, found.stages, found.replicas,
                          std::abs(found.bucket_bytes - kUsualBucket));
@@ -182,7 +182,7 @@ size_t choose(const std::vector<Combination>& combinations) {
   return chosen;
 }
 
-// The fastest that differs in one respect, as a clause.
+// A clause about the fastest combination that differs in one respect.
 template <typename Differs>
 std::string against(const Plan& plan, const char* what, Differs differs) {
   const Combination& chosen = plan.combinations[plan.recommended];
@@ -198,9 +198,9 @@ std::string reason_of(const Plan& plan) {
   const Combination& chosen = plan.combinations[plan.recommended];
   std::string reason =
       plan.recommended == 0
-          ? std::string("it trains most samples per second")
+          ? std::string("it trains the most samples per second")
           : fmt::format(
-                "within {:.1f} % of the fastest of all and simpler or smaller",
+                "within {:.1f} % of the fastest combination, and simpler or smaller",
                 100 * (1 - chosen.samples_per_second / plan.combinations[0].samples_per_second));
   reason += against(plan, "another number of replicas",
                     [&](const Combination& other) { return other.replicas != chosen.replicas; });
@@ -218,17 +218,17 @@ std::string reason_of(const Plan& plan) {
     throw InvalidArgument("--memory-per-device: all ", counted(plan.too_large, "combination"),
                           " need more than ",
                           human_bytes(static_cast<double>(request.memory_per_device)),
-                          " on a device, wanted more memory or a smaller --micro-batch-size");
+                          " on a device; use a larger value or a smaller --micro-batch-size");
   }
   if (plan.too_few > 0) {
     throw InvalidArgument("--micro-batch-size: the global batches of all ",
                           counted(plan.too_few, "combination"),
-                          " are larger than the data set, wanted smaller ones");
+                          " are larger than the data set; use a smaller value");
   }
-  throw InvalidArgument("--global-batch-size: found ", request.global_batch_size.value_or(0),
-                        ", wanted a multiple of --micro-batch-size ", request.micro_batch_size,
-                        " times the replicas of all instances; a smaller --micro-batch-size "
-                        "divides more");
+  throw InvalidArgument("--global-batch-size: expected a multiple of --micro-batch-size ",
+                        request.micro_batch_size, " x the replicas of all instances, got ",
+                        request.global_batch_size.value_or(0),
+                        "; use a smaller --micro-batch-size");
 }
 
 }  // namespace

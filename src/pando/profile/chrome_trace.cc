@@ -11,18 +11,18 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "pando/base/error.h"
+#include "pando/base/json.h"
 
 namespace pando::profile {
 
 namespace {
 
-// Text on its way to a file, in pieces of a fixed size. Until finish() the text stands under
-// another name in the same directory; without it that file is removed.
+// Writes text to a file, in pieces of a fixed size. Until finish() the text is in a temporary file
+// in the same directory, which is removed if finish() is not called.
 class TextFile {
  public:
   explicit TextFile(const std::string& path) : path_(path), target_(resolve(path)) {
@@ -65,7 +65,7 @@ class TextFile {
   }
 
  private:
-  // A link stays a link, and the file it leads to is replaced.
+  // Keeps a symbolic link and replaces the file that it points to.
   static std::string resolve(const std::string& path) {
     namespace fs = std::filesystem;
     std::error_code error;
@@ -102,18 +102,15 @@ class TextFile {
   fmt::memory_buffer buffer_;
 };
 
-// In quotes and escaped; bytes that are no UTF-8 become the replacement character.
-std::string quoted(const std::string& text) {
-  using Json = nlohmann::json;
-  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+// In quotes and escaped; bytes that are not UTF-8 become the replacement character.
+std::string quoted(const std::string& text) { return Json(text).dump(); }
 
 struct Writer {
   const Trace& trace;
   TextFile& file;
-  int host_process = 0;  // behind the devices, because viewers want no negative numbers
+  int host_process = 0;  // after the devices, because viewers do not accept negative numbers
   int first_process = 0;
-  std::string owner = {};  // in front of the names of processes
+  std::string owner = {};  // prefix of the names of processes
   int64_t asynchronous = 0;
   std::vector<std::string> names = {};
   const char* separator = "\n";
@@ -129,7 +126,7 @@ struct Writer {
   void write_track(const TraceTrack& track, size_t thread);
 };
 
-// Each name is looked up and escaped once: events are many, names are few.
+// Looks up and escapes each name once: there are many events and few names.
 const std::string& Writer::quoted_name(int32_t id) {
   const auto index = static_cast<size_t>(id);
   if (id >= 0 && index < names.size() && !names[index].empty()) return names[index];
@@ -148,7 +145,7 @@ void Writer::write_metadata(const std::vector<const TraceTrack*>& tracks) {
                  separator, process(track), owner,
                  track.device() == kHostDevice ? "host" : concat("device ", track.device()));
       separator = ",\n";
-      // The host's device number is below all others, so that it stands at the top.
+      // The host's device number is below all others, so that viewers show it at the top.
       file.print(R"({}{{"ph":"M","pid":{},"name":"process_sort_index",)"
                  R"("args":{{"sort_index":{}}}}})",
                  separator, process(track), first_process + track.device());
@@ -188,7 +185,7 @@ void Writer::write_event(const TraceEvent& event, int process, size_t thread) {
   separator = ",\n";
 }
 
-// As a begin and an end: several overlap without being one within the other.
+// Writes a begin and an end: exchanges may overlap without being nested.
 void Writer::write_asynchronous(const TraceEvent& event, int process, size_t thread) {
   ++asynchronous;
   for (const bool end : {false, true}) {
@@ -223,7 +220,7 @@ void Writer::write_track(const TraceTrack& track, size_t thread) {
   }
 }
 
-// Workers make their tracks as they come; viewers show threads by their numbers.
+// Workers make their tracks in any order; viewers sort threads by their numbers.
 std::vector<const TraceTrack*> in_order(std::vector<const TraceTrack*> tracks) {
   const auto key = [](const TraceTrack* track) {
     const bool is_worker = track->name().starts_with("worker ");
@@ -239,7 +236,7 @@ std::vector<const TraceTrack*> in_order(std::vector<const TraceTrack*> tracks) {
 
 void write_chrome_trace(const Trace& trace, const std::string& path,
                         const ChromeTraceOptions& options) {
-  constexpr int kProcesses = 10000;  // more than an instance has devices
+  constexpr int kProcesses = 10000;  // more than the devices of an instance
   TextFile file(path);
   const std::vector<const TraceTrack*> tracks = in_order(trace.tracks());
   Writer writer{.trace = trace, .file = file};

@@ -1,5 +1,5 @@
-// Writes a trace as JSON in the Chrome trace event format, which chrome://tracing and Perfetto
-// show. SPDX-License-Identifier: MIT
+// Writes a trace as JSON in the Chrome trace event format, for chrome://tracing and Perfetto.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <optional>
@@ -10,15 +10,15 @@
 namespace pando::profile {
 
 struct ChromeTraceOptions {
-  // Of a job of several: tells its processes from those of others, so that the files of all can be
-  // shown together.
+  // The index of this instance in a job of several. It makes the process numbers of the file
+  // unique, so that the files of all instances can be shown together.
   std::optional<int> instance;
 };
 
-// One process per device (and one for the host), one thread per track; what goes on at the same
-// time between instances is shown as asynchronous. `otherData` says how many events were dropped. A
-// regular file gets its name only when it is complete; a device or a pipe is written to directly.
-// Throws IoError and leaves the old file when the new one cannot be written.
+// Writes one process per device (and one for the host) and one thread per track; exchanges between
+// instances, which may overlap, become asynchronous events. `otherData` says how many events were
+// dropped. A regular file gets its name only when it is complete; a device or a pipe is written to
+// directly. Throws IoError and keeps the old file if the new one cannot be written.
 void write_chrome_trace(const Trace& trace, const std::string& path,
                         const ChromeTraceOptions& options = {});
 

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "pando/base/cpu.h"
 #include "pando/base/error.h"
 
 namespace pando::profile {
@@ -74,13 +75,12 @@ struct Isa {
 };
 
 std::array<Isa, 3> isas() {
-  return {{{"avx512", burn_avx512, 16, __builtin_cpu_supports("avx512f") != 0},
-           {"avx2", burn_avx2, 8,
-            __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0},
+  return {{{"avx512", burn_avx512, 16, cpu_features().avx512},
+           {"avx2", burn_avx2, 8, cpu_features().avx2},
            {"sse2", burn_sse2, 4, true}}};
 }
 
-// Keeps the calling thread on the index-th processor that the process may use, if there is one.
+// Pins the calling thread to the index-th processor that the process may use, if there is one.
 void pin_to(int index) {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;

@@ -1,4 +1,5 @@
-// What cores can compute at most: multiply-adds of f32 between registers, on all threads at once.
+// Measures the peak speed of the cores: multiply-adds of f32 between registers, on all threads at
+// once.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,12 +16,12 @@ std::vector<std::string> measurable_isas();
 // GFLOP/s of all threads together.
 struct MultiplyAddRate {
   double mean = 0;  // over the whole time
-  double best = 0;  // of each thread its best millisecond, which other processes hardly disturb
+  double best = 0;  // sum of each thread's best millisecond, which other processes hardly disturb
 };
 
-// Of so many threads, each kept on a processor of its own while there are enough, over so many
-// seconds. Throws InvalidArgument for an instruction set that this processor lacks.
-// Requires: threads >= 1.
+// Measures `threads` threads for `seconds`. Each thread is pinned to its own processor while there
+// are enough. Throws InvalidArgument for an instruction set that this processor lacks. Requires:
+// threads >= 1.
 MultiplyAddRate multiply_add_peak(std::string_view isa, int threads, double seconds);
 
 }  // namespace pando::profile

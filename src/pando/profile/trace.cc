@@ -27,15 +27,16 @@ const char* to_string(EventKind kind) {
 
 namespace {
 
-// Written once here, so that recording meets no page for the first time.
+// Writes to all the memory here, so that recording causes no page faults.
 std::unique_ptr<TraceEvent[]> new_events(const std::string& track, size_t capacity) {
   try {
-    // What a size beyond all memory becomes is up to the compiler: an error, or a request.
+    // For a size beyond all memory compilers differ: some throw an error, others request the
+    // memory.
     constexpr size_t kMost = std::numeric_limits<std::ptrdiff_t>::max() / sizeof(TraceEvent);
     if (capacity > kMost) throw std::bad_array_new_length();
     return std::make_unique<TraceEvent[]>(capacity);
   } catch (const std::bad_alloc&) {
-    throw ResourceError("trace: no memory for the ", capacity, " events of track '", track,
+    throw ResourceError("trace: cannot allocate ", capacity, " events for track '", track,
                         "'; record fewer events per track");
   }
 }
@@ -53,13 +54,13 @@ Trace::Trace(TraceOptions options) : options_(options) {
   static std::atomic<uint64_t> traces = 0;
   id_ = ++traces;
   if (options_.events_per_track == 0) {
-    throw InvalidArgument("trace: 0 events per track; wanted at least 1");
+    throw InvalidArgument("trace: expected at least 1 event per track, got 0");
   }
 }
 
 TraceTrack& Trace::add_track(const std::string& name, int device) {
   PANDO_CHECK(device >= kHostDevice, "track '", name, "' of device ", device);
-  // Made before the lock: workers that make theirs at the same time touch their memory in parallel.
+  // Made before the lock, so that workers initialise the memory of their tracks in parallel.
   auto track = std::make_unique<TraceTrack>(name, device, options_.events_per_track, start_);
   const std::scoped_lock lock(mutex_);
   return *tracks_.emplace_back(std::move(track));

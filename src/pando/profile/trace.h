@@ -1,4 +1,4 @@
-// The tracer: what every thread of a run did and when, kept in memory until it is written
+// Records what every thread of a run did and when, in memory, until the trace is written
 // (chrome_trace.h) or added up (trace_summary.h).
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -26,7 +26,7 @@ enum class EventKind : uint8_t {
   prologue,       // packing of weights before the first phase
   barrier_wait,   // other workers or replicas have not arrived yet
   host,           // work of the host between and beside executions
-  exchange,       // one bucket of gradients on its way between instances
+  exchange,       // one bucket of gradients in transit between instances
   exchange_wait,  // gradients or flags of other instances have not arrived yet
 };
 inline constexpr size_t kEventKinds = 10;
@@ -38,7 +38,7 @@ inline constexpr int kHostDevice = -1;
 
 // Requires: begin <= end. A number below zero means that the event has none.
 struct TraceEvent {
-  int64_t begin = 0;  // nanoseconds of the steady clock since the trace began, as of now()
+  int64_t begin = 0;  // nanoseconds since the trace began, from TraceTrack::now()
   int64_t end = 0;
   int32_t name = 0;  // from Trace::name_id
   int32_t micro_batch = -1;
@@ -50,13 +50,13 @@ struct TraceEvent {
 static_assert(sizeof(TraceEvent) == 32, "two events per cache line");
 
 struct TraceOptions {
-  size_t events_per_track = size_t{1} << 18;  // 32 bytes each, taken when the track is made
-  bool ops = true;                            // false: the runtime records no single ops
+  size_t events_per_track = size_t{1} << 18;  // 32 bytes each, allocated when the track is made
+  bool ops = true;                            // false: the runtime does not record single ops
 };
 
 // The events of one thread. Only that thread calls add(), which neither locks nor allocates; a full
-// track drops what comes later and counts it. Other threads may read at any time: events() has what
-// was complete at the call.
+// track drops later events and counts them. Other threads may read at any time: events() returns
+// the events that were complete at the call.
 class alignas(64) TraceTrack {
  public:
   using Clock = std::chrono::steady_clock;
@@ -103,13 +103,13 @@ class Trace {
   explicit Trace(TraceOptions options = {});
 
   const TraceOptions& options() const { return options_; }
-  // No other trace of this process has it, not even a later one at the same address.
+  // Unique in this process: a later trace at the same address has another id.
   uint64_t id() const { return id_; }
 
   // A new track, which lives as long as the trace. `device` is a device number or kHostDevice.
-  // Throws ResourceError when there is no memory for it.
+  // Throws ResourceError if its memory cannot be allocated.
   TraceTrack& add_track(const std::string& name, int device);
-  // In the order they were made.
+  // In the order in which they were made.
   std::vector<const TraceTrack*> tracks() const;
 
   // The number of a name; the same for the same name.
@@ -117,10 +117,10 @@ class Trace {
   // Requires: `id` came from name_id of this trace.
   const std::string& name(int32_t id) const;
 
-  // Of all tracks.
+  // The number of events that all tracks have dropped.
   int64_t dropped() const;
 
-  // Samples that the recorded steps went through, padding not among them.
+  // Samples that the recorded steps processed, without padding.
   void count_samples(int64_t samples) { samples_.fetch_add(samples, std::memory_order_relaxed); }
   int64_t samples() const { return samples_.load(std::memory_order_relaxed); }
 

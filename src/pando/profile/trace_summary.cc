@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace pando::profile {
 
@@ -193,14 +193,14 @@ std::string to_text(const TraceSummary& summary) {
   if (summary.dropped > 0) {
     text += fmt::format(
         "warning: {} events were recorded and {} dropped, because tracks were full; the figures "
-        "know only the recorded ones\n",
+        "include only the recorded ones\n",
         summary.events, summary.dropped);
   }
   text += device_table(summary);
   if (const ExchangeSummary& exchange = summary.exchange; exchange.buckets > 0) {
     const double span = std::max(summary.span_seconds, 1e-9);
     text += fmt::format(
-        "between instances: {} buckets of gradients, on their way for {:.3f} ms; devices waited "
+        "between instances: {} buckets of gradients, in transit for {:.3f} ms; devices waited "
         "{:.3f} ms for other instances, {:.1f} % of the time\n",
         exchange.buckets, exchange.seconds * 1e3, exchange.exposed_seconds * 1e3,
         exchange.exposed_seconds / span * 100);

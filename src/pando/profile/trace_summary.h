@@ -11,8 +11,8 @@
 
 namespace pando::profile {
 
-// Shares are of the span of the whole trace. A moment counts once however many workers of the
-// device were busy in it. For the host only `seconds` and `tracks` have a meaning.
+// Shares are of the span of the whole trace. A moment counts once, however many workers of the
+// device were busy in it. For the host only `seconds` and `tracks` are set.
 struct DeviceSummary {
   int device = kHostDevice;
   int tracks = 0;
@@ -33,10 +33,10 @@ struct StageSummary {
   double mean_seconds = 0;
 };
 
-// What went on between instances. Overlapped: while no device waited for it.
+// The exchange between instances. Exposed: the time in which a device waited for it.
 struct ExchangeSummary {
   int64_t buckets = 0;
-  double seconds = 0;  // in which at least one was on its way
+  double seconds = 0;  // in which at least one bucket was in transit
   double exposed_seconds = 0;
 };
 
@@ -45,7 +45,7 @@ struct TraceSummary {
   double idle_share = 0;     // mean over the devices
   double program_share = 0;  // mean over the devices
   int64_t events = 0;
-  int64_t dropped = 0;                 // the figures know nothing of these
+  int64_t dropped = 0;                 // not included in the figures
   std::vector<DeviceSummary> devices;  // by number; the host, if it has a track, comes first
   std::vector<StageSummary> stages;    // by stage, forward before backward
   ExchangeSummary exchange;
@@ -53,7 +53,7 @@ struct TraceSummary {
 
 TraceSummary summarize(const Trace& trace);
 
-// As aligned tables.
+// The summary as aligned tables.
 std::string to_text(const TraceSummary& summary);
 
 }  // namespace pando::profile

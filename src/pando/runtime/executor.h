@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <exception>
 #include <map>
@@ -14,23 +13,19 @@
 #include <vector>
 
 #include "pando/optim/loss_scaling.h"
-#include "pando/runtime/exchange.h"
-#include "pando/runtime/gradient_counter.h"
+#include "pando/runtime/feeder.h"
 #include "pando/runtime/infeed.h"
-#include "pando/runtime/instance.h"
-#include "pando/runtime/moving_statistics.h"
-#include "pando/runtime/progress.h"
-#include "pando/runtime/updater.h"
+#include "pando/runtime/machine/progress.h"
+#include "pando/runtime/outfeed.h"
+#include "pando/runtime/program/bound_program.h"
+#include "pando/runtime/program/gradient_counter.h"
+#include "pando/runtime/update/exchange.h"
+#include "pando/runtime/update/moving_statistics.h"
+#include "pando/runtime/update/updater.h"
+#include "pando/runtime/update_plan.h"
+#include "pando/runtime/worker_trace.h"
 
 namespace pando::runtime {
-
-// The data of one weight update: micro-batches, all full but the last. Element m * R + r is
-// micro-batch m of replica r, of R on all instances together; what is missing at the end is
-// padding. Without weight updates it is a run of steps after which the host may stop.
-struct UpdatePlan {
-  int64_t elements = 1;
-  int64_t samples = 1;  // real ones
-};
 
 struct Execution {
   std::span<const UpdatePlan> updates;
@@ -49,31 +44,23 @@ struct Execution {
   profile::Trace* trace = nullptr;  // records what the workers do; may be null
 };
 
-// Sums over real samples.
-struct Totals {
-  int64_t samples = 0;
-  double loss = 0;
-  std::vector<double> metrics;  // in the order of the program's metric outputs
-
-  void add(const Totals& more);
-};
-
-// Of all instances, in slice and replica order, so they do not depend on who ran what.
+// Sums over all instances, added in slice and replica order, so they do not depend on which worker
+// ran what.
 struct ExecutionTotals {
   int64_t updates = 0;   // done
   int64_t elements = 0;  // micro-batches of these updates
   Totals all;
   std::vector<Totals> replicas;
-  // false: a loss was not a number; with weight updates, the execution stopped before that update.
+  // false: a loss was not finite; with weight updates, the execution stopped before that update.
   bool finite = true;
   ExchangeFigures exchange;
 };
 
-// Makes weight updates if it has an optimizer, of which it keeps the rule and the regularisation.
-// With other instances all of them run the same executions; the infeed has this one's
-// micro-batches. Requires: program, variables and team outlive it; one run() at a time. An
-// exception of the infeed or of a worker stops all devices and reaches the caller of run(); weights
-// are then as after the last whole update, unless it is a floating-point exception of an update.
+// Makes weight updates if it gets an optimizer, whose rule and regularisation it keeps. In a job
+// all instances run the same executions, and the infeed of each holds the micro-batches of that
+// instance. Requires: program, variables and team outlive it; one run() at a time. An exception of
+// the infeed or of a worker stops all devices and reaches the caller of run(); weights are then as
+// after the last whole update, unless it is a floating-point exception of an update.
 class Executor {
  public:
   Executor(const compiler::Program& program, VariableStore& variables, WorkerTeam& team,
@@ -81,42 +68,28 @@ class Executor {
 
   ExecutionTotals run(const Execution& execution, InfeedQueue& infeed);
 
-  // Weight updates of the execution that ran last, also when it failed.
+  // Weight updates of the last execution, also when it failed.
   int64_t updates_done() const { return shared_.update; }
-  // Steps of every replica whose values are complete in the execution that runs; 0 between
+  // Steps of every replica whose values are complete in the current execution; 0 between
   // executions. May be called by any thread at any time.
   int64_t steps_done() const;
-  // What one replica found in a step below steps_done(), or in any step of the execution that ran
-  // last; needs Execution::keep_steps.
-  Totals step_values(int64_t step, int replica) const;
+  // The totals of one replica in a step below steps_done(), or in any step of the last execution;
+  // needs Execution::keep_steps.
+  Totals step_values(int64_t step, int replica) const {
+    return outfeed_.step_values(step, replica);
+  }
 
-  Instance& instance() { return instance_; }
-  const Instance& instance() const { return instance_; }
-  const std::vector<std::string>& metric_names() const { return metric_names_; }
+  BoundProgram& bound() { return bound_; }
+  const BoundProgram& bound() const { return bound_; }
+  const std::vector<std::string>& metric_names() const { return outfeed_.metric_names(); }
 
  private:
-  struct alignas(64) LaneTotals {
-    Totals sums;
-    bool not_finite = false;
-  };
-  // One micro-batch of one replica, as all its stages see it.
-  struct MicroBatch {
-    int64_t valid = 0;
-    int64_t first_sample = 0;
-  };
-  // How a micro-batch comes to the workers of a replica's first device.
-  struct alignas(64) FeedPort {
-    const Batch* batch = nullptr;
-    int64_t number = -1;  // of the element
-    Progress published;
-    Progress copied;
-  };
-  // What worker 0 decides before a barrier and all read after it.
+  // Worker 0 writes this before a barrier; all workers read it after the barrier.
   struct Shared {
     bool end = false;
     int64_t update = 0;
     int64_t elements = 0;  // before this update
-    int64_t fed = 0;       // those of them that are this instance's, from the infeed
+    int64_t fed = 0;       // elements that this instance took from its infeed
     UpdateFlags flags;     // of all instances, after the last update
     int32_t steps = 0;     // per replica, before this update
     UpdateStep step;       // of this update
@@ -130,17 +103,14 @@ class Executor {
     int device = 0;
     int replica = 0;  // of its device
     const Execution* execution = nullptr;
-    InfeedQueue* infeed = nullptr;
     Barrier* group = nullptr;  // the workers that gather statistics together
-    profile::TraceTrack* track = nullptr;
-    bool trace_ops = false;
-    profile::TraceEvent wait;  // the wait that began last
+    WorkerTrace trace;
   };
 
-  void reset(const Execution& execution);
+  void reset(const Execution& execution, InfeedQueue& infeed);
   void plan_orders(const Execution& execution);
-  ExecutionTotals collect() const;
-  void trace_names(const Execution& execution);
+  Worker worker_for(int number, const Execution& execution);
+  ExecutionTotals collect();
   void work(Worker worker);
   void fail(std::exception_ptr error);
   bool begin_update(const Worker& worker);
@@ -153,7 +123,6 @@ class Executor {
   bool gather(Worker& worker, const compiler::Segment& segment, int micro_batch);
   bool wait_for_data(Worker& worker, const StageVisit& visit, int lane);
   bool fetch(Worker& worker, int micro_batch);
-  bool publish(Worker& worker, int number_in_update);
   bool finish_update(Worker& worker);
   bool agree(Worker& worker);
   bool update_weights(Worker& worker);
@@ -162,60 +131,36 @@ class Executor {
   SliceVisit slice_visit(const Worker& worker, const StageVisit& visit, int section, int lane);
   template <typename Function>
   void for_own_lanes(const Worker& worker, int stage, Function function) const;
-  MicroBatch& micro_batch(const Worker& worker, int number);
-  void begin_lane(const Worker& worker, const SliceVisit& slice, bool feeds);
+  void begin_lane(const SliceVisit& slice, bool feeds);
   void end_lane(const Worker& worker, const SliceVisit& slice, const StageVisit& visit);
-  void end_forward(const Worker& worker, int lane, int number);
-  void hand_out(const Worker& worker, int lane, int number, int64_t rows);
-  size_t kept_at(int64_t step, int lane) const;
   bool meet(Worker& worker, Barrier& barrier);
-  void begin_wait(Worker& worker) const;
-  void end_wait(Worker& worker, profile::EventKind kind) const;
-  void trace_event(const Worker& worker, profile::EventKind kind, int64_t begin,
-                   const StageVisit& visit = {}) const;
-
   const UpdatePlan& plan(const Worker& worker) const;
-  int steps_of(const UpdatePlan& plan) const;
-  int64_t valid_of(const UpdatePlan& plan, int64_t element) const;
-  int64_t element_of(int step, int replica) const;
-  int64_t own_elements(const UpdatePlan& plan) const;
   Progress& done(int stage, bool backward, int lane);
-  const std::vector<StageVisit>& order(int steps, int local) const;
-  bool waits_together() const;
+  // Whether slices read from each other within a section.
+  bool waits_together() const { return !bound_.program().depth_first(); }
 
-  Instance instance_;
+  BoundProgram bound_;
   WorkerTeam& team_;
   std::optional<Updater> updater_;
   std::optional<MovingStatistics> statistics_;
   std::optional<GradientCounter> counter_;
   std::optional<Exchange> exchange_;  // with other instances and an optimizer
-  std::vector<double> moments_;       // without: the block of all lanes
+  std::vector<double> moments_;       // without exchange_: the block of all lanes
   int stages_ = 1;
   int devices_per_replica_ = 1;
-  int64_t micro_batch_ = 1;
-  std::vector<compiler::Operand> losses_;
-  std::vector<compiler::Operand> metrics_;
-  std::vector<compiler::Operand> results_;
-  size_t result_row_bytes_ = 0;
-  std::vector<std::string> metric_names_;
-
   std::map<int, std::vector<std::vector<StageVisit>>> orders_;  // [steps][device of a replica]
   Barrier everybody_;
   std::vector<std::unique_ptr<Barrier>> groups_;
-  std::vector<Progress> progress_;                      // [stage][direction][lane]
-  std::vector<FeedPort> ports_;                         // [replica]
-  std::vector<std::vector<MicroBatch>> micro_batches_;  // [replica][micro-batch of the update]
-  std::vector<LaneTotals> totals_;
-  std::vector<double> steps_;  // [kept step][lane][samples, loss, metrics]
-  size_t kept_ = 0;            // steps that are kept: none, the last one or all
+  std::vector<Progress> progress_;  // [stage][direction][lane]
   Shared shared_;
   std::mutex error_mutex_;
   std::exception_ptr error_;
   std::atomic<bool> failed_{false};
   std::atomic<bool> running_{false};
-  int64_t first_element_ = 0;
-  std::vector<int32_t> stage_names_;  // of traced phases: [stage][direction]
-  std::array<int32_t, profile::kEventKinds> event_names_ = {};  // of all other events, by kind
+  UpdateDivision division_;
+  Feeder feeder_;
+  Outfeed outfeed_;
+  TraceNames trace_names_;
 };
 
 }  // namespace pando::runtime

@@ -1,4 +1,4 @@
-// What workers do around a weight update: its plan, the agreement of all on it, the update itself.
+// What workers do around a weight update: plan it, agree on it with the other instances, make it.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
@@ -6,14 +6,14 @@
 
 namespace pando::runtime {
 
-// Worker 0 decides whether there is another update, and its rate. Instances agree on the end of an
-// execution after each update.
+// Worker 0 decides whether there is another update, and its learning rate. Instances agree on the
+// end of an execution after each update.
 bool Executor::begin_update(const Worker& worker) {
   const Execution& execution = *worker.execution;
   const bool stop = exchange_ ? shared_.flags.stop : execution.stop && execution.stop();
   shared_.end = stop || shared_.update >= static_cast<int64_t>(execution.updates.size());
   if (shared_.end) return false;
-  instance_.begin_update();
+  bound_.begin_update();
   if (updater_) {
     const int64_t iteration = execution.iteration + shared_.update;
     shared_.step = {.learning_rate = execution.learning_rate.at(iteration),
@@ -26,7 +26,7 @@ bool Executor::begin_update(const Worker& worker) {
   return true;
 }
 
-// The factor of this update, and whether its gradients are counted.
+// Sets the factor of this update, and whether its gradients are counted.
 void Executor::begin_scaling(const Execution& execution) {
   const LossScaler* scaling = execution.scaling;
   if (scaling == nullptr) return;
@@ -42,14 +42,14 @@ GradientCounts Executor::own_counts() const {
   return shared_.counter == nullptr ? GradientCounts{} : shared_.counter->total();
 }
 
-// Of a running mean over replicas those with fewer real samples count for less.
+// In a running mean over replicas, a replica with fewer real samples has a smaller weight.
 void Executor::weigh_lanes(const UpdatePlan& now) {
-  if (instance_.placement().reduction != GradientReduction::running_mean) return;
-  shared_.lane_weights.assign(totals_.size(), 0);
-  for (int lane = 0; lane < instance_.lanes(); ++lane) {
+  if (bound_.placement().reduction != GradientReduction::running_mean) return;
+  shared_.lane_weights.assign(static_cast<size_t>(bound_.lanes()), 0);
+  for (int lane = 0; lane < bound_.lanes(); ++lane) {
     int64_t samples = 0;
-    for (int step = 0; step < steps_of(now); ++step) {
-      samples += valid_of(now, element_of(step, instance_.replica_of(lane)));
+    for (int step = 0; step < division_.steps_of(now); ++step) {
+      samples += division_.valid_of(now, division_.element_of(step, bound_.replica_of(lane)));
     }
     shared_.lane_weights[static_cast<size_t>(lane)] =
         static_cast<float>(samples) / static_cast<float>(std::max<int64_t>(now.samples, 1));
@@ -60,15 +60,15 @@ bool Executor::finish_update(Worker& worker) {
   if (!meet(worker, everybody_)) return false;
   if (updater_) {
     if (!agree(worker)) return false;
-    const int64_t begin = worker.track == nullptr ? 0 : worker.track->now();
+    const int64_t begin = worker.trace.now();
     if (!update_weights(worker)) return false;
-    trace_event(worker, profile::EventKind::update, begin);
+    worker.trace.add(profile::EventKind::update, begin);
   }
   if (!meet(worker, everybody_)) return false;
   if (worker.number == 0) {
     shared_.elements += plan(worker).elements;
-    shared_.fed += own_elements(plan(worker));
-    shared_.steps += steps_of(plan(worker));
+    shared_.fed += division_.own_elements(plan(worker));
+    shared_.steps += division_.steps_of(plan(worker));
     ++shared_.update;
     LossScaler* scaling = worker.execution->scaling;
     if (updater_ && scaling != nullptr) {
@@ -78,22 +78,17 @@ bool Executor::finish_update(Worker& worker) {
   return true;
 }
 
-// Whether the update is to be made: every worker of every instance sees the same flags.
+// Whether to make the update: every worker of every instance sees the same flags.
 bool Executor::agree(Worker& worker) {
-  if (!exchange_) {
-    return std::none_of(totals_.begin(), totals_.end(),
-                        [](const LaneTotals& lane) { return lane.not_finite; });
-  }
+  if (!exchange_) return !outfeed_.not_finite();
   if (worker.number == 0) {
-    begin_wait(worker);
+    worker.trace.begin_wait();
     const Execution& execution = *worker.execution;
     statistics_->join_lanes({0, 1}, exchange_->own_moments());
-    shared_.flags = exchange_->finish(
-        {.not_finite = std::any_of(totals_.begin(), totals_.end(),
-                                   [](const LaneTotals& lane) { return lane.not_finite; }),
-         .stop = execution.stop && execution.stop(),
-         .counts = own_counts()});
-    end_wait(worker, profile::EventKind::exchange_wait);
+    shared_.flags = exchange_->finish({.not_finite = outfeed_.not_finite(),
+                                       .stop = execution.stop && execution.stop(),
+                                       .counts = own_counts()});
+    worker.trace.end_wait(profile::EventKind::exchange_wait);
   }
   return meet(worker, everybody_) && !shared_.flags.not_finite;
 }

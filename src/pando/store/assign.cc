@@ -11,7 +11,7 @@ namespace {
 
 // The consecutive expected weights of one layer.
 struct ExpectedLayer {
-  size_t first = 0;  // of its weights, among all
+  size_t first = 0;  // index of its first weight among all
   std::span<const ExpectedWeight> weights;
   const std::string& name() const { return weights.front().layer; }
 };
@@ -39,7 +39,7 @@ std::vector<std::string> names_of(const ExpectedLayer& layer) {
   return names;
 }
 
-// For each expected weight its place in the layer of the file. Requires: as many on both sides.
+// The index in the file's layer for each expected weight. Requires: the same number on both sides.
 std::vector<size_t> match_weights(const ExpectedLayer& expected, const LayerWeights& found) {
   const std::vector<std::string> wanted = names_of(expected);
   const std::vector<std::string> have = names_of(found);
@@ -99,8 +99,9 @@ Assignment plan_strict(std::span<const ExpectedWeight> expected, const WeightsFi
   const std::vector<ExpectedLayer> wanted = group_layers(expected);
   const std::vector<const LayerWeights*> found = layers_with_weights(file);
   if (wanted.size() != found.size()) {
-    throw InvalidArgument(place_of(file), " has ", found.size(), " layers with weights, the model ",
-                          wanted.size(), "; load by name to take the layers of equal names only");
+    throw InvalidArgument(place_of(file), ": expected ", wanted.size(),
+                          " layers with weights, as in the model, got ", found.size(),
+                          "; load by name to use only the layers with equal names");
   }
   Assignment plan{.sources = std::vector<const Tensor*>(expected.size(), nullptr)};
   for (size_t i = 0; i < wanted.size(); ++i) {
@@ -145,7 +146,8 @@ Assignment plan_assignment(std::span<const ExpectedWeight> expected, const Weigh
   }
   if (options.skip_mismatch) {
     throw InvalidArgument(
-        "load weights: skip_mismatch needs by_name, as layers in order cannot be ", "left out");
+        "load weights: skip_mismatch requires by_name: layers that are matched by order cannot be ",
+        "skipped");
   }
   return plan_strict(expected, file);
 }

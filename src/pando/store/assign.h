@@ -10,7 +10,7 @@
 
 namespace pando::store {
 
-// Entries of one layer stand together, in the order of the model.
+// Entries of one layer are consecutive, in the order of the model.
 struct ExpectedWeight {
   std::string layer;
   std::string name;
@@ -19,22 +19,22 @@ struct ExpectedWeight {
 
 enum class MatchMode {
   strict,   // the n-th layer with weights of the file is the n-th of the model; names may differ
-  by_name,  // layers of equal names; the others are left alone
+  by_name,  // layers with equal names; the others are not changed
 };
 
 struct AssignOptions {
   MatchMode mode = MatchMode::strict;
-  bool skip_mismatch = false;  // by_name only: leave a layer alone whose weights do not fit
+  bool skip_mismatch = false;  // by_name only: skip a layer whose weights do not fit
 };
 
 struct Assignment {
-  std::vector<const Tensor*> sources;  // one for each expected weight, nullptr to leave it alone
-  std::vector<std::string> skipped;    // "layer 'x': why", for layers of the model left alone
-  std::vector<std::string> unused;     // layers of the file that went nowhere
+  std::vector<const Tensor*> sources;  // one for each expected weight; nullptr: not changed
+  std::vector<std::string> skipped;    // "layer 'x': why", for layers of the model not changed
+  std::vector<std::string> unused;     // layers of the file that no layer of the model uses
 };
 
-// Within a layer weights are matched by name when both sides have the same names, else by order.
-// The result points into `file`. Throws InvalidArgument when a count or a shape does not fit.
+// Within a layer, weights are matched by name if both sides have the same names, else by order. The
+// result points into `file`. Throws InvalidArgument if a count or a shape does not fit.
 Assignment plan_assignment(std::span<const ExpectedWeight> expected, const WeightsFile& file,
                            const AssignOptions& options = {});
 

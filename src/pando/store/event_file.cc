@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
@@ -20,7 +19,12 @@ namespace pando::store {
 namespace {
 
 using Bytes = std::vector<uint8_t>;
-using data::WireType;
+using data::append_double;
+using data::append_doubles;
+using data::append_float;
+using data::append_int;
+using data::append_message;
+using data::append_text;
 
 // The numbers of the fields, message by message.
 namespace event {
@@ -48,44 +52,6 @@ constexpr uint64_t kStart = 1;
 
 constexpr uint32_t kSummaryValue = 1;
 constexpr const char* kVersion = "brain.Event:2";
-
-void append_tag(Bytes& to, uint32_t number, WireType type) {
-  data::append_varint(to, uint64_t{number} << 3 | static_cast<uint64_t>(type));
-}
-
-template <typename T>
-void append_fixed(Bytes& to, T bits) {
-  for (size_t i = 0; i < sizeof bits; ++i) to.push_back(static_cast<uint8_t>(bits >> (8 * i)));
-}
-
-void append_int(Bytes& to, uint32_t number, uint64_t value) {
-  append_tag(to, number, WireType::varint);
-  data::append_varint(to, value);
-}
-
-void append_double(Bytes& to, uint32_t number, double value) {
-  append_tag(to, number, WireType::fixed64);
-  append_fixed(to, std::bit_cast<uint64_t>(value));
-}
-
-void append_float(Bytes& to, uint32_t number, float value) {
-  append_tag(to, number, WireType::fixed32);
-  append_fixed(to, std::bit_cast<uint32_t>(value));
-}
-
-void append_doubles(Bytes& to, uint32_t number, const std::vector<double>& values) {
-  data::append_bytes_header(to, number, sizeof(double) * values.size());
-  for (const double value : values) append_fixed(to, std::bit_cast<uint64_t>(value));
-}
-
-void append_message(Bytes& to, uint32_t number, const Bytes& message) {
-  data::append_bytes_header(to, number, message.size());
-  to.insert(to.end(), message.begin(), message.end());
-}
-
-void append_text(Bytes& to, uint32_t number, std::string_view text) {
-  append_message(to, number, Bytes(text.begin(), text.end()));
-}
 
 Bytes encode(const Histogram& content) {
   Bytes bytes;
@@ -166,7 +132,7 @@ Histogram histogram_of(std::span<const float> values) {
     result.sum_squares += one * one;
   }
   if (result.num == 0) result.min = result.max = 0;
-  // The empty bucket in front of a full one says where that one begins.
+  // An empty bucket in front of one with values says where that one begins.
   for (size_t i = 0; i < counts.size(); ++i) {
     const bool before_full = i + 1 < counts.size() && counts[i + 1] > 0;
     if (counts[i] == 0 && !before_full) continue;

@@ -14,7 +14,7 @@
 
 namespace pando::store {
 
-// How often values fall between limits. Bucket i counts those below limits[i] that are not below
+// Counts of values between limits. Bucket i counts the values below limits[i] that are not below
 // limits[i - 1].
 struct Histogram {
   double min = 0;
@@ -26,8 +26,8 @@ struct Histogram {
   std::vector<double> counts;
 };
 
-// With the limits that TensorBoard's own writers use: 0 and +-1e-12 times powers of 1.1. Buckets
-// that are empty and have empty neighbours are left out. Values that are not finite are not
+// Uses the limits of TensorBoard's own writers: 0 and +-1e-12 times powers of 1.1. Empty buckets
+// are left out, except those in front of a bucket with values. Values that are not finite are not
 // counted.
 Histogram histogram_of(std::span<const float> values);
 
@@ -37,9 +37,9 @@ struct EventFileOptions {
 };
 
 // Owns the open file, `events.out.tfevents.<seconds>.<host>.<process>.<number>` in a folder that
-// must exist: a new one every time, since TensorBoard reads all files of a folder. What a call
-// wrote is in the hands of the system when it returns. One thread at a time. Throws IoError with
-// path and reason; after that the file must not be written again.
+// must exist: a new one every time, since TensorBoard reads all files of a folder. When a call
+// returns, the system has its data. One thread at a time. Throws IoError with path and reason;
+// after that the file must not be written again.
 class EventFile {
  public:
   explicit EventFile(const std::filesystem::path& folder, EventFileOptions options = {});
@@ -50,9 +50,9 @@ class EventFile {
   void add_scalars(int64_t step, const Scalars& scalars);
   using Histograms = std::vector<std::pair<std::string, Histogram>>;
   void add_histograms(int64_t step, const Histograms& histograms);
-  // Markdown.
+  // `text` is Markdown.
   void add_text(int64_t step, const std::string& tag, const std::string& text);
-  // The run starts anew at this step: TensorBoard forgets what earlier files have from there on.
+  // The run restarts at this step: TensorBoard ignores data of earlier files from this step on.
   void restart(int64_t step);
 
  private:

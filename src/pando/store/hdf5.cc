@@ -16,14 +16,14 @@ namespace pando::store {
 
 namespace {
 
-// HDF5 is one big global; builds without thread support need this lock, the others lose nothing.
+// HDF5 has global state; builds without thread support need this lock, the others lose nothing.
 std::recursive_mutex& hdf5_mutex() {
   static std::recursive_mutex mutex;
   return mutex;
 }
 
-// Holds the lock and keeps HDF5 from printing its error stack; other users of HDF5 in this process
-// find their setting again.
+// Holds the lock and keeps HDF5 from printing its error stack; afterwards restores the setting for
+// other users of HDF5 in this process.
 class Session {
  public:
   Session() : lock_(hdf5_mutex()) {
@@ -40,7 +40,7 @@ class Session {
   void* report_data_ = nullptr;
 };
 
-// An identifier of HDF5 and the function that gives it back.
+// An identifier of HDF5 and the function that releases it.
 class Handle {
  public:
   Handle() = default;
@@ -78,8 +78,8 @@ herr_t refuse_external_link(const char*, const char*, const char*, const char*, 
   return -1;
 }
 
-// The memory of a new file. HDF5 allocates through these functions and at the end gives the memory
-// back to them, complete; H5Fget_file_image would copy it, and in 1.10 breaks its first checksum.
+// The memory of a new file. HDF5 allocates it through these functions and passes the complete file
+// to release() at the end; H5Fget_file_image would copy it, and in 1.10 breaks its first checksum.
 struct Image {
   std::byte* memory = nullptr;
   size_t allocated = 0;
@@ -129,10 +129,10 @@ struct Hdf5File::State {
   Session session;  // first, so that it outlives all handles
   Image image;      // of a new file
   std::string name;
-  Handle create_properties;  // of groups and of the file: no times, so equal content is equal bytes
+  Handle create_properties;  // of groups and the file: no times, so equal content gives equal bytes
   Handle link_properties;    // for making links: UTF-8
   Handle access;             // for following links: never into other files
-  Handle half;  // IEEE binary16; HDF5 1.10 has no name for it, h5py makes its float16 so
+  Handle half;  // IEEE binary16; HDF5 1.10 has no name for it, h5py builds it like this
   Handle file;
   hsize_t file_bytes = 0;
 
@@ -167,7 +167,7 @@ struct Hdf5File::State {
     return properties;
   }
   Handle open_dataset(const std::string& path) const {
-    // The access of datasets has no link settings of its own: open the object first.
+    // The access properties of datasets have no link settings: open the object first.
     Handle object = own(H5Oopen(file.get(), path.c_str(), access.get()), H5Oclose,
                         "open the dataset '", path, "'");
     if (H5Iget_type(object.get()) != H5I_DATASET) fail("'", path, "' is not a dataset");
@@ -208,16 +208,17 @@ Hdf5File::~Hdf5File() = default;
 Hdf5File Hdf5File::create(const std::string& name, size_t expected_bytes) {
   auto state = std::make_unique<State>(name);
   const Handle access = state->own(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "prepare");
-  // In memory: HDF5 cannot leave a file well behind after a failed write, a plain write can.
+  // In memory: HDF5 cannot clean up after a failed write to the disk, replace_file() can.
   state->check(H5Pset_fapl_core(access.get(), expected_bytes + (size_t{1} << 16), false),
                "prepare");
   H5FD_file_image_callbacks_t callbacks = state->image.callbacks();
   state->check(H5Pset_file_image_callbacks(access.get(), &callbacks), "prepare");
   state->check(H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG), "prepare");
-  // 1.8: its metadata have checksums and every reader of today knows it. Fixed: equal bytes.
+  // Version 1.8 has checksums of the metadata, and all current readers support it. One fixed
+  // version gives equal bytes.
   state->check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_V18), "prepare");
   const Handle creation = state->no_times(H5P_FILE_CREATE);
-  // Not under the real name, which HDF5 would look for on the disk.
+  // Not the real name, because HDF5 would look for that file on the disk.
   state->file = state->own(H5Fcreate("(memory)", H5F_ACC_TRUNC, creation.get(), access.get()),
                            H5Fclose, "create");
   state->create_properties = state->no_times(H5P_GROUP_CREATE);
@@ -235,7 +236,7 @@ Hdf5File Hdf5File::open(const std::string& path) {
 
 void Hdf5File::make_group(const std::string& path) {
   std::string at;
-  // One by one: HDF5 would give the groups that it makes on the way a time.
+  // Creates the groups one by one: HDF5 would store a time in groups that it creates implicitly.
   for (const std::string& component : path_components(path)) {
     at += "/" + component;
     const htri_t found = H5Lexists(state_->file.get(), at.c_str(), H5P_DEFAULT);
@@ -300,7 +301,7 @@ void Hdf5File::write_strings(const std::string& object, const std::string& name,
 }
 
 std::span<const std::byte> Hdf5File::finish() {
-  constexpr size_t kEndOfFile = 28;  // where a superblock of version 2 holds it, 64 bits
+  constexpr size_t kEndOfFile = 28;  // offset of this 64-bit number in a version 2 superblock
   Image& image = state_->image;
   state_->check(H5Fflush(state_->file.get(), H5F_SCOPE_GLOBAL), "flush");
   state_->file = Handle();
@@ -339,13 +340,14 @@ Shape Hdf5File::State::shape_of(hid_t space, const std::string& path) const {
   for (const hsize_t extent : dims) {
     if (extent > uint64_t{1} << 48 || __builtin_mul_overflow(elements, extent, &elements) ||
         elements > uint64_t{1} << 48) {
-      fail("the dataset '", path, "' claims an extent of ", extent, ", which no weight has");
+      fail("the dataset '", path, "' has an extent of ", extent,
+           ", which is too large for a weight");
     }
   }
   return Shape(std::vector<int64_t>(dims.begin(), dims.end()));
 }
 
-// In either order of bytes.
+// True for either byte order.
 bool Hdf5File::State::is_half(hid_t type) const {
   const Handle copy = own(H5Tcopy(type), H5Tclose, "inspect a type");
   check(H5Tset_order(copy.get(), H5T_ORDER_LE), "inspect a type");
@@ -360,11 +362,11 @@ DType Hdf5File::State::dtype_of(hid_t type, const std::string& path) const {
   if (kind == H5T_FLOAT) return is_half(type) ? DType::f16 : DType::f32;
   if (kind == H5T_INTEGER && size == 4 && H5Tget_sign(type) == H5T_SGN_2) return DType::i32;
   if (kind == H5T_INTEGER && size == 1 && H5Tget_sign(type) == H5T_SGN_NONE) return DType::u8;
-  fail("the dataset '", path, "' has elements of ", size, " bytes of another kind (HDF5 class ",
-       static_cast<int>(kind), "); wanted floating point, int32 or uint8");
+  fail("the dataset '", path, "': expected floating point, int32 or uint8, got elements of ", size,
+       " bytes of HDF5 class ", static_cast<int>(kind));
 }
 
-// A damaged or hostile file claims more elements than it can hold; find out before allocating.
+// A damaged or malicious file may claim more elements than it holds; checks this before allocating.
 void Hdf5File::State::check_storage(hid_t dataset, const std::string& path,
                                     const Shape& shape) const {
   constexpr uint64_t kLargestRatio = 2048;  // deflate shrinks at most 1032 times
@@ -378,7 +380,7 @@ void Hdf5File::State::check_storage(hid_t dataset, const std::string& path,
   const uint64_t stored = H5Dget_storage_size(dataset);
   const uint64_t ratio = layout == H5D_CHUNKED ? kLargestRatio : 1;
   if (stored > file_bytes || wanted / ratio > stored) {
-    fail("the dataset '", path, "' of shape ", shape, " wants ", wanted, " bytes but ", stored,
+    fail("the dataset '", path, "' of shape ", shape, " needs ", wanted, " bytes, but ", stored,
          " are stored");
   }
 }

@@ -1,5 +1,5 @@
-// The part of HDF5 that weight files need: groups, string attributes and tensors, addressed by
-// path. SPDX-License-Identifier: MIT
+// The part of HDF5 that weight files need: groups, string attributes and tensors, by path.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstddef>
@@ -26,22 +26,22 @@ class Hdf5File {
   Hdf5File& operator=(Hdf5File&&) noexcept;
   ~Hdf5File();
 
-  // Paths are absolute, "/" is the root group. Groups on the way are made where they are missing.
+  // Paths are absolute, "/" is the root group. Missing groups of the path are created.
   void make_group(const std::string& path);
   // bf16, which HDF5 does not have, becomes f32.
   void write_tensor(const std::string& path, const Tensor& tensor);
   void write_string(const std::string& object, const std::string& name, const std::string& value);
-  // As fixed-length byte strings.
+  // Writes the values as fixed-length byte strings.
   void write_strings(const std::string& object, const std::string& name,
                      const std::vector<std::string>& values);
-  // Ends the writing: the bytes of the file, which live as long as this object.
+  // Ends the writing and returns the bytes of the file, which live as long as this object.
   std::span<const std::byte> finish();
 
   bool exists(const std::string& path);
   bool has_attribute(const std::string& object, const std::string& name);
-  // IEEE half, 32-bit signed and 8-bit unsigned integers stay; other floating point becomes f32.
+  // Keeps IEEE half, 32-bit signed and 8-bit unsigned integers; other floating point becomes f32.
   Tensor read_tensor(const std::string& path);
-  // Fixed- or variable-length; an empty attribute of any type is no strings.
+  // Strings of fixed or variable length; an empty attribute of any type gives no strings.
   std::vector<std::string> read_strings(const std::string& object, const std::string& name);
   // All attributes of the object that are a single string.
   std::map<std::string, std::string> string_attributes(const std::string& object);

@@ -78,7 +78,8 @@ class InputFile {
           ::pread(descriptor_, into.data(), into.size(), static_cast<off_t>(offset));
       if (done < 0 && errno == EINTR) continue;
       if (done < 0) fail(errno);
-      if (done == 0) throw IoError("cannot read '", path_, "': it became shorter meanwhile");
+      if (done == 0)
+        throw IoError("cannot read '", path_, "': it became shorter while it was read");
       into = into.subspan(static_cast<size_t>(done));
       offset += static_cast<uint64_t>(done);
     }
@@ -107,7 +108,7 @@ bool check_seal(const std::string& path) {
   if (size < found.size()) return false;
   const uint64_t length = size - found.size();
   file.read(found, length);
-  // A seal of another length is not ours: something was cut off or appended.
+  // A seal with another length does not belong to this content: something was cut off or appended.
   if (!std::equal(found.begin(), found.begin() + 16, make_seal(length, 0).begin())) return false;
   Checksum checksum(length);
   std::vector<std::byte> block(size_t{1} << 20);
@@ -118,8 +119,7 @@ bool check_seal(const std::string& path) {
   }
   if (found != make_seal(length, checksum.value())) {
     throw IoError("cannot read '", path,
-                  "': its bytes are not the ones that were written (checksum differs); "
-                  "restore it from a copy");
+                  "': the file is damaged (its checksum differs); restore it from a copy");
   }
   return true;
 }

@@ -28,7 +28,7 @@ void check_name(std::string_view what, const std::string& name) {
   if (name.size() > kLargestAttribute / 2) fail("is too long");
   for (const std::string& component : split(name, '/')) {
     if (component.empty()) fail("has an empty part");
-    if (component == ".") fail("has a part '.', which HDF5 leaves out");
+    if (component == ".") fail("has a part '.', which HDF5 ignores");
   }
 }
 
@@ -45,7 +45,7 @@ void check_layers(const WeightsFile& file) {
     const std::string first = split(layer.layer, '/').front();
     if (first == kTopLevel || first == kState) {
       throw InvalidArgument("weights file: layer name '", layer.layer, "' begins with '", first,
-                            "', which the file format uses; rename the layer");
+                            "', which the file format reserves; rename the layer");
     }
     if (!layers.insert(layer.layer).second) {
       throw InvalidArgument("weights file: two layers have the name '", layer.layer, "'");
@@ -59,8 +59,8 @@ void check_layers(const WeightsFile& file) {
       }
       if (!is_floating(weight.value.dtype())) {
         throw InvalidArgument("weights file: weight '", weight.name, "' of layer '", layer.layer,
-                              "' is ", to_string(weight.value.dtype()),
-                              ", wanted f32, f16 or bf16");
+                              "': expected f32, f16 or bf16, got ",
+                              to_string(weight.value.dtype()));
       }
     }
   }
@@ -94,8 +94,8 @@ void check_attributes(const WeightsFile& file) {
   }
 }
 
-// A list that is too long for one attribute goes to name0, name1, ... in parts of nearly equal
-// length, as Keras does it.
+// A list that is too long for one attribute is written to name0, name1, ... in parts of nearly
+// equal length, as Keras does.
 void write_list(Hdf5File& hdf5, const std::string& object, const std::string& name,
                 const std::vector<std::string>& values) {
   size_t width = 1;
@@ -152,8 +152,8 @@ size_t content_bytes(const WeightsFile& file) {
 }
 
 void write_content(Hdf5File& hdf5, const WeightsFile& file) {
-  // Loaders of Keras convert the weights of version 1 and of backends that flip kernels; a version
-  // 2 and a backend that they do not know make them take the weights as they are.
+  // Loaders of Keras convert the weights of version 1 and of backends that flip kernels; with
+  // version 2 and a backend that they do not know, they take the weights as they are.
   std::map<std::string, std::string> attributes = file.attributes;
   attributes.try_emplace("backend", "pando");
   attributes.try_emplace("keras_version", "2.0.0");
@@ -188,12 +188,12 @@ std::string find_root(Hdf5File& hdf5, const std::string& path) {
   }
   if (hdf5.exists("/layers") || hdf5.exists("/_layer_checkpoint_dependencies")) {
     throw IoError("weights file '", path,
-                  "' has the layout of Keras 3 (.weights.h5); save it with ",
-                  "the older layout, as a whole model in a file .h5");
+                  "' has the layout of Keras 3 (.weights.h5); save the whole model ",
+                  "in a .h5 file, which has the older layout");
   }
   throw IoError("weights file '", path,
                 "' has no attribute 'layer_names', neither at its root nor ",
-                "in 'model_weights'; wanted the HDF5 layout of Keras 2");
+                "in 'model_weights'; expected the HDF5 layout of Keras 2");
 }
 
 std::string short_name(std::string_view name, const std::string& layer) {
@@ -215,12 +215,12 @@ LayerWeights read_layer(Hdf5File& hdf5, const std::string& path, const std::stri
   for (const std::string& weight : read_list(hdf5, group, "weight_names")) {
     const std::string dataset = concat(group, "/", weight);
     if (weight.empty() || !hdf5.exists(dataset)) {
-      fail("promises the weight '", weight, "' but the file does not have it");
+      fail("lists the weight '", weight, "', but the file does not contain it");
     }
     Tensor value = hdf5.read_tensor(dataset);
     if (!is_floating(value.dtype())) {
       fail("has the weight '", weight, "' of type ", to_string(value.dtype()),
-           "; wanted floating point");
+           "; expected floating point");
     }
     layer.weights.push_back({short_name(weight, name), std::move(value)});
   }

@@ -17,7 +17,7 @@
 
 namespace pando::store {
 
-// f16 is a float16 of the file; bf16, which neither HDF5 nor Keras has, is written as f32, exactly.
+// f16 is written as float16; bf16, which neither HDF5 nor Keras has, is written as f32, exactly.
 struct NamedWeight {
   std::string name;  // "kernel"; in the file "conv2d/kernel:0"
   Tensor value;
@@ -29,23 +29,23 @@ struct LayerWeights {
 };
 
 struct WeightsFile {
-  std::vector<LayerWeights> layers;  // in the order of the model, with those that own no weights
-  // String attributes of the root. Written: these, and backend and keras_version when absent here.
+  std::vector<LayerWeights> layers;  // in the order of the model, also those without weights
+  // String attributes of the root. When written, backend and keras_version are added if absent.
   std::map<std::string, std::string> attributes;
-  // What Keras ignores: state of the optimizer and the like, of any type; names may contain '/'.
+  // State that Keras ignores, such as that of the optimizer, of any type; names may contain '/'.
   std::vector<NamedWeight> state;
   std::string path;  // where it was read from, for messages; not written
 };
 
 // Replaces the file as a whole or not at all: on IoError the previous file is intact and nothing is
 // left behind. The same content gives the same bytes. Throws InvalidArgument for names that are
-// empty, reserved or double, and for weights that are no floating point.
+// empty, reserved or used twice, and for weights that are not floating point.
 void write_weights_file(const std::string& path, const WeightsFile& file);
 
 // Also reads files of Keras 2 with a whole model, names without ":0", float64 (as f32) and
-// compressed data. Throws IoError, for any damage to a file of ours before HDF5 sees it
-// (seal.h). HDF5 1.10 itself may crash on damaged variable-length strings of files without a seal,
-// so it is no gate against files made to do harm.
+// compressed data. Throws IoError; damage to a file of ours is found before HDF5 sees it (seal.h).
+// HDF5 1.10 itself may crash on damaged variable-length strings of files without a seal, so this is
+// no protection against malicious files.
 WeightsFile read_weights_file(const std::string& path);
 
 }  // namespace pando::store

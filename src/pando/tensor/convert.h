@@ -1,5 +1,5 @@
-// Conversions of f32 to the integer types, defined for every float: the host, the reference kernel
-// and the fast kernel all convert by these.
+// Conversions of f32 to the integer types, defined for every float; the host, the reference kernel
+// and the fast kernel all use these.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,8 +10,9 @@
 
 namespace pando {
 
-// Towards zero; the nearest limit beyond the range, 0 for NaN. Without branches, so that loops over
-// it vectorise: a float outside the range must not reach the conversion, where it is undefined.
+// Rounds towards zero; a value beyond the range gives the nearest limit, NaN gives 0. There are no
+// branches, so that loops over it vectorise: the value is limited first, because the conversion of
+// a float outside the range is undefined.
 PANDO_INLINE int32_t f32_to_i32(float value) {
   constexpr float kLowest = -2147483648.0f;
   constexpr float kHighest = 2147483520.0f;  // the largest float below 2^31
@@ -21,7 +22,7 @@ PANDO_INLINE int32_t f32_to_i32(float value) {
   return value == value ? number : 0;
 }
 
-// The low byte of f32_to_i32, as 8-bit transfers have it: -1 gives 255 and 256 gives 0.
+// The low byte of f32_to_i32, as in 8-bit transfers: -1 gives 255 and 256 gives 0.
 PANDO_INLINE uint8_t f32_to_u8(float value) { return static_cast<uint8_t>(f32_to_i32(value)); }
 
 }  // namespace pando

@@ -29,7 +29,7 @@ float from_f16(uint16_t bits) {
     return sign != 0 ? -value : value;
   }
   if (exponent == 31) {
-    const uint32_t quiet = mantissa != 0 ? 0x00400000 : 0;  // as processors convert NaN
+    const uint32_t quiet = mantissa != 0 ? 0x00400000 : 0;  // processors make NaN quiet too
     return std::bit_cast<float>(sign | 0x7f800000 | quiet | (mantissa << 13));
   }
   return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));

@@ -6,7 +6,7 @@
 
 namespace pando {
 
-uint16_t to_f16(float value);  // IEEE binary16; too large becomes infinity
+uint16_t to_f16(float value);  // IEEE binary16; overflow gives infinity
 float from_f16(uint16_t bits);
 uint16_t to_bf16(float value);
 float from_bf16(uint16_t bits);

@@ -26,7 +26,7 @@ struct Avx2 {
   }
   static V load_halves(const uint16_t* from) { return of(_mm256_cvtepu16_epi32(load_bits(from))); }
   static V larger(V a, V b) { return of(_mm256_max_epu32(ints(a), ints(b))); }
-  // Magnitudes are positive as signed numbers too, which is what AVX2 compares.
+  // AVX2 compares signed numbers; magnitudes are positive as signed numbers too.
   static bool any_above(V a, uint32_t bound) {
     const __m256i above = _mm256_cmpgt_epi32(ints(a), ints(all(bound)));
     return _mm256_testz_si256(above, above) == 0;
@@ -39,8 +39,8 @@ struct Avx2 {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to),
                      _mm256_cvtps_ph(_mm256_castsi256_ps(ints(x)), _MM_FROUND_TO_NEAREST_INT));
   }
-  // Numbers below 2^-14 are rounded in the binade above, where one unit of their halves is as many
-  // bits of the f32 as elsewhere.
+  // Numbers below 2^-14 are rounded in the binade above, where one unit of their halves has as many
+  // f32 bits as elsewhere.
   static void store_noisy_f16(V x, V noise, uint16_t* to) {
     const V sign = x & 0x80000000;
     const V below = of(_mm256_cmpgt_epi32(ints(all(0x38800000)), ints(x ^ sign)));
@@ -50,7 +50,7 @@ struct Avx2 {
     const __m256 back = _mm256_sub_ps(_mm256_castsi256_ps(ints(cut)), raise);
     store_f16(of(_mm256_castps_si256(back)) | sign, to);
   }
-  // The conversion would tell the processor of a signalling NaN, so NaNs are quietened before.
+  // Converting a signalling NaN would raise the invalid flag, so NaNs are made quiet first.
   static void widen_f16(const uint16_t* from, float* to) {
     const __m128i bits = load_bits(from);
     const __m128i magnitude = _mm_and_si128(bits, _mm_set1_epi16(0x7fff));

@@ -36,8 +36,8 @@ struct Avx512 {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
                         _mm512_cvt_roundps_ph(_mm512_castsi512_ps(ints(x)), kQuiet));
   }
-  // Numbers below 2^-14 are rounded in the binade above, where one unit of their halves is as many
-  // bits of the f32 as elsewhere, and 0x0400 is what that adds to the half.
+  // Numbers below 2^-14 are rounded in the binade above, where one unit of their halves has as many
+  // f32 bits as elsewhere. This adds 0x0400 to the half, which is subtracted at the end.
   static void store_noisy_f16(V x, V noise, uint16_t* to) {
     const V magnitude = x & 0x7fffffff;
     const V binade = (x & 0x80000000) | 0x38800000;

@@ -1,7 +1,7 @@
 // The loops of half_isa.h over the vectors of one instruction set, which the including source
 // describes by a type Isa in an unnamed namespace: V, kLanes 32-bit numbers with the operators of
 // uint32_t, and the few functions that are used here. Arithmetic is on the bits of the floats: it
-// raises no exception of the processor, and whether denormals are flushed does not matter.
+// raises no floating-point exceptions and does not depend on whether denormals are flushed.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,8 +19,8 @@ struct HalfBlocks {
   static constexpr uint32_t kF16Largest = 0x477fe000;
   static constexpr uint32_t kBf16Largest = 0x7f7f0000;
 
-  // False where a magnitude is beyond the largest number of the type. Below, noise that is added
-  // to the bits never reaches infinity.
+  // Returns false if a magnitude is beyond the largest number of the type. Noise that is added to
+  // the bits of smaller magnitudes never reaches infinity.
   static bool load(const float* from, uint32_t largest, V (&x)[kVectors]) {
     for (int v = 0; v < kVectors; ++v) x[v] = Isa::load(from + v * Isa::kLanes);
     V most = x[0] & 0x7fffffff;

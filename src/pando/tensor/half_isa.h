@@ -1,5 +1,5 @@
-// Conversions of whole blocks between f32 and the 16-bit types, once per instruction set;
-// half_rounding.h is what others use.
+// Conversions of whole blocks between f32 and the 16-bit types, once per instruction set. Other
+// code uses half_rounding.h.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace pando {
 
-// Elements of a block. They share 16 words of noise: 0..15 take the low halves of the words, 16..31
-// the high halves, so that no vector width has to move bits between lanes.
+// Elements of a block. They share 16 words of noise: elements 0..15 use the low halves of the
+// words, elements 16..31 the high halves, so that no vector width has to move bits between lanes.
 inline constexpr int64_t kHalfBlock = 32;
 inline constexpr int64_t kBlockWords = kHalfBlock / 2;
 
@@ -23,8 +23,8 @@ struct NoiseStart {
 };
 
 struct HalfIsa {
-  // Stops before the first block that has NaN in it, or what is beyond the largest number; returns
-  // the blocks done.
+  // Stops before the first block that contains NaN or a magnitude beyond the largest number;
+  // returns the number of blocks done.
   using Round = int64_t (*)(const float* from, uint16_t* to, int64_t blocks, NoiseStart noise);
   using Widen = void (*)(const uint16_t* from, float* to, int64_t blocks);
 
@@ -37,13 +37,13 @@ struct HalfIsa {
   Widen widen_bf16;
 };
 
-// Null where the compiler was not asked for the instructions. Whether this processor has them is
-// another question.
+// Null if this build has no code for the instruction set. Does not check whether this processor
+// supports it.
 const HalfIsa* plain_halves();
 const HalfIsa* avx2_halves();
 const HalfIsa* avx512_halves();
 
-// Those of this processor, the best first.
+// The instruction sets that this processor supports, the best first.
 std::span<const HalfIsa* const> half_isas();
 // The best one, or the one that PANDO_ISA names.
 const HalfIsa& chosen_half_isa();

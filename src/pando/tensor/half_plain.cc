@@ -22,7 +22,8 @@ struct Plain {
     to[0] = static_cast<uint16_t>(a >> 16);
     to[1] = static_cast<uint16_t>(b >> 16);
   }
-  // As in half.cc and half_rounding.cc, but without branches: compilers make vectors of them.
+  // Computes the same as half.cc and half_rounding.cc, but without branches, so that compilers
+  // vectorise the loops.
   static void store_f16(V x, uint16_t* to) {
     const V magnitude = x & 0x7fffffff;
     const V normal = (magnitude - 0x38000000 + 0xfff + ((magnitude >> 13) & 1)) >> 13;

@@ -16,10 +16,10 @@ namespace {
 constexpr uint32_t kInfinity = 0x7f800000;
 constexpr uint32_t kSmallestNormalF16 = 0x38800000;  // bits of 2^-14
 
-// What a 16-bit type keeps of the bits of an f32.
+// The limits of a 16-bit type.
 struct HalfFormat {
-  uint32_t overflow;  // bits of the smallest magnitude that is beyond the largest number
-  uint32_t largest;   // bits of the largest number
+  uint32_t overflow;  // f32 bits of the smallest magnitude that overflows
+  uint32_t largest;   // f32 bits of the largest number
   uint16_t largest_half;
   uint16_t nan;
 };
@@ -33,24 +33,25 @@ uint16_t sign_of(float value) {
   return static_cast<uint16_t>((std::bit_cast<uint32_t>(value) >> 16) & 0x8000);
 }
 
-// The magnitude as a half with 13 more bits behind it: all that there are, except of numbers below
-// 2^-14, which adding 2^-14 rounds to these bits.
+// The magnitude as a half followed by 13 more bits. This is exact, except for numbers below 2^-14,
+// which adding 2^-14 rounds to these bits.
 uint32_t exact_f16(uint32_t magnitude) {
   if (magnitude >= kSmallestNormalF16) return magnitude - 0x38000000;
   const float raised = std::bit_cast<float>(magnitude) + std::bit_cast<float>(kSmallestNormalF16);
   return std::bit_cast<uint32_t>(raised) - kSmallestNormalF16;
 }
 
-// Callers' keys may differ in a single bit; those that the noise is made from differ in many.
+// Callers' keys may differ in a single bit; mixed keys differ in many.
 uint64_t noise_key(uint64_t key) { return mix_keys(key, 0); }
 
-// One that the compiler does not foresee. std::feraiseexcept would set the flag of the x87 unit.
+// `volatile` keeps the compiler from computing the product in advance. std::feraiseexcept would set
+// the flag of the x87 unit instead.
 void raise_overflow() {
   volatile float largest = std::numeric_limits<float>::max();
   largest = largest * largest;
 }
 
-// Rounds a run of whole blocks, however odd its numbers are.
+// Rounds a run of whole blocks, including blocks with NaN or too large numbers.
 class BlockRounder {
  public:
   BlockRounder(const HalfIsa& isa, DType type, const HalfRounding& rounding)
@@ -80,7 +81,7 @@ class BlockRounder {
     }
   }
 
-  // `count` elements from place `at` of a block.
+  // Rounds `count` elements that start at position `at` of a block.
   void run_part(const float* from, uint16_t* to, int64_t at, int64_t count, uint64_t number) {
     float numbers[kHalfBlock] = {};
     uint16_t halves[kHalfBlock];
@@ -98,7 +99,8 @@ class BlockRounder {
             .key = static_cast<uint32_t>(key_ >> 32)};
   }
 
-  // A block with NaN or too large numbers: they are replaced by what the fast code takes.
+  // Rounds a block with NaN or too large numbers: replaces them by numbers that the fast code
+  // accepts.
   void odd_block(const float* from, uint16_t* to, uint64_t number) {
     float numbers[kHalfBlock];
     bool nan[kHalfBlock];

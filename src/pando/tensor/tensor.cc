@@ -28,13 +28,14 @@ Tensor::Tensor(DType dtype, Shape shape)
   if (static_cast<uint64_t>(elements_) > (uint64_t{1} << 62) / size_of(dtype_)) {
     throw ResourceError("tensor ", to_string(dtype_), shape_, " does not fit into memory");
   }
-  // Large tensors (weights of dense layers) are read in strides: huge pages spare the look-ups.
+  // Large tensors (weights of dense layers) are read in strides: huge pages reduce address
+  // look-ups.
   const bool huge = bytes() >= kHugePage;
   const size_t alignment = huge ? kHugePage : kAlignment;
   const size_t rounded = (std::max<size_t>(bytes(), 1) + alignment - 1) / alignment * alignment;
   data_.reset(static_cast<std::byte*>(std::aligned_alloc(alignment, rounded)));
   if (data_ == nullptr) {
-    throw ResourceError("no memory for a tensor ", to_string(dtype_), shape_, " of ",
+    throw ResourceError("cannot allocate a tensor ", to_string(dtype_), shape_, " of ",
                         human_bytes(static_cast<double>(rounded)));
   }
   if (huge) madvise(data_.get(), rounded, MADV_HUGEPAGE);  // a hint: small pages work as well
@@ -43,7 +44,8 @@ Tensor::Tensor(DType dtype, Shape shape)
 
 Tensor::Tensor(Shape shape, std::span<const float> values) : Tensor(DType::f32, std::move(shape)) {
   if (static_cast<int64_t>(values.size()) != elements_) {
-    throw InvalidArgument("tensor ", shape_, " wants ", elements_, " values, got ", values.size());
+    throw InvalidArgument("tensor ", shape_, ": expected ", elements_, " values, got ",
+                          values.size());
   }
   std::copy(values.begin(), values.end(), f32().begin());
 }
@@ -78,8 +80,8 @@ Tensor Tensor::of_f32(Shape shape, std::initializer_list<float> values) {
 Tensor Tensor::of_i32(Shape shape, std::initializer_list<int32_t> values) {
   Tensor tensor(DType::i32, std::move(shape));
   if (static_cast<int64_t>(values.size()) != tensor.elements()) {
-    throw InvalidArgument("tensor ", tensor.shape(), " wants ", tensor.elements(), " values, got ",
-                          values.size());
+    throw InvalidArgument("tensor ", tensor.shape(), ": expected ", tensor.elements(),
+                          " values, got ", values.size());
   }
   std::copy(values.begin(), values.end(), tensor.i32().begin());
   return tensor;
@@ -113,7 +115,7 @@ Tensor Tensor::rows(int64_t begin, int64_t end) const {
 
 void Tensor::check_type(DType wanted) const {
   if (wanted != dtype_) {
-    throw InvalidArgument("tensor holds ", to_string(dtype_), ", asked for ", to_string(wanted));
+    throw InvalidArgument("expected a tensor of ", to_string(wanted), ", got ", to_string(dtype_));
   }
 }
 

@@ -1,5 +1,6 @@
-// A dense tensor in host memory, row-major, with its type and shape: what users hand in and get
-// back. Device programs work on an arena instead and never allocate one of these per step.
+// A dense tensor in host memory, row-major, with its type and shape. Users pass data in and get
+// results back as tensors. Programs on a device work on an arena instead and allocate no tensors
+// per step.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -56,7 +57,7 @@ class Tensor {
   std::span<int32_t> i32() { return span<int32_t>(); }
   std::span<const int32_t> i32() const { return span<int32_t>(); }
 
-  // The same elements under another shape with as many elements; throws InvalidArgument.
+  // The same elements with another shape; throws InvalidArgument if the number of elements differs.
   Tensor reshaped(Shape shape) const&;
   Tensor reshaped(Shape shape) &&;
 
@@ -78,8 +79,9 @@ class Tensor {
 // Converts between element types; to integers as in tensor/convert.h.
 Tensor cast(const Tensor& tensor, DType dtype);
 
-// The largest |a - b|, and of |a - b| / (|a| + |b| + floor) where `floor` keeps zeros quiet.
-// Requires: both f32 with the same shape.
+// The largest |a - b| and the largest |a - b| / (|a| + |b| + floor) of all elements; `floor` keeps
+// the relative difference of numbers near zero small. Requires: both are f32 and have the same
+// shape.
 struct Difference {
   double absolute = 0;
   double relative = 0;

@@ -18,7 +18,8 @@ constexpr std::string_view kEpochField = "{epoch}";
 std::string with_epoch(const std::string& path, int64_t number) {
   std::string result;
   size_t from = 0;
-  for (size_t at = path.find(kEpochField); at != std::string::npos; at = path.find(kEpochField, from)) {
+  for (size_t at = path.find(kEpochField); at != std::string::npos;
+       at = path.find(kEpochField, from)) {
     result += path.substr(from, at - from) + std::to_string(number);
     from = at + kEpochField.size();
   }
@@ -28,14 +29,14 @@ std::string with_epoch(const std::string& path, int64_t number) {
 class CheckpointCallback : public Callback {
  public:
   explicit CheckpointCallback(std::string path) : path_(std::move(path)) {
-    if (path_.empty()) throw InvalidArgument("Checkpoint wants a path");
+    if (path_.empty()) throw InvalidArgument("Checkpoint: expected a path, got an empty text");
     const std::string example = with_epoch(path_, 1);
     if (example.find_first_of("{}") != std::string::npos) {
       throw InvalidArgument("Checkpoint: path '", path_, "' has a placeholder other than {epoch}");
     }
   }
 
-  // A folder that cannot be made ends the fit before it has cost anything.
+  // Makes the folder early, so that a fit that cannot save ends at once.
   void on_train_begin(FitContext& context) override {
     if (comm::current_job().is_first()) make_folder(context.epoch + 1);
   }

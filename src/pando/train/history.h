@@ -4,7 +4,10 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "pando/base/error.h"
@@ -14,6 +17,23 @@ namespace pando {
 // Names and values in the order in which they are shown: loss first, then the metrics, then the
 // same of the validation with "val_" in front.
 using Logs = std::vector<std::pair<std::string, double>>;
+
+// The value of that name, or nothing.
+inline std::optional<double> find_value(const Logs& logs, std::string_view name) {
+  for (const auto& [key, value] : logs) {
+    if (key == name) return value;
+  }
+  return std::nullopt;
+}
+
+// Sums over samples under the names of Logs, the loss first. The mean is taken where it is shown.
+struct LogSums {
+  int64_t samples = 0;
+  Logs sums;
+
+  // 0 for a name that is not there.
+  double sum(std::string_view name) const { return find_value(sums, name).value_or(0); }
+};
 
 struct History {
   std::vector<int64_t> epoch;  // numbers from 0, as Keras counts

@@ -1,4 +1,4 @@
-// Running sums of an epoch or an evaluation, and the figures that they stand for.
+// Running sums of an epoch or an evaluation, and the figures computed from them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -33,9 +33,16 @@ class MetricSums {
     }
   }
 
+  // Sums over all replicas, whatever the reduction of the logs.
+  LogSums sums() const {
+    LogSums sums{.samples = all_.samples, .sums = {{names_[0], all_.loss}}};
+    for (size_t i = 1; i < names_.size(); ++i) sums.sums.emplace_back(names_[i], metric(all_, i));
+    return sums;
+  }
+
   Logs logs(const std::string& prefix = "") const {
     if (reduction_ == MetricReduction::mean || replicas_.size() <= 1) return means(all_, prefix);
-    // At the end of the data replicas may be without samples; they have nothing to tell.
+    // At the end of the data some replicas may have no samples; they are left out.
     std::vector<const runtime::Totals*> told;
     for (const runtime::Totals& replica : replicas_) {
       if (replica.samples > 0) told.push_back(&replica);
@@ -68,10 +75,12 @@ class MetricSums {
     const double count = static_cast<double>(std::max<int64_t>(totals.samples, 1));
     Logs logs = {{prefix + names_[0], totals.loss / count}};
     for (size_t i = 1; i < names_.size(); ++i) {
-      const double sum = i <= totals.metrics.size() ? totals.metrics[i - 1] : 0;
-      logs.emplace_back(prefix + names_[i], sum / count);
+      logs.emplace_back(prefix + names_[i], metric(totals, i) / count);
     }
     return logs;
+  }
+  double metric(const runtime::Totals& totals, size_t name) const {
+    return name <= totals.metrics.size() ? totals.metrics[name - 1] : 0;
   }
 
   std::vector<std::string> names_;  // the loss, then the metrics

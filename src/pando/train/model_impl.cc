@@ -9,9 +9,9 @@
 #include "pando/comm/collectives.h"
 #include "pando/compiler/report.h"
 #include "pando/ir/text.h"
-#include "pando/runtime/device_set.h"
-#include "pando/runtime/memory_report.h"
-#include "pando/runtime/topology.h"
+#include "pando/runtime/machine/device_set.h"
+#include "pando/runtime/machine/topology.h"
+#include "pando/runtime/report/memory_report.h"
 #include "pando/runtime/verification.h"
 #include "pando/train/auto_split.h"
 
@@ -45,14 +45,16 @@ CompileOptions& Model::Impl::compiled() {
 void Model::Impl::compile(CompileOptions options_in) {
   const ExecutionOptions& execution = options_in.execution;
   if (execution.threads < 0)
-    throw InvalidArgument("threads is ", execution.threads, ", wanted 0 or more");
+    throw InvalidArgument("threads: expected 0 or more, got ", execution.threads);
   if (execution.slices < 0)
-    throw InvalidArgument("slices is ", execution.slices, ", wanted 0 or more");
+    throw InvalidArgument("slices: expected 0 or more, got ", execution.slices);
   if (options_in.steps_per_execution < 0) {
-    throw InvalidArgument("steps_per_execution is ", options_in.steps_per_execution,
-                          ", wanted 0 or more");
+    throw InvalidArgument("steps_per_execution: expected 0 or more, got ",
+                          options_in.steps_per_execution);
   }
-  if (options_in.optimizer.rule == nullptr) throw InvalidArgument("compile() wants an optimizer");
+  if (options_in.optimizer.rule == nullptr) {
+    throw InvalidArgument("compile: expected an optimizer, got none");
+  }
   parse_precision(to_string(options_in.precision));  // throws for types that do not go together
   scaler = LossScaler(options_in.loss_scaling);
   drop_all();
@@ -65,7 +67,7 @@ void Model::Impl::compile(CompileOptions options_in) {
   compile_options = std::move(options_in);
 }
 
-void Model::Impl::drop_programs(train::Mode mode) {
+void Model::Impl::drop_programs(RunMode mode) {
   std::erase_if(programs_, [&](const auto& entry) { return std::get<0>(entry.first) == mode; });
 }
 
@@ -76,9 +78,8 @@ void Model::Impl::drop_all() {
 
 void Model::Impl::set_pipelining(const PipeliningOptions& options_in) {
   if (options_in.gradient_accumulation_steps_per_replica < 1) {
-    throw InvalidArgument("gradient_accumulation_steps_per_replica is ",
-                          options_in.gradient_accumulation_steps_per_replica,
-                          ", wanted at least 1");
+    throw InvalidArgument("gradient_accumulation_steps_per_replica: expected at least 1, got ",
+                          options_in.gradient_accumulation_steps_per_replica);
   }
   runtime::check({.stages = network.stages(), .device_of_stage = options_in.device_mapping});
   pipelining = options_in;
@@ -88,8 +89,8 @@ void Model::Impl::set_pipelining(const PipeliningOptions& options_in) {
 
 void Model::Impl::set_accumulation(const GradientAccumulationOptions& options_in) {
   if (options_in.steps_per_replica < 1) {
-    throw InvalidArgument("steps_per_replica is ", options_in.steps_per_replica,
-                          ", wanted at least 1");
+    throw InvalidArgument("steps_per_replica: expected at least 1, got ",
+                          options_in.steps_per_replica);
   }
   accumulation = options_in;
   drop_all();
@@ -97,22 +98,22 @@ void Model::Impl::set_accumulation(const GradientAccumulationOptions& options_in
 
 void Model::Impl::set_replication(const ReplicationOptions& options_in) {
   if (options_in.statistics_group < 1) {
-    throw InvalidArgument("statistics_group is ", options_in.statistics_group,
-                          ", wanted at least 1");
+    throw InvalidArgument("statistics_group: expected at least 1, got ",
+                          options_in.statistics_group);
   }
   if (options_in.inference_replicas < 0) {
-    throw InvalidArgument("inference_replicas is ", options_in.inference_replicas,
-                          ", wanted 0 or more");
+    throw InvalidArgument("inference_replicas: expected 0 or more, got ",
+                          options_in.inference_replicas);
   }
   replication = options_in;
   drop_all();
 }
 
-bool Model::Impl::pipelined(train::Mode mode) const {
-  return network.stages() > 1 && (mode == train::Mode::train || pipelining.pipelined_inference);
+bool Model::Impl::pipelined(RunMode mode) const {
+  return network.stages() > 1 && (mode == RunMode::train || pipelining.pipelined_inference);
 }
 
-runtime::Placement Model::Impl::placement(train::Mode mode) {
+runtime::Placement Model::Impl::placement(RunMode mode) {
   runtime::Placement place;
   int stages = 1;
   if (pipelined(mode)) {
@@ -124,20 +125,18 @@ runtime::Placement Model::Impl::placement(train::Mode mode) {
   const int each = place.devices_per_replica(stages);
   const int devices = workers().devices();
   if (each > devices) {
-    throw InvalidArgument("the pipeline of ", stages, " stages wants ", each,
-                          " devices, the strategy has ", devices,
-                          "; ask for more or give a device_mapping");
+    throw InvalidArgument("the pipeline of ", stages, " stages: expected at least ", each,
+                          " devices, got ", devices, "; use more devices or set device_mapping");
   }
   place.replicas = devices / each;
-  // What an instance predicts is its own affair.
-  if (mode != train::Mode::predict) place.communicator = job.communicator;
+  // Each instance predicts on its own.
+  if (mode != RunMode::predict) place.communicator = job.communicator;
   place.wire = replication.wire;
-  if (mode != train::Mode::train) {
+  if (mode != RunMode::train) {
     const int wanted = replication.inference_replicas;
     if (wanted > place.replicas) {
-      throw InvalidArgument("inference_replicas is ", wanted, " with ", each,
-                            " devices each, but there are ", devices, " devices; wanted at most ",
-                            place.replicas);
+      throw InvalidArgument("inference_replicas: expected at most ", place.replicas, " (", devices,
+                            " devices, ", each, " per replica), got ", wanted);
     }
     if (wanted > 0) place.replicas = wanted;
     return place;
@@ -152,18 +151,19 @@ runtime::Placement Model::Impl::placement(train::Mode mode) {
   place.stop_at_fp_exceptions = compile_options && compile_options->fp_exceptions;
   place.statistics_group = replication.statistics_group;
   if (place.statistics_group > 1 && each > 1) {
-    throw InvalidArgument("statistics_group is ", place.statistics_group, ", but a replica has ",
-                          each, " devices; wanted one device per replica");
+    throw InvalidArgument("statistics_group = ", place.statistics_group,
+                          ": expected one device per replica, got ", each);
   }
   if (place.total_replicas() % place.statistics_group != 0) {
-    throw InvalidArgument("statistics_group is ", place.statistics_group,
-                          ", which does not divide the ", place.total_replicas(), " replicas");
+    throw InvalidArgument("statistics_group: expected a divisor of the ", place.total_replicas(),
+                          " replicas, got ", place.statistics_group);
   }
   if (place.replicas % place.statistics_group != 0 &&
       place.statistics_group % place.replicas != 0) {
-    throw InvalidArgument("statistics_group is ", place.statistics_group, " and an instance has ",
-                          place.replicas,
-                          " replicas; wanted groups within an instance or of whole instances");
+    throw InvalidArgument(
+        "statistics_group: expected groups within an instance or of whole instances, got groups "
+        "of ",
+        place.statistics_group, " with ", place.replicas, " replicas per instance");
   }
   return place;
 }
@@ -226,9 +226,8 @@ runtime::WorkerTeam& Model::Impl::workers() {
   runtime::DeviceRequest request;
   if (strategy != nullptr) {
     if (threads > 0) {
-      throw InvalidArgument("threads is ", threads,
-                            ", but the model was made within a DeviceStrategy; give it "
-                            "cores_per_device instead");
+      throw InvalidArgument("threads: expected 0 for a model made within a DeviceStrategy, got ",
+                            threads, "; set cores_per_device of the strategy instead");
     }
     request = {strategy->devices, strategy->core_sets, strategy->cores_per_device};
   } else {
@@ -242,7 +241,7 @@ runtime::WorkerTeam& Model::Impl::workers() {
     team.cores.insert(team.cores.end(), device.cores.begin(), device.cores.end());
     team.shares_cores = team.shares_cores || device.shared;
   }
-  // So do instances that are more than the cores which they divide.
+  // Instances share cores too if there are more of them than cores to divide.
   if (job.core_shares > 1 && job.core_shares > runtime::query_topology().usable_cores()) {
     team.shares_cores = true;
   }
@@ -265,11 +264,11 @@ PrefetchOptions Model::Impl::data_workers(int wanted, int ahead) {
 }
 
 train::SliceDivision Model::Impl::division_of(int64_t batch, const ExecutionOptions& execution) {
-  if (batch < 1) throw InvalidArgument("batch_size is ", batch, ", wanted at least 1");
+  if (batch < 1) throw InvalidArgument("batch_size: expected at least 1, got ", batch);
   return train::divide(batch, execution.slices > 0 ? execution.slices : workers().workers_of(0));
 }
 
-train::GraphRequest Model::Impl::graph_request(train::Mode mode, int64_t slice_batch,
+train::GraphRequest Model::Impl::graph_request(RunMode mode, int64_t slice_batch,
                                                const std::vector<Field>& fields) {
   train::GraphRequest request{
       .mode = mode, .batch = slice_batch, .fields = fields, .frozen = frozen};
@@ -283,7 +282,7 @@ train::GraphRequest Model::Impl::graph_request(train::Mode mode, int64_t slice_b
 Verification Model::Impl::verify(int64_t batch, const std::vector<Field>& fields) {
   const train::SliceDivision division = division_of(batch, compiled().execution);
   const auto build = [&](int64_t slice_batch) {
-    return train::build_graph(network, graph_request(train::Mode::train, slice_batch, fields));
+    return train::build_graph(network, graph_request(RunMode::train, slice_batch, fields));
   };
   const runtime::VerificationTable table =
       runtime::verify_network_graph(build, {.slices = division.slices,
@@ -296,16 +295,16 @@ Verification Model::Impl::verify(int64_t batch, const std::vector<Field>& fields
   return {table.ok(), runtime::to_text(table)};
 }
 
-train::LoadedProgram& Model::Impl::program(train::Mode mode, int64_t batch,
+train::LoadedProgram& Model::Impl::program(RunMode mode, int64_t batch,
                                            const std::vector<Field>& fields) {
   auto& loaded = programs_[{mode, batch, to_string(fields)}];
   if (loaded != nullptr) return *loaded;
-  const bool predict = mode == train::Mode::predict;
+  const bool predict = mode == RunMode::predict;
   const CompileOptions* chosen = predict && !compile_options ? nullptr : &compiled();
   const ExecutionOptions execution = chosen == nullptr ? ExecutionOptions{} : chosen->execution;
   runtime::Placement place = placement(mode);
   const train::SliceDivision division = division_of(batch, execution);
-  compiler::CompileOptions compiling{.slices = division.slices,
+  compiler::ProgramOptions compiling{.slices = division.slices,
                                      .division = division.division,
                                      .gathered_slices = division.slices * place.statistics_group,
                                      .pipelined = pipelined(mode),
@@ -315,19 +314,19 @@ train::LoadedProgram& Model::Impl::program(train::Mode mode, int64_t batch,
     compiling.precision = chosen->precision;
     compiling.half = chosen->half;
   }
-  if (mode != train::Mode::train) {
+  if (mode != RunMode::train) {
     compiling.half.stochastic_rounding = StochasticRounding::off;
   }
   if (execution.bucket_bytes > 0) compiling.bucket_bytes = execution.bucket_bytes;
   compiling.scratch_limits = execution.scratch_limits;
-  if (mode == train::Mode::train) compiling.recomputation = pipelining.recomputation;
+  if (mode == RunMode::train) compiling.recomputation = pipelining.recomputation;
   if (execution.dump_ir) {
     compiling.dump = [&](std::string_view pass, const ir::Graph& graph) {
-      execution.dump_ir(train::to_string(mode), pass, ir::to_text(graph));
+      execution.dump_ir(to_string(mode), pass, ir::to_text(graph));
     };
   }
   if (place.stop_at_fp_exceptions) {
-    // The processor's products of 16-bit numbers raise no exceptions.
+    // The processor's instructions for products of 16-bit numbers raise no exceptions.
     compiling.accept = [](const ir::Node&, const kernels::Candidate& candidate) {
       return !candidate.native();
     };
@@ -339,7 +338,7 @@ train::LoadedProgram& Model::Impl::program(train::Mode mode, int64_t batch,
   ir::Graph graph = train::build_graph(network, request);
   place.feed_fields = train::feed_fields(network, graph, fields);
   auto program = compiler::compile(std::move(graph), std::move(compiling));
-  const Optimizer* optimizer = mode == train::Mode::train ? &chosen->optimizer : nullptr;
+  const Optimizer* optimizer = mode == RunMode::train ? &chosen->optimizer : nullptr;
   check_memory(*program, place);
   loaded = std::make_unique<train::LoadedProgram>(std::move(program), variables, workers(),
                                                   optimizer, place);
@@ -347,12 +346,12 @@ train::LoadedProgram& Model::Impl::program(train::Mode mode, int64_t batch,
 }
 
 std::string Model::Impl::compile_report(int64_t batch, const std::vector<Field>& fields) {
-  train::LoadedProgram& loaded = program(train::Mode::train, batch, fields);
+  train::LoadedProgram& loaded = program(RunMode::train, batch, fields);
   return compiler::compile_report(loaded.program(), layer_names()) + memory_report(batch, fields);
 }
 
 std::string Model::Impl::memory_report(int64_t batch, const std::vector<Field>& fields) {
-  train::LoadedProgram& loaded = program(train::Mode::train, batch, fields);
+  train::LoadedProgram& loaded = program(RunMode::train, batch, fields);
   return runtime::memory_report(loaded.program(), loaded.placement(), most_workers());
 }
 
@@ -366,7 +365,7 @@ std::vector<std::string> Model::Impl::layer_names() const {
   return names;
 }
 
-// Of any device: what a report or a budget must reckon with.
+// The most workers of any device, on which reports and budgets are based.
 int Model::Impl::most_workers() {
   int most = 1;
   for (int device = 0; device < workers().devices(); ++device) {

@@ -4,16 +4,16 @@
 #include <filesystem>
 #include <system_error>
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <fmt/core.h>
 
 #include "pando/base/error.h"
+#include "pando/base/json.h"
 #include "pando/compiler/report.h"
 #include "pando/kernels/direct/isa_kernels.h"
 #include "pando/profile/chrome_trace.h"
 #include "pando/profile/multiply_add_peak.h"
-#include "pando/runtime/execution_report.h"
-#include "pando/runtime/memory_report.h"
+#include "pando/runtime/report/execution_report.h"
+#include "pando/runtime/report/memory_report.h"
 #include "pando/store/atomic_file.h"
 #include "pando/train/model_impl.h"
 
@@ -21,27 +21,16 @@ namespace pando {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-train::Mode mode_of(ProfiledProgram program) {
-  switch (program) {
-    case ProfiledProgram::training: return train::Mode::train;
-    case ProfiledProgram::evaluation: return train::Mode::evaluate;
-    case ProfiledProgram::prediction: return train::Mode::predict;
+std::string name_of(RunMode mode) {
+  switch (mode) {
+    case RunMode::train: return "training";
+    case RunMode::evaluate: return "evaluation";
+    case RunMode::predict: return "prediction";
   }
-  PANDO_CHECK(false, static_cast<int>(program));
+  PANDO_CHECK(false, static_cast<int>(mode));
 }
 
-std::string name_of(ProfiledProgram program) {
-  switch (program) {
-    case ProfiledProgram::training: return "training";
-    case ProfiledProgram::evaluation: return "evaluation";
-    case ProfiledProgram::prediction: return "prediction";
-  }
-  PANDO_CHECK(false, static_cast<int>(program));
-}
-
-// Bytes that all programs of a model share, and what a weight update goes through.
+// Bytes that all programs of a model share, and those that a weight update changes.
 struct VariableBytes {
   size_t weights = 0;
   size_t statistics = 0;
@@ -97,24 +86,24 @@ class ReportWriter {
   ReportWriter(Model::Impl& impl, const ProfileRequest& request)
       : impl_(impl),
         request_(request),
-        loaded_(impl.program(mode_of(request.program), request.batch_size, request.fields)),
+        loaded_(impl.program(request.mode, request.batch_size, request.fields)),
         compilation_(compiler::compilation_report(loaded_.program(), impl.layer_names())),
         variables_(variable_bytes(impl.variables, loaded_.program())) {
     const runtime::Placement& placement = loaded_.placement();
     text_ = fmt::format("profile of {}, model '{}': micro-batches of {} ({})\n",
-                        name_of(request.program), impl.options.name,
+                        name_of(request.mode), impl.options.name,
                         counted(request.batch_size, "sample"), to_string(request.fields));
     text_ += concat(counted(placement.total_replicas(), "replica"), " on ",
                     counted(placement.instances(), "instance"));
-    if (request.program == ProfiledProgram::training) {
+    if (request.mode == RunMode::train) {
       text_ += concat(", ", counted(placement.micro_batches, "micro-batch"), " per weight update",
                       " by ", impl.compiled().optimizer.rule->name());
     }
     text_ += placement.instances() > 1 ? "; figures of one instance\n" : "\n";
-    json_ = {{"program", name_of(request.program)},    {"model", impl.options.name},
+    json_ = {{"program", name_of(request.mode)},       {"model", impl.options.name},
              {"batch_size", request.batch_size},       {"fields", to_string(request.fields)},
              {"replicas", placement.total_replicas()}, {"instances", placement.instances()}};
-    if (request.program == ProfiledProgram::training) {
+    if (request.mode == RunMode::train) {
       json_["micro_batches_per_update"] = placement.micro_batches;
     }
   }
@@ -133,7 +122,7 @@ class ReportWriter {
     const int workers = impl_.most_workers();
     text_ += heading("memory") +
              fmt::format(
-                 "of the model, once: weights {}, moving statistics {}, optimizer state {},\n"
+                 "held once for the model: weights {}, moving statistics {}, optimizer state {},\n"
                  "packed weights {}\n",
                  size(bytes.weights), size(bytes.statistics), size(bytes.slots),
                  size(compilation_.always_live.packed));
@@ -149,7 +138,7 @@ class ReportWriter {
                                        loaded_.program(), loaded_.placement(), workers))}};
   }
 
-  // Of all devices of this instance, and of what the model holds once.
+  // The memory of all devices of this instance, and what the model holds once.
   void write_lifetimes(int workers) {
     const runtime::Placement& placement = loaded_.placement();
     const compiler::Program& program = loaded_.program();

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
 
-std::string error_of(const BatchRequest& request) {
+std::string request_error(const BatchRequest& request) {
   return message_of<UsageError>([&] { make_batch_configuration(request); });
 }
 
@@ -84,7 +84,7 @@ TEST(BatchConfiguration, EverySmallRequestIsTheNearestPossible) {
 }
 
 TEST(BatchConfiguration, BothGivenIsAnError) {
-  EXPECT_EQ(error_of({.gradient_accumulation_count = 2, .global_batch_size = 8}),
+  EXPECT_EQ(request_error({.gradient_accumulation_count = 2, .global_batch_size = 8}),
             "--gradient-accumulation-count 2 and --global-batch-size 8: each decides the other; "
             "give one of them");
 }
@@ -92,26 +92,26 @@ TEST(BatchConfiguration, BothGivenIsAnError) {
 TEST(BatchConfiguration, RangesAreChecked) {
   for (const int64_t wrong : {int64_t{0}, int64_t{-1}, std::numeric_limits<int64_t>::min()}) {
     const std::string rest = concat(": found ", wrong, ", wanted a whole number, at least 1");
-    EXPECT_EQ(error_of({.micro_batch_size = wrong}), "--micro-batch-size" + rest);
-    EXPECT_EQ(error_of({.num_replicas = wrong}), "--num-replicas" + rest);
-    EXPECT_EQ(error_of({.gradient_accumulation_count = wrong}),
+    EXPECT_EQ(request_error({.micro_batch_size = wrong}), "--micro-batch-size" + rest);
+    EXPECT_EQ(request_error({.num_replicas = wrong}), "--num-replicas" + rest);
+    EXPECT_EQ(request_error({.gradient_accumulation_count = wrong}),
               "--gradient-accumulation-count" + rest);
-    EXPECT_EQ(error_of({.global_batch_size = wrong}), "--global-batch-size" + rest);
+    EXPECT_EQ(request_error({.global_batch_size = wrong}), "--global-batch-size" + rest);
   }
 }
 
 TEST(BatchConfiguration, TooLargeAProductNamesTheFlags) {
-  EXPECT_EQ(error_of({.micro_batch_size = kHuge, .num_replicas = 2})
+  EXPECT_EQ(request_error({.micro_batch_size = kHuge, .num_replicas = 2})
                 .rfind("--micro-batch-size and --num-replicas: the global batch of ", 0),
             0u);
-  EXPECT_EQ(error_of({.micro_batch_size = 2, .gradient_accumulation_count = kHuge})
+  EXPECT_EQ(request_error({.micro_batch_size = 2, .gradient_accumulation_count = kHuge})
                 .rfind("--gradient-accumulation-count: the global batch of 2 x ", 0),
             0u);
   // Rounding up is what makes it too large.
-  EXPECT_EQ(error_of({.micro_batch_size = 2, .global_batch_size = kHuge})
+  EXPECT_EQ(request_error({.micro_batch_size = 2, .global_batch_size = kHuge})
                 .rfind("--global-batch-size: the global batch of 2 x ", 0),
             0u);
-  EXPECT_EQ(error_of({.micro_batch_size = kHuge}), "");
+  EXPECT_EQ(request_error({.micro_batch_size = kHuge}), "");
 }
 
 TEST(UpdatesPerEpoch, AreTheWholeGlobalBatchesOfTheDataSet) {

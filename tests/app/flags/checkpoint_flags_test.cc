@@ -12,18 +12,19 @@ namespace {
 
 using testing_support::error_of;
 
-std::string says(const CheckpointFlags& flags, const std::string& run_dir = "run") {
+std::string checkpoint_error(const CheckpointFlags& flags, const std::string& run_dir = "run") {
   return error_of<UsageError>([&] { validate(flags, run_dir); });
 }
 
 TEST(CheckpointFlags, WhatExcludesEachOther) {
   const testing_support::TempFolder folder;
   const std::string weights = folder.write_text("a.h5", "x");
-  EXPECT_SAYS(says({.resume = "auto"}, ""), "--run-dir or --checkpoint-output-dir");
-  EXPECT_SAYS(says({.resume = folder.path("none.h5")}), "none.h5' does not exist");
-  EXPECT_SAYS(says({.weights = folder.path()}), "--weights");
-  EXPECT_SAYS(says({.resume = weights, .weights = weights}), "--weights and --resume");
-  EXPECT_SAYS(says({.per_epoch = Fraction(0), .first_epoch = Fraction(1)}), "--first-ckpt-epoch 1");
+  EXPECT_SAYS(checkpoint_error({.resume = "auto"}, ""), "--run-dir or --checkpoint-output-dir");
+  EXPECT_SAYS(checkpoint_error({.resume = folder.path("none.h5")}), "none.h5' does not exist");
+  EXPECT_SAYS(checkpoint_error({.weights = folder.path()}), "--weights");
+  EXPECT_SAYS(checkpoint_error({.resume = weights, .weights = weights}), "--weights and --resume");
+  EXPECT_SAYS(checkpoint_error({.per_epoch = Fraction(0), .first_epoch = Fraction(1)}),
+              "--first-ckpt-epoch 1");
   validate({.output_dir = "x", .resume = "auto", .weights = weights}, "");
   validate({.resume = folder.path()}, "");
 }

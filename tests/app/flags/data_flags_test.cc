@@ -11,7 +11,7 @@ namespace {
 
 using testing_support::error_of;
 
-DataFlags parse(const std::vector<std::string>& args) {
+DataFlags data_flags(const std::vector<std::string>& args) {
   DataFlags flags;
   CommonOptions common;
   OptionTable table;
@@ -21,12 +21,12 @@ DataFlags parse(const std::vector<std::string>& args) {
   return flags;
 }
 
-std::string error(const std::vector<std::string>& args) {
-  return error_of<UsageError>([&] { parse(args); });
+std::string data_flags_error(const std::vector<std::string>& args) {
+  return error_of<UsageError>([&] { data_flags(args); });
 }
 
 TEST(DataFlags, HaveDefaults) {
-  const DataFlags flags = parse({});
+  const DataFlags flags = data_flags({});
   EXPECT_TRUE(flags.download);
   EXPECT_TRUE(flags.shuffle);
   EXPECT_EQ(flags.synthetic_data, SyntheticData::none);
@@ -37,33 +37,34 @@ TEST(DataFlags, HaveDefaults) {
 }
 
 TEST(DataFlags, OldWordsStayAliases) {
-  EXPECT_EQ(parse({"--synthetic-data", "host"}).synthetic_data, SyntheticData::host);
-  EXPECT_EQ(parse({"--synthetic-data", "cpu"}).synthetic_data, SyntheticData::host);
-  EXPECT_EQ(parse({"--synthetic-data", "device"}).synthetic_data, SyntheticData::device);
-  EXPECT_EQ(parse({"--synthetic-data", "ipu"}).synthetic_data, SyntheticData::device);
-  EXPECT_SAYS(error({"--synthetic-data", "gpu"}), "--synthetic-data");
+  EXPECT_EQ(data_flags({"--synthetic-data", "host"}).synthetic_data, SyntheticData::host);
+  EXPECT_EQ(data_flags({"--synthetic-data", "cpu"}).synthetic_data, SyntheticData::host);
+  EXPECT_EQ(data_flags({"--synthetic-data", "device"}).synthetic_data, SyntheticData::device);
+  EXPECT_EQ(data_flags({"--synthetic-data", "ipu"}).synthetic_data, SyntheticData::device);
+  EXPECT_SAYS(data_flags_error({"--synthetic-data", "gpu"}), "--synthetic-data");
 }
 
 TEST(DataFlags, TakeWhatUsersTry) {
-  EXPECT_FALSE(parse({"--no-download"}).download);
-  EXPECT_FALSE(parse({"--no-shuffle"}).shuffle);
-  EXPECT_EQ(parse({"--on-bad-record=skip"}).on_bad_record, OnBadRecord::skip);
-  EXPECT_EQ(parse({"--pipeline-num-parallel", "48"}).pipeline_num_parallel, 48);
-  EXPECT_EQ(parse({"--dataset", "imagenet", "--image-size", "64"}).image_size, 64);
+  EXPECT_FALSE(data_flags({"--no-download"}).download);
+  EXPECT_FALSE(data_flags({"--no-shuffle"}).shuffle);
+  EXPECT_EQ(data_flags({"--on-bad-record=skip"}).on_bad_record, OnBadRecord::skip);
+  EXPECT_EQ(data_flags({"--pipeline-num-parallel", "48"}).pipeline_num_parallel, 48);
+  EXPECT_EQ(data_flags({"--dataset", "imagenet", "--image-size", "64"}).image_size, 64);
 }
 
 TEST(DataFlags, AreChecked) {
-  EXPECT_SAYS(error({"--dataset", "imagnet"}), "--dataset");
-  EXPECT_SAYS(error({"--dataset-path", "/no/such/folder"}), "'/no/such/folder' does not exist");
-  EXPECT_SAYS(error({"--pipeline-num-parallel", "-1"}), "--pipeline-num-parallel");
-  EXPECT_SAYS(error({"--image-size", "64"}), "goes with imagenet and image_folder");
-  EXPECT_SAYS(error({"--on-bad-record", "ignore"}), "known: error, skip");
+  EXPECT_SAYS(data_flags_error({"--dataset", "imagnet"}), "--dataset");
+  EXPECT_SAYS(data_flags_error({"--dataset-path", "/no/such/folder"}),
+              "'/no/such/folder' does not exist");
+  EXPECT_SAYS(data_flags_error({"--pipeline-num-parallel", "-1"}), "--pipeline-num-parallel");
+  EXPECT_SAYS(data_flags_error({"--image-size", "64"}), "goes with imagenet and image_folder");
+  EXPECT_SAYS(data_flags_error({"--on-bad-record", "ignore"}), "known: error, skip");
 }
 
 TEST(DataFlags, DevicesNeedToBeAskedToPrepare) {
-  EXPECT_SAYS(error({"--eight-bit-transfer"}), "needs --accelerator-side-preprocess");
-  EXPECT_SAYS(error({"--fused-preprocessing"}), "needs --accelerator-side-preprocess");
-  const DataFlags flags = parse(
+  EXPECT_SAYS(data_flags_error({"--eight-bit-transfer"}), "needs --accelerator-side-preprocess");
+  EXPECT_SAYS(data_flags_error({"--fused-preprocessing"}), "needs --accelerator-side-preprocess");
+  const DataFlags flags = data_flags(
       {"--accelerator-side-preprocess", "--eight-bit-transfer", "--fused-preprocessing", "true"});
   EXPECT_TRUE(flags.accelerator_side_preprocess && flags.eight_bit_transfer &&
               flags.fused_preprocessing);

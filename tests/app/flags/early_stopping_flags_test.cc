@@ -6,7 +6,7 @@
 
 #include "pando/app/record/history_writer.h"
 #include "tests/app/parse_options.h"
-#include "tests/app/train_run_fixture.h"
+#include "tests/app/training_run_fixture.h"
 
 namespace pando::app {
 namespace {
@@ -20,9 +20,8 @@ TEST(EarlyStoppingFlags, AreReadAndChecked) {
   EXPECT_EQ(options.early_stopping.patience, 3);
   EXPECT_EQ(options.early_stopping.min_delta, 0.01);
   EXPECT_TRUE(options.early_stopping.restore_best);
-  EXPECT_SAYS(error({"--early-stopping", "val_loss"}),
-              "--early-stopping val_loss: this figure is measured in training only with "
-              "--validate-during-training");
+  EXPECT_SAYS(error({"--early-stopping", "val_loss", "--validation", "after"}),
+              "--early-stopping val_loss", "--validation during");
   EXPECT_SAYS(error({"--early-stopping", "losss"}), "losss");
   EXPECT_SAYS(error({"--patience", "2"}), "--patience: wanted together with --early-stopping");
   EXPECT_SAYS(error({"--min-delta", "2"}), "--min-delta: wanted together with");
@@ -30,12 +29,12 @@ TEST(EarlyStoppingFlags, AreReadAndChecked) {
   EXPECT_SAYS(error({"--early-stopping", "loss", "--patience", "-1"}), "--patience");
 }
 
-class EarlyStoppingRun : public TrainRun {};
+class EarlyStoppingRun : public TrainingRunTest {};
 
 TEST_F(EarlyStoppingRun, EndsTheRunAndSavesTheBestWeights) {
   TrainOptions options = this->options("run");
   options.num_epochs = 9;
-  options.phases.during_training = true;
+  options.phases.validation = ValidationTime::during;
   options.early_stopping.monitor = "val_loss";
   options.early_stopping.min_delta = 100;  // only the first epoch is an improvement
   options.early_stopping.patience = 2;
@@ -43,13 +42,15 @@ TEST_F(EarlyStoppingRun, EndsTheRunAndSavesTheBestWeights) {
   ASSERT_EQ(run_training(options), 0);
   const std::string log = folder_.read("run/log.txt");
   EXPECT_SAYS(log, "early stopping after epoch 3: val_loss was ");
-  EXPECT_SAYS(log, "the weights of epoch 1 are back");
-  EXPECT_SAYS(log, "validated last, as the result: epoch 1.0, whose weights are back");
-  const size_t third = log.find("validation epoch 3.0: ");
+  EXPECT_SAYS(log, "restored the weights of epoch 1");
+  EXPECT_SAYS(log, "validated last, as the result: epoch 1.0");
+  // Measured once; the best epoch is the result.
   const size_t first = log.find("validation epoch 1.0: ");
-  ASSERT_NE(third, std::string::npos);
   ASSERT_NE(first, std::string::npos);
-  EXPECT_LT(third, first);
+  EXPECT_EQ(log.find("validation epoch 1.0: ", first + 1), std::string::npos);
+  const std::string line = log.substr(first, log.find('\n', first) - first);
+  const std::string loss = line.substr(line.find("loss: ") + 6);
+  EXPECT_SAYS(log, "\ntest loss: " + loss + ",");
   EXPECT_TRUE(std::filesystem::exists(folder_.path / "run/best_epoch.h5"));
   EXPECT_TRUE(std::filesystem::exists(folder_.path / "run/checkpoints/epoch_3.0.h5"));
   EXPECT_FALSE(std::filesystem::exists(folder_.path / "run/checkpoints/epoch_4.0.h5"));
@@ -76,7 +77,7 @@ TEST_F(EarlyStoppingRun, TheBestWeightsAreTheResultAlsoWithoutACheckpoint) {
 TEST_F(EarlyStoppingRun, AResumedRunStopsWhereTheUnbrokenOneDoes) {
   TrainOptions options = this->options("run");
   options.num_epochs = 2;
-  options.phases.during_training = true;  // and the validation after it, whose rows do not count
+  options.phases.validation = ValidationTime::during;
   options.early_stopping.monitor = "val_loss";
   options.early_stopping.min_delta = 100;
   options.early_stopping.patience = 3;

@@ -9,7 +9,7 @@
 
 #include "pando/comm/in_process.h"
 #include "pando/comm/job.h"
-#include "pando/runtime/topology.h"
+#include "pando/runtime/machine/topology.h"
 #include "tests/app/parse_options.h"
 #include "tests/app/test_folder.h"
 #include "tests/support/thread_instances.h"

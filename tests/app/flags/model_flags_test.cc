@@ -159,7 +159,7 @@ TEST(ModelFlags, GroupsMustDivideTheChannelsOfTheModel) {
 
 TEST(ModelFlags, BuildsWithTheMomentum) {
   ModelFlags flags;
-  flags.norm_layer.momentum = 0.5;
+  flags.norm_layer.params.set("momentum", ParameterRange::share, 0.5);
   const Network network = build_model(zoo_entry("toy_model_bn"), flags, {32, 32, 3}, 10);
   EXPECT_EQ(network.layer("bn_0").weights[2].moving_momentum, 0.5);
 }

@@ -69,17 +69,17 @@ TEST(OptimizerFlags, RegularizationReachesTheOptimizer) {
 }
 
 TEST(OptimizerFlags, KeysBelongToTheOptimizer) {
-  EXPECT_EQ(error({"--optimizer", "adam", "--optimizer-params", "{momentum: 0.9}"}),
-            "--optimizer-params: 'momentum' means nothing to adam, wanted beta_1, beta_2, epsilon");
+  EXPECT_SAYS(error({"--optimizer", "adam", "--optimizer-params", "{momentum: 0.9}"}),
+              "--optimizer-params: adam ", "'momentum'", "beta_1, beta_2, epsilon");
   EXPECT_SAYS(error({"--optimizer=adadelta", "--optimizer-params={beta_1: 0.1}"}), "'beta_1'");
-  EXPECT_SAYS(error({"--optimizer-params={eeta: 0.1}"}), "means nothing to sgd");
+  EXPECT_SAYS(error({"--optimizer-params={eeta: 0.1}"}), "sgd", "'eeta'");
 }
 
 TEST(OptimizerFlags, LarsWantsAllOfItsKeys) {
-  EXPECT_EQ(error({"--optimizer=lars", "--optimizer-params={momentum: 0.9, eeta: 0.001}"}),
-            "--optimizer-params: lars wants momentum, weight_decay, eeta, epsilon, found momentum, "
-            "eeta; missing weight_decay, epsilon");
-  EXPECT_SAYS(error({"--optimizer=lars"}), "found none of them");
+  EXPECT_SAYS(error({"--optimizer=lars", "--optimizer-params={momentum: 0.9, eeta: 0.001}"}),
+              "--optimizer-params: lars ", "momentum, weight_decay, eeta, epsilon",
+              "got momentum, eeta", "missing weight_decay, epsilon");
+  EXPECT_SAYS(error({"--optimizer=lars"}), "got no keys");
 }
 
 TEST(OptimizerFlags, NumbersOutOfRangeAreToldBeforeTheRun) {
@@ -113,13 +113,14 @@ TEST(OptimizerFlags, RmspropsExponentFollowsTheGlobalBatch) {
   EXPECT_EQ(message,
             "--optimizer-params: base_decay_exponent -8 with a global batch of 512 gives rho = 1 - "
             "2^-8 * 512 = -1, wanted 0 or more and below 1; the exponent may be at most -9");
-  EXPECT_EQ(error({"--optimizer=rmsprop", "--optimizer-params={base_decay_exponent: -8}"}),
-            "--optimizer-params: rmsprop with base_decay_exponent wants momentum, "
-            "base_decay_exponent, epsilon, found base_decay_exponent; missing momentum, epsilon");
+  EXPECT_SAYS(error({"--optimizer=rmsprop", "--optimizer-params={base_decay_exponent: -8}"}),
+              "--optimizer-params: rmsprop with base_decay_exponent ",
+              "momentum, base_decay_exponent, epsilon", "got base_decay_exponent",
+              "missing momentum, epsilon");
   EXPECT_SAYS(error({"--optimizer=rmsprop",
                      "--optimizer-params={rho: 0.9, momentum: 0, base_decay_exponent: -8, "
                      "epsilon: 1e-3}"}),
-              "'rho' means nothing to rmsprop with base_decay_exponent");
+              "rmsprop with base_decay_exponent ", "'rho'");
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include "pando/app/flags/train_options.h"
 
 #include "pando/app/job/exit_code.h"
-#include "pando/runtime/topology.h"
+#include "pando/runtime/machine/topology.h"
 #include "tests/app/parse_options.h"
 #include "tests/app/test_folder.h"
 
@@ -17,13 +17,13 @@ std::string output(const std::vector<std::string>& args) {
 TEST(TrainOptions, DefaultsTrainTheTutorial) {
   const TrainOptions options = parse({});
   EXPECT_EQ(options.model, "mnist_cnn");
-  EXPECT_EQ(options.data.dataset, DatasetKind::fashion_mnist);
+  EXPECT_EQ(options.data.dataset, "fashion_mnist");
   EXPECT_EQ(options.micro_batch_size, 64);
   EXPECT_EQ(options.num_epochs, 3);
   EXPECT_EQ(options.optimizer.name, "sgd");
   EXPECT_EQ(options.schedule.learning_rate, 0.01);
   EXPECT_TRUE(options.data.shuffle);
-  EXPECT_TRUE(options.phases.validation);
+  EXPECT_EQ(options.phases.validation, ValidationTime::during);
 }
 
 TEST(TrainOptions, TheSeedIsFixedAndRecorded) {
@@ -125,7 +125,7 @@ TEST(TrainOptions, EveryFlagReachesItsField) {
                                 "--quiet",
                                 "--dry-run"});
   EXPECT_EQ(o.model, "cifar10_cnn");
-  EXPECT_EQ(o.data.dataset, DatasetKind::mnist);
+  EXPECT_EQ(o.data.dataset, "mnist");
   EXPECT_EQ(o.data.dataset_path, folder.path.string());
   EXPECT_EQ(o.micro_batch_size, 32);
   EXPECT_EQ(o.num_epochs, 7);
@@ -139,7 +139,7 @@ TEST(TrainOptions, EveryFlagReachesItsField) {
   EXPECT_EQ(o.run_dir, "out");
   EXPECT_EQ(o.threads, 2);
   EXPECT_EQ(o.slices, 4);
-  EXPECT_FALSE(o.phases.validation);
+  EXPECT_EQ(o.phases.validation, ValidationTime::off);
   EXPECT_EQ(o.disable_pass, (std::vector<std::string>{"fuse", "plan-memory"}));
   EXPECT_EQ(o.dump_ir, "-");
   EXPECT_TRUE(o.verify && o.compile_report && o.quiet && o.dry_run);

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pando/runtime/device_set.h"
+#include "pando/runtime/machine/device_set.h"
 #include "tests/app/parse_options.h"
 
 namespace pando::app {
@@ -11,7 +11,7 @@ namespace {
 TEST(ValidationFlags, Defaults) {
   const TrainOptions options = parse({});
   const ValidationFlags& phases = options.phases;
-  EXPECT_TRUE(phases.training && phases.validation);
+  EXPECT_TRUE(phases.training && phases.validates_during());
   EXPECT_FALSE(phases.sweep || phases.mlperf_logging || phases.has_target());
   EXPECT_EQ(phases.target_accuracy, 0.759);
   EXPECT_EQ(phases.micro_batch_size(64), 64);
@@ -62,39 +62,38 @@ TEST(ValidationFlags, DevicesOfARunThatOnlyValidatesFollowItsReplicas) {
 }
 
 TEST(ValidationFlags, ThatDoNotFitTogetherAreRefused) {
-  EXPECT_EQ(
-      error({"--training", "False", "--validation", "False"}),
-      "--training false --validation false: nothing is left to do, wanted at least one of them");
-  EXPECT_SAYS(error({"--sweep", "--no-validation"}), "--sweep: its figures come from validation");
-  EXPECT_EQ(error({"--num-replicas=2", "--validation-num-replicas=3"}),
-            "--validation-num-replicas 3: the 2 devices of the run hold 2 of 1 device each, wanted "
-            "at most 2, or --training false, which chooses its own devices");
+  EXPECT_SAYS(error({"--training", "False", "--validation", "False"}), "--training false",
+              "--validation false");
+  EXPECT_SAYS(error({"--sweep", "--no-validation"}), "--sweep", "--validation false");
+  EXPECT_SAYS(error({"--num-replicas=2", "--validation-num-replicas=3"}),
+              "--validation-num-replicas", "at most 2", "got 3", "--training false");
   EXPECT_SAYS(error({"--num-replicas=2", "--pipeline-splits=a", "--pipeline-validation-model",
                      "--validation-num-replicas=3"}),
-              "the 4 devices of the run hold 2 of 2 devices each, wanted at most 2");
+              "4 devices of the run", "2 devices each", "at most 2");
   EXPECT_SAYS(error({"--training=no", "--num-replicas=2", "--core-sets=0;0",
                      "--validation-num-replicas=3"}),
-              "the 2 devices of the run hold 2 of 1 device each, wanted at most 2");
+              "2 devices of the run", "1 device each", "at most 2");
   EXPECT_SAYS(error({"--training=no", "--pipeline-splits=a", "--pipeline-validation-model",
                      "--validation-num-replicas=" + std::to_string(runtime::kMostDevices)}),
-              "devices that a run may have hold");
-  EXPECT_SAYS(error({"--checkpoint-input-dir=/absent"}),
-              "--checkpoint-input-dir: '/absent' is no folder, wanted one with checkpoints");
-  EXPECT_SAYS(error({"--checkpoint-input-dir=/", "--validation=no"}),
-              "--checkpoint-input-dir: its checkpoints are validated");
-  EXPECT_SAYS(error({"--clean-dir", "--validation=no"}), "--clean-dir removes checkpoints");
-  EXPECT_SAYS(error({"--clean-dir", "--training=no"}), "wanted both phases");
-  EXPECT_SAYS(error({"--keep-best", "--validation=no"}), "--keep-best: the best checkpoint");
-  EXPECT_SAYS(error({"--keep-best", "--training=no"}), "wanted both phases");
-  EXPECT_SAYS(error({"--keep-best", "--ckpts-per-epoch=0"}), "writes no checkpoint");
-  EXPECT_SAYS(error({"--keep-best", "--checkpoint-input-dir=."}), "wanted one of the two flags");
-  EXPECT_SAYS(error({"--training=no", "--resume=/"}), "--resume is about training");
-  EXPECT_SAYS(error({"--training=no", "--validate-during-training"}),
-              "--validate-during-training is about training");
-  EXPECT_SAYS(error({"--training=no", "--dry-run"}), "--dry-run is about training");
-  EXPECT_SAYS(error({"--training=no", "--verify"}), "--verify is about training");
-  EXPECT_SAYS(error({"--training=no", "--trace=t.json"}), "--trace is about training");
-  EXPECT_SAYS(error({"--training=no", "--profile=reports"}), "--profile is about training");
+              "devices that a run may have");
+  EXPECT_SAYS(error({"--checkpoint-input-dir=/absent"}), "--checkpoint-input-dir", "'/absent'",
+              "epoch_<number>.h5");
+  EXPECT_SAYS(error({"--checkpoint-input-dir=/", "--validation=no"}), "--checkpoint-input-dir",
+              "--validation false");
+  EXPECT_SAYS(error({"--clean-dir", "--validation=no"}), "--clean-dir");
+  EXPECT_SAYS(error({"--clean-dir", "--training=no"}), "--clean-dir", "trains and validates");
+  EXPECT_SAYS(error({"--keep-best", "--validation=no"}), "--keep-best");
+  EXPECT_SAYS(error({"--keep-best", "--training=no"}), "--keep-best", "validates");
+  EXPECT_SAYS(error({"--keep-best", "--ckpts-per-epoch=0"}), "--keep-best", "--ckpts-per-epoch 0");
+  EXPECT_SAYS(error({"--keep-best", "--checkpoint-input-dir=."}), "--keep-best",
+              "--checkpoint-input-dir");
+  EXPECT_SAYS(error({"--validation=no", "--validate-during-training"}),
+              "--validate-during-training", "--validation false");
+  for (const char* flag :
+       {"--resume=/", "--dry-run", "--verify", "--trace=t.json", "--profile=reports"}) {
+    const std::string name = std::string(flag).substr(0, std::string(flag).find('='));
+    EXPECT_SAYS(error({"--training=no", flag}), name + ": requires training", "--training false");
+  }
 }
 
 TEST(ValidationFlags, NumbersAreChecked) {
@@ -103,6 +102,36 @@ TEST(ValidationFlags, NumbersAreChecked) {
   EXPECT_SAYS(error({"--target-accuracy=75.9"}), "--target-accuracy");
   EXPECT_SAYS(error({"--target-accuracy=0"}), "--target-accuracy");
   EXPECT_SAYS(error({"--training=maybe"}), "--training");
+}
+
+TEST(ValidationFlags, SayWhen) {
+  const auto when = [](const std::vector<std::string>& args) {
+    return parse(args).phases.validation;
+  };
+  EXPECT_EQ(when({}), ValidationTime::during);
+  EXPECT_EQ(when({"--validation"}), ValidationTime::during);
+  EXPECT_EQ(when({"--validation", "true"}), ValidationTime::during);
+  EXPECT_EQ(when({"--validation", "during"}), ValidationTime::during);
+  EXPECT_EQ(when({"--validation=After"}), ValidationTime::after);
+  EXPECT_EQ(when({"--no-validation"}), ValidationTime::off);
+  EXPECT_EQ(when({"--validation=off"}), ValidationTime::off);
+  EXPECT_EQ(when({"--validate-during-training"}), ValidationTime::during);
+  EXPECT_EQ(when({"--validation", "after", "--validate-during-training"}), ValidationTime::during);
+  // Files of runs from before there was a choice: validation true and this false.
+  EXPECT_EQ(when({"--validation", "--validate-during-training=false"}), ValidationTime::after);
+  EXPECT_SAYS(error({"--validation=later"}), "--validation", "later", "after", "during");
+}
+
+// Checkpoints of another folder are measured after training.
+TEST(ValidationFlags, AnotherFolderIsValidatedAfterTraining) {
+  EXPECT_FALSE(parse({"--checkpoint-input-dir=/"}).phases.validates_during());
+  EXPECT_FALSE(parse({"--validation=after"}).phases.validates_during());
+}
+
+TEST(ValidationFlags, TheConfigurationNamesTheTime) {
+  EXPECT_SAYS(parse({}).config_text, "validation: during");
+  EXPECT_SAYS(parse({"--validate-during-training=false"}).config_text, "validation: after",
+              "validate-during-training: ~");
 }
 
 }  // namespace

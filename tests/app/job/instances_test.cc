@@ -19,7 +19,7 @@ namespace {
 
 using testing_support::on_instances;
 
-// What each instance says when it fails, by its index; "" where it does not.
+// The failure of one instance; the text is empty if it did not fail.
 struct Failure {
   std::string text;
   int code = 0;
@@ -202,14 +202,14 @@ TEST(Agreement, NamesTheInstancesAndTheFirstThatDiffers) {
     check_agreement(instances, facts_of(instances.index()));
   });
   for (size_t i = 0; i < failures.size(); ++i) {
-    EXPECT_SAYS(failures[i].text, "--seed is '1' on instance 0 and '2' on instance 2");
+    EXPECT_SAYS(failures[i].text, "--seed", "'1' on instance 0", "'2' on instance 2");
     EXPECT_EQ(failures[i].code, kUsage);
     EXPECT_EQ(failures[i].is_told, i == 0);
   }
   const std::vector<Failure> fewer = failures_of(2, [&](const Instances& instances) {
     check_agreement(instances, instances.is_first() ? Facts{} : Facts{{"--model", "toy"}});
   });
-  EXPECT_SAYS(fewer[0].text, "--model is nothing on instance 0 and 'toy' on instance 1");
+  EXPECT_SAYS(fewer[0].text, "--model", "nothing on instance 0", "'toy' on instance 1");
 }
 
 }  // namespace

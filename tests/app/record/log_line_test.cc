@@ -10,12 +10,12 @@
 namespace pando::app {
 namespace {
 
-// What the benchmark runner looks for in the output of a run.
+// The patterns that the benchmark runner searches for in the output of a run.
 const std::regex kThroughput(R"(throughput: *(.*?) samples\/sec)");
 const std::regex kAccuracy(R"(accuracy: *(.*?) \%)");
 const std::regex kLoss(R"(loss: *(\d*\.\d*))");
 
-// What the group of the first match holds; empty without one.
+// The group of the first match; empty if there is none.
 std::string first_match(const std::string& line, const std::regex& pattern) {
   std::smatch match;
   return std::regex_search(line, match, pattern) ? match[1].str() : "";
@@ -30,6 +30,14 @@ HistoryRow full_row() {
           .learning_rate = 0.01,
           .seconds = 12,
           .extra = {{kMemoryColumn, 812.4}, {kMemoryShareColumn, 3.44}}};
+}
+
+TEST(LogLine, TextsOfEpochsAndValidations) {
+  EXPECT_EQ(epoch_text(3), "3.0");
+  EXPECT_EQ(epoch_text(2.9328), "2.9328");
+  EXPECT_EQ(epoch_text(0), "0.0");
+  EXPECT_EQ(validation_line(1, 0.47621, 0.8279),
+            "validation epoch 1.0: accuracy: 82.79 %, loss: 0.4762");
 }
 
 TEST(LogLine, HasEverythingThatIsKnown) {

@@ -1,10 +1,10 @@
-// What a run leaves behind besides history and checkpoints.
+// Tests the files that a run writes besides history and checkpoints.
 #include <filesystem>
 
 #include <gtest/gtest.h>
 
 #include "pando/app/record/run_directory.h"
-#include "tests/app/train_run_fixture.h"
+#include "tests/app/training_run_fixture.h"
 #include "tests/data/foreign_software.h"
 #include "tests/support/expect_error.h"
 
@@ -23,7 +23,7 @@ std::vector<std::string> event_files(const fs::path& folder) {
   return paths;
 }
 
-class Records : public TrainRun {};
+class Records : public TrainingRunTest {};
 
 TEST_F(Records, ARunHasEventFilesCurvesAndALogWithItsConfiguration) {
   TrainOptions options = this->options("run");
@@ -57,10 +57,10 @@ TEST_F(Records, TensorBoardCanBeOffAndWandbSaysThatNothingIsSent) {
   options.logging.wandb = true;
   ASSERT_EQ(run_training(options), 0);
   EXPECT_TRUE(event_files(folder_.path / "run").empty());
-  EXPECT_SAYS(out_.str(), "--wandb: nothing is sent to any service; the record is in ");
+  EXPECT_SAYS(out_.str(), "--wandb", "nothing is sent", "wandb.jsonl");
   EXPECT_SAYS(folder_.read("run/wandb.jsonl"), "\"type\":\"row\",\"step\":3");
   EXPECT_SAYS(folder_.read("run/wandb.jsonl"), "\"type\":\"summary\",\"");
-  EXPECT_EQ(out_.str().find("hyper-parameters"), std::string::npos);  // wants --verbose
+  EXPECT_EQ(out_.str().find("hyper-parameters"), std::string::npos);  // needs --verbose
 }
 
 TEST_F(Records, FilesOfAnEarlierRunMoveAside) {
@@ -75,7 +75,7 @@ TEST_F(Records, FilesOfAnEarlierRunMoveAside) {
   EXPECT_TRUE(fs::exists(folder_.path / "run/mine.txt"));
 }
 
-// Counts what reaches it.
+// Counts the rows that it receives.
 class CountingSink : public RowSink {
  public:
   CountingSink(int& rows, Logs& figures) : rows_(rows), figures_(figures) {}

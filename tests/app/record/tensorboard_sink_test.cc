@@ -8,6 +8,7 @@
 #include "pando/nn/layers.h"
 #include "pando/train/model.h"
 #include "tests/data/foreign_software.h"
+#include "tests/support/expect_error.h"
 #include "tests/support/temp_folder.h"
 
 namespace pando::app {
@@ -16,7 +17,7 @@ namespace {
 using nlohmann::json;
 using testing_support::TempFolder;
 
-// The records of the file by a decoder that is not ours; none when it is not there.
+// Reads the records of the file with a foreign decoder; returns none if it is not installed.
 std::vector<json> records_of(const std::filesystem::path& path) {
   const auto result = testing_support::run_command(
       PANDO_PYTHON " '" PANDO_SOURCE_DIR "/tests/store/event_check.py' '" + path.string() + "'");
@@ -97,8 +98,7 @@ TEST(MakeRowSinks, AsTheFlagsSay) {
   flags.wandb = true;
   const RowSinks wandb = make_row_sinks(flags, request);
   ASSERT_EQ(wandb.notes.size(), 1u);
-  EXPECT_EQ(wandb.notes[0], "--wandb: nothing is sent to any service; the record is in " +
-                                folder.path("wandb.jsonl"));
+  EXPECT_SAYS(wandb.notes[0], "--wandb", "nothing is sent", folder.path("wandb.jsonl"));
   EXPECT_EQ(wandb.tensorboard, nullptr);
   EXPECT_NE(folder.read("wandb.jsonl").find("\"run_name\":\"mnist_cnn-mnist-"), std::string::npos);
   flags.tensorboard = true;

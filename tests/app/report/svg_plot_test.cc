@@ -6,20 +6,11 @@
 #include <gtest/gtest.h>
 
 #include "pando/app/report/svg_text.h"
-#include "tests/data/foreign_software.h"
+#include "tests/app/expect_xml.h"
 #include "tests/support/expect_error.h"
-#include "tests/support/temp_folder.h"
 
 namespace pando::app {
 namespace {
-
-void expect_xml(const std::string& svg) {
-  const testing_support::TempFolder folder;
-  const std::string file = folder.write_text("picture.svg", svg);
-  const std::string command =
-      PANDO_PYTHON " -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' ";
-  EXPECT_EQ(testing_support::run_command(command + file).exit_code, 0) << svg;
-}
 
 TEST(AxisTicks, AreRoundNumbers) {
   EXPECT_EQ(axis_ticks(0, 10), (std::vector<double>{0, 2, 4, 6, 8, 10}));
@@ -61,7 +52,8 @@ TEST(CurvesSvg, GapsSinglePointsAndNothing) {
   expect_xml(point);
   EXPECT_SAYS(point, "<circle");
   EXPECT_EQ(point.find("nan"), std::string::npos);
-  EXPECT_EQ(point.find("e-1"), std::string::npos) << "numbers one can read beside a single point";
+  EXPECT_EQ(point.find("e-1"), std::string::npos)
+      << "readable numbers at the axis of a single point";
   const std::string empty = curves_svg({{"Loss", "", "", {{"a", {}}}}, {"Accuracy", "", "", {}}});
   expect_xml(empty);
   EXPECT_SAYS(empty, ">no values<");
@@ -77,7 +69,7 @@ TEST(CurvesSvg, TicksMayBeGivenAndLargeNumbersAreShort) {
   const std::string svg = curves_svg({panel});
   expect_xml(svg);
   for (const char* text : {">1<", ">1024<", ">500k<", ">2M<"}) EXPECT_SAYS(svg, text);
-  EXPECT_EQ(svg.find(">4<"), std::string::npos) << "no others";
+  EXPECT_EQ(svg.find(">4<"), std::string::npos) << "no other ticks";
 }
 
 TEST(HeatMapSvg, RefusesSizesThatDoNotFit) {
@@ -101,7 +93,7 @@ TEST(HeatMapSvg, ColoursGrowDarkerAndTextStaysReadable) {
                                         .shares = {0, 0.01, 1},
                                         .texts = {"", "1", "99"},
                                         .hints = {}});
-  EXPECT_SAYS(svg, "fill=\"#082456\"");  // all of it
+  EXPECT_SAYS(svg, "fill=\"#082456\"");  // share 1
   EXPECT_SAYS(svg, "fill=\"#ffffff\">99<");
   EXPECT_SAYS(svg, "fill=\"#222222\">1<");
 }

@@ -42,7 +42,7 @@ TEST(JobRun, OptionsMustBeTheSameEverywhere) {
       ADD_FAILURE() << "instance " << own.rank() << " found nothing wrong";
     } catch (const AgreedFailure& error) {
       EXPECT_EQ(error.code(), kUsage);
-      EXPECT_SAYS(std::string(error.what()), "--seed is '0' on instance 0 and '1' on instance 2");
+      EXPECT_SAYS(std::string(error.what()), "--seed", "'0' on instance 0", "'1' on instance 2");
       told += error.is_told_here() ? 1 : 0;
     }
   });

@@ -23,7 +23,8 @@ TEST(PipelineText, DrawsShortTimelinesOnly) {
 }
 
 TEST(PipelineText, TellsTheIdleShare) {
-  // Two stages, four micro-batches: (S - 1) / (N + S - 1) of the time is ramp.
+  // Two stages, four micro-batches: devices idle for (S - 1) / (N + S - 1) of the time while the
+  // pipeline fills and drains.
   EXPECT_EQ(expected_idle(kShape, {}),
             "expected idle share of the devices: 20.0 % (if all stages take the same time)\n");
   EXPECT_EQ(expected_idle(kShape, {{1, 2}, {1, 2}}),

@@ -1,14 +1,14 @@
-// Runs of `pando train` with schedules, regularisation and smoothed labels.
+// Tests runs of `pando train` with schedules, regularisation and smoothed labels.
 #include <nlohmann/json.hpp>
 
 #include "pando/app/job/exit_code.h"
-#include "tests/app/train_run_fixture.h"
+#include "tests/app/training_run_fixture.h"
 #include "tests/support/expect_error.h"
 
 namespace pando::app {
 namespace {
 
-class TrainSchedule : public TrainRun {
+class TrainSchedule : public TrainingRunTest {
  protected:
   // Half a cosine wave over two epochs of three updates.
   TrainOptions cosine(const std::string& run) const {
@@ -25,7 +25,7 @@ class TrainSchedule : public TrainRun {
 
 TEST_F(TrainSchedule, TheHistoryHasTheRateOfTheNextUpdate) {
   TrainOptions alone = cosine("run");
-  alone.phases.validation = false;
+  alone.phases.validation = ValidationTime::off;
   EXPECT_EQ(run_training(alone), kDone);
   const auto rows = nlohmann::json::parse(folder_.read("run/history.json"));
   ASSERT_EQ(rows.size(), 2u);
@@ -57,7 +57,7 @@ TEST_F(TrainSchedule, AutomaticLossScalingIsInEveryRecord) {
   scaled.loss.auto_loss_scaling_params.update_frequency = 2;
   scaled.logging.wandb = true;
   scaled.quiet = false;
-  scaled.phases.validation = false;
+  scaled.phases.validation = ValidationTime::off;
   EXPECT_EQ(run_training(scaled), kDone);
   EXPECT_SAYS(out_.str(), "loss scaling automatic from 1, by 2 every 2 weight updates");
   EXPECT_SAYS(folder_.read("scaled/log.txt"), "loss scaling factor: 8");
@@ -68,7 +68,7 @@ TEST_F(TrainSchedule, AutomaticLossScalingIsInEveryRecord) {
   EXPECT_SAYS(folder_.read("scaled/history.csv"), ",loss_scaling_factor");
   EXPECT_SAYS(folder_.read("scaled/wandb.jsonl"), "\"loss_scaling_factor\":8");
   TrainOptions plain = cosine("plain");
-  plain.phases.validation = false;
+  plain.phases.validation = ValidationTime::off;
   EXPECT_EQ(run_training(plain), kDone);
   EXPECT_EQ(last_row("plain")["loss"], rows[1]["loss"]);
   EXPECT_FALSE(last_row("plain").contains("loss_scaling_factor"));

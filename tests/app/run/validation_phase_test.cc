@@ -12,7 +12,8 @@
 
 #include "pando/app/job/exit_code.h"
 #include "pando/app/record/checkpoint_list.h"
-#include "tests/app/train_run_fixture.h"
+#include "pando/app/record/log_line.h"
+#include "tests/app/training_run_fixture.h"
 #include "tests/support/expect_error.h"
 
 namespace pando::app {
@@ -21,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing_support::error_of;
 
-class Validation : public TrainRun {
+class Validation : public TrainingRunTest {
  protected:
   std::string log(const std::string& run) const { return folder_.read(run + "/log.txt"); }
   nlohmann::json rows(const std::string& run) const {
@@ -36,6 +37,18 @@ class Validation : public TrainRun {
       if (row.contains("val_accuracy") && row["val_accuracy"].is_number()) found.push_back(row);
     }
     return found;
+  }
+
+  void expect_same_validations(const std::string& run, const std::string& other) const {
+    const std::vector<nlohmann::json> found = validated(run);
+    const std::vector<nlohmann::json> wanted = validated(other);
+    ASSERT_GT(found.size(), 0u);
+    ASSERT_EQ(found.size(), wanted.size());
+    for (size_t i = 0; i < found.size(); ++i) {
+      for (const char* name : {"epoch", "step", "val_loss", "val_accuracy"}) {
+        EXPECT_EQ(found[i][name], wanted[i][name]) << name << " of row " << i;
+      }
+    }
   }
 
   // Validates the checkpoints of an earlier run.
@@ -70,13 +83,12 @@ TEST_F(Validation, OfAllCheckpointsInTheOrderOfEpochs) {
   const std::string text = log("run");
   EXPECT_LT(text.find("validation epoch 9.0: accuracy: "), text.find("validation epoch 10.0: "));
   EXPECT_SAYS(text, fmt::format("test accuracy: {:.2f} %\n", 100 * last_accuracy));
-  EXPECT_SAYS(out_.str(), "validation epoch 11.0: accuracy: ");
   EXPECT_SAYS(text, "time to train = 0:00:");
 }
 
 TEST_F(Validation, CanBeLeftOut) {
   TrainOptions given = options("run");
-  given.phases.validation = false;
+  given.phases.validation = ValidationTime::off;
   EXPECT_EQ(run_training(given), kDone);
   EXPECT_EQ(out_.str(), "");
   EXPECT_EQ(log("run").find("test accuracy"), std::string::npos);
@@ -92,15 +104,15 @@ TEST_F(Validation, OfAnEarlierRunGivesItsResult) {
   EXPECT_EQ(result_of(validation_of("first", "again")), trained);
   const auto found = rows("again");
   ASSERT_EQ(found.size(), 2u);
-  EXPECT_EQ(found[0]["val_loss"], rows("first")[2]["val_loss"]);
-  EXPECT_EQ(found[1]["val_accuracy"], rows("first")[3]["val_accuracy"]);
+  EXPECT_EQ(found[0]["val_loss"], validated("first")[0]["val_loss"]);
+  EXPECT_EQ(found[1]["val_accuracy"], validated("first")[1]["val_accuracy"]);
   EXPECT_EQ(log("again").find("training"), std::string::npos) << log("again");
   EXPECT_SAYS(log("again"), "validating mnist_cnn on fashion_mnist: 50 samples");
   EXPECT_FALSE(std::filesystem::exists(checkpoints("again")));
   EXPECT_EQ(checkpoints_in(checkpoints("first")).size(), 2u);
 }
 
-// Every sample counts once, whatever the batch and the devices.
+// Every sample counts once, for every batch size and number of devices.
 TEST_F(Validation, DoesNotDependOnItsBatchReplicasAndPipeline) {
   const std::string expected = result_of(options("first"));
   const auto expect_same = [&](const TrainOptions& given) {
@@ -301,12 +313,60 @@ TEST_F(Validation, LeavesCheckpointsOfOtherRunsAlone) {
 
 TEST_F(Validation, DuringTrainingHasItsOwnBatchToo) {
   TrainOptions given = options("run");
-  given.phases.during_training = true;
+  given.phases.validation = ValidationTime::during;
   given.phases.validation_micro_batch_size = 7;
   EXPECT_EQ(run_training(given), kDone);
-  ASSERT_EQ(validated("run").size(), 4u);
-  EXPECT_EQ(validated("run")[0]["val_loss"], validated("run")[2]["val_loss"]);
-  EXPECT_EQ(validated("run")[1]["val_accuracy"], validated("run")[3]["val_accuracy"]);
+  TrainOptions later = options("later");
+  later.phases.validation = ValidationTime::after;
+  later.phases.validation_micro_batch_size = 7;
+  EXPECT_EQ(run_training(later), kDone);
+  expect_same_validations("run", "later");
+}
+
+// The order of the rows is the only difference.
+TEST_F(Validation, DuringTrainingGivesTheRowsOfAfterTraining) {
+  for (const char* per_epoch : {"1", "2", "1/2"}) {
+    TrainOptions given = options(concat("during", per_epoch[0], per_epoch[1] == '/'));
+    given.checkpoints.per_epoch = *parse_fraction(per_epoch);
+    TrainOptions later = given;
+    later.phases.validation = ValidationTime::after;
+    later.run_dir += "-after";
+    EXPECT_EQ(run_training(given), kDone);
+    EXPECT_EQ(run_training(later), kDone);
+    const std::string name = fs::path(given.run_dir).filename().string();
+    expect_same_validations(name, name + "-after");
+    for (const CheckpointFile& file : checkpoints_in(fs::path(given.run_dir) / "checkpoints")) {
+      const std::string path = "/checkpoints/" + file.path.filename().string();
+      EXPECT_EQ(folder_.read(name + path), folder_.read(name + "-after" + path)) << path;
+    }
+    // Each is reported when it is measured, and the result once.
+    const std::string text = log(name);
+    EXPECT_LT(text.find("validation epoch 2.0"), text.find("test loss"));
+    EXPECT_EQ(text.find("validation epoch 2.0"), text.rfind("validation epoch 2.0"));
+  }
+}
+
+TEST_F(Validation, DuringTrainingKeepsFiguresOfCheckpointsThatAreGone) {
+  TrainOptions given = options("run");
+  given.num_epochs = 3;
+  given.checkpoints.keep_last = 1;
+  EXPECT_EQ(run_training(given), kDone);
+  EXPECT_EQ(checkpoints_in(folder_.path / "run/checkpoints").size(), 1u);
+  EXPECT_EQ(validated("run").size(), 3u);
+}
+
+TEST_F(Validation, AResumedRunMeasuresNoCheckpointTwice) {
+  TrainOptions given = options("run");
+  given.num_epochs = 1;
+  EXPECT_EQ(run_training(given), kDone);
+  given.num_epochs = 3;
+  given.checkpoints.resume = "auto";
+  EXPECT_EQ(run_training(given), kDone);
+  EXPECT_EQ(validated("run").size(), 3u);
+  TrainOptions whole = options("whole");
+  whole.num_epochs = 3;
+  EXPECT_EQ(run_training(whole), kDone);
+  expect_same_validations("run", "whole");
 }
 
 TEST_F(Validation, WritesTheClassReport) {
@@ -335,13 +395,14 @@ TEST_F(Validation, WritesTheClassReport) {
     }
   }
   EXPECT_EQ(all, 50);
-  EXPECT_NEAR(rows("run")[3]["val_accuracy"].get<double>(), right / 50.0, 1e-9);
+  EXPECT_NEAR(validated("run")[1]["val_accuracy"].get<double>(), right / 50.0, 1e-9);
 }
 
 TEST_F(Validation, TheWarmUpOfMlperfChangesNothing) {
   const std::string expected = result_of(options("plain"));
   TrainOptions given = options("warm");
   given.phases.mlperf_logging = true;
+  given.phases.validation = ValidationTime::after;
   given.phases.target_accuracy = 0.01;
   out_.str("");
   EXPECT_EQ(run_training(given), kDone);

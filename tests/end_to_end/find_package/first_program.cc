@@ -1,4 +1,4 @@
-// Uses the installed library: fails unless its headers and its code agree.
+// Uses the installed library: fails if its headers do not match its code.
 // SPDX-License-Identifier: MIT
 #include <pando/tensor/shape.h>
 

@@ -3,7 +3,7 @@
 
 #include "pando/app/job/exit_code.h"
 #include "pando/base/error.h"
-#include "pando/runtime/device_set.h"
+#include "pando/runtime/machine/device_set.h"
 
 namespace pando::app {
 

@@ -1,39 +1,29 @@
 // SPDX-License-Identifier: MIT
 #include "pando/app/flags/data_flags.h"
 
-#include <algorithm>
 #include <filesystem>
+#include <utility>
+#include <vector>
 
 #include "pando/app/job/exit_code.h"
 #include "pando/base/error.h"
+#include "pando/base/strings.h"
+#include "pando/datasets/all_datasets.h"
 
 namespace pando::app {
 
-const std::vector<std::pair<std::string, DatasetKind>>& dataset_names() {
-  static const std::vector<std::pair<std::string, DatasetKind>> names = {
-      {"fashion_mnist", DatasetKind::fashion_mnist},
-      {"mnist", DatasetKind::mnist},
-      {"cifar10", DatasetKind::cifar10},
-      {"cifar100", DatasetKind::cifar100},
-      {"imagenet", DatasetKind::imagenet},
-      {"image_folder", DatasetKind::image_folder}};
-  return names;
+namespace {
+
+std::vector<std::pair<std::string, std::string>> dataset_choices() {
+  std::vector<std::pair<std::string, std::string>> choices;
+  for (const std::string& name : trainable_datasets()) choices.emplace_back(name, name);
+  return choices;
 }
 
-const std::string& to_string(DatasetKind kind) {
-  const auto& names = dataset_names();
-  const auto found =
-      std::ranges::find_if(names, [&](const auto& entry) { return entry.second == kind; });
-  PANDO_CHECK(found != names.end());
-  return found->first;
-}
-
-bool has_views(DatasetKind kind) {
-  return kind == DatasetKind::imagenet || kind == DatasetKind::image_folder;
-}
+}  // namespace
 
 void add_data_flags(OptionTable& table, DataFlags& flags) {
-  table.add_choice("dataset", flags.dataset, dataset_names(),
+  table.add_choice("dataset", flags.dataset, dataset_choices(),
                    "the data set; by default the one that the model is made for");
   table
       .add("dataset-path", flags.dataset_path,
@@ -53,8 +43,8 @@ void add_data_flags(OptionTable& table, DataFlags& flags) {
   table.add("shuffle", flags.shuffle, "shuffle the training data in every epoch");
   table
       .add("image-size", flags.image_size,
-           "height and width of the views of imagenet and image_folder; 0: what the model is made "
-           "for")
+           concat("height and width of the views of ", join(datasets_with_views(), " and "),
+                  "; 0: what the model is made for"))
       .with_hint("N")
       .at_least(0)
       .at_most(4096);
@@ -83,9 +73,10 @@ void validate(const DataFlags& flags) {
     throw UsageError("--dataset-path: '", flags.dataset_path,
                      "' does not exist, wanted the folder of the data set");
   }
-  if (flags.image_size > 0 && !has_views(flags.dataset)) {
-    throw UsageError("--image-size: the images of ", to_string(flags.dataset),
-                     " have a size of their own; it goes with imagenet and image_folder");
+  if (flags.image_size > 0 && !dataset_record(flags.dataset).has_views()) {
+    throw UsageError("--image-size: the images of ", flags.dataset,
+                     " have a size of their own; it goes with ",
+                     join(datasets_with_views(), " and "));
   }
   if (!flags.accelerator_side_preprocess && flags.eight_bit_transfer) {
     throw UsageError(

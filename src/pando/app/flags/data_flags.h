@@ -4,24 +4,22 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "pando/data/bad_records.h"
 #include "pando/options/options.h"
 
 namespace pando::app {
 
-enum class DatasetKind { fashion_mnist, mnist, cifar10, cifar100, imagenet, image_folder };
 enum class SyntheticData { none, host, device };
 
 struct DataFlags {
-  DatasetKind dataset = DatasetKind::fashion_mnist;  // parse_train_options follows the model
-  std::string dataset_path;                          // empty: where the system keeps it
-  bool download = true;                              // what is nowhere on this machine
+  std::string dataset =
+      "fashion_mnist";       // of all_datasets(); parse_train_options follows the model
+  std::string dataset_path;  // empty: where the system keeps it
+  bool download = true;      // what is nowhere on this machine
   SyntheticData synthetic_data = SyntheticData::none;
   bool shuffle = true;
-  int64_t image_size = 0;  // of imagenet and image_folder; 0: what the model is made for
+  int64_t image_size = 0;  // of views; 0: what the model is made for
   OnBadRecord on_bad_record = OnBadRecord::error;
   int pipeline_num_parallel = 0;  // 0: the cores that no device uses, at least 1
 
@@ -29,11 +27,6 @@ struct DataFlags {
   bool eight_bit_transfer = false;
   bool fused_preprocessing = false;
 };
-
-const std::vector<std::pair<std::string, DatasetKind>>& dataset_names();
-const std::string& to_string(DatasetKind kind);
-// Whether a sample is a part of an image of any size.
-bool has_views(DatasetKind kind);
 
 void add_data_flags(OptionTable& table, DataFlags& flags);
 

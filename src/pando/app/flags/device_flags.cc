@@ -6,7 +6,8 @@
 
 #include "pando/app/job/exit_code.h"
 #include "pando/base/strings.h"
-#include "pando/runtime/device_set.h"
+#include "pando/runtime/machine/device_set.h"
+#include "pando/runtime/program/schedule.h"
 
 namespace pando::app {
 namespace {
@@ -74,6 +75,17 @@ void add_recomputation_flag(OptionTable& table, DeviceFlags& flags) {
   };
 }
 
+void add_schedule_flag(OptionTable& table, DeviceFlags& flags) {
+  std::vector<std::pair<std::string, PipelineSchedule>> choices;
+  std::vector<std::string> in_flight;
+  for (const runtime::ScheduleRecord& record : runtime::schedules()) {
+    choices.emplace_back(record.name, record.schedule);
+    in_flight.push_back(concat(record.name, " ", record.in_flight));
+  }
+  table.add_choice("pipeline-schedule", flags.pipeline_schedule, std::move(choices),
+                   concat("the order in which stages work: ", join(in_flight, ", ")));
+}
+
 void add_pipeline_flags(OptionTable& table, DeviceFlags& flags) {
   table.begin_group("Pipeline");
   table
@@ -92,12 +104,7 @@ void add_pipeline_flags(OptionTable& table, DeviceFlags& flags) {
       .with_hint("N")
       .at_least(0)
       .at_most(runtime::kMostDevices);
-  table.add_choice("pipeline-schedule", flags.pipeline_schedule,
-                   {{"grouped", PipelineSchedule::grouped},
-                    {"interleaved", PipelineSchedule::interleaved},
-                    {"sequential", PipelineSchedule::sequential}},
-                   "the order in which stages work: grouped keeps most in flight, interleaved "
-                   "about half of it, sequential one micro-batch");
+  add_schedule_flag(table, flags);
   add_recomputation_flag(table, flags);
   table.add("pipeline-validation-model", flags.pipeline_validation_model,
             "validate through the pipeline; otherwise every device runs the whole model");
@@ -229,7 +236,7 @@ PipeliningOptions DeviceFlags::pipelining(int accumulation) const {
   switch (recomputation) {
     case RecomputationFlag::off: break;
     case RecomputationFlag::automatic:
-      options.recomputation = pipeline_schedule == PipelineSchedule::sequential
+      options.recomputation = runtime::record_of(pipeline_schedule).one_at_a_time
                                   ? Recomputation::interleaved
                                   : Recomputation::then_backward;
       break;

@@ -4,10 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include <nlohmann/json.hpp>
-
 #include "pando/app/job/exit_code.h"
 #include "pando/app/record/history_writer.h"
+#include "pando/base/json.h"
 #include "pando/train/model.h"
 
 namespace pando::app {
@@ -40,14 +39,15 @@ EpochValues earlier_values(const std::filesystem::path& json, const std::string&
 void add_early_stopping_flags(OptionTable& table, EarlyStoppingFlags& flags) {
   table.begin_group("Early stopping");
   table
-      .add_choice("early-stopping", flags.monitor,
-                  {{"off", ""},
-                   {"loss", "loss"},
-                   {"accuracy", "accuracy"},
-                   {"val_loss", "val_loss"},
-                   {"val_accuracy", "val_accuracy"}},
-                  "end training when this figure has stopped getting better; those of validation "
-                  "want --validate-during-training")
+      .add_choice(
+          "early-stopping", flags.monitor,
+          {{"off", ""},
+           {"loss", "loss"},
+           {"accuracy", "accuracy"},
+           {"val_loss", "val_loss"},
+           {"val_accuracy", "val_accuracy"}},
+          "end training when this figure has stopped getting better; val_ figures are measured "
+          "after every epoch and need --validation during")
       .with_hint("METRIC");
   table
       .add(
@@ -76,9 +76,9 @@ void validate(const EarlyStoppingFlags& flags, const ValidationFlags& phases) {
     if (flags.restore_best) without("--restore-best");
     return;
   }
-  if (flags.monitor.starts_with("val_") && !phases.during_training) {
+  if (flags.monitors_validation() && !phases.validates_during()) {
     throw UsageError("--early-stopping ", flags.monitor,
-                     ": this figure is measured in training only with --validate-during-training");
+                     ": this figure is measured while training only with --validation during");
   }
 }
 
@@ -86,10 +86,7 @@ std::shared_ptr<Callback> early_stopping_callback(const EarlyStoppingFlags& flag
                                                   const EarlyStoppingPlace& run) {
   if (!flags.on()) return nullptr;
   const std::string earlier = run.instances.from_first([&] {
-    std::string bytes;
-    nlohmann::json::to_msgpack(earlier_values(run.directory / "history.json", flags.monitor),
-                               bytes);
-    return bytes;
+    return Json(earlier_values(run.directory / "history.json", flags.monitor)).to_bytes();
   });
   const auto save = [file = (run.directory / kBestEpochFile).string(), tell = run.tell,
                      restored = run.restored,
@@ -103,7 +100,7 @@ std::shared_ptr<Callback> early_stopping_callback(const EarlyStoppingFlags& flag
                         .patience = flags.patience.value_or(0),
                         .min_delta = flags.min_delta.value_or(0),
                         .restore_best = flags.restore_best,
-                        .earlier = nlohmann::json::from_msgpack(earlier).get<EpochValues>(),
+                        .earlier = Json::from_bytes(earlier).get<EpochValues>(),
                         .at_best = save,
                         .tell = run.tell});
 }

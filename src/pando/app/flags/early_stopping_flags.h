@@ -25,6 +25,7 @@ struct EarlyStoppingFlags {
   std::optional<double> min_delta;  // likewise
   bool restore_best = false;
 
+  bool monitors_validation() const { return monitor.starts_with("val_"); }
   bool on() const { return !monitor.empty(); }
 };
 

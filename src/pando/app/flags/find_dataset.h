@@ -11,7 +11,7 @@ namespace pando::app {
 
 // The data set that a model of the zoo is made for; nothing for an unknown model, or when no flag
 // names its data set yet.
-std::optional<DatasetKind> dataset_of_model(const std::string& model);
+std::optional<std::string> dataset_of_model(const std::string& model);
 
 // Where the files of the data set are: --dataset-path, else where the system or an earlier download
 // put them; nothing when they would have to be fetched. Throws UsageError when that is not possible

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <span>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
 #include "pando/app/record/checkpoint_list.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pando/app/flags/loss_flags.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
 #include "pando/base/error.h"

@@ -117,19 +117,23 @@ void add_output_options(OptionTable& table, TrainOptions& options) {
   table
       .add("run-dir", options.run_dir,
            "the folder of this run; by default runs/<model>-<date>-<time>")
-      .with_hint("DIR");
+      .with_hint("DIR")
+      .only_for_this_run();
   table
       .add("trace", options.trace,
            "write what every worker did and when to this file, for chrome://tracing and Perfetto, "
            "and print a summary, in which the pauses for validation are idle time")
-      .with_hint("FILE");
+      .with_hint("FILE")
+      .only_for_this_run();
   table
       .add("profile", options.profile,
            "write reports on the run into this folder: kernels, work and memory of every layer and "
            "op, where the time went, as text, as JSON and as a trace")
-      .with_hint("DIR");
-  table.add("quiet", options.quiet, "no progress, only the result");
-  table.add("verbose", options.verbose, "more about what is done, and about errors");
+      .with_hint("DIR")
+      .only_for_this_run();
+  table.add("quiet", options.quiet, "no progress, only the result").only_for_this_run();
+  table.add("verbose", options.verbose, "more about what is done, and about errors")
+      .only_for_this_run();
   table
       .add("dry-run", options.dry_run,
            "build and compile the model, time a few steps, show memory and idle time, then stop")
@@ -162,10 +166,9 @@ void validate_phases(const TrainOptions& options) {
       {"--profile", !options.profile.empty()},
       {"--verify", options.verify},
       {"--dry-run", options.dry_run},
-      {"--validate-during-training", options.phases.during_training},
       {"--resume", !options.checkpoints.resume.empty()}};
   for (const auto& [name, given] : flags) {
-    if (given) throw UsageError(name, " is about training, wanted no --training false");
+    if (given) throw UsageError(name, ": requires training; remove --training false");
   }
 }
 
@@ -173,17 +176,18 @@ void validate_phases(const TrainOptions& options) {
 void validate_keep_best(const TrainOptions& options) {
   if (!options.checkpoints.keep_best) return;
   const ValidationFlags& phases = options.phases;
-  if (!phases.training || !phases.validation) {
+  if (!phases.training || !phases.validates()) {
     throw UsageError(
-        "--keep-best: the best checkpoint of training is found by validation, wanted both phases");
+        "--keep-best: validation finds the best checkpoint of training; expected a run that trains "
+        "and validates");
   }
   if (options.checkpoints.are_off()) {
-    throw UsageError("--keep-best: --ckpts-per-epoch 0 writes no checkpoint, wanted above 0");
+    throw UsageError("--keep-best: --ckpts-per-epoch 0 writes no checkpoint; remove one of them");
   }
   if (!phases.checkpoint_input_dir.empty()) {
     throw UsageError(
-        "--keep-best: --checkpoint-input-dir has other checkpoints validated than those of "
-        "training, wanted one of the two flags");
+        "--keep-best: --checkpoint-input-dir names other checkpoints than those of training; "
+        "remove one of them");
   }
 }
 
@@ -191,15 +195,15 @@ void validate_keep_best(const TrainOptions& options) {
 void choose_dataset(OptionTable& table, TrainOptions& options) {
   Option& option = table.find("dataset", "");
   if (option.origin.kind != Origin::Kind::built_in) return;
-  const std::optional<DatasetKind> own = dataset_of_model(options.model);
+  const std::optional<std::string> own = dataset_of_model(options.model);
   if (!own) return;
   options.data.dataset = *own;
   option.origin = {.place = "chosen by the model"};
 }
 
-// What the results depend on is chosen here, so that the run directory has it and the run can be
-// repeated, also on a machine with other cores.
-void choose_what_is_open(OptionTable& table, TrainOptions& options) {
+// Results depend on these options. Choosing their values here puts them into the run directory, so
+// that the run can be repeated, also on a machine with other cores.
+void choose_unset_options(OptionTable& table, TrainOptions& options) {
   if (!options.schedule.has_rate()) {
     const int64_t global_batch = options.devices.batch(options.micro_batch_size).global_batch_size;
     options.schedule.learning_rate = default_rate(options.optimizer, global_batch);
@@ -246,23 +250,6 @@ void settle_flags(OptionTable& table, TrainOptions& options) {
   options.warnings.emplace_back(
       "--deterministic: --shuffle is off; without both, runs with the same seed are deterministic "
       "too");
-}
-
-// What a run computes. Where it wrote and how much it said is not part of it: a repeated run must
-// not land on top of the first.
-std::string config_of_run(const OptionTable& table, TrainOptions& options) {
-  const std::string run_dir = std::exchange(options.run_dir, "");
-  const std::string trace = std::exchange(options.trace, "");
-  const std::string profile = std::exchange(options.profile, "");
-  const bool quiet = std::exchange(options.quiet, false);
-  const bool verbose = std::exchange(options.verbose, false);
-  std::string text = config_text(table);
-  options.run_dir = run_dir;
-  options.trace = trace;
-  options.profile = profile;
-  options.quiet = quiet;
-  options.verbose = verbose;
-  return text;
 }
 
 }  // namespace
@@ -355,16 +342,17 @@ std::optional<TrainOptions> settle_train_options(OptionTable& table, const Commo
       table.find_exact("logs-per-epoch")->origin.kind != Origin::Kind::built_in;
   let_later_rate_win(table, options.schedule);
   options.warnings = settle_job(table, options);
+  settle_validation(table, options.phases);
   validate(options);
   check_devices_per_replica(options.devices);
   settle_flags(table, options);
-  choose_what_is_open(table, options);
+  choose_unset_options(table, options);
   if (common.print_config) {
     out << config_text(table);
     return std::nullopt;
   }
   find_dataset(options.data);
-  options.config_text = config_of_run(table, options);
+  options.config_text = config_text(table, ConfigUse::repeat);
   return options;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pando/app/flags/train_reference.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/flags/train_options.h"
 #include "pando/options/presets.h"

@@ -148,8 +148,8 @@ std::vector<std::string> with_config_of_run(std::span<const std::string> args) {
 void switch_training_off(ValidateCommand& command) {
   ValidationFlags& phases = command.options.phases;
   phases.training = false;
-  phases.validation = true;
-  phases.during_training = false;
+  phases.validation = ValidationTime::after;
+  phases.during_training.reset();
   phases.clean_dir = false;
   phases.mlperf_logging = false;
   command.options.checkpoints.keep_best = false;

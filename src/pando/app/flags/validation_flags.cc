@@ -4,12 +4,12 @@
 #include <filesystem>
 
 #include "pando/app/job/exit_code.h"
-#include "pando/runtime/device_set.h"
+#include "pando/runtime/machine/device_set.h"
 
 namespace pando::app {
 namespace {
 
-// Of one replica that validates.
+// Devices of one replica that validates.
 int devices_each(const DeviceFlags& devices) {
   return devices.pipeline_validation_model ? devices.devices_per_replica() : 1;
 }
@@ -26,11 +26,11 @@ void validate_replicas(const ValidationFlags& flags, const DeviceFlags& devices)
   const bool own = may_have_own_devices(flags, devices);
   const int most = (own ? runtime::kMostDevices : devices.devices()) / each;
   if (wanted <= most) return;
-  throw UsageError("--validation-num-replicas ", wanted, ": the ",
+  throw UsageError("--validation-num-replicas: expected at most ", most, " replicas of ",
+                   counted(each, "device"), " each on the ",
                    own ? runtime::kMostDevices : devices.devices(), " devices",
-                   own ? " that a run may have" : " of the run", " hold ", most, " of ", each,
-                   each == 1 ? " device" : " devices", " each, wanted at most ", most,
-                   flags.training ? ", or --training false, which chooses its own devices" : "");
+                   own ? " that a run may have" : " of the run", ", got ", wanted,
+                   flags.training ? "; a run with --training false chooses its own devices" : "");
 }
 
 }  // namespace
@@ -50,11 +50,14 @@ DeviceStrategyOptions ValidationFlags::strategy(const DeviceFlags& devices, int 
 void add_validation_flags(OptionTable& table, ValidationFlags& flags) {
   table.begin_group("Phases and validation");
   table.add("training", flags.training, "train; without it only validate");
-  table.add("validation", flags.validation,
-            "measure loss and accuracy of every checkpoint on the test data, after training");
+  table
+      .add("validation", flags.validation,
+           "measure loss and accuracy of every checkpoint on the test data: when it is written "
+           "(during, or true), or all of them after training")
+      .with_hint("true|false|after|during")
+      .may_stand_alone();
   table.add("validate-during-training", flags.during_training,
-            "measure them after every epoch too, while the model trains: for early stopping, and "
-            "to watch");
+            "true is --validation during, false is --validation after");
   table
       .add("validation-micro-batch-size", flags.validation_micro_batch_size,
            "samples per step of one replica in validation; by default as in training")
@@ -91,28 +94,63 @@ void add_validation_flags(OptionTable& table, ValidationFlags& flags) {
       "train a warm-up epoch first, whose changes are taken back, and write ':::MLLOG' lines");
 }
 
-void validate(const ValidationFlags& flags, const DeviceFlags& devices) {
-  if (!flags.training && !flags.validation) {
+void settle_validation(OptionTable& table, ValidationFlags& flags) {
+  if (!flags.during_training) return;
+  if (flags.validates()) {
+    flags.validation = *flags.during_training ? ValidationTime::during : ValidationTime::after;
+    table.find("validation", "").origin = {.place = "chosen by --validate-during-training"};
+  } else if (*flags.during_training) {
     throw UsageError(
-        "--training false --validation false: nothing is left to do, wanted at least one of them");
+        "--validate-during-training: expected a run that validates; remove --validation false");
   }
-  if (flags.sweep && !flags.validation) {
-    throw UsageError("--sweep: its figures come from validation, wanted no --validation false");
+  flags.during_training.reset();
+}
+
+void validate(const ValidationFlags& flags, const DeviceFlags& devices) {
+  if (!flags.training && !flags.validates()) {
+    throw UsageError("--training false --validation false: nothing is left to do; remove one");
+  }
+  if (flags.sweep && !flags.validates()) {
+    throw UsageError("--sweep: its figures come from validation; remove --validation false");
   }
   if (!flags.checkpoint_input_dir.empty() &&
       !std::filesystem::is_directory(flags.checkpoint_input_dir)) {
-    throw UsageError("--checkpoint-input-dir: '", flags.checkpoint_input_dir,
-                     "' is no folder, wanted one with checkpoints epoch_<number>.h5");
-  }
-  if (!flags.checkpoint_input_dir.empty() && !flags.validation) {
     throw UsageError(
-        "--checkpoint-input-dir: its checkpoints are validated, wanted no --validation false");
+        "--checkpoint-input-dir: expected a folder with checkpoints "
+        "epoch_<number>.h5, got '",
+        flags.checkpoint_input_dir, "'");
   }
-  if (flags.clean_dir && !(flags.training && flags.validation)) {
+  if (!flags.checkpoint_input_dir.empty() && !flags.validates()) {
     throw UsageError(
-        "--clean-dir removes checkpoints of training after their validation, wanted both phases");
+        "--checkpoint-input-dir: its checkpoints are to be validated; remove --validation false");
+  }
+  if (flags.clean_dir && !(flags.training && flags.validates())) {
+    throw UsageError(
+        "--clean-dir: removes checkpoints of training after their validation; expected a run that "
+        "trains and validates");
   }
   validate_replicas(flags, devices);
 }
 
 }  // namespace pando::app
+
+namespace pando {
+
+bool OptionType<app::ValidationTime>::read(const ConfigValue& value, app::ValidationTime& field) {
+  if (value.kind != ConfigValue::Kind::scalar) return false;
+  const std::string text = to_lower(value.text);
+  if (text == "after" || text == "during") {
+    field = text == "after" ? app::ValidationTime::after : app::ValidationTime::during;
+    return true;
+  }
+  const std::optional<bool> is_on = parse_bool(text);
+  if (is_on) field = *is_on ? app::ValidationTime::during : app::ValidationTime::off;
+  return is_on.has_value();
+}
+
+ConfigValue OptionType<app::ValidationTime>::show(app::ValidationTime field) {
+  if (field == app::ValidationTime::off) return ConfigValue::scalar("false");
+  return ConfigValue::scalar(field == app::ValidationTime::after ? "after" : "during");
+}
+
+}  // namespace pando

@@ -1,4 +1,4 @@
-// The signal on which all instances of a job stop: that of any of them.
+// Makes all instances of a job stop when any one of them receives a signal.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,30 +12,32 @@
 
 namespace pando::app {
 
-// "SIGUSR1", or "SIGUSR1 to instance 2" when it is the only one of several that got a signal.
-// `received`: the signal of each instance or 0. Requires: one has one.
+// Says why the job stops: "SIGUSR1", or "SIGUSR1 to instance 2" if only one of several instances
+// received a signal. `received` has the signal of each instance, or 0. Requires: one is not 0.
 std::string stop_cause(std::span<const int> received);
 
-// Handles signals as StopSignal does. Where only one instance gets one, the others learn of it when
-// all ask.
+// Handles signals like StopSignal. If only some instances receive a signal, the others learn of it
+// in ask().
 class AgreedSignal {
  public:
-  // Requires: a literal. Only the first instance answers with it.
+  // Only the first instance writes `answer` when a signal comes. Requires: `answer` is a string
+  // literal.
   explicit AgreedSignal(const Instances& instances,
                         const char* answer = StopSignal::kStopsTraining);
 
-  // The signal of the first instance that has one, or 0. All instances ask at the same time; once
-  // there is one, it stays.
+  // Returns the signal of the first instance that received one, or 0. All instances call it at the
+  // same time. Once there is a signal, later calls return the same one.
   int ask();
-  int received() const { return signal_; }  // what ask() found last
-  // What stopped the job, as stop_cause() has it. All instances call it, late: what a launcher
-  // sends to all does not reach them at the same time. Requires: ask() found one.
+  int received() const { return signal_; }  // the last result of ask()
+  // The text of stop_cause() for this job. All instances call it, as late as possible, because a
+  // signal that a launcher sends to all of them does not arrive everywhere at the same time.
+  // Requires: ask() returned a signal.
   std::string text() const;
-  // Of this instance alone.
+  // Whether this instance itself received a signal.
   const std::atomic<bool>& wanted() const { return own_.wanted(); }
 
  private:
-  std::vector<int> all_received() const;  // of each instance, or 0
+  std::vector<int> all_received() const;  // the signal of each instance, or 0
 
   const Instances& instances_;
   StopSignal own_;

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <fstream>
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
+#include "pando/base/json.h"
 #include "pando/data/tfrecord/crc32c.h"
 #include "pando/options/config_value.h"
 
@@ -17,10 +17,9 @@ namespace pando::app {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-// Folders and cores are those of a machine. What only the first instance reads or writes may be
-// missing elsewhere. The slices that the cores suggest become those of the first.
+// Folders and cores may differ between machines. Options for files that only the first instance
+// reads or writes may be missing elsewhere. The default number of slices depends on the cores; all
+// instances use that of the first.
 constexpr std::array kMayDiffer = {"dataset-path",
                                    "checkpoint-output-dir",
                                    "checkpoint-input-dir",
@@ -36,7 +35,7 @@ std::string shown(const Facts& facts, const std::string& name) {
   return found == facts.end() ? "nothing" : concat("'", found->second, "'");
 }
 
-// The name of the first fact in which they differ; empty: there is none.
+// The name of the first fact that differs; empty if all are equal.
 std::string first_difference(const Facts& first, const Facts& other) {
   const auto [at, at_other] = std::ranges::mismatch(first, other);
   if (at != first.end()) return at->first;
@@ -71,8 +70,7 @@ std::string program_fact() {
 
 void check_agreement(const Instances& instances, const Facts& own) {
   if (instances.count() == 1) return;
-  const std::vector<std::string> all =
-      instances.gather(Json(own).dump(-1, ' ', false, Json::error_handler_t::replace));
+  const std::vector<std::string> all = instances.gather(Json(own).dump());
   const auto facts_of = [&](size_t i) { return Json::parse(all[i]).get<Facts>(); };
   const Facts first = facts_of(0);
   for (size_t i = 1; i < all.size(); ++i) {
@@ -83,7 +81,7 @@ void check_agreement(const Instances& instances, const Facts& own) {
         kUsage,
         concat("the instances of this job disagree: ", name, " is ", shown(first, name),
                " on instance 0 and ", shown(other, name), " on instance ", i,
-               "; start all with the same program, options and data"),
+               "; start all instances with the same program, options and data"),
         instances.is_first());
   }
 }

@@ -1,4 +1,4 @@
-// Whether the instances of a job are about to do the same: the same program, options and data.
+// Checks that all instances of a job have the same program, options and data.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,17 +10,17 @@
 
 namespace pando::app {
 
-// What must be the same everywhere, by name, in the same order.
+// Names and values that must be the same, in the same order, on all instances.
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
-// The options of a configuration as facts, without those that may differ between machines.
+// The options of a configuration as facts, except those that may differ between machines.
 Facts option_facts(const std::string& config_text);
 
-// The program that runs: size and checksum of its file.
+// Describes the running program: size and checksum of its file.
 std::string program_fact();
 
-// Throws an AgreedFailure on all instances when one has other facts than the first: it names both
-// and the first fact that differs.
+// Throws an AgreedFailure on all instances if the facts of one differ from those of the first. The
+// message names both instances and the first fact that differs.
 void check_agreement(const Instances& instances, const Facts& own);
 
 }  // namespace pando::app

@@ -16,7 +16,8 @@ constexpr int kUsage = 2;  // the command line or the configuration is wrong
 constexpr int kNonFiniteLoss = 3;
 constexpr int kStopped = 75;  // by a signal, with a checkpoint or a part of a download saved
 
-// What ends all instances of a job alike; each of them throws one. One instance tells the user.
+// A failure that ends all instances of a job: every instance throws it, and only the one with
+// is_told_here() prints the message.
 class AgreedFailure : public Error {
  public:
   AgreedFailure(int code, const std::string& message, bool is_told_here)
@@ -29,11 +30,11 @@ class AgreedFailure : public Error {
   bool is_told_here_;
 };
 
-// An invalid argument that comes from deeper down (an unknown model, say) was written by the user
-// too, so it counts as usage.
+// An InvalidArgument from a lower layer (for example an unknown model) gives kUsage too, because
+// the user wrote the argument.
 int exit_code_of(const std::exception& error);
 
-// The message; with `verbose` also the kind and, after it, the messages of nested causes.
+// The message; with `verbose` followed by the kind and the messages of nested causes.
 std::string describe(const std::exception& error, bool verbose);
 
 }  // namespace pando::app

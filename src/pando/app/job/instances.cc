@@ -13,8 +13,7 @@ namespace pando::app {
 
 namespace {
 
-// What came of a part, as text for the others: the exit code and the message; nothing: it went
-// well.
+// The exit code and the message of a failed part, or nothing if it succeeded.
 using Failure = std::optional<std::pair<int, std::string>>;
 
 Failure failure_of(const std::function<void()>& part) {

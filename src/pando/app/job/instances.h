@@ -1,4 +1,4 @@
-// The instances of a job as a run sees them: who is the first, and what they do together.
+// The instances of a job as a run uses them: which one is the first, and their common actions.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,9 +14,9 @@
 
 namespace pando::app {
 
-// Of comm::current_job(), when it is made. Every instance calls the same functions in the same
-// order; a process that is alone is the first of one. They throw CommError when an instance is
-// lost.
+// The instances of comm::current_job() at the time of construction; a process without a job is the
+// first of one instance. Every instance calls the same functions in the same order. The functions
+// throw CommError if an instance is lost.
 class Instances {
  public:
   Instances();
@@ -25,20 +25,21 @@ class Instances {
   int index() const { return communicator_ ? communicator_->rank() : 0; }
   bool is_first() const { return index() == 0; }
 
-  // Every instance does its part, which is not to call others. Where one throws, all throw an
-  // AgreedFailure with the message of the first of those; alone, what the part throws.
+  // Every instance runs its `part`, which must not communicate. If it throws on some instances, all
+  // throw an AgreedFailure with the message of the first of these. Without a job, the exception of
+  // the part passes through unchanged.
   void together(const std::function<void()>& part) const;
-  // Only the first instance does the part; all get its text, or throw as above.
+  // Only the first instance runs `part`. All return its text, or throw as together() does.
   std::string from_first(const std::function<std::string()>& part) const;
 
-  // The bytes of the first instance, for all.
+  // Gives all instances the bytes, or the value, of the first.
   void share(std::span<std::byte> bytes) const;
   double share(double value) const;
-  // What each instance gives, in their order.
+  // Returns the text of every instance, in their order.
   std::vector<std::string> gather(std::string_view own) const;
 
  private:
-  std::shared_ptr<comm::Communicator> communicator_;  // null: alone
+  std::shared_ptr<comm::Communicator> communicator_;  // null: no job
 };
 
 }  // namespace pando::app

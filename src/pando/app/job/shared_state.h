@@ -1,4 +1,4 @@
-// What only the first instance of a job reads from files, for all: the state of a run, weights.
+// Sends what only the first instance of a job reads from files to all: training state and weights.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,10 +9,10 @@
 
 namespace pando::app {
 
-// Makes `state` that of the first instance, on all of them.
+// Replaces `state` on all instances by that of the first.
 void share_state(const Instances& instances, std::optional<TrainingState>& state);
 
-// Gives the model the weights that it has on the first instance.
+// Replaces the weights of the model on all instances by those of the first.
 void share_weights(const Instances& instances, Model& model);
 
 }  // namespace pando::app

@@ -15,7 +15,7 @@ namespace pando::app {
 
 namespace {
 
-// A handler can reach nothing but globals. Lock-free atomics are safe in it.
+// A signal handler can access only globals. Lock-free atomics are safe there.
 std::atomic<int> received_signal{0};
 std::atomic<bool> stop_wanted{false};
 std::atomic<const char*> stop_answer{""};
@@ -27,7 +27,7 @@ extern "C" void handle_stop(int signal) {
   int none = 0;
   if (!received_signal.compare_exchange_strong(none, signal)) _exit(128 + signal);
   const std::string_view answer = stop_answer.load();
-  // Nothing can be done about a terminal that is gone.
+  // A failed write is ignored: the terminal may be gone.
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, answer.data(), answer.size());
   stop_wanted = true;
 }
@@ -65,13 +65,13 @@ StopSignal::StopSignal(const char* answer) {
   action.sa_flags = SA_RESTART;
   for (size_t i = 0; i < kSignals.size(); ++i) {
     sigaction(kSignals[i], &action, &previous_actions[i]);
-    // What the caller ignores stays ignored: nohup, shells with background jobs.
+    // Signals that the parent process ignores stay ignored: nohup, background jobs of shells.
     if (previous_actions[i].sa_handler == SIG_IGN) {
       sigaction(kSignals[i], &previous_actions[i], nullptr);
     }
   }
   const sigset_t set = stop_signals();
-  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);  // what was held comes now
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);  // delivers signals that were held
 }
 
 StopSignal::~StopSignal() {

@@ -1,5 +1,6 @@
-// SIGINT, SIGTERM, SIGHUP and SIGUSR1 as a wish to stop: the first sets a flag that training looks
-// at between weight updates and a download all the time, the second ends the process at once.
+// SIGINT, SIGTERM, SIGHUP and SIGUSR1 as requests to stop: the first signal sets a flag, which
+// training checks between weight updates and a download checks continuously; the second signal ends
+// the process at once.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,26 +9,28 @@
 
 namespace pando::app {
 
-std::string signal_name(int signal);  // "SIGUSR1"; "signal 9" for one that is none of these
+std::string signal_name(int signal);  // "SIGUSR1"; "signal 9" for other signals
 
-// From now on these signals wait for the next StopSignal: for a process whose launcher may be told
-// to stop while it still starts. Requires: no other threads yet.
+// Blocks these signals until the next StopSignal exists, for a process that may receive one from
+// its launcher during start-up. Requires: the process has no other threads yet.
 void hold_stop_signals();
 
-// Handles the signals as long as it lives, then restores what was before. One at a time.
+// Handles the signals during its lifetime, then restores the former handlers. Only one object may
+// exist at a time.
 class StopSignal {
  public:
   static constexpr const char* kStopsTraining =
       "\nstopping after this weight update; another signal ends at once\n";
-  // Answers the first signal with `answer` on standard error. Requires: a literal.
+  // Writes `answer` to standard error when the first signal comes. Requires: `answer` is a string
+  // literal.
   explicit StopSignal(const char* answer = kStopsTraining);
   ~StopSignal();
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;
 
-  // The number of the first signal that came, or 0.
+  // The number of the first signal received, or 0.
   int received() const;
-  // Set as soon as received() is not 0; lives as long as the program.
+  // Becomes true when the first signal is received. Valid until the program ends.
   const std::atomic<bool>& wanted() const;
 };
 

@@ -12,7 +12,7 @@
 namespace pando::app {
 namespace {
 
-// Zero, or the error number.
+// Returns zero or the error number.
 int write_all(int descriptor, std::string_view text, int64_t offset) {
   while (!text.empty()) {
     const ssize_t written = pwrite(descriptor, text.data(), text.size(), offset);
@@ -45,7 +45,7 @@ void AppendFile::replace_tail(std::string_view old_tail, std::string_view record
     size_ = offset + static_cast<int64_t>(record.size());
     return;
   }
-  // The bytes of the old tail were there before, so putting them back needs no new space.
+  // Restoring the old tail needs no new space on the disk, because the file had these bytes before.
   write_all(descriptor_, old_tail, offset);
   if (ftruncate(descriptor_, size_) != 0 && errno != EINVAL) {
     throw IoError(path_.string(), ": writing failed: ", std::strerror(error),

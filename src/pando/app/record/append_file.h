@@ -1,4 +1,5 @@
-// A file that grows by whole records: what a full disk cuts off is taken back.
+// A file that grows by whole records: if a write fails, for example on a full disk, the partial
+// record is removed.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,12 +9,12 @@
 
 namespace pando::app {
 
-// Owns the open file. Used by one thread. A record is one write, without a buffer of our own, so
-// that it survives the end of the process. Errors are IoError with path and reason; after one the
-// file holds the records before.
+// Owns the open file. Used by one thread. Each record is written at once, without a buffer in this
+// process, so that it survives a crash of the process. Throws IoError with path and reason; the
+// file then still has all earlier records.
 class AppendFile {
  public:
-  // Makes the file, or empties it; with `keep` what it holds stays in front.
+  // Creates the file or empties it; with `keep` its content stays and records are added after it.
   explicit AppendFile(std::filesystem::path path, bool keep = false);
   ~AppendFile();
   AppendFile(const AppendFile&) = delete;
@@ -24,7 +25,7 @@ class AppendFile {
   // Replaces the last bytes, which are `old_tail`, by `record`.
   void replace_tail(std::string_view old_tail, std::string_view record);
 
-  // Gives the file another name, replacing what has it.
+  // Renames the file; replaces an existing file of that name.
   void move_to(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }

@@ -16,21 +16,22 @@ namespace fs = std::filesystem;
 constexpr std::string_view kPrefix = "epoch_";
 constexpr std::string_view kSuffix = ".h5";
 
-// Files whose names end in ".h5"; those that begin with a dot are not there yet.
+// Files whose names end in ".h5", except files that are still being written: their names begin
+// with a dot.
 std::vector<fs::path> weight_files(const fs::path& folder) {
   std::error_code error;
   std::vector<fs::path> files;
   fs::directory_iterator entry(folder, error);
   for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    std::error_code unknown;  // a link to nothing is no file
+    std::error_code unknown;  // ignores links to missing files
     if (name.ends_with(kSuffix) && !name.starts_with('.') && entry->is_regular_file(unknown)) {
       files.push_back(entry->path());
     }
   }
   if (error) {
     throw IoError("checkpoints in ", folder.string(), ": ", error.message(),
-                  "; wanted a folder with files epoch_<number>.h5");
+                  "; expected a folder with files epoch_<number>.h5");
   }
   return files;
 }
@@ -86,7 +87,7 @@ void remove_checkpoints(const std::vector<CheckpointFile>& files, const fs::path
       throw IoError("--clean-dir: ", file.path.string(), " cannot be removed: ", error.message());
     }
   }
-  fs::remove(folder, error);  // stays when something else is in it
+  fs::remove(folder, error);  // fails, as intended, if the folder is not empty
 }
 
 }  // namespace pando::app

@@ -1,4 +1,4 @@
-// The checkpoints in a folder, told by their names: epoch_<number>.h5.
+// Finds the checkpoints in a folder by their names: epoch_<number>.h5.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,18 +11,18 @@ namespace pando::app {
 
 struct CheckpointFile {
   std::filesystem::path path;
-  double epoch = 0;  // whole epochs done, with a fraction within one
+  double epoch = 0;  // completed epochs, with a fraction within an epoch
 };
 
 // The epoch in a name like "epoch_2.5.h5"; nothing for other names.
 std::optional<double> epoch_of(std::string_view name);
 
-// In the order of their epochs, which is not that of their names. Other files, also those that are
-// still being written under a temporary name, do not count. Throws IoError for a folder that is
-// not there or cannot be read.
+// The checkpoints in the order of their epochs, which is not the order of their names. Other files
+// are ignored, also those that are still being written under a temporary name. Throws IoError if
+// the folder does not exist or cannot be read.
 std::vector<CheckpointFile> checkpoints_in(const std::filesystem::path& folder);
 
-// Those of one run: written since it began. The others of the folder are of earlier runs.
+// The checkpoints of one run, which were written since it began, and those of earlier runs.
 struct RunCheckpoints {
   std::vector<CheckpointFile> own;
   std::vector<CheckpointFile> earlier;
@@ -30,11 +30,11 @@ struct RunCheckpoints {
 RunCheckpoints checkpoints_since(const std::filesystem::path& folder,
                                  std::filesystem::file_time_type begin);
 
-// Files *.h5 whose names tell no epoch, in the order of their names: weights that nobody would
-// otherwise be told about. Throws as checkpoints_in.
+// Files *.h5 whose names contain no epoch, in the order of their names, so that the caller can
+// mention them instead of ignoring them silently. Throws like checkpoints_in.
 std::vector<std::filesystem::path> unnumbered_weights_in(const std::filesystem::path& folder);
 
-// --clean-dir: removes these checkpoints and then their folder, if nothing else is in it. Throws
+// Implements --clean-dir: removes these checkpoints and then their folder, if it is empty. Throws
 // IoError.
 void remove_checkpoints(const std::vector<CheckpointFile>& files,
                         const std::filesystem::path& folder);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "pando/app/record/checkpoint_list.h"
@@ -28,7 +28,8 @@ namespace {
 
 constexpr const char* kBest = "best.h5";
 
-// Neither a file that cannot be read now nor whole weights of another program.
+// Whether the content of the file is damaged. False for a file without read permission and for
+// intact weights of another program.
 bool is_damaged(const std::string& path) {
   if (access(path.c_str(), R_OK) != 0) return false;
   try {
@@ -47,7 +48,7 @@ CheckpointStore::CheckpointStore(CheckpointStoreOptions options) : options_(std:
   fs::create_directories(options_.folder, error);
   if (error) {
     throw IoError("checkpoints: the folder ", options_.folder.string(),
-                  " cannot be made: ", error.message(), "; choose another by ",
+                  " cannot be created: ", error.message(), "; choose another one with ",
                   "--checkpoint-output-dir");
   }
 }
@@ -89,7 +90,7 @@ void CheckpointStore::save_best(const Model& model,
   save_training_state((options_.folder / kBest).string(), state);
 }
 
-// What other runs left in the folder is not touched.
+// Does not touch files of other runs in the folder.
 void CheckpointStore::remove_old() {
   if (options_.keep_last == 0) return;
   for (; std::ssize(own_) > options_.keep_last; own_.erase(own_.begin())) {
@@ -130,11 +131,11 @@ std::optional<TrainingState> newest_state(const fs::path& folder, const NewestOp
     try {
       return load_training_state(path.string());
     } catch (const IoError& error) {
-      std::string line = concat("warning: ", path.string(), " is passed over: ", error.what());
+      std::string line = concat("warning: ", path.string(), " is skipped: ", error.what());
       if (options.set_aside && is_damaged(path.string())) {
         std::error_code failed;
         fs::rename(path, path.string() + ".damaged", failed);
-        if (!failed) line += "; it is now called " + path.filename().string() + ".damaged";
+        if (!failed) line += "; renamed to " + path.filename().string() + ".damaged";
       }
       if (options.tell) options.tell(line);
     }

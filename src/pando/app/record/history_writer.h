@@ -1,4 +1,4 @@
-// history.csv and history.json: one row per log event, complete after every row.
+// Writes history.csv and history.json: one row per log event; the files are valid after every row.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,21 +15,21 @@
 
 namespace pando::app {
 
-// What is not known in a row stays empty. Accuracies are fractions.
+// One row; unknown values stay empty. Accuracies are fractions.
 struct HistoryRow {
-  double epoch = 0;  // whole epochs done, with a fraction within one
+  double epoch = 0;  // completed epochs, with a fraction within an epoch
   int64_t step = 0;
   std::optional<double> loss;
   std::optional<double> accuracy;
   std::optional<double> throughput;  // samples per second, without compilation and validation
   std::optional<double> learning_rate;
-  std::optional<double> seconds;  // since the start
+  std::optional<double> seconds;  // since the start of the run
   std::optional<double> val_loss;
   std::optional<double> val_accuracy;
   std::vector<std::pair<std::string, double>> extra;  // more columns
 };
 
-// The fields of a row that may be empty, under the names of their columns, in their order.
+// The fields of a row that may be empty, with the names of their columns, in the order of the file.
 struct RowField {
   const char* name;
   std::optional<double> HistoryRow::*value;
@@ -43,12 +43,12 @@ inline constexpr std::array kRowFields = {RowField{"loss", &HistoryRow::loss},
                                           RowField{"val_accuracy", &HistoryRow::val_accuracy}};
 
 // Used by one thread. The JSON file is a valid array after every row; a column that first appears
-// in a later row is added to the head of the CSV file. Numbers have as many digits as they need to
-// be read back exactly; what is not finite is null in JSON. Throws IoError when a row cannot be
-// written; the rows before stay.
+// in a later row is added to the header of the CSV file. Numbers have enough digits to be read back
+// exactly; numbers that are not finite are null in JSON. Throws IoError if a row cannot be written;
+// the files keep the earlier rows.
 class HistoryWriter {
  public:
-  // With `kept` rows the files that are there are replaced, as a whole, by new ones of these rows.
+  // If there are `kept` rows, replaces existing files atomically by new ones with these rows.
   HistoryWriter(const std::filesystem::path& csv, const std::filesystem::path& json,
                 const std::vector<HistoryRow>& kept = {});
   void append(const HistoryRow& row);
@@ -59,12 +59,12 @@ class HistoryWriter {
   std::vector<std::string> columns_;
   std::unique_ptr<AppendFile> csv_;
   std::unique_ptr<AppendFile> json_;
-  std::vector<std::string> csv_rows_;  // for the day a column is added
+  std::vector<std::string> csv_rows_;  // to rewrite the file when a column is added
   bool is_empty_ = true;
 };
 
-// The rows of a history.json up to a step, for a run that goes on from there; none when there is no
-// file. Throws IoError when it cannot be read or is no history.
+// Reads the rows of a history.json up to a step, for a run that resumes there; none if there is no
+// file. Throws IoError if the file cannot be read or is not a history.
 std::vector<HistoryRow> read_history(const std::filesystem::path& json, int64_t last_step);
 
 }  // namespace pando::app

@@ -21,41 +21,42 @@ void check_fraction(const char* flag, const Fraction& value) {
       value.denominator() < kFractionLimit) {
     return;
   }
-  throw UsageError(flag, ": found ", to_string(value), ", wanted ",
-                   value.numerator() < 0 ? "0 or more" : "a fraction of numbers below 2^31");
+  throw UsageError(flag, ": expected ",
+                   value.numerator() < 0 ? "0 or more" : "a fraction of numbers below 2^31",
+                   ", got ", to_string(value));
 }
 
 int64_t total_updates(const HostEventRequest& request) {
   if (request.epochs < 0) {
-    throw UsageError("--num-epochs: found ", request.epochs, ", wanted 0 or more");
+    throw UsageError("--num-epochs: expected 0 or more, got ", request.epochs);
   }
   if (request.updates_per_epoch < 1) {
-    throw UsageError("--weight-updates-per-epoch: found ", request.updates_per_epoch,
-                     ", wanted at least 1");
+    throw UsageError("--weight-updates-per-epoch: expected at least 1, got ",
+                     request.updates_per_epoch);
   }
   int64_t total = 0;
   if (__builtin_mul_overflow(request.updates_per_epoch, request.epochs, &total) ||
       total > kMostUpdates) {
-    throw UsageError("--num-epochs: ", request.epochs, " epochs of ", request.updates_per_epoch,
-                     " weight updates are too many, wanted at most 2^53 updates");
+    throw UsageError("--num-epochs: expected at most 2^53 weight updates, got ", request.epochs,
+                     " epochs of ", request.updates_per_epoch);
   }
   return total;
 }
 
-// floor(count * fraction), where the product itself may not fit.
+// floor(count * fraction), also if the product of count and numerator would overflow.
 int64_t floor_product(int64_t count, const Fraction& fraction) {
   const int64_t whole = count / fraction.denominator() * fraction.numerator();
   return whole + count % fraction.denominator() * fraction.numerator() / fraction.denominator();
 }
 
-// Something that is due `frequency` times per epoch, in a part of the run that has `epochs`.
+// An event that is due `frequency` times per epoch, in a part of the run that has `epochs` epochs.
 struct Event {
   const char* flag;
   Fraction frequency;
   int64_t epochs;
 };
 
-// The period in weight updates. Below once per epoch it need not be a whole number of epochs.
+// The period in weight updates. If it is longer than an epoch, it may end within one.
 int64_t period_of(const Event& event, int64_t updates_per_epoch,
                   std::vector<std::string>& warnings) {
   const Fraction& frequency = event.frequency;
@@ -85,14 +86,14 @@ void plan_logs(const HostEventRequest& request, HostEvents& events) {
     const Fraction epochs_per_log(logs.denominator(), logs.numerator());
     throw UsageError(kLogs, " ", to_string(logs), ": it is not possible to log ",
                      to_string(epochs_per_log), " epochs at a time for ",
-                     counted(request.epochs, "epoch"), "; wanted --num-epochs to be a multiple of ",
-                     logs.denominator());
+                     counted(request.epochs, "epoch"), "; use a multiple of ", logs.denominator(),
+                     " for --num-epochs");
   }
   events.log_period =
       period_of({kLogs, logs, request.epochs}, request.updates_per_epoch, events.warnings);
 }
 
-// The update nearest to `epoch`; a half goes up. Requires: epoch <= epochs of the run.
+// The update nearest to `epoch`; halves are rounded up. Requires: epoch <= epochs of the run.
 int64_t update_at(const Fraction& epoch, int64_t updates_per_epoch) {
   const int64_t below = floor_product(updates_per_epoch, epoch);
   const int64_t rest =
@@ -107,13 +108,13 @@ void plan_checkpoints(const HostEventRequest& request, HostEvents& events) {
   const int64_t epochs_before = (first.numerator() + first.denominator() - 1) / first.denominator();
   if (epochs_before > request.epochs) {
     events.warnings.push_back(
-        concat(kFirstCheckpoint, " ", to_string(first), ": the run ends before, after ",
-               counted(request.epochs, "epoch"), "; only its end has a checkpoint"));
+        concat(kFirstCheckpoint, " ", to_string(first), ": the run ends earlier, after ",
+               counted(request.epochs, "epoch"), "; it writes a checkpoint only at its end"));
     return;
   }
   const bool is_rare = frequency.numerator() < frequency.denominator();
   const int64_t epochs_after = request.epochs - epochs_before;
-  // Without a whole epoch after the first checkpoint a rare one has no second.
+  // If no whole epoch follows the first checkpoint, a frequency below 1 has no second one.
   events.checkpoint_period = is_rare && epochs_after == 0
                                  ? events.total
                                  : period_of({kCheckpoints, frequency, epochs_after},
@@ -126,7 +127,8 @@ std::string no_log_warning(const HostEvents& events) {
   std::string text = concat(kLogs, " 0: nothing is logged before the end of the run of ",
                             counted(events.total, "weight update"));
   if (events.checkpoint_period == 0) return text;
-  return concat(text, "; executions end for checkpoints, after ", events.execution);
+  return concat(text, "; executions end at checkpoints, after ",
+                counted(events.execution, "weight update"));
 }
 
 }  // namespace

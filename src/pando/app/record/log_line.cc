@@ -4,25 +4,19 @@
 #include <algorithm>
 #include <cmath>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/base/memory_use.h"
 #include "pando/base/strings.h"
 #include "pando/options/config_value.h"
+#include "pando/train/history.h"
 
 namespace pando::app {
 namespace {
 
 constexpr double kMebibyte = 1 << 20;
 
-std::optional<double> extra_of(const HistoryRow& row, std::string_view name) {
-  const auto found = std::find_if(row.extra.begin(), row.extra.end(),
-                                  [&](const auto& column) { return column.first == name; });
-  if (found == row.extra.end()) return std::nullopt;
-  return found->second;
-}
-
-// As many decimals as it takes for four digits that say something, from four to ten.
+// Has enough decimals for four significant digits, but between four and ten.
 std::string loss_text(double loss) {
   if (!std::isfinite(loss) || loss == 0) return fmt::format("{:.4f}", loss);
   const int decimals = 3 - static_cast<int>(std::floor(std::log10(std::abs(loss))));
@@ -34,6 +28,11 @@ std::string throughput_text(double throughput) {
 }
 
 }  // namespace
+
+std::string epoch_text(double epoch) {
+  const bool whole = epoch == std::floor(epoch) && epoch < 1e15;
+  return whole ? fmt::format("{:.1f}", epoch) : fmt::format("{}", epoch);
+}
 
 void add_memory(HistoryRow& row) {
   const MemoryUse use = memory_use();
@@ -53,11 +52,11 @@ std::string log_line(const HistoryRow& row) {
   if (row.accuracy) add("training accuracy", fmt::format("{:.2f} %", 100 * *row.accuracy));
   if (row.throughput) add("throughput", throughput_text(*row.throughput) + " samples/sec");
   if (row.learning_rate) add("learning rate", fmt::format("{:g}", *row.learning_rate));
-  if (const auto factor = extra_of(row, kLossScalingColumn)) {
+  if (const auto factor = find_value(row.extra, kLossScalingColumn)) {
     add("loss scaling factor", fmt::format("{:.0f}", *factor));
   }
-  if (const auto memory = extra_of(row, kMemoryColumn)) {
-    const auto share = extra_of(row, kMemoryShareColumn);
+  if (const auto memory = find_value(row.extra, kMemoryColumn)) {
+    const auto share = find_value(row.extra, kMemoryShareColumn);
     add("memory",
         fmt::format("{:.0f} MiB", *memory) + (share ? fmt::format(" ({:.1f} %)", *share) : ""));
   }
@@ -67,6 +66,11 @@ std::string log_line(const HistoryRow& row) {
   const std::string head =
       "epoch " + (whole ? fmt::format("{:.1f}", row.epoch) : fmt::format("{:g}", row.epoch));
   return parts.empty() ? head : head + ": " + join(parts, ", ");
+}
+
+std::string validation_line(double epoch, double loss, double accuracy) {
+  return fmt::format("validation epoch {}: accuracy: {:.2f} %, loss: {:.4f}", epoch_text(epoch),
+                     100 * accuracy, loss);
 }
 
 std::string hyper_parameters_line(const std::string& config_text) {

@@ -1,4 +1,4 @@
-// Lines in the format of the MLPerf benchmarks, which their checkers read out of a log:
+// Writes lines in the format of the MLPerf benchmarks, which their checkers find in a log:
 //   :::MLLOG {"namespace": "", "time_ms": 1700000000000, "event_type": "POINT_IN_TIME",
 //             "key": "eval_accuracy", "value": 0.761, "metadata": {"epoch_num": 40.0}}
 // SPDX-License-Identifier: MIT
@@ -24,16 +24,16 @@ int64_t wall_clock_ms();
 // Used by one thread.
 class MlperfLog {
  public:
-  // `write` gets each line; without one the log is off and all calls do nothing.
+  // `write` is called with each line; if it is null, the log is off and all calls do nothing.
   explicit MlperfLog(std::function<void(const std::string&)> write,
                      std::function<int64_t()> clock_ms = wall_clock_ms);
 
   bool on() const { return write_ != nullptr; }
   void event(const std::string& key, const MlperfValue& value, const MlperfMetadata& metadata = {});
-  // An interval's key is "<name>_start" and "<name>_stop".
+  // The keys of an interval are "<name>_start" and "<name>_stop".
   void start(const std::string& name, const MlperfMetadata& metadata = {});
   void stop(const std::string& name, const MlperfMetadata& metadata = {});
-  // The start of an interval before there was anything to write to.
+  // Writes the start of an interval that began before this log existed.
   void started_at(int64_t time_ms, const std::string& name);
 
  private:
@@ -50,7 +50,7 @@ class MlperfLog {
   std::function<int64_t()> clock_ms_;
 };
 
-// Start and end of every epoch. The log must outlive it.
+// Logs the start and end of every epoch. The log must outlive it.
 class MlperfEpochs : public Callback {
  public:
   explicit MlperfEpochs(MlperfLog& log) : log_(log) {}

@@ -1,4 +1,4 @@
-// Who else wants to know what the history of a run gets: event files, records of experiments.
+// Receives a copy of every history row: event files of TensorBoard, records of experiments.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace pando::app {
 
-// Called by one thread, after the row is in the history. Throws IoError when it cannot write.
+// Called by one thread, after the row is in the history. Throws IoError if writing fails.
 class RowSink {
  public:
   RowSink() = default;
@@ -16,7 +16,7 @@ class RowSink {
   RowSink& operator=(const RowSink&) = delete;
 
   virtual void write(const HistoryRow& row) = 0;
-  // Figures of the whole run, at its end: the best accuracy, say.
+  // Receives figures of the whole run at its end, such as the best accuracy.
   virtual void summarize(const Logs&) {}
 };
 

@@ -24,9 +24,9 @@ constexpr std::array kContents = {"config.yml",    "history.csv",      "history.
                                   "log.txt",       "checkpoints",      "wandb.jsonl",
                                   "curves.svg",    "class_report.txt", "class_report.csv",
                                   "confusion.csv", "confusion.svg",    "best_epoch.h5"};
-constexpr std::string_view kEventFiles = "events.out.tfevents.";  // how their names begin
+constexpr std::string_view kEventFiles = "events.out.tfevents.";  // a prefix of their names
 
-// What is there of an earlier run, by name.
+// The names of the files that an earlier run left.
 std::vector<std::string> contents_of(const fs::path& path) {
   std::vector<std::string> names;
   for (const char* name : kContents) {
@@ -54,12 +54,13 @@ void create(const fs::path& path) {
   fs::create_directories(path, error);
   if (!error && !fs::is_directory(path, error)) error = make_error_code(std::errc::not_a_directory);
   if (error) {
-    throw IoError("run directory ", path.string(), ": cannot be made: ", error.message(),
-                  "; choose another by --run-dir, or for pando validate by --output-dir");
+    throw IoError("run directory ", path.string(), ": cannot be created: ", error.message(),
+                  "; choose another one with --run-dir, or --output-dir for pando validate");
   }
 }
 
-// create_directory tells who made the folder, so two runs that start in the same second differ.
+// create_directory returns true only to the process that created the folder, so two runs that start
+// in the same second get different folders.
 fs::path create_default(const RunDirectoryOptions& options) {
   create("runs");
   const std::string name = concat("runs/", options.model, "-", time_text(options.time));
@@ -71,7 +72,7 @@ fs::path create_default(const RunDirectoryOptions& options) {
   }
 }
 
-// Moves what an earlier run left; gives the folder, or an empty path when there was nothing.
+// Moves the files of an earlier run; returns their new folder, or an empty path if there were none.
 fs::path move_aside(const fs::path& path) {
   const std::vector<std::string> names = contents_of(path);
   if (names.empty()) return {};
@@ -84,12 +85,12 @@ fs::path move_aside(const fs::path& path) {
   } catch (const fs::filesystem_error& error) {
     throw IoError("run directory ", path.string(),
                   ": the files of an earlier run cannot be moved: ", error.code().message(),
-                  "; choose another by --run-dir");
+                  "; choose another directory with --run-dir");
   }
   return previous;
 }
 
-// A history that a crash of the machine cut off stops no run: it is set aside.
+// A history that a crash of the machine cut off does not stop the run: the file is renamed.
 std::vector<HistoryRow> readable_history(const fs::path& json, int64_t last_step) {
   try {
     return read_history(json, last_step);
@@ -99,26 +100,29 @@ std::vector<HistoryRow> readable_history(const fs::path& json, int64_t last_step
   }
 }
 
-// Of this process until the descriptor is closed, also by its end.
+// Locks the folder for this process and returns a descriptor. Closing it, or the end of the
+// process, releases the lock.
 int lock(const fs::path& folder) {
   const std::string path = (folder / ".lock").string();
   const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor < 0) {
     throw IoError("run directory ", folder.string(), ": cannot be written: ", std::strerror(errno),
-                  "; choose another by --run-dir, or for pando validate by --output-dir");
+                  "; choose another one with --run-dir, or --output-dir for pando validate");
   }
   if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) return descriptor;
   const int error = errno;
   if (error != EWOULDBLOCK) return descriptor;  // a file system without locks
   close(descriptor);
-  throw ResourceError("run directory ", folder.string(),
-                      ": another run writes it; wait for its end or choose another by --run-dir");
+  throw ResourceError(
+      "run directory ", folder.string(),
+      ": another run is writing to it; wait until it ends or choose another one with "
+      "--run-dir");
 }
 
 }  // namespace
 
 RunDirectory::~RunDirectory() {
-  if (lock_ >= 0) close(lock_);  // the file stays: who removes it may remove another's lock
+  if (lock_ >= 0) close(lock_);  // keeps the file, which may already be locked by another run
 }
 
 RunDirectory::RunDirectory(const RunDirectoryOptions& options) {
@@ -138,7 +142,7 @@ RunDirectory::RunDirectory(const RunDirectoryOptions& options) {
   const fs::path json = path_ / "history.json";
   std::vector<HistoryRow> kept;
   if (options.resumed_step) kept = readable_history(json, *options.resumed_step);
-  if (options.validates) std::erase_if(kept, [](const HistoryRow& row) { return !row.loss; });
+  if (options.validates_again) std::erase_if(kept, [](const HistoryRow& row) { return !row.loss; });
   if (!kept.empty()) seconds_before_ = kept.back().seconds.value_or(0);
   log_ = std::make_unique<AppendFile>(path_ / "log.txt", options.resumed_step.has_value());
   history_ = std::make_unique<HistoryWriter>(path_ / "history.csv", json, kept);

@@ -1,5 +1,5 @@
-// The folder that a run writes: config.yml, history.csv, history.json, log.txt, checkpoints/, and
-// what sinks and reports put beside them.
+// The folder that a run writes to: config.yml, history.csv, history.json, log.txt, checkpoints/ and
+// the files of sinks and reports.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -22,17 +22,18 @@ struct RunDirectoryOptions {
   std::filesystem::path path;  // empty: runs/<model>-<date>-<time>, with a number if that exists
   std::string model;
   std::string config;    // the text of config.yml
-  std::time_t time = 0;  // of the default name; 0: now
-  // A run that goes on after this step: files that are there stay, the history up to the step.
+  std::time_t time = 0;  // the time in the default name; 0: now
+  // Set if the run resumes after this step: existing files stay, the history only up to the step.
   std::optional<int64_t> resumed_step;
-  // With it: the rows of a validation after training go too, because there will be another.
-  bool validates = false;
-  bool writes = true;  // false: another instance writes it; this one only knows the path
+  // With resumed_step: also removes the rows of a validation after training, because the resumed
+  // run validates again.
+  bool validates_again = false;
+  bool writes = true;  // false: another instance writes the files; this one only has the path
 };
 
-// Owns the open files. Used by one thread. Making it creates what is missing; files of an earlier
-// run in a folder that the user chose move into previous-<n>/, so that nothing is lost. Throws
-// IoError with path and reason, ResourceError while another run writes the folder.
+// Owns the open files. Used by one thread. The constructor creates missing folders; in a folder
+// that the user chose it moves files of an earlier run to previous-<n>/, so that nothing is lost.
+// Throws IoError with path and reason, and ResourceError if another run is writing to the folder.
 class RunDirectory {
  public:
   explicit RunDirectory(const RunDirectoryOptions& options);
@@ -41,14 +42,14 @@ class RunDirectory {
   RunDirectory& operator=(const RunDirectory&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }  // unless told else
-  // Where an earlier run's files went; empty when there were none.
+  std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }  // the default
+  // The folder with the files of an earlier run; empty if there were none.
   const std::filesystem::path& previous() const { return previous_; }
 
-  // Of the last row that a resumed run found, since its start; 0 for a new one.
+  // How long a resumed run had taken at its last kept row, in seconds; 0 for a new run.
   double seconds_before() const { return seconds_before_; }
 
-  // Rows from now on reach the sink too.
+  // Passes later rows to the sink too.
   void add_sink(std::unique_ptr<RowSink> sink) { sinks_.push_back(std::move(sink)); }
   void append_history(const HistoryRow& row);
   void summarize(const Logs& figures);  // for the sinks
@@ -57,7 +58,7 @@ class RunDirectory {
  private:
   std::filesystem::path path_;
   std::filesystem::path previous_;
-  std::unique_ptr<AppendFile> log_;  // null, as the history, when another instance writes
+  std::unique_ptr<AppendFile> log_;  // null, like history_, if another instance writes
   std::unique_ptr<HistoryWriter> history_;
   double seconds_before_ = 0;
   int lock_ = -1;  // a descriptor

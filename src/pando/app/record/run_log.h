@@ -1,4 +1,4 @@
-// What a run says: to its log file, and to the user unless he wants quiet.
+// Writes the messages of a run to log.txt and, unless --quiet, to the terminal.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace pando::app {
 
-// Directory and stream must outlive it. Used by one thread.
+// The directory and the stream must outlive it. Used by one thread.
 class RunLog {
  public:
   RunLog(RunDirectory& directory, std::ostream& out, bool quiet)
@@ -19,12 +19,12 @@ class RunLog {
     directory_.log(line);
     if (!quiet_) out_ << line << std::endl;
   }
-  // Also with --quiet: results, and what ended the run.
+  // Prints also with --quiet: for results and for the reason why the run ended.
   void say_always(const std::string& line) {
     directory_.log(line);
     out_ << line << std::endl;
   }
-  // Text of several lines for the user alone.
+  // Prints text of several lines that does not belong in the log file.
   void show(const std::string& text) {
     if (!quiet_) out_ << text << std::flush;
   }

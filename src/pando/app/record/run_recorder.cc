@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/record/log_line.h"
 #include "pando/train/model.h"
@@ -14,8 +14,8 @@
 namespace pando::app {
 namespace {
 
-// Notes in a checkpoint: what no row of the history has yet. No times: the same run gives the same
-// files.
+// Notes in a checkpoint: sums that are in no row of the history yet. They have no times, so that
+// the same run gives the same files.
 constexpr const char* kLoggedUpdates = "logged_updates";
 constexpr const char* kOpenSamples = "open_samples";
 constexpr const char* kOpenLoss = "open_loss";
@@ -28,28 +28,7 @@ double number_in(const TrainingState& state, const char* note) {
   return number.value_or(0);
 }
 
-std::optional<double> find_log(const Logs& logs, std::string_view name) {
-  const auto found = std::find_if(logs.begin(), logs.end(),
-                                  [&](const auto& entry) { return entry.first == name; });
-  if (found == logs.end()) return std::nullopt;
-  return found->second;
-}
-
 }  // namespace
-
-RunRecorder::Sums& RunRecorder::Sums::operator+=(const Sums& more) {
-  samples += more.samples;
-  timed += more.timed;
-  seconds += more.seconds;
-  loss += more.loss;
-  accuracy += more.accuracy;
-  return *this;
-}
-
-RunRecorder::Sums RunRecorder::Sums::operator-(const Sums& less) const {
-  return {samples - less.samples, timed - less.timed, seconds - less.seconds, loss - less.loss,
-          accuracy - less.accuracy};
-}
 
 RunRecorder::RunRecorder(RunLog& log, AgreedSignal& signal, CheckpointStore& store,
                          RecorderOptions options)
@@ -57,30 +36,29 @@ RunRecorder::RunRecorder(RunLog& log, AgreedSignal& signal, CheckpointStore& sto
       signal_(signal),
       store_(store),
       options_(std::move(options)),
-      start_(std::chrono::steady_clock::now()) {}
+      start_(std::chrono::steady_clock::now()),
+      best_accuracy_(options_.best_accuracy) {}
 
 void RunRecorder::resume(const TrainingState& state, double seconds) {
   logged_updates_ = static_cast<int64_t>(number_in(state, kLoggedUpdates));
   seconds_before_ = seconds;
-  if (state.notes.contains(kBestAccuracy)) best_accuracy_ = number_in(state, kBestAccuracy);
-  carried_ = {.samples = static_cast<int64_t>(number_in(state, kOpenSamples)),
-              .loss = number_in(state, kOpenLoss),
-              .accuracy = number_in(state, kOpenAccuracy)};
+  if (state.notes.contains(kBestAccuracy)) {
+    best_accuracy_ = std::max(best_accuracy_, number_in(state, kBestAccuracy));
+  }
+  open_ = {.samples = static_cast<int64_t>(number_in(state, kOpenSamples)),
+           .loss = number_in(state, kOpenLoss),
+           .accuracy = number_in(state, kOpenAccuracy)};
 }
 
-void RunRecorder::on_epoch_begin(FitContext&) {
-  carried_ = open_sums();
-  epoch_ = {};
-  logged_ = {};
-}
+void RunRecorder::on_epoch_begin(FitContext&) { epoch_seconds_ = 0; }
 
 void RunRecorder::on_execution_end(FitContext& context, const Logs& logs) {
-  epoch_.samples += context.samples;
-  epoch_.timed = epoch_.samples;
-  epoch_.seconds = context.seconds;
-  const auto samples = static_cast<double>(epoch_.samples);
-  epoch_.loss = find_log(logs, "loss").value_or(0) * samples;
-  epoch_.accuracy = find_log(logs, "accuracy").value_or(0) * samples;
+  open_.samples += context.sums.samples;
+  open_.timed += context.sums.samples;
+  open_.seconds += context.seconds - epoch_seconds_;
+  open_.loss += context.sums.sum("loss");
+  open_.accuracy += context.sums.sum("accuracy");
+  epoch_seconds_ = context.seconds;
   stop_when_asked(context);
   const bool epoch_ends = context.step >= context.steps || context.stop;
   if (epoch_ends) return;
@@ -90,36 +68,31 @@ void RunRecorder::on_execution_end(FitContext& context, const Logs& logs) {
     add_training(row, context, logs);
     write(context, row);
   }
+  note_validation(context);
   if (options_.events.checkpoints_at(done)) save(context);
 }
 
 void RunRecorder::on_epoch_end(FitContext& context, const Logs& logs) {
   HistoryRow row = row_of(context);
-  row.val_loss = find_log(logs, "val_loss");
-  row.val_accuracy = find_log(logs, "val_accuracy");
   const int64_t done = updates_done(context);
-  // A run that a signal stops goes on later: its open sums are in the checkpoint, not in a row.
+  // A run that a signal stops continues later: its open sums are in the checkpoint, not in a row.
   const bool is_last = context.stop && !stopped_ && done != logged_updates_;
   if (is_last || options_.events.logs_since(logged_updates_, done)) {
     add_training(row, context, logs);
   }
   try {
-    if (row.loss || row.val_loss) write(context, row);
+    if (row.loss) write(context, row);
+    note_validation(context);
   } catch (const IoError&) {
     if (!options_.events.checkpoints_at(done) && !stopped_) throw;
     save(context);  // the disk of the checkpoints may have room
     throw;
   }
-  if (options_.keep_best && row.val_accuracy.value_or(-1) > best_accuracy_) {
-    best_accuracy_ = *row.val_accuracy;
-    store_.save_best(*context.model, notes());
-    log_.directory().log("the best so far, kept as best.h5");
-  }
   if (options_.events.checkpoints_at(done)) save(context);
   stop_when_asked(context);
 }
 
-// A signal between two epochs is seen by the fit alone.
+// Only the fit sees a signal between two epochs.
 void RunRecorder::on_train_end(FitContext& context) {
   stop_when_asked(context);
   const bool wanted = signal_.received() != 0 || options_.final_checkpoint;
@@ -137,12 +110,6 @@ double RunRecorder::epochs_done(const FitContext& context) const {
          static_cast<double>(position.update) / static_cast<double>(options_.updates_per_epoch);
 }
 
-RunRecorder::Sums RunRecorder::open_sums() const {
-  Sums sums = carried_;
-  sums += epoch_ - logged_;
-  return sums;
-}
-
 HistoryRow RunRecorder::row_of(const FitContext& context) const {
   const std::chrono::duration<double> since = std::chrono::steady_clock::now() - start_;
   return {.epoch = epochs_done(context),
@@ -151,23 +118,33 @@ HistoryRow RunRecorder::row_of(const FitContext& context) const {
 }
 
 void RunRecorder::add_training(HistoryRow& row, const FitContext& context, const Logs& logs) {
-  const Sums since = open_sums();
-  row.loss = since.loss / static_cast<double>(since.samples);
-  row.accuracy = since.accuracy / static_cast<double>(since.samples);
-  if (carried_.samples == 0 &&
-      logged_.samples == 0) {  // as the progress bar has them, without a rounding more
-    row.loss = find_log(logs, "loss");
-    row.accuracy = find_log(logs, "accuracy");
-  }
-  row.throughput = static_cast<double>(since.timed) / since.seconds;
+  row.loss = open_.loss / static_cast<double>(open_.samples);
+  row.accuracy = open_.accuracy / static_cast<double>(open_.samples);
+  row.throughput = static_cast<double>(open_.timed) / open_.seconds;
   row.learning_rate = context.model->learning_rate();
-  if (const std::optional<double> factor = find_log(logs, kLossScalingColumn)) {
+  if (const std::optional<double> factor = find_value(logs, kLossScalingColumn)) {
     row.extra.emplace_back(kLossScalingColumn, *factor);
   }
   add_memory(row);
-  carried_ = {};
-  logged_ = epoch_;
+  open_ = {};
   logged_updates_ = updates_done(context);
+}
+
+void RunRecorder::note_validation(const FitContext& context) {
+  if (context.validation.empty()) return;
+  HistoryRow row = row_of(context);
+  row.val_loss = find_value(context.validation, "val_loss");
+  row.val_accuracy = find_value(context.validation, "val_accuracy");
+  log_.directory().append_history(row);
+  const std::string line =
+      validation_line(row.epoch, row.val_loss.value_or(0), row.val_accuracy.value_or(0));
+  log_.directory().log(line);
+  if (context.tell) context.tell(line);
+  if (options_.validated) options_.validated(row);
+  if (!options_.keep_best || row.val_accuracy.value_or(-1) <= best_accuracy_) return;
+  best_accuracy_ = *row.val_accuracy;
+  store_.save_best(*context.model, notes());
+  log_.directory().log("the best so far, kept as best.h5");
 }
 
 void RunRecorder::write(const FitContext& context, const HistoryRow& row) {
@@ -178,12 +155,11 @@ void RunRecorder::write(const FitContext& context, const HistoryRow& row) {
 }
 
 std::map<std::string, std::string> RunRecorder::notes() const {
-  const Sums open = open_sums();
   std::map<std::string, std::string> notes = options_.notes;
   notes[kLoggedUpdates] = fmt::format("{}", logged_updates_);
-  notes[kOpenSamples] = fmt::format("{}", open.samples);
-  notes[kOpenLoss] = fmt::format("{}", open.loss);
-  notes[kOpenAccuracy] = fmt::format("{}", open.accuracy);
+  notes[kOpenSamples] = fmt::format("{}", open_.samples);
+  notes[kOpenLoss] = fmt::format("{}", open_.loss);
+  notes[kOpenAccuracy] = fmt::format("{}", open_.accuracy);
   if (best_accuracy_ >= 0) notes[kBestAccuracy] = fmt::format("{}", best_accuracy_);
   return notes;
 }
@@ -192,7 +168,7 @@ void RunRecorder::save(const FitContext& context) {
   log_.directory().log("saved " + store_.save(*context.model, notes()).string());
 }
 
-// After the last step there is nothing left to stop: the run is whole.
+// After the last step there is nothing left to stop: the run is complete.
 void RunRecorder::stop_when_asked(FitContext& context) {
   const bool whole = context.epoch + 1 >= context.epochs && context.step >= context.steps;
   if (signal_.ask() == 0 || whole) return;

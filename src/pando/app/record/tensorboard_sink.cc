@@ -8,7 +8,7 @@
 namespace pando::app {
 namespace {
 
-// As a block of code of Markdown.
+// Formats the text as a code block of Markdown.
 std::string as_code(const std::string& text) {
   std::string code;
   for (const std::string& line : split(text, '\n')) code += "    " + line + "\n";
@@ -29,7 +29,7 @@ class HistogramCallback : public Callback {
   }
 
  private:
-  // How many have fallen due.
+  // How many histograms are due after this many updates.
   int64_t periods(int64_t updates) const {
     return updates * plan_.per_epoch.numerator() /
            (plan_.updates_per_epoch * plan_.per_epoch.denominator());

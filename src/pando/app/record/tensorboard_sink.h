@@ -1,4 +1,4 @@
-// The rows of a history, and histograms of weights, as event files of TensorBoard.
+// Writes the rows of a history and histograms of weights to event files of TensorBoard.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,17 +21,17 @@ namespace pando::app {
 struct TensorBoardOptions {
   std::filesystem::path folder;
   std::string config_text;              // shown under "configuration"; empty: none
-  std::optional<int64_t> resumed_step;  // later rows of earlier files are forgotten
+  std::optional<int64_t> resumed_step;  // TensorBoard drops later rows of older files
   store::EventFileOptions file = {};
 };
 
-// Tags stand in groups: loss/train beside loss/validation. Used by one thread.
+// Tags are grouped: loss/train and loss/validation. Used by one thread.
 class TensorBoardSink : public RowSink {
  public:
   explicit TensorBoardSink(const TensorBoardOptions& options);
 
   void write(const HistoryRow& row) override;
-  // One for every weight of the model, under its name.
+  // Writes one histogram for every weight of the model, under its name.
   void write_histograms(int64_t step, const Model& model);
 
   const std::filesystem::path& path() const { return file_.path(); }
@@ -46,7 +46,8 @@ struct HistogramPlan {
   int64_t steps_per_update = 1;  // micro-batches of all replicas
 };
 
-// Writes histograms when they fall due, at the ends of executions. The sink must outlive it.
+// Writes histograms at the ends of executions, as often as the plan says. The sink must outlive the
+// callback.
 std::shared_ptr<Callback> histogram_callback(TensorBoardSink& sink, const HistogramPlan& plan);
 
 }  // namespace pando::app

@@ -5,16 +5,13 @@
 #include <array>
 #include <fstream>
 
-#include <nlohmann/json.hpp>
-
+#include "pando/base/json.h"
 #include "pando/base/strings.h"
 #include "pando/options/config_value.h"
 #include "pando/options/option_types.h"
 
 namespace pando::app {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string time_text(std::time_t time, const char* format, bool local) {
   if (time == 0) time = std::time(nullptr);
@@ -29,7 +26,7 @@ std::string time_text(std::time_t time, const char* format, bool local) {
   return text.data();
 }
 
-// Numbers and truth values become such; all else stays text.
+// Converts numbers and booleans; everything else stays text.
 Json scalar_of(const std::string& text) {
   if (text == "true") return true;
   if (text == "false") return false;
@@ -54,20 +51,19 @@ Json json_of(const ConfigValue& value) {
   return map;
 }
 
-// A name may hold any bytes; a line must still be JSON.
-std::string line_of(const Json& object) {
-  return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+// Replaces invalid UTF-8, which names may contain, so that the line is valid JSON.
+std::string line_of(const Json& object) { return object.dump() + "\n"; }
 
-// The lines that still hold when a run goes on after `step`. What a kill cut off does not parse and
-// goes too.
+// The lines that stay valid if a run resumes after `step`. A line that was cut off when the process
+// was killed does not parse and is dropped too.
 std::string kept_lines(const std::filesystem::path& path, int64_t step) {
   std::ifstream file(path, std::ios::binary);
   std::string kept;
   for (std::string line; std::getline(file, line);) {
-    const Json object = Json::parse(line, nullptr, false);
-    if (!object.is_object() || object.value("type", "") == "summary") continue;
-    if (object.value("step", int64_t{0}) <= step) kept += line + "\n";
+    const std::optional<Json> object = Json::try_parse(line);
+    if (!object || !object->is_object()) continue;
+    if (object->get<std::string>("type", "") == "summary") continue;
+    if (object->get<int64_t>("step", 0) <= step) kept += line + "\n";
   }
   return kept;
 }

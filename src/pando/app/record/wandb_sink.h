@@ -1,5 +1,5 @@
-// A record of an experiment as JSON lines, for tools that would otherwise ask a service: the
-// configuration first, then a line for every row of the history, then the summary.
+// Writes a record of an experiment as JSON lines, in place of a service that collects experiments:
+// the configuration first, then a line for every row of the history, then the summary.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,12 +16,12 @@
 namespace pando::app {
 
 struct WandbOptions {
-  std::filesystem::path path;  // of the file
+  std::filesystem::path path;  // the file to write
   std::string run_name;
   std::vector<std::string> tags;
   std::string config_text;  // YAML
-  std::time_t time = 0;     // of the start; 0: now
-  // The run goes on after this step: lines up to it stay, rows behind it are left out.
+  std::time_t time = 0;     // the start of the run; 0: now
+  // Set if the run resumes after this step: lines up to it stay, later rows are removed.
   std::optional<int64_t> resumed_step;
 };
 
@@ -35,7 +35,7 @@ class WandbSink : public RowSink {
   explicit WandbSink(const WandbOptions& options);
 
   void write(const HistoryRow& row) override;
-  // A later call adds to the figures of those before and replaces those of the same name.
+  // Later calls add figures and replace figures of the same name.
   void summarize(const Logs& figures) override;
 
  private:

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <span>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/report/svg_plot.h"
 #include "pando/store/atomic_file.h"
@@ -13,9 +13,9 @@ namespace pando::app {
 namespace {
 
 constexpr int64_t kMostCells = 100;        // in a row of the picture
-constexpr int64_t kMostCountedCells = 30;  // with their counts in them
+constexpr int64_t kMostCountedCells = 30;  // in a row, if the cells show counts
 
-// Counts of neighbouring classes taken together, so that the picture stays readable.
+// Groups neighbouring classes into blocks, so that the picture stays readable.
 struct Blocks {
   int64_t classes = 0;
   int64_t width = 1;
@@ -58,27 +58,11 @@ void write(const std::filesystem::path& path, const std::string& text) {
 
 }  // namespace
 
-std::vector<std::string> class_names(DatasetKind dataset) {
-  switch (dataset) {
-    case DatasetKind::fashion_mnist:
-      return {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat",
-              "Sandal",      "Shirt",   "Sneaker",  "Bag",   "Ankle boot"};
-    case DatasetKind::cifar10:
-      return {"airplane", "automobile", "bird",  "cat",  "deer",
-              "dog",      "frog",       "horse", "ship", "truck"};
-    case DatasetKind::mnist:
-    case DatasetKind::cifar100:
-    case DatasetKind::imagenet:
-    case DatasetKind::image_folder: break;
-  }
-  return {};
-}
-
 std::string confusion_svg(const ClassReport& report, const std::vector<std::string>& given) {
   const std::vector<std::string> names = names_or_numbers(report, given);
   const Blocks blocks{.classes = report.classes(),
                       .width = (report.classes() + kMostCells - 1) / kMostCells};
-  HeatMap map{.title = fmt::format("Confusion matrix: {:.2f} % of {} samples right",
+  HeatMap map{.title = fmt::format("Confusion matrix: {:.2f} % of {} samples correct",
                                    100 * report.accuracy(), report.samples()),
               .x_label = blocks.width == 1 ? "predicted class" : "predicted class, by number",
               .y_label = blocks.width == 1 ? "true class" : "true class, by number",
@@ -95,7 +79,7 @@ std::string confusion_svg(const ClassReport& report, const std::vector<std::stri
       if (blocks.count() > kMostCountedCells) continue;
       map.texts.push_back(count == 0 ? "" : std::to_string(count));
       map.hints.push_back(
-          fmt::format("{} taken for {}: {} ({:.1f} %)", names[static_cast<size_t>(row)],
+          fmt::format("{} predicted as {}: {} ({:.1f} %)", names[static_cast<size_t>(row)],
                       names[static_cast<size_t>(column)], count, 100 * map.shares.back()));
     }
   }

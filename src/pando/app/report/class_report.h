@@ -1,4 +1,4 @@
-// The class report of a validation as files, with a picture of the confusion matrix.
+// Writes the class report of a validation to files, with a picture of the confusion matrix.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,23 +6,19 @@
 #include <string>
 #include <vector>
 
-#include "pando/app/flags/data_flags.h"
 #include "pando/train/classification.h"
 
 namespace pando::app {
 
-// What the classes of a data set are called; empty where they have only numbers, or where the files
-// tell (imagenet).
-std::vector<std::string> class_names(DatasetKind dataset);
-
 // Writes class_report.txt, class_report.csv, confusion.csv and confusion.svg into `folder`, which
-// must exist, over those that are there. Without names numbers stand for the classes. Throws
-// IoError with the path, InvalidArgument for another number of names than classes.
+// must exist; replaces existing files. Classes without names are shown as numbers. Throws IoError
+// with the path, and InvalidArgument if the numbers of names and classes differ.
 void write_class_report(const std::filesystem::path& folder, const ClassReport& report,
                         const std::vector<std::string>& names);
 
-// The picture: a row for every true class, a column for every prediction, shares of the row as
-// colours, counts in the cells up to 30 classes. Beyond 100 classes neighbours share a cell.
+// The picture has a row for every true class and a column for every predicted class. Colours show
+// shares of the row; with up to 30 classes, the cells also have counts. With more than 100 classes,
+// several neighbouring classes share a cell.
 std::string confusion_svg(const ClassReport& report, const std::vector<std::string>& names);
 
 }  // namespace pando::app

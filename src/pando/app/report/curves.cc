@@ -11,7 +11,7 @@
 namespace pando::app {
 namespace {
 
-// Validation may come after training, so its rows need not be in order.
+// Sorts the points by epoch, because validation after training adds rows of earlier epochs.
 Curve curve_of(const char* name, const std::vector<HistoryRow>& rows,
                std::optional<double> HistoryRow::*field, double scale) {
   Curve curve{.name = name, .points = {}};
@@ -23,7 +23,7 @@ Curve curve_of(const char* name, const std::vector<HistoryRow>& rows,
   return curve;
 }
 
-// Without the curves that have no values.
+// Leaves out curves that have no values.
 Panel panel_of(std::string title, std::string y_label, const std::vector<Curve>& curves) {
   Panel panel{std::move(title), "epoch", std::move(y_label), {}};
   for (const Curve& curve : curves) {

@@ -1,4 +1,4 @@
-// The picture of a run: loss and accuracy over its epochs.
+// Draws loss and accuracy over the epochs of a run.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace pando::app {
 
-// Training and validation, loss and accuracy, as SVG.
+// Loss and accuracy of training and validation, as SVG.
 std::string history_svg(const std::vector<HistoryRow>& rows);
 
 // Draws the history.json of a run directory into its curves.svg. Throws IoError.

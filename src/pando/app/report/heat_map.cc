@@ -1,10 +1,10 @@
-// The heat map of svg_plot.h.
+// Draws the heat map of svg_plot.h.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/report/svg_plot.h"
 #include "pando/app/report/svg_text.h"
@@ -15,12 +15,12 @@ namespace {
 
 constexpr double kLargestCell = 46;
 constexpr double kSmallestCell = 8;
-constexpr double kWantedSize = 760;   // of all cells together, while cells are not too small
-constexpr double kLetterShare = 0.6;  // the width of a letter by the size of the font
-constexpr double kNarrowCell = 18;    // names under narrower ones stand upright
-constexpr double kSlope = 0.75;       // how far a name at 45 degrees goes down
+constexpr double kWantedSize = 760;   // of all cells together, unless cells get too small
+constexpr double kLetterShare = 0.6;  // the width of a letter, relative to the font size
+constexpr double kNarrowCell = 18;    // names below narrower cells are written vertically
+constexpr double kSlope = 0.75;       // the height of a name at 45 degrees, relative to its length
 constexpr size_t kLongestName = 26;
-constexpr double kDarkShare = 0.36;  // text on darker ground is white
+constexpr double kDarkShare = 0.36;  // text on darker cells is white
 
 struct Colour {
   double red = 0;
@@ -28,7 +28,7 @@ struct Colour {
   double blue = 0;
 };
 
-// White over blue to nearly black.
+// A scale from white through blue to nearly black.
 std::string colour_of(double share) {
   constexpr std::array<Colour, 4> kScale = {
       {{255, 255, 255}, {158, 202, 225}, {33, 113, 181}, {8, 36, 86}}};
@@ -86,7 +86,7 @@ class HeatMapPicture {
   double size(size_t count) const { return cell_ * static_cast<double>(count); }
   Place corner(size_t row, size_t column) const { return {left_ + size(column), kTop + size(row)}; }
 
-  // Cells without a share are the ground.
+  // Cells with a share of 0 are not drawn: they show the background.
   std::string cells() const {
     std::string text;
     for (size_t i = 0; i < map_.shares.size(); ++i) {

@@ -5,14 +5,14 @@
 #include <array>
 #include <cmath>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/report/svg_text.h"
 
 namespace pando::app {
 namespace {
 
-// Told apart also by those who see few colours.
+// These colours can be distinguished with colour blindness too.
 constexpr std::array<const char*, 4> kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7"};
 constexpr double kPanelWidth = 480;
 constexpr double kPanelHeight = 320;
@@ -23,7 +23,7 @@ bool is_finite(const std::pair<double, double>& point) {
   return std::isfinite(point.first) && std::isfinite(point.second);
 }
 
-// Short enough to leave room for the axis's name.
+// Short enough to leave space for the name of the axis.
 std::string tick_text(double value) {
   const double size = std::abs(value);
   if (size >= 1e9) return fmt::format("{:g}G", value / 1e9);
@@ -42,7 +42,7 @@ struct Range {
     high = empty ? value : std::max(high, value);
     empty = false;
   }
-  // Some room around the values; also around a single one.
+  // Adds a margin around the values, also around a single value.
   void widen(double share) {
     const double alone = low == 0 ? 0.5 : std::abs(low) / 2;
     const double room = high > low ? share * (high - low) : alone;
@@ -126,7 +126,7 @@ class PanelPicture {
     return text;
   }
 
-  // Pieces between gaps; a point alone still shows as a dot.
+  // Draws the pieces of the curve between gaps; a single point is drawn as a dot.
   std::string curve(const Curve& curve, const char* colour) const {
     std::string path;
     std::string dots;

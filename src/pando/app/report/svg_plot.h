@@ -1,5 +1,5 @@
-// Pictures of numbers as SVG text: curves beside each other, and a heat map. They need no other
-// file and no script, so every browser and README shows them.
+// Draws numbers as SVG text: curves side by side, and a heat map. The pictures need no other file
+// and no script, so browsers and README pages can show them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,7 +11,7 @@ namespace pando::app {
 
 struct Curve {
   std::string name;
-  std::vector<std::pair<double, double>> points;  // x rises; one that is not finite is a gap
+  std::vector<std::pair<double, double>> points;  // x ascends; a point that is not finite is a gap
 };
 
 struct Tick {
@@ -24,14 +24,14 @@ struct Panel {
   std::string x_label;
   std::string y_label;
   std::vector<Curve> curves;
-  std::vector<Tick> x_ticks = {};  // none: round numbers
+  std::vector<Tick> x_ticks = {};  // empty: round numbers
 };
 
-// The panels from left to right, each with axes and a legend. One without points says so.
+// Draws the panels from left to right, each with axes and a legend, or "no values".
 std::string curves_svg(const std::vector<Panel>& panels);
 
-// Rows and columns of shares from 0 to 1. Colours grow with the root of the share, so that small
-// ones differ from none.
+// Rows and columns of shares from 0 to 1. Colours follow the square root of the share, so that
+// small shares differ visibly from 0.
 struct HeatMap {
   std::string title;
   std::string x_label;
@@ -39,12 +39,12 @@ struct HeatMap {
   std::vector<std::string> row_names;
   std::vector<std::string> column_names;
   std::vector<double> shares;      // row by row
-  std::vector<std::string> texts;  // in the cells, row by row; or empty
-  std::vector<std::string> hints;  // shown under the mouse, row by row; or empty
+  std::vector<std::string> texts;  // shown in the cells, row by row; or empty
+  std::vector<std::string> hints;  // tooltips of the cells, row by row; or empty
 };
 std::string heat_map_svg(const HeatMap& map);
 
-// Round numbers within [low, high], about five of them; one when both are the same.
+// About five round numbers within [low, high]; one if both are equal.
 std::vector<double> axis_ticks(double low, double high);
 
 }  // namespace pando::app

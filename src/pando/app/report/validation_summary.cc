@@ -5,15 +5,16 @@
 #include <cmath>
 #include <cstdint>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/base/error.h"
 
 namespace pando::app {
 
-std::string epoch_text(double epoch) {
-  const bool whole = epoch == std::floor(epoch) && epoch < 1e15;
-  return whole ? fmt::format("{:.1f}", epoch) : fmt::format("{}", epoch);
+void tell_validation(MlperfLog& log, const ValidatedCheckpoint& found) {
+  log.start("eval", {{"epoch_num", found.epoch}});
+  log.event("eval_accuracy", found.accuracy, {{"epoch_num", found.epoch}});
+  log.stop("eval", {{"epoch_num", found.epoch}});
 }
 
 std::string duration_text(double seconds) {

@@ -1,11 +1,13 @@
-// What the validated checkpoints of a run say together: the best one, the first that reached a
-// target, the figure that searches for hyper-parameters maximise.
+// Summarizes the validated checkpoints of a run: the best one, the first one that reached a target,
+// and the figure that hyper-parameter searches maximise.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <optional>
 #include <span>
 #include <string>
+
+#include "pando/app/record/mlperf_log.h"
 
 namespace pando::app {
 
@@ -15,21 +17,23 @@ struct ValidatedCheckpoint {
   double accuracy = 0;  // a fraction
 };
 
-// "3.0" after whole epochs, "2.9328" within one.
-std::string epoch_text(double epoch);
+// The lines of a validation in the log of a benchmark.
+void tell_validation(MlperfLog& log, const ValidatedCheckpoint& found);
+
 // Seconds as "1:02:03".
 std::string duration_text(double seconds);
 
-// The one with the highest accuracy, the earliest of equal ones. Requires: there is one.
+// The checkpoint with the highest accuracy; of equal ones the first. Requires: `checkpoints` is not
+// empty.
 const ValidatedCheckpoint& best_of(std::span<const ValidatedCheckpoint> checkpoints);
 
-// The epoch of the first checkpoint whose accuracy is `target` or more.
+// The lowest epoch of a checkpoint whose accuracy is at least `target`.
 std::optional<double> epoch_to_target(std::span<const ValidatedCheckpoint> checkpoints,
                                       double target);
 
 // exp(-0.5 * min(accuracy - target, 0)^2 / 0.02^2) / epoch of the last checkpoint: near 1 / epoch
-// once the target is reached, near 0 when it is missed by several percent. Nothing without a
-// checkpoint and before any training.
+// if the target is reached, near 0 if it is missed by several percent. Returns nothing without a
+// checkpoint or if the last one was written before training.
 std::optional<double> optimization_metric(std::span<const ValidatedCheckpoint> checkpoints,
                                           double target);
 

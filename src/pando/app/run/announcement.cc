@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pando/app/run/announcement.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/record/log_line.h"
 #include "pando/base/strings.h"
@@ -19,7 +19,7 @@ std::string batch_line(const TrainingSetup& setup) {
                   counted(setup.updates, "weight update"));
   const int64_t left_over = setup.data.sets.train.size() - setup.updates * batch.global_batch_size;
   if (left_over > 0) {
-    line += fmt::format("; {} are left over and open the next one", counted(left_over, "sample"));
+    line += fmt::format("; {} left over for the next epoch", counted(left_over, "sample"));
   }
   return line;
 }
@@ -44,9 +44,9 @@ void announce(const TrainingSetup& setup, double compile_seconds, RunLog& log) {
   directory.log(line);
   if (options.verbose) log.show(line + "\n");
   const ZooEntry& entry = setup.entry;
-  const std::string& dataset = to_string(options.data.dataset);
+  const std::string& dataset = options.data.dataset;
   const char* made_up =
-      options.data.synthetic_data == SyntheticData::none ? "" : "images made up for ";
+      options.data.synthetic_data == SyntheticData::none ? "" : "synthetic images for ";
   const char* doing = options.phases.training ? "training" : "validating";
   if (entry.dataset != dataset) {
     log.say(
@@ -56,9 +56,8 @@ void announce(const TrainingSetup& setup, double compile_seconds, RunLog& log) {
     log.say(fmt::format("validating {} on {}{}: {}, run directory {}", options.model, made_up,
                         dataset, counted(setup.data.sets.test.size(), "sample"),
                         directory.path().string()));
-    log.say(
-        concat("precision ", to_string(options.precision),
-               options.precision_file.empty() ? "" : ", as " + options.precision_file + " has it"));
+    log.say(concat("precision ", to_string(options.precision),
+                   options.precision_file.empty() ? "" : ", as in " + options.precision_file));
     return;
   }
   log.say(fmt::format(

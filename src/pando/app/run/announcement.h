@@ -1,4 +1,4 @@
-// What a run says of itself before it begins.
+// Prints what a run is about to do before it begins.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace pando::app {
 
-// "4 replicas", in a job also on how many instances.
+// "4 replicas", or in a job "4 replicas on 2 instances".
 std::string replicas_text(const TrainingSetup& setup);
 
 void announce(const TrainingSetup& setup, double compile_seconds, RunLog& log);

@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <chrono>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
 #include "pando/app/run/pipeline_text.h"
+#include "pando/base/clock.h"
 #include "pando/base/strings.h"
 #include "pando/profile/trace_summary.h"
 
@@ -17,11 +18,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-// Roughly what a dry run may take, beside compiling.
+// About how long a dry run may take, without compilation.
 constexpr double kMostSeconds = 10;
 
 void describe_pipeline(const TrainingSetup& setup, const profile::Trace& trace, int64_t steps) {
@@ -45,14 +42,14 @@ int try_a_few_updates(TrainingSetup& setup) {
   const int64_t global_batch = setup.batch.global_batch_size;
   const int64_t step = setup.batch.micro_batch_size * setup.batch.replicas;  // samples
   FitOptions fit = setup.fit_options();
-  fit.carry_remainder = fit.same_batch;  // a part of a large update will do
+  fit.carry_remainder = fit.same_batch;  // a part of a large update is enough
   const auto timed_fit = [&](int64_t samples) {
     const Clock::time_point start = Clock::now();
     setup.model.fit(train.take(samples), fit);
     return seconds_since(start);
   };
   const int64_t first = fit.same_batch ? global_batch : step;
-  // Memory and caches are warm afterwards. All instances go by the clock of one.
+  // Warms up memory and caches. All instances use the time of the first one.
   const double first_seconds = setup.instances.share(timed_fit(first));
   int64_t samples = std::min(4 * global_batch, train.size() / step * step);
   while (samples > first && first_seconds * static_cast<double>(samples / first) > kMostSeconds) {

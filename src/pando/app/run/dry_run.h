@@ -1,4 +1,4 @@
-// What `pando train --dry-run` does in place of training.
+// Implements `pando train --dry-run`.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,8 +6,8 @@
 
 namespace pando::app {
 
-// Times a few weight updates, the first of which is not counted, and tells memory, idle time of a
-// pipeline and what an epoch would take. Gives the exit code.
+// Times a few weight updates, without counting the first one, and prints the memory, the idle time
+// of a pipeline and the expected time of an epoch. Returns the exit code.
 int try_a_few_updates(TrainingSetup& setup);
 
 }  // namespace pando::app

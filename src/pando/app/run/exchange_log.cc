@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pando/app/run/exchange_log.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/base/strings.h"
 
@@ -50,7 +50,7 @@ class ExchangeLog : public Callback {
   int64_t updates_before_ = 0;
   int64_t updates_ = 0;
   double seconds_ = 0;
-  double epoch_seconds_ = 0;  // of this epoch, in seconds_ already
+  double epoch_seconds_ = 0;  // the part of this epoch that seconds_ already contains
 };
 
 }  // namespace

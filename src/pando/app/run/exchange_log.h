@@ -1,4 +1,4 @@
-// What the exchange between instances costs, for the log of a run.
+// Logs what the exchange between instances costs.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace pando::app {
 
-// Says after the first execution how many bytes an instance sends per weight update, and at the end
-// of the fit how long devices only waited for it. The log must outlive it.
+// Logs after the first execution how many bytes an instance sends per weight update, and at the end
+// of the fit how long devices did nothing but wait for the exchange. The log must outlive it.
 std::shared_ptr<Callback> exchange_log(RunLog& log);
 
 }  // namespace pando::app

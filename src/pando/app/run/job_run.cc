@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "pando/app/run/job_run.h"
 
+#include "pando/app/flags/job_settings.h"
 #include "pando/app/job/agreement.h"
 #include "pando/app/job/exit_code.h"
 #include "pando/app/job/instances.h"
 #include "pando/app/job/stop_signal.h"
-#include "pando/app/flags/job_settings.h"
-#include "pando/app/run/train_run.h"
+#include "pando/app/run/training_run.h"
 #include "pando/comm/session.h"
 
 namespace pando::app {
@@ -15,7 +15,7 @@ namespace {
 
 Facts facts_of(const std::optional<TrainOptions>& options) {
   Facts facts = {{"the program file", program_fact()},
-                 {"the command", options ? "a run" : "a question"}};
+                 {"the command", options ? "a run" : "a request such as --help"}};
   if (!options) return facts;
   const Facts flags = option_facts(options->config_text);
   facts.insert(facts.end(), flags.begin(), flags.end());

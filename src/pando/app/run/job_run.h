@@ -1,4 +1,4 @@
-// From a command line to a run, on all instances of a job.
+// Parses a command line and starts the run, on all instances of a job.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,12 +10,13 @@
 
 namespace pando::app {
 
-// Understands a command line; gives nothing when it has answered a question on `out`.
+// Parses a command line. Returns nothing if the user asked for information such as --help, which it
+// has written to `out`.
 using ParseOptions = std::function<std::optional<TrainOptions>(std::ostream& out)>;
 
-// Parses, checks that all instances are about to do the same, and trains or validates
-// (train_run.h); gives the exit code. Only the first instance writes to `out`. Throws an
-// AgreedFailure, on all instances, for a command line that is wrong on one or differs between them.
+// Parses, checks that all instances have the same options, and trains or validates
+// (training_run.h); returns the exit code. Only the first instance writes to `out`. Throws an
+// AgreedFailure on all instances if the command line is wrong on one or differs between them.
 int run_in_job(const ParseOptions& parse, std::ostream& out);
 
 }  // namespace pando::app

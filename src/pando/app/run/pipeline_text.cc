@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pando/app/run/pipeline_text.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace pando::app {
 namespace {
@@ -43,7 +43,7 @@ std::vector<runtime::StageSeconds> stage_seconds(const profile::TraceSummary& su
   std::vector<runtime::StageSeconds> seconds(static_cast<size_t>(work.stages));
   for (const profile::StageSummary& stage : summary.stages) {
     if (stage.stage < 0 || stage.stage >= work.stages) continue;
-    // A worker has a visit for each of its slices, one after the other.
+    // A worker makes one visit for each of its slices, one after the other.
     const double each = static_cast<double>(stage.visits) * stage.mean_seconds /
                         static_cast<double>(work.workers * work.micro_batches);
     runtime::StageSeconds& found = seconds[static_cast<size_t>(stage.stage)];

@@ -1,5 +1,4 @@
-// What users read of a pipeline before it trains: the order of the devices and the idle time that
-// it brings.
+// Describes a pipeline for users before it trains: the order of the devices and their idle time.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,29 +6,29 @@
 #include <vector>
 
 #include "pando/profile/trace_summary.h"
-#include "pando/runtime/schedule.h"
+#include "pando/runtime/program/schedule.h"
 
 namespace pando::app {
 
-// The timeline of one weight update; only a line without it above 16 micro-batches.
+// The timeline of one weight update; above 16 micro-batches only its first line.
 std::string timeline_of(const runtime::PipelineShape& shape);
 
-// The idle share to expect when these are the times of the stages; empty: all stages take the same,
-// and backward twice as long as forward.
+// The expected idle share for these times of the stages. If `seconds` is empty, all stages take the
+// same time, and backward takes twice as long as forward.
 std::string expected_idle(const runtime::PipelineShape& shape,
                           const std::vector<runtime::StageSeconds>& seconds);
 
-// A row per stage, in milliseconds.
+// A table with a row per stage, in milliseconds.
 std::string stage_table(const std::vector<runtime::StageSeconds>& seconds);
 
-// How much work a trace is about.
+// How much work a trace covers.
 struct TracedWork {
   int stages = 1;
   int workers = 1;            // of a device
   int64_t micro_batches = 1;  // of all replicas
 };
 
-// The time that each stage took for a micro-batch, waits not counted.
+// The time that each stage took for a micro-batch, without waiting.
 std::vector<runtime::StageSeconds> stage_seconds(const profile::TraceSummary& summary,
                                                  const TracedWork& work);
 

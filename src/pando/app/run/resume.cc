@@ -4,7 +4,7 @@
 #include <array>
 #include <filesystem>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
 #include "pando/app/job/shared_state.h"
@@ -19,11 +19,11 @@ namespace fs = std::filesystem;
 
 struct Note {
   const char* name;
-  const char* flags;        // that decide it
-  const char* absent = "";  // what it is in checkpoints from before there was such a note
+  const char* flags;        // the flags that set it
+  const char* absent = "";  // its value in old checkpoints that do not have this note
 };
 
-// The numbers of epochs and updates would mean something else.
+// Notes that must be equal: otherwise the numbers of epochs and updates would mean something else.
 constexpr std::array<Note, 4> kSame = {
     {{"model", "--model"},
      {"samples", "--dataset"},
@@ -31,7 +31,7 @@ constexpr std::array<Note, 4> kSame = {
       "--micro-batch-size, --num-replicas, --gradient-accumulation-count or --global-batch-size"},
      {"updates_per_epoch", "--weight-updates-per-epoch"}}};
 
-// The run goes on, but another one.
+// Notes that may differ, with a warning: the run continues with other results.
 constexpr std::array<Note, 12> kSimilar = {
     {{"micro_batch_size", "--micro-batch-size"},
      {"replicas", "--num-replicas"},
@@ -46,7 +46,7 @@ constexpr std::array<Note, 12> kSimilar = {
      {"weight_decay", "--weight-decay"},
      {"label_smoothing", "--label-smoothing"}}};
 
-// What its bits depend on.
+// The settings of the arithmetic that the results depend on.
 std::string arithmetic_of(ModelFlags flags) {
   flags.fp_exceptions = false;
   return describe_precision(flags);
@@ -61,19 +61,20 @@ void check_notes(const TrainingSetup& setup, const TrainingState& state,
   };
   for (const Note& note : kSame) {
     if (found(note) == own.at(note.name)) continue;
-    throw UsageError("--resume: ", state.weights.path, " is of a run with ", note.name, " ",
-                     found(note), ", this one has ", own.at(note.name), "; change ", note.flags,
-                     ", or give the file to --weights to begin anew with its weights");
+    throw UsageError("--resume: ", state.weights.path, " belongs to a run with ", note.name, " ",
+                     found(note), ", this run has ", own.at(note.name), "; change ", note.flags,
+                     ", or use --weights with this file to start a new run from its weights");
   }
   for (const Note& note : kSimilar) {
     if (found(note) == own.at(note.name)) continue;
     tell(concat("warning: --resume: ", note.name, " was '", found(note), "' and is now '",
                 own.at(note.name), "' (", note.flags,
-                "): the run goes on, but not to the last bit as it would have"));
+                "): the run continues, but not bit for bit like an uninterrupted one"));
   }
 }
 
-// With --ckpt-all-instances each instance has a folder in it; any may go on from that of the first.
+// With --ckpt-all-instances `folder` has a folder for each instance; all instances resume from that
+// of the first.
 fs::path folder_of_first(const fs::path& folder) {
   const fs::path first = folder / "rank0";
   return fs::is_directory(first) ? first : folder;
@@ -88,7 +89,7 @@ std::optional<TrainingState> find_state(const TrainingSetup& setup,
     return newest_state(folder, {.set_aside = true, .tell = tell});
   }
   if (!fs::is_directory(flags.resume)) return load_training_state(flags.resume);
-  const fs::path inner = fs::path(flags.resume) / "checkpoints";  // of a run directory
+  const fs::path inner = fs::path(flags.resume) / "checkpoints";  // if `resume` is a run directory
   const fs::path folder = folder_of_first(fs::is_directory(inner) ? inner : fs::path(flags.resume));
   std::optional<TrainingState> state = newest_state(folder, {.tell = tell});
   if (!state) throw IoError("--resume: ", folder.string(), " has no checkpoint that can be read");
@@ -134,7 +135,7 @@ std::optional<TrainingState> find_resume_state(
       for (const std::string& line : report.out_of_range) tell("warning: --resume: " + line);
     } catch (const InvalidArgument& error) {
       throw UsageError("--resume: ", error.what(),
-                       "; give the file to --weights to begin anew with its weights");
+                       "; use --weights with this file to start a new run from its weights");
     }
   });
   return state;
@@ -142,7 +143,7 @@ std::optional<TrainingState> find_resume_state(
 
 std::string describe_resumed(const TrainingSetup& setup, const TrainingState& state) {
   std::string text =
-      fmt::format("going on from {}, after {} weight updates", state.weights.path, state.iteration);
+      fmt::format("resuming from {}, after {} weight updates", state.weights.path, state.iteration);
   if (setup.options.loss.auto_loss_scaling && state.loss_scaling) {
     text += fmt::format(", with the loss scaling factor {}", setup.model.loss_scaling_factor());
   }
@@ -162,8 +163,8 @@ void refuse_to_hide(const TrainOptions& options) {
       !run.empty() && fs::exists(run / "history.json") && fs::exists(run / "checkpoints");
   if (options.phases.training || !is_run) return;
   throw UsageError("--training false --run-dir ", run.string(),
-                   ": it holds an earlier run, which `pando validate ", run.string(),
-                   "` validates; wanted another folder");
+                   ": the folder contains an earlier run; validate it with `pando validate ",
+                   run.string(), "`, or choose another --run-dir");
 }
 
 }  // namespace pando::app

@@ -1,4 +1,4 @@
-// From where a run goes on: --resume.
+// Finds the checkpoint that a run resumes from: --resume.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,26 +11,27 @@
 
 namespace pando::app {
 
-// What a run is, for its checkpoints: another one must not go on from them unnoticed.
+// The properties of a run that its checkpoints store, so that a different run does not resume from
+// them unnoticed.
 std::map<std::string, std::string> run_notes(const TrainingSetup& setup);
 
-// The state that --resume names; nothing without the flag, or with `auto` when there is no
-// checkpoint yet. `tell` gets a line for each damaged checkpoint that is passed over and for what
-// differs without harm. The first instance reads it, for all. The model then stands there. Throws
-// UsageError when the checkpoint is of another run, IoError when there is no good one.
+// Reads the state that --resume names and restores the model from it. Returns nothing without the
+// flag, or with `auto` if there is no checkpoint yet. The first instance reads the file and sends
+// the state to all. `tell` receives a line for each damaged checkpoint that is skipped and for each
+// harmless difference. Throws UsageError if the checkpoint belongs to another run, and IoError if
+// no checkpoint can be read.
 std::optional<TrainingState> find_resume_state(TrainingSetup& setup,
                                                const std::function<void(const std::string&)>& tell);
 
-// "going on from FILE, after 12 weight updates", and with which loss scaling factor if it is
-// automatic.
+// "resuming from FILE, after 12 weight updates", with the loss scaling factor if it is automatic.
 std::string describe_resumed(const TrainingSetup& setup, const TrainingState& state);
 
-// Whether the state is a checkpoint in the folder that a run with these options writes; one of
-// another run begins a new history.
+// Whether the state is a checkpoint in the folder that a run with these options writes to. A
+// checkpoint from elsewhere begins a new history.
 bool is_of_this_run(const TrainingState& state, const TrainOptions& options);
 
-// Without training, an earlier run in --run-dir would move aside and not be looked at: throws
-// UsageError.
+// Throws UsageError if a run without training would use the --run-dir of an earlier run, because it
+// would move the files of that run away instead of validating them.
 void refuse_to_hide(const TrainOptions& options);
 
 }  // namespace pando::app

@@ -1,4 +1,4 @@
-// The sinks that the flags of a run ask for.
+// Creates the sinks that the flags of a run ask for.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -23,8 +23,8 @@ struct SinkRequest {
 
 struct RowSinks {
   std::vector<std::unique_ptr<RowSink>> all;
-  TensorBoardSink* tensorboard = nullptr;  // one of them, or none
-  std::vector<std::string> notes;          // what the user should know, a line each
+  TensorBoardSink* tensorboard = nullptr;  // the one in `all`, or null
+  std::vector<std::string> notes;          // lines to show to the user
 };
 
 RowSinks make_row_sinks(const LoggingFlags& flags, const SinkRequest& request);

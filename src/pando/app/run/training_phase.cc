@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <limits>
 #include <map>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/job/shared_state.h"
 #include "pando/app/record/run_recorder.h"
@@ -19,7 +20,9 @@ namespace pando::app {
 
 namespace {
 
-// Of an instance: trace.json, trace.instance1.json, ...
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+// The file of an instance: trace.json, trace.instance1.json, ...
 std::string trace_path(const std::string& path, const Instances& instances) {
   if (instances.is_first()) return path;
   std::filesystem::path own(path);
@@ -27,7 +30,7 @@ std::string trace_path(const std::string& path, const Instances& instances) {
   return own.string();
 }
 
-// The first events fit in memory; the rest is counted.
+// Only the first events fit in memory; the others are counted.
 void finish_trace(RunLog& log, const TrainingSetup& setup, const profile::Trace& trace) {
   const std::string path = trace_path(setup.options.trace, setup.instances);
   profile::ChromeTraceOptions options;
@@ -44,7 +47,7 @@ void finish_trace(RunLog& log, const TrainingSetup& setup, const profile::Trace&
   log.show(profile::to_text(summary));
 }
 
-// Of the first instance: the others do the same.
+// Only the first instance writes a report: the others do the same work.
 void finish_profile(RunLog& log, TrainingSetup& setup, const profile::Trace& trace) {
   if (!setup.instances.is_first()) return;
   const ProfileFiles files = write_profile(setup.model, setup.options.profile, "train",
@@ -60,8 +63,8 @@ void finish_recording(RunLog& log, TrainingSetup& setup, const profile::Trace& t
   if (!setup.options.profile.empty()) finish_profile(log, setup, trace);
 }
 
-// Where the fit begins, and how many epochs it takes for one: executions may be longer than an
-// epoch only when the whole run is one to the fit.
+// Sets where the fit begins and how many epochs it treats as one: executions may be longer than an
+// epoch only if the whole run is one epoch for the fit.
 void set_range(FitOptions& fit, const TrainingSetup& setup, TrainingPosition position) {
   fit.epochs = setup.options.num_epochs;
   fit.updates_per_epoch = setup.updates;
@@ -74,10 +77,10 @@ void set_range(FitOptions& fit, const TrainingSetup& setup, TrainingPosition pos
   }
 }
 
-// Batches of the size of training in the validation of all checkpoints that follows, about.
+// The approximate number of batches, of the size of training, in the validation after training.
 int64_t validation_steps_after(const TrainingSetup& setup) {
   const TrainOptions& options = setup.options;
-  if (!options.phases.validation) return 0;
+  if (options.phases.validation != ValidationTime::after) return 0;
   const HostEvents& events = setup.events;
   int64_t checkpoints = 1;
   if (events.checkpoint_period > 0 && events.total > events.first_checkpoint) {
@@ -93,7 +96,7 @@ std::string divergence_text(const NonFiniteLoss& error, const CheckpointStore& c
   return concat(error.what(), ". The last good checkpoint is ", checkpoints.last().string());
 }
 
-// A note in a checkpoint: what is left of the learning rate after going back.
+// A note in a checkpoint: the factor on the learning rate after going back.
 constexpr const char* kRateFactor = "learning_rate_factor";
 constexpr int kMostRollbacks = 3;
 
@@ -101,6 +104,30 @@ double rate_factor_in(const TrainingState& state) {
   const auto found = state.notes.find(kRateFactor);
   const auto factor = found == state.notes.end() ? std::nullopt : parse_double(found->second);
   return factor.value_or(1);
+}
+
+// Whether a run with --validation during validates there: where a checkpoint is written, at the end
+// of the run, and after every epoch that early stopping monitors.
+bool validates_at(const TrainingSetup& setup, TrainingPosition position) {
+  const int64_t done = setup.updates_before(position);
+  const bool stops_early = setup.options.early_stopping.monitors_validation();
+  return (stops_early && position.update == 0) || setup.events.checkpoints_at(done) ||
+         (done == setup.events.total && !setup.options.checkpoints.are_off());
+}
+
+// Records a validation within training.
+void note(const TrainingPhase& phase, const HistoryRow& row) {
+  const ValidatedCheckpoint found{row.epoch, row.val_loss.value_or(kUnknown),
+                                  row.val_accuracy.value_or(kUnknown)};
+  std::erase_if(*phase.validated,  // after going back to an earlier checkpoint
+                [&](const ValidatedCheckpoint& one) { return one.epoch >= found.epoch; });
+  phase.validated->push_back(found);
+  if (phase.mlperf != nullptr) tell_validation(*phase.mlperf, found);
+}
+
+double best_accuracy(const TrainingPhase& phase) {
+  if (phase.validated == nullptr || phase.validated->empty()) return -1;
+  return best_of(*phase.validated).accuracy;
 }
 
 std::shared_ptr<RunRecorder> make_recorder(const TrainingPhase& phase, double rate_factor) {
@@ -113,11 +140,13 @@ std::shared_ptr<RunRecorder> make_recorder(const TrainingPhase& phase, double ra
                       .updates_per_epoch = setup.updates,
                       .steps_per_update = setup.accumulation() * setup.batch.replicas,
                       .keep_best = setup.options.checkpoints.keep_best,
+                      .best_accuracy = best_accuracy(phase),
                       .final_checkpoint = !setup.options.checkpoints.are_off(),
-                      .notes = std::move(notes)});
+                      .notes = std::move(notes),
+                      .validated = [&phase](const HistoryRow& row) { note(phase, row); }});
 }
 
-// Read by the first instance.
+// The first instance reads the file and shares its state.
 TrainingState load_for_all(const Instances& instances, const std::string& path) {
   std::optional<TrainingState> state;
   instances.from_first([&] {
@@ -128,7 +157,7 @@ TrainingState load_for_all(const Instances& instances, const std::string& path) 
   return std::move(*state);
 }
 
-// From where the model stands. Throws NonFiniteLoss.
+// Trains from the position of the model. Throws NonFiniteLoss.
 TrainingResult train_on(const TrainingPhase& phase, const std::shared_ptr<RunRecorder>& recorder,
                         profile::Trace* trace) {
   TrainingSetup& setup = phase.setup;
@@ -136,18 +165,25 @@ TrainingResult train_on(const TrainingPhase& phase, const std::shared_ptr<RunRec
   FitOptions fit = setup.fit_options();
   set_range(fit, setup, setup.model.position());
   if (fit.initial_epoch >= fit.epochs || fit.initial_update >= setup.updates * fit.epochs) {
-    phase.log.say(fmt::format("the run is at its end: {} of {} epochs are done",
-                              setup.model.position().epoch, options.num_epochs));
+    phase.log.say(fmt::format(
+        "nothing to train: {} of {} epochs are done; use a larger --num-epochs to continue",
+        setup.model.position().epoch, options.num_epochs));
     return {};
   }
   fit.updates_per_execution = [&](TrainingPosition at) { return setup.next_execution(at); };
   fit.stop = &phase.signal.wanted();
   fit.trace = trace;
-  fit.callbacks = {recorder};
+  if (phase.mlperf != nullptr && phase.mlperf->on()) {  // an epoch ends before its validation
+    fit.callbacks.push_back(std::make_shared<MlperfEpochs>(*phase.mlperf));
+  }
+  fit.callbacks.push_back(recorder);
   fit.callbacks.insert(fit.callbacks.end(), phase.callbacks.begin(), phase.callbacks.end());
   fit.verbose = options.quiet ? 0 : 1;
   fit.validation_steps_to_follow = validation_steps_after(setup);
-  if (options.phases.during_training) fit.validation_data = setup.data.sets.test;
+  if (phase.validated != nullptr) {
+    fit.validation_data = setup.data.sets.test;
+    fit.validate_at = [&](TrainingPosition at) { return validates_at(setup, at); };
+  }
   fit.validation_batch_size = options.phases.micro_batch_size(options.micro_batch_size);
   TrainingResult result{.history = setup.model.fit(setup.data.sets.train, fit)};
   result.stopped = recorder->stopped();
@@ -186,7 +222,7 @@ TrainingResult train(const TrainingPhase& phase, const std::optional<TrainingSta
       rate_factor *= 0.5;
       setup.model.scale_learning_rate(0.5);
       phase.log.say_always(
-          fmt::format("warning: {}. Going back to {} and on with {:g} of the learning rate",
+          fmt::format("warning: {}. Going back to {} and continuing with {:g} of the learning rate",
                       error.what(), last.empty() ? "the beginning" : last.string(), rate_factor));
     }
   }

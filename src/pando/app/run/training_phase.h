@@ -6,7 +6,9 @@
 
 #include "pando/app/job/agreed_signal.h"
 #include "pando/app/record/checkpoint_store.h"
+#include "pando/app/record/mlperf_log.h"
 #include "pando/app/record/run_log.h"
+#include "pando/app/report/validation_summary.h"
 #include "pando/app/run/training_setup.h"
 
 namespace pando::app {
@@ -16,7 +18,10 @@ struct TrainingPhase {
   RunLog& log;
   AgreedSignal& signal;
   CheckpointStore& checkpoints;
-  std::vector<std::shared_ptr<Callback>> callbacks = {};  // after the one that keeps the run
+  std::vector<std::shared_ptr<Callback>> callbacks = {};  // after the recorder of the run
+  // With --validation during: the validations of the run so far; those of training are added.
+  std::vector<ValidatedCheckpoint>* validated = nullptr;
+  MlperfLog* mlperf = nullptr;
 };
 
 struct TrainingResult {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/job/agreement.h"
 #include "pando/app/job/exit_code.h"
@@ -13,18 +13,18 @@
 #include "pando/base/error.h"
 #include "pando/data/tfrecord/crc32c.h"
 #include "pando/nn/recommended_splits.h"
-#include "pando/runtime/device_set.h"
+#include "pando/runtime/machine/device_set.h"
 
 namespace pando::app {
 
 namespace {
 
-// Writes the graph after a pass into a file of its own.
+// Writes the graph after a pass to a separate file.
 void write_ir(const std::string& where, const std::string& program, std::string_view pass,
               const std::string& text) {
   std::error_code failure;
   std::filesystem::create_directories(where, failure);
-  if (failure) throw IoError("--dump-ir: cannot make ", where, ": ", failure.message());
+  if (failure) throw IoError("--dump-ir: cannot create ", where, ": ", failure.message());
   const std::filesystem::path path =
       std::filesystem::path(where) / fmt::format("{}.{}.ir", program, pass);
   std::ofstream file(path);
@@ -35,10 +35,9 @@ void write_ir(const std::string& where, const std::string& program, std::string_
 Network build_network(const ZooEntry& entry, const ModelFlags& flags, const TrainingData& data) {
   const Shape& sample = data.sets.train.fields()[0].shape;
   if (sample.rank() != entry.input_shape.rank()) {
-    throw InvalidArgument("--model ", entry.name, " takes samples like ", entry.input_shape,
-                          "; those of the data set are ", sample, ", and `pando train` reads no ",
-                          entry.dataset,
-                          " data; the example program `cosmoflow` does (docs/guide/cosmoflow.md)");
+    throw InvalidArgument("--model ", entry.name, ": expected samples of shape ", entry.input_shape,
+                          ", got ", sample, "; `pando train` cannot read ", entry.dataset,
+                          " data, use the example program `cosmoflow` (docs/guide/cosmoflow.md)");
   }
   Network network = build_model(entry, flags, sample, data.sets.classes);
   return data.front ? with_preprocessing(network, *data.front) : network;
@@ -139,11 +138,10 @@ void TrainingSetup::collect_warnings() {
     warnings.push_back(std::move(warning));
   }
   const CheckpointFlags& kept = options.checkpoints;
-  if (kept.keep_best && kept.keep_last > 0 && !options.phases.during_training) {
+  if (kept.keep_best && kept.keep_last > 0 && !options.phases.validates_during()) {
     warnings.push_back(
-        "--keep-last removes checkpoints before they are validated: --keep-best chooses among "
-        "those "
-        "that are left, unless --validate-during-training measures every epoch");
+        "--keep-last removes checkpoints before they are validated, so --keep-best can choose only "
+        "among the remaining ones; use --validation during to validate each when it is written");
   }
   if (options.devices.pipeline_validation_model && stages() == 1) {
     warnings.push_back("--pipeline-validation-model has no effect without --pipeline-splits");
@@ -161,7 +159,7 @@ int64_t TrainingSetup::next_execution(TrainingPosition position) const {
   } else if (!options.logs_are_given) {
     most = std::max<int64_t>(1, updates / kExecutionsPerEpoch);
   }
-  // One that begins between two ends where it would have ended.
+  // After a resume within an execution, this ends where that execution would have ended.
   return std::min(event, most - position.update % most);
 }
 
@@ -191,7 +189,7 @@ void TrainingSetup::compile() {
   model.compile(std::move(compiling));
 }
 
-// Over the devices.
+// Distributes the model over the devices.
 void TrainingSetup::spread() {
   if (stages() > 1) {
     try {
@@ -213,24 +211,25 @@ void TrainingSetup::spread() {
        .inference_replicas = options.phases.validation_num_replicas.value_or(0)});
 }
 
-// Advice, for what it is worth: sizes are no times.
+// Only advice: equal numbers of weights do not mean equal times.
 void TrainingSetup::recommend_splits() {
   const std::vector<std::string> advised = recommended_splits(model.network(), stages());
   if (advised.empty()) return;
-  chosen_splits =
-      fmt::format("stages of about equally many weights would begin at {}\n", join(advised, " "));
+  chosen_splits = fmt::format("stages with about equal numbers of weights would begin at {}\n",
+                              join(advised, " "));
 }
 
-// Times differ from run to run, and bits depend on the splits: a repeated run has them by name.
-// Each instance measures for itself; agree() settles it.
+// Measured times differ from run to run, and the results depend on the splits to the last bit, so
+// config.yml stores the splits by name for repeated runs. Each instance measures separately;
+// agree() chooses the splits of the first.
 std::vector<std::string> TrainingSetup::measure_splits() {
   MeasuredSplits measured =
       model.measure_pipeline_splits(stages(), data.sets.train, options.micro_batch_size);
   chosen_splits =
-      fmt::format("--pipeline-splits auto: {}; one device took for a micro-batch of {}\n",
+      fmt::format("--pipeline-splits auto: {}; times of one device for a micro-batch of {}:\n",
                   join(measured.splits, " "), options.micro_batch_size) +
       stage_table(measured.seconds) + expected_idle(shape(), measured.seconds);
-  const std::string origin = "chosen by the times of the layers";
+  const std::string origin = "chosen from the measured times of the layers";
   config_text = with_setting(config_text, "pipeline-splits",
                              OptionType<std::vector<std::string>>::show(measured.splits), origin);
   config_text = with_setting(config_text, "pipeline-stages", ConfigValue::scalar("0"), origin);

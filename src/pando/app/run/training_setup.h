@@ -1,5 +1,5 @@
-// Everything that a run of `pando train` is made of before it runs: data, batch configuration, host
-// events and the compiled model, spread over its devices.
+// Prepares a run of `pando train`: data, batch configuration, host events and the compiled model,
+// distributed over its devices.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,14 +12,14 @@
 #include "pando/app/job/instances.h"
 #include "pando/app/record/host_events.h"
 #include "pando/app/run/training_data.h"
-#include "pando/runtime/schedule.h"
+#include "pando/runtime/program/schedule.h"
 #include "pando/train/model.h"
 #include "pando/zoo/zoo.h"
 
 namespace pando::app {
 
-// Made in one go; a wrong option throws before anything is written. The options and the stream must
-// outlive it. Tells of downloads on the stream.
+// The constructor prepares everything and throws for wrong options before anything is written. The
+// options and the stream must outlive it. Downloads are reported on the stream.
 struct TrainingSetup {
   TrainingSetup(const TrainOptions& options_in, std::ostream& out_in);
 
@@ -31,20 +31,17 @@ struct TrainingSetup {
   int64_t updates_before(TrainingPosition position) const {
     return position.epoch * updates + position.update;
   }
-  // The weight updates of the execution that begins there: up to the next host event, or less, so
-  // that the progress bar moves.
+  // The number of weight updates in the execution that begins at `position`: up to the next host
+  // event, or fewer, so that the progress bar moves.
   int64_t next_execution(TrainingPosition position) const;
   // Whether an execution may be longer than an epoch.
-  bool spans_epochs() const {
-    const bool needs_epochs = options.phases.during_training || options.early_stopping.on();
-    return !needs_epochs && events.execution > updates;
-  }
+  bool spans_epochs() const { return !options.early_stopping.on() && events.execution > updates; }
 
-  // How data come to the devices, in training and when it is only tried.
+  // The options of fit() that concern data, for training and for --dry-run.
   FitOptions fit_options() const;
 
-  // After all instances have made theirs: checks that they agree, and makes what each measured that
-  // of the first.
+  // Called after all instances have constructed theirs: checks that they agree, and makes all use
+  // the measured splits of the first.
   void agree();
 
   const TrainOptions& options;
@@ -56,9 +53,9 @@ struct TrainingSetup {
   int64_t updates;  // per epoch
   HostEvents events;
   std::vector<std::string> warnings;
-  std::vector<std::string> splits;  // layers that begin a stage, also of --pipeline-splits auto
-  std::string chosen_splits;        // what the measurement found, or advice, for users
-  std::string config_text;          // every effective option, with what was chosen here
+  std::vector<std::string> splits;  // layers that begin a stage, also for --pipeline-splits auto
+  std::string chosen_splits;        // the result of the measurement, or advice, for users
+  std::string config_text;          // all effective options, including those chosen here
   Model model;
 
  private:

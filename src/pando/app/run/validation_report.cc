@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/report/class_report.h"
+#include "pando/datasets/all_datasets.h"
 
 namespace pando::app {
 namespace {
@@ -89,7 +90,7 @@ std::optional<ClassReport> report_classes(TrainingSetup& setup) {
 void tell_class_report(TrainingSetup& setup, RunLog& log) {
   const std::optional<ClassReport> report = report_classes(setup);
   if (!report || !setup.instances.is_first()) return;
-  std::vector<std::string> names = class_names(setup.options.data.dataset);
+  std::vector<std::string> names = dataset_record(setup.options.data.dataset).class_names;
   if (std::ssize(names) != report->classes()) names.clear();
   write_class_report(log.directory().path(), *report, names);
   if (report->classes() <= kMostShownClasses) log.show(to_text(*report, names));

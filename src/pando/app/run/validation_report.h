@@ -1,4 +1,4 @@
-// Which classes a network tells apart on the test data, after their validation.
+// Reports after a validation how well the network distinguishes the classes of the test data.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,11 +10,12 @@
 
 namespace pando::app {
 
-// The report of all test data, with the weights that the model has; nothing when the model or its
+// The report on all test data with the present weights of the model; nothing if the model or the
 // labels are not those of a classifier.
 std::optional<ClassReport> report_classes(TrainingSetup& setup);
 
-// Writes it into the run directory (class_report.h) and shows it where the classes fit on a screen.
+// Writes the report to the run directory (class_report.h) and shows it if the classes fit on a
+// screen.
 void tell_class_report(TrainingSetup& setup, RunLog& log);
 
 }  // namespace pando::app

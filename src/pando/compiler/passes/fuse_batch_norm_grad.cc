@@ -2,8 +2,8 @@
 //          a, b = batch_norm_sums(d, x, m, v)     dx = batch_norm_input_grad(d, x, m, v, g, s, t)
 // After:   a, b = batch_norm_sums(dy, x, m, v, y) {activation="relu"}
 //          dx = batch_norm_input_grad(dy, x, m, v, g, s, t, y) {activation="relu"}
-// Only when nobody else reads d, which is then never written. The same for every op whose gradient
-// the backward ops of batch norm can take.
+// Applies only if no other node reads d. Then d is never written. The same holds for every op whose
+// gradient the backward ops of batch norm can take.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 

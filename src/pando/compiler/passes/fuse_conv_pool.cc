@@ -1,8 +1,7 @@
 // Before:  c = conv(x, k, b) {activation=A}     y, i = max_pool(c) {window=W}
 // After:   y, i = conv_pool(x, k, b) {activation=A, window=W}
-// Only where it wins: windows that do not overlap and are not padded, and nobody else reads c,
-// which is then never written at full size.
-// SPDX-License-Identifier: MIT
+// Applies only where it is faster: windows that do not overlap and are not padded, and no other
+// node reads c. Then c is never written at full size. SPDX-License-Identifier: MIT
 #include "pando/compiler/passes/passes.h"
 #include "pando/ops/attribute_values.h"
 
@@ -20,7 +19,7 @@ bool is_fusable_pool(const ir::Graph& graph, const ir::Node& pool) {
   if (!strides.empty() && strides != window) return false;
   const std::string padding = ops::text_attribute(pool, "padding");
   if (padding == "valid") return true;
-  // "same" pads nothing where the window divides the input.
+  // "same" adds no padding if the window divides the input.
   if (padding != "same") return false;
   for (size_t axis = 0; axis < window.size(); ++axis) {
     if (pool.input(0)->shape()[static_cast<int>(axis) + 1] % window[axis] != 0) return false;
@@ -31,7 +30,7 @@ bool is_fusable_pool(const ir::Graph& graph, const ir::Node& pool) {
 }  // namespace
 
 bool FuseConvPool::run(CompileState& state) const {
-  // Partial sums are rounded before they are pooled.
+  // With half partials, partial sums must be rounded before pooling.
   if (state.options.precision.half() && state.options.half.half_partials) return false;
   ir::Graph& graph = state.graph;
   std::vector<ir::Node*> pools;

@@ -2,8 +2,8 @@
 //          dx = conv_input_grad(d, k)     dk, db = conv_kernel_grad(x, d)
 // After:   dx = conv_pool_input_grad(dy, i, k, y) {activation=A, window=W}
 //          dk, db = conv_pool_kernel_grad(x, dy, i, y) {activation=A, window=W}
-// d has the size of the convolution's result and is zero but for one element of each window: with
-// windows of eight, as volumes have them, seven of eight products are saved, and d itself.
+// d has the size of the convolution's result and is zero except for one element of each window.
+// With windows of eight elements, as in volumes, this saves seven of eight products, and d itself.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <limits>
@@ -15,7 +15,7 @@ namespace pando::compiler {
 
 namespace {
 
-constexpr int64_t kLeastPositions = 8;  // smaller windows leave the dense kernels ahead
+constexpr int64_t kLeastPositions = 8;  // for smaller windows the dense kernels are faster
 
 bool all_ones(const ir::Ints& numbers) {
   return std::ranges::all_of(numbers, [](int64_t number) { return number == 1; });
@@ -30,7 +30,7 @@ bool disjoint_windows(const ir::Node& scatter) {
   int64_t positions = 1;
   for (size_t axis = 0; axis < window.size(); ++axis) {
     positions *= window[axis];
-    // "same" pads nothing where the window divides the input.
+    // "same" adds no padding if the window divides the input.
     if (padding == "explicit" || (padding == "same" && input[axis] % window[axis] != 0)) {
       return false;
     }
@@ -38,7 +38,7 @@ bool disjoint_windows(const ir::Node& scatter) {
   return positions >= kLeastPositions;
 }
 
-// Whether `node` is a gradient of a convolution that goes back from `dy`.
+// Whether `node` is a gradient of a convolution that is computed from `dy`.
 bool takes(const ir::Node& node, const ir::Value* dy) {
   const bool of_input = node.op() == "conv_input_grad" && node.input(0) == dy;
   const bool of_kernel = node.op() == "conv_kernel_grad" && node.input(1) == dy;
@@ -91,10 +91,10 @@ void replace(ir::Graph& graph, ir::Node* gradient, const ir::Node& scatter) {
 }  // namespace
 
 bool FuseConvPoolGrad::run(CompileState& state) const {
-  // Half partials are those of the dense kernels. Where scratch memory is limited they have a
-  // choice of kernels; the fused one has none, and wants as much of it as the kernel's gradient
-  // has.
-  const CompileOptions& options = state.options;
+  // Only the dense kernels support half partials. If scratch memory is limited, there are several
+  // dense kernels to choose from but only one fused kernel, which needs as much scratch memory as
+  // the gradient of the convolution's kernel.
+  const ProgramOptions& options = state.options;
   if (options.precision.half() && options.half.half_partials) return false;
   if (!options.scratch_limits.empty()) return false;
   ir::Graph& graph = state.graph;

@@ -9,7 +9,7 @@ namespace pando::compiler {
 
 namespace {
 
-// The max_pool whose index and input this activation gradient goes back through, or null.
+// The max_pool whose index and input this gradient of an activation reads, or null.
 const ir::Node* pool_behind(const ir::Graph& graph, const ir::Node& node) {
   if (ops::definition(node).gradient_of.empty()) return nullptr;
   const ir::Node* scatter = node.input(0)->producer();

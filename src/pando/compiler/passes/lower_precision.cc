@@ -1,7 +1,8 @@
 // Before:  y f32 = conv(x f32, k f32)          m f32 = batch_moments(y f32)
 // After:   h f16 = cast(x)   y f16 = conv(h f16, k f16)      m f32 = batch_moments(y f16)
-// Every value gets the 16-bit type except what ops name as exact; a cast stands where the type of a
-// value is not the one its reader wants. Weights that stay f32 are read through round_variable.
+// Every value gets the 16-bit type, except inputs and outputs that its op declares exact. A cast is
+// inserted where the type of a value differs from the type its reader needs. Weights that stay f32
+// are read through round_variable.
 // SPDX-License-Identifier: MIT
 #include <map>
 #include <tuple>
@@ -69,7 +70,7 @@ class Lowering {
     node->attributes().set("dtype", std::string(to_string(node->output()->type().dtype)));
   }
 
-  // How the node rounds; kernels read it.
+  // Sets attributes that tell the kernel how to round.
   void mark(ir::Node* node, bool stochastic, int64_t stream) {
     if (stochastic) {
       node->attributes().set("half_rounding", std::string("stochastic"));
@@ -80,7 +81,7 @@ class Lowering {
 
   ir::Value* converted(ir::Node* reader, int index, DType dtype) {
     ir::Value* value = reader->input(index);
-    // Stages do not share what they convert.
+    // Stages do not share converted values.
     ir::Value*& result = converted_[{value, dtype, reader->stage()}];
     if (result == nullptr) result = insert_conversion(value, dtype, reader);
     return result;
@@ -115,14 +116,16 @@ class Lowering {
     const bool stochastic = mode == StochasticRounding::on ||
                             (variable && mode == StochasticRounding::replica_identical_only);
     if (dtype == DType::f32) return node->output();
-    // Stages that convert the same value round it alike, and number the nodes alike.
+    // Stages that convert the same value use the same noise, and the numbers of streams do not
+    // depend on stages.
     int64_t& stream = converted_stream_[node->input(0)];
     if (stream == 0) stream = ++streams_;
     mark(node, stochastic, stream);
     return node->output();
   }
 
-  // Behind the node that makes it, so that buckets of gradients are complete as early as before.
+  // Inserts the cast right after the producer, so that buckets of gradients are complete as early
+  // as before.
   void convert_output(const ir::Output& output, DType dtype) {
     const DType now = output.value->type().dtype;
     if (!is_float(now) || now == dtype || output.value->is_input()) return;

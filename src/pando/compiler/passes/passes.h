@@ -1,4 +1,4 @@
-// The passes of the compiler. Each is drawn before -> after in its source.
+// The passes of the compiler. The source of each rewrite shows the graph before -> after.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -47,8 +47,9 @@ class FuseConvPoolGrad : public Pass {
  public:
   std::string_view name() const override { return "fuse-conv-pool-grad"; }
   std::string_view purpose() const override {
-    return "goes back through pooling and convolution at once, where pooling left one value of "
-           "many";
+    return "computes the gradients of pooling and convolution in one op, if pooling keeps one "
+           "value "
+           "of many";
   }
   bool run(CompileState& state) const override;
 };
@@ -57,7 +58,7 @@ class FuseBatchNormGrad : public Pass {
  public:
   std::string_view name() const override { return "fuse-batch-norm-grad"; }
   std::string_view purpose() const override {
-    return "masks by relu inside the gradient of batch norm";
+    return "applies the mask of relu inside the gradient of batch norm";
   }
   bool run(CompileState& state) const override;
 };
@@ -65,7 +66,7 @@ class FuseBatchNormGrad : public Pass {
 class EraseDead : public Pass {
  public:
   std::string_view name() const override { return "erase-dead"; }
-  std::string_view purpose() const override { return "removes nodes whose results nobody uses"; }
+  std::string_view purpose() const override { return "removes nodes whose results are unused"; }
   bool run(CompileState& state) const override;
 };
 
@@ -73,17 +74,17 @@ class LowerPrecision : public Pass {
  public:
   std::string_view name() const override { return "lower-precision"; }
   std::string_view purpose() const override {
-    return "stores values in 16 bits and converts what stays in 32";
+    return "stores values in 16 bits and adds casts where values stay in 32 bits";
   }
   bool required() const override { return true; }
   bool run(CompileState& state) const override;
 };
 
-class AssignLayouts : public Pass {
+class SelectKernels : public Pass {
  public:
-  std::string_view name() const override { return "assign-layouts"; }
+  std::string_view name() const override { return "select-kernels"; }
   std::string_view purpose() const override {
-    return "chooses the kernel of every node and packs what it wants packed";
+    return "chooses the kernel of every node and packs the variables that the kernel needs packed";
   }
   bool required() const override { return true; }
   bool run(CompileState& state) const override;
@@ -112,15 +113,15 @@ class PlanMemory : public Pass {
  public:
   std::string_view name() const override { return "plan-memory"; }
   std::string_view purpose() const override {
-    return "gives every value a place; values with disjoint lifetimes share it";
+    return "gives every value a place in memory; values with disjoint lifetimes share memory";
   }
   bool run(CompileState& state) const override;
 };
 
-// What depends on the loss seed; all else is forward.
+// The nodes that depend on the loss seed; all others are forward nodes.
 std::unordered_set<const ir::Node*> backward_nodes(const ir::Graph& graph);
 
-// Gives every value a place of its own: what plan-memory does when it is switched off.
+// Gives every value its own memory. Used when plan-memory is switched off.
 MemoryPlan plan_without_sharing(const CompileState& state);
 
 }  // namespace pando::compiler

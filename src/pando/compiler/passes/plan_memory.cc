@@ -1,6 +1,7 @@
-// Values become storages (a view lives in its source, an in-place result in its first input); a
-// storage's region follows from the sections that write and read it; storages of one region are
-// placed largest first at the lowest offset that is free during their whole lifetime.
+// Assigns values to storages: a view uses the storage of its source, an in-place result that of its
+// first input. The region of a storage follows from the sections that write and read it. Storages
+// of one region are placed largest first, at the lowest offset that is free during their whole
+// lifetime.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <array>
@@ -21,18 +22,18 @@ constexpr std::array kStageRegions = {Region::activations,      Region::sums,
                                       Region::held_activations, Region::held_sums,
                                       Region::gradients,        Region::moments};
 
-// Times count two per node: node i runs at 2 i, and what is read after node i, at 2 i + 1.
+// Times count two per node: node i runs at 2 i, and reads after node i happen at 2 i + 1.
 struct Storage {
   size_t bytes = 0;
-  bool sums = false;     // a part of a sum: each slice has its own
+  bool sums = false;     // contribution to a sum: each slice has its own
   bool moments = false;  // holds a statistic, which is accumulated
-  int first = 0;         // when it is written, -1 for a feed
-  int last = 0;          // when it is read last
+  int first = 0;         // time of the write; -1 for a feed
+  int last = 0;          // time of the last read
   int first_section = 0;
   int last_section = 0;
-  int lowest_stage = 0;  // of all that write or read it
+  int lowest_stage = 0;  // of all nodes that write or read it
   Region region = Region::activations;
-  int completed = -1;  // of a gradient: number of the node that completes it
+  int completed = -1;  // for a gradient: number of the node that completes it
   size_t offset = 0;
 };
 
@@ -79,7 +80,7 @@ class Planner {
   }
 
  private:
-  // What is known of the readers of a value.
+  // What the planner knows about the readers of a value.
   struct Uses {
     int last = -1;
     int last_section = -1;
@@ -104,7 +105,7 @@ class Planner {
     return static_cast<int>(std::find(nodes_.begin(), nodes_.end(), node) - nodes_.begin());
   }
 
-  // A section without nodes ends where the one before it does.
+  // A section without nodes ends where the section before it ends.
   void find_section_ends() {
     section_end_.assign(std::max<size_t>(state_.sections.size(), 1), -1);
     for (size_t i = 0; i < nodes_.size(); ++i) {
@@ -125,14 +126,15 @@ class Planner {
   void find_uses() {
     for (size_t i = 0; i < nodes_.size(); ++i) {
       const int section = section_of(*nodes_[i]);
-      // Other slices read a gathered value at a time of their own, up to the end of the section.
+      // Other slices read a gathered value at their own time, at the latest at the end of the
+      // section.
       const bool gathered = ops::has_trait(*nodes_[i], ops::Trait::gathers_slices);
       for (const ir::Value* value : nodes_[i]->inputs()) {
         use(value, gathered ? end_of(section) : 2 * static_cast<int>(i), section);
       }
     }
-    // Losses, metrics and results are read when forward is over; what is accumulated, at the end
-    // of the section that makes it.
+    // Losses, metrics and results are read after the end of forward; accumulated values at the end
+    // of the section that makes them.
     for (const ir::Output& output : state_.graph.outputs()) {
       const ir::Node* producer = output.value->producer();
       int section = producer == nullptr ? 0 : section_of(*producer);
@@ -148,7 +150,7 @@ class Planner {
            ops::has_trait(node, ops::Trait::gathers_slices) || of_sums_only(node);
   }
 
-  // What is computed from sums alone, or from sums and variables (two contributions to one
+  // A value computed only from sums, or from sums and variables (such as two contributions to one
   // gradient), is a sum itself: each slice has its own.
   bool of_sums_only(const ir::Node& node) const {
     bool reads_sums = false;
@@ -189,7 +191,7 @@ class Planner {
         if (!try_alias(node, value, storage)) new_storage(value, storage);
         if (gradients_.contains(value)) {
           PANDO_CHECK(wanted.sums, "the gradient '", value->name(), "' of ", node.label(),
-                      " is no sum over samples, so slices cannot share it out");
+                      " is not a sum over samples, so slices cannot divide it");
           storages_[storage_of_[value]].completed = static_cast<int>(i);
         }
       }
@@ -219,7 +221,7 @@ class Planner {
     if (!view && (!share_ || !ops::has_trait(node, ops::Trait::in_place))) return false;
     const auto source = storage_of_.find(node.input(0));
     if (source == storage_of_.end()) {
-      PANDO_CHECK(!view, node.label(), ": a view of a variable has no place");
+      PANDO_CHECK(!view, node.label(), ": a view of a variable has no place in memory");
       return false;
     }
     Storage& storage = storages_[source->second];
@@ -261,7 +263,7 @@ class Planner {
       if (storage.region == region && storage.lowest_stage == stage) order.push_back(&storage);
     }
     if (region == Region::gradients) {
-      // No two share memory; they lie in the order in which backward completes them.
+      // Gradients do not share memory; they lie in the order in which backward completes them.
       std::stable_sort(order.begin(), order.end(), [](const Storage* a, const Storage* b) {
         return a->completed < b->completed;
       });
@@ -308,7 +310,7 @@ class Planner {
       const Storage& storage = *order[i];
       const size_t end = storage.offset + aligned(storage.bytes);
       const bool last = i + 1 == order.size();
-      // A node completes one bucket at most, so all its gradients go into the same one.
+      // A node completes at most one bucket, so all its gradients go into the same bucket.
       const bool more = !last && order[i + 1]->completed == storage.completed;
       if (more || (!last && end - begin < state_.options.bucket_bytes)) continue;
       plan.buckets.push_back({stage, begin, end, nodes_[static_cast<size_t>(storage.completed)]});
@@ -320,7 +322,7 @@ class Planner {
   bool share_;
   int stages_ = 1;
   std::vector<const ir::Node*> nodes_;
-  std::vector<int> section_end_;  // number of its last node
+  std::vector<int> section_end_;  // number of the last node of each section
   std::unordered_set<const ir::Value*> gradients_;
   std::unordered_set<const ir::Value*> moments_;
   std::unordered_map<const ir::Value*, Uses> uses_;

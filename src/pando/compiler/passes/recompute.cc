@@ -1,8 +1,8 @@
 // Before:  | a = f(x)   b = g(a) | ... | db = b/grad(dy, b)   da = a/grad(db, a) |
 // After:   | a = f(x)   b = g(a) | ... | a' = f(x)   b' = g(a')   db = b/grad(dy, b') ... |
 // The copies use the same kernels on the same inputs, and random numbers are functions of the
-// sample, so the results are the same to the bit. What only backward read of a and b is then free
-// after forward.
+// sample, so the results are the same to the bit. Then a and b are free after forward, unless a
+// forward node still needs them.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <unordered_set>
@@ -54,8 +54,8 @@ class Recomputer {
     }
   }
 
-  // Marks what is not computed again: checkpoints with what they show, and the end of the last
-  // stage.
+  // Marks values that are not recomputed: checkpoints with the values that they view, and the end
+  // of the last stage.
   void find_kept() {
     const ir::Node* last_checkpoint = nullptr;
     for (const auto& node : state_.graph.nodes()) {
@@ -85,7 +85,7 @@ class Recomputer {
     return *found;
   }
 
-  // The value as backward of `stage` shall read it: itself, or its copy before `position`.
+  // The value that backward of `stage` has to read: `value` itself, or its copy before `position`.
   ir::Value* again(ir::Value* value, int stage, const ir::Node* position) {
     ir::Node* producer = value->producer();
     if (producer == nullptr || !forward_.contains(producer) || kept_.contains(value)) return value;

@@ -1,8 +1,7 @@
 // Before:  a ^0   b ^1   loss ^1   b/grad ^1   a/grad ^0      (stages may be mixed)
 // After:   | a | b, loss | b/grad | a/grad |                  (one section per | |)
-// Backward is whatever depends on the loss seed. A section may read what an earlier one wrote, so
-// connections may skip stages in both directions.
-// SPDX-License-Identifier: MIT
+// Nodes that depend on the loss seed belong to backward. A section may read what any earlier
+// section wrote, so connections may skip stages in both directions. SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <unordered_set>
 
@@ -52,7 +51,8 @@ bool SplitStages::run(CompileState& state) const {
   }
   std::vector<ir::Node*> order;
   for (const auto& node : graph.nodes()) {
-    // What runs once per weight update comes before all sections, whatever stage reads it first.
+    // Nodes that run once per weight update come before all sections, whatever stage reads them
+    // first.
     const int stage = ops::has_trait(*node, ops::Trait::per_update) ? 0 : node->stage();
     state.section_of[node.get()] = backward.contains(node.get()) ? 2 * stages - 1 - stage : stage;
     order.push_back(node.get());

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "pando/base/cpu.h"
+
 #if defined(__x86_64__)
 #include <nmmintrin.h>
 #endif
@@ -55,8 +57,8 @@ uint32_t extend_by_table(uint32_t state, std::span<const uint8_t> bytes) {
 
 #if defined(__x86_64__)
 
-// The instruction takes three cycles but can start in every one: three streams side by side, each
-// of this many bytes, keep it busy.
+// The instruction takes three cycles, but one can start in every cycle: three streams side by side,
+// each of this many bytes, keep the unit busy.
 constexpr size_t kStream = 1024;
 
 // What kStream zero bytes do to each byte of the state.
@@ -101,10 +103,7 @@ __attribute__((target("sse4.2"))) uint32_t extend_by_instruction(uint32_t state,
   return narrow;
 }
 
-bool has_instruction() {
-  static const bool has = __builtin_cpu_supports("sse4.2") != 0;
-  return has;
-}
+bool has_instruction() { return cpu_features().sse42; }
 
 #else
 

@@ -1,4 +1,4 @@
-// The gradient of the kernel.
+// The filter gradient.
 // SPDX-License-Identifier: MIT
 #include "pando/kernels/direct/backward_kernel.h"
 
@@ -11,28 +11,28 @@ namespace pando::kernels::direct {
 namespace {
 
 // Long enough to hide the loading and storing of the sums, short enough that a panel of dy stays in
-// the first-level cache while all kernel elements pass.
+// the first-level cache while all filter elements use it.
 constexpr int64_t kChunkPixels = 128;
 
-// Some pixels of a phase: entries first .. of its tables, seen from x and dy.
+// Pixels [first, first + pixels) of a phase's tables, with offsets relative to x and dy.
 struct Chunk {
   const Phase* phase;
   int64_t first;
   int64_t pixels;
   const float* x;
   const float* dy;
-  bool first_sum;  // overwrites what is in the gradient
+  bool first_sum;  // overwrites the gradient
 };
 
-// Copying a column of dy into a panel pays when many kernel elements pass over it: neighbouring
-// pixels of a wide tensor would fall on few sets of the cache and push each other out.
+// Copying a column of dy into a panel pays off if many filter elements use it: neighbouring pixels
+// of a wide tensor would map to few cache sets and evict each other.
 constexpr int64_t kPackFrom = 64;
 
 bool packs_outputs(const GatherPlan& conv) {
   return conv.packed.front().count >= kPackFrom || conv.group_output % conv.lanes != 0;
 }
 
-// Where the panel reads dy: in place or from a copy.
+// Lets the panel read dy in place or from a copy.
 void set_panel(const GatherPlan& conv, const IsaKernels& isa, const RowsArgs& dy, PanelArgs& args,
                float* panel) {
   if (!packs_outputs(conv)) {
@@ -64,7 +64,7 @@ void add_chunk(const GatherPlan& conv, const IsaKernels& isa, const Chunk& chunk
   args.y_row = phase.k_row.empty() ? nullptr : phase.k_row.data();
   args.y_stride = conv.spec.output_channels;
   args.accumulate = !chunk.first_sum;
-  // The next chunk's outputs mostly follow the last one of this.
+  // The outputs of the next chunk usually follow the last output of this one.
   const int64_t last =
       dy.row == nullptr ? chunk.first + chunk.pixels - 1 : dy.row[chunk.pixels - 1];
   args.fetch = chunk.dy + (last + 1) * dy.stride;
@@ -89,7 +89,7 @@ void add_chunk(const GatherPlan& conv, const IsaKernels& isa, const Chunk& chunk
   }
 }
 
-// Only a chunk has to stay in cache, so that a block may hold many samples.
+// Only a chunk has to stay in cache, so a block may hold many samples.
 GatherSpec gradient_spec(const ConvGeometry& geometry) {
   GatherSpec spec = forward_spec(geometry);
   spec.block_bytes = 64 << 20;
@@ -113,7 +113,7 @@ void backward_kernel(const KernelGradientPlan& plan, const IsaKernels& isa,
   const int64_t channels = conv.spec.output_channels;
   const int64_t rows = conv.packed.front().count;
   float* panel = Scratch(scratch).take(plan.panel_floats);
-  // A first chunk that reaches every element may overwrite it.
+  // If the first chunk reaches every element, it can overwrite instead of add.
   bool first =
       conv.phases.size() == 1 && conv.phases.front().k_count() == rows &&
       part.begin(conv.spec.batch * conv.units()) < part.end(conv.spec.batch * conv.units());

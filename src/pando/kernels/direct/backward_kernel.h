@@ -1,5 +1,5 @@
-// The gradient of the kernel: the panels run with kernel elements as rows and pixels as the axis
-// that is summed.
+// The filter gradient: filter elements are the rows of the panels, and pixels are the axis that is
+// summed.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -33,7 +33,7 @@ void for_each_block(const GatherPlan& plan, Part part, Function&& function) {
   }
 }
 
-// The outer rows [begin, end) of a phase that lie in a block, counted from the phase's first.
+// The outer rows [begin, end) of a phase that lie in a block, relative to the phase's first row.
 struct PhaseRows {
   PhaseRows(const Phase& phase, const Block& block)
       : begin(std::max(block.row, phase.begin[0]) - phase.begin[0]),

@@ -14,15 +14,16 @@ namespace {
 
 enum class Direction { forward, backward };
 
-// The instruction set out of "direct:avx2 6x2".
+// Extracts the instruction set from a name such as "direct:avx2 6x2".
 std::string isa_name(const DirectConv& conv) {
   const std::string name = conv.name();
   const size_t begin = name.find(':') + 1;
   return name.substr(begin, name.find(' ') - begin);
 }
 
-// What decides the packed kernel, besides its shape: the width of vectors, the groups and, for the
-// gradient of the input of a strided convolution, which taps meet which inputs.
+// The name contains everything besides the shape that determines the packed filter: the width of
+// vectors, the groups and, for the input gradient of a strided convolution, which taps meet which
+// inputs.
 std::string layout_name(const DirectConv& conv, Direction direction) {
   const ConvGeometry& g = conv.geometry();
   std::string name =
@@ -60,7 +61,7 @@ KernelOffer offer_packed(const DirectConv& conv, Direction direction, KernelFunc
   return offer;
 }
 
-// The epilogue of a node whose third input, if any, is the bias; the bias is bound at the call.
+// The epilogue of a node. Its third input, if any, is the bias, which is bound at the call.
 Epilogue epilogue_of(const ir::Node& node) {
   const NodeActivation activation = node_activation(node);
   return {.activation = activation.kind, .alpha = activation.alpha};

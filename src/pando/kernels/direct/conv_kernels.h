@@ -1,4 +1,4 @@
-// DirectConv as candidates for the convolutions.
+// DirectConv as a candidate for the convolution ops.
 // SPDX-License-Identifier: MIT
 #pragma once
 

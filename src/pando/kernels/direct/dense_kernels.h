@@ -1,4 +1,4 @@
-// DirectDense as candidates for dense layers and their gradients.
+// DirectDense as a candidate for dense layers and their gradients.
 // SPDX-License-Identifier: MIT
 #pragma once
 

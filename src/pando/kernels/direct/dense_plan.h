@@ -12,16 +12,16 @@
 
 namespace pando::kernels::direct {
 
-// A block of the operand that is read in vectors serves all rows before the next: half of a 32 KiB
-// first-level cache, the rest is for the other operand.
+// All rows use one block of the vector operand before the next block is read. A block fills half of
+// a 32 KiB first-level cache; the rest is for the other operand.
 constexpr int64_t kBlockBytes = 16 * 1024;
-// Rows of the kernel in use, and those fetched meanwhile, lie in the second-level cache.
+// The rows of the weights in use and the rows being prefetched fit into the second-level cache.
 constexpr int64_t kOuterBlockBytes = 256 * 1024;
-constexpr int64_t kFewestRows = 32;  // below, loading and storing the sums would show
-// Features per block of the gradients. Such a block of the kernel, or of its gradient, stays in the
-// second-level cache while all panels pass.
+constexpr int64_t kFewestRows = 32;  // with fewer, loading and storing the sums would cost too much
+// Features per block of the gradients. A block of the weights, or of their gradient, stays in the
+// second-level cache while all panels use it.
 constexpr int64_t kBlockFeatures = 64;
-// Samples that kernel_grad sums up before it stores the sums.
+// The number of samples that kernel_grad sums before it stores the sums.
 constexpr int64_t kBlockSamples = 64;
 
 // 0, step, 2 * step, ...
@@ -43,16 +43,16 @@ inline Range share(Part part, int64_t total) { return {part.begin(total), part.e
 struct Panel {
   int64_t first = 0;
   int vectors = 1;
-  int64_t width = 0;       // of whole vectors
-  int64_t columns = 0;     // that exist
-  int64_t last_lanes = 0;  // of the last vector
+  int64_t width = 0;       // in whole vectors
+  int64_t columns = 0;     // columns that exist
+  int64_t last_lanes = 0;  // lanes of the last vector that exist
 };
 
 inline int64_t panel_count(const IsaKernels& isa, Range vectors) {
   return divide_up(vectors.size(), isa.preferred_vectors);
 }
 
-// Cuts some vectors of a matrix with `columns` columns evenly into panels.
+// Cuts a range of vectors of a matrix with `columns` columns evenly into panels.
 template <typename Function>
 void for_each_panel(const IsaKernels& isa, Range vectors, int64_t columns, Function&& function) {
   const int64_t count = panel_count(isa, vectors);
@@ -86,15 +86,15 @@ struct DensePlan {
   int64_t batch_width() const { return round_up(g.batch, isa.lanes); }
   int64_t units_width() const { return round_up(g.units, isa.lanes); }
 
-  // A copied block of x has these features, and rows of this many floats.
+  // The features in a copied block of x, and the floats in one of its rows.
   int64_t copied_features() const { return std::min(kBlockFeatures, g.features); }
   int64_t copied_width() const { return round_up(copied_features(), isa.lanes); }
 
-  // How the gradient of the input is computed: by dot products for batches that leave most lanes of
-  // a vector empty; with vectors over samples, so that dx comes out transposed; or with vectors
-  // over features and the kernel transposed on the way, when that moves less. Counted in
-  // multiply-adds per feature: lanes beyond the batch are wasted, and moving a number costs as much
-  // as a vector.
+  // How the input gradient is computed. dots: by dot products, for batches that leave most lanes of
+  // a vector empty. over_samples: with vectors over samples, so that dx comes out transposed.
+  // over_features: with vectors over features, which needs the weights transposed; used when that
+  // moves less data. The cost is counted in multiply-adds per feature: lanes beyond the batch are
+  // wasted, and moving one number costs as much as one vector operation.
   enum class InputGradForm { dots, over_samples, over_features };
   InputGradForm input_grad_form() const {
     if (g.batch <= isa.lanes / 4) return InputGradForm::dots;
@@ -107,10 +107,10 @@ struct DensePlan {
   DenseGeometry g;
   const IsaKernels& isa;
   int64_t width;                      // of a panel
-  int64_t block;                      // rows of a panel that serve all rows before the next
+  int64_t block;                      // rows of a panel used for all rows before the next block
   std::vector<int32_t> counting;      // 0, 1, 2, ...
   std::vector<int32_t> feature_rows;  // of x
-  std::vector<int32_t> unit_rows;     // of dy and the kernel
+  std::vector<int32_t> unit_rows;     // of dy and the weights
   std::vector<int32_t> sample_rows;   // of a copied block of x
 };
 

@@ -38,7 +38,7 @@ std::string why_unsupported_by_direct(const ConvGeometry& g) {
     const int64_t reach = (g.kernel[axis] - 1) * g.dilation[axis] + 1;
     if (padded < reach || g.out[axis] != (padded - reach) / g.stride[axis] + 1) {
       return concat("axis ", axis, ": output extent ", g.out[axis], " does not follow from input ",
-                    g.in[axis], " and kernel ", g.kernel[axis]);
+                    g.in[axis], " and filter ", g.kernel[axis]);
     }
   }
   const auto elements = [](const Extents& e, int64_t channels) {
@@ -49,7 +49,7 @@ std::string why_unsupported_by_direct(const ConvGeometry& g) {
       elements(g.kernel, g.in_channels / g.groups) * static_cast<double>(g.out_channels);
   if (std::max({elements(g.in, g.in_channels), elements(g.out, g.out_channels), kernel}) >
       std::numeric_limits<int32_t>::max()) {
-    return "one sample or the kernel exceeds 2^31 elements";
+    return "one sample or the filter exceeds 2^31 elements";
   }
   return "";
 }
@@ -63,12 +63,14 @@ void check_pool(const ConvGeometry& g, const PoolGeometry& pool) {
     if (pool.out[axis] != g.out[axis] / pool.window[axis] || pool.out[axis] < 1) {
       throw InvalidArgument("fused max pooling: axis ", axis, " has ", pool.out[axis],
                             " windows of ", pool.window[axis], " over ", g.out[axis],
-                            " outputs; want ", g.out[axis] / pool.window[axis]);
+                            " outputs; expected ", g.out[axis] / pool.window[axis]);
     }
   }
   if (pool.window[0] * pool.window[1] * pool.window[2] > ops::kMaxIndexPositions) {
-    throw InvalidArgument("fused max pooling: a window of more than ", ops::kMaxIndexPositions,
-                          " positions has no 8-bit index");
+    throw InvalidArgument("fused max pooling: expected a window of at most ",
+                          ops::kMaxIndexPositions,
+                          " positions, which fit into an 8-bit index, got ",
+                          pool.window[0] * pool.window[1] * pool.window[2]);
   }
 }
 

@@ -1,5 +1,5 @@
-// Pando's own float32 convolution: an implicit matrix product over channels-last tensors, without
-// a copy per tap.
+// Pando's own f32 convolution: an implicit matrix product of channels-last tensors that makes no
+// copy per tap.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -30,17 +30,19 @@ struct PoolGeometry {
 };
 
 // How to run one convolution on this CPU. Immutable; its methods may be called from any thread and
-// do not allocate. Every method computes one part of its work; parts are disjoint, except that each
-// part of backward_kernel yields its own full-size sum. The result of a sample does not depend on
-// the batch, nor on how the work is cut. Scratch needs no alignment and no initial value.
+// do not allocate. Every method computes one part of its work. Parts write disjoint outputs, except
+// that each part of backward_kernel writes its own sum of full size. The result of a sample depends
+// neither on the batch nor on how the work is cut into parts. Scratch memory needs no alignment and
+// no initial value.
 class DirectConv {
  public:
-  // Whether the constructor accepts the geometry; the reason goes to *why_not, if given.
+  // Whether the constructor accepts the geometry. If not, the reason is written to *why_not unless
+  // that is null.
   static bool supports(const ConvGeometry& geometry, std::string* why_not = nullptr);
 
-  // Reads the environment variable PANDO_ISA (avx512, avx2 or sse2; default: the best of this CPU).
-  // `pool` is needed for forward_pool only. Throws Unsupported, or InvalidArgument for a pool that
-  // does not fit.
+  // Reads the environment variable PANDO_ISA (avx512, avx2 or sse2; default: the best that this CPU
+  // has). `pool` is needed for forward_pool only. Throws Unsupported for the geometry, or
+  // InvalidArgument for a pool that does not fit.
   explicit DirectConv(const ConvGeometry& geometry, std::optional<PoolGeometry> pool = {});
 
   const ConvGeometry& geometry() const;
@@ -71,7 +73,7 @@ class DirectConv {
     float* kernel = nullptr;
     float* bias = nullptr;  // may be null
   };
-  // Overwrites the gradient with this part's sum over its share of the outputs.
+  // Overwrites the gradient with the sum over this part's share of the outputs.
   void backward_kernel(const float* x, const float* dy, const KernelGradient& gradient,
                        std::byte* scratch, Part part = {}) const;
 

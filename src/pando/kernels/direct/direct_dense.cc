@@ -15,7 +15,7 @@ namespace pando::kernels {
 namespace direct {
 namespace {
 
-// Rows of the kernel that are wanted next.
+// The rows of the weights that are used next.
 struct NextRows {
   const float* first = nullptr;
   int64_t count = 0;
@@ -23,9 +23,10 @@ struct NextRows {
   int64_t columns = 0;
 };
 
-// Brings a share of the rows into the second-level cache. A block is used panel by panel, in steps
-// of a row, which no prefetcher follows; row by row it comes at the speed of memory.
-// Always inlined, because the compiler drops calls of functions that only prefetch.
+// Prefetches a share of the rows into the second-level cache. The block is later read panel by
+// panel with a stride of one row, which hardware prefetchers do not follow; prefetched row by row
+// it arrives at memory speed. Always inlined, because the compiler drops calls of functions that
+// only prefetch.
 PANDO_INLINE void fetch(const NextRows& rows, Part part) {
   constexpr int64_t kLine = kCacheLine / sizeof(float);
   for (int64_t r = part.begin(rows.count); r < part.end(rows.count); ++r) {
@@ -34,7 +35,7 @@ PANDO_INLINE void fetch(const NextRows& rows, Part part) {
   }
 }
 
-// The features [k, k + count) of forward for some samples and columns.
+// Features [k, k + count) of the forward product for some samples and columns.
 struct ForwardBlock {
   int64_t k;
   int64_t count;
@@ -66,7 +67,7 @@ void forward_block(const DensePlan& p, const DirectDense::Forward& call, const F
     ++part.index;
     args.w = call.kernel + block.k * units + panel.first;
     args.w_stride = units;
-    // Whole vectors may reach into the next row, but not beyond the kernel.
+    // Whole vectors may read into the next row, but not past the end of the weights.
     if ((end - 1) * units + panel.first + panel.width > p.g.features * units) {
       p.isa.copy_rows({args.w, nullptr, block.count, units, panel.columns, copy});
       args.w = copy;
@@ -81,7 +82,7 @@ void forward_block(const DensePlan& p, const DirectDense::Forward& call, const F
 
 void forward(const DensePlan& p, const DirectDense::Forward& call, float* copy, Part part) {
   const int64_t vectors = p.vectors(p.g.units);
-  // By columns every part reads only its own share of the kernel.
+  // When work is split by columns, every part reads only its own share of the weights.
   const bool by_columns = vectors >= 2 * part.count || vectors >= p.g.batch;
   const Range columns = by_columns ? share(part, vectors) : Range{0, vectors};
   const Range samples = by_columns ? Range{0, p.g.batch} : share(part, p.g.batch);
@@ -107,7 +108,7 @@ void input_grad_by_dots(const DensePlan& p, const DirectDense::InputGrad& call, 
   }
 }
 
-// dx transposed [K, N] = kernel dy^T, a block of features at a time.
+// dx transposed [K, N] = weights dy^T, computed one block of features at a time.
 void input_grad_over_samples(const DensePlan& p, const DirectDense::InputGrad& call,
                              std::byte* memory, Part part) {
   const int64_t units = p.g.units;
@@ -147,10 +148,10 @@ struct KernelBlock {
   int64_t units;
 };
 
-// to[unit][feature] with rows of `stride` floats.
+// Writes to[unit][feature], with rows of `stride` floats.
 void transpose_block(const DensePlan& p, const float* kernel, const KernelBlock& block, float* to,
                      int64_t stride) {
-  // Whole squares are faster; they may reach into the next row, but not beyond the kernel.
+  // Whole squares are faster. They may read into the next row, but not past the end of the weights.
   const int64_t padded = round_up(block.units, p.isa.lanes);
   const int64_t read_end = (block.feature + block.features - 1) * p.g.units + block.unit + padded;
   const bool fits = read_end <= p.g.features * p.g.units;
@@ -158,7 +159,7 @@ void transpose_block(const DensePlan& p, const float* kernel, const KernelBlock&
                    fits ? padded : block.units, to, stride});
 }
 
-// dx [N, K] = dy kernel^T with the kernel transposed block by block.
+// dx [N, K] = dy weights^T, with the weights transposed block by block.
 void input_grad_over_features(const DensePlan& p, const DirectDense::InputGrad& call, float* copy,
                               Part part) {
   const int64_t units = p.g.units;
@@ -184,7 +185,7 @@ void input_grad_over_features(const DensePlan& p, const DirectDense::InputGrad& 
   });
 }
 
-// The rows `features` of the gradient; `panels` holds dy, x is room for a block of x.
+// Computes the rows `features` of the gradient. `panels` holds dy; `x` is room for a block of x.
 void grad_of_features(const DensePlan& p, const DirectDense::KernelGrad& call, Range features,
                       const float* panels, float* x) {
   const int64_t batch = p.g.batch;
@@ -209,8 +210,8 @@ void grad_of_features(const DensePlan& p, const DirectDense::KernelGrad& call, R
   });
 }
 
-// A part has all samples of its share of the features: there is no gradient to add up that more
-// than one part has touched.
+// A part processes all samples for its share of the features, so no element of the gradient needs a
+// sum over parts.
 void kernel_grad(const DensePlan& p, const DirectDense::KernelGrad& call, std::byte* memory,
                  Part part) {
   const int64_t units = p.g.units;

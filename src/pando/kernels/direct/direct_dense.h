@@ -1,5 +1,6 @@
-// Pando's own float32 dense layer: y [N,M] = x [N,K] kernel [K,M] and its gradients, which read the
-// kernel as it is. A kernel is used once per sample, too seldom to pay for packing it every step.
+// Pando's own f32 dense layer: y [N,M] = x [N,K] weights [K,M] and its gradients, which read the
+// weights in their plain layout. Weights are used once per sample, which is too seldom to justify
+// packing them in every step.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -24,13 +25,14 @@ struct DenseGeometry {
 };
 
 // How to run one dense layer on this CPU. Immutable; its methods may be called from any thread and
-// do not allocate. Parts are disjoint, except that each part of kernel_grad yields a full-size
-// gradient: its share of the rows, zeros elsewhere. The result of a sample depends neither on the
-// samples beside it nor on the parts. Scratch (one per part) needs no alignment and no initial
-// value.
+// do not allocate. Parts write disjoint outputs, except that each part of kernel_grad writes a
+// gradient of full size: its share of the rows, and zeros elsewhere. The result of a sample depends
+// neither on the other samples nor on the parts. Scratch memory (one block per part) needs no
+// alignment and no initial value.
 class DirectDense {
  public:
-  // Whether the constructor accepts the geometry; the reason goes to *why_not, if given.
+  // Whether the constructor accepts the geometry. If not, the reason is written to *why_not unless
+  // that is null.
   static bool supports(const DenseGeometry& geometry, std::string* why_not = nullptr);
 
   // Reads the environment variable PANDO_ISA as DirectConv does. Throws Unsupported.

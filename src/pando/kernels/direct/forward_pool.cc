@@ -19,14 +19,14 @@ Extents in_order(const Extents& extents, const std::array<int, 3>& axes) {
   return result;
 }
 
-// Pooled rows of one plane of windows whose convolution fits into the budget.
+// The number of pooled rows of one plane whose convolution results fit into the budget.
 int64_t rows_per_pass(const Extents& window, const Extents& out, int64_t channels) {
   const int64_t row_floats = window[0] * window[1] * window[2] * out[2] * channels;
   const auto float_bytes = static_cast<int64_t>(sizeof(float));
   return std::clamp<int64_t>(kRowsBytes / float_bytes / row_floats, 1, out[1]);
 }
 
-// Convolution outputs are stored with the strides of one pass.
+// The convolution's outputs are stored with the strides of one pass.
 GatherSpec pooled_spec(const ConvGeometry& geometry, const Extents& window, const Extents& out,
                        int64_t chunk_rows) {
   ConvGeometry trimmed = geometry;
@@ -38,7 +38,8 @@ GatherSpec pooled_spec(const ConvGeometry& geometry, const Extents& window, cons
   return spec;
 }
 
-// Pooled planes and rows, from the sample's first, that fit into the scratch together.
+// Pooled planes and rows that fit into the scratch memory together, relative to the first of the
+// sample.
 struct Pass {
   int64_t sample;
   int64_t plane, planes;
@@ -46,7 +47,8 @@ struct Pass {
   float* conv_rows;  // the scratch
 };
 
-// The pixels of one phase in a pass; rows and planes of the convolution, from the phase's first.
+// Computes the pixels of one phase that lie in a pass. Rows and planes of the convolution are
+// relative to the first of the phase.
 void convolve_phase(const PoolPlan& plan, const IsaKernels& isa, const PoolCall& call,
                     const Pass& pass, const Phase& phase) {
   const GatherPlan& conv = plan.conv;

@@ -1,5 +1,5 @@
-// Convolution, bias, activation and max pooling in one pass: a few rows of the convolution live in
-// scratch just long enough to be pooled.
+// Convolution, bias, activation and max pooling in one pass. Scratch memory holds a few rows of the
+// convolution's result at a time, until they are pooled.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,7 +12,7 @@
 namespace pando::kernels::direct {
 
 struct PoolPlan {
-  // `axes`: the order in which `geometry` has the axes of `pool`.
+  // `axes`: the order of the axes of `pool` in `geometry`.
   PoolPlan(const ConvGeometry& geometry, const PoolGeometry& pool, const std::array<int, 3>& axes,
            const IsaKernels& isa);
 

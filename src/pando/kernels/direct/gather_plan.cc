@@ -33,8 +33,8 @@ AxisPhase forward_axis(const ConvGeometry& g, size_t axis) {
   return phase;
 }
 
-// Input i is read by output o through tap k when i = o * stride + k * dilation - pad_low. Inputs of
-// one residue modulo the stride share their taps.
+// Output o reads input i through tap k if i = o * stride + k * dilation - pad_low. Inputs with the
+// same residue modulo the stride share their taps.
 std::vector<AxisPhase> backward_axis(const ConvGeometry& g, size_t axis) {
   const int64_t stride = g.stride[axis];
   std::vector<AxisPhase> phases;
@@ -159,7 +159,7 @@ void GatherPlan::set_blocks() {
   const int64_t float_bytes = sizeof(float);
   const int64_t taps = spec.kernel[0] * spec.kernel[1] * spec.kernel[2];
   const int64_t kernel_bytes = taps * group_source * spec.output_channels * float_bytes;
-  // A kernel larger than the cache is better read once for many rows.
+  // A filter larger than the cache is better read once for many rows.
   const int64_t budget = std::max(spec.block_bytes, kernel_bytes / 2);
   const int64_t unit_count = std::max<int64_t>(1, units());
   const int64_t unit_bytes = (source_size() + output_size()) * float_bytes / unit_count + 1;

@@ -1,6 +1,6 @@
-// A convolution as a gathered matrix product: where each output pixel reads its source, for forward
-// and for the gradient of the input. Outputs that reach past the border read fewer taps, so nothing
-// is ever padded or multiplied by a padding zero.
+// A convolution as a gathered matrix product: the tables say which source elements each output
+// pixel reads, for the forward pass and for the input gradient. Outputs whose window reaches past
+// the border read fewer taps, so nothing is padded and no padding zero is multiplied.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,8 +16,8 @@ namespace pando::kernels::direct {
 
 using Extents = ConvGeometry::Extents;
 
-// Along one axis, outputs first, first + step, ... (count of them) that share their taps: the j-th
-// one reads source position j * source_step + offsets[t] for kernel element taps[t].
+// Outputs first, first + step, ... (`count` of them) along one axis that use the same taps: output
+// j reads source position j * source_step + offsets[t] for filter element taps[t].
 struct AxisPhase {
   int64_t first = 0;
   int64_t step = 1;
@@ -39,8 +39,8 @@ struct GatherSpec {
   std::array<std::vector<AxisPhase>, 3> axes;
   int64_t unit_rows = 1;  // outer rows that must stay together
   bool join_samples = true;
-  // The source and outputs of a block: by default they stay in a 512 KiB second-level cache beside
-  // the kernel.
+  // Size of the source and outputs of a block. By default they fit into a 512 KiB second-level
+  // cache together with the filter.
   int64_t block_bytes = 256 * 1024;
 };
 
@@ -49,32 +49,32 @@ struct GatherSpec {
 std::array<int, 3> outer_first_axes(const ConvGeometry& geometry);
 ConvGeometry reorder_axes(const ConvGeometry& geometry, const std::array<int, 3>& axes);
 
-// Forward has one phase per axis, backward_input one per residue modulo the stride.
+// The forward pass has one phase per axis, backward_input one per residue modulo the stride.
 GatherSpec forward_spec(const ConvGeometry& geometry);
 GatherSpec backward_input_spec(const ConvGeometry& geometry);
 
-// Output channels first .. of one group that are computed together.
+// Consecutive output channels of one group, from `first` on, that are computed together.
 struct Column {
   int64_t first = 0;
   int vectors = 1;
   int64_t last_lanes = 0;  // existing lanes of the last vector
 };
 
-// Columns as wide as the registers like, over the channels of one group.
+// Cuts the channels of one group into columns of the width that suits the registers.
 std::vector<Column> cut_columns(int64_t output_channels, const IsaKernels& isa);
 
 // The packed rows of one phase of the spec: its taps x the channels of a group.
 struct PackedRows {
-  std::vector<int64_t> taps;  // positions in the canonical kernel
+  std::vector<int64_t> taps;  // positions in the canonical filter
   int64_t count = 0;
   int64_t begin = 0;  // floats before its panels
 };
 
-// Outputs with the same taps inside the source, with their tables. Offsets are in floats from the
-// phase's first pixel; rows count pixels of the output and rows of the packed panel. An empty table
-// of rows means 0, 1, 2, ...
+// Outputs that have the same taps inside the source, with their tables. Offsets are in floats from
+// the phase's first pixel. Rows are pixels of the output and rows of the packed panel; an empty
+// table of rows means 0, 1, 2, ...
 struct Phase {
-  size_t packed = 0;          // of GatherPlan::packed
+  size_t packed = 0;          // index into GatherPlan::packed
   Extents begin = {0, 0, 0};  // position along each axis of the spec's phase
   Extents count = {0, 0, 0};
   int64_t output_begin = 0;         // in pixels

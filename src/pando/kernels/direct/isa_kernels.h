@@ -1,6 +1,6 @@
-// The inner loops of the direct convolution, once per instruction set. Only plain data crosses this
-// header: the sources behind it are compiled with special flags, and an inline function shared with
-// the rest of the program could then be linked in a form that this CPU cannot run.
+// The inner loops of the direct convolution, compiled once per instruction set. This header may
+// contain only plain data: the sources behind it are compiled with special flags, and the linker
+// could keep their copy of a shared inline function, which this CPU may not be able to run.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,8 +14,8 @@ namespace pando::kernels::direct {
 // One column panel of a gathered matrix product:
 //   y[i][c] = finish(start + sum over k of x[row_offset[i] + k_offset[k]] * w[k][c])
 // for i < rows and c < channels, where w[k] starts at w + w_row[k] * w_stride and y[i] at
-// y + y_row[i] * y_stride; a null table of rows counts 0, 1, 2, ... Rows are pixels in forward and
-// backward_input, kernel elements in backward_kernel. Every y[i][c] is one chain of multiply-adds
+// y + y_row[i] * y_stride; a null table of rows means 0, 1, 2, ... Rows are pixels in forward and
+// backward_input, filter elements in backward_kernel. Every y[i][c] is one chain of multiply-adds
 // in the order of k, so neither the register tiling nor a split of k over several calls with
 // `accumulate` changes its bits.
 struct PanelArgs {
@@ -27,13 +27,13 @@ struct PanelArgs {
   const float* w = nullptr;  // whole vectors are read: pad each row with zeros
   const int32_t* w_row = nullptr;
   int64_t w_stride = 0;
-  const float* fetch = nullptr;  // floats that are wanted next, brought nearer meanwhile
+  const float* fetch = nullptr;  // floats needed next, prefetched during this call
   int64_t fetch_count = 0;
   float* y = nullptr;
   const int32_t* y_row = nullptr;
   int64_t y_stride = 0;
   int64_t last_lanes = 0;   // how many lanes of the last vector exist in y and bias
-  bool accumulate = false;  // start from y, otherwise from 0
+  bool accumulate = false;  // start from y instead of 0
   bool finish = false;      // add the bias, apply the activation
   const float* bias = nullptr;
   Activation activation = Activation::none;
@@ -62,7 +62,7 @@ struct TransposeArgs {
   int64_t to_stride = 0;
 };
 
-// Rows of `channels` floats that start at x + row[i] * stride; a null table counts 0, 1, 2, ...
+// Rows of `channels` floats that start at x + row[i] * stride; a null table means 0, 1, 2, ...
 struct RowsArgs {
   const float* x = nullptr;
   const int32_t* row = nullptr;
@@ -91,7 +91,7 @@ const IsaKernels& sse2_kernels();
 const IsaKernels& avx2_kernels();
 const IsaKernels& avx512_kernels();
 
-// The widest set that this CPU has, or the one that the environment variable PANDO_ISA names.
+// The best instruction set of this CPU, or the one that the environment variable PANDO_ISA names.
 // Throws InvalidArgument for an unknown name, Unsupported for one that this CPU lacks.
 const IsaKernels& choose_isa();
 

@@ -1,4 +1,4 @@
-// Packing a canonical kernel into the panels that the inner loops read.
+// Packs a canonical filter into the panels that the inner loops read.
 // SPDX-License-Identifier: MIT
 #include "pando/kernels/direct/pack.h"
 
@@ -7,10 +7,11 @@
 namespace pando::kernels::direct {
 namespace {
 
-// Rows that are packed for all columns before the next: their source fits into a first-level cache.
+// Rows that are packed for all columns before the next rows; their source fits into a first-level
+// cache.
 constexpr int64_t kRowsAtATime = 16;
 
-// The rows of some source channels of one tap: `from` is the first channel's place in the kernel,
+// The rows of some source channels of one tap: `from` is the first channel's place in the filter,
 // `row` its row in the panels that start at `panels`.
 struct TapRows {
   const float* from;

@@ -1,4 +1,4 @@
-// Packing a canonical kernel into the panels that the inner loops read.
+// Packs a canonical filter into the panels that the inner loops read.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace pando::kernels::direct {
 
-// Panels are [column][row k][lanes]: forward takes rows from the canonical kernel
-// [taps, in / groups, out] as they are, transposed exchanges its channels.
+// Panels are [column][row k][lanes]. `forward` takes the rows of the canonical filter [taps, in /
+// groups, out] as they are; `transposed` exchanges its input and output channels.
 enum class PackOrder { forward, transposed };
 
 struct PackCall {

@@ -1,4 +1,4 @@
-// Running panels over pixels.
+// Runs panels over pixels.
 // SPDX-License-Identifier: MIT
 #include "pando/kernels/direct/panels.h"
 
@@ -7,8 +7,8 @@
 namespace pando::kernels::direct {
 namespace {
 
-// The part of a panel that is used for all pixels before the next. It streams from the second-level
-// cache; a larger one would save little of the storing and loading of sums between parts.
+// The part of a panel that is used for all pixels before the next part. It streams from the
+// second-level cache; a larger part would save little of the storing and loading of sums.
 constexpr int64_t kPanelBytes = 48 * 1024;
 
 }  // namespace

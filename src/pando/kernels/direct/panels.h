@@ -1,4 +1,4 @@
-// Running the panels of a packed kernel over pixels.
+// Runs the panels of a packed filter over pixels.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace pando::kernels::direct {
 
-// The first `count` pixels of a phase's tables, seen from `x` and `y`.
+// The first `count` pixels of a phase's tables, with offsets relative to `x` and `y`.
 struct PixelRun {
   const Phase* phase = nullptr;
   int64_t count = 0;

@@ -9,7 +9,7 @@ namespace pando::kernels::direct {
 namespace {
 
 constexpr int kLanes = 16;
-constexpr int kRows = 4;  // share the loads of the other operand
+constexpr int kRows = 4;  // rows that share the loads of the other operand
 typedef float Vec __attribute__((vector_size(kLanes * sizeof(float))));
 
 PANDO_INLINE void load(Vec& v, const float* p, int64_t lanes) {

@@ -14,7 +14,7 @@ struct RowDotsArgs {
   float* y = nullptr;            // [count]
 };
 
-// y[i] = rows[i] . other; the bits of one y do not depend on the other rows.
+// y[i] = rows[i] . other. The bits of y[i] do not depend on the other rows.
 void row_dots(const RowDotsArgs& args);
 
 }  // namespace pando::kernels::direct

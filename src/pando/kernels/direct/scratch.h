@@ -14,7 +14,7 @@ inline size_t rounded_bytes(int64_t floats) {
   return (static_cast<size_t>(floats) * sizeof(float) + kCacheLine - 1) / kCacheLine * kCacheLine;
 }
 
-// Enough for pieces of these sizes, in any order, wherever the memory starts.
+// The bytes needed for pieces of these sizes, in any order, wherever the memory starts.
 inline size_t scratch_bytes(std::initializer_list<int64_t> pieces) {
   size_t bytes = 0;
   for (const int64_t floats : pieces) bytes += rounded_bytes(floats);

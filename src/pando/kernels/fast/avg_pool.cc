@@ -1,4 +1,4 @@
-// Average pooling over windows and over whole samples, with gradients. Parts share out rows of the
+// Average pooling over windows and over whole samples, with gradients. Parts divide the rows of the
 // result.
 // SPDX-License-Identifier: MIT
 #include "pando/base/multiversion.h"
@@ -42,7 +42,8 @@ PANDO_MULTIVERSION void avg_rows(const PoolShape& p, const float* x, float* y, R
   }
 }
 
-// Adds one row of windows to a row of dx; `covered` are the taps they have in depth and height.
+// Adds one row of windows to a row of dx; `covered` is the number of their taps along depth and
+// height.
 PANDO_INLINE void spread_row(const PoolShape& p, const float* dy, float* dx, int64_t covered) {
   for (int64_t o = 0; o < p.out[2]; ++o) {
     const Range width = p.taps(2, o);
@@ -72,7 +73,7 @@ PANDO_MULTIVERSION void avg_grad_rows(const PoolShape& p, const float* dy, float
   }
 }
 
-// Four pixels at a time into one row of sums.
+// Adds four pixels at a time to one row of sums.
 PANDO_MULTIVERSION void global_avg(const PixelRows& shape, const float* x, float* y,
                                    Range samples) {
   const int64_t channels = shape.channels;

@@ -1,4 +1,5 @@
-// Mean and spread of each channel over a slice, and their combination over slices.
+// Mean and sum of squared deviations of each channel over a slice, and their combination over
+// slices.
 // SPDX-License-Identifier: MIT
 #include "pando/kernels/fast/channel_rows.h"
 #include "pando/kernels/fast/fast.h"
@@ -27,7 +28,7 @@ void run_moments(const PixelRows& rows, ChannelRow row, const KernelArgs& args,
   out[2 * rows.channels] = static_cast<float>(pixels.size());
 }
 
-// Chan's formula over the slices in their order, one channel at a time.
+// Combines the slices in order by Chan's formula, one channel at a time.
 void combine_channel(const KernelArgs& args, int64_t channels, int64_t c) {
   double count = 0;
   double mean = 0;

@@ -1,4 +1,4 @@
-// Batch normalisation, applied and differentiated; see channel_rows.h for the loops.
+// Batch normalisation and its gradients; see channel_rows.h for the loops.
 // SPDX-License-Identifier: MIT
 #include <cmath>
 
@@ -17,7 +17,7 @@ using fast::PixelRows;
 using fast::Range;
 using fast::ScratchCutter;
 
-// The constants of one node of the family.
+// The constants of one batch_norm node or gradient.
 struct Norm {
   Norm(const ir::Node& node, const Shape& shape)
       : rows(shape),
@@ -31,7 +31,7 @@ struct Norm {
   NodeActivation activation;
 
   float inverse_deviation(float variance) const { return 1.0f / std::sqrt(variance + epsilon); }
-  // Pixels of real samples out of the range.
+  // The pixels of the range that belong to real samples.
   Range valid_part(Range pixels, int64_t valid) const {
     const int64_t last = valid * rows.pixels;
     return {std::min(pixels.begin, last), std::min(pixels.end, last)};
@@ -92,7 +92,7 @@ void run_input_grad(const Norm& norm, bool totals, const KernelArgs& args, const
   }
   for (float* numbers : {center, scale, slope, shift}) fast::repeat_channels(norm.row, numbers);
   const Range all = norm.rows.pixel_share(step.part);
-  // Without totals padding needs no care: its dy is zero.
+  // Without totals, padding needs no special case: its dy is zero.
   const Range pixels = totals ? norm.valid_part(all, step.valid) : all;
   const int64_t at = pixels.begin * channels;
   GradientData data{.dy = args.in(0) + at, .x = args.in(1) + at, .dx = args.out() + at};

@@ -1,5 +1,5 @@
 // Boxes of tensors: zero-padding, strided slices and their gradients, and concatenation, row by
-// row. Parts share out rows of the result.
+// row. Parts divide the rows of the result.
 // SPDX-License-Identifier: MIT
 #include <array>
 #include <cstring>
@@ -17,7 +17,7 @@ using fast::Range;
 constexpr int kRank = 5;
 constexpr int kOuter = kRank - 1;
 
-// A box inside a whole: element i of the box along an axis stands at begin + i * stride.
+// A box inside a whole tensor: element i of the box along an axis is at begin + i * stride.
 struct Box {
   std::vector<int64_t> whole;
   std::vector<int64_t> begin;
@@ -30,8 +30,8 @@ Box make_box(const Shape& whole, ir::Ints begin, ir::Ints stride, const Shape& s
   return {whole.dims(), std::move(begin), std::move(stride), size.dims()};
 }
 
-// Joins the last axis, while the box takes all of it, to the one before: rows become longer. Then
-// fills up with leading axes of one element.
+// Joins the last axis with the one before it while the box takes all of the last axis, which makes
+// rows longer. Then adds leading axes of one element.
 Box with_long_rows(Box box) {
   while (box.whole.size() > 1) {
     const size_t last = box.whole.size() - 1;
@@ -50,7 +50,7 @@ Box with_long_rows(Box box) {
   return box;
 }
 
-// The outer coordinates of row after row.
+// Counts through the outer coordinates of consecutive rows.
 class RowCounter {
  public:
   RowCounter(const std::vector<int64_t>& extents, int64_t row) : extents_(extents) {
@@ -76,7 +76,7 @@ int64_t outer_rows(const std::vector<int64_t>& extents) {
   return extents[0] * extents[1] * extents[2] * extents[3];
 }
 
-// Copies the box out of the whole.
+// Copies the box from the whole tensor.
 void extract(const Box& box, const float* x, float* y, Range rows) {
   const int64_t length = box.size[kOuter];
   const int64_t step = box.stride[kOuter];
@@ -96,7 +96,8 @@ void extract(const Box& box, const float* x, float* y, Range rows) {
   }
 }
 
-// For each outer axis and each place of the whole: the place in the box, or -1 outside of it.
+// For each outer axis and each position of the whole tensor: the position in the box, or -1 outside
+// of it.
 struct Embedding {
   explicit Embedding(Box the_box) : box(std::move(the_box)) {
     for (size_t axis = 0; axis < kOuter; ++axis) {
@@ -110,7 +111,7 @@ struct Embedding {
   std::array<std::vector<int64_t>, kOuter> places;
 };
 
-// One row of the whole from one row of the box.
+// Writes one row of the whole tensor from one row of the box.
 void embed_row(const Box& box, const float* from, float* to) {
   const int64_t length = box.whole[kOuter];
   const int64_t begin = box.begin[kOuter];
@@ -126,7 +127,7 @@ void embed_row(const Box& box, const float* from, float* to) {
   }
 }
 
-// Writes the whole: the box at its place, zeros around it.
+// Writes the whole tensor: the box at its position and zeros around it.
 void embed(const Embedding& embedding, const float* x, float* y, Range rows) {
   const Box& box = embedding.box;
   const int64_t length = box.whole[kOuter];
@@ -184,7 +185,7 @@ KernelOffer fast_concat(const ir::Node& node) {
   const Shape& y = node.output()->shape();
   const int first = axis < 0 ? axis + y.rank() : axis;
   const size_t element = size_of(node.output()->type().dtype);
-  std::vector<size_t> lengths;  // bytes that each input gives to a row
+  std::vector<size_t> lengths;  // bytes of each input in a row
   for (const ir::Value* input : node.inputs()) {
     lengths.push_back(static_cast<size_t>(input->shape().elements_from(first)) * element);
   }

@@ -1,5 +1,5 @@
-// Conversions between element types, all by way of f32: each type has a loop that loads a block as
-// f32 and one that stores it. The 16-bit types are rounded as the node says.
+// Conversions between element types, all through f32: each type has a loop that loads a block as
+// f32 and one that stores it. Values are rounded to the 16-bit types as the node specifies.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cstring>
@@ -41,7 +41,7 @@ class Cast {
       : from_(node.input(0)->type().dtype),
         to_(node.output()->type().dtype),
         rounding_(node),
-        // A variable has no samples.
+        // A variable has no samples: one numbering runs over all its elements.
         row_(node.op() == "round_variable" ? node.output()->shape().elements()
                                            : node.output()->shape().elements_from(1)) {}
 
@@ -79,7 +79,7 @@ class Cast {
 
   void load(const KernelArgs& args, Range r, float* to) const {
     switch (from_) {
-      case DType::f32: break;  // is read where it stands
+      case DType::f32: break;  // read in place
       case DType::f16:
       case DType::bf16: return widen_halves(from_, args.in_as<uint16_t>(0) + r.begin, to, r.size());
       case DType::u8: return load_u8(args.in_as<uint8_t>(0) + r.begin, to, r.size());
@@ -90,7 +90,7 @@ class Cast {
   void store(const float* from, const KernelArgs& args, Range r,
              const HalfRounding& rounding) const {
     switch (to_) {
-      case DType::f32: break;  // is loaded where it goes
+      case DType::f32: break;  // loaded directly into the output
       case DType::f16:
       case DType::bf16:
         return round_halves(to_, from, args.out_as<uint16_t>(0) + r.begin, r.size(), rounding);

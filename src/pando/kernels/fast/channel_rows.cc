@@ -11,9 +11,9 @@ namespace pando::kernels::fast {
 namespace {
 
 constexpr int64_t kRowFloats = 16;
-constexpr int64_t kBlock = 8192;  // elements that fit the first-level cache
+constexpr int64_t kBlock = 8192;  // elements that fit into the first-level cache
 
-// Whole rows, so that every block begins at the first channel.
+// Blocks are whole rows, so that every block begins at the first channel.
 int64_t block_elements(ChannelRow row) {
   const int64_t length = row.length();
   return std::max(kBlock / length, int64_t{16}) * length;
@@ -36,8 +36,8 @@ struct BlockSums {
   float* second;
 };
 
-// first = sum of (x - center), second = sum of its square; four rows at a time, to halve the
-// traffic to the sums.
+// first = sum of (x - center), second = sum of its square. Four rows at a time, which halves the
+// memory traffic of the sums.
 PANDO_MULTIVERSION void sum_deviations(const float* __restrict x, int64_t count, int64_t length,
                                        const BlockSums& sums) {
   const float* __restrict center = sums.center;
@@ -67,8 +67,8 @@ PANDO_MULTIVERSION void sum_deviations(const float* __restrict x, int64_t count,
   }
 }
 
-// dy where the mask is positive, else 0. By bits: with a choice of values the compiler branches
-// around the sums below and does not vectorise them.
+// dy where the mask is positive, else 0. Uses bit operations: with a conditional value the compiler
+// branches around the sums below and does not vectorise them.
 template <bool masked>
 PANDO_INLINE float masked_value(const float* dy, const float* mask, int64_t at) {
   const float value = dy[at];
@@ -127,7 +127,7 @@ PANDO_INLINE double fold(ChannelRow row, const float* sums, int64_t channel) {
   return total;
 }
 
-// Joins the sums of a block of `size` pixels to the moments of `before` pixels.
+// Merges the sums of a block of `size` pixels into the moments of `before` pixels.
 PANDO_MULTIVERSION void merge_block(ChannelRow row, ChannelScratch& scratch, double before,
                                     double size) {
   const double inverse = 1 / size;
@@ -145,7 +145,7 @@ PANDO_MULTIVERSION void merge_block(ChannelRow row, ChannelScratch& scratch, dou
   }
 }
 
-// The mean of the first block, as the number about which to sum it.
+// Sets the center to the mean of the first block.
 void center_on_block(const float* x, int64_t count, ChannelRow row, ChannelScratch& scratch) {
   sum_values(x, count, row.length(), scratch.rows[0]);
   const double pixels = static_cast<double>(count / row.channels);
@@ -238,7 +238,7 @@ PANDO_MULTIVERSION void gradient_masked(const GradientData& data, int64_t count,
 
 ChannelRow channel_row(int64_t channels) {
   ChannelRow row{.channels = channels, .repeat = 1};
-  if (channels >= 64) return row;  // long enough: an odd rest costs little
+  if (channels >= 64) return row;  // long enough: an incomplete last vector costs little
   row.repeat = kRowFloats / std::gcd(channels, kRowFloats);
   while (row.length() < 128) row.repeat *= 2;
   return row;

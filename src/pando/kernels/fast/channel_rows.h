@@ -1,5 +1,5 @@
-// Loops over channels-last data with one number per channel. The numbers of a channel are repeated
-// to a row of several pixels, so that any count of channels fills whole vectors.
+// Loops over channels-last data with one number per channel. The per-channel numbers are repeated
+// to a row of several pixels, so that any number of channels fills whole vectors.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,7 +19,7 @@ struct ChannelRow {
 
 ChannelRow channel_row(int64_t channels);
 
-// Copies the first `channels` numbers of a row to the rest of it.
+// Repeats the first `channels` numbers of a row over the rest of the row.
 void repeat_channels(ChannelRow row, float* numbers);
 
 // y = activation((x - center) * scale + shift), with rows of numbers.
@@ -32,8 +32,8 @@ struct AffineRows {
 };
 void apply_affine(const float* x, float* y, int64_t count, ChannelRow row, const AffineRows& rows);
 
-// dx = dy * scale + (x - center) * slope + shift, with dy first set to 0 where mask <= 0 when
-// there is a mask. Without a slope x is not read.
+// dx = dy * scale + (x - center) * slope + shift. If there is a mask, dy counts as 0 where mask <=
+// 0. If there is no slope, x is not read.
 struct GradientRows {
   const float* center = nullptr;
   const float* scale = nullptr;
@@ -49,7 +49,7 @@ struct GradientData {
 void apply_gradient(const GradientData& data, int64_t count, ChannelRow row,
                     const GradientRows& rows);
 
-// Where the sums below keep their rows and their totals; the totals stand at the front.
+// The memory of the sums below: first the totals, then the rows.
 struct ChannelScratch {
   ChannelScratch(ChannelRow row, std::byte* memory);
   static size_t bytes(ChannelRow row);
@@ -59,16 +59,17 @@ struct ChannelScratch {
   float* rows[2];  // [length]: sums of one block
 };
 
-// Mean and sum of squared deviations from it of each channel over `pixels` pixels, block by block
-// while the block is in cache. Each block is summed about the mean of those before it, which loses
-// nothing however far the mean is from zero. Without pixels both are 0.
+// Computes, for each channel, the mean over `pixels` pixels and the sum of squared deviations from
+// it. Works block by block while a block is in cache. Each block is summed relative to the mean of
+// the blocks before it, which keeps precision however far the mean is from zero. Without pixels
+// both results are 0.
 void sum_moments(const float* x, int64_t pixels, ChannelRow row, ChannelScratch& scratch);
 
-// Sets the totals to 0, for the sums of products.
+// Sets the totals to 0 before add_products.
 void clear_totals(ChannelRow row, ChannelScratch& scratch);
 
 // Adds the sums over pixels of dy and of dy * (x - center) to the totals. The caller fills
-// scratch.center; data.mask as above.
+// scratch.center; data.mask works as in GradientRows.
 void add_products(const GradientData& data, int64_t pixels, ChannelRow row,
                   ChannelScratch& scratch);
 

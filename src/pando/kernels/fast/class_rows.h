@@ -1,4 +1,5 @@
-// Sums and maxima over one row of class scores, in lanes so that they vectorise in a fixed order.
+// Sums and maxima over one row of class scores. Lanes let the compiler vectorise the sums in a
+// fixed order.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -30,7 +31,7 @@ PANDO_INLINE float sum_lanes(int64_t count, const Term& term) {
   return total;
 }
 
-// The largest of the numbers; those that are not numbers do not count.
+// The largest of the numbers; NaN is ignored unless it comes first.
 PANDO_INLINE float largest(const float* x, int64_t count) {
   float best = x[0];
   for (int64_t k = 1; k < count; ++k) best = x[k] > best ? x[k] : best;

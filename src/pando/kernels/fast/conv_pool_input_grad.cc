@@ -1,7 +1,7 @@
-// The gradient of a convolution's input from the gradient of max pooled results: each pooled
-// element adds its channel's kernel, times the gradient there, to the window that gave the maximum.
-// The channels of a pixel whose maxima are at one position share a window, which stays in registers
-// while their kernels pass.
+// The input gradient of a convolution from the gradient of its max-pooled result: each pooled
+// element adds the filter of its channel, multiplied by the gradient there, to the window that gave
+// the maximum. The channels of a pixel whose maxima are at the same position share a window, which
+// stays in registers while their filters are added.
 // SPDX-License-Identifier: MIT
 #include "pando/kernels/direct/isa_kernels.h"
 #include "pando/kernels/fast/fast.h"
@@ -26,9 +26,9 @@ struct InputGradWork {
         ends(reinterpret_cast<int32_t*>(cutter.floats(shape.pool.positions() + 1))),
         bytes(cutter.used()) {}
   float* factors;    // of the channels of a pixel
-  float* sorted;     // the same in the order of their positions
-  int32_t* kernels;  // where their kernels begin
-  int32_t* ends;     // of each position among them
+  float* sorted;     // the same, sorted by position
+  int32_t* kernels;  // where the filters of the sorted channels start
+  int32_t* ends;     // the end of each position's range in the sorted channels
   size_t bytes;
 };
 
@@ -75,7 +75,7 @@ PANDO_INLINE void add_blocks(const PooledConv& s, const Adders& adders, float* w
   }
 }
 
-// The part of a window that lies inside.
+// Adds to the part of a window that lies inside the input.
 PANDO_INLINE void add_partly(const PooledConv& s, const Adders& adders, const Inside& part,
                              float* window) {
   for (int64_t a = part.a.begin; a < part.a.end; ++a) {
@@ -92,7 +92,7 @@ PANDO_INLINE void add_partly(const PooledConv& s, const Adders& adders, const In
   }
 }
 
-// A window that lies inside as a whole.
+// Adds to a window that lies completely inside the input.
 PANDO_INLINE void add_whole(const PooledConv& s, const Adders& adders, float* window) {
   if (s.run == 2 * kWide && s.rows == 4) return add_blocks<4, 2>(s, adders, window);
   if (s.run % (4 * kWide) == 0) return add_blocks<1, 4>(s, adders, window);
@@ -109,7 +109,7 @@ PANDO_INLINE bool all_inside(const PooledConv& s, const PooledConv::Extents& pix
   return first >= depth.begin && last <= depth.end && s.all_inside(pixel);
 }
 
-// Brings the channels of a pixel into the order of their positions.
+// Sorts the channels of a pixel by position.
 PANDO_INLINE void sort_channels(const PooledConv& s, const uint8_t* index,
                                 const InputGradWork& work) {
   const int64_t positions = s.pool.positions();
@@ -117,7 +117,7 @@ PANDO_INLINE void sort_channels(const PooledConv& s, const uint8_t* index,
   for (int64_t o = 0; o < s.conv.out_channels; ++o) ++work.ends[index[o] + 1];
   for (int64_t i = 0; i < positions; ++i) work.ends[i + 1] += work.ends[i];
   for (int64_t o = 0; o < s.conv.out_channels; ++o) {
-    const int32_t to = work.ends[index[o]]++;  // afterwards the end of its position
+    const int32_t to = work.ends[index[o]]++;  // after the loop, the end of its position
     work.sorted[to] = work.factors[o];
     work.kernels[to] = static_cast<int32_t>(o * s.window_floats);
   }
@@ -127,7 +127,7 @@ PANDO_INLINE void sort_channels(const PooledConv& s, const uint8_t* index,
 struct Planes {
   float* dx;
   Range depth;   // of dx
-  Range pooled;  // those that reach them
+  Range pooled;  // pooled planes that reach them
 };
 
 PANDO_MULTIVERSION void add_planes(const PooledConv& s, const PooledGradient& from,
@@ -177,7 +177,7 @@ fast::PooledGradient at_sample(const PooledGradient& from, int64_t offset) {
           from.below};
 }
 
-// [window][out channel] as [out channel][window].
+// Packs the filter from [window][out channel] to [out channel][window].
 Packing kernel_packing(const PooledConv& shape) {
   const auto transpose = direct::choose_isa().transpose;
   const int64_t channels = shape.conv.out_channels;
@@ -198,7 +198,7 @@ KernelOffer fast_conv_pool_input_grad(const ir::Node& node) {
   const PooledConv shape(node);
   if (std::string why = shape.refusal(); !why.empty()) return refuse(std::move(why));
   if (shape.window_floats * shape.conv.out_channels > INT32_MAX) {
-    return refuse("the kernel has too many elements");
+    return refuse("the filter has too many elements");
   }
   const NodeActivation activation = node_activation(node);
   const auto run = [=](const KernelArgs& args, const StepArgs& step) {

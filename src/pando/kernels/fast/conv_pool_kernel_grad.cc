@@ -1,6 +1,6 @@
-// The gradient of a kernel from the gradient of max pooled results: for each output channel the sum
-// of the windows of x that gave its maxima, each times the gradient there. A few pixels at a time,
-// so that a part of the sum stays in registers while their windows pass.
+// The filter gradient from the gradient of max-pooled results: for each output channel, the sum of
+// the windows of x that gave its maxima, each multiplied by the gradient there. Processes a few
+// pixels at a time, so that a part of the sum stays in registers while their windows are added.
 // SPDX-License-Identifier: MIT
 #include "pando/kernels/direct/isa_kernels.h"
 #include "pando/kernels/fast/fast.h"
@@ -18,15 +18,16 @@ using fast::Range;
 using fast::ScratchCutter;
 using fast::WideFloats;
 
-// Pixels of a tile: what a block reads of their windows stays in a first-level cache while the
-// channels pass.
+// The number of pixels of a tile: the parts of their windows that a block reads stay in a
+// first-level cache while all channels use them.
 int64_t tile_pixels(const PooledConv& shape) {
   constexpr int64_t kFloats = 4096;
   const int64_t each = shape.pool.positions() * std::min(shape.run, 4 * kWide);
   return std::clamp<int64_t>(kFloats / each, 8, 64);
 }
 
-// Floats of a row of a window: where they are in the window and, from its first, in x.
+// A run of floats of a window's row: its index in the window, and its index in x relative to the
+// window's first element.
 struct Run {
   int64_t window;
   int64_t x;
@@ -49,21 +50,21 @@ struct KernelGradWork {
   float* sums;  // [out channel][window]
   float* bias;
   float* factors;    // [pixel of the tile][out channel]
-  int32_t* offsets;  // of the windows in x; the same order
-  // Of a pixel at the edge, by position: what lies inside of windows that are cut off.
+  int32_t* offsets;  // where the windows start in x, in the same order
+  // For a pixel at the edge, by position: the runs inside the input of windows that the edge cuts.
   Run* runs;
-  int64_t* run_counts;  // kWhole: it is not cut off
+  int64_t* run_counts;  // kWhole: the window is not cut
   size_t bytes;
 };
 
 struct Tile {
   const float* x;  // of the sample
-  int64_t first;   // its first pixel, within the sample
-  int64_t at;      // the first element of that pixel among the pooled ones of all samples
+  int64_t first;   // its first pixel within the sample
+  int64_t at;      // index of that pixel's first element in the pooled tensor of all samples
   int64_t count;
 };
 
-// Where a block of the sums begins: an output channel, a row of its window, a float of the row.
+// Where a block of the sums begins: an output channel, a row of its window, and a float of the row.
 struct BlockStart {
   int64_t o;
   int64_t first;
@@ -116,7 +117,7 @@ PANDO_INLINE void sum_blocks(const PooledConv& s, const KernelGradWork& work, co
   }
 }
 
-// Runs that are no whole vectors.
+// Adds runs whose length is not a multiple of a vector.
 PANDO_INLINE void sum_runs(const PooledConv& s, const KernelGradWork& work, const Tile& tile) {
   for (int64_t i = 0; i < tile.count * s.conv.out_channels; ++i) {
     float* to = work.sums + i % s.conv.out_channels * s.window_floats;
@@ -128,7 +129,7 @@ PANDO_INLINE void sum_runs(const PooledConv& s, const KernelGradWork& work, cons
   }
 }
 
-// The runs of all positions of a pixel at the edge.
+// Finds the runs of all positions of a pixel at the edge.
 PANDO_INLINE void cut_windows(const PooledConv& s, const KernelGradWork& work,
                               const PooledConv::Extents& pixel) {
   for (int64_t i = 0; i < s.pool.positions(); ++i) {
@@ -146,14 +147,14 @@ PANDO_INLINE void cut_windows(const PooledConv& s, const KernelGradWork& work,
   }
 }
 
-// What a tile has of one pixel, by output channel.
+// The data of one pixel of a tile, by output channel.
 struct PixelChannels {
   const uint8_t* index;
   float* factors;
   int32_t* offsets;
 };
 
-// Windows that are cut off are added at once, and do not count in the tile.
+// Windows that the edge cuts are added directly and are not put into the tile.
 PANDO_INLINE void take_edge_pixel(const PooledConv& s, const KernelGradWork& work, const float* x,
                                   const PooledConv::Extents& pixel, const PixelChannels& channels) {
   const auto [index, factors, offsets] = channels;
@@ -211,7 +212,7 @@ PANDO_MULTIVERSION void add_tile(const PooledConv& s, const PooledGradient& from
   sum_runs(s, work, tile);
 }
 
-// The share of a part: pooled pixels of all samples.
+// Processes the share of a part: a range of the pooled pixels of all samples.
 void add_pixels(const PooledConv& s, const PooledGradient& from, const float* x,
                 const KernelGradWork& work, Range pixels) {
   const int64_t each = s.pool.out_pixels();

@@ -39,7 +39,7 @@ struct Target {
   const float* row = nullptr;
   int64_t label = 0;
   float weight = 1;
-  bool counts = true;  // false: a padding label
+  bool counts = true;  // false: the label marks padding
 };
 
 Target target_of(const CrossEntropy& ce, const KernelArgs& args, int64_t n) {
@@ -74,7 +74,7 @@ PANDO_MULTIVERSION float product_sum(const float* a, const float* b, int64_t cou
       count, [=](int64_t k) __attribute__((always_inline)) { return a[k] * b[k]; });
 }
 
-// -sum of y' log softmax(x) = sum(y') * log-sum-exp - sum(y' x), about the largest logit.
+// -sum of y' log softmax(x) = sum(y') * log-sum-exp - sum(y' x), relative to the largest logit.
 float loss_of_logits(const CrossEntropy& ce, const float* x, const Target& target, float* scratch) {
   const float shift = fast::largest(x, ce.classes);
   const float log_sum = std::log(exponential_sum(x, shift, scratch, ce.classes));
@@ -113,7 +113,7 @@ void run_loss(const CrossEntropy& ce, const KernelArgs& args, const StepArgs&) {
   }
 }
 
-// softmax(x) * sum(y') - y', times factor.
+// out = factor * (softmax(x) * sum(y') - y').
 PANDO_MULTIVERSION void grad_of_logits(const CrossEntropy& ce, const float* x, const Target& target,
                                        float factor, float* out) {
   const float sum = fast::exponentials(x, fast::largest(x, ce.classes), out, ce.classes);

@@ -1,4 +1,4 @@
-// Dropout with the mask of the counter-based generator, a block of counters at a time.
+// Dropout with a mask from the counter-based generator, computed for a block of counters at a time.
 // SPDX-License-Identifier: MIT
 #include "pando/base/multiversion.h"
 #include "pando/base/random.h"
@@ -51,7 +51,7 @@ PANDO_INLINE void apply_words(const uint32_t* words, const float* x, float* y, i
   const float kept = 1.0f - rate;
 #pragma GCC ivdep
   for (int64_t i = 0; i < count; ++i) {
-    // As to_unit_float, by way of a signed number, which vectors can convert.
+    // The same as to_unit_float, but through a signed number, which vectors can convert.
     const float unit = static_cast<float>(static_cast<int32_t>(words[i] >> 8)) * 0x1.0p-24f;
     const float value = x[i] / kept;
     y[i] = unit >= rate ? value : 0.0f;
@@ -64,7 +64,7 @@ struct Mask {
   uint64_t key;
 };
 
-// Elements [begin, end) of one sample; begin is a multiple of four.
+// Drops elements [begin, end) of one sample; begin is a multiple of four.
 PANDO_MULTIVERSION void drop_sample(const float* x, float* y, fast::Range elements,
                                     const Mask& mask) {
   const float rate = mask.rate;
@@ -87,7 +87,7 @@ KernelOffer fast_dropout(const ir::Node& node) {
   const int64_t count = node.input(0)->shape().elements_from(1);
   const auto rate = static_cast<float>(ops::number_attribute(node, "rate"));
   const auto key = static_cast<uint64_t>(ops::int_attribute(node, "key"));
-  // Units of whole blocks of a sample, so that a batch of one can be shared out too.
+  // Parts divide blocks within samples, so that a batch of one sample can be divided too.
   const int64_t blocks = (count + kWords - 1) / kWords;
   const auto run = [=](const KernelArgs& args, const StepArgs& step) {
     const uint64_t mixed = mix_keys(step.seed, key);

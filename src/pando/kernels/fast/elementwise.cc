@@ -1,5 +1,5 @@
-// Element by element without functions that cost more than a multiplication. Results may overwrite
-// input 0, so the loops promise independence of iterations, not of pointers.
+// Element-wise ops whose function costs no more than a multiplication. Results may overwrite input
+// 0, so the loops declare independent iterations, not independent pointers.
 // SPDX-License-Identifier: MIT
 #include "pando/base/multiversion.h"
 #include "pando/kernels/fast/fast.h"
@@ -74,11 +74,11 @@ float alpha_of(const ir::Node& node) {
   return static_cast<float>(ops::number_attribute(node, "alpha"));
 }
 
-// A kernel that calls `loop(args, range)` for the elements of its part.
+// Offers a kernel that calls `loop(args, range)` for the elements of its part.
 template <typename Loop>
 KernelOffer offer_loop(const ir::Node& node, Loop loop) {
   for (const ir::Value* input : node.inputs()) {
-    if (input->type().dtype != DType::f32) return refuse("takes f32 only");
+    if (input->type().dtype != DType::f32) return refuse("supports f32 only");
   }
   const int64_t count = node.output()->shape().elements();
   const auto run = [=](const KernelArgs& args, const StepArgs& step) {

@@ -1,5 +1,5 @@
-// Rows of pixels, copied or mirrored. Pixels of few channels have loops of their own, whose moves
-// have a size that the compiler knows.
+// Copies or mirrors rows of pixels. Pixels with few channels have their own loops, in which the
+// compiler knows the size of a move.
 // SPDX-License-Identifier: MIT
 #include <cstring>
 
@@ -21,8 +21,8 @@ PANDO_INLINE void mirror(const std::byte* from, std::byte* to, int64_t pixels) {
   }
 }
 
-// Bytes of three channels move as four, whose last the next pixel overwrites; the outermost pixels
-// have no byte to spare.
+// Three bytes are moved as four; the next pixel overwrites the fourth. The outermost pixels have no
+// spare byte next to them.
 PANDO_INLINE void mirror_three_bytes(const std::byte* from, std::byte* to, int64_t pixels) {
   if (pixels < 3) return mirror<3>(from, to, pixels);
   std::memcpy(to, from + 3 * (pixels - 1), 3);

@@ -1,5 +1,5 @@
 // Group normalisation: statistics of each channel as in batch_norm, joined over the channels of a
-// group. Samples are independent, so parts share out samples.
+// group. Samples are independent, so parts divide the samples.
 // SPDX-License-Identifier: MIT
 #include <cmath>
 
@@ -16,7 +16,7 @@ using fast::PixelRows;
 using fast::Range;
 using fast::ScratchCutter;
 
-// The constants of one node of the family.
+// The constants of one group_norm node or gradient.
 struct GroupNorm {
   explicit GroupNorm(const ir::Node& node)
       : rows(node.input(0)->shape()),
@@ -40,7 +40,7 @@ struct GroupNorm {
   int64_t elements() const { return rows.pixels * rows.channels; }
 };
 
-// The sums of add_products or sum_moments stand first in scratch, then the rows to apply.
+// Scratch holds the sums of add_products or sum_moments first, then the rows to apply.
 struct GroupScratch {
   GroupScratch(const GroupNorm& norm, std::byte* memory)
       : cutter(memory), sums(norm.row, cutter.bytes(ChannelScratch::bytes(norm.row))) {
@@ -102,7 +102,7 @@ void run_forward(const GroupNorm& norm, const KernelArgs& args, const StepArgs& 
   }
 }
 
-// The sums over pixels of dy and of dy * (x - mean) for one sample, added to the totals.
+// Adds the sums over pixels of dy and of dy * (x - mean) of one sample to the totals.
 void add_sample(const GroupNorm& norm, const KernelArgs& args, int64_t n, ChannelScratch& sums) {
   const float* mean = args.in(2) + n * norm.groups;
   for (int64_t c = 0; c < norm.rows.channels; ++c) sums.center[c] = mean[norm.group_of(c)];
@@ -130,8 +130,8 @@ void run_sums(const GroupNorm& norm, const KernelArgs& args, const StepArgs& ste
   }
 }
 
-// dx = inverse * (gamma * dy - s1 / m - xhat * s2 / m) with s1 and s2 the sums over the group of
-// gamma * dy and gamma * dy * xhat, m its elements.
+// dx = inverse * (gamma * dy - s1 / m - xhat * s2 / m), where s1 and s2 are the sums over the group
+// of gamma * dy and gamma * dy * xhat, and m is the number of elements of the group.
 void fill_gradient_rows(const GroupNorm& norm, const KernelArgs& args, int64_t n,
                         GroupScratch& scratch) {
   auto [center, scale, slope, shift] = scratch.rows;

@@ -1,4 +1,4 @@
-// Max pooling, eight channels at a time. Parts share out rows of the result.
+// Max pooling, eight channels at a time. Parts divide the rows of the result.
 // SPDX-License-Identifier: MIT
 #include "pando/kernels/fast/fast.h"
 #include "pando/kernels/fast/pool_shape.h"
@@ -25,8 +25,8 @@ struct Window {
   int32_t positions_row;
 };
 
-// The maximum over the window of the channels that fit into Values, and where it was. A later
-// value wins only if it is greater, or the first that is not a number.
+// The maximum over the window for the channels that fit into Values, and its position. A later
+// value wins only if it is greater, or if it is the first NaN.
 template <typename Values, typename Indices>
 PANDO_INLINE void pool_channels(const float* x, const Window& w, float* y, uint8_t* index) {
   Values best;
@@ -71,7 +71,8 @@ PANDO_INLINE Window window_of(const PoolShape& p) {
   return w;
 }
 
-// The first element of the window in the row of results at `place`, before the width is added.
+// The index of the first element of the window in the row of results at `place`, before the offset
+// along the width is added.
 PANDO_INLINE int64_t window_origin(const PoolShape& p, const RowPlace& place, const Window& w) {
   return (place.sample * p.in[0] + place.depth * p.stride[0] - p.pad_low[0]) * w.plane +
          (place.height * p.stride[1] - p.pad_low[1]) * w.row;
@@ -94,7 +95,7 @@ PANDO_MULTIVERSION void pool_rows(const PoolShape& p, const float* x, float* y, 
   }
 }
 
-// The same with the window known to the compiler; without padding.
+// Pools rows with a window size known at compile time, without padding.
 template <int64_t depth, int64_t height, int64_t width>
 PANDO_INLINE void pool_rows_fixed(const PoolShape& p, const float* x, float* y, uint8_t* index,
                                   Range rows) {

@@ -1,5 +1,5 @@
-// The gradient of max pooling, gathered: each row of the result takes from the windows over it, so
-// that parts can share out its rows.
+// The gradient of max pooling, by gathering: each row of the result collects from the windows that
+// cover it, so that parts can divide its rows.
 // SPDX-License-Identifier: MIT
 #include "pando/kernels/fast/fast.h"
 #include "pando/kernels/fast/pool_shape.h"
@@ -23,14 +23,15 @@ struct GradData {
   float alpha;
 };
 
-// One row of windows and the row of dx that it meets at tap `position` and the next few.
+// One row of windows and a row of dx that it covers, from tap `position` on.
 struct RowPair {
   int64_t from;      // first element of the windows' row
   int64_t to;        // first element of the row of dx
   int32_t position;  // of the first tap of this row in the window
 };
 
-// Gives dx, at the taps of one window that lie in this row, its share of dy.
+// Writes the share of dy of one window to dx, at the taps of the window that lie in this row; with
+// `adds`, adds it to what is there.
 template <typename Values, typename Indices, Activation activation, bool adds>
 PANDO_INLINE void scatter_channels(const GradData& data, int64_t from, int64_t to, int64_t channels,
                                    Range taps, int32_t position) {
@@ -57,7 +58,7 @@ PANDO_INLINE void scatter_channels(const GradData& data, int64_t from, int64_t t
   }
 }
 
-// `fixed` is the count of taps when every window has it, else 0.
+// `fixed` is the number of taps if it is the same for every window, else 0.
 template <Activation activation, bool adds, int64_t fixed>
 PANDO_INLINE void scatter_row(const PoolShape& p, const GradData& data, const RowPair& pair) {
   const int64_t channels = p.channels;
@@ -79,11 +80,12 @@ PANDO_INLINE void scatter_row(const PoolShape& p, const GradData& data, const Ro
 
 template <Activation activation, bool adds>
 PANDO_INLINE void grad_rows(const PoolShape& shape, const GradData& arguments, Range rows) {
-  // Copies, because the stores below could change what references refer to.
+  // Local copies, because the compiler must assume that the stores below change data behind
+  // references.
   const PoolShape p = shape;
   const GradData data = arguments;
   const int64_t row_elements = p.in[2] * p.channels;
-  // Windows that tile the front of the row leave only its rest to clear.
+  // If windows tile the front of the row, only the rest must be cleared.
   const bool tiles = !adds && p.window[2] == p.stride[2] && p.pad_low[2] == 0;
   const bool pairs = tiles && p.window[2] == 2 && p.out[2] * 2 <= p.in[2];
   const int64_t tiled = tiles ? std::min(p.out[2] * p.stride[2], p.in[2]) * p.channels : 0;

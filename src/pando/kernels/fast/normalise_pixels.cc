@@ -1,5 +1,5 @@
-// Pixels to numbers by a factor and an offset of each channel. Where no channels are added, rows of
-// factors and offsets that repeat the channels turn it into one loop over elements.
+// Maps pixels with a factor and an offset per channel. If no channels are added, rows of repeated
+// factors and offsets turn the work into one loop over elements.
 // SPDX-License-Identifier: MIT
 #include <memory>
 #include <vector>
@@ -16,7 +16,7 @@ using fast::Range;
 
 constexpr int64_t kRowPixels = 64;
 
-// The constants of a node. A row holds the channels again and again.
+// The constants of a node. A row repeats the numbers of the channels.
 struct Normalisation {
   explicit Normalisation(const ir::Node& node)
       : channels{node.input(0)->shape().back(), node.output()->shape().back()},

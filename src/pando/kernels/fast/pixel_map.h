@@ -1,5 +1,5 @@
-// Loops that map the pixels of images to numbers, value * scale + shift; inlined into the clones of
-// the functions that call them.
+// Loops that map pixels of images to value * scale + shift. They are inlined into the multi-version
+// functions that call them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace pando::kernels::fast {
 
-// Channels of pixels and of the numbers; those that pixels do not have become zeros.
+// The number of channels before and after. Added channels are zero.
 struct PixelChannels {
   int64_t from = 0;
   int64_t to = 0;
@@ -20,9 +20,9 @@ struct PixelChannels {
 using Quad = float __attribute__((vector_size(16)));
 using QuadBits = int32_t __attribute__((vector_size(16)));
 
-// The three channels of a pixel, read with the number behind them, which becomes zero. Bytes stay
-// where they lie in their word, which makes them larger by the factors of kPlaces: exact, and far
-// cheaper than moving them.
+// Loads the three channels of a pixel together with the number that follows, which becomes zero.
+// Bytes stay at their place in the 32-bit word, which multiplies them by the factors in kPlaces:
+// this is exact and much cheaper than moving them.
 PANDO_INLINE Quad load_three(const uint8_t* from) {
   int32_t word = 0;
   std::memcpy(&word, from, sizeof(word));
@@ -50,7 +50,7 @@ PANDO_INLINE void map_pixel(const T* from, float* to, const PixelChannels& chann
   }
 }
 
-// Three channels to four. The last pixel has no number behind it.
+// Maps three channels to four. The last pixel is a special case: no number follows it.
 template <typename T>
 PANDO_INLINE void map_three_to_four(const T* from, float* to, int64_t pixels, const float* scale,
                                     const float* shift) {
@@ -64,7 +64,8 @@ PANDO_INLINE void map_three_to_four(const T* from, float* to, int64_t pixels, co
   if (pixels > 0) map_pixel(from + 3 * (pixels - 1), to + 4 * (pixels - 1), {3, 4}, scale, shift);
 }
 
-// `scale` and `shift` have one number per channel of the pixels.
+// Maps pixels and adds channels of zeros. `scale` and `shift` have one number per channel of the
+// pixels.
 template <typename T>
 PANDO_INLINE void map_wider(const T* from, float* to, int64_t pixels, const PixelChannels& channels,
                             const float* scale, const float* shift) {

@@ -22,17 +22,17 @@ struct PoolShape : PoolNodeGeometry {
   }
   // The windows along an axis that cover input element `at`.
   Range windows_over(size_t axis, int64_t at) const {
-    const int64_t from = at + pad_low[axis] - window[axis];  // the last that does not reach it
+    const int64_t from = at + pad_low[axis] - window[axis];  // last that does not reach `at`
     const int64_t first = from < 0 ? 0 : from / stride[axis] + 1;
     return {first, std::min(out[axis], (at + pad_low[axis]) / stride[axis] + 1)};
   }
-  // No window shares an element with another.
+  // Whether no two windows share an element.
   bool disjoint() const {
     return window[0] <= stride[0] && window[1] <= stride[1] && window[2] <= stride[2];
   }
 };
 
-// Where one row of pixels of a pooling tensor stands.
+// The position of one row of pixels in a pooling tensor.
 struct RowPlace {
   RowPlace(int64_t row, const PoolShape::Extents& extents)
       : sample(row / (extents[0] * extents[1])),

@@ -1,5 +1,6 @@
-// A convolution whose result is max pooled, seen from the gradient of the pooled result: each of
-// its elements belongs to one window of the convolution's input, the one that gave the maximum.
+// A convolution followed by max pooling, from the view of the backward pass: each element of the
+// pooled gradient belongs to one window of the convolution's input, the window that gave the
+// maximum.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,7 +18,7 @@ namespace pando::kernels::fast {
 using WideFloats = float __attribute__((vector_size(64)));
 inline constexpr int64_t kWide = 16;
 
-// What both gradients read. `y` is null where no activation was pooled.
+// The inputs of both gradients. `y` is null if there is no activation before the pooling.
 struct PooledGradient {
   const float* dy;
   const uint8_t* index;
@@ -25,12 +26,13 @@ struct PooledGradient {
   float below;  // the slope where y is not above zero
 };
 
-// Which part of a window lies inside the input: rows a of depth and b of height, floats l of each.
+// The part of a window that lies inside the input: rows `a` along depth and `b` along height, and
+// floats `l` of each row.
 struct Inside {
   Range a, b, l;
 };
 
-// Windows are rows of `run` floats each: a window's row of x, and of a kernel [out][window].
+// A window is a set of rows of `run` floats each, both in x and in a filter [out][window].
 struct PooledConv {
   explicit PooledConv(const ir::Node& node) : conv(conv_geometry(node)), pool(pool_geometry(node)) {
     const int64_t channels = conv.in_channels;
@@ -56,7 +58,7 @@ struct PooledConv {
 
   using Extents = ConvGeometry::Extents;
 
-  // Why the fast kernels do not do it; empty if they do.
+  // Why the fast kernels cannot compute this node; empty if they can.
   std::string refusal() const {
     const Extents ones = {1, 1, 1};
     if (conv.groups != 1 || conv.stride != ones || conv.dilation != ones) {
@@ -66,7 +68,7 @@ struct PooledConv {
     return "";
   }
 
-  // The first element, in x, of the window that gave position 0 of a pooled pixel.
+  // The index in x of the first element of the window that belongs to position 0 of a pooled pixel.
   PANDO_INLINE int64_t first_element(const Extents& pixel) const {
     const int64_t d = pixel[0] * pool.window[0] - conv.pad_low[0];
     const int64_t h = pixel[1] * pool.window[1] - conv.pad_low[1];
@@ -85,7 +87,8 @@ struct PooledConv {
     return inside;
   }
 
-  // Of the window at this position of the pixel, the part inside the planes `depth` of the input.
+  // The part of the window at `position` of the pixel that lies inside the planes `depth` of the
+  // input.
   PANDO_INLINE Inside inside(const Extents& pixel, const Extents& position, Range depth) const {
     const auto cut = [&](size_t axis, Range limits) {
       const int64_t first = pixel[axis] * pool.window[axis] + position[axis] - conv.pad_low[axis];
@@ -111,9 +114,9 @@ struct PooledConv {
   int64_t rows;
   int64_t window_floats;
   std::vector<Extents> positions;    // in a pooling window
-  std::vector<int32_t> offsets;      // of their windows in x from the first
-  std::vector<int64_t> row_offsets;  // of the rows of a window in x
-  bool fits = true;                  // a window may lie inside the input
+  std::vector<int32_t> offsets;      // where their windows start in x, relative to the first
+  std::vector<int64_t> row_offsets;  // where the rows of a window start, relative to the window
+  bool fits = true;                  // the input is at least as large as a window
 
  private:
   Extents place(int64_t position) const {
@@ -135,8 +138,8 @@ PANDO_INLINE void take_factor(const PooledGradient& from, int64_t at, float* fac
   store(factor, dy);
 }
 
-// The gradient of the convolution's result where a pooled pixel, whose first element is `at`, has
-// its maxima.
+// Writes, for each channel of a pooled pixel whose first element is `at`, the gradient of the
+// convolution's result at the position of the maximum.
 PANDO_INLINE void take_factors(const PooledGradient& from, int64_t at, int64_t channels,
                                float* factors) {
   int64_t o = 0;
@@ -153,7 +156,7 @@ PANDO_INLINE void add_scaled_values(float* to, const float* from, float factor) 
   store(to, sum);
 }
 
-// to += factor * from, for runs at the edge, which may be short.
+// to += factor * from, for runs at the edge, which can be short.
 PANDO_INLINE void add_scaled(float* to, const float* from, float factor, int64_t count) {
   using Four = float __attribute__((vector_size(16)));
   int64_t i = 0;
@@ -162,7 +165,7 @@ PANDO_INLINE void add_scaled(float* to, const float* from, float factor, int64_t
   for (; i < count; ++i) to[i] += factor * from[i];
 }
 
-// Steps through the pooled pixels of a sample in their order.
+// Visits the pooled pixels of a sample in order.
 struct PixelWalk {
   PixelWalk(const PooledConv::Extents& pooled, int64_t pixel)
       : extents(pooled),

@@ -26,7 +26,7 @@ pando_module(kernels_fast SOURCES
 # Vectorised in every build type. Without errno, which nobody reads, and traps, which nobody sets,
 # comparisons and square roots become vectors; all else of IEEE arithmetic stays. The compiler may
 # then compute what it throws away, and exceptions of that stay noted: fast/vector_math.h sees to
-# it that there are none (runtime/fp_exceptions.h reads them). Vectors of eight are passed by
+# it that there are none (runtime/machine/fp_exceptions.h reads them). Vectors of eight are passed by
 # inlining only, so the note about their calling convention says nothing. clang does without GCC's
 # pragma about the dependences of loops.
 target_compile_options(pando_kernels_fast PRIVATE

@@ -1,5 +1,5 @@
-// Mean and deviation of each sample, then one pass that applies them. Sums of bytes are exact;
-// sums of numbers are taken in double precision, about the mean.
+// Computes the mean and deviation of each sample, then applies them in one pass. Sums of bytes are
+// exact; sums of floats use double precision and are taken relative to the mean.
 // SPDX-License-Identifier: MIT
 #include "pando/base/deviation.h"
 #include "pando/kernels/fast/fast.h"
@@ -17,7 +17,7 @@ struct Moments {
   double variance = 0;
 };
 
-// Sums of 32 bits inside of a block cannot overflow: 4096 * 255^2 < 2^32.
+// 32-bit sums cannot overflow within a block: 4096 * 255^2 < 2^32.
 PANDO_MULTIVERSION Moments moments_u8(const uint8_t* x, int64_t count) {
   constexpr int64_t kBlock = 4096;
   uint64_t values = 0;
@@ -39,7 +39,7 @@ PANDO_MULTIVERSION Moments moments_u8(const uint8_t* x, int64_t count) {
   return {mean, static_cast<double>(squares) / number - mean * mean};
 }
 
-// Several running sums, because one alone would wait for each addition.
+// Uses several running sums, because a single one would wait for every addition.
 constexpr int64_t kSums = 16;
 
 PANDO_INLINE double total(const double* sums) {

@@ -1,4 +1,4 @@
-// What the fast kernels share: shares of work and scratch memory.
+// What the fast kernels share: division of work into parts, and scratch memory.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,14 +19,14 @@ struct Range {
 
 inline Range share(const Part& part, int64_t units) { return {part.begin(units), part.end(units)}; }
 
-// A share of `count` elements that begins at the start of a cache line.
+// A share of `count` elements that starts on a cache line.
 inline Range element_share(const Part& part, int64_t count) {
   constexpr int64_t kLine = 16;
   const int64_t lines = (count + kLine - 1) / kLine;
   return {std::min(part.begin(lines) * kLine, count), std::min(part.end(lines) * kLine, count)};
 }
 
-// [batch, spatial..., channels] as rows of pixels, the units that parts share out.
+// [batch, spatial..., channels] as rows of pixels, which are the units that parts divide.
 struct PixelRows {
   explicit PixelRows(const Shape& shape)
       : batch(shape.front()),
@@ -48,7 +48,8 @@ struct PixelRows {
   }
 };
 
-// Cuts scratch memory into arrays on cache lines; over null memory it only counts the bytes.
+// Cuts scratch memory into arrays aligned to cache lines. With null memory it only counts the
+// bytes.
 class ScratchCutter {
  public:
   explicit ScratchCutter(std::byte* memory = nullptr) : memory_(memory) {}

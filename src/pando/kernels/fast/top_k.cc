@@ -7,7 +7,7 @@
 namespace pando::kernels {
 namespace {
 
-// A row of scores against the one of the label, in one pass of additions.
+// Compares a row of scores with the score of the label, in one pass of additions.
 struct Standing {
   int32_t greater = 0;      // scores above the label's
   int32_t equal_first = 0;  // equal to it, at a lower class

@@ -1,6 +1,6 @@
-// exp, tanh and the logistic function as straight-line code that the compiler can vectorise.
-// Polynomials are least-maximum fits of the relative error; the bounds stated were measured
-// against double precision over the whole range.
+// exp, tanh and the logistic function as straight-line code that the compiler can vectorise. The
+// polynomials minimise the maximum relative error; the stated bounds were measured against double
+// precision over the whole range.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,14 +11,14 @@
 
 namespace pando::kernels::fast {
 
-// 2^n for n in [-126, 127]: the biased exponent alone, with a mantissa of 1.
+// 2^n for n in [-126, 127]: a biased exponent with a mantissa of 1.
 PANDO_INLINE float power_of_two(int32_t n) {
   return std::bit_cast<float>(static_cast<uint32_t>(n + 127) << 23);
 }
 
-// x where `kept`, else `other`. By a mask: a compiler that takes a choice behind the arithmetic
-// which reads it computes with what was not chosen, and the exceptions of that would stay
-// (runtime/fp_exceptions.h).
+// Returns x if `kept`, else `other`. Uses a mask: with a plain choice the compiler may compute with
+// the value that was not chosen, and the floating-point exceptions of that computation would remain
+// (runtime/machine/fp_exceptions.h).
 PANDO_INLINE float keep_or(bool kept, float x, float other) {
   const auto mask = static_cast<uint32_t>(-static_cast<int32_t>(kept));
   return std::bit_cast<float>((std::bit_cast<uint32_t>(x) & mask) |
@@ -47,15 +47,15 @@ PANDO_INLINE float vector_exp(float x) {
   q = q * r + 0.166666657f;
   q = q * r + 0.5f;
   const float value = 1.0f + (r + r * r * q);
-  // Two factors, because 2^n alone leaves the range of normal numbers at both ends.
+  // Uses two factors, because 2^n alone leaves the range of normal numbers at both ends.
   const int32_t exponent =
       static_cast<int32_t>(std::bit_cast<uint32_t>(shifted) - std::bit_cast<uint32_t>(kRound));
   const int32_t half = exponent >> 1;
   return value * power_of_two(half) * power_of_two(exponent - half);
 }
 
-// 1 / (1 + e^-x) within 3 units in the last place where the result is a normal number. By powers
-// that are at most 1, so that nothing overflows on the way.
+// 1 / (1 + e^-x) within 3 units in the last place where the result is a normal number. Uses only
+// powers that are at most 1, so nothing overflows.
 PANDO_INLINE float vector_sigmoid(float x) {
   const float e = vector_exp(-magnitude_of(x));
   return (x < 0 ? e : 1.0f) / (1.0f + e);
@@ -64,7 +64,7 @@ PANDO_INLINE float vector_sigmoid(float x) {
 // tanh within 3 units in the last place.
 PANDO_INLINE float vector_tanh(float x) {
   const float magnitude = magnitude_of(x);
-  const float near = keep_or(magnitude < 0.625f, x, 0.0f);  // powers of larger ones overflow
+  const float near = keep_or(magnitude < 0.625f, x, 0.0f);  // powers of larger values overflow
   const float square = near * near;
   float p = 0.00214316789f;
   p = p * square - 0.00817765016f;

@@ -1,5 +1,5 @@
-// Vectors of eight for loops that the compiler does not vectorise by itself. Each instruction set
-// makes of them what it has: one register, or two of half the width.
+// Vectors of eight elements for loops that the compiler does not vectorise by itself. The compiler
+// maps each to one register or to two of half the width, depending on the instruction set.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,7 +16,8 @@ using Floats = float __attribute__((vector_size(32)));
 using Int32s = int32_t __attribute__((vector_size(32)));
 using Uint8s = uint8_t __attribute__((vector_size(8)));
 
-// Loads and stores by element type, so that one loop body serves vectors and single numbers.
+// Loads and stores overloaded by element type, so that one loop body works for vectors and for
+// single numbers.
 template <typename Values, typename Element>
 PANDO_INLINE void load(const Element* from, Values& values) {
   std::memcpy(&values, from, sizeof(Values));
@@ -26,7 +27,7 @@ PANDO_INLINE void store(Element* to, const Values& values) {
   std::memcpy(to, &values, sizeof(Values));
 }
 
-// Small numbers in 8 bits.
+// Stores small numbers in 8 bits.
 PANDO_INLINE void store_narrow(uint8_t* to, const Int32s& values) {
   const Uint8s bytes = __builtin_convertvector(values, Uint8s);
   std::memcpy(to, &bytes, sizeof(bytes));
@@ -35,8 +36,8 @@ PANDO_INLINE void store_narrow(uint8_t* to, const int32_t& value) {
   *to = static_cast<uint8_t>(value);
 }
 
-// Bytes to compare with: lane i holds byte i where it happens to lie in its word, all else zero.
-// Widening them costs far more than comparing them in place.
+// Loads bytes for comparison: lane i holds byte i at its place in the 32-bit word, and zeros
+// elsewhere. Widening the bytes would cost far more than comparing them in place.
 PANDO_INLINE void load_bytes(const uint8_t* from, Int32s& values) {
   constexpr Int32s kPlaces = {0xff, 0xff00, 0xff0000, -0x1000000,
                               0xff, 0xff00, 0xff0000, -0x1000000};
@@ -47,7 +48,7 @@ PANDO_INLINE void load_bytes(const uint8_t* from, Int32s& values) {
 }
 PANDO_INLINE void load_bytes(const uint8_t* from, int32_t& value) { value = *from; }
 
-// What load_bytes makes of bytes that are all `byte`.
+// The result of load_bytes for bytes that all equal `byte`.
 PANDO_INLINE void spread_byte(int32_t byte, Int32s& values) {
   const int32_t word = byte << 24 | byte << 16 | byte << 8 | byte;
   values = Int32s{0xff, 0xff00, 0xff0000, -0x1000000, 0xff, 0xff00, 0xff0000, -0x1000000} & word;

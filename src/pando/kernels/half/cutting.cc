@@ -22,7 +22,7 @@ Shape tile_shape(const Shape& shape, Unit unit, int64_t units) {
   return tile;
 }
 
-// Some attributes tell the batch.
+// Some attributes contain the batch size.
 ir::Attributes tile_attributes(const ir::Node& node, int64_t units) {
   ir::Attributes attributes = node.attributes();
   for (const char* name : {"half_rounding", "half_overflow", "half_stream", "half_partials"}) {
@@ -50,12 +50,13 @@ Cut cut_of(const ir::Node& node, bool native) {
     cut.kept.push_back(native && is_half(node.input(i)->type().dtype) && input.name != "bias");
     if (!whole && rows == nullptr) rows = &node.input(i)->shape();
   }
-  PANDO_CHECK(rows != nullptr, node.label(), " has no input to be cut");
+  PANDO_CHECK(rows != nullptr, node.label(), " has no input that can be cut into tiles");
   for (size_t i = 0; i < cut.inputs.size(); ++i) {
     const Shape& shape = node.input(static_cast<int>(i))->shape();
-    PANDO_CHECK(cut.inputs[i] == Share::whole || (shape.rank() > 0 && shape[0] == (*rows)[0]),
-                node.label(), ": input ", i, " is ", shape,
-                ", which has no row for every sample; the record of the op should call it shared");
+    PANDO_CHECK(
+        cut.inputs[i] == Share::whole || (shape.rank() > 0 && shape[0] == (*rows)[0]), node.label(),
+        ": input ", i, " is ", shape,
+        ", which does not have one row per sample; mark it as shared in the record of the op");
   }
   const bool sums = ops::has_trait(node, ops::Trait::batch_sum);
   const bool moments = ops::has_trait(node, ops::Trait::moments);

@@ -1,5 +1,5 @@
-// How a node is cut into tiles: by samples, or, where pixels do not depend on each other, by
-// pixels. Operands that belong to no sample go whole to every tile. The op's record says which.
+// How a node is cut into tiles: by samples, or by pixels if pixels do not depend on each other.
+// Every tile gets all of the operands that belong to no sample. The op's record says which.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,23 +11,24 @@ namespace pando::kernels::half {
 
 enum class Unit { sample, pixel };
 
-// What a tile has of an operand. sum: each tile has its contribution to all elements; moments: the
-// same of moments.
+// The part of an operand that a tile has. sum: each tile has its contribution to all elements.
+// moments: the same for moments.
 enum class Share { rows, whole, sum, moments };
 
 struct Cut {
   Unit unit = Unit::sample;
   std::vector<Share> inputs;
   std::vector<Share> outputs;
-  std::vector<bool> kept;   // inputs that the kernel takes in 16 bits
+  std::vector<bool> kept;   // inputs that the kernel reads in 16 bits
   int64_t units = 0;        // of the node
-  int64_t unit_pixels = 1;  // pixels of a sample where units are pixels
+  int64_t unit_pixels = 1;  // pixels of a sample if units are pixels
 };
 
-// With `native`, what is multiplied is kept in 16 bits.
+// With `native`, the factors of the products stay in 16 bits.
 Cut cut_of(const ir::Node& node, bool native = false);
 
-// The node in f32, but for what is kept, with so many units, in a graph of its own.
+// A copy of the node with `units` units, in a graph of its own. All operands are f32 except those
+// kept in 16 bits.
 class Twin {
  public:
   Twin(const ir::Node& node, const Cut& cut, int64_t units);

@@ -18,25 +18,26 @@ namespace {
 
 constexpr int kMostOperands = 64;  // on one side of a node; concatenations have many
 
-// Tiles of pixels go through several short kernels while they are in the first levels of the cache.
+// Tiles of pixels pass through several short kernels while they are in the first levels of the
+// cache.
 constexpr int64_t kPixelTileBytes = 96 << 10;
-// Tiles of samples share the second level with what kernels read besides. Where that is large
-// (the weights of late layers), larger tiles read it less often.
+// Tiles of samples share the second-level cache with the other operands of a kernel. If those are
+// large (the weights of late layers), larger tiles read them less often.
 constexpr int64_t kSampleTileBytes = 256 << 10;
 constexpr int64_t kMostSampleTileBytes = 4 << 20;
 
-// One operand, as the tiles see it.
+// One operand from the view of a tile.
 struct TileOperand {
   Share share = Share::rows;
   DType dtype = DType::f32;
-  bool kept = false;          // the kernel takes it in 16 bits
-  int64_t unit_elements = 0;  // of rows: elements of one unit
-  int64_t elements = 0;       // of all else
+  bool kept = false;          // the kernel reads it in 16 bits
+  int64_t unit_elements = 0;  // if share is rows: elements of one unit
+  int64_t elements = 0;       // otherwise: all elements
   bool converts() const { return is_half(dtype) && !kept; }
   int64_t bytes_at(int64_t units) const {
     return units * unit_elements * static_cast<int64_t>(size_of(dtype));
   }
-  // Of an element, where the kernel reads or writes it.
+  // The size of an element that the kernel reads or writes.
   int64_t kernel_bytes() const {
     return static_cast<int64_t>(kept ? sizeof(uint16_t) : sizeof(float));
   }
@@ -63,8 +64,8 @@ class TiledKernel : public Kernel {
  public:
   struct Tiles {
     std::shared_ptr<const Kernel> kernel;
-    std::shared_ptr<const Kernel> rest;  // of the last tile when it is smaller; may be null
-    int64_t units = 1;                   // of a tile
+    std::shared_ptr<const Kernel> rest;  // for the last tile if it is smaller; may be null
+    int64_t units = 1;                   // units of a tile
   };
 
   TiledKernel(const ir::Node& node, Cut cut, Tiles tiles, const std::vector<int>& packed)
@@ -77,7 +78,7 @@ class TiledKernel : public Kernel {
       inputs_.push_back(operand_of(*node.input(i), cut_.inputs[static_cast<size_t>(i)], cut_));
       inputs_.back().kept = cut_.kept[static_cast<size_t>(i)];
       if (std::find(packed.begin(), packed.end(), i) != packed.end()) {
-        inputs_.back().dtype = DType::f32;  // packing made what the kernel wants
+        inputs_.back().dtype = DType::f32;  // the packer has already converted it
       }
     }
     for (int i = 0; i < node.num_outputs(); ++i) {
@@ -106,11 +107,11 @@ class TiledKernel : public Kernel {
 
  private:
   struct Tile {
-    int64_t first = 0;   // unit
-    bool opens = false;  // the first one that this call computes
+    int64_t first = 0;   // first unit
+    bool opens = false;  // the first tile of this call
   };
 
-  // Where a call keeps what it converts.
+  // The scratch memory of a call, for the operands that it converts.
   struct Scratch {
     Scratch(const TiledKernel& kernel, std::byte* memory) {
       fast::ScratchCutter cutter(memory);
@@ -134,9 +135,9 @@ class TiledKernel : public Kernel {
                                                         : operand.elements);
     }
     std::byte* inner = nullptr;
-    float* inputs[kMostOperands] = {};   // null: read where it is
-    float* outputs[kMostOperands] = {};  // null: written where it goes; of sums: the total
-    float* newest[kMostOperands] = {};   // of sums: what a tile adds
+    float* inputs[kMostOperands] = {};   // null: read in place
+    float* outputs[kMostOperands] = {};  // null: written in place; if sums: the total
+    float* newest[kMostOperands] = {};   // if sums: the contribution of one tile
     size_t bytes = 0;
   };
 
@@ -162,7 +163,7 @@ class TiledKernel : public Kernel {
     return reinterpret_cast<const std::byte*>(scratch.inputs[i]);
   }
 
-  // Sums of the first tile are made where the total is, those of the others beside it.
+  // The first tile writes its sums directly to the total, the others beside it.
   std::byte* tile_output(const KernelArgs& args, const Scratch& scratch, size_t i,
                          const Tile& tile) const {
     const TileOperand& output = outputs_[i];
@@ -220,7 +221,7 @@ class TiledKernel : public Kernel {
     int64_t count = 0;
   };
 
-  // Noise belongs to samples, so a tile is rounded sample by sample when it is wanted.
+  // Noise depends on the sample, so with stochastic rounding a tile is rounded sample by sample.
   void round_rows(const KernelArgs& args, const StepArgs& step, const Scratch& scratch, size_t i,
                   const Units& tile) const {
     const TileOperand& output = outputs_[i];
@@ -253,7 +254,7 @@ class TiledKernel : public Kernel {
         std::memset(args.outputs[i], 0,
                     static_cast<size_t>(output.elements) * size_of(output.dtype));
       } else if (output.converts()) {
-        // All parts have the same samples, but each a noise of its own.
+        // All parts have the same samples, but each part gets its own noise.
         HalfRounding rounding = rounding_.of(step, step.first_sample, static_cast<int>(i));
         rounding.key = mix_keys(rounding.key, static_cast<uint64_t>(step.part.index));
         round_halves(output.dtype, scratch.outputs[i], args.out_as<uint16_t>(static_cast<int>(i)),
@@ -266,14 +267,14 @@ class TiledKernel : public Kernel {
   Tiles tiles_;
   NodeRounding rounding_;
   DType half_;
-  bool partials_ = false;  // of sums over samples, each of which is a tile
+  bool partials_ = false;  // sums over samples are rounded after each sample, which is a tile
   std::string name_;
   std::vector<TileOperand> inputs_;
   std::vector<TileOperand> outputs_;
   size_t scratch_bytes_ = 0;
 };
 
-// How many units a tile has, all tiles as even as whole units allow.
+// The number of units of a tile; all tiles are as equal as whole units allow.
 int64_t tile_units(const ir::Node& node, const Cut& cut) {
   int64_t unit_bytes = 0;
   int64_t whole_bytes = 0;
@@ -299,7 +300,7 @@ int64_t tile_units(const ir::Node& node, const Cut& cut) {
 
 std::string why_not_native(const Candidate& candidate, const ir::Node& node) {
   if (!candidate.native()) return "";
-  if (has_partials(node)) return "its partial sums are f32, the node wants them in 16 bits";
+  if (has_partials(node)) return "computes partial sums in f32; the node needs them in 16 bits";
   return candidate.why_not_native(node);
 }
 
@@ -334,10 +335,10 @@ KernelOffer offer_tiled(const Candidate& candidate, const ir::Node& node) {
   tiles.kernel = inner.kernel;
   if (const int64_t rest = cut.units % tiles.units; rest > 0) {
     const KernelOffer smaller = offer_tile(rest);
-    if (smaller.kernel == nullptr) return refuse(concat("of the last tile: ", smaller.refusal));
-    // oneDNN chooses layouts by the number of samples too.
+    if (smaller.kernel == nullptr) return refuse(concat("last tile: ", smaller.refusal));
+    // oneDNN's choice of layout also depends on the number of samples.
     if (!same_layouts(inner.packings, smaller.packings)) {
-      return refuse("the last tile wants another layout of the weights");
+      return refuse("the last tile needs a different layout of the weights");
     }
     tiles.rest = smaller.kernel;
   }

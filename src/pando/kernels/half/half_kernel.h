@@ -1,7 +1,8 @@
-// Kernels of half-precision nodes, made from the f32 candidates: tiles that fit in the cache are
-// widened to f32, computed by the f32 kernel of a tile, and rounded. Native candidates multiply the
-// 16-bit numbers themselves; their results are f32 and are rounded here too. No f32 copy of a whole
-// half tensor exists. The reference kernel, whose one tile is the whole slice, defines the result.
+// Kernels of half-precision nodes, made from the f32 candidates: each tile, which fits into the
+// cache, is widened to f32, computed by the f32 kernel of a tile, and rounded. Native candidates
+// multiply the 16-bit numbers themselves; their results are f32 and are rounded here too. No f32
+// copy of a whole half tensor exists. The reference kernel, whose only tile is the whole slice,
+// defines the result.
 // SPDX-License-Identifier: MIT
 #pragma once
 

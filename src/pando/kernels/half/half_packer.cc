@@ -19,8 +19,8 @@ class HalfPacker : public Kernel {
   struct Source {
     DType half = DType::f16;
     int64_t elements = 0;
-    bool rounds = false;  // reads f32
-    bool keeps = false;   // the packer takes 16 bits
+    bool rounds = false;  // the source is f32
+    bool keeps = false;   // the packer reads 16 bits
     NodeRounding rounding;
   };
 

@@ -34,7 +34,7 @@ void copy_columns(const float* from, float* to, const Columns& columns) {
 
 bool is_input_grad(const ir::Node& node) { return node.op().ends_with("input_grad"); }
 
-// The node's sums, block by block. `x` is what is multiplied with the kernel: x, or dy.
+// The node's sums, block by block. `x` is the operand that is multiplied with the weights: x or dy.
 struct Blocks {
   explicit Blocks(const ir::Node& node)
       : backward(is_input_grad(node)),
@@ -58,7 +58,7 @@ struct Blocks {
     if (!grouped) shape[shape.rank() - (backward ? 1 : 2)] = width;
     return shape;
   }
-  // Forward, the kernel's rows [in][out] of a position lie side by side.
+  // In the forward pass, the rows [in][out] of the weights of one position lie side by side.
   Columns kernel_columns(int64_t block) const {
     const int64_t out = kernel.back();
     const int64_t in = kernel[kernel.rank() - 2];
@@ -96,8 +96,8 @@ KernelOffer offer_block(const Candidate& candidate, const ir::Node& node, const 
 
 struct BlockKernel {
   std::shared_ptr<const Kernel> kernel;
-  std::shared_ptr<const Kernel> packer;  // null: the kernel is read plain
-  int64_t kernel_floats = 0;             // as the kernel reads it
+  std::shared_ptr<const Kernel> packer;  // null: the weights are read plain
+  int64_t kernel_floats = 0;             // weights as the kernel reads them
 };
 
 BlockKernel block_kernel(KernelOffer offer, const Blocks& blocks, int64_t width) {
@@ -110,7 +110,7 @@ BlockKernel block_kernel(KernelOffer offer, const Blocks& blocks, int64_t width)
   return result;
 }
 
-// All blocks but the last have the same kernel.
+// All blocks except the last have the same kernel.
 struct BlockKernels {
   BlockKernel whole;
   BlockKernel last;
@@ -126,7 +126,7 @@ struct BlockKernels {
   }
 };
 
-// Packs the kernels of all blocks behind each other.
+// Packs the weights of all blocks one after the other.
 class BlockPacker : public Kernel {
  public:
   BlockPacker(Blocks blocks, BlockKernels kernels)
@@ -260,7 +260,7 @@ KernelOffer offer_in_partials(const Candidate& candidate, const ir::Node& node, 
   KernelOffer whole = offer_block(candidate, node, blocks, blocks.of(0));
   if (whole.kernel == nullptr) return whole;
   KernelOffer last = offer_block(candidate, node, blocks, blocks.of(blocks.count - 1));
-  if (last.kernel == nullptr) return refuse(concat("of the last block: ", last.refusal));
+  if (last.kernel == nullptr) return refuse(concat("last block: ", last.refusal));
   const std::string layout = whole.packings.empty() ? "plain" : whole.packings[0].layout.name;
   const BlockKernels kernels{
       .whole = block_kernel(std::move(whole), blocks, blocks.of(0)),

@@ -1,5 +1,5 @@
-// Which noise rounds the results of a node: a function of the run's seed, the node and the sample,
-// so that neither the division of the batch nor a repetition of the node changes it.
+// The noise that rounds the results of a node. It is a function of the run's seed, the node and the
+// sample, so neither the division of the batch nor a recomputation of the node changes it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,7 +10,8 @@
 
 namespace pando::kernels::half {
 
-// What the pass lower-precision wrote on a node about the rounding of its results.
+// The attributes that the pass lower-precision sets on a node to control the rounding of its
+// results.
 struct NodeRounding {
   bool stochastic = false;
   bool nan_on_overflow = false;
@@ -22,8 +23,8 @@ struct NodeRounding {
         nan_on_overflow(node.attributes().get_string("half_overflow") == "nan"),
         stream(static_cast<uint64_t>(node.attributes().get_int("half_stream"))) {}
 
-  // The rounding of output `output` for one sample, whose elements are numbered from 0; or of a
-  // value that is no sample of its own, under the number of the slice's first sample.
+  // The rounding of output `output` for one sample, whose elements are numbered from 0. For a value
+  // without samples, pass the number of the slice's first sample.
   HalfRounding of(const StepArgs& step, int64_t sample, int output = 0) const {
     HalfRounding rounding{.stochastic = stochastic, .nan_on_overflow = nan_on_overflow};
     if (!stochastic) return rounding;

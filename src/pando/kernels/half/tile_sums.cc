@@ -12,7 +12,8 @@ PANDO_MULTIVERSION void add(float* __restrict total, const float* __restrict new
   for (int64_t i = 0; i < count; ++i) total[i] += newest[i];
 }
 
-// Per channel the mean, per channel the sum of squared deviations, then the number of values.
+// Merges moments: the mean of each channel, then the sum of squared deviations of each channel,
+// then the number of values.
 PANDO_MULTIVERSION void merge(float* __restrict total, const float* __restrict newest,
                               int64_t channels) {
   const float count = total[2 * channels];

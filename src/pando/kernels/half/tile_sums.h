@@ -1,4 +1,4 @@
-// Puts together what several tiles contribute to a sum over samples.
+// Combines the contributions of several tiles to a sum over samples.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace pando::kernels::half {
 
-// total becomes the sum of both, or with Share::moments the moments of both sets of values.
+// total += newest; with Share::moments, total becomes the moments of both sets of values.
 void add_tile(Share share, float* total, const float* newest, int64_t elements);
 
 }  // namespace pando::kernels::half

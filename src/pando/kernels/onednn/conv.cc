@@ -1,6 +1,7 @@
-// oneDNN's convolutions between channels-last activations, of the types that the node's values
-// have. Kernels are packed as the library likes them; their gradients are written plain, by way of
-// scratch memory where need be. SPDX-License-Identifier: MIT
+// oneDNN's convolutions of channels-last activations, in the types of the node's values. Filters
+// are packed into the layout that the library prefers. Filter gradients are written in the plain
+// layout, through scratch memory if necessary.
+// SPDX-License-Identifier: MIT
 #include "pando/kernels/conv_node.h"
 #include "pando/kernels/onednn/onednn.h"
 #include "pando/kernels/onednn/product_impl.h"
@@ -12,7 +13,7 @@ using dnnl::memory;
 
 constexpr auto kDirect = dnnl::algorithm::convolution_direct;
 
-// A geometry in the library's words. 2-D geometries lose their depth of one.
+// A geometry as oneDNN descriptors. 2-D geometries drop their depth of 1.
 struct ConvDescription {
   explicit ConvDescription(const ir::Node& node)
       : g(conv_geometry(node)),
@@ -51,7 +52,7 @@ struct ConvDescription {
     return with_spatial(dims, g.kernel);
   }
   memory::desc any_kernel() const { return {kernel_dims(), types.kernel, memory::format_tag::any}; }
-  // Ours: [spatial..., in, out], the output channels of a group side by side.
+  // Pando's layout: [spatial..., in, out], with the output channels of a group side by side.
   memory::desc plain_kernel() const {
     const memory::dims dims = kernel_dims();
     memory::dims strides(dims.size());
@@ -77,7 +78,7 @@ dnnl::convolution_forward::primitive_desc conv_desc(const ConvDescription& d, bo
   return {desc, attributes, onednn::cpu_engine()};
 }
 
-// Gradients are asked for with a forward convolution as a hint.
+// oneDNN needs a forward descriptor as a hint to create a gradient.
 dnnl::convolution_forward::primitive_desc conv_hint(ConvDescription d, bool bias) {
   d.types = d.types.of_forward();
   return conv_desc(d, bias, dnnl::prop_kind::forward_training, onednn::primitive_attributes());
@@ -112,7 +113,8 @@ KernelGradDesc kernel_grad_desc(const ConvDescription& d, bool bias, const memor
   return {desc, onednn::primitive_attributes(), onednn::cpu_engine(), hint};
 }
 
-// With the gradient plain if there is an optimised kernel for that, else in the library's layout.
+// Writes the gradient in the plain layout if oneDNN has an optimised kernel for that, otherwise in
+// the layout that oneDNN prefers.
 KernelGradDesc choose_kernel_grad(const ConvDescription& d, bool bias) {
   try {
     KernelGradDesc plain = kernel_grad_desc(d, bias, d.plain_kernel());

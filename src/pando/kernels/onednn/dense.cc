@@ -1,4 +1,4 @@
-// oneDNN's inner products: y [N,M] = x [N,K] kernel [K,M] and its gradients.
+// oneDNN's inner products: y [N,M] = x [N,K] weights [K,M] and their gradients.
 // SPDX-License-Identifier: MIT
 #include "pando/kernels/onednn/onednn.h"
 #include "pando/kernels/onednn/product_impl.h"
@@ -36,7 +36,7 @@ dnnl::inner_product_forward::primitive_desc dense_desc(const DenseDescription& d
   return {desc, attributes, onednn::cpu_engine()};
 }
 
-// Gradients are asked for with a forward product as a hint.
+// oneDNN needs a forward descriptor as a hint to create a gradient.
 dnnl::inner_product_forward::primitive_desc dense_hint(const Shape& x, const Shape& y,
                                                        const onednn::ProductTypes& types,
                                                        bool bias) {

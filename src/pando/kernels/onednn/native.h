@@ -1,5 +1,6 @@
-// When oneDNN's products of 16-bit numbers are taken: where the processor has instructions for
-// them. Their sums are f32, and who calls rounds them. SPDX-License-Identifier: MIT
+// Decides when oneDNN's products of 16-bit numbers are used: where the processor has instructions
+// for them. The sums are f32; the caller rounds them.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <string>
@@ -8,11 +9,12 @@
 
 namespace pando::kernels {
 
-// Why numbers of this type cannot be multiplied as they are; empty when they can.
+// Why oneDNN should not multiply numbers of this type without conversion; empty if it should.
 std::string why_not_native(DType dtype);
 
-// Why the candidate "native" should not be taken for a node with 16-bit operands: a convolution, a
-// dense layer or the gradient of its input; or the gradient of its kernel.
+// Why the candidate "native" should not be chosen for a node with 16-bit operands; empty if it
+// should. The first function is for convolutions, dense layers and their input gradients, the
+// second for the gradients of filters and of dense weights.
 std::string why_not_native_product(const ir::Node& node);
 std::string why_not_native_kernel_grad(const ir::Node& node);
 

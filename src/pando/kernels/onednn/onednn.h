@@ -1,4 +1,4 @@
-// oneDNN's kernels as candidates. The library is seen by the sources of this folder only.
+// oneDNN's kernels as candidates. Only the sources of this folder include the library's headers.
 // SPDX-License-Identifier: MIT
 #pragma once
 

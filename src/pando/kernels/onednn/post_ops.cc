@@ -32,7 +32,8 @@ dnnl::primitive_attr fused_attributes(const ir::Node& node) {
 }
 
 KernelOffer refuse_reference(const char* implementation) {
-  return refuse(concat("oneDNN has only '", implementation, "' for this shape"));
+  return refuse(
+      concat("oneDNN has only the reference kernel '", implementation, "' for this shape"));
 }
 
 }  // namespace pando::kernels::onednn

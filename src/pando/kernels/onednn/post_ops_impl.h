@@ -1,5 +1,4 @@
-// What the oneDNN adapters share beyond one primitive: types, fused activations, refusals, and
-// gradients of kernels that pass through scratch memory.
+// What the oneDNN adapters share beyond one primitive: types, fused activations, refusals.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,13 +6,14 @@
 
 namespace pando::kernels::onednn {
 
-// The types of a convolution or dense layer: of its input, kernel and result, or their gradients.
+// The types of the input, weights and result of a convolution or dense layer, or of their
+// gradients.
 struct ProductTypes {
   dnnl::memory::data_type source;
   dnnl::memory::data_type kernel;
   dnnl::memory::data_type result;
 
-  // Of the forward node, with an f32 result.
+  // The types of the forward node with an f32 result.
   ProductTypes of_forward() const;
 };
 ProductTypes product_types(const ir::Node& node);
@@ -23,7 +23,7 @@ dnnl::primitive_attr fused_attributes(const ir::Node& node);
 
 KernelOffer refuse_reference(const char* implementation);
 
-// An error of the library while it looks for a kernel is a refusal.
+// Turns an error that oneDNN throws while it looks for a kernel into a refusal.
 template <typename Offer>
 KernelOffer refuse_errors(const Offer& make_offer) {
   use_one_thread();

@@ -16,10 +16,10 @@ namespace {
 
 using dnnl::memory;
 
-constexpr int kSets = 16;  // more than the threads that run one primitive at once, usually
+constexpr int kSets = 16;  // usually more than the threads that run one primitive at the same time
 
-// A failure here leaves the results of an earlier step in the output, and training would go on with
-// them unnoticed; a worker cannot throw out of its thread, so the process ends.
+// After a failure the output would still hold the results of an earlier step, and training would
+// continue with them unnoticed. A worker cannot throw out of its thread, so the process ends.
 void check(dnnl_status_t status, const char* doing, const dnnl::primitive& primitive) {
   if (status == dnnl_success) return;
   const char* name = nullptr;
@@ -40,7 +40,8 @@ const dnnl::engine& cpu_engine() {
 }
 
 void use_one_thread() {
-  // Looked up, because Pando itself is not built with OpenMP; the setting is per thread.
+  // The function is looked up at run time because Pando itself is not built with OpenMP. The
+  // setting is per thread.
   using Set = void (*)(int);
   static const Set set = reinterpret_cast<Set>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
   thread_local bool done = false;
@@ -55,7 +56,7 @@ dnnl::primitive_attr primitive_attributes() {
   return attributes;
 }
 
-// One set of memory objects; `busy` says that a run is using it.
+// One set of memory objects; `busy` is set while a run uses it.
 struct Primitive::Handles {
   std::atomic_flag busy;
   std::vector<dnnl::memory> memories;
@@ -63,7 +64,7 @@ struct Primitive::Handles {
   std::vector<const void*> addresses;
   dnnl::stream stream;
 
-  // Setting a handle clears the padding of a blocked layout, so only when it is another.
+  // Binds only a changed address, because setting a handle clears the padding of a blocked layout.
   void bind(const dnnl::primitive& primitive, size_t argument, const void* address) {
     if (addresses[argument] == address) return;
     check(dnnl_memory_set_data_handle(arguments[argument].memory, const_cast<void*>(address)),
@@ -122,7 +123,7 @@ bool is_reference(const char* implementation) {
 
 namespace {
 
-// The fields that decide where elements lie, as one short name.
+// A short name made from the fields that determine where elements lie.
 std::string layout_name(const dnnl::memory::desc& desc) {
   const dnnl_memory_desc_t& d = desc.data;
   std::string text = concat(d.data_type, "/", d.ndims, "/", d.format_kind);

@@ -1,5 +1,5 @@
-// One oneDNN primitive with its arguments, ready to run from several threads, each of which runs it
-// alone: the library's own threads stay out of it. For oneDNN 2.x.
+// One oneDNN primitive with its arguments. Several threads may run it at once; each run uses only
+// the calling thread and none of oneDNN's own. For oneDNN 2.x.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,11 +16,11 @@ namespace pando::kernels::onednn {
 
 const dnnl::engine& cpu_engine();
 
-// The library freezes its count of threads when a primitive is created and asks again when it
-// runs; both must find one thread.
+// Makes oneDNN use one thread in calls from this thread. oneDNN reads the number of threads when a
+// primitive is created and again when it runs; both must see 1.
 void use_one_thread();
 
-// What all primitive descriptors here have: memory for work comes from the caller.
+// The attributes of all primitive descriptors here: the caller provides the scratch memory.
 dnnl::primitive_attr primitive_attributes();
 
 struct Argument {
@@ -47,18 +47,20 @@ class Primitive {
   std::unique_ptr<Handles[]> handles_;
 };
 
-// The library's word for f32, f16 or bf16.
+// oneDNN's type for f32, f16 or bf16.
 dnnl::memory::data_type data_type(DType dtype);
 
-// "onednn:jit:avx2" out of a primitive descriptor, and whether it is a plain reference loop.
+// kernel_name() makes a name such as "onednn:jit:avx2" from a primitive descriptor's
+// implementation; is_reference() tells whether that is a plain reference loop.
 std::string kernel_name(const char* implementation);
 bool is_reference(const char* implementation);
 
-// Packs input `input` from `plain` into `packed`, of one type; nothing when they are the same.
+// Packs input `input` from layout `plain` to `packed`; both have the same type. Empty if the
+// layouts are equal.
 std::vector<Packing> packings(int input, const dnnl::memory::desc& plain,
                               const dnnl::memory::desc& packed);
 
-// Copies between layouts, with its memory from the caller.
+// Copies between layouts; the caller provides the scratch memory.
 std::shared_ptr<const Primitive> make_reorder(const dnnl::memory::desc& from,
                                               const dnnl::memory::desc& to);
 

@@ -20,7 +20,7 @@ KernelOffer offer_product(std::string name, std::shared_ptr<const Primitive> pri
 KernelOffer offer_gradient(std::string name, std::shared_ptr<const Primitive> primitive,
                            std::shared_ptr<const Primitive> reorder, GradientTraits traits) {
   const auto rounded = [](size_t bytes) { return (bytes + 63) / 64 * 64; };
-  // Scratch: the gradient in the primitive's layout, then what the primitives ask for.
+  // Scratch holds the gradient in the primitive's layout, then the primitives' own scratch memory.
   const size_t staged = reorder == nullptr ? 0 : rounded(traits.gradient_bytes);
   const size_t work = std::max(primitive->scratch_bytes(),
                                reorder == nullptr ? size_t{0} : reorder->scratch_bytes());

@@ -1,5 +1,5 @@
-// Offers of a convolution's and a dense layer's three products: they differ in the library's types
-// only, so each offer is made from a primitive descriptor of either.
+// Offers the three products of a convolution or a dense layer. Both differ only in oneDNN's types,
+// so one template makes each offer from the primitive descriptor of either.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace pando::kernels::onednn {
 
-// The type-independent halves. `plain` is our layout of the filter.
+// The parts that do not depend on oneDNN's types. `plain` is Pando's layout of the filter.
 KernelOffer offer_product(std::string name, std::shared_ptr<const Primitive> primitive, bool bias);
 
 struct GradientTraits {
@@ -15,12 +15,12 @@ struct GradientTraits {
   size_t gradient_bytes = 0;  // in the layout of the primitive
 };
 
-// A kernel of (x, dy) -> filter gradient, [bias gradient]. With a reorder, the primitive writes
-// into scratch memory and the reorder from there to the output.
+// Offers the kernel (x, dy) -> filter gradient, [bias gradient]. With a reorder, the primitive
+// writes to scratch memory and the reorder copies from there to the output.
 KernelOffer offer_gradient(std::string name, std::shared_ptr<const Primitive> primitive,
                            std::shared_ptr<const Primitive> reorder, GradientTraits traits);
 
-// (x, filter, [bias]) -> y; Forward is the library's class of primitives.
+// Offers (x, filter, [bias]) -> y. Forward is oneDNN's class of primitives.
 template <typename Forward>
 KernelOffer offer_forward(const typename Forward::primitive_desc& pd, bool bias,
                           const dnnl::memory::desc& plain) {
@@ -36,7 +36,7 @@ KernelOffer offer_forward(const typename Forward::primitive_desc& pd, bool bias,
   return offer;
 }
 
-// (dy, filter) -> dx.
+// Offers (dy, filter) -> dx.
 template <typename Backward>
 KernelOffer offer_input_gradient(const typename Backward::primitive_desc& pd,
                                  const dnnl::memory::desc& plain) {
@@ -51,7 +51,7 @@ KernelOffer offer_input_gradient(const typename Backward::primitive_desc& pd,
   return offer;
 }
 
-// (x, dy) -> filter gradient, [bias gradient].
+// Offers (x, dy) -> filter gradient, [bias gradient].
 template <typename Backward>
 KernelOffer offer_filter_gradient(const typename Backward::primitive_desc& pd, bool bias,
                                   const dnnl::memory::desc& plain) {

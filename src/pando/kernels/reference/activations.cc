@@ -61,7 +61,7 @@ KernelOffer reference_tanh_grad(const ir::Node& node) {
 
 KernelOffer reference_sigmoid(const ir::Node& node) {
   return unary(node, [](float x) {
-    const float e = std::exp(-std::fabs(x));  // which cannot overflow
+    const float e = std::exp(-std::fabs(x));  // cannot overflow
     return (x < 0 ? e : 1) / (1 + e);
   });
 }

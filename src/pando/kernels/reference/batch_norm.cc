@@ -22,7 +22,7 @@ struct Rows {
   int64_t count() const { return batch * pixels; }
 };
 
-// What batch_norm and its gradients know of one channel.
+// The statistics of one channel that batch_norm and its gradients use.
 struct Channel {
   double mean;
   double inv_std;
@@ -134,7 +134,7 @@ KernelOffer reference_batch_norm_input_grad(const ir::Node& node) {
   return offer_function("reference", [=](const KernelArgs& args, const StepArgs& step) {
     const float* y = relu ? args.in(args.num_inputs - 1) : nullptr;
     const auto count = static_cast<double>(step.batch_valid * rows.pixels);
-    // Without totals padding needs no care: its dy is zero.
+    // Without totals, padding needs no special case: its dy is zero.
     const int64_t valid_rows = totals ? step.valid * rows.pixels : rows.count();
     for (int64_t c = 0; c < rows.channels; ++c) {
       const Channel known = channel(args.in(2)[c], args.in(3)[c], epsilon);

@@ -9,8 +9,8 @@ namespace pando::kernels {
 
 namespace {
 
-// The gradient of the convolution's own result for sample n, made in scratch memory from the
-// pooled one, input `first` and the next.
+// The gradient of the convolution's result for sample n. make() computes it in scratch memory from
+// the gradient of the pooled result (input `first`) and the indices (input `first` + 1).
 struct PooledGradient {
   explicit PooledGradient(const ir::Node& node, int first_input)
       : conv(conv_geometry(node)),

@@ -10,10 +10,10 @@ namespace pando::kernels {
 
 namespace {
 
-// Probabilities are kept away from 0 and 1 by this much.
+// Probabilities are clipped to [kClip, 1 - kClip].
 constexpr float kClip = 1e-7f;
 
-// Where to find things: a loss has predictions at `first` and labels and weight after it.
+// The inputs of a loss: predictions at index `first`, then labels, then optional weights.
 struct LossArgs {
   const KernelArgs& args;
   int first;
@@ -38,7 +38,7 @@ struct CrossEntropy {
         from_logits(ops::int_attribute(node, "from_logits") == 1),
         smoothing(ops::number_attribute(node, "label_smoothing")) {}
 
-  // A class number that is none marks a sample without a label.
+  // A class number outside [0, classes) marks a sample without a label.
   bool labelled(const LossArgs& loss, int64_t n) const {
     if (!sparse) return true;
     const int32_t label = loss.args.in_as<int32_t>(loss.first + 1)[n];
@@ -74,7 +74,8 @@ struct CrossEntropy {
     return sum;
   }
 
-  // The derivative of value() by prediction k of sample n, for logits and for probabilities.
+  // Writes scale times the derivative of value() with respect to each prediction of sample n; one
+  // function for logits, one for probabilities.
   void logit_gradient(const LossArgs& loss, int64_t n, double scale, float* dx) const {
     const float* x = loss.predictions(n * classes);
     const double normalizer = log_sum(x);
@@ -95,7 +96,7 @@ struct CrossEntropy {
   }
 };
 
-// Both regression losses: the mean of value(prediction - target) and its derivative.
+// Shared by the regression losses: the mean of value(prediction - target), and its derivative.
 template <typename Value>
 KernelOffer regression_loss(const ir::Node& node, Value value) {
   const int64_t batch = node.input(0)->shape()[0];

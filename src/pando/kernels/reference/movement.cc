@@ -21,7 +21,7 @@ struct Box {
   ir::Ints begin;
   ir::Ints strides;  // empty: all 1
 
-  // The element of the whole for element `i` of the box.
+  // The index in the whole tensor of element `i` of the box.
   int64_t place(int64_t i) const {
     int64_t place = 0;
     int64_t weight = 1;
@@ -36,7 +36,7 @@ struct Box {
   }
 };
 
-// Zeros around the elements of the box.
+// Copies the box into a tensor of zeros.
 KernelOffer scatter(const Box& box) {
   const int64_t count = box.box.elements();
   const int64_t whole = box.whole.elements();
@@ -105,7 +105,7 @@ KernelOffer reference_concat(const ir::Node& node) {
 KernelOffer reference_view(const ir::Node& node) {
   const size_t bytes = node.output()->bytes();
   return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
-    // A view may have been given the memory of its input.
+    // A view may share the memory of its input.
     std::memmove(args.outputs[0], args.inputs[0], bytes);
   });
 }
@@ -113,7 +113,7 @@ KernelOffer reference_view(const ir::Node& node) {
 KernelOffer reference_cast(const ir::Node& node) {
   const Shape& shape = node.output()->shape();
   const int64_t count = shape.elements();
-  // A variable has no samples: its elements are numbered through.
+  // A variable has no samples: one numbering runs over all its elements.
   const int64_t row = node.op() == "round_variable" ? count : shape.elements_from(1);
   const DType from = node.input(0)->type().dtype;
   const DType to = node.output()->type().dtype;

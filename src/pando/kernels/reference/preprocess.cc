@@ -1,4 +1,4 @@
-// Ops that turn the pixels of an image into the numbers of a network.
+// Ops that convert the pixels of an image into the inputs of a network.
 // SPDX-License-Identifier: MIT
 #include "pando/base/deviation.h"
 #include "pando/kernels/function_kernel.h"

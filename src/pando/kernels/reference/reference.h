@@ -1,4 +1,5 @@
-// Reference kernels: plain loops that say what each op means. They judge all the others.
+// Reference kernels: plain loops that define what each op computes. Tests compare all other kernels
+// with them.
 // SPDX-License-Identifier: MIT
 #pragma once
 

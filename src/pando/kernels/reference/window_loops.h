@@ -7,7 +7,7 @@
 
 namespace pando::kernels {
 
-// What for_each_tap needs of a geometry.
+// The parts of a geometry that for_each_tap needs.
 struct TapWalk {
   using Extents = ConvGeometry::Extents;
   Extents in, out, window, stride, dilation, pad_low;
@@ -50,8 +50,8 @@ void for_each_tap(const TapWalk& walk, int64_t out_pixel, Visit visit) {
   }
 }
 
-// Calls visit(input, kernel, output): the three element numbers, within one sample, of every
-// product of the convolution.
+// Calls visit(input, filter, output) for every product of the convolution, with the element numbers
+// of the three operands within one sample.
 template <typename Visit>
 void for_each_product(const ConvGeometry& g, Visit visit) {
   const TapWalk walk(g);
@@ -69,7 +69,7 @@ void for_each_product(const ConvGeometry& g, Visit visit) {
   }
 }
 
-// The convolution of one sample with bias (may be null) and activation.
+// Convolves one sample, adds the bias (may be null) and applies the activation.
 struct ConvSample {
   const float* x = nullptr;
   const float* kernel = nullptr;
@@ -82,7 +82,8 @@ void convolve_sample(const ConvGeometry& geometry, const ConvSample& sample,
 // Max pooling of one sample.
 void max_pool_sample(const PoolNodeGeometry& geometry, const float* x, float* y, uint8_t* index);
 
-// Its gradient, after that of the activation whose results were pooled.
+// The gradient of max_pool_sample, multiplied by the slope of the activation that came before the
+// pooling.
 struct PoolGradSample {
   const float* dy = nullptr;
   const uint8_t* index = nullptr;

@@ -8,7 +8,8 @@ Planes from_tile(const Planes& planes, int64_t tile) {
   return {planes.data + tile * planes.stride, planes.plane, planes.stride};
 }
 
-// The j-th of two rows of pixels under a row of tiles; null below the last.
+// Row j of the two rows of pixels that a row of tiles covers; null below the last row of the
+// output.
 template <typename Float>
 Float* output_row(const TilePlan& plan, const Run& run, Float* plane, int64_t j) {
   const TileSpec& spec = plan.spec;

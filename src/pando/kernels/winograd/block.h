@@ -7,8 +7,8 @@
 
 namespace pando::kernels::winograd {
 
-// Sets the planes of neighbouring tiles apart by a cache line more than their floats: planes of a
-// round size would share few lines of the cache.
+// Separates neighbouring planes by one extra cache line: planes of a round size would map to few
+// sets of the cache.
 constexpr int64_t kPlaneGap = 16;
 
 inline int64_t plane_floats(int64_t rows, int64_t stride) { return rows * stride + kPlaneGap; }
@@ -30,7 +30,7 @@ int64_t transform_source(const TilePlan& plan, const Block& block, const float* 
 int64_t transform_output_grad(const TilePlan& plan, const Block& block, const float* dy,
                               const Planes& planes);
 
-// product = source planes * packed kernel.
+// product = source planes * packed filter.
 struct Product {
   Planes source;
   const float* packed;

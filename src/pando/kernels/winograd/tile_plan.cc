@@ -8,11 +8,11 @@
 namespace pando::kernels::winograd {
 namespace {
 
-// Transformed source and product of a block: half of a 512 KiB second-level cache, the rest is for
-// the kernel.
+// Size of a block's transformed source and product: half of a 512 KiB second-level cache; the rest
+// is for the filter.
 constexpr int64_t kBlockBytes = 256 * 1024;
 
-// Fewer would not pay for reading the kernel again.
+// With fewer tiles, reading the filter again would cost too much.
 constexpr int64_t kFewestTiles = 16;
 
 int64_t tiles_per_block(const TilePlan& plan) {

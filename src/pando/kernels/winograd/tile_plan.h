@@ -33,7 +33,8 @@ struct Run {
   int64_t tiles = 0;
 };
 
-// The 2x2 tiles of an output plane: all of it, or (`whole_only`) those that lie in it entirely.
+// The 2x2 tiles of an output plane: all of them or, with `whole_only`, those that lie completely
+// inside.
 struct Grid {
   Grid(const TileSpec& spec, int64_t longest_run, bool whole_only);
 
@@ -45,8 +46,8 @@ struct Grid {
   int64_t units() const { return batch * rows * runs; }
 
   int64_t batch, rows, columns;
-  int64_t run_tiles;  // of all runs of a row but the last
-  int64_t runs;       // of a row
+  int64_t run_tiles;  // tiles of each run of a row except the last
+  int64_t runs;       // runs of a row
 };
 
 struct TilePlan {
@@ -56,7 +57,7 @@ struct TilePlan {
   int64_t channels(const direct::Column& column) const {
     return (column.vectors - 1) * int64_t{lanes} + column.last_lanes;
   }
-  // Floats of one plane of the packed kernel, [column][source channel][width].
+  // The floats of one plane of the packed filter, [column][source channel][width].
   int64_t kernel_plane() const { return spec.source_channels * output_stride; }
 
   TileSpec spec;
@@ -64,7 +65,7 @@ struct TilePlan {
   int lanes;
   int64_t source_stride;  // channels padded to whole vectors
   int64_t output_stride;
-  int64_t block_tiles;  // at most, transformed together
+  int64_t block_tiles;  // the most tiles that are transformed together
   Grid tiles;
   Grid pool_tiles;
   std::vector<direct::Column> columns;

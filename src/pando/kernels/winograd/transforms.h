@@ -1,9 +1,9 @@
-// The transforms of Winograd's convolution F(2x2, 3x3), once per instruction set: with
+// The transforms of Winograd's convolution F(2x2, 3x3), compiled once per instruction set. With
 //   B^T = [1 0 -1 0; 0 1 1 0; 0 -1 1 0; 0 1 0 -1],  A^T = [1 1 1 0; 0 1 -1 -1],
 //   G = [1 0 0; 1/2 1/2 1/2; 1/2 -1/2 1/2; 0 0 1],
 // a tile of 2x2 outputs is A^T [ sum over channels of (G g G^T) * (B^T d B) ] A, where d is the 4x4
-// pixels under the tile and * is taken element by element. Only plain data crosses this header, for
-// the reason given in direct/isa_kernels.h.
+// pixels under the tile, g the 3x3 filter and * the element-wise product. This header may contain
+// only plain data, for the reason given in direct/isa_kernels.h.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -38,12 +38,12 @@ struct OutputArgs {
   Planes planes;
   int64_t tiles = 0;
   float* row[2] = {};  // the first tile's place in each row; the second may be null
-  int64_t pixels = 0;  // of a row from there on: the last tile may have one column only
+  int64_t pixels = 0;  // left in a row from there; the last tile may have only one column
   int64_t channels = 0;
   const float* bias = nullptr;
   Activation activation = Activation::none;
   float alpha = 0;
-  uint8_t* index = nullptr;  // output_pool: row[0] takes the maximum of a tile, this its position
+  uint8_t* index = nullptr;  // output_pool: row[0] gets the maximum of a tile, index its position
 };
 
 // planes = A dy A^T, the gradient of `planes` in OutputArgs.
@@ -55,7 +55,7 @@ struct OutputGradArgs {
   Planes planes;
 };
 
-// Between the nine taps of one row of kernel elements and its place in sixteen planes.
+// Converts between the nine taps of one row of filter elements and its place in sixteen planes.
 struct KernelArgs {
   const float* from = nullptr;
   int64_t from_step = 0;  // floats from one tap or plane to the next
@@ -70,7 +70,7 @@ struct Transforms {
   void (*output_pool)(const OutputArgs&);
   void (*output_grad)(const OutputGradArgs&);
   void (*kernel)(const KernelArgs&);          // planes = G taps G^T, padded to whole vectors
-  void (*rotated_kernel)(const KernelArgs&);  // with the taps in reverse order
+  void (*rotated_kernel)(const KernelArgs&);  // the same with the taps in reverse order
   void (*kernel_grad)(const KernelArgs&);     // taps = G^T planes G
 };
 

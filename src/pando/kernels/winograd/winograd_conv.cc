@@ -22,11 +22,11 @@ std::string why_unsupported_by_winograd(const ConvGeometry& g) {
   std::string why_not;
   if (!DirectConv::supports(g, &why_not)) return why_not;
   if (g.kernel != ConvGeometry::Extents{1, 3, 3} || g.in[0] != 1 || g.out[0] != 1) {
-    return "the kernel is not 2-D 3x3";
+    return "the filter is not 2-D 3x3";
   }
   if (g.stride != ConvGeometry::Extents{1, 1, 1} || g.dilation != ConvGeometry::Extents{1, 1, 1} ||
       g.groups != 1) {
-    return "strides, dilations and groups are not 1";
+    return "a stride, a dilation or the number of groups is not 1";
   }
   return "";
 }
@@ -113,10 +113,11 @@ void WinogradConv::pack_forward(const float* kernel, float* packed, Part part) c
 
 namespace {
 
-// Transforming and turning a square at a time keeps it in the first-level cache.
+// Transforming and transposing one square at a time keeps it in the first-level cache.
 constexpr int64_t kSquare = 16;
 
-// Output channels [first, first + count) of the convolution: rows of the backward panels.
+// Packs output channels [first, first + count) of the convolution, which are rows of the backward
+// panels.
 void pack_backward_rows(const TilePlan& plan, const float* kernel, float* packed, int64_t first) {
   const int64_t in = plan.spec.output_channels;
   const int64_t out = plan.spec.source_channels;
@@ -191,7 +192,7 @@ void WinogradConv::backward_input(const Input& input, float* dx, std::byte* scra
 
 namespace {
 
-// The planes of the gradient grow by source^T * output_grad.
+// Adds source^T * output_grad to the planes of the gradient.
 struct GradientSum {
   Planes source;
   Planes output_grad;
@@ -252,7 +253,7 @@ void WinogradConv::backward_kernel(const float* x, const float* dy,
     if (gradient.bias != nullptr) add_bias(plan, sum, gradient.bias);
     sum.first = false;
   });
-  if (sum.first) {  // a part without tiles
+  if (sum.first) {  // this part has no tiles
     std::fill_n(gradient.kernel, 9 * in * out, 0.0f);
     return;
   }

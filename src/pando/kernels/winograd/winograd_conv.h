@@ -1,6 +1,6 @@
-// Winograd's convolution F(2x2, 3x3) in float32, channels-last: sixteen small matrix products
-// instead of nine large ones save 5/9 of the multiplications. Tiles are transformed a few at a
-// time, so that they stay in the second-level cache from the first transform to the last.
+// Winograd's convolution F(2x2, 3x3) in f32, channels-last: sixteen small matrix products instead
+// of nine large ones save 5/9 of the multiplications. Tiles are transformed a few at a time, so
+// that they stay in the second-level cache from the first transform to the last.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,11 +14,12 @@
 
 namespace pando::kernels {
 
-// How to run one convolution on this CPU; the contract of its methods is DirectConv's. A value that
-// is not finite reaches all four outputs of a tile that reads it.
+// How to run one convolution on this CPU. Its methods have the same contract as those of
+// DirectConv. An infinity or NaN in the input reaches all four outputs of a tile that reads it.
 class WinogradConv {
  public:
-  // Whether the constructor accepts the geometry; the reason goes to *why_not, if given.
+  // Whether the constructor accepts the geometry. If not, the reason is written to *why_not unless
+  // that is null.
   static bool supports(const ConvGeometry& geometry, std::string* why_not = nullptr);
 
   // Reads the environment variable PANDO_ISA as DirectConv does. Throws Unsupported.
@@ -42,12 +43,12 @@ class WinogradConv {
     Epilogue epilogue = {};
   };
   void forward(const Input& input, float* y, std::byte* scratch, Part part = {}) const;
-  // Max pooling with windows of 2x2: the tiles. Requires: at least 2x2 outputs.
+  // Max pooling with windows of 2x2, which are the tiles. Requires: at least 2x2 outputs.
   void forward_pool(const Input& input, const DirectConv::PoolOutput& pooled, std::byte* scratch,
                     Part part = {}) const;
-  // `input` is dy and the packed kernel of pack_backward.
+  // `input` holds dy and the filter packed by pack_backward.
   void backward_input(const Input& input, float* dx, std::byte* scratch, Part part = {}) const;
-  // Overwrites the gradient with this part's sum over its share of the tiles.
+  // Overwrites the gradient with the sum over this part's share of the tiles.
   void backward_kernel(const float* x, const float* dy, const DirectConv::KernelGradient& gradient,
                        std::byte* scratch, Part part = {}) const;
 

@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: MIT
+#include "pando/app/run/training_run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include <fmt/core.h>
+
+#include "pando/app/flags/job_settings.h"
+#include "pando/app/job/agreed_signal.h"
+#include "pando/app/job/exit_code.h"
+#include "pando/app/record/checkpoint_list.h"
+#include "pando/app/record/log_line.h"
+#include "pando/app/record/mlperf_log.h"
+#include "pando/app/record/run_directory.h"
+#include "pando/app/record/run_log.h"
+#include "pando/app/report/curves.h"
+#include "pando/app/run/announcement.h"
+#include "pando/app/run/dry_run.h"
+#include "pando/app/run/exchange_log.h"
+#include "pando/app/run/pipeline_text.h"
+#include "pando/app/run/resume.h"
+#include "pando/app/run/row_sinks.h"
+#include "pando/app/run/training_phase.h"
+#include "pando/app/run/validation_phase.h"
+#include "pando/base/error.h"
+#include "pando/base/strings.h"
+#include "pando/comm/job.h"
+
+namespace pando::app {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+class TrainingRun {
+ public:
+  TrainingRun(const TrainOptions& options, std::ostream& out)
+      : options_(options), out_(out), begin_ms_(wall_clock_ms()), setup_(options, out) {}
+
+  int run() {
+    setup_.agree();
+    if (!options_.quiet) {
+      for (const std::string& warning : setup_.warnings) out_ << "warning: " << warning << "\n";
+      out_ << setup_.model.summary() << setup_.chosen_splits << std::flush;
+    }
+    if (options_.phases.training) {
+      const int code = prepare_training();
+      if (options_.verify || options_.dry_run) return code;
+    } else {
+      prepare_validation();
+    }
+    if (options_.counterparts.compile_only) {
+      out_ << "compiled; nothing is kept, so a later run compiles again\n";
+      return kDone;
+    }
+    std::vector<std::string> told;  // before there is a log
+    state_ = find_resume_state(setup_, [&](const std::string& line) { told.push_back(line); });
+    const std::unique_ptr<RunDirectory> directory = make_directory();
+    RunLog log(*directory, out_, options_.quiet);
+    for (const std::string& line : told) log.say(line);
+    announce(setup_, compile_seconds_.count(), log);
+    try {
+      begin_weights(log);
+      setup_.instances.together([&] {
+        if (setup_.instances.is_first()) attach_sinks(log);
+      });
+      const int code = run_phases(log);
+      if (setup_.instances.is_first()) write_curves(directory->path());
+      return code;
+    } catch (const std::exception& error) {
+      log_failure(*directory, error);
+      throw;
+    }
+  }
+
+ private:
+  // The first instance makes it; the others get its path.
+  std::unique_ptr<RunDirectory> make_directory() const {
+    std::unique_ptr<RunDirectory> directory;
+    const int instances = setup_.instances.count();
+    const std::string head = instances == 1 ? "" : fmt::format("# {}\n", replicas_text(setup_));
+    const std::string path = setup_.instances.from_first([&] {
+      refuse_to_hide(options_);
+      try {
+        directory = std::make_unique<RunDirectory>(RunDirectoryOptions{
+            .path = options_.run_dir,
+            .model = options_.model + (options_.phases.training ? "" : "-validation"),
+            .config = head + setup_.config_text,
+            .resumed_step = resumed_step(),
+            .validates_again = options_.phases.validation == ValidationTime::after});
+        if (options_.phases.training) mark_job(directory->path().string());
+      } catch (const IoError& error) {
+        throw UsageError(error.what());  // the user chose the place: a restart would not help
+      }
+      return directory->path().string();
+    });
+    if (directory) return directory;
+    return std::make_unique<RunDirectory>(RunDirectoryOptions{.path = path, .writes = false});
+  }
+
+  // In micro-batches, as the history counts them.
+  std::optional<int64_t> resumed_step() const {
+    if (!state_ || !is_of_this_run(*state_, options_)) return std::nullopt;
+    return setup_.updates_before(state_->position) * setup_.accumulation() * setup_.batch.replicas;
+  }
+
+  // The first instance loads --weights; fit() broadcasts them.
+  void begin_weights(RunLog& log) {
+    const std::string& weights = options_.checkpoints.weights;
+    if (state_) {
+      log.say(describe_resumed(setup_, *state_));
+      const bool is_own = setup_.instances.is_first() && is_of_this_run(*state_, options_);
+      const size_t later = is_own ? set_aside_after(state_->weights.path) : 0;
+      if (later > 0) {
+        log.say(fmt::format("renamed to *.old, because they are of later epochs: {}",
+                            counted(static_cast<int64_t>(later), "checkpoint")));
+      }
+    } else if (!weights.empty() && options_.phases.training) {
+      setup_.instances.together([&] {
+        if (!setup_.instances.is_first()) return;
+        const LoadReport report = setup_.model.load_weights(weights);
+        for (const std::string& line : report.out_of_range) log.say("warning: " + line);
+      });
+      log.say("starting with the weights of " + weights);
+    }
+  }
+
+  // Compiles before the run directory is made, so that a wrong option leaves nothing behind.
+  int prepare_training() {
+    const std::vector<Field>& fields = setup_.data.sets.train.fields();
+    const Clock::time_point start = Clock::now();
+    setup_.instances.together([&] {  // too little memory, for example, is the same everywhere
+      setup_.model.prepare(RunMode::train, options_.micro_batch_size, fields);
+    });
+    compile_seconds_ = Clock::now() - start;
+    if (options_.compile_report) {
+      out_ << setup_.model.compile_report(options_.micro_batch_size, fields);
+    }
+    if (options_.compile_report && !options_.dry_run && setup_.stages() > 1) {
+      out_ << timeline_of(setup_.shape()) << expected_idle(setup_.shape(), {});
+    }
+    if (options_.verify) {
+      const Verification verification = setup_.model.verify(options_.micro_batch_size, fields);
+      out_ << verification.table;
+      return verification.ok ? kDone : kFailed;
+    }
+    return options_.dry_run ? try_a_few_updates(setup_) : kDone;
+  }
+
+  void prepare_validation() {
+    setup_.instances.together([&] {
+      setup_.model.prepare(RunMode::evaluate,
+                           options_.phases.micro_batch_size(options_.micro_batch_size),
+                           setup_.data.sets.test.fields());
+    });
+  }
+
+  int run_phases(RunLog& log) {
+    const ValidationFlags& phases = options_.phases;
+    MlperfLog mlperf(nullptr);
+    if (phases.mlperf_logging) {
+      mlperf = MlperfLog([&log](const std::string& line) { log.say_always(line); });
+    }
+    begin_mlperf(mlperf);
+    if (mlperf.on() && phases.training && !warm_up(log)) return kStopped;
+    mlperf.stop("init");
+    mlperf.start("run");
+    start_ = Clock::now();
+    int code = phases.training ? train(log, mlperf) : kDone;
+    if (code == kDone && phases.validates()) code = validate(log, mlperf);
+    mlperf.stop("run", {{"status", std::string(reached_target_ ? "success" : "aborted")}});
+    if (code == kDone && phases.training && phases.validates()) {
+      const std::chrono::duration<double> seconds = Clock::now() - start_;
+      log.say("time to train = " + duration_text(seconds.count()));
+    }
+    return code;
+  }
+
+  void begin_mlperf(MlperfLog& mlperf) const {
+    mlperf.started_at(begin_ms_, "init");
+    mlperf.event("submission_benchmark", options_.model);
+    mlperf.event("seed", options_.seed);
+    mlperf.event("global_batch_size", setup_.batch.global_batch_size);
+    mlperf.event("gradient_accumulation_steps", setup_.batch.gradient_accumulation_count);
+    mlperf.event("train_samples", setup_.data.sets.train.size());
+    mlperf.event("eval_samples", setup_.data.sets.test.size());
+  }
+
+  // Trains a whole epoch, so that nothing is done for the first time while the clock runs, and
+  // restores the model. False if a signal arrived.
+  bool warm_up(RunLog& log) {
+    AgreedSignal signal(setup_.instances, "\nstopping the warm-up; another signal ends at once\n");
+    log.say("a warm-up epoch begins");
+    const Clock::time_point begin = Clock::now();
+    const TrainingState before = setup_.model.training_state();
+    FitOptions fit = setup_.fit_options();
+    fit.updates_per_epoch = setup_.updates;
+    fit.stop = &signal.wanted();
+    setup_.model.fit(setup_.data.sets.train, fit);
+    setup_.model.restore(before);
+    if (signal.ask() != 0) {
+      log.say_always(
+          fmt::format("stopped by {} in the warm-up; there is nothing to save", signal.text()));
+      return false;
+    }
+    const std::chrono::duration<double> seconds = Clock::now() - begin;
+    log.say(fmt::format("the warm-up epoch took {:.1f} s; weights and optimizer are as before it",
+                        seconds.count()));
+    return true;
+  }
+
+  int train(RunLog& log, MlperfLog& mlperf) {
+    const bool writes = setup_.instances.is_first() || options_.counterparts.ckpt_all_instances;
+    CheckpointStore checkpoints({.folder = checkpoint_folder(log),
+                                 .updates_per_epoch = setup_.updates,
+                                 .keep_last = options_.checkpoints.keep_last,
+                                 .writes = writes});
+    AgreedSignal signal(setup_.instances);
+    TrainingPhase phase{.setup = setup_,
+                        .log = log,
+                        .signal = signal,
+                        .checkpoints = checkpoints,
+                        .mlperf = &mlperf};
+    if (options_.phases.validates_during()) {
+      validated_ = validations_in_history(log);
+      phase.validated = &validated_;
+    }
+    if (histograms_) phase.callbacks.push_back(histograms_);
+    if (setup_.instances.count() > 1) phase.callbacks.push_back(exchange_log(log));
+    const auto early_stopping = early_stopping_callback(
+        options_.early_stopping, {.instances = setup_.instances,
+                                  .directory = log.directory().path(),
+                                  .tell = [&log](const std::string& line) { log.say(line); },
+                                  .restored = [this](int64_t epoch) { restored_ = epoch; }});
+    if (early_stopping) phase.callbacks.push_back(early_stopping);
+    const TrainingResult result = app::train(phase, state_);
+    tell_skipped(log.directory());
+    // A signal after the last weight update stops the validation.
+    if (result.stopped || (options_.phases.validates() && signal.ask() != 0)) {
+      log.say_always(stopped_line(signal.text(), log, checkpoints));
+      return kStopped;
+    }
+    epochs_ = static_cast<double>(setup_.model.position().epoch);
+    return kDone;
+  }
+
+  // The validations of a run before it was resumed, for all instances.
+  std::vector<ValidatedCheckpoint> validations_in_history(RunLog& log) const {
+    std::vector<ValidatedCheckpoint> found;
+    const std::string text = setup_.instances.from_first([&] {
+      std::string lines;
+      for (const HistoryRow& row : read_history(log.directory().path() / "history.json",
+                                                std::numeric_limits<int64_t>::max())) {
+        if (!row.val_loss || !row.val_accuracy) continue;
+        lines += fmt::format("{} {} {}\n", row.epoch, *row.val_loss, *row.val_accuracy);
+      }
+      return lines;
+    });
+    for (const std::string& line : split(text, '\n')) {
+      const std::vector<std::string> numbers = split(line, ' ');
+      if (numbers.size() != 3) continue;
+      const auto number = [&](size_t i) { return parse_double(numbers[i]).value_or(0); };
+      std::erase_if(found, [&](const auto& one) { return one.epoch == number(0); });
+      found.push_back({number(0), number(1), number(2)});
+    }
+    std::ranges::sort(found, {}, &ValidatedCheckpoint::epoch);
+    return found;
+  }
+
+  static std::string stopped_line(const std::string& signal, RunLog& log,
+                                  const CheckpointStore& checkpoints) {
+    if (checkpoints.last().empty()) {
+      return fmt::format("stopped by {}; there is no checkpoint to continue from", signal);
+    }
+    return fmt::format(
+        "stopped by {}; saved {}; to continue, use the same command with --run-dir {} --resume "
+        "auto",
+        signal, checkpoints.last().string(), log.directory().path().string());
+  }
+
+  std::filesystem::path checkpoint_folder(RunLog& log) const {
+    return options_.checkpoints.folder(log.directory().path());
+  }
+
+  // Validates what training wrote, unless the user names something else.
+  ValidationRequest validation_request(RunLog& log) const {
+    const ValidationFlags& flags = options_.phases;
+    ValidationRequest request{.folder = flags.checkpoint_input_dir,
+                              .validated = validated_,
+                              .trained = epochs_ > 0,
+                              .epoch = epochs_,
+                              .start = start_,
+                              .seconds_before = log.directory().seconds_before()};
+    if (!flags.training) request.file = options_.checkpoints.weights;
+    if (flags.training && request.folder.empty()) {
+      request.folder = checkpoint_folder(log);
+      if (restored_) {
+        request.restored = CheckpointFile{log.directory().path() / kBestEpochFile,
+                                          static_cast<double>(*restored_)};
+      }
+      if (state_) {
+        request.last_epoch = epochs_;
+      } else {
+        request.written_since = begin_files_;
+      }
+    }
+    return request;
+  }
+
+  int validate(RunLog& log, MlperfLog& mlperf) {
+    AgreedSignal signal(setup_.instances,
+                        "\nstopping the validation; another signal ends at once\n");
+    RunDirectory& directory = log.directory();
+    ValidationRequest request = validation_request(log);
+    request.stop = [&signal] { return signal.ask() != 0; };
+    request.record = [&](const HistoryRow& row) { directory.append_history(row); };
+    request.mlperf = &mlperf;
+    const ValidationResult result = validate_checkpoints(setup_, log, request);
+    directory.summarize(result.figures(options_.phases));
+    reached_target_ =
+        epoch_to_target(result.checkpoints, options_.phases.target_accuracy).has_value();
+    if (!options_.phases.training) tell_skipped(directory);
+    if (result.stopped) {
+      log.say_always(fmt::format("stopped by {} in the validation, after {}", signal.text(),
+                                 counted(std::ssize(result.checkpoints), "checkpoint")));
+      return kStopped;
+    }
+    if (!result.damaged.empty()) {
+      log.say_always("damaged and not validated: " + join(result.damaged, ", "));
+      return kFailed;
+    }
+    if (!setup_.instances.is_first()) return kDone;
+    if (options_.checkpoints.keep_best) keep_best(log, result);
+    if (options_.phases.clean_dir) clean(log, result);
+    return kDone;
+  }
+
+  // --clean-dir removes what training wrote, not what the user had before.
+  void clean(RunLog& log, const ValidationResult& result) const {
+    if (!options_.phases.checkpoint_input_dir.empty()) {
+      log.say("warning: --clean-dir: checkpoints of --checkpoint-input-dir are never removed");
+      return;
+    }
+    remove_checkpoints(result.files, checkpoint_folder(log));
+    log.say(
+        fmt::format("--clean-dir: {} removed", counted(std::ssize(result.files), "checkpoint")));
+  }
+
+  void keep_best(RunLog& log, const ValidationResult& result) const {
+    if (result.checkpoints.empty() || !options_.phases.training) return;
+    const ValidatedCheckpoint& best = best_of(result.checkpoints);
+    // Validation during training has kept it, unless it was measured only now.
+    if (std::ranges::find(validated_, best.epoch, &ValidatedCheckpoint::epoch) != validated_.end())
+      return;
+    if (std::ranges::find(result.files, best.epoch, &CheckpointFile::epoch) == result.files.end()) {
+      log.say(fmt::format("the best weights, of epoch {}, are in {}", epoch_text(best.epoch),
+                          (log.directory().path() / kBestEpochFile).string()));
+      return;
+    }
+    log.say(fmt::format("the best checkpoint, of epoch {}, is kept as {}", epoch_text(best.epoch),
+                        keep_as_best(checkpoint_folder(log), best.epoch).string()));
+  }
+
+  // Adds event files and records of experiments beside the history.
+  void attach_sinks(RunLog& log) {
+    const LoggingFlags& flags = options_.logging;
+    RowSinks sinks = make_row_sinks(flags, {.folder = log.directory().path(),
+                                            .model = options_.model,
+                                            .dataset = options_.data.dataset,
+                                            .config_text = setup_.config_text,
+                                            .resumed_step = resumed_step()});
+    for (const std::string& note : sinks.notes) log.say(note);
+    if (flags.histograms_per_epoch.numerator() > 0) {
+      histograms_ = histogram_callback(
+          *sinks.tensorboard, {.per_epoch = flags.histograms_per_epoch,
+                               .updates_per_epoch = setup_.updates,
+                               .steps_per_update = setup_.accumulation() * setup_.batch.replicas});
+    }
+    for (auto& sink : sinks.all) log.directory().add_sink(std::move(sink));
+  }
+
+  static void log_failure(RunDirectory& directory, const std::exception& error) {
+    try {
+      directory.log(concat("failed: ", error.what()));
+    } catch (const IoError&) {
+      // Likely the same full disk; the error that ended the run matters more.
+    }
+  }
+
+  // Lists skipped records, also with --quiet: data that were left out are part of the result.
+  void tell_skipped(RunDirectory& directory) const {
+    const std::vector<BadRecord>& skipped = setup_.data.skipped;
+    if (skipped.empty()) return;
+    directory.log(to_string(skipped, skipped.size()));
+    out_ << to_string(skipped) << std::endl;
+  }
+
+  const TrainOptions& options_;
+  std::ostream& out_;
+  int64_t begin_ms_;
+  std::filesystem::file_time_type begin_files_ = std::filesystem::file_time_type::clock::now();
+  TrainingSetup setup_;
+  std::optional<TrainingState> state_;          // that training continues from
+  Clock::time_point start_;                     // of the phases
+  double epochs_ = 0;                           // that the weights were trained for
+  std::vector<ValidatedCheckpoint> validated_;  // during training
+  std::optional<int64_t> restored_;             // the epoch whose weights --restore-best restored
+  bool reached_target_ = false;
+  std::chrono::duration<double> compile_seconds_{};
+  std::shared_ptr<Callback> histograms_;  // may be null
+};
+
+}  // namespace
+
+int run_training(const TrainOptions& options, std::ostream& out) {
+  const Instances instances;
+  std::unique_ptr<TrainingRun> run;
+  // One instance of each machine fetches missing data.
+  if (instances.count() > 1) {
+    instances.together([&] {
+      if (comm::current_job().local_index != 0) return;
+      fetch_training_data({.flags = options.data, .out = &out, .quiet = options.quiet});
+    });
+  }
+  instances.together([&] { run = std::make_unique<TrainingRun>(options, out); });
+  try {
+    return run->run();
+  } catch (const NonFiniteLoss& error) {
+    if (instances.count() == 1) throw;
+    throw AgreedFailure(kNonFiniteLoss, error.what(), instances.is_first());
+  }
+}
+
+}  // namespace pando::app

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#include "pando/base/cpu.h"
+
+#include <cstdlib>
+
+namespace pando {
+
+const CpuFeatures& cpu_features() {
+  static const CpuFeatures features = [] {
+    CpuFeatures found;
+#if defined(__x86_64__)
+    found.sse42 = __builtin_cpu_supports("sse4.2") != 0;
+    found.avx2 = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+    found.avx512 =
+        __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
+        __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512dq") != 0;
+#endif
+    return found;
+  }();
+  return features;
+}
+
+std::string requested_isa() {
+  const char* name = std::getenv("PANDO_ISA");
+  return name == nullptr ? "" : name;
+}
+
+}  // namespace pando

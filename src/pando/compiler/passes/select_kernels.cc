@@ -1,0 +1,126 @@
+// Before:  y = conv(x, k)
+// After:   p %direct-forward:288 = pack(k) {layout="direct-forward"}     y = conv(x, p)
+// Activations stay channels-last. Variables are packed in the layout of the chosen kernel, once per
+// weight update and layout, however many nodes read them.
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "pando/base/error.h"
+#include "pando/compiler/passes/passes.h"
+#include "pando/ops/op.h"
+
+namespace pando::compiler {
+
+namespace {
+
+class Chooser {
+ public:
+  explicit Chooser(CompileState& state) : state_(state) {}
+
+  bool run() {
+    std::vector<ir::Node*> nodes;
+    for (const auto& node : state_.graph.nodes()) nodes.push_back(node.get());
+    for (ir::Node* node : nodes) {
+      if (!ops::has_trait(*node, ops::Trait::view)) choose(node);
+    }
+    erase_unread();
+    return changed_;
+  }
+
+ private:
+  void choose(ir::Node* node) {
+    KernelChoice choice;
+    const auto& candidates = kernels::candidates(node->op());
+    for (const kernels::Candidate& candidate : candidates) {
+      if (!kernels::is_for(candidate, *node)) continue;
+      const bool last = &candidate == &candidates.back();
+      if (!last && state_.options.accept && !state_.options.accept(*node, candidate)) {
+        choice.refusals.push_back(candidate.name + ": not accepted by the options");
+        continue;
+      }
+      kernels::KernelOffer offer = kernels::offer_kernel(candidate, *node);
+      if (offer.kernel == nullptr) {
+        choice.refusals.push_back(candidate.name + ": " + offer.refusal);
+        continue;
+      }
+      const size_t limit = scratch_limit(*node);
+      if (!last && offer.kernel->scratch_bytes() > limit) {
+        choice.refusals.push_back(concat(candidate.name, ": needs ", offer.kernel->scratch_bytes(),
+                                         " bytes of scratch memory, the limit is ", limit));
+        continue;
+      }
+      choice.kernel = std::move(offer.kernel);
+      choice.candidate = candidate.name;
+      for (kernels::Packing& packing : offer.packings) pack(node, std::move(packing));
+      break;
+    }
+    if (choice.kernel == nullptr) {
+      throw InternalError(node->label(), ": no kernel accepts it: ", join(choice.refusals, "; "));
+    }
+    state_.kernels[node] = std::move(choice);
+  }
+
+  // Erases rounded variables whose readers all take the packed variable instead.
+  void erase_unread() {
+    std::vector<const ir::Node*> unread;
+    for (const auto& node : state_.graph.nodes()) {
+      if (node->op() == "round_variable" && state_.graph.users(node->output()).empty()) {
+        unread.push_back(node.get());
+      }
+    }
+    for (const ir::Node* node : unread) {
+      state_.kernels.erase(node);
+      state_.graph.erase(node);
+    }
+  }
+
+  size_t scratch_limit(const ir::Node& node) const {
+    const std::vector<size_t>& limits = state_.options.scratch_limits;
+    const ops::Products products = ops::definition(node).products;
+    if (limits.empty() || products == ops::Products::none) {
+      return std::numeric_limits<size_t>::max();
+    }
+    if (limits.size() == 1) return limits[0];
+    const size_t stage = std::min(static_cast<size_t>(node.stage()), limits.size() / 2 - 1);
+    return limits[2 * stage + (products == ops::Products::matrix ? 1 : 0)];
+  }
+
+  void pack(ir::Node* node, kernels::Packing packing) {
+    ir::Value* source = node->input(packing.input);
+    // The packer rounds like round_variable, so that node is not needed.
+    if (!source->is_input() && source->producer()->op() == "round_variable") {
+      source = source->producer()->input(0);
+    }
+    PANDO_CHECK(source->is_input() && source->role() != ir::InputRole::feed, node->label(),
+                " needs '", source->name(), "' packed, but it is not a variable");
+    ir::Value*& packed = packed_[{source, packing.layout.name}];
+    if (packed == nullptr) {
+      ir::Node* pack =
+          state_.graph.insert_before(node, {.op = "pack",
+                                            .inputs = {source},
+                                            .attributes = {{"layout", packing.layout.name}},
+                                            .name = source->name()});
+      packed = pack->output();
+      packed->set_type({packing.dtype, source->shape()});
+      packed->set_layout(packing.layout);
+      state_.kernels[pack] = {.kernel = std::move(packing.packer), .candidate = "pack"};
+      changed_ = true;
+    }
+    PANDO_CHECK(packed->layout() == packing.layout, node->label(), " needs layout ",
+                packing.layout.name, " of '", source->name(), "' in a different size");
+    node->set_input(packing.input, packed);
+  }
+
+  CompileState& state_;
+  std::map<std::pair<const ir::Value*, std::string>, ir::Value*> packed_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool SelectKernels::run(CompileState& state) const { return Chooser(state).run(); }
+
+}  // namespace pando::compiler

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#include "pando/datasets/preparation.h"
+
+#include <utility>
+
+#include "pando/base/error.h"
+#include "pando/base/random.h"
+
+namespace pando {
+
+namespace {
+
+constexpr int64_t kUsualViewSide = 224;
+constexpr int64_t kUsualShortSide = 256;  // of a validation image whose view has kUsualViewSide
+
+PreprocessOptions front_of(const DataLoadOptions& options, PreprocessValues values, bool flip) {
+  return {.eight_bit = options.eight_bit, .values = values, .flip = flip, .fused = options.fused};
+}
+
+}  // namespace
+
+void prepare(TrainingData& data, const Preparation& preparation, const DataLoadOptions& options) {
+  AugmentOptions train{.values = preparation.on_host,
+                       .flip = preparation.flip,
+                       .border = preparation.border,
+                       .seed = datasets::augmentation_key(options.seed)};
+  AugmentOptions test{.values = preparation.on_host};
+  if (options.prepare_on_device) {
+    data.front = front_of(options, preparation.on_device, preparation.flip);
+    train.flip_on_device = preparation.flip;
+    train.values = test.values = options.eight_bit ? PixelValues::bytes : PixelValues::plain;
+  }
+  data.sets.train = augment_images(data.sets.train, train);
+  data.sets.test = augment_images(data.sets.test, test);
+}
+
+namespace datasets {
+
+uint64_t augmentation_key(uint64_t seed) { return mix_keys(seed, hash_name("augmentation")); }
+
+TrainingData load_arrays(const std::string& path, const DataLoadOptions& options,
+                         const ReadArrays& read) {
+  std::vector<BadRecord> skipped;
+  TrainingData data{.sets = read(options.on_bad_record == OnBadRecord::skip ? &skipped : nullptr)};
+  data.skipped = std::move(skipped);
+  for (const Dataset* set : {&data.sets.train, &data.sets.test}) {
+    if (set->size() == 0) {
+      throw IoError(path, ": found no sample that can be read; ", to_string(data.skipped));
+    }
+  }
+  return data;
+}
+
+ChannelMap view_map(const DataLoadOptions& options) {
+  return options.prepare_on_device ? ChannelMap{} : normalise_imagenet();
+}
+
+DType view_dtype(const DataLoadOptions& options) {
+  return options.eight_bit ? DType::u8 : DType::f32;
+}
+
+int64_t view_short_side(const DataLoadOptions& options) {
+  return options.view_side * kUsualShortSide / kUsualViewSide;
+}
+
+std::optional<PreprocessOptions> view_front(const DataLoadOptions& options) {
+  if (!options.prepare_on_device) return std::nullopt;
+  return front_of(options, PreprocessValues::normalise_imagenet, true);
+}
+
+}  // namespace datasets
+
+}  // namespace pando

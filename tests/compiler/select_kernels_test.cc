@@ -1,0 +1,131 @@
+#include <algorithm>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "pando/base/error.h"
+#include "pando/compiler/program.h"
+#include "tests/compiler/pass_testing.h"
+
+namespace pando::compiler {
+namespace {
+
+// Two convolutions with one kernel, and the gradient of the first.
+constexpr std::string_view kSharedKernel =
+    R"(graph(x: f32[2,8,8,16] feed, dy: f32[2,8,8,16] feed, k: f32[3,3,16,16] variable) {
+    a = conv(x, k) {padding="same"} @c1
+    b = conv(a, k) {padding="same"} @c2
+    d = conv_input_grad(dy, k) {padding="same", input=[8,8]} @c2/grad
+    return result b=b, result d=d })";
+
+CompileState assigned(std::string_view text, ProgramOptions options = {}) {
+  CompileState state = typed_state(text);
+  state.options = std::move(options);
+  SelectKernels().run(state);
+  return state;
+}
+
+std::vector<const ir::Node*> packs(const ir::Graph& graph) {
+  std::vector<const ir::Node*> found;
+  for (const auto& node : graph.nodes()) {
+    if (node->op() == "pack") found.push_back(node.get());
+  }
+  return found;
+}
+
+TEST(SelectKernels, EveryNodeHasAKernel) {
+  const CompileState state = assigned(kSharedKernel);
+  for (const auto& node : state.graph.nodes()) {
+    ASSERT_TRUE(state.kernels.contains(node.get())) << node->label();
+    EXPECT_NE(state.kernels.at(node.get()).kernel, nullptr);
+  }
+  EXPECT_NO_THROW(ir::verify(state.graph));
+}
+
+TEST(SelectKernels, PacksAVariableOncePerLayout) {
+  const CompileState state = assigned(kSharedKernel);
+  std::set<std::string> layouts;
+  for (const ir::Node* pack : packs(state.graph)) {
+    EXPECT_EQ(pack->input(0)->name(), "k");
+    EXPECT_EQ(pack->attributes().get_string("layout"), pack->output()->layout().name);
+    EXPECT_TRUE(layouts.insert(pack->output()->layout().name).second) << "packed twice";
+  }
+  EXPECT_FALSE(layouts.empty());
+  // Both convolutions read the same packed kernel.
+  const ir::Node* a = state.graph.find_value("a")->producer();
+  const ir::Node* b = state.graph.find_value("b")->producer();
+  EXPECT_EQ(a->input(1), b->input(1));
+  EXPECT_FALSE(a->input(1)->layout().plain());
+  EXPECT_EQ(a->input(1)->type(), state.graph.find_value("k")->type());
+}
+
+TEST(SelectKernels, ReferenceKernelsNeedNoPacking) {
+  const CompileState state = assigned(
+      kSharedKernel, {.accept = [](const ir::Node&, const kernels::Candidate&) { return false; }});
+  EXPECT_TRUE(packs(state.graph).empty());
+  for (const auto& [node, choice] : state.kernels) EXPECT_EQ(choice.candidate, "reference");
+}
+
+TEST(SelectKernels, RefusalsAreRecordedInOrder) {
+  const CompileState state = assigned(
+      kSharedKernel, {.accept = [](const ir::Node&, const kernels::Candidate&) { return false; }});
+  const ir::Node* conv = state.graph.find_value("a")->producer();
+  const auto& candidates = kernels::candidates("conv");
+  ASSERT_GT(candidates.size(), 1u);
+  std::vector<std::string> expected;
+  for (size_t i = 0; i + 1 < candidates.size(); ++i) {
+    if (!kernels::is_for(candidates[i], *conv)) continue;
+    expected.push_back(candidates[i].name + ": not accepted by the options");
+  }
+  EXPECT_EQ(state.kernels.at(conv).refusals, expected);
+}
+
+TEST(SelectKernels, AcceptIsAskedPerNode) {
+  const CompileState state =
+      assigned(kSharedKernel, {.accept = [](const ir::Node& node, const kernels::Candidate&) {
+                 return node.name() != "c1";
+               }});
+  EXPECT_EQ(state.kernels.at(state.graph.find_value("a")->producer()).candidate, "reference");
+  EXPECT_NE(state.kernels.at(state.graph.find_value("b")->producer()).candidate, "reference");
+}
+
+TEST(SelectKernels, ScratchMemoryHasLimits) {
+  const char* gradient = R"(graph(dy: f32[2,8,8,16] feed, x: f32[2,8,8,16] feed) {
+    g = conv_kernel_grad(x, dy) {padding="same", kernel=[3,3]}
+    return result g=g })";
+  const auto choice_of = [&](std::vector<size_t> limits) {
+    const CompileState state = assigned(gradient, {.scratch_limits = std::move(limits)});
+    return state.kernels.at(state.graph.find_value("g")->producer());
+  };
+  const KernelChoice free = choice_of({});
+  const size_t wanted = free.kernel->scratch_bytes();
+  ASSERT_GT(wanted, 0u);
+  EXPECT_EQ(choice_of({wanted}).candidate, free.candidate);
+  EXPECT_EQ(choice_of({wanted, 0}).candidate, free.candidate);
+  EXPECT_EQ(choice_of({wanted, 0, 0, 0}).candidate, free.candidate);
+  for (const std::vector<size_t>& limits :
+       {std::vector<size_t>{wanted - 1}, {wanted - 1, wanted}, {0, wanted, wanted, wanted}}) {
+    const KernelChoice less = choice_of(limits);
+    EXPECT_NE(less.candidate, free.candidate);
+    EXPECT_TRUE(less.candidate == "reference" || less.kernel->scratch_bytes() <= limits[0]);
+    EXPECT_NE(join(less.refusals, "\n").find("bytes of scratch memory"), std::string::npos);
+  }
+}
+
+TEST(SelectKernels, ViewsNeedNoKernel) {
+  const CompileState state = assigned(R"(graph(x: f32[2,4] feed) {
+    v = reshape(x) {shape=[2,2]}
+    y = relu(v)
+    return result y=y })");
+  EXPECT_EQ(state.kernels.size(), 1u);
+}
+
+TEST(SelectKernels, AnOpWithoutKernelsIsAnError) {
+  EXPECT_THROW(assigned(R"(graph(x: f32[2,4] feed, k: f32[4] variable) {
+    p = pack(k) {layout="mine"}
+    return result p=p })"),
+               InvalidArgument);
+}
+
+}  // namespace
+}  // namespace pando::compiler

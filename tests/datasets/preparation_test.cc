@@ -1,0 +1,72 @@
+// What the host does to samples and what it leaves to the devices.
+#include "pando/datasets/preparation.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/expect_error.h"
+
+namespace pando {
+namespace {
+
+using testing_support::error_of;
+
+constexpr Preparation kAll = {.on_host = PixelValues::scaled,
+                              .on_device = PreprocessValues::scale_255,
+                              .flip = true,
+                              .border = 1};
+
+TrainingData bytes() {
+  const auto set = [] {
+    Tensor x(DType::u8, {2, 4, 4, 3});
+    for (uint8_t& value : x.u8()) value = 51;
+    return Dataset::from_tensors(std::move(x), Tensor(DType::i32, {2}));
+  };
+  return {.sets = {.train = set(), .test = set(), .classes = 2}};
+}
+
+TEST(Prepare, TheHostDoesAllWork) {
+  TrainingData data = bytes();
+  prepare(data, kAll, {});
+  EXPECT_FALSE(data.front.has_value());
+  EXPECT_EQ(data.sets.train.fields().size(), 2u);
+  EXPECT_EQ(data.sets.test.fields()[0], (Field{"x", DType::f32, {4, 4, 3}}));
+  EXPECT_FLOAT_EQ(data.sets.test.get(0).x().f32()[0], 0.2f);
+}
+
+TEST(Prepare, LeavesWorkToTheDevices) {
+  TrainingData data = bytes();
+  prepare(data, kAll, {.prepare_on_device = true, .eight_bit = true, .fused = true});
+  ASSERT_TRUE(data.front.has_value());
+  EXPECT_TRUE(data.front->eight_bit && data.front->flip && data.front->fused);
+  EXPECT_EQ(data.front->values, PreprocessValues::scale_255);
+  EXPECT_EQ(data.sets.train.fields().back(), (Field{"flip", DType::u8, {}}));
+  EXPECT_EQ(data.sets.train.fields()[0].dtype, DType::u8);
+  EXPECT_EQ(data.sets.test.get(0).x().u8()[0], 51);
+}
+
+TEST(Prepare, WithoutFlippingThereIsNoFieldForIt) {
+  TrainingData data = bytes();
+  prepare(data, {.on_device = PreprocessValues::standardise}, {.prepare_on_device = true});
+  EXPECT_FALSE(data.front->flip);
+  EXPECT_EQ(data.sets.train.fields().size(), 2u);
+  EXPECT_EQ(data.sets.train.fields()[0].dtype, DType::f32);
+}
+
+TEST(LoadArrays, ListsWhatIsLeftOutWhenThatIsAllowed) {
+  const auto read = [](std::vector<BadRecord>* skipped) {
+    TrainTest sets = bytes().sets;
+    if (skipped != nullptr) {
+      skipped->push_back({"file", 7, "bad"});
+      sets.test = sets.test.take(0);
+    }
+    return sets;
+  };
+  EXPECT_TRUE(datasets::load_arrays("here", {}, read).skipped.empty());
+  EXPECT_SAYS(error_of<IoError>([&] {
+                datasets::load_arrays("here", {.on_bad_record = OnBadRecord::skip}, read);
+              }),
+              "here: found no sample that can be read; 1 bad record");
+}
+
+}  // namespace
+}  // namespace pando

@@ -1,0 +1,55 @@
+#include "pando/datasets/synthetic_images.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <gtest/gtest.h>
+
+#include "pando/data/sources/imagenet/imagenet.h"
+#include "pando/datasets/all_datasets.h"
+#include "tests/support/expect_error.h"
+
+namespace pando {
+namespace {
+
+TEST(SyntheticImages, RepeatTheirImages) {
+  const TrainTest sets = synthetic_images(
+      {.shape = {4, 5, 3}, .classes = 7, .train = 10, .test = 4, .distinct = 3, .seed = 1});
+  EXPECT_EQ(sets.train.size(), 10);
+  EXPECT_EQ(sets.test.size(), 4);
+  EXPECT_EQ(sets.classes, 7);
+  EXPECT_EQ(sets.train.fields()[0], (Field{"x", DType::u8, {4, 5, 3}}));
+  const Sample first = sets.train.get(0);
+  EXPECT_TRUE(std::ranges::equal(first.x().u8(), sets.train.get(9).x().u8()));
+  EXPECT_FALSE(std::ranges::equal(first.x().u8(), sets.train.get(1).x().u8()));
+  EXPECT_LT(first.y().i32()[0], 7);
+}
+
+TEST(SyntheticImages, ArePixelsAroundTheMiddle) {
+  const TrainTest sets = synthetic_images({.shape = {64, 64, 3}, .train = 1, .test = 1});
+  const Sample sample = sets.train.get(0);
+  const auto pixels = sample.x().u8();
+  const double mean =
+      std::accumulate(pixels.begin(), pixels.end(), 0.0) / static_cast<double>(pixels.size());
+  EXPECT_NEAR(mean, 127, 3);
+  EXPECT_GE(*std::ranges::min_element(pixels), 127 - 120);
+  EXPECT_LE(*std::ranges::max_element(pixels), 127 + 120);
+}
+
+TEST(SyntheticData, AreOfTheFormOfTheDataSet) {
+  const TrainingData mnist = synthetic_data(dataset_record("mnist"), 8, {});
+  EXPECT_EQ(mnist.sets.train.size(), 60000);
+  EXPECT_EQ(mnist.sets.test.size(), 10000);
+  EXPECT_EQ(mnist.sets.classes, 10);
+  EXPECT_EQ(mnist.sets.train.fields()[0], (Field{"x", DType::f32, {28, 28, 1}}));
+  // Images of any number and size: as many as ImageNet has, of the size of views.
+  const TrainingData folder = synthetic_data(dataset_record("image_folder"), 2, {.view_side = 16});
+  EXPECT_EQ(folder.sets.train.size(), kImagenetTrain);
+  EXPECT_EQ(folder.sets.classes, kImagenetClasses);
+  EXPECT_EQ(folder.sets.train.fields()[0].shape, (Shape{16, 16, 3}));
+  EXPECT_SAYS(testing_support::error_of([] { synthetic_data(dataset_record("tfrecord"), 1, {}); }),
+              "'tfrecord'", "images");
+}
+
+}  // namespace
+}  // namespace pando
