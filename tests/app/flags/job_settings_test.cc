@@ -154,10 +154,9 @@ TEST(JobSettings, OtherInstancesLeaveFilesAndOutputToTheFirst) {
 TEST(JobSettings, EveryInstanceMayHaveItsCheckpoints) {
   const comm::JobScope scope(job_of(2, 1));
   EXPECT_EQ(parse({}).checkpoints.folder("run"), "run/checkpoints");
-  const TrainOptions options = parse({"--ckpt-all-instances", "--accelerator-side-reduction"});
+  const TrainOptions options = parse({"--ckpt-all-instances"});
   EXPECT_EQ(options.checkpoints.folder("run"), "run/checkpoints/rank1");
-  EXPECT_TRUE(options.silicon.ckpt_all_instances);
-  EXPECT_TRUE(options.silicon.accelerator_side_reduction);
+  EXPECT_TRUE(options.counterparts.ckpt_all_instances);
   EXPECT_TRUE(options.warnings.empty());
   EXPECT_SAYS(error({"--ckpt-all-instances", "--ckpts-per-epoch=0"}), "--ckpt-all-instances");
 }

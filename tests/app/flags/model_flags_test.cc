@@ -104,7 +104,7 @@ TEST(ModelFlags, WhatHalfPrecisionDoesIsTaken) {
 TEST(ModelFlags, WhatHasNoEffectWithoutItIsToldOnce) {
   EXPECT_EQ(parse({"--stochastic-rounding", "RI", "--nanoo", "--half-partials"}).warnings,
             (Lines{"--half-partials, --stochastic-rounding, --nanoo: no effect in 32.32"}));
-  EXPECT_TRUE(parse({"--stochastic-rounding=on", "--stable-norm"}).warnings.empty());
+  EXPECT_TRUE(parse({"--stochastic-rounding=on"}).warnings.empty());
   EXPECT_TRUE(parse({"--fp-exceptions"}).warnings.empty());
 }
 

@@ -134,8 +134,6 @@ void add_model_flags(OptionTable& table, ModelFlags& flags) {
       .with_alias("model-name")
       .with_hint("NAME");
   add_norm_layer(table, flags.norm_layer);
-  table.add("stable-norm", flags.stable_norm,
-            "take deviations from the mean before squaring them; always so here, on or off");
 }
 
 void add_precision_flags(OptionTable& table, ModelFlags& flags) {

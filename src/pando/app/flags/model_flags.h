@@ -26,7 +26,6 @@ struct NormLayerFlag {
 struct ModelFlags {
   std::string model = "mnist_cnn";
   NormLayerFlag norm_layer;
-  bool stable_norm = false;  // statistics are stable whatever it says
   Precision precision;
   bool half_partials = false;
   StochasticRounding stochastic_rounding = StochasticRounding::on;

@@ -10,15 +10,16 @@
 #include <vector>
 
 #include "pando/app/flags/checkpoint_flags.h"
+#include "pando/app/flags/counterpart_flags.h"
 #include "pando/app/flags/data_flags.h"
 #include "pando/app/flags/device_flags.h"
 #include "pando/app/flags/early_stopping_flags.h"
+#include "pando/app/flags/ignored_flags.h"
 #include "pando/app/flags/logging_flags.h"
 #include "pando/app/flags/loss_flags.h"
 #include "pando/app/flags/model_flags.h"
 #include "pando/app/flags/optimizer_flags.h"
 #include "pando/app/flags/schedule_flags.h"
-#include "pando/app/flags/silicon_flags.h"
 #include "pando/app/flags/validation_flags.h"
 #include "pando/options/command_line.h"
 #include "pando/options/fraction.h"
@@ -40,7 +41,8 @@ struct TrainOptions : ModelFlags {
 
   ValidationFlags phases;
   DeviceFlags devices;
-  SiliconFlags silicon;
+  CounterpartFlags counterparts;
+  IgnoredFlags ignored;
   int threads = 0;  // of one device; 0: the cores that this process may use
   int slices = 0;   // 0: as many as cores of a device; parse_train_options fills it in
   bool slices_are_chosen = false;  // by it

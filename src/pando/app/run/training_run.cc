@@ -54,7 +54,7 @@ class TrainingRun {
     } else {
       prepare_validation();
     }
-    if (options_.silicon.compile_only) {
+    if (options_.counterparts.compile_only) {
       out_ << "compiled; nothing is kept, so a later run compiles again\n";
       return kDone;
     }
@@ -215,7 +215,7 @@ class TrainingRun {
   }
 
   int train(RunLog& log, MlperfLog& mlperf) {
-    const bool writes = setup_.instances.is_first() || options_.silicon.ckpt_all_instances;
+    const bool writes = setup_.instances.is_first() || options_.counterparts.ckpt_all_instances;
     CheckpointStore checkpoints({.folder = checkpoint_folder(log),
                                  .updates_per_epoch = setup_.updates,
                                  .keep_last = options_.checkpoints.keep_last,
