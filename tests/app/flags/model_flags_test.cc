@@ -53,10 +53,10 @@ TEST(ModelFlags, NormLayersThatCannotBe) {
             "them");
   EXPECT_EQ(wrong("{name: group_norm, num_groups: 2, channels_per_group: 2}"),
             "--norm-layer: found num_groups and channels_per_group, wanted only one of them");
-  EXPECT_EQ(wrong("{name: batch_norm, num_groups: 2}"),
-            "--norm-layer: 'num_groups' means nothing to batch_norm, wanted name, momentum");
-  EXPECT_SAYS(wrong("{name: group_norm, num_groups: 2, momentum: 0.9}"),
-              "'momentum' means nothing to group_norm");
+  EXPECT_SAYS(wrong("{name: batch_norm, num_groups: 2}"), "--norm-layer", "batch_norm",
+              "'num_groups'", "name, momentum");
+  EXPECT_SAYS(wrong("{name: group_norm, num_groups: 2, momentum: 0.9}"), "group_norm",
+              "'momentum'");
   EXPECT_SAYS(wrong("{name: batch_norm, momentum: 1.5}"), "at most 1");
   EXPECT_SAYS(wrong("{name: group_norm, num_groups: 0}"), "at least 1");
 }
