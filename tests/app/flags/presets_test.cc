@@ -142,7 +142,6 @@ TEST(Presets, IgnoredFlagsAreToldOnce) {
     const size_t at = warning.find(" is ignored: ");
     if (at != std::string::npos) ignored.insert(warning.substr(0, at));
   }
-  EXPECT_EQ(ignored.count("--stable-norm"), 1u);
   EXPECT_EQ(ignored.count("--optimizer-state-offloading"), 1u);
   EXPECT_EQ(ignored.size(), std::set<std::string>(ignored.begin(), ignored.end()).size());
 }
