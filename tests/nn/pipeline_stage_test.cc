@@ -77,8 +77,7 @@ TEST(PipelineStage, TheStageOfTheCallCountsMore) {
   const std::vector<StageAssignment> assignment = Network(input, late(x)).stage_assignment();
   EXPECT_EQ(assignment[0].pipeline_stage, 0);
   EXPECT_EQ(assignment[1].pipeline_stage, 1);
-  EXPECT_EQ(assignment[2].pipeline_stage,
-            1);  // called outside a scope: the stage in which it was created
+  EXPECT_EQ(assignment[2].pipeline_stage, 1);  // called outside: the stage where it was created
 }
 
 }  // namespace
