@@ -1,4 +1,4 @@
-// Completeness: what every op must bring along.
+// Completeness: every op has a shape rule, a gradient or none, a reference kernel and a test.
 // SPDX-License-Identifier: MIT
 #include "pando/ops/all_ops.h"
 
@@ -36,7 +36,7 @@ TEST(AllOps, HaveANumericGradientCheck) {
     const ir::Graph graph = test::gradient_graph(gradient_case);
     for (const auto& node : graph.nodes()) covered.insert(node->op());
   }
-  // These take part in no backward graph before fusion; standardise_image in none at all.
+  // These ops are in no backward graph before fusion; standardise_image is never in one.
   const std::set<std::string> apart = {
       "conv_pool", "conv_pool_input_grad", "conv_pool_kernel_grad", "loss_seed",
       "pack",      "round_variable",       "standardise_image",     "top_k_accuracy"};

@@ -7,7 +7,7 @@
 namespace pando::ops {
 namespace {
 
-// Of the only node of a graph with these inputs.
+// The flops of the only node of a graph with these inputs.
 double flops_of(const std::string& inputs, const std::string& node) {
   const ir::Graph graph = test::typed_graph(concat("graph(", inputs, ") { ", node, " return }"));
   return flops(*graph.nodes().at(0));

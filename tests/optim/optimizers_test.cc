@@ -1,4 +1,4 @@
-// The table of optimizers: what every record must bring along.
+// The table of optimizers: checks that every record is complete.
 #include "pando/optim/optimizers.h"
 
 #include <algorithm>

@@ -150,7 +150,7 @@ TEST(ModelLossScaling, CompileNamesAWrongOptionAndChangesNothing) {
   Model model = make_model({.factor = 8});
   CompileOptions wrong = classifier();
   wrong.loss_scaling = {.automatic = true, .options = {.increase_factor = 3}};
-  EXPECT_SAYS(error_of([&] { model.compile(wrong); }), "increase_factor is 3");
+  EXPECT_SAYS(error_of([&] { model.compile(wrong); }), "increase_factor", "got 3");
   EXPECT_EQ(model.loss_scaling_factor(), 8);
   model.compile(classifier());
   EXPECT_EQ(model.loss_scaling_factor(), 1);

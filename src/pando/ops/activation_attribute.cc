@@ -21,9 +21,11 @@ void set_activation(ir::Node& node, const std::string& activation, const ir::Nod
 }
 
 void check_activation(const ir::Node& node) {
-  // Written so that a NaN is refused too.
+  // The negated comparison refuses a NaN too.
   const double alpha = number_attribute(node, "alpha");
-  if (!(alpha >= 0)) throw InvalidArgument(node.label(), ": alpha is ", alpha, ", wanted >= 0");
+  if (!(alpha >= 0)) {
+    throw InvalidArgument(node.label(), ": alpha: expected 0 or more, got ", alpha);
+  }
 }
 
 void require_no_activation(const ir::Node& node) {

@@ -1,4 +1,4 @@
-// The sum of two tensors of one type.
+// The sum of two tensors of the same type.
 // SPDX-License-Identifier: MIT
 #include "pando/ops/activation_attribute.h"
 #include "pando/ops/all_ops.h"

@@ -1,5 +1,5 @@
-// The only list of ops. The completeness tests demand of each entry a shape rule, a gradient (or
-// Trait::no_grad), a reference kernel and a numeric gradient test.
+// The only list of ops. The completeness tests require that each entry has a shape rule, a gradient
+// (or Trait::no_grad), a reference kernel and a numeric gradient test.
 // SPDX-License-Identifier: MIT
 #include "pando/ops/all_ops.h"
 

@@ -13,7 +13,9 @@ namespace {
 
 void check_groups(const ir::Node& node, int64_t in_channels, int64_t out_channels) {
   const int64_t groups = int_attribute(node, "groups");
-  if (groups < 1) throw InvalidArgument(node.label(), ": groups is ", groups, ", wanted >= 1");
+  if (groups < 1) {
+    throw InvalidArgument(node.label(), ": groups: expected at least 1, got ", groups);
+  }
   if (in_channels % groups != 0 || out_channels % groups != 0) {
     throw InvalidArgument(node.label(), ": ", in_channels, " input and ", out_channels,
                           " output channels do not divide into ", groups, " groups");
@@ -86,8 +88,8 @@ Windows check_conv(const ir::Node& node) {
   check_groups(node, x.back(), kernel.back());
   const int64_t per_group = x.back() / int_attribute(node, "groups");
   if (kernel[kernel.rank() - 2] != per_group) {
-    throw InvalidArgument(node.label(), ": kernel ", kernel, " takes ", kernel[kernel.rank() - 2],
-                          " channels, input ", x, " has ", per_group, " per group");
+    throw InvalidArgument(node.label(), ": filter ", kernel, " takes ", kernel[kernel.rank() - 2],
+                          " channels, but input ", x, " has ", per_group, " per group");
   }
   if (node.num_inputs() == 3) require_f32_shape(node, 2, {kernel.back()});
   check_activation(node);
@@ -113,7 +115,7 @@ OpDef conv_op() {
       .products = Products::convolution};
 }
 
-// `input` holds the spatial extents of x, which dy and the kernel alone do not tell.
+// `input` holds the spatial extents of x, which do not follow from dy and the filter.
 OpDef conv_input_grad_op() {
   return {.name = "conv_input_grad",
           .inputs = {{"dy"}, {.name = "kernel", .shared = true}},
@@ -124,7 +126,7 @@ OpDef conv_input_grad_op() {
           .products = Products::convolution};
 }
 
-// `kernel` holds the spatial extents of the kernel; dbias is there when the bias is trained.
+// `kernel` holds the spatial extents of the filter; dbias is present when the bias is trained.
 OpDef conv_kernel_grad_op() {
   return {.name = "conv_kernel_grad",
           .inputs = {{"x"}, {"dy"}},

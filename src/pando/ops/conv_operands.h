@@ -1,4 +1,5 @@
-// Which operand of a convolution, of its gradients and of their fusions with pooling is what.
+// Finds the operands x, filter and y of a convolution, of its gradients and of their fusions with
+// pooling, which take them in different orders.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,9 +8,9 @@
 namespace pando::ops {
 
 struct ConvOperands {
-  const ir::Value* x = nullptr;       // or its gradient, where that is the result
-  const ir::Value* kernel = nullptr;  // the same
-  const ir::Value* y = nullptr;       // the result, or its gradient; of a fusion, the pooled one
+  const ir::Value* x = nullptr;       // the input; its gradient in ops that compute that
+  const ir::Value* kernel = nullptr;  // the filter; its gradient in ops that compute that
+  const ir::Value* y = nullptr;       // the result or its gradient; after pooling in a fusion
   bool input_grad = false;
   bool kernel_grad = false;
 };

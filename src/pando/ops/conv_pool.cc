@@ -1,5 +1,6 @@
-// Convolution, bias and activation, then max pooling of windows that touch but do not overlap.
-// Only fusion makes this op, so that the larger result of the convolution is never written.
+// Convolution, bias and activation, then max pooling with adjacent windows that do not overlap.
+// Only fusion creates this op: the result of the convolution, which is larger than the pooled one,
+// is never written.
 // SPDX-License-Identifier: MIT
 #include "pando/ops/activation_attribute.h"
 #include "pando/ops/all_ops.h"

@@ -1,6 +1,7 @@
-// The gradients of a convolution whose result is max pooled, from the gradient of the pooled
-// result: of each window only the maximum counts, so the larger gradient of the convolution's own
-// result, nearly all zeros, is neither written nor multiplied. Only fusion makes these ops.
+// Computes the gradients of a convolution followed by max pooling from the gradient of the pooled
+// result. Only the maximum of each window has a gradient, so the gradient of the convolution's own
+// result, which is larger and nearly all zeros, is neither written nor multiplied. Only fusion
+// creates these ops.
 // SPDX-License-Identifier: MIT
 #include "pando/base/error.h"
 #include "pando/ops/activation_attribute.h"
@@ -13,10 +14,11 @@ namespace pando::ops {
 
 namespace {
 
-// dy and index, which follow each other, and y, which comes last when there is an activation.
+// Checks the inputs dy and index, which are adjacent, and y, which is the last input when there is
+// an activation.
 void check_pooled(const ir::Node& node, int dy, int64_t batch, int64_t channels) {
   if (const int64_t groups = int_attribute(node, "groups"); groups != 1) {
-    throw InvalidArgument(node.label(), ": groups is ", groups, ", wanted 1");
+    throw InvalidArgument(node.label(), ": groups: expected 1, got ", groups);
   }
   check_activation(node);
   const Windows windows = pool_windows(node);
@@ -27,8 +29,8 @@ void check_pooled(const ir::Node& node, int dy, int64_t batch, int64_t channels)
   require_shape(node, dy + 1, pooled);
   const int wanted = text_attribute(node, "activation") == "none" ? 3 : 4;
   if (node.num_inputs() != wanted) {
-    throw InvalidArgument(node.label(), ": got ", node.num_inputs(), " inputs, activation \"",
-                          text_attribute(node, "activation"), "\" wants ", wanted);
+    throw InvalidArgument(node.label(), ": expected ", wanted, " inputs with activation \"",
+                          text_attribute(node, "activation"), "\", got ", node.num_inputs());
   }
   if (wanted == 4) require_f32_shape(node, 3, pooled);
 }

@@ -20,8 +20,8 @@ std::vector<ir::TensorType> infer_dense(const ir::Node& node) {
   const Shape& x = node.input(0)->shape();
   const Shape& kernel = node.input(1)->shape();
   if (x[1] != kernel[0]) {
-    throw InvalidArgument(node.label(), ": input ", x, " has ", x[1], " features, kernel ", kernel,
-                          " takes ", kernel[0]);
+    throw InvalidArgument(node.label(), ": weights ", kernel, " take ", kernel[0],
+                          " features, but input ", x, " has ", x[1]);
   }
   if (node.num_inputs() == 3) require_f32_shape(node, 2, {kernel[1]});
   check_activation(node);

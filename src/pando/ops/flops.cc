@@ -10,7 +10,8 @@ namespace pando::ops {
 
 namespace {
 
-// The same for forward and both gradients: each pairs every output with every tap of its window.
+// Forward and both gradients compute the same number of products: one for every output and every
+// position of its window.
 double conv_flops(const ir::Node& node) {
   const ConvOperands operands = conv_operands(node);
   const Shape& x = operands.x->shape();
@@ -23,7 +24,7 @@ double conv_flops(const ir::Node& node) {
   return 2 * products;
 }
 
-// n * k * m products, whichever of the three matrices is the result.
+// n * k * m products, no matter which of the three matrices is the result.
 double matrix_flops(const ir::Node& node) {
   return 2 * static_cast<double>(node.input(0)->shape().elements()) *
          static_cast<double>(node.output()->shape().back());

@@ -1,5 +1,5 @@
-// x where positive, else alpha x. The gradient comes from the result, whose sign is that of x
-// because alpha is not negative.
+// x where x is positive, else alpha x. The gradient is computed from the result, which has the sign
+// of x because alpha is not negative.
 // SPDX-License-Identifier: MIT
 #include "pando/ops/activation_attribute.h"
 #include "pando/ops/all_ops.h"

@@ -1,4 +1,4 @@
-// The product of two tensors of one type, element by element.
+// The product of two tensors of the same type, element by element.
 // SPDX-License-Identifier: MIT
 #include "pando/ops/all_ops.h"
 #include "pando/ops/shape_rules.h"

@@ -66,8 +66,8 @@ void check_inputs(const ir::Node& node, const OpDef& op) {
     for (const InputSpec& input : op.inputs) {
       names.push_back(input.name + (input.variadic ? "..." : input.optional ? "?" : ""));
     }
-    throw InvalidArgument(node.label(), ": got ", given, " inputs, wanted (", join(names, ", "),
-                          ")");
+    throw InvalidArgument(node.label(), ": expected inputs (", join(names, ", "), "), got ", given,
+                          " inputs");
   }
 }
 
@@ -75,8 +75,8 @@ void check_outputs(const ir::Node& node, const OpDef& op) {
   const auto given = static_cast<size_t>(node.num_outputs());
   const size_t least = op.outputs.size() - static_cast<size_t>(op.optional_outputs);
   if (given < least || given > op.outputs.size()) {
-    throw InvalidArgument(node.label(), ": got ", given, " outputs, wanted (",
-                          join(op.outputs, ", "), ")");
+    throw InvalidArgument(node.label(), ": expected outputs (", join(op.outputs, ", "), "), got ",
+                          given, " outputs");
   }
 }
 
@@ -86,8 +86,8 @@ void check_attribute(const ir::Node& node, const AttributeSpec& spec, const ir::
       (std::holds_alternative<ir::Numbers>(spec.fallback) &&
        std::holds_alternative<ir::Ints>(value));
   if (value.index() != spec.fallback.index() && !integers_as_numbers) {
-    throw InvalidArgument(node.label(), ": attribute '", spec.name, "' is ", ir::kind_name(value),
-                          ", wanted ", ir::kind_name(spec.fallback));
+    throw InvalidArgument(node.label(), ": attribute '", spec.name, "': expected ",
+                          ir::kind_name(spec.fallback), ", got ", ir::kind_name(value));
   }
   if (spec.choices.empty()) return;
   const auto& text = std::get<std::string>(value);

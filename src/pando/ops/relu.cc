@@ -1,4 +1,4 @@
-// max(x, 0), with the gradient taken from the result so that x need not be kept.
+// max(x, 0). The gradient is computed from the result, so x need not be kept.
 // SPDX-License-Identifier: MIT
 #include "pando/ops/all_ops.h"
 #include "pando/ops/shape_rules.h"

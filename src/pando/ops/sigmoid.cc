@@ -1,4 +1,4 @@
-// 1 / (1 + exp(-x)), with its gradient taken from the result: dy y (1 - y).
+// 1 / (1 + exp(-x)). The gradient is computed from the result: dy y (1 - y).
 // SPDX-License-Identifier: MIT
 #include "pando/ops/all_ops.h"
 #include "pando/ops/shape_rules.h"

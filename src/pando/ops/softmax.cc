@@ -1,4 +1,4 @@
-// Softmax over the last axis, with its gradient taken from the result: y (dy - sum of dy y).
+// Softmax over the last axis. The gradient is computed from the result: y (dy - sum of dy y).
 // SPDX-License-Identifier: MIT
 #include "pando/ops/all_ops.h"
 #include "pando/ops/shape_rules.h"

@@ -1,4 +1,4 @@
-// The hyperbolic tangent, with its gradient taken from the result: dy (1 - y^2).
+// The hyperbolic tangent. The gradient is computed from the result: dy (1 - y^2).
 // SPDX-License-Identifier: MIT
 #include "pando/ops/all_ops.h"
 #include "pando/ops/shape_rules.h"

@@ -12,7 +12,7 @@ namespace pando::ops {
 
 namespace {
 
-// What a node asks for, before it is checked. `what` is how messages call the window.
+// The attributes of a node before they are checked. Messages call the window `what`.
 struct WindowRequest {
   std::string what;
   ir::Ints input;
@@ -29,13 +29,14 @@ std::string extents_text(const ir::Ints& extents) {
   return join(parts, "x");
 }
 
-// Empty means `fallback`; otherwise there is one positive number per axis.
+// Returns `fallback` if `given` is empty; otherwise checks that it has one positive number per
+// axis.
 ir::Ints per_axis(const ir::Node& node, std::string_view name, const ir::Ints& given,
                   const ir::Ints& fallback) {
   if (given.empty()) return fallback;
   if (given.size() != fallback.size()) {
-    throw InvalidArgument(node.label(), ": ", name, " ", ir::to_text(given), " has ", given.size(),
-                          " items, wanted ", fallback.size());
+    throw InvalidArgument(node.label(), ": ", name, ": expected ", fallback.size(), " items, got ",
+                          ir::to_text(given));
   }
   for (const int64_t item : given) {
     if (item < 1) {
@@ -48,9 +49,8 @@ ir::Ints per_axis(const ir::Node& node, std::string_view name, const ir::Ints& g
 void check_pads(const ir::Node& node, const WindowRequest& request) {
   const size_t wanted = request.padding == "explicit" ? 2 * request.input.size() : 0;
   if (request.pads.size() != wanted) {
-    throw InvalidArgument(node.label(), ": pads ", ir::to_text(request.pads), " has ",
-                          request.pads.size(), " items, padding \"", request.padding, "\" wants ",
-                          wanted);
+    throw InvalidArgument(node.label(), ": pads: expected ", wanted, " items with padding \"",
+                          request.padding, "\", got ", ir::to_text(request.pads));
   }
   for (const int64_t pad : request.pads) {
     if (pad < 0) {
@@ -98,8 +98,8 @@ Windows resolve(const ir::Node& node, const WindowRequest& request) {
   const size_t rank = request.input.size();
   const ir::Ints ones(rank, 1);
   if (request.window.size() != rank) {
-    throw InvalidArgument(node.label(), ": ", request.what, " ", ir::to_text(request.window),
-                          " has ", request.window.size(), " items, wanted ", rank);
+    throw InvalidArgument(node.label(), ": ", request.what, ": expected ", rank, " items, got ",
+                          ir::to_text(request.window));
   }
   const ir::Ints window = per_axis(node, request.what, request.window, ones);
   const ir::Ints strides = per_axis(node, "strides", request.strides, ones);

@@ -1,6 +1,6 @@
 // Adam (Kingma, Ba 2014) in the order of operations of Keras:  m = b1 m + (1 - b1) g,
 // v = b2 v + (1 - b2) g^2,  w -= lr sqrt(1 - b2^t) / (1 - b1^t) m / (sqrt(v) + eps);
-// AdamW (Loshchilov, Hutter 2017) first takes lr * weight_decay * w off w.
+// AdamW (Loshchilov, Hutter 2017) first subtracts lr * weight_decay * w from w.
 // SPDX-License-Identifier: MIT
 #include <cmath>
 
@@ -13,7 +13,7 @@ namespace pando {
 namespace {
 
 struct AdamNumbers {
-  float rate;   // with both bias corrections
+  float rate;   // includes both bias corrections
   float decay;  // lr * weight_decay
   float beta_1;
   float beta_2;

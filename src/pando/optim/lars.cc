@@ -1,7 +1,7 @@
-// LARS (You, Gitman, Ginsburg 2017) in the form of MLPerf's reference:  with n = |w| and the decay
-// d, trust = eeta n / (|g| + d n + eps) unless a norm is 0, then 1;  s = lr trust (g + d w), m =
-// momentum m + s,  w -= m;  with Nesterov momentum  w -= momentum m + s. Biases and what
-// normalisation layers train (beta, gamma) have trust 1 and no decay.
+// LARS (You, Gitman, Ginsburg 2017) as in MLPerf's reference. With n = |w| and the decay d:
+// trust = eeta n / (|g| + d n + eps), or 1 if a norm is 0;  s = lr trust (g + d w),
+// m = momentum m + s,  w -= m;  with Nesterov momentum  w -= momentum m + s. Biases and the
+// weights of normalisation layers (beta, gamma) have trust 1 and no decay.
 // SPDX-License-Identifier: MIT
 #include "pando/base/multiversion.h"
 #include "pando/optim/optimizers.h"
@@ -12,7 +12,7 @@ namespace pando {
 namespace {
 
 struct LarsNumbers {
-  float rate;  // with the trust
+  float rate;  // learning rate * trust
   float decay;
   float momentum;
 };
@@ -72,7 +72,7 @@ Optimizer LARS(LarsOptions options) {
   optim::require_positive("lars", "eeta", options.eeta);
   optim::require_not_negative("lars", "epsilon", options.epsilon);
   if (options.nesterov && options.momentum == 0) {
-    throw InvalidArgument("lars: nesterov wants a momentum above 0");
+    throw InvalidArgument("lars: nesterov needs a momentum above 0, got 0");
   }
   constexpr double kKerasEpsilon = 1e-7;
   if (options.epsilon == 0) options.epsilon = kKerasEpsilon;

@@ -12,8 +12,9 @@ Optimizer regularized(Optimizer optimizer, const Regularization& regularization)
   optim::require_not_negative(name.c_str(), "weight_decay", regularization.weight_decay);
   optim::require_not_negative(name.c_str(), "l2", regularization.l2);
   if (regularization.weight_decay > 0 && optimizer.rule->decays_weights()) {
-    throw InvalidArgument(name, " decays the weights itself, by the weight_decay of its options; ",
-                          "the ", regularization.weight_decay, " beside it would be a second one");
+    throw InvalidArgument(name, ": weight_decay: expected 0, got ", regularization.weight_decay,
+                          "; ", name,
+                          " decays the weights itself, set weight_decay in its own options");
   }
   optimizer.regularization = regularization;
   return optimizer;

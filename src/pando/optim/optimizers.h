@@ -1,5 +1,5 @@
-// The records of all optimizers: what each is called, which options it takes and how it is made.
-// optimizers.cc is the only list of them; flags, help and make_optimizer() follow it.
+// The records of all optimizers: name, options and how to make one. optimizers.cc has the only list
+// of them; flags, help and make_optimizer() are derived from it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,21 +19,21 @@ struct OptimizerOption {
   std::string name;  // a key of --optimizer-params
   double fallback = 0;
   ParameterRange range = ParameterRange::any;
-  bool required = false;                        // by the program, which then has no default
-  std::optional<double> program_fallback = {};  // the program's default where it is another
+  bool required = false;                        // `pando train` has no default for it
+  std::optional<double> program_fallback = {};  // the default of `pando train`, if it differs
 };
 
 struct OptimizerSettings {
   LearningRate learning_rate = 0.0;
-  std::map<std::string, double> values;  // of all options of the form
+  std::map<std::string, double> values;  // for all options of the form
   int64_t global_batch_size = 0;         // 0: unknown
 
   double operator[](const std::string& option) const { return values.at(option); }
 };
 
-// One way to give an optimizer's options.
+// One set of options that describes an optimizer.
 struct OptimizerForm {
-  std::string key = {};  // giving this option chooses the form; empty: the usual one
+  std::string key = {};  // the option that selects this form; empty: the default form
   std::vector<OptimizerOption> options;
   std::function<Optimizer(const OptimizerSettings&)> make;  // throws InvalidArgument
   std::string note = {};                                    // for the help of --optimizer-params
@@ -41,10 +41,12 @@ struct OptimizerForm {
 
 struct OptimizerRecord {
   std::string name;
-  double learning_rate = 0.001;      // the default, of Keras
-  bool rate_follows_batch = false;   // the program's default is that at 64 samples of a batch
-  std::string without_decay = {};    // set: it decays the weights itself, and this one does not
-  std::vector<OptimizerForm> forms;  // the usual one first
+  double learning_rate = 0.001;  // the default of Keras
+  // The default of `pando train` is learning_rate * global batch size / 64.
+  bool rate_follows_batch = false;
+  // If set, the optimizer decays the weights itself; this is the optimizer that does not.
+  std::string without_decay = {};
+  std::vector<OptimizerForm> forms;  // the default form first
 };
 
 // The only list of optimizers.
@@ -53,7 +55,7 @@ const std::vector<OptimizerRecord>& optimizers();
 // Throws InvalidArgument with the known names.
 const OptimizerRecord& optimizer_record(std::string_view name);
 
-// One function per optimizer, defined in its file.
+// One function per optimizer, defined in the optimizer's own file.
 OptimizerRecord adadelta_optimizer();
 OptimizerRecord adam_optimizer();
 OptimizerRecord adamw_optimizer();

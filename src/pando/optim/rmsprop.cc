@@ -74,15 +74,14 @@ namespace optim {
 
 namespace {
 
-// 1 - 2^exponent * global batch: the more samples an update has, the less it remembers.
+// 1 - 2^exponent * global batch size: the more samples an update has, the shorter the memory.
 double rho_of(double exponent, int64_t global_batch_size) {
   const double rho = 1 - std::exp2(exponent) * static_cast<double>(global_batch_size);
   if (rho >= 0 && rho < 1) return rho;
-  throw InvalidArgument("base_decay_exponent ", exponent, " with a global batch of ",
-                        global_batch_size, " gives rho = 1 - 2^", exponent, " * ",
-                        global_batch_size, " = ", rho,
-                        ", wanted 0 or more and below 1; the exponent may be at most ",
-                        -std::log2(static_cast<double>(global_batch_size)));
+  throw InvalidArgument(
+      "base_decay_exponent: expected at most ", -std::log2(static_cast<double>(global_batch_size)),
+      " for a global batch size of ", global_batch_size, ", got ", exponent, "; rho = 1 - 2^",
+      exponent, " * ", global_batch_size, " = ", rho, " must be 0 or more and below 1");
 }
 
 }  // namespace
@@ -113,7 +112,7 @@ OptimizerRecord rmsprop_optimizer() {
                                            .momentum = given["momentum"],
                                            .epsilon = given["epsilon"]});
                          },
-                     .note = "rho = 1 - 2^base_decay_exponent * global batch"}}};
+                     .note = "rho = 1 - 2^base_decay_exponent * global batch size"}}};
 }
 
 }  // namespace optim

@@ -59,7 +59,7 @@ Optimizer SGD(SgdOptions options) {
   optim::require_rate("sgd", options.learning_rate);
   optim::require_fraction("sgd", "momentum", options.momentum);
   if (options.nesterov && options.momentum == 0) {
-    throw InvalidArgument("sgd: nesterov wants a momentum above 0");
+    throw InvalidArgument("sgd: nesterov needs a momentum above 0, got 0");
   }
   return {std::make_shared<SgdRule>(options), options.learning_rate};
 }

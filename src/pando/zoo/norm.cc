@@ -10,7 +10,7 @@ namespace pando::zoo {
 
 namespace {
 
-// Moving statistics follow the global batch.
+// The moving statistics are those of the global batch.
 Layer batch_norm_layer(const NormValues& values, double epsilon, NormPlace place) {
   return BatchNormalization({.momentum = values.at("momentum"),
                              .epsilon = epsilon,
@@ -21,7 +21,7 @@ Layer batch_norm_layer(const NormValues& values, double epsilon, NormPlace place
 NormRecord batch_norm() {
   return {.name = "batch_norm",
           .stem = "bn",
-          .summary = "moving statistics with momentum 0.99",
+          .summary = "moving statistics have momentum 0.99",
           .parameters = {{"momentum", 0.99, ParameterRange::share, "custom_batch_norm"}},
           .layer = batch_norm_layer};
 }
@@ -29,7 +29,7 @@ NormRecord batch_norm() {
 NormRecord custom_batch_norm() {
   return {.name = "custom_batch_norm",
           .stem = "bn",
-          .summary = "momentum, else 0.97",
+          .summary = "momentum sets that of the moving statistics, by default 0.97",
           .parameters = {{"momentum", 0.97, ParameterRange::share}},
           .layer = batch_norm_layer};
 }
@@ -39,14 +39,17 @@ int64_t groups_of(const NormValues& values, const NormPlace& place) {
   const auto size = static_cast<int64_t>(values.at("channels_per_group"));
   const bool by_size = size > 0;
   if (by_size == (count > 0)) {
-    throw InvalidArgument("group norm '", place.name, "': num_groups is ", count,
-                          ", channels_per_group ", size, "; wanted exactly one of them above 0");
+    throw InvalidArgument("group norm '", place.name,
+                          "': expected exactly one of num_groups and channels_per_group above 0, "
+                          "got ",
+                          count, " and ", size);
   }
   const int64_t divisor = by_size ? size : count;
   if (place.channels % divisor != 0) {
-    throw InvalidArgument("group norm '", place.name, "': its ", place.channels,
-                          " channels do not divide into ", by_size ? "groups of " : "", divisor,
-                          by_size ? "" : " groups", "; wanted a divisor of ", place.channels);
+    throw InvalidArgument("group norm '", place.name,
+                          "': ", by_size ? "channels_per_group" : "num_groups",
+                          ": expected a divisor of ", place.channels,
+                          ", the number of channels of the layer, got ", divisor);
   }
   return by_size ? place.channels / divisor : divisor;
 }
@@ -55,7 +58,7 @@ NormRecord group_norm() {
   return {.name = "group_norm",
           .stem = "gn",
           .summary =
-              "num_groups or channels_per_group; strided: channel c belongs to group c mod "
+              "needs num_groups or channels_per_group; strided: channel c belongs to group c mod "
               "num_groups",
           .parameters = {{"num_groups", 0, ParameterRange::count},
                          {"channels_per_group", 0, ParameterRange::count},
@@ -88,10 +91,10 @@ NormValues values_of(const NormRecord& record, const NormOptions& options) {
   return values;
 }
 
-// The name of the layer tells what it is.
+// Replaces "bn" in the name by the stem, so that the name of the layer shows its normalisation.
 std::string with_stem(std::string name, const std::string& stem) {
   const size_t at = name.rfind("bn");
-  PANDO_CHECK(at != std::string::npos, "'", name, "' does not say where its kind stands");
+  PANDO_CHECK(at != std::string::npos, "the name '", name, "' does not contain \"bn\"");
   return name.replace(at, 2, stem);
 }
 

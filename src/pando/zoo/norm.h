@@ -1,5 +1,5 @@
 // The normalisations of named models: one record each, chosen by name in the options of a model's
-// builder. norm.cc has the only list of them; the keys of --norm-layer follow it.
+// builder. norm.cc has the only list of them; the keys of --norm-layer are derived from it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,14 +19,14 @@ namespace pando {
 struct NormOptions {
   std::string name = "custom_batch_norm";
   double epsilon = 1.001e-5;
-  std::map<std::string, double> params = {};  // what is not given has the record's default
+  std::map<std::string, double> params = {};  // missing ones have the defaults of the record
 };
 
 namespace zoo {
 
 // One normalisation layer of a model.
 struct NormPlace {
-  std::string name;  // with "bn" in it, for which the record's stem stands
+  std::string name;  // contains "bn", which is replaced by the stem of the record
   int64_t channels = 0;
   Initializer gamma = Ones();
 };
@@ -35,7 +35,7 @@ struct NormParameter {
   std::string name;
   double fallback = 0;
   ParameterRange range = ParameterRange::any;
-  // Set: --norm-layer does not change it, and this normalisation is the one to choose for that.
+  // If set, --norm-layer cannot change this parameter; use the normalisation named here instead.
   std::string changed_by = {};
 };
 
@@ -47,8 +47,9 @@ struct NormRecord {
   std::string stem;     // in names of layers
   std::string summary;  // for the help of --norm-layer
   std::vector<NormParameter> parameters;
-  std::vector<std::string> exactly_one = {};  // of these parameters must be given
-  // Throws InvalidArgument when the values do not suit the place, whose name has the stem.
+  std::vector<std::string> exactly_one = {};  // exactly one of these parameters must be given
+  // Throws InvalidArgument if the values do not fit the place. The name of the place already has
+  // the stem.
   std::function<Layer(const NormValues&, double epsilon, NormPlace)> layer;
 };
 
@@ -58,7 +59,8 @@ const std::vector<NormRecord>& normalisations();
 // Throws InvalidArgument with the known names.
 const NormRecord& norm_record(std::string_view name);
 
-// Throws InvalidArgument when the options do not go together or do not suit the channels.
+// Applies the normalisation to x. Throws InvalidArgument if the options contradict each other or do
+// not fit the number of channels.
 SymbolicTensor normalise(const SymbolicTensor& x, const NormOptions& options, NormPlace place);
 
 }  // namespace zoo

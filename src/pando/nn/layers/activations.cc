@@ -1,4 +1,5 @@
-// Activations as layers, and as the option of others.
+// Activations, as layers of their own and as an option of other layers. Also other layers that
+// consist of one op.
 // SPDX-License-Identifier: MIT
 #include <vector>
 
@@ -11,7 +12,7 @@ namespace nn {
 
 namespace {
 
-// A layer that is one op without weights.
+// A layer that consists of one op and has no weights.
 struct OneOp {
   std::string class_name;
   std::string stem;
@@ -33,9 +34,9 @@ class OneOpLayer : public LayerDefinition {
   ir::Value* build(GraphBuilder& builder, const std::vector<ir::Value*>& inputs) const override {
     ir::Value* result = inputs[0];
     if (spec_.sample_rank > 0 && result->shape().rank() != spec_.sample_rank + 1) {
-      throw InvalidArgument(class_name(), " '", builder.layer_name(), "': the input has shape ",
-                            result->shape(), ", wanted ", spec_.sample_rank - 1,
-                            " spatial axes between batch and channels");
+      throw InvalidArgument(
+          class_name(), " '", builder.layer_name(), "': expected ", spec_.sample_rank - 1,
+          " spatial axes between batch and channels, got shape ", result->shape());
     }
     if (inputs.size() == 1) return builder.append(spec_.op, {result}, spec_.attributes)->output();
     for (size_t i = 1; i < inputs.size(); ++i) {  // add and multiply take two at a time
@@ -60,7 +61,7 @@ void check_activation(const std::string& place, const std::string& activation) {
 }
 
 void check_positive(const std::string& place, const std::string& option, int64_t value) {
-  if (value < 1) throw InvalidArgument(place, ": ", option, " is ", value, ", wanted at least 1");
+  if (value < 1) throw InvalidArgument(place, ": ", option, ": expected at least 1, got ", value);
 }
 
 ir::Value* apply_activation(GraphBuilder& builder, const std::string& activation, ir::Value* x) {
