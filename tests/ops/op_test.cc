@@ -45,7 +45,7 @@ TEST(Schema, CountsInputsAndOutputs) {
   EXPECT_SAYS(infer_text("x: f32[2]", "y = relu(x, x)"), "relu 'relu'", "inputs (x)", "got 2");
   EXPECT_SAYS(infer_text("x: f32[2]", "y = add(x) @sum"), "add 'sum'", "inputs (a, b)", "got 1");
   EXPECT_SAYS(infer_text("x: f32[2,3]", "y = dense(x)"), "dense 'dense'",
-              "inputs (x, kernel, bias?)", "got 1");
+              "inputs (x, filter, bias?)", "got 1");
   EXPECT_SAYS(infer_text("x: f32[2]", "y = concat()"), "concat 'concat'", "inputs (x...)", "got 0");
   EXPECT_SAYS(infer_text("x: f32[2]", "y, z = relu(x)"), "relu 'relu'", "outputs (y)", "got 2");
   EXPECT_SAYS(infer_text("x: f32[2,2,2,1]", "y = max_pool(x) {window=[2,2]}"),

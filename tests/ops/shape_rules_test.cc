@@ -65,10 +65,10 @@ TEST(ShapeRules, Dense) {
       {"dy: f32[5,4], k: f32[3,4]", "y = dense_input_grad(dy, k)", "f32[5,3]"},
       {"dy: f32[5,2], k: f32[3,4]", "y = dense_input_grad(dy, k)",
        "dense_input_grad 'dense_input_grad'|input 0|expected shape [5,4]|got [5,2]"},
-      {"x: f32[5,3], dy: f32[5,4]", "k, b = dense_kernel_grad(x, dy)", "f32[3,4] f32[4]"},
-      {"x: f32[5,3], dy: f32[5,4]", "k = dense_kernel_grad(x, dy)", "f32[3,4]"},
-      {"x: f32[5,3], dy: f32[6,4]", "k = dense_kernel_grad(x, dy)",
-       "dense_kernel_grad 'dense_kernel_grad'|input 1|expected shape [5,4]|got [6,4]"},
+      {"x: f32[5,3], dy: f32[5,4]", "k, b = dense_filter_grad(x, dy)", "f32[3,4] f32[4]"},
+      {"x: f32[5,3], dy: f32[5,4]", "k = dense_filter_grad(x, dy)", "f32[3,4]"},
+      {"x: f32[5,3], dy: f32[6,4]", "k = dense_filter_grad(x, dy)",
+       "dense_filter_grad 'dense_filter_grad'|input 1|expected shape [5,4]|got [6,4]"},
   });
 }
 

@@ -32,15 +32,15 @@ TEST(Window, OutputExtentsOfConvolution) {
 
 TEST(Window, RefusesConvolutions) {
   EXPECT_SAYS(test::infer_text("x: f32[1,5,5,1], k: f32[7,7,1,1]", "y = conv(x, k) @block1/c2"),
-              "conv 'block1/c2'", "kernel 7x7", "padded input 5x5");
-  EXPECT_SAYS(conv("1,5,5,1", "3,3,1,1", "dilations=[3,1]"), "conv 'c'", "kernel 7x3",
+              "conv 'block1/c2'", "filter 7x7", "padded input 5x5");
+  EXPECT_SAYS(conv("1,5,5,1", "3,3,1,1", "dilations=[3,1]"), "conv 'c'", "filter 7x3",
               "padded input 5x5");
   EXPECT_SAYS(conv("1,5,5,1", "3,3,1,1", "strides=[0,1]"), "conv 'c'", "strides [0,1]", "positive");
   EXPECT_SAYS(conv("1,5,5,1", "3,3,1,1", "dilations=[1,-1]"), "conv 'c'", "dilations [1,-1]",
               "positive");
   EXPECT_SAYS(conv("1,5,5,1", "3,3,1,1", "strides=[1]"), "conv 'c'", "strides: expected 2 items",
               "got [1]");
-  EXPECT_SAYS(conv("1,5,5,1", "0,3,1,1", ""), "conv 'c'", "kernel [0,3]", "positive");
+  EXPECT_SAYS(conv("1,5,5,1", "0,3,1,1", ""), "conv 'c'", "filter [0,3]", "positive");
   EXPECT_SAYS(conv("1,0,5,1", "3,3,1,1", "padding=\"same\""), "conv 'c'", "input 0x5", "empty");
   EXPECT_SAYS(conv("1,5,5,1", "3,3,1,1", "padding=\"explicit\", pads=[1,1]"), "conv 'c'",
               "pads: expected 4 items", "\"explicit\"", "got [1,1]");
@@ -75,14 +75,14 @@ TEST(Window, GradientsOfConvolution) {
   EXPECT_SAYS(test::infer_text(dy, "dx = conv_input_grad(dy, k) {input=[9]} @g"),
               "conv_input_grad 'g'", "input: expected 2 items", "got [9]");
   const std::string x = "x: f32[2,6,5,4], dy: f32[2,4,3,6]";
-  EXPECT_EQ(test::infer_text(x, "k, b = conv_kernel_grad(x, dy) {kernel=[3,3], groups=2}"),
+  EXPECT_EQ(test::infer_text(x, "k, b = conv_filter_grad(x, dy) {filter=[3,3], groups=2}"),
             "f32[3,3,2,6] f32[6]");
-  EXPECT_SAYS(test::infer_text(x, "k = conv_kernel_grad(x, dy) {kernel=[2,3]} @g"),
-              "conv_kernel_grad 'g'", "input 1", "expected shape [2,5,3,6]", "got [2,4,3,6]");
-  EXPECT_SAYS(test::infer_text(x, "k = conv_kernel_grad(x, dy) {kernel=[3]} @g"),
-              "conv_kernel_grad 'g'", "kernel: expected 2 items", "got [3]");
-  EXPECT_SAYS(test::infer_text(x, "k = conv_kernel_grad(x, dy) {kernel=[3,3], groups=3} @g"),
-              "conv_kernel_grad 'g'", "4 input", "6 output", "3 groups");
+  EXPECT_SAYS(test::infer_text(x, "k = conv_filter_grad(x, dy) {filter=[2,3]} @g"),
+              "conv_filter_grad 'g'", "input 1", "expected shape [2,5,3,6]", "got [2,4,3,6]");
+  EXPECT_SAYS(test::infer_text(x, "k = conv_filter_grad(x, dy) {filter=[3]} @g"),
+              "conv_filter_grad 'g'", "filter: expected 2 items", "got [3]");
+  EXPECT_SAYS(test::infer_text(x, "k = conv_filter_grad(x, dy) {filter=[3,3], groups=3} @g"),
+              "conv_filter_grad 'g'", "4 input", "6 output", "3 groups");
 }
 
 TEST(Window, Pooling) {
@@ -140,18 +140,18 @@ TEST(Window, GradientsOfConvPool) {
   const std::string inputs =
       "x: f32[2,9,8,1], dy: f32[2,3,2,4], i: u8[2,3,2,4], k: f32[3,3,1,4], y: f32[2,3,2,4]";
   const auto kernel = [&](const std::string& call) {
-    return test::infer_text(inputs, "dk, db = conv_pool_kernel_grad" + call + " @g");
+    return test::infer_text(inputs, "dk, db = conv_pool_filter_grad" + call + " @g");
   };
   const auto input = [&](const std::string& call) {
     return test::infer_text(inputs, "dx = conv_pool_input_grad" + call + " @g");
   };
-  EXPECT_EQ(kernel("(x, dy, i) {kernel=[3,3], window=[2,3]}"), "f32[3,3,1,4] f32[4]");
+  EXPECT_EQ(kernel("(x, dy, i) {filter=[3,3], window=[2,3]}"), "f32[3,3,1,4] f32[4]");
   EXPECT_EQ(input("(dy, i, k) {input=[9,8], window=[2,3]}"), "f32[2,9,8,1]");
   EXPECT_EQ(input("(dy, i, k, y) {input=[9,8], window=[2,3], activation=\"relu\"}"),
             "f32[2,9,8,1]");
-  EXPECT_SAYS(kernel("(x, dy, i) {kernel=[3,3], window=[2,2]}"), "conv_pool_kernel_grad 'g'",
+  EXPECT_SAYS(kernel("(x, dy, i) {filter=[3,3], window=[2,2]}"), "conv_pool_filter_grad 'g'",
               "input 1", "expected shape [2,3,3,4]", "got [2,3,2,4]");
-  EXPECT_SAYS(kernel("(x, dy, dy) {kernel=[3,3], window=[2,3]}"), "conv_pool_kernel_grad 'g'",
+  EXPECT_SAYS(kernel("(x, dy, dy) {filter=[3,3], window=[2,3]}"), "conv_pool_filter_grad 'g'",
               "input 2", "expected u8", "got f32[2,3,2,4]");
   EXPECT_SAYS(input("(dy, i, k, y) {input=[9,8], window=[2,3]}"), "conv_pool_input_grad 'g'",
               "3 inputs", "\"none\"", "got 4");

@@ -311,7 +311,7 @@ TEST(ProfileReport, TextHasItsHeadingsAndFitsATerminal) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
 }
 
-// The longest names of ops: mean_squared_error_grad, conv_pool_kernel_grad.
+// The longest names of ops: mean_squared_error_grad, conv_pool_filter_grad.
 TEST(ProfileReport, LongNamesOfOpsFitATerminal) {
   Model model = compiled(small_cnn(), {.optimizer = SGD(), .loss = "mean_squared_error"});
   const Dataset data = one_hot(image_data(8), 3);

@@ -14,7 +14,7 @@ OpDef conv_pool_op() {
   attributes.push_back({"window", ir::Ints{}, {}});
   return {.name = "conv_pool",
           .inputs = {{"x"},
-                     {.name = "kernel", .shared = true},
+                     {.name = "filter", .shared = true},
                      {.name = "bias", .optional = true, .shared = true}},
           .outputs = {"y", "index"},
           .attributes = attributes,

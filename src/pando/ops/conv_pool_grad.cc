@@ -40,22 +40,22 @@ std::vector<ir::TensorType> infer_conv_pool_input_grad(const ir::Node& node) {
   const Shape& dy = node.input(0)->shape();
   require_rank(node, 2, dy.rank(), dy.rank());
   require_dtype(node, 2, DType::f32);
-  const Shape& kernel = node.input(2)->shape();
-  check_pooled(node, 0, dy[0], kernel.back());
-  return {f32(channels_last(dy[0], input_extents(conv_windows(node)), kernel[kernel.rank() - 2]))};
+  const Shape& filter = node.input(2)->shape();
+  check_pooled(node, 0, dy[0], filter.back());
+  return {f32(channels_last(dy[0], input_extents(conv_windows(node)), filter[filter.rank() - 2]))};
 }
 
-std::vector<ir::TensorType> infer_conv_pool_kernel_grad(const ir::Node& node) {
+std::vector<ir::TensorType> infer_conv_pool_filter_grad(const ir::Node& node) {
   require_rank(node, 0, 4, 5);
   require_dtype(node, 0, DType::f32);
   const Shape& x = node.input(0)->shape();
   require_rank(node, 1, x.rank(), x.rank());
   const int64_t channels = node.input(1)->shape().back();
   check_pooled(node, 1, x[0], channels);
-  std::vector<int64_t> kernel = ints_attribute(node, "kernel");
-  kernel.push_back(x.back());
-  kernel.push_back(channels);
-  return {f32(Shape(kernel)), f32({channels})};
+  std::vector<int64_t> filter = ints_attribute(node, "filter");
+  filter.push_back(x.back());
+  filter.push_back(channels);
+  return {f32(Shape(filter)), f32({channels})};
 }
 
 std::vector<AttributeSpec> attributes_with(const char* extents) {
@@ -71,7 +71,7 @@ OpDef conv_pool_input_grad_op() {
   return {.name = "conv_pool_input_grad",
           .inputs = {{"dy"},
                      {"index"},
-                     {.name = "kernel", .shared = true},
+                     {.name = "filter", .shared = true},
                      {.name = "y", .optional = true}},
           .outputs = {"dx"},
           .attributes = attributes_with("input"),
@@ -80,14 +80,14 @@ OpDef conv_pool_input_grad_op() {
           .products = Products::convolution};
 }
 
-OpDef conv_pool_kernel_grad_op() {
-  return {.name = "conv_pool_kernel_grad",
+OpDef conv_pool_filter_grad_op() {
+  return {.name = "conv_pool_filter_grad",
           .inputs = {{"x"}, {"dy"}, {"index"}, {.name = "y", .optional = true}},
           .outputs = {"dkernel", "dbias"},
           .optional_outputs = 1,
-          .attributes = attributes_with("kernel"),
+          .attributes = attributes_with("filter"),
           .traits = {Trait::batch_sum, Trait::no_grad},
-          .infer = infer_conv_pool_kernel_grad,
+          .infer = infer_conv_pool_filter_grad,
           .products = Products::convolution};
 }
 

@@ -15,8 +15,8 @@ namespace {
 double conv_flops(const ir::Node& node) {
   const ConvOperands operands = conv_operands(node);
   const Shape& x = operands.x->shape();
-  const Shape& kernel = operands.kernel->shape();
-  double products = static_cast<double>(x[0] * kernel.back());
+  const Shape& filter = operands.filter->shape();
+  double products = static_cast<double>(x[0] * filter.back());
   products *= static_cast<double>(x.back()) / static_cast<double>(int_attribute(node, "groups"));
   for (const WindowAxis& axis : conv_windows(node)) {
     products *= static_cast<double>(axis.output * axis.window);

@@ -118,7 +118,7 @@ Windows resolve(const ir::Node& node, const WindowRequest& request) {
   return windows;
 }
 
-ir::Ints kernel_extents(const Shape& kernel) { return {kernel.begin(), kernel.end() - 2}; }
+ir::Ints kernel_extents(const Shape& filter) { return {filter.begin(), filter.end() - 2}; }
 
 }  // namespace
 
@@ -140,11 +140,11 @@ Windows conv_windows(const ir::Node& node) {
   if (operands.input_grad) {
     require_length(node, "input", static_cast<size_t>(node.input(0)->shape().rank()) - 2);
   }
-  return resolve(node, {.what = "kernel",
+  return resolve(node, {.what = "filter",
                         .input = operands.input_grad ? ints_attribute(node, "input")
                                                      : spatial_extents(operands.x->shape()),
-                        .window = operands.kernel_grad ? ints_attribute(node, "kernel")
-                                                       : kernel_extents(operands.kernel->shape()),
+                        .window = operands.filter_grad ? ints_attribute(node, "filter")
+                                                       : kernel_extents(operands.filter->shape()),
                         .strides = ints_attribute(node, "strides"),
                         .dilations = ints_attribute(node, "dilations"),
                         .padding = text_attribute(node, "padding"),

@@ -32,7 +32,7 @@ std::vector<AttributeSpec> padding_attributes();
 // The attributes of a convolution: padding, pads, strides, dilations and groups.
 std::vector<AttributeSpec> conv_attributes();
 
-// The windows of conv, conv_input_grad, conv_kernel_grad, and of the convolution in conv_pool and
+// The windows of conv, conv_input_grad, conv_filter_grad, and of the convolution in conv_pool and
 // its gradients. Throws InvalidArgument that names the node. Requires: inputs of the right rank.
 Windows conv_windows(const ir::Node& node);
 

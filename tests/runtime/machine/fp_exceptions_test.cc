@@ -252,7 +252,7 @@ TEST(FpExceptions, OfBackwardNameTheLayer) {
   for (float& x : samples.field(0).f32()) x = 1e25f;  // the prediction 1e15, the gradient 1e40
   for (float& y : samples.field(1).f32()) y = 0;
   EXPECT_SAYS(error_of<FloatingPointError>([&] { trainee.run(samples.feed(2)); }),
-              "dense_kernel_grad, backward of layer 'line': floating-point exception (overflow)");
+              "dense_filter_grad, backward of layer 'line': floating-point exception (overflow)");
 }
 
 TEST(FpExceptions, NobodyLooksWithoutTheOption) {

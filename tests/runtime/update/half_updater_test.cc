@@ -70,7 +70,7 @@ class StoredKernel {
     const std::string n = std::to_string(inputs);
     return "graph(x: f32[2," + n + "] feed, dy: f32[2,1] feed, k: f32[" + n +
            ",1] variable) {"
-           "  g = dense_kernel_grad(x, dy)"
+           "  g = dense_filter_grad(x, dy)"
            "  return gradient k=g }";
   }
   static Stored of(Tensor& tensor) { return {tensor.dtype(), tensor.data()}; }

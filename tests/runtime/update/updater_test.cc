@@ -75,7 +75,7 @@ class KernelAndMean {
     const std::string n = std::to_string(inputs);
     return "graph(x: f32[2," + n + "] feed, dy: f32[2,1] feed, k: f32[" + n +
            ",1] variable, m: f32[1] state, v: f32[1] state) {"
-           "  g = dense_kernel_grad(x, dy)"
+           "  g = dense_filter_grad(x, dy)"
            "  s = batch_moments(dy)"
            "  return gradient k=g, statistic m=s, statistic v=s }";
   }
