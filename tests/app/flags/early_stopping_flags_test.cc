@@ -23,9 +23,9 @@ TEST(EarlyStoppingFlags, AreReadAndChecked) {
   EXPECT_SAYS(error({"--early-stopping", "val_loss", "--validation", "after"}),
               "--early-stopping val_loss", "--validation during");
   EXPECT_SAYS(error({"--early-stopping", "losss"}), "losss");
-  EXPECT_SAYS(error({"--patience", "2"}), "--patience: wanted together with --early-stopping");
-  EXPECT_SAYS(error({"--min-delta", "2"}), "--min-delta: wanted together with");
-  EXPECT_SAYS(error({"--restore-best"}), "--restore-best: wanted together with");
+  EXPECT_SAYS(error({"--patience", "2"}), "--patience: ", "--early-stopping");
+  EXPECT_SAYS(error({"--min-delta", "2"}), "--min-delta: ", "--early-stopping");
+  EXPECT_SAYS(error({"--restore-best"}), "--restore-best: ", "--early-stopping");
   EXPECT_SAYS(error({"--early-stopping", "loss", "--patience", "-1"}), "--patience");
 }
 

@@ -115,7 +115,7 @@ TEST(JobSettings, GroupsOfStatisticsFitTheInstances) {
   for (const char* group : {"2", "3", "6", "12"}) {
     EXPECT_NO_THROW(parse({"--dbn-replica-group-size", group})) << group;
   }
-  EXPECT_SAYS(error({"--dbn-replica-group-size=4"}), "an instance has 6 replicas");
+  EXPECT_SAYS(error({"--dbn-replica-group-size=4"}), "6 replicas of an instance", "got 4");
 }
 
 TEST(JobSettings, InstancesThatNobodyBoundDivideTheCores) {

@@ -56,7 +56,8 @@ ParameterRange both(ParameterRange a, ParameterRange b) {
   return any ? ParameterRange::any : ParameterRange::not_negative;
 }
 
-// All options by name, each with a range that contains those that it has for some optimizer.
+// All options of all optimizers, each once. Its range contains the ranges that it has for the
+// different optimizers.
 std::vector<OptimizerOption> all_options() {
   std::vector<OptimizerOption> all;
   for (const OptimizerRecord& record : optim::optimizers()) {
@@ -74,7 +75,7 @@ std::vector<OptimizerOption> all_options() {
   return all;
 }
 
-// "momentum (0.9), nesterov", with defaults that are not those of Keras.
+// "momentum (0.9), nesterov". Shows only defaults that differ from those of Keras.
 std::string form_text(const OptimizerForm& form, bool required) {
   std::vector<std::string> words;
   for (const OptimizerOption& option : form.options) {
@@ -97,7 +98,9 @@ std::string params_help() {
       forms.push_back(text + optional + (form.note.empty() ? "" : ", where " + form.note));
     }
   }
-  return "its parameters, as YAML or JSON; what is not given is as in Keras. " + join(forms, "; ");
+  return "parameters of the optimizer, as YAML or JSON; defaults are those of Keras, or the value "
+         "in parentheses. " +
+         join(forms, "; ");
 }
 
 }  // namespace
@@ -106,20 +109,21 @@ void add_optimizer_flags(OptionTable& table, OptimizerFlags& flags) {
   table.begin_group("Optimizer");
   std::vector<std::pair<std::string, std::string>> names;
   for (const std::string& name : optimizer_names()) names.emplace_back(name, name);
-  table.add_choice("optimizer", flags.name, std::move(names), "how weights are updated");
+  table.add_choice("optimizer", flags.name, std::move(names), "the rule that updates the weights");
   OptionTable& params = table.add_dictionary("optimizer-params", params_help());
   for (const OptimizerOption& option : all_options()) {
     flags.params.add_key(params, option.name, option.range);
   }
   table
       .add("weight-decay", flags.weight_decay,
-           "before its step every weight loses this share of itself times the learning rate; the "
-           "optimizer's state does not see it")
+           "decoupled weight decay: before each update, every weight w is reduced by learning rate "
+           "x this x w, independently of the gradient and the state of the optimizer")
       .with_hint("X")
       .at_least(0);
   table
       .add("l2-regularization", flags.l2_regularization,
-           "this times the weight is added to its gradient, and so enters the optimizer's state")
+           "L2 regularization: adds this x weight to the gradient, and so enters the state of the "
+           "optimizer")
       .with_hint("X")
       .at_least(0);
 }
@@ -133,7 +137,7 @@ void validate(const OptimizerFlags& flags, int64_t global_batch_size) {
   if (!record.without_decay.empty() && flags.weight_decay > 0) {
     throw UsageError("--weight-decay: ", record.name,
                      " decays the weights itself; give weight_decay in --optimizer-params instead, "
-                     "or take --optimizer ",
+                     "or use --optimizer ",
                      record.without_decay);
   }
   try {

@@ -1,4 +1,4 @@
-// The flags of `pando train` that say how weights are updated, given a learning rate.
+// The flags of `pando train` that choose how weights are updated, given a learning rate.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -20,11 +20,11 @@ struct OptimizerFlags {
 
 void add_optimizer_flags(OptionTable& table, OptimizerFlags& flags);
 
-// What no single flag can check: throws UsageError that names the flags.
+// Checks combinations of flags; throws UsageError that names the flags.
 void validate(const OptimizerFlags& flags, int64_t global_batch_size);
 
-// The rate when no flag gives one: that of Keras, for some optimizers (sgd, lars) times the global
-// batch size / 64.
+// The learning rate if no flag gives one: the default of Keras, for some optimizers (sgd, lars)
+// multiplied by global batch size / 64.
 double default_rate(const OptimizerFlags& flags, int64_t global_batch_size);
 
 // Requires: validated flags.
