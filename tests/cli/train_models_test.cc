@@ -32,7 +32,7 @@ TEST(TrainModels, NormLayerReachesTheModel) {
   const Result wrong =
       compile({"--model=toy_model_bn", "--norm-layer={name: group_norm, num_groups: 3}"});
   EXPECT_EQ(wrong.code, app::kUsage);
-  EXPECT_SAYS(wrong.err, "--norm-layer", "'gn_0'", "4 channels", "3");
+  EXPECT_SAYS(wrong.err, "--norm-layer", "'gn_0'", "divisor of 4", "got 3");
 }
 
 TEST(TrainModels, WarningsStandOnce) {

@@ -68,7 +68,7 @@ class Json {
   Json& push_back(Json item);              // the item in its place
   void update(const Json& object);         // sets all its keys
 
-  // Of an array and of an object. Not of a value that a loop over them would outlive.
+  // The elements of an array, and the entries of an object. They are valid as long as the value.
   const Items& items() const&;
   const Members& members() const&;
   void items() && = delete;

@@ -38,7 +38,7 @@ TEST(JobSettings, TheLauncherSaysHowManyReplicas) {
   EXPECT_EQ(options.devices.devices(), 4);
   EXPECT_EQ(options.devices.batch(4).global_batch_size, 32);
   ASSERT_FALSE(options.warnings.empty());
-  EXPECT_SAYS(options.warnings[0], "--num-replicas 3: the launcher says 8");
+  EXPECT_SAYS(options.warnings[0], "--num-replicas 3", "launcher", "8 replicas");
   EXPECT_SAYS(options.config_text, "num-replicas: 8");
   EXPECT_SAYS(options.config_text, "chosen by the launcher");
   EXPECT_TRUE(parse({"--num-replicas=8"}).warnings.empty());
@@ -62,8 +62,8 @@ TEST(JobSettings, ADefaultOfTheLauncherGivesWay) {
   EXPECT_EQ(options.devices.num_replicas, 4);
   EXPECT_EQ(options.devices.devices(), 2);
   EXPECT_TRUE(options.warnings.empty());
-  EXPECT_SAYS(error({"--num-replicas=3"}),
-              "--num-replicas 3: wanted a multiple of the 2 instances of this job");
+  EXPECT_SAYS(error({"--num-replicas=3"}), "--num-replicas", "multiple of the 2 instances",
+              "got 3");
   EXPECT_EQ(parse({}).devices.num_replicas, 2);
   EXPECT_SAYS(parse({}).config_text, "chosen by the launcher");
 }
@@ -104,8 +104,8 @@ TEST(JobSettings, WithoutWordOfReplicasEachInstanceHasOne) {
   EXPECT_EQ(parse({}).devices.num_replicas, 3);
   EXPECT_EQ(parse({}).devices.devices(), 1);
   EXPECT_EQ(parse({"--num-replicas=6"}).devices.devices(), 2);
-  EXPECT_SAYS(error({"--num-replicas=4"}),
-              "--num-replicas 4: wanted a multiple of the 3 instances of this job");
+  EXPECT_SAYS(error({"--num-replicas=4"}), "--num-replicas", "multiple of the 3 instances",
+              "got 4");
 }
 
 TEST(JobSettings, GroupsOfStatisticsFitTheInstances) {

@@ -45,14 +45,13 @@ TEST(ModelFlags, OneKeyOfNormLayer) {
 
 TEST(ModelFlags, NormLayersThatCannotBe) {
   const auto wrong = [](const std::string& flag) { return error({"--norm-layer", flag}); };
-  EXPECT_EQ(wrong("{momentum: 0.9}"),
-            "--norm-layer: found no name, wanted batch_norm, custom_batch_norm or group_norm");
+  EXPECT_SAYS(wrong("{momentum: 0.9}"), "--norm-layer",
+              "batch_norm, custom_batch_norm or group_norm");
   EXPECT_SAYS(wrong("{name: layer_norm}"), "unknown value 'layer_norm'");
-  EXPECT_EQ(wrong("{name: group_norm}"),
-            "--norm-layer: group_norm without num_groups or channels_per_group, wanted one of "
-            "them");
-  EXPECT_EQ(wrong("{name: group_norm, num_groups: 2, channels_per_group: 2}"),
-            "--norm-layer: found num_groups and channels_per_group, wanted only one of them");
+  EXPECT_SAYS(wrong("{name: group_norm}"), "--norm-layer", "group_norm",
+              "num_groups or channels_per_group");
+  EXPECT_SAYS(wrong("{name: group_norm, num_groups: 2, channels_per_group: 2}"), "--norm-layer",
+              "num_groups and channels_per_group");
   EXPECT_SAYS(wrong("{name: batch_norm, num_groups: 2}"), "--norm-layer", "batch_norm",
               "'num_groups'", "name, momentum");
   EXPECT_SAYS(wrong("{name: group_norm, num_groups: 2, momentum: 0.9}"), "group_norm",
@@ -137,9 +136,9 @@ TEST(ModelFlags, WhatPrecisionChoseIsChosenAgainByARunFromItsConfiguration) {
 }
 
 TEST(ModelFlags, AnExceptionIsNotGoneBackFrom) {
-  EXPECT_EQ(parse({"--fp-exceptions", "--on-nan=rollback"}).warnings,
-            (Lines{"--fp-exceptions: the run ends at the first exception, --on-nan rollback does "
-                   "not go back from one"}));
+  const Lines warnings = parse({"--fp-exceptions", "--on-nan=rollback"}).warnings;
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_SAYS(warnings[0], "--fp-exceptions", "--on-nan rollback");
 }
 
 TEST(ModelFlags, GroupsMustDivideTheChannelsOfTheModel) {
@@ -151,7 +150,7 @@ TEST(ModelFlags, GroupsMustDivideTheChannelsOfTheModel) {
   const auto build = [&](const Shape& sample) {
     return testing_support::error_of([&] { build_model(entry, flags, sample, 10); });
   };
-  EXPECT_SAYS(build({32, 32, 3}), "--norm-layer: group norm 'conv1_gn': its 16 channels");
+  EXPECT_SAYS(build({32, 32, 3}), "--norm-layer", "'conv1_gn'", "16");
   EXPECT_EQ(build({32}).find("--norm-layer"), std::string::npos);
   flags.norm_layer.params.set("num_groups", ParameterRange::count, 8);
   EXPECT_EQ(build_model(entry, flags, {32, 32, 3}, 10).parameters(), 75290);

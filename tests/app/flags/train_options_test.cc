@@ -81,7 +81,7 @@ TEST(TrainOptions, PathsThatCannotBe) {
   const std::string file = folder.write("file", "");
   EXPECT_NE(message_of<UsageError>([&] {
               parse({"--dump-ir", file});
-            }).find("is a file"),
+            }).find("expected a folder"),
             std::string::npos);
 }
 
@@ -148,7 +148,7 @@ TEST(TrainOptions, EveryFlagReachesItsField) {
 
 TEST(TrainOptions, FlagsThatDoNotFitTogether) {
   EXPECT_EQ(error({"--quiet", "--verbose"}), "--quiet and --verbose exclude each other");
-  EXPECT_EQ(error({"--model="}), "--model: found nothing, wanted a name");
+  EXPECT_SAYS(error({"--model="}), "--model", "a name");
   EXPECT_NE(error({"--dataset-path", "/absent"}).find("--dataset-path: '/absent' does not exist"),
             std::string::npos);
 }

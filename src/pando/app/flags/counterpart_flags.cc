@@ -49,13 +49,14 @@ void validate(const CounterpartFlags& flags, const DeviceFlags& devices) {
   const auto stages = static_cast<size_t>(devices.stages());
   if (values <= 1) return;
   if (stages == 1) {
-    throw UsageError("--available-memory-proportion: found ", values,
-                     " values without --pipeline-splits, wanted one");
+    throw UsageError(
+        "--available-memory-proportion: expected one value without --pipeline-splits, "
+        "got ",
+        values);
   }
   if (values != 2 * stages) {
-    throw UsageError("--available-memory-proportion: found ", values,
-                     " values, wanted one, or two for each of the ", stages, " stages (",
-                     2 * stages, ")");
+    throw UsageError("--available-memory-proportion: expected one value, or two for each of the ",
+                     stages, " stages (", 2 * stages, "), got ", values);
   }
 }
 

@@ -47,7 +47,7 @@ void settle_replicas(OptionTable& table, TrainOptions& options,
   if (job.total_replicas && launcher_decides) {
     const int total = *job.total_replicas;
     if (given && options.phases.training && devices.num_replicas != total) {
-      warnings.push_back(fmt::format("--num-replicas {}: the launcher says {}, which counts",
+      warnings.push_back(fmt::format("--num-replicas {} is ignored: the launcher set {} replicas",
                                      devices.num_replicas, total));
     }
     devices.num_replicas = total;
@@ -57,8 +57,9 @@ void settle_replicas(OptionTable& table, TrainOptions& options,
     option.origin = {.place = "one for each instance"};
   }
   if (devices.num_replicas % devices.instances != 0) {
-    throw UsageError("--num-replicas ", devices.num_replicas, ": wanted a multiple of the ",
-                     devices.instances, " instances of this job, which have equally many each");
+    throw UsageError("--num-replicas: expected a multiple of the ", devices.instances,
+                     " instances of this job, which have equally many each, got ",
+                     devices.num_replicas);
   }
 }
 
@@ -74,7 +75,7 @@ void settle_validation_replicas(OptionTable& table, TrainOptions& options,
   table.find("validation-num-replicas", "").origin = {.place = "off: several instances"};
 }
 
-// The others get states and weights from the first, and neither write nor tell anything.
+// Instance 0 sends states and weights to the others, which neither write files nor print.
 void leave_to_the_first(TrainOptions& options) {
   options.checkpoints.resume.clear();
   options.checkpoints.weights.clear();
@@ -85,14 +86,14 @@ void leave_to_the_first(TrainOptions& options) {
   options.verbose = false;
 }
 
-// Whose run directory it is; empty: of no job with a name.
+// The name of the job that a run directory belongs to; empty: none.
 std::string job_of(const fs::path& run_dir) {
   std::string name;
   std::ifstream(run_dir / kJobFile) >> name;
   return name;
 }
 
-// Among those that have names of their own.
+// The run directory of a job below runs/; empty: there is none.
 std::string run_of_job(const std::string& job) {
   std::error_code none;
   for (const fs::directory_entry& entry : fs::directory_iterator("runs", none)) {
@@ -101,8 +102,8 @@ std::string run_of_job(const std::string& job) {
   return "";
 }
 
-// What the first attempt of this job wrote is gone on with. A folder of the user may hold
-// checkpoints of earlier runs too.
+// A restarted job resumes what its first attempt wrote. A folder of the user may hold checkpoints
+// of earlier runs too.
 void settle_restart(TrainOptions& options) {
   const std::string job = variable("PANDO_JOB");
   const bool is_restart = parse_int(variable("PANDO_RESTART")).value_or(0) > 0;

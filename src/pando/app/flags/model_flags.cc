@@ -25,7 +25,7 @@ std::string alternatives(std::vector<std::string> words) {
 
 void validate_norm_layer(const OptionTable& table, const NormLayerFlag& flag) {
   if (!flag.name) {
-    throw UsageError("--norm-layer: found no name, wanted ", alternatives(norm_names()));
+    throw UsageError("--norm-layer: expected the name ", alternatives(norm_names()), ", got none");
   }
   const zoo::NormRecord& record = zoo::norm_record(*flag.name);
   WantedKeys keys{.owner = record.name, .required = {"name"}, .optional = {}};
@@ -38,11 +38,12 @@ void validate_norm_layer(const OptionTable& table, const NormLayerFlag& flag) {
     if (flag.params.get(name)) given.push_back(name);
   }
   if (given.size() > 1) {
-    throw UsageError("--norm-layer: found ", join(given, " and "), ", wanted only one of them");
+    throw UsageError("--norm-layer: expected only one of ", join(given, " and "),
+                     "; remove one of them");
   }
   if (given.empty() && !record.exactly_one.empty()) {
-    throw UsageError("--norm-layer: ", record.name, " without ", alternatives(record.exactly_one),
-                     ", wanted one of them");
+    throw UsageError("--norm-layer: ", record.name, ": expected ", alternatives(record.exactly_one),
+                     ", got neither");
   }
 }
 
@@ -170,7 +171,7 @@ void add_precision_flags(OptionTable& table, ModelFlags& flags) {
 }
 
 void validate(const ModelFlags& flags) {
-  if (flags.model.empty()) throw UsageError("--model: found nothing, wanted a name");
+  if (flags.model.empty()) throw UsageError("--model: expected a name, got nothing");
   NormLayerFlag copy = flags.norm_layer;
   OptionTable table;
   add_norm_layer(table, copy);

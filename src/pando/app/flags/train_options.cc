@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kTrainHelpHead = R"(usage: pando train [flags]
 
 Trains a model, writes checkpoints and a history, and validates. Without flags: the tutorial's CNN
-on Fashion-MNIST. A boolean flag may stand without a value; a flag may be shortened while it stays
+on Fashion-MNIST. A boolean flag needs no value; a flag may be abbreviated as long as it is
 unambiguous; each flag is a key of the same name in YAML.
 
 examples:
@@ -28,7 +28,7 @@ examples:
   pando train --pipeline-splits auto --gradient-accumulation-count 16 --trace pipeline.json
 
 exit codes: 0 done, 1 failed, 2 wrong flag or configuration, 3 the loss is not a finite number,
-75 stopped by a signal with the weights saved; a second signal ends at once.
+75 stopped by a signal with the weights saved; a second signal ends the program at once.
 
 )";
 
@@ -67,9 +67,8 @@ void add_execution_options(OptionTable& table, TrainOptions& options) {
       .add(
           "steps-per-execution", options.steps_per_execution,
           "steps of a replica without a return to the host, rounded up to whole weight updates; 0: "
-          "as --logs-per-epoch and --ckpts-per-epoch want, a twentieth of an epoch when the first "
-          "is "
-          "not given")
+          "up to the next log or checkpoint, or a twentieth of an epoch if --logs-per-epoch is not "
+          "given")
       .with_hint("N")
       .at_least(0);
   table
@@ -80,7 +79,7 @@ void add_execution_options(OptionTable& table, TrainOptions& options) {
       .at_least(0);
   table
       .add("prefetch-depth", options.prefetch_depth,
-           "micro-batches of a replica that are made ready ahead")
+           "micro-batches that are prepared in advance for each replica")
       .with_hint("N")
       .at_least(1)
       .at_most(1 << 16);
@@ -105,8 +104,7 @@ void add_machine_options(OptionTable& table, TrainOptions& options) {
   table
       .add("dump-ir", options.dump_ir,
            "write the graph after every pass that changes it into this folder, or to standard "
-           "output "
-           "(-)")
+           "output (-)")
       .with_hint("DIR");
   table.add("verify", options.verify, "compare the model with every pass off and on, then stop");
   table.add("compile-report", options.compile_report, "print kernels, layouts and memory per op");
@@ -131,8 +129,8 @@ void add_output_options(OptionTable& table, TrainOptions& options) {
            "op, where the time went, as text, as JSON and as a trace")
       .with_hint("DIR")
       .only_for_this_run();
-  table.add("quiet", options.quiet, "no progress, only the result").only_for_this_run();
-  table.add("verbose", options.verbose, "more about what is done, and about errors")
+  table.add("quiet", options.quiet, "print only the result, no progress").only_for_this_run();
+  table.add("verbose", options.verbose, "print more about what is done and about errors")
       .only_for_this_run();
   table
       .add("dry-run", options.dry_run,
@@ -140,11 +138,11 @@ void add_output_options(OptionTable& table, TrainOptions& options) {
       .command_line_only();
 }
 
-// Found before the run, not after it.
+// Checked before the run: an error after it would lose the trace.
 void validate_trace(const std::string& path) {
   if (path.empty()) return;
   if (std::filesystem::is_directory(path)) {
-    throw UsageError("--trace: '", path, "' is a folder, wanted a file");
+    throw UsageError("--trace: expected a file, got the folder '", path, "'");
   }
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (!folder.empty() && !std::filesystem::is_directory(folder)) {
@@ -154,7 +152,7 @@ void validate_trace(const std::string& path) {
 
 void validate_profile(const std::string& folder) {
   if (std::filesystem::exists(folder) && !std::filesystem::is_directory(folder)) {
-    throw UsageError("--profile: '", folder, "' is a file, wanted a folder");
+    throw UsageError("--profile: expected a folder, got the file '", folder, "'");
   }
 }
 
@@ -231,7 +229,7 @@ void choose_unset_options(OptionTable& table, TrainOptions& options) {
   }
 }
 
-// What cannot be as the flags say is turned off, and users learn of it.
+// Turns off what the flags cannot have, and warns about it.
 void settle_flags(OptionTable& table, TrainOptions& options) {
   for (const std::vector<std::string>& more :
        {warnings_of(table, options), settle(table, options.counterparts, options.devices),
@@ -241,15 +239,15 @@ void settle_flags(OptionTable& table, TrainOptions& options) {
   if (options.fp_exceptions && options.checkpoints.on_nan == OnNan::rollback &&
       options.phases.training) {
     options.warnings.emplace_back(
-        "--fp-exceptions: the run ends at the first exception, --on-nan rollback does not go back "
-        "from one");
+        "--fp-exceptions: the run ends at the first exception; --on-nan rollback does not apply to "
+        "it");
   }
   if (!options.counterparts.deterministic || !options.data.shuffle) return;
   options.data.shuffle = false;
   table.find("shuffle", "").origin = {.place = "off by --deterministic"};
   options.warnings.emplace_back(
-      "--deterministic: --shuffle is off; without both, runs with the same seed are deterministic "
-      "too");
+      "--deterministic turns --shuffle off; runs are deterministic with shuffling too, so you need "
+      "neither flag");
 }
 
 }  // namespace
@@ -284,7 +282,7 @@ void validate(const TrainOptions& options) {
   validate(options.checkpoints, options.run_dir);
   if (!options.dump_ir.empty() && options.dump_ir != "-" &&
       std::filesystem::exists(options.dump_ir) && !std::filesystem::is_directory(options.dump_ir)) {
-    throw UsageError("--dump-ir: '", options.dump_ir, "' is a file, wanted a folder");
+    throw UsageError("--dump-ir: expected a folder, got the file '", options.dump_ir, "'");
   }
   validate_trace(options.trace);
   validate_profile(options.profile);
@@ -294,15 +292,16 @@ void validate(const TrainOptions& options) {
   }
   if (options.steps_per_execution > 0 && !(options.logs_per_epoch == Fraction(1))) {
     throw UsageError(
-        "--steps-per-execution and --logs-per-epoch both decide the length of an execution; give "
+        "--steps-per-execution and --logs-per-epoch both decide the length of an execution; remove "
         "one of them");
   }
   validate(options.schedule);
   validate(options.loss);
   if (options.weight_updates_per_epoch == 0) {
     throw UsageError(
-        "--weight-updates-per-epoch: found 0, wanted at least 1, or -1 for all whole global "
-        "batches of the data set");
+        "--weight-updates-per-epoch: expected at least 1, or -1 for all whole global batches of "
+        "the "
+        "data set, got 0");
   }
   validate(options.devices, options.threads);
   validate(options.counterparts, options.devices);
@@ -311,7 +310,7 @@ void validate(const TrainOptions& options) {
   validate_keep_best(options);
   if (!options.checkpoints.own_folder.empty() && options.checkpoints.are_off()) {
     throw UsageError(
-        "--ckpt-all-instances: --ckpts-per-epoch 0 writes no checkpoint, wanted above 0");
+        "--ckpt-all-instances: --ckpts-per-epoch 0 writes no checkpoint; remove one of them");
   }
   validate(options.optimizer, options.devices.batch(options.micro_batch_size).global_batch_size);
 }
