@@ -76,7 +76,7 @@ class RunDocSnippets(unittest.TestCase):
                            for shown in ("one\ntwo", "one\nthree", "one"))
         result = run_tool(document)
         self.expect(result, 1, "3 programs, 0 scripts, 2 failed")
-        for line, failed in ((6, False), (18, True), (31, True)):
+        for line, failed in ((5, False), (21, True), (37, True)):
             self.assertEqual(f"page.md:{line}: failed" in result.stdout, failed, result.stdout)
 
     def test_programs_share_the_header_of_the_library(self):
