@@ -139,7 +139,7 @@ class GradientStep {
     for (const auto& node : program.graph().nodes()) {
       if (node->op().find("_grad") == std::string::npos) continue;
       const ir::Value* value = node->output();
-      const bool sums = node->op().ends_with("kernel_grad") || of_weights.contains(value);
+      const bool sums = node->op().ends_with("filter_grad") || of_weights.contains(value);
       if (!sums && value->type().dtype == type) add(bound, value, found.activations);
     }
     return found;

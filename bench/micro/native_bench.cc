@@ -76,10 +76,10 @@ Case make_case(const Layer& layer, const std::string& pass, DType half) {
     spec.attributes = {{"padding", std::string("same")},
                        {"strides", ir::Ints{layer.stride, layer.stride}}};
     if (pass == "_input_grad") spec.attributes.set("input", ir::Ints{layer.size, layer.size});
-    if (pass == "_kernel_grad") spec.attributes.set("kernel", ir::Ints{layer.kernel, layer.kernel});
+    if (pass == "_filter_grad") spec.attributes.set("kernel", ir::Ints{layer.kernel, layer.kernel});
   }
   Case result;
-  const Shape* inputs[] = {pass == "_input_grad" ? &y : &x, pass == "_kernel_grad" ? &y : &kernel};
+  const Shape* inputs[] = {pass == "_input_grad" ? &y : &x, pass == "_filter_grad" ? &y : &kernel};
   for (const Shape* shape : inputs) {
     spec.inputs.push_back(result.graph.add_input(concat("in", spec.inputs.size()),
                                                  ir::InputRole::variable,
@@ -172,7 +172,7 @@ int main(int argc, char** argv) {
   const std::string wanted = argc > 2 ? argv[2] : "";
   for (const bench::Layer& layer : bench::layers()) {
     if (layer.name.find(wanted) == std::string::npos) continue;
-    for (const char* pass : {"", "_input_grad", "_kernel_grad"}) {
+    for (const char* pass : {"", "_input_grad", "_filter_grad"}) {
       bench::measure(layer, pass, half);
     }
   }

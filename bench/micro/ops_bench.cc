@@ -189,7 +189,7 @@ std::vector<OpCase> dense_cases() {
     const ir::TensorType kernel = f32({features, units});
     cases.push_back({"dense", {x, kernel, f32({units})}});
     cases.push_back({"dense_input_grad", {y, kernel}});
-    cases.push_back({"dense_kernel_grad", {x, y}, {}, 2});
+    cases.push_back({"dense_filter_grad", {x, y}, {}, 2});
   }
   return cases;
 }

@@ -44,7 +44,7 @@ TEST_F(DataVerify, FailsWhenSomethingIsBad) {
   const Result result = run({"data", "verify", "cifar10", folder_.path(), "--workers", "3"});
   EXPECT_EQ(result.code, 1);
   EXPECT_SAYS(result.out, "data_batch_3.bin  1 bad\n");
-  EXPECT_SAYS(result.out, "data_batch_3.bin: offset 0: found label 200, expected 0 to 9\n");
+  EXPECT_SAYS(result.out, "data_batch_3.bin: offset 0: ", "label 200", "0 to 9");
   EXPECT_SAYS(result.out, "NOT GOOD: 29 good samples, 1 bad record, ");
 }
 
@@ -107,15 +107,13 @@ TEST(DataVerifyPlaces, AreThoseOfFetchedDataSets) {
   EXPECT_SAYS(found.out, "mnist in " + folder.path("mnist") + "\n");
   EXPECT_SAYS(found.out, "NOT GOOD: 0 good samples, 4 bad records");
   EXPECT_EQ(missing.code, 2);
-  EXPECT_SAYS(missing.err,
-              "cifar10: PATH: not given, and it is not where 'pando data fetch "
-              "cifar10' would put it");
+  EXPECT_SAYS(missing.err, "cifar10: PATH: not given", "'pando data fetch cifar10'");
 }
 
 TEST(DataVerifyWords, AreChecked) {
   EXPECT_SAYS(run({"data", "verify"}).err, "NAME: not given");
   EXPECT_SAYS(run({"data", "verify", "cifar11"}).err, "unknown data set 'cifar11'");
-  EXPECT_SAYS(run({"data", "verify", "tfrecord"}).err, "tfrecord: PATH: not given, wanted a TFRec");
+  EXPECT_SAYS(run({"data", "verify", "tfrecord"}).err, "tfrecord: PATH: not given", "TFRecord");
   EXPECT_SAYS(run({"data", "verify", "--help"}).out, "fashion_mnist  the four IDX files");
 }
 

@@ -71,7 +71,8 @@ TEST(Devices, RefusesWhatCannotBeDivided) {
   refused({"--core-sets", "65000"}, "hardware threads 65000");
   refused({"--core-sets", "0;1", "--devices", "1"},
           "--core-sets: expected one set for each device (--devices 1), got 2");
-  refused({"--core-sets", "0", "--cores-per-device", "1"}, "excludes --cores-per-device");
+  refused({"--core-sets", "0", "--cores-per-device", "1"},
+          "--core-sets: cannot be combined with --cores-per-device");
 }
 
 TEST(Devices, HelpNamesEveryFlag) {

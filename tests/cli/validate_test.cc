@@ -155,15 +155,16 @@ TEST_F(Validate, WrongUseLeavesNothingBehind) {
   const std::string weights = path("run/checkpoints/epoch_1.0.h5");
   fs::create_directory(path("empty"));
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
-      {{}, "nothing to validate is named"},
+      {{}, "nothing to validate"},
       {{path("absent.h5")}, "absent.h5' does not exist"},
-      {{"--weights", path("absent.h5")}, "--weights: '" + path("absent.h5") + "' is no file"},
+      {{"--weights", path("absent.h5")}, "'" + path("absent.h5") + "' is not a file"},
       {{path("empty")}, "has no checkpoint epoch_<number>.h5"},
-      {{"--checkpoint-input-dir", path("absent")}, "--checkpoint-input-dir: '"},
-      {{"--run-dir", path("empty")}, "--run-dir: there is no " + path("empty/config.yml")},
-      {{path("run"), "--config-path", path("run/config.yml")}, "a configuration of its own"},
+      {{"--checkpoint-input-dir", path("absent")}, "--checkpoint-input-dir: "},
+      {{"--run-dir", path("empty")}, path("empty/config.yml")},
+      {{path("run"), "--config-path", path("run/config.yml")}, "--config-path"},
       {{path("run"), "--run-dir", path("run")}, "--run-dir"},
-      {{weights, "--checkpoint-input-dir", path("run/checkpoints")}, "exclude each other"},
+      {{weights, "--checkpoint-input-dir", path("run/checkpoints")},
+       "--weights and --checkpoint-input-dir"},
       {{path("run"), "--training"}, "--training"},
       {{path("run"), "--validation=false"}, "--validation"},
       {{path("run"), "--resume=auto"}, "--resume"},

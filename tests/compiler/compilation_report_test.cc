@@ -43,12 +43,12 @@ TEST(CompilationReport, OpsHaveTheirPartWorkAndBytes) {
   EXPECT_EQ(dense.flops, 2.0 * 4 * 1600 * 10);
   EXPECT_EQ(dense.bytes_read, sizeof(float) * (4 * 1600 + 1600 * 10 + 10));
   EXPECT_EQ(dense.bytes_written, sizeof(float) * 4 * 10);
-  EXPECT_EQ(op_named(report, "dense_kernel_grad").part, StepPart::backward);
+  EXPECT_EQ(op_named(report, "dense_filter_grad").part, StepPart::backward);
   EXPECT_EQ(op_named(report, "pack").part, StepPart::prologue);
   const OpReport& conv = op_named(report, "conv_pool");
   EXPECT_EQ(conv.result, "f32[4,13,13,32]");
   ASSERT_FALSE(conv.layouts.empty());
-  EXPECT_EQ(conv.layouts[0].substr(0, 10), "kernel as ");
+  EXPECT_EQ(conv.layouts[0].substr(0, 10), "filter as ");
 }
 
 TEST(CompilationReport, LayersComeInTheOrderOfTheNetwork) {

@@ -51,7 +51,7 @@ void check(int64_t slice_batch, Division division) {
   EXPECT_EQ(ops.at("conv_pool"), 5);
   EXPECT_FALSE(ops.contains("conv"));
   EXPECT_FALSE(ops.contains("max_pool"));
-  EXPECT_EQ(ops.at("conv_pool_kernel_grad"), 5);
+  EXPECT_EQ(ops.at("conv_pool_filter_grad"), 5);
   EXPECT_EQ(ops.at("conv_pool_input_grad"), 4);  // the data need no gradient
   EXPECT_FALSE(ops.contains("max_pool_grad"));
   int pooled = 0;

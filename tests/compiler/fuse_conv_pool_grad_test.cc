@@ -16,23 +16,23 @@ TEST(FuseConvPoolGrad, GoesBackAtOnce) {
   expect_rewrite<FuseConvPoolGrad>(graph(R"(
     d = max_pool_grad(dy, i, y) {activation="leaky_relu", alpha=0.25, input=[4,4,4], window=[2,2,2]}
     dx = conv_input_grad(d, k) {input=[4,4,4], padding="same"} @c
-    dk, db = conv_kernel_grad(x, d) {kernel=[2,2,2], padding="same"} @c
+    dk, db = conv_filter_grad(x, d) {filter=[2,2,2], padding="same"} @c
     return result dx=dx, result dk=dk, result db=db )"),
                                    graph(R"(
     dx = conv_pool_input_grad(dy, i, k, y) {activation="leaky_relu", alpha=0.25, input=[4,4,4],
                                             padding="same", window=[2,2,2]} @c
-    dk, db = conv_pool_kernel_grad(x, dy, i, y) {activation="leaky_relu", alpha=0.25,
-                                            kernel=[2,2,2], padding="same", window=[2,2,2]} @c
+    dk, db = conv_pool_filter_grad(x, dy, i, y) {activation="leaky_relu", alpha=0.25,
+                                            filter=[2,2,2], padding="same", window=[2,2,2]} @c
     return result dx=dx, result dk=dk, result db=db )"));
 }
 
 TEST(FuseConvPoolGrad, OfTheKernelAloneAndWithoutActivation) {
   expect_rewrite<FuseConvPoolGrad>(graph(R"(
     d = max_pool_grad(dy, i) {input=[4,4,4], padding="same", window=[2,2,2]}
-    dk = conv_kernel_grad(x, d) {kernel=[2,2,2], padding="same"}
+    dk = conv_filter_grad(x, d) {filter=[2,2,2], padding="same"}
     return result dk=dk )"),
                                    graph(R"(
-    dk = conv_pool_kernel_grad(x, dy, i) {activation="none", kernel=[2,2,2], padding="same",
+    dk = conv_pool_filter_grad(x, dy, i) {activation="none", filter=[2,2,2], padding="same",
                                           window=[2,2,2]}
     return result dk=dk )"));
 }
@@ -42,17 +42,17 @@ TEST(FuseConvPoolGrad, LeavesWhatItCannotDo) {
     expect_unchanged<FuseConvPoolGrad>(graph(body));
   };
   expect_left(R"(d = max_pool_grad(dy, i) {input=[4,4,4], window=[2,2,2]}
-    dk = conv_kernel_grad(x, d) {kernel=[2,2,2], padding="same"}
+    dk = conv_filter_grad(x, d) {filter=[2,2,2], padding="same"}
     return result dk=dk, result d=d )");  // another reader of d
   expect_left(R"(d = max_pool_grad(dy, i) {input=[4,4,4], window=[2,2,2]}
     r = relu(d)
-    dk = conv_kernel_grad(x, d) {kernel=[2,2,2], padding="same"}
+    dk = conv_filter_grad(x, d) {filter=[2,2,2], padding="same"}
     return result dk=dk, result r=r )");
   expect_left(R"(d = max_pool_grad(dy, i) {input=[4,4,4], strides=[2,2,2], window=[1,1,1]}
-    dk = conv_kernel_grad(x, d) {kernel=[2,2,2], padding="same"}
+    dk = conv_filter_grad(x, d) {filter=[2,2,2], padding="same"}
     return result dk=dk )");  // windows with gaps between them
   expect_left(R"(d = max_pool_grad(dy, i) {input=[3,3,3], padding="same", window=[2,2,2]}
-    dk = conv_kernel_grad(x, d) {kernel=[2,2,2]}
+    dk = conv_filter_grad(x, d) {filter=[2,2,2]}
     return result dk=dk )");  // windows that are padded
   expect_left(R"(d = max_pool_grad(dy, i) {input=[4,4,4], window=[2,2,2]}
     dx = conv_input_grad(d, k) {input=[8,8,8], padding="same", strides=[2,2,2]}
@@ -62,7 +62,7 @@ TEST(FuseConvPoolGrad, LeavesWhatItCannotDo) {
 TEST(FuseConvPoolGrad, LeavesWhatTheDenseKernelsDoBetter) {
   const std::string text = graph(R"(
     d = max_pool_grad(dy, i) {input=[4,4,4], window=[2,2,2]}
-    dk = conv_kernel_grad(x, d) {kernel=[2,2,2], padding="same"}
+    dk = conv_filter_grad(x, d) {filter=[2,2,2], padding="same"}
     return result dk=dk )");
   CompileState limited = typed_state(text);
   limited.options.scratch_limits = {1024};
@@ -79,7 +79,7 @@ TEST(FuseConvPoolGrad, LeavesSmallWindows) {
   expect_unchanged<FuseConvPoolGrad>(
       R"(graph(x: f32[1,4,4,3] feed, dy: f32[1,2,2,5] feed, i: u8[1,2,2,5] feed) {
     d = max_pool_grad(dy, i) {input=[4,4], window=[2,2]}
-    dk = conv_kernel_grad(x, d) {kernel=[3,3], padding="same"}
+    dk = conv_filter_grad(x, d) {filter=[3,3], padding="same"}
     return result dk=dk })");
 }
 

@@ -90,7 +90,7 @@ TEST(LowerPrecision, StatisticsAndLossesAreExact) {
 TEST(LowerPrecision, GradientsHaveTheTypeOfTheWeights) {
   constexpr std::string_view kGrad =
       R"(graph(x: f32[4,3] feed, dy: f32[4,2] feed, k: f32[3,2] variable) {
-    dk = dense_kernel_grad(x, dy)
+    dk = dense_filter_grad(x, dy)
     y = dense(x, k)
     return gradient k=dk, result y=y })";
   const std::string half = lowered(kGrad, k16_16);
@@ -98,7 +98,7 @@ TEST(LowerPrecision, GradientsHaveTheTypeOfTheWeights) {
   const std::string mixed = lowered(kGrad, k16_32);
   EXPECT_NE(mixed.find("gradient k f32[3,2]"), std::string::npos) << mixed;
   // The cast comes right after the node that makes the gradient.
-  EXPECT_NE(mixed.find("dense_kernel_grad(f16 f16 ) f16\ncast(f16 ) f32"), std::string::npos)
+  EXPECT_NE(mixed.find("dense_filter_grad(f16 f16 ) f16\ncast(f16 ) f32"), std::string::npos)
       << mixed;
 }
 

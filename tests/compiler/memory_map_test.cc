@@ -102,7 +102,7 @@ TEST(MemoryMap, WhatIsKeptLivesInAllCalls) {
   const auto program = program_of(R"(graph(x: f32[4,8] feed, dy: f32[4,2] feed,
                                            k: f32[8,2] variable) {
     y = dense(x, k)
-    a = dense_kernel_grad(x, dy)
+    a = dense_filter_grad(x, dy)
     return gradient k=a, result y=y })");
   const MemoryBlock gradient = block_of(memory_map(*program), "a");
   EXPECT_EQ(gradient.region, Region::gradients);

@@ -135,8 +135,8 @@ TEST(PlanMemory, WhatOtherSlicesReadLivesToTheEnd) {
 
 TEST(PlanMemory, SumsOfSumsAreSums) {
   const Planned plan(R"(graph(x: f32[4,8] feed, dy: f32[4,2] feed, k: f32[8,2] variable) {
-    a = dense_kernel_grad(x, dy)
-    b = dense_kernel_grad(x, dy)
+    a = dense_filter_grad(x, dy)
+    b = dense_filter_grad(x, dy)
     d = add(a, b)
     y = dense(x, k)
     return gradient k=d, result y=y })");

@@ -204,9 +204,9 @@ TEST(PlanStages, WhatCrossesASectionIsHeldInTheLowestStage) {
     de = cross_entropy_grad(s, e, y) {from_logits=1} ^2
     dc = tanh_grad(de, t) ^1
     db = dense_input_grad(dc, m) ^1
-    dm = dense_kernel_grad(b, dc) ^1
+    dm = dense_filter_grad(b, dc) ^1
     da = add(de, db)
-    dk = dense_kernel_grad(x, da)
+    dk = dense_filter_grad(x, da)
     return loss l=l, gradient k=dk, gradient m=dm })");
   EXPECT_EQ(plan.at("x"), At(kHeld, 0));  // read forward and backward
   EXPECT_EQ(plan.at("y"), At(kHeld, 0));  // fed at stage 0, read by stage 2
@@ -272,8 +272,8 @@ TEST(PlanStages, ASharedVariableHasItsGradientInTheLowestStage) {
     s = loss_seed() {batch=4} ^1
     de = cross_entropy_grad(s, e, y) {from_logits=1} ^1
     da = dense_input_grad(de, k) ^1
-    p = dense_kernel_grad(a, de) ^1
-    q = dense_kernel_grad(x, da)
+    p = dense_filter_grad(a, de) ^1
+    q = dense_filter_grad(x, da)
     dk = add(p, q)
     return loss l=l, gradient k=dk })");
   EXPECT_EQ(plan.at("p"), At(Region::held_sums, 0));
@@ -303,7 +303,7 @@ TEST(PlanStages, AlsoWhenTheLastStagesHaveNoNodes) {
   EXPECT_EQ(plan.at("b"), At(kHeld, 1));
 }
 
-// dense_kernel_grad completes the gradients of kernel and bias at once. If they were in two
+// dense_filter_grad completes the gradients of kernel and bias at once. If they were in two
 // buckets, one bucket would never be reported as complete.
 TEST(PlanStages, ANodeCompletesOneBucketAtMost) {
   const PlannedStages plan(R"(graph(x: f32[4,16] feed, y: i32[4] feed, k: f32[16,16] variable,
@@ -312,7 +312,7 @@ TEST(PlanStages, ANodeCompletesOneBucketAtMost) {
     l = cross_entropy(e, y) {from_logits=1}
     s = loss_seed() {batch=4}
     de = cross_entropy_grad(s, e, y) {from_logits=1}
-    dk, db = dense_kernel_grad(x, de)
+    dk, db = dense_filter_grad(x, de)
     return loss l=l, gradient k=dk, gradient o=db })",
                            {.bucket_bytes = 64});
   ASSERT_EQ(plan.state.memory.buckets.size(), 1u);

@@ -15,7 +15,7 @@ constexpr std::string_view kEnd = R"(
     s = loss_seed() {batch=2} ^1
     df = cross_entropy_grad(s, f, y) {from_logits=1} ^1
     de = dense_input_grad(df, m) ^1
-    dm = dense_kernel_grad(e, df) ^1 )";
+    dm = dense_filter_grad(e, df) ^1 )";
 
 // A graph of two stages. The arguments are the nodes of stage 0, forward (x to e) and backward (de
 // to dk).
@@ -33,7 +33,7 @@ std::string chain() {
                     R"(
     db = tanh_grad(de, e)
     da = tanh_grad(db, b)
-    dk = dense_kernel_grad(x, da) )");
+    dk = dense_filter_grad(x, da) )");
 }
 
 CompileState recompute(std::string_view text, Recomputation mode, bool pipelined = true) {
@@ -87,7 +87,7 @@ TEST(Recompute, StagesStartFromTheirInputs) {
     de = tanh_grad(dl, e) ^1
     db = multiply(de, a) ^1
     dc = tanh_grad(db, b) ^1
-    dk = dense_kernel_grad(x, dc)
+    dk = dense_filter_grad(x, dc)
     return loss l=l, gradient k=dk })",
                                        Recomputation::then_backward);
   // Stage 1 reads a, which stage 0 made in forward; stage 0 has nothing to recompute.
@@ -103,7 +103,7 @@ TEST(Recompute, WhatOnlyBackwardReadLeavesForward) {
     e = tanh(a) )",
                                       R"(
     da = multiply(de, w)
-    dk = dense_kernel_grad(x, da) )");
+    dk = dense_filter_grad(x, da) )");
   const CompileState state = recompute(text, Recomputation::then_backward);
   EXPECT_EQ(section_lines(state), (Lines{"f0: a e", "f1: f l", "b1: s df de dm", "b0: a w da dk"}));
 }
@@ -116,7 +116,7 @@ TEST(Recompute, ACopyServesAllItsReaders) {
     db = tanh_grad(de, e)
     dc = multiply(db, e)
     da = multiply(dc, a)
-    dk = dense_kernel_grad(x, da) )");
+    dk = dense_filter_grad(x, da) )");
   const CompileState state = recompute(text, Recomputation::then_backward);
   EXPECT_EQ(section_lines(state).back(), "b0: a e db dc da dk");
 }
@@ -135,7 +135,7 @@ std::string with_checkpoint() {
     dc = tanh_grad(dd, d)
     db = tanh_grad(dc, b)
     da = tanh_grad(db, t)
-    dk = dense_kernel_grad(x, da) )");
+    dk = dense_filter_grad(x, da) )");
 }
 
 TEST(Recompute, InterleavedStartsFromCheckpointsJustBeforeTheNeed) {
@@ -174,7 +174,7 @@ constexpr std::string_view kLastStage = R"(graph(x: f32[2,4] feed, y: i32[2] fee
     dd = tanh_grad(de, d)
     db = tanh_grad(dd, b)
     da = multiply(db, a)
-    dk = dense_kernel_grad(x, da)
+    dk = dense_filter_grad(x, da)
     return loss l=l, gradient k=dk })";
 
 TEST(Recompute, TheLastStageStopsAtItsLastCheckpoint) {
@@ -203,7 +203,7 @@ TEST(Recompute, ACopyOfDropoutHasTheSameMask) {
                                       R"(
     db = tanh_grad(de, e)
     da = dropout(db) {rate=0.25, key=77}
-    dk = dense_kernel_grad(x, da) )");
+    dk = dense_filter_grad(x, da) )");
   const CompileState state = recompute(text, Recomputation::then_backward);
   const auto dropouts = named(state, "b");
   ASSERT_EQ(dropouts.size(), 2u);
@@ -253,7 +253,7 @@ TEST(Recompute, ForgetsWhatItErases) {
     e = tanh(a) )",
                                       R"(
     da = multiply(de, w)
-    dk = dense_kernel_grad(x, da) )");
+    dk = dense_filter_grad(x, da) )");
   CompileState state =
       named_state(text, {.pipelined = true, .recomputation = Recomputation::then_backward});
   SelectKernels().run(state);

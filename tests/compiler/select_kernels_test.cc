@@ -91,7 +91,7 @@ TEST(SelectKernels, AcceptIsAskedPerNode) {
 
 TEST(SelectKernels, ScratchMemoryHasLimits) {
   const char* gradient = R"(graph(dy: f32[2,8,8,16] feed, x: f32[2,8,8,16] feed) {
-    g = conv_kernel_grad(x, dy) {padding="same", kernel=[3,3]}
+    g = conv_filter_grad(x, dy) {padding="same", filter=[3,3]}
     return result g=g })";
   const auto choice_of = [&](std::vector<size_t> limits) {
     const CompileState state = assigned(gradient, {.scratch_limits = std::move(limits)});

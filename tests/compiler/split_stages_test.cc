@@ -21,8 +21,8 @@ constexpr std::string_view kTwoStages = R"(graph(x: f32[2,4] feed, y: i32[2] fee
     dc = cross_entropy_grad(s, c, y) {from_logits=1} ^1
     db = dense_input_grad(dc, m) ^1
     da = tanh_grad(db, b)
-    dk = dense_kernel_grad(x, da)
-    dm = dense_kernel_grad(b, dc) ^1
+    dk = dense_filter_grad(x, da)
+    dm = dense_filter_grad(b, dc) ^1
     p = softmax(c) ^1
     return loss l=l, metric p=l, gradient k=dk, gradient m=dm, result p=p })";
 
@@ -97,7 +97,7 @@ TEST(SplitStages, ResidualConnectionsSkipStagesInBothDirections) {
     dc = cross_entropy_grad(s, c, y) {from_logits=1} ^2
     db = tanh_grad(dc, b) ^1
     da = add(dc, db)
-    dk = dense_kernel_grad(x, da)
+    dk = dense_filter_grad(x, da)
     return loss l=l, gradient k=dk })");
   EXPECT_EQ(section_lines(state),
             (Lines{"f0: a", "f1: b", "f2: c l", "b2: s dc", "b1: db", "b0: da dk"}));

@@ -116,11 +116,8 @@ TEST(Idx, AbsurdSizesCostNoMemory) {
   const Bytes large = idx_header(0x08, {1u << 20, 1u << 20}) + counting_bytes(10);
   EXPECT_SAYS(parse_error(large), "dir/file", "truncated", "1099511627776 bytes", "array",
               "[1048576,1048576]");
-  EXPECT_TRUE(
-      parse_error(gzip(large))
-          .starts_with(
-              "dir/file: truncated: expected 1099511627776 bytes for an array [1048576,1048576], "
-              "found no more than "));
+  EXPECT_SAYS(parse_error(gzip(large)), "dir/file", "truncated", "1099511627776 bytes",
+              "[1048576,1048576]", "at most");
 }
 
 TEST(Idx, DamagedGzipIsAnError) {

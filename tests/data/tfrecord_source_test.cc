@@ -24,7 +24,7 @@ TfrecordOptions labelled_options(OnBadRecord on_bad_record = OnBadRecord::error)
           .decode =
               [](const Example& example, const SampleView& sample) {
                 const int64_t label = example.integer("label");
-                if (label >= 100) throw InvalidArgument("label is ", label, ", wanted below 100");
+                if (label >= 100) throw InvalidArgument("label is ", label, ", expected below 100");
                 std::ranges::copy(example.bytes("pixels"), sample.u8(0).begin());
                 sample.i32(1)[0] = static_cast<int32_t>(label);
               },
@@ -106,10 +106,12 @@ TEST_F(TfrecordSourceTest, DamagedHeadersAndTruncationAreFoundAtOnce) {
   for (size_t kept = 1; kept < whole.size(); ++kept) {
     const std::string path =
         write("a", Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(kept)));
+    if (kept == second) {
+      EXPECT_NO_THROW(open_tfrecords({path}, labelled_options()));
+      continue;
+    }
     const std::string error =
         error_of<IoError>([&] { open_tfrecords({path}, labelled_options()); });
-    EXPECT_EQ(error == "no error", kept == second) << error;
-    if (kept == second) continue;
     const std::string wanted =
         concat(path, kept < second ? ": 0 complete records" : ": 1 complete record",
                ", truncated at byte ", kept, ": ");

@@ -48,7 +48,7 @@ TEST(SyntheticData, AreOfTheFormOfTheDataSet) {
   EXPECT_EQ(folder.sets.classes, kImagenetClasses);
   EXPECT_EQ(folder.sets.train.fields()[0].shape, (Shape{16, 16, 3}));
   EXPECT_SAYS(testing_support::error_of([] { synthetic_data(dataset_record("tfrecord"), 1, {}); }),
-              "data set 'tfrecord' has no images that can be made up");
+              "'tfrecord'", "images");
 }
 
 }  // namespace

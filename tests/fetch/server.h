@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "pando/base/strings.h"
-#include "pando/fetch/remote_dataset.h"
 #include "pando/fetch/digest.h"
+#include "pando/fetch/remote_dataset.h"
 #include "tests/support/temp_folder.h"
 
 namespace pando::fetch {

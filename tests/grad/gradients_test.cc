@@ -89,7 +89,7 @@ TEST(Gradients, OnlyPathsFromVariablesToTheLossAreDifferentiated) {
                           "      seed: f32[2,2] feed) {"
                           "  a = tanh(x) b = dense(a, k) @fc unused = add(b, u)"
                           "  return result b=b }"),
-            "  v0: f32[3,2] = dense_kernel_grad(a, seed) @fc/grad\n"
+            "  v0: f32[3,2] = dense_filter_grad(a, seed) @fc/grad\n"
             "  return result b=b, gradient k=v0\n}\n");
 }
 
@@ -188,7 +188,7 @@ TEST(Gradients, StagesFollowTheForwardNodes) {
     if (node->name().find("/grad") == std::string::npos) continue;
     places += node->op() + std::to_string(node->stage()) + " ";
   }
-  EXPECT_EQ(places, "dense_input_grad1 dense_kernel_grad1 add0 dense_kernel_grad0 add0 ");
+  EXPECT_EQ(places, "dense_input_grad1 dense_filter_grad1 add0 dense_filter_grad0 add0 ");
 }
 
 }  // namespace

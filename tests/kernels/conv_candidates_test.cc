@@ -57,21 +57,21 @@ TEST(ConvCandidates, InputGradAgrees) {
     ir::Attributes attributes = c.attributes;
     attributes.set("input", spatial(c.x));
     const BoundCase bound({.op = "conv_input_grad",
-                           .inputs = {forward.node().output()->type(), f32(c.kernel)},
+                           .inputs = {forward.node().output()->type(), f32(c.filter)},
                            .attributes = attributes});
     offered += bound.expect_agreement();
   }
   EXPECT_GT(offered, static_cast<int>(conv_cases().size()));
 }
 
-TEST(ConvCandidates, KernelGradAgrees) {
+TEST(ConvCandidates, FilterGradAgrees) {
   int offered = 0;
   for (const ConvCase& c : conv_cases()) {
     const BoundCase forward(conv(c, false));
     ir::Attributes attributes = c.attributes;
-    attributes.set("kernel", ir::Ints(c.kernel.begin(), c.kernel.end() - 2));
+    attributes.set("filter", ir::Ints(c.filter.begin(), c.filter.end() - 2));
     for (const int outputs : {1, 2}) {
-      const BoundCase bound({.op = "conv_kernel_grad",
+      const BoundCase bound({.op = "conv_filter_grad",
                              .inputs = {f32(c.x), forward.node().output()->type()},
                              .attributes = attributes,
                              .outputs = outputs});
@@ -105,18 +105,18 @@ TEST(DenseCandidates, Agree) {
                              DenseCase{64, 128, 10}, DenseCase{5, 3, 40}, DenseCase{3, 64, 64}}) {
     const ir::TensorType x = f32({d.batch, d.features});
     const ir::TensorType y = f32({d.batch, d.units});
-    const ir::TensorType kernel = f32({d.features, d.units});
+    const ir::TensorType filter = f32({d.features, d.units});
     for (const char* activation : {"none", "relu", "leaky_relu"}) {
       const ir::Attributes attributes{{"activation", std::string(activation)}, {"alpha", 0.5}};
       offered +=
           BoundCase(
-              {.op = "dense", .inputs = {x, kernel, f32({d.units})}, .attributes = attributes})
+              {.op = "dense", .inputs = {x, filter, f32({d.units})}, .attributes = attributes})
               .expect_agreement();
     }
-    offered += BoundCase({.op = "dense", .inputs = {x, kernel}}).expect_agreement();
-    offered += BoundCase({.op = "dense_input_grad", .inputs = {y, kernel}}).expect_agreement();
+    offered += BoundCase({.op = "dense", .inputs = {x, filter}}).expect_agreement();
+    offered += BoundCase({.op = "dense_input_grad", .inputs = {y, filter}}).expect_agreement();
     for (const int outputs : {1, 2}) {
-      offered += BoundCase({.op = "dense_kernel_grad", .inputs = {x, y}, .outputs = outputs})
+      offered += BoundCase({.op = "dense_filter_grad", .inputs = {x, y}, .outputs = outputs})
                      .expect_agreement();
     }
   }

@@ -26,7 +26,7 @@ TEST(ConvNode, GeometryIsTheSameForwardAndBackward) {
                               .groups = 2,
                               .in = {1, 7, 8},
                               .out = {1, 4, 3},
-                              .kernel = {1, 3, 2},
+                              .filter = {1, 3, 2},
                               .stride = {1, 2, 3},
                               .dilation = {1, 1, 2},
                               .pad_low = {0, 1, 0},
@@ -45,7 +45,7 @@ TEST(ConvNode, GeometryIsTheSameForwardAndBackward) {
                           conv_geometry));
   EXPECT_TRUE(expected ==
               geometry_of(x + ", " + dy,
-                          "dk = conv_kernel_grad(x, dy) {kernel=[3,2], " + attributes + "}",
+                          "dk = conv_filter_grad(x, dy) {filter=[3,2], " + attributes + "}",
                           conv_geometry));
 }
 

@@ -11,7 +11,7 @@ using test::f32;
 
 struct PooledCase {
   Shape x;
-  ir::Ints kernel;  // spatial
+  ir::Ints filter;  // spatial
   int64_t channels = 4;
   ir::Ints window;
   std::string padding = "same";
@@ -44,7 +44,7 @@ ir::Attributes attributes_of(const PooledCase& pooled) {
 }
 
 Shape kernel_shape(const PooledCase& pooled) {
-  ir::Ints dims = pooled.kernel;
+  ir::Ints dims = pooled.filter;
   dims.push_back(pooled.x.back());
   dims.push_back(pooled.channels);
   return Shape(dims);
@@ -78,8 +78,8 @@ class Gradients {
   }
   BoundCase of_kernel(int outputs) const {
     ir::Attributes attributes = attributes_;
-    attributes.set("kernel", pooled_.kernel);
-    BoundCase bound({.op = "conv_pool_kernel_grad",
+    attributes.set("filter", pooled_.filter);
+    BoundCase bound({.op = "conv_pool_filter_grad",
                      .inputs = with_y({f32(pooled_.x), f32(y_), {DType::u8, y_}}),
                      .attributes = attributes,
                      .outputs = outputs});
@@ -134,9 +134,9 @@ TEST(ConvPoolGrad, StridesAreLeftToTheReference) {
   PooledCase pooled{{1, 8, 8, 8, 4}, {2, 2, 2}, 16, {2, 2, 2}};
   ir::Attributes attributes = attributes_of(pooled);
   attributes.set("strides", ir::Ints{2, 2, 2});
-  attributes.set("kernel", pooled.kernel);
+  attributes.set("filter", pooled.filter);
   const Shape y = {1, 2, 2, 2, 16};
-  const BoundCase bound({.op = "conv_pool_kernel_grad",
+  const BoundCase bound({.op = "conv_pool_filter_grad",
                          .inputs = {f32(pooled.x), f32(y), {DType::u8, y}},
                          .attributes = attributes});
   EXPECT_NE(bound.offer("fast").refusal.find("strided"), std::string::npos);

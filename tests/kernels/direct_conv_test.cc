@@ -24,7 +24,7 @@ namespace pando::kernels {
 void PrintTo(const ConvGeometry& g, std::ostream* out) {
   *out << "n" << g.batch << " c" << g.in_channels << ">" << g.out_channels << " g" << g.groups;
   for (size_t i = 0; i < 3; ++i) {
-    *out << " [" << g.in[i] << ">" << g.out[i] << " k" << g.kernel[i] << " s" << g.stride[i] << " d"
+    *out << " [" << g.in[i] << ">" << g.out[i] << " k" << g.filter[i] << " s" << g.stride[i] << " d"
          << g.dilation[i] << " p" << g.pad_low[i] << "," << g.pad_high[i] << "]";
   }
 }
@@ -44,10 +44,10 @@ struct Scratch {
   std::unique_ptr<std::byte[]> bytes;
 };
 
-ConvGeometry conv2d(int64_t batch, int64_t in, int64_t out, int64_t size, int64_t kernel) {
+ConvGeometry conv2d(int64_t batch, int64_t in, int64_t out, int64_t size, int64_t filter) {
   ConvGeometry g{.batch = batch, .in_channels = in, .out_channels = out};
   g.in = {1, size, size + 1};
-  g.kernel = {1, kernel, kernel};
+  g.filter = {1, filter, filter};
   return g;
 }
 
@@ -62,10 +62,10 @@ ConvGeometry with_stride(ConvGeometry g, ConvGeometry::Extents stride) {
   return g;
 }
 
-ConvGeometry conv3d(int64_t batch, int64_t in, int64_t out, int64_t size, int64_t kernel) {
+ConvGeometry conv3d(int64_t batch, int64_t in, int64_t out, int64_t size, int64_t filter) {
   ConvGeometry g{.batch = batch, .in_channels = in, .out_channels = out};
   g.in = {size, size - 1, size + 1};
-  g.kernel = {kernel, kernel, kernel};
+  g.filter = {filter, filter, filter};
   return g;
 }
 
@@ -78,7 +78,7 @@ std::vector<ConvGeometry> awkward_2d() {
   ConvGeometry depthwise = with_stride(grouped, {1, 2, 2});
   depthwise.groups = depthwise.out_channels = 6;
   ConvGeometry whole = conv2d(2, 3, 17, 5, 5);
-  whole.kernel = {1, 5, 6};
+  whole.filter = {1, 5, 6};
   ConvGeometry dense{.in_channels = 37, .out_channels = 10};
   dense.in = {1, 1, 19};
   ConvGeometry only_padding{.in_channels = 2, .out_channels = 3};
@@ -140,13 +140,13 @@ class DirectConvCases : public testing::TestWithParam<ConvGeometry> {
  protected:
   const ConvGeometry& g() const { return GetParam(); }
   Floats x = test_values(test::x_size(g()), 1);
-  Floats kernel = test_values(test::kernel_size(g()), 2);
+  Floats filter = test_values(test::kernel_size(g()), 2);
   Floats dy = test_values(test::y_size(g()), 3);
   Floats bias = test_values(static_cast<size_t>(g().out_channels), 4);
 
   Floats packed_forward(const DirectConv& conv, int parts) const {
     Floats packed(conv.forward_kernel_floats(), NAN);
-    for (int i = 0; i < parts; ++i) conv.pack_forward(kernel.data(), packed.data(), {i, parts});
+    for (int i = 0; i < parts; ++i) conv.pack_forward(filter.data(), packed.data(), {i, parts});
     return packed;
   }
 
@@ -161,7 +161,7 @@ class DirectConvCases : public testing::TestWithParam<ConvGeometry> {
 
   Floats backward_input(const DirectConv& conv, int parts) const {
     Floats packed(conv.backward_kernel_floats(), NAN);
-    for (int i = 0; i < parts; ++i) conv.pack_backward(kernel.data(), packed.data(), {i, parts});
+    for (int i = 0; i < parts; ++i) conv.pack_backward(filter.data(), packed.data(), {i, parts});
     Floats dx(test::x_size(g()), NAN);
     for (int i = 0; i < parts; ++i) {
       conv.backward_input(dy.data(), packed.data(), dx.data(), {i, parts});
@@ -171,10 +171,10 @@ class DirectConvCases : public testing::TestWithParam<ConvGeometry> {
 
   // Adds the sums of the parts in order. The bias gradient follows the filter gradient.
   Floats backward_kernel(const DirectConv& conv, int parts) const {
-    Floats sum(kernel.size() + bias.size(), 0.0f);
+    Floats sum(filter.size() + bias.size(), 0.0f);
     for (int i = 0; i < parts; ++i) {
       const Scratch scratch(conv.backward_kernel_scratch_bytes());
-      Floats dkernel(kernel.size(), NAN), dbias(bias.size(), NAN);
+      Floats dkernel(filter.size(), NAN), dbias(bias.size(), NAN);
       conv.backward_kernel(x.data(), dy.data(), {dkernel.data(), dbias.data()}, scratch.bytes.get(),
                            {i, parts});
       dkernel.insert(dkernel.end(), dbias.begin(), dbias.end());
@@ -184,7 +184,7 @@ class DirectConvCases : public testing::TestWithParam<ConvGeometry> {
   }
 
   Floats expected_forward(Activation activation, float alpha) const {
-    Floats y = test::naive_forward(g(), x, kernel);
+    Floats y = test::naive_forward(g(), x, filter);
     for (size_t i = 0; i < y.size(); ++i) {
       y[i] += bias[i % bias.size()];
       if (y[i] < 0 && activation == Activation::relu) y[i] = 0;
@@ -206,7 +206,7 @@ TEST_P(DirectConvCases, ForwardAppliesBiasAndActivation) {
   for (const char* isa : isas_of_this_cpu()) {
     const SetIsa scope(isa);
     const DirectConv conv(g());
-    expect_close(forward(conv, {}, 1), test::naive_forward(g(), x, kernel), isa);
+    expect_close(forward(conv, {}, 1), test::naive_forward(g(), x, filter), isa);
     const Epilogue relu{bias.data(), Activation::relu};
     expect_close(forward(conv, relu, 1), expected_forward(Activation::relu, 0), isa);
     const Epilogue leaky{bias.data(), Activation::leaky_relu, 0.3f};
@@ -217,7 +217,7 @@ TEST_P(DirectConvCases, ForwardAppliesBiasAndActivation) {
 }
 
 TEST_P(DirectConvCases, BackwardInput) {
-  const Floats want = test::naive_backward_input(g(), dy, kernel);
+  const Floats want = test::naive_backward_input(g(), dy, filter);
   for (const char* isa : isas_of_this_cpu()) {
     const SetIsa scope(isa);
     const DirectConv conv(g());
@@ -283,9 +283,9 @@ INSTANTIATE_TEST_SUITE_P(Awkward, DirectConvCases, testing::ValuesIn(awkward_cas
 TEST(DirectConv, PoolKeepsTheFirstOfEqualMaxima) {
   ConvGeometry g = with_outputs(conv2d(1, 1, 3, 4, 1));
   const DirectConv conv(g, PoolGeometry{{1, 2, 2}, {1, 2, 2}, {1, 2, 2}});
-  const Floats x(test::x_size(g), 1.0f), kernel(3, 1.0f);
+  const Floats x(test::x_size(g), 1.0f), filter(3, 1.0f);
   Floats packed(conv.forward_kernel_floats()), y(12);
-  conv.pack_forward(kernel.data(), packed.data());
+  conv.pack_forward(filter.data(), packed.data());
   std::vector<uint8_t> index(12, 255);
   const Scratch scratch(conv.forward_pool_scratch_bytes());
   conv.forward_pool(x.data(), packed.data(), {}, {y.data(), index.data()}, scratch.bytes.get());
@@ -300,7 +300,7 @@ TEST(DirectConv, PoolsWindowsOf256Positions) {
                           .out_channels = 19,
                           .in = {1, 16, 16},
                           .out = {1, 16, 16},
-                          .kernel = {1, 1, 1}};
+                          .filter = {1, 1, 1}};
   Floats x(256, 1.0f);
   x.back() = 2.0f;
   for (const char* isa : isas_of_this_cpu()) {
@@ -321,9 +321,9 @@ TEST(DirectConv, ReluKeepsNaN) {
     const SetIsa scope(isa);
     const ConvGeometry g = with_outputs(conv2d(1, 1, 1, 1, 1));  // two pixels
     const DirectConv conv(g);
-    const Floats x = {NAN, -1.0f}, kernel = {1.0f};
+    const Floats x = {NAN, -1.0f}, filter = {1.0f};
     Floats packed(conv.forward_kernel_floats()), y(2);
-    conv.pack_forward(kernel.data(), packed.data());
+    conv.pack_forward(filter.data(), packed.data());
     conv.forward(x.data(), packed.data(), {.activation = Activation::relu}, y.data());
     EXPECT_TRUE(std::isnan(y[0])) << isa;
     EXPECT_EQ(y[1], 0.0f) << isa;

@@ -31,12 +31,12 @@ struct Layer {
   explicit Layer(const DenseGeometry& geometry)
       : g(geometry),
         x(test_values(g.batch * g.features, 1)),
-        kernel(test_values(g.features * g.units, 2)),
+        filter(test_values(g.features * g.units, 2)),
         bias(test_values(g.units, 3)),
         dy(test_values(g.batch * g.units, 4)) {}
 
   DenseGeometry g;
-  Floats x, kernel, bias, dy;
+  Floats x, filter, bias, dy;
 };
 
 // Element (i, j) of a product of two matrices that are read with any strides.
@@ -77,7 +77,7 @@ Floats forward(const Layer& layer, const Epilogue& epilogue, int parts) {
   Floats y = unwritten(layer.g.batch * layer.g.units);
   for (int i = 0; i < parts; ++i) {
     const auto scratch = scratch_of(dense.forward_scratch_bytes());
-    dense.forward({layer.x.data(), layer.kernel.data(), epilogue, y.data()}, scratch.get(),
+    dense.forward({layer.x.data(), layer.filter.data(), epilogue, y.data()}, scratch.get(),
                   {i, parts});
   }
   return y;
@@ -88,25 +88,25 @@ Floats input_grad(const Layer& layer, int parts) {
   Floats dx = unwritten(layer.g.batch * layer.g.features);
   for (int i = 0; i < parts; ++i) {
     const auto scratch = scratch_of(dense.input_grad_scratch_bytes());
-    dense.input_grad({layer.dy.data(), layer.kernel.data(), dx.data()}, scratch.get(), {i, parts});
+    dense.input_grad({layer.dy.data(), layer.filter.data(), dx.data()}, scratch.get(), {i, parts});
   }
   return dx;
 }
 
 // The gradient of the weights followed by that of the bias, summed over the parts.
-Floats kernel_grad(const Layer& layer, bool bias, int parts) {
+Floats filter_grad(const Layer& layer, bool bias, int parts) {
   const DirectDense dense(layer.g);
   const int64_t count = layer.g.features * layer.g.units;
   Floats total(static_cast<size_t>(count + (bias ? layer.g.units : 0)));
   for (int i = 0; i < parts; ++i) {
-    const auto scratch = scratch_of(dense.kernel_grad_scratch_bytes());
-    Floats kernel = unwritten(count);
+    const auto scratch = scratch_of(dense.filter_grad_scratch_bytes());
+    Floats filter = unwritten(count);
     Floats own_bias = unwritten(layer.g.units);
-    dense.kernel_grad(
-        {layer.x.data(), layer.dy.data(), kernel.data(), bias ? own_bias.data() : nullptr},
+    dense.filter_grad(
+        {layer.x.data(), layer.dy.data(), filter.data(), bias ? own_bias.data() : nullptr},
         scratch.get(), {i, parts});
-    if (bias) kernel.insert(kernel.end(), own_bias.begin(), own_bias.end());
-    for (size_t e = 0; e < kernel.size(); ++e) total[e] += kernel[e];
+    if (bias) filter.insert(filter.end(), own_bias.begin(), own_bias.end());
+    for (size_t e = 0; e < filter.size(); ++e) total[e] += filter[e];
   }
   return total;
 }
@@ -127,7 +127,7 @@ TEST_P(DirectDenseCases, Forward) {
   const Layer layer(GetParam());
   const auto [batch, features, units] = layer.g;
   const Floats plain =
-      product({layer.x, features, 1}, {layer.kernel, units, 1}, {batch, units, features});
+      product({layer.x, features, 1}, {layer.filter, units, 1}, {batch, units, features});
   Floats finished = plain;
   for (size_t i = 0; i < finished.size(); ++i) {
     finished[i] += layer.bias[i % layer.bias.size()];
@@ -144,25 +144,25 @@ TEST_P(DirectDenseCases, InputGrad) {
   const Layer layer(GetParam());
   const auto [batch, features, units] = layer.g;
   const Floats wanted =
-      product({layer.dy, units, 1}, {layer.kernel, 1, units}, {batch, features, units});
+      product({layer.dy, units, 1}, {layer.filter, 1, units}, {batch, features, units});
   for_each_way([&](const std::string& what, int parts) {
     expect_close(input_grad(layer, parts), wanted, what);
   });
 }
 
-TEST_P(DirectDenseCases, KernelGrad) {
+TEST_P(DirectDenseCases, FilterGrad) {
   const Layer layer(GetParam());
   const auto [batch, features, units] = layer.g;
-  const Floats kernel =
+  const Floats filter =
       product({layer.x, 1, features}, {layer.dy, units, 1}, {features, units, batch});
   const Floats ones(static_cast<size_t>(batch), 1.0f);
-  Floats both = kernel;
+  Floats both = filter;
   for (const float sum : product({ones, 0, 1}, {layer.dy, units, 1}, {1, units, batch})) {
     both.push_back(sum);
   }
   for_each_way([&](const std::string& what, int parts) {
-    expect_close(kernel_grad(layer, false, parts), kernel, what);
-    expect_close(kernel_grad(layer, true, parts), both, what + " with bias");
+    expect_close(filter_grad(layer, false, parts), filter, what);
+    expect_close(filter_grad(layer, true, parts), both, what + " with bias");
   });
 }
 
@@ -180,7 +180,7 @@ TEST_P(DirectDenseCases, SampleDependsOnNeitherNeighboursNorParts) {
     Floats dx = input_grad(layer, 1);
     std::rotate(dx.begin(), dx.end() - layer.g.features, dx.end());
     EXPECT_EQ(input_grad(moved, parts), dx) << what;
-    EXPECT_EQ(kernel_grad(layer, true, parts), kernel_grad(layer, true, 1)) << what;
+    EXPECT_EQ(filter_grad(layer, true, parts), filter_grad(layer, true, 1)) << what;
   });
 }
 

@@ -9,9 +9,11 @@
 
 #include <gtest/gtest.h>
 
+#include "pando/base/strings.h"
 #include "pando/kernels/half/cutting.h"
 #include "pando/kernels/half/partials.h"
 #include "tests/support/kernel_case.h"
+#include "tests/support/run_graph.h"
 
 namespace pando::test {
 namespace {
@@ -25,9 +27,9 @@ TEST(HalfKernels, TilesCoverEverySample) {
                           .inputs = {f32({batch, 48, 40, 16}), f32({3, 3, 16, 16}), f32({16})},
                           .attributes = same()});
     const BoundCase grad(
-        {.op = "conv_kernel_grad",
+        {.op = "conv_filter_grad",
          .inputs = {f32({batch, 48, 40, 16}), f32({batch, 48, 40, 16})},
-         .attributes = {{"padding", std::string("same")}, {"kernel", ir::Ints{3, 3}}},
+         .attributes = {{"padding", std::string("same")}, {"filter", ir::Ints{3, 3}}},
          .outputs = 2});
     const BoundCase norm({.op = "batch_moments", .inputs = {f32({batch, 64, 64, 16})}});
     for (const DType half : {DType::f16, DType::bf16}) {
@@ -38,6 +40,24 @@ TEST(HalfKernels, TilesCoverEverySample) {
       EXPECT_GT(norm.lowered(half).expect_agreement(agreement), 0);
     }
   }
+}
+
+TEST(HalfKernels, TheRecordOfTheOpSaysHowItIsCut) {
+  namespace half = kernels::half;
+  const auto cut = [](const std::string& inputs, const std::string& node) {
+    const ir::Graph graph = typed_graph(concat("graph(", inputs, ") { ", node, " return }"));
+    return half::cut_of(*graph.nodes()[0]);
+  };
+  const half::Cut dense = cut("x: f32[6,4] feed, k: f32[4,3] variable", "y = dense(x, k)");
+  EXPECT_EQ(dense.unit, half::Unit::sample);
+  EXPECT_EQ(dense.inputs, (std::vector{half::Share::rows, half::Share::whole}));
+  EXPECT_EQ(dense.units, 6);
+  const half::Cut moments = cut("x: f32[2,3,5,4] feed", "m = batch_moments(x)");
+  EXPECT_EQ(moments.unit, half::Unit::pixel);
+  EXPECT_EQ(moments.outputs, std::vector{half::Share::moments});
+  EXPECT_EQ(moments.units, 30);
+  const half::Cut sums = cut("x: f32[6,4] feed, dy: f32[6,3] feed", "k = dense_filter_grad(x, dy)");
+  EXPECT_EQ(sums.outputs, std::vector{half::Share::sum});
 }
 
 TEST(HalfKernels, ConcatenationsMayBeLong) {
@@ -113,13 +133,13 @@ TEST(HalfPartials, AllCandidatesAgree) {
       {.op = "conv_input_grad",
        .inputs = {f32({3, 9, 11, 40}), f32({3, 3, 24, 40})},
        .attributes = {{"padding", std::string("same")}, {"input", ir::Ints{9, 11}}}},
-      {.op = "conv_kernel_grad",
+      {.op = "conv_filter_grad",
        .inputs = {f32({4, 9, 11, 24}), f32({4, 9, 11, 40})},
-       .attributes = {{"padding", std::string("same")}, {"kernel", ir::Ints{3, 3}}},
+       .attributes = {{"padding", std::string("same")}, {"filter", ir::Ints{3, 3}}},
        .outputs = 2},
       {.op = "dense", .inputs = {f32({7, 100}), f32({100, 33}), f32({33})}},
       {.op = "dense_input_grad", .inputs = {f32({7, 100}), f32({33, 100})}},
-      {.op = "dense_kernel_grad", .inputs = {f32({7, 100}), f32({7, 33})}, .outputs = 2},
+      {.op = "dense_filter_grad", .inputs = {f32({7, 100}), f32({7, 33})}, .outputs = 2},
   };
   for (const KernelCase& one : cases) {
     const BoundCase bound = BoundCase(one).lowered(DType::f16, partials());
@@ -146,8 +166,8 @@ TEST(HalfPartials, BlocksOfSixteenChannelsAreRounded) {
   }
 }
 
-TEST(HalfPartials, KernelGradientsAreRoundedAfterEverySample) {
-  BoundCase grad({.op = "dense_kernel_grad", .inputs = {f32({3, 1}), f32({3, 1})}, .outputs = 2});
+TEST(HalfPartials, FilterGradientsAreRoundedAfterEverySample) {
+  BoundCase grad({.op = "dense_filter_grad", .inputs = {f32({3, 1}), f32({3, 1})}, .outputs = 2});
   int at = 0;
   grad.map_input(0, [&](float) { return at++ == 0 ? 2048.0f : 1.0f; });
   grad.map_input(1, [](float) { return 1.0f; });

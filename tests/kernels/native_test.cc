@@ -32,10 +32,10 @@ using Offer = KernelOffer (*)(const ir::Node&);
 Offer every_shape(const std::string& op) {
   if (op == "conv") return kernels::onednn_conv;
   if (op == "conv_input_grad") return kernels::onednn_conv_input_grad;
-  if (op == "conv_kernel_grad") return kernels::onednn_conv_kernel_grad;
+  if (op == "conv_filter_grad") return kernels::onednn_conv_filter_grad;
   if (op == "dense") return kernels::onednn_dense;
   if (op == "dense_input_grad") return kernels::onednn_dense_input_grad;
-  return kernels::onednn_dense_kernel_grad;
+  return kernels::onednn_dense_filter_grad;
 }
 
 Candidate native_candidate(const std::string& op) {
@@ -104,12 +104,12 @@ TEST_F(Native, GradientsOfConvolutionsAgree) {
   for (const ConvCase& c : native_conv_cases()) {
     const ir::TensorType y = BoundCase(conv(c, false)).node().output()->type();
     KernelCase input{
-        .op = "conv_input_grad", .inputs = {y, f32(c.kernel)}, .attributes = c.attributes};
+        .op = "conv_input_grad", .inputs = {y, f32(c.filter)}, .attributes = c.attributes};
     input.attributes.set("input", ir::Ints(c.x.begin() + 1, c.x.end() - 1));
     offered += agrees(input) ? 1 : 0;
     KernelCase kernel{
-        .op = "conv_kernel_grad", .inputs = {f32(c.x), y}, .attributes = c.attributes};
-    kernel.attributes.set("kernel", ir::Ints(c.kernel.begin(), c.kernel.end() - 2));
+        .op = "conv_filter_grad", .inputs = {f32(c.x), y}, .attributes = c.attributes};
+    kernel.attributes.set("filter", ir::Ints(c.filter.begin(), c.filter.end() - 2));
     for (const int outputs : {1, 2}) {
       kernel.outputs = outputs;
       offered += agrees(kernel) ? 1 : 0;
@@ -132,7 +132,7 @@ TEST_F(Native, DenseLayersAgree) {
     }
     offered += agrees({.op = "dense_input_grad", .inputs = {y, kernel}});
     for (const int outputs : {1, 2}) {
-      offered += agrees({.op = "dense_kernel_grad", .inputs = {x, y}, .outputs = outputs});
+      offered += agrees({.op = "dense_filter_grad", .inputs = {x, y}, .outputs = outputs});
     }
   }
   EXPECT_GE(offered, 5);
@@ -234,20 +234,20 @@ TEST_F(Native, SamplesDoNotDependOnTheirNeighbours) {
   }
 }
 
-TEST_F(Native, KernelGradientsOfFewProductsAreLeftToOthers) {
+TEST_F(Native, FilterGradientsOfFewProductsAreLeftToOthers) {
   const auto refusal = [](const KernelCase& kernel_case) {
     return BoundCase(kernel_case).lowered(DType::bf16).offer("native").refusal;
   };
   const auto dense = [](int64_t batch) {
-    return KernelCase{.op = "dense_kernel_grad", .inputs = {f32({batch, 64}), f32({batch, 16})}};
+    return KernelCase{.op = "dense_filter_grad", .inputs = {f32({batch, 64}), f32({batch, 16})}};
   };
   EXPECT_NE(refusal(dense(16)).find("64 rows"), std::string::npos);
   EXPECT_EQ(refusal(dense(64)), "");
   const auto conv_3x3 = [](int64_t size) {
     const ir::TensorType x = f32({2, size, size, 64});
-    return KernelCase{.op = "conv_kernel_grad",
+    return KernelCase{.op = "conv_filter_grad",
                       .inputs = {x, x},
-                      .attributes = {{"padding", std::string("same")}, {"kernel", ir::Ints{3, 3}}}};
+                      .attributes = {{"padding", std::string("same")}, {"filter", ir::Ints{3, 3}}}};
   };
   EXPECT_NE(refusal(conv_3x3(8)).find("Winograd"), std::string::npos);
   EXPECT_EQ(refusal(conv_3x3(16)), "");

@@ -33,7 +33,7 @@ struct Case {
 ConvGeometry geometry_of(const Case& c) {
   ConvGeometry g{.batch = c.batch, .in_channels = c.in, .out_channels = c.out};
   g.in = {1, c.height, c.width};
-  g.kernel = {1, 3, 3};
+  g.filter = {1, 3, 3};
   g.pad_low = {0, c.pads[0], c.pads[1]};
   g.pad_high = {0, c.pads[2], c.pads[3]};
   return test::with_outputs(g);
@@ -79,13 +79,13 @@ struct Bound {
   ConvGeometry g;
   WinogradConv conv;
   Floats x = test_values(test::x_size(g), 1);
-  Floats kernel = test_values(test::kernel_size(g), 2);
+  Floats filter = test_values(test::kernel_size(g), 2);
   Floats dy = test_values(test::y_size(g), 3);
   Floats bias = test_values(static_cast<size_t>(g.out_channels), 4);
 
   Floats packed_forward(int parts) const {
     Floats packed(conv.forward_kernel_floats(), NAN);
-    for (int i = 0; i < parts; ++i) conv.pack_forward(kernel.data(), packed.data(), {i, parts});
+    for (int i = 0; i < parts; ++i) conv.pack_forward(filter.data(), packed.data(), {i, parts});
     return packed;
   }
 
@@ -114,7 +114,7 @@ struct Bound {
 
   Floats backward_input(int parts) const {
     Floats packed(conv.backward_kernel_floats(), NAN);
-    for (int i = 0; i < parts; ++i) conv.pack_backward(kernel.data(), packed.data(), {i, parts});
+    for (int i = 0; i < parts; ++i) conv.pack_backward(filter.data(), packed.data(), {i, parts});
     Floats dx(test::x_size(g), NAN);
     for (int i = 0; i < parts; ++i) {
       const auto scratch = make_scratch(conv.backward_input_scratch_bytes());
@@ -125,11 +125,11 @@ struct Bound {
 
   // Adds the sums of the parts in order. The bias gradient follows the filter gradient.
   Floats backward_kernel(int parts) const {
-    Floats sum(kernel.size() + bias.size(), 0.0f);
+    Floats sum(filter.size() + bias.size(), 0.0f);
     for (int i = 0; i < parts; ++i) {
       const auto scratch = make_scratch(conv.backward_kernel_scratch_bytes());
       Floats own(sum.size(), NAN);
-      conv.backward_kernel(x.data(), dy.data(), {own.data(), own.data() + kernel.size()},
+      conv.backward_kernel(x.data(), dy.data(), {own.data(), own.data() + filter.size()},
                            scratch.get(), {i, parts});
       std::transform(sum.begin(), sum.end(), own.begin(), sum.begin(), std::plus<>());
     }
@@ -151,7 +151,7 @@ void for_each_case(Check&& check) {
 
 TEST(WinogradConv, ForwardAppliesBiasAndActivation) {
   for_each_case([](const Bound& bound) {
-    Floats want = test::naive_forward(bound.g, bound.x, bound.kernel);
+    Floats want = test::naive_forward(bound.g, bound.x, bound.filter);
     expect_close(bound.forward({}, 1), want, "plain");
     for (size_t i = 0; i < want.size(); ++i) {
       want[i] += bound.bias[i % bound.bias.size()];
@@ -182,7 +182,7 @@ TEST(WinogradConv, ForwardPoolIsTheMaximumOfForward) {
 TEST(WinogradConv, BackwardInput) {
   for_each_case([](const Bound& bound) {
     const Floats whole = bound.backward_input(1);
-    expect_close(whole, test::naive_backward_input(bound.g, bound.dy, bound.kernel), "dx");
+    expect_close(whole, test::naive_backward_input(bound.g, bound.dy, bound.filter), "dx");
     for (const int parts : {2, 3}) EXPECT_EQ(bound.backward_input(parts), whole);
   });
 }
@@ -212,14 +212,14 @@ TEST(WinogradConv, SaysWhyItRefuses) {
   std::string why;
   EXPECT_TRUE(WinogradConv::supports(good, &why)) << why;
   ConvGeometry g = good;
-  g.kernel = {1, 3, 2};
+  g.filter = {1, 3, 2};
   EXPECT_FALSE(WinogradConv::supports(test::with_outputs(g), &why));
   EXPECT_NE(why.find("3x3"), std::string::npos) << why;
   EXPECT_THROW(WinogradConv{test::with_outputs(g)}, Unsupported);
   g = good;
   g.stride = {1, 2, 2};
   EXPECT_FALSE(WinogradConv::supports(test::with_outputs(g), &why));
-  EXPECT_NE(why.find("strides"), std::string::npos) << why;
+  EXPECT_NE(why.find("stride"), std::string::npos) << why;
   g = good;
   g.in[0] = 2;
   EXPECT_FALSE(WinogradConv::supports(test::with_outputs(g)));
@@ -229,10 +229,10 @@ TEST(WinogradConv, SaysWhyItRefuses) {
   EXPECT_NE(why.find("3 groups"), std::string::npos) << why;
 }
 
-std::string refusal(Shape x, Shape kernel, ir::Attributes attributes = {}) {
+std::string refusal(Shape x, Shape filter, ir::Attributes attributes = {}) {
   const bool pool = attributes.has("window");
   return test::BoundCase({.op = pool ? "conv_pool" : "conv",
-                          .inputs = {{DType::f32, std::move(x)}, {DType::f32, std::move(kernel)}},
+                          .inputs = {{DType::f32, std::move(x)}, {DType::f32, std::move(filter)}},
                           .attributes = std::move(attributes),
                           .outputs = pool ? 2 : 1})
       .offer("winograd")

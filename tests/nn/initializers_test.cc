@@ -48,11 +48,11 @@ TEST(Initializers, Fans) {
   expect({2, 3, 4, 5, 6}, 120, 144);
 }
 
-// The kernel [3, 3, 40, 50]: 18000 values, fans 360 and 450.
+// For the shape [3, 3, 40, 50]: 18000 values, fans 360 and 450.
 struct Scaling {
   Initializer initializer;
   double variance;
-  bool uniform = false;  // else a normal distribution cut at two of its deviations
+  bool uniform = false;  // else a normal distribution truncated at two standard deviations
 };
 
 TEST(Initializers, HaveTheVarianceOfTheirFans) {
@@ -69,7 +69,8 @@ TEST(Initializers, HaveTheVarianceOfTheirFans) {
   for (const Scaling& each : all) {
     const Statistics found = statistics(each.initializer.make({3, 3, 40, 50}, 11));
     const double deviation = std::sqrt(each.variance);
-    // The mean of 18000 has a deviation of 1/134 of one value's, the variance one below 1/67.
+    // The standard deviation of the mean of 18000 values is 1/134 of that of one value; that of
+    // their variance is below 1/67.
     EXPECT_NEAR(found.mean, 0, deviation * 4 / 134) << each.initializer.name();
     EXPECT_NEAR(found.variance, each.variance, each.variance * 4 / 67) << each.initializer.name();
     const double limit = each.uniform ? std::sqrt(3.0) : 2 / 0.8796256610342398;
@@ -102,7 +103,7 @@ TEST(Initializers, ValuesAreAFunctionOfTheKey) {
 
 TEST(Initializers, RefuseAScaleThatIsNoScale) {
   for (const double scale : {0.0, -1.0, std::nan("")}) {
-    EXPECT_SAYS(error_of([&] { VarianceScaling({.scale = scale}); }), "scale is");
+    EXPECT_SAYS(error_of([&] { VarianceScaling({.scale = scale}); }), "scale");
   }
 }
 

@@ -6,6 +6,7 @@
 #include "pando/ir/text.h"
 #include "pando/ir/verifier.h"
 #include "pando/nn/network.h"
+#include "pando/ops/op.h"
 #include "tests/support/expect_error.h"
 
 namespace pando {
@@ -120,16 +121,16 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& each) { return each.param.class_name + "_" + std::to_string(each.index); });
 
 TEST(LayerOptions, RefuseNumbersOutOfRange) {
-  EXPECT_SAYS(error_of([] { Conv2D({.kernel = {3, 3}}); }), "Conv2D: filters is 0");
-  EXPECT_SAYS(error_of([] { Conv2D({.filters = 1, .kernel = {0, 3}}); }), "kernel is 0");
-  EXPECT_SAYS(error_of([] { Conv3D({.filters = 1, .groups = 0}); }), "Conv3D: groups is 0");
-  EXPECT_SAYS(error_of([] { Dense({}); }), "Dense: units is 0");
-  EXPECT_SAYS(error_of([] { BatchNormalization({.momentum = 1.5}); }), "momentum is 1.5");
-  EXPECT_SAYS(error_of([] { BatchNormalization({.epsilon = 0}); }), "epsilon is 0");
-  EXPECT_SAYS(error_of([] { GroupNormalization({.groups = 0}); }), "groups is 0");
-  EXPECT_SAYS(error_of([] { MaxPooling2D({.pool = {0, 2}}); }), "MaxPooling2D: pool is 0");
-  EXPECT_SAYS(error_of([] { Dropout({.rate = 1}); }), "rate is 1");
-  EXPECT_SAYS(error_of([] { Subsample({.stride = 0}); }), "stride is 0");
+  EXPECT_SAYS(error_of([] { Conv2D({.kernel = {3, 3}}); }), "Conv2D: filters", "got 0");
+  EXPECT_SAYS(error_of([] { Conv2D({.filters = 1, .kernel = {0, 3}}); }), "kernel", "got 0");
+  EXPECT_SAYS(error_of([] { Conv3D({.filters = 1, .groups = 0}); }), "Conv3D: groups", "got 0");
+  EXPECT_SAYS(error_of([] { Dense({}); }), "Dense: units", "got 0");
+  EXPECT_SAYS(error_of([] { BatchNormalization({.momentum = 1.5}); }), "momentum", "got 1.5");
+  EXPECT_SAYS(error_of([] { BatchNormalization({.epsilon = 0}); }), "epsilon", "got 0");
+  EXPECT_SAYS(error_of([] { GroupNormalization({.groups = 0}); }), "groups", "got 0");
+  EXPECT_SAYS(error_of([] { MaxPooling2D({.pool = {0, 2}}); }), "MaxPooling2D: pool", "got 0");
+  EXPECT_SAYS(error_of([] { Dropout({.rate = 1}); }), "rate", "got 1");
+  EXPECT_SAYS(error_of([] { Subsample({.stride = 0}); }), "stride", "got 0");
 }
 
 // The graph of a network of one layer, for training.
@@ -152,25 +153,25 @@ TEST(Preprocessing, LayersTakeBytes) {
   EXPECT_SAYS(error_of([&] {
                 text(NormalisePixels({.scale = {1, 2}}));
               }),
-              "wanted one for each of 3 channels");
-  EXPECT_SAYS(error_of([&] { text(Conv2D({.filters = 1})); }), "u8[1,4,5,3], wanted f32");
+              "3 items", "one per channel");
+  EXPECT_SAYS(error_of([&] { text(Conv2D({.filters = 1})); }), "expected f32", "got u8[1,4,5,3]");
 }
 
 TEST(Preprocessing, LayersRefuseWhatDoesNotSuit) {
   EXPECT_SAYS(error_of([] {
                 Sequential({4, 5, 3}, {EightBitDecompression({.name = "up"})});
               }),
-              "EightBitDecompression 'up': the input is f32[1,4,5,3], wanted u8");
+              "EightBitDecompression 'up'", "expected u8", "got f32[1,4,5,3]");
   const auto flip = [](const SymbolicTensor& x, const SymbolicTensor& flags) {
     return error_of([&] { Network({x, flags}, FlipWhere()({x, flags})); });
   };
   const auto flags = [](Shape shape, DType dtype) {
     return Input(std::move(shape), {.dtype = dtype, .name = "flip", .auxiliary = true});
   };
-  EXPECT_SAYS(flip(Input({4, 5}), flags({}, DType::u8)),
-              "FlipWhere 'flip_where': the inputs are f32[1,4,5] and u8[1], wanted images");
-  EXPECT_SAYS(flip(Input({4, 5, 3}), flags({}, DType::f32)), "f32[1,4,5,3] and f32[1], wanted");
-  EXPECT_SAYS(flip(Input({4, 5, 3}), flags({2}, DType::u8)), "f32[1,4,5,3] and u8[1,2], wanted");
+  EXPECT_SAYS(flip(Input({4, 5}), flags({}, DType::u8)), "FlipWhere 'flip_where'",
+              "expected images", "got f32[1,4,5] and u8[1]");
+  EXPECT_SAYS(flip(Input({4, 5, 3}), flags({}, DType::f32)), "f32[1,4,5,3] and f32[1]");
+  EXPECT_SAYS(flip(Input({4, 5, 3}), flags({2}, DType::u8)), "f32[1,4,5,3] and u8[1,2]");
 }
 
 TEST(LayerOptions, UnknownActivationsSuggest) {
@@ -178,6 +179,18 @@ TEST(LayerOptions, UnknownActivationsSuggest) {
   EXPECT_SAYS(error_of([] { Conv2D({.filters = 1, .activation = "sofmax"}); }),
               "did you mean 'softmax'");
   EXPECT_SAYS(error_of([] { Activation("tan"); }), "did you mean 'tanh'");
+}
+
+TEST(LayerOptions, EveryOpThatIsAnActivationIsOne) {
+  const auto names = ops::builtin_ops().names_with(ops::Trait::activation);
+  for (const std::string& name : names) {
+    for (const Layer& layer : {Dense({.units = 2, .activation = name}), Activation(name)}) {
+      const NetworkGraph built = Sequential({2}, {layer}).build({.batch = 3});
+      EXPECT_EQ(built.graph.nodes().back()->op(), name);
+    }
+  }
+  const std::string error = error_of([] { Activation("add"); });
+  for (const std::string& name : names) EXPECT_SAYS(error, name);
 }
 
 TEST(LayerOptions, InitializersReachTheWeights) {

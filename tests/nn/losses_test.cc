@@ -12,7 +12,8 @@ namespace {
 
 using testing_support::error_of;
 
-// The graph of a loss behind a dense layer with this activation, for class numbers as labels.
+// The graph of a dense layer with this activation and a loss on its result, with class numbers as
+// labels.
 std::string loss_text(const Loss& loss, const std::string& activation) {
   NetworkGraph built =
       Sequential({4}, {Dense({.units = 3, .activation = activation})}).build({.batch = 2});
@@ -60,14 +61,14 @@ TEST(Losses, OtherOutputsAreProbabilities) {
 }
 
 TEST(Losses, FromLogitsKeepsASoftmax) {
-  // Who says that the output is logits gets a second softmax, as in Keras.
+  // With from_logits on top of a softmax the loss applies a second softmax, as in Keras.
   EXPECT_SAYS(loss_text(CategoricalCrossentropy({.from_logits = true}), "softmax"), "softmax(");
   EXPECT_SAYS(loss_text(CategoricalCrossentropy({.from_logits = true}), ""), "from_logits=1");
 }
 
 TEST(Losses, RefuseSmoothingOutOfRange) {
   EXPECT_SAYS(error_of([] { CategoricalCrossentropy({.label_smoothing = 1.5}); }),
-              "label_smoothing is 1.5");
+              "label_smoothing", "got 1.5");
 }
 
 TEST(Metrics, EveryNameBuilds) {
@@ -95,7 +96,7 @@ TEST(Metrics, DoNotSeeSampleWeights) {
 TEST(Metrics, NamesAndErrors) {
   EXPECT_EQ(Metric("acc").name(), "accuracy");
   EXPECT_EQ(TopKAccuracy(3).name(), "top_3_accuracy");
-  EXPECT_SAYS(error_of([] { TopKAccuracy(0); }), "k is 0");
+  EXPECT_SAYS(error_of([] { TopKAccuracy(0); }), "k: expected", "got 0");
   EXPECT_SAYS(error_of([] { Metric("acuracy"); }), "did you mean 'accuracy'");
 }
 

@@ -24,13 +24,13 @@ TEST(PipelineStage, IsCurrentUntilItEnds) {
 }
 
 TEST(PipelineStage, RefusesNegativeNumbers) {
-  EXPECT_SAYS(error_of([] { const PipelineStage stage(-2); }), "the stage is -2");
+  EXPECT_SAYS(error_of([] { const PipelineStage stage(-2); }), "stage", "got -2");
   EXPECT_EQ(PipelineStage::current(), -1);
 }
 
 TEST(PipelineStage, DoesNotNest) {
   const PipelineStage outer(1);
-  EXPECT_SAYS(error_of([] { const PipelineStage inner(2); }), "stage 2 begins inside stage 1");
+  EXPECT_SAYS(error_of([] { const PipelineStage inner(2); }), "stage 2", "inside stage 1");
   EXPECT_EQ(PipelineStage::current(), 1);
 }
 
@@ -77,7 +77,7 @@ TEST(PipelineStage, TheStageOfTheCallCountsMore) {
   const std::vector<StageAssignment> assignment = Network(input, late(x)).stage_assignment();
   EXPECT_EQ(assignment[0].pipeline_stage, 0);
   EXPECT_EQ(assignment[1].pipeline_stage, 1);
-  EXPECT_EQ(assignment[2].pipeline_stage, 1);  // called outside: as it was made
+  EXPECT_EQ(assignment[2].pipeline_stage, 1);  // called outside: the stage where it was created
 }
 
 }  // namespace

@@ -23,8 +23,8 @@ TEST(RecommendedSplits, FollowTheSizesOfWeights) {
 }
 
 TEST(RecommendedSplits, ALayerThatCompletesTwoSharesStandsOnce) {
-  // Shares of 20: a completes the first and is the first layer; b the second; c the third and
-  // fourth.
+  // Each share is 20. Layer a reaches the first but is the first layer; b reaches the second; c
+  // reaches the third and the fourth.
   EXPECT_EQ(recommended_splits(weighted_chain(), 5), (Names{"b", "c"}));
 }
 

@@ -76,7 +76,7 @@ TEST(Summary, WideNamesWidenTheTable) {
   EXPECT_NE(text.find(" " + name + " (Dense) (None, 2)"), std::string::npos) << text;
 }
 
-// A block whose shortcut joins in the next stage.
+// A block whose shortcut is added in the next stage.
 Network two_stages() {
   const SymbolicTensor input = Input({8});
   const SymbolicTensor x = Dense({.units = 4, .name = "stem"})(input);

@@ -7,7 +7,7 @@
 namespace pando::ops {
 namespace {
 
-// Of the only node of a graph with these inputs.
+// The flops of the only node of a graph with these inputs.
 double flops_of(const std::string& inputs, const std::string& node) {
   const ir::Graph graph = test::typed_graph(concat("graph(", inputs, ") { ", node, " return }"));
   return flops(*graph.nodes().at(0));
@@ -23,7 +23,7 @@ TEST(Flops, ConvolutionAndItsGradientsAreTheSameWork) {
                      "dx = conv_input_grad(dy, k) " + shapes + ", input=[26,26]}"),
             work);
   EXPECT_EQ(flops_of("x: f32[5,26,26,4] feed, dy: f32[5,13,13,8] feed",
-                     "dk = conv_kernel_grad(x, dy) " + shapes + ", kernel=[3,3]}"),
+                     "dk = conv_filter_grad(x, dy) " + shapes + ", filter=[3,3]}"),
             work);
 }
 
@@ -47,7 +47,7 @@ TEST(Flops, DenseAndItsGradientsAreTheSameWork) {
   EXPECT_EQ(flops_of("x: f32[6,10] feed, k: f32[10,3] variable", "y = dense(x, k)"), work);
   EXPECT_EQ(flops_of("dy: f32[6,3] feed, k: f32[10,3] variable", "dx = dense_input_grad(dy, k)"),
             work);
-  EXPECT_EQ(flops_of("x: f32[6,10] feed, dy: f32[6,3] feed", "dk = dense_kernel_grad(x, dy)"),
+  EXPECT_EQ(flops_of("x: f32[6,10] feed, dy: f32[6,3] feed", "dk = dense_filter_grad(x, dy)"),
             work);
 }
 

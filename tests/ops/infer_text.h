@@ -14,7 +14,7 @@ namespace pando::test {
 inline std::string infer_text(const std::string& inputs, const std::string& nodes) {
   std::string graph_inputs;
   for (const char c : inputs) {
-    // A type ends with a bracket, after which the text form wants the role of the input.
+    // A type ends with a bracket; the text form expects the role of the input after it.
     graph_inputs += c;
     if (c == ']') graph_inputs += " feed";
   }

@@ -1,10 +1,11 @@
-// Shape rules of convolution and pooling, with every refusal.
+// Shape rules of convolution and pooling, with every error.
 // SPDX-License-Identifier: MIT
 #include "pando/ops/window.h"
 
 #include <gtest/gtest.h>
 
 #include "tests/ops/infer_text.h"
+#include "tests/support/expect_error.h"
 
 namespace pando::ops {
 namespace {
@@ -30,35 +31,37 @@ TEST(Window, OutputExtentsOfConvolution) {
 }
 
 TEST(Window, RefusesConvolutions) {
-  EXPECT_EQ(test::infer_text("x: f32[1,5,5,1], k: f32[7,7,1,1]", "y = conv(x, k) @block1/c2"),
-            "conv 'block1/c2': kernel 7x7 exceeds padded input 5x5");
-  EXPECT_EQ(conv("1,5,5,1", "3,3,1,1", "dilations=[3,1]"),
-            "conv 'c': kernel 7x3 exceeds padded input 5x5");
-  EXPECT_EQ(conv("1,5,5,1", "3,3,1,1", "strides=[0,1]"),
-            "conv 'c': strides [0,1] must be positive");
-  EXPECT_EQ(conv("1,5,5,1", "3,3,1,1", "dilations=[1,-1]"),
-            "conv 'c': dilations [1,-1] must be positive");
-  EXPECT_EQ(conv("1,5,5,1", "3,3,1,1", "strides=[1]"),
-            "conv 'c': strides [1] has 1 items, wanted 2");
-  EXPECT_EQ(conv("1,5,5,1", "0,3,1,1", ""), "conv 'c': kernel [0,3] must be positive");
-  EXPECT_EQ(conv("1,0,5,1", "3,3,1,1", "padding=\"same\""), "conv 'c': input 0x5 is empty");
-  EXPECT_EQ(conv("1,5,5,1", "3,3,1,1", "padding=\"explicit\", pads=[1,1]"),
-            "conv 'c': pads [1,1] has 2 items, padding \"explicit\" wants 4");
-  EXPECT_EQ(conv("1,5,5,1", "3,3,1,1", "pads=[1,1,1,1]"),
-            "conv 'c': pads [1,1,1,1] has 4 items, padding \"valid\" wants 0");
-  EXPECT_EQ(conv("1,5,5,1", "3,3,1,1", "padding=\"explicit\", pads=[1,1,-1,1]"),
-            "conv 'c': pads [1,1,-1,1] must not be negative");
-  EXPECT_EQ(conv("1,5,5,1", "3,3,1,1", "groups=0"), "conv 'c': groups is 0, wanted >= 1");
-  EXPECT_EQ(conv("1,5,5,3", "3,3,1,4", "groups=2"),
-            "conv 'c': 3 input and 4 output channels do not divide into 2 groups");
-  EXPECT_EQ(conv("1,5,5,3", "3,3,2,4", ""),
-            "conv 'c': kernel [3,3,2,4] takes 2 channels, input [1,5,5,3] has 3 per group");
-  EXPECT_EQ(conv("1,5,5,3", "3,3,3,3,4", ""),
-            "conv 'c': input 1 has shape [3,3,3,3,4], wanted 4 axes");
-  EXPECT_EQ(conv("1,5,3", "3,3,4", ""), "conv 'c': input 0 has shape [1,5,3], wanted 4 to 5 axes");
-  EXPECT_EQ(conv("1,5,5,1", "3,3,1,1", "alpha=-1.0"), "conv 'c': alpha is -1, wanted >= 0");
-  EXPECT_EQ(test::infer_text("x: f32[1,5,5,1], k: f32[3,3,1,2], b: f32[1]", "y = conv(x, k, b)"),
-            "conv 'conv': input 2 has shape [1], wanted [2]");
+  EXPECT_SAYS(test::infer_text("x: f32[1,5,5,1], k: f32[7,7,1,1]", "y = conv(x, k) @block1/c2"),
+              "conv 'block1/c2'", "filter 7x7", "padded input 5x5");
+  EXPECT_SAYS(conv("1,5,5,1", "3,3,1,1", "dilations=[3,1]"), "conv 'c'", "filter 7x3",
+              "padded input 5x5");
+  EXPECT_SAYS(conv("1,5,5,1", "3,3,1,1", "strides=[0,1]"), "conv 'c'", "strides [0,1]", "positive");
+  EXPECT_SAYS(conv("1,5,5,1", "3,3,1,1", "dilations=[1,-1]"), "conv 'c'", "dilations [1,-1]",
+              "positive");
+  EXPECT_SAYS(conv("1,5,5,1", "3,3,1,1", "strides=[1]"), "conv 'c'", "strides: expected 2 items",
+              "got [1]");
+  EXPECT_SAYS(conv("1,5,5,1", "0,3,1,1", ""), "conv 'c'", "filter [0,3]", "positive");
+  EXPECT_SAYS(conv("1,0,5,1", "3,3,1,1", "padding=\"same\""), "conv 'c'", "input 0x5", "empty");
+  EXPECT_SAYS(conv("1,5,5,1", "3,3,1,1", "padding=\"explicit\", pads=[1,1]"), "conv 'c'",
+              "pads: expected 4 items", "\"explicit\"", "got [1,1]");
+  EXPECT_SAYS(conv("1,5,5,1", "3,3,1,1", "pads=[1,1,1,1]"), "conv 'c'", "pads: expected 0 items",
+              "\"valid\"", "got [1,1,1,1]");
+  EXPECT_SAYS(conv("1,5,5,1", "3,3,1,1", "padding=\"explicit\", pads=[1,1,-1,1]"), "conv 'c'",
+              "pads [1,1,-1,1]", "negative");
+  EXPECT_SAYS(conv("1,5,5,1", "3,3,1,1", "groups=0"), "conv 'c'", "groups: expected at least 1",
+              "got 0");
+  EXPECT_SAYS(conv("1,5,5,3", "3,3,1,4", "groups=2"), "conv 'c'", "3 input", "4 output",
+              "2 groups");
+  EXPECT_SAYS(conv("1,5,5,3", "3,3,2,4", ""), "conv 'c'", "filter [3,3,2,4]", "2 channels",
+              "input [1,5,5,3] has 3");
+  EXPECT_SAYS(conv("1,5,5,3", "3,3,3,3,4", ""), "conv 'c'", "input 1", "4 axes",
+              "got shape [3,3,3,3,4]");
+  EXPECT_SAYS(conv("1,5,3", "3,3,4", ""), "conv 'c'", "input 0", "4 to 5 axes",
+              "got shape [1,5,3]");
+  EXPECT_SAYS(conv("1,5,5,1", "3,3,1,1", "alpha=-1.0"), "conv 'c'", "alpha: expected 0 or more",
+              "got -1");
+  EXPECT_SAYS(test::infer_text("x: f32[1,5,5,1], k: f32[3,3,1,2], b: f32[1]", "y = conv(x, k, b)"),
+              "conv 'conv'", "input 2", "expected shape [2]", "got [1]");
 }
 
 TEST(Window, GradientsOfConvolution) {
@@ -67,19 +70,19 @@ TEST(Window, GradientsOfConvolution) {
                              "dx = conv_input_grad(dy, k) {input=[6,5], strides=[2,3],"
                              " padding=\"same\", groups=2}"),
             "f32[2,6,5,4]");
-  EXPECT_EQ(test::infer_text(dy, "dx = conv_input_grad(dy, k) {input=[9,9]} @g"),
-            "conv_input_grad 'g': input 0 has shape [2,3,2,6], wanted [2,7,7,6]");
-  EXPECT_EQ(test::infer_text(dy, "dx = conv_input_grad(dy, k) {input=[9]} @g"),
-            "conv_input_grad 'g': input [9] has 1 items, wanted 2");
+  EXPECT_SAYS(test::infer_text(dy, "dx = conv_input_grad(dy, k) {input=[9,9]} @g"),
+              "conv_input_grad 'g'", "input 0", "expected shape [2,7,7,6]", "got [2,3,2,6]");
+  EXPECT_SAYS(test::infer_text(dy, "dx = conv_input_grad(dy, k) {input=[9]} @g"),
+              "conv_input_grad 'g'", "input: expected 2 items", "got [9]");
   const std::string x = "x: f32[2,6,5,4], dy: f32[2,4,3,6]";
-  EXPECT_EQ(test::infer_text(x, "k, b = conv_kernel_grad(x, dy) {kernel=[3,3], groups=2}"),
+  EXPECT_EQ(test::infer_text(x, "k, b = conv_filter_grad(x, dy) {filter=[3,3], groups=2}"),
             "f32[3,3,2,6] f32[6]");
-  EXPECT_EQ(test::infer_text(x, "k = conv_kernel_grad(x, dy) {kernel=[2,3]} @g"),
-            "conv_kernel_grad 'g': input 1 has shape [2,4,3,6], wanted [2,5,3,6]");
-  EXPECT_EQ(test::infer_text(x, "k = conv_kernel_grad(x, dy) {kernel=[3]} @g"),
-            "conv_kernel_grad 'g': kernel [3] has 1 items, wanted 2");
-  EXPECT_EQ(test::infer_text(x, "k = conv_kernel_grad(x, dy) {kernel=[3,3], groups=3} @g"),
-            "conv_kernel_grad 'g': 4 input and 6 output channels do not divide into 3 groups");
+  EXPECT_SAYS(test::infer_text(x, "k = conv_filter_grad(x, dy) {filter=[2,3]} @g"),
+              "conv_filter_grad 'g'", "input 1", "expected shape [2,5,3,6]", "got [2,4,3,6]");
+  EXPECT_SAYS(test::infer_text(x, "k = conv_filter_grad(x, dy) {filter=[3]} @g"),
+              "conv_filter_grad 'g'", "filter: expected 2 items", "got [3]");
+  EXPECT_SAYS(test::infer_text(x, "k = conv_filter_grad(x, dy) {filter=[3,3], groups=3} @g"),
+              "conv_filter_grad 'g'", "4 input", "6 output", "3 groups");
 }
 
 TEST(Window, Pooling) {
@@ -104,57 +107,56 @@ TEST(Window, Pooling) {
 }
 
 TEST(Window, RefusesPooling) {
-  EXPECT_EQ(pool("2,5,4,3", "window=[2,5]"), "max_pool 'p': window 2x5 exceeds padded input 5x4");
-  EXPECT_EQ(pool("2,5,4,3", ""), "max_pool 'p': window [] has 0 items, wanted 2");
-  EXPECT_EQ(pool("2,5,4,3", "window=[2,0]"), "max_pool 'p': window [2,0] must be positive");
-  EXPECT_EQ(pool("2,34,34,3", "window=[16,17]"),
-            "max_pool 'p': window [16,17] has 272 positions, max pooling takes up to 256");
-  EXPECT_EQ(pool("2,4,4,1", "window=[2,2], padding=\"explicit\", pads=[2,0,0,0]"),
-            "max_pool 'p': pads [2,0,0,0] must be smaller than window [2,2]");
-  EXPECT_EQ(test::infer_text("x: f32[2,0,4,3]", "y = global_avg_pool(x) @g"),
-            "global_avg_pool 'g': spatial extents [0,4] must be positive");
+  EXPECT_SAYS(pool("2,5,4,3", "window=[2,5]"), "max_pool 'p'", "window 2x5", "padded input 5x4");
+  EXPECT_SAYS(pool("2,5,4,3", ""), "max_pool 'p'", "window: expected 2 items", "got []");
+  EXPECT_SAYS(pool("2,5,4,3", "window=[2,0]"), "max_pool 'p'", "window [2,0]", "positive");
+  EXPECT_SAYS(pool("2,34,34,3", "window=[16,17]"), "max_pool 'p'", "window [16,17]", "272", "256");
+  EXPECT_SAYS(pool("2,4,4,1", "window=[2,2], padding=\"explicit\", pads=[2,0,0,0]"), "max_pool 'p'",
+              "pads [2,0,0,0]", "window [2,2]");
+  EXPECT_SAYS(test::infer_text("x: f32[2,0,4,3]", "y = global_avg_pool(x) @g"),
+              "global_avg_pool 'g'", "spatial extents [0,4]", "positive");
   const std::string dy = "dy: f32[2,2,2,3], i: u8[2,2,2,3]";
-  EXPECT_EQ(test::infer_text(dy, "dx = max_pool_grad(dy, i) {window=[2,2], input=[6,4]} @g"),
-            "max_pool_grad 'g': input 0 has shape [2,2,2,3], wanted [2,3,2,3]");
-  EXPECT_EQ(test::infer_text(dy, "dx = max_pool_grad(dy, i) {window=[2,2], input=[4]} @g"),
-            "max_pool_grad 'g': input [4] has 1 items, wanted 2");
-  EXPECT_EQ(test::infer_text(dy,
-                             "dx = max_pool_grad(dy, i) {window=[2,2], input=[4,4],"
-                             " activation=\"relu\"} @g"),
-            "max_pool_grad 'g': got 2 inputs, activation \"relu\" wants 3");
-  EXPECT_EQ(test::infer_text(dy, "dx = max_pool_grad(dy, dy) {window=[2,2], input=[4,4]} @g"),
-            "max_pool_grad 'g': input 1 is f32[2,2,2,3], wanted u8");
+  EXPECT_SAYS(test::infer_text(dy, "dx = max_pool_grad(dy, i) {window=[2,2], input=[6,4]} @g"),
+              "max_pool_grad 'g'", "input 0", "expected shape [2,3,2,3]", "got [2,2,2,3]");
+  EXPECT_SAYS(test::infer_text(dy, "dx = max_pool_grad(dy, i) {window=[2,2], input=[4]} @g"),
+              "max_pool_grad 'g'", "input: expected 2 items", "got [4]");
+  EXPECT_SAYS(test::infer_text(dy,
+                               "dx = max_pool_grad(dy, i) {window=[2,2], input=[4,4],"
+                               " activation=\"relu\"} @g"),
+              "max_pool_grad 'g'", "3 inputs", "\"relu\"", "got 2");
+  EXPECT_SAYS(test::infer_text(dy, "dx = max_pool_grad(dy, dy) {window=[2,2], input=[4,4]} @g"),
+              "max_pool_grad 'g'", "input 1", "expected u8", "got f32[2,2,2,3]");
 }
 
 TEST(Window, ConvPool) {
   const std::string inputs = "x: f32[2,9,8,1], k: f32[3,3,1,4], b: f32[4]";
   EXPECT_EQ(test::infer_text(inputs, "y, i = conv_pool(x, k, b) {window=[2,3]}"),
             "f32[2,3,2,4] u8[2,3,2,4]");
-  EXPECT_EQ(test::infer_text(inputs, "y, i = conv_pool(x, k, b) {window=[2,7]} @f"),
-            "conv_pool 'f': window 2x7 exceeds padded input 7x6");
+  EXPECT_SAYS(test::infer_text(inputs, "y, i = conv_pool(x, k, b) {window=[2,7]} @f"),
+              "conv_pool 'f'", "window 2x7", "padded input 7x6");
 }
 
 TEST(Window, GradientsOfConvPool) {
   const std::string inputs =
       "x: f32[2,9,8,1], dy: f32[2,3,2,4], i: u8[2,3,2,4], k: f32[3,3,1,4], y: f32[2,3,2,4]";
   const auto kernel = [&](const std::string& call) {
-    return test::infer_text(inputs, "dk, db = conv_pool_kernel_grad" + call + " @g");
+    return test::infer_text(inputs, "dk, db = conv_pool_filter_grad" + call + " @g");
   };
   const auto input = [&](const std::string& call) {
     return test::infer_text(inputs, "dx = conv_pool_input_grad" + call + " @g");
   };
-  EXPECT_EQ(kernel("(x, dy, i) {kernel=[3,3], window=[2,3]}"), "f32[3,3,1,4] f32[4]");
+  EXPECT_EQ(kernel("(x, dy, i) {filter=[3,3], window=[2,3]}"), "f32[3,3,1,4] f32[4]");
   EXPECT_EQ(input("(dy, i, k) {input=[9,8], window=[2,3]}"), "f32[2,9,8,1]");
   EXPECT_EQ(input("(dy, i, k, y) {input=[9,8], window=[2,3], activation=\"relu\"}"),
             "f32[2,9,8,1]");
-  EXPECT_EQ(kernel("(x, dy, i) {kernel=[3,3], window=[2,2]}"),
-            "conv_pool_kernel_grad 'g': input 1 has shape [2,3,2,4], wanted [2,3,3,4]");
-  EXPECT_EQ(kernel("(x, dy, dy) {kernel=[3,3], window=[2,3]}"),
-            "conv_pool_kernel_grad 'g': input 2 is f32[2,3,2,4], wanted u8");
-  EXPECT_EQ(input("(dy, i, k, y) {input=[9,8], window=[2,3]}"),
-            "conv_pool_input_grad 'g': got 4 inputs, activation \"none\" wants 3");
-  EXPECT_EQ(input("(dy, i, k) {input=[9,8], window=[2,3], groups=2}"),
-            "conv_pool_input_grad 'g': groups is 2, wanted 1");
+  EXPECT_SAYS(kernel("(x, dy, i) {filter=[3,3], window=[2,2]}"), "conv_pool_filter_grad 'g'",
+              "input 1", "expected shape [2,3,3,4]", "got [2,3,2,4]");
+  EXPECT_SAYS(kernel("(x, dy, dy) {filter=[3,3], window=[2,3]}"), "conv_pool_filter_grad 'g'",
+              "input 2", "expected u8", "got f32[2,3,2,4]");
+  EXPECT_SAYS(input("(dy, i, k, y) {input=[9,8], window=[2,3]}"), "conv_pool_input_grad 'g'",
+              "3 inputs", "\"none\"", "got 4");
+  EXPECT_SAYS(input("(dy, i, k) {input=[9,8], window=[2,3], groups=2}"), "conv_pool_input_grad 'g'",
+              "groups: expected 1", "got 2");
 }
 
 }  // namespace

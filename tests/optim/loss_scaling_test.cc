@@ -19,7 +19,8 @@ LossScaling automatic(const AutoLossScaling& options = {}) {
   return {.automatic = true, .options = options};
 }
 
-// The rule as it is written down, with all counts of a run kept and looked at anew each time.
+// Computes the factor directly from the definition: goes through all counts of a run from the
+// start.
 double factor_after(const AutoLossScaling& options, const std::vector<GradientCounts>& updates) {
   double factor = options.initial_loss_scaling_factor;
   double below = 0;
@@ -182,39 +183,41 @@ TEST(LossScaling, SaysWhatItDoes) {
 TEST(LossScaling, WrongOptionsAreNamed) {
   struct Case {
     AutoLossScaling options;
-    std::string says;
+    std::string name;
+    std::string got;
   };
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const std::vector<Case> cases = {
-      {{.initial_loss_scaling_factor = 3},
-       "initial_loss_scaling_factor is 3, wanted a power of two"},
-      {{.initial_loss_scaling_factor = 0.5}, "initial_loss_scaling_factor is 0.5"},
-      {{.initial_loss_scaling_factor = -2}, "initial_loss_scaling_factor is -2"},
-      {{.initial_loss_scaling_factor = nan}, "initial_loss_scaling_factor is"},
-      {{.increase_factor = 1.5}, "increase_factor is 1.5, wanted a power of two from 2"},
-      {{.increase_factor = 1}, "increase_factor is 1,"},
-      {{.max_loss_scaling_factor = 30000}, "max_loss_scaling_factor is 30000"},
-      {{.max_loss_scaling_factor = std::exp2(100)}, "max_loss_scaling_factor is"},
+      {{.initial_loss_scaling_factor = 3}, "initial_loss_scaling_factor", "got 3"},
+      {{.initial_loss_scaling_factor = 0.5}, "initial_loss_scaling_factor", "got 0.5"},
+      {{.initial_loss_scaling_factor = -2}, "initial_loss_scaling_factor", "got -2"},
+      {{.initial_loss_scaling_factor = nan}, "initial_loss_scaling_factor", "got"},
+      {{.increase_factor = 1.5}, "increase_factor: expected a power of two from 2", "got 1.5"},
+      {{.increase_factor = 1}, "increase_factor", "got 1"},
+      {{.max_loss_scaling_factor = 30000}, "max_loss_scaling_factor", "got 30000"},
+      {{.max_loss_scaling_factor = std::exp2(100)}, "max_loss_scaling_factor", "got"},
       {{.initial_loss_scaling_factor = 32768},
-       "initial_loss_scaling_factor is 32768, wanted less than max_loss_scaling_factor"},
+       "initial_loss_scaling_factor: expected less than 32768 (max_loss_scaling_factor)",
+       "got 32768"},
       {{.initial_loss_scaling_factor = 16384},
-       "initial_loss_scaling_factor times increase_factor is 32768"},
-      {{.update_frequency = 0}, "update_frequency is 0, wanted at least 1"},
-      {{.ratio_threshold = 0}, "ratio_threshold is 0"},
-      {{.ratio_threshold = 1}, "ratio_threshold is 1, wanted above 0, below 1"},
-      {{.ratio_threshold = nan}, "ratio_threshold is"},
-      {{.lpf_alpha = 1}, "lpf_alpha is 1, wanted at least 0, below 1"},
-      {{.lpf_alpha = -0.1}, "lpf_alpha is -0.1"},
-      {{.histogram_bin_edge = 0}, "histogram_bin_edge is 0, wanted at least 1e-30, below 65504"},
-      {{.histogram_bin_edge = 65504}, "below 65504, the largest number of f16"},
-      {{.captured_grads_only = true}, "captured_grads_only is true"},
+       "initial_loss_scaling_factor * increase_factor",
+       "got 32768"},
+      {{.update_frequency = 0}, "update_frequency", "got 0"},
+      {{.ratio_threshold = 0}, "ratio_threshold", "got 0"},
+      {{.ratio_threshold = 1}, "ratio_threshold: expected above 0 and below 1", "got 1"},
+      {{.ratio_threshold = nan}, "ratio_threshold", "got"},
+      {{.lpf_alpha = 1}, "lpf_alpha: expected at least 0 and below 1", "got 1"},
+      {{.lpf_alpha = -0.1}, "lpf_alpha", "got -0.1"},
+      {{.histogram_bin_edge = 0}, "histogram_bin_edge: expected at least 1e-30", "got 0"},
+      {{.histogram_bin_edge = 65504}, "histogram_bin_edge", "below 65504"},
+      {{.captured_grads_only = true}, "captured_grads_only: expected false", "got true"},
   };
   for (const Case& wrong : cases) {
-    EXPECT_SAYS(error_of([&] { validate(automatic(wrong.options)); }), wrong.says);
+    EXPECT_SAYS(error_of([&] { validate(automatic(wrong.options)); }), wrong.name, wrong.got);
     EXPECT_NO_THROW(validate({.options = wrong.options})) << "not used, so not checked";
   }
   for (const double factor : {-1.0, 1e300, 1e-300, nan}) {
-    EXPECT_SAYS(error_of([&] { LossScaler({.factor = factor}); }), "the factor of loss scaling is");
+    EXPECT_SAYS(error_of([&] { LossScaler({.factor = factor}); }), "loss scaling factor", "got");
   }
   EXPECT_NO_THROW(validate(automatic({.max_loss_scaling_factor = std::exp2(99)})));
 }

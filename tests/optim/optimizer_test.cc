@@ -87,7 +87,7 @@ TEST(Optimizer, Adadelta) {
   EXPECT_NEAR(after_two(Adadelta({.learning_rate = 1.0})), w, 1e-6);
 }
 
-// Two weights whose gradient is given, and what LARS makes of them, in double precision.
+// Two weights with a given gradient, and the weights after LARS, in double precision.
 struct LarsCase {
   LarsOptions options;
   bool scale_or_shift = false;

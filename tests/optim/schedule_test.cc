@@ -25,7 +25,7 @@ void expect_rates(const LearningRate& rate, const std::vector<Point>& points) {
   }
 }
 
-// 10 t, so that tests see which update was asked for.
+// The rate 10 t, which shows for which update t the function was called.
 LearningRate tens() {
   return LearningRate([](int64_t update) { return 10.0 * static_cast<double>(update); });
 }
@@ -38,7 +38,8 @@ TEST(LearningRate, ANumberStaysThatNumber) {
 }
 
 TEST(LearningRate, AnEmptyFunctionIsRefused) {
-  EXPECT_SAYS(error_of([] { LearningRate(std::function<double(int64_t)>()); }), "an empty one");
+  EXPECT_SAYS(error_of([] { LearningRate(std::function<double(int64_t)>()); }), "learning rate",
+              "empty");
 }
 
 TEST(LearningRate, Cosine) {
@@ -57,7 +58,7 @@ TEST(LearningRate, Polynomial) {
   const LearningRate square = PolynomialDecay(
       {.initial_learning_rate = 1.1, .decay_updates = 10, .end_learning_rate = 0.1, .power = 2});
   expect_rates(square, {{0, 1.1}, {1, 0.91}, {5, 0.35}, {9, 0.11}, {10, 0.1}, {11, 0.1}});
-  // 7.5 updates: the last quarter of a step is not lost.
+  // 7.5 updates: the fraction of an update is not rounded off.
   const LearningRate line = PolynomialDecay(
       {.initial_learning_rate = 3, .decay_updates = 7.5, .end_learning_rate = 0, .power = 1});
   expect_rates(line, {{0, 3}, {5, 1}, {8, 0}});
@@ -96,13 +97,13 @@ TEST(LearningRate, WarmupOfAConstantAndOfNoUpdates) {
 TEST(LearningRate, Stairs) {
   expect_rates(in_stairs(tens(), 2), {{0, 0}, {1, 0}, {2, 20}, {3, 20}, {4, 40}});
   expect_rates(in_stairs(tens(), 1), {{0, 0}, {1, 10}});
-  // Around a warm-up that ends inside a tread.
+  // With a warm-up that ends inside a tread.
   const LearningRate both =
       in_stairs(with_warmup(tens(), {.mode = WarmupMode::shift, .updates = 3}), 2);
   expect_rates(both, {{2, 0}, {3, 0}, {4, 10}, {5, 10}, {6, 30}});
 }
 
-// 2^24 + 1 has no float of its own.
+// 2^24 + 1 cannot be stored in a float.
 TEST(LearningRate, UpdatesAreCountedExactly) {
   const int64_t far = (int64_t{1} << 24) + 1;
   expect_rates(PiecewiseConstantDecay({.boundaries = {far - 1}, .values = {1, 2}}),
@@ -111,22 +112,22 @@ TEST(LearningRate, UpdatesAreCountedExactly) {
 }
 
 TEST(LearningRate, NumbersOutOfRange) {
-  EXPECT_SAYS(error_of([] { CosineDecay({.decay_updates = 0}); }), "decay_updates is 0");
+  EXPECT_SAYS(error_of([] { CosineDecay({.decay_updates = 0}); }), "decay_updates", "got 0");
   EXPECT_SAYS(error_of([] { CosineDecay({.initial_learning_rate = -1}); }),
-              "cosine decay: initial_learning_rate is -1");
-  EXPECT_SAYS(error_of([] { PolynomialDecay({.decay_updates = 0}); }), "decay_updates is 0");
-  EXPECT_SAYS(error_of([] { PolynomialDecay({.power = -1}); }), "power is -1");
+              "cosine decay: initial_learning_rate", "got -1");
+  EXPECT_SAYS(error_of([] { PolynomialDecay({.decay_updates = 0}); }), "decay_updates", "got 0");
+  EXPECT_SAYS(error_of([] { PolynomialDecay({.power = -1}); }), "power", "got -1");
   EXPECT_SAYS(error_of([] { PolynomialDecay({.end_learning_rate = -1}); }), "end_learning_rate");
   EXPECT_SAYS(error_of([] { PiecewiseConstantDecay({.boundaries = {1}, .values = {1}}); }),
-              "1 values for 1 boundaries, wanted one more");
+              "expected 2 values", "1 boundaries", "got 1");
   EXPECT_SAYS(error_of([] {
                 PiecewiseConstantDecay({.boundaries = {2, 1}, .values = {1, 2, 3}});
               }),
-              "do not ascend");
+              "boundaries", "ascending");
   EXPECT_SAYS(error_of([] { PiecewiseConstantDecay({.boundaries = {}, .values = {-1}}); }),
-              "a value is -1");
-  EXPECT_SAYS(error_of([] { with_warmup(1.0, {.updates = -1}); }), "updates is -1");
-  EXPECT_SAYS(error_of([] { in_stairs(1.0, 0); }), "tread is 0");
+              "values", "got -1");
+  EXPECT_SAYS(error_of([] { with_warmup(1.0, {.updates = -1}); }), "updates", "got -1");
+  EXPECT_SAYS(error_of([] { in_stairs(1.0, 0); }), "tread", "got 0");
 }
 
 }  // namespace

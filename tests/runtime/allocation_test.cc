@@ -1,6 +1,6 @@
-// A program of its own, because it replaces malloc: shows that the steps of a warm executor
-// allocate nothing. It also stands between Pando and oneDNN, whose own allocations are counted
-// apart and whose calls can be made to fail.
+// A separate program, because it replaces malloc: shows that the steps of a warm executor allocate
+// nothing. It also intercepts the calls to oneDNN, whose own allocations are counted separately and
+// whose calls can be made to fail.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -98,8 +98,8 @@ struct Counts {
   int64_t onednn_calls = 0;
 };
 
-// Of an execution of many steps, beyond those of an execution of one step: what starts and ends an
-// execution may allocate, steps may not.
+// Allocations of an execution of many steps, beyond those of an execution of one step: the start
+// and end of an execution may allocate, steps may not.
 Counts counts_of_steps(Trainee& trainee, Samples& samples) {
   const auto count = [&](int64_t steps) {
     const Feed feed = samples.feed(trainee.batch, 0, steps * trainee.batch);
@@ -127,7 +127,8 @@ Counts check(const std::string& name, const Shape& input_shape, TraineeOptions o
   return counts;
 }
 
-// oneDNN wherever it has a kernel; the pooling stays apart, because it has none for the fused op.
+// Uses oneDNN wherever it has a kernel; the pooling is not fused, because oneDNN has no kernel for
+// the fused op.
 compiler::ProgramOptions with_onednn() {
   compiler::ProgramOptions options;
   options.disabled_passes = {"fuse-conv-pool"};
@@ -167,7 +168,7 @@ TEST(Allocation, StepsInHalfPrecisionAllocateNothing) {
   }
 }
 
-// What oneDNN does inside its calls is its own affair: reported, not judged.
+// Allocations inside calls of oneDNN are reported, not checked.
 TEST(Allocation, StepsWithOneDnnAllocateNothingOfTheirOwn) {
   const Counts counts = check("mnist_cnn", {28, 28, 1},
                               {.workers = 2, .slices = 2, .batch = 4, .compiling = with_onednn()});
@@ -177,7 +178,7 @@ TEST(Allocation, StepsWithOneDnnAllocateNothingOfTheirOwn) {
               static_cast<long long>(counts.onednn_calls));
 }
 
-// Going on would train with what an earlier step left in the output.
+// Otherwise training would use what an earlier step left in the output.
 TEST(AllocationDeathTest, AFailureOfOneDnnEndsTheProcess) {
   const auto run = [] {
     const TestNetwork network = test_network("mnist_cnn", {28, 28, 1});

@@ -1,4 +1,4 @@
-// Threads that wait leave their core to others: measured by the processor time that they take.
+// Waiting threads leave their core to others: measured by the processor time that they use.
 #include <chrono>
 #include <ctime>
 #include <thread>
@@ -14,14 +14,14 @@ namespace {
 constexpr auto kWait = std::chrono::milliseconds(200);
 constexpr double kMostMs = 20;
 
-// Of the thread that asks.
+// Processor time of the calling thread.
 double processor_ms() {
   timespec time;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) * 1e-6;
 }
 
-// What a thread takes that waits until `wake` is called.
+// The processor time of a thread that waits until `wake` is called.
 template <typename Wait, typename Wake>
 double ms_of_waiting(const Wait& wait, const Wake& wake) {
   double ms = 0;
@@ -38,7 +38,7 @@ double ms_of_waiting(const Wait& wait, const Wake& wake) {
 
 class Blocking : public testing::TestWithParam<bool> {
  protected:
-  // Those who share cores sleep at once, the others after a while.
+  // Threads that share cores sleep at once, others after a while.
   static int spins() { return WorkerTeam({.shares_cores = GetParam()}).spins(); }
 };
 
@@ -57,7 +57,7 @@ TEST_P(Blocking, ForProgress) {
 }
 
 TEST_P(Blocking, InAWholeExecution) {
-  // Two devices, of which the second waits for the first, which waits for the data.
+  // Two devices: the second waits for the first, which waits for the data.
   const auto program = compiler::compile(
       ir::parse_graph("graph(x: f32[2,3] feed) { y = relu(x) return result y=y }"));
   VariableStore variables;

@@ -70,7 +70,7 @@ TEST(Buckets, AreAnnouncedOncePerUpdateInTheOrderOfBackward) {
   expect_buckets(network, {"conv2d_1", "dense"}, 2, {.replicas = 2, .micro_batches = 3});
 }
 
-// The order in memory is the order in which they are complete.
+// The order of buckets in memory is the order in which backward completes them.
 TEST(Buckets, LieBehindEachOther) {
   const TestNetwork network = test_network("mnist_cnn", {12, 12, 1});
   TraineeOptions options;

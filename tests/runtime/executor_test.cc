@@ -17,7 +17,8 @@ Samples samples_for(const TestNetwork& network, int64_t count) {
   return {training_fields(network), count, network.network.output_shape().back()};
 }
 
-// The weights and totals after some steps must be the same bits whoever runs the slices.
+// The weights and totals after some steps must be the same bits, no matter which workers run the
+// slices.
 void expect_same_for_all_workers(const TestNetwork& network, int64_t batch, int slices) {
   Samples samples = samples_for(network, 2 * batch + 1);  // the last micro-batch is short
   std::string expected;
@@ -49,7 +50,7 @@ TEST(Executor, PartsGiveTheSameBitsForAnyNumberOfWorkers) {
   expect_same_for_all_workers(resnet(), 1, 3);
 }
 
-// Both trained one step by plain gradient descent; compares all variables.
+// Compares all variables of two trainees after one step of plain gradient descent.
 void expect_same_step(const Trainee& found, const Trainee& expected) {
   for (const Variable& variable : expected.variables.all()) {
     const Difference apart = difference(found.variables.get(variable.name).value, variable.value);

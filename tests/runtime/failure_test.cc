@@ -21,7 +21,7 @@ size_t threads_of_process() {
   return count;
 }
 
-// The kernel takes a moment to bury a thread that was joined.
+// The kernel takes a moment to remove a thread that was joined.
 void expect_threads(size_t count) {
   for (int tries = 0; tries < 1000 && threads_of_process() != count; ++tries) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -39,7 +39,7 @@ struct FailureCase {
   int statistics_group = 1;
 };
 
-// Without a count of updates, so that one that failed leaves no trace.
+// An optimizer without a count of updates, so that a failed update leaves no trace.
 const Optimizer kRule = SGD({.learning_rate = 0.01, .momentum = 0.9});
 
 // Updates of six elements for each replica; the source fails within the third update.
@@ -91,7 +91,7 @@ TEST_P(Failure, OfTheInfeedReachesTheCallerOnce) {
     Trainee whole(network_, options_, kRule);
     whole.run(samples_.feed(2, 0, 2 * update()));
     EXPECT_TRUE(trainee.state() == whole.state());
-    // A later run goes on from there, with the same queue or with another.
+    // A later run continues from there, with the same queue or with another.
     whole.run(samples_.feed(2, 0, update()));
     EXPECT_EQ(trainee.run(samples_.feed(2, 0, update())).updates, 1);
     EXPECT_TRUE(trainee.state() == whole.state());

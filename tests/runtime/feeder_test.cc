@@ -33,7 +33,7 @@ struct Fed {
   void begin(size_t most_steps) {
     feeder.begin(infeed, UpdateDivision(bound.placement(), 2), most_steps, nullptr);
   }
-  // What a replica, whose lane has the same number, has in its arena after its turn.
+  // The values in a replica's arena after its turn; its lane has the same number.
   Floats turn(int replica, int micro_batch, const UpdatePlan& update, int32_t steps_before = 0,
               int64_t fed_before = 0) {
     const FeedTurn turn{.replica = replica,

@@ -1,5 +1,5 @@
-// Half precision: what gives the same bits in f32 does so in 16 bits, with stochastic rounding too,
-// and what is close stays as close as rounding allows.
+// Half precision: runs that give the same bits in f32 do so in 16 bits, with stochastic rounding
+// too, and runs that are close in f32 stay as close as rounding allows.
 #include <cmath>
 #include <tuple>
 
@@ -36,7 +36,7 @@ class Half : public testing::TestWithParam<std::tuple<const char*, StochasticRou
     options.compiling.half = half();
     return options;
   }
-  // Of numbers of the order of 1, after a few roundings.
+  // The tolerance for numbers of the order of 1, after a few roundings.
   double close() const { return precision().compute == DType::f16 ? 4e-3 : 3e-2; }
 };
 
@@ -100,7 +100,7 @@ TEST_P(Half, WorkersAndTheLengthOfAnExecutionDoNotMatter) {
   }
 }
 
-// Where replicas compute alike and nowhere else.
+// Each mode of stochastic rounding gives different bits.
 TEST_P(Half, StochasticRoundingChangesTheBits) {
   const std::string expected = state_after(mnist(), options({.micro_batches = 2}), 9);
   for (const StochasticRounding other : {StochasticRounding::off, StochasticRounding::on,
@@ -177,7 +177,7 @@ BatchSource elements_of(Feed feed, int instance, int instances) {
   };
 }
 
-// What goes between them is the f32 sum of all that an instance has.
+// Instances exchange the f32 sum of all gradients of an instance.
 TEST_P(Half, InstancesAreAsReplicas) {
   const TestNetwork network = mnist();
   Samples samples(training_fields(network), 14, 10);

@@ -12,7 +12,7 @@ namespace {
 
 using testing_support::error_of;
 
-// Numbers its batches; counts how often it was asked and whether ever by two threads at once.
+// Numbers its batches; counts its calls and records whether two threads ever called it at once.
 struct CountedBatches {
   std::atomic<int> calls{0};
   std::atomic<int> inside{0};
@@ -56,7 +56,7 @@ TEST(InfeedQueue, AnElementStaysAsItIsUntilGivenBack) {
   for (int64_t number = 0; number < 5; ++number) {
     EXPECT_EQ(held[static_cast<size_t>(number)]->first_sample, number);
   }
-  // What was given back is used again.
+  // Memory that was given back is used again.
   queue.give_back(2);
   EXPECT_EQ(queue.take(5), held[2]);
   EXPECT_EQ(held[2]->first_sample, 5);
@@ -67,7 +67,7 @@ TEST(InfeedQueue, NoMoreThanTheCapacityWaits) {
   InfeedQueue queue(numbers.source(), 2);
   std::thread taker([&] { EXPECT_EQ(queue.take(4)->first_sample, 4); });
   numbers.wait_for_calls(2);
-  // Were there no bound, the thread would go on to its own element meanwhile.
+  // Without the bound, the thread would continue to its own element meanwhile.
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_EQ(numbers.calls, 2);
   EXPECT_EQ(queue.take(0)->first_sample, 0);
@@ -111,7 +111,7 @@ TEST(InfeedQueue, SeveralTakersEachGetTheirOwn) {
   }
 }
 
-// The other takers are let go, and nobody asks the source again before the queue is opened anew.
+// The waits of the other takers end, and the source is not called again before reopen().
 TEST(InfeedQueue, AnExceptionReachesOneTakerAndClosesTheQueue) {
   CountedBatches numbers;
   std::atomic<int> calls{0};
@@ -165,14 +165,14 @@ TEST(InfeedQueue, AnElementIsTakenOnce) {
 TEST(InfeedQueue, ClosingLetsAWaitingTakerGo) {
   CountedBatches numbers;
   InfeedQueue queue(numbers.source(), 1);
-  // Element 0 fills the queue, and nobody takes it or element 1.
+  // Element 0 fills the queue, and no thread takes it or element 1.
   std::thread taker([&] { EXPECT_EQ(queue.take(2), nullptr); });
   numbers.wait_for_calls(1);
   std::this_thread::sleep_for(std::chrono::milliseconds(10));
   queue.close();
   taker.join();
   EXPECT_EQ(queue.take(0), nullptr);
-  // What was ready is forgotten, and the source goes on.
+  // Ready elements are discarded, and the source continues.
   queue.reopen();
   const int64_t position = queue.position();
   EXPECT_EQ(position, numbers.next);

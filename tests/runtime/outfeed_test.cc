@@ -11,8 +11,8 @@ namespace pando::runtime {
 namespace {
 
 // A program with a loss, a metric and a result per sample, in two slices of two samples.
-struct Values {
-  Values()
+struct PerSample {
+  PerSample()
       : program(compiler::compile(ir::parse_graph(R"(graph(x: f32[2] feed) {
             loss = relu(x)
             right = relu(loss)
@@ -36,7 +36,7 @@ struct Values {
 };
 
 TEST(Outfeed, SumsRealSamples) {
-  Values values;
+  PerSample values;
   EXPECT_EQ(values.outfeed.metric_names(), (std::vector<std::string>{"right"}));
   values.outfeed.begin(0, nullptr);
   // Lanes of one worker take turns in one block of memory.
@@ -57,7 +57,7 @@ TEST(Outfeed, SumsRealSamples) {
 }
 
 TEST(Outfeed, KeepsTheLastSteps) {
-  Values values;
+  PerSample values;
   values.outfeed.begin(2, nullptr);
   for (int step = 0; step < 3; ++step) {
     for (const int lane : {0, 1}) {
@@ -76,7 +76,7 @@ TEST(Outfeed, KeepsTheLastSteps) {
 }
 
 TEST(Outfeed, HandsOutRealRows) {
-  Values values;
+  PerSample values;
   std::vector<float> rows(6, -1);
   values.outfeed.begin(0, reinterpret_cast<std::byte*>(rows.data()));
   values.set("y", 0, {1, 2});
@@ -88,7 +88,7 @@ TEST(Outfeed, HandsOutRealRows) {
 }
 
 TEST(Outfeed, SeesALossThatIsNoNumber) {
-  Values values;
+  PerSample values;
   values.outfeed.begin(0, nullptr);
   values.set("loss", 0, {1, std::numeric_limits<float>::quiet_NaN()});
   values.outfeed.add({.lane = 0, .samples = 1});  // the second sample is padding

@@ -47,8 +47,9 @@ inline StageVisit needed_by(const PipelineShape& shape, StageVisit visit) {
   return {visit.stage + 1, true, visit.micro_batch};
 }
 
-// Runs the devices' orders as threads would: each goes on as far as its data allows. Gives the end
-// of every visit that was reached; Sequential adds the wait for the micro-batch before.
+// Runs the devices' orders as threads would: each continues as far as its data allows. Returns the
+// end of every visit that was reached; the sequential schedule also waits for the previous
+// micro-batch.
 inline std::map<VisitKey, double> run_by_data(const PipelineShape& shape,
                                               const std::vector<StageSeconds>& stages) {
   const int last_stage = shape.training ? 0 : shape.stages - 1;

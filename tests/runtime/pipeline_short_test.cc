@@ -1,4 +1,4 @@
-// The equality of pipelines in short, for the thread sanitizer too.
+// A short test of the equality of pipelines, also run with the thread sanitizer.
 #include "tests/runtime/pipeline_equality.h"
 
 namespace pando::runtime {

@@ -1,4 +1,4 @@
-// Replicas and accumulation: who gets which samples, and how the gradients are put together.
+// Replicas and accumulation: which replica gets which samples, and how gradients are combined.
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -102,7 +102,7 @@ TEST(Reduction, ARunningMeanDoesNotGrow) {
   Trainee trainee(line(), {.batch = 1, .placement = placement}, SGD({.learning_rate = 1}));
   Samples samples = line_samples(4);
   trainee.variables.get("line/kernel").value.f32()[0] = 1;
-  for (float& x : samples.field(0).f32()) x = 1e19f;  // the sum of four squares has no room
+  for (float& x : samples.field(0).f32()) x = 1e19f;  // the sum of four squares overflows
   for (float& y : samples.field(1).f32()) y = 0;
   trainee.run(samples.feed(1));
   const float found = trainee.variables.get("line/kernel").value.f32()[0];
@@ -129,7 +129,7 @@ TEST(Replication, ResultsComeBackInTheOrderOfTheElements) {
 }
 
 TEST(Replication, ElementKTimesRPlusRGoesToReplicaR) {
-  // Samples are powers of two, so that their sum tells which ones were there.
+  // Samples are powers of two, so that their sum shows which samples were used.
   Samples samples(training_fields(line()), 14, 1);
   for (size_t i = 0; i < 14; ++i) {
     samples.field(0).f32()[i] = std::sqrt(static_cast<float>(1 << i));
@@ -182,7 +182,7 @@ TEST(Replication, StopsBetweenUpdates) {
     Trainee short_one(network, options);
     short_one.run(samples.feed(2), {.most_updates = stop_after});
     EXPECT_TRUE(stopped.state() == short_one.state());
-    // What was not consumed is still there.
+    // Elements that were not consumed are still there.
     EXPECT_EQ(infeed.position(), 4 * stop_after);
     stopped.run(stopped.plans(40 - 8 * stop_after), infeed);
     Trainee whole(network, options);
@@ -191,7 +191,7 @@ TEST(Replication, StopsBetweenUpdates) {
   }
 }
 
-// Both after updates by plain gradient descent.
+// Compares all variables of two trainees after updates by plain gradient descent.
 void expect_close(const Trainee& found, const Trainee& expected, const std::string& what) {
   for (const Variable& variable : expected.variables.all()) {
     const Difference apart = difference(found.variables.get(variable.name).value, variable.value);
@@ -233,7 +233,7 @@ TEST(Replication, MovingStatisticsAreThoseOfTheWholeGlobalBatch) {
   const TestNetwork network = test_network("toy_model_bn", {32, 32, 3});
   Samples samples(training_fields(network), 12, 10);
   const Optimizer still = SGD({.learning_rate = 1e-30});
-  // The first normalisation sees the same whatever the division.
+  // The first normalisation gets the same inputs however the batch is divided.
   const auto statistics = [&](int replicas, int micro_batches) {
     Trainee trainee(network,
                     {.batch = 12 / (replicas * micro_batches),

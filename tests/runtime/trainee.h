@@ -89,8 +89,8 @@ inline VariableStore initial_variables(const Network& network) {
   return variables;
 }
 
-// The weight updates of so many samples, each of `elements` micro-batches; the last one may have
-// fewer.
+// The weight updates of a number of samples, each of `elements` micro-batches; the last one may
+// have fewer.
 inline std::vector<UpdatePlan> plans_of(int64_t samples, int64_t batch, int64_t elements) {
   std::vector<UpdatePlan> plans;
   plans.reserve(static_cast<size_t>(samples / (batch * elements) + 1));
@@ -122,7 +122,7 @@ struct RunOptions {
   LossScaler* scaling = nullptr;
 };
 
-// Owns all that an execution needs. Without RunMode::train it makes no weight updates.
+// Owns everything that an execution needs. Without RunMode::train it makes no weight updates.
 class Trainee {
  public:
   Trainee(const TestNetwork& network, TraineeOptions options, const Optimizer& optimizer = Adam())

@@ -29,7 +29,7 @@ TEST(Verification, ToyModelWithBatchNorm) {
   const TestNetwork network = test_network("toy_model_bn", {32, 32, 3});
   expect_agreement(network, {});
   expect_agreement(network, kPadded);
-  // Of one sample, the second normalisation would see one pixel at 32x32.
+  // With one sample, the second normalisation would see one pixel at 32x32.
   expect_agreement(test_network("toy_model_bn", {62, 62, 3}), kParts);
 }
 
@@ -55,7 +55,7 @@ TEST(Verification, ResnetOfImagenet) {
 
 TEST(Verification, ResnetWithGroupNorm) {
   const ZooEntry& entry = zoo_entry("cifar_resnet8");
-  const ZooOptions options = {.norm = {.kind = NormKind::group, .num_groups = 4}};
+  const ZooOptions options = {.norm = {.name = "group_norm", .params = {{"num_groups", 4}}}};
   expect_agreement({"group", entry.build({16, 16, 3}, 10, options), Loss(entry.loss)}, kPadded);
 }
 

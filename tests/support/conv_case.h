@@ -8,13 +8,13 @@ namespace pando::test {
 
 struct ConvCase {
   Shape x;
-  Shape kernel;
+  Shape filter;
   ir::Attributes attributes = {};
 };
 
 inline KernelCase conv(const ConvCase& c, bool bias, const std::string& activation = "none") {
-  KernelCase result{.op = "conv", .inputs = {f32(c.x), f32(c.kernel)}, .attributes = c.attributes};
-  if (bias) result.inputs.push_back(f32({c.kernel.back()}));
+  KernelCase result{.op = "conv", .inputs = {f32(c.x), f32(c.filter)}, .attributes = c.attributes};
+  if (bias) result.inputs.push_back(f32({c.filter.back()}));
   result.attributes.set("activation", activation);
   result.attributes.set("alpha", 0.125);
   return result;

@@ -16,7 +16,7 @@ using kernels::ConvGeometry;
 // Fills in the output extents.
 inline ConvGeometry with_outputs(ConvGeometry g) {
   for (size_t i = 0; i < 3; ++i) {
-    const int64_t reach = (g.kernel[i] - 1) * g.dilation[i] + 1;
+    const int64_t reach = (g.filter[i] - 1) * g.dilation[i] + 1;
     g.out[i] = (g.in[i] + g.pad_low[i] + g.pad_high[i] - reach) / g.stride[i] + 1;
   }
   return g;
@@ -30,8 +30,8 @@ void for_each_product(const ConvGeometry& g, Visit&& visit) {
     const int64_t n = y_pixel / g.out_pixels(), at = y_pixel % g.out_pixels();
     const int64_t o[3] = {at / (g.out[1] * g.out[2]), at / g.out[2] % g.out[1], at % g.out[2]};
     for (int64_t tap = 0; tap < g.taps(); ++tap) {
-      const int64_t k[3] = {tap / (g.kernel[1] * g.kernel[2]), tap / g.kernel[2] % g.kernel[1],
-                            tap % g.kernel[2]};
+      const int64_t k[3] = {tap / (g.filter[1] * g.filter[2]), tap / g.filter[2] % g.filter[1],
+                            tap % g.filter[2]};
       int64_t x_pixel = n;
       bool inside = true;
       for (size_t i = 0; i < 3; ++i) {
@@ -65,16 +65,16 @@ inline std::vector<float> rounded(const std::vector<double>& values) {
 }
 
 inline std::vector<float> naive_forward(const ConvGeometry& g, const std::vector<float>& x,
-                                        const std::vector<float>& kernel) {
+                                        const std::vector<float>& filter) {
   std::vector<double> y(y_size(g));
-  for_each_product(g, [&](size_t i, size_t k, size_t o) { y[o] += double{x[i]} * kernel[k]; });
+  for_each_product(g, [&](size_t i, size_t k, size_t o) { y[o] += double{x[i]} * filter[k]; });
   return rounded(y);
 }
 
 inline std::vector<float> naive_backward_input(const ConvGeometry& g, const std::vector<float>& dy,
-                                               const std::vector<float>& kernel) {
+                                               const std::vector<float>& filter) {
   std::vector<double> dx(x_size(g));
-  for_each_product(g, [&](size_t i, size_t k, size_t o) { dx[i] += double{dy[o]} * kernel[k]; });
+  for_each_product(g, [&](size_t i, size_t k, size_t o) { dx[i] += double{dy[o]} * filter[k]; });
   return rounded(dx);
 }
 

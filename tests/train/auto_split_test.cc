@@ -64,7 +64,7 @@ TEST(AutoSplit, AddsUpTheOpsOfEachLayer) {
   add_op(trace, one, "dense first", 1000);
   add_op(trace, two, "dense first", 2000);
   add_op(trace, two, "relu first/activation", 500);
-  add_op(trace, one, "dense_kernel_grad first/grad", 4000);
+  add_op(trace, one, "dense_filter_grad first/grad", 4000);
   add_op(trace, one, "dense shared", 1000);
   add_op(trace, one, "dense first_more", 7000);
   add_op(trace, one, "cross_entropy loss", 100);

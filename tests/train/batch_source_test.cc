@@ -1,4 +1,4 @@
-// Labels that are no classes of the network are an error, wherever the data are used as labels.
+// Labels that are no classes of the network are an error, wherever labels are used.
 // SPDX-License-Identifier: MIT
 #include "pando/train/batch_source.h"
 
@@ -50,16 +50,16 @@ TEST(ClassNumbers, OfEvaluationAreCheckedAndOfPredictionAreNot) {
       error_of<InvalidArgument>([&] { model.evaluate(wrong, {.batch_size = 4, .verbose = 0}); }),
       "evaluate: the label of sample 10 ");
   EXPECT_EQ(model.predict(wrong, {.batch_size = 4}).shape(), Shape({12, 3}));
-  // After the error the model is as good as before.
+  // The model is still usable after the error.
   EXPECT_NO_THROW(model.evaluate(image_data(10), {.batch_size = 4, .verbose = 0}));
 }
 
-// Endless data and those of a carried remainder are one epoch of the stream.
+// Endless data and data with a carried remainder are one epoch of the stream.
 TEST(ClassNumbers, PassesAreCountedByTheSamples) {
   Batch batch{.valid = 2, .first_sample = 26, .epoch = 0};
   batch.fields = {Tensor(DType::f32, {4, 1}), Tensor(DType::i32, {4})};
   batch.fields[1].i32()[1] = 3;
-  batch.fields[1].i32()[3] = 9;  // no sample
+  batch.fields[1].i32()[3] = 9;  // padding, not a sample
   const train::ClassCheck check{.what = "fit", .classes = 3, .samples = 12};
   EXPECT_SAYS(error_of<InvalidArgument>([&] { check(batch); }),
               "sample 3 (from 0, in the order of pass 3 over the data) is 3");

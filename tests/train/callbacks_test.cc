@@ -7,7 +7,7 @@
 namespace pando {
 namespace {
 
-// Writes down all calls under a name.
+// Records all calls under a name.
 class Recorder : public Callback {
  public:
   Recorder(std::string name, std::vector<std::string>& calls)

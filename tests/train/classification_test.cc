@@ -15,8 +15,8 @@ namespace {
 
 using testing_support::error_of;
 
-// Three classes: 4 of class 0 (3 right, one taken for 1), 2 of class 1 (both right), none of 2,
-// which is never predicted either.
+// Three classes: 4 of class 0 (3 correct, one predicted as 1), 2 of class 1 (both correct), none of
+// 2, which is never predicted either.
 ClassReport small_report() {
   const Tensor outputs = Tensor::of_f32({6, 3}, {0.8f, 0.1f, 0.1f,    //
                                                  0.6f, 0.4f, 0.0f,    //
@@ -89,39 +89,36 @@ TEST(ClassReport, PiecesGiveTheSameAsTheWhole) {
 }
 
 TEST(ClassReport, RefusesWhatDoesNotFit) {
-  EXPECT_SAYS(error_of([] { ClassReport(0); }), "found 0 classes, wanted at least 1");
+  EXPECT_SAYS(error_of([] { ClassReport(0); }), "at least 1 class", "got 0");
   const std::vector<int32_t> two = {0, 1};
   EXPECT_SAYS(error_of([&] {
                 classify(Tensor(DType::f32, {2, 3, 4}), two);
               }),
-              "outputs are f32 [2,3,4], wanted f32 [samples, classes]");
+              "f32 [samples, classes]", "got f32 [2,3,4]");
   ClassReport report(3);
   EXPECT_SAYS(error_of([&] {
                 report.add(Tensor(DType::f32, {2, 4}), two);
               }),
-              "outputs are f32 [2,4], wanted f32 [samples, 3]");
-  EXPECT_SAYS(error_of([&] { report.add(Tensor(DType::i32, {2, 3}), two); }), "outputs are i32");
-  EXPECT_SAYS(error_of([&] {
-                report.add(Tensor(DType::f32, {3, 3}), two);
-              }),
-              "found 2 labels for 3 samples");
+              "f32 [samples, 3]", "got f32 [2,4]");
+  EXPECT_SAYS(error_of([&] { report.add(Tensor(DType::i32, {2, 3}), two); }), "got i32");
+  EXPECT_SAYS(error_of([&] { report.add(Tensor(DType::f32, {3, 3}), two); }), "3 samples", "got 2");
   const std::vector<int32_t> wrong = {0, 3};
   EXPECT_SAYS(error_of([&] {
                 report.add(Tensor(DType::f32, {2, 3}), wrong);
               }),
-              "label 1 is 3, wanted 0 to 2");
+              "label 1", "0 to 2", "got 3");
   EXPECT_EQ(report.samples(), 0);
-  EXPECT_SAYS(error_of([&] { to_text(report, {"a", "b"}); }), "found 2 names for 3 classes");
+  EXPECT_SAYS(error_of([&] { to_text(report, {"a", "b"}); }), "3 classes", "got 2");
 }
 
 TEST(ClassReport, TextHasNamesMeansConfusionsAndMatrix) {
   const std::string text = to_text(small_report(), {"cat", "dog", "a name that is much too long"});
   EXPECT_SAYS(text, "cat                          1.0000     0.7500     0.8571          4\n");
   EXPECT_SAYS(text, "a name that is much to..");
-  EXPECT_SAYS(text, "right: 83.33 % of 6 samples\n");
-  EXPECT_SAYS(text, "cat taken for dog: 1 (25.0 %)\n");
+  EXPECT_SAYS(text, "83.33 % of 6 samples\n");
+  EXPECT_SAYS(text, "cat predicted as dog: 1 (25.0 %)\n");
   EXPECT_SAYS(text, "  0 cat                          3     1     0\n");
-  // A runner that looks for accuracies in what a run says must not find one here.
+  // A program that searches the output of a run for accuracies must not find one here.
   EXPECT_EQ(text.find("accuracy:"), std::string::npos);
 }
 

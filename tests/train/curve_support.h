@@ -1,4 +1,4 @@
-// Training curves of mnist_cnn on Fashion-MNIST with plain SGD, held against those of PyTorch
+// Training curves of mnist_cnn on Fashion-MNIST with plain SGD, compared with those of PyTorch
 // (bench/peers/torch_curve.py).
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -26,8 +26,8 @@ struct CurveCheck {
   double widening = 1;
 };
 
-// Trains as the curve says and demands that the values of every epoch lie between the smallest
-// and the largest of PyTorch's seeds, widened on both sides by `widening` times their distance.
+// Trains as the curve says and expects that the values of every epoch lie between the smallest and
+// the largest of PyTorch's seeds, widened on both sides by `widening` times their distance.
 inline void expect_curve(const nlohmann::json& curve, const CurveCheck& check) {
   const TrainTest data = load_fashion_mnist();
   Model model(mnist_cnn({28, 28, 1}, 10));

@@ -1,4 +1,4 @@
-// Who makes batches ready, and how often.
+// Which threads prepare batches, and how often.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <mutex>
@@ -19,10 +19,10 @@ TEST(DataWorkers, DoNotChangeTheResult) {
   many.fit(image_data(30), {.epochs = 2, .batch_size = 4, .data_workers = 5, .verbose = 0});
   EXPECT_TRUE(same_weights(one, many));
   EXPECT_SAYS(error_of([&] { one.fit(image_data(8), {.data_workers = -1}); }),
-              "data_workers is -1");
+              "data_workers: ", "got -1");
 }
 
-// Where a map runs that changes nothing.
+// The hardware threads that the calling thread may run on.
 std::vector<int> threads_of_this_one() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -63,8 +63,8 @@ TEST(DataWorkers, OneBatchCanServeAllSteps) {
   Model same = compiled(small_cnn(), classifier());
   same.fit(data, options);
   EXPECT_TRUE(same_weights(repeated, same));
-  EXPECT_SAYS(error_of([&] { same.fit(data, {.same_batch = true}); }),
-              "same_batch wants carry_remainder or drop_remainder");
+  EXPECT_SAYS(error_of([&] { same.fit(data, {.same_batch = true}); }), "same_batch",
+              "carry_remainder", "drop_remainder");
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ TEST(Determinism, SeedsDiffer) {
 }
 
 TEST(Determinism, SeedOfTrainingMatters) {
-  // The same initial weights, other masks and another order.
+  // The same initial weights, but other masks and another order.
   Model a = compiled(rich_cnn(), classifier(), 1), b = compiled(rich_cnn(), classifier(), 2);
   b.set_weights(a.get_weights());
   a.fit(image_data(20), {.verbose = 0});
@@ -36,7 +36,7 @@ TEST(Determinism, ThreadsDoNotMatter) {
   }
 }
 
-// Without Adam, which divides by the size of a gradient and so makes much of rounding.
+// Without Adam, which divides by the size of a gradient and so amplifies rounding.
 Model train_plainly(int slices, int64_t batch) {
   Model model = compiled(rich_cnn(), classifier(SGD({.learning_rate = 0.02}), {.slices = slices}));
   model.fit(image_data(37), {.epochs = 2, .batch_size = batch, .verbose = 0});

@@ -236,7 +236,7 @@ TEST(Fit, ACarriedRemainderNeedsAWholeBatch) {
   EXPECT_SAYS(error_of([&] {
                 model.fit(image_data(6), {.batch_size = 8, .carry_remainder = true, .verbose = 0});
               }),
-              "6 samples fill no weight update of 8");
+              "6 samples", "weight update of 8");
 }
 
 TEST(Fit, ShuffleChangesTheOrderOfSamples) {
@@ -289,12 +289,12 @@ TEST(Fit, RefusesOptionsThatMakeNoSense) {
   const auto says = [&](const FitOptions& options) {
     return error_of([&] { model.fit(data, options); });
   };
-  EXPECT_SAYS(says({.batch_size = 0, .verbose = 0}), "batch_size is 0");
+  EXPECT_SAYS(says({.batch_size = 0, .verbose = 0}), "batch_size: ", "got 0");
   EXPECT_SAYS(says({.epochs = 1, .initial_epoch = 2, .verbose = 0}), "initial_epoch 2");
   EXPECT_SAYS(says({.epochs = 1, .initial_epoch = -1, .verbose = 0}), "initial_epoch -1");
   EXPECT_SAYS(says({.validation_data = data, .validation_split = 0.5, .verbose = 0}), "not both");
   EXPECT_SAYS(says({.validation_split = 1.5, .verbose = 0}), "1.5");
-  EXPECT_SAYS(says({.verbose = 3}), "verbose is 3");
+  EXPECT_SAYS(says({.verbose = 3}), "verbose: ", "got 3");
   const auto fit = [&](const Dataset& other) {
     return error_of([&] { model.fit(other, {.verbose = 0}); });
   };
@@ -318,7 +318,7 @@ TEST(Fit, NonFiniteLossKeepsTheWeightsBeforeThatStep) {
   const std::string message = error_of<NonFiniteLoss>(
       [&] { model.fit(x, y, {.epochs = 3, .batch_size = 4, .verbose = 0}); });
   EXPECT_SAYS(message, "epoch 2, step 1 of 1");
-  EXPECT_SAYS(message, "A smaller learning rate may help");
+  EXPECT_SAYS(message, "smaller learning rate");
   EXPECT_TRUE(same_weights(one, model));
 }
 
@@ -335,7 +335,7 @@ TEST(Fit, NonFiniteLossNamesLossScalingWhereItMayBeTheReason) {
     Model model = compiled(Sequential({3}, {Dense({.units = 1})}), options);
     EXPECT_SAYS(error_of<NonFiniteLoss>(
                     [&] { model.fit(x, y, {.epochs = 3, .batch_size = 4, .verbose = 0}); }),
-                "A smaller learning rate or a smaller loss scaling may help");
+                "smaller learning rate", "smaller loss scaling");
   }
 }
 
@@ -383,7 +383,7 @@ TEST(Evaluate, RefusesDataThatAreNone) {
   EXPECT_SAYS(error_of([&] { model.evaluate(image_data(4).take(0)); }),
               "evaluate: the data set is");
   EXPECT_SAYS(error_of([&] { model.evaluate(image_data(4), {.batch_size = -1}); }),
-              "batch_size is -1");
+              "batch_size: ", "got -1");
 }
 
 TEST(Predict, IsWhatEvaluateSees) {
@@ -428,7 +428,7 @@ TEST(Predict, RefusesDataThatDoNotFit) {
   EXPECT_SAYS(error_of([&] {
                 model.predict(random_tensor({2, 6, 6, 1}, 1), 0);
               }),
-              "batch_size is 0");
+              "batch_size: ", "got 0");
 }
 
 }  // namespace

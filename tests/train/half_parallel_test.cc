@@ -1,5 +1,6 @@
-// However a model is spread over devices and instances, it learns the same in half precision: to
-// the bit where it does so in f32, with stochastic rounding too, and else but for rounding.
+// However a model is spread over devices and instances, it learns the same in half precision: the
+// same bits wherever f32 gives the same bits, with stochastic rounding too, and otherwise the same
+// except for rounding.
 // SPDX-License-Identifier: MIT
 #include <mutex>
 #include <tuple>
@@ -28,7 +29,7 @@ class HalfParallel : public testing::TestWithParam<std::tuple<const char*, Stoch
     for (const Model& model : models) EXPECT_TRUE(same_weights(model, models[0]));
     return models[0];
   }
-  // Of weights of the order of 1 after six updates.
+  // The tolerance for weights of the order of 1 after six updates.
   double close() const { return std::string(std::get<0>(GetParam())) == "bf16.16" ? 0.05 : 0.01; }
 };
 

@@ -101,11 +101,11 @@ TEST(Instances, StatisticsOfPartsOfInstancesAreRefused) {
     EXPECT_SAYS(error_of([] {
                   trained(rich_cnn(), {.devices = 2, .replication = {.statistics_group = 3}});
                 }),
-                "statistics_group is 3 and an instance has 2 replicas");
+                "statistics_group: ", "groups of 3", "2 replicas per instance");
     EXPECT_SAYS(error_of([] {
                   trained(rich_cnn(), {.devices = 2, .replication = {.statistics_group = 4}});
                 }),
-                "statistics_group is 4, which does not divide the 6 replicas");
+                "statistics_group: ", "6 replicas", "got 4");
   });
 }
 
@@ -160,7 +160,7 @@ TEST(Instances, GoByTheSeedOfTheFirst) {
   });
 }
 
-// Of a fit with validation, and of an evaluation.
+// The logs of a fit with validation, and of an evaluation.
 Logs figures_of(int devices) {
   Model model = spread(small_cnn(), {.devices = devices, .accumulation = 1});
   const History history = model.fit(image_data(44), {.epochs = 2,
@@ -212,7 +212,7 @@ TEST(Instances, AWishToStopOfOneStopsAllAfterTheSameUpdate) {
   EXPECT_LT(positions[0].update, 10);
 }
 
-// Expects so many epochs on all instances when only the last one's callbacks wish to stop.
+// Expects this many epochs on all instances when only the last one's callbacks ask for a stop.
 void expect_epochs(size_t count, const std::function<void(CallbackFunctions&)>& wish) {
   on_instances(3, [&](comm::Communicator& self) {
     CallbackFunctions functions;
@@ -265,7 +265,7 @@ TEST(Instances, OneWritesTheCheckpoints) {
 
 TEST(Instances, ALossThatIsNotFiniteStopsAllBeforeThatUpdate) {
   Images data = images(48);
-  // In the part of instance 1 of the third global batch of 8: samples 4 to 7 of it.
+  // In the part of instance 1 of the third global batch of 8: its samples 4 to 7.
   data.x.f32()[static_cast<size_t>((16 + 5) * 36)] = std::numeric_limits<float>::quiet_NaN();
   std::atomic<int> stopped{0};
   std::mutex mutex;

@@ -1,4 +1,5 @@
-// What schedules and regularisation do to a fit, against the formulas in double precision.
+// The effect of schedules and regularisation on a fit, compared with the formulas in double
+// precision.
 #include <cmath>
 
 #include "tests/train/train_support.h"

@@ -18,7 +18,7 @@ using testing_support::on_instances;
 
 constexpr int64_t kSamples = 44;  // 6 weight updates of 8
 
-// Gradients are followed where they are of half precision; the edge is amidst them.
+// Gradients of half precision are counted; the edge lies within their range.
 LossScaling following(int64_t frequency = 4) {
   return {.automatic = true,
           .options = {.initial_loss_scaling_factor = 16,
@@ -141,8 +141,8 @@ TEST(ModelLossScaling, ADamagedStateIsRefused) {
     TrainingState state = make_model({}).training_state();
     state.weights.attributes["pando_loss_scaling"] = text;
     save_training_state(path, state);
-    EXPECT_SAYS(error_of<IoError>([&] { load_training_state(path); }),
-                concat("'pando_loss_scaling' is '", text, "', wanted 6 numbers"));
+    EXPECT_SAYS(error_of<IoError>([&] { load_training_state(path); }), "'pando_loss_scaling'",
+                "expected 6 numbers", concat("got '", text, "'"));
   }
 }
 
@@ -150,14 +150,15 @@ TEST(ModelLossScaling, CompileNamesAWrongOptionAndChangesNothing) {
   Model model = make_model({.factor = 8});
   CompileOptions wrong = classifier();
   wrong.loss_scaling = {.automatic = true, .options = {.increase_factor = 3}};
-  EXPECT_SAYS(error_of([&] { model.compile(wrong); }), "increase_factor is 3");
+  EXPECT_SAYS(error_of([&] { model.compile(wrong); }), "increase_factor", "got 3");
   EXPECT_EQ(model.loss_scaling_factor(), 8);
   model.compile(classifier());
   EXPECT_EQ(model.loss_scaling_factor(), 1);
 }
 
 // A dense layer whose inputs are so small that its gradients, about 2^-27, are below half of the
-// smallest f16 number, while all else is well in range. Targets are those of the weights `kTarget`.
+// smallest f16 number, while all other numbers are well in range. Targets are those of the weights
+// `kTarget`.
 constexpr std::array<float, 4> kTarget = {1, -0.5, 0.25, 0.75};
 
 Dataset tiny_data() {
@@ -222,7 +223,7 @@ TEST(ModelLossScaling, TinyGradientsAreLearnedOnlyWithIt) {
   EXPECT_LT(farthest_from_target(full), 0.02);
 }
 
-// What is counted is added up over replicas and instances, and every instance follows it alike.
+// Counts are summed over replicas and instances, so every instance has the same factor.
 TEST(ModelLossScaling, InstancesFollowTheGradientsOfAll) {
   const auto train = [](int devices) {
     const DeviceStrategy strategy({.devices = devices});
@@ -247,7 +248,7 @@ TEST(ModelLossScaling, InstancesFollowTheGradientsOfAll) {
   for (const TrainingState& state : found) {
     ASSERT_TRUE(state.loss_scaling.has_value());
     EXPECT_EQ(state.loss_scaling, found[0].loss_scaling);
-    // Sums over instances are rounded otherwise, which may move a gradient over the edge.
+    // Sums over instances are rounded differently, which may move a gradient over the edge.
     EXPECT_EQ(state.loss_scaling->updates, alone.loss_scaling->updates);
     const GradientCounts& all = alone.loss_scaling->filtered;
     const GradientCounts& seen = state.loss_scaling->filtered;

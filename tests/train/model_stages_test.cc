@@ -50,7 +50,7 @@ TEST(ModelStages, ArePrinted) {
   EXPECT_SAYS(out.str(), model.network().stage_summary(60));
 }
 
-// The IR of every program that is compiled from here on.
+// The IR of every program that is compiled from now on.
 struct Dumps {
   std::map<std::string, std::string> first;
   ExecutionOptions options() {
@@ -97,10 +97,10 @@ TEST(ModelStages, TheLossBelongsToTheLastStage) {
   EXPECT_EQ(found, 3) << dumps.first["train"];
 }
 
-// Stages and checkpoints say where and when, not what.
+// Stages and checkpoints decide where and when to compute, not what.
 TEST(ModelStages, WeightsLearnAsWithout) {
   const auto trained = [](const Network& network, const std::vector<std::string>& splits) {
-    // The same slices, whatever the number of cores behind a stage.
+    // The same slices, however many cores a stage has.
     Model model = compiled(network, classifier(SGD(), {.slices = 2}));
     model.set_pipeline_splits(splits);
     model.fit(image_data(12), {.epochs = 2, .batch_size = 4, .verbose = 0});

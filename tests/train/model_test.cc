@@ -48,9 +48,9 @@ TEST(Model, RefusesToCompileNonsense) {
   const auto says = [&](CompileOptions options) {
     return error_of([&] { model.compile(std::move(options)); });
   };
-  EXPECT_SAYS(says({.execution = {.threads = -1}}), "threads is -1");
-  EXPECT_SAYS(says({.execution = {.slices = -2}}), "slices is -2");
-  EXPECT_SAYS(says({.steps_per_execution = -1}), "steps_per_execution is -1");
+  EXPECT_SAYS(says({.execution = {.threads = -1}}), "threads: ", "got -1");
+  EXPECT_SAYS(says({.execution = {.slices = -2}}), "slices: ", "got -2");
+  EXPECT_SAYS(says({.steps_per_execution = -1}), "steps_per_execution: ", "got -1");
   EXPECT_SAYS(says({.optimizer = {}}), "optimizer");
 }
 
@@ -82,8 +82,8 @@ TEST(Model, LearningRate) {
   const std::vector<Tensor> before = model.get_weights();
   model.fit(image_data(8), {.verbose = 0});
   EXPECT_TRUE(same_bits(before, model.get_weights()));
-  EXPECT_SAYS(error_of([&] { model.set_learning_rate(-1); }), "learning rate is -1");
-  EXPECT_SAYS(error_of([&] { model.set_learning_rate(std::nan("")); }), "learning rate is");
+  EXPECT_SAYS(error_of([&] { model.set_learning_rate(-1); }), "learning rate", "got -1");
+  EXPECT_SAYS(error_of([&] { model.set_learning_rate(std::nan("")); }), "learning rate");
 }
 
 TEST(Model, Weights) {
@@ -109,11 +109,11 @@ TEST(Model, WeightsThatDoNotFitChangeNothing) {
   wrong[0].f32()[0] = 42;
   wrong[3] = Tensor(DType::f32, {4});
   std::string message = error_of([&] { model.set_weights(wrong); });
-  EXPECT_SAYS(message, "'dense/bias' is f32[3], got f32[4]");
+  EXPECT_SAYS(message, "'dense/bias'", "expected f32[3]", "got f32[4]");
   wrong[3] = Tensor(DType::i32, {3});
   EXPECT_SAYS(error_of([&] { model.set_weights(wrong); }), "got i32[3]");
   wrong.pop_back();
-  EXPECT_SAYS(error_of([&] { model.set_weights(wrong); }), "got 3 tensors, the model has 4");
+  EXPECT_SAYS(error_of([&] { model.set_weights(wrong); }), "4 tensors", "got 3");
   EXPECT_TRUE(same_bits(before, model.get_weights()));
 }
 
@@ -181,10 +181,10 @@ TEST(Model, CompileReportAndDumps) {
   EXPECT_SAYS(dumps.front(), "train ");
   EXPECT_SAYS(dumps.front(), " text");
   EXPECT_SAYS(error_of([&] { model.compile_report(0, image_data(8).fields()); }),
-              "batch_size is 0");
+              "batch_size: ", "got 0");
 }
 
-// What was prepared is not compiled again, and preparing runs nothing.
+// A prepared program is not compiled again, and preparing runs nothing.
 TEST(Model, PreparesWhatFitEvaluateAndPredictRun) {
   std::vector<std::string> dumps;
   Model model = compiled(
@@ -209,7 +209,7 @@ TEST(Model, PreparesWhatFitEvaluateAndPredictRun) {
   model.prepare(RunMode::train, 2, data.fields());  // another batch size is another program
   EXPECT_EQ(dumps.size(), 4u);
   EXPECT_SAYS(error_of([&] { model.prepare(RunMode::train, 0, data.fields()); }),
-              "batch_size is 0");
+              "batch_size: ", "got 0");
 }
 
 TEST(Model, VerifiesItself) {
@@ -219,7 +219,7 @@ TEST(Model, VerifiesItself) {
   EXPECT_TRUE(found.ok) << found.table;
   EXPECT_SAYS(found.table, "fuse-post-ops");
   EXPECT_TRUE(same_bits(before, model.get_weights()));
-  EXPECT_SAYS(error_of([&] { model.verify(0, image_data(4).fields()); }), "batch_size is 0");
+  EXPECT_SAYS(error_of([&] { model.verify(0, image_data(4).fields()); }), "batch_size: ", "got 0");
 }
 
 TEST(Model, SavesAndLoads) {

@@ -1,4 +1,4 @@
-// What models of half precision keep, give and take.
+// Half precision: the weights and states that models keep, return and accept.
 // SPDX-License-Identifier: MIT
 #include "pando/tensor/precision.h"
 
@@ -57,7 +57,7 @@ TEST(ModelPrecision, SetWeightsTakesAnyFloatingPointType) {
   wide.set_weights(half.get_weights());
   EXPECT_EQ(wide.get_weights()[0].f32()[0], 0.75F);
   weights[0] = Tensor(DType::i32, weights[0].shape());
-  EXPECT_SAYS(error_of([&] { half.set_weights(weights); }), "is f16");
+  EXPECT_SAYS(error_of([&] { half.set_weights(weights); }), "expected f16");
 }
 
 TEST(ModelPrecision, TypesThatDoNotGoTogetherAreAnError) {
@@ -66,7 +66,7 @@ TEST(ModelPrecision, TypesThatDoNotGoTogetherAreAnError) {
   EXPECT_SAYS(error_of([&] { model.compile(precise({DType::bf16, DType::f16})); }), "bf16.16");
 }
 
-// Weights of every precision go to a model of every precision.
+// Weights of every precision can be loaded into a model of every precision.
 TEST(ModelPrecision, FilesAreReadAcrossPrecisions) {
   const TempFolder folder;
   for (const Precision from : {Precision{}, kHalf, kBrain}) {

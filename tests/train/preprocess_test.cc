@@ -154,7 +154,7 @@ TEST(Preprocess, SoItIsOnManyDevices) {
   }
 }
 
-// Bytes come to the devices, which make 16-bit numbers of them.
+// The devices get bytes and convert them to 16-bit numbers.
 TEST(Preprocess, BytesMayBecomeHalfPrecision) {
   const Ways ways{photographs(40, 3), photographs(20, 3), PreprocessValues::normalise_imagenet};
   const Course host = normalised_on_the_host(ways);
@@ -178,8 +178,8 @@ TEST(Preprocess, BytesMayBecomeHalfPrecision) {
   EXPECT_SAYS(cast_call.substr(0, cast_call.find('\n', 1)), " 1.5 KiB");  // 4 samples of 16 bits
 }
 
-// On the host each image is standardised before zeros are put around it; on the device after that,
-// so that the zeros have a part in its mean and deviation.
+// The host standardises each image before it adds a border of zeros; the device does so afterwards,
+// so that the zeros count in its mean and deviation.
 TEST(Preprocess, StandardisingOnTheDeviceIncludesTheBorder) {
   const Dataset images = photographs(40, 3), test = photographs(20, 3);
   const Dataset eval = augment_images(test, {.values = PixelValues::standardised});

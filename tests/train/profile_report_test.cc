@@ -23,7 +23,8 @@ double sum_of(const json& rows, const std::string& key) {
   return sum;
 }
 
-// Blocks of one region that live at the same time lie apart, and the peak is the largest sum.
+// Blocks of one region that are live at the same time do not overlap, and the peak is the largest
+// sum.
 void expect_sound_memory(const json& memory) {
   const json& blocks = memory.at("blocks");
   for (size_t i = 0; i < blocks.size(); ++i) {
@@ -310,7 +311,7 @@ TEST(ProfileReport, TextHasItsHeadingsAndFitsATerminal) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
 }
 
-// Of the longest names of ops: mean_squared_error_grad, conv_pool_kernel_grad.
+// The longest names of ops: mean_squared_error_grad, conv_pool_filter_grad.
 TEST(ProfileReport, LongNamesOfOpsFitATerminal) {
   Model model = compiled(small_cnn(), {.optimizer = SGD(), .loss = "mean_squared_error"});
   const Dataset data = one_hot(image_data(8), 3);
@@ -324,7 +325,7 @@ TEST(ProfileReport, LongNamesOfOpsFitATerminal) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
 }
 
-// What the parts say is together what is in all.
+// The parts of the memory add up to the total.
 TEST(ProfileReport, MemoryAddsUp) {
   Model model = compiled(rich_cnn(), with_threads(2));
   const ProfileReport report = model.profile(request_of(8));
@@ -375,7 +376,7 @@ TEST(WriteProfile, AFolderThatCannotBeMadeIsAnError) {
               "cannot make the folder");
 }
 
-// What performance estimates count for one sample.
+// The FLOPs that performance estimates count for one sample.
 TEST(ProfileReport, FlopsOfATrainingStepAreThoseOfTheModel) {
   const std::vector<std::pair<std::string, double>> models = {
       {"mnist_cnn", 14.26e6}, {"cifar10_cnn", 122.68e6}, {"cosmoflow", 2048e6}};

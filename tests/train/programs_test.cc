@@ -28,7 +28,7 @@ TEST(RunMode, HasNames) {
   EXPECT_STREQ(to_string(RunMode::predict), "predict");
 }
 
-// What the graph of `network` with `loss` says to these fields.
+// The error of building a graph of `network` with `loss` for these fields.
 std::string refusal(const Network& network, const Loss& loss, std::vector<Field> fields) {
   const std::vector<Metric> metrics;
   return error_of([&] {
@@ -49,10 +49,11 @@ TEST(BuildGraph, RefusesDataThatDoNotFit) {
   EXPECT_SAYS(refusal(network, sparse, {kX, {"y", DType::f32, {3}}}), "categorical_crossentropy");
   EXPECT_SAYS(refusal(network, sparse, {kX, {"y", DType::f32, {}}}), "class numbers");
   EXPECT_SAYS(refusal(network, one_hot, {kX, {"y", DType::i32, {}}}), "one_hot()");
-  EXPECT_SAYS(refusal(network, one_hot, {kX, {"y", DType::f32, {4}}}), "wants labels f32[3]");
+  EXPECT_SAYS(refusal(network, one_hot, {kX, {"y", DType::f32, {4}}}), "labels f32[3]",
+              "got y f32[4]");
   EXPECT_SAYS(
       refusal(network, sparse, {kX, {"y", DType::i32, {}}, {"sample_weight", DType::f32, {2}}}),
-      "sample_weight f32[2], wanted one f32 number per sample");
+      "sample_weight f32[2]", "one f32 number per sample");
 }
 
 TEST(BuildGraph, SeveralInputsAreNotSupportedYet) {
@@ -89,9 +90,8 @@ TEST(BuildGraph, AuxiliaryInputsAreFieldsOfTheirNames) {
   EXPECT_EQ(places(RunMode::evaluate, {x, y, flip}), (Places{0, 1}));
   EXPECT_EQ(places(RunMode::evaluate, {x, y}), (Places{0, 1}));
   EXPECT_EQ(places(RunMode::predict, {x}), (Places{0}));
-  EXPECT_EQ(refusal(network, loss, {x, y}),
-            "the data has no field flip u8[], with which the network is trained; its fields are x "
-            "u8[6,6,1], y i32[]");
+  EXPECT_SAYS(refusal(network, loss, {x, y}), "no field flip u8[]", "training",
+              "x u8[6,6,1], y i32[]");
   EXPECT_SAYS(refusal(network, loss, {kX, y, flip}), "x f32[6,6,1], the network takes u8[6,6,1]");
   EXPECT_SAYS(refusal(network, loss, {x, y, {"flip", DType::f32, {}}}),
               "the field flip f32[], the network takes u8[] under that name");
@@ -101,7 +101,7 @@ TEST(BuildGraph, AuxiliaryInputsAreFieldsOfTheirNames) {
               "the field more f32[], which the network does not take");
 }
 
-// An auxiliary input that inference uses is zero where the data do not have it.
+// An auxiliary input that inference uses is zero if the data do not have it.
 TEST(BuildGraph, AnAuxiliaryInputOfInferenceMayBeMissing) {
   const SymbolicTensor x = Input({2}), more = Input({2}, {.name = "more", .auxiliary = true});
   const Network network({x, more}, Add()({x, more}));

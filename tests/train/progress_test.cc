@@ -44,7 +44,7 @@ struct Screen {
     progress.end_epoch(metrics);
   }
   std::string text() const { return out.str(); }
-  // What the last '\r' started.
+  // The text since the last '\r'.
   std::string line() const { return text().substr(text().rfind('\r') + 1); }
   int64_t lines() const {
     const std::string all = text();
@@ -271,11 +271,11 @@ TEST(Progress, RefusesAnUnknownVerbosity) {
     Progress progress({.verbose = 3});
     FAIL();
   } catch (const InvalidArgument& error) {
-    EXPECT_NE(std::string(error.what()).find("verbose is 3, wanted 0"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("got 3"), std::string::npos);
   }
 }
 
-// Standard output is a terminal while it lives.
+// Standard output is a terminal while an object exists.
 struct TerminalOutput {
   int master = posix_openpt(O_RDWR | O_NOCTTY);
   int saved = dup(STDOUT_FILENO);

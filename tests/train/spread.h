@@ -9,7 +9,7 @@
 
 namespace pando {
 
-// Without batch statistics, with dropout and a connection across stages.
+// A network without batch statistics, with dropout and a connection across stages.
 inline Network plain_cnn() {
   const SymbolicTensor input = Input({6, 6, 1});
   SymbolicTensor x = Conv2D(

@@ -1,4 +1,4 @@
-// What the tracer sees of a fit: the order of every device is that of its schedule.
+// The trace of a fit: every device follows the order of its schedule.
 #include <map>
 
 #include "pando/runtime/program/schedule.h"

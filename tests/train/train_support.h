@@ -1,4 +1,4 @@
-// What the tests of train share: small data, small networks, comparisons of weights.
+// Shared by the tests of train: small data, small networks, comparisons of weights.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -26,7 +26,7 @@ inline Tensor random_tensor(const Shape& shape, uint64_t key) {
   return tensor;
 }
 
-// 6x6 images of three classes: noise, and a bright column that says which class it is.
+// 6x6 images of three classes: noise, and a bright column that shows the class.
 struct Images {
   Tensor x, y;  // y: class numbers
 };
@@ -53,7 +53,7 @@ inline Network small_cnn() {
                      Flatten(), Dense({.units = 3, .activation = "softmax"})});
 }
 
-// With everything whose result could depend on the order of work.
+// A network with everything whose result could depend on the order of work.
 inline Network rich_cnn() {
   return Sequential({6, 6, 1},
                     {Conv2D({.filters = 5, .kernel = {3, 3}, .padding = "same"}),

@@ -1,4 +1,4 @@
-// A run that is broken off and goes on from its state has the bits of one that was not.
+// A run that is interrupted and continues from its state has the bits of an uninterrupted one.
 // SPDX-License-Identifier: MIT
 #include "pando/train/training_state.h"
 
@@ -16,7 +16,7 @@ Model make_model(Optimizer optimizer = Adam(), uint64_t seed = 3) {
   return compiled(rich_cnn(), classifier(std::move(optimizer), {.threads = 1, .slices = 2}), seed);
 }
 
-// Its rate is another one at every update.
+// Its learning rate is different in every update.
 Optimizer scheduled_adam() {
   const LearningRate rate = CosineDecay({.initial_learning_rate = 0.01, .decay_updates = 16});
   return regularized(Adam({.learning_rate = rate}), {.weight_decay = 0.1, .l2 = 0.001});
@@ -33,7 +33,7 @@ std::shared_ptr<Callback> stop_at(TrainingPosition position) {
 
 class Resume : public testing::TestWithParam<FitOptions> {
  protected:
-  // The weights of a run that was broken off at `position`, and saved and loaded there.
+  // The weights of a run that was interrupted, saved and loaded at `position`.
   std::vector<Tensor> broken(TrainingPosition position) const {
     const std::string path = folder_.path("state.h5");
     FitOptions options = GetParam();
@@ -202,7 +202,7 @@ TEST(TrainingState, WhatDoesNotFitChangesNothing) {
   EXPECT_SAYS(says(state), "state of x.h5 does not fit model 'model': it has no");
   state = model.training_state();
   state.weights.state[0].value = Tensor(DType::f32, {2});
-  EXPECT_SAYS(says(state), "is f32[2], wanted f32[");
+  EXPECT_SAYS(says(state), "expected f32[", "got f32[2]");
   state = model.training_state();
   state.weights.layers.pop_back();
   says(state);
@@ -218,14 +218,14 @@ TEST(TrainingState, DamagedFilesAndFilesWithoutStateAreRefused) {
   const auto says = [&] { return error_of<IoError>([&] { load_training_state(path); }); };
   EXPECT_SAYS(says(), path);
   model.save_weights(path);
-  EXPECT_SAYS(says(), "nothing to go on from");
+  EXPECT_SAYS(says(), "only weights");
   save_training_state(path, model.training_state());
   const auto size = std::filesystem::file_size(path);
   std::filesystem::resize_file(path, size - 24);  // the seal
   EXPECT_SAYS(says(), "no seal");
   TrainingState state = model.training_state();
   state.weights.attributes["pando_epoch"] = "1";
-  save_training_state(path, state);  // replaces what stands there
+  save_training_state(path, state);  // replaces the damaged file
   EXPECT_EQ(load_training_state(path).position.epoch, 0);
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
   file.seekp(static_cast<std::streamoff>(size / 2));
@@ -244,8 +244,8 @@ TEST(TrainingState, NumbersOfAnAttributeAreChecked) {
   }
   file.attributes["pando_update"] = "-1";
   store::write_weights_file(path, file);
-  EXPECT_SAYS(error_of<IoError>([&] { load_training_state(path); }),
-              "'pando_update' is '-1', wanted a whole number");
+  EXPECT_SAYS(error_of<IoError>([&] { load_training_state(path); }), "'pando_update'",
+              "whole number", "got '-1'");
 }
 
 TEST(TrainingState, FitChecksWhereItBegins) {
@@ -254,12 +254,13 @@ TEST(TrainingState, FitChecksWhereItBegins) {
     return error_of<InvalidArgument>([&] { model.fit(image_data(kSamples), options); });
   };
   EXPECT_SAYS(says({.batch_size = 8, .initial_update = 6, .verbose = 0}),
-              "initial_update is 6, an epoch has 6 weight updates");
-  EXPECT_SAYS(says({.batch_size = 8, .initial_update = -1, .verbose = 0}), "initial_update is -1");
-  EXPECT_SAYS(says({.joined_epochs = 0, .verbose = 0}), "joined_epochs is 0");
-  EXPECT_SAYS(says({.epochs = 2, .joined_epochs = 2, .verbose = 0}), "wants carry_remainder");
+              "initial_update: ", "6 weight updates", "got 6");
+  EXPECT_SAYS(says({.batch_size = 8, .initial_update = -1, .verbose = 0}),
+              "initial_update: ", "got -1");
+  EXPECT_SAYS(says({.joined_epochs = 0, .verbose = 0}), "joined_epochs: ", "got 0");
+  EXPECT_SAYS(says({.epochs = 2, .joined_epochs = 2, .verbose = 0}), "carry_remainder");
   EXPECT_SAYS(says({.epochs = 3, .carry_remainder = true, .joined_epochs = 2, .verbose = 0}),
-              "does not divide the epochs 0 to 3");
+              "got 2", "epochs 0 to 3");
 }
 
 }  // namespace

@@ -24,23 +24,25 @@ TEST(Norm, ModelsSayWhetherTheyNormalise) {
 }
 
 TEST(Norm, MomentumReachesTheMovingStatistics) {
-  for (const NormKind kind : {NormKind::batch, NormKind::custom_batch}) {
-    const Network network = built("cifar_resnet8", {.kind = kind, .momentum = 0.6});
+  for (const char* kind : {"batch_norm", "custom_batch_norm"}) {
+    const Network network = built("cifar_resnet8", {.name = kind, .params = {{"momentum", 0.6}}});
     const LayerInfo& layer = network.layer("conv3_block1_layer2_bn");
     ASSERT_EQ(layer.weights.size(), 4u);
     EXPECT_EQ(layer.weights[2].moving_momentum, 0.6);
     EXPECT_EQ(layer.weights[3].moving_momentum, 0.6);
   }
-  const Network usual = built("toy_model_bn", {});
-  EXPECT_EQ(usual.layer("bn_0").weights[2].moving_momentum, 0.97);
+  EXPECT_EQ(built("toy_model_bn", {}).layer("bn_0").weights[2].moving_momentum, 0.97);
+  const Network keras = built("toy_model_bn", {.name = "batch_norm"});
+  EXPECT_EQ(keras.layer("bn_0").weights[2].moving_momentum, 0.99);
 }
 
-// The trained weights are as many; the moving statistics are gone; bn is gn in the names.
+// With group_norm there are as many trained weights and no moving statistics, and names have gn
+// instead of bn.
 TEST(Norm, GroupNormTakesThePlaceOfBatchNorm) {
   for (const char* name :
        {"toy_model_bn", "cifar_resnet20", "resnet18", "resnet50", "cosmoflow_resnet"}) {
     const Network batch = built(name, {});
-    const Network group = built(name, {.kind = NormKind::group, .num_groups = 4});
+    const Network group = built(name, {.name = "group_norm", .params = {{"num_groups", 4}}});
     EXPECT_EQ(group.parameters(), batch.trainable_parameters()) << name;
     ASSERT_EQ(group.layers().size(), batch.layers().size()) << name;
     for (size_t i = 0; i < group.layers().size(); ++i) {
@@ -60,8 +62,8 @@ TEST(Norm, GroupsAreCountedOrSized) {
     }
     return int64_t{-1};
   };
-  const NormOptions counted = {.kind = NormKind::group, .num_groups = 8};
-  const NormOptions sized = {.kind = NormKind::group, .channels_per_group = 8};
+  const NormOptions counted = {.name = "group_norm", .params = {{"num_groups", 8}}};
+  const NormOptions sized = {.name = "group_norm", .params = {{"channels_per_group", 8}}};
   EXPECT_EQ(groups(counted, "conv1_gn"), 8);
   EXPECT_EQ(groups(counted, "conv4_block1_layer1_gn"), 8);
   EXPECT_EQ(groups(sized, "conv1_gn"), 2);
@@ -72,19 +74,38 @@ TEST(Norm, GroupsThatCannotBe) {
   const auto error = [](const NormOptions& norm) {
     return error_of([&] { built("cifar_resnet8", norm); });
   };
-  EXPECT_EQ(error({.kind = NormKind::group, .num_groups = 32}),
-            "group norm 'conv1_gn': its 16 channels do not divide into 32 groups; wanted a divisor "
-            "of 16");
-  EXPECT_EQ(error({.kind = NormKind::group, .channels_per_group = 32}),
-            "group norm 'conv1_gn': its 16 channels do not divide into groups of 32; wanted a "
-            "divisor of 16");
-  EXPECT_SAYS(error({.kind = NormKind::group}), "num_groups is 0, channels_per_group 0");
-  EXPECT_SAYS(error({.kind = NormKind::group, .num_groups = 2, .channels_per_group = 2}),
-              "wanted exactly one of them above 0");
+  const auto sized = [&](const std::string& key) {
+    return error({.name = "group_norm", .params = {{key, 32}}});
+  };
+  EXPECT_SAYS(sized("num_groups"), "'conv1_gn'", "num_groups", "divisor of 16", "got 32");
+  EXPECT_SAYS(sized("channels_per_group"), "'conv1_gn'", "channels_per_group", "divisor of 16",
+              "got 32");
+  EXPECT_SAYS(error({.name = "group_norm"}), "num_groups", "channels_per_group", "got 0 and 0");
+  EXPECT_SAYS(
+      error({.name = "group_norm", .params = {{"num_groups", 2}, {"channels_per_group", 2}}}),
+      "exactly one", "got 2 and 2");
+}
+
+TEST(Norm, EveryRecordBuildsALayerOfItsName) {
+  for (const zoo::NormRecord& record : zoo::normalisations()) {
+    NormOptions options{.name = record.name};
+    if (!record.exactly_one.empty()) options.params[record.exactly_one.front()] = 2;
+    EXPECT_NO_THROW(built("cifar_resnet8", options).layer("conv1_" + record.stem)) << record.name;
+    EXPECT_EQ(&zoo::norm_record(record.name), &record);
+  }
+}
+
+TEST(Norm, UnknownNamesSuggest) {
+  const auto error = [](const NormOptions& norm) {
+    return error_of([&] { built("cifar_resnet8", norm); });
+  };
+  EXPECT_SAYS(error({.name = "group_nrm"}), "did you mean 'group_norm'?");
+  EXPECT_SAYS(error({.name = "batch_norm", .params = {{"momentun", 1}}}),
+              "batch_norm: ", "parameter 'momentun'", "did you mean 'momentum'?");
 }
 
 TEST(Norm, ModelsWithoutNormalisationStayAsTheyAre) {
-  const NormOptions group = {.kind = NormKind::group, .num_groups = 3};
+  const NormOptions group = {.name = "group_norm", .params = {{"num_groups", 3}}};
   for (const char* name : {"mnist_cnn", "cifar10_cnn", "toy_model", "cosmoflow", "cosmoflow_v1"}) {
     EXPECT_EQ(built(name, group).parameters(), built(name, {}).parameters()) << name;
   }

@@ -13,7 +13,7 @@ namespace {
 
 using testing_support::error_of;
 
-// The layers before the model's own, as "name:type of the result in training".
+// The layers before those of the model, as "name:type of the result in training".
 std::vector<std::string> front(const PreprocessOptions& options,
                                const Shape& sample = {32, 32, 3}) {
   const Network body = toy_model(sample, 10);
@@ -84,14 +84,14 @@ TEST(WithPreprocessing, RefusesWhatDoesNotGoTogether) {
     return error_of([&] { with_preprocessing(network, options); });
   };
   const SymbolicTensor flat = Input({32, 32});
-  EXPECT_SAYS(error(Network(flat, Flatten()(flat)), {}),
-              "a sample has shape [32,32], wanted [height, width, channels]");
+  EXPECT_SAYS(error(Network(flat, Flatten()(flat)), {}), "[height, width, channels]",
+              "got shape [32,32]");
   const Network grey = mnist_cnn({28, 28, 1}, 10);
-  EXPECT_SAYS(error(grey, {.values = PreprocessValues::normalise_imagenet}),
-              "[28,28,1], wanted 3 channels");
-  EXPECT_SAYS(error(grey, {.fused = true}), "fused, but values stay as they are");
+  EXPECT_SAYS(error(grey, {.values = PreprocessValues::normalise_imagenet}), "3 channels",
+              "got shape [28,28,1]");
+  EXPECT_SAYS(error(grey, {.fused = true}), "fused", "got none");
   const PreprocessOptions flip{.flip = true};
-  EXPECT_SAYS(error(with_preprocessing(grey, flip), flip), "has 2 inputs, wanted one");
+  EXPECT_SAYS(error(with_preprocessing(grey, flip), flip), "one input", "got 2");
 }
 
 }  // namespace

@@ -11,10 +11,9 @@ const CpuFeatures& cpu_features() {
 #if defined(__x86_64__)
     found.sse42 = __builtin_cpu_supports("sse4.2") != 0;
     found.avx2 = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
-    found.avx512 = __builtin_cpu_supports("avx512f") != 0 &&
-                   __builtin_cpu_supports("avx512vl") != 0 &&
-                   __builtin_cpu_supports("avx512bw") != 0 &&
-                   __builtin_cpu_supports("avx512dq") != 0;
+    found.avx512 =
+        __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
+        __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512dq") != 0;
 #endif
     return found;
   }();

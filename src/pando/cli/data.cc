@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
 #include "pando/base/strings.h"
@@ -19,12 +19,12 @@ constexpr Subcommand kVerbs[] = {
     {"list", "list the data sets, and where they are", data_list},
     {"fetch", "download a data set", data_fetch, "NAME"},
     {"verify", "read all of a data set and list what is wrong", data_verify, "NAME [PATH]"},
-    {"benchmark", "measure the way of samples into batches", data_benchmark, "NAME [PATH]"},
+    {"benchmark", "measure how fast samples become batches", data_benchmark, "NAME [PATH]"},
     {"show", "write a picture of samples and their labels", data_show, "NAME [PATH]"},
-    {"build-imagenet", "make record files of the folders of ILSVRC2012", data_build_imagenet,
+    {"build-imagenet", "make record files from the folders of ILSVRC2012", data_build_imagenet,
      "SOURCE DIR"},
-    {"make-cifar10", "make a small data set in the files of CIFAR-10", data_make_cifar10, "DIR"},
-    {"make-cosmoflow", "make small volumes in the files of CosmoFlow", data_make_cosmoflow, "DIR"},
+    {"make-cifar10", "make a small data set in the format of CIFAR-10", data_make_cifar10, "DIR"},
+    {"make-cosmoflow", "make small volumes in the format of CosmoFlow", data_make_cosmoflow, "DIR"},
     {"make-imagenet", "make pictures in the record files of ImageNet", data_make_imagenet, "DIR"},
 };
 
@@ -34,7 +34,7 @@ void print_data_help(std::ostream& out) {
   for (const Subcommand& verb : kVerbs) {
     out << fmt::format("  {:<30} {}\n", fmt::format("{} {}", verb.name, verb.words), verb.summary);
   }
-  out << "\n'pando data <verb> --help' tells more.\n";
+  out << "\nSee 'pando data <verb> --help'.\n";
 }
 
 const Subcommand& find_verb(const std::string& name) {

@@ -1,9 +1,9 @@
 // `pando data benchmark`: how fast samples come out of a data set, stage by stage.
 // SPDX-License-Identifier: MIT
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
+#include "pando/base/json.h"
 #include "pando/base/strings.h"
 #include "pando/cli/data_verbs.h"
 #include "pando/datasets/all_datasets.h"
@@ -37,15 +37,15 @@ void print_text(const DataBenchmarkReport& report, double seconds, std::ostream&
     }
     out << fmt::format("  plain copies read and write {:.1f} GB/s\n", copy.bytes_per_second / 1e9);
   }
-  out << "\nEach line does all the work up to its stage; MB/s are those of the stage alone; share "
-         "is what it\nadds to the time of a sample. Files that fit into memory come from there.\n";
+  out << "\nEach line measures all the work up to its stage; MB/s are those of the stage alone; "
+         "share is what\nit adds to the time of a sample. Files that fit into memory are read from "
+         "the page cache.\n";
   if (bound) {
-    out << "* bound by memory: moves most of the bytes that plain copies do\n";
+    out << "* bound by memory: moves most of the bytes per second that plain copies move\n";
   }
 }
 
-nlohmann::ordered_json to_json(const DataBenchmarkReport& report) {
-  using Json = nlohmann::ordered_json;
+Json to_json(const DataBenchmarkReport& report) {
   Json stages = Json::array();
   for (const StageRate& stage : report.stages) {
     stages.push_back({{"stage", stage.stage},
@@ -79,18 +79,24 @@ int data_benchmark(Arguments args, std::ostream& out) {
   const bool go = parse_verb(
       args, out,
       "usage: pando data benchmark NAME [PATH] [flags]\n\n"
-      "Measures the way of samples from files into batches, stage by stage, with one thread and "
+      "Measures how fast samples get from files into batches, stage by stage, with one thread and "
       "with several.\n\n" +
           dataset_list(),
       [&](OptionTable& table) {
         table.add_positional("NAME", name, "the data set");
-        table.add_positional("PATH", path, "where it is", false);
-        table.add("workers", options.workers, "threads, besides one").with_hint("N").at_least(1);
-        table.add("seconds", options.seconds, "for each measurement").with_hint("S").above(0);
+        table.add_positional("PATH", path, "the folder or file of the data set", false);
+        table.add("workers", options.workers, "threads, besides a measurement with one")
+            .with_hint("N")
+            .at_least(1);
+        table.add("seconds", options.seconds, "seconds for each measurement")
+            .with_hint("S")
+            .above(0);
         table.add("batch-size", options.batch_size, "samples in a batch")
             .with_hint("N")
             .at_least(1);
-        table.add("seed", seed, "of the order and the augmentation").with_hint("N").at_least(0);
+        table.add("seed", seed, "seed of the order and the augmentation")
+            .with_hint("N")
+            .at_least(0);
         table.add("json", json, "print JSON");
       });
   if (!go) return app::kDone;
@@ -98,7 +104,7 @@ int data_benchmark(Arguments args, std::ostream& out) {
   const DatasetRecord& record = dataset_record(name);
   const DataBenchmarkReport report = benchmark_dataset(name, place_of(record, path), options);
   if (json) {
-    out << to_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+    out << to_json(report).dump(2) << "\n";
   } else {
     print_text(report, options.seconds, out);
   }

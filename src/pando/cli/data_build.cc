@@ -1,9 +1,8 @@
-// `pando data build-...`: data sets in the files that training reads, from those they are published
-// in.
+// `pando data build-...`: converts published data sets to the files that training reads.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
 #include "pando/app/job/stop_signal.h"
@@ -44,10 +43,10 @@ void add_build_flags(OptionTable& table, BuildWords& words, ImagenetBuildOptions
       .add("bounding-boxes", options.bounding_boxes,
            "a file of lines image,xmin,ymin,xmax,ymax or a folder of XML annotations")
       .with_hint("FILE");
-  table.add("seed", words.seed, "of the order of the images").with_hint("N").at_least(0);
+  table.add("seed", words.seed, "seed of the order of the images").with_hint("N").at_least(0);
 }
 
-// A line whenever another percent of the images is done.
+// Prints a line whenever another percent of the images is done.
 class ProgressLines {
  public:
   explicit ProgressLines(std::ostream& out) : out_(out) {}
@@ -73,7 +72,7 @@ void print_report(const ImagenetBuildReport& report, const std::string& folder, 
     out << fmt::format("{} of the files were built before\n", report.kept_shards);
   }
   if (report.converted > 0) {
-    out << fmt::format("{} images were no RGB or grey JPEGs and were encoded anew\n",
+    out << fmt::format("{} images were not RGB or grey JPEGs and were encoded again\n",
                        report.converted);
   }
   if (!report.skipped.empty()) out << to_string(report.skipped) << "\n";
@@ -90,8 +89,8 @@ int data_build_imagenet(Arguments args, std::ostream& out) {
       "usage: pando data build-imagenet SOURCE DIR [flags]\n\n"
       "Makes the record files of ImageNet and labels.txt from the images of ILSVRC2012 in "
       "SOURCE/train/<synset>\nand SOURCE/validation or SOURCE/validation/<synset>. A build that "
-      "was stopped goes on when it is\nstarted again. Files that are not named are looked for in "
-      "SOURCE under their usual names.\n\n",
+      "was stopped continues when it is\nstarted again. Files that no flag names are searched for "
+      "in SOURCE under their usual names.\n\n",
       [&](OptionTable& table) { add_build_flags(table, words, options); });
   if (!go) return app::kDone;
   options.seed = static_cast<uint64_t>(words.seed);
@@ -101,7 +100,7 @@ int data_build_imagenet(Arguments args, std::ostream& out) {
   const ImagenetBuildReport report = build_imagenet(words.source, words.folder, options);
   print_report(report, words.folder, out);
   if (report.finished) return app::kDone;
-  out << "stopped; the same command goes on\n";
+  out << "stopped; run the same command to continue\n";
   return app::kStopped;
 }
 

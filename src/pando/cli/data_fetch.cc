@@ -5,11 +5,11 @@
 #include <optional>
 #include <vector>
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
 #include "pando/app/job/stop_signal.h"
+#include "pando/base/json.h"
 #include "pando/base/strings.h"
 #include "pando/cli/data_verbs.h"
 #include "pando/cli/listing.h"
@@ -50,8 +50,7 @@ void print_table(std::ostream& out, const std::string& folder) {
   }
 }
 
-nlohmann::ordered_json to_json(const DatasetRecord& record, const std::string& folder) {
-  using Json = nlohmann::ordered_json;
+Json to_json(const DatasetRecord& record, const std::string& folder) {
   Json json = {{"name", record.name}, {"title", record.title}};
   if (record.remote) {
     json["licence"] = record.remote->licence;
@@ -80,12 +79,12 @@ nlohmann::ordered_json to_json(const DatasetRecord& record, const std::string& f
 }
 
 void print_json(std::ostream& out, const std::string& folder) {
-  auto list = nlohmann::ordered_json::array();
+  Json list = Json::array();
   for (const DatasetRecord& record : all_datasets()) {
     if (record.is_listed()) list.push_back(to_json(record, folder));
   }
   // Paths may hold bytes that are not UTF-8.
-  out << list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+  out << list.dump(2) << "\n";
 }
 
 }  // namespace
@@ -95,8 +94,8 @@ int data_list(Arguments args, std::ostream& out) {
   const ListingForm form = parse_listing_flags(
       args, out,
       "usage: pando data list [flags]\n\n"
-      "Lists the data sets that Pando reads: their size, what a download costs and where they "
-      "are.\n\n",
+      "Lists the data sets that Pando reads: their sizes, the size of the download and where "
+      "they are.\n\n",
       [&](OptionTable& table) { add_folder(table, folder); });
   if (form == ListingForm::json) print_json(out, folder);
   if (form == ListingForm::table) print_table(out, folder);
@@ -109,17 +108,17 @@ int data_fetch(Arguments args, std::ostream& out) {
   const bool go = parse_verb(
       args, out,
       "usage: pando data fetch NAME [flags]\n\n"
-      "Downloads a data set ('pando data list' has the names), checks and unpacks it. What is "
-      "there is not\nfetched again; what was interrupted goes on where it ended.\n\n",
+      "Downloads a data set ('pando data list' has the names), checks and unpacks it. Files that "
+      "are there are not\nfetched again; an interrupted download resumes where it ended.\n\n",
       [&](OptionTable& table) {
         table.add_positional("NAME", name, "the data set");
         add_folder(table, options.folder);
-        table.add("mirror", options.mirror, "take the files from below this address instead")
+        table.add("mirror", options.mirror, "download the files from this address instead")
             .with_hint("ADDRESS");
-        table.add("retries", options.retry.retries, "further rounds over all addresses")
+        table.add("retries", options.retry.retries, "further attempts at all addresses")
             .with_hint("N")
             .at_least(0);
-        table.add("force", options.force, "fetch again what is there");
+        table.add("force", options.force, "fetch files even if they are there");
       });
   if (!go) return app::kDone;
   const DatasetRecord& record = fetchable_dataset(name);

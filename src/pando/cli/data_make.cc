@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <filesystem>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
 #include "pando/cli/data_verbs.h"
@@ -13,20 +13,20 @@
 namespace pando::cli {
 namespace {
 
-// What is made must not mix with, or take the place of, what is there.
+// New files must not mix with existing files or replace them.
 void refuse_full(const std::string& folder) {
-  if (folder.empty()) throw UsageError("DIR: found nothing, wanted the folder to make");
+  if (folder.empty()) throw UsageError("DIR: expected the folder to make, got an empty name");
   std::error_code error;
   if (!std::filesystem::exists(folder, error)) return;
   if (!std::filesystem::is_directory(folder, error)) {
-    throw UsageError("DIR: '", folder, "' is a file, wanted the folder to make");
+    throw UsageError("DIR: '", folder, "' is a file, expected the folder to make");
   }
   if (std::filesystem::is_empty(folder, error) && !error) return;
   throw UsageError("DIR: '", folder, "' is not empty; remove it or name another folder");
 }
 
 void add_seed(OptionTable& table, int64_t& seed) {
-  table.add("seed", seed, "same seed and sizes, same files").with_hint("N").at_least(0);
+  table.add("seed", seed, "the same seed and sizes give the same files").with_hint("N").at_least(0);
 }
 
 }  // namespace
@@ -38,13 +38,13 @@ int data_make_cifar10(Arguments args, std::ostream& out) {
   const bool go = parse_verb(
       args, out,
       "usage: pando data make-cifar10 DIR [flags]\n\n"
-      "Makes images that a network can learn, ten classes, in the files of CIFAR-10. Train on them "
-      "with\n  pando train --model cifar_resnet8 --dataset-path DIR\n\n",
+      "Makes images of ten classes that a network can learn, in the format of CIFAR-10. Train on "
+      "them with\n  pando train --model cifar_resnet8 --dataset-path DIR\n\n",
       [&](OptionTable& table) {
         table.add_positional("DIR", folder, "the folder to make");
         table.add("train", options.train, "training images").with_hint("N").at_least(5);
         table.add("test", options.test, "test images").with_hint("N").at_least(1);
-        table.add("python", options.python, "the files of the Python version");
+        table.add("python", options.python, "write the files of the Python version");
         add_seed(table, seed);
       });
   if (!go) return app::kDone;
@@ -122,7 +122,7 @@ int data_make_imagenet(Arguments args, std::ostream& out) {
             .at_least(16)
             .at_most(kLargestMadeSide);
         table.add("jpeg-folders", options.jpeg_folders,
-                  "the folders of ILSVRC2012, which build-imagenet takes, instead of record files");
+                  "make the folders of ILSVRC2012, which build-imagenet reads, not record files");
         table.add("workers", options.workers, "threads").with_hint("N").at_least(1);
         add_seed(table, seed);
       });

@@ -1,9 +1,9 @@
-// What the verbs over data sets share: which there are, and where they are.
+// Shared by the verbs that take a data set: the list of data sets and their places.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <thread>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/base/error.h"
 #include "pando/cli/data_verbs.h"
@@ -19,17 +19,20 @@ std::string dataset_list() {
     text += fmt::format("  {:<14} {}\n", record.name, record.files);
   }
   return text +
-         "\nPATH may be left out for what 'pando data fetch' or a Debian package brought.\n\n";
+         "\nPATH may be omitted for data sets that come from 'pando data fetch' or a Debian "
+         "package.\n\n";
 }
 
 std::string place_of(const DatasetRecord& record, const std::string& path) {
   if (!path.empty() || record.files.empty()) return path;
   if (!record.remote) {
-    throw InvalidArgument(record.name, ": PATH: not given, wanted ", record.files);
+    throw InvalidArgument(record.name, ": PATH: not given, expected ", record.files);
   }
   if (const auto here = fetch::find_here(*record.remote)) return *here;
-  throw InvalidArgument(record.name, ": PATH: not given, and it is not where 'pando data fetch ",
-                        record.name, "' would put it");
+  throw InvalidArgument(record.name,
+                        ": PATH: not given, and the data set is not on this machine; run "
+                        "'pando data fetch ",
+                        record.name, "' or name its folder");
 }
 
 }  // namespace pando::cli

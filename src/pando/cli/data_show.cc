@@ -1,6 +1,6 @@
 // `pando data show`: samples as a network gets them, as a PNG file.
 // SPDX-License-Identifier: MIT
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
 #include "pando/base/new_file.h"
@@ -24,22 +24,26 @@ int data_show(Arguments args, std::ostream& out) {
           dataset_list(),
       [&](OptionTable& table) {
         table.add_positional("NAME", name, "the data set");
-        table.add_positional("PATH", path, "where it is", false);
-        table.add("output", output, "the file to write; NAME.png when it is not given")
-            .with_hint("FILE");
-        table.add("samples", options.samples, "how many").with_hint("N").at_least(1).at_most(10000);
+        table.add_positional("PATH", path, "the folder or file of the data set", false);
+        table.add("output", output, "the file to write; NAME.png if not given").with_hint("FILE");
+        table.add("samples", options.samples, "number of samples")
+            .with_hint("N")
+            .at_least(1)
+            .at_most(10000);
         table.add("columns", options.columns, "samples side by side")
             .with_hint("N")
             .at_least(1)
             .at_most(100);
-        table.add("augment", options.augment, "as for training: mirrored, cropped");
+        table.add("augment", options.augment, "augment as for training: mirror, crop");
         table.add_choice<bool>("split", options.test,
                                {{"train", false}, {"test", true}, {"validation", true}},
-                               "which part");
-        table.add("epoch", options.epoch, "whose order and augmentation")
+                               "the part to show");
+        table.add("epoch", options.epoch, "epoch of the order and the augmentation")
             .with_hint("N")
             .at_least(0);
-        table.add("seed", seed, "of both").with_hint("N").at_least(0);
+        table.add("seed", seed, "seed of the order and the augmentation")
+            .with_hint("N")
+            .at_least(0);
       });
   if (!go) return app::kDone;
   options.seed = static_cast<uint64_t>(seed);

@@ -25,17 +25,17 @@ int data_verify(Arguments args, std::ostream& out);
 int data_benchmark(Arguments args, std::ostream& out);
 int data_show(Arguments args, std::ostream& out);
 
-// Reads the flags and words of a verb. False when --help was asked for and is answered; `usage`
-// heads that text. Throws UsageError.
+// Parses the flags and words of a verb. Returns false after printing the help for --help, which
+// begins with `usage`. Throws UsageError.
 bool parse_verb(Arguments args, std::ostream& out, std::string_view usage,
                 const std::function<void(OptionTable&)>& add_flags);
 
 // The data sets that `verify`, `benchmark` and `show` know, for their help texts.
 std::string dataset_list();
-// `path`, or when it is empty the place where the data set was fetched to or a package brought it.
-// Throws InvalidArgument when there is none.
+// Returns `path` or, if it is empty, the place where the data set was fetched to or a package put
+// it. Throws InvalidArgument when there is none.
 std::string place_of(const DatasetRecord& record, const std::string& path);
-// As many as the machine has hardware threads.
+// The number of hardware threads of the machine.
 int default_workers();
 
 }  // namespace pando::cli

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
+#include "pando/base/json.h"
 #include "pando/base/strings.h"
 #include "pando/cli/data_verbs.h"
 #include "pando/datasets/all_datasets.h"
@@ -45,7 +45,7 @@ void print_parts(const VerifyReport& report, std::ostream& out) {
   }
 }
 
-// Of many files, the parts and the files with something bad.
+// Prints all files or, if there are many, the parts and the files with bad records.
 void print_files(const VerifyReport& report, std::ostream& out) {
   const bool many = report.files.size() > kMostFilesPrinted;
   if (many) print_parts(report, out);
@@ -94,7 +94,7 @@ void print_text(const VerifyReport& report, std::ostream& out) {
   print_classes(report, out);
   for (const VerifiedPart& part : report.parts) {
     if (part.official == 0 || part.samples != part.official) continue;
-    out << fmt::format("{}: {} samples, as the official data set has\n", part.name,
+    out << fmt::format("{}: {} samples, as in the official data set\n", part.name,
                        with_thousands(part.samples));
   }
   for (const std::string& note : report.notes) out << "note: " << note << "\n";
@@ -109,8 +109,7 @@ void print_text(const VerifyReport& report, std::ostream& out) {
                      human_bytes(static_cast<double>(report.bytes())));
 }
 
-nlohmann::ordered_json to_json(const VerifyReport& report) {
-  using Json = nlohmann::ordered_json;
+Json to_json(const VerifyReport& report) {
   Json parts = Json::array();
   for (const VerifiedPart& part : report.parts) {
     parts.push_back({{"name", part.name},
@@ -157,15 +156,15 @@ int data_verify(Arguments args, std::ostream& out) {
           dataset_list(),
       [&](OptionTable& table) {
         table.add_positional("NAME", name, "the data set");
-        table.add_positional("PATH", path, "where it is", false);
+        table.add_positional("PATH", path, "the folder or file of the data set", false);
         table.add("workers", options.workers, "threads; the output is the same for any number")
             .with_hint("N")
             .at_least(1);
-        table.add("most", most, "bad records that are listed; the others are counted")
+        table.add("most", most, "bad records to list; the others are only counted")
             .with_hint("N")
             .at_least(0);
         table.add("official", options.official,
-                  "other counts or files than the official ones are bad, too");
+                  "counts or files that differ from the official ones are bad, too");
         table.add("json", json, "print JSON");
       });
   if (!go) return app::kDone;
@@ -179,7 +178,7 @@ int data_verify(Arguments args, std::ostream& out) {
   const VerifyReport report = verify_dataset(name, place_of(record, path), options);
   if (json) {
     // Paths may hold bytes that are not UTF-8.
-    out << to_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+    out << to_json(report).dump(2) << "\n";
   } else {
     print_text(report, out);
   }

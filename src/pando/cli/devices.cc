@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: MIT
 #include <optional>
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <fmt/core.h>
 
 #include "pando/app/flags/core_flags.h"
 #include "pando/app/job/exit_code.h"
+#include "pando/base/json.h"
 #include "pando/base/strings.h"
 #include "pando/cli/listing.h"
 #include "pando/cli/program.h"
@@ -49,8 +49,8 @@ std::vector<DeviceCores> divide(const Topology& topology, const DevicesFlags& fl
   }
 }
 
-nlohmann::ordered_json to_json(const std::vector<DeviceCores>& devices) {
-  auto list = nlohmann::ordered_json::array();
+Json to_json(const std::vector<DeviceCores>& devices) {
+  Json list = Json::array();
   for (const DeviceCores& device : devices) {
     list.push_back({{"id", device.id},
                     {"cores", device.cores},
@@ -60,23 +60,23 @@ nlohmann::ordered_json to_json(const std::vector<DeviceCores>& devices) {
   return list;
 }
 
-nlohmann::ordered_json to_json(const Topology& topology) {
-  nlohmann::ordered_json json = {{"cpu_model", topology.cpu_model},
-                                 {"packages", topology.packages},
-                                 {"numa_nodes", topology.numa_nodes},
-                                 {"cores", topology.cores},
-                                 {"hardware_threads", topology.hardware_threads},
-                                 {"affinity", topology.affinity},
-                                 {"allowed_cores", topology.allowed_cores},
-                                 {"usable_cores", topology.usable_cores()},
-                                 {"memory_bytes", topology.memory_bytes},
-                                 {"usable_memory_bytes", topology.usable_memory_bytes()},
-                                 {"instruction_sets", topology.instruction_sets}};
+Json to_json(const Topology& topology) {
+  Json json = {{"cpu_model", topology.cpu_model},
+               {"packages", topology.packages},
+               {"numa_nodes", topology.numa_nodes},
+               {"cores", topology.cores},
+               {"hardware_threads", topology.hardware_threads},
+               {"affinity", topology.affinity},
+               {"allowed_cores", topology.allowed_cores},
+               {"usable_cores", topology.usable_cores()},
+               {"memory_bytes", topology.memory_bytes},
+               {"usable_memory_bytes", topology.usable_memory_bytes()},
+               {"instruction_sets", topology.instruction_sets}};
   json["cpu_limit"] = nullptr;
   if (topology.limits.cpus) json["cpu_limit"] = *topology.limits.cpus;
   json["memory_limit_bytes"] = nullptr;
   if (topology.limits.memory_bytes) json["memory_limit_bytes"] = *topology.limits.memory_bytes;
-  json["caches"] = nlohmann::ordered_json::array();
+  json["caches"] = Json::array();
   for (const runtime::CacheLevel& cache : topology.caches) {
     json["caches"].push_back({{"name", cache.name},
                               {"bytes", cache.bytes},
@@ -126,7 +126,7 @@ int command_devices(std::span<const std::string> args, std::ostream& out) {
   const Topology topology = runtime::query_topology();
   const std::vector<DeviceCores> devices = divide(topology, flags);
   if (form == ListingForm::json) {
-    nlohmann::ordered_json json = to_json(topology);
+    Json json = to_json(topology);
     json["devices"] = to_json(devices);
     out << json.dump(2) << '\n';
   } else {

@@ -1,8 +1,8 @@
 // `pando models`: lists the model zoo.
 // SPDX-License-Identifier: MIT
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <fmt/core.h>
 
+#include "pando/base/json.h"
 #include "pando/base/strings.h"
 #include "pando/cli/listing.h"
 #include "pando/cli/program.h"
@@ -25,7 +25,7 @@ void print_table(std::ostream& out) {
 }
 
 void print_json(std::ostream& out) {
-  auto list = nlohmann::ordered_json::array();
+  Json list = Json::array();
   for (const ZooEntry& entry : model_zoo()) {
     const Network network = entry.build(entry.input_shape, entry.outputs);
     list.push_back(

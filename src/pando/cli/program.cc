@@ -6,7 +6,7 @@
 #include <sstream>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
 #include "pando/base/strings.h"

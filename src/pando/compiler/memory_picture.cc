@@ -1,7 +1,7 @@
 // Draws the picture of memory over calls. SPDX-License-Identifier: MIT
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/base/strings.h"
 #include "pando/compiler/memory_map.h"

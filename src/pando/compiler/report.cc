@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/base/strings.h"
 #include "pando/compiler/layer_names.h"

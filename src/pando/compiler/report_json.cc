@@ -1,13 +1,10 @@
 // The compilation report as JSON. SPDX-License-Identifier: MIT
-#include <nlohmann/json.hpp>
-
+#include "pando/base/json.h"
 #include "pando/compiler/report.h"
 
 namespace pando::compiler {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json passes_json(const Program& program) {
   Json rows = Json::array();

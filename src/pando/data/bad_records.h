@@ -1,4 +1,4 @@
-// What happens to records of files that cannot be read: the choice, the list of them, the error.
+// Records that cannot be read: what to do with them, how to list them, and the error.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -22,7 +22,7 @@ OnBadRecord parse_on_bad_record(std::string_view name);  // throws InvalidArgume
 struct BadRecord {
   std::string file;
   uint64_t offset = 0;  // of the record, in the uncompressed bytes of the file
-  std::string why;      // says the offset too, what was found and what was wanted
+  std::string why;      // with the offset, what was expected and what was found
 
   bool operator==(const BadRecord&) const = default;
 };
@@ -31,7 +31,7 @@ std::string to_string(const BadRecord& record);  // "file: why"
 // "2 bad records skipped:" and one line for each of the first `most`; "" when there are none.
 std::string to_string(const std::vector<BadRecord>& records, size_t most = 20);
 
-// A message without the "place: " it begins with: of an error that becomes the `why` of a record.
+// Removes a leading "place: " from a message, for errors that become the `why` of a record.
 std::string without_place(const std::string& message, const std::string& place);
 
 // Thrown by readers for a bad record; the message is to_string(record()).

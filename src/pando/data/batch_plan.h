@@ -10,7 +10,7 @@
 
 namespace pando {
 
-// Samples side by side, ready for a step. Movable at no cost; the buffers are used again.
+// Samples side by side, ready for a step. Cheap to move; the buffers are reused.
 struct Batch {
   std::vector<Tensor> fields;  // in field order, [batch size, ...]; rows from `valid` on are zero
   int64_t valid = 0;           // how many rows are real samples
@@ -25,7 +25,7 @@ struct BatchOptions {
   bool drop_remainder = false;  // leave out the samples that do not fill a last batch
 };
 
-// Where a stream goes on: with sample `sample` of epoch `epoch`.
+// A position in a stream: the next sample is `sample` of epoch `epoch`.
 struct StreamState {
   int64_t epoch = 0;
   int64_t sample = 0;
@@ -33,9 +33,9 @@ struct StreamState {
   bool operator==(const StreamState&) const = default;
 };
 
-// The batches of one instance among those of all. They are dealt out in rounds of `total`, one for
-// every replica of the job, and this instance gets `count` of each from the one numbered `first`
-// on. Every epoch begins a round.
+// The batches that one instance gets. Batches are dealt out in rounds of `total`, one for every
+// replica of the job; of each round this instance gets `count` batches, starting with number
+// `first`. Every epoch starts a new round.
 struct BatchShare {
   int64_t total = 1;
   int64_t first = 0;
@@ -49,12 +49,12 @@ struct BatchPlan {
   bool drop_remainder = false;
   int64_t epochs = 1;
   BatchShare share = {};
-  StreamState origin = {};  // where the stream began: with a round
+  StreamState origin = {};  // where the stream began; a round starts there
 
-  // How many batches an epoch still has from this sample on, of all instances.
+  // The number of batches, of all instances, from this sample to the end of the epoch.
   int64_t batches_from(int64_t sample) const;
   bool at_end(StreamState at) const;
-  // The place of the share's batch number `batches` among those at or after `at`.
+  // The position of the share's batch `batches`, counted from its first batch at or after `at`.
   StreamState after(StreamState at, int64_t batches) const;
   // The position when the share's batch at `at` has been handed out: after the last batch of a
   // round it is the start of the next round, which is the same for all instances.
@@ -66,11 +66,11 @@ struct BatchPlan {
   int64_t own_among(int64_t batches) const;
 };
 
-// Gathers the batches of a plan. Its scratch memory makes steady state free of allocation; each
-// thread has its own filler.
+// Gathers the batches of a plan. It reuses its scratch memory, so that a running stream allocates
+// nothing; each thread has its own filler.
 class BatchFiller {
  public:
-  // Makes `into` the batch at `at`, in its own buffers where they fit. Requires: not at the end.
+  // Fills `into` with the batch at `at`, in its buffers where they fit. Requires: not at the end.
   void fill(const BatchPlan& plan, StreamState at, Batch& into);
 
  private:

@@ -12,7 +12,7 @@ BatchStream::BatchStream(SourcePtr source, int64_t batch_size, BatchOptions opti
             .batch_size = batch_size,
             .drop_remainder = options.drop_remainder} {
   PANDO_CHECK(plan_.source != nullptr);
-  if (batch_size < 1) throw InvalidArgument("batch size is ", batch_size, ", wants at least 1");
+  if (batch_size < 1) throw InvalidArgument("batch size: expected at least 1, got ", batch_size);
 }
 
 BatchStream::~BatchStream() = default;
@@ -20,7 +20,7 @@ BatchStream::BatchStream(BatchStream&&) noexcept = default;
 BatchStream& BatchStream::operator=(BatchStream&&) noexcept = default;
 
 BatchStream BatchStream::repeat(int64_t epochs) && {
-  if (epochs < 1) throw InvalidArgument("repeat: ", epochs, " epochs, wants at least 1");
+  if (epochs < 1) throw InvalidArgument("repeat: expected at least 1 epoch, got ", epochs);
   stop_workers();
   plan_.epochs = plan_.epochs > kEndless / epochs ? kEndless : plan_.epochs * epochs;
   return std::move(*this);
@@ -28,8 +28,8 @@ BatchStream BatchStream::repeat(int64_t epochs) && {
 
 BatchStream BatchStream::share(const BatchShare& part) && {
   if (part.first < 0 || part.count < 1 || part.first > part.total - part.count) {
-    throw InvalidArgument("share: ", part.count, " batches from number ", part.first, " of every ",
-                          part.total, ", wants at least 1 and no more than there are");
+    throw InvalidArgument("share: expected a part of every ", part.total, " batches, got ",
+                          part.count, " batches from number ", part.first);
   }
   stop_workers();
   plan_.share = part;
@@ -37,9 +37,9 @@ BatchStream BatchStream::share(const BatchShare& part) && {
 }
 
 BatchStream BatchStream::prefetch(int depth, PrefetchOptions options) && {
-  if (depth < 0) throw InvalidArgument("prefetch: depth is ", depth, ", wants at least 0");
+  if (depth < 0) throw InvalidArgument("prefetch: expected a depth of at least 0, got ", depth);
   if (options.workers < 1) {
-    throw InvalidArgument("prefetch: ", options.workers, " workers, wants at least 1");
+    throw InvalidArgument("prefetch: expected at least 1 worker, got ", options.workers);
   }
   stop_workers();
   depth_ = depth;
@@ -62,7 +62,7 @@ bool BatchStream::next(Batch& into) {
     try {
       PANDO_CHECK(prefetcher_->next(into), "the workers ended before the stream");
     } catch (...) {
-      stop_workers();  // the next call starts again at the batch that failed
+      stop_workers();  // the next call starts again with the failed batch
       throw;
     }
   }
@@ -87,7 +87,7 @@ void BatchStream::recycle(Batch&& batch) {
 
 void BatchStream::restore(StreamState position) {
   if (position.epoch < 0 || position.sample < 0 || position.sample > samples_per_epoch()) {
-    throw InvalidArgument("cannot go on at epoch ", position.epoch, ", sample ", position.sample,
+    throw InvalidArgument("cannot continue at epoch ", position.epoch, ", sample ", position.sample,
                           " of a data set with ", samples_per_epoch(), " samples");
   }
   stop_workers();

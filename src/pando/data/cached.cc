@@ -14,15 +14,15 @@ namespace pando::data {
 namespace {
 
 // A sample is empty, then claimed by the thread that gathers it, then ready; empty again when
-// gathering fails. A thread first fills all that it claims and only then waits for what others
-// have claimed, so that two threads never wait for each other.
+// gathering fails. A thread first fills all samples that it has claimed and only then waits for
+// those of others, so that two threads never wait for each other.
 class Cached : public DataSource {
  public:
   Cached(SourcePtr inner, int64_t size)
       : DataSource(inner->fields(), size), inner_(std::move(inner)) {
     states_.resize(static_cast<size_t>(size), State::empty);
     for (const Field& field : fields()) {
-      // Not set to zero: memory is only taken when samples arrive.
+      // Not zeroed, so that pages are only used when samples arrive.
       memory_.push_back(std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(size) *
                                                                     bytes_per_sample(field)));
     }
@@ -41,8 +41,8 @@ class Cached : public DataSource {
   enum class Task : uint8_t { unknown, fill, filled, copy };
   using Work = std::vector<Task>;
 
-  // Says what is to be done with each row: at once where it can, otherwise when other threads are
-  // done. False when nothing is left to fill.
+  // Decides what to do with each row. Waits for other threads only if it can claim no sample.
+  // Returns false when nothing is left to fill.
   bool take(std::span<const int64_t> indices, Work& work) const {
     std::unique_lock lock(mutex_);
     while (true) {
@@ -66,7 +66,7 @@ class Cached : public DataSource {
     }
   }
 
-  // Gathers what was claimed into the rows, run by run, and keeps a copy.
+  // Gathers the claimed samples into the rows, run by run, and keeps a copy.
   void fill(std::span<const int64_t> indices, const Rows& rows, Work& work) const {
     try {
       for (size_t begin = 0; begin < work.size();) {
@@ -84,8 +84,8 @@ class Cached : public DataSource {
   }
 
   void fill_run(std::span<const int64_t> run, const Rows& rows, size_t first_row) const {
-    // Epoch 0 always: the samples must not depend on when they are gathered first. The inner
-    // source may overwrite the indices.
+    // Always epoch 0: the samples must not depend on when they are first gathered. The inner source
+    // may overwrite the indices.
     std::vector<int64_t> scratch(run.begin(), run.end());
     const Rows to = rows.from(static_cast<int64_t>(first_row));
     inner_->gather(0, scratch, to);
@@ -121,7 +121,7 @@ class Cached : public DataSource {
   }
 
   SourcePtr inner_;
-  std::vector<std::unique_ptr<std::byte[]>> memory_;  // a sample belongs to whom has claimed it
+  std::vector<std::unique_ptr<std::byte[]>> memory_;  // the thread that claimed a sample owns it
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   mutable std::vector<State> states_;  // guarded by mutex_
@@ -142,9 +142,9 @@ SourcePtr cached(SourcePtr inner, CacheOptions options) {
   if (each > 0 && samples > options.most_bytes / each) {
     const double need = static_cast<double>(samples) * static_cast<double>(each);
     throw ResourceError("cache: ", size, " samples of ", with_thousands(static_cast<int64_t>(each)),
-                        " bytes need ", human_bytes(need), ", wanted at most ",
+                        " bytes need ", human_bytes(need), ", expected at most ",
                         human_bytes(static_cast<double>(options.most_bytes)),
-                        " (most_bytes); raise the limit or read the samples anew each time");
+                        " (most_bytes); raise the limit or do not cache");
   }
   return std::make_shared<Cached>(std::move(inner), size);
 }

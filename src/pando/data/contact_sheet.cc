@@ -31,7 +31,7 @@ void check(std::span<const SheetTile> tiles, const ContactSheetOptions& options)
   }
 }
 
-// Every pixel becomes a square of `factor`.
+// Every pixel becomes a square with sides of `factor` pixels.
 void draw_picture(const Image& picture, int64_t factor, const PixelBox& at, Image& sheet) {
   const ImageView view = picture.view();
   for (int64_t y = 0; y < at.height; ++y) {

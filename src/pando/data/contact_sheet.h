@@ -26,22 +26,23 @@ struct ContactSheetOptions {
   int64_t min_tile = 96;  // smaller pictures are enlarged by a whole factor, at least to this width
 };
 
-// The tiles in reading order on a dark ground, each with its caption below. Throws InvalidArgument
-// when there are no tiles, no columns or a picture is empty or has neither one channel nor three.
+// The tiles in reading order on a dark background, each with its caption below. Throws
+// InvalidArgument when there are no tiles, no columns or a picture is empty or has neither one
+// channel nor three.
 Image contact_sheet(std::span<const SheetTile> tiles, const ContactSheetOptions& options = {});
 
-// A sample's features as a picture: u8 or f32 [height, width, channels]. f32 is stretched so that
-// its least value is black and its largest white; of more than three channels the first three are
-// shown, of two the first. Throws InvalidArgument for other shapes and types.
+// A sample's features as a picture: u8 or f32 [height, width, channels]. f32 is scaled so that its
+// smallest value is black and its largest white. If there are more than three channels, the first
+// three are shown; if there are two, the first. Throws InvalidArgument for other shapes and types.
 Image picture_of(const Tensor& x);
 
 struct SampleChoice {
   std::span<const int64_t> indices;
-  int64_t epoch = 0;  // its order and augmentation
+  int64_t epoch = 0;  // selects the order and the augmentation
 };
 
-// Samples with their labels as captions: the name of the class where there is one, else the number
-// (for one-hot labels, of the largest).
+// Samples with their labels as captions: the name of the class if it is known, otherwise its number
+// (for one-hot labels, the index of the largest value).
 std::vector<SheetTile> tiles_of(const Dataset& dataset, const SampleChoice& samples,
                                 std::span<const std::string> classes = {});
 

@@ -65,8 +65,8 @@ Sample Dataset::get(int64_t index, int64_t epoch) const {
 void Dataset::gather(std::span<const int64_t> indices, std::span<Tensor> destination,
                      int64_t epoch) const {
   if (destination.size() != fields().size()) {
-    throw InvalidArgument("gather: ", destination.size(), " tensors for the fields ",
-                          to_string(fields()));
+    throw InvalidArgument("gather: expected one tensor for each of the fields ",
+                          to_string(fields()), ", got ", destination.size());
   }
   std::vector<std::byte*> first_bytes;
   for (size_t f = 0; f < destination.size(); ++f) {
@@ -98,19 +98,19 @@ Dataset Dataset::shuffle(ShuffleOptions options) const {
 
 Dataset Dataset::shard(int64_t count, int64_t index) const {
   if (count < 1 || index < 0 || index >= count) {
-    throw InvalidArgument("shard: index ", index, " of ", count, ", wants 0 <= index < count");
+    throw InvalidArgument("shard: expected 0 <= index < count, got index ", index, " of ", count);
   }
   const int64_t shard_size = size() > index ? (size() - index - 1) / count + 1 : 0;
   return Dataset(data::strided(source_, index, count, shard_size));
 }
 
 Dataset Dataset::take(int64_t count) const {
-  if (count < 0) throw InvalidArgument("take: ", count, " samples, wants at least 0");
+  if (count < 0) throw InvalidArgument("take: expected at least 0 samples, got ", count);
   return Dataset(data::strided(source_, 0, 1, std::min(count, size())));
 }
 
 Dataset Dataset::skip(int64_t count) const {
-  if (count < 0) throw InvalidArgument("skip: ", count, " samples, wants at least 0");
+  if (count < 0) throw InvalidArgument("skip: expected at least 0 samples, got ", count);
   const int64_t first = std::min(count, size());
   return Dataset(data::strided(source_, first, 1, size() - first));
 }
@@ -123,7 +123,7 @@ Dataset Dataset::concat(const Dataset& other) const {
 
 DatasetSplit Dataset::split(double fraction) const {
   if (!(fraction > 0 && fraction < 1)) {
-    throw InvalidArgument("split: fraction is ", fraction, ", wants more than 0 and less than 1");
+    throw InvalidArgument("split: expected a fraction above 0 and below 1, got ", fraction);
   }
   if (source_->order_varies()) {
     throw InvalidArgument(
@@ -165,17 +165,18 @@ BatchStream Dataset::batch(int64_t batch_size, BatchOptions options) const {
 }
 
 Dataset one_hot(const Dataset& dataset, int64_t classes) {
-  if (classes < 1) throw InvalidArgument("one_hot: ", classes, " classes, wants at least 1");
+  if (classes < 1) throw InvalidArgument("one_hot: expected at least 1 class, got ", classes);
   const Field& label = dataset.fields()[dataset.field_index("y")];
   const bool bytes = label.dtype == DType::u8;
   if (label.shape.elements() != 1 || (!bytes && label.dtype != DType::i32)) {
-    throw InvalidArgument("one_hot: field '", label, "' is not one label of type i32 or u8");
+    throw InvalidArgument("one_hot: expected one label of type i32 or u8, got the field '", label,
+                          "'");
   }
   const auto encode = [classes, bytes](const SampleView& from, const SampleView& to) {
     const int64_t value = bytes ? from.u8(0)[0] : from.i32(0)[0];
     if (value < 0 || value >= classes) {
-      throw InvalidArgument("one_hot: sample ", from.index(), " has label ", value, ", wants 0 to ",
-                            classes - 1);
+      throw InvalidArgument("one_hot: sample ", from.index(), ": expected a label from 0 to ",
+                            classes - 1, ", got ", value);
     }
     std::ranges::fill(to.f32(0), 0.0f);
     to.f32(0)[static_cast<size_t>(value)] = 1.0f;

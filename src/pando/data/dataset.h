@@ -38,8 +38,8 @@ struct CacheOptions {
 
 struct DatasetSplit;
 
-// A set of samples with random access; a handle, cheap to copy, that shares what lies below. Every
-// method leaves the set itself as it is and is safe to call from any thread. Functions handed in
+// A set of samples with random access. A handle: cheap to copy, and copies share the data. No
+// method changes the set itself, and all are safe to call from any thread. Functions passed to it
 // are called by several threads at once when prefetching with several workers.
 class Dataset {
  public:
@@ -54,7 +54,7 @@ class Dataset {
   // Samples from a function of the index. The fields ("x", "y", "sample_weight", then "field3" and
   // so on) have the types and shapes of sample 0, and all others must agree.
   static Dataset from_function(int64_t size, std::function<Sample(int64_t index)> make);
-  // The same without allocation: `fill` writes into a sample that is zero before.
+  // Like from_function() but without allocation: `fill` writes into a sample of zeros.
   static Dataset generate(int64_t size, std::vector<Field> fields,
                           std::function<void(const SampleView& sample)> fill);
 
@@ -64,7 +64,8 @@ class Dataset {
   const SourcePtr& source() const { return source_; }
 
   // Samples by index, in the order of `epoch`; gather() writes them into the first rows of
-  // `destination`, one tensor per field. Throws InvalidArgument for what is not there or not fit.
+  // `destination`, one tensor per field. Throws InvalidArgument for an index out of range or a
+  // tensor that does not fit.
   Sample get(int64_t index, int64_t epoch = 0) const;
   void gather(std::span<const int64_t> indices, std::span<Tensor> destination,
               int64_t epoch = 0) const;
@@ -73,10 +74,11 @@ class Dataset {
   Dataset shuffle(ShuffleOptions options = {}) const;
   // Samples index, index + count, index + 2 count, ...
   Dataset shard(int64_t count, int64_t index) const;
-  // The first `count` samples, all but the first `count`; at most what is there.
+  // take() gives the first `count` samples, skip() all others; a count above size() means size().
   Dataset take(int64_t count) const;
   Dataset skip(int64_t count) const;
-  // The whole set `times` in a row, without end by default; shuffled anew each time.
+  // The whole set `times` times in a row, without end by default; a shuffled set has a new order
+  // each time.
   Dataset repeat(int64_t times = kEndless) const;
   // These samples, then those of `other`, which must have the same fields.
   Dataset concat(const Dataset& other) const;
@@ -86,21 +88,21 @@ class Dataset {
 
   // Samples changed by a function. The types and shapes of the result are those of sample 0.
   Dataset map(std::function<Sample(Sample sample)> change) const;
-  // The same without allocation, in the memory of the batch; types and shapes stay. The sample's
-  // epoch and index are keys for random augmentations.
+  // Like map() but without allocation, in the memory of the batch; types and shapes stay the same.
+  // The sample's epoch and index are keys for random augmentations.
   Dataset map_in_place(std::function<void(const SampleView& sample)> change) const;
-  // One field replaced; `change` reads the old field from `from` and writes the new one to `to`,
+  // Replaces one field; `change` reads the old field from `from` and writes the new one to `to`,
   // each a sample of that single field.
   using FieldChange = std::function<void(const SampleView& from, const SampleView& to)>;
   Dataset map_field(std::string_view name, Field field, FieldChange change) const;
-  // One more field at the end; `fill` gets a sample of it alone, for which its epoch and index are
-  // known. Throws InvalidArgument when there is one of that name.
+  // Adds a field at the end; `fill` gets a sample that has only this field, with epoch and index.
+  // Throws InvalidArgument if a field has that name already.
   Dataset add_field(Field field, std::function<void(const SampleView& sample)> fill) const;
 
-  // Samples that stay in memory from their first use on: each is read and decoded once. What it
-  // keeps is the sample of epoch 0, so put it in front of shuffle and of random augmentation.
-  // Throws InvalidArgument when the order changes from epoch to epoch or has no end,
-  // ResourceError when all samples together need more than the limit.
+  // Keeps samples in memory from their first use on: each is read and decoded once. It keeps the
+  // samples of epoch 0, so use it before shuffle and random augmentation. Throws InvalidArgument
+  // when the order changes from epoch to epoch or the set has no end, ResourceError when all
+  // samples together need more than the limit.
   Dataset cache(CacheOptions options = {}) const;
 
   BatchStream batch(int64_t batch_size, BatchOptions options = {}) const;

@@ -11,7 +11,7 @@ SourcePtr shuffled(SourcePtr inner, ShuffleOptions options);
 SourcePtr strided(SourcePtr inner, int64_t first, int64_t step, int64_t size);
 SourcePtr repeated(SourcePtr inner, int64_t times);
 SourcePtr concatenated(SourcePtr first, SourcePtr second);
-// Samples are kept once gathered.
+// Keeps samples in memory once they are gathered.
 SourcePtr cached(SourcePtr inner, CacheOptions options);
 
 SourcePtr mapped(SourcePtr inner, std::function<Sample(Sample)> change);

@@ -1,4 +1,4 @@
-// What the readers of compressed data share. zlib's header stays out of public headers.
+// Shared by the readers of compressed data. Keeps zlib's header out of public headers.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Decorators that change the contents of samples, and samples on their own.
+// Decorators that change the contents of samples, and functions for single samples.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <array>
@@ -172,7 +172,7 @@ class FieldAdded : public DataSource {
 }  // namespace
 
 SourcePtr mapped(SourcePtr inner, std::function<Sample(Sample)> change) {
-  if (inner->size() == 0) return inner;  // no sample to ask for its fields
+  if (inner->size() == 0) return inner;  // there is no sample to take the fields from
   std::vector<Field> fields = fields_of(change(load_sample(*inner, 0, 0)), inner->fields());
   return std::make_shared<Mapped>(std::move(inner), std::move(fields), std::move(change));
 }

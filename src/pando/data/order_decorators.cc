@@ -1,4 +1,4 @@
-// Decorators that change which samples come and in which order: they translate indices in place.
+// Decorators that select and reorder samples: they translate indices in place.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <memory>
@@ -131,7 +131,7 @@ SourcePtr strided(SourcePtr inner, int64_t first, int64_t step, int64_t size) {
 }
 
 SourcePtr repeated(SourcePtr inner, int64_t times) {
-  if (times < 1) throw InvalidArgument("repeat: ", times, " times, wants at least 1");
+  if (times < 1) throw InvalidArgument("repeat: expected at least 1 time, got ", times);
   const int64_t size = inner->size();
   int64_t total = 0;
   if (size > 0) total = times > kEndless / size ? kEndless : size * times;

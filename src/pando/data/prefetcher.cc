@@ -9,7 +9,7 @@
 
 namespace pando::data {
 
-// As many spare batches as can be anywhere at once: queued, in work, with the consumer.
+// Keeps as many spare batches as can be in use at once: queued, being filled, with the consumer.
 Prefetcher::Prefetcher(const BatchPlan& plan, StreamState start, const PrefetchSize& size)
     : plan_(plan),
       start_(start),

@@ -18,20 +18,20 @@ struct PrefetchSize {
 };
 
 // Worker w of n gathers batches w, w + n, w + 2n, ... into its own queue, and the consumer takes
-// from the queues in turn: the order of the batches does not depend on timing. A worker's exception
-// travels in its queue, in the place of the batch that failed. next() and recycle() belong to one
-// thread; the destructor waits for the batches in work and for nothing else.
+// from the queues in turn: the order of the batches does not depend on timing. The queue of a
+// worker also carries its exception, in the place of the batch that failed. Only one thread may
+// call next() and recycle(); the destructor waits only for the batches that are being filled.
 class Prefetcher {
  public:
   Prefetcher(const BatchPlan& plan, StreamState start, const PrefetchSize& size);
   ~Prefetcher();
 
-  // False at the end of the plan. The old buffers of `into` are used for a later batch.
+  // Returns false at the end of the plan. The old buffers of `into` are reused for a later batch.
   bool next(Batch& into);
   void recycle(Batch&& batch);
 
  private:
-  // The thread goes first at destruction, and finds the queue closed.
+  // The destructor closes the queue; then the thread, which is the last member, is joined first.
   struct Worker {
     explicit Worker(size_t depth) : ready(depth) {}
     ~Worker() { ready.close(); }

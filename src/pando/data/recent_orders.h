@@ -11,8 +11,8 @@
 
 namespace pando::data {
 
-// Any thread may ask; an order is computed once, while the others wait for it. Two are kept: at the
-// end of an epoch some workers are already in the next.
+// Safe to call from any thread; an order is computed once, while other threads wait for it. Two are
+// kept, since at the end of an epoch some workers are already in the next one.
 class RecentOrders {
  public:
   using Order = std::shared_ptr<const std::vector<int64_t>>;

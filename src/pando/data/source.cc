@@ -27,11 +27,12 @@ std::byte* SampleView::data(size_t field) const {
 
 void SampleView::check(size_t field, DType wanted) const {
   if (field >= fields_.size()) {
-    throw InvalidArgument("sample has ", fields_.size(), " fields, asked for number ", field,
-                          " (the first is 0)");
+    throw InvalidArgument("sample: expected a field number from 0 to ", fields_.size() - 1,
+                          ", got ", field);
   }
   if (fields_[field].dtype != wanted) {
-    throw InvalidArgument("sample field '", fields_[field], "' asked for as ", to_string(wanted));
+    throw InvalidArgument("sample field '", fields_[field], "' cannot be read as ",
+                          to_string(wanted));
   }
 }
 
@@ -40,7 +41,7 @@ DataSource::DataSource(std::vector<Field> fields, int64_t size)
   if (fields_.empty()) throw InvalidArgument("a data set needs at least one field");
   if (size_ < 0) throw InvalidArgument("a data set cannot have ", size_, " samples");
   for (size_t i = 0; i < fields_.size(); ++i) {
-    fields_[i].shape.elements();  // throws for extents that are no shape
+    fields_[i].shape.elements();  // throws if the extents are not a valid shape
     for (size_t j = 0; j < i; ++j) {
       if (fields_[i].name == fields_[j].name) {
         throw InvalidArgument("a data set has two fields named '", fields_[i].name, "'");

@@ -1,5 +1,5 @@
-// What a data set is made of: the fields of a sample, the memory that samples are gathered into,
-// and the interface that every source and every decorator implements.
+// The parts of a data set: the fields of a sample, the memory that samples are gathered into, and
+// the interface that every source and every decorator implements.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -51,7 +51,7 @@ class Rows {
   int64_t offset_;
 };
 
-// One sample in the memory it was gathered into: what maps and generators write to.
+// One sample in the memory it was gathered into; maps and generators write to it.
 // A view; it owns nothing.
 class SampleView {
  public:
@@ -68,7 +68,7 @@ class SampleView {
   std::span<const Field> fields() const { return fields_; }
 
   std::byte* data(size_t field) const;
-  // The elements of a field. Throws InvalidArgument for another type or a field there is not.
+  // The elements of a field. Throws InvalidArgument if the type differs or there is no such field.
   std::span<float> f32(size_t field) const { return elements<float>(field); }
   std::span<uint8_t> u8(size_t field) const { return elements<uint8_t>(field); }
   std::span<int32_t> i32(size_t field) const { return elements<int32_t>(field); }
@@ -90,7 +90,7 @@ class SampleView {
 
 // A fixed number of samples with the same fields, reachable in any order. Implement it for a new
 // kind of data; decorators implement it over another source. Immutable after construction: any
-// number of threads may gather at the same time, and what they get is a pure function of
+// number of threads may gather at the same time, and the samples are a pure function of
 // (epoch, index).
 class DataSource {
  public:
@@ -109,7 +109,8 @@ class DataSource {
   virtual bool order_varies() const { return false; }
 
  protected:
-  // Throws InvalidArgument when there is no field, two have one name or the size is negative.
+  // Throws InvalidArgument if there is no field, two fields have the same name or the size is
+  // negative.
   DataSource(std::vector<Field> fields, int64_t size);
 
  private:

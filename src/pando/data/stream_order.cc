@@ -43,8 +43,8 @@ std::vector<OpenFile> files_in_order(const std::vector<int64_t>& records_per_fil
   return shuffled;
 }
 
-// `cycle` slots hold one open file each and take turns; a turn gives up to `block` records. A slot
-// whose file has ended takes the next one at its next turn.
+// `cycle` slots hold one open file each and take turns; a turn yields up to `block` records. A slot
+// whose file has ended takes the next file at its next turn.
 std::vector<int64_t> interleave(const std::vector<OpenFile>& files, const StreamOptions& options) {
   std::vector<OpenFile> slots(static_cast<size_t>(std::min(options.cycle, std::ssize(files))));
   std::vector<int64_t> records;
@@ -59,7 +59,7 @@ std::vector<int64_t> interleave(const std::vector<OpenFile>& files, const Stream
   return records;
 }
 
-// Emits a random one of the records that wait, which the next record replaces.
+// Repeatedly emits a random record of the buffer and puts the next record into its place.
 std::vector<int64_t> pass_through_buffer(const std::vector<int64_t>& records, int64_t size,
                                          uint64_t key) {
   const size_t held = std::min(records.size(), static_cast<size_t>(size));
@@ -110,21 +110,21 @@ class Streamed : public DataSource {
 
 void check(const StreamOptions& options, int64_t files) {
   const auto least = [](const char* name, int64_t value) {
-    if (value < 1) throw InvalidArgument("stream: ", name, " ", value, ", wanted at least 1");
+    if (value < 1) throw InvalidArgument("stream: ", name, " ", value, ", expected at least 1");
   };
   least("cycle", options.cycle);
   least("block", options.block);
   least("buffer", options.buffer);
   least("shards", options.shards);
   if (options.shard < 0 || options.shard >= options.shards) {
-    throw InvalidArgument("stream: shard ", options.shard, " of ", options.shards, ", wanted 0 to ",
-                          options.shards - 1);
+    throw InvalidArgument("stream: shard ", options.shard, " of ", options.shards,
+                          ", expected 0 to ", options.shards - 1);
   }
   if (options.shards > files) {
-    throw InvalidArgument("stream: ", options.shards, " shards of ", files,
-                          files == 1 ? " file" : " files",
-                          ", wanted at least one file for each; make more record files or read the "
-                          "records in a global order");
+    throw InvalidArgument(
+        "stream: ", options.shards, " shards of ", files, files == 1 ? " file" : " files",
+        ", expected at least one file for each; make more record files or read the "
+        "records in a global order");
   }
 }
 
@@ -147,7 +147,7 @@ Dataset stream_records(const RecordDataset& records, const StreamOptions& option
   const int64_t total = std::accumulate(per_file.begin(), per_file.end(), int64_t{0});
   if (!counts || total != records.data.size()) {
     throw InvalidArgument("stream: ", per_file.size(), " files with ", total,
-                          " records in all, wanted the ", records.data.size(),
+                          " records in all, expected as many as the ", records.data.size(),
                           " samples of the data set");
   }
   int64_t size = 0;

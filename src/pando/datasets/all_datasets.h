@@ -15,11 +15,11 @@ const std::vector<DatasetRecord>& all_datasets();
 // Throws InvalidArgument with the known names, the nearest first.
 const DatasetRecord& dataset_record(std::string_view name);
 
-// One that has `remote`. Throws InvalidArgument for an unknown name, and for a data set that users
-// have to get from its owners.
+// A data set that has `remote`. Throws InvalidArgument for an unknown name, and for a data set that
+// users have to get from its owners.
 const DatasetRecord& fetchable_dataset(std::string_view name);
 
-// The names of those that `pando train` offers, and of those among them with views.
+// The names of the data sets that `pando train` offers, and of those among them with views.
 std::vector<std::string> trainable_datasets();
 std::vector<std::string> datasets_with_views();
 

@@ -109,7 +109,7 @@ Showing show_cifar(const std::string& path, const ShowOptions& options) {
   return {augment_images(plain, augment), names(), {}};
 }
 
-// What the two have in common.
+// The common part of the two records.
 template <CifarKind kind, LoadCifar load, ClassNames names>
 DatasetRecord cifar_dataset(fetch::RemoteFile archive, const std::string& subfolder) {
   return {.shape = {32, 32, 3},

@@ -18,7 +18,7 @@ namespace pando::datasets {
 
 namespace {
 
-// What the volumes of a part gave, in the order of the files.
+// The results of reading the volumes of a part, in the order of the files.
 struct CheckedVolumes {
   std::vector<std::optional<BadRecord>> flaws;
   std::vector<std::vector<float>> targets;
@@ -61,7 +61,7 @@ void verify_volumes(const PartFolder& part, const VerifyOptions& options, Report
   const std::vector<std::string> paths = files_in(part.path, is_cosmoflow_file);
   FileFindings folder = findings_of_folder(part.path, options);
   if (paths.empty()) {
-    folder.flaw(0, "found no file *.tfrecord, wanted one per sample");
+    folder.flaw(0, "expected one file *.tfrecord per sample, found none");
     return builder.add(std::move(folder));
   }
   const Shape shape = cosmoflow_shape(paths);
@@ -88,7 +88,7 @@ VerifyReport verify_cosmoflow(const std::string& path, const VerifyOptions& opti
   });
 }
 
-// Samples of a data set one by one.
+// Reads the samples of a data set one by one.
 Stage sample_stage(std::string name, std::string what, const Dataset& dataset, double in) {
   return {std::move(name), std::move(what), [dataset, in]() -> StageWork {
             return [dataset, in](int64_t unit) {
@@ -118,7 +118,8 @@ Pipeline cosmoflow_pipeline(const std::string& path, const DataBenchmarkOptions&
 constexpr uint8_t kMosaicLine = 96;
 constexpr int64_t kMosaicGap = 1;  // between the channels of a volume
 
-// The middle slice of each channel, side by side in two rows, each as bright as it can be.
+// The middle slice of each channel, side by side in two rows, each scaled to the full range of
+// brightness.
 Image middle_slices(const Tensor& volume) {
   const Shape& shape = volume.shape();
   const int64_t height = shape[1];
@@ -154,7 +155,7 @@ std::string caption_of_targets(const Tensor& targets) {
   for (const float target : targets.f32()) {
     char text[32];
     std::snprintf(text, sizeof text, "%.2f", static_cast<double>(target));
-    std::string digits = text;  // ".25" and "-.25": the caption is short of room
+    std::string digits = text;  // ".25" and "-.25": the caption has little room
     const size_t zero = digits.find("0.");
     if (zero == 0 || (zero == 1 && digits[0] == '-')) digits.erase(zero, 1);
     parts.push_back(std::move(digits));

@@ -1,5 +1,5 @@
 // A data set in one record: what it is, where its files come from, how they are read for training,
-// verified, measured and shown. Programs ask the record and never for the name.
+// verified, measured and shown. Programs use the record and never compare names.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -28,8 +28,8 @@ struct DatasetRecord {
   Shape shape;        // of a sample; an extent of 0: any
   int64_t train = 0;  // samples of the official data set; 0: there is none
   int64_t test = 0;
-  std::optional<int64_t> classes;        // nothing: the files say, or there are no classes
-  std::vector<std::string> class_names;  // in the order of the labels; empty: they have numbers
+  std::optional<int64_t> classes;        // nothing: the files tell, or there are no classes
+  std::vector<std::string> class_names;  // in the order of the labels; empty: only numbers
 
   std::string files;                           // what lies at its path, for --help; empty: no files
   std::optional<fetch::RemoteDataset> remote;  // to fetch; nothing: users bring the files
@@ -38,7 +38,7 @@ struct DatasetRecord {
 
   // For training; null: `pando train` does not offer the data set.
   TrainingData (*load)(const std::string& path, const DataLoadOptions& options) = nullptr;
-  // What becomes of images of bytes, also of made-up ones; nothing: it has no images.
+  // How images of bytes are prepared, also synthetic ones; nothing: there are no images.
   std::optional<Preparation> preparation;
 
   // For the tools. A report of `verify` names everything that is wrong.
@@ -49,7 +49,7 @@ struct DatasetRecord {
 
   // Whether a sample is a part of an image of any size.
   bool has_views() const { return shape.rank() > 0 && shape[0] == 0; }
-  // Whether lists have it; the others are forms of files without samples of their own.
+  // Whether it is in lists of data sets; the others are file formats without samples of their own.
   bool is_listed() const { return remote.has_value() || !how.empty(); }
 };
 

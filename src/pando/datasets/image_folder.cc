@@ -46,9 +46,10 @@ TrainingData load_folders(const std::string& path, const DataLoadOptions& load) 
   options.random_views = false;
   ImageFolder test = load_image_folder(validation_folder(path), options);
   if (train.classes != test.classes) {
-    throw UsageError("--dataset image_folder: '", path, "' has ", train.classes.size(),
-                     " classes for training and ", test.classes.size(),
-                     " for validation, or they have other names; wanted the same folders");
+    throw UsageError("--dataset image_folder: '", path,
+                     "': expected the same class folders for training and validation, got ",
+                     train.classes.size(), " classes for training and ", test.classes.size(),
+                     " for validation, or other names");
   }
   TrainingData data{.sets = {.train = std::move(train.dataset),
                              .test = std::move(test.dataset),
@@ -59,7 +60,7 @@ TrainingData load_folders(const std::string& path, const DataLoadOptions& load) 
   return data;
 }
 
-// One image of a folder and what reading it gave.
+// One image of a folder and the result of reading it.
 struct CheckedImage {
   std::string path;
   size_t label = 0;
@@ -67,7 +68,7 @@ struct CheckedImage {
   std::string flaw;
 };
 
-// The images of one class, in their order, as findings about the folder.
+// Checks the images of all classes and adds the findings of each class folder, in order.
 void verify_images(const PartFolder& part, const std::vector<std::string>& classes,
                    const VerifyOptions& options, ReportBuilder& builder) {
   std::vector<CheckedImage> images;
@@ -99,7 +100,7 @@ void verify_images(const PartFolder& part, const std::vector<std::string>& class
   for (FileFindings& folder : folders) builder.add(std::move(folder));
 }
 
-// The folders of classes; what is wrong with them is in the report.
+// The folders of classes; errors go into the report.
 std::optional<std::vector<std::string>> classes_of(const PartFolder& part, ReportBuilder& builder) {
   try {
     return data::image_classes(part.path);
@@ -118,10 +119,10 @@ VerifyReport verify_image_folder(const std::string& path, const VerifyOptions& o
       first = *classes;
       builder.set_classes(first);
     } else if (first != *classes) {
-      // Labels are places in the sorted list, so another list gives other labels.
+      // Labels are positions in the sorted list, so another list gives other labels.
       builder.add_bad({part.path, 0,
                        concat("its ", classes->size(), " classes are not those of the first part (",
-                              first.size(), "), wanted the same folders")});
+                              first.size(), "), expected the same folders")});
     }
     verify_images(part, *classes, options, builder);
   });
@@ -176,8 +177,8 @@ DatasetRecord image_folder() {
           "make a folder of images for each class; to train, make two such sets, in the folders "
           "train and validation",
       .path_help =
-          "name the folder with --dataset-path; in it train and validation, in these "
-          "a folder of images per class",
+          "name the folder with --dataset-path; it has the folders train and validation, each "
+          "with a folder of images per class",
       .load = load_folders,
       .preparation = kViewPreparation,
       .verify = verify_image_folder,

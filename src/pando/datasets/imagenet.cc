@@ -20,7 +20,7 @@ namespace pando::datasets {
 
 namespace {
 
-// Where the records of shards are is kept for the next run.
+// The folder that keeps the indices of shards for later runs.
 std::string index_folder() {
   const char* cache = std::getenv("XDG_CACHE_HOME");
   if (cache != nullptr && *cache == '/') return concat(cache, "/pando/index");
@@ -72,12 +72,12 @@ void verify_imagenet_part(const std::string& folder, const OfficialPart& officia
   const std::vector<std::string> paths = shards_of(folder, official.part);
   if (paths.empty()) {
     builder.add_bad({folder, 0,
-                     concat("found no file ", name, "-00000-of-00000, with any numbers; wanted ",
-                            official.shards, " in the official data set")});
+                     concat("expected files ", name,
+                            "-*-of-*, found none; the official data set has ", official.shards)});
     return;
   }
   for (const std::string& shard : missing_shards(paths)) {
-    builder.add_bad(missing_file(shard, "wanted all shards"));
+    builder.add_bad(missing_file(shard, "expected all shards"));
   }
   std::vector<FileFindings> all =
       check_files(paths, options, [&](const std::string& path, FileFindings& findings) {
@@ -101,7 +101,7 @@ VerifyReport verify_imagenet(const std::string& path, const VerifyOptions& optio
   try {
     std::vector<std::string> names = imagenet_class_names(path);
     if (names.empty()) {
-      builder.note("no labels.txt: the classes have no names and are taken to be 1000");
+      builder.note("no labels.txt: the classes have no names, and 1000 classes are assumed");
     } else {
       classes = std::ssize(names);
     }

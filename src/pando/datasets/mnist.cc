@@ -29,7 +29,7 @@ fetch::RemoteFile idx_file(const Texts& bases, const std::string& name, fetch::R
   return file;
 }
 
-// Training: bytes where the devices scale them; otherwise the reader does.
+// Training: the data are bytes if the devices scale them; otherwise the reader scales them.
 
 using LoadIdx = TrainTest (*)(const std::string& path, MnistLikeOptions options);
 
@@ -58,7 +58,8 @@ constexpr size_t kLabelsHeader = 8;  // bytes in front of the labels of an IDX f
 Tensor read_bytes_of_rank(const std::string& path, int rank, const char* wanted) {
   Tensor tensor = read_idx(path);
   if (tensor.dtype() != DType::u8 || tensor.shape().rank() != rank) {
-    throw IoError(path, ": holds ", to_string(tensor.dtype()), tensor.shape(), ", wanted ", wanted);
+    throw IoError(path, ": holds ", to_string(tensor.dtype()), tensor.shape(), ", expected ",
+                  wanted);
   }
   return tensor;
 }
@@ -66,7 +67,7 @@ Tensor read_bytes_of_rank(const std::string& path, int rank, const char* wanted)
 void check_mnist_images(const std::string& path, FileFindings& findings) {
   const Tensor images = read_bytes_of_rank(path, 3, "u8 images [count,height,width]");
   if (images.elements() == 0) {
-    throw IoError(path, ": holds images ", images.shape(), ", wanted some with at least one pixel");
+    throw IoError(path, ": holds images ", images.shape(), ", expected at least one pixel");
   }
   findings.file.samples = images.shape()[0];
 }
@@ -79,19 +80,19 @@ void check_mnist_labels(const std::string& path, FileFindings& findings) {
       findings.sample(label);
     } else {
       findings.flaw(kLabelsHeader + i, concat("offset ", kLabelsHeader + i, ": label ", i, " is ",
-                                              label, ", wanted 0 to ", kMnistClasses - 1));
+                                              label, ", expected 0 to ", kMnistClasses - 1));
     }
   }
 }
 
-// Images and labels of one part.
+// Adds the images and labels of one part.
 void add_mnist_part(ReportBuilder& builder, FileFindings&& images, FileFindings&& labels) {
   const int64_t all_labels = labels.file.samples + labels.bad.count();
   if (images.readable && labels.readable && all_labels != images.file.samples) {
-    labels.flaw(0, concat(all_labels, " labels, wanted ", images.file.samples,
+    labels.flaw(0, concat(all_labels, " labels, expected ", images.file.samples,
                           ", as many as the images of ", images.file.path));
   }
-  if (!images.readable) {  // nothing that they are labels of
+  if (!images.readable) {  // then the labels have no images
     labels.file.samples = 0;
     labels.labels.clear();
   }
@@ -102,7 +103,7 @@ void add_mnist_part(ReportBuilder& builder, FileFindings&& images, FileFindings&
 FileFindings missing_findings(const std::string& path, const VerifyOptions& options) {
   FileFindings findings(options);
   findings.file.path = path;
-  findings.bad.add(missing_file(path, "wanted it as it is or with .gz"));
+  findings.bad.add(missing_file(path, "expected it raw or with .gz"));
   return findings;
 }
 

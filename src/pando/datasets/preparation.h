@@ -18,9 +18,9 @@ namespace pando {
 
 struct DataLoadOptions {
   bool prepare_on_device = false;  // the devices flip and normalise
-  bool eight_bit = false;          // with it: images go to the devices as bytes
-  bool fused = false;              // with it: the devices normalise bytes in one pass
-  bool shuffle = true;             // streams have an order of their own
+  bool eight_bit = false;          // with prepare_on_device: images go to the devices as bytes
+  bool fused = false;              // with prepare_on_device: bytes are normalised in one pass
+  bool shuffle = true;             // shuffles streams, which have an order of their own
   int64_t view_side = 224;         // height and width of views
   OnBadRecord on_bad_record = OnBadRecord::error;
   uint64_t seed = 0;  // of everything random about the samples
@@ -34,16 +34,16 @@ struct TrainingData {
   std::optional<PreprocessOptions> front;  // the work that is left to the devices
 };
 
-// What becomes of images of bytes.
+// How images of bytes are prepared.
 struct Preparation {
   PixelValues on_host = PixelValues::plain;             // when the host does the work
   PreprocessValues on_device = PreprocessValues::none;  // when the devices do it
   bool flip = false;                                    // mirrors half of the training images
-  int64_t border = 0;  // zeros around training images, of which a random crop is taken
+  int64_t border = 0;  // zeros added around training images before a random crop
 };
 
-// Gives both sets the values that a network takes. The bytes stay bytes in memory; the values of a
-// batch are made when the batch is made.
+// Converts both sets to the values that a network expects. The images stay bytes in memory; their
+// values are computed when a batch is made.
 void prepare(TrainingData& data, const Preparation& preparation, const DataLoadOptions& options);
 
 namespace datasets {
@@ -57,8 +57,8 @@ using ReadArrays = std::function<TrainTest(std::vector<BadRecord>* skipped)>;
 TrainingData load_arrays(const std::string& path, const DataLoadOptions& options,
                          const ReadArrays& read);
 
-// Views are parts of images of any size; they come normalised from the host, or plain for the
-// devices, which mirror and normalise them then.
+// Views are parts of images of any size; the host normalises them, or passes them on plain to the
+// devices, which then mirror and normalise them.
 inline constexpr Preparation kViewPreparation = {.on_host = PixelValues::normalised,
                                                  .on_device = PreprocessValues::normalise_imagenet};
 ChannelMap view_map(const DataLoadOptions& options);

@@ -14,7 +14,7 @@ namespace {
 constexpr float kMean = 127;
 constexpr float kDeviation = 60;
 
-// So many that caches cannot hold them: they come from memory, as real ones do.
+// More bytes than caches hold: the images come from memory, as real ones do.
 constexpr int64_t kManyImageBytes = int64_t{1} << 26;
 
 Dataset repeat_to(const Dataset& images, int64_t size) {
@@ -45,9 +45,9 @@ TrainTest synthetic_images(const SyntheticImages& options) {
 TrainingData synthetic_data(const DatasetRecord& record, std::optional<int64_t> distinct,
                             const DataLoadOptions& options) {
   if (!record.preparation) {
-    throw InvalidArgument("data set '", record.name, "' has no images that can be made up");
+    throw InvalidArgument("data set '", record.name, "' has no images, which synthetic data need");
   }
-  // A set without samples of its own is made up as large as ImageNet.
+  // A data set without official samples gets the size of ImageNet.
   const bool has_counts = record.train > 0;
   SyntheticImages images{.shape = record.has_views()
                                       ? Shape{options.view_side, options.view_side, record.shape[2]}

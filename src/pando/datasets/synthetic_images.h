@@ -22,9 +22,9 @@ struct SyntheticImages {
 // is i32: a random class. A pure function of the arguments.
 TrainTest synthetic_images(const SyntheticImages& options);
 
-// As many samples of the same form as the data set has, prepared like its own. `distinct`: nothing
-// for so many different images that caches cannot hold them. Throws InvalidArgument for a data set
-// without images.
+// Synthetic samples with the number and shape of those of the data set, prepared in the same way.
+// `distinct`: how many images differ; nothing: more than caches can hold. Throws InvalidArgument
+// for a data set without images.
 TrainingData synthetic_data(const DatasetRecord& record, std::optional<int64_t> distinct,
                             const DataLoadOptions& options);
 

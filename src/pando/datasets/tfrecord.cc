@@ -1,5 +1,5 @@
-// Record files of tf.train.Example in general. They are verified and measured; what their features
-// mean, nobody knows here.
+// Record files of tf.train.Example in general. They can be verified and measured; the meaning of
+// their features is unknown.
 // SPDX-License-Identifier: MIT
 #include <map>
 #include <utility>
@@ -25,7 +25,7 @@ VerifyReport verify_tfrecord(const std::string& path, const VerifyOptions& optio
     builder.add_bad({path, 0, without_place(error.what(), path)});
   }
   for (const std::string& shard : missing_shards(paths)) {
-    builder.add_bad(missing_file(shard, "wanted all files of the set"));
+    builder.add_bad(missing_file(shard, "expected all files of the set"));
   }
   std::vector<FileFindings> all =
       check_files(paths, options, [](const std::string& file, FileFindings& findings) {
@@ -52,9 +52,9 @@ Pipeline tfrecord_pipeline(const std::string& path, const DataBenchmarkOptions&)
 }
 
 Showing show_tfrecord(const std::string& path, const ShowOptions&) {
-  throw Unsupported("show: ", path,
-                    ": records in general have no pictures; image_folder, cosmoflow and imagenet "
-                    "have");
+  throw Unsupported(
+      "show: ", path,
+      ": records in general have no pictures; use image_folder, cosmoflow or imagenet");
 }
 
 }  // namespace

@@ -135,7 +135,7 @@ class ForwardGraph {
 };
 
 int64_t parameter_bytes(const LayerInfo& layer, const Optimizer& optimizer) {
-  const size_t slots = optimizer.rule->slot_names().size();
+  const size_t slots = optimizer.rule->slots().size();
   int64_t bytes = 0;
   for (const nn::WeightSpec& weight : layer.weights) {
     const int64_t copies = weight.is_state() ? 1 : 1 + static_cast<int64_t>(slots);

@@ -17,7 +17,7 @@ struct ConvGeometry {
   int64_t groups = 1;
   Extents in = {1, 1, 1};
   Extents out = {1, 1, 1};
-  Extents kernel = {1, 1, 1};
+  Extents filter = {1, 1, 1};
   Extents stride = {1, 1, 1};
   Extents dilation = {1, 1, 1};
   Extents pad_low = {0, 0, 0};   // zeros before the first element of each axis
@@ -25,7 +25,7 @@ struct ConvGeometry {
 
   int64_t in_pixels() const { return in[0] * in[1] * in[2]; }
   int64_t out_pixels() const { return out[0] * out[1] * out[2]; }
-  int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
+  int64_t taps() const { return filter[0] * filter[1] * filter[2]; }
   bool operator==(const ConvGeometry&) const = default;
 };
 

@@ -26,11 +26,11 @@ ConvGeometry conv_geometry(const ir::Node& node) {
   using Axis = ops::WindowAxis;
   return {.batch = operands.x->shape()[0],
           .in_channels = operands.x->shape().back(),
-          .out_channels = operands.kernel->shape().back(),
+          .out_channels = operands.filter->shape().back(),
           .groups = ops::int_attribute(node, "groups"),
           .in = extents(windows, &Axis::input, 1),
           .out = extents(windows, &Axis::output, 1),
-          .kernel = extents(windows, &Axis::window, 1),
+          .filter = extents(windows, &Axis::window, 1),
           .stride = extents(windows, &Axis::stride, 1),
           .dilation = extents(windows, &Axis::dilation, 1),
           .pad_low = extents(windows, &Axis::pad_low, 0),

@@ -7,7 +7,7 @@
 
 namespace pando::kernels {
 
-// The geometry of the convolution in a conv, conv_input_grad, conv_kernel_grad or conv_pool node or
+// The geometry of the convolution in a conv, conv_input_grad, conv_filter_grad or conv_pool node or
 // a gradient of conv_pool. Requires: the node is typed.
 ConvGeometry conv_geometry(const ir::Node& node);
 

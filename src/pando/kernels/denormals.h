@@ -4,7 +4,7 @@
 #pragma once
 
 #if defined(__x86_64__)
-#include <immintrin.h>
+#include <xmmintrin.h>
 #endif
 
 namespace pando::kernels {

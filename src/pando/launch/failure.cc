@@ -4,7 +4,7 @@
 #include <cstring>
 #include <regex>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/wait.h>
 
 #include "pando/base/strings.h"

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "pando/app/job/exit_code.h"

@@ -10,7 +10,7 @@
 namespace pando {
 
 Tensor Initializer::make(const Shape& shape, uint64_t key) const {
-  PANDO_CHECK(fill_, "an initializer without a rule");
+  PANDO_CHECK(fill_, "the initializer is empty");
   Tensor tensor(DType::f32, shape);
   fill_(shape, tensor.f32(), key);
   return tensor;
@@ -36,7 +36,7 @@ double fan(const Fans& fans, FanMode mode) {
   return 1;
 }
 
-// The standard deviation of a normal distribution cut off at two of its own.
+// The standard deviation of a standard normal distribution truncated at -2 and 2.
 constexpr double kTruncatedDeviation = 0.87962566103423978;
 
 void fill_scaled(const VarianceScalingOptions& options, const Shape& shape, std::span<float> values,
@@ -60,7 +60,7 @@ void fill_scaled(const VarianceScalingOptions& options, const Shape& shape, std:
 
 Initializer scaled(std::string name, VarianceScalingOptions options) {
   if (!(options.scale > 0)) {
-    throw InvalidArgument(name, ": scale is ", options.scale, ", wanted a number above 0");
+    throw InvalidArgument(name, ": scale: expected a number above 0, got ", options.scale);
   }
   return {std::move(name), [options](const Shape& shape, std::span<float> values, uint64_t key) {
             fill_scaled(options, shape, values, key);

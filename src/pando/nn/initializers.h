@@ -1,5 +1,5 @@
-// Initial values of weights, as in Keras, from the counter-based generator: the values of a weight
-// depend on the seed and its name, not on the order in which weights are made.
+// Initial values of weights, as in Keras. They come from a counter-based generator: the values of a
+// weight depend on the seed and its name, not on the order in which weights are created.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace pando {
 
-// Fills a tensor under a key. Immutable; cheap to copy.
+// Fills a tensor with values that depend only on a key. Immutable; cheap to copy.
 class Initializer {
  public:
   using Fill = std::function<void(const Shape& shape, std::span<float> values, uint64_t key)>;
@@ -28,7 +28,7 @@ class Initializer {
   Fill fill_;
 };
 
-// Which neighbours of a weight its variance is scaled by.
+// The fan (number of inputs, of outputs, or their average) by which the variance is divided.
 enum class FanMode { in, out, average };
 enum class Distribution { uniform, normal, truncated_normal };
 
@@ -49,7 +49,7 @@ Initializer Zeros();
 Initializer Ones();
 Initializer Constant(double value);
 
-// Inputs and outputs of one unit of a kernel: [in, out], or [spatial..., in, out].
+// The number of inputs and outputs of one unit, for weights [in, out] or [spatial..., in, out].
 struct Fans {
   double in = 1;
   double out = 1;

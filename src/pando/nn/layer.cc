@@ -13,8 +13,8 @@ Layer::Layer(std::shared_ptr<const nn::LayerDefinition> definition, std::string 
     const bool known = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' ||
                        c == '.' || c == '/';
     if (!known) {
-      throw InvalidArgument("layer name '", state_->name, "' has the character '", c,
-                            "'; letters, digits and _ - . / are allowed");
+      throw InvalidArgument("layer name '", state_->name,
+                            "': expected letters, digits and _ - . /, got '", c, "'");
     }
   }
 }
@@ -28,9 +28,9 @@ SymbolicTensor Layer::operator()(const std::vector<SymbolicTensor>& inputs) cons
   const auto count = static_cast<int>(inputs.size());
   if (count < definition.least_inputs() || count > definition.most_inputs()) {
     throw InvalidArgument(definition.class_name(), state_->name.empty() ? "" : " '", state_->name,
-                          state_->name.empty() ? "" : "'", ": called with ", count,
-                          " inputs, wanted ", definition.least_inputs(),
-                          definition.most_inputs() > definition.least_inputs() ? " or more" : "");
+                          state_->name.empty() ? "" : "'", ": expected ", definition.least_inputs(),
+                          definition.most_inputs() > definition.least_inputs() ? " or more" : "",
+                          " inputs, got ", count);
   }
   auto expression = std::make_shared<SymbolicTensor::Expression>();
   expression->layer = state_;
@@ -41,7 +41,9 @@ SymbolicTensor Layer::operator()(const std::vector<SymbolicTensor>& inputs) cons
 
 SymbolicTensor Input(Shape shape, InputOptions options) {
   for (const int64_t extent : shape) {
-    if (extent < 1) throw InvalidArgument("Input: shape ", shape, " wants extents of at least 1");
+    if (extent < 1) {
+      throw InvalidArgument("Input: shape: expected extents of at least 1, got ", shape);
+    }
   }
   auto expression = std::make_shared<SymbolicTensor::Expression>();
   expression->input_shape = std::move(shape);

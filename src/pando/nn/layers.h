@@ -10,7 +10,9 @@
 
 namespace pando {
 
-// `activation` anywhere below: "" (none), "relu", "leaky_relu", "tanh", "sigmoid", "softmax".
+// Options with the same meaning in all layers:
+// `activation`: "" (none) or the name of an op with Trait::activation ("relu"); the error about an
+// unknown name lists them all.
 // `padding`: "valid" or "same".
 
 struct Conv2DOptions {
@@ -65,7 +67,7 @@ Layer BatchNormalization(BatchNormalizationOptions options = {});
 struct GroupNormalizationOptions {
   int64_t groups = 32;
   double epsilon = 0.001;
-  bool strided = false;  // channel c belongs to group c mod groups, not to a contiguous run
+  bool strided = false;  // if true, channel c is in group c mod groups; else groups are contiguous
   Initializer gamma_initializer = Ones();
   Initializer beta_initializer = Zeros();
   std::string name;
@@ -74,7 +76,7 @@ Layer GroupNormalization(GroupNormalizationOptions options = {});
 
 struct Pool2DOptions {
   std::array<int64_t, 2> pool = {2, 2};
-  std::array<int64_t, 2> strides = {0, 0};  // 0: as the pool
+  std::array<int64_t, 2> strides = {0, 0};  // 0: same as the pool
   std::string padding = "valid";
   std::string name;
 };
@@ -101,7 +103,7 @@ Layer Softmax(NameOption options = {});
 Layer Activation(std::string activation, NameOption options = {});
 Layer Add(NameOption options = {});
 Layer Multiply(NameOption options = {});
-// The input as it is. Where a stage recomputes its activations, this one is kept.
+// Passes its input on unchanged. If a stage recomputes its activations, this one is kept.
 Layer RecomputationCheckpoint(NameOption options = {});
 
 struct LeakyReLUOptions {
@@ -138,42 +140,42 @@ struct ZeroPadding2DOptions {
 Layer ZeroPadding2D(ZeroPadding2DOptions options = {});
 
 struct ConcatenateOptions {
-  int axis = -1;  // of the tensor with its batch axis, or negative from the end
+  int axis = -1;  // counted with the batch axis; negative counts from the end
   std::string name;
 };
 Layer Concatenate(ConcatenateOptions options = {});
 
-// Bytes as numbers, 0 to 255: for networks that are fed with bytes, which are a quarter of the
-// data.
+// Converts bytes to numbers, 0 to 255. For networks that are fed with bytes, which take a quarter
+// of the memory of numbers.
 Layer EightBitDecompression(NameOption options = {});
 
-// Called with images and an auxiliary input of one byte per sample: mirrors the images left to
-// right where it is not zero, in training. In inference the images stay as they are.
+// Takes images and an auxiliary input of one byte per sample. In training, mirrors an image left to
+// right if its byte is not zero; in inference, leaves the images unchanged.
 Layer FlipWhere(NameOption options = {});
 
-// Each image with mean 0 and deviation 1, over all pixels and channels; an image of one colour
-// becomes zeros. Takes bytes or numbers. Zero channels are added up to `channels`.
+// Scales each image to mean 0 and standard deviation 1 over all pixels and channels; an image of
+// one colour becomes zeros. Takes bytes or numbers. Adds channels of zeros up to `channels`.
 struct StandardiseImageOptions {
-  int64_t channels = 0;  // 0: as many as the input has
+  int64_t channels = 0;  // 0: same number as the input
   std::string name;
 };
 Layer StandardiseImage(StandardiseImageOptions options = {});
 
-// x * scale + shift with one number per channel, or one for all. Takes bytes or numbers. Zero
-// channels are added up to `channels`.
+// x * scale + shift, with one number per channel or one for all. Takes bytes or numbers. Adds
+// channels of zeros up to `channels`.
 struct NormalisePixelsOptions {
   std::vector<double> scale = {1};
   std::vector<double> shift = {0};
-  int64_t channels = 0;  // 0: as many as the input has
+  int64_t channels = 0;  // 0: same number as the input
   std::string name;
 };
 Layer NormalisePixels(NormalisePixelsOptions options);
 
-// Every `stride`-th pixel, with zero channels added at the end up to `channels`: the shortcut
-// without weights of residual networks on CIFAR.
+// Takes every `stride`-th pixel and adds channels of zeros at the end up to `channels`: the
+// shortcut without weights in residual networks for CIFAR.
 struct SubsampleOptions {
   int64_t stride = 2;
-  int64_t channels = 0;  // 0: as many as the input has
+  int64_t channels = 0;  // 0: same number as the input
   std::string name;
 };
 Layer Subsample(SubsampleOptions options);

@@ -19,8 +19,8 @@ ir::Value* append_loss(const LossInputs& in, const std::string& op, ir::Value* o
       ->output();
 }
 
-// A softmax at the end and the logarithm of the loss are computed together, from the logits: the
-// result is exact where the probabilities would underflow.
+// If the network ends with a softmax, the loss is computed from its logits instead of its
+// probabilities, so that it stays exact where the probabilities would underflow.
 ir::Value* build_crossentropy(const LossInputs& in, const CrossentropyOptions& options) {
   ir::Value* output = in.output;
   bool from_logits = options.from_logits;
@@ -36,8 +36,8 @@ ir::Value* build_crossentropy(const LossInputs& in, const CrossentropyOptions& o
 
 Loss crossentropy(std::string name, LabelKind labels, CrossentropyOptions options) {
   if (!(options.label_smoothing >= 0 && options.label_smoothing <= 1)) {
-    throw InvalidArgument(name, ": label_smoothing is ", options.label_smoothing,
-                          ", wanted 0 to 1");
+    throw InvalidArgument(name, ": label_smoothing: expected 0 to 1, got ",
+                          options.label_smoothing);
   }
   return {std::move(name), labels,
           [options](const LossInputs& in) { return build_crossentropy(in, options); }};
@@ -113,7 +113,7 @@ Metric::Metric(const std::string& name) : Metric(metric_by_name(name)) {}
 Metric Accuracy() { return top_k("accuracy", 1); }
 
 Metric TopKAccuracy(int64_t k) {
-  if (k < 1) throw InvalidArgument("TopKAccuracy: k is ", k, ", wanted at least 1");
+  if (k < 1) throw InvalidArgument("TopKAccuracy: k: expected at least 1, got ", k);
   return top_k(concat("top_", k, "_accuracy"), k);
 }
 

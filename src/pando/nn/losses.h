@@ -1,4 +1,4 @@
-// Losses and metrics: what they add to a graph. Each gives one number per sample.
+// Losses and metrics. Each adds ops to a graph that compute one number per sample.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,10 +10,10 @@
 
 namespace pando {
 
-// How labels come: class numbers (i32) or one number per output (one-hot, regression).
+// The form of labels: class numbers (i32) or one number per output (one-hot, regression).
 enum class LabelKind { classes, values };
 
-// What a loss or a metric is computed from.
+// The values from which a loss or a metric is computed.
 struct LossInputs {
   ir::Graph* graph = nullptr;
   ir::Value* output = nullptr;  // of the network
@@ -21,7 +21,7 @@ struct LossInputs {
   ir::Value* sample_weight = nullptr;  // may be null
 };
 
-// A loss by its Keras name or from one of the functions below. Immutable; cheap to copy.
+// A loss, made from its Keras name or by one of the functions below. Immutable; cheap to copy.
 class Loss {
  public:
   using Build = std::function<ir::Value*(const LossInputs&)>;
@@ -49,7 +49,7 @@ Loss MeanSquaredError();
 Loss MeanAbsoluteError();
 std::vector<std::string> loss_names();
 
-// A metric: the mean of its numbers over the samples.
+// A metric. Its value is the mean of its numbers over the samples.
 class Metric {
  public:
   using Build = std::function<ir::Value*(const LossInputs&)>;

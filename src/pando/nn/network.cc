@@ -24,12 +24,13 @@ class Network::Collector {
     for (const SymbolicTensor& input : inputs) {
       const auto& expression = input.expression();
       if (expression->layer != nullptr) {
-        throw InvalidArgument("a network's input must come from Input(), not from a layer");
+        throw InvalidArgument(
+            "network: an input must come from Input(), got the result of a layer");
       }
       const std::string name = unique(expression->input_name, "input");
       const int call = add_call({add_layer(nullptr, name, "InputLayer"), {}});
       if (!calls_.emplace(expression.get(), call).second) {
-        throw InvalidArgument("input '", name, "' is given twice");
+        throw InvalidArgument("network: input '", name, "' is given twice; remove one");
       }
       network_.input_calls_.push_back(call);
       network_.inputs_.push_back(
@@ -42,8 +43,9 @@ class Network::Collector {
     const SymbolicTensor::Expression* expression = tensor.expression().get();
     if (const auto found = calls_.find(expression); found != calls_.end()) return found->second;
     if (expression->layer == nullptr) {
-      throw InvalidArgument("the output depends on an Input() of shape ", expression->input_shape,
-                            " that is not among the network's inputs");
+      throw InvalidArgument("network: the output depends on an Input() of shape ",
+                            expression->input_shape,
+                            " that is not among the network's inputs; add it to them");
     }
     std::vector<int> inputs;
     for (const SymbolicTensor& input : expression->inputs) inputs.push_back(visit(input));
@@ -54,17 +56,18 @@ class Network::Collector {
   }
 
  private:
-  // Its name is that of a field of the data.
+  // The name of an auxiliary input must be the name of a field of the data.
   void check_auxiliary(const SymbolicTensor::Expression& expression) const {
     if (!expression.auxiliary_input) return;
     const std::string& name = expression.input_name;
     if (name.empty() || name == "x" || name == "y" || name == "sample_weight") {
-      throw InvalidArgument("an auxiliary input is called '", name,
-                            "'; wanted the name of a field besides x, y and sample_weight");
+      throw InvalidArgument(
+          "auxiliary input: expected the name of a field other than x, y and sample_weight, got '",
+          name, "'");
     }
     if (network_.inputs_.size() == 1) {
-      throw InvalidArgument("the first input of a network, '", name,
-                            "', is auxiliary; the features come first");
+      throw InvalidArgument("network: the first input must be the features, got auxiliary input '",
+                            name, "'");
     }
   }
 
@@ -87,11 +90,13 @@ class Network::Collector {
     return static_cast<int>(network_.calls_.size()) - 1;
   }
 
-  // The wanted name, which must be new, or stem, stem_1, stem_2, ... (inputs begin at input_1).
+  // Returns `wanted`, which must be new, or if it is empty the next free name of stem, stem_1,
+  // stem_2, ... (inputs begin at input_1).
   std::string unique(const std::string& wanted, const std::string& stem) {
     if (!wanted.empty()) {
       if (!names_.insert(wanted).second) {
-        throw InvalidArgument("two layers are called '", wanted, "'; layer names must be unique");
+        throw InvalidArgument("network: layer names must be unique, got two layers '", wanted,
+                              "'; rename one");
       }
       return wanted;
     }
@@ -115,13 +120,14 @@ Network::Network(const SymbolicTensor& input, const SymbolicTensor& output)
     : Network(std::vector<SymbolicTensor>{input}, output) {}
 
 Network::Network(std::vector<SymbolicTensor> inputs, const SymbolicTensor& output) {
-  if (inputs.empty()) throw InvalidArgument("a network wants at least one input");
+  if (inputs.empty()) throw InvalidArgument("network: expected at least one input, got none");
   Collector collector(*this, inputs);
   output_call_ = collector.visit(output);
   if (calls_[static_cast<size_t>(output_call_)].inputs.empty()) {
-    throw InvalidArgument("a network wants at least one layer between its input and its output");
+    throw InvalidArgument(
+        "network: expected at least one layer between input and output, got none");
   }
-  // A build for one sample finds every shape and whatever does not fit.
+  // Building every layer for one sample infers all shapes and finds layers that do not fit.
   std::vector<ir::TensorType> types;
   for (size_t i = 0; i < calls_.size(); ++i) {
     const Call& call = calls_[i];
@@ -184,8 +190,7 @@ SymbolicTensor Network::operator()(const SymbolicTensor& input) const {
 
 SymbolicTensor Network::operator()(const std::vector<SymbolicTensor>& inputs) const {
   if (inputs.size() != inputs_.size()) {
-    throw InvalidArgument("a network of ", inputs_.size(), " inputs is called with ",
-                          inputs.size());
+    throw InvalidArgument("network: expected ", inputs_.size(), " inputs, got ", inputs.size());
   }
   // Layers keep the names that this network gave them.
   std::vector<std::shared_ptr<const Layer::State>> states;
@@ -221,7 +226,9 @@ ir::Value* Network::add_feed(ir::Graph& graph, size_t input, int64_t batch) cons
 }
 
 NetworkGraph Network::build(const NetworkBuildOptions& options) const {
-  if (options.batch < 1) throw InvalidArgument("batch is ", options.batch, ", wanted at least 1");
+  if (options.batch < 1) {
+    throw InvalidArgument("network: batch: expected at least 1, got ", options.batch);
+  }
   NetworkGraph result;
   nn::NetworkBuilder builder(result.graph, options.training);
   std::vector<ir::Value*> values;
@@ -251,7 +258,7 @@ NetworkGraph Network::build(const NetworkBuildOptions& options) const {
 }
 
 Network Sequential(Shape input_shape, const std::vector<Layer>& layers) {
-  if (layers.empty()) throw InvalidArgument("Sequential wants at least one layer");
+  if (layers.empty()) throw InvalidArgument("Sequential: expected at least one layer, got none");
   const SymbolicTensor input = Input(std::move(input_shape));
   SymbolicTensor x = input;
   for (const Layer& layer : layers) x = layer(x);

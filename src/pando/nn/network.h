@@ -1,5 +1,5 @@
-// A network: layers connected from inputs to one output, each with its name and weights. It
-// describes; building it gives the graph of one batch size.
+// A network: layers connected from inputs to one output, each with its name and weights. It is only
+// a description; build() creates the graph for one batch size.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -24,7 +24,7 @@ struct LayerInfo {
   int64_t parameters() const;
 };
 
-// What a network is fed with.
+// An input of a network.
 struct NetworkInput {
   std::string name;
   Shape shape;  // of one sample
@@ -35,7 +35,7 @@ struct NetworkInput {
 // The forward graph of a network, ready for losses and gradients.
 struct NetworkGraph {
   ir::Graph graph;
-  // Feeds, in the order of the network's inputs, without auxiliary ones that nothing uses.
+  // Feeds, in the order of the network's inputs, without auxiliary inputs that no layer uses.
   std::vector<ir::Value*> inputs;
   ir::Value* output = nullptr;
 };
@@ -44,11 +44,11 @@ struct NetworkBuildOptions {
   int64_t batch = 1;
   bool training = false;
   std::set<std::string> frozen;  // layers that behave as in inference (batch normalisation)
-  bool stages = true;  // nodes belong to the stage of their layer; otherwise all to stage 0
+  bool stages = true;  // put nodes into the stage of their layer; otherwise all into stage 0
 };
 
-// Immutable once made; cheap to copy. Throws InvalidArgument, at construction, for whatever does
-// not fit together: the message names the layer.
+// Immutable; cheap to copy. The constructors throw InvalidArgument if layers do not fit together;
+// the message names the layer.
 class Network {
  public:
   Network(const SymbolicTensor& input, const SymbolicTensor& output);
@@ -61,36 +61,38 @@ class Network {
   int64_t parameters() const;            // of all weights, moving statistics included
   int64_t trainable_parameters() const;  // without moving statistics
 
-  // The pipeline stages: 1 when none is assigned.
+  // The number of pipeline stages: 1 if none is assigned.
   int stages() const;
-  // The calls of layers in execution order, each after what it uses.
+  // The calls of layers in execution order: each call comes after the calls whose results it uses.
   std::vector<StageAssignment> stage_assignment() const;
-  // Copies with other stages. A call may use results of its own and of earlier stages only; each
-  // stage from 0 to the last owns a layer; either all calls have a stage or none.
+  // The functions below return copies with other stages. They throw InvalidArgument unless a call
+  // uses only results of its own and earlier stages, each stage from 0 to the last has a layer, and
+  // either all calls have a stage or none.
   //
-  // The assignment lists the calls as stage_assignment() does.
+  // `assignment` lists the calls in the order of stage_assignment().
   Network with_stages(const std::vector<StageAssignment>& assignment) const;
-  // One stage per layer of a chain, the input left out: 0 first, then each as the one before or
-  // one more.
+  // For a chain: one stage per layer, without the input. The first is 0, and each of the others is
+  // that of the layer before or one more.
   Network with_stages(const std::vector<int>& stages) const;
-  // Each named layer starts a new stage; in execution order.
+  // Each named layer starts a new stage. The names are in execution order.
   Network with_splits(const std::vector<std::string>& layer_names) const;
   Network without_stages() const;
 
-  // The layers of this network, with their names and stages, applied to other tensors: to put
-  // layers before it. Their weights follow from the shapes there. Throws InvalidArgument unless
+  // Applies the layers of this network, with their names and stages, to other tensors, for example
+  // to put layers before it. The new shapes determine the weights. Throws InvalidArgument unless
   // there are as many tensors as inputs.
   SymbolicTensor operator()(const SymbolicTensor& input) const;
   SymbolicTensor operator()(const std::vector<SymbolicTensor>& inputs) const;
 
-  // The graph's current stage is the last one afterwards: losses and metrics belong there.
+  // Builds the forward graph. Its current stage is then the last one, to which losses and metrics
+  // belong.
   NetworkGraph build(const NetworkBuildOptions& options) const;
 
-  // A table of the layers as Keras prints it, with the bytes of the weights when those that are
-  // trained are stored in this type. State is f32.
+  // A table of the layers as Keras prints it, with the bytes of the weights if trained weights are
+  // stored in the type `stored`. State is f32.
   std::string summary(const std::string& model_name = "model",
                       const std::set<std::string>& frozen = {}, DType stored = DType::f32) const;
-  // A table of the calls and their stages, at least this wide.
+  // A table of the calls and their stages, at least `line_length` characters wide.
   std::string stage_summary(int line_length = 98) const;
 
  private:
@@ -98,18 +100,18 @@ class Network {
   struct Call {
     int layer = 0;            // index into layers_ and states_
     std::vector<int> inputs;  // indices of earlier calls
-    int stage = -1;           // -1: none; inputs have none
+    int stage = -1;           // -1: none; calls of inputs always have -1
   };
   class Collector;
 
   ir::Value* add_feed(ir::Graph& graph, size_t input, int64_t batch) const;
   bool is_auxiliary(int call) const;
 
-  // The calls of layers begin here; those before are the inputs.
+  // The index of the first call of a layer; the calls before it are the inputs.
   size_t first_layer_call() const { return input_calls_.size(); }
   const std::string& layer_name(int call) const;
-  std::string call_label(int call) const;  // "'dense'", or "'dense' (call 1)" when shared
-  std::string layer_list() const;          // "conv2d, flatten": without inputs, as first executed
+  std::string call_label(int call) const;  // "'dense'", or "'dense' (call 1)" if it is shared
+  std::string layer_list() const;          // "conv2d, flatten": no inputs, in execution order
   // The call at which the named layer can start a stage; throws InvalidArgument.
   size_t split_call(const std::string& name) const;
   void require_chain() const;

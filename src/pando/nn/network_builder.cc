@@ -36,7 +36,7 @@ ir::Node* NetworkBuilder::append(std::string op, std::vector<ir::Value*> inputs,
 }
 
 void NetworkBuilder::move_towards(const std::string& name, ir::Value* moments) {
-  weight(name);  // the state must be an input of the graph even where nothing reads it
+  weight(name);  // adds the state to the inputs of the graph even if no op reads it
   graph_.add_output(ir::OutputRole::statistic, weight_name(info_->name, name), moments);
 }
 

@@ -13,7 +13,7 @@ class NetworkBuilder : public GraphBuilder {
  public:
   NetworkBuilder(ir::Graph& graph, bool training) : graph_(graph), training_(training) {}
 
-  // All that follows is part of this layer. Requires: `info` lives until the next call.
+  // Starts a layer: all further calls belong to it. Requires: `info` outlives the building of it.
   void begin_layer(const LayerInfo& info, bool training);
 
   bool training() const override { return training_; }
@@ -32,8 +32,8 @@ class NetworkBuilder : public GraphBuilder {
 // The full name of a layer's weight: "conv2d/kernel".
 std::string weight_name(const std::string& layer, const std::string& weight);
 
-// The type of a layer's result for one sample, found by building the layer on its own. Shapes are
-// without the batch.
+// Builds the layer alone to find the type of its result for one sample. Shapes do not include the
+// batch.
 ir::TensorType sample_output(const LayerDefinition& definition, const LayerInfo& info,
                              const std::vector<ir::TensorType>& inputs);
 

@@ -66,16 +66,16 @@ void Network::check_all_assigned() const {
   for (size_t i = first_layer_call(); i < calls_.size(); ++i) {
     if (calls_[i].stage < 0) {
       throw InvalidArgument("layer ", call_label(static_cast<int>(i)),
-                            " has no pipeline stage, other layers have one. Once one layer has a "
-                            "stage all must");
+                            " has no pipeline stage, but other layers have one; assign a stage to "
+                            "all layers or to none");
     }
     owned.insert(calls_[i].stage);
   }
   int stage = 0;
   for (const int number : owned) {
     if (number != stage) {
-      throw InvalidArgument("pipeline stage ", stage, " owns no layer; each stage from 0 to ",
-                            *owned.rbegin(), " must own at least one");
+      throw InvalidArgument("pipeline stage ", stage, " has no layer; each stage from 0 to ",
+                            *owned.rbegin(), " must have at least one");
     }
     ++stage;
   }
@@ -114,19 +114,19 @@ Network Network::with_stages(const std::vector<StageAssignment>& assignment) con
   for (size_t i = 0; i < std::min(own.size(), assignment.size()); ++i) {
     const StageAssignment& entry = assignment[i];
     if (entry.layer != own[i].layer || entry.node_index != own[i].node_index) {
-      throw InvalidArgument("pipeline stage assignment: entry ", i, " is for ", label(entry),
-                            ", the network has ", label(own[i]), " there");
+      throw InvalidArgument("pipeline stage assignment: entry ", i, ": expected ", label(own[i]),
+                            ", got ", label(entry));
     }
     if (entry.pipeline_stage < -1) {
-      throw InvalidArgument("pipeline stage assignment: the stage of ", label(entry), " is ",
-                            entry.pipeline_stage, ", wanted 0 or more, or -1 for none");
+      throw InvalidArgument("pipeline stage assignment: the stage of ", label(entry),
+                            ": expected 0 or more, or -1 for none, got ", entry.pipeline_stage);
     }
     stages.push_back(entry.pipeline_stage);
   }
   if (own.size() != assignment.size()) {
     throw InvalidArgument(
-        "pipeline stage assignment: ", assignment.size(), " entries, the network has ", own.size(),
-        "; the first to differ is ",
+        "pipeline stage assignment: expected ", own.size(), " entries, one for each call, got ",
+        assignment.size(), "; the first difference is ",
         label(own.size() > assignment.size() ? own[assignment.size()] : assignment[own.size()]));
   }
   return with_call_stages(stages);
@@ -136,7 +136,8 @@ bool Network::is_auxiliary(int call) const {
   return call < static_cast<int>(inputs_.size()) && inputs_[static_cast<size_t>(call)].auxiliary;
 }
 
-// Auxiliary inputs may join a chain anywhere.
+// Throws InvalidArgument unless each layer uses only the result of the layer before it. Auxiliary
+// inputs may enter anywhere.
 void Network::require_chain() const {
   int before = 0;
   for (size_t i = first_layer_call(); i < calls_.size(); ++i) {
@@ -146,9 +147,9 @@ void Network::require_chain() const {
     before = static_cast<int>(i);
     if (follows) continue;
     throw InvalidArgument(
-        "a list of stage numbers is for chains of layers, and the network is "
-        "none at layer ",
-        call_label(static_cast<int>(i)), "; edit what stage_assignment() returns instead");
+        "a list of stage numbers needs a chain of layers, but layer ",
+        call_label(static_cast<int>(i)),
+        " does not use only the layer before it; edit what stage_assignment() returns instead");
   }
 }
 
@@ -156,18 +157,18 @@ Network Network::with_stages(const std::vector<int>& stages) const {
   require_chain();
   const size_t layers = calls_.size() - first_layer_call();
   if (stages.size() != layers) {
-    throw InvalidArgument("got ", stages.size(), " pipeline stages for ", layers,
-                          " layers; wanted one per layer without the input");
+    throw InvalidArgument("pipeline stages: expected ", layers,
+                          ", one for each layer except the input, got ", stages.size());
   }
   for (size_t i = 0; i < stages.size(); ++i) {
     const bool right =
         i == 0 ? stages[0] == 0 : stages[i] == stages[i - 1] || stages[i] == stages[i - 1] + 1;
     if (right) continue;
     const std::string wanted =
-        i == 0 ? "0" : concat(stages[i - 1], " as of the layer before, or one more");
+        i == 0 ? "0" : concat(stages[i - 1], " (that of the layer before) or one more");
     throw InvalidArgument("the pipeline stage of layer ",
-                          call_label(static_cast<int>(first_layer_call() + i)), " is ", stages[i],
-                          ", wanted ", wanted);
+                          call_label(static_cast<int>(first_layer_call() + i)), ": expected ",
+                          wanted, ", got ", stages[i]);
   }
   return with_call_stages(stages);
 }
@@ -182,12 +183,12 @@ size_t Network::split_call(const std::string& name) const {
     const bool input = found[0] < first_layer_call();
     throw InvalidArgument("pipeline split: '", name, "' is ",
                           input ? "an input" : "the first layer",
-                          ", so stage 0 would be empty; layers: ", layer_list());
+                          ", so stage 0 would be empty; use a later layer of: ", layer_list());
   }
   if (found.size() > 1) {
     throw InvalidArgument(
         "pipeline split: layer '", name, "' is called ", found.size(),
-        " times, so it does not say where a stage starts; layers: ", layer_list());
+        " times, so it cannot start a stage; use another layer of: ", layer_list());
   }
   return found[0] - first_layer_call();
 }

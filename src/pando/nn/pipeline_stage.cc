@@ -13,11 +13,11 @@ thread_local int current_stage = -1;
 
 PipelineStage::PipelineStage(int number) {
   if (number < 0) {
-    throw InvalidArgument("PipelineStage: the stage is ", number, ", wanted 0 or more");
+    throw InvalidArgument("PipelineStage: stage: expected 0 or more, got ", number);
   }
   if (current_stage >= 0) {
     throw InvalidArgument("PipelineStage: stage ", number, " begins inside stage ", current_stage,
-                          "; scopes do not nest, end that one first");
+                          "; scopes cannot be nested, end the outer one first");
   }
   current_stage = number;
 }

@@ -4,10 +4,10 @@
 
 namespace pando {
 
-// Until it ends, layers that this thread makes or calls belong to the stage:
+// Within the scope, layers that this thread creates or calls belong to the stage:
 //   { PipelineStage stage(0); x = Conv2D({.filters = 32})(x); }
-// A layer made in one scope and called in another belongs, for that call, to the stage of the call.
-// Scopes do not nest. Throws InvalidArgument for that, and for a negative number.
+// A layer that is created in one scope and called in another belongs, for that call, to the stage
+// of the call. Throws InvalidArgument for a scope inside another, and for a negative number.
 class [[nodiscard]] PipelineStage {
  public:
   explicit PipelineStage(int number);
@@ -15,7 +15,7 @@ class [[nodiscard]] PipelineStage {
   PipelineStage(const PipelineStage&) = delete;
   PipelineStage& operator=(const PipelineStage&) = delete;
 
-  // The stage of this thread's scope; -1 outside of any.
+  // The stage of this thread's scope; -1 outside of all scopes.
   static int current();
 };
 

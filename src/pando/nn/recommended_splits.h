@@ -1,4 +1,4 @@
-// Where a pipeline could be cut by the sizes of weights alone.
+// Suggests where to split a network into pipeline stages, by the sizes of the weights alone.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,10 +9,10 @@
 
 namespace pando {
 
-// The layers at which `stages` stages would hold about equally many weights each: for each k, the
-// layer of the first weight with which k of the `stages` shares are complete. Equal names stand
-// once, and so does the first layer not at all, so there may be fewer than stages - 1. Advice only:
-// it knows nothing of times.
+// The layers that split the network into `stages` stages with about the same number of weights. For
+// each k below `stages`, this is the layer at which the cumulative number of weights reaches
+// k / `stages` of the total. A name is listed once and the first layer never, so there may be fewer
+// than stages - 1 names. The result is only a suggestion, because it ignores the time of layers.
 std::vector<std::string> recommended_splits(const Network& network, int stages);
 
 }  // namespace pando

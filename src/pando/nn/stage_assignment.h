@@ -1,4 +1,4 @@
-// Which pipeline stage each call of a layer belongs to, as users read and edit it.
+// The pipeline stage of each call of a layer, in a form that users can read and edit.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,7 +10,7 @@ namespace pando {
 // One call of a layer. Inputs of a network are not listed: they belong to stage 0.
 struct StageAssignment {
   std::string layer;
-  int node_index = 0;  // which call of that layer, counted in execution order
+  int node_index = 0;  // the number of the call among those of that layer, in execution order
   std::vector<std::string> inbound_layers;
   int pipeline_stage = -1;  // -1: none
 };

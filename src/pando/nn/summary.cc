@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/base/strings.h"
 #include "pando/nn/network.h"
@@ -17,7 +17,8 @@ std::string batch_shape(const Shape& shape) {
   return text + ")";
 }
 
-// "bn_2, shortcut" where a layer joins several; in a chain the line above says it.
+// "bn_2, shortcut" for a layer with several inputs. Empty for one input: it is usually the line
+// above.
 std::string connected_to(const LayerInfo& info) {
   return info.inbound.size() > 1 ? join(info.inbound, ", ") : "";
 }
@@ -82,12 +83,12 @@ std::string Network::stage_summary(int line_length) const {
     rows.push_back(
         {fmt::format("{} ({}) ({})", entry.layer, layer(entry.layer).class_name, entry.node_index),
          entry.inbound_layers[0], stage < 0 ? "None" : std::to_string(stage)});
-    // Further inputs have lines of their own.
+    // Each further input has its own line.
     for (size_t i = 1; i < entry.inbound_layers.size(); ++i) {
       rows.push_back({"", entry.inbound_layers[i], ""});
     }
   }
-  // The first two columns share what the last one and the spaces before each leave.
+  // The first two columns share the width that the last column and the separating spaces leave.
   const auto wanted = static_cast<size_t>(std::max(line_length, 0));
   const size_t rest = wanted - std::min(wanted, header[2].size() + 3);
   std::array<size_t, 2> widths = {std::max(rest * 5 / 8, header[0].size()),

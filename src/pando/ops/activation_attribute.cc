@@ -7,15 +7,25 @@
 namespace pando::ops {
 
 std::vector<AttributeSpec> with_activation(std::vector<AttributeSpec> own) {
-  own.push_back({"activation", std::string("none"), {"none", "relu", "leaky_relu"}});
+  own.push_back(
+      {.name = "activation", .fallback = std::string("none"), .names_op = Trait::post_op});
   own.push_back({"alpha", 0.0, {}});
   return own;
 }
 
+void set_activation(ir::Node& node, const std::string& activation, const ir::Node& source) {
+  node.attributes().set("activation", activation);
+  for (const AttributeSpec& spec : definition(source).attributes) {
+    node.attributes().set(spec.name, number_attribute(source, spec.name));
+  }
+}
+
 void check_activation(const ir::Node& node) {
-  // Written so that a NaN is refused too.
+  // The negated comparison refuses a NaN too.
   const double alpha = number_attribute(node, "alpha");
-  if (!(alpha >= 0)) throw InvalidArgument(node.label(), ": alpha is ", alpha, ", wanted >= 0");
+  if (!(alpha >= 0)) {
+    throw InvalidArgument(node.label(), ": alpha: expected 0 or more, got ", alpha);
+  }
 }
 
 void require_no_activation(const ir::Node& node) {

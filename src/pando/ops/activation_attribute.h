@@ -1,21 +1,26 @@
-// The attributes `activation` and `alpha` of ops that fusion lets apply an activation to their
-// result.
+// The attributes `activation` and `alpha`. Fusion sets them on ops that can apply an activation to
+// their own result.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "pando/ops/op.h"
 
 namespace pando::ops {
 
-// `own` and the two attributes.
+// Returns `own` followed by `activation` and `alpha`.
 std::vector<AttributeSpec> with_activation(std::vector<AttributeSpec> own);
+
+// Makes `node` apply `activation` (or mask by it, in a backward op). Copies the attributes from
+// `source`, a node of the activation or of its gradient.
+void set_activation(ir::Node& node, const std::string& activation, const ir::Node& source);
 
 // Throws InvalidArgument for a negative slope.
 void check_activation(const ir::Node& node);
 
-// Throws Unsupported: gradients are taken before fusion.
+// Throws Unsupported if the node has an activation: gradients are taken before fusion.
 void require_no_activation(const ir::Node& node);
 
 }  // namespace pando::ops

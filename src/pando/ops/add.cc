@@ -1,4 +1,4 @@
-// The sum of two tensors of one type.
+// The sum of two tensors of the same type.
 // SPDX-License-Identifier: MIT
 #include "pando/ops/activation_attribute.h"
 #include "pando/ops/all_ops.h"
@@ -11,7 +11,7 @@ OpDef add_op() {
           .inputs = {{"a"}, {"b"}},
           .outputs = {"y"},
           .attributes = with_activation({}),
-          .traits = {Trait::in_place},
+          .traits = {Trait::in_place, Trait::pixelwise, Trait::takes_post_op},
           .infer =
               [](const ir::Node& node) {
                 check_activation(node);

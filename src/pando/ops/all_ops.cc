@@ -1,5 +1,5 @@
-// The only list of ops. The completeness tests demand of each entry a shape rule, a gradient (or
-// Trait::no_grad), a reference kernel and a numeric gradient test.
+// The only list of ops. The completeness tests require that each entry has a shape rule, a gradient
+// (or Trait::no_grad), a reference kernel and a numeric gradient test.
 // SPDX-License-Identifier: MIT
 #include "pando/ops/all_ops.h"
 
@@ -20,15 +20,15 @@ const OpTable& builtin_ops() {
       concat_op(),
       conv_op(),
       conv_input_grad_op(),
-      conv_kernel_grad_op(),
+      conv_filter_grad_op(),
       conv_pool_op(),
       conv_pool_input_grad_op(),
-      conv_pool_kernel_grad_op(),
+      conv_pool_filter_grad_op(),
       cross_entropy_op(),
       cross_entropy_grad_op(),
       dense_op(),
       dense_input_grad_op(),
-      dense_kernel_grad_op(),
+      dense_filter_grad_op(),
       dropout_op(),
       flip_where_op(),
       global_avg_pool_op(),

@@ -1,4 +1,5 @@
-// Attributes of a node with the defaults of its op, so that a default is written down once.
+// Reads the attributes of a node. Missing ones get the default of the op, so that each default is
+// written down once.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,12 +10,12 @@
 
 namespace pando::ops {
 
-// The attribute of the node, or its op's default. Requires: the op has an attribute of that kind.
+// The value of the attribute, or its default. Requires: the op has an attribute of that kind.
 int64_t int_attribute(const ir::Node& node, std::string_view name);
 double number_attribute(const ir::Node& node, std::string_view name);
 std::string text_attribute(const ir::Node& node, std::string_view name);
 ir::Ints ints_attribute(const ir::Node& node, std::string_view name);
-// Integers count as numbers.
+// Accepts a list of integers too.
 ir::Numbers numbers_attribute(const ir::Node& node, std::string_view name);
 
 }  // namespace pando::ops

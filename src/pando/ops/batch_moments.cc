@@ -1,5 +1,5 @@
 // The statistics of batch normalisation: each slice of a micro-batch computes moments of its own
-// valid samples, and all slices' moments together give those of the micro-batch.
+// valid samples; combine_moments merges them into the statistics of the micro-batch.
 // SPDX-License-Identifier: MIT
 #include "pando/base/error.h"
 #include "pando/ops/all_ops.h"
@@ -7,13 +7,13 @@
 
 namespace pando::ops {
 
-// moments holds per channel the mean, then per channel the sum of squared deviations from that
-// mean, then the number of values per channel.
+// `moments` holds the mean of each channel, then the sum of squared deviations from the mean of
+// each channel, then the number of values per channel.
 OpDef batch_moments_op() {
   return {.name = "batch_moments",
           .inputs = {{"x"}},
           .outputs = {"moments"},
-          .traits = {Trait::batch_sum, Trait::no_grad},
+          .traits = {Trait::batch_sum, Trait::moments, Trait::no_grad, Trait::pixelwise},
           .infer =
               [](const ir::Node& node) {
                 require_dtype(node, 0, DType::f32);
@@ -23,7 +23,7 @@ OpDef batch_moments_op() {
           .exact = {"moments"}};
 }
 
-// variance is sum / n, unbiased is sum / (n - 1).
+// `variance` is the sum of squared deviations / n, `unbiased` is that sum / (n - 1).
 OpDef combine_moments_op() {
   return {.name = "combine_moments",
           .inputs = {{"moments"}},
@@ -35,8 +35,10 @@ OpDef combine_moments_op() {
                 require_rank(node, 0, 1, 1);
                 const int64_t length = node.input(0)->shape()[0];
                 if (length % 2 != 1) {
-                  throw InvalidArgument(node.label(), ": moments have ", length,
-                                        " elements, wanted two per channel and one more");
+                  throw InvalidArgument(node.label(),
+                                        ": moments: expected two elements per channel and one "
+                                        "more, got ",
+                                        length, " elements");
                 }
                 return std::vector<ir::TensorType>(3, f32({(length - 1) / 2}));
               },

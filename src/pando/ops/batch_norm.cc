@@ -1,6 +1,6 @@
 // Batch normalisation with given statistics: gamma (x - mean) / sqrt(variance + epsilon) + beta.
-// With batch_statistics = 1 they come from this batch, and the gradient of x is the total
-// derivative, through the statistics too; they themselves get no gradient.
+// With batch_statistics = 1 the statistics come from this batch, and the gradient of x includes
+// their dependence on x; mean and variance themselves get no gradient.
 // SPDX-License-Identifier: MIT
 #include "pando/base/error.h"
 #include "pando/ops/activation_attribute.h"
@@ -15,18 +15,19 @@ namespace {
 void check_epsilon(const ir::Node& node) {
   const double epsilon = number_attribute(node, "epsilon");
   if (!(epsilon >= 0)) {
-    throw InvalidArgument(node.label(), ": epsilon is ", epsilon, ", wanted >= 0");
+    throw InvalidArgument(node.label(), ": epsilon: expected 0 or more, got ", epsilon);
   }
 }
 
-// Input `x` has the channels; inputs first to last - 1 hold one number per channel.
+// Checks that inputs `first` to `last` - 1 hold one number per channel of input `x`.
 void check_per_channel(const ir::Node& node, int x, int first, int last) {
   require_dtype(node, x, DType::f32);
   require_rank(node, x, 2, 5);
   for (int i = first; i < last; ++i) require_f32_shape(node, i, {node.input(x)->shape().back()});
 }
 
-// Backward ops take the result y last when they mask dy by the relu that fusion folded in.
+// The number of inputs without y, which backward ops take as the last input when they mask dy by a
+// fused relu.
 int inputs_without_y(const ir::Node& node) {
   if (text_attribute(node, "activation") == "none") return node.num_inputs();
   require_f32_shape(node, node.num_inputs() - 1, node.input(0)->shape());
@@ -34,8 +35,9 @@ int inputs_without_y(const ir::Node& node) {
 }
 
 [[noreturn]] void refuse_inputs(const ir::Node& node, std::string_view wanted) {
-  throw InvalidArgument(node.label(), ": got ", node.num_inputs(), " inputs, activation \"",
-                        text_attribute(node, "activation"), "\" wants ", wanted);
+  throw InvalidArgument(node.label(), ": expected ", wanted,
+                        ", and y last if there is an activation; got ", node.num_inputs(),
+                        " inputs with activation \"", text_attribute(node, "activation"), "\"");
 }
 
 void add_batch_norm_gradients(const ir::Node& node, std::span<ir::Value* const> dy,
@@ -73,7 +75,7 @@ std::vector<ir::TensorType> infer_batch_norm_input_grad(const ir::Node& node) {
   check_per_channel(node, 1, 2, 5);
   require_f32_shape(node, 0, node.input(1)->shape());
   const int inputs = inputs_without_y(node);
-  if (inputs != 5 && inputs != 7) refuse_inputs(node, "y last, and both totals or none");
+  if (inputs != 5 && inputs != 7) refuse_inputs(node, "5 inputs, or 7 with both totals");
   if (inputs == 7) check_per_channel(node, 1, 5, 7);
   return {node.input(1)->type()};
 }
@@ -83,17 +85,22 @@ std::vector<ir::TensorType> infer_batch_norm_input_grad(const ir::Node& node) {
 OpDef batch_norm_op() {
   return {
       .name = "batch_norm",
-      .inputs = {{"x"}, {"mean"}, {"variance"}, {"gamma"}, {"beta"}},
+      .inputs = {{"x"},
+                 {.name = "mean", .shared = true},
+                 {.name = "variance", .shared = true},
+                 {.name = "gamma", .shared = true},
+                 {.name = "beta", .shared = true}},
       .outputs = {"y"},
       .attributes = with_activation({{"epsilon", 0.001, {}}, {"batch_statistics", int64_t{0}, {}}}),
+      .traits = {Trait::pixelwise, Trait::takes_post_op},
       .infer =
           [](const ir::Node& node) {
             check_epsilon(node);
             check_activation(node);
             const int64_t flag = int_attribute(node, "batch_statistics");
             if (flag != 0 && flag != 1) {
-              throw InvalidArgument(node.label(), ": batch_statistics is ", flag,
-                                    ", wanted 0 or 1");
+              throw InvalidArgument(node.label(), ": batch_statistics: expected 0 or 1, got ",
+                                    flag);
             }
             check_per_channel(node, 0, 1, 5);
             return std::vector{node.input(0)->type()};
@@ -102,38 +109,42 @@ OpDef batch_norm_op() {
       .exact = {"mean", "variance"}};
 }
 
-// dbeta = sum of dy, dgamma = sum of dy (x - mean) / sqrt(variance + epsilon), valid samples only.
+// dbeta = sum of dy, dgamma = sum of dy (x - mean) / sqrt(variance + epsilon), over valid samples.
 OpDef batch_norm_sums_op() {
   return {.name = "batch_norm_sums",
-          .inputs = {{"dy"}, {"x"}, {"mean"}, {"variance"}, {.name = "y", .optional = true}},
+          .inputs = {{"dy"},
+                     {"x"},
+                     {.name = "mean", .shared = true},
+                     {.name = "variance", .shared = true},
+                     {.name = "y", .optional = true}},
           .outputs = {"dbeta", "dgamma"},
           .attributes = backward_attributes(),
-          .traits = {Trait::batch_sum, Trait::no_grad},
+          .traits = {Trait::batch_sum, Trait::no_grad, Trait::pixelwise},
           .infer =
               [](const ir::Node& node) {
                 check_epsilon(node);
                 check_per_channel(node, 1, 2, 4);
                 require_f32_shape(node, 0, node.input(1)->shape());
-                if (inputs_without_y(node) != 4) refuse_inputs(node, "y last, or no y");
+                if (inputs_without_y(node) != 4) refuse_inputs(node, "4 inputs");
                 return std::vector<ir::TensorType>(2, f32({node.input(1)->shape().back()}));
               },
           .exact = {"mean", "variance", "dbeta", "dgamma"}};
 }
 
-// The totals over all slices are there when the statistics are the batch's own.
+// The totals, summed over all slices, are given when the statistics are those of the batch.
 OpDef batch_norm_input_grad_op() {
   return {.name = "batch_norm_input_grad",
           .inputs = {{"dy"},
                      {"x"},
-                     {"mean"},
-                     {"variance"},
-                     {"gamma"},
-                     {.name = "dbeta_total", .optional = true},
-                     {.name = "dgamma_total", .optional = true},
+                     {.name = "mean", .shared = true},
+                     {.name = "variance", .shared = true},
+                     {.name = "gamma", .shared = true},
+                     {.name = "dbeta_total", .optional = true, .shared = true},
+                     {.name = "dgamma_total", .optional = true, .shared = true},
                      {.name = "y", .optional = true}},
           .outputs = {"dx"},
           .attributes = backward_attributes(),
-          .traits = {Trait::no_grad},
+          .traits = {Trait::no_grad, Trait::pixelwise},
           .infer = infer_batch_norm_input_grad,
           .exact = {"mean", "variance", "dbeta_total", "dgamma_total"}};
 }

@@ -1,4 +1,4 @@
-// Appends nodes whose types are known at once.
+// Appends nodes to a graph and infers their types immediately.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,8 +6,9 @@
 
 namespace pando::ops {
 
-// Appends the node and sets the types of its outputs by the shape rule of its op. Throws
-// InvalidArgument that names the node; the graph is then as before. Requires: typed inputs.
+// Appends the node and sets the types of its outputs by the shape rule of its op. If the node is
+// wrong, throws InvalidArgument that names it and leaves the graph unchanged. Requires: typed
+// inputs.
 ir::Node* append(ir::Graph& graph, ir::NodeSpec spec);
 
 }  // namespace pando::ops

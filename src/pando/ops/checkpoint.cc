@@ -1,4 +1,4 @@
-// The same value again: marks a place that recomputation of activations may start from.
+// Passes its input on unchanged. Marks an activation from which recomputation may start.
 // SPDX-License-Identifier: MIT
 #include "pando/ops/all_ops.h"
 

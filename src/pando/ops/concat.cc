@@ -1,4 +1,4 @@
-// Tensors one after the other along one axis, which is not the batch.
+// Concatenates tensors along one axis other than the batch.
 // SPDX-License-Identifier: MIT
 #include "pando/base/error.h"
 #include "pando/ops/all_ops.h"
@@ -14,7 +14,8 @@ std::vector<ir::TensorType> infer_concat(const ir::Node& node) {
   Shape shape = node.input(0)->shape();
   const int64_t given = int_attribute(node, "axis");
   if (given < 1 || given >= shape.rank()) {
-    throw InvalidArgument(node.label(), ": axis is ", given, ", wanted 1 to ", shape.rank() - 1);
+    throw InvalidArgument(node.label(), ": axis: expected 1 to ", shape.rank() - 1, ", got ",
+                          given);
   }
   const int axis = static_cast<int>(given);
   shape[axis] = 0;

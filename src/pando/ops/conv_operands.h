@@ -1,4 +1,5 @@
-// Which operand of a convolution, of its gradients and of their fusions with pooling is what.
+// Finds the operands x, filter and y of a convolution, of its gradients and of their fusions with
+// pooling, which take them in different orders.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,22 +8,22 @@
 namespace pando::ops {
 
 struct ConvOperands {
-  const ir::Value* x = nullptr;       // or its gradient, where that is the result
-  const ir::Value* kernel = nullptr;  // the same
-  const ir::Value* y = nullptr;       // the result, or its gradient; of a fusion, the pooled one
+  const ir::Value* x = nullptr;       // the input; its gradient in ops that compute that
+  const ir::Value* filter = nullptr;  // the filter; its gradient in ops that compute that
+  const ir::Value* y = nullptr;       // the result or its gradient; after pooling in a fusion
   bool input_grad = false;
-  bool kernel_grad = false;
+  bool filter_grad = false;
 };
 
-// Requires: one of conv, conv_pool, conv_input_grad, conv_kernel_grad, conv_pool_input_grad and
-// conv_pool_kernel_grad.
+// Requires: one of conv, conv_pool, conv_input_grad, conv_filter_grad, conv_pool_input_grad and
+// conv_pool_filter_grad.
 inline ConvOperands conv_operands(const ir::Node& node) {
   const std::string& op = node.op();
   if (op == "conv_input_grad") return {node.output(), node.input(1), node.input(0), true, false};
   if (op == "conv_pool_input_grad") {
     return {node.output(), node.input(2), node.input(0), true, false};
   }
-  if (op == "conv_kernel_grad" || op == "conv_pool_kernel_grad") {
+  if (op == "conv_filter_grad" || op == "conv_pool_filter_grad") {
     return {node.input(0), node.output(), node.input(1), false, true};
   }
   return {node.input(0), node.input(1), node.output(), false, false};

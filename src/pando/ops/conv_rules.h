@@ -1,4 +1,4 @@
-// What conv and the fused conv_pool check alike.
+// The checks that conv and the fused conv_pool share.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace pando::ops {
 
-// Checks x, kernel, bias and the attributes; throws InvalidArgument that names the node.
+// Checks x, filter, bias and the attributes; throws InvalidArgument that names the node.
 Windows check_conv(const ir::Node& node);
 
 }  // namespace pando::ops

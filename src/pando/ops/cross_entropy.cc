@@ -1,6 +1,6 @@
-// Cross-entropy per sample, of probabilities (clipped to [1e-7, 1 - 1e-7]) or of logits, against
-// class numbers or distributions, with label smoothing. A class number outside the classes marks
-// a sample without a label: its loss and its gradient are zero.
+// Cross-entropy per sample, from probabilities (clipped to [1e-7, 1 - 1e-7]) or logits, against
+// class numbers or distributions, with label smoothing. A class number out of range marks a sample
+// without a label: its loss and its gradient are zero.
 // SPDX-License-Identifier: MIT
 #include "pando/base/error.h"
 #include "pando/ops/all_ops.h"
@@ -19,11 +19,11 @@ const ir::TensorType& check_cross_entropy(const ir::Node& node, int first) {
   check_sample_weight(node, first + 2, predictions.shape[0]);
   const int64_t from_logits = int_attribute(node, "from_logits");
   if (from_logits != 0 && from_logits != 1) {
-    throw InvalidArgument(node.label(), ": from_logits is ", from_logits, ", wanted 0 or 1");
+    throw InvalidArgument(node.label(), ": from_logits: expected 0 or 1, got ", from_logits);
   }
   const double smoothing = number_attribute(node, "label_smoothing");
   if (!(smoothing >= 0 && smoothing <= 1)) {
-    throw InvalidArgument(node.label(), ": label_smoothing is ", smoothing, ", wanted 0 to 1");
+    throw InvalidArgument(node.label(), ": label_smoothing: expected 0 to 1, got ", smoothing);
   }
   return predictions;
 }

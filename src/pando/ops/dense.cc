@@ -18,14 +18,14 @@ std::vector<ir::TensorType> infer_dense(const ir::Node& node) {
   require_matrix(node, 0);
   require_matrix(node, 1);
   const Shape& x = node.input(0)->shape();
-  const Shape& kernel = node.input(1)->shape();
-  if (x[1] != kernel[0]) {
-    throw InvalidArgument(node.label(), ": input ", x, " has ", x[1], " features, kernel ", kernel,
-                          " takes ", kernel[0]);
+  const Shape& filter = node.input(1)->shape();
+  if (x[1] != filter[0]) {
+    throw InvalidArgument(node.label(), ": weights ", filter, " take ", filter[0],
+                          " features, but input ", x, " has ", x[1]);
   }
-  if (node.num_inputs() == 3) require_f32_shape(node, 2, {kernel[1]});
+  if (node.num_inputs() == 3) require_f32_shape(node, 2, {filter[1]});
   check_activation(node);
-  return {f32({x[0], kernel[1]})};
+  return {f32({x[0], filter[1]})};
 }
 
 void add_dense_gradients(const ir::Node& node, std::span<ir::Value* const> dy, GradBuilder& grad) {
@@ -35,7 +35,7 @@ void add_dense_gradients(const ir::Node& node, std::span<ir::Value* const> dy, G
   }
   const bool bias = node.num_inputs() == 3 && grad.wants(node.input(2));
   if (!bias && !grad.wants(node.input(1))) return;
-  const ir::Node* sums = grad.emit("dense_kernel_grad", {node.input(0), dy[0]}, {}, bias ? 2 : 1);
+  const ir::Node* sums = grad.emit("dense_filter_grad", {node.input(0), dy[0]}, {}, bias ? 2 : 1);
   grad.add(node.input(1), sums->output(0));
   if (bias) grad.add(node.input(2), sums->output(1));
 }
@@ -44,42 +44,50 @@ void add_dense_gradients(const ir::Node& node, std::span<ir::Value* const> dy, G
 
 OpDef dense_op() {
   return {.name = "dense",
-          .inputs = {{"x"}, {"kernel"}, {.name = "bias", .optional = true}},
+          .inputs = {{"x"},
+                     {.name = "filter", .shared = true},
+                     {.name = "bias", .optional = true, .shared = true}},
           .outputs = {"y"},
           .attributes = with_activation({}),
+          .traits = {Trait::takes_post_op},
           .infer = infer_dense,
-          .grad = add_dense_gradients};
+          .grad = add_dense_gradients,
+          .products = Products::matrix};
 }
 
 OpDef dense_input_grad_op() {
   return {.name = "dense_input_grad",
-          .inputs = {{"dy"}, {"kernel"}},
+          .inputs = {{"dy"}, {.name = "filter", .shared = true}},
           .outputs = {"dx"},
           .traits = {Trait::no_grad},
-          .infer = [](const ir::Node& node) {
-            require_matrix(node, 0);
-            require_matrix(node, 1);
-            const int64_t batch = node.input(0)->shape()[0];
-            const Shape& kernel = node.input(1)->shape();
-            require_shape(node, 0, {batch, kernel[1]});
-            return std::vector{f32({batch, kernel[0]})};
-          }};
+          .infer =
+              [](const ir::Node& node) {
+                require_matrix(node, 0);
+                require_matrix(node, 1);
+                const int64_t batch = node.input(0)->shape()[0];
+                const Shape& filter = node.input(1)->shape();
+                require_shape(node, 0, {batch, filter[1]});
+                return std::vector{f32({batch, filter[0]})};
+              },
+          .products = Products::matrix};
 }
 
-OpDef dense_kernel_grad_op() {
-  return {.name = "dense_kernel_grad",
+OpDef dense_filter_grad_op() {
+  return {.name = "dense_filter_grad",
           .inputs = {{"x"}, {"dy"}},
           .outputs = {"dkernel", "dbias"},
           .optional_outputs = 1,
           .traits = {Trait::batch_sum, Trait::no_grad},
-          .infer = [](const ir::Node& node) {
-            require_matrix(node, 0);
-            require_matrix(node, 1);
-            const Shape& x = node.input(0)->shape();
-            const int64_t units = node.input(1)->shape()[1];
-            require_shape(node, 1, {x[0], units});
-            return std::vector{f32({x[1], units}), f32({units})};
-          }};
+          .infer =
+              [](const ir::Node& node) {
+                require_matrix(node, 0);
+                require_matrix(node, 1);
+                const Shape& x = node.input(0)->shape();
+                const int64_t units = node.input(1)->shape()[1];
+                require_shape(node, 1, {x[0], units});
+                return std::vector{f32({x[1], units}), f32({units})};
+              },
+          .products = Products::matrix};
 }
 
 }  // namespace pando::ops

@@ -19,8 +19,8 @@ OpDef dropout_op() {
               [](const ir::Node& node) {
                 const double rate = number_attribute(node, "rate");
                 if (!(rate >= 0 && rate < 1)) {
-                  throw InvalidArgument(node.label(), ": rate is ", rate,
-                                        ", wanted 0 or more and below 1");
+                  throw InvalidArgument(node.label(),
+                                        ": rate: expected 0 or more and below 1, got ", rate);
                 }
                 require_rank(node, 0, 1, 5);
                 return same_f32_as_all_inputs()(node);

@@ -1,5 +1,5 @@
-// Mirrors images left to right where the sample's flag is not zero. The flag comes with the data,
-// so that who augments decides, and the pixels are moved where the network runs.
+// Mirrors an image left to right if the flag of its sample is not zero. The flag comes with the
+// data: the data pipeline decides which images to mirror, and the device moves the pixels.
 // SPDX-License-Identifier: MIT
 #include "pando/ops/all_ops.h"
 #include "pando/ops/pixel_rules.h"

@@ -1,5 +1,5 @@
-// How much arithmetic a node is: the multiply-adds of convolutions, dense layers and their
-// gradients, which take nearly all the time that arithmetic takes.
+// Counts the arithmetic of a node: the multiply-adds of convolutions, dense layers and their
+// gradients, which account for nearly all arithmetic of a network.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,9 +7,10 @@
 
 namespace pando::ops {
 
-// Floating-point operations of the node for its whole batch, two per multiply-add; 0 for ops whose
-// time goes into moving memory. Padding counts as if it were there, and a kernel that needs fewer
-// multiplications (Winograd's, those that go back through pooling) does no less. Requires: typed.
+// Floating-point operations of the node for its whole batch, two per multiply-add; 0 for ops that
+// spend their time moving memory. Products with padding are counted, and the count does not depend
+// on the kernel: one that multiplies less (Winograd, gradients through pooling) gets the same
+// number. Requires: a typed node.
 double flops(const ir::Node& node);
 
 }  // namespace pando::ops

@@ -1,5 +1,5 @@
-// What an op's gradient rule may do: emit nodes and hand gradients to its inputs. The graph walk
-// behind it lives in grad/.
+// The interface that an op's gradient rule uses: it emits nodes and passes gradients to the op's
+// inputs. grad/ implements it and walks the graph.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,7 +13,7 @@ namespace pando::ops {
 class GradBuilder {
  public:
   virtual ~GradBuilder() = default;
-  // Whether anybody needs the gradient of this value; a rule may skip work where not.
+  // Whether the gradient of this value is needed; if not, a rule may skip the work.
   virtual bool wants(const ir::Value* value) const = 0;
   // Appends a node of the backward graph; its types are inferred.
   virtual ir::Node* emit(std::string op, std::vector<ir::Value*> inputs,

@@ -1,5 +1,5 @@
-// Group normalisation: statistics per sample and group of channels. Groups are runs of channels,
-// or with strided = 1 the channels of equal remainder, c mod groups.
+// Group normalisation: statistics per sample and group of channels. A group is a range of
+// consecutive channels or, with strided = 1, the channels c with the same c mod groups.
 // SPDX-License-Identifier: MIT
 #include "pando/base/error.h"
 #include "pando/ops/all_ops.h"
@@ -16,19 +16,21 @@ ir::TensorType check_groups(const ir::Node& node, int x) {
   require_rank(node, x, 2, 5);
   const Shape& shape = node.input(x)->shape();
   const int64_t groups = int_attribute(node, "groups");
-  if (groups < 1) throw InvalidArgument(node.label(), ": groups is ", groups, ", wanted >= 1");
+  if (groups < 1) {
+    throw InvalidArgument(node.label(), ": groups: expected at least 1, got ", groups);
+  }
   if (shape.back() % groups != 0) {
     throw InvalidArgument(node.label(), ": ", shape.back(), " channels do not divide into ", groups,
                           " groups");
   }
   const int64_t strided = int_attribute(node, "strided");
   if (strided != 0 && strided != 1) {
-    throw InvalidArgument(node.label(), ": strided is ", strided, ", wanted 0 or 1");
+    throw InvalidArgument(node.label(), ": strided: expected 0 or 1, got ", strided);
   }
   return f32({shape[0], groups});
 }
 
-// The first four inputs of both backward ops: dy, x, mean, inv_std.
+// Checks the first four inputs of both backward ops: dy, x, mean, inv_std.
 void check_backward(const ir::Node& node) {
   const ir::TensorType statistic = check_groups(node, 1);
   require_f32_shape(node, 0, node.input(1)->shape());
@@ -39,7 +41,7 @@ void check_backward(const ir::Node& node) {
 std::vector<ir::TensorType> infer_group_norm(const ir::Node& node) {
   const double epsilon = number_attribute(node, "epsilon");
   if (!(epsilon >= 0)) {
-    throw InvalidArgument(node.label(), ": epsilon is ", epsilon, ", wanted >= 0");
+    throw InvalidArgument(node.label(), ": epsilon: expected 0 or more, got ", epsilon);
   }
   const ir::TensorType statistic = check_groups(node, 0);
   const int64_t channels = node.input(0)->shape().back();
@@ -51,7 +53,8 @@ std::vector<ir::TensorType> infer_group_norm(const ir::Node& node) {
 void add_group_norm_gradients(const ir::Node& node, std::span<ir::Value* const> dy,
                               GradBuilder& grad) {
   if (dy[1] != nullptr || dy[2] != nullptr) {
-    throw Unsupported(node.label(), ": gradients flow through y only, not the statistics");
+    throw Unsupported(node.label(),
+                      ": mean and inv_std have no gradient; use only y in what is differentiated");
   }
   ir::Value* gamma = node.input(1);
   const ir::Attributes attributes = {{"groups", int_attribute(node, "groups")},
@@ -77,7 +80,7 @@ OpDef group_norm_op() {
   auto attributes = group_attributes();
   attributes.push_back({"epsilon", 0.001, {}});
   return {.name = "group_norm",
-          .inputs = {{"x"}, {"gamma"}, {"beta"}},
+          .inputs = {{"x"}, {.name = "gamma", .shared = true}, {.name = "beta", .shared = true}},
           .outputs = {"y", "mean", "inv_std"},
           .attributes = attributes,
           .infer = infer_group_norm,
@@ -101,7 +104,7 @@ OpDef group_norm_sums_op() {
 
 OpDef group_norm_input_grad_op() {
   return {.name = "group_norm_input_grad",
-          .inputs = {{"dy"}, {"x"}, {"mean"}, {"inv_std"}, {"gamma"}},
+          .inputs = {{"dy"}, {"x"}, {"mean"}, {"inv_std"}, {.name = "gamma", .shared = true}},
           .outputs = {"dx"},
           .attributes = group_attributes(),
           .traits = {Trait::no_grad},

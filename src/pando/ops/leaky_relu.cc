@@ -1,5 +1,5 @@
-// x where positive, else alpha x. The gradient comes from the result, whose sign is that of x
-// because alpha is not negative.
+// x where x is positive, else alpha x. The gradient is computed from the result, which has the sign
+// of x because alpha is not negative.
 // SPDX-License-Identifier: MIT
 #include "pando/ops/activation_attribute.h"
 #include "pando/ops/all_ops.h"
@@ -22,7 +22,7 @@ OpDef leaky_relu_op() {
           .inputs = {{"x"}},
           .outputs = {"y"},
           .attributes = {{"alpha", 0.3, {}}},
-          .traits = {Trait::in_place},
+          .traits = {Trait::in_place, Trait::pixelwise, Trait::activation, Trait::post_op},
           .infer = infer_leaky_relu,
           .grad = [](const ir::Node& node, std::span<ir::Value* const> dy, GradBuilder& grad) {
             const ir::Node* dx = grad.emit("leaky_relu_grad", {dy[0], node.output()},
@@ -36,8 +36,9 @@ OpDef leaky_relu_grad_op() {
           .inputs = {{"dy"}, {"y"}},
           .outputs = {"dx"},
           .attributes = {{"alpha", 0.3, {}}},
-          .traits = {Trait::in_place, Trait::no_grad},
-          .infer = infer_leaky_relu};
+          .traits = {Trait::in_place, Trait::no_grad, Trait::pixelwise},
+          .infer = infer_leaky_relu,
+          .gradient_of = "leaky_relu"};
 }
 
 }  // namespace pando::ops

@@ -27,8 +27,8 @@ void check_labels(const ir::Node& node, int index) {
   const ir::TensorType& labels = node.input(index)->type();
   const bool sparse = labels == ir::TensorType{DType::i32, {predictions[0]}};
   if (!sparse && labels != f32(predictions)) {
-    throw InvalidArgument(node.label(), ": labels are ", to_string(labels), ", wanted i32[",
-                          predictions[0], "] or f32", predictions);
+    throw InvalidArgument(node.label(), ": labels: expected i32[", predictions[0], "] or f32",
+                          predictions, ", got ", to_string(labels));
   }
 }
 

@@ -18,7 +18,7 @@ OpDef loss_seed_op() {
               [](const ir::Node& node) {
                 const int64_t batch = int_attribute(node, "batch");
                 if (batch < 1) {
-                  throw InvalidArgument(node.label(), ": batch is ", batch, ", wanted >= 1");
+                  throw InvalidArgument(node.label(), ": batch: expected at least 1, got ", batch);
                 }
                 return std::vector{f32({batch})};
               },

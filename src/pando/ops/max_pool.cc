@@ -1,5 +1,6 @@
-// Max pooling. The index says which position of the window won, so that the gradient needs
-// neither x nor a comparison: row-major, the first maximum wins, padding never does, a NaN does.
+// Max pooling. `index` stores the row-major position of the maximum in its window, so that the
+// gradient needs neither x nor a comparison. The first of several maxima counts, padding never
+// does, and a NaN counts as the maximum.
 // SPDX-License-Identifier: MIT
 #include "pando/base/error.h"
 #include "pando/ops/activation_attribute.h"
@@ -29,8 +30,8 @@ std::vector<ir::TensorType> infer_max_pool_grad(const ir::Node& node) {
   require_shape(node, 1, dy);
   const int wanted = text_attribute(node, "activation") == "none" ? 2 : 3;
   if (node.num_inputs() != wanted) {
-    throw InvalidArgument(node.label(), ": got ", node.num_inputs(), " inputs, activation \"",
-                          text_attribute(node, "activation"), "\" wants ", wanted);
+    throw InvalidArgument(node.label(), ": expected ", wanted, " inputs with activation \"",
+                          text_attribute(node, "activation"), "\", got ", node.num_inputs());
   }
   if (wanted == 3) require_f32_shape(node, 2, dy);
   return {f32(channels_last(dy[0], input_extents(windows), dy.back()))};
@@ -52,7 +53,7 @@ OpDef max_pool_op() {
           }};
 }
 
-// With an activation (made by fusion only), dy is first multiplied by its derivative at y.
+// With an activation (set by fusion only), dy is first multiplied by its derivative at y.
 OpDef max_pool_grad_op() {
   return {.name = "max_pool_grad",
           .inputs = {{"dy"}, {"index"}, {.name = "y", .optional = true}},

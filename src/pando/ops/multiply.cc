@@ -1,4 +1,4 @@
-// The product of two tensors of one type, element by element.
+// The product of two tensors of the same type, element by element.
 // SPDX-License-Identifier: MIT
 #include "pando/ops/all_ops.h"
 #include "pando/ops/shape_rules.h"
@@ -9,6 +9,7 @@ OpDef multiply_op() {
   return {.name = "multiply",
           .inputs = {{"a"}, {"b"}},
           .outputs = {"y"},
+          .traits = {Trait::pixelwise},
           .infer = same_f32_as_all_inputs(),
           .grad = [](const ir::Node& node, std::span<ir::Value* const> dy, GradBuilder& grad) {
             for (int i = 0; i < 2; ++i) {

@@ -1,5 +1,5 @@
-// y = x * scale + shift for each channel, from bytes or numbers, and zeros in the channels that x
-// does not have.
+// y = x * scale + shift for each channel of x, which holds u8 or f32. Channels that x does not have
+// become zeros.
 // SPDX-License-Identifier: MIT
 #include "pando/base/error.h"
 #include "pando/ops/all_ops.h"
@@ -14,8 +14,8 @@ void require_one_per_channel(const ir::Node& node, std::string_view attribute) {
   const ir::Numbers numbers = numbers_attribute(node, attribute);
   const int64_t channels = node.input(0)->shape().back();
   if (static_cast<int64_t>(numbers.size()) == channels) return;
-  throw InvalidArgument(node.label(), ": ", attribute, " ", ir::to_text(numbers), " has ",
-                        numbers.size(), " items, wanted one for each of ", channels, " channels");
+  throw InvalidArgument(node.label(), ": ", attribute, ": expected ", channels,
+                        " items, one per channel, got ", ir::to_text(numbers));
 }
 
 void add_gradient(const ir::Node& node, std::span<ir::Value* const> dy, GradBuilder& grad) {

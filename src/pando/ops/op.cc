@@ -11,12 +11,34 @@ bool OpDef::has(Trait trait) const {
   return std::find(traits.begin(), traits.end(), trait) != traits.end();
 }
 
+const AttributeSpec* OpDef::attribute(std::string_view attribute) const {
+  const auto found =
+      std::find_if(attributes.begin(), attributes.end(),
+                   [&](const AttributeSpec& spec) { return spec.name == attribute; });
+  return found == attributes.end() ? nullptr : &*found;
+}
+
 OpTable::OpTable(std::vector<OpDef> ops) : ops_(std::move(ops)) {
   std::sort(ops_.begin(), ops_.end(),
             [](const OpDef& a, const OpDef& b) { return a.name < b.name; });
   for (size_t i = 1; i < ops_.size(); ++i) {
     PANDO_CHECK(ops_[i - 1].name != ops_[i].name, "op '", ops_[i].name, "' is listed twice");
   }
+  for (OpDef& op : ops_) {
+    for (AttributeSpec& spec : op.attributes) {
+      if (!spec.names_op) continue;
+      spec.choices = names_with(*spec.names_op);
+      spec.choices.insert(spec.choices.begin(), "none");
+    }
+  }
+}
+
+std::vector<std::string> OpTable::names_with(Trait trait) const {
+  std::vector<std::string> names;
+  for (const OpDef& op : ops_) {
+    if (op.has(trait)) names.push_back(op.name);
+  }
+  return names;
 }
 
 const OpDef* OpTable::find(std::string_view name) const {
@@ -44,8 +66,8 @@ void check_inputs(const ir::Node& node, const OpDef& op) {
     for (const InputSpec& input : op.inputs) {
       names.push_back(input.name + (input.variadic ? "..." : input.optional ? "?" : ""));
     }
-    throw InvalidArgument(node.label(), ": got ", given, " inputs, wanted (", join(names, ", "),
-                          ")");
+    throw InvalidArgument(node.label(), ": expected inputs (", join(names, ", "), "), got ", given,
+                          " inputs");
   }
 }
 
@@ -53,8 +75,8 @@ void check_outputs(const ir::Node& node, const OpDef& op) {
   const auto given = static_cast<size_t>(node.num_outputs());
   const size_t least = op.outputs.size() - static_cast<size_t>(op.optional_outputs);
   if (given < least || given > op.outputs.size()) {
-    throw InvalidArgument(node.label(), ": got ", given, " outputs, wanted (",
-                          join(op.outputs, ", "), ")");
+    throw InvalidArgument(node.label(), ": expected outputs (", join(op.outputs, ", "), "), got ",
+                          given, " outputs");
   }
 }
 
@@ -64,8 +86,8 @@ void check_attribute(const ir::Node& node, const AttributeSpec& spec, const ir::
       (std::holds_alternative<ir::Numbers>(spec.fallback) &&
        std::holds_alternative<ir::Ints>(value));
   if (value.index() != spec.fallback.index() && !integers_as_numbers) {
-    throw InvalidArgument(node.label(), ": attribute '", spec.name, "' is ", ir::kind_name(value),
-                          ", wanted ", ir::kind_name(spec.fallback));
+    throw InvalidArgument(node.label(), ": attribute '", spec.name, "': expected ",
+                          ir::kind_name(spec.fallback), ", got ", ir::kind_name(value));
   }
   if (spec.choices.empty()) return;
   const auto& text = std::get<std::string>(value);
@@ -76,9 +98,8 @@ void check_attribute(const ir::Node& node, const AttributeSpec& spec, const ir::
 
 void check_attributes(const ir::Node& node, const OpDef& op) {
   for (const auto& [name, value] : node.attributes().values()) {
-    const auto spec = std::find_if(op.attributes.begin(), op.attributes.end(),
-                                   [&, &key = name](const auto& s) { return s.name == key; });
-    if (spec == op.attributes.end()) {
+    const AttributeSpec* spec = op.attribute(name);
+    if (spec == nullptr) {
       std::vector<std::string> known;
       for (const AttributeSpec& s : op.attributes) known.push_back(s.name);
       throw InvalidArgument(node.label(), ": ", unknown_name_message("attribute", name, known));
@@ -100,12 +121,16 @@ std::vector<ir::TensorType> infer_types(const ir::Node& node) {
 }
 
 std::string_view input_name(const ir::Node& node, int index) {
+  return input_spec(node, index).name;
+}
+
+const InputSpec& input_spec(const ir::Node& node, int index) {
   const std::vector<InputSpec>& inputs = builtin_ops().get(node.op()).inputs;
   const bool last = index + 1 == node.num_inputs();
   const bool masks = inputs.back().name == "y" && inputs.back().optional &&
                      node.attributes().get_string("activation", "none") != "none";
-  if (last && masks) return inputs.back().name;
-  return inputs[std::min(static_cast<size_t>(index), inputs.size() - 1)].name;
+  if (last && masks) return inputs.back();
+  return inputs[std::min(static_cast<size_t>(index), inputs.size() - 1)];
 }
 
 namespace {
@@ -125,8 +150,8 @@ bool is_exact_output(const ir::Node& node, int index) {
   return is_exact(op, op.outputs[static_cast<size_t>(index)]);
 }
 
-bool has_trait(const ir::Node& node, Trait trait) {
-  return builtin_ops().get(node.op()).has(trait);
-}
+const OpDef& definition(const ir::Node& node) { return builtin_ops().get(node.op()); }
+
+bool has_trait(const ir::Node& node, Trait trait) { return definition(node).has(trait); }
 
 }  // namespace pando::ops

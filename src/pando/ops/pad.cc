@@ -1,4 +1,4 @@
-// Zeros before and after the elements of every axis but the batch.
+// Adds zeros before and after the elements of every axis except the batch.
 // SPDX-License-Identifier: MIT
 #include "pando/base/error.h"
 #include "pando/ops/all_ops.h"
@@ -18,7 +18,7 @@ std::vector<ir::TensorType> infer_pad(const ir::Node& node) {
     const ir::Ints pads = ints_attribute(node, name);
     if (pads[0] != 0) {
       throw InvalidArgument(node.label(), ": ", name, " ", ir::to_text(pads),
-                            " pads the batch axis");
+                            " pads the batch axis; its first item must be 0");
     }
     for (int axis = 0; axis < shape.rank(); ++axis) {
       const int64_t pad = pads[static_cast<size_t>(axis)];

@@ -23,7 +23,7 @@ std::vector<AttributeSpec> pool_grad_attributes() {
 void check_index_fits(const ir::Node& node, const Windows& windows) {
   if (positions(windows) > kMaxIndexPositions) {
     throw InvalidArgument(node.label(), ": window ", ir::to_text(ints_attribute(node, "window")),
-                          " has ", positions(windows), " positions, max pooling takes up to ",
+                          " has ", positions(windows), " positions; max pooling supports up to ",
                           kMaxIndexPositions);
   }
 }

@@ -1,4 +1,4 @@
-// What the pooling ops check alike.
+// Attributes and checks that the pooling ops share.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,19 +6,20 @@
 
 namespace pando::ops {
 
-// window, strides (empty: as the window), padding and pads.
+// The attributes window, strides (if empty, equal to the window), padding and pads.
 std::vector<AttributeSpec> pool_attributes();
 
-// The same and the spatial extents of x, for gradients.
+// The attributes of a gradient: those of the op itself and `input`, the spatial extents of x.
 std::vector<AttributeSpec> pool_grad_attributes();
 
-// Max pooling stores positions in the window as u8, which tells this many apart.
+// The largest number of positions in a window of max pooling, which stores a position as u8.
 constexpr int64_t kMaxIndexPositions = 256;
 
 // Throws InvalidArgument unless a position in the window fits into the u8 index of max pooling.
 void check_index_fits(const ir::Node& node, const Windows& windows);
 
-// Checks an f32 input 0 of a pooling op and resolves its windows; for a gradient, input 0 is dy.
+// Checks that input 0 of a pooling op is f32 and resolves the windows; in a gradient, input 0 is
+// dy.
 Windows check_pool(const ir::Node& node);
 Windows check_pool_grad(const ir::Node& node);
 

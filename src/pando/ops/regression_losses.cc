@@ -1,5 +1,5 @@
-// Regression losses per sample: the mean over all other axes of the squared or of the absolute
-// difference. The gradient of the absolute difference is zero where there is none.
+// Regression losses per sample: the mean of the squared or of the absolute difference over all
+// other axes. The gradient of the absolute difference is zero where the difference is zero.
 // SPDX-License-Identifier: MIT
 #include "pando/ops/all_ops.h"
 #include "pando/ops/loss_rules.h"

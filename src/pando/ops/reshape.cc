@@ -1,4 +1,5 @@
-// The same elements under another shape; `shape` leaves the batch out. Flattening is a reshape.
+// Gives the same elements another shape; `shape` does not include the batch axis. Flattening is a
+// reshape.
 // SPDX-License-Identifier: MIT
 #include "pando/base/error.h"
 #include "pando/ops/all_ops.h"
@@ -21,9 +22,9 @@ std::vector<ir::TensorType> infer_reshape(const ir::Node& node) {
     }
   }
   if (shape.elements_from(1) != x.shape.elements_from(1)) {
-    throw InvalidArgument(node.label(), ": cannot reshape ", x.shape, " to ", shape, ": ",
-                          x.shape.elements_from(1), " against ", shape.elements_from(1),
-                          " elements per sample");
+    throw InvalidArgument(node.label(), ": cannot reshape ", x.shape, " to ", shape, ": expected ",
+                          x.shape.elements_from(1), " elements per sample, got ",
+                          shape.elements_from(1));
   }
   return {{x.dtype, shape}};
 }

@@ -1,5 +1,5 @@
-// A variable in another floating point type, made once per weight update: what kernels read of the
-// f32 weights that half-precision training keeps.
+// Rounds a variable to a half, once per weight update. Training in half precision with f32 weights
+// gives kernels this copy to read.
 // SPDX-License-Identifier: MIT
 #include "pando/ops/all_ops.h"
 #include "pando/ops/attribute_values.h"

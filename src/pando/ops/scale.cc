@@ -11,7 +11,7 @@ OpDef scale_op() {
           .inputs = {{"x"}},
           .outputs = {"y"},
           .attributes = {{"factor", 1.0, {}}, {"offset", 0.0, {}}},
-          .traits = {Trait::in_place},
+          .traits = {Trait::in_place, Trait::pixelwise},
           .infer = same_f32_as_all_inputs(),
           .grad = [](const ir::Node& node, std::span<ir::Value* const> dy, GradBuilder& grad) {
             const ir::Node* dx =

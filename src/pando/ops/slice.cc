@@ -1,5 +1,5 @@
-// A box of a tensor, with strides: y[i] = x[begin + i * strides] for i below size. The batch axis
-// stays whole.
+// Cuts a box out of a tensor, with strides: y[i] = x[begin + i * strides] for i below size. The
+// batch axis is never cut.
 // SPDX-License-Identifier: MIT
 #include "pando/base/error.h"
 #include "pando/ops/all_ops.h"
@@ -19,14 +19,14 @@ void check_box(const ir::Node& node, const Shape& shape, const Shape& size) {
   if (strides.empty()) strides.assign(rank, 1);
   if (strides.size() != rank) require_length(node, "strides", rank);
   if (size[0] != shape[0] || begin[0] != 0 || strides[0] != 1) {
-    throw InvalidArgument(node.label(), ": the batch axis of ", shape, " must stay whole");
+    throw InvalidArgument(node.label(), ": cannot cut the batch axis of ", shape);
   }
   for (int axis = 0; axis < shape.rank(); ++axis) {
     const auto i = static_cast<size_t>(axis);
     const int64_t last = begin[i] + (size[axis] - 1) * strides[i];
     if (begin[i] < 0 || size[axis] < 1 || strides[i] < 1 || last >= shape[axis]) {
       throw InvalidArgument(node.label(), ": begin ", ir::to_text(begin), ", size ", size,
-                            " and strides ", ir::to_text(strides), " leave the shape ", shape);
+                            " and strides ", ir::to_text(strides), " exceed the shape ", shape);
     }
   }
 }
@@ -58,7 +58,7 @@ OpDef slice_op() {
           .inputs = {{"x"}},
           .outputs = {"y"},
           .attributes = {{"begin", ir::Ints{}, {}},
-                         {"size", ir::Ints{}, {}},
+                         {.name = "size", .fallback = ir::Ints{}, .holds_batch = true},
                          {"strides", ir::Ints{}, {}}},
           .infer = infer_slice,
           .grad = [](const ir::Node& node, std::span<ir::Value* const> dy, GradBuilder& grad) {
@@ -70,14 +70,14 @@ OpDef slice_op() {
           }};
 }
 
-// dy at the places of the box, zeros elsewhere; `shape` is that of x.
+// Puts dy into the box that slice cut out, with zeros elsewhere; `shape` is the shape of x.
 OpDef slice_grad_op() {
   return {.name = "slice_grad",
           .inputs = {{"dy"}},
           .outputs = {"dx"},
           .attributes = {{"begin", ir::Ints{}, {}},
                          {"strides", ir::Ints{}, {}},
-                         {"shape", ir::Ints{}, {}}},
+                         {.name = "shape", .fallback = ir::Ints{}, .holds_batch = true}},
           .traits = {Trait::no_grad},
           .infer = infer_slice_grad};
 }

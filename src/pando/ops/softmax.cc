@@ -1,4 +1,4 @@
-// Softmax over the last axis, with its gradient taken from the result: y (dy - sum of dy y).
+// Softmax over the last axis. The gradient is computed from the result: y (dy - sum of dy y).
 // SPDX-License-Identifier: MIT
 #include "pando/ops/all_ops.h"
 #include "pando/ops/shape_rules.h"
@@ -18,6 +18,7 @@ OpDef softmax_op() {
   return {.name = "softmax",
           .inputs = {{"x"}},
           .outputs = {"y"},
+          .traits = {Trait::pixelwise, Trait::activation},
           .infer = infer_softmax,
           .grad = [](const ir::Node& node, std::span<ir::Value* const> dy, GradBuilder& grad) {
             grad.add(node.input(0), grad.emit("softmax_grad", {dy[0], node.output()})->output());
@@ -28,7 +29,7 @@ OpDef softmax_grad_op() {
   return {.name = "softmax_grad",
           .inputs = {{"dy"}, {"y"}},
           .outputs = {"dx"},
-          .traits = {Trait::no_grad},
+          .traits = {Trait::no_grad, Trait::pixelwise},
           .infer = infer_softmax};
 }
 

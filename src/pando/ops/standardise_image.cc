@@ -1,5 +1,5 @@
-// y = (x - mean) / deviation with the mean and the population deviation over all pixels and
-// channels of each sample. A sample of one colour becomes zeros, where the formula divides by zero.
+// y = (x - mean) / deviation, with the mean and the population standard deviation over all pixels
+// and channels of each sample. A sample of one colour, whose deviation is zero, becomes zeros.
 // SPDX-License-Identifier: MIT
 #include "pando/base/error.h"
 #include "pando/ops/all_ops.h"
@@ -17,8 +17,7 @@ OpDef standardise_image_op() {
           .grad =
               [](const ir::Node& node, std::span<ir::Value* const>, GradBuilder&) {
                 throw Unsupported(node.label(),
-                                  ": no gradient goes through; put it before all layers that are "
-                                  "trained");
+                                  ": has no gradient; put it before all layers that are trained");
               }};
 }
 

@@ -1,4 +1,4 @@
-// The sum of a batch sum over all slices of the micro-batch, in slice order.
+// Adds the batch sums of all slices of the micro-batch, in slice order.
 // SPDX-License-Identifier: MIT
 #include "pando/ops/all_ops.h"
 #include "pando/ops/shape_rules.h"

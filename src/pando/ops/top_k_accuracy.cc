@@ -1,5 +1,6 @@
-// 1 for a sample whose label is among its k largest predictions, else 0. For k = 1 that is the
-// first maximum; for larger k, fewer than k predictions exceed the label's. A NaN is never right.
+// 1 for a sample whose label is among its k largest predictions, else 0. With k = 1 the label must
+// be the first maximum; with larger k, fewer than k predictions may exceed that of the label. A NaN
+// is never counted as right.
 // SPDX-License-Identifier: MIT
 #include "pando/base/error.h"
 #include "pando/ops/all_ops.h"
@@ -19,7 +20,9 @@ OpDef top_k_accuracy_op() {
               [](const ir::Node& node) {
                 check_labels(node, 1);
                 const int64_t k = int_attribute(node, "k");
-                if (k < 1) throw InvalidArgument(node.label(), ": k is ", k, ", wanted >= 1");
+                if (k < 1) {
+                  throw InvalidArgument(node.label(), ": k: expected at least 1, got ", k);
+                }
                 return std::vector{f32({node.input(0)->shape()[0]})};
               },
           .exact = {"labels", "hit"}};

@@ -12,7 +12,7 @@ namespace pando::ops {
 
 namespace {
 
-// What a node asks for, before it is checked. `what` is how messages call the window.
+// The attributes of a node before they are checked. Messages call the window `what`.
 struct WindowRequest {
   std::string what;
   ir::Ints input;
@@ -29,13 +29,14 @@ std::string extents_text(const ir::Ints& extents) {
   return join(parts, "x");
 }
 
-// Empty means `fallback`; otherwise there is one positive number per axis.
+// Returns `fallback` if `given` is empty; otherwise checks that it has one positive number per
+// axis.
 ir::Ints per_axis(const ir::Node& node, std::string_view name, const ir::Ints& given,
                   const ir::Ints& fallback) {
   if (given.empty()) return fallback;
   if (given.size() != fallback.size()) {
-    throw InvalidArgument(node.label(), ": ", name, " ", ir::to_text(given), " has ", given.size(),
-                          " items, wanted ", fallback.size());
+    throw InvalidArgument(node.label(), ": ", name, ": expected ", fallback.size(), " items, got ",
+                          ir::to_text(given));
   }
   for (const int64_t item : given) {
     if (item < 1) {
@@ -48,9 +49,8 @@ ir::Ints per_axis(const ir::Node& node, std::string_view name, const ir::Ints& g
 void check_pads(const ir::Node& node, const WindowRequest& request) {
   const size_t wanted = request.padding == "explicit" ? 2 * request.input.size() : 0;
   if (request.pads.size() != wanted) {
-    throw InvalidArgument(node.label(), ": pads ", ir::to_text(request.pads), " has ",
-                          request.pads.size(), " items, padding \"", request.padding, "\" wants ",
-                          wanted);
+    throw InvalidArgument(node.label(), ": pads: expected ", wanted, " items with padding \"",
+                          request.padding, "\", got ", ir::to_text(request.pads));
   }
   for (const int64_t pad : request.pads) {
     if (pad < 0) {
@@ -98,8 +98,8 @@ Windows resolve(const ir::Node& node, const WindowRequest& request) {
   const size_t rank = request.input.size();
   const ir::Ints ones(rank, 1);
   if (request.window.size() != rank) {
-    throw InvalidArgument(node.label(), ": ", request.what, " ", ir::to_text(request.window),
-                          " has ", request.window.size(), " items, wanted ", rank);
+    throw InvalidArgument(node.label(), ": ", request.what, ": expected ", rank, " items, got ",
+                          ir::to_text(request.window));
   }
   const ir::Ints window = per_axis(node, request.what, request.window, ones);
   const ir::Ints strides = per_axis(node, "strides", request.strides, ones);
@@ -118,7 +118,7 @@ Windows resolve(const ir::Node& node, const WindowRequest& request) {
   return windows;
 }
 
-ir::Ints kernel_extents(const Shape& kernel) { return {kernel.begin(), kernel.end() - 2}; }
+ir::Ints kernel_extents(const Shape& filter) { return {filter.begin(), filter.end() - 2}; }
 
 }  // namespace
 
@@ -140,11 +140,11 @@ Windows conv_windows(const ir::Node& node) {
   if (operands.input_grad) {
     require_length(node, "input", static_cast<size_t>(node.input(0)->shape().rank()) - 2);
   }
-  return resolve(node, {.what = "kernel",
+  return resolve(node, {.what = "filter",
                         .input = operands.input_grad ? ints_attribute(node, "input")
                                                      : spatial_extents(operands.x->shape()),
-                        .window = operands.kernel_grad ? ints_attribute(node, "kernel")
-                                                       : kernel_extents(operands.kernel->shape()),
+                        .window = operands.filter_grad ? ints_attribute(node, "filter")
+                                                       : kernel_extents(operands.filter->shape()),
                         .strides = ints_attribute(node, "strides"),
                         .dilations = ints_attribute(node, "dilations"),
                         .padding = text_attribute(node, "padding"),

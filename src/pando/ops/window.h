@@ -1,5 +1,5 @@
-// The window arithmetic that convolution and pooling share: strides, dilations and padding of a
-// node, resolved into numbers per spatial axis.
+// The window arithmetic that convolution and pooling share: turns the strides, dilations and
+// padding of a node into numbers per spatial axis.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,7 +11,8 @@
 namespace pando::ops {
 
 // One spatial axis. The window at output o covers the inputs
-// o * stride - pad_low + t * dilation for t in [0, window), of which those outside are padding.
+// o * stride - pad_low + t * dilation for t in [0, window); positions outside the input are
+// padding.
 struct WindowAxis {
   int64_t input = 0;
   int64_t window = 0;
@@ -26,23 +27,25 @@ struct WindowAxis {
 
 using Windows = std::vector<WindowAxis>;
 
-// The attributes padding ("valid", "same" as TensorFlow means it, "explicit") and pads.
+// The attributes padding ("valid", "same" as in TensorFlow, "explicit") and pads.
 std::vector<AttributeSpec> padding_attributes();
-// strides, dilations, groups and the two above.
+// The attributes of a convolution: padding, pads, strides, dilations and groups.
 std::vector<AttributeSpec> conv_attributes();
 
-// Of conv, conv_input_grad, conv_kernel_grad and the convolution in conv_pool and its gradients.
-// Throws InvalidArgument that names the node. Requires: inputs of the right rank.
+// The windows of conv, conv_input_grad, conv_filter_grad, and of the convolution in conv_pool and
+// its gradients. Throws InvalidArgument that names the node. Requires: inputs of the right rank.
 Windows conv_windows(const ir::Node& node);
 
-// Of max_pool, avg_pool, their gradients and the pooling in conv_pool and its; as above. Every
-// window covers at least one element that is not padding.
+// The windows of max_pool, avg_pool and their gradients, and of the pooling in conv_pool and its
+// gradients. Every window covers at least one element that is not padding. Throws and requires the
+// same as conv_windows.
 Windows pool_windows(const ir::Node& node);
 
-// How many positions a window has.
+// The number of positions in a window.
 int64_t positions(const Windows& windows);
 
-// Axes 1 to rank - 2 of a channels-last shape, and such a shape put together.
+// spatial_extents returns axes 1 to rank - 2 of a channels-last shape; channels_last builds such a
+// shape.
 ir::Ints spatial_extents(const Shape& shape);
 Shape channels_last(int64_t batch, const ir::Ints& spatial, int64_t channels);
 ir::Ints input_extents(const Windows& windows);

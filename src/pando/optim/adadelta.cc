@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "pando/base/multiversion.h"
-#include "pando/optim/optimizer.h"
+#include "pando/optim/optimizers.h"
 #include "pando/optim/ranges.h"
 
 namespace pando {
@@ -28,8 +28,9 @@ class AdadeltaRule : public UpdateRule {
  public:
   explicit AdadeltaRule(const AdadeltaOptions& options) : options_(options) {}
   std::string name() const override { return "adadelta"; }
-  std::vector<std::string> slot_names() const override { return {"accum_grad", "accum_var"}; }
-  bool holds_squares(size_t /*slot*/) const override { return true; }
+  std::vector<SlotSpec> slots() const override {
+    return {{.name = "accum_grad", .squares = true}, {.name = "accum_var", .squares = true}};
+  }
   void apply(const UpdateSpan& span, const UpdateStep& step) const override {
     adadelta(span, static_cast<float>(step.learning_rate), static_cast<float>(options_.rho),
              static_cast<float>(options_.epsilon));
@@ -47,5 +48,22 @@ Optimizer Adadelta(AdadeltaOptions options) {
   optim::require_positive("adadelta", "epsilon", options.epsilon);
   return {std::make_shared<AdadeltaRule>(options), options.learning_rate};
 }
+
+namespace optim {
+
+OptimizerRecord adadelta_optimizer() {
+  const AdadeltaOptions keras;
+  return {.name = "adadelta",
+          .learning_rate = keras.learning_rate.at(0),
+          .forms = {{.options = {{"rho", keras.rho, ParameterRange::fraction},
+                                 {"epsilon", keras.epsilon, ParameterRange::positive}},
+                     .make = [](const OptimizerSettings& given) {
+                       return Adadelta({.learning_rate = given.learning_rate,
+                                        .rho = given["rho"],
+                                        .epsilon = given["epsilon"]});
+                     }}}};
+}
+
+}  // namespace optim
 
 }  // namespace pando

@@ -1,11 +1,11 @@
 // Adam (Kingma, Ba 2014) in the order of operations of Keras:  m = b1 m + (1 - b1) g,
 // v = b2 v + (1 - b2) g^2,  w -= lr sqrt(1 - b2^t) / (1 - b1^t) m / (sqrt(v) + eps);
-// AdamW (Loshchilov, Hutter 2017) first takes lr * weight_decay * w off w.
+// AdamW (Loshchilov, Hutter 2017) first subtracts lr * weight_decay * w from w.
 // SPDX-License-Identifier: MIT
 #include <cmath>
 
 #include "pando/base/multiversion.h"
-#include "pando/optim/optimizer.h"
+#include "pando/optim/optimizers.h"
 #include "pando/optim/ranges.h"
 
 namespace pando {
@@ -13,7 +13,7 @@ namespace pando {
 namespace {
 
 struct AdamNumbers {
-  float rate;   // with both bias corrections
+  float rate;   // includes both bias corrections
   float decay;  // lr * weight_decay
   float beta_1;
   float beta_2;
@@ -38,8 +38,7 @@ class AdamRule : public UpdateRule {
   AdamRule(std::string name, AdamWOptions options)
       : name_(std::move(name)), options_(std::move(options)) {}
   std::string name() const override { return name_; }
-  std::vector<std::string> slot_names() const override { return {"m", "v"}; }
-  bool holds_squares(size_t slot) const override { return slot == 1; }
+  std::vector<SlotSpec> slots() const override { return {{"m"}, {.name = "v", .squares = true}}; }
   bool decays_weights() const override { return options_.weight_decay > 0; }
   void apply(const UpdateSpan& span, const UpdateStep& step) const override {
     const auto t = static_cast<double>(step.iteration + 1);
@@ -77,5 +76,43 @@ Optimizer Adam(AdamOptions options) {
 }
 
 Optimizer AdamW(AdamWOptions options) { return make_adam("adamw", options); }
+
+namespace optim {
+
+OptimizerRecord adam_optimizer() {
+  const AdamOptions keras;
+  return {.name = "adam",
+          .learning_rate = keras.learning_rate.at(0),
+          .forms = {{.options = {{"beta_1", keras.beta_1, ParameterRange::fraction},
+                                 {"beta_2", keras.beta_2, ParameterRange::fraction},
+                                 {"epsilon", keras.epsilon, ParameterRange::positive}},
+                     .make = [](const OptimizerSettings& given) {
+                       return Adam({.learning_rate = given.learning_rate,
+                                    .beta_1 = given["beta_1"],
+                                    .beta_2 = given["beta_2"],
+                                    .epsilon = given["epsilon"]});
+                     }}}};
+}
+
+OptimizerRecord adamw_optimizer() {
+  const AdamWOptions keras;
+  return {
+      .name = "adamw",
+      .learning_rate = keras.learning_rate.at(0),
+      .without_decay = "adam",
+      .forms = {{.options = {{"beta_1", keras.beta_1, ParameterRange::fraction},
+                             {"beta_2", keras.beta_2, ParameterRange::fraction},
+                             {"epsilon", keras.epsilon, ParameterRange::positive},
+                             {"weight_decay", keras.weight_decay, ParameterRange::not_negative}},
+                 .make = [](const OptimizerSettings& given) {
+                   return AdamW({.learning_rate = given.learning_rate,
+                                 .weight_decay = given["weight_decay"],
+                                 .beta_1 = given["beta_1"],
+                                 .beta_2 = given["beta_2"],
+                                 .epsilon = given["epsilon"]});
+                 }}}};
+}
+
+}  // namespace optim
 
 }  // namespace pando

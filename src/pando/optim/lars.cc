@@ -1,10 +1,10 @@
-// LARS (You, Gitman, Ginsburg 2017) in the form of MLPerf's reference:  with n = |w| and the decay
-// d, trust = eeta n / (|g| + d n + eps) unless a norm is 0, then 1;  s = lr trust (g + d w), m =
-// momentum m + s,  w -= m;  with Nesterov momentum  w -= momentum m + s. Biases and what
-// normalisation layers train (beta, gamma) have trust 1 and no decay.
+// LARS (You, Gitman, Ginsburg 2017) as in MLPerf's reference. With n = |w| and the decay d:
+// trust = eeta n / (|g| + d n + eps), or 1 if a norm is 0;  s = lr trust (g + d w),
+// m = momentum m + s,  w -= m;  with Nesterov momentum  w -= momentum m + s. Biases and the
+// weights of normalisation layers (beta, gamma) have trust 1 and no decay.
 // SPDX-License-Identifier: MIT
 #include "pando/base/multiversion.h"
-#include "pando/optim/optimizer.h"
+#include "pando/optim/optimizers.h"
 #include "pando/optim/ranges.h"
 
 namespace pando {
@@ -12,7 +12,7 @@ namespace pando {
 namespace {
 
 struct LarsNumbers {
-  float rate;  // with the trust
+  float rate;  // learning rate * trust
   float decay;
   float momentum;
 };
@@ -42,7 +42,7 @@ class LarsRule : public UpdateRule {
  public:
   explicit LarsRule(const LarsOptions& options) : options_(options) {}
   std::string name() const override { return "lars"; }
-  std::vector<std::string> slot_names() const override { return {"momentum"}; }
+  std::vector<SlotSpec> slots() const override { return {{"momentum"}}; }
   bool wants_norms() const override { return true; }
   void apply(const UpdateSpan& span, const UpdateStep& step) const override {
     const bool adapts = !span.scale_or_shift;
@@ -72,11 +72,36 @@ Optimizer LARS(LarsOptions options) {
   optim::require_positive("lars", "eeta", options.eeta);
   optim::require_not_negative("lars", "epsilon", options.epsilon);
   if (options.nesterov && options.momentum == 0) {
-    throw InvalidArgument("lars: nesterov wants a momentum above 0");
+    throw InvalidArgument("lars: nesterov needs a momentum above 0, got 0");
   }
   constexpr double kKerasEpsilon = 1e-7;
   if (options.epsilon == 0) options.epsilon = kKerasEpsilon;
   return {std::make_shared<LarsRule>(options), options.learning_rate};
 }
+
+namespace optim {
+
+OptimizerRecord lars_optimizer() {
+  const LarsOptions keras;
+  return {.name = "lars",
+          .learning_rate = keras.learning_rate.at(0),
+          .rate_follows_batch = true,
+          .forms = {
+              {.options = {{"momentum", keras.momentum, ParameterRange::fraction, true},
+                           {"weight_decay", keras.weight_decay, ParameterRange::not_negative, true},
+                           {"eeta", keras.eeta, ParameterRange::positive, true},
+                           {"epsilon", keras.epsilon, ParameterRange::not_negative, true},
+                           {"nesterov", 0, ParameterRange::on_off}},
+               .make = [](const OptimizerSettings& given) {
+                 return LARS({.learning_rate = given.learning_rate,
+                              .momentum = given["momentum"],
+                              .weight_decay = given["weight_decay"],
+                              .eeta = given["eeta"],
+                              .epsilon = given["epsilon"],
+                              .nesterov = given["nesterov"] != 0});
+               }}}};
+}
+
+}  // namespace optim
 
 }  // namespace pando

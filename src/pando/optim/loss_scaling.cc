@@ -9,12 +9,12 @@ namespace pando {
 
 namespace {
 
-// Such factors and their inverses are f32 numbers of full precision.
+// Factors in this range and their inverses are f32 numbers of full precision.
 constexpr double kLeastFactor = 1e-30;
 constexpr double kMostFactor = 1e30;
-constexpr double kLargestHalf = 65504;  // what is too large is stored as this
+constexpr double kLargestHalf = 65504;  // larger numbers are stored as this
 
-// Powers of two in full.
+// Writes whole numbers with all digits, so that large powers of two are exact.
 std::string text_of(double value) {
   constexpr double kMostDigits = 1e15;
   const bool is_whole = std::abs(value) < kMostDigits && value == std::trunc(value);
@@ -24,12 +24,12 @@ std::string text_of(double value) {
 void check_power_of_two(const char* option, double value, double least) {
   int exponent = 0;
   if (value >= least && value <= kMostFactor && std::frexp(value, &exponent) == 0.5) return;
-  throw InvalidArgument(option, " is ", text_of(value), ", wanted a power of two from ", least,
-                        " to 2^99");
+  throw InvalidArgument(option, ": expected a power of two from ", least, " to 2^99, got ",
+                        text_of(value));
 }
 
 void check_range(const char* option, bool holds, double value, const char* wanted) {
-  if (!holds) throw InvalidArgument(option, " is ", text_of(value), ", wanted ", wanted);
+  if (!holds) throw InvalidArgument(option, ": expected ", wanted, ", got ", text_of(value));
 }
 
 void validate(const AutoLossScaling& options) {
@@ -39,29 +39,30 @@ void validate(const AutoLossScaling& options) {
   check_power_of_two("increase_factor", options.increase_factor, 2);
   check_power_of_two("max_loss_scaling_factor", most, 2);
   if (!(initial < most)) {
-    throw InvalidArgument("initial_loss_scaling_factor is ", text_of(initial),
-                          ", wanted less than max_loss_scaling_factor, which is ", text_of(most));
+    throw InvalidArgument("initial_loss_scaling_factor: expected less than ", text_of(most),
+                          " (max_loss_scaling_factor), got ", text_of(initial));
   }
   if (!(initial * options.increase_factor < most)) {
-    throw InvalidArgument("initial_loss_scaling_factor times increase_factor is ",
-                          text_of(initial * options.increase_factor),
-                          ", wanted less than max_loss_scaling_factor, which is ", text_of(most),
-                          ": the factor could never grow");
+    throw InvalidArgument("initial_loss_scaling_factor * increase_factor: expected less than ",
+                          text_of(most),
+                          " (max_loss_scaling_factor), so that the factor can grow, "
+                          "got ",
+                          text_of(initial * options.increase_factor));
   }
   if (options.update_frequency < 1) {
-    throw InvalidArgument("update_frequency is ", options.update_frequency, ", wanted at least 1");
+    throw InvalidArgument("update_frequency: expected at least 1, got ", options.update_frequency);
   }
   const double ratio = options.ratio_threshold;
-  check_range("ratio_threshold", ratio > 0 && ratio < 1, ratio, "above 0, below 1");
+  check_range("ratio_threshold", ratio > 0 && ratio < 1, ratio, "above 0 and below 1");
   const double alpha = options.lpf_alpha;
-  check_range("lpf_alpha", alpha >= 0 && alpha < 1, alpha, "at least 0, below 1");
+  check_range("lpf_alpha", alpha >= 0 && alpha < 1, alpha, "at least 0 and below 1");
   const double edge = options.histogram_bin_edge;
   check_range("histogram_bin_edge", edge >= kLeastFactor && edge < kLargestHalf, edge,
-              "at least 1e-30, below 65504, the largest number of f16");
+              "at least 1e-30 and below 65504 (the largest number of f16)");
   if (options.captured_grads_only) {
     throw InvalidArgument(
-        "captured_grads_only is true, but no gradients of activations are captured; wanted false: "
-        "the gradients of all weights are counted");
+        "captured_grads_only: expected false, got true; gradients of activations cannot be "
+        "captured here, and the gradients of all weights are counted");
   }
 }
 
@@ -83,7 +84,7 @@ std::string to_string(const LossScaling& scaling) {
 
 void validate(const LossScaling& scaling) {
   const double factor = scaling.factor;
-  check_range("the factor of loss scaling",
+  check_range("loss scaling factor",
               factor == 0 || (factor >= kLeastFactor && factor <= kMostFactor), factor,
               "0 (none) or a number from 1e-30 to 1e30");
   if (scaling.automatic) validate(scaling.options);
@@ -129,7 +130,8 @@ void LossScaler::update(const GradientCounts& counts) {
   if (++state_.updates >= scaling_.options.update_frequency) follow();
 }
 
-// At the end of a period. A ratio without counts is not a number, and so not above the threshold.
+// Changes the factor at the end of a period. If nothing was counted, the ratio is NaN and therefore
+// not above the threshold.
 void LossScaler::follow() {
   const AutoLossScaling& options = scaling_.options;
   GradientCounts& filtered = state_.filtered;
@@ -140,7 +142,7 @@ void LossScaler::follow() {
   const bool shrinks = ratio > options.ratio_threshold;
   const double next =
       shrinks ? state_.factor / options.increase_factor : state_.factor * options.increase_factor;
-  // A factor that was restored may lie beyond the limit; it must be able to come back.
+  // A restored factor may exceed the limit; it must be able to shrink below it.
   if (shrinks ? next >= 1 : next < options.max_loss_scaling_factor) state_.factor = next;
   state_.updates = 0;
   state_.histogram = {};

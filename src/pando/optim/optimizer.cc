@@ -12,8 +12,9 @@ Optimizer regularized(Optimizer optimizer, const Regularization& regularization)
   optim::require_not_negative(name.c_str(), "weight_decay", regularization.weight_decay);
   optim::require_not_negative(name.c_str(), "l2", regularization.l2);
   if (regularization.weight_decay > 0 && optimizer.rule->decays_weights()) {
-    throw InvalidArgument(name, " decays the weights itself, by the weight_decay of its options; ",
-                          "the ", regularization.weight_decay, " beside it would be a second one");
+    throw InvalidArgument(name, ": weight_decay: expected 0, got ", regularization.weight_decay,
+                          "; ", name,
+                          " decays the weights itself, set weight_decay in its own options");
   }
   optimizer.regularization = regularization;
   return optimizer;
@@ -25,20 +26,6 @@ bool is_scale_or_shift(std::string_view variable) {
     if (own.find(word) != std::string_view::npos) return true;
   }
   return false;
-}
-
-Optimizer make_optimizer(const std::string& name) {
-  if (name == "sgd") return SGD();
-  if (name == "lars") return LARS();
-  if (name == "adam") return Adam();
-  if (name == "adamw") return AdamW();
-  if (name == "rmsprop") return RMSprop();
-  if (name == "adadelta") return Adadelta();
-  throw InvalidArgument(unknown_name_message("optimizer", name, optimizer_names()));
-}
-
-std::vector<std::string> optimizer_names() {
-  return {"sgd", "lars", "adam", "adamw", "rmsprop", "adadelta"};
 }
 
 }  // namespace pando

@@ -1,9 +1,8 @@
-// Optimizers: what a weight update does to the elements of a variable. A rule is a record of a
-// few numbers; the runtime calls it for parts of variables on all workers at once.
+// Optimizers: how a weight update changes the elements of a variable. A rule holds a few numbers;
+// the runtime calls it for parts of variables on all workers at the same time.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,27 +14,38 @@
 
 namespace pando {
 
-// Of a whole variable and its gradient, for rules that want them.
+// The norms of a whole variable and of its gradient, for rules that need them.
 struct UpdateNorms {
   double weights = 0;
   double gradient = 0;
 };
 
-// A run of elements of one variable, its gradient and the rule's slots for them.
+// Consecutive elements of one variable, with their gradient and the slots of the rule.
 struct UpdateSpan {
   float* weights = nullptr;
   const float* gradient = nullptr;
-  std::array<float*, 2> slots = {};
+  std::vector<float*> slots = {};  // as many as the rule has
   size_t count = 0;
-  UpdateNorms norms;            // only when the rule wants them
-  bool scale_or_shift = false;  // of a bias, a beta or a gamma
+  UpdateNorms norms;            // only if the rule wants_norms()
+  bool scale_or_shift = false;  // the variable is a bias, a beta or a gamma
 };
 
 struct UpdateStep {
   double learning_rate = 0;
   int64_t iteration = 0;  // weight updates before this one
-  float unscale = 1;      // what gradients are multiplied with first: 1 / the loss scaling
+  float unscale = 1;      // gradients are multiplied by this first: 1 / loss scaling factor
   uint64_t seed = 0;      // of the run, for stochastic rounding
+};
+
+// A number that a rule keeps for every weight.
+struct SlotSpec {
+  std::string name;  // in checkpoints
+  // The slot holds squares of gradients or of changes. Most are too small for f16, so the slot is
+  // f32 if the weights are f16.
+  bool squares = false;
+  float initial = 0;  // before the first update
+
+  bool operator==(const SlotSpec&) const = default;
 };
 
 // The formulas and defaults are those of Keras 2. Immutable; thread-safe.
@@ -43,21 +53,19 @@ class UpdateRule {
  public:
   virtual ~UpdateRule() = default;
   virtual std::string name() const = 0;  // "sgd"
-  virtual std::vector<std::string> slot_names() const = 0;
-  // Whether a slot holds squares of gradients or of moves, most of which are too small for f16.
-  virtual bool holds_squares(size_t /*slot*/) const { return false; }
+  virtual std::vector<SlotSpec> slots() const { return {}; }
   // Whether apply() reads the norms; they cost a pass over all gradients.
   virtual bool wants_norms() const { return false; }
-  // Whether it takes a share of the weights off them, apart from the gradient.
+  // Whether the rule itself decays the weights, independently of the gradient.
   virtual bool decays_weights() const { return false; }
   virtual void apply(const UpdateSpan& span, const UpdateStep& step) const = 0;
 };
 
-// What pulls all trained variables towards 0, whatever the rule. Moving statistics are not trained.
+// Pulls all trained variables towards 0, with any rule. Moving statistics are not trained.
 struct Regularization {
-  // Before the rule is applied w -= learning rate * weight_decay * w; the gradient does not see it.
+  // Before the rule is applied, w -= learning rate * weight_decay * w; the gradient is unchanged.
   double weight_decay = 0;
-  double l2 = 0;  // the gradient becomes g + l2 * w, with w from before the decay
+  double l2 = 0;  // the gradient becomes g + l2 * w, with the w before the decay
 };
 
 // A rule with its learning rate and regularisation; cheap to copy.
@@ -67,7 +75,8 @@ struct Optimizer {
   Regularization regularization = {};
 };
 
-// Throws InvalidArgument for numbers below 0 and for a weight decay beside that of AdamW.
+// Throws InvalidArgument for numbers below 0, and for a weight decay if the rule has its own
+// (AdamW).
 Optimizer regularized(Optimizer optimizer, const Regularization& regularization);
 
 struct SgdOptions {
@@ -78,7 +87,7 @@ struct SgdOptions {
 struct LarsOptions {
   LearningRate learning_rate = 0.01;
   double momentum = 0.9;
-  double weight_decay = 0;  // in the gradient and the trust, unlike that of Regularization
+  double weight_decay = 0;  // enters the gradient and the trust, unlike that of Regularization
   double eeta = 0.001;
   double epsilon = 0;  // 0: 1e-7
   bool nesterov = false;
@@ -119,7 +128,8 @@ Optimizer Adadelta(AdadeltaOptions options = {});
 // Whether a variable ("conv2d/bias") is a bias, a beta or a gamma, by the last part of its name.
 bool is_scale_or_shift(std::string_view variable);
 
-// An optimizer by its lower-case name, with Keras' defaults. Throws with the known names.
+// Makes an optimizer from its lower-case name, with Keras' defaults. Throws InvalidArgument with
+// the known names. The records are in optimizers.h.
 Optimizer make_optimizer(const std::string& name);
 std::vector<std::string> optimizer_names();
 

@@ -11,24 +11,24 @@ namespace pando::optim {
 
 inline void require_positive(const char* optimizer, const char* option, double value) {
   if (!(value > 0) || !std::isfinite(value)) {
-    throw InvalidArgument(optimizer, ": ", option, " is ", value, ", wanted a number above 0");
+    throw InvalidArgument(optimizer, ": ", option, ": expected a number above 0, got ", value);
   }
 }
 
 inline void require_not_negative(const char* optimizer, const char* option, double value) {
   if (!(value >= 0) || !std::isfinite(value)) {
-    throw InvalidArgument(optimizer, ": ", option, " is ", value, ", wanted 0 or more");
+    throw InvalidArgument(optimizer, ": ", option, ": expected 0 or more, got ", value);
   }
 }
 
-// Of a function, the first value stands for all.
+// Checks only the first value of a rate that is a function.
 inline void require_rate(const char* optimizer, const LearningRate& rate) {
   require_not_negative(optimizer, "learning_rate", rate.at(0));
 }
 
 inline void require_fraction(const char* optimizer, const char* option, double value) {
   if (!(value >= 0 && value < 1)) {
-    throw InvalidArgument(optimizer, ": ", option, " is ", value, ", wanted 0 or more and below 1");
+    throw InvalidArgument(optimizer, ": ", option, ": expected 0 or more and below 1, got ", value);
   }
 }
 

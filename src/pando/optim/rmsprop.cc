@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "pando/base/multiversion.h"
-#include "pando/optim/optimizer.h"
+#include "pando/optim/optimizers.h"
 #include "pando/optim/ranges.h"
 
 namespace pando {
@@ -44,11 +44,11 @@ class RmspropRule : public UpdateRule {
  public:
   explicit RmspropRule(const RmspropOptions& options) : options_(options) {}
   std::string name() const override { return "rmsprop"; }
-  std::vector<std::string> slot_names() const override {
-    return options_.momentum > 0 ? std::vector<std::string>{"rms", "momentum"}
-                                 : std::vector<std::string>{"rms"};
+  std::vector<SlotSpec> slots() const override {
+    std::vector<SlotSpec> slots = {{.name = "rms", .squares = true}};
+    if (options_.momentum > 0) slots.push_back({"momentum"});
+    return slots;
   }
-  bool holds_squares(size_t slot) const override { return slot == 0; }
   void apply(const UpdateSpan& span, const UpdateStep& step) const override {
     const RmspropNumbers numbers = {
         static_cast<float>(step.learning_rate), static_cast<float>(options_.rho),
@@ -69,5 +69,52 @@ Optimizer RMSprop(RmspropOptions options) {
   optim::require_positive("rmsprop", "epsilon", options.epsilon);
   return {std::make_shared<RmspropRule>(options), options.learning_rate};
 }
+
+namespace optim {
+
+namespace {
+
+// 1 - 2^exponent * global batch size: the more samples an update has, the shorter the memory.
+double rho_of(double exponent, int64_t global_batch_size) {
+  const double rho = 1 - std::exp2(exponent) * static_cast<double>(global_batch_size);
+  if (rho >= 0 && rho < 1) return rho;
+  throw InvalidArgument(
+      "base_decay_exponent: expected at most ", -std::log2(static_cast<double>(global_batch_size)),
+      " for a global batch size of ", global_batch_size, ", got ", exponent, "; rho = 1 - 2^",
+      exponent, " * ", global_batch_size, " = ", rho, " must be 0 or more and below 1");
+}
+
+}  // namespace
+
+OptimizerRecord rmsprop_optimizer() {
+  const RmspropOptions keras;
+  return {.name = "rmsprop",
+          .learning_rate = keras.learning_rate.at(0),
+          .forms = {{.options = {{"rho", keras.rho, ParameterRange::fraction},
+                                 {"momentum", keras.momentum, ParameterRange::fraction},
+                                 {"epsilon", keras.epsilon, ParameterRange::positive}},
+                     .make =
+                         [](const OptimizerSettings& given) {
+                           return RMSprop({.learning_rate = given.learning_rate,
+                                           .rho = given["rho"],
+                                           .momentum = given["momentum"],
+                                           .epsilon = given["epsilon"]});
+                         }},
+                    {.key = "base_decay_exponent",
+                     .options = {{"momentum", keras.momentum, ParameterRange::fraction, true},
+                                 {"base_decay_exponent", 0, ParameterRange::any, true},
+                                 {"epsilon", keras.epsilon, ParameterRange::positive, true}},
+                     .make =
+                         [](const OptimizerSettings& given) {
+                           return RMSprop({.learning_rate = given.learning_rate,
+                                           .rho = rho_of(given["base_decay_exponent"],
+                                                         given.global_batch_size),
+                                           .momentum = given["momentum"],
+                                           .epsilon = given["epsilon"]});
+                         },
+                     .note = "rho = 1 - 2^base_decay_exponent * global batch size"}}};
+}
+
+}  // namespace optim
 
 }  // namespace pando

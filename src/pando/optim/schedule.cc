@@ -11,7 +11,7 @@
 namespace pando {
 
 LearningRate::LearningRate(std::function<double(int64_t)> function) {
-  if (!function) throw InvalidArgument("a learning rate wants a function, found an empty one");
+  if (!function) throw InvalidArgument("learning rate: expected a function, got an empty one");
   function_ = std::make_shared<const std::function<double(int64_t)>>(std::move(function));
 }
 
@@ -19,8 +19,8 @@ LearningRate CosineDecay(const CosineDecayOptions& options) {
   optim::require_not_negative("cosine decay", "initial_learning_rate",
                               options.initial_learning_rate);
   if (options.decay_updates < 1) {
-    throw InvalidArgument("cosine decay: decay_updates is ", options.decay_updates,
-                          ", wanted at least 1");
+    throw InvalidArgument("cosine decay: decay_updates: expected at least 1, got ",
+                          options.decay_updates);
   }
   return LearningRate([options](int64_t update) {
     const double done = static_cast<double>(std::min(update, options.decay_updates)) /
@@ -47,13 +47,13 @@ LearningRate PolynomialDecay(const PolynomialDecayOptions& options) {
 LearningRate PiecewiseConstantDecay(PiecewiseConstantDecayOptions options) {
   constexpr const char* kName = "piecewise constant decay";
   if (options.values.size() != options.boundaries.size() + 1) {
-    throw InvalidArgument(kName, ": ", options.values.size(), " values for ",
-                          options.boundaries.size(), " boundaries, wanted one more");
+    throw InvalidArgument(kName, ": expected ", options.boundaries.size() + 1, " values for ",
+                          options.boundaries.size(), " boundaries, got ", options.values.size());
   }
   if (!std::is_sorted(options.boundaries.begin(), options.boundaries.end())) {
-    throw InvalidArgument(kName, ": the boundaries do not ascend");
+    throw InvalidArgument(kName, ": boundaries: expected ascending order");
   }
-  for (const double value : options.values) optim::require_not_negative(kName, "a value", value);
+  for (const double value : options.values) optim::require_not_negative(kName, "values", value);
   return LearningRate([options = std::move(options)](int64_t update) {
     const auto bound =
         std::lower_bound(options.boundaries.begin(), options.boundaries.end(), update);
@@ -63,7 +63,7 @@ LearningRate PiecewiseConstantDecay(PiecewiseConstantDecayOptions options) {
 
 LearningRate with_warmup(LearningRate rate, const WarmupOptions& options) {
   if (options.updates < 0) {
-    throw InvalidArgument("warm-up: updates is ", options.updates, ", wanted 0 or more");
+    throw InvalidArgument("warm-up: updates: expected 0 or more, got ", options.updates);
   }
   if (options.updates == 0) return rate;
   return LearningRate([rate = std::move(rate), options](int64_t update) {
@@ -75,7 +75,7 @@ LearningRate with_warmup(LearningRate rate, const WarmupOptions& options) {
 }
 
 LearningRate in_stairs(LearningRate rate, int64_t tread) {
-  if (tread < 1) throw InvalidArgument("stairs: tread is ", tread, ", wanted at least 1");
+  if (tread < 1) throw InvalidArgument("stairs: tread: expected at least 1, got ", tread);
   if (rate.is_constant()) return rate;
   return LearningRate(
       [rate = std::move(rate), tread](int64_t update) { return rate.at(update / tread * tread); });

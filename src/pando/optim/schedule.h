@@ -1,5 +1,5 @@
-// Learning rates: a number, or a function of the weight updates made so far. The functions are
-// those of Keras 2, with warm-up and stairs around any of them.
+// Learning rates: a number, or a function of the number of weight updates so far. The functions are
+// those of Keras 2. Each can be combined with a warm-up and with stairs.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,14 +10,14 @@
 
 namespace pando {
 
-// Immutable, cheap to copy, thread-safe. A function must be pure: it is asked for any weight update
-// at any time, so that a run that goes on from a checkpoint has the rates of an unbroken one.
+// Immutable, cheap to copy, thread-safe. A function must be pure: it is called for any weight
+// update at any time, so that a resumed run has the same rates as an uninterrupted one.
 class LearningRate {
  public:
   LearningRate(double rate) : constant_(rate) {}  // NOLINT(google-explicit-constructor): a number
   explicit LearningRate(std::function<double(int64_t)> function);
 
-  // Of weight update `update`, counted from 0.
+  // The rate of weight update `update`, counted from 0.
   double at(int64_t update) const { return function_ ? (*function_)(update) : constant_; }
   bool is_constant() const { return function_ == nullptr; }
 
@@ -26,13 +26,13 @@ class LearningRate {
   std::shared_ptr<const std::function<double(int64_t)>> function_;
 };
 
-// From the initial rate to 0 along half a cosine wave, then 0.
+// Falls from the initial rate to 0 along half a cosine wave, then stays 0.
 struct CosineDecayOptions {
   double initial_learning_rate = 0.01;
   int64_t decay_updates = 1;
 };
 
-// (initial - end) (1 - t / decay_updates)^power + end, then the end rate.
+// (initial - end) (1 - t / decay_updates)^power + end, then stays at the end rate.
 struct PolynomialDecayOptions {
   double initial_learning_rate = 0.01;
   double decay_updates = 1;  // need not be whole
@@ -40,17 +40,17 @@ struct PolynomialDecayOptions {
   double power = 1;
 };
 
-// The first value up to and with weight update boundaries[0], the second up to boundaries[1], ...,
-// the last after all of them.
+// The first value up to and including weight update boundaries[0], the second up to and including
+// boundaries[1], ..., the last value after all boundaries.
 struct PiecewiseConstantDecayOptions {
   std::vector<int64_t> boundaries;  // ascending
-  std::vector<double> values;       // one more
+  std::vector<double> values;       // one more than boundaries
 };
 
-// Update t of the first W has the share (t + 1) / (W + 1) of the rate.
+// During a warm-up of W updates, update t has a rate multiplied by (t + 1) / (W + 1).
 enum class WarmupMode {
-  shift,  // ... of the first one; the others come W updates later
-  mask,   // ... of its own
+  shift,  // multiplies the first rate of the schedule, which starts after the warm-up
+  mask,   // multiplies the rate of update t: the schedule starts with the warm-up
 };
 struct WarmupOptions {
   WarmupMode mode = WarmupMode::shift;
@@ -62,7 +62,7 @@ LearningRate CosineDecay(const CosineDecayOptions& options);
 LearningRate PolynomialDecay(const PolynomialDecayOptions& options);
 LearningRate PiecewiseConstantDecay(PiecewiseConstantDecayOptions options);
 LearningRate with_warmup(LearningRate rate, const WarmupOptions& options);
-// The rate of updates 0, tread, 2 tread, ... each for `tread` updates.
+// Takes the rate of updates 0, tread, 2 tread, ... and keeps each for `tread` updates.
 LearningRate in_stairs(LearningRate rate, int64_t tread);
 
 }  // namespace pando

@@ -2,7 +2,7 @@
 // w += momentum * v - lr * g;  without momentum  w -= lr * g.
 // SPDX-License-Identifier: MIT
 #include "pando/base/multiversion.h"
-#include "pando/optim/optimizer.h"
+#include "pando/optim/optimizers.h"
 #include "pando/optim/ranges.h"
 
 namespace pando {
@@ -38,8 +38,8 @@ class SgdRule : public UpdateRule {
   explicit SgdRule(const SgdOptions& options)
       : momentum_(static_cast<float>(options.momentum)), nesterov_(options.nesterov) {}
   std::string name() const override { return "sgd"; }
-  std::vector<std::string> slot_names() const override {
-    return momentum_ > 0 ? std::vector<std::string>{"momentum"} : std::vector<std::string>{};
+  std::vector<SlotSpec> slots() const override {
+    return momentum_ > 0 ? std::vector<SlotSpec>{{"momentum"}} : std::vector<SlotSpec>{};
   }
   void apply(const UpdateSpan& span, const UpdateStep& step) const override {
     const auto lr = static_cast<float>(step.learning_rate);
@@ -59,9 +59,30 @@ Optimizer SGD(SgdOptions options) {
   optim::require_rate("sgd", options.learning_rate);
   optim::require_fraction("sgd", "momentum", options.momentum);
   if (options.nesterov && options.momentum == 0) {
-    throw InvalidArgument("sgd: nesterov wants a momentum above 0");
+    throw InvalidArgument("sgd: nesterov needs a momentum above 0, got 0");
   }
   return {std::make_shared<SgdRule>(options), options.learning_rate};
 }
+
+namespace optim {
+
+OptimizerRecord sgd_optimizer() {
+  const SgdOptions keras;
+  return {.name = "sgd",
+          .learning_rate = keras.learning_rate.at(0),
+          .rate_follows_batch = true,
+          .forms = {{.options = {{.name = "momentum",
+                                  .fallback = keras.momentum,
+                                  .range = ParameterRange::fraction,
+                                  .program_fallback = 0.9},
+                                 {"nesterov", 0, ParameterRange::on_off}},
+                     .make = [](const OptimizerSettings& given) {
+                       return SGD({.learning_rate = given.learning_rate,
+                                   .momentum = given["momentum"],
+                                   .nesterov = given["nesterov"] != 0});
+                     }}}};
+}
+
+}  // namespace optim
 
 }  // namespace pando

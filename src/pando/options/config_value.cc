@@ -5,10 +5,11 @@
 #include <cctype>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <yaml-cpp/yaml.h>
 
 #include "pando/options/usage_error.h"
@@ -152,19 +153,19 @@ ConfigValue parse_yaml(const std::string& text, const std::string& source) {
   }
 }
 
-ConfigValue load_yaml(const std::filesystem::path& path) {
+ConfigValue load_yaml(const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
-    throw UsageError(path.string(), ": expected a YAML file, got a directory");
+    throw UsageError(path, ": expected a YAML file, got a directory");
   }
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw UsageError(path.string(), ": cannot open: ", std::strerror(errno));
+  if (!file) throw UsageError(path, ": cannot open: ", std::strerror(errno));
   std::string text(kMostBytes + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad()) throw IoError(path.string(), ": cannot read: ", std::strerror(errno));
+  if (file.bad()) throw IoError(path, ": cannot read: ", std::strerror(errno));
   text.resize(static_cast<size_t>(file.gcount()));
-  if (text.size() > kMostBytes) throw UsageError(path.string(), ": larger than 4 MiB");
-  return parse_yaml(text, path.string());
+  if (text.size() > kMostBytes) throw UsageError(path, ": larger than 4 MiB");
+  return parse_yaml(text, path);
 }
 
 std::string to_yaml(const ConfigValue& value) {

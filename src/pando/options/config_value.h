@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -31,7 +30,7 @@ struct ConfigValue {
 ConfigValue parse_yaml(const std::string& text, const std::string& source);
 
 // Does the same with a file, which must be readable and at most 4 MiB.
-ConfigValue load_yaml(const std::filesystem::path& path);
+ConfigValue load_yaml(const std::string& path);
 
 // Writes the value on one line, so that parse_yaml returns the same value again.
 std::string to_yaml(const ConfigValue& value);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/options/options.h"
 

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <thread>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/run/training_setup.h"
 #include "pando/base/clock.h"
@@ -340,8 +340,8 @@ int64_t MeasuredCosts::shared_bytes() const {
   if (subject_ == nullptr) return 0;
   const DType weights = options_.precision.update;
   size_t kept = size_of(weights);
-  for (size_t i = 0; i < subject_->rule->slot_names().size(); ++i) {
-    kept += size_of(runtime::slot_type(*subject_->rule, i, weights));
+  for (const SlotSpec& slot : subject_->rule->slots()) {
+    kept += size_of(runtime::slot_type(slot, weights));
   }
   return trainable_parameters() * static_cast<int64_t>(kept + 2 * sizeof(float));
 }

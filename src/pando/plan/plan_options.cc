@@ -123,7 +123,7 @@ void forget_spreading(app::TrainOptions& options) {
   options.devices = devices;
   options.threads = 0;
   options.slices = 0;
-  options.silicon.max_cross_replica_buffer_size = 0;
+  options.counterparts.max_cross_replica_buffer_size = 0;
   options.phases.validation_num_replicas.reset();
 }
 

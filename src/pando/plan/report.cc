@@ -4,17 +4,15 @@
 #include <algorithm>
 #include <cmath>
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <fmt/core.h>
 
 #include "pando/app/report/svg_plot.h"
+#include "pando/base/json.h"
 #include "pando/base/strings.h"
 
 namespace pando::plan {
 
 namespace {
-
-using nlohmann::ordered_json;
 
 std::string bucket_text(const Combination& found) {
   return found.instances == 1 ? "-" : to_string(ByteSize{found.bucket_bytes});
@@ -48,7 +46,7 @@ std::string network_text(const PlanOptions& options, const Costs& costs) {
                      to_string(request.link.latency));
 }
 
-ordered_json to_json(const Combination& found, const PlanOptions& options) {
+Json to_json(const Combination& found, const PlanOptions& options) {
   return {{"instances", found.instances},
           {"replicas_per_instance", found.replicas},
           {"stages", found.stages},
@@ -168,28 +166,28 @@ std::string to_text(const Plan& plan, const PlanOptions& options, const Costs& c
 
 std::string to_json(const Plan& plan, const PlanOptions& options, const Costs& costs) {
   const PlanRequest request = options.request();
-  ordered_json json = {{"model", options.train.model},
-                       {"micro_batch_size", options.train.micro_batch_size},
-                       {"precision", to_string(options.train.precision)},
-                       {"cores_per_host", costs.cores()},
-                       {"instances_per_host", request.instances_per_host},
-                       {"network",
-                        {{"name", options.network_name()},
-                         {"bandwidth_bytes_per_second", request.link.bandwidth.bytes_per_second},
-                         {"latency_seconds", request.link.latency.seconds},
-                         {"message_seconds", request.link.overhead}}},
-                       {"copy_bytes_per_second", costs.copy_rate()},
-                       {"sum_bytes_per_second", costs.sum_rate()},
-                       {"combinations_tried", plan.combinations.size()},
-                       {"left_out",
-                        {{"too_large", plan.too_large},
-                         {"indivisible", plan.indivisible},
-                         {"too_few_samples", plan.too_few}}}};
-  json["best_of_each"] = ordered_json::array();
+  Json json = {{"model", options.train.model},
+               {"micro_batch_size", options.train.micro_batch_size},
+               {"precision", to_string(options.train.precision)},
+               {"cores_per_host", costs.cores()},
+               {"instances_per_host", request.instances_per_host},
+               {"network",
+                {{"name", options.network_name()},
+                 {"bandwidth_bytes_per_second", request.link.bandwidth.bytes_per_second},
+                 {"latency_seconds", request.link.latency.seconds},
+                 {"message_seconds", request.link.overhead}}},
+               {"copy_bytes_per_second", costs.copy_rate()},
+               {"sum_bytes_per_second", costs.sum_rate()},
+               {"combinations_tried", plan.combinations.size()},
+               {"left_out",
+                {{"too_large", plan.too_large},
+                 {"indivisible", plan.indivisible},
+                 {"too_few_samples", plan.too_few}}}};
+  json["best_of_each"] = Json::array();
   for (const Combination& found : best_of_each(plan)) {
     json["best_of_each"].push_back(to_json(found, options));
   }
-  json["fastest"] = ordered_json::array();
+  json["fastest"] = Json::array();
   for (const Combination& found : top_of(plan, options)) {
     json["fastest"].push_back(to_json(found, options));
   }

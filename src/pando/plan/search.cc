@@ -5,7 +5,7 @@
 #include <map>
 #include <tuple>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/base/error.h"
 #include "pando/base/strings.h"

@@ -11,11 +11,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "pando/base/error.h"
+#include "pando/base/json.h"
 
 namespace pando::profile {
 
@@ -103,10 +103,7 @@ class TextFile {
 };
 
 // In quotes and escaped; bytes that are not UTF-8 become the replacement character.
-std::string quoted(const std::string& text) {
-  using Json = nlohmann::json;
-  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string quoted(const std::string& text) { return Json(text).dump(); }
 
 struct Writer {
   const Trace& trace;

@@ -29,7 +29,7 @@ Executor::Executor(const compiler::Program& program, VariableStore& variables, W
     }
     updater_.emplace(bound_, variables, *optimizer, team.size(), exchange_ ? &*exchange_ : nullptr);
   }
-  // A group is one device, or those of the replicas that take statistics together.
+  // A group is one device, or the devices of the replicas that compute statistics together.
   const int size = bound_.placement().statistics_group;
   for (int first = 0; first < team.devices(); first += size) {
     int workers = 0;
@@ -52,11 +52,11 @@ const UpdatePlan& Executor::plan(const Worker& worker) const {
 // The order of visits for every number of steps that an update of the execution has.
 void Executor::plan_orders(const Execution& execution) {
   const compiler::Program& program = bound_.program();
-  if (!updater_) orders_.clear();  // evaluations of any length would pile up
+  if (!updater_) orders_.clear();  // evaluations of many lengths would accumulate
   for (const UpdatePlan& plan : execution.updates) {
     const int steps = division_.steps_of(plan);
-    PANDO_CHECK(!updater_ || steps <= bound_.placement().micro_batches, "an update of ", steps,
-                " steps, planned for ", bound_.placement().micro_batches);
+    PANDO_CHECK(!updater_ || steps <= bound_.placement().micro_batches, "expected at most ",
+                bound_.placement().micro_batches, " steps in an update, got ", steps);
     if (orders_.contains(steps)) continue;
     const PipelineShape shape{.schedule = bound_.placement().schedule,
                               .stages = stages_,
@@ -145,7 +145,7 @@ ExecutionTotals Executor::collect() {
   return result;
 }
 
-// Puts those of the other instances beside them.
+// Replaces the totals of this instance's replicas by those of all instances.
 void Executor::share_totals(ExecutionTotals& totals) const {
   std::vector<double> own = {totals.finite ? 1.0 : 0.0};
   for (const Totals& replica : totals.replicas) {
@@ -158,7 +158,8 @@ void Executor::share_totals(ExecutionTotals& totals) const {
   const size_t numbers = 2 + metric_names().size();
   totals.replicas.clear();
   for (const std::string& text : comm::all_gather(*bound_.placement().communicator, bytes)) {
-    PANDO_CHECK(text.size() == bytes.size(), "another instance gives ", text.size(), " bytes");
+    PANDO_CHECK(text.size() == bytes.size(), "expected ", bytes.size(),
+                " bytes from another instance, got ", text.size());
     std::memcpy(own.data(), text.data(), text.size());
     totals.finite = totals.finite && own[0] != 0;
     for (size_t i = 0; i < replicas; ++i) {
@@ -186,7 +187,7 @@ void Executor::fail(std::exception_ptr error) {
 void Executor::work(Worker worker) {
   for (int64_t update = 0;; ++update) {
     if (worker.number == 0) begin_update(worker);
-    // Variables change between updates only when there is a rule for it.
+    // Variables change between updates only if there is an optimizer.
     if (update == 0 || updater_) {
       const int64_t begin = worker.trace.now();
       bound_.run_prologue(worker.number, {.seed = worker.execution->seed,

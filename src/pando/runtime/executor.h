@@ -44,22 +44,23 @@ struct Execution {
   profile::Trace* trace = nullptr;  // records what the workers do; may be null
 };
 
-// Of all instances, in slice and replica order, so they do not depend on who ran what.
+// Sums over all instances, added in slice and replica order, so they do not depend on which worker
+// ran what.
 struct ExecutionTotals {
   int64_t updates = 0;   // done
   int64_t elements = 0;  // micro-batches of these updates
   Totals all;
   std::vector<Totals> replicas;
-  // false: a loss was not a number; with weight updates, the execution stopped before that update.
+  // false: a loss was not finite; with weight updates, the execution stopped before that update.
   bool finite = true;
   ExchangeFigures exchange;
 };
 
-// Makes weight updates if it has an optimizer, of which it keeps the rule and the regularisation.
-// With other instances all of them run the same executions; the infeed has this one's
-// micro-batches. Requires: program, variables and team outlive it; one run() at a time. An
-// exception of the infeed or of a worker stops all devices and reaches the caller of run(); weights
-// are then as after the last whole update, unless it is a floating-point exception of an update.
+// Makes weight updates if it gets an optimizer, whose rule and regularisation it keeps. In a job
+// all instances run the same executions, and the infeed of each holds the micro-batches of that
+// instance. Requires: program, variables and team outlive it; one run() at a time. An exception of
+// the infeed or of a worker stops all devices and reaches the caller of run(); weights are then as
+// after the last whole update, unless it is a floating-point exception of an update.
 class Executor {
  public:
   Executor(const compiler::Program& program, VariableStore& variables, WorkerTeam& team,
@@ -67,13 +68,13 @@ class Executor {
 
   ExecutionTotals run(const Execution& execution, InfeedQueue& infeed);
 
-  // Weight updates of the execution that ran last, also when it failed.
+  // Weight updates of the last execution, also when it failed.
   int64_t updates_done() const { return shared_.update; }
-  // Steps of every replica whose values are complete in the execution that runs; 0 between
+  // Steps of every replica whose values are complete in the current execution; 0 between
   // executions. May be called by any thread at any time.
   int64_t steps_done() const;
-  // What one replica found in a step below steps_done(), or in any step of the execution that ran
-  // last; needs Execution::keep_steps.
+  // The totals of one replica in a step below steps_done(), or in any step of the last execution;
+  // needs Execution::keep_steps.
   Totals step_values(int64_t step, int replica) const {
     return outfeed_.step_values(step, replica);
   }
@@ -83,12 +84,12 @@ class Executor {
   const std::vector<std::string>& metric_names() const { return outfeed_.metric_names(); }
 
  private:
-  // What worker 0 decides before a barrier and all read after it.
+  // Worker 0 writes this before a barrier; all workers read it after the barrier.
   struct Shared {
     bool end = false;
     int64_t update = 0;
     int64_t elements = 0;  // before this update
-    int64_t fed = 0;       // those of them that are this instance's, from the infeed
+    int64_t fed = 0;       // elements that this instance took from its infeed
     UpdateFlags flags;     // of all instances, after the last update
     int32_t steps = 0;     // per replica, before this update
     UpdateStep step;       // of this update
@@ -144,7 +145,7 @@ class Executor {
   std::optional<MovingStatistics> statistics_;
   std::optional<GradientCounter> counter_;
   std::optional<Exchange> exchange_;  // with other instances and an optimizer
-  std::vector<double> moments_;       // without: the block of all lanes
+  std::vector<double> moments_;       // without exchange_: the block of all lanes
   int stages_ = 1;
   int devices_per_replica_ = 1;
   std::map<int, std::vector<std::vector<StageVisit>>> orders_;  // [steps][device of a replica]

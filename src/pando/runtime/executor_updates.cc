@@ -1,4 +1,4 @@
-// What workers do around a weight update: its plan, the agreement of all on it, the update itself.
+// What workers do around a weight update: plan it, agree on it with the other instances, make it.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
@@ -6,8 +6,8 @@
 
 namespace pando::runtime {
 
-// Worker 0 decides whether there is another update, and its rate. Instances agree on the end of an
-// execution after each update.
+// Worker 0 decides whether there is another update, and its learning rate. Instances agree on the
+// end of an execution after each update.
 bool Executor::begin_update(const Worker& worker) {
   const Execution& execution = *worker.execution;
   const bool stop = exchange_ ? shared_.flags.stop : execution.stop && execution.stop();
@@ -26,7 +26,7 @@ bool Executor::begin_update(const Worker& worker) {
   return true;
 }
 
-// The factor of this update, and whether its gradients are counted.
+// Sets the factor of this update, and whether its gradients are counted.
 void Executor::begin_scaling(const Execution& execution) {
   const LossScaler* scaling = execution.scaling;
   if (scaling == nullptr) return;
@@ -42,7 +42,7 @@ GradientCounts Executor::own_counts() const {
   return shared_.counter == nullptr ? GradientCounts{} : shared_.counter->total();
 }
 
-// Of a running mean over replicas those with fewer real samples count for less.
+// In a running mean over replicas, a replica with fewer real samples has a smaller weight.
 void Executor::weigh_lanes(const UpdatePlan& now) {
   if (bound_.placement().reduction != GradientReduction::running_mean) return;
   shared_.lane_weights.assign(static_cast<size_t>(bound_.lanes()), 0);
@@ -78,7 +78,7 @@ bool Executor::finish_update(Worker& worker) {
   return true;
 }
 
-// Whether the update is to be made: every worker of every instance sees the same flags.
+// Whether to make the update: every worker of every instance sees the same flags.
 bool Executor::agree(Worker& worker) {
   if (!exchange_) return !outfeed_.not_finite();
   if (worker.number == 0) {

@@ -37,7 +37,7 @@ SliceVisit Executor::slice_visit(const Worker& worker, const StageVisit& visit, 
       .loss_scale = shared_.loss_scaling / static_cast<float>(std::max<int64_t>(normaliser, 1)),
       .seed = worker.execution->seed,
       .first_sample = data.first_sample + bound_.slice_first(slice)};
-  // Slices of padding alone have no gradients.
+  // Slices that hold only padding have no gradients.
   if (result.step.valid > 0) result.counter = shared_.counter;
   if (bound_.placement().reduction == GradientReduction::running_mean) {
     // All micro-batches before one with real samples are full.
@@ -81,8 +81,8 @@ void Executor::end_lane(const Worker& worker, const SliceVisit& slice, const Sta
   done(visit.stage, visit.backward, slice.lane).advance_to(shared_.steps + visit.micro_batch + 1);
 }
 
-// Slices that never wait for each other: one after the other, each through the whole section, so
-// that what it leaves behind is read before the worker's next slice overwrites it.
+// For slices that do not read from each other: a worker runs them one after the other, each through
+// the whole section, so that the values of a slice are read before the next slice overwrites them.
 bool Executor::run_lanes(Worker& worker, const StageVisit& visit, int section) {
   const std::vector<compiler::Segment>& segments =
       bound_.program().sections()[static_cast<size_t>(section)].segments;
@@ -102,11 +102,11 @@ bool Executor::run_lanes(Worker& worker, const StageVisit& visit, int section) {
   return whole;
 }
 
-// Slices that read from each other: all of them through one segment, then the next.
+// For slices that read from each other: all run one segment before any runs the next.
 bool Executor::run_together(Worker& worker, const StageVisit& visit, int section) {
   const compiler::Program& program = bound_.program();
   const bool feeds = visit.stage == 0 && !visit.backward;
-  // Nobody overwrites what others may still read of the section before.
+  // Otherwise a worker could overwrite what others still read of the previous section.
   if (!meet(worker, *worker.group)) return false;
   bool whole = true;
   for_own_lanes(worker, visit.stage,
@@ -136,7 +136,7 @@ bool Executor::run_together(Worker& worker, const StageVisit& visit, int section
   return true;
 }
 
-// One worker brings the statistics of other instances.
+// Worker 0 fetches the statistics of other instances.
 bool Executor::gather(Worker& worker, const compiler::Segment& segment, int micro_batch) {
   if (worker.number == 0) {
     worker.trace.begin_wait();
@@ -146,8 +146,8 @@ bool Executor::gather(Worker& worker, const compiler::Segment& segment, int micr
   return meet(worker, *worker.group);
 }
 
-// A stage waits for the one before it, and where nothing follows backward (evaluation), for the
-// last one to be done with the micro-batch whose memory it takes.
+// A stage waits for the data of the stage before it. Without a backward pass (evaluation) it also
+// waits until the last stage is done with the micro-batch whose memory it reuses.
 bool Executor::wait_for_data(Worker& worker, const StageVisit& visit, int lane) {
   if (stages_ == 1) return true;
   const bool training = bound_.program().section(0, true) >= 0;

@@ -63,8 +63,8 @@ bool Feeder::publish(const FeedTurn& turn, int workers, WorkerTrace& trace) {
     port.number = at;
     fed = {port.batch->valid, port.batch->first_sample};
     const int64_t planned = division_.valid_of(*turn.update, element);
-    PANDO_CHECK(fed.valid == planned, "element ", at, " has ", fed.valid, " samples, planned were ",
-                planned);
+    PANDO_CHECK(fed.valid == planned, "element ", at, ": expected ", planned, " samples, got ",
+                fed.valid);
     if (trace_ != nullptr) trace_->count_samples(fed.valid);
   }
   trace.end_wait(profile::EventKind::feed_wait);

@@ -26,29 +26,29 @@ struct FeedTurn {
   int replica = 0;
   int micro_batch = 0;  // within its weight update
   const UpdatePlan* update = nullptr;
-  int32_t steps_before = 0;  // of the replica, in the execution's updates before
+  int32_t steps_before = 0;  // steps of the replica in the execution's earlier updates
   int64_t fed_before = 0;    // elements of this instance in these updates
 };
 
 // For each micro-batch one worker of a replica's first device calls publish() and the others
-// await(); then each copies the lanes that are its own and calls copied(). Workers of different
-// replicas do not wait for each other. The other methods are for the thread that runs executions;
-// wake() is for any.
+// await(); then each copies its own lanes and calls copied(). Workers of different replicas do not
+// wait for each other. The thread that runs executions calls the other methods; any thread may call
+// wake().
 class Feeder {
  public:
   // Requires: the bound program and `failed` outlive it. `failed` is set before wake() is called.
   Feeder(const BoundProgram& bound, int spins, const std::atomic<bool>& failed);
 
-  // Before an execution whose updates have up to `most_steps` steps. `trace` counts the samples; it
-  // may be null.
+  // Call before an execution whose updates have up to `most_steps` steps. `trace` counts the
+  // samples; it may be null.
   void begin(InfeedQueue& infeed, const UpdateDivision& division, size_t most_steps,
              profile::Trace* trace);
-  // After it: gives back what was taken from the infeed.
+  // Call after the execution: gives back what was taken from the infeed.
   void end();
   // Ends all waits.
   void wake();
 
-  // Waits until the device's workers have copied the micro-batch before, and takes the next one
+  // Waits until the device's workers have copied the previous micro-batch, and takes the next one
   // from the infeed; beyond the update's elements it is padding. False when the execution failed or
   // the infeed was closed.
   bool publish(const FeedTurn& turn, int workers, WorkerTrace& trace);

@@ -27,12 +27,12 @@ InfeedQueue::Slot& InfeedQueue::free_slot() {
 
 bool InfeedQueue::full() const { return pulled_ - taken_ >= capacity_; }
 
-// The source is asked without the lock, so that others can give back and take meanwhile.
+// Calls the source without the lock, so that others can give back and take meanwhile.
 void InfeedQueue::pull(std::unique_lock<std::mutex>& lock) {
   pulling_ = true;
   Slot& slot = free_slot();
   slot.number = pulled_;
-  slot.taken = true;  // nobody can take it before it is there
+  slot.taken = true;  // no caller can take it before it is filled
   Batch batch = std::move(slot.batch);
   bool there = false;
   lock.unlock();
@@ -48,12 +48,14 @@ void InfeedQueue::pull(std::unique_lock<std::mutex>& lock) {
   slot.taken = false;
   if (!there) slot.number = -1;
   if (there) ++pulled_;
-  // What went wrong is told once: nobody asks the source again before reopen().
+  // The error is reported once: the source is not called again before reopen().
   closed_ = closed_ || !there;
   changed_.notify_all();
   if (error != nullptr) std::rethrow_exception(error);
   if (!there) {
-    throw InvalidArgument("the data ended after ", pulled_, " micro-batches; more were announced");
+    throw InvalidArgument(
+        "the data ended after ", pulled_,
+        " micro-batches, expected more; the source must deliver as many samples as it declares");
   }
 }
 
@@ -68,7 +70,7 @@ const Batch* InfeedQueue::take(int64_t number) {
       changed_.notify_all();
       return &slot->batch;
     }
-    // The element that is wanted may always be pulled; others only into free places.
+    // The requested element may always be pulled; others only if the queue is not full.
     if (pulling_ || (full() && pulled_ != number)) {
       changed_.wait(lock);
     } else {

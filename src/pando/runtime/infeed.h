@@ -1,5 +1,5 @@
-// The way of data into the devices: a bounded queue of micro-batches, filled from the host's stream
-// in order and emptied by the replicas, each of which takes the elements that are its own.
+// Brings data to the devices: a bounded queue of micro-batches, filled in order from the host's
+// stream; each replica takes its own elements.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,27 +12,27 @@
 
 namespace pando::runtime {
 
-// Makes its argument the next micro-batch; false at the end of the data. `first_sample` is the
-// running number of the first sample over the whole run. Called by one thread at a time.
+// Writes the next micro-batch into its argument; false at the end of the data. `first_sample` is
+// the running number of the first sample over the whole run. Called by one thread at a time.
 using BatchSource = std::function<bool(Batch&)>;
 
 // Elements are numbered from 0 over the life of the queue. Thread-safe.
 class InfeedQueue {
  public:
-  // Holds up to `capacity` elements that nobody has taken; at least one.
+  // Holds up to `capacity` elements that no caller has taken; at least one.
   InfeedQueue(BatchSource source, int capacity);
 
   // Waits for element `number`, which stays valid until it is given back; null when the queue was
-  // closed. What the source throws reaches the caller who waited, once, and closes the queue; so
-  // does the end of the data before the element, an InvalidArgument. Requires: nobody else takes
-  // it.
+  // closed. An exception of the source is rethrown once, to the caller that asked the source, and
+  // closes the queue. If the data end before the element, it throws InvalidArgument in the same
+  // way. Requires: no other caller takes this element.
   const Batch* take(int64_t number);
   void give_back(int64_t number);
-  // The number of the first element that nobody has taken.
+  // The number of the first element that no caller has taken.
   int64_t position() const;
 
-  // Lets all who wait go, until reopen(), which forgets the elements that were ready: after a
-  // failure nobody knows who would have taken them.
+  // close() ends all waits until reopen(), which discards the elements that were ready: after a
+  // failure it is unknown which replicas would have taken them.
   void close();
   void reopen();
 

@@ -1,4 +1,4 @@
-// The way of losses, metrics and results out of the devices: sums over an execution, the values of
+// Brings losses, metrics and results out of the devices: sums over an execution, the values of
 // single steps, and rows of results.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -13,8 +13,8 @@
 
 namespace pando::runtime {
 
-// Lanes have sums of their own, so they do not wait for each other and totals do not depend on who
-// ran what.
+// Each lane has its own sums, so lanes do not wait for each other, and totals do not depend on
+// which worker ran which lane.
 class Outfeed {
  public:
   // Requires: the bound program outlives it.
@@ -22,11 +22,11 @@ class Outfeed {
 
   const std::vector<std::string>& metric_names() const { return metric_names_; }
 
-  // Before an execution. The values of the last `kept_steps` steps are kept. Real rows of the first
-  // result go to `results`, unless it is null.
+  // Call before an execution. Keeps the values of the last `kept_steps` steps. Writes the real rows
+  // of the first result to `results`, unless it is null.
   void begin(size_t kept_steps, std::byte* results);
 
-  // What a lane has left in its arena.
+  // A finished step of a lane, whose values are in the lane's arena.
   struct LaneStep {
     int lane = 0;
     int micro_batch = 0;    // within its weight update
@@ -37,11 +37,11 @@ class Outfeed {
   // Called by the worker of the lane after its last forward section.
   void add(const LaneStep& at);
 
-  // The loss of a lane was not a number. Not while workers add.
+  // Whether the loss of some lane was not finite. Must not be called while workers add.
   bool not_finite() const;
   // The sums of each replica of this instance, over its lanes in their order.
   std::vector<Totals> replica_totals() const;
-  // What one replica found in a step that is kept.
+  // The totals of one replica in a kept step.
   Totals step_values(int64_t step, int replica) const;
 
  private:

@@ -9,9 +9,10 @@
 
 namespace pando::runtime {
 
-// The data of one weight update: micro-batches, all full but the last. Element m * R + r is
-// micro-batch m of replica r, of R on all instances together; what is missing at the end is
-// padding. Without weight updates it is a run of steps after which the host may stop.
+// The data of one weight update: micro-batches, all full except the last. Element m * R + r is
+// micro-batch m of replica r, where R is the number of replicas of all instances; missing elements
+// at the end are padding. Without weight updates it is a run of steps after which the host may
+// stop.
 struct UpdatePlan {
   int64_t elements = 1;
   int64_t samples = 1;  // real ones
@@ -37,17 +38,17 @@ class UpdateDivision {
   int64_t valid_of(const UpdatePlan& plan, int64_t element) const {
     return std::clamp<int64_t>(plan.samples - element * micro_batch_, 0, micro_batch_);
   }
-  // The number within its update of what a replica of this instance takes in a step.
+  // The element of an update that a replica of this instance takes in a step.
   int64_t element_of(int step, int replica) const {
     return step * total_replicas_ + first_replica_ + replica;
   }
-  // Elements of an update that the replicas of this instance take, and the place among them of what
-  // a replica takes in a step.
+  // How many elements of an update the replicas of this instance take.
   int64_t own_elements(const UpdatePlan& plan) const {
     const int64_t whole = plan.elements / total_replicas_;
     const int64_t rest = plan.elements % total_replicas_ - first_replica_;
     return whole * replicas_ + std::clamp<int64_t>(rest, 0, replicas_);
   }
+  // The place of the element that a replica takes in a step, among the elements of this instance.
   int64_t own_place_of(int step, int replica) const { return step * replicas_ + replica; }
 
  private:

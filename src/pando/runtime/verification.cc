@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/base/error.h"
 #include "pando/base/random.h"
@@ -18,7 +18,8 @@ namespace pando::runtime {
 
 namespace {
 
-// An output of a whole step, by role and name: real samples of all slices, sums over slices.
+// The outputs of a whole step by role and name: the real samples of all slices, or sums over
+// slices.
 using Outputs = std::map<std::pair<ir::OutputRole, std::string>, std::vector<float>>;
 
 // Class numbers must be below the number of classes of the op that reads them.
@@ -40,13 +41,14 @@ Tensor random_samples(const ir::Graph& graph, const ir::Value* feed, RandomStrea
   } else if (samples.dtype() == DType::u8) {
     for (uint8_t& x : samples.u8()) x = static_cast<uint8_t>(random.next_below(256));
   } else {
-    throw Unsupported("verification has no samples of type ", to_string(feed->type()));
+    throw Unsupported("verification: expected feeds of type f32, i32 or u8, got ",
+                      to_string(feed->type()));
   }
   return samples;
 }
 
-// Kernels keep the scale of what goes through them, vectors shift it a little, and what is not
-// trained is positive: it may be a variance.
+// Random kernels keep the scale of their inputs, random vectors shift it a little. State is
+// positive, because it may be a variance.
 Tensor random_variable(const ir::Value& value, RandomStream& random) {
   Tensor tensor(DType::f32, value.shape());
   const bool state = value.role() == ir::InputRole::state;
@@ -114,15 +116,17 @@ class Verifier {
     const int64_t micro_batch = options_.slice_batch * (parts ? 1 : options_.slices);
     if (options_.slices < 1 || options_.slice_batch < 1 || options_.valid < 0 ||
         options_.valid > micro_batch) {
-      throw InvalidArgument("verification: ", options_.valid, " real samples in ", options_.slices,
-                            " slices of ", options_.slice_batch,
-                            ", wanted at least one slice and sample, and no more than fit");
+      throw InvalidArgument(
+          "verification: expected at least 1 slice of at least 1 sample, and no more real samples "
+          "than fit, got ",
+          options_.slices, " slices of ", options_.slice_batch, " samples and ", options_.valid,
+          " real samples");
     }
     valid_ = options_.valid == 0 ? micro_batch : options_.valid;
   }
 
-  // The outputs of the second of two equal steps: the first leaves its values in the arena, which
-  // nothing of the second may depend on.
+  // The outputs of the second of two equal steps. The first leaves its values in the arena; the
+  // second must not depend on them.
   Outputs run(compiler::ProgramOptions compiling, int64_t slice_batch) const {
     compiling.precision = options_.precision;
     compiling.half = options_.half;
@@ -167,14 +171,14 @@ class Verifier {
       }
     }
     if (output.role != ir::OutputRole::statistic) return values;
-    // The variance instead of the sum of squares; the count would only set the scale.
+    // Compares the variance instead of the sum of squares; the count would only set the scale.
     const float count = std::max(values.back(), 1.0f);
     values.pop_back();
     for (size_t c = values.size() / 2; c < values.size(); ++c) values[c] /= count;
     return values;
   }
 
-  // Nothing exceeds a difference that is not a number.
+  // NaN is the greatest difference: nothing exceeds it.
   static bool exceeds(double difference, double most) {
     return !std::isnan(most) && !(difference <= most);
   }
@@ -191,8 +195,8 @@ class Verifier {
     return std::sqrt(squares / static_cast<double>(std::max<size_t>(values.size(), 1)));
   }
 
-  // A rounding to 16 bits may close a relu or move a maximum to another pixel, and with it a whole
-  // gradient: single elements tell nothing there.
+  // In 16 bits, rounding may close a relu or move a maximum to another pixel, and with it a whole
+  // gradient, so single elements say nothing.
   double size_of_all(const std::vector<float>& values) const {
     return options_.precision.half() ? root_mean_square(values) : largest(values);
   }

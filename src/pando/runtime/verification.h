@@ -21,22 +21,22 @@ struct VerificationOptions {
   int64_t valid = 0;  // real samples of the micro-batch; 0: all of it
   uint64_t seed = 1;  // of the samples, and of the variables unless they are given
   Precision precision;
-  HalfOptions half;  // but never with stochastic rounding, which differs from program to program
+  HalfOptions half;  // stochastic rounding is ignored: it differs from program to program
   // The weights to run with, in the type of the precision; null: random ones.
   VariableStore* variables = nullptr;
-  double tolerance = 0;  // of the relative difference; 0: 1e-3, of f16 0.2, of bf16 0.5
+  double tolerance = 0;  // of the relative difference; 0: 1e-3, for f16 0.2, for bf16 0.5
 };
 
-// How far one way to compile is from the plainest: one slice without padding, reference kernels,
-// no pass that can be switched off.
+// How much the outputs of one way to compile differ from those of the plainest way: one slice
+// without padding, reference kernels, no optional pass.
 struct VerificationRow {
   std::string variant;  // "default", "without fuse-post-ops"
   std::string worst;    // the output with the greatest relative difference
   double absolute = 0;  // the greatest difference of all elements
-  // The greatest difference in units of the output's greatest element, or of a thousandth of the
-  // greatest among all outputs of its role where that is more: gradients may be zero but for
-  // rounding. In 16 bits it is a hundredth, and roots of mean squares take the place of what is
-  // greatest.
+  // The greatest difference, divided by the output's greatest element. The divisor is at least a
+  // thousandth of the greatest element among all outputs of its role, because gradients may be zero
+  // except for rounding. In 16 bits it is a hundredth, and root mean squares replace greatest
+  // elements.
   double relative = 0;
   bool ok = false;
 };
@@ -49,9 +49,9 @@ struct VerificationTable {
 
 std::string to_text(const VerificationTable& table);
 
-// Compiles and runs the graph that `build` gives for a slice's batch: divided as the options say
-// with no passes and reference kernels, with reference kernels only, by default, and with each
-// pass off in turn. Throws InvalidArgument for options that fit no micro-batch.
+// Compiles and runs the graph that `build` returns for a slice's batch, divided as the options say:
+// with no passes and reference kernels, with reference kernels only, by default, and with each pass
+// off in turn. Throws InvalidArgument for options that fit no micro-batch.
 VerificationTable verify_network_graph(const std::function<ir::Graph(int64_t slice_batch)>& build,
                                        const VerificationOptions& options = {});
 

@@ -30,11 +30,11 @@ class TraceNames {
   bool pipelined_ = false;
 };
 
-// Used by its worker alone. Without a track it records nothing and costs a comparison per call.
+// Used only by its worker. Without a track it records nothing and costs a comparison per call.
 class WorkerTrace {
  public:
   WorkerTrace() = default;
-  // Requires: track and names outlive it. `ops`: kernel calls are recorded too.
+  // Requires: track and names outlive it. With `ops`, kernel calls are recorded too.
   WorkerTrace(profile::TraceTrack& track, const TraceNames& names, int replica, bool ops)
       : track_(&track), names_(&names), replica_(replica), ops_(ops) {}
 

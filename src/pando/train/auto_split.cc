@@ -19,7 +19,7 @@ std::vector<LayerSeconds> layers_of(const Network& network) {
     if (is_new) {
       layers.push_back({call.layer, {}, !layers.empty()});
     } else {
-      layers[place->second].can_start_a_stage = false;  // which of its calls would it be?
+      layers[place->second].can_start_a_stage = false;  // unclear which of its calls would
     }
   }
   return layers;
@@ -36,9 +36,9 @@ std::vector<LayerSeconds> layer_seconds(const Network& network, const profile::T
     for (const profile::TraceEvent& event : track->events()) {
       if (event.kind != profile::EventKind::op) continue;
       std::string_view node = trace.name(event.name);
-      node.remove_prefix(node.find(' ') + 1);  // the op
+      node.remove_prefix(node.find(' ') + 1);  // removes the op
       const bool backward = compiler::LayerNames::is_backward(node);
-      const int layer = finder.find(node);  // the loss belongs to the last
+      const int layer = finder.find(node);  // the loss counts for the last layer
       runtime::StageSeconds& seconds =
           layer < 0 ? layers.back().seconds : layers[static_cast<size_t>(layer)].seconds;
       (backward ? seconds.backward : seconds.forward) +=
@@ -52,7 +52,7 @@ std::vector<LayerSeconds> layer_seconds(const Network& network, const profile::T
 }
 
 MeasuredSplits choose_splits(const std::vector<LayerSeconds>& layers, int stages) {
-  // Layers that cannot start a stage belong to the one before them.
+  // Layers that cannot start a stage belong to the layer before them.
   std::vector<std::string> starts;
   std::vector<runtime::StageSeconds> parts;
   for (const LayerSeconds& layer : layers) {

@@ -17,14 +17,14 @@ struct LayerSeconds {
   bool can_start_a_stage = true;
 };
 
-// The layers of a network in execution order with the op seconds that a trace of unpipelined
-// training has of them, over all workers. The loss and the metrics belong to the last layer; what
-// was fused with a layer before it has the time there. A layer can start a stage when it is called
-// once, is not the first and has an op of its own.
+// The layers of a network in execution order, with the seconds of their ops in a trace of
+// unpipelined training, summed over all workers. The loss and the metrics belong to the last layer;
+// the time of a layer that was fused into an earlier one counts for that one. A layer can start a
+// stage if it is called once, is not the first and has an op of its own.
 std::vector<LayerSeconds> layer_seconds(const Network& network, const profile::Trace& trace);
 
-// The splits after which the longest stage is as short as it can be. Throws InvalidArgument when
-// fewer layers than stages can start one.
+// The splits that make the longest stage as short as possible. Throws InvalidArgument when fewer
+// layers than stages can start one.
 MeasuredSplits choose_splits(const std::vector<LayerSeconds>& layers, int stages);
 
 }  // namespace pando::train

@@ -13,7 +13,7 @@ void ClassCheck::operator()(const Batch& batch) const {
     const int32_t label = labels[static_cast<size_t>(row)];
     if (label >= 0 && label < classes) continue;
     const int64_t number = batch.first_sample + row;
-    // Where epochs follow each other without a gap, the stream has them as one.
+    // Epochs that follow each other without a gap are one epoch of the stream.
     throw InvalidArgument(what, ": the label of sample ", number % samples,
                           " (from 0, in the order of pass ", batch.epoch + number / samples + 1,
                           " over the data) is ", label, "; the network has ", classes,

@@ -1,4 +1,4 @@
-// Where the devices' micro-batches come from: a stream of the data, numbered for the run and with
+// The source of the devices' micro-batches: a stream of the data, numbered over the run, with
 // labels that the network can learn.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -8,26 +8,26 @@
 
 namespace pando::train {
 
-// Class numbers that a network has no output for: in a loss they would count as padding, and the
-// samples be left out without a word.
+// Finds class numbers that the network has no output for: a loss would treat them as padding and
+// silently ignore the samples.
 struct ClassCheck {
-  const char* what = "";  // begins the error
-  int64_t classes = 0;    // of the network; 0: anything goes
+  const char* what = "";  // begins the error message
+  int64_t classes = 0;    // of the network; 0: no check
   int64_t samples = 1;    // of the data, or kEndless
 
   // Takes the batch as it came from the stream. Throws InvalidArgument.
   void operator()(const Batch& batch) const;
 };
 
-// Checks only if the loss wants class numbers.
+// The returned check does something only if the loss expects class numbers.
 ClassCheck class_check(const char* what, Model::Impl& impl, const Dataset& dataset);
 
-// The micro-batches of a stream, whose samples are numbered over the whole run. The stream must
-// outlive it.
+// The micro-batches of a stream, with samples numbered over the whole run. The stream must outlive
+// it.
 runtime::BatchSource numbered(BatchStream& stream, int64_t samples_per_epoch,
                               ClassCheck check = {});
 
-// The first batch of the stream again and again, under new numbers. Every element of the queue is
+// Repeats the first batch of the stream with new sample numbers. Every element of the queue is
 // filled once.
 runtime::BatchSource repeating(BatchStream& stream, int64_t first_sample, ClassCheck check);
 

@@ -1,5 +1,5 @@
-// Functions of the user that a fit calls between executions. The devices work without the host in
-// between; only asynchronous callbacks see single steps, some time after they happened.
+// Functions of the user that a fit calls between executions. The devices work without the host
+// during an execution; only asynchronous callbacks see single steps, some time after they happened.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -18,7 +18,7 @@ class Model;
 // Which steps of an execution leave their values for callbacks: the last one or all.
 enum class OutfeedMode { last, all };
 
-// What one replica found in one step.
+// The values of one replica in one step.
 struct StepValues {
   int64_t step = 0;  // of the epoch, counted per replica from 0
   int replica = 0;
@@ -35,19 +35,19 @@ struct FitContext {
   int64_t updates = 0;      // weight updates done since compile()
   double step_seconds = 0;  // of the execution that just ended, per micro-batch
   double seconds = 0;       // time spent in executions of this epoch
-  // What travelled to other instances in the execution that just ended.
+  // The exchange with other instances in the execution that just ended.
   runtime::ExchangeFigures exchange = {};
-  // Set it to end the fit after this call. An epoch stopped at its begin does not take place; one
-  // stopped within ends without validation.
+  // Set it to end the fit after this call. An epoch that is stopped in on_epoch_begin does not take
+  // place; an epoch that is stopped later ends without validation.
   bool stop = false;
-  // Writes a line of its own above the progress bar; silent where the fit is. Not in on_step_end.
+  // Writes a line above the progress bar, unless the fit is silent. Not for on_step_end.
   std::function<void(std::string_view)> tell = {};
-  // The execution that just ended: sums over the samples of all replicas, and what is logged of
-  // them.
+  // Sums over the samples of all replicas in the execution that just ended, and the values that are
+  // logged.
   LogSums sums = {};
   Logs execution = {};
-  // What the validation found after the execution that just ended, named val_...; empty: none took
-  // place.
+  // The results of the validation after the execution that just ended, named val_...; empty: there
+  // was none.
   Logs validation = {};
   // The values of the execution that just ended, step by step and replica by replica.
   const std::vector<StepValues>* outfeed = nullptr;
@@ -65,7 +65,7 @@ class Callback {
   virtual void on_execution_begin(FitContext&) {}
   virtual void on_execution_end(FitContext&, const Logs&) {}
   // Only with asynchronous callbacks: for every step, with the values of its micro-batches, called
-  // by a thread of its own while the devices go on. context.step is that step's number.
+  // by a separate thread while the devices continue. context.step is that step's number.
   virtual void on_step_end(FitContext&, const Logs&) {}
 };
 

@@ -29,14 +29,14 @@ std::string with_epoch(const std::string& path, int64_t number) {
 class CheckpointCallback : public Callback {
  public:
   explicit CheckpointCallback(std::string path) : path_(std::move(path)) {
-    if (path_.empty()) throw InvalidArgument("Checkpoint wants a path");
+    if (path_.empty()) throw InvalidArgument("Checkpoint: expected a path, got an empty text");
     const std::string example = with_epoch(path_, 1);
     if (example.find_first_of("{}") != std::string::npos) {
       throw InvalidArgument("Checkpoint: path '", path_, "' has a placeholder other than {epoch}");
     }
   }
 
-  // A folder that cannot be made ends the fit before it has cost anything.
+  // Makes the folder early, so that a fit that cannot save ends at once.
   void on_train_begin(FitContext& context) override {
     if (comm::current_job().is_first()) make_folder(context.epoch + 1);
   }

@@ -10,13 +10,13 @@
 
 namespace pando {
 
-// Saves the weights after every epoch to `path`, in which {epoch} becomes the number of epochs
-// done ("out/epoch_{epoch}.h5": epoch_1.h5 first, as Keras counts in file names). The folder is
-// made before training begins. Of a job, the first instance does it. Throws InvalidArgument for
+// Saves the weights after every epoch to `path`, in which {epoch} becomes the number of epochs done
+// ("out/epoch_{epoch}.h5": epoch_1.h5 first, as Keras counts in file names). The folder is made
+// before training begins. In a job, only the first instance saves. Throws InvalidArgument for
 // another {placeholder}.
 std::shared_ptr<Callback> Checkpoint(std::string path);
 
-// Functions for the moments of a fit; those left empty are not called.
+// Functions that a fit calls; empty ones are not called.
 struct CallbackFunctions {
   std::function<void(FitContext&)> train_begin;
   std::function<void(FitContext&)> train_end;

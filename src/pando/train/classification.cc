@@ -19,17 +19,17 @@ double ratio(int64_t part, int64_t whole) {
 void check(const Tensor& outputs, std::span<const int32_t> labels, int64_t classes) {
   const Shape& shape = outputs.shape();
   if (outputs.dtype() != DType::f32 || shape.rank() != 2 || shape.back() != classes) {
-    throw InvalidArgument("class report: outputs are ", to_string(outputs.dtype()), " ", shape,
-                          ", wanted f32 [samples, ", classes, "]");
+    throw InvalidArgument("class report: expected outputs f32 [samples, ", classes, "], got ",
+                          to_string(outputs.dtype()), " ", shape);
   }
   if (static_cast<int64_t>(labels.size()) != shape.front()) {
-    throw InvalidArgument("class report: found ", labels.size(), " labels for ", shape.front(),
-                          " samples, wanted one for each");
+    throw InvalidArgument("class report: expected one label for each of ", shape.front(),
+                          " samples, got ", labels.size());
   }
   for (size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] >= 0 && labels[i] < classes) continue;
-    throw InvalidArgument("class report: label ", i, " is ", labels[i], ", wanted 0 to ",
-                          classes - 1);
+    throw InvalidArgument("class report: label ", i, ": expected 0 to ", classes - 1, ", got ",
+                          labels[i]);
   }
 }
 
@@ -37,7 +37,7 @@ void check(const Tensor& outputs, std::span<const int32_t> labels, int64_t class
 
 ClassReport::ClassReport(int64_t classes) : classes_(classes) {
   if (classes < 1) {
-    throw InvalidArgument("class report: found ", classes, " classes, wanted at least 1");
+    throw InvalidArgument("class report: expected at least 1 class, got ", classes);
   }
   counts_.resize(static_cast<size_t>(classes * classes));
   support_.resize(static_cast<size_t>(classes));
@@ -116,8 +116,8 @@ ClassScores ClassReport::weighted_mean() const {
 
 ClassReport classify(const Tensor& outputs, std::span<const int32_t> labels) {
   if (outputs.shape().rank() != 2) {
-    throw InvalidArgument("class report: outputs are ", to_string(outputs.dtype()), " ",
-                          outputs.shape(), ", wanted f32 [samples, classes]");
+    throw InvalidArgument("class report: expected outputs f32 [samples, classes], got ",
+                          to_string(outputs.dtype()), " ", outputs.shape());
   }
   ClassReport report(outputs.shape().back());
   report.add(outputs, labels);

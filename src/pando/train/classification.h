@@ -1,5 +1,4 @@
-// How well a classifier tells the classes apart: the confusion matrix, and what follows from it for
-// each class.
+// How well a classifier tells the classes apart: the confusion matrix and the scores of each class.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,8 +12,8 @@
 
 namespace pando {
 
-// Fractions from 0 to 1. One without a denominator (a class that was never predicted, or never
-// there) is 0.
+// Fractions from 0 to 1. A fraction without a denominator (of a class that was never predicted, or
+// has no samples) is 0.
 struct ClassScores {
   int64_t support = 0;  // samples of the class
   double precision = 0;
@@ -23,8 +22,8 @@ struct ClassScores {
 };
 
 // Counts predictions against labels. The prediction is the class with the largest output, the first
-// of equal ones; a sample with an output that is not a number has none and counts as wrong, as in
-// the metrics. One thread at a time.
+// of equal ones; a sample with a NaN output has no prediction and counts as wrong, as in the
+// metrics. Used by one thread at a time.
 class ClassReport {
  public:
   // Throws InvalidArgument for less than one class.
@@ -37,7 +36,7 @@ class ClassReport {
 
   int64_t classes() const { return classes_; }
   int64_t samples() const { return samples_; }
-  // Samples of class `label` that were taken for `predicted`.
+  // Samples of class `label` that were predicted as `predicted`.
   int64_t count(int64_t label, int64_t predicted) const;
   int64_t undecided() const { return undecided_; }  // samples without a prediction
 
@@ -46,7 +45,7 @@ class ClassReport {
   std::optional<double> top_5_accuracy() const;
   ClassScores scores(int64_t label) const;
   ClassScores macro_mean() const;     // every class counts the same
-  ClassScores weighted_mean() const;  // every sample does
+  ClassScores weighted_mean() const;  // every sample counts the same
 
  private:
   int64_t classes_;
@@ -60,8 +59,8 @@ class ClassReport {
 // The report of one set of outputs, f32 [samples, classes].
 ClassReport classify(const Tensor& outputs, std::span<const int32_t> labels);
 
-// Tables of a report. `names` are those of the classes; when there are none, numbers stand for
-// them. Throw InvalidArgument for another number of names than classes.
+// Tables of a report. `names` are those of the classes; if it is empty, numbers are shown. Throw
+// InvalidArgument unless there is one name per class or none.
 
 // Precision, recall, F1 and support of every class, their means, the most frequent confusions and,
 // up to 20 classes, the confusion matrix.

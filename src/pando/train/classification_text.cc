@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/base/error.h"
 #include "pando/train/classification.h"
@@ -20,7 +20,7 @@ struct Confusion {
   int64_t count = 0;
 };
 
-// The largest counts beside the diagonal, largest first.
+// The largest counts outside the diagonal, largest first.
 std::vector<Confusion> confusions_of(const ClassReport& report) {
   std::vector<Confusion> all;
   for (int64_t label = 0; label < report.classes(); ++label) {
@@ -35,7 +35,7 @@ std::vector<Confusion> confusions_of(const ClassReport& report) {
   return all;
 }
 
-// Cut where it would spread the table; bytes of UTF-8 characters stay together.
+// Cuts a name that would widen the table, but not inside a UTF-8 character.
 std::string short_name(const std::string& name, size_t width) {
   if (name.size() <= width) return name;
   size_t end = width - 2;
@@ -69,7 +69,7 @@ std::string matrix_text(const ClassReport& report, const std::vector<std::string
   return text;
 }
 
-// Quoted where a reader would take it for more than one field.
+// Quotes a text that would otherwise be read as more than one field.
 std::string csv_field(const std::string& text) {
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -83,8 +83,8 @@ std::vector<std::string> names_or_numbers(const ClassReport& report,
                                           const std::vector<std::string>& names) {
   if (!names.empty()) {
     if (static_cast<int64_t>(names.size()) == report.classes()) return names;
-    throw InvalidArgument("class report: found ", names.size(), " names for ", report.classes(),
-                          " classes, wanted one for each or none");
+    throw InvalidArgument("class report: expected one name for each of ", report.classes(),
+                          " classes, or none, got ", names.size());
   }
   std::vector<std::string> numbers;
   for (int64_t k = 0; k < report.classes(); ++k) numbers.push_back(std::to_string(k));
@@ -102,9 +102,10 @@ std::string to_text(const ClassReport& report, const std::vector<std::string>& g
   }
   text += scores_line("mean", width, report.macro_mean());
   text += scores_line("weighted mean", width, report.weighted_mean());
-  text += fmt::format("\nright: {:.2f} % of {} samples", 100 * report.accuracy(), report.samples());
+  text +=
+      fmt::format("\ncorrect: {:.2f} % of {} samples", 100 * report.accuracy(), report.samples());
   if (const auto top_5 = report.top_5_accuracy()) {
-    text += fmt::format("; among the first five: {:.2f} %", 100 * *top_5);
+    text += fmt::format("; in the top five: {:.2f} %", 100 * *top_5);
   }
   text += '\n';
   if (report.undecided() > 0) {
@@ -112,10 +113,11 @@ std::string to_text(const ClassReport& report, const std::vector<std::string>& g
                         report.undecided());
   }
   for (const Confusion& one : confusions_of(report)) {
-    text += fmt::format("{} taken for {}: {} ({:.1f} %)\n", names[static_cast<size_t>(one.label)],
-                        names[static_cast<size_t>(one.predicted)], one.count,
-                        100.0 * static_cast<double>(one.count) /
-                            static_cast<double>(report.scores(one.label).support));
+    text +=
+        fmt::format("{} predicted as {}: {} ({:.1f} %)\n", names[static_cast<size_t>(one.label)],
+                    names[static_cast<size_t>(one.predicted)], one.count,
+                    100.0 * static_cast<double>(one.count) /
+                        static_cast<double>(report.scores(one.label).support));
   }
   if (report.classes() <= kMostClassesOfTextMatrix) text += matrix_text(report, names, width);
   return text;

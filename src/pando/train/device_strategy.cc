@@ -15,15 +15,15 @@ thread_local std::shared_ptr<const DeviceStrategyOptions> current_options;
 
 DeviceStrategy::DeviceStrategy(DeviceStrategyOptions options) {
   if (options.devices < 1) {
-    throw InvalidArgument("DeviceStrategy: devices is ", options.devices, ", wanted at least 1");
+    throw InvalidArgument("DeviceStrategy: devices: expected at least 1, got ", options.devices);
   }
   if (options.cores_per_device < 0) {
-    throw InvalidArgument("DeviceStrategy: cores_per_device is ", options.cores_per_device,
-                          ", wanted 0 or more");
+    throw InvalidArgument("DeviceStrategy: cores_per_device: expected 0 or more, got ",
+                          options.cores_per_device);
   }
   if (options.memory_per_device < 0) {
-    throw InvalidArgument("DeviceStrategy: memory_per_device is ", options.memory_per_device,
-                          ", wanted 0 or more bytes");
+    throw InvalidArgument("DeviceStrategy: memory_per_device: expected 0 or more bytes, got ",
+                          options.memory_per_device);
   }
   if (!options.core_sets.empty() && options.devices == 1) {
     options.devices = static_cast<int>(options.core_sets.size());

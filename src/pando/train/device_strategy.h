@@ -10,11 +10,11 @@
 namespace pando {
 
 struct DeviceStrategyOptions {
-  // The cores that this process may use are divided among so many devices. More devices than cores
-  // share them and give the same results.
+  // The cores that this process may use are divided among this many devices. If there are more
+  // devices than cores, devices share cores; results are the same.
   int devices = 1;
   int cores_per_device = 0;  // 0: an even division
-  // Instead: the hardware threads of each device, as the system numbers them.
+  // Instead of cores_per_device: the hardware threads of each device, as the system numbers them.
   std::vector<std::vector<int>> core_sets;
   // A program that needs more than this on one device is refused; 0: no limit.
   int64_t memory_per_device = 0;  // bytes
@@ -29,7 +29,7 @@ class DeviceStrategy {
   const DeviceStrategyOptions& options() const { return *options_; }
   int devices() const { return options_->devices; }
 
-  // As long as it lives, models made by this thread belong to the strategy.
+  // While it exists, models made by this thread belong to the strategy.
   class Scope {
    public:
     ~Scope();
@@ -43,7 +43,7 @@ class DeviceStrategy {
   };
   [[nodiscard]] Scope scope() const { return Scope(options_); }
 
-  // The strategy in whose scope this thread is; null outside.
+  // The strategy whose scope this thread is in; null: none.
   static std::shared_ptr<const DeviceStrategyOptions> current();
 
  private:

@@ -28,12 +28,12 @@ class EarlyStoppingCallback : public Callback {
  public:
   explicit EarlyStoppingCallback(EarlyStoppingOptions options) : options_(std::move(options)) {
     if (options_.patience < 0) {
-      throw InvalidArgument("EarlyStopping: patience is ", options_.patience,
-                            ", wanted 0 or more epochs");
+      throw InvalidArgument("EarlyStopping: patience: expected 0 or more epochs, got ",
+                            options_.patience);
     }
     if (!(options_.min_delta >= 0)) {
-      throw InvalidArgument("EarlyStopping: min_delta is ", options_.min_delta,
-                            ", wanted 0 or more");
+      throw InvalidArgument("EarlyStopping: min_delta: expected 0 or more, got ",
+                            options_.min_delta);
     }
   }
 
@@ -48,12 +48,12 @@ class EarlyStoppingCallback : public Callback {
       stopped_ = !see(epoch, value) && runs_out(epoch);
     }
     if (!stopped_) return;
-    context.stop = true;  // the fit that this one goes on with had come to its end
+    context.stop = true;  // the fit that this one continues had ended
     tell(context, concat("early stopping: the best ", options_.monitor, ", ", best_,
                          ", was in epoch ", best_epoch_ + 1, ", and the patience has run out"));
   }
 
-  // Early: a misspelt name must not cost an epoch.
+  // Checks early: a misspelt name must not cost an epoch.
   void on_execution_end(FitContext&, const Logs& logs) override {
     if (checked_) return;
     checked_ = true;
@@ -89,13 +89,14 @@ class EarlyStoppingCallback : public Callback {
     const bool whole = context.epoch + 1 >= context.epochs && context.step >= context.steps;
     if (!options_.restore_best || best_epoch_ < 0 || !(stopped_ || whole)) return;
     if (best_weights_.empty()) {
-      tell(context, concat("the best epoch, ", best_epoch_ + 1,
-                           ", was before this fit began; the weights stay those of the last one"));
+      tell(context,
+           concat("the best epoch, ", best_epoch_ + 1,
+                  ", was before this fit began; the weights remain those of the last epoch"));
       return;
     }
-    if (context.epoch != best_epoch_) {  // the last ones may be the best
+    if (context.epoch != best_epoch_) {  // the last weights may be the best
       context.model->set_weights(best_weights_);
-      tell(context, concat("the weights of epoch ", best_epoch_ + 1, " are back"));
+      tell(context, concat("restored the weights of epoch ", best_epoch_ + 1));
     }
     if (options_.at_best) options_.at_best(*context.model, best_epoch_);
   }
@@ -106,10 +107,10 @@ class EarlyStoppingCallback : public Callback {
                                       : value + options_.min_delta < than;
   }
 
-  // Whether an epoch that was no improvement is the last.
+  // Whether the fit ends after an epoch without an improvement.
   bool runs_out(int64_t epoch) const { return wait_ >= options_.patience && epoch > 0; }
 
-  // Whether it is the best so far.
+  // Counts an epoch; returns whether it is the best so far.
   bool see(int64_t epoch, double value) {
     ++wait_;
     if (!is_better(value, best_)) return false;
@@ -132,8 +133,8 @@ class EarlyStoppingCallback : public Callback {
   double best_ = 0;
   int64_t best_epoch_ = -1;  // from 0
   int64_t wait_ = 0;         // epochs since the last improvement
-  bool checked_ = false;     // that there is such a figure
-  bool stopped_ = false;     // by us
+  bool checked_ = false;     // the name of the figure was checked
+  bool stopped_ = false;     // by this callback
   std::vector<Tensor> best_weights_;
 };
 

@@ -13,8 +13,8 @@ struct EpochShape {
   int64_t micro_batch = 1;
   int64_t replicas = 1;
   int64_t accumulation = 1;         // micro-batches of a replica per weight update
-  bool whole_updates = false;       // samples that fill no update are not part of the epoch
-  int64_t updates = 0;              // with whole_updates: so many; 0: those the samples fill
+  bool whole_updates = false;       // leaves out samples that do not fill an update
+  int64_t updates = 0;              // with whole_updates; 0: as many as the samples fill
   int64_t steps_per_execution = 0;  // of a replica; 0: a twentieth of the epoch
 };
 
@@ -27,10 +27,10 @@ class EpochPlan {
   int64_t elements() const { return elements_; }  // of the infeed
   int64_t samples() const { return samples_; }
   int64_t updates_per_execution() const { return updates_per_execution_; }
-  // The execution that begins with an update; empty at the end. One that begins between two ends
-  // where it would have ended.
+  // The execution that begins with an update; empty at the end. If the update is within an
+  // execution, its remaining part.
   std::span<const runtime::UpdatePlan> execution(int64_t first_update) const;
-  // The same with at most so many updates.
+  // The execution of at most `most` updates that begins with an update.
   std::span<const runtime::UpdatePlan> execution(int64_t first_update, int64_t most) const;
 
  private:

@@ -19,8 +19,9 @@ EpochPlan evaluation_plan(const LoadedProgram& loaded, const Dataset& dataset,
   int64_t samples = dataset.size();
   if (request.drop_remainder) samples -= samples % (request.batch * replicas);
   if (samples == 0) {
-    throw InvalidArgument("evaluate: ", dataset.size(), " samples fill no batch of ", request.batch,
-                          " on each of ", replicas, " replicas, and no partial one is allowed");
+    throw InvalidArgument("evaluate: ", dataset.size(), " samples do not fill a batch of ",
+                          request.batch, " on each of ", replicas,
+                          " replicas; use a smaller batch_size or drop_remainder = false");
   }
   // Without weight updates a run of steps may be as long as the execution.
   return EpochPlan({.samples = samples,
@@ -44,8 +45,10 @@ int64_t batches_of(const Dataset& dataset, int64_t batch) {
 void check_data(const char* what, const Dataset& dataset, int64_t batch) {
   if (dataset.size() == 0) throw InvalidArgument(what, ": the data set is empty");
   if (dataset.size() == kEndless)
-    throw InvalidArgument(what, ": the data set is repeated without end; fit counts epochs itself");
-  if (batch < 1) throw InvalidArgument(what, ": batch_size is ", batch, ", wanted at least 1");
+    throw InvalidArgument(
+        what,
+        ": the data set repeats without end; remove repeat(), or set updates_per_epoch of a fit");
+  if (batch < 1) throw InvalidArgument(what, ": batch_size: expected at least 1, got ", batch);
 }
 
 Logs evaluate_with(Model::Impl& impl, const Dataset& dataset, const EvaluationRequest& request) {
@@ -62,7 +65,7 @@ Logs evaluate_with(Model::Impl& impl, const Dataset& dataset, const EvaluationRe
   int64_t done = 0;
   for (int64_t update = 0; update < static_cast<int64_t>(plan.updates().size());) {
     const auto execution = plan.execution(update);
-    // One run of steps: a pipeline fills once.
+    // One run of steps, so that a pipeline fills only once.
     runtime::UpdatePlan whole{.elements = 0, .samples = 0};
     for (const runtime::UpdatePlan& step : execution) {
       whole.elements += step.elements;
@@ -89,8 +92,8 @@ Logs run_evaluate(Model::Impl& impl, const Dataset& dataset, const EvaluateOptio
                             .trace = options.trace,
                             .on_execution_end = options.on_execution_end};
   if (request.steps_per_execution < 0) {
-    throw InvalidArgument("evaluate: steps_per_execution is ", request.steps_per_execution,
-                          ", wanted 0 or more");
+    throw InvalidArgument("evaluate: steps_per_execution: expected 0 or more, got ",
+                          request.steps_per_execution);
   }
   if (request.steps_per_execution == 0) {
     request.steps_per_execution = impl.compiled().steps_per_execution;

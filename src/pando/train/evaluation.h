@@ -11,11 +11,11 @@
 
 namespace pando::train {
 
-// Of every global batch the micro-batches of this instance.
+// The share of this instance in the micro-batches of every global batch.
 BatchShare share_of(const runtime::Placement& placement);
 
 int64_t batches_of(const Dataset& dataset, int64_t batch);
-// Throws InvalidArgument that begins with `what`.
+// Throws an InvalidArgument whose message begins with `what`.
 void check_data(const char* what, const Dataset& dataset, int64_t batch);
 
 struct EvaluationRequest {

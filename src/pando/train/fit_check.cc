@@ -10,43 +10,44 @@ namespace {
 
 void check_joined(const FitOptions& options) {
   const int64_t joined = options.joined_epochs;
-  if (joined < 1) throw InvalidArgument("fit: joined_epochs is ", joined, ", wanted at least 1");
+  if (joined < 1) throw InvalidArgument("fit: joined_epochs: expected at least 1, got ", joined);
   if (joined == 1) return;
   if (!options.carry_remainder) {
-    throw InvalidArgument("fit: joined_epochs is ", joined, ", which wants carry_remainder");
+    throw InvalidArgument("fit: joined_epochs = ", joined, " requires carry_remainder = true");
   }
   if ((options.epochs - options.initial_epoch) % joined != 0) {
-    throw InvalidArgument("fit: joined_epochs is ", joined, ", which does not divide the epochs ",
-                          options.initial_epoch, " to ", options.epochs);
+    throw InvalidArgument("fit: joined_epochs: expected a divisor of the number of epochs, got ",
+                          joined, " for epochs ", options.initial_epoch, " to ", options.epochs);
   }
 }
 
 void check_remainder(const FitOptions& options) {
   if (options.same_batch && !options.carry_remainder && !options.drop_remainder) {
-    throw InvalidArgument("fit: same_batch wants carry_remainder or drop_remainder");
+    throw InvalidArgument("fit: same_batch requires carry_remainder or drop_remainder");
   }
   if (options.carry_remainder && options.drop_remainder) {
     throw InvalidArgument("fit: give carry_remainder or drop_remainder, not both");
   }
   if (options.updates_per_epoch < 0) {
-    throw InvalidArgument("fit: updates_per_epoch is ", options.updates_per_epoch,
-                          ", wanted 0 or more");
+    throw InvalidArgument("fit: updates_per_epoch: expected 0 or more, got ",
+                          options.updates_per_epoch);
   }
   if (options.updates_per_epoch != 0 && !options.carry_remainder) {
-    throw InvalidArgument("fit: updates_per_epoch is ", options.updates_per_epoch,
-                          ", which wants carry_remainder");
+    throw InvalidArgument("fit: updates_per_epoch = ", options.updates_per_epoch,
+                          " requires carry_remainder = true");
   }
 }
 
-// An epoch of it is what updates_per_epoch says, and its order is its own.
+// Endless data have no length and decide their own order: updates_per_epoch gives the length of an
+// epoch.
 void check_endless(const FitOptions& options) {
   if (options.batch_size < 1) {
-    throw InvalidArgument("fit: batch_size is ", options.batch_size, ", wanted at least 1");
+    throw InvalidArgument("fit: batch_size: expected at least 1, got ", options.batch_size);
   }
   if (options.shuffle) {
     throw InvalidArgument(
-        "fit: the data set is repeated without end, which has no order to "
-        "shuffle; shuffle it before repeat(), and give shuffle = false");
+        "fit: cannot shuffle a data set that repeats without end; shuffle it before repeat() and "
+        "set shuffle = false");
   }
 }
 
@@ -59,14 +60,14 @@ void check_fit(const Dataset& data, const FitOptions& options) {
     check_data("fit", data, options.batch_size);
   }
   if (options.initial_epoch < 0 || options.epochs < options.initial_epoch) {
-    throw InvalidArgument("fit: epochs is ", options.epochs, " and initial_epoch ",
-                          options.initial_epoch);
+    throw InvalidArgument("fit: expected 0 <= initial_epoch <= epochs, got initial_epoch ",
+                          options.initial_epoch, " and epochs ", options.epochs);
   }
   if (options.prefetch_depth < 1) {
-    throw InvalidArgument("fit: prefetch_depth is ", options.prefetch_depth, ", wanted at least 1");
+    throw InvalidArgument("fit: prefetch_depth: expected at least 1, got ", options.prefetch_depth);
   }
   if (options.data_workers < 0) {
-    throw InvalidArgument("fit: data_workers is ", options.data_workers, ", wanted 0 or more");
+    throw InvalidArgument("fit: data_workers: expected 0 or more, got ", options.data_workers);
   }
   check_remainder(options);
   check_joined(options);

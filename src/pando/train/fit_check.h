@@ -1,4 +1,4 @@
-// Whether a fit can be made as its options say.
+// Checks the options of a fit.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace pando::train {
 
-// Throws InvalidArgument that names the first option that is wrong.
+// Throws an InvalidArgument that names the first wrong option.
 void check_fit(const Dataset& data, const FitOptions& options);
 
 }  // namespace pando::train

@@ -47,7 +47,7 @@ class FitLoop {
     make_plan(placement);
     impl_.follow_first_instance();
     context_.updates = impl_.iteration;
-    // A fit after a fit goes on to new orders of the samples and new dropout masks. A state from
+    // A second fit continues with new orders of the samples and new dropout masks. A state from
     // within joined epochs counts those of them that are done.
     const int64_t joined_done = options_.initial_update / updates_of_an_epoch();
     const int64_t first = std::max(options_.initial_epoch, impl_.epochs - joined_done);
@@ -81,8 +81,8 @@ class FitLoop {
     for (const auto& callback : options_.callbacks) function(*callback);
   }
 
-  // Instances that train on different terms would wait for each other without end, or average what
-  // does not belong together.
+  // Instances that train in different ways would wait for each other forever, or average gradients
+  // that do not belong together.
   void expect_same_fit(const runtime::Placement& placement) const {
     if (impl_.job.communicator == nullptr) return;
     const int64_t validated = validation_ ? validation_->size() : 0;
@@ -108,19 +108,20 @@ class FitLoop {
                              .steps_per_execution = impl_.compiled().steps_per_execution});
     context_.steps = plan_->elements();
     if (context_.steps == 0) {
-      throw InvalidArgument("fit: ", train_.size(), " samples fill no weight update of ",
+      throw InvalidArgument("fit: ", train_.size(), " samples do not fill a weight update of ",
                             options_.batch_size, " x ", placement.total_replicas(), " replicas x ",
                             placement.micro_batches,
-                            " micro-batches, and no partial one is allowed");
+                            " micro-batches; use a smaller batch_size, or neither carry_remainder "
+                            "nor drop_remainder");
     }
     const auto updates = static_cast<int64_t>(plan_->updates().size());
     if (options_.initial_update < 0 || options_.initial_update >= updates) {
-      throw InvalidArgument("fit: initial_update is ", options_.initial_update, ", an epoch has ",
-                            updates, " weight updates");
+      throw InvalidArgument("fit: initial_update: expected 0 to ", updates - 1, " (an epoch has ",
+                            updates, " weight updates), got ", options_.initial_update);
     }
   }
 
-  // Of the epochs that are joined, in weight updates; 0: as many as the samples fill.
+  // The weight updates of the epochs that are joined; 0: as many as the samples fill.
   int64_t joined_updates(const runtime::Placement& placement) const {
     if (options_.joined_epochs == 1) return options_.updates_per_epoch;
     const int64_t global_batch =
@@ -135,12 +136,12 @@ class FitLoop {
   }
   int64_t epoch_samples() const { return plan_->samples() / options_.joined_epochs; }
 
-  // Of an epoch, or of joined ones.
+  // The samples of an epoch, or of joined epochs, before an update.
   int64_t samples_before(int64_t update) const {
     return update * (plan_->updates().empty() ? 0 : plan_->updates()[0].samples);
   }
 
-  // After `update` weight updates of the epochs that begin with `epoch`.
+  // Sets the position after `update` weight updates of the epochs that begin with `epoch`.
   void set_position(int64_t epoch, int64_t update) {
     const int64_t each = updates_of_an_epoch();
     impl_.position = {epoch + update / each, update % each};
@@ -168,7 +169,7 @@ class FitLoop {
       const int64_t passes = end * epoch_samples() / train_.size() + 1;
       BatchStream stream =
           ordered.repeat(passes).batch(options_.batch_size).share(share).prefetch(ahead, workers);
-      // The same batch is the same one after a break too.
+      // A repeated batch is the same one after an interruption too.
       if (!options_.same_batch) stream.restore({0, first * epoch_samples() + skipped});
       return stream;
     }
@@ -180,7 +181,7 @@ class FitLoop {
     return stream;
   }
 
-  // Asked for at every execution: a callback may have frozen a layer or compiled anew.
+  // Looked up at every execution: a callback may have frozen a layer or called compile().
   LoadedProgram& program() {
     return impl_.program(RunMode::train, options_.batch_size, train_.fields());
   }
@@ -201,7 +202,7 @@ class FitLoop {
     for (int64_t update = begin; update < updates && !context_.stop;) {
       update += run_execution(infeed, update, sums);
     }
-    if (context_.step == first_step) return;  // stopped before its first update: nothing to tell
+    if (context_.step == first_step) return;  // stopped before its first update
     Logs logs = logs_of(sums);
     logs.insert(logs.end(), context_.validation.begin(), context_.validation.end());
     progress_.end_epoch(logs);
@@ -250,7 +251,7 @@ class FitLoop {
     return totals.updates;
   }
 
-  // A stop ends the validation without a result: what was trained is to be saved soon.
+  // A stop ends the validation without a result, so that the weights are saved soon.
   void validate_if_due() {
     context_.validation.clear();
     const bool epoch_ends = context_.step >= context_.steps;
@@ -275,7 +276,7 @@ class FitLoop {
     if (!epoch_ends) progress_.end_validation();
   }
 
-  // Tells callbacks of an execution.
+  // Sets what callbacks see of an execution.
   void note(const runtime::ExecutionTotals& totals, double seconds,
             const runtime::Executor& devices, const runtime::Execution& execution) {
     const int64_t replicas = devices.bound().placement().total_replicas();
@@ -293,7 +294,7 @@ class FitLoop {
     if (totals.updates < static_cast<int64_t>(execution.updates.size())) context_.stop = true;
   }
 
-  // With the factor that the next weight update will have.
+  // Includes the loss scaling factor of the next weight update.
   Logs logs_of(const MetricSums& sums) const {
     Logs logs = sums.logs();
     if (impl_.scaler.automatic()) {
@@ -302,7 +303,7 @@ class FitLoop {
     return logs;
   }
 
-  // Whether one of the instances wants it.
+  // Whether it is true on any instance.
   bool agreed(bool own) const {
     return impl_.job.communicator == nullptr ? own : comm::any(*impl_.job.communicator, own);
   }
@@ -327,7 +328,7 @@ class FitLoop {
 
   bool wants_outfeed() const { return !options_.callbacks.empty(); }
 
-  // The user's flag, or an asynchronous callback.
+  // Whether the user's flag or an asynchronous callback asks for a stop.
   bool stop_wanted() const { return watch_stop_ || (options_.stop != nullptr && *options_.stop); }
 
   runtime::ExecutionTotals run_watched(runtime::Executor& devices, runtime::Execution& execution,
@@ -337,7 +338,7 @@ class FitLoop {
     const int replicas = devices.bound().placement().replicas;
     const int64_t all_replicas = devices.bound().placement().total_replicas();
     const int64_t before = context_.step / all_replicas;
-    FitContext context = context_;  // the host's own goes on meanwhile
+    FitContext context = context_;  // the host's own one changes meanwhile
     StepWatch watch(devices, [&](int64_t step) {
       std::vector<runtime::Totals> values;
       for (int replica = 0; replica < replicas; ++replica) {

@@ -1,4 +1,4 @@
-// Running sums of an epoch or an evaluation, and the figures that they stand for.
+// Running sums of an epoch or an evaluation, and the figures computed from them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -33,7 +33,7 @@ class MetricSums {
     }
   }
 
-  // Over all replicas, whatever is logged of them.
+  // Sums over all replicas, whatever the reduction of the logs.
   LogSums sums() const {
     LogSums sums{.samples = all_.samples, .sums = {{names_[0], all_.loss}}};
     for (size_t i = 1; i < names_.size(); ++i) sums.sums.emplace_back(names_[i], metric(all_, i));
@@ -42,7 +42,7 @@ class MetricSums {
 
   Logs logs(const std::string& prefix = "") const {
     if (reduction_ == MetricReduction::mean || replicas_.size() <= 1) return means(all_, prefix);
-    // At the end of the data replicas may be without samples; they have nothing to tell.
+    // At the end of the data some replicas may have no samples; they are left out.
     std::vector<const runtime::Totals*> told;
     for (const runtime::Totals& replica : replicas_) {
       if (replica.samples > 0) told.push_back(&replica);

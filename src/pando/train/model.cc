@@ -20,7 +20,7 @@ void replace_network(Model::Impl& impl, Network network) {
   impl.drop_all();
 }
 
-// Once in a process.
+// Warns once in a process if it is not connected to the other processes that were started with it.
 void warn_when_apart() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -157,15 +157,16 @@ Tensor Model::get_weight(const std::string& name) const {
 LoadReport Model::set_weights(const std::vector<Tensor>& weights) {
   auto& variables = impl_->variables.all();
   if (weights.size() != variables.size()) {
-    throw InvalidArgument("set_weights got ", weights.size(), " tensors, the model has ",
-                          variables.size());
+    throw InvalidArgument("set_weights: expected ", variables.size(), " tensors, got ",
+                          weights.size());
   }
   for (size_t i = 0; i < weights.size(); ++i) {
     const Tensor& value = variables[i].value;
     const DType type = weights[i].dtype();
     if (type == DType::u8 || type == DType::i32 || weights[i].shape() != value.shape()) {
-      throw InvalidArgument("set_weights: '", variables[i].name, "' is ", to_string(value.dtype()),
-                            value.shape(), ", got ", to_string(type), weights[i].shape());
+      throw InvalidArgument("set_weights: '", variables[i].name, "': expected ",
+                            to_string(value.dtype()), value.shape(), ", got ", to_string(type),
+                            weights[i].shape());
     }
   }
   LoadReport report;
@@ -191,12 +192,14 @@ double Model::learning_rate() const {
 double Model::loss_scaling_factor() const { return impl_->scaler.state().factor; }
 
 void Model::set_learning_rate(double rate) {
-  if (!(rate >= 0)) throw InvalidArgument("learning rate is ", rate, ", wanted 0 or more");
+  if (!(rate >= 0)) throw InvalidArgument("learning rate: expected 0 or more, got ", rate);
   impl_->compiled().optimizer.learning_rate = rate;
 }
 
 void Model::scale_learning_rate(double factor) {
-  if (!(factor >= 0)) throw InvalidArgument("factor is ", factor, ", wanted 0 or more");
+  if (!(factor >= 0)) {
+    throw InvalidArgument("factor of the learning rate: expected 0 or more, got ", factor);
+  }
   LearningRate& rate = impl_->compiled().optimizer.learning_rate;
   if (factor != 1) rate = LearningRate([rate, factor](int64_t at) { return factor * rate.at(at); });
 }

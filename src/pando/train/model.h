@@ -1,4 +1,4 @@
-// A network with weights that can be trained, evaluated, used, saved and loaded: Keras' Model.
+// A network with weights that can be trained, evaluated, used, saved and loaded, like Keras' Model.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -42,33 +42,33 @@ struct ExecutionOptions {
   // Workers, one per core, of a model outside any DeviceStrategy; 0: all cores this process may
   // use.
   int threads = 0;
-  // The division of a micro-batch, on which the bits of the results depend; 0: as threads.
+  // The slices of a micro-batch, on which the bits of the results depend; 0: as many as threads.
   int slices = 0;
   std::set<std::string> disabled_passes;
   // Called with the program's name ("train", "evaluate", "predict"), the pass and the IR text.
   std::function<void(const std::string&, std::string_view, const std::string&)> dump_ir;
-  size_t bucket_bytes = 0;  // of gradients, at least, gathered before replicas sum them; 0: one MiB
-  // Most scratch memory of a kernel of convolutions and dense layers, in bytes of one worker: one
-  // for all, or two for each stage (convolutions, dense layers). Empty: no limit.
+  size_t bucket_bytes = 0;  // the least size of a bucket of gradients; 0: one MiB
+  // Limits of the scratch memory of kernels of convolutions and dense layers, in bytes per worker:
+  // one for all, or two for each stage (convolutions, dense layers). Empty: no limit.
   std::vector<size_t> scratch_limits;
-  bool reference_kernels = false;  // plain loops for everything: slow, to check the fast ones
+  bool reference_kernels = false;  // plain loops for everything: slow, to check fast kernels
 };
 
 struct CompileOptions {
   Optimizer optimizer = SGD();
   Loss loss = "categorical_crossentropy";
   std::vector<Metric> metrics;
-  // What numbers are stored in. Trained weights are converted when compile() changes their type;
-  // evaluation and prediction store activations in the same types.
+  // The types that numbers are stored in. Trained weights are converted when compile() changes
+  // their type; evaluation and prediction store activations in the same types.
   Precision precision = {};
-  // Of half precision only. Evaluation and prediction never round stochastically.
+  // For half precision only. Evaluation and prediction never round stochastically.
   HalfOptions half = {.stochastic_rounding = StochasticRounding::on};
   // Ends training at the first invalid operation, division by zero or overflow, with a
-  // runtime::FloatingPointError that tells where it was.
+  // runtime::FloatingPointError that says where it was.
   bool fp_exceptions = false;
   LossScaling loss_scaling = {};
-  // Steps of each replica without a return to the host; 0: a twentieth of an epoch. Whole weight
-  // updates are made of it, and a last, shorter execution takes what remains.
+  // Steps of each replica in an execution, without a return to the host; 0: a twentieth of an
+  // epoch. Rounded up to whole weight updates; the last execution of an epoch may be shorter.
   int64_t steps_per_execution = 0;
   ExecutionOptions execution;
 };
@@ -77,22 +77,22 @@ struct FitOptions {
   int64_t epochs = 1;       // the number of the epoch to stop before, as in Keras
   int64_t batch_size = 32;  // samples per step of one replica: the micro-batch
   bool shuffle = true;
-  // Whole weight updates only: samples that do not fill a last one open the next epoch. Otherwise
-  // the last batch of an epoch is padded, and the padding counts in nothing.
+  // Makes only whole weight updates: samples that do not fill a last one start the next epoch.
+  // Otherwise the last batch of an epoch is padded; padding does not count in any result.
   bool carry_remainder = false;
-  // With carry_remainder: end an epoch after so many weight updates; 0: those the data fill. Data
-  // that are repeated without end want it, and shuffle = false.
+  // With carry_remainder: the weight updates of an epoch; 0: as many as the data fill. Data that
+  // repeat without end require it, and shuffle = false.
   int64_t updates_per_epoch = 0;
-  // Samples that do not fill a last weight update are dropped, for a run like one elsewhere.
+  // Drops samples that do not fill a last weight update, to repeat a run of a program that does so.
   bool drop_remainder = false;
-  int prefetch_depth = 3;  // micro-batches per replica that are made ready ahead
-  // Threads that make them; 0: one per core that no device uses, at least one and no more than
-  // there are batches to make ready. They keep off the
-  // cores of the devices where there are others. Results do not depend on their number.
+  int prefetch_depth = 3;  // micro-batches per replica that are prepared ahead
+  // Threads that prepare them; 0: one per core that no device uses, at least one and no more than
+  // there are batches to prepare. They avoid the cores of devices if there are others. Results do
+  // not depend on their number.
   int data_workers = 0;
-  // Every step trains on the first micro-batch, which is made once and stays with the devices, as
-  // if data cost nothing. Wants carry_remainder or drop_remainder, since there is no last, shorter
-  // one.
+  // Every step trains on the first micro-batch, which is prepared once and stays on the devices, as
+  // if data cost nothing. Requires carry_remainder or drop_remainder, because there is no shorter
+  // last batch.
   bool same_batch = false;
   // Which steps' values callbacks find in FitContext::outfeed after an execution.
   OutfeedMode outfeed = OutfeedMode::last;
@@ -104,20 +104,21 @@ struct FitOptions {
   std::optional<Dataset> validation_data;
   double validation_split = 0;        // the last part of the samples, kept out of training
   int64_t validation_batch_size = 0;  // 0: batch_size
-  // Asked after every execution where training stands: whether to validate there. Without it a fit
-  // validates at the end of every epoch.
+  // Called after every execution with the position of training: whether to validate there. Empty: a
+  // fit validates at the end of every epoch.
   std::function<bool(TrainingPosition)> validate_at;
-  // Batches of batch_size that will be validated after the fit, for the time to go of the progress.
+  // Batches of batch_size that will be validated after the fit, for the remaining time in the
+  // progress bar.
   int64_t validation_steps_to_follow = 0;
-  // The number of the first epoch. A fit continues where those before it since compile() ended in
-  // the orders of samples and the dropout masks; this is for going on with loaded weights.
+  // The number of the first epoch, for continuing with loaded weights. Without it, a fit continues
+  // the orders of samples and the dropout masks of the fits before it since compile().
   int64_t initial_epoch = 0;
   int64_t initial_update = 0;  // weight updates of that epoch that are done
-  // With carry_remainder: so many epochs in a row are one long one to executions, callbacks and
-  // validation, and `epochs` counts the single ones still.
+  // With carry_remainder: this many consecutive epochs are one long epoch for executions, callbacks
+  // and validation; `epochs` still counts single epochs.
   int64_t joined_epochs = 1;
-  // The weight updates of the execution that begins at a position; empty: as steps_per_execution
-  // says. An execution ends with its epoch at the latest.
+  // Returns the weight updates of the execution that begins at a position; empty: as
+  // steps_per_execution says. An execution ends with its epoch at the latest.
   std::function<int64_t(TrainingPosition)> updates_per_execution;
   std::vector<std::shared_ptr<Callback>> callbacks;
   int verbose = 1;  // 0 silent, 1 progress, 2 one line per epoch
@@ -130,7 +131,7 @@ struct EvaluateOptions {
   int data_workers = 0;             // as in FitOptions
   profile::Trace* trace = nullptr;
   int verbose = 0;
-  // Told after every execution how many micro-batches are done, and what they gave so far. Its
+  // Called after every execution with the number of micro-batches done and the results so far. An
   // exception ends the evaluation and reaches the caller.
   std::function<void(int64_t done, const Logs& logs)> on_execution_end = {};
 };
@@ -138,14 +139,14 @@ struct EvaluateOptions {
 struct PredictOptions {
   int64_t batch_size = 32;
   int data_workers = 0;  // as in FitOptions
-  // Sees every batch on its way to the devices, in the order of the data: for labels and the like.
-  // Called by one thread at a time, of the library's own.
+  // Called with every batch on its way to the devices, in the order of the data, for example to
+  // keep labels. Called by one thread of the library at a time.
   std::function<void(const Batch&)> observe;
 };
 
 struct LoadOptions {
   bool by_name = false;        // only layers with the same names, for fine-tuning
-  bool skip_mismatch = false;  // with by_name: leave layers alone whose shapes differ
+  bool skip_mismatch = false;  // with by_name: skip layers whose shapes differ
 };
 
 // What happened to weights on their way into a model.
@@ -185,7 +186,7 @@ class Model {
   void reset_pipeline_stage_assignment();
   void set_pipeline_splits(const std::vector<std::string>& layer_names);
   // Trains a copy of the model for a few steps, without a pipeline, on one device of the strategy,
-  // and tells the splits that make the times of the stages as even as they can be. Neither weights
+  // and returns the splits that make the times of the stages as even as possible. Neither weights
   // nor stages of this model change. Needs compile(). Throws InvalidArgument for more stages than
   // layers that can start one.
   MeasuredSplits measure_pipeline_splits(int stages, const Dataset& data, int64_t batch_size) const;
@@ -194,14 +195,15 @@ class Model {
   void compile(CompileOptions options);
 
   // How the model is spread over the devices of the strategy in whose scope it was made (outside
-  // any: over all cores as one device, or one device per stage). Take effect at once and keep
-  // weights and optimizer. Throw InvalidArgument for numbers out of range.
+  // any: over all cores as one device, or one device per stage). They take effect at once and keep
+  // weights and optimizer. They throw InvalidArgument for numbers out of range.
   void set_gradient_accumulation_options(const GradientAccumulationOptions& options);
   void set_pipelining_options(const PipeliningOptions& options);
   void set_replication_options(const ReplicationOptions& options);
   int replicas() const;  // of a training step, on all instances
 
-  // Instances of a job fit and evaluate together: each calls them alike, or the others wait.
+  // The instances of a job fit and evaluate together: all must make the same calls, or the others
+  // wait.
   // The fields of a data set are x, y and, if there is another, the weight of each sample, f32;
   // auxiliary inputs of the network are fields of their names.
   History fit(const Dataset& train, const FitOptions& options = {});
@@ -211,8 +213,8 @@ class Model {
   Logs evaluate(Tensor x, Tensor y, const EvaluateOptions& options = {});
   Logs evaluate(Tensor x, Tensor y, Tensor sample_weight, const EvaluateOptions& options = {});
   Tensor predict(const Tensor& x, int64_t batch_size = 32);
-  // One row per sample in the order of the data, of which only x and auxiliary inputs are used. The
-  // instances of a job predict each on its own.
+  // One row per sample in the order of the data, of which only x and auxiliary inputs are used.
+  // Each instance of a job predicts on its own.
   Tensor predict(const Dataset& dataset, const PredictOptions& options = {});
 
   // Weights in the order of the layers, in the types they are stored in; names are
@@ -227,24 +229,24 @@ class Model {
   void save_weights(const std::string& path) const;
   LoadReport load_weights(const std::string& path, LoadOptions options = {});
 
-  // All that the rest of a run depends on, for checkpoints: a restored model that is compiled in
-  // the same way and goes on with a fit from initial_epoch and initial_update of its position has,
-  // in the end, the bits of a run without a break. restore() needs compile(); it changes nothing
-  // when the state does not fit.
+  // Everything that the rest of a run depends on, for checkpoints. A restored model that is
+  // compiled in the same way and continues with a fit from initial_epoch and initial_update of its
+  // position ends with the same bits as an uninterrupted run. restore() needs compile(); it changes
+  // nothing when the state does not fit.
   TrainingState training_state() const;
   LoadReport restore(const TrainingState& state);
-  TrainingPosition position() const;  // where the last fit stands
+  TrainingPosition position() const;  // of the last fit
 
-  // Of the next weight update.
+  // The rate of the next weight update.
   double learning_rate() const;
-  // What the loss is multiplied with in the next weight update, before gradients are divided by it.
+  // The factor on the loss in the next weight update, by which gradients are divided again.
   double loss_scaling_factor() const;
-  // From now on, in place of whatever schedule there was.
+  // Sets the rate from now on, in place of any schedule.
   void set_learning_rate(double rate);
   void scale_learning_rate(double factor);  // of this and all later weight updates
 
   // Compiles the program that fit, evaluate or predict would run on data with these fields, and
-  // takes its memory; it runs nothing. Throws what they would throw before their first step. Needs
+  // allocates its memory; runs nothing. Throws what they would throw before their first step. Needs
   // compile(), except to predict.
   void prepare(RunMode mode, int64_t batch_size, const std::vector<Field>& fields);
 
@@ -252,7 +254,7 @@ class Model {
   // needs compile().
   std::string compile_report(int64_t batch_size, const std::vector<Field>& fields);
 
-  // The same in detail, of any program, and where the time of a traced run went
+  // The same in detail, for any program, and where the time of a traced run went
   // (profile_report.h); needs compile().
   ProfileReport profile(const ProfileRequest& request);
 

@@ -45,14 +45,16 @@ CompileOptions& Model::Impl::compiled() {
 void Model::Impl::compile(CompileOptions options_in) {
   const ExecutionOptions& execution = options_in.execution;
   if (execution.threads < 0)
-    throw InvalidArgument("threads is ", execution.threads, ", wanted 0 or more");
+    throw InvalidArgument("threads: expected 0 or more, got ", execution.threads);
   if (execution.slices < 0)
-    throw InvalidArgument("slices is ", execution.slices, ", wanted 0 or more");
+    throw InvalidArgument("slices: expected 0 or more, got ", execution.slices);
   if (options_in.steps_per_execution < 0) {
-    throw InvalidArgument("steps_per_execution is ", options_in.steps_per_execution,
-                          ", wanted 0 or more");
+    throw InvalidArgument("steps_per_execution: expected 0 or more, got ",
+                          options_in.steps_per_execution);
   }
-  if (options_in.optimizer.rule == nullptr) throw InvalidArgument("compile() wants an optimizer");
+  if (options_in.optimizer.rule == nullptr) {
+    throw InvalidArgument("compile: expected an optimizer, got none");
+  }
   parse_precision(to_string(options_in.precision));  // throws for types that do not go together
   scaler = LossScaler(options_in.loss_scaling);
   drop_all();
@@ -76,9 +78,8 @@ void Model::Impl::drop_all() {
 
 void Model::Impl::set_pipelining(const PipeliningOptions& options_in) {
   if (options_in.gradient_accumulation_steps_per_replica < 1) {
-    throw InvalidArgument("gradient_accumulation_steps_per_replica is ",
-                          options_in.gradient_accumulation_steps_per_replica,
-                          ", wanted at least 1");
+    throw InvalidArgument("gradient_accumulation_steps_per_replica: expected at least 1, got ",
+                          options_in.gradient_accumulation_steps_per_replica);
   }
   runtime::check({.stages = network.stages(), .device_of_stage = options_in.device_mapping});
   pipelining = options_in;
@@ -88,8 +89,8 @@ void Model::Impl::set_pipelining(const PipeliningOptions& options_in) {
 
 void Model::Impl::set_accumulation(const GradientAccumulationOptions& options_in) {
   if (options_in.steps_per_replica < 1) {
-    throw InvalidArgument("steps_per_replica is ", options_in.steps_per_replica,
-                          ", wanted at least 1");
+    throw InvalidArgument("steps_per_replica: expected at least 1, got ",
+                          options_in.steps_per_replica);
   }
   accumulation = options_in;
   drop_all();
@@ -97,12 +98,12 @@ void Model::Impl::set_accumulation(const GradientAccumulationOptions& options_in
 
 void Model::Impl::set_replication(const ReplicationOptions& options_in) {
   if (options_in.statistics_group < 1) {
-    throw InvalidArgument("statistics_group is ", options_in.statistics_group,
-                          ", wanted at least 1");
+    throw InvalidArgument("statistics_group: expected at least 1, got ",
+                          options_in.statistics_group);
   }
   if (options_in.inference_replicas < 0) {
-    throw InvalidArgument("inference_replicas is ", options_in.inference_replicas,
-                          ", wanted 0 or more");
+    throw InvalidArgument("inference_replicas: expected 0 or more, got ",
+                          options_in.inference_replicas);
   }
   replication = options_in;
   drop_all();
@@ -124,20 +125,18 @@ runtime::Placement Model::Impl::placement(RunMode mode) {
   const int each = place.devices_per_replica(stages);
   const int devices = workers().devices();
   if (each > devices) {
-    throw InvalidArgument("the pipeline of ", stages, " stages wants ", each,
-                          " devices, the strategy has ", devices,
-                          "; ask for more or give a device_mapping");
+    throw InvalidArgument("the pipeline of ", stages, " stages: expected at least ", each,
+                          " devices, got ", devices, "; use more devices or set device_mapping");
   }
   place.replicas = devices / each;
-  // What an instance predicts is its own affair.
+  // Each instance predicts on its own.
   if (mode != RunMode::predict) place.communicator = job.communicator;
   place.wire = replication.wire;
   if (mode != RunMode::train) {
     const int wanted = replication.inference_replicas;
     if (wanted > place.replicas) {
-      throw InvalidArgument("inference_replicas is ", wanted, " with ", each,
-                            " devices each, but there are ", devices, " devices; wanted at most ",
-                            place.replicas);
+      throw InvalidArgument("inference_replicas: expected at most ", place.replicas, " (", devices,
+                            " devices, ", each, " per replica), got ", wanted);
     }
     if (wanted > 0) place.replicas = wanted;
     return place;
@@ -152,18 +151,19 @@ runtime::Placement Model::Impl::placement(RunMode mode) {
   place.stop_at_fp_exceptions = compile_options && compile_options->fp_exceptions;
   place.statistics_group = replication.statistics_group;
   if (place.statistics_group > 1 && each > 1) {
-    throw InvalidArgument("statistics_group is ", place.statistics_group, ", but a replica has ",
-                          each, " devices; wanted one device per replica");
+    throw InvalidArgument("statistics_group = ", place.statistics_group,
+                          ": expected one device per replica, got ", each);
   }
   if (place.total_replicas() % place.statistics_group != 0) {
-    throw InvalidArgument("statistics_group is ", place.statistics_group,
-                          ", which does not divide the ", place.total_replicas(), " replicas");
+    throw InvalidArgument("statistics_group: expected a divisor of the ", place.total_replicas(),
+                          " replicas, got ", place.statistics_group);
   }
   if (place.replicas % place.statistics_group != 0 &&
       place.statistics_group % place.replicas != 0) {
-    throw InvalidArgument("statistics_group is ", place.statistics_group, " and an instance has ",
-                          place.replicas,
-                          " replicas; wanted groups within an instance or of whole instances");
+    throw InvalidArgument(
+        "statistics_group: expected groups within an instance or of whole instances, got groups "
+        "of ",
+        place.statistics_group, " with ", place.replicas, " replicas per instance");
   }
   return place;
 }
@@ -226,9 +226,8 @@ runtime::WorkerTeam& Model::Impl::workers() {
   runtime::DeviceRequest request;
   if (strategy != nullptr) {
     if (threads > 0) {
-      throw InvalidArgument("threads is ", threads,
-                            ", but the model was made within a DeviceStrategy; give it "
-                            "cores_per_device instead");
+      throw InvalidArgument("threads: expected 0 for a model made within a DeviceStrategy, got ",
+                            threads, "; set cores_per_device of the strategy instead");
     }
     request = {strategy->devices, strategy->core_sets, strategy->cores_per_device};
   } else {
@@ -242,7 +241,7 @@ runtime::WorkerTeam& Model::Impl::workers() {
     team.cores.insert(team.cores.end(), device.cores.begin(), device.cores.end());
     team.shares_cores = team.shares_cores || device.shared;
   }
-  // So do instances that are more than the cores which they divide.
+  // Instances share cores too if there are more of them than cores to divide.
   if (job.core_shares > 1 && job.core_shares > runtime::query_topology().usable_cores()) {
     team.shares_cores = true;
   }
@@ -265,7 +264,7 @@ PrefetchOptions Model::Impl::data_workers(int wanted, int ahead) {
 }
 
 train::SliceDivision Model::Impl::division_of(int64_t batch, const ExecutionOptions& execution) {
-  if (batch < 1) throw InvalidArgument("batch_size is ", batch, ", wanted at least 1");
+  if (batch < 1) throw InvalidArgument("batch_size: expected at least 1, got ", batch);
   return train::divide(batch, execution.slices > 0 ? execution.slices : workers().workers_of(0));
 }
 
@@ -327,7 +326,7 @@ train::LoadedProgram& Model::Impl::program(RunMode mode, int64_t batch,
     };
   }
   if (place.stop_at_fp_exceptions) {
-    // The processor's products of 16-bit numbers raise no exceptions.
+    // The processor's instructions for products of 16-bit numbers raise no exceptions.
     compiling.accept = [](const ir::Node&, const kernels::Candidate& candidate) {
       return !candidate.native();
     };
@@ -366,7 +365,7 @@ std::vector<std::string> Model::Impl::layer_names() const {
   return names;
 }
 
-// Of any device: what a report or a budget must reckon with.
+// The most workers of any device, on which reports and budgets are based.
 int Model::Impl::most_workers() {
   int most = 1;
   for (int device = 0; device < workers().devices(); ++device) {

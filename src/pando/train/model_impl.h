@@ -41,7 +41,7 @@ struct Model::Impl {
   CompileOptions& compiled();  // throws InvalidArgument before compile()
   void compile(CompileOptions options_in);
   void drop_programs(RunMode mode);
-  void drop_all();  // programs and workers: what follows may lie on other devices
+  void drop_all();  // programs and workers: later programs may use other devices
   // The program for this mode and these data, compiled when first asked for.
   train::LoadedProgram& program(RunMode mode, int64_t batch, const std::vector<Field>& fields);
   std::string compile_report(int64_t batch, const std::vector<Field>& fields);
@@ -51,20 +51,20 @@ struct Model::Impl {
   Verification verify(int64_t batch, const std::vector<Field>& fields);
   MeasuredSplits measure_splits(int stages, const Dataset& data, int64_t batch);
   runtime::WorkerTeam& workers();
-  // The threads that make up to `ahead` batches ready: `wanted`, or with 0 one per core that no
-  // device uses, at least one and at most one per batch; off the cores of the devices where there
+  // The threads that prepare up to `ahead` batches: `wanted`, or if that is 0 one per core that no
+  // device uses, at least one and at most one per batch. They avoid the cores of devices if there
   // are others.
   PrefetchOptions data_workers(int wanted, int ahead);
   void set_pipelining(const PipeliningOptions& options_in);
   void set_accumulation(const GradientAccumulationOptions& options_in);
   void set_replication(const ReplicationOptions& options_in);
-  // How a program of this mode lies on the devices.
+  // How a program of this mode is placed on the devices.
   runtime::Placement placement(RunMode mode);
   // Gives all instances the weights, the optimizer's state, the counters and the seed of instance
   // 0.
   void follow_first_instance();
 
-  // Tells what is out of range.
+  // Reports values that are out of range.
   void assign(runtime::Variable& variable, const Tensor& value, LoadReport& report);
   store::WeightsFile weights_file() const;
   LoadReport assign_weights(const store::WeightsFile& file, const LoadOptions& load);
@@ -73,7 +73,7 @@ struct Model::Impl {
 
   Network network;
   ModelOptions options;
-  std::shared_ptr<const DeviceStrategyOptions> strategy;  // null: made outside any
+  std::shared_ptr<const DeviceStrategyOptions> strategy;  // null: made outside any scope
   comm::Job job;                                          // that this process is an instance of
   PipeliningOptions pipelining;
   GradientAccumulationOptions accumulation;
@@ -84,8 +84,8 @@ struct Model::Impl {
   LossScaler scaler;      // of training, as compile() says
   int64_t iteration = 0;  // weight updates since compile()
   int64_t epochs = 0;     // epochs of data drawn since compile(), or the last one's number if more
-  TrainingPosition position;  // where the last fit stands
-  int64_t epoch_offset = 0;   // from its numbers of epochs to those of the data
+  TrainingPosition position;  // of the last fit
+  int64_t epoch_offset = 0;   // added to its epoch numbers, gives those of the data
 
  private:
   bool pipelined(RunMode mode) const;

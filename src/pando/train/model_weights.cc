@@ -13,7 +13,7 @@ namespace {
 
 constexpr float kMostF16 = 65504;
 
-// Such numbers become the largest that f16 has; empty: there are none.
+// A warning about numbers that become the largest number of f16; empty: there are none.
 std::string beyond_f16(const std::string& name, const Tensor& value) {
   Tensor wide(DType::f32, value.shape());
   runtime::assign_numbers(value, wide);
@@ -67,7 +67,7 @@ LoadReport Model::Impl::assign_weights(const store::WeightsFile& file, const Loa
   size_t loaded = 0;
   for (size_t i = 0; i < expected.size(); ++i) loaded += plan.sources[i] != nullptr ? 1 : 0;
   if (loaded == 0 && !expected.empty()) {
-    throw InvalidArgument(file.path, ": no layer of the file goes to a layer of model '",
+    throw InvalidArgument(file.path, ": no layer of the file matches a layer of model '",
                           options.name, "'",
                           plan.skipped.empty() ? "" : "; " + join(plan.skipped, "; "));
   }

@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <system_error>
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <fmt/core.h>
 
 #include "pando/base/error.h"
+#include "pando/base/json.h"
 #include "pando/compiler/report.h"
 #include "pando/kernels/direct/isa_kernels.h"
 #include "pando/profile/chrome_trace.h"
@@ -21,8 +21,6 @@ namespace pando {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::string name_of(RunMode mode) {
   switch (mode) {
     case RunMode::train: return "training";
@@ -32,7 +30,7 @@ std::string name_of(RunMode mode) {
   PANDO_CHECK(false, static_cast<int>(mode));
 }
 
-// Bytes that all programs of a model share, and what a weight update goes through.
+// Bytes that all programs of a model share, and those that a weight update changes.
 struct VariableBytes {
   size_t weights = 0;
   size_t statistics = 0;
@@ -124,7 +122,7 @@ class ReportWriter {
     const int workers = impl_.most_workers();
     text_ += heading("memory") +
              fmt::format(
-                 "of the model, once: weights {}, moving statistics {}, optimizer state {},\n"
+                 "held once for the model: weights {}, moving statistics {}, optimizer state {},\n"
                  "packed weights {}\n",
                  size(bytes.weights), size(bytes.statistics), size(bytes.slots),
                  size(compilation_.always_live.packed));
@@ -140,7 +138,7 @@ class ReportWriter {
                                        loaded_.program(), loaded_.placement(), workers))}};
   }
 
-  // Of all devices of this instance, and of what the model holds once.
+  // The memory of all devices of this instance, and what the model holds once.
   void write_lifetimes(int workers) {
     const runtime::Placement& placement = loaded_.placement();
     const compiler::Program& program = loaded_.program();

@@ -16,9 +16,10 @@ class Model;
 
 struct ProfileRequest {
   RunMode mode = RunMode::train;
-  int64_t batch_size = 32;    // as the fit, evaluate or predict had it
+  int64_t batch_size = 32;    // of the fit, evaluate or predict
   std::vector<Field> fields;  // of its data
-  // Recorded by it (FitOptions::trace, EvaluateOptions::trace); null: the compilation report alone.
+  // The trace of that run (FitOptions::trace, EvaluateOptions::trace); null: only the compilation
+  // report.
   const profile::Trace* trace = nullptr;
   // How long the multiply-add peak of the cores is measured, for fractions of it; 0: not at all.
   double peak_seconds = 0.1;
@@ -30,8 +31,9 @@ struct ProfileReport {
   std::string json;
 };
 
-// What a trace for a report needs: enough for some hundred steps of most models, in memory and in a
-// file that a viewer opens quickly. What comes later is counted, and the report says so.
+// Options of a trace for a report: enough events for some hundred steps of most models, few enough
+// for memory and for a file that a viewer opens quickly. Later events are only counted, and the
+// report says so.
 inline constexpr profile::TraceOptions kProfileTrace = {.events_per_track = size_t{1} << 16};
 
 struct ProfileFiles {
@@ -41,8 +43,8 @@ struct ProfileFiles {
 };
 
 // Writes <name>_report.txt, <name>_report.json and, with a trace, <name>_trace.json (Chrome's trace
-// format) into the folder, which is made if need be, each as a whole, and tells their paths. Throws
-// IoError. Of the instances of a job one should write, or each under its own name.
+// format) into the folder, which is made if necessary, each file as a whole. Returns their paths.
+// Throws IoError. In a job, one instance should write, or each under its own name.
 ProfileFiles write_profile(Model& model, const std::string& folder, const std::string& name,
                            const ProfileRequest& request);
 

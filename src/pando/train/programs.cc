@@ -23,7 +23,7 @@ void check_features(const Network& network, const std::vector<Field>& fields) {
                                       [](const NetworkInput& input) { return !input.auxiliary; });
   if (features != 1) {
     throw Unsupported("the network has ", features,
-                      " inputs; data sets have one field of features");
+                      " inputs for features, expected 1: data sets have one field of features");
   }
   const Field& x = fields.at(0);
   if (x.shape != inputs[0].shape || x.dtype != inputs[0].dtype) {
@@ -36,12 +36,13 @@ void check_labels(const Network& network, const Loss& loss, const Field& labels)
   const bool class_number = labels.shape.rank() == 0;
   if (loss.labels() == LabelKind::classes) {
     if (class_number && labels.dtype == DType::i32) return;
-    throw InvalidArgument("loss '", loss.name(), "' wants class numbers (i32[]), the data has ",
-                          to_string(labels), "; one-hot labels go with categorical_crossentropy");
+    throw InvalidArgument("loss '", loss.name(),
+                          "': expected class numbers (i32[]) as labels, got ", to_string(labels),
+                          "; use categorical_crossentropy for one-hot labels");
   }
   if (labels.dtype == DType::f32 && labels.shape == network.output_shape()) return;
-  throw InvalidArgument("loss '", loss.name(), "' wants labels f32", network.output_shape(),
-                        ", the data has ", to_string(labels),
+  throw InvalidArgument("loss '", loss.name(), "': expected labels f32", network.output_shape(),
+                        ", got ", to_string(labels),
                         class_number ? "; use sparse_categorical_crossentropy, or one_hot()" : "");
 }
 
@@ -52,7 +53,7 @@ const NetworkInput* auxiliary_input(const Network& network, const std::string& n
   return nullptr;
 }
 
-// From the third on; -1 when there is none.
+// The place of a field after x and y; -1: there is none.
 int place_of(const std::vector<Field>& fields, const std::string& name) {
   for (size_t i = 2; i < fields.size(); ++i) {
     if (fields[i].name == name) return static_cast<int>(i);
@@ -66,7 +67,7 @@ int sample_weight_place(const Network& network, const std::vector<Field>& fields
   return auxiliary_input(network, fields[2].name) == nullptr ? 2 : -1;
 }
 
-// What the data has besides x and y must be of use, or a network would be trained without it.
+// Every field besides x and y must be used; otherwise a network would be trained without it.
 void check_further_fields(const Network& network, const std::vector<Field>& fields) {
   const int weight = sample_weight_place(network, fields);
   for (size_t i = 2; i < fields.size(); ++i) {
@@ -80,7 +81,7 @@ void check_further_fields(const Network& network, const std::vector<Field>& fiel
     if (static_cast<int>(i) == weight && one_number) continue;
     if (static_cast<int>(i) == weight && field.name == "sample_weight") {
       throw InvalidArgument("the data has the field ", to_string(field),
-                            ", wanted one f32 number per sample");
+                            ", expected one f32 number per sample");
     }
     throw InvalidArgument("the data has the field ", to_string(field),
                           ", which the network does not take; besides x and y it may have one f32 "
@@ -88,7 +89,7 @@ void check_further_fields(const Network& network, const std::vector<Field>& fiel
   }
 }
 
-// What the data does not have is zero, but not in training.
+// Auxiliary fields that the data does not have are zero in inference, and an error in training.
 void check_auxiliary_fields(const Network& network, const NetworkGraph& built,
                             const std::vector<Field>& fields) {
   for (const ir::Value* feed : built.inputs) {
@@ -96,7 +97,7 @@ void check_auxiliary_fields(const Network& network, const NetworkGraph& built,
     if (input == nullptr || place_of(fields, input->name) >= 0) continue;
     throw InvalidArgument(
         "the data has no field ", to_string(Field{input->name, input->dtype, input->shape}),
-        ", with which the network is trained; its fields are ", to_string(fields));
+        ", which the network needs in training; its fields are ", to_string(fields));
   }
 }
 
@@ -110,7 +111,7 @@ std::vector<const ir::Value*> trained_variables(const Network& network, const ir
     }
   }
   if (variables.empty()) {
-    throw InvalidArgument("no layer is trainable; set_trainable() at least one of them");
+    throw InvalidArgument("no layer is trainable; call set_trainable() for at least one");
   }
   return variables;
 }

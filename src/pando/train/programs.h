@@ -32,13 +32,13 @@ struct GraphRequest {
 // Throws InvalidArgument when the data do not fit the network or the loss.
 ir::Graph build_graph(const Network& network, const GraphRequest& request);
 
-// For each feed of a graph that was built for these fields, its place among them; -1 for one that
-// is zero. The first field is x, the second y, "sample_weight" or a third one that is no auxiliary
-// input the weight of samples; auxiliary inputs go by name. Predicting needs x only.
+// For each feed of a graph that was built for these fields: its place among them, or -1 if it is
+// zero. The first field is x, the second y. The weight of samples is "sample_weight", or the third
+// field if it is no auxiliary input; auxiliary inputs are found by name. Prediction needs only x.
 std::vector<int> feed_fields(const Network& network, const ir::Graph& graph,
                              const std::vector<Field>& fields);
 
-// How a micro-batch is cut: into batch slices of `slice_batch` samples, or, when there are fewer
+// How a micro-batch is cut: into batch slices of `slice_batch` samples, or, if there are fewer
 // samples than slices, each call into parts.
 struct SliceDivision {
   int slices = 1;

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <iostream>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ namespace {
 constexpr int kBarWidth = 30;
 constexpr int kSmallestBar = 8;
 constexpr double kRedrawSeconds = 0.1;
-constexpr double kPlainSeconds = 30;          // a line at the latest, so that a log shows life
+constexpr double kPlainSeconds = 30;          // a line at the latest, so that a log shows progress
 constexpr double kPlainSecondsAtLeast = 5;    // between lines, so that short epochs stay short
 constexpr int kPlainLines = 10;               // per epoch, unless 30 s pass
 constexpr double kValidationShare = 1.0 / 3;  // of the time of a training step
@@ -53,7 +53,7 @@ std::string format_step_time(double seconds) {
 std::string format_metrics(Metrics metrics) {
   std::string text;
   for (const auto& [name, value] : metrics) {
-    // A power of two.
+    // The factor is a power of two and is shown exactly.
     const bool is_factor = name == "loss_scaling_factor";
     text +=
         fmt::format(" - {}: {}", name, is_factor ? fmt::format("{}", value) : format_metric(value));
@@ -66,7 +66,7 @@ std::string format_metrics(Metrics metrics) {
 ProgressOptions standard_progress(int verbose) {
   const char* term = std::getenv("TERM");
   const bool dumb = term != nullptr && std::string_view(term) == "dumb";
-  // A launcher puts the lines of all instances together, though it gives each a terminal.
+  // A launcher merges the lines of all instances, although it may give each a terminal.
   const bool launched = comm::current_job().communicator != nullptr;
   const bool is_terminal = isatty(STDOUT_FILENO) != 0 && !dumb && !launched;
   return {.out = &std::cout, .is_terminal = is_terminal, .verbose = verbose};
@@ -79,8 +79,9 @@ std::string format_metric(double value) {
 
 Progress::Progress(ProgressOptions options) : options_(std::move(options)) {
   if (options_.verbose < 0 || options_.verbose > 2) {
-    throw InvalidArgument("progress: verbose is ", options_.verbose,
-                          ", wanted 0 (silent), 1 (bar) or 2 (one line per epoch)");
+    throw InvalidArgument(
+        "progress: verbose: expected 0 (silent), 1 (bar) or 2 (one line per epoch), got ",
+        options_.verbose);
   }
   if (options_.out == nullptr) options_.verbose = 0;
   if (!options_.clock) options_.clock = steady_seconds;
@@ -149,14 +150,14 @@ void Progress::end_epoch(Metrics metrics) {
   if (options_.verbose == 0) return;
   if (validating_) validation_measured_ = now() - validation_time_;
   const bool with_bar = options_.verbose == 1 && options_.is_terminal;
-  // An epoch of unknown length is as long as it was.
+  // An epoch of unknown length has as many steps as were made.
   if (steps_ == 0) steps_ = step_;
   clear_line();
   const std::string full_bar = with_bar ? " " + bar(kBarWidth) : "";
   const std::string rest =
       fmt::format(" - {:.0f}s {}", elapsed(), format_step_time(seconds_per_step(last_step_time_))) +
       format_metrics(metrics);
-  // The numbers matter more than the bar where both do not fit on one line.
+  // If both do not fit on one line, the bar is left out.
   const size_t length = counter().size() + full_bar.size() + rest.size();
   const bool fits = static_cast<size_t>(columns()) >= length;
   *options_.out << counter() << (fits ? full_bar : "") << rest << '\n' << std::flush;
@@ -189,7 +190,7 @@ double Progress::seconds_per_step(double time) const {
   return steps > 0 ? (time - begin_time_) / static_cast<double>(steps) : 0;
 }
 
-// Of so many steps of validation.
+// The time of this many steps of validation.
 double Progress::validation_seconds(double time, int64_t steps) const {
   const auto count = static_cast<double>(steps);
   if (validation_measured_ > 0 && ahead_.steps_per_epoch > 0) {
@@ -208,7 +209,7 @@ double Progress::epoch_seconds_left(double time) const {
          static_cast<double>(validation_step_);
 }
 
-// " - ETA: 12s", with that of the run in brackets where more follows.
+// " - ETA: 12s", with that of the run in parentheses if more follows.
 std::string Progress::time_to_go(double time) const {
   const double epoch = epoch_seconds_left(time);
   std::string text = " - ETA: " + format_eta(epoch);
@@ -250,7 +251,7 @@ std::string Progress::state(double time) const {
          time_to_go(time);
 }
 
-// Fits the terminal: first the bar gets shorter, then it goes, then the metrics are cut.
+// Fits the terminal: first the bar gets shorter, then it is left out, then the metrics are cut.
 std::string Progress::running_line(double time, Metrics metrics) const {
   const std::string head = counter();
   const std::string tail = state(time) + format_metrics(metrics);

@@ -21,12 +21,12 @@ struct ProgressOptions {
   std::ostream* out = nullptr;    // nothing is written without one
   bool is_terminal = false;       // redraw one line with '\r'
   int width = 0;                  // columns; 0 asks the terminal of standard output at every redraw
-  std::function<double()> clock;  // seconds that never go back; empty: the steady clock
+  std::function<double()> clock;  // monotonic seconds; empty: the steady clock
   int verbose = 1;                // 0 silent, 1 bar or plain lines, 2 one line per epoch
 };
 
-// What a run has besides the steps of its epochs, for the time to go. Steps are as large as those
-// of training.
+// The validation of a run, which adds to the remaining time. Steps are as large as those of
+// training.
 struct ValidationAhead {
   int64_t steps_per_epoch = 0;  // of the validation at the end of every epoch; 0: none
   int64_t steps_at_end = 0;     // of validations after the last epoch
@@ -35,17 +35,16 @@ struct ValidationAhead {
 // Standard output; a terminal unless it is redirected or TERM is "dumb".
 ProgressOptions standard_progress(int verbose);
 
-// "0.4536", or "9.1234e-04" where four decimals would say too little.
+// "0.4536", or "9.1234e-04" if four decimals are too few.
 std::string format_metric(double value);
 
-// One epoch after the other: begin_epoch, update..., [begin_validation, update...], end_epoch.
-// Used by one thread. An update between two redraws (10 per second on a terminal; otherwise a line
-// after 30 s, or after 10 % of the epoch and 5 s) costs one reading of the clock. Nothing is
-// coloured.
+// One epoch after the other: begin_epoch, update..., [begin_validation, update...], end_epoch. Used
+// by one thread. An update between two redraws (10 per second on a terminal; otherwise a line after
+// 30 s, or after 10 % of the epoch and 5 s) costs one reading of the clock. Nothing is coloured.
 //
-// The time to go of an epoch includes its validation, that of the run all epochs and validations
-// that are left. A validation counts as a third of the steps of training, which also go backwards,
-// until one was measured.
+// The remaining time of an epoch includes its validation; that of the run includes all remaining
+// epochs and validations. Until a validation was measured, one of its steps counts as a third of a
+// training step, which also has a backward pass.
 class Progress {
  public:
   explicit Progress(ProgressOptions options);
@@ -53,17 +52,17 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Before the first epoch.
+  // Called before the first epoch.
   void expect_validation(const ValidationAhead& ahead) { ahead_ = ahead; }
-  // `epoch` counts from 1. `steps` of the epoch, 0 when unknown, of which `done` were before.
+  // `epoch` counts from 1. `steps` of the epoch, 0 if unknown; `done` of them were made before.
   void begin_epoch(int64_t epoch, int64_t epochs, int64_t steps, int64_t done = 0);
-  // An epoch without a number, to evaluate.
+  // Begins an evaluation, which is an epoch without a number.
   void begin_evaluation(int64_t steps);
   // `step` steps are done.
   void update(int64_t step, Metrics metrics);
-  // The updates that follow count steps of the validation; the epoch's line stays in view.
+  // The updates that follow count steps of the validation; the epoch's line stays visible.
   void begin_validation(int64_t steps);
-  // Back to the steps of training, in the middle of an epoch.
+  // Returns to the steps of training, in the middle of an epoch.
   void end_validation();
   void end_epoch(Metrics metrics);
 
@@ -88,11 +87,11 @@ class Progress {
 
   ProgressOptions options_;
   ValidationAhead ahead_;
-  int64_t epochs_left_ = 0;  // after the one in view
+  int64_t epochs_left_ = 0;  // after the current one
   int64_t steps_ = 0;
   int64_t step_ = 0;
-  int64_t done_before_ = 0;  // steps of the epoch before it came into view
-  int64_t first_step_ = 0;   // at the first update: what it took includes compilation
+  int64_t done_before_ = 0;  // steps of the epoch before begin_epoch()
+  int64_t first_step_ = 0;   // at the first update: the time before it includes compilation
   int64_t validation_steps_ = 0;
   int64_t validation_step_ = 0;
   bool validating_ = false;
@@ -100,7 +99,7 @@ class Progress {
   double first_time_ = 0;
   double last_step_time_ = 0;
   double validation_time_ = 0;      // when the validation began
-  double validation_measured_ = 0;  // seconds of the last whole one; 0: none yet
+  double validation_measured_ = 0;  // seconds of the last complete one; 0: none yet
   double shown_time_ = 0;
   int64_t shown_step_ = 0;
   size_t drawn_columns_ = 0;  // of the open line on a terminal

@@ -1,4 +1,4 @@
-// Looks at an execution while it runs and tells of every step that is done.
+// Watches an execution while it runs and reports every step that is done.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,8 +12,8 @@
 namespace pando::train {
 
 // A thread that calls `on_step(step)` once for each step of the execution, in order, after its
-// values are complete. What it throws ends the execution after the weight update in progress, and
-// finish() throws it on.
+// values are complete. An exception of it ends the execution after the weight update in progress,
+// and finish() rethrows it.
 class StepWatch {
  public:
   StepWatch(const runtime::Executor& executor, std::function<void(int64_t step)> on_step);
@@ -23,7 +23,7 @@ class StepWatch {
 
   // Whether on_step has thrown.
   bool failed() const { return failed_; }
-  // The execution is over: the remaining of its `steps` steps are told, then the thread ends.
+  // Called when the execution is over: reports the rest of its `steps` steps, then ends the thread.
   void finish(int64_t steps);
 
  private:

@@ -1,4 +1,4 @@
-// Calls a function now and then from a thread of its own, while the caller is busy elsewhere.
+// Calls a function periodically from a thread of its own, while the caller is busy.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -26,7 +26,7 @@ class Ticker {
  private:
   std::mutex mutex_;
   std::condition_variable_any wake_;
-  std::jthread thread_;  // the last member: it stops before the others go
+  std::jthread thread_;  // the last member: it stops before the others are destroyed
 };
 
 }  // namespace pando::train

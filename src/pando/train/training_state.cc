@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/base/error.h"
 #include "pando/base/strings.h"
@@ -31,7 +30,7 @@ std::string slot_name(const std::string& slot, const std::string& variable) {
   return concat("optimizer/", slot, "/", variable);
 }
 
-// An attribute that save_training_state wrote.
+// The attributes that save_training_state() wrote.
 class Attributes {
  public:
   explicit Attributes(const store::WeightsFile& file) : file_(file) {}
@@ -40,7 +39,7 @@ class Attributes {
     const auto found = file_.attributes.find(name);
     if (found != file_.attributes.end()) return found->second;
     throw IoError("checkpoint '", file_.path, "' has no attribute '", name,
-                  "': it holds weights, but nothing to go on from");
+                  "': it holds only weights, from which training cannot continue");
   }
 
   template <typename T = int64_t>
@@ -50,11 +49,11 @@ class Attributes {
     const char* end = value.data() + value.size();
     const auto [read_to, error] = std::from_chars(value.data(), end, number);
     if (error == std::errc() && read_to == end && !(number < T{})) return number;
-    throw IoError("checkpoint '", file_.path, "': attribute '", name, "' is '", value,
-                  "', wanted a whole number");
+    throw IoError("checkpoint '", file_.path, "': attribute '", name,
+                  "': expected a whole number, got '", value, "'");
   }
 
-  // The numbers of a state of loss scaling, where there is one.
+  // The state of loss scaling, if there is one.
   std::optional<LossScalerState> loss_scaling() const {
     const auto found = file_.attributes.find(kLossScaling);
     if (found == file_.attributes.end()) return std::nullopt;
@@ -67,15 +66,15 @@ class Attributes {
       numbers[i] = number.value_or(0);
     }
     if (good && numbers[0] > 0) return LossScalerState::of(numbers);
-    throw IoError("checkpoint '", file_.path, "': attribute '", kLossScaling, "' is '",
-                  found->second, "', wanted ", numbers.size(), " numbers, the first above 0");
+    throw IoError("checkpoint '", file_.path, "': attribute '", kLossScaling, "': expected ",
+                  numbers.size(), " numbers, the first above 0, got '", found->second, "'");
   }
 
  private:
   const store::WeightsFile& file_;
 };
 
-// Throws what is wrong with a state.
+// Throws an error that says what is wrong with a state.
 struct Misfit {
   const std::string& path;
   const std::string& model;
@@ -90,22 +89,21 @@ struct Misfit {
 // The optimizer's slots in a file; none at all when no update was made.
 class SavedSlots {
  public:
-  SavedSlots(const store::WeightsFile& file, const std::vector<std::string>& slots)
-      : slots_(slots) {
+  SavedSlots(const store::WeightsFile& file, const std::vector<SlotSpec>& slots) : slots_(slots) {
     for (const store::NamedWeight& entry : file.state) values_[entry.name] = &entry.value;
   }
 
   void check(const runtime::Variable& variable, const Misfit& fail) const {
     if (values_.empty() || variable.is_state()) return;
-    for (const std::string& slot : slots_) {
-      const auto found = values_.find(slot_name(slot, variable.name));
+    for (const SlotSpec& slot : slots_) {
+      const auto found = values_.find(slot_name(slot.name, variable.name));
       if (found == values_.end()) {
-        fail("it has no ", slot, " of ", variable.name);
+        fail("it has no ", slot.name, " of ", variable.name);
       } else if (found->second->dtype() == DType::i32 || found->second->dtype() == DType::u8 ||
                  found->second->shape() != variable.value.shape()) {
-        fail("its ", slot, " of ", variable.name, " is ", to_string(found->second->dtype()),
-             found->second->shape(), ", wanted ", to_string(variable.value.dtype()),
-             variable.value.shape());
+        fail("its ", slot.name, " of ", variable.name, ": expected ",
+             to_string(variable.value.dtype()), variable.value.shape(), ", got ",
+             to_string(found->second->dtype()), found->second->shape());
       }
     }
   }
@@ -114,15 +112,15 @@ class SavedSlots {
     for (size_t i = 0; i < variable.slots.size(); ++i) {
       Tensor& slot = variable.slots[i];
       if (values_.empty()) {
-        std::memset(slot.data(), 0, slot.bytes());
+        runtime::reset_slot(slots_[i], slot);
       } else {
-        runtime::assign_numbers(*values_.at(slot_name(slots_[i], variable.name)), slot);
+        runtime::assign_numbers(*values_.at(slot_name(slots_[i].name, variable.name)), slot);
       }
     }
   }
 
  private:
-  const std::vector<std::string>& slots_;
+  const std::vector<SlotSpec>& slots_;
   std::map<std::string, const Tensor*> values_;
 };
 
@@ -155,7 +153,7 @@ void check_finite(const TrainingState& state) {
         continue;
       }
       throw NonFiniteLoss(concat("the weights ", layer.layer, "/", weight.name,
-                                 " are no finite numbers after ", state.iteration,
+                                 " are not finite after ", state.iteration,
                                  " weight updates; they are not saved. A smaller learning rate may "
                                  "help"));
     }
@@ -163,10 +161,10 @@ void check_finite(const TrainingState& state) {
 }
 
 TrainingState load_training_state(const std::string& path) {
-  // Without its seal a file may be the first part of one.
+  // A file without a seal may be incomplete.
   if (!store::check_seal(path)) {
     throw IoError("checkpoint '", path,
-                  "' has no seal at its end: it is cut off, or another program wrote it");
+                  "' has no seal at its end: it is incomplete, or another program wrote it");
   }
   TrainingState state;
   state.weights = store::read_weights_file(path);
@@ -193,11 +191,11 @@ TrainingState Model::Impl::training_state() const {
   const UpdateRule& rule = *compile_options->optimizer.rule;
   state.optimizer = rule.name();
   if (scaler.automatic()) state.loss_scaling = scaler.state();
-  const std::vector<std::string> slots = rule.slot_names();
+  const std::vector<SlotSpec> slots = rule.slots();
   for (const runtime::Variable& variable : variables.all()) {
-    // Before the first program is made there are none; they are zero then.
+    // There are no slots before the first program is made; they have their initial values then.
     for (size_t i = 0; i < std::min(slots.size(), variable.slots.size()); ++i) {
-      state.weights.state.push_back({slot_name(slots[i], variable.name), variable.slots[i]});
+      state.weights.state.push_back({slot_name(slots[i].name, variable.name), variable.slots[i]});
     }
   }
   return state;
@@ -205,13 +203,13 @@ TrainingState Model::Impl::training_state() const {
 
 LoadReport Model::Impl::restore(const TrainingState& state) {
   const UpdateRule& rule = *compiled().optimizer.rule;
-  const std::vector<std::string> slots = rule.slot_names();
+  const std::vector<SlotSpec> slots = rule.slots();
   const Misfit fail{state.weights.path, options.name};
   if (state.optimizer != rule.name()) {
-    fail("it is of the optimizer ", state.optimizer, ", the model has ", rule.name());
+    fail("it was saved with the optimizer ", state.optimizer, ", the model has ", rule.name());
   }
   if (state.seed != options.seed) {
-    fail("it is of the seed ", state.seed, ", the model has ", options.seed,
+    fail("it was saved with the seed ", state.seed, ", the model has ", options.seed,
          "; orders of samples and dropout would differ");
   }
   const SavedSlots saved(state.weights, slots);
@@ -219,7 +217,7 @@ LoadReport Model::Impl::restore(const TrainingState& state) {
   LoadReport report = assign_weights(state.weights, {});  // throws before it changes anything
   variables.ensure_slots(rule);
   for (runtime::Variable& variable : variables.all()) saved.copy_to(variable);
-  scaler.reset();  // a state without one is of a run that scaled otherwise
+  scaler.reset();  // a state without loss_scaling is of a run that scaled otherwise
   if (scaler.automatic() && state.loss_scaling) scaler.restore(*state.loss_scaling);
   iteration = state.iteration;
   position = state.position;

@@ -1,5 +1,6 @@
-// Everything on which the rest of a training run depends: weights, the state of the optimizer, and
-// where the training data stand. Random numbers are functions of the seed and of these counters.
+// Everything that the rest of a training run depends on: weights, the state of the optimizer, and
+// the position in the training data. Random numbers are functions of the seed and of these
+// counters.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,7 +14,7 @@
 
 namespace pando {
 
-// What comes next: `update` weight updates of epoch number `epoch` (from 0) are done.
+// A position in a run: `update` weight updates of epoch number `epoch` (from 0) are done.
 struct TrainingPosition {
   int64_t epoch = 0;
   int64_t update = 0;
@@ -33,12 +34,12 @@ struct TrainingState {
   std::map<std::string, std::string> notes;     // of the application that saves it
 };
 
-// A file of weights that Keras reads (store/weights_file.h), with the rest beside them. It replaces
-// what has the name as a whole or not at all. Throws IoError.
+// Writes a file of weights that Keras reads (store/weights_file.h), with the rest of the state
+// beside them. Replaces an existing file as a whole or not at all. Throws IoError.
 void save_training_state(const std::string& path, const TrainingState& state);
 
-// Throws NonFiniteLoss for weights that are no finite numbers: an infinite gradient may spoil them
-// one update before the loss tells. Such a state is not worth saving.
+// Throws NonFiniteLoss if a weight is not finite: an infinite gradient may spoil weights one update
+// before the loss shows it. Such a state is not worth saving.
 void check_finite(const TrainingState& state);
 
 // Throws IoError for a file that is damaged or holds weights only.

@@ -1,5 +1,5 @@
-// CosmoFlow: cosmological parameters from a volume of matter density (Mathuriya and others, SC18),
-// as its benchmark has it, and the first version of that.
+// CosmoFlow predicts cosmological parameters from a volume of matter density (Mathuriya and others,
+// SC18). This file has the network of its benchmark and that of the benchmark's first version.
 // SPDX-License-Identifier: MIT
 #include "pando/base/error.h"
 #include "pando/nn/layers.h"
@@ -9,19 +9,20 @@ namespace pando {
 
 namespace {
 
-// Every layer pools by 2, and the last one has to leave something.
+// Every layer halves the extents by pooling; the last one must leave at least one element.
 void check_shape(const char* model, const Shape& shape, const CosmoflowOptions& options,
                  int64_t lost_per_layer) {
   if (shape.rank() != 4) {
-    throw InvalidArgument(model, ": samples have shape ", shape,
-                          ", wanted [depth,height,width,channels]");
+    throw InvalidArgument(model, ": expected samples [depth,height,width,channels], got shape ",
+                          shape);
   }
   for (int axis = 0; axis < 3; ++axis) {
     int64_t extent = shape[axis];
     for (int64_t i = 0; i < options.conv_layers; ++i) extent = (extent - lost_per_layer) / 2;
     if (extent > 0) continue;
-    throw InvalidArgument(model, ": ", options.conv_layers, " layers, each of which halves ", shape,
-                          ", leave nothing; wanted fewer layers or larger volumes");
+    throw InvalidArgument(model, ": ", options.conv_layers,
+                          " convolutions with pooling reduce samples ", shape,
+                          " to nothing; use fewer layers or larger volumes");
   }
 }
 
@@ -36,7 +37,7 @@ class CosmoflowBuilder {
     return options_.average_pooling ? AveragePooling3D()(y) : MaxPooling3D()(y);
   }
 
-  // The targets lie in [-1, 1]; tanh alone would reach their ends at infinity only.
+  // The targets lie in [-1, 1]; tanh alone would reach -1 and 1 only at infinity.
   SymbolicTensor finish(SymbolicTensor x, int64_t targets) const {
     for (const int64_t units : {options_.fc1_size, options_.fc2_size}) {
       x = Dropout({.rate = options_.dropout})(activate(Dense({.units = units})(x)));

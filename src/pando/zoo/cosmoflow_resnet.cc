@@ -1,5 +1,5 @@
-// A residual network for volumes: the structure of those for ImageNet in three dimensions, with
-// half of their filters and the last layer of CosmoFlow.
+// A residual network for volumes: like the residual networks for ImageNet, but in three dimensions,
+// with half the filters and with the last layer of CosmoFlow.
 // SPDX-License-Identifier: MIT
 #include "pando/base/error.h"
 #include "pando/base/strings.h"
@@ -29,9 +29,9 @@ class VolumeResnetBuilder {
         ReLU({.name = "conv1_relu"})(x));
   }
 
-  // 1x1x1, 3x3x3 with the stride, 1x1x1 beside what goes straight through; the first block of a
-  // stack projects that to its own size. A block begins as what goes through: sums of many would
-  // saturate the tanh at the end before anything is learned.
+  // Adds a shortcut to convolutions 1x1x1, 3x3x3 (with the stride), 1x1x1. The first block of a
+  // stack projects the shortcut to its own size. Initially a block returns its shortcut: the sum of
+  // many random blocks would saturate the final tanh before the network learns anything.
   SymbolicTensor block(const SymbolicTensor& x, const CosmoflowConv& inner, bool projects,
                        const std::string& name) const {
     const int64_t outputs = 4 * inner.filters;
@@ -66,8 +66,9 @@ class VolumeResnetBuilder {
 Network cosmoflow_resnet(const Shape& input_shape, int64_t targets,
                          const CosmoflowResnetOptions& options) {
   if (input_shape.rank() != 4) {
-    throw InvalidArgument("cosmoflow_resnet: samples have shape ", input_shape,
-                          ", wanted [depth,height,width,channels]");
+    throw InvalidArgument(
+        "cosmoflow_resnet: expected samples [depth,height,width,channels], got shape ",
+        input_shape);
   }
   const VolumeResnetBuilder builder(options.norm);
   const SymbolicTensor input = Input(input_shape);

@@ -17,17 +17,17 @@ constexpr const char* kValuesLayer = "preprocessing_layer";
 
 void check(const Shape& sample, const PreprocessOptions& options) {
   if (sample.rank() != 3) {
-    throw InvalidArgument("preprocessing: a sample has shape ", sample,
-                          ", wanted [height, width, channels]");
+    throw InvalidArgument("preprocessing: expected samples [height, width, channels], got shape ",
+                          sample);
   }
   if (options.values == PreprocessValues::normalise_imagenet && sample.back() != 3) {
-    throw InvalidArgument("preprocessing: a sample has shape ", sample,
-                          ", wanted 3 channels to normalise as ImageNet's");
+    throw InvalidArgument(
+        "preprocessing: normalise_imagenet: expected samples with 3 channels, got shape ", sample);
   }
   if (options.fused && options.values == PreprocessValues::none) {
     throw InvalidArgument(
-        "preprocessing: fused, but values stay as they are; wanted standardise, "
-        "normalise_imagenet or scale_255");
+        "preprocessing: fused: expected values standardise, normalise_imagenet or scale_255, got "
+        "none");
   }
 }
 
@@ -48,8 +48,8 @@ Layer values_layer(const PreprocessOptions& options) {
 
 Network with_preprocessing(const Network& network, const PreprocessOptions& options) {
   if (network.inputs().size() != 1) {
-    throw InvalidArgument("preprocessing: the network has ", network.inputs().size(),
-                          " inputs, wanted one");
+    throw InvalidArgument("preprocessing: expected a network with one input, got ",
+                          network.inputs().size());
   }
   const Shape sample = network.inputs()[0].shape;
   check(sample, options);

@@ -1,5 +1,5 @@
 // Residual networks for ImageNet (He, Zhang, Ren, Sun 2015): four stacks, each of which begins with
-// a projection. That of 50 layers has its strides on the 3x3 convolutions ("v1.5").
+// a projection. The network with 50 layers has its strides in the 3x3 convolutions ("v1.5").
 // SPDX-License-Identifier: MIT
 #include "pando/base/error.h"
 #include "pando/base/strings.h"
@@ -64,7 +64,7 @@ class ResnetBuilder {
     return conv_norm(ReLU({.name = name + "_1_relu"})(y), {filters, 3}, name + "_2");
   }
 
-  // Without a projection a block begins as the identity.
+  // A block without a projection is initially the identity.
   SymbolicTensor bottleneck(const SymbolicTensor& x, int64_t filters, int64_t stride, bool projects,
                             const std::string& name) const {
     SymbolicTensor y = conv_norm(x, {filters, 1}, name + "_1");

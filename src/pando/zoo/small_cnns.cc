@@ -1,5 +1,5 @@
-// Small convolutional networks: the Keras tutorial's for MNIST, Keras' example for CIFAR-10, and
-// two toys for tests.
+// Small convolutional networks: the network of the Keras tutorial for MNIST, the Keras example for
+// CIFAR-10, and two toy networks for tests.
 // SPDX-License-Identifier: MIT
 #include "pando/nn/layers.h"
 #include "pando/zoo/zoo.h"

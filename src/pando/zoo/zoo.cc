@@ -17,7 +17,7 @@ Network plain(const Shape& input_shape, int64_t outputs, const ZooOptions& /*opt
 
 ZooEntry mnist_entry() {
   return {.name = "mnist_cnn",
-          .description = "the Keras tutorial's network for 28x28 digits and clothes",
+          .description = "network of the Keras tutorial, for 28x28 images of digits and clothes",
           .dataset = "fashion_mnist",
           .input_shape = {28, 28, 1},
           .loss = kClasses,
@@ -100,7 +100,7 @@ Network make_cosmoflow(const Shape& input_shape, int64_t targets, const ZooOptio
 
 ZooEntry cosmoflow_resnet_entry() {
   ZooEntry entry =
-      volume_entry("cosmoflow_resnet", "3-D residual network for the data of cosmoflow",
+      volume_entry("cosmoflow_resnet", "3-D residual network for the cosmoflow data",
                    [](const Shape& input_shape, int64_t targets, const ZooOptions& options) {
                      return cosmoflow_resnet(input_shape, targets, {.norm = options.norm});
                    });
@@ -129,7 +129,7 @@ const std::vector<ZooEntry>& model_zoo() {
       toy_bn_entry(),
       volume_entry("cosmoflow", "3-D network from matter density to cosmological parameters",
                    make_cosmoflow<cosmoflow>),
-      volume_entry("cosmoflow_v1", "its first version: few filters, no padding",
+      volume_entry("cosmoflow_v1", "first version of cosmoflow: few filters, no padding",
                    make_cosmoflow<cosmoflow_v1>),
       cosmoflow_resnet_entry(),
   };

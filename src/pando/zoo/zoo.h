@@ -11,23 +11,23 @@
 
 namespace pando {
 
-// What a user may choose about any of them.
+// Options that all models take.
 struct ZooOptions {
-  NormOptions norm;  // no matter to models without normalisation
+  NormOptions norm;  // ignored by models without normalisation
 };
 
-// What users see in `pando models` and what `pando train` needs to know of a model.
+// The facts about a model that `pando models` shows and `pando train` uses.
 struct ZooEntry {
   std::string name;
   std::string description;
-  std::string dataset;  // trained on this one by default
-  Shape input_shape;    // by default
+  std::string dataset;  // the default data set
+  Shape input_shape;    // the default shape of a sample
   int64_t outputs = 10;
-  std::string loss;         // Keras' name; with class numbers as labels where it is a classifier
-  bool normalises = false;  // ZooOptions::norm matters
+  std::string loss;         // Keras' name; classifiers use class numbers as labels
+  bool normalises = false;  // uses ZooOptions::norm
   Network (*make)(const Shape& input_shape, int64_t outputs, const ZooOptions& options) = nullptr;
 
-  // Throws InvalidArgument for a shape or options that do not suit the model.
+  // Throws InvalidArgument for a shape or options that do not fit the model.
   Network build(const Shape& shape, int64_t units, const ZooOptions& options = {}) const {
     return make(shape, units, options);
   }
@@ -38,7 +38,7 @@ const std::vector<ZooEntry>& model_zoo();
 // Throws InvalidArgument with the known names, the nearest first.
 const ZooEntry& zoo_entry(const std::string& name);
 
-// The networks behind the entries.
+// The functions that build the networks of the entries.
 Network mnist_cnn(const Shape& input_shape, int64_t classes);
 Network cifar10_cnn(const Shape& input_shape, int64_t classes);
 Network toy_model(const Shape& input_shape, int64_t classes);
@@ -58,7 +58,7 @@ struct ResnetOptions {
 Network resnet(const Shape& input_shape, int64_t classes, const ResnetOptions& options);
 
 struct CosmoflowOptions {
-  int64_t conv_size = 16;  // filters of the first layer; each other has twice those before it
+  int64_t conv_size = 16;  // filters of the first layer; each further layer has twice as many
   int64_t kernel_size = 2;
   int64_t conv_layers = 5;
   int64_t fc1_size = 128;
@@ -68,24 +68,25 @@ struct CosmoflowOptions {
   bool average_pooling = false;
   double dropout = 0;
 };
-// Throws InvalidArgument, as the next one does, for a shape that is no volume with channels or too
-// small for the layers.
+// cosmoflow and cosmoflow_v1 throw InvalidArgument for a shape that is not [depth, height, width,
+// channels] or is too small for the layers.
 Network cosmoflow(const Shape& input_shape, int64_t targets, const CosmoflowOptions& options = {});
-// The first version of the benchmark: conv_size filters in every layer, no padding, and dropout in
-// front of the dense layers too.
+// The first version of the benchmark: conv_size filters in every layer, no padding, and dropout
+// also before the dense layers.
 Network cosmoflow_v1(const Shape& input_shape, int64_t targets,
                      const CosmoflowOptions& options = {});
 
 struct CosmoflowResnetOptions {
   std::array<int64_t, 4> blocks = {2, 2, 2, 2};  // per stack
-  int64_t filters = 32;  // of the 3x3x3 convolutions of the first stack; doubled by each other
-  double dropout = 0;    // in front of the dense layer
+  int64_t filters = 32;  // of the 3x3x3 convolutions of the first stack; doubled in each next one
+  double dropout = 0;    // before the dense layer
   NormOptions norm;
 };
 Network cosmoflow_resnet(const Shape& input_shape, int64_t targets,
                          const CosmoflowResnetOptions& options = {});
 
-// Multiply-adds of convolutions and dense layers for one sample, forward, times two.
+// The floating-point operations of one forward pass of one sample: two per multiply-add of the
+// convolutions and dense layers.
 double forward_flops(const Network& network);
 
 }  // namespace pando

@@ -5,6 +5,7 @@
 
 #include "pando/app/job/exit_code.h"
 #include "tests/app/test_folder.h"
+#include "tests/support/expect_error.h"
 
 namespace pando::app {
 namespace {
@@ -45,9 +46,8 @@ TEST(BatchConfiguration, AnInexactGlobalBatchIsRoundedWithAWarning) {
       make_batch_configuration({.micro_batch_size = 3, .num_replicas = 2, .global_batch_size = 10});
   EXPECT_EQ(batch.gradient_accumulation_count, 2);
   EXPECT_EQ(batch.global_batch_size, 12);
-  EXPECT_EQ(batch.warning,
-            "--global-batch-size 10 is not a multiple of 6 (--micro-batch-size 3 x "
-            "--num-replicas 2); it becomes 12 with a gradient accumulation count of 2");
+  EXPECT_SAYS(batch.warning.value_or(""), "--global-batch-size 10", "multiple of 6",
+              "(--micro-batch-size 3 x --num-replicas 2)", "to 12", "count of 2");
 }
 
 TEST(BatchConfiguration, AHalfGoesToTheEvenCountAndNeverBelowOne) {
@@ -61,7 +61,7 @@ TEST(BatchConfiguration, AHalfGoesToTheEvenCountAndNeverBelowOne) {
   EXPECT_EQ(count(2, 9), 4);    // 4.5
   EXPECT_EQ(count(2, 1), 1);    // 0.5
   EXPECT_EQ(count(100, 1), 1);  // 0.01
-  // A half that a double cannot hold.
+  // A half that a double cannot represent.
   const int64_t large = (int64_t{1} << 60) + 1;
   EXPECT_EQ(count(2, 2 * large + 1), large + 1);
 }
@@ -84,19 +84,20 @@ TEST(BatchConfiguration, EverySmallRequestIsTheNearestPossible) {
 }
 
 TEST(BatchConfiguration, BothGivenIsAnError) {
-  EXPECT_EQ(request_error({.gradient_accumulation_count = 2, .global_batch_size = 8}),
-            "--gradient-accumulation-count 2 and --global-batch-size 8: each decides the other; "
-            "give one of them");
+  EXPECT_SAYS(request_error({.gradient_accumulation_count = 2, .global_batch_size = 8}),
+              "--gradient-accumulation-count 2", "--global-batch-size 8", "remove one");
 }
 
 TEST(BatchConfiguration, RangesAreChecked) {
   for (const int64_t wrong : {int64_t{0}, int64_t{-1}, std::numeric_limits<int64_t>::min()}) {
-    const std::string rest = concat(": found ", wrong, ", wanted a whole number, at least 1");
-    EXPECT_EQ(request_error({.micro_batch_size = wrong}), "--micro-batch-size" + rest);
-    EXPECT_EQ(request_error({.num_replicas = wrong}), "--num-replicas" + rest);
-    EXPECT_EQ(request_error({.gradient_accumulation_count = wrong}),
-              "--gradient-accumulation-count" + rest);
-    EXPECT_EQ(request_error({.global_batch_size = wrong}), "--global-batch-size" + rest);
+    const std::string got = concat("got ", wrong);
+    const auto says = [&](const BatchRequest& request, const char* flag) {
+      EXPECT_SAYS(request_error(request), concat(flag, ": "), "at least 1", got);
+    };
+    says({.micro_batch_size = wrong}, "--micro-batch-size");
+    says({.num_replicas = wrong}, "--num-replicas");
+    says({.gradient_accumulation_count = wrong}, "--gradient-accumulation-count");
+    says({.global_batch_size = wrong}, "--global-batch-size");
   }
 }
 
@@ -107,7 +108,7 @@ TEST(BatchConfiguration, TooLargeAProductNamesTheFlags) {
   EXPECT_EQ(request_error({.micro_batch_size = 2, .gradient_accumulation_count = kHuge})
                 .rfind("--gradient-accumulation-count: the global batch of 2 x ", 0),
             0u);
-  // Rounding up is what makes it too large.
+  // It becomes too large by rounding up.
   EXPECT_EQ(request_error({.micro_batch_size = 2, .global_batch_size = kHuge})
                 .rfind("--global-batch-size: the global batch of 2 x ", 0),
             0u);
@@ -129,18 +130,16 @@ TEST(UpdatesPerEpoch, MayBeGiven) {
 
 TEST(UpdatesPerEpoch, RefusesOtherNumbers) {
   for (const int64_t wrong : {0, -2, -100}) {
-    EXPECT_EQ(message_of<UsageError>([&] { updates_per_epoch(100, 10, wrong); }),
-              concat("--weight-updates-per-epoch: found ", wrong,
-                     ", wanted at least 1, or -1 for all whole global batches of the data set"));
+    EXPECT_SAYS(message_of<UsageError>([&] { updates_per_epoch(100, 10, wrong); }),
+                "--weight-updates-per-epoch: ", "at least 1", concat("got ", wrong));
   }
 }
 
 TEST(UpdatesPerEpoch, RefusesADataSetBelowOneGlobalBatch) {
   for (const int64_t wanted : {-1, 5}) {
-    EXPECT_EQ(message_of<UsageError>([&] { updates_per_epoch(63, 64, wanted); }),
-              "the data set has 63 samples, fewer than one global batch of 64; lower "
-              "--micro-batch-size, --num-replicas, --gradient-accumulation-count or "
-              "--global-batch-size, or use a larger data set");
+    EXPECT_SAYS(message_of<UsageError>([&] { updates_per_epoch(63, 64, wanted); }), "63 samples",
+                "global batch of 64", "--micro-batch-size", "--num-replicas",
+                "--gradient-accumulation-count", "--global-batch-size");
   }
   EXPECT_THROW(updates_per_epoch(0, 1, -1), UsageError);
 }

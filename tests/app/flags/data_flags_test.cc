@@ -54,10 +54,10 @@ TEST(DataFlags, TakeWhatUsersTry) {
 
 TEST(DataFlags, AreChecked) {
   EXPECT_SAYS(data_flags_error({"--dataset", "imagnet"}), "--dataset");
-  EXPECT_SAYS(data_flags_error({"--dataset-path", "/no/such/folder"}),
-              "'/no/such/folder' does not exist");
+  EXPECT_SAYS(data_flags_error({"--dataset-path", "/no/such/folder"}), "--dataset-path",
+              "'/no/such/folder'");
   EXPECT_SAYS(data_flags_error({"--pipeline-num-parallel", "-1"}), "--pipeline-num-parallel");
-  EXPECT_SAYS(data_flags_error({"--image-size", "64"}), "goes with imagenet and image_folder");
+  EXPECT_SAYS(data_flags_error({"--image-size", "64"}), "--image-size", "imagenet or image_folder");
   EXPECT_SAYS(data_flags_error({"--on-bad-record", "ignore"}), "known: error, skip");
 }
 

@@ -115,7 +115,7 @@ TEST(JobSettings, GroupsOfStatisticsFitTheInstances) {
   for (const char* group : {"2", "3", "6", "12"}) {
     EXPECT_NO_THROW(parse({"--dbn-replica-group-size", group})) << group;
   }
-  EXPECT_SAYS(error({"--dbn-replica-group-size=4"}), "an instance has 6 replicas");
+  EXPECT_SAYS(error({"--dbn-replica-group-size=4"}), "6 replicas of an instance", "got 4");
 }
 
 TEST(JobSettings, InstancesThatNobodyBoundDivideTheCores) {
@@ -154,10 +154,9 @@ TEST(JobSettings, OtherInstancesLeaveFilesAndOutputToTheFirst) {
 TEST(JobSettings, EveryInstanceMayHaveItsCheckpoints) {
   const comm::JobScope scope(job_of(2, 1));
   EXPECT_EQ(parse({}).checkpoints.folder("run"), "run/checkpoints");
-  const TrainOptions options = parse({"--ckpt-all-instances", "--accelerator-side-reduction"});
+  const TrainOptions options = parse({"--ckpt-all-instances"});
   EXPECT_EQ(options.checkpoints.folder("run"), "run/checkpoints/rank1");
-  EXPECT_TRUE(options.silicon.ckpt_all_instances);
-  EXPECT_TRUE(options.silicon.accelerator_side_reduction);
+  EXPECT_TRUE(options.counterparts.ckpt_all_instances);
   EXPECT_TRUE(options.warnings.empty());
   EXPECT_SAYS(error({"--ckpt-all-instances", "--ckpts-per-epoch=0"}), "--ckpt-all-instances");
 }

@@ -31,20 +31,20 @@ TEST(LossFlags, ParametersOfAutomaticScalingReachTheirOptions) {
             "automatic from 4, by 8 every 3 weight updates, below 1024, at most 0.25 of the "
             "gradients beyond 100 in the last one, filtered by 0.5");
   EXPECT_EQ(flags.describe_scaling(2), "loss scaling " + to_string(scaling));
-  // What is not given is as in the library.
+  // Missing keys have the defaults of the library.
   EXPECT_EQ(to_string(parse({"--auto-loss-scaling"}).loss.scaling(1)),
             to_string(LossScaling{.automatic = true}));
 }
 
 TEST(LossFlags, ErrorsNameTheFlag) {
   EXPECT_SAYS(error({"--auto-loss-scaling-params={increase_factor: 3}"}),
-              "--auto-loss-scaling-params: increase_factor is 3, wanted a power of two");
+              "--auto-loss-scaling-params: increase_factor", "power of two", "got 3");
   EXPECT_SAYS(error({"--auto-loss-scaling-params={captured_grads_only: true}"}),
-              "--auto-loss-scaling-params: captured_grads_only is true");
+              "--auto-loss-scaling-params: captured_grads_only", "got true");
   const std::string unknown = error({"--auto-loss-scaling-params={frequency: 8}"});
   EXPECT_SAYS(unknown, "auto-loss-scaling-params");
   EXPECT_SAYS(unknown, "update_frequency");
-  EXPECT_SAYS(error({"--loss-scaling=1e-300"}), "--loss-scaling: the factor of loss scaling is");
+  EXPECT_SAYS(error({"--loss-scaling=1e-300"}), "--loss-scaling: ", "got 1e-300");
   EXPECT_SAYS(error({"--loss-scaling=1e21"}), "--loss-scaling");
 }
 
@@ -76,8 +76,8 @@ TEST(LossFlags, ScalingWithoutEffectIsTold) {
   EXPECT_SAYS(only(automatic, full), "--auto-loss-scaling gains nothing in 32.32");
   EXPECT_SAYS(only({.loss_scaling = 128}, wide), "--loss-scaling 128 gains nothing in bf16.32");
   EXPECT_SAYS(only(automatic, wide), "--auto-loss-scaling gains nothing in bf16.32");
-  EXPECT_SAYS(only({.loss_scaling = 128, .auto_loss_scaling = true}, half),
-              "--loss-scaling 128 is not used: --auto-loss-scaling chooses");
+  EXPECT_SAYS(only({.loss_scaling = 128, .auto_loss_scaling = true}, half), "--loss-scaling 128 ",
+              "--auto-loss-scaling");
   EXPECT_SAYS(only({.auto_loss_scaling_params = {.update_frequency = 4}}, half),
               "--auto-loss-scaling-params has no effect without");
 }
@@ -89,7 +89,7 @@ TEST(LossFlags, SmoothingIsForClassifiers) {
   EXPECT_EQ(smooth.labels(), LabelKind::classes);
   EXPECT_SAYS(testing_support::error_of<UsageError>(
                   [] { make_loss({.label_smoothing = 0.1}, "mean_squared_error"); }),
-              "--label-smoothing: the model is trained with mean_squared_error");
+              "--label-smoothing: ", "mean_squared_error");
 }
 
 // y = onehot (1 - s) + s / K,  -sum(y log p) per sample.

@@ -86,7 +86,7 @@ TEST(OptimizerFlags, NumbersOutOfRangeAreToldBeforeTheRun) {
   EXPECT_SAYS(error({"--optimizer-params={nesterov: true, momentum: 0}"}),
               "--optimizer-params: sgd: nesterov");
   EXPECT_SAYS(error({"--optimizer-params={momentum: 1}"}), "below 1");
-  EXPECT_SAYS(error({"--optimizer=adam", "--optimizer-params={epsilon: 0}"}), "epsilon is 0");
+  EXPECT_SAYS(error({"--optimizer=adam", "--optimizer-params={epsilon: 0}"}), "epsilon", "got 0");
 }
 
 TEST(OptimizerFlags, RmspropTakesRhoOrItsExponent) {
@@ -110,9 +110,8 @@ TEST(OptimizerFlags, RmspropsExponentFollowsTheGlobalBatch) {
   const std::string params =
       "--optimizer-params={momentum: 0, base_decay_exponent: -8, epsilon: 1e-3}";
   const std::string message = error({"--optimizer=rmsprop", params, "--global-batch-size=512"});
-  EXPECT_EQ(message,
-            "--optimizer-params: base_decay_exponent -8 with a global batch of 512 gives rho = 1 - "
-            "2^-8 * 512 = -1, wanted 0 or more and below 1; the exponent may be at most -9");
+  EXPECT_SAYS(message, "--optimizer-params: base_decay_exponent", "at most -9", "512", "got -8",
+              "rho = 1 - 2^-8 * 512 = -1");
   EXPECT_SAYS(error({"--optimizer=rmsprop", "--optimizer-params={base_decay_exponent: -8}"}),
               "--optimizer-params: rmsprop with base_decay_exponent ",
               "momentum, base_decay_exponent, epsilon", "got base_decay_exponent",

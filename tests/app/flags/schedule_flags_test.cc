@@ -110,8 +110,8 @@ TEST(ScheduleFlags, KeysBelongToTheSchedule) {
   EXPECT_SAYS(error({"--lr-schedule-params={power: 2}"}), "--lr-schedule-params: const ", "'power'",
               "initial_learning_rate");
   EXPECT_SAYS(error({"--lr-warmup-params={warmup_epochs: 3}"}),
-              "--lr-warmup-params: found warmup_epochs, wanted warmup_mode and warmup_epochs");
-  EXPECT_SAYS(error({"--lr-warmup-params={warmup_mode: mask}"}), "found warmup_mode, wanted");
+              "--lr-warmup-params: ", "warmup_mode and warmup_epochs", "got only warmup_epochs");
+  EXPECT_SAYS(error({"--lr-warmup-params={warmup_mode: mask}"}), "got only warmup_mode");
   EXPECT_SAYS(error({"--lr-warmup-params={warmup_mode: shif, warmup_epochs: 1}"}),
               "did you mean 'shift'?");
 }
@@ -120,10 +120,9 @@ TEST(ScheduleFlags, ListsOfSteppedFitTogether) {
   const auto with = [](const std::string& params) {
     return error({"--lr-schedule=stepped", "--lr-schedule-params", params});
   };
-  EXPECT_EQ(with("{boundaries: [1, 2], values: [1, 2]}"),
-            "--lr-schedule-params: stepped found 2 values for 2 boundaries, wanted one value more "
-            "than boundaries");
-  EXPECT_SAYS(with("{boundaries: [2, 1], values: [1, 2, 3]}"), "do not ascend");
+  EXPECT_SAYS(with("{boundaries: [1, 2], values: [1, 2]}"), "--lr-schedule-params: stepped",
+              "expected 3 values", "2 boundaries", "got 2");
+  EXPECT_SAYS(with("{boundaries: [2, 1], values: [1, 2, 3]}"), "boundaries", "ascending");
   EXPECT_SAYS(with("{boundaries: [1], values: [1, -2]}"), "at least 0");
   EXPECT_SAYS(with("{boundaries: [x], values: [1, 2]}"), "each item a number");
   EXPECT_SAYS(with("{boundaries: {a: 1}, values: [1, 2]}"), "a list");
@@ -133,16 +132,16 @@ TEST(ScheduleFlags, ADecayShorterThanAnUpdate) {
   const ScheduleFlags flags = flags_of({"--lr-schedule=cosine", "--learning-rate=1",
                                         "--lr-schedule-params={epochs_to_total_decay: 0.05}"});
   EXPECT_SAYS(testing_support::error_of<UsageError>([&] { make_schedule(flags, kBase); }),
-              "epochs_to_total_decay is 0.05, less than one of the 10 weight updates of an epoch");
+              "epochs_to_total_decay", "10 weight updates", "got 0.05");
 }
 
 TEST(ScheduleFlags, TwoRatesExcludeEachOther) {
   EXPECT_SAYS(error({"--learning-rate=0.1", "--lr-schedule-params={initial_learning_rate: 1}"}),
-              "--learning-rate 0.1 is the effective rate, and initial_learning_rate 1 in "
-              "--lr-schedule-params is times the global batch size; give one of them");
+              "--learning-rate 0.1", "initial_learning_rate 1 in --lr-schedule-params",
+              "remove one");
   EXPECT_SAYS(error({"--learning-rate=0.1", "--lr-schedule=stepped",
                      "--lr-schedule-params={boundaries: [], values: [1]}"}),
-              "stepped has its rates in the values");
+              "--learning-rate: ", "stepped", "values");
 }
 
 TEST(ScheduleFlags, TheCommandLineReplacesTheRateOfAFile) {

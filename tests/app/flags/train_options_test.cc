@@ -20,7 +20,7 @@ TEST(TrainOptions, DefaultsTrainTheTutorial) {
   EXPECT_EQ(options.data.dataset, "fashion_mnist");
   EXPECT_EQ(options.micro_batch_size, 64);
   EXPECT_EQ(options.num_epochs, 3);
-  EXPECT_EQ(options.optimizer.kind, OptimizerKind::sgd);
+  EXPECT_EQ(options.optimizer.name, "sgd");
   EXPECT_EQ(options.schedule.learning_rate, 0.01);
   EXPECT_TRUE(options.data.shuffle);
   EXPECT_EQ(options.phases.validation, ValidationTime::during);
@@ -129,10 +129,10 @@ TEST(TrainOptions, EveryFlagReachesItsField) {
   EXPECT_EQ(o.data.dataset_path, folder.path.string());
   EXPECT_EQ(o.micro_batch_size, 32);
   EXPECT_EQ(o.num_epochs, 7);
-  EXPECT_EQ(o.optimizer.kind, OptimizerKind::rmsprop);
-  EXPECT_EQ(o.optimizer.params.rho, 0.8);
-  EXPECT_EQ(o.optimizer.params.momentum, 0.1);
-  EXPECT_EQ(o.optimizer.params.epsilon, 1e-6);
+  EXPECT_EQ(o.optimizer.name, "rmsprop");
+  EXPECT_EQ(o.optimizer.params.get("rho"), 0.8);
+  EXPECT_EQ(o.optimizer.params.get("momentum"), 0.1);
+  EXPECT_EQ(o.optimizer.params.get("epsilon"), 1e-6);
   EXPECT_EQ(o.schedule.learning_rate, 1e-3);
   EXPECT_FALSE(o.data.shuffle);
   EXPECT_EQ(o.seed, 0);

@@ -57,6 +57,18 @@ TEST(History, NotFiniteIsNullInJson) {
   EXPECT_NE(folder.read("history.csv").find("1,1,nan,inf,"), std::string::npos);
 }
 
+TEST(History, AnInvalidFileIsAnErrorThatSaysWhere) {
+  const TestFolder folder;
+  const auto error = [&](const std::string& text) {
+    const std::string path = folder.write("history.json", text);
+    return message_of<IoError>([&] { read_history(path, 10); });
+  };
+  EXPECT_SAYS(error("[\n{]"), "history.json: not a valid history file: ", "line 2, column 2");
+  EXPECT_SAYS(error(R"([{"epoch": 1}])"), "expected key 'step'", "epoch");
+  EXPECT_SAYS(error(R"([{"epoch": 1, "step": 2, "loss": "x"}])"), "'loss'", R"("x")");
+  EXPECT_SAYS(error(R"({"epoch": 1, "step": 2})"), "expected an array");
+}
+
 TEST(History, RefusesColumnsThatWouldBreakTheFile) {
   const TestFolder folder;
   HistoryWriter history(folder.path / "history.csv", folder.path / "history.json");

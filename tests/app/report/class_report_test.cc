@@ -52,7 +52,7 @@ TEST(WriteClassReport, NamesTheFileItCannotWrite) {
   EXPECT_SAYS(error_of<IoError>([&] { write_class_report(missing, ClassReport(2), {}); }),
               "class_report.txt");
   EXPECT_SAYS(error_of([&] { write_class_report(folder.path(), ClassReport(2), {"a"}); }),
-              "1 names", "2 classes");
+              "2 classes", "got 1");
   EXPECT_EQ(folder.entries(), 0);
 }
 

@@ -178,7 +178,7 @@ TEST_F(ResumeRun, AutoBeginsANewRunWhenThereIsNone) {
   EXPECT_EQ(epochs("run").size(), 6u);
   EXPECT_EQ(run_training(resumed("run")), kDone);  // nothing is left to do
   EXPECT_EQ(epochs("run").size(), 6u);
-  EXPECT_NE(folder_.read("run/log.txt").find("the run is at its end"), std::string::npos);
+  EXPECT_SAYS(folder_.read("run/log.txt"), "nothing to train", "--num-epochs");
 }
 
 TEST_F(ResumeRun, AFileOrAFolderMayBegin) {
@@ -246,7 +246,7 @@ TEST_F(ResumeRun, WhatDoesNotFitLeavesTheRunAlone) {
   seed.seed = 7;
   EXPECT_SAYS(error_of<UsageError>([&] { run_training(seed); }), "seed 1, the model has 7");
   TrainOptions optimizer = resumed("run");
-  optimizer.optimizer.kind = OptimizerKind::adam;
+  optimizer.optimizer.name = "adam";
   EXPECT_SAYS(error_of<UsageError>([&] { run_training(optimizer); }), "--weights");
   EXPECT_EQ(folder_.read("run/config.yml"), "as it was\n");
 }
@@ -441,7 +441,7 @@ TEST_F(ResumeRun, RollbackGoesBackThreeTimesWithHalfTheRate) {
   error_of<NonFiniteLoss>([&] { run_training(given); });
   const std::string log = folder_.read("run/log.txt");
   for (const char* factor : {"0.5", "0.25", "0.125"}) {
-    EXPECT_SAYS(log, "epoch_1.0.h5 and on with " + std::string(factor) + " of the learning rate");
+    EXPECT_SAYS(log, "epoch_1.0.h5 ", std::string(factor) + " of the learning rate");
   }
   EXPECT_EQ(log.find("0.0625 of"), std::string::npos);
   EXPECT_EQ(checkpoints_in(file("run/checkpoints")).size(), 1u);

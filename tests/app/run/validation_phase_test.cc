@@ -112,7 +112,7 @@ TEST_F(Validation, OfAnEarlierRunGivesItsResult) {
   EXPECT_EQ(checkpoints_in(checkpoints("first")).size(), 2u);
 }
 
-// Every sample counts once, whatever the batch and the devices.
+// Every sample counts once, for every batch size and number of devices.
 TEST_F(Validation, DoesNotDependOnItsBatchReplicasAndPipeline) {
   const std::string expected = result_of(options("first"));
   const auto expect_same = [&](const TrainOptions& given) {
@@ -339,7 +339,7 @@ TEST_F(Validation, DuringTrainingGivesTheRowsOfAfterTraining) {
       const std::string path = "/checkpoints/" + file.path.filename().string();
       EXPECT_EQ(folder_.read(name + path), folder_.read(name + "-after" + path)) << path;
     }
-    // Each is told when it is measured, and the result once.
+    // Each is reported when it is measured, and the result once.
     const std::string text = log(name);
     EXPECT_LT(text.find("validation epoch 2.0"), text.find("test loss"));
     EXPECT_EQ(text.find("validation epoch 2.0"), text.rfind("validation epoch 2.0"));

@@ -64,8 +64,9 @@ TEST_F(RecordPiecesTest, AFileThatBecomesShorter) {
 }
 
 TEST_F(RecordPiecesTest, WantsRecords) {
-  EXPECT_SAYS(error_of<IoError>([&] { find_pieces({folder_.write("c", {})}); }), "found no record");
-  EXPECT_SAYS(error_of<IoError>([] { find_pieces({}); }), "found no record");
+  EXPECT_SAYS(error_of<IoError>([&] { find_pieces({folder_.write("c", {})}); }),
+              "at least one record");
+  EXPECT_SAYS(error_of<IoError>([] { find_pieces({}); }), "at least one record");
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ TEST(VerifyDataset, NothingThere) {
   }
   EXPECT_SAYS(verify_dataset("image_folder", folder.path()).bad.at(0).why, "has no folders");
   EXPECT_SAYS(verify_dataset("cosmoflow", folder.path()).bad.at(0).why, "*.tfrecord");
-  EXPECT_SAYS(verify_dataset("tfrecord", folder.path()).bad.at(0).why, "found no sample");
+  EXPECT_SAYS(verify_dataset("tfrecord", folder.path()).bad.at(0).why, "at least one sample");
 }
 
 }  // namespace

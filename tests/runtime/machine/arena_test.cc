@@ -22,7 +22,7 @@ TEST(Arena, PrefaultKeepsWhatIsThere) {
   Arena arena(3 * 4096);
   for (size_t i = 0; i < arena.size(); ++i) arena.data()[i] = static_cast<std::byte>(i % 251);
   arena.prefault(100, 2 * 4096 + 1);
-  arena.prefault(0, arena.size() + 4096);  // beyond the end: only what is there
+  arena.prefault(0, arena.size() + 4096);  // ends at the end of the arena
   for (size_t i = 0; i < arena.size(); ++i) {
     ASSERT_EQ(arena.data()[i], static_cast<std::byte>(i % 251)) << i;
   }

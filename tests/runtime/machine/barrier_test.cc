@@ -50,7 +50,7 @@ TEST(Barrier, BreakingItUpLetsAllGo) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     barrier.break_up();
     for (std::thread& thread : waiting) thread.join();
-    EXPECT_FALSE(barrier.arrive_and_wait());  // nobody waits afterwards either
+    EXPECT_FALSE(barrier.arrive_and_wait());  // later calls do not wait either
     barrier.reset();
     std::vector<std::thread> again;
     for (int i = 0; i < 3; ++i) {
@@ -69,7 +69,7 @@ TEST(Barrier, ABrokenBarrierOfOneSaysSo) {
   EXPECT_FALSE(barrier.arrive_and_wait());
 }
 
-// Who comes while it breaks up must not wait for a round that never ends.
+// A thread that arrives during break_up() must not wait for a round that never ends.
 TEST(Barrier, ArrivingWhileItBreaksUp) {
   constexpr int kRounds = 20000;
   std::vector<std::unique_ptr<Barrier>> barriers;

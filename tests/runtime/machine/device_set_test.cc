@@ -140,7 +140,7 @@ TEST(DivideMachine, DevicesShareWhenTheyAskForMoreThanThereIs) {
             (Sets{{0, 1}, {2, 3}, {0, 1}}));
   EXPECT_EQ(shared_in(machine({4}), {.devices = 3, .cores_per_device = 2}),
             (std::vector<bool>{true, false, true}));
-  // Inside nodes, and the cores that nobody has first.
+  // Devices stay inside nodes, and take unused cores first.
   EXPECT_EQ(divide(machine({4, 4}), {.devices = 3, .cores_per_device = 3}),
             (Sets{{0, 1, 2}, {4, 5, 6}, {0, 1, 3}}));
   EXPECT_EQ(divide(machine({2, 2}), {.devices = 2, .cores_per_device = 3}),
@@ -183,21 +183,18 @@ TEST(DivideMachine, RefusesWhatCannotBe) {
   const auto refusal = [](const DeviceRequest& request) {
     return error_of([&] { divide_machine(machine({4}), request); });
   };
-  EXPECT_EQ(refusal({.devices = 0}), "devices: found 0, wanted 1 to 1024");
-  EXPECT_EQ(refusal({.devices = 1025}), "devices: found 1025, wanted 1 to 1024");
-  EXPECT_EQ(refusal({.core_sets = Sets(2000, {0})}), "devices: found 2000, wanted 1 to 1024");
-  EXPECT_EQ(refusal({.cores_per_device = -1}),
-            "devices: found -1 cores per device, wanted 1 to 4096, or 0 for an even division");
-  EXPECT_EQ(refusal({.core_sets = {{0}}, .cores_per_device = 2}),
-            "devices: found core sets and 2 cores per device, wanted only one of them");
-  EXPECT_EQ(refusal({.devices = 2, .core_sets = {{0}, {1}, {2}}}),
-            "devices: found 3 core sets for 2 devices, wanted one for each");
-  EXPECT_EQ(refusal({.core_sets = {{0}, {}}}), "core set 1: found no hardware thread");
-  EXPECT_EQ(refusal({.core_sets = {{0, 1, 0}}}),
-            "core set 0: found hardware thread 0 twice, wanted each once");
-  EXPECT_EQ(refusal({.core_sets = {{0, 1}, {2, 9, 4, 5}}}),
-            "core set 1: found hardware threads 4-5,9 that this process may not use, wanted some "
-            "of 0-3");
+  EXPECT_SAYS(refusal({.devices = 0}), "devices: ", "1 to 1024", "got 0");
+  EXPECT_SAYS(refusal({.devices = 1025}), "1 to 1024", "got 1025");
+  EXPECT_SAYS(refusal({.core_sets = Sets(2000, {0})}), "1 to 1024", "got 2000");
+  EXPECT_SAYS(refusal({.cores_per_device = -1}), "cores per device: ", "1 to 4096", "got -1");
+  EXPECT_SAYS(refusal({.core_sets = {{0}}, .cores_per_device = 2}), "core sets or cores per device",
+              "both");
+  EXPECT_SAYS(refusal({.devices = 2, .core_sets = {{0}, {1}, {2}}}), "core set", "2 devices",
+              "got 3");
+  EXPECT_SAYS(refusal({.core_sets = {{0}, {}}}), "core set 1: ", "got none");
+  EXPECT_SAYS(refusal({.core_sets = {{0, 1, 0}}}), "core set 0: ", "0 twice");
+  EXPECT_SAYS(refusal({.core_sets = {{0, 1}, {2, 9, 4, 5}}}),
+              "core set 1: ", "hardware threads 4-5,9", "choose from 0-3");
   EXPECT_THROW(divide_machine(Topology(), {}), InternalError);
 }
 
@@ -225,13 +222,10 @@ TEST(CoreSets, AreParsed) {
 TEST(CoreSets, RefusesWhatIsNoSet) {
   for (const char* text : {"", "0;", "0,,1", "a", "-1", "1-", "0-70000", "1-2-3", "0.5"}) {
     const std::string message = error_of([&] { parse_core_sets(text); });
-    EXPECT_NE(message.find(concat("core sets '", text, "': found '")), std::string::npos)
-        << message;
-    EXPECT_NE(message.find("wanted hardware threads from 0 to 65535"), std::string::npos)
-        << message;
+    EXPECT_SAYS(message, concat("core sets '", text, "': "), "from 0 to 65535", "got '");
   }
-  EXPECT_EQ(error_of([] { parse_core_sets("0;5-2"); }),
-            "core sets '0;5-2': found '5-2', wanted the lower number first");
+  EXPECT_SAYS(error_of([] { parse_core_sets("0;5-2"); }),
+              "core sets '0;5-2': ", "lower number first", "got '5-2'");
 }
 
 TEST(DeviceSet, TellsWhatNoDeviceUses) {
@@ -250,7 +244,7 @@ TEST(DeviceSet, ProcessesDivideAMachine) {
   EXPECT_EQ(second.core_nodes, (std::vector<int>{1, 1, 1, 1}));
   EXPECT_EQ(second.usable_cores(), 4);
   EXPECT_EQ(part_of(machine({2}), 3, 4).usable_cores(), 1);  // shared with another
-  // Both threads of a core belong to whom the core belongs to.
+  // Both threads of a core belong to the same part.
   EXPECT_EQ(part_of(two_threads_per_core(4), 1, 2).affinity, (std::vector<int>{2, 3, 6, 7}));
 }
 

@@ -54,8 +54,8 @@ TEST(Progress, WakingEndsTheWaitOfThoseWhoGaveUp) {
     given_up = true;
     progress.wake();
     for (std::thread& thread : waiting) thread.join();
-    EXPECT_FALSE(progress.wait_for(5, spins, given_up));  // nor does anybody wait afterwards
-    // As good as new.
+    EXPECT_FALSE(progress.wait_for(5, spins, given_up));  // later calls do not wait either
+    // It can be used again after reset().
     given_up = false;
     progress.reset();
     EXPECT_EQ(progress.value(), 0);
@@ -65,7 +65,7 @@ TEST(Progress, WakingEndsTheWaitOfThoseWhoGaveUp) {
   }
 }
 
-// What a thread still makes after somebody gave up must not hide that from those who wait.
+// Progress that a thread makes after another gave up must not hide that from the waiters.
 TEST(Progress, AnAdvanceAfterTheWakeDoesNotPutBackToSleep) {
   for (int round = 0; round < 300; ++round) {
     Progress progress;

@@ -1,5 +1,6 @@
 #include "pando/runtime/machine/topology.h"
 
+#include <filesystem>
 #include <fstream>
 
 #include <gtest/gtest.h>

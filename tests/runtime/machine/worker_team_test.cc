@@ -52,7 +52,7 @@ TEST(WorkerTeam, TheFirstExceptionByWorkerReachesTheCaller) {
     } catch (const std::runtime_error& error) {
       EXPECT_STREQ(error.what(), "worker 1");
     }
-    // The team is as good as new.
+    // The team can be used again.
     std::vector<int> runs(3, 0);
     EXPECT_NO_THROW(team.run([&](int worker) { ++runs[static_cast<size_t>(worker)]; }));
     EXPECT_EQ(runs, std::vector<int>(3, 1));

@@ -39,7 +39,7 @@ TEST(Accumulation, MixesByWeights) {
   }
 }
 
-// Of a stored type, with the memory behind them.
+// Numbers of a stored type, with their memory.
 class Numbers {
  public:
   Numbers(DType type, const Floats& values) : tensor_(type, {static_cast<int64_t>(values.size())}) {
@@ -60,7 +60,7 @@ class Numbers {
   Tensor tensor_;
 };
 
-// As one number after the other in f32, rounded once.
+// The result is that of one number after the other in f32, rounded once.
 TEST(Accumulation, MixesStoredNumbers) {
   constexpr size_t kCount = 2500;
   const MixWeights weights{0.75f, 0.25f};
@@ -158,7 +158,7 @@ TEST(Accumulation, MergedMomentsAreThoseOfBothSets) {
   }
 }
 
-// Memory that nobody wrote may hold anything.
+// Uninitialised memory may hold anything.
 TEST(Accumulation, MomentsOfNothingAreNotRead) {
   Floats total = {99, 98, 0};
   merge_moments(total.data(), Floats{2, 3, 4}.data(), 1);

@@ -151,7 +151,7 @@ TEST(BoundProgram, ATeamWithTooFewDevicesIsAnError) {
   TwoFeeds two(1, compiler::Division::batch);
   EXPECT_SAYS(
       error_of([&] { BoundProgram(*two.program, two.variables, two.team, {.replicas = 2}); }),
-      "want 2 devices, there are 1");
+      "at least 2 devices", "got 1", "fewer replicas");
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ TEST(CountBeyond, FloatsOfAnyNumber) {
   }
 }
 
-// Whoever looks for a processor's flags must not find what only a count raised.
+// Code that checks for floating-point exceptions must not find any that only counting raised.
 TEST(CountBeyond, RaisesNoFlags) {
   const std::vector<float> values(100, kNaN);
   std::feclearexcept(FE_ALL_EXCEPT);

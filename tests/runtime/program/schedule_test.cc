@@ -18,7 +18,7 @@ namespace {
 using testing_support::error_of;
 using Words = std::vector<std::vector<std::string>>;
 
-// The words of every line that has some.
+// The words of every line that is not empty.
 Words words_of(std::string_view text) {
   Words rows;
   for (const std::string& line : split(text, '\n')) {
@@ -44,7 +44,7 @@ TEST(PipelineSchedule, EveryOneHasARecordOfItsOwn) {
   EXPECT_EQ(schedules().size(), std::size(kSchedules));
 }
 
-// The advice on memory counts on it.
+// The advice on memory relies on it.
 TEST(PipelineSchedule, LaterRecordsHoldNoMore) {
   int before = std::numeric_limits<int>::max();
   for (const ScheduleRecord& record : schedules()) {
@@ -120,8 +120,8 @@ TEST(Timeline, ColumnsAreAlignedWithTwoDigits) {
   EXPECT_TRUE(rows[1].ends_with(" .  F8 .  F9 .   F10")) << rows[1];
 }
 
-// The stages a, b, c, d of one pipeline: per time step those that run, in the order in which they
-// run. They fill from the left and empty to the right.
+// The stages a, b, c, d of one pipeline: for each time step the stages that run, in their order.
+// They fill from the left and empty to the right.
 std::string trace_of(const PipelineShape& shape) {
   std::vector<std::string> steps(static_cast<size_t>(shape.micro_batches + 2 * shape.stages));
   for (const StageVisit& visit : device_order(shape, 0)) {
@@ -276,40 +276,23 @@ TEST(PipelineShape, CountsAndMappingsAreChecked) {
         [&] { check({.stages = 3, .micro_batches = 1, .device_of_stage = std::move(devices)}); });
   };
   check({.stages = 3, .micro_batches = 1, .device_of_stage = {0, 0, 1}});
-  EXPECT_EQ(mapping({0, 1}),
-            "device mapping [0, 1]: found 2 devices, wanted one for each of 3 stages");
-  EXPECT_EQ(mapping({0, 1, 3}),
-            "device mapping [0, 1, 3]: device 2 has no stage, wanted all of 0 to 3");
-  EXPECT_EQ(mapping({1, 1, 2}),
-            "device mapping [1, 1, 2]: device 0 has no stage, wanted all of 0 to 2");
-  EXPECT_EQ(mapping({0, -1, 1}),
-            "device mapping [0, -1, 1]: found device -1, wanted numbers from 0");
-  EXPECT_EQ(error_of([] { check({.stages = 0}); }), "pipeline: found 0 stages, wanted at least 1");
-  EXPECT_EQ(error_of([] { check({.stages = 1, .micro_batches = 0}); }),
-            "pipeline: found 0 micro-batches, wanted at least 1");
+  EXPECT_SAYS(mapping({0, 1}), "device mapping [0, 1]: ", "3 stages", "got 2");
+  EXPECT_SAYS(mapping({0, 1, 3}), "device mapping [0, 1, 3]: ", "device 2 has no stage", "0 to 3");
+  EXPECT_SAYS(mapping({1, 1, 2}), "device mapping [1, 1, 2]: ", "device 0 has no stage", "0 to 2");
+  EXPECT_SAYS(mapping({0, -1, 1}), "device mapping [0, -1, 1]: ", "from 0", "got -1");
+  EXPECT_SAYS(error_of([] { check({.stages = 0}); }), "pipeline: ", "1 stage", "got 0");
+  EXPECT_SAYS(error_of([] { check({.stages = 1, .micro_batches = 0}); }),
+              "pipeline: ", "1 micro-batch", "got 0");
 }
 
 TEST(PipelineShape, WhatIsOutsideIsRefused) {
   const PipelineShape shape{.stages = 2, .micro_batches = 3, .training = false};
-  EXPECT_EQ(error_of([&] { device_order(shape, 2); }), "pipeline: found device 2, wanted 0 to 1");
-  EXPECT_EQ(error_of([&] { held_micro_batches(shape, -1); }),
-            "pipeline: found stage -1, wanted 0 to 1");
-  EXPECT_EQ(error_of([&] {
-              time_step(shape, {0, false, 3});
-            }),
-            "pipeline: found micro-batch 3, wanted 0 to 2");
-  EXPECT_EQ(error_of([&] {
-              time_step(shape, {0, true, 0});
-            }),
-            "pipeline: found a backward visit, wanted none without training");
-  EXPECT_EQ(error_of([&] {
-              play(shape, {{1, 1}});
-            }),
-            "pipeline: found the durations of 1 stages, wanted 2");
-  EXPECT_EQ(error_of([&] {
-              play(shape, {{1, 1}, {-1, 0}});
-            }),
-            "pipeline: stage 1 takes -1 seconds, wanted a finite number of at least 0");
+  EXPECT_SAYS(error_of([&] { device_order(shape, 2); }), "device", "0 to 1", "got 2");
+  EXPECT_SAYS(error_of([&] { held_micro_batches(shape, -1); }), "stage", "0 to 1", "got -1");
+  EXPECT_SAYS(error_of([&] { time_step(shape, {0, false, 3}); }), "micro-batch", "0 to 2", "got 3");
+  EXPECT_SAYS(error_of([&] { time_step(shape, {0, true, 0}); }), "backward", "training");
+  EXPECT_SAYS(error_of([&] { play(shape, {{1, 1}}); }), "2 stages", "got 1");
+  EXPECT_SAYS(error_of([&] { play(shape, {{1, 1}, {-1, 0}}); }), "stage 1", "got -1");
 }
 
 TEST(BalanceStages, HandMadeCases) {
@@ -318,12 +301,12 @@ TEST(BalanceStages, HandMadeCases) {
   EXPECT_EQ(balance_stages({1, 1, 1, 5}, 2), std::vector<int>{3});
   EXPECT_EQ(balance_stages({3, 1, 2}, 1), std::vector<int>{});
   EXPECT_EQ(balance_stages({3, 1, 2}, 3), (std::vector<int>{1, 2}));
-  // The longest is 9 whatever the others do: those are even all the same.
+  // The longest stage is 9 in every cut; the others are made even nevertheless.
   EXPECT_EQ(balance_stages({9, 1, 1, 1, 1}, 3), (std::vector<int>{1, 3}));
   EXPECT_EQ(balance_stages({0, 0, 0}, 2).size(), 1u);
 }
 
-// The shortest longest stage by trying every cut.
+// The shortest possible longest stage, found by trying every cut.
 double shortest_longest(const std::vector<double>& layers, size_t begin, int stages) {
   const auto sum = [&](size_t end) {
     return std::accumulate(layers.begin() + static_cast<std::ptrdiff_t>(begin),
@@ -359,18 +342,9 @@ TEST(BalanceStages, IsAsGoodAsTryingEveryCut) {
 }
 
 TEST(BalanceStages, RefusesWhatCannotBeCut) {
-  EXPECT_EQ(error_of([] {
-              balance_stages({1, 2}, 3);
-            }),
-            "pipeline: found 3 stages for 2 layers, wanted at least one layer per stage");
-  EXPECT_EQ(error_of([] {
-              balance_stages({1, 2}, 0);
-            }),
-            "pipeline: found 0 stages, wanted at least 1");
-  EXPECT_EQ(error_of([] {
-              balance_stages({1, -2}, 1);
-            }),
-            "pipeline: layer 1 takes -2 seconds, wanted a finite number of at least 0");
+  EXPECT_SAYS(error_of([] { balance_stages({1, 2}, 3); }), "3 stages", "2 layers", "fewer stages");
+  EXPECT_SAYS(error_of([] { balance_stages({1, 2}, 0); }), "1 stage", "got 0");
+  EXPECT_SAYS(error_of([] { balance_stages({1, -2}, 1); }), "layer 1", "got -2");
 }
 
 }  // namespace

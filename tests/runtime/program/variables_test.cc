@@ -112,7 +112,7 @@ TEST(VariableStore, SlotsOfSquaresAreF32BesideF16) {
       for (size_t i = 0; i < squares.size(); ++i) {
         const DType wanted = squares[i] && type == DType::f16 ? DType::f32 : type;
         EXPECT_EQ(kernel.slots[i].dtype(), wanted) << rule.name() << i << to_string(type);
-        EXPECT_EQ(slot_type(rule, i, type), wanted) << rule.name() << i << to_string(type);
+        EXPECT_EQ(slot_type(rule.slots()[i], type), wanted) << rule.name() << i << to_string(type);
       }
     }
     store.convert(DType::f16);

@@ -84,7 +84,8 @@ TEST(ExecutionReport, FiguresAreThoseOfTheEvents) {
   EXPECT_NEAR(report.layers[1].forward.seconds, 0.010, 1e-12);
 }
 
-// The rows of ops stay what was computed; what is said of the whole is about samples.
+// The rows of ops show what was computed, padding included; the figures of the whole count samples
+// only.
 TEST(ExecutionReport, PaddingIsNoSample) {
   const auto program = program_of(1);
   const compiler::CompilationReport compilation = compiler::compilation_report(*program);
@@ -145,7 +146,7 @@ TEST(ExecutionReport, WaitsInsideAVisitAreNoWork) {
   EXPECT_NEAR(report.seconds_of(Phase::outside), 0, 1e-12);
 }
 
-// Beyond the end of the track that was full first nothing counts, in any track.
+// Nothing counts after the end of the track that was full first, in any track.
 TEST(ExecutionReport, EndsWhereTheFirstTrackWasFull) {
   const auto program = program_of(2);
   const compiler::CompilationReport compilation = compiler::compilation_report(*program);

@@ -70,7 +70,7 @@ class StoredKernel {
     const std::string n = std::to_string(inputs);
     return "graph(x: f32[2," + n + "] feed, dy: f32[2,1] feed, k: f32[" + n +
            ",1] variable) {"
-           "  g = dense_kernel_grad(x, dy)"
+           "  g = dense_filter_grad(x, dy)"
            "  return gradient k=g }";
   }
   static Stored of(Tensor& tensor) { return {tensor.dtype(), tensor.data()}; }
@@ -94,7 +94,7 @@ class StoredKernel {
   std::optional<BoundProgram> bound_;
 };
 
-// Neither whole blocks nor whole cache lines.
+// Sizes of neither whole blocks nor whole cache lines.
 constexpr int64_t kKernelElements = 2257;
 
 void fill(StoredKernel& kernel, DType type, float scale = 1) {
@@ -107,10 +107,10 @@ void fill(StoredKernel& kernel, DType type, float scale = 1) {
   }
 }
 
-// As the same numbers would be in f32, rounded once at the end.
+// The result is that of the same numbers in f32, rounded once at the end.
 TEST(HalfUpdater, ComputesInF32) {
   for (const DType type : {DType::f16, DType::bf16}) {
-    for (const char* name : {"sgd", "lars", "adam", "adamw", "rmsprop", "adadelta"}) {
+    for (const std::string& name : optimizer_names()) {
       const Optimizer rule = regularized(make_optimizer(name), {.l2 = 0.01});
       for (const Floats& lanes : {Floats{}, Floats{0.25f, 0.75f}}) {
         StoredKernel half(kKernelElements, {.type = type, .slices = 2, .workers = 2});
@@ -120,8 +120,8 @@ TEST(HalfUpdater, ComputesInF32) {
           kernel->update(rule, {0.1, 0}, lanes);
         }
         EXPECT_EQ(half.weights(), rounded(type, full.weights())) << name << " " << to_string(type);
-        for (size_t i = 0; i < rule.rule->slot_names().size(); ++i) {
-          const DType kept = slot_type(*rule.rule, i, type);
+        for (size_t i = 0; i < rule.rule->slots().size(); ++i) {
+          const DType kept = slot_type(rule.rule->slots()[i], type);
           EXPECT_EQ(half.variables.get("k").slots[i].dtype(), kept);
           EXPECT_EQ(half.slot(i), rounded(kept, full.slot(i))) << name << " " << i;
         }
@@ -130,7 +130,34 @@ TEST(HalfUpdater, ComputesInF32) {
   }
 }
 
-// How far off the weights are after a few updates in 16 bits, as a share of how far they moved.
+// Each slot counts updates, from its own start.
+class ThreeCounters : public UpdateRule {
+ public:
+  std::string name() const override { return "three_counters"; }
+  std::vector<SlotSpec> slots() const override {
+    return {{"first"}, {.name = "second", .squares = true, .initial = 2}, {"third", false, -1}};
+  }
+  void apply(const UpdateSpan& span, const UpdateStep&) const override {
+    for (float* slot : span.slots) {
+      for (size_t i = 0; i < span.count; ++i) slot[i] += 1;
+    }
+  }
+};
+
+TEST(HalfUpdater, ARuleHasAnyNumberOfSlots) {
+  for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
+    StoredKernel kernel(kKernelElements, {.type = type, .workers = 2});
+    for (int64_t i = 0; i < 2; ++i) {
+      kernel.update({.rule = std::make_shared<ThreeCounters>()}, {0.1, i});
+    }
+    EXPECT_EQ(kernel.slot(0), Floats(kKernelElements, 2));
+    EXPECT_EQ(kernel.slot(1), Floats(kKernelElements, 4));
+    EXPECT_EQ(kernel.slot(2), Floats(kKernelElements, 1));
+    EXPECT_EQ(kernel.variables.get("k").slots[1].dtype(), type == DType::f16 ? DType::f32 : type);
+  }
+}
+
+// The error of the weights after a few updates in 16 bits, as a share of how far they moved.
 double relative_error(DType type, const Optimizer& optimizer, double learning_rate) {
   Floats small = normal_floats(kKernelElements, 1);
   Floats gradient = normal_floats(kKernelElements, 2);
@@ -168,7 +195,7 @@ TEST(HalfUpdater, SmallGradientsMoveWeightsAsInF32) {
   }
 }
 
-// Before the L2 term is added and norms are taken.
+// Gradients are unscaled before the L2 term is added and norms are computed.
 TEST(HalfUpdater, DividesScaledGradientsByTheScale) {
   for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
     for (const char* name : {"sgd", "lars", "adam"}) {
@@ -217,7 +244,7 @@ TEST(HalfUpdater, StochasticRoundingRepeats) {
   }
 }
 
-// The same numbers are rounded otherwise in every element, update, variable and slot.
+// The same numbers are rounded differently in every element, update, variable and slot.
 TEST(HalfUpdater, NoiseDiffers) {
   StoredKernel kernel(kKernelElements, {.half = {.stochastic_rounding = StochasticRounding::on}});
   const auto weights_after = [&](int64_t iteration) {
@@ -237,7 +264,7 @@ TEST(HalfUpdater, NoiseDiffers) {
   EXPECT_NE(weights_after(1), first);
 }
 
-// What the weights of 1000 are after 250 updates of 1e-3.
+// The weights of 1000 after 250 updates of 1e-3.
 Floats drifted(StochasticRounding mode, int64_t elements) {
   StoredKernel kernel(elements, {.half = {.stochastic_rounding = mode}});
   kernel.set_weights(Floats(static_cast<size_t>(elements), 1000));

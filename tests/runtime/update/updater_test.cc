@@ -19,7 +19,6 @@ namespace {
 class KeepGradient : public UpdateRule {
  public:
   std::string name() const override { return "keep_gradient"; }
-  std::vector<std::string> slot_names() const override { return {}; }
   void apply(const UpdateSpan& span, const UpdateStep&) const override {
     std::memcpy(span.weights, span.gradient, span.count * sizeof(float));
   }
@@ -58,7 +57,7 @@ class KernelAndMean {
     team_.run(
         [&](int worker) { EXPECT_EQ(updater.update(worker, step, weights, barrier_), whole); });
   }
-  // Of `instances` with the same moments each.
+  // Blocks of `instances` instances with the same moments each.
   void move_statistics(size_t instances = 1) {
     MovingStatistics statistics(*bound_, variables);
     std::vector<double> block(statistics.block_size());
@@ -76,7 +75,7 @@ class KernelAndMean {
     const std::string n = std::to_string(inputs);
     return "graph(x: f32[2," + n + "] feed, dy: f32[2,1] feed, k: f32[" + n +
            ",1] variable, m: f32[1] state, v: f32[1] state) {"
-           "  g = dense_kernel_grad(x, dy)"
+           "  g = dense_filter_grad(x, dy)"
            "  s = batch_moments(dy)"
            "  return gradient k=g, statistic m=s, statistic v=s }";
   }
@@ -94,7 +93,7 @@ class KernelAndMean {
 
 TEST(Updater, SumsInSliceOrder) {
   KernelAndMean model(1, 3, 2);
-  // Backwards the one would be lost beside the large numbers.
+  // In the reverse order the 1 would be lost beside the large numbers.
   model.gradient(0)[0] = 1e8f;
   model.gradient(1)[0] = -1e8f;
   model.gradient(2)[0] = 1;
@@ -179,12 +178,11 @@ TEST(Updater, WeighsTheSlices) {
   EXPECT_EQ(model.variables.get("k").value.f32()[0], 0.5f * 3 + 2 * 5);
 }
 
-// The weights become what the norms of the whole variable are.
+// The weights become the norms of the whole variable.
 class KeepNorms : public UpdateRule {
  public:
   explicit KeepNorms(bool of_gradient) : of_gradient_(of_gradient) {}
   std::string name() const override { return "keep_norms"; }
-  std::vector<std::string> slot_names() const override { return {}; }
   bool wants_norms() const override { return true; }
   void apply(const UpdateSpan& span, const UpdateStep&) const override {
     const double norm = of_gradient_ ? span.norms.gradient : span.norms.weights;
@@ -199,7 +197,6 @@ class KeepNorms : public UpdateRule {
 class Lars : public UpdateRule {
  public:
   std::string name() const override { return "lars"; }
-  std::vector<std::string> slot_names() const override { return {}; }
   bool wants_norms() const override { return true; }
   void apply(const UpdateSpan& span, const UpdateStep& step) const override {
     const auto rate =
@@ -240,7 +237,7 @@ TEST(Updater, NormsAreThoseOfTheWholeVariableAndItsTotalGradient) {
   }
 }
 
-// What total the rule gets to see, with the L2 term of the weights before the update.
+// The total that the rule gets, with the L2 term of the weights before the update.
 TEST(Updater, L2EntersTheGradientAndItsNorm) {
   for (const int slices : {1, 2}) {
     KernelAndMean model(2, slices, 1);
@@ -267,7 +264,7 @@ TEST(Updater, L2EntersTheGradientAndItsNorm) {
   }
 }
 
-// Once per update, and the rule sees the weights after it.
+// Weight decay is applied once per update, and the rule sees the weights after it.
 TEST(Updater, DecaysWeightsByTheShareOfTheRate) {
   class Nothing : public KeepGradient {
    public:

@@ -10,7 +10,7 @@ namespace {
 
 void check_positive(const char* flag, int64_t value) {
   if (value >= 1) return;
-  throw UsageError(flag, ": found ", value, ", wanted a whole number, at least 1");
+  throw UsageError(flag, ": expected a whole number, at least 1, got ", value);
 }
 
 void check_request(const BatchRequest& request) {
@@ -20,7 +20,7 @@ void check_request(const BatchRequest& request) {
   const auto& size = request.global_batch_size;
   if (count && size) {
     throw UsageError("--gradient-accumulation-count ", *count, " and --global-batch-size ", *size,
-                     ": each decides the other; give one of them");
+                     ": each determines the other; remove one of them");
   }
   if (count) check_positive("--gradient-accumulation-count", *count);
   if (size) check_positive("--global-batch-size", *size);
@@ -33,7 +33,7 @@ int64_t checked_product(int64_t a, int64_t b, const char* flags) {
                    " samples is too large; choose smaller values");
 }
 
-// Not by floating-point numbers, which cannot tell a half of a large quotient.
+// Uses integers because floating-point numbers cannot represent the half of a large quotient.
 int64_t divide_half_to_even(int64_t value, int64_t divisor) {
   const int64_t quotient = value / divisor;
   const int64_t below = value % divisor;
@@ -64,8 +64,8 @@ BatchConfiguration make_batch_configuration(const BatchRequest& request) {
     batch.warning =
         concat("--global-batch-size ", wanted, " is not a multiple of ", samples_per_step,
                " (--micro-batch-size ", batch.micro_batch_size, " x --num-replicas ",
-               batch.replicas, "); it becomes ", batch.global_batch_size,
-               " with a gradient accumulation count of ", batch.gradient_accumulation_count);
+               batch.replicas, "); rounded to ", batch.global_batch_size,
+               ", a gradient accumulation count of ", batch.gradient_accumulation_count);
   }
   return batch;
 }
@@ -73,8 +73,10 @@ BatchConfiguration make_batch_configuration(const BatchRequest& request) {
 int64_t updates_per_epoch(int64_t dataset_size, int64_t global_batch_size, int64_t wanted) {
   PANDO_CHECK(dataset_size >= 0 && global_batch_size >= 1, dataset_size, " ", global_batch_size);
   if (wanted == 0 || wanted < -1) {
-    throw UsageError("--weight-updates-per-epoch: found ", wanted,
-                     ", wanted at least 1, or -1 for all whole global batches of the data set");
+    throw UsageError(
+        "--weight-updates-per-epoch: expected at least 1, or -1 for all whole global batches of "
+        "the data set, got ",
+        wanted);
   }
   if (dataset_size < global_batch_size) {
     throw UsageError("the data set has ", dataset_size, " samples, fewer than one global batch of ",

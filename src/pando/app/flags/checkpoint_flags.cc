@@ -12,24 +12,25 @@ namespace fs = std::filesystem;
 void add_writing_flags(OptionTable& table, CheckpointFlags& flags) {
   table
       .add("ckpts-per-epoch", flags.per_epoch,
-           "checkpoints, also as a fraction: 1/2 is one every second epoch; 0: none. By default 1, "
-           "or as rarely as --logs-per-epoch when that is below 1. The end of the run has one too")
+           "number of checkpoints per epoch; a fraction like 1/2 writes one every second epoch; 0: "
+           "none. Default: 1, or the value of --logs-per-epoch if that is below 1. The end of the "
+           "run always writes one, unless the value is 0")
       .with_hint("X")
       .at_least(0);
   table
       .add("first-ckpt-epoch", flags.first_epoch,
-           "the epoch of the first checkpoint, from which the others count; 0: one period into the "
-           "run")
+           "the epoch of the first checkpoint; the interval to the others is counted from it. 0: "
+           "the first checkpoint comes after one interval")
       .with_hint("X")
       .at_least(0);
   table
       .add("checkpoint-output-dir", flags.output_dir,
-           "where checkpoints go; by default checkpoints/ in the run directory")
+           "the folder where checkpoints are written; default: checkpoints/ in the run directory")
       .with_alias("checkpoint-dir")
       .with_hint("DIR");
   table
       .add("keep-last", flags.keep_last,
-           "keep only so many checkpoints, the newest ones; 0: all of them")
+           "keep only the newest N checkpoints and delete older ones; 0: keep all")
       .with_hint("N")
       .at_least(0);
   table.add("keep-best", flags.keep_best,
@@ -54,40 +55,42 @@ void add_checkpoint_flags(OptionTable& table, CheckpointFlags& flags) {
   add_writing_flags(table, flags);
   table
       .add("resume", flags.resume,
-           "go on from a checkpoint, bit for bit: a file, a folder (its newest good one), or auto: "
-           "the newest good one of --run-dir or --checkpoint-output-dir, and a new run when there "
-           "is none, so that a batch system can repeat the command")
+           "continue a run from a checkpoint, with results identical to an uninterrupted run: a "
+           "file, a folder (its newest undamaged checkpoint), or auto: the newest undamaged "
+           "checkpoint of --run-dir or --checkpoint-output-dir, or a new run if there is none, so "
+           "that a batch system can repeat the same command")
       .with_hint("auto|PATH")
       .command_line_only();
   table
       .add("weights", flags.weights,
-           "begin with the weights of this file instead of random ones; Keras' .h5 or a checkpoint")
+           "start with the weights of this file (Keras .h5 or a checkpoint) instead of random ones")
       .with_hint("FILE");
   table.add_choice("on-nan", flags.on_nan, {{"stop", OnNan::stop}, {"rollback", OnNan::rollback}},
-                   "when a loss is not a finite number: end the run, or go back to the last "
-                   "checkpoint and on with half the learning rate, three times at most");
+                   "what to do when a loss is not a finite number: stop the run, or go back to the "
+                   "last checkpoint and continue with half the learning rate, at most three times");
 }
 
 void validate(const CheckpointFlags& flags, const std::string& run_dir) {
   if (flags.resume == CheckpointFlags::kAuto && run_dir.empty() && flags.output_dir.empty()) {
     throw UsageError(
-        "--resume auto looks for checkpoints in --run-dir or --checkpoint-output-dir; give one of "
-        "them, or a path in place of auto");
+        "--resume auto: looks for checkpoints in --run-dir or --checkpoint-output-dir; give one of "
+        "them, or use a path instead of auto");
   }
   if (!flags.resume.empty() && flags.resume != CheckpointFlags::kAuto &&
       !fs::exists(flags.resume)) {
-    throw UsageError("--resume: '", flags.resume,
-                     "' does not exist, wanted auto, a checkpoint or a folder of checkpoints");
+    throw UsageError("--resume: expected auto, a checkpoint or a folder of checkpoints, but '",
+                     flags.resume, "' does not exist");
   }
   if (!flags.weights.empty() && !fs::is_regular_file(flags.weights)) {
-    throw UsageError("--weights: '", flags.weights, "' is no file, wanted weights (.h5)");
+    throw UsageError("--weights: expected a file with weights (.h5), but '", flags.weights,
+                     "' is not a file");
   }
   if (!flags.weights.empty() && !flags.resume.empty() && flags.resume != CheckpointFlags::kAuto) {
-    throw UsageError("--weights and --resume both say which weights to begin with; give one");
+    throw UsageError("--weights and --resume both choose the initial weights; remove one of them");
   }
   if (flags.are_off() && flags.first_epoch.numerator() > 0) {
     throw UsageError("--first-ckpt-epoch ", to_string(flags.first_epoch),
-                     ": --ckpts-per-epoch 0 writes no checkpoint");
+                     ": --ckpts-per-epoch 0 writes no checkpoints; remove one of the two");
   }
 }
 

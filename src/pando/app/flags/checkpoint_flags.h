@@ -1,6 +1,5 @@
-// The flags of `pando train` about checkpoints: when they are written, where, which are kept, and
-// from which one a run goes on.
-// SPDX-License-Identifier: MIT
+// The flags of `pando train` about checkpoints: when and where they are written, which are kept,
+// and from which one a run resumes. SPDX-License-Identifier: MIT
 #pragma once
 
 #include <filesystem>
@@ -18,27 +17,27 @@ enum class OnNan { stop, rollback };
 struct CheckpointFlags {
   static constexpr const char* kAuto = "auto";
 
-  // Not given: one per epoch, or as rarely as --logs-per-epoch wants the host.
+  // If not given: one per epoch, or the same as --logs-per-epoch if that is below 1.
   std::optional<Fraction> per_epoch;
   Fraction first_epoch;
   std::string output_dir;  // empty: <run-dir>/checkpoints
-  // Of this instance in that folder; empty: none. With --ckpt-all-instances.
+  // With --ckpt-all-instances: the folder of this instance inside output_dir; otherwise empty.
   std::string own_folder;
   int keep_last = 0;  // 0: all
   bool keep_best = false;
   std::string resume;   // "auto", a file or a folder; empty: a new run
-  std::string weights;  // to begin with; empty: random ones
+  std::string weights;  // file with the initial weights; empty: random weights
   OnNan on_nan = OnNan::stop;
 
   bool are_off() const { return per_epoch && per_epoch->numerator() == 0; }
   CheckpointRequest request(const Fraction& logs_per_epoch) const;
-  // Where this instance writes them.
+  // The folder where this instance writes checkpoints.
   std::filesystem::path folder(const std::filesystem::path& run_dir) const;
 };
 
 void add_checkpoint_flags(OptionTable& table, CheckpointFlags& flags);
 
-// What no single flag can check: throws UsageError that names the flags.
+// Checks combinations of flags; throws UsageError that names the flags.
 void validate(const CheckpointFlags& flags, const std::string& run_dir);
 
 }  // namespace pando::app

@@ -1,4 +1,4 @@
-// The flags that say which cores a device has, the same for every command that divides the machine.
+// The flags that choose the cores of a device; shared by all commands that divide the machine.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,8 +16,8 @@ struct CoreFlags {
 
 void add_core_flags(OptionTable& table, CoreFlags& flags);
 
-// The hardware threads of each device; empty when --core-sets was not given. Throws UsageError for
-// sets that cannot be read or come with --cores-per-device.
+// The hardware threads of each device; empty if --core-sets is not given. Throws UsageError if the
+// sets cannot be parsed or --cores-per-device is given too.
 std::vector<std::vector<int>> core_sets_of(const CoreFlags& flags);
 
 }  // namespace pando::app

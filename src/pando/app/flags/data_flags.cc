@@ -24,69 +24,73 @@ std::vector<std::pair<std::string, std::string>> dataset_choices() {
 
 void add_data_flags(OptionTable& table, DataFlags& flags) {
   table.add_choice("dataset", flags.dataset, dataset_choices(),
-                   "the data set; by default the one that the model is made for");
+                   "the data set; default: the one that the model was designed for");
   table
       .add("dataset-path", flags.dataset_path,
-           "the folder with its files; by default where the Debian package puts Fashion-MNIST or "
-           "where 'pando data fetch' puts the others")
+           "the folder with the files of the data set; default: where the Debian package installs "
+           "Fashion-MNIST, or where 'pando data fetch' stores the other data sets")
       .with_hint("DIR");
-  table.add("download", flags.download, "fetch a data set that is not on this machine");
-  table.add_choice("synthetic-data", flags.synthetic_data,
-                   {{"none", SyntheticData::none},
-                    {"host", SyntheticData::host},
-                    {"device", SyntheticData::device},
-                    {"cpu", SyntheticData::host},
-                    {"ipu", SyntheticData::device}},
-                   "made-up images in place of the files: through the whole input pipeline (host, "
-                   "alias cpu) or held by the devices, so that data cost nothing (device, alias "
-                   "ipu)");
+  table.add("download", flags.download, "download the data set if it is not on this machine");
+  table.add_choice(
+      "synthetic-data", flags.synthetic_data,
+      {{"none", SyntheticData::none},
+       {"host", SyntheticData::host},
+       {"device", SyntheticData::device},
+       {"cpu", SyntheticData::host},
+       {"ipu", SyntheticData::device}},
+      "use random images instead of the files: host (alias cpu) sends them through "
+      "the whole input pipeline; device (alias ipu) keeps them on the devices, so that "
+      "input takes no time");
   table.add("shuffle", flags.shuffle, "shuffle the training data in every epoch");
   table
       .add("image-size", flags.image_size,
-           concat("height and width of the views of ", join(datasets_with_views(), " and "),
-                  "; 0: what the model is made for"))
+           concat("height and width to which images of ", join(datasets_with_views(), " and "),
+                  " are cut and resized; 0: the default of the model"))
       .with_hint("N")
       .at_least(0)
       .at_most(4096);
   table.add_choice("on-bad-record", flags.on_bad_record,
                    {{"error", OnBadRecord::error}, {"skip", OnBadRecord::skip}},
-                   "a sample that cannot be read ends the run, or is left out and listed at the "
-                   "end; skip reads all data once before the start");
+                   "what to do with a sample that cannot be read: error ends the run; skip leaves "
+                   "the sample out and lists it at the end, but reads all data once before "
+                   "training starts");
   table
-      .add("pipeline-num-parallel", flags.pipeline_num_parallel,
-           "threads that prepare batches, off the cores of devices where others are left; 0: as "
-           "many as such cores, at least 1. Results do not depend on it")
+      .add(
+          "pipeline-num-parallel", flags.pipeline_num_parallel,
+          "number of threads that prepare batches; they run on cores that no device uses, if there "
+          "are any. 0: one for each of these cores, at least 1. Results do not depend on it")
       .with_hint("N")
       .at_least(0)
       .at_most(4096);
   table.add("accelerator-side-preprocess", flags.accelerator_side_preprocess,
-            "flip, standardise and normalise images inside the device program");
+            "flip, standardise and normalise images on the devices instead of in the data threads");
   table.add("eight-bit-transfer", flags.eight_bit_transfer,
-            "images go to the devices as bytes; needs --accelerator-side-preprocess");
+            "send images to the devices as bytes, a quarter of the data; needs "
+            "--accelerator-side-preprocess");
   table.add("fused-preprocessing", flags.fused_preprocessing,
-            "the device turns bytes into normalised numbers in one pass; needs "
+            "convert bytes to normalised numbers in one pass on the device; needs "
             "--accelerator-side-preprocess");
 }
 
 void validate(const DataFlags& flags) {
   if (!flags.dataset_path.empty() && !std::filesystem::exists(flags.dataset_path)) {
     throw UsageError("--dataset-path: '", flags.dataset_path,
-                     "' does not exist, wanted the folder of the data set");
+                     "' does not exist; expected the folder with the files of the data set");
   }
   if (flags.image_size > 0 && !dataset_record(flags.dataset).has_views()) {
-    throw UsageError("--image-size: the images of ", flags.dataset,
-                     " have a size of their own; it goes with ",
-                     join(datasets_with_views(), " and "));
+    throw UsageError("--image-size: images of ", flags.dataset,
+                     " have a fixed size; remove the flag, or use --dataset ",
+                     join(datasets_with_views(), " or "));
   }
   if (!flags.accelerator_side_preprocess && flags.eight_bit_transfer) {
     throw UsageError(
-        "--eight-bit-transfer needs --accelerator-side-preprocess: bytes are not yet "
-        "what a network wants");
+        "--eight-bit-transfer needs --accelerator-side-preprocess, which converts the bytes to "
+        "numbers on the devices; add it");
   }
   if (!flags.accelerator_side_preprocess && flags.fused_preprocessing) {
     throw UsageError(
-        "--fused-preprocessing needs --accelerator-side-preprocess: it is a way to do "
-        "that work");
+        "--fused-preprocessing needs --accelerator-side-preprocess, the work that it fuses; add "
+        "it");
   }
 }
 

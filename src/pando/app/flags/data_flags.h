@@ -1,4 +1,4 @@
-// The flags of `pando train` that say which data it reads, how, and who prepares them.
+// The flags of `pando train` that choose the data, how they are read and where they are prepared.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,11 +15,11 @@ enum class SyntheticData { none, host, device };
 struct DataFlags {
   std::string dataset =
       "fashion_mnist";       // of all_datasets(); parse_train_options follows the model
-  std::string dataset_path;  // empty: where the system keeps it
-  bool download = true;      // what is nowhere on this machine
+  std::string dataset_path;  // empty: search where the system keeps data sets
+  bool download = true;      // fetch a data set that is not on this machine
   SyntheticData synthetic_data = SyntheticData::none;
   bool shuffle = true;
-  int64_t image_size = 0;  // of views; 0: what the model is made for
+  int64_t image_size = 0;  // of views; 0: the default of the model
   OnBadRecord on_bad_record = OnBadRecord::error;
   int pipeline_num_parallel = 0;  // 0: the cores that no device uses, at least 1
 
@@ -30,7 +30,7 @@ struct DataFlags {
 
 void add_data_flags(OptionTable& table, DataFlags& flags);
 
-// What no single flag can check: throws UsageError that names the flags.
+// Checks combinations of flags; throws UsageError that names the flags.
 void validate(const DataFlags& flags);
 
 }  // namespace pando::app

@@ -13,36 +13,39 @@ namespace pando::app {
 namespace {
 
 constexpr int kMostAccumulation = 1 << 24;
-constexpr int kMostReplicas = 1 << 20;  // of all instances; devices of an instance are checked
+constexpr int kMostReplicas = 1 << 20;  // of all instances; validate() checks each instance
 constexpr const char* kAuto = "auto";
 
 void add_replication_flags(OptionTable& table, DeviceFlags& flags) {
   table.begin_group("Replication and accumulation");
-  table.add("num-replicas", flags.num_replicas, "copies of the model side by side on own devices")
+  table
+      .add("num-replicas", flags.num_replicas,
+           "number of copies of the model that train in parallel, each on its own devices")
       .with_hint("N")
       .at_least(1)
       .at_most(kMostReplicas);
   table
       .add("gradient-accumulation-count", flags.gradient_accumulation_count,
-           "micro-batches of a replica per weight update; 1 if neither this nor "
-           "--global-batch-size is given")
+           "number of micro-batches of a replica per weight update; default: follows from "
+           "--global-batch-size, or 1 without it")
       .with_hint("N")
       .at_least(1)
       .at_most(kMostAccumulation);
   table
       .add("global-batch-size", flags.global_batch_size,
-           "samples per weight update; gives the accumulation count, rounded if need be")
+           "number of samples per weight update; determines the gradient accumulation count. If it "
+           "is not a multiple of micro-batch size x replicas, it is rounded with a warning")
       .with_hint("N")
       .at_least(1);
   table.add_choice("gradient-reduction", flags.gradient_reduction,
                    {{"mean", GradientReduction::mean},
                     {"sum", GradientReduction::sum},
                     {"running_mean", GradientReduction::running_mean}},
-                   "how the gradients of the micro-batches of one weight update become one; in "
-                   "half precision a mean is a running_mean, which cannot overflow");
+                   "how the gradients of the micro-batches of one weight update are combined; in "
+                   "half precision mean is computed as running_mean, which cannot overflow");
   table
       .add("dbn-replica-group-size", flags.dbn_replica_group_size,
-           "so many replicas take the statistics of batch normalisation together")
+           "number of replicas that compute the statistics of batch normalisation together")
       .with_hint("N")
       .at_least(1)
       .at_most(runtime::kMostDevices);
@@ -50,11 +53,12 @@ void add_replication_flags(OptionTable& table, DeviceFlags& flags) {
                    {{"f32", comm::WireFormat::f32},
                     {"f16", comm::WireFormat::f16},
                     {"bf16", comm::WireFormat::bf16}},
-                   "how gradients travel between the instances of a job: as they are, or rounded "
-                   "to 16 bits, in half the bytes. By default as --precision computes");
+                   "the number format of gradients sent between the instances of a job; the 16-bit "
+                   "formats round them and halve the data. Default: the format in which "
+                   "--precision computes");
 }
 
-// A bare flag and the words of booleans work too, as for the original's flag.
+// Also accepts the flag without a value and boolean values, like the original application.
 void add_recomputation_flag(OptionTable& table, DeviceFlags& flags) {
   RecomputationFlag& field = flags.recomputation;
   Option& option =
@@ -63,9 +67,10 @@ void add_recomputation_flag(OptionTable& table, DeviceFlags& flags) {
                         {"true", RecomputationFlag::automatic},
                         {"then_backward", RecomputationFlag::then_backward},
                         {"interleaved", RecomputationFlag::interleaved}},
-                       "compute activations again for backward instead of holding them: the whole "
-                       "stage before its backward, or each just before it is needed; true: the "
-                       "first, or the second for the sequential schedule");
+                       "save memory: recompute activations for the backward pass instead of "
+                       "keeping them. then_backward recomputes the whole stage before its backward "
+                       "pass, interleaved recomputes each activation just before it is needed; "
+                       "true: interleaved for the sequential schedule, otherwise then_backward");
   option.is_bool = true;
   option.read = [&field, by_name = option.read](const ConfigValue& value) {
     const auto on = value.kind == ConfigValue::Kind::scalar ? parse_bool(value.text) : std::nullopt;
@@ -83,31 +88,35 @@ void add_schedule_flag(OptionTable& table, DeviceFlags& flags) {
     in_flight.push_back(concat(record.name, " ", record.in_flight));
   }
   table.add_choice("pipeline-schedule", flags.pipeline_schedule, std::move(choices),
-                   concat("the order in which stages work: ", join(in_flight, ", ")));
+                   concat("the order in which the stages process micro-batches, and how many are "
+                          "in progress at the same time: ",
+                          join(in_flight, ", ")));
 }
 
 void add_pipeline_flags(OptionTable& table, DeviceFlags& flags) {
   table.begin_group("Pipeline");
   table
       .add("pipeline-splits", flags.pipeline_splits,
-           "layers that start a new stage, in execution order; auto: measure and choose")
+           "names of the layers that start a new pipeline stage, in execution order; auto: measure "
+           "the layers and choose splits")
       .with_hint("LAYER");
   table
       .add("pipeline-stages", flags.pipeline_stages,
-           "stages for --pipeline-splits auto; 0: as --device-mapping has entries, else 2")
+           "number of stages for --pipeline-splits auto; 0: the number of entries of "
+           "--device-mapping, or 2 without it")
       .with_hint("N")
       .at_least(0)
       .at_most(runtime::kMostDevices);
   table
       .add("device-mapping", flags.device_mapping,
-           "the device of each stage within a replica; by default one each")
+           "the device (from 0) of each stage within a replica; default: one device per stage")
       .with_hint("N")
       .at_least(0)
       .at_most(runtime::kMostDevices);
   add_schedule_flag(table, flags);
   add_recomputation_flag(table, flags);
   table.add("pipeline-validation-model", flags.pipeline_validation_model,
-            "validate through the pipeline; otherwise every device runs the whole model");
+            "validate with the pipeline stages; otherwise every device runs the whole model");
 }
 
 void add_machine_flags(OptionTable& table, DeviceFlags& flags) {
@@ -115,25 +124,28 @@ void add_machine_flags(OptionTable& table, DeviceFlags& flags) {
   add_core_flags(table, flags);
   table
       .add("memory-per-device", flags.memory_per_device,
-           "refuse a program that needs more on one device; 0: no limit")
+           "stop with an error if the program needs more memory than this on one device; 0: no "
+           "limit")
       .with_hint("BYTES");
 }
 
 void validate_splits(const DeviceFlags& flags) {
   const auto& splits = flags.pipeline_splits;
   if (splits.size() > 1 && std::find(splits.begin(), splits.end(), kAuto) != splits.end()) {
-    throw UsageError("--pipeline-splits: found 'auto' among ", splits.size(),
-                     " names, wanted it alone or only names of layers");
+    throw UsageError("--pipeline-splits: expected 'auto' alone or names of layers, got 'auto' in ",
+                     splits.size(), " names");
   }
   if (flags.pipeline_stages != 0 && !flags.splits_are_measured()) {
     throw UsageError("--pipeline-stages ", flags.pipeline_stages,
-                     ": wanted together with --pipeline-splits auto; named splits tell the number");
+                     ": needs --pipeline-splits auto; named splits determine the number of stages");
   }
   if (flags.pipeline_stages == 1) {
-    throw UsageError("--pipeline-stages: found 1, wanted at least 2, or no --pipeline-splits");
+    throw UsageError(
+        "--pipeline-stages: expected at least 2, got 1; remove --pipeline-splits for a run without "
+        "stages");
   }
   if (flags.recomputation != RecomputationFlag::off && splits.empty()) {
-    throw UsageError("--recomputation: wanted together with --pipeline-splits");
+    throw UsageError("--recomputation: needs pipeline stages; add --pipeline-splits or remove it");
   }
 }
 
@@ -141,36 +153,33 @@ void validate_mapping(const DeviceFlags& flags) {
   const std::vector<int>& mapping = flags.device_mapping;
   if (mapping.empty()) return;
   if (static_cast<int>(mapping.size()) != flags.stages()) {
-    throw UsageError("--device-mapping: found ", mapping.size(), " entries, wanted ",
-                     flags.stages(), ", one for each stage (--pipeline-splits has ",
-                     flags.stages() - 1, ")");
+    throw UsageError("--device-mapping: expected ", flags.stages(),
+                     " entries, one for each stage (--pipeline-splits has ", flags.stages() - 1,
+                     "), got ", mapping.size());
   }
   const std::set<int> used(mapping.begin(), mapping.end());
   const int last = *used.rbegin();
   if (static_cast<int>(used.size()) == last + 1) return;
   int missing = 0;
   while (used.contains(missing)) ++missing;
-  throw UsageError("--device-mapping: device ", missing,
-                   " has no stage, wanted every device from "
-                   "0 to ",
-                   last, " to have one");
+  throw UsageError("--device-mapping: expected a stage on every device from 0 to ", last,
+                   ", but device ", missing, " has none");
 }
 
 void validate_statistics(const DeviceFlags& flags) {
   const int group = flags.dbn_replica_group_size;
   if (group == 1) return;
   if (flags.devices_per_replica() != 1) {
-    throw UsageError("--dbn-replica-group-size ", group, ": a replica has ",
-                     flags.devices_per_replica(), " devices, wanted one device per replica");
+    throw UsageError("--dbn-replica-group-size ", group, ": expected one device per replica, got ",
+                     flags.devices_per_replica(), "; remove this flag or --pipeline-splits");
   }
   if (flags.num_replicas % group != 0) {
-    throw UsageError("--dbn-replica-group-size ", group, ": wanted a number that divides the ",
-                     flags.num_replicas, " of --num-replicas");
+    throw UsageError("--dbn-replica-group-size: expected a divisor of --num-replicas ",
+                     flags.num_replicas, ", got ", group);
   }
   if (flags.local_replicas() % group != 0 && group % flags.local_replicas() != 0) {
-    throw UsageError("--dbn-replica-group-size ", group, ": an instance has ",
-                     flags.local_replicas(),
-                     " replicas, wanted groups within an instance or of whole instances");
+    throw UsageError("--dbn-replica-group-size: expected a divisor or a multiple of the ",
+                     flags.local_replicas(), " replicas of an instance, got ", group);
   }
 }
 
@@ -178,19 +187,16 @@ void validate_cores(const DeviceFlags& flags, int threads) {
   const int devices = flags.devices();
   if (threads > 0 && (devices > 1 || !flags.pipeline_splits.empty())) {
     throw UsageError("--threads ", threads,
-                     ": it is for runs on one device without stages, "
-                     "wanted --cores-per-device");
+                     ": works only for a run on one device without stages; use --cores-per-device");
   }
   if (threads > 0 && (flags.cores_per_device > 0 || !flags.core_sets.empty())) {
     throw UsageError("--threads ", threads,
-                     ": excludes --cores-per-device and --core-sets, "
-                     "wanted only one of them");
+                     ": cannot be combined with --cores-per-device or --core-sets; use only one");
   }
   const size_t sets = core_sets_of(flags).size();
   if (sets != 0 && sets != static_cast<size_t>(devices)) {
-    throw UsageError("--core-sets: found ", sets, " for ", devices, " devices (",
-                     flags.local_replicas(), " replicas x ", flags.devices_per_replica(),
-                     "), wanted one for each device");
+    throw UsageError("--core-sets: expected one set for each device (", flags.local_replicas(),
+                     " replicas x ", flags.devices_per_replica(), " = ", devices, "), got ", sets);
   }
 }
 
@@ -218,11 +224,9 @@ BatchConfiguration DeviceFlags::batch(int64_t micro_batch_size) const {
                                 .gradient_accumulation_count = gradient_accumulation_count,
                                 .global_batch_size = global_batch_size});
   if (batch.gradient_accumulation_count > kMostAccumulation) {
-    throw UsageError("--global-batch-size ", batch.global_batch_size, ": it takes ",
-                     batch.gradient_accumulation_count,
-                     " micro-batches of a replica, wanted at "
-                     "most ",
-                     kMostAccumulation);
+    throw UsageError("--global-batch-size ", batch.global_batch_size, ": expected at most ",
+                     kMostAccumulation, " micro-batches of a replica per weight update, got ",
+                     batch.gradient_accumulation_count);
   }
   return batch;
 }
@@ -264,7 +268,7 @@ int DeviceFlags::cores_of_a_device(int threads) const {
                                 {options.devices, options.core_sets, options.cores_per_device});
     return static_cast<int>(devices.at(0).cores.size());
   } catch (const InvalidArgument& error) {
-    throw UsageError("--core-sets: ", error.what());  // the ranges of the other flags are checked
+    throw UsageError("--core-sets: ", error.what());  // the other flags were checked before
   }
 }
 
@@ -278,9 +282,9 @@ void validate(const DeviceFlags& flags, int threads) {
   validate_splits(flags);
   validate_mapping(flags);
   if (flags.devices_per_replica() > runtime::kMostDevices / flags.local_replicas()) {
-    throw UsageError(
-        "--num-replicas ", flags.num_replicas, ": ", counted(flags.devices_per_replica(), "device"),
-        " each are too many, wanted at most ", runtime::kMostDevices, " devices in an instance");
+    throw UsageError("--num-replicas ", flags.num_replicas, ": expected at most ",
+                     runtime::kMostDevices, " devices in an instance, got ", flags.local_replicas(),
+                     " replicas of ", counted(flags.devices_per_replica(), "device"), " each");
   }
   validate_statistics(flags);
   validate_cores(flags, threads);

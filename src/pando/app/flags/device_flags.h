@@ -18,13 +18,13 @@
 
 namespace pando::app {
 
-// automatic: what suits the schedule.
+// automatic: chosen by the pipeline schedule.
 enum class RecomputationFlag { off, automatic, then_backward, interleaved };
 
 struct DeviceFlags : CoreFlags {
   int num_replicas = 1;  // of the whole job
-  int instances = 1;     // of the job; no flag. Each has equally many replicas
-  // At most one of the two.
+  int instances = 1;     // of the job; not a flag. All have the same number of replicas
+  // At most one of the two may be given.
   std::optional<int64_t> gradient_accumulation_count;
   std::optional<int64_t> global_batch_size;
   GradientReduction gradient_reduction = GradientReduction::mean;
@@ -32,7 +32,7 @@ struct DeviceFlags : CoreFlags {
   comm::WireFormat exchange_format = comm::WireFormat::f32;
 
   std::vector<std::string> pipeline_splits;  // layers that start a stage, or the one word "auto"
-  int pipeline_stages = 0;                   // with "auto"; 0: as --device-mapping has, else 2
+  int pipeline_stages = 0;  // with "auto"; 0: the number of entries of --device-mapping, else 2
   std::vector<int> device_mapping;
   PipelineSchedule pipeline_schedule = PipelineSchedule::grouped;
   RecomputationFlag recomputation = RecomputationFlag::off;
@@ -48,15 +48,15 @@ struct DeviceFlags : CoreFlags {
 
   BatchConfiguration batch(int64_t micro_batch_size) const;
   PipeliningOptions pipelining(int accumulation) const;
-  // `threads` are the cores of a run on one device; 0: all.
+  // `threads` is the number of cores of a run on one device; 0: all.
   DeviceStrategyOptions strategy(int threads) const;
-  // The workers of the first device, which the division of a micro-batch follows.
+  // The number of workers of the first device. A micro-batch is cut into as many slices by default.
   int cores_of_a_device(int threads) const;
 };
 
 void add_device_flags(OptionTable& table, DeviceFlags& flags);
 
-// What no single flag can check: throws UsageError that names the flags.
+// Checks combinations of flags; throws UsageError that names the flags.
 void validate(const DeviceFlags& flags, int threads);
 
 }  // namespace pando::app

@@ -4,10 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include <nlohmann/json.hpp>
-
 #include "pando/app/job/exit_code.h"
 #include "pando/app/record/history_writer.h"
+#include "pando/base/json.h"
 #include "pando/train/model.h"
 
 namespace pando::app {
@@ -22,7 +21,8 @@ std::optional<double> figure_of(const HistoryRow& row, const std::string& name) 
 
 using EpochValues = std::vector<std::pair<int64_t, double>>;
 
-// Of whole epochs, numbered from 0. Rows of a validation after training tell them once more.
+// The values of whole epochs, numbered from 0. Skips the rows of a validation after training, which
+// repeat earlier epochs.
 EpochValues earlier_values(const std::filesystem::path& json, const std::string& name) {
   EpochValues values;
   for (const HistoryRow& row : read_history(json, std::numeric_limits<int64_t>::max())) {
@@ -47,29 +47,29 @@ void add_early_stopping_flags(OptionTable& table, EarlyStoppingFlags& flags) {
            {"accuracy", "accuracy"},
            {"val_loss", "val_loss"},
            {"val_accuracy", "val_accuracy"}},
-          "end training when this figure has stopped getting better; val_ figures are measured "
-          "after every epoch and need --validation during")
+          "end training when this metric stops improving; val_ metrics are measured after every "
+          "epoch and need --validation during")
       .with_hint("METRIC");
   table
-      .add(
-          "patience", flags.patience,
-          "with --early-stopping: stop after so many epochs in a row without a better value; 0, as "
-          "1, after the first")
+      .add("patience", flags.patience,
+           "with --early-stopping: stop after this many epochs in a row without an improvement; 0 "
+           "and 1 both stop after the first such epoch")
       .with_hint("N")
       .at_least(0);
   table
       .add("min-delta", flags.min_delta,
-           "with --early-stopping: less than this is no improvement; 0 when not given")
+           "with --early-stopping: a change smaller than this does not count as an improvement; "
+           "default: 0")
       .with_hint("X")
       .at_least(0);
   table.add("restore-best", flags.restore_best,
             "with --early-stopping: save the weights of the best epoch as best_epoch.h5 in the run "
-            "directory; the validation after training ends with them, as its result");
+            "directory; they are validated last and give the result of the run");
 }
 
 void validate(const EarlyStoppingFlags& flags, const ValidationFlags& phases) {
   const auto without = [&](const char* flag) {
-    throw UsageError(flag, ": wanted together with --early-stopping");
+    throw UsageError(flag, ": needs --early-stopping; add it or remove ", flag);
   };
   if (!flags.on()) {
     if (flags.patience) without("--patience");
@@ -79,7 +79,8 @@ void validate(const EarlyStoppingFlags& flags, const ValidationFlags& phases) {
   }
   if (flags.monitors_validation() && !phases.validates_during()) {
     throw UsageError("--early-stopping ", flags.monitor,
-                     ": this figure is measured while training only with --validation during");
+                     ": this metric is measured during training only with --validation during; add "
+                     "it, or monitor loss or accuracy");
   }
 }
 
@@ -87,10 +88,7 @@ std::shared_ptr<Callback> early_stopping_callback(const EarlyStoppingFlags& flag
                                                   const EarlyStoppingPlace& run) {
   if (!flags.on()) return nullptr;
   const std::string earlier = run.instances.from_first([&] {
-    std::string bytes;
-    nlohmann::json::to_msgpack(earlier_values(run.directory / "history.json", flags.monitor),
-                               bytes);
-    return bytes;
+    return Json(earlier_values(run.directory / "history.json", flags.monitor)).to_bytes();
   });
   const auto save = [file = (run.directory / kBestEpochFile).string(), tell = run.tell,
                      restored = run.restored,
@@ -104,7 +102,7 @@ std::shared_ptr<Callback> early_stopping_callback(const EarlyStoppingFlags& flag
                         .patience = flags.patience.value_or(0),
                         .min_delta = flags.min_delta.value_or(0),
                         .restore_best = flags.restore_best,
-                        .earlier = nlohmann::json::from_msgpack(earlier).get<EpochValues>(),
+                        .earlier = Json::from_bytes(earlier).get<EpochValues>(),
                         .at_best = save,
                         .tell = run.tell});
 }

@@ -1,4 +1,4 @@
-// The flags that end a training whose figures have stopped getting better.
+// The flags that end training early when a metric no longer improves.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,8 +21,8 @@ inline constexpr const char* kBestEpochFile = "best_epoch.h5";
 
 struct EarlyStoppingFlags {
   std::string monitor;              // a column of the history; empty: off
-  std::optional<int64_t> patience;  // 0 when not given
-  std::optional<double> min_delta;  // likewise
+  std::optional<int64_t> patience;  // 0 if not given
+  std::optional<double> min_delta;  // 0 if not given
   bool restore_best = false;
 
   bool monitors_validation() const { return monitor.starts_with("val_"); }
@@ -31,17 +31,18 @@ struct EarlyStoppingFlags {
 
 void add_early_stopping_flags(OptionTable& table, EarlyStoppingFlags& flags);
 
-// Throws UsageError for a figure that the run does not have, and for flags without
+// Throws UsageError for a metric that the run does not measure, and for flags that need
 // --early-stopping.
 void validate(const EarlyStoppingFlags& flags, const ValidationFlags& phases);
 
-// The callback of a run; values of its epochs before it was resumed come from the history.json of
-// its directory, which the first instance reads. Null without the flag.
+// Makes the callback of a run; null without --early-stopping. If the run was resumed, instance 0
+// reads the values of earlier epochs from history.json in the run directory.
 struct EarlyStoppingPlace {
   const Instances& instances;
   std::filesystem::path directory;
   std::function<void(const std::string&)> tell;
-  // On all instances, at the end: the model has the weights after so many epochs, which are saved.
+  // Called on all instances at the end: the model has the saved weights of the best epoch, after
+  // `epoch` epochs.
   std::function<void(int64_t epoch)> restored = nullptr;
 };
 std::shared_ptr<Callback> early_stopping_callback(const EarlyStoppingFlags& flags,

@@ -26,11 +26,10 @@ std::optional<std::string> find_dataset(const DataFlags& flags) {
   if (!record.remote) throw UsageError("--dataset ", record.name, ": ", record.path_help);
   if (std::optional<std::string> found = fetch::find_here(*record.remote)) return found;
   if (flags.download) return std::nullopt;
-  throw UsageError("--dataset ", record.name, ": it is not in ",
-                   fetch::dataset_folder(*record.remote, ""),
-                   " and --no-download forbids to fetch it; 'pando data fetch ", record.name,
-                   "' does that, or get it from ", record.remote->homepage,
-                   " and name its folder with --dataset-path");
+  throw UsageError(
+      "--dataset ", record.name, ": not found in ", fetch::dataset_folder(*record.remote, ""),
+      ", and --no-download forbids downloading; run 'pando data fetch ", record.name,
+      "', or get it from ", record.remote->homepage, " and give its folder with --dataset-path");
 }
 
 }  // namespace pando::app

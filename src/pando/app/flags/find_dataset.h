@@ -1,4 +1,4 @@
-// Which data set a run trains on, and where its files are.
+// Finds the data set that a run trains on, and its files.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,13 +9,13 @@
 
 namespace pando::app {
 
-// The data set that a model of the zoo is made for; nothing for an unknown model, or when no flag
-// names its data set yet.
+// The data set that a model of the zoo was designed for; nothing for an unknown model, or if
+// `pando train` cannot load that data set.
 std::optional<std::string> dataset_of_model(const std::string& model);
 
-// Where the files of the data set are: --dataset-path, else where the system or an earlier download
-// put them; nothing when they would have to be fetched. Throws UsageError when that is not possible
-// or not allowed; the message says what to do.
+// The folder with the files of the data set: --dataset-path, else where the system or an earlier
+// download stored them; nothing if they have to be fetched first. Throws UsageError if fetching is
+// impossible or not allowed; the message says what to do.
 std::optional<std::string> find_dataset(const DataFlags& flags);
 
 }  // namespace pando::app

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <span>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
 #include "pando/app/record/checkpoint_list.h"
@@ -126,7 +126,7 @@ std::vector<std::string> settle_job(OptionTable& table, TrainOptions& options) {
   settle_replicas(table, options, warnings);
   settle_validation_replicas(table, options, warnings);
   const Instances instances;
-  if (instances.count() > 1 && options.silicon.ckpt_all_instances) {
+  if (instances.count() > 1 && options.counterparts.ckpt_all_instances) {
     options.checkpoints.own_folder = fmt::format("rank{}", instances.index());
   }
   if (instances.is_first()) {

@@ -10,25 +10,28 @@ void add_logging_flags(OptionTable& table, LoggingFlags& flags) {
   table.add("tensorboard", flags.tensorboard,
             "write event files for TensorBoard into the run directory");
   table
-      .add("histograms-per-epoch", flags.histograms_per_epoch,
-           "how often event files get histograms of all weights, also as a fraction, at ends of "
-           "executions; 0: never")
+      .add(
+          "histograms-per-epoch", flags.histograms_per_epoch,
+          "how often per epoch histograms of all weights are written to the event files, always at "
+          "the end of an execution; may be a fraction; 0: never")
       .with_hint("X")
       .at_least(0);
   table.add("wandb", flags.wandb,
-            "write configuration, rows and summary as JSON lines to wandb.jsonl in the run "
-            "directory; nothing is sent to any service");
+            "write the configuration, the rows of the history and a summary as JSON lines to "
+            "wandb.jsonl in the run directory; nothing is sent to any service");
   table
       .add("wandb-run-name", flags.wandb_run_name,
-           "the name of the run in that file; by default <model>-<dataset>-<time>")
+           "the name of the run in wandb.jsonl; default: <model>-<dataset>-<time>")
       .with_hint("NAME");
-  table.add("wandb-tags", flags.wandb_tags, "tags of the run in that file").with_hint("TAG");
+  table.add("wandb-tags", flags.wandb_tags, "tags of the run in wandb.jsonl").with_hint("TAG");
 }
 
 void validate(const LoggingFlags& flags) {
   if (!flags.tensorboard && flags.histograms_per_epoch.numerator() > 0) {
-    throw UsageError("--histograms-per-epoch ", to_string(flags.histograms_per_epoch),
-                     ": histograms are kept in event files, wanted --tensorboard true or 0");
+    throw UsageError(
+        "--histograms-per-epoch ", to_string(flags.histograms_per_epoch),
+        ": histograms are written to event files, which --tensorboard false turns off; "
+        "remove one of the two flags");
   }
 }
 

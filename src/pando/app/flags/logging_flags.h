@@ -1,4 +1,4 @@
-// The flags of what a run writes down besides its history: event files of TensorBoard, a record of
+// The flags for what a run records besides its history: event files for TensorBoard and a record of
 // the experiment.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -21,10 +21,10 @@ struct LoggingFlags {
 
 void add_logging_flags(OptionTable& table, LoggingFlags& flags);
 
-// Throws UsageError for histograms without the files that hold them.
+// Throws UsageError for histograms without event files, which would hold them.
 void validate(const LoggingFlags& flags);
 
-// What was given and has no effect.
+// Warnings about flags that have no effect.
 std::vector<std::string> warnings_of(const LoggingFlags& flags);
 
 }  // namespace pando::app

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pando/app/flags/loss_flags.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
 #include "pando/base/error.h"
@@ -10,7 +10,7 @@
 namespace pando::app {
 namespace {
 
-constexpr double kMostScaling = 1e20;  // times replicas it is still in the range of f32
+constexpr double kMostScaling = 1e20;  // multiplied by the replicas it still fits into f32
 
 void add_params(OptionTable& params, AutoLossScalingParams& fields) {
   params.add("initial_loss_scaling_factor", fields.initial_loss_scaling_factor, "").at_least(1);
@@ -66,31 +66,35 @@ void add_loss_flags(OptionTable& table, LossFlags& flags) {
   table.begin_group("Loss");
   table
       .add("label-smoothing", flags.label_smoothing,
-           "this share of a label is spread evenly over all classes")
+           "this fraction of each label is spread evenly over all classes")
       .with_hint("X")
       .at_least(0)
       .at_most(1);
   table
-      .add("loss-scaling", flags.loss_scaling,
-           "this times the number of replicas multiplies the loss while gradients are computed, so "
-           "that small ones do not vanish in half precision; they are divided by it before the "
-           "weight update. 0: off")
+      .add(
+          "loss-scaling", flags.loss_scaling,
+          "multiply the loss by this value x number of replicas while gradients are computed, so "
+          "that small gradients do not vanish in half precision; gradients are divided by the same "
+          "factor before the weight update. 0: off")
       .with_hint("X")
       .at_least(0)
       .at_most(kMostScaling);
-  table.add("auto-loss-scaling", flags.auto_loss_scaling,
-            "choose the loss scaling while training, by the share of large gradients; "
-            "--loss-scaling is then not used. The history has it as loss_scaling_factor");
-  add_params(table.add_dictionary(
-                 "auto-loss-scaling-params",
-                 "how, as YAML or JSON: every update_frequency (8) weight updates the factor, "
-                 "first initial_loss_scaling_factor (1), is divided by increase_factor (2) if more "
-                 "than ratio_threshold (1e-5) of all gradients are beyond histogram_bin_edge "
-                 "(8192), else multiplied; it stays at least 1 and below max_loss_scaling_factor "
-                 "(32768). lpf_alpha (0): the share of earlier counts in those that decide; "
-                 "accumulate_statistics_over_update_period (true): counts all updates, not only "
-                 "the last"),
-             flags.auto_loss_scaling_params);
+  table.add(
+      "auto-loss-scaling", flags.auto_loss_scaling,
+      "adapt the loss scaling during training to the share of large gradients; --loss-scaling "
+      "is then ignored. The history shows the factor as loss_scaling_factor");
+  add_params(
+      table.add_dictionary(
+          "auto-loss-scaling-params",
+          "parameters of --auto-loss-scaling, as YAML or JSON, with defaults in parentheses. "
+          "The factor starts at initial_loss_scaling_factor (1). Every update_frequency (8) "
+          "weight updates it is divided by increase_factor (2) if more than ratio_threshold "
+          "(1e-5) of all gradients exceed histogram_bin_edge (8192), otherwise multiplied by "
+          "it; it stays at least 1 and below max_loss_scaling_factor (32768). lpf_alpha (0): "
+          "the weight of earlier counts in a moving average; "
+          "accumulate_statistics_over_update_period (true): count the gradients of all "
+          "updates of a period, not only of the last"),
+      flags.auto_loss_scaling_params);
 }
 
 void validate(const LossFlags& flags) {
@@ -111,7 +115,7 @@ std::vector<std::string> warnings_of(const LossFlags& flags, const Precision& pr
   const bool scaled = flags.loss_scaling != 0;
   const std::string fixed = fmt::format("--loss-scaling {}", flags.loss_scaling);
   if (scaled && flags.auto_loss_scaling) {
-    warnings.push_back(concat(fixed, " is not used: --auto-loss-scaling chooses the factor"));
+    warnings.push_back(concat(fixed, " is ignored: --auto-loss-scaling chooses the factor"));
   }
   if (!flags.auto_loss_scaling && flags.auto_loss_scaling_params.given()) {
     warnings.emplace_back("--auto-loss-scaling-params has no effect without --auto-loss-scaling");
@@ -120,13 +124,13 @@ std::vector<std::string> warnings_of(const LossFlags& flags, const Precision& pr
   const std::string name = flags.auto_loss_scaling ? "--auto-loss-scaling" : fixed;
   if (precision.half()) {
     warnings.push_back(concat(name, " gains nothing in ", to_string(precision),
-                              ": bf16 has the range of f32, and its gradients need no scaling"));
+                              ": bf16 has the range of f32, so gradients need no scaling"));
   } else if (flags.auto_loss_scaling) {
     warnings.push_back(
-        "--auto-loss-scaling gains nothing in 32.32: it follows half-precision gradients, and "
-        "without any the factor only grows; choose --precision 16.16 or 16.32, or leave it out");
+        "--auto-loss-scaling gains nothing in 32.32: it counts half-precision gradients, and "
+        "without any the factor only grows; use --precision 16.16 or 16.32, or remove it");
   } else {
-    warnings.push_back(concat(name, " gains nothing in 32.32: its gradients need no scaling"));
+    warnings.push_back(concat(name, " gains nothing in 32.32: gradients need no scaling"));
   }
   return warnings;
 }
@@ -134,8 +138,8 @@ std::vector<std::string> warnings_of(const LossFlags& flags, const Precision& pr
 Loss make_loss(const LossFlags& flags, const std::string& name) {
   if (flags.label_smoothing.value_or(0) == 0) return name;
   if (name != "sparse_categorical_crossentropy") {
-    throw UsageError("--label-smoothing: the model is trained with ", name,
-                     ", which has no classes; leave it out");
+    throw UsageError("--label-smoothing: needs a loss with classes, but the model is trained with ",
+                     name, "; remove the flag");
   }
   return SparseCategoricalCrossentropy({.label_smoothing = *flags.label_smoothing});
 }

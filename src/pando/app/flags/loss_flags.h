@@ -1,4 +1,4 @@
-// The flags of `pando train` about its loss.
+// The flags of `pando train` about the loss.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace pando::app {
 
-// The keys of --auto-loss-scaling-params. What is not given has the default of AutoLossScaling.
+// The keys of --auto-loss-scaling-params. Missing keys have the defaults of AutoLossScaling.
 struct AutoLossScalingParams {
   std::optional<double> initial_loss_scaling_factor;
   std::optional<int64_t> update_frequency;
@@ -36,23 +36,23 @@ struct LossFlags {
   bool auto_loss_scaling = false;
   AutoLossScalingParams auto_loss_scaling_params;
 
-  // With so many replicas on all instances, which the factor is multiplied with: gradients are
-  // divided by their number on the way to the update. The automatic one wins.
+  // The loss scaling for this number of replicas on all instances. The factor is multiplied by it,
+  // because gradients are divided by it before the update. Automatic scaling takes precedence.
   LossScaling scaling(int64_t replicas) const;
-  // "loss scaling 128 x 4 replicas = 512"; empty: there is none.
+  // "loss scaling 128 x 4 replicas = 512"; empty without loss scaling.
   std::string describe_scaling(int64_t replicas) const;
 };
 
 void add_loss_flags(OptionTable& table, LossFlags& flags);
 
-// What no single flag can check: throws UsageError that names the flag.
+// Checks combinations of values; throws UsageError that names the flag.
 void validate(const LossFlags& flags);
 
-// Of flags without effect, or without use at this precision.
+// Warnings about flags that have no effect, or no benefit at this precision.
 std::vector<std::string> warnings_of(const LossFlags& flags, const Precision& precision);
 
-// The loss of that name (Keras'), with smoothed labels if they are asked for. Throws UsageError
-// when it has no classes.
+// The loss with this Keras name, with label smoothing if requested. Throws UsageError for label
+// smoothing of a loss without classes.
 Loss make_loss(const LossFlags& flags, const std::string& name);
 
 }  // namespace pando::app

@@ -2,62 +2,69 @@
 #include "pando/app/flags/model_flags.h"
 
 #include <algorithm>
+#include <set>
 
 #include "pando/app/job/exit_code.h"
+#include "pando/options/dictionary_keys.h"
 
 namespace pando::app {
 namespace {
 
-constexpr double kKerasMomentum = 0.99;
-constexpr double kCustomMomentum = 0.97;
-
-std::vector<std::string> keys_of(NormKind kind) {
-  switch (kind) {
-    case NormKind::batch:
-    case NormKind::custom_batch: return {"name", "momentum"};
-    case NormKind::group: return {"name", "num_groups", "channels_per_group", "strided"};
-  }
-  return {};
+std::vector<std::string> norm_names() {
+  std::vector<std::string> names;
+  for (const zoo::NormRecord& record : zoo::normalisations()) names.push_back(record.name);
+  return names;
 }
 
-const char* name_of(NormKind kind) {
-  switch (kind) {
-    case NormKind::batch: return "batch_norm";
-    case NormKind::custom_batch: return "custom_batch_norm";
-    case NormKind::group: return "group_norm";
-  }
-  return "";
+// "a, b or c".
+std::string alternatives(std::vector<std::string> words) {
+  const std::string last = words.back();
+  words.pop_back();
+  return words.empty() ? last : join(words, ", ") + " or " + last;
 }
 
-std::vector<std::string> given_keys(const NormLayerFlag& flag) {
-  std::vector<std::string> keys;
-  if (flag.name) keys.emplace_back("name");
-  if (flag.momentum) keys.emplace_back("momentum");
-  if (flag.num_groups) keys.emplace_back("num_groups");
-  if (flag.channels_per_group) keys.emplace_back("channels_per_group");
-  if (flag.strided) keys.emplace_back("strided");
-  return keys;
-}
-
-void validate_norm_layer(const NormLayerFlag& flag) {
+void validate_norm_layer(const OptionTable& table, const NormLayerFlag& flag) {
   if (!flag.name) {
-    throw UsageError(
-        "--norm-layer: found no name, wanted batch_norm, custom_batch_norm or group_norm");
+    throw UsageError("--norm-layer: found no name, wanted ", alternatives(norm_names()));
   }
-  const std::vector<std::string> known = keys_of(*flag.name);
-  for (const std::string& key : given_keys(flag)) {
-    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    throw UsageError("--norm-layer: '", key, "' means nothing to ", name_of(*flag.name),
-                     ", wanted ", join(known, ", "));
+  const zoo::NormRecord& record = zoo::norm_record(*flag.name);
+  WantedKeys keys{.owner = record.name, .required = {"name"}, .optional = {}};
+  for (const zoo::NormParameter& parameter : record.parameters) {
+    keys.optional.push_back(parameter.name);
   }
-  if (*flag.name != NormKind::group) return;
-  if (flag.num_groups && flag.channels_per_group) {
-    throw UsageError(
-        "--norm-layer: found num_groups and channels_per_group, wanted only one of them");
+  check_keys(table, "norm-layer", keys);
+  std::vector<std::string> given;
+  for (const std::string& name : record.exactly_one) {
+    if (flag.params.get(name)) given.push_back(name);
   }
-  if (!flag.num_groups && !flag.channels_per_group) {
-    throw UsageError(
-        "--norm-layer: group_norm without num_groups or channels_per_group, wanted one of them");
+  if (given.size() > 1) {
+    throw UsageError("--norm-layer: found ", join(given, " and "), ", wanted only one of them");
+  }
+  if (given.empty() && !record.exactly_one.empty()) {
+    throw UsageError("--norm-layer: ", record.name, " without ", alternatives(record.exactly_one),
+                     ", wanted one of them");
+  }
+}
+
+std::string norm_layer_help() {
+  std::vector<std::string> names;
+  for (const zoo::NormRecord& record : zoo::normalisations()) {
+    names.push_back(concat(record.name, " (", record.summary, ")"));
+  }
+  return "how models with normalisation normalise: by name " + alternatives(std::move(names));
+}
+
+void add_norm_layer(OptionTable& table, NormLayerFlag& flag) {
+  OptionTable& norm = table.add_dictionary("norm-layer", norm_layer_help());
+  std::vector<std::pair<std::string, std::optional<std::string>>> names;
+  for (const std::string& name : norm_names()) names.emplace_back(name, name);
+  norm.add_choice("name", flag.name, std::move(names), "");
+  std::set<std::string> added;
+  for (const zoo::NormRecord& record : zoo::normalisations()) {
+    for (const zoo::NormParameter& parameter : record.parameters) {
+      if (!added.insert(parameter.name).second) continue;
+      flag.params.add_key(norm, parameter.name, parameter.range);
+    }
   }
 }
 
@@ -89,13 +96,18 @@ std::vector<std::string> changed(const OptionTable& table,
 
 }  // namespace
 
+NormLayerFlag::NormLayerFlag() : name(NormOptions().name) {
+  for (const zoo::NormParameter& parameter : zoo::norm_record(*name).parameters) {
+    params.set(parameter.name, parameter.range, parameter.fallback);
+  }
+}
+
 NormOptions ModelFlags::norm() const {
-  NormOptions options{.kind = norm_layer.name.value(),
-                      .momentum = norm_layer.momentum.value_or(kCustomMomentum),
-                      .num_groups = norm_layer.num_groups.value_or(0),
-                      .channels_per_group = norm_layer.channels_per_group.value_or(0),
-                      .strided = norm_layer.strided.value_or(false)};
-  if (options.kind == NormKind::batch) options.momentum = kKerasMomentum;
+  NormOptions options{.name = norm_layer.name.value()};
+  for (const zoo::NormParameter& parameter : zoo::norm_record(options.name).parameters) {
+    const std::optional<double> given = norm_layer.params.get(parameter.name);
+    if (given && parameter.changed_by.empty()) options.params[parameter.name] = *given;
+  }
   return options;
 }
 
@@ -121,23 +133,7 @@ void add_model_flags(OptionTable& table, ModelFlags& flags) {
   table.add("model", flags.model, "the model; 'pando models' lists them")
       .with_alias("model-name")
       .with_hint("NAME");
-  OptionTable& norm = table.add_dictionary(
-      "norm-layer",
-      "how models with normalisation normalise: by name batch_norm (moving statistics with "
-      "momentum "
-      "0.99), custom_batch_norm (momentum, else 0.97) or group_norm (num_groups or "
-      "channels_per_group; strided: channel c belongs to group c mod num_groups)");
-  norm.add_choice("name", flags.norm_layer.name,
-                  {{"batch_norm", NormKind::batch},
-                   {"custom_batch_norm", NormKind::custom_batch},
-                   {"group_norm", NormKind::group}},
-                  "");
-  norm.add("momentum", flags.norm_layer.momentum, "").at_least(0).at_most(1);
-  norm.add("num_groups", flags.norm_layer.num_groups, "").at_least(1);
-  norm.add("channels_per_group", flags.norm_layer.channels_per_group, "").at_least(1);
-  norm.add("strided", flags.norm_layer.strided, "");
-  table.add("stable-norm", flags.stable_norm,
-            "take deviations from the mean before squaring them; always so here, on or off");
+  add_norm_layer(table, flags.norm_layer);
 }
 
 void add_precision_flags(OptionTable& table, ModelFlags& flags) {
@@ -175,7 +171,10 @@ void add_precision_flags(OptionTable& table, ModelFlags& flags) {
 
 void validate(const ModelFlags& flags) {
   if (flags.model.empty()) throw UsageError("--model: found nothing, wanted a name");
-  validate_norm_layer(flags.norm_layer);
+  NormLayerFlag copy = flags.norm_layer;
+  OptionTable table;
+  add_norm_layer(table, copy);
+  validate_norm_layer(table, flags.norm_layer);
 }
 
 std::vector<std::string> warnings_of(const OptionTable& table, const ModelFlags& flags) {
@@ -186,14 +185,19 @@ std::vector<std::string> warnings_of(const OptionTable& table, const ModelFlags&
     warnings.push_back(concat(join(half, ", "), ": no effect in 32.32"));
   }
   const Option& norm = *table.find_exact("norm-layer");
-  if (!is_changed(norm)) return warnings;
+  if (!is_changed(norm) || !flags.norm_layer.name) return warnings;
   const auto entry = std::ranges::find(model_zoo(), flags.model, &ZooEntry::name);
   if (entry != model_zoo().end() && !entry->normalises) {
     warnings.push_back(
         concat("--norm-layer: no effect on ", flags.model, ", which has no normalisation"));
-  } else if (flags.norm_layer.name == NormKind::batch && flags.norm_layer.momentum) {
-    warnings.push_back(concat("--norm-layer: the momentum of batch_norm is ", kKerasMomentum,
-                              ", the one given is ignored; custom_batch_norm takes one"));
+    return warnings;
+  }
+  const zoo::NormRecord& record = zoo::norm_record(*flags.norm_layer.name);
+  for (const zoo::NormParameter& parameter : record.parameters) {
+    if (parameter.changed_by.empty() || !flags.norm_layer.params.get(parameter.name)) continue;
+    warnings.push_back(concat("--norm-layer: the ", parameter.name, " of ", record.name, " is ",
+                              parameter.fallback, ", the one given is ignored; ",
+                              parameter.changed_by, " takes one"));
   }
   return warnings;
 }
@@ -204,8 +208,7 @@ Network build_model(const ZooEntry& entry, const ModelFlags& flags, const Shape&
   try {
     return entry.build(sample, classes, options);
   } catch (const InvalidArgument& error) {
-    if (options.norm.kind != NormKind::group) throw;
-    entry.build(sample, classes);  // throws when it is not the groups that do not suit
+    entry.build(sample, classes);  // throws when it is not the normalisation that does not suit
     throw UsageError("--norm-layer: ", error.what());
   }
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "pando/options/options.h"
+#include "pando/options/parameter_fields.h"
 #include "pando/tensor/precision.h"
 #include "pando/zoo/zoo.h"
 
@@ -16,17 +17,15 @@ namespace pando::app {
 
 // The keys of --norm-layer.
 struct NormLayerFlag {
-  std::optional<NormKind> name = NormKind::custom_batch;
-  std::optional<double> momentum = 0.97;  // custom_batch_norm
-  std::optional<int64_t> num_groups;      // group_norm: one of these two
-  std::optional<int64_t> channels_per_group;
-  std::optional<bool> strided;  // group_norm
+  NormLayerFlag();  // the default normalisation with its parameters
+
+  std::optional<std::string> name;
+  ParameterFields params;  // those of all normalisations (zoo/norm.h)
 };
 
 struct ModelFlags {
   std::string model = "mnist_cnn";
   NormLayerFlag norm_layer;
-  bool stable_norm = false;  // statistics are stable whatever it says
   Precision precision;
   bool half_partials = false;
   StochasticRounding stochastic_rounding = StochasticRounding::on;

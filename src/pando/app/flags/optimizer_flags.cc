@@ -1,127 +1,129 @@
 // SPDX-License-Identifier: MIT
 #include "pando/app/flags/optimizer_flags.h"
 
-#include <cmath>
+#include <algorithm>
 #include <utility>
 
 #include "pando/app/job/exit_code.h"
 #include "pando/base/error.h"
+#include "pando/optim/optimizers.h"
 #include "pando/options/dictionary_keys.h"
 
 namespace pando::app {
 namespace {
 
-constexpr double kInitialLearningRate = 1.5625e-4;  // per sample of the global batch
-constexpr double kAdaptiveLearningRate = 0.001;
+using optim::OptimizerForm;
+using optim::OptimizerOption;
+using optim::OptimizerRecord;
 
-const std::vector<std::pair<std::string, OptimizerKind>>& optimizer_names() {
-  static const std::vector<std::pair<std::string, OptimizerKind>> names = {
-      {"sgd", OptimizerKind::sgd},         {"lars", OptimizerKind::lars},
-      {"adam", OptimizerKind::adam},       {"adamw", OptimizerKind::adamw},
-      {"rmsprop", OptimizerKind::rmsprop}, {"adadelta", OptimizerKind::adadelta}};
-  return names;
+constexpr double kUsualBatch = 64;
+
+const OptimizerForm& form_of(const OptimizerRecord& record, const ParameterFields& params) {
+  const auto chosen = std::ranges::find_if(record.forms, [&](const OptimizerForm& form) {
+    return !form.key.empty() && params.get(form.key);
+  });
+  return chosen == record.forms.end() ? record.forms.front() : *chosen;
 }
 
-WantedKeys keys_of(const OptimizerFlags& flags) {
-  switch (flags.kind) {
-    case OptimizerKind::sgd: return {"sgd", {}, {"momentum", "nesterov"}};
-    case OptimizerKind::lars:
-      return {"lars", {"momentum", "weight_decay", "eeta", "epsilon"}, {"nesterov"}};
-    case OptimizerKind::adam: return {"adam", {}, {"beta_1", "beta_2", "epsilon"}};
-    case OptimizerKind::adamw:
-      return {"adamw", {}, {"beta_1", "beta_2", "epsilon", "weight_decay"}};
-    case OptimizerKind::adadelta: return {"adadelta", {}, {"rho", "epsilon"}};
-    case OptimizerKind::rmsprop: break;
+WantedKeys keys_of(const OptimizerRecord& record, const OptimizerForm& form) {
+  WantedKeys keys{.owner = record.name, .required = {}, .optional = {}};
+  if (!form.key.empty()) keys.owner += " with " + form.key;
+  for (const OptimizerOption& option : form.options) {
+    (option.required ? keys.required : keys.optional).push_back(option.name);
   }
-  if (flags.params.base_decay_exponent) {
-    return {"rmsprop with base_decay_exponent", {"momentum", "base_decay_exponent", "epsilon"}, {}};
+  if (!form.key.empty()) return keys;
+  for (const OptimizerForm& other : record.forms) {
+    if (!other.key.empty()) keys.optional.push_back(other.key);
   }
-  return {"rmsprop", {}, {"rho", "momentum", "epsilon", "base_decay_exponent"}};
-}
-
-double rho_of(const OptimizerParams& given, int64_t global_batch_size) {
-  if (!given.base_decay_exponent) return given.rho.value_or(RmspropOptions{}.rho);
-  return 1 - std::exp2(*given.base_decay_exponent) * static_cast<double>(global_batch_size);
-}
-
-void check_rho(const OptimizerParams& given, int64_t global_batch_size) {
-  if (!given.base_decay_exponent) return;
-  const double rho = rho_of(given, global_batch_size);
-  if (rho >= 0 && rho < 1) return;
-  throw UsageError("--optimizer-params: base_decay_exponent ", *given.base_decay_exponent,
-                   " with a global batch of ", global_batch_size, " gives rho = 1 - 2^",
-                   *given.base_decay_exponent, " * ", global_batch_size, " = ", rho,
-                   ", wanted 0 or more and below 1; the exponent may be at most ",
-                   -std::log2(static_cast<double>(global_batch_size)));
+  return keys;
 }
 
 Optimizer make_rule(const OptimizerFlags& flags, const LearningRate& rate,
                     int64_t global_batch_size) {
-  const OptimizerParams& given = flags.params;
-  switch (flags.kind) {
-    case OptimizerKind::sgd:
-      return SGD({.learning_rate = rate,
-                  .momentum = given.momentum.value_or(0.9),
-                  .nesterov = given.nesterov.value_or(false)});
-    case OptimizerKind::lars:
-      return LARS({.learning_rate = rate,
-                   .momentum = given.momentum.value_or(LarsOptions{}.momentum),
-                   .weight_decay = given.weight_decay.value_or(LarsOptions{}.weight_decay),
-                   .eeta = given.eeta.value_or(LarsOptions{}.eeta),
-                   .epsilon = given.epsilon.value_or(LarsOptions{}.epsilon),
-                   .nesterov = given.nesterov.value_or(false)});
-    case OptimizerKind::adam:
-      return Adam({.learning_rate = rate,
-                   .beta_1 = given.beta_1.value_or(AdamOptions{}.beta_1),
-                   .beta_2 = given.beta_2.value_or(AdamOptions{}.beta_2),
-                   .epsilon = given.epsilon.value_or(AdamOptions{}.epsilon)});
-    case OptimizerKind::adamw:
-      return AdamW({.learning_rate = rate,
-                    .weight_decay = given.weight_decay.value_or(AdamWOptions{}.weight_decay),
-                    .beta_1 = given.beta_1.value_or(AdamWOptions{}.beta_1),
-                    .beta_2 = given.beta_2.value_or(AdamWOptions{}.beta_2),
-                    .epsilon = given.epsilon.value_or(AdamWOptions{}.epsilon)});
-    case OptimizerKind::rmsprop:
-      return RMSprop({.learning_rate = rate,
-                      .rho = rho_of(given, global_batch_size),
-                      .momentum = given.momentum.value_or(0.0),
-                      .epsilon = given.epsilon.value_or(RmspropOptions{}.epsilon)});
-    case OptimizerKind::adadelta:
-      return Adadelta({.learning_rate = rate,
-                       .rho = given.rho.value_or(AdadeltaOptions{}.rho),
-                       .epsilon = given.epsilon.value_or(AdadeltaOptions{}.epsilon)});
+  const OptimizerForm& form = form_of(optim::optimizer_record(flags.name), flags.params);
+  optim::OptimizerSettings settings{
+      .learning_rate = rate, .values = {}, .global_batch_size = global_batch_size};
+  for (const OptimizerOption& option : form.options) {
+    const double fallback = option.program_fallback.value_or(option.fallback);
+    settings.values[option.name] = flags.params.get(option.name).value_or(fallback);
   }
-  throw InternalError("an optimizer without a case");
+  return form.make(settings);
+}
+
+ParameterRange both(ParameterRange a, ParameterRange b) {
+  if (a == b) return a;
+  const bool any = a == ParameterRange::any || b == ParameterRange::any;
+  return any ? ParameterRange::any : ParameterRange::not_negative;
+}
+
+// All options of all optimizers, each once. Its range contains the ranges that it has for the
+// different optimizers.
+std::vector<OptimizerOption> all_options() {
+  std::vector<OptimizerOption> all;
+  for (const OptimizerRecord& record : optim::optimizers()) {
+    for (const OptimizerForm& form : record.forms) {
+      for (const OptimizerOption& option : form.options) {
+        const auto known = std::ranges::find(all, option.name, &OptimizerOption::name);
+        if (known == all.end()) {
+          all.push_back(option);
+        } else {
+          known->range = both(known->range, option.range);
+        }
+      }
+    }
+  }
+  return all;
+}
+
+// "momentum (0.9), nesterov". Shows only defaults that differ from those of Keras.
+std::string form_text(const OptimizerForm& form, bool required) {
+  std::vector<std::string> words;
+  for (const OptimizerOption& option : form.options) {
+    if (option.required != required) continue;
+    words.push_back(option.name);
+    if (option.program_fallback) words.back() += concat(" (", *option.program_fallback, ")");
+  }
+  return join(words, ", ");
+}
+
+std::string params_help() {
+  std::vector<std::string> forms;
+  for (const OptimizerRecord& record : optim::optimizers()) {
+    for (const OptimizerForm& form : record.forms) {
+      const std::string required = form_text(form, true);
+      const std::string optional = form_text(form, false);
+      std::string text = form.key.empty() ? record.name + " takes " : "or ";
+      if (!required.empty()) text += "all of " + required;
+      if (!required.empty() && !optional.empty()) text += " and ";
+      forms.push_back(text + optional + (form.note.empty() ? "" : ", where " + form.note));
+    }
+  }
+  return "parameters of the optimizer, as YAML or JSON; defaults are those of Keras, or the value "
+         "in parentheses. " +
+         join(forms, "; ");
 }
 
 }  // namespace
 
 void add_optimizer_flags(OptionTable& table, OptimizerFlags& flags) {
   table.begin_group("Optimizer");
-  table.add_choice("optimizer", flags.kind, optimizer_names(), "how weights are updated");
-  OptionTable& params = table.add_dictionary(
-      "optimizer-params",
-      "its parameters, as YAML or JSON; else those of Keras, and momentum 0.9 for sgd. lars wants "
-      "momentum, weight_decay, eeta and epsilon; rmsprop takes rho, momentum and epsilon, or wants "
-      "momentum, base_decay_exponent and epsilon, where rho = 1 - 2^exponent * global batch");
-  params.add("momentum", flags.params.momentum, "").at_least(0).at_most(1);
-  params.add("nesterov", flags.params.nesterov, "");
-  params.add("beta_1", flags.params.beta_1, "").at_least(0).at_most(1);
-  params.add("beta_2", flags.params.beta_2, "").at_least(0).at_most(1);
-  params.add("rho", flags.params.rho, "").at_least(0).at_most(1);
-  params.add("base_decay_exponent", flags.params.base_decay_exponent, "");
-  params.add("eeta", flags.params.eeta, "").above(0);
-  params.add("epsilon", flags.params.epsilon, "").at_least(0);
-  params.add("weight_decay", flags.params.weight_decay, "").at_least(0);
+  std::vector<std::pair<std::string, std::string>> names;
+  for (const std::string& name : optimizer_names()) names.emplace_back(name, name);
+  table.add_choice("optimizer", flags.name, std::move(names), "the rule that updates the weights");
+  OptionTable& params = table.add_dictionary("optimizer-params", params_help());
+  for (const OptimizerOption& option : all_options()) {
+    flags.params.add_key(params, option.name, option.range);
+  }
   table
       .add("weight-decay", flags.weight_decay,
-           "before its step every weight loses this share of itself times the learning rate; the "
-           "optimizer's state does not see it")
+           "decoupled weight decay: before each update, every weight w is reduced by learning rate "
+           "x this x w, independently of the gradient and the state of the optimizer")
       .with_hint("X")
       .at_least(0);
   table
       .add("l2-regularization", flags.l2_regularization,
-           "this times the weight is added to its gradient, and so enters the optimizer's state")
+           "L2 regularization: adds this x weight to the gradient, and so enters the state of the "
+           "optimizer")
       .with_hint("X")
       .at_least(0);
 }
@@ -130,12 +132,13 @@ void validate(const OptimizerFlags& flags, int64_t global_batch_size) {
   OptimizerFlags copy = flags;
   OptionTable table;
   add_optimizer_flags(table, copy);
-  check_keys(table, "optimizer-params", keys_of(flags));
-  if (flags.kind == OptimizerKind::rmsprop) check_rho(flags.params, global_batch_size);
-  if (flags.kind == OptimizerKind::adamw && flags.weight_decay > 0) {
-    throw UsageError(
-        "--weight-decay: adamw decays the weights itself; give weight_decay in --optimizer-params "
-        "instead, or take --optimizer adam");
+  const OptimizerRecord& record = optim::optimizer_record(flags.name);
+  check_keys(table, "optimizer-params", keys_of(record, form_of(record, flags.params)));
+  if (!record.without_decay.empty() && flags.weight_decay > 0) {
+    throw UsageError("--weight-decay: ", record.name,
+                     " decays the weights itself; give weight_decay in --optimizer-params instead, "
+                     "or use --optimizer ",
+                     record.without_decay);
   }
   try {
     make_rule(flags, default_rate(flags, global_batch_size), global_batch_size);
@@ -145,9 +148,9 @@ void validate(const OptimizerFlags& flags, int64_t global_batch_size) {
 }
 
 double default_rate(const OptimizerFlags& flags, int64_t global_batch_size) {
-  const bool scaled = flags.kind == OptimizerKind::sgd || flags.kind == OptimizerKind::lars;
-  return scaled ? kInitialLearningRate * static_cast<double>(global_batch_size)
-                : kAdaptiveLearningRate;
+  const OptimizerRecord& record = optim::optimizer_record(flags.name);
+  if (!record.rate_follows_batch) return record.learning_rate;
+  return record.learning_rate / kUsualBatch * static_cast<double>(global_batch_size);
 }
 
 Optimizer make_optimizer(const OptimizerFlags& flags, LearningRate rate,

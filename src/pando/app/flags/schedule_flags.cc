@@ -39,22 +39,21 @@ WantedKeys keys_of(const ScheduleFlags& flags) {
 void check_steps(const ScheduleParams& params) {
   const size_t boundaries = params.boundaries->size();
   if (params.values->size() != boundaries + 1) {
-    throw UsageError("--lr-schedule-params: stepped found ", params.values->size(), " values for ",
-                     boundaries, " boundaries, wanted one value more than boundaries");
+    throw UsageError("--lr-schedule-params: stepped: expected ", boundaries + 1, " values for ",
+                     boundaries, " boundaries, got ", params.values->size());
   }
   if (!std::is_sorted(params.boundaries->begin(), params.boundaries->end())) {
-    throw UsageError("--lr-schedule-params: the boundaries of stepped do not ascend");
+    throw UsageError("--lr-schedule-params: stepped: expected boundaries in ascending order");
   }
 }
 
 void check_warmup(const WarmupParams& warmup) {
   if (warmup.warmup_mode.has_value() == warmup.warmup_epochs.has_value()) return;
-  throw UsageError("--lr-warmup-params: found ",
-                   warmup.warmup_mode ? "warmup_mode" : "warmup_epochs",
-                   ", wanted warmup_mode and warmup_epochs");
+  throw UsageError("--lr-warmup-params: expected both warmup_mode and warmup_epochs, got only ",
+                   warmup.warmup_mode ? "warmup_mode" : "warmup_epochs");
 }
 
-// As many as begin within so many epochs.
+// The number of whole weight updates in this many epochs.
 int64_t whole_updates(double epochs, const ScheduleBase& base) {
   constexpr double kMost = 0x1p62;
   return static_cast<int64_t>(
@@ -71,9 +70,9 @@ LearningRate make_cosine(const ScheduleFlags& flags, const ScheduleBase& base) {
   const double epochs = *flags.params.epochs_to_total_decay;
   const int64_t updates = whole_updates(epochs, base);
   if (updates < 1) {
-    throw UsageError("--lr-schedule-params: epochs_to_total_decay is ", epochs,
-                     ", less than one of the ", base.updates_per_epoch,
-                     " weight updates of an epoch; wanted more");
+    throw UsageError("--lr-schedule-params: epochs_to_total_decay: expected at least one of the ",
+                     base.updates_per_epoch, " weight updates of an epoch, got ", epochs,
+                     " epochs");
   }
   return CosineDecay({.initial_learning_rate = start_rate(flags, base), .decay_updates = updates});
 }
@@ -124,17 +123,20 @@ void add_schedule_flags(OptionTable& table, ScheduleFlags& flags) {
   table.begin_group("Learning rate");
   table
       .add("learning-rate", flags.learning_rate,
-           "the effective rate, at the start of a decay; by default 1.5625e-4 times the global "
-           "batch size for sgd and lars (0.01 at 64) and 0.001 for the others, as in Keras")
+           "the learning rate, or its start if a schedule decays it; default for sgd and lars: "
+           "1.5625e-4 x global batch size (0.01 at 64), for the other optimizers 0.001 as in Keras")
       .with_hint("X")
       .above(0);
-  table.add_choice("lr-schedule", flags.kind, schedule_names(), "how the rate goes on");
+  table.add_choice("lr-schedule", flags.kind, schedule_names(),
+                   "how the learning rate changes during training; const: it stays the same");
   OptionTable& params = table.add_dictionary(
       "lr-schedule-params",
-      "const: initial_learning_rate, which is times the global batch size, or --learning-rate in "
-      "its place; cosine: epochs_to_total_decay too; polynomial: also end_learning_rate_ratio and "
-      "power; stepped: boundaries in epochs and values, which are effective rates and one more, as "
-      "in '{boundaries: [30, 60], values: [0.1, 0.01, 0.001]}'");
+      "parameters of --lr-schedule, as YAML or JSON. initial_learning_rate is multiplied by the "
+      "global batch size; --learning-rate, which is not, can replace it. const takes "
+      "initial_learning_rate; cosine also epochs_to_total_decay; polynomial also "
+      "end_learning_rate_ratio and power; stepped takes boundaries in epochs and the learning "
+      "rates before, between and after them as values: '{boundaries: [30, 60], values: [0.1, 0.01, "
+      "0.001]}'");
   params.add("initial_learning_rate", flags.params.initial_learning_rate, "").above(0);
   params.add("epochs_to_total_decay", flags.params.epochs_to_total_decay, "").above(0);
   params.add("end_learning_rate_ratio", flags.params.end_learning_rate_ratio, "").at_least(0);
@@ -143,14 +145,15 @@ void add_schedule_flags(OptionTable& table, ScheduleFlags& flags) {
   params.add("values", flags.params.values, "").at_least(0);
   OptionTable& warmup = table.add_dictionary(
       "lr-warmup-params",
-      "warmup_epochs of a rate that rises from almost 0; warmup_mode shift begins the schedule "
-      "after them, mask begins it with them");
+      "warm-up, as YAML or JSON: during the first warmup_epochs the learning rate rises from "
+      "almost 0; with warmup_mode shift the schedule starts after the warm-up, with mask at the "
+      "same time");
   warmup.add_choice<std::optional<WarmupMode>>(
       "warmup_mode", flags.warmup.warmup_mode,
       {{"shift", WarmupMode::shift}, {"mask", WarmupMode::mask}}, "");
   warmup.add("warmup_epochs", flags.warmup.warmup_epochs, "").at_least(0);
   table.add("lr-staircase", flags.lr_staircase,
-            "every weight update of an epoch has the rate of its first");
+            "change the learning rate only at the start of an epoch");
 }
 
 void let_later_rate_win(OptionTable& table, ScheduleFlags& flags) {
@@ -168,13 +171,14 @@ void let_later_rate_win(OptionTable& table, ScheduleFlags& flags) {
 
 void validate(const ScheduleFlags& flags) {
   if (flags.learning_rate && flags.params.initial_learning_rate) {
-    throw UsageError("--learning-rate ", *flags.learning_rate, " is the effective rate, and ",
-                     "initial_learning_rate ", *flags.params.initial_learning_rate,
-                     " in --lr-schedule-params is times the global batch size; give one of them");
+    throw UsageError("--learning-rate ", *flags.learning_rate, " and initial_learning_rate ",
+                     *flags.params.initial_learning_rate,
+                     " in --lr-schedule-params both give the rate; remove one of them "
+                     "(initial_learning_rate is multiplied by the global batch size)");
   }
   if (flags.learning_rate && flags.kind == ScheduleKind::stepped) {
-    throw UsageError("--learning-rate: --lr-schedule stepped has its rates in the values of ",
-                     "--lr-schedule-params; leave it out");
+    throw UsageError("--learning-rate: --lr-schedule stepped takes its rates from the values in ",
+                     "--lr-schedule-params; remove --learning-rate");
   }
   ScheduleFlags copy = flags;
   OptionTable table;

@@ -234,7 +234,8 @@ void choose_unset_options(OptionTable& table, TrainOptions& options) {
 // What cannot be as the flags say is turned off, and users learn of it.
 void settle_flags(OptionTable& table, TrainOptions& options) {
   for (const std::vector<std::string>& more :
-       {warnings_of(table, options), settle(table, options.silicon, options.devices)}) {
+       {warnings_of(table, options), settle(table, options.counterparts, options.devices),
+        ignored_warnings(table)}) {
     options.warnings.insert(options.warnings.end(), more.begin(), more.end());
   }
   if (options.fp_exceptions && options.checkpoints.on_nan == OnNan::rollback &&
@@ -243,7 +244,7 @@ void settle_flags(OptionTable& table, TrainOptions& options) {
         "--fp-exceptions: the run ends at the first exception, --on-nan rollback does not go back "
         "from one");
   }
-  if (!options.silicon.deterministic || !options.data.shuffle) return;
+  if (!options.counterparts.deterministic || !options.data.shuffle) return;
   options.data.shuffle = false;
   table.find("shuffle", "").origin = {.place = "off by --deterministic"};
   options.warnings.emplace_back(
@@ -268,7 +269,8 @@ void add_train_options(OptionTable& table, TrainOptions& options) {
   add_early_stopping_flags(table, options.early_stopping);
   add_logging_flags(table, options.logging);
   add_output_options(table, options);
-  add_silicon_flags(table, options.silicon);
+  add_counterpart_flags(table, options.counterparts);
+  add_ignored_flags(table, options.ignored);
 }
 
 void validate(const TrainOptions& options) {
@@ -303,7 +305,7 @@ void validate(const TrainOptions& options) {
         "batches of the data set");
   }
   validate(options.devices, options.threads);
-  validate(options.silicon, options.devices);
+  validate(options.counterparts, options.devices);
   validate(options.phases, options.devices);
   validate_phases(options);
   validate_keep_best(options);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pando/app/flags/train_reference.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/flags/train_options.h"
 #include "pando/options/presets.h"
@@ -13,7 +13,7 @@ constexpr const char* kHead =
     R"md(<!-- Made by `pando train --help-markdown > docs/reference/train.md`; do not edit. -->
 # pando train
 
-Trains a model of the zoo, writes checkpoints and what happened, and validates.
+Trains a model of the zoo, validates it, and writes checkpoints, a history and a log.
 
 ## Synopsis
 
@@ -25,52 +25,52 @@ pando train [--config NAME] [--config-path FILE] [FLAG [VALUE...]]...
 
 Reads the data set, builds and compiles the model, spreads it over devices, trains for
 `--num-epochs` and then validates every checkpoint that training produced. Without flags it
-trains `mnist_cnn` on Fashion-MNIST. Everything a run writes stands in its run directory. The
+trains `mnist_cnn` on Fashion-MNIST. A run writes all its files to its run directory. The
 same seed, slices and data give the same bits on any number of cores.
 
 A wrong flag, value or combination ends the program before anything is written; the message
-names the flag, what was found and what is wanted.
+names the flag, what was expected, what it got and what to do.
 
 ### How values are written
 
-- `--name value` and `--name=value` are the same. A name may be shortened while it stays
+- `--name value` and `--name=value` are the same. A name may be shortened if the result is
   unambiguous.
-- A boolean flag may stand alone: `--shuffle` is `--shuffle true`, `--no-shuffle` is `--shuffle
+- A boolean flag needs no value: `--shuffle` is `--shuffle true`, `--no-shuffle` is `--shuffle
   false`. Values: `true t 1 yes y on` and `false f 0 no n off`, in any case.
 - A list takes several words, or commas: `--device-mapping 0 1 1`, `--device-mapping=0,1,1`.
 - A number may be a fraction: `--logs-per-epoch 1/2`.
 - A dictionary is YAML or JSON and replaces the whole default: `--norm-layer '{name: group_norm,
-  num_groups: 32}'`. One key alone: `--set norm-layer.momentum=0.9`.
+  num_groups: 32}'`. To change one key only: `--set norm-layer.momentum=0.9`.
 
 ### Configuration files and presets
 
 Every flag is a key of the same name in YAML. Defaults come first, then the preset or file, then
-the command line, whatever their order there. `--print-config` prints every effective value and
-where it came from; the run directory keeps the same as `config.yml`, and `--config-path
-RUN/config.yml` repeats the run. In files, anchors and merges (`<<`) work; a key that is unknown
-or stands twice is an error.
+the command line; the order on the command line does not matter. `--print-config` prints every
+effective value and where it came from; the run directory keeps the same text as `config.yml`, and
+`--config-path RUN/config.yml` repeats the run. In files, anchors and merges (`<<`) work; an unknown
+or duplicate key is an error.
 
-`--config NAME` takes a preset: of the file that `--config-path` names, or of those that ship
-with the program:
+`--config NAME` selects a preset: from the file that `--config-path` names, or one of those that
+ship with the program:
 
 )md";
 
 constexpr const char* kTail = R"md(
 ## Files
 
-The run directory is `--run-dir`, else `runs/<model>-<date>-<time>`:
+The run directory is `--run-dir`, or by default `runs/<model>-<date>-<time>`. It contains:
 
-- `config.yml`: every effective option, with its origin as a comment. What `--precision` chose is
-  all comment: a run from this file chooses it again.
-- `log.txt`: what the run said; times are in the history.
+- `config.yml`: every effective option, with its origin as a comment. Options that `--precision`
+  chose are comments only: a run from this file chooses them again.
+- `log.txt`: the messages of the run; times are in the history.
 - `history.csv`, `history.json`: a row for every log event and every validation.
-- `checkpoints/epoch_<epoch>.h5`: weights that Keras reads, with all that a run needs to go on.
+- `checkpoints/epoch_<epoch>.h5`: weights that Keras can read, and all that is needed to resume.
 - `events.out.tfevents.*`: the same numbers for TensorBoard; `curves.svg`: loss and accuracy as a
   picture; with `--wandb`, `wandb.jsonl`.
 - `class_report.txt`, `class_report.csv`, `confusion.csv`, `confusion.svg`: precision, recall
   and F1 of each class and the confusion matrix, after validation.
 
-Files of an earlier run in a run directory that was named move to `previous-<n>/` in it.
+If `--run-dir` already has files of an earlier run, they are moved to `previous-<n>/` in it.
 
 ## Exit codes
 
@@ -80,7 +80,7 @@ Files of an earlier run in a run directory that was named move to `previous-<n>/
 | 1 | failed; the message says where |
 | 2 | a wrong flag, value or configuration, or a run directory that cannot be written |
 | 3 | the loss is not a finite number |
-| 75 | stopped by a signal after a weight update, with everything saved: the run can go on |
+| 75 | stopped by a signal after a weight update, with everything saved: the run can be resumed |
 
 ## Examples
 
@@ -96,7 +96,7 @@ A preset, with a change, on CIFAR-10 files:
 pando train --config resnet8_test --dataset-path ~/cifar10 --num-epochs 10
 ```
 
-What a large run would need, without its data:
+What a large run would need, without its data and without training:
 
 ```sh
 pando train --config resnet50_16ipus_8k_bn_pipeline --synthetic-data host --num-replicas 1 --dry-run
@@ -108,7 +108,7 @@ Two replicas, four micro-batches of each per weight update:
 pando train --num-replicas 2 --micro-batch-size 32 --gradient-accumulation-count 4
 ```
 
-A pipeline whose stages are measured, and a trace of what every worker did:
+A pipeline whose splits are chosen by measurement, and a trace of what every worker did:
 
 ```sh
 pando train --pipeline-splits auto --gradient-accumulation-count 16 --trace pipeline.json

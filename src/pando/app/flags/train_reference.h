@@ -1,5 +1,5 @@
-// The reference of `pando train`, docs/reference/train.md, made from the table that reads its
-// flags and from the presets.
+// The reference of `pando train`, docs/reference/train.md, generated from the table of its flags
+// and from the presets.
 // SPDX-License-Identifier: MIT
 #pragma once
 

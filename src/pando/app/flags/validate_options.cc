@@ -20,8 +20,8 @@ namespace fs = std::filesystem;
 constexpr const char* kValidateHelpHead = R"(usage: pando validate [WHAT] [flags]
 
 Measures loss and accuracy of trained weights on the test data, writes a history and a class report
-with the confusion matrix. Flags of 'pando train' that concern only training are accepted too, since
-configurations have them.
+with the confusion matrix. Flags of 'pando train' that concern only training are accepted and
+ignored, because configuration files contain them.
 
 examples:
   pando validate runs/mnist_cnn-20261116-050000
@@ -44,13 +44,13 @@ constexpr std::array kShownGroups = {"Model",
                                      "Machine and compiler",
                                      "Precision",
                                      "Configuration"};
-// They decide what `pando validate` has decided, or are about training.
+// Flags that contradict `pando validate` or concern only training; an error on the command line.
 constexpr std::array kForeignFlags = {"training",  "validation",     "validate-during-training",
                                       "clean-dir", "mlperf-logging", "verify",
                                       "dry-run",   "compile-report", "trace",
                                       "profile",   "resume"};
 
-// One command line. The table points into it.
+// One parsed command line. The table points into this object.
 struct ValidateCommand {
   TrainOptions options;
   CommonOptions common;
@@ -64,13 +64,14 @@ struct ValidateCommand {
                          "run directory of an earlier run",
                          false);
     add_train_options(table, options);
-    table.find("weights", "").help = "validate this file of weights";
+    table.find("weights", "").help = "validate the weights in this file";
     table.find("run-dir", "").help =
-        "an earlier run: its config.yml tells model and data, its checkpoints are validated";
+        "the directory of an earlier run: validates its checkpoints with the model and data of its "
+        "config.yml";
     table.begin_group("Output");
     table
         .add("output-dir", output_dir,
-             "the folder of history, log and class report; by default <run-dir>/validation, or "
+             "the folder for history, log and class report; default: <run-dir>/validation, or "
              "runs/<model>-validation-<date>-<time>")
         .with_hint("DIR")
         .command_line_only();
@@ -95,19 +96,19 @@ struct ValidateCommand {
     for (const char* name : kForeignFlags) {
       if (table.find_exact(name)->origin.kind != Origin::Kind::command_line) continue;
       throw UsageError("--", name,
-                       ": it is about training, which `pando validate` does not do; "
-                       "wanted `pando train`");
+                       ": does not apply to `pando validate`, which does not train; remove it or "
+                       "use `pando train`");
     }
     take_what();
   }
 
-  // The word without a flag, as the flag that it stands for.
+  // Assigns the positional argument to the flag that it stands for.
   void take_what() {
     if (what.empty()) return;
     if (!fs::exists(what)) {
       throw UsageError("'", what,
-                       "' does not exist, wanted a file of weights, a folder of "
-                       "checkpoints or the run directory of an earlier run");
+                       "' does not exist; expected a file of weights, a folder of checkpoints or "
+                       "the directory of an earlier run");
     }
     const bool is_folder = fs::is_directory(what);
     const bool is_run = is_folder && fs::exists(fs::path(what) / "config.yml");
@@ -116,14 +117,14 @@ struct ValidateCommand {
                                           : "weights",
                               "");
     if (flag.origin.kind == Origin::Kind::command_line) {
-      throw UsageError("'", what, "': found --", flag.name, " too, wanted one of them");
+      throw UsageError("'", what, "' and --", flag.name, " both say what to validate; remove one");
     }
     table.assign(flag, ConfigValue::scalar(what),
                  {.kind = Origin::Kind::command_line, .place = what});
   }
 };
 
-// The configuration of an earlier run goes before the flags.
+// Puts the configuration of an earlier run before the flags.
 std::vector<std::string> with_config_of_run(std::span<const std::string> args) {
   std::vector<std::string> all(args.begin(), args.end());
   ValidateCommand first;
@@ -132,19 +133,18 @@ std::vector<std::string> with_config_of_run(std::span<const std::string> args) {
   if (first.common.help || run.empty()) return all;
   if (!first.common.config_path.empty() || !first.common.config.empty()) {
     throw UsageError(
-        "--run-dir: it has a configuration of its own, wanted no --config and no "
-        "--config-path");
+        "--run-dir: the earlier run has its own configuration; remove --config and --config-path");
   }
   const fs::path config = fs::path(run) / "config.yml";
   if (!fs::exists(config)) {
-    throw UsageError("--run-dir: there is no ", config.string(),
-                     ", wanted the run directory of an earlier run");
+    throw UsageError("--run-dir: expected the directory of an earlier run, but there is no ",
+                     config.string());
   }
   all.insert(all.begin(), {"--config-path", config.string()});
   return all;
 }
 
-// What the configuration of a run that trained says otherwise.
+// Overrides what the configuration of a training run sets.
 void switch_training_off(ValidateCommand& command) {
   ValidationFlags& phases = command.options.phases;
   phases.training = false;
@@ -161,16 +161,16 @@ void switch_training_off(ValidateCommand& command) {
   }
 }
 
-// Random weights are no answer to a question about files.
+// Throws UsageError for a folder without checkpoints; otherwise random weights would be validated.
 void check_checkpoints(const fs::path& folder) {
   if (!fs::is_directory(folder) || !checkpoints_in(folder).empty()) return;
   const std::vector<fs::path> others = unnumbered_weights_in(folder);
   throw UsageError("'", folder.string(), "' has no checkpoint epoch_<number>.h5",
                    others.empty() ? "" : ", but " + others[0].filename().string(),
-                   "; wanted one that has, or a file of weights");
+                   "; use a folder that has one, or give a file of weights");
 }
 
-// Of the flags, else what the earlier run has.
+// Takes the checkpoints that the flags name, otherwise those of the earlier run.
 void choose_checkpoints(ValidateCommand& command) {
   ValidationFlags& phases = command.options.phases;
   CheckpointFlags& checkpoints = command.options.checkpoints;
@@ -181,7 +181,7 @@ void choose_checkpoints(ValidateCommand& command) {
   if (!is_given("weights")) checkpoints.weights.clear();  // those that the earlier run began with
   if (!is_given("checkpoint-input-dir")) phases.checkpoint_input_dir.clear();
   if (!checkpoints.weights.empty() && !phases.checkpoint_input_dir.empty()) {
-    throw UsageError("--weights and --checkpoint-input-dir exclude each other, wanted one of them");
+    throw UsageError("--weights and --checkpoint-input-dir cannot be combined; remove one of them");
   }
   if (!run.empty() && command.output_dir.empty()) {
     command.options.run_dir = (fs::path(run) / "validation").string();
@@ -190,8 +190,8 @@ void choose_checkpoints(ValidateCommand& command) {
   if (!checkpoints.weights.empty() || !phases.checkpoint_input_dir.empty()) return;
   if (run.empty()) {
     throw UsageError(
-        "nothing to validate is named, wanted a file of weights, --checkpoint-input-dir or "
-        "--run-dir; see --help");
+        "nothing to validate: give a file of weights, --checkpoint-input-dir or --run-dir; see "
+        "--help");
   }
   const fs::path folder = checkpoints.folder(run);
   const fs::path first = folder / "rank0";  // with --ckpt-all-instances
@@ -199,7 +199,7 @@ void choose_checkpoints(ValidateCommand& command) {
   command.table.find("checkpoint-input-dir", "").origin = {.place = "chosen by --run-dir"};
 }
 
-// In which the run computed that wrote it; empty: the file does not tell.
+// The precision of the run that wrote the file; empty if the file does not contain it.
 std::optional<Precision> precision_of(const fs::path& file) {
   try {
     const TrainingState state = load_training_state(file.string());
@@ -207,11 +207,11 @@ std::optional<Precision> precision_of(const fs::path& file) {
     if (note == state.notes.end()) return std::nullopt;
     return parse_precision(note->second.substr(0, note->second.find(',')));
   } catch (const Error&) {
-    return std::nullopt;  // weights only; what is damaged is told when it is validated
+    return std::nullopt;  // only weights, or damaged; validation reports a damaged file
   }
 }
 
-// Weights are validated as they were trained, unless a flag or a configuration says otherwise.
+// Validates in the precision of training, unless a flag or a configuration file sets another.
 void choose_precision(ValidateCommand& command) {
   TrainOptions& options = command.options;
   Option& option = command.table.find("precision", "");

@@ -1,5 +1,5 @@
-// The options of `pando validate`: those of `pando train` that a run without training has, and what
-// is to be validated.
+// The options of `pando validate`: the options of `pando train` that matter without training, and
+// the weights to validate.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace pando::app {
 
-// From arguments to the checked options of a run that only validates. Gives nothing when --help or
-// --print-config was asked for and is answered on `out`. Throws UsageError.
+// Parses arguments into the checked options of a run that only validates. Returns nothing after
+// --help or --print-config, whose output goes to `out`. Throws UsageError.
 std::optional<TrainOptions> parse_validate_options(std::span<const std::string> args,
                                                    std::ostream& out);
 

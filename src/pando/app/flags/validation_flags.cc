@@ -9,12 +9,12 @@
 namespace pando::app {
 namespace {
 
-// Devices of one replica that validates.
+// The number of devices of one replica in validation.
 int devices_each(const DeviceFlags& devices) {
   return devices.pipeline_validation_model ? devices.devices_per_replica() : 1;
 }
 
-// Without training the devices follow the validation, unless their cores are named.
+// Without training, validation chooses the number of devices, unless --core-sets names them.
 bool may_have_own_devices(const ValidationFlags& flags, const DeviceFlags& devices) {
   return !flags.training && devices.core_sets.empty();
 }
@@ -49,49 +49,49 @@ DeviceStrategyOptions ValidationFlags::strategy(const DeviceFlags& devices, int 
 
 void add_validation_flags(OptionTable& table, ValidationFlags& flags) {
   table.begin_group("Phases and validation");
-  table.add("training", flags.training, "train; without it only validate");
+  table.add("training", flags.training, "train the model; if false, only validate");
   table
       .add("validation", flags.validation,
-           "measure loss and accuracy of every checkpoint on the test data: when it is written "
-           "(during, or true), or all of them after training")
+           "measure loss and accuracy of every checkpoint on the test data: during (or true) when "
+           "it is written, after: all of them after training; false: no validation")
       .with_hint("true|false|after|during")
       .may_stand_alone();
   table.add("validate-during-training", flags.during_training,
-            "true is --validation during, false is --validation after");
+            "older form of --validation: true means during, false means after");
   table
       .add("validation-micro-batch-size", flags.validation_micro_batch_size,
-           "samples per step of one replica in validation; by default as in training")
+           "number of samples per step of one replica in validation; default: the same as in "
+           "training")
       .with_hint("N")
       .at_least(1)
       .at_most(1 << 24);
   table
       .add("validation-num-replicas", flags.validation_num_replicas,
-           "copies of the model in validation; by default one on every device, or with "
-           "--pipeline-validation-model as many as in training. Results do not depend on it")
+           "number of copies of the model in validation; default: one on every device, or with "
+           "--pipeline-validation-model the same as in training. Results do not depend on it")
       .with_hint("N")
       .at_least(1)
       .at_most(runtime::kMostDevices);
   table
-      .add("checkpoint-input-dir", flags.checkpoint_input_dir,
-           "validate the checkpoints epoch_<number>.h5 of this folder; by default those that "
-           "training wrote")
+      .add(
+          "checkpoint-input-dir", flags.checkpoint_input_dir,
+          "validate the checkpoints epoch_<number>.h5 in this folder; default: those that training "
+          "wrote")
       .with_hint("DIR");
   table.add("clean-dir", flags.clean_dir,
-            "remove the checkpoints that training wrote after they are validated");
+            "delete the checkpoints that training wrote once they are validated");
   table.add("sweep", flags.sweep,
-            "tell what a search for hyper-parameters wants to know: the epoch that reached "
-            "--target-accuracy and the optimization metric");
+            "report results for a hyper-parameter search: the epoch that reached --target-accuracy "
+            "and the optimization metric");
   table
-      .add(
-          "target-accuracy", flags.target_accuracy,
-          "the test accuracy to reach, as a fraction; tells the epoch of the first checkpoint that "
-          "does")
+      .add("target-accuracy", flags.target_accuracy,
+           "the test accuracy to reach, as a fraction; the run reports the epoch of the first "
+           "checkpoint that reaches it")
       .with_hint("X")
       .above(0)
       .at_most(1);
-  table.add(
-      "mlperf-logging", flags.mlperf_logging,
-      "train a warm-up epoch first, whose changes are taken back, and write ':::MLLOG' lines");
+  table.add("mlperf-logging", flags.mlperf_logging,
+            "write ':::MLLOG' lines, and first train a warm-up epoch whose changes are undone");
 }
 
 void settle_validation(OptionTable& table, ValidationFlags& flags) {

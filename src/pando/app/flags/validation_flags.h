@@ -1,4 +1,4 @@
-// The flags of `pando train` that say which phases a run has and how it validates.
+// The flags of `pando train` that choose the phases of a run and how it validates.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace pando::app {
 
-// When checkpoints are measured on the test data: each as it is written, or all after training.
+// When checkpoints are validated on the test data: each when it is written, or all after training.
 enum class ValidationTime { off, after, during };
 
 struct ValidationFlags {
@@ -19,17 +19,17 @@ struct ValidationFlags {
 
   bool training = true;
   ValidationTime validation = ValidationTime::during;
-  std::optional<bool> during_training;                 // the older flag; settle_validation ends it
-  std::optional<int64_t> validation_micro_batch_size;  // that of training
-  std::optional<int> validation_num_replicas;          // as many as the devices hold
+  std::optional<bool> during_training;  // the older flag; settle_validation resets it
+  std::optional<int64_t> validation_micro_batch_size;  // default: the same as in training
+  std::optional<int> validation_num_replicas;          // default: as many as the devices hold
   bool sweep = false;
   double target_accuracy = kTargetAccuracy;  // a fraction
   bool mlperf_logging = false;
-  std::string checkpoint_input_dir;  // empty: where training wrote its own
+  std::string checkpoint_input_dir;  // empty: the checkpoints that training wrote
   bool clean_dir = false;
 
   bool validates() const { return validation != ValidationTime::off; }
-  // Checkpoints of another folder are not those that training writes.
+  // False with checkpoint_input_dir: the checkpoints of another folder do not come from training.
   bool validates_during() const {
     return training && validation == ValidationTime::during && checkpoint_input_dir.empty();
   }
@@ -37,22 +37,22 @@ struct ValidationFlags {
   int64_t micro_batch_size(int64_t of_training) const {
     return validation_micro_batch_size.value_or(of_training);
   }
-  // A target that the user gave is reported without --sweep too.
+  // A target that the user set is reported even without --sweep.
   bool has_target() const { return sweep || target_accuracy != kTargetAccuracy; }
 
-  // The replicas of a validation. Without a number of their own: those of training when the
-  // pipeline is kept (--pipeline-validation-model), else one on each device.
+  // The number of replicas in validation. By default the number in training if validation uses the
+  // pipeline (--pipeline-validation-model), otherwise one on each device.
   int replicas(const DeviceFlags& devices) const;
-  // The devices of a run: those of training, or, when it does not train, those of its validation.
+  // The devices of a run: those for training or, if it does not train, those for validation.
   DeviceStrategyOptions strategy(const DeviceFlags& devices, int threads) const;
 };
 
 void add_validation_flags(OptionTable& table, ValidationFlags& flags);
 
-// --validate-during-training as a value of --validation.
+// Translates --validate-during-training to a value of --validation.
 void settle_validation(OptionTable& table, ValidationFlags& flags);
 
-// What no single flag can check: throws UsageError that names the flags.
+// Checks combinations of flags; throws UsageError that names the flags.
 void validate(const ValidationFlags& flags, const DeviceFlags& devices);
 
 }  // namespace pando::app

@@ -6,18 +6,16 @@
 #include <cstdint>
 #include <fstream>
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
+#include "pando/base/json.h"
 #include "pando/data/tfrecord/crc32c.h"
 #include "pando/options/config_value.h"
 
 namespace pando::app {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Folders and cores may differ between machines. Options for files that only the first instance
 // reads or writes may be missing elsewhere. The default number of slices depends on the cores; all
@@ -72,8 +70,7 @@ std::string program_fact() {
 
 void check_agreement(const Instances& instances, const Facts& own) {
   if (instances.count() == 1) return;
-  const std::vector<std::string> all =
-      instances.gather(Json(own).dump(-1, ' ', false, Json::error_handler_t::replace));
+  const std::vector<std::string> all = instances.gather(Json(own).dump());
   const auto facts_of = [&](size_t i) { return Json::parse(all[i]).get<Facts>(); };
   const Facts first = facts_of(0);
   for (size_t i = 1; i < all.size(); ++i) {

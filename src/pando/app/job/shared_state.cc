@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "pando/app/job/shared_state.h"
 
+#include <map>
 #include <utility>
 
-#include <nlohmann/json.hpp>
+#include "pando/base/json.h"
 
 namespace pando::app {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Everything in a state except the contents of its tensors.
 Json outline_of(const std::vector<store::NamedWeight>& weights) {
@@ -43,32 +42,33 @@ Json outline_of(const TrainingState& state) {
 
 std::vector<store::NamedWeight> weights_like(const Json& outline) {
   std::vector<store::NamedWeight> weights;
-  for (const Json& entry : outline) {
-    weights.push_back({entry.at("name").get<std::string>(),
-                       Tensor(static_cast<DType>(entry.at("dtype").get<int>()),
-                              Shape(entry.at("shape").get<std::vector<int64_t>>()))});
+  for (const Json& entry : outline.items()) {
+    weights.push_back(
+        {entry.get<std::string>("name"), Tensor(static_cast<DType>(entry.get<int>("dtype")),
+                                                Shape(entry.get<std::vector<int64_t>>("shape")))});
   }
   return weights;
 }
 
 TrainingState state_like(const Json& outline) {
   TrainingState state;
-  for (const Json& layer : outline.at("layers")) {
+  for (const Json& layer : outline.at("layers").items()) {
     state.weights.layers.push_back(
-        {layer.at("layer").get<std::string>(), weights_like(layer.at("weights"))});
+        {layer.get<std::string>("layer"), weights_like(layer.at("weights"))});
   }
   state.weights.state = weights_like(outline.at("state"));
-  state.weights.attributes = outline.at("attributes");
-  state.weights.path = outline.at("path");
-  state.position = {outline.at("epoch").get<int64_t>(), outline.at("update").get<int64_t>()};
-  state.iteration = outline.at("iteration");
-  state.data_epoch = outline.at("data_epoch");
-  state.seed = outline.at("seed");
-  state.optimizer = outline.at("optimizer");
+  using Texts = std::map<std::string, std::string>;
+  state.weights.attributes = outline.get<Texts>("attributes");
+  state.weights.path = outline.get<std::string>("path");
+  state.position = {outline.get<int64_t>("epoch"), outline.get<int64_t>("update")};
+  state.iteration = outline.get<int64_t>("iteration");
+  state.data_epoch = outline.get<int64_t>("data_epoch");
+  state.seed = outline.get<uint64_t>("seed");
+  state.optimizer = outline.get<std::string>("optimizer");
   if (const Json& scaling = outline.at("loss_scaling"); !scaling.is_null()) {
     state.loss_scaling = LossScalerState::of(scaling.get<LossScalerState::Numbers>());
   }
-  state.notes = outline.at("notes");
+  state.notes = outline.get<Texts>("notes");
   return state;
 }
 
@@ -82,14 +82,11 @@ void share(const Instances& instances, std::vector<store::NamedWeight>& weights)
 
 void share_state(const Instances& instances, std::optional<TrainingState>& state) {
   if (instances.count() == 1) return;
-  const std::string outline = instances.from_first([&] {
-    std::string bytes;
-    if (state) Json::to_msgpack(outline_of(*state), bytes);
-    return bytes;
-  });
+  const std::string outline =
+      instances.from_first([&] { return state ? outline_of(*state).to_bytes() : ""; });
   if (!instances.is_first()) {
     state.reset();
-    if (!outline.empty()) state = state_like(Json::from_msgpack(outline));
+    if (!outline.empty()) state = state_like(Json::from_bytes(outline));
   }
   if (!state) return;
   for (store::LayerWeights& layer : state->weights.layers) share(instances, layer.weights);

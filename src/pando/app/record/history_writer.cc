@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <fmt/core.h>
 
 #include "pando/base/error.h"
+#include "pando/base/json.h"
 #include "pando/base/strings.h"
 
 namespace pando::app {
@@ -50,7 +51,7 @@ std::string csv_line(const std::vector<std::string>& columns, const Cells& cells
 }
 
 std::string json_object(const HistoryRow& row, const Cells& cells) {
-  nlohmann::ordered_json object;
+  Json object;
   for (const auto& [name, value] : cells) {
     if (value) object[name] = *value;
   }
@@ -58,17 +59,17 @@ std::string json_object(const HistoryRow& row, const Cells& cells) {
   return object.dump();
 }
 
-HistoryRow row_of(const nlohmann::ordered_json& object) {
-  HistoryRow row{.epoch = object.at("epoch"), .step = object.at("step")};
-  for (const auto& [name, value] : object.items()) {
+HistoryRow row_of(const Json& object) {
+  HistoryRow row{.epoch = object.get<double>("epoch"), .step = object.get<int64_t>("step")};
+  for (const auto& [name, value] : object.members()) {
     if (name == "epoch" || name == "step" || value.is_null()) continue;
     const auto found =
         std::find_if(kRowFields.begin(), kRowFields.end(),
                      [&key = name](const RowField& field) { return field.name == key; });
     if (found == kRowFields.end()) {
-      row.extra.emplace_back(name, value.get<double>());
+      row.extra.emplace_back(name, object.get<double>(name));
     } else {
-      row.*found->value = value.get<double>();
+      row.*found->value = object.get<double>(name);
     }
   }
   return row;
@@ -130,11 +131,12 @@ std::vector<HistoryRow> read_history(const std::filesystem::path& json, int64_t 
   if (!std::filesystem::exists(json)) return rows;
   std::ifstream file(json);
   try {
-    for (const auto& object : nlohmann::ordered_json::parse(file)) {
+    const Json all = Json::parse(std::string(std::istreambuf_iterator<char>(file), {}));
+    for (const Json& object : all.items()) {
       HistoryRow row = row_of(object);
       if (row.step <= last_step) rows.push_back(std::move(row));
     }
-  } catch (const nlohmann::json::exception& error) {
+  } catch (const IoError& error) {
     throw IoError(json.string(), ": not a valid history file: ", error.what());
   }
   return rows;

@@ -3,12 +3,12 @@
 
 #include <chrono>
 
-#include <nlohmann/json.hpp>
+#include "pando/base/json.h"
 
 namespace pando::app {
 namespace {
 
-nlohmann::ordered_json to_json(const MlperfValue& value) {
+Json to_json(const MlperfValue& value) {
   if (const auto* whole = std::get_if<int64_t>(&value)) return *whole;
   if (const auto* number = std::get_if<double>(&value)) return *number;
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
@@ -28,12 +28,8 @@ MlperfLog::MlperfLog(std::function<void(const std::string&)> write,
 
 void MlperfLog::write(const Line& line) const {
   if (!write_) return;
-  nlohmann::ordered_json json = {{"namespace", ""},
-                                 {"time_ms", line.time_ms},
-                                 {"event_type", line.type},
-                                 {"key", line.key},
-                                 {"value", to_json(line.value)},
-                                 {"metadata", nlohmann::ordered_json::object()}};
+  Json json = {{"namespace", ""}, {"time_ms", line.time_ms},      {"event_type", line.type},
+               {"key", line.key}, {"value", to_json(line.value)}, {"metadata", Json::object()}};
   for (const auto& [name, value] : line.metadata) json["metadata"][name] = to_json(value);
   write_(":::MLLOG " + json.dump());
 }

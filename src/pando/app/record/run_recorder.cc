@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/record/log_line.h"
 #include "pando/train/model.h"
@@ -14,8 +14,8 @@
 namespace pando::app {
 namespace {
 
-// Notes in a checkpoint: what no row of the history has yet. No times: the same run gives the same
-// files.
+// Notes in a checkpoint: sums that are in no row of the history yet. They have no times, so that
+// the same run gives the same files.
 constexpr const char* kLoggedUpdates = "logged_updates";
 constexpr const char* kOpenSamples = "open_samples";
 constexpr const char* kOpenLoss = "open_loss";
@@ -75,7 +75,7 @@ void RunRecorder::on_execution_end(FitContext& context, const Logs& logs) {
 void RunRecorder::on_epoch_end(FitContext& context, const Logs& logs) {
   HistoryRow row = row_of(context);
   const int64_t done = updates_done(context);
-  // A run that a signal stops goes on later: its open sums are in the checkpoint, not in a row.
+  // A run that a signal stops continues later: its open sums are in the checkpoint, not in a row.
   const bool is_last = context.stop && !stopped_ && done != logged_updates_;
   if (is_last || options_.events.logs_since(logged_updates_, done)) {
     add_training(row, context, logs);
@@ -92,7 +92,7 @@ void RunRecorder::on_epoch_end(FitContext& context, const Logs& logs) {
   stop_when_asked(context);
 }
 
-// A signal between two epochs is seen by the fit alone.
+// Only the fit sees a signal between two epochs.
 void RunRecorder::on_train_end(FitContext& context) {
   stop_when_asked(context);
   const bool wanted = signal_.received() != 0 || options_.final_checkpoint;
@@ -168,7 +168,7 @@ void RunRecorder::save(const FitContext& context) {
   log_.directory().log("saved " + store_.save(*context.model, notes()).string());
 }
 
-// After the last step there is nothing left to stop: the run is whole.
+// After the last step there is nothing left to stop: the run is complete.
 void RunRecorder::stop_when_asked(FitContext& context) {
   const bool whole = context.epoch + 1 >= context.epochs && context.step >= context.steps;
   if (signal_.ask() == 0 || whole) return;

@@ -22,23 +22,24 @@ struct RecorderOptions {
   int64_t steps_per_update = 1;              // of all replicas
   bool keep_best = false;                    // of the validations within the fit, as best.h5
   double best_accuracy = -1;                 // of the validations before a resumed run
-  bool final_checkpoint = true;              // at the end of the fit, wherever it is
-  std::map<std::string, std::string> notes;  // for every checkpoint: what the run is
+  bool final_checkpoint = true;              // at the end of the fit, at any position
+  std::map<std::string, std::string> notes;  // for every checkpoint: they describe the run
   // Receives the row of every validation within the fit.
   std::function<void(const HistoryRow&)> validated = {};
 };
 
-// A log event writes a row of the history and a line of the log, with the means since the one
-// before. Events fall due after whole weight updates; where executions end elsewhere, the row comes
-// with the first execution that ends later. A validation has a row and a line of its own after
-// those of training. A run has an event at its end.
-// Checkpoints follow the rows of their moment; a stop at a signal and the end of the fit have one
-// too. All instances of a job call theirs alike. Log, signal and store must outlive it.
+// A log event writes a row of the history and a line of the log, with the means since the previous
+// event. Events are due after whole weight updates; if executions end elsewhere, the row is written
+// after the first execution that ends later. A validation has its own row and line after those of
+// training. A run has an event at its end.
+// Checkpoints are written after the rows of the same moment, and also at a stop by a signal and at
+// the end of the fit. All instances of a job make the same calls. Log, signal and store must
+// outlive it.
 class RunRecorder : public Callback {
  public:
   RunRecorder(RunLog& log, AgreedSignal& signal, CheckpointStore& store, RecorderOptions options);
 
-  // Goes on where the run stood when it saved this state, `seconds` after its start.
+  // Continues from where the run saved this state, `seconds` after its start.
   void resume(const TrainingState& state, double seconds);
 
   void on_epoch_begin(FitContext& context) override;
@@ -53,7 +54,7 @@ class RunRecorder : public Callback {
   // Sums over the samples that are in no row yet.
   struct OpenSums {
     int64_t samples = 0;
-    int64_t timed = 0;  // of them, in these seconds; a resumed run does not know those before it
+    int64_t timed = 0;  // of them, in `seconds`; a resumed run has no times of earlier ones
     double seconds = 0;
     double loss = 0;
     double accuracy = 0;
@@ -63,7 +64,7 @@ class RunRecorder : public Callback {
   double epochs_done(const FitContext& context) const;
   HistoryRow row_of(const FitContext& context) const;
   void add_training(HistoryRow& row, const FitContext& context, const Logs& logs);
-  // Into the history and the log, and for the user above the progress bar.
+  // Writes to the history, to the log and, for the user, above the progress bar.
   void write(const FitContext& context, const HistoryRow& row);
   std::map<std::string, std::string> notes() const;
   void note_validation(const FitContext& context);

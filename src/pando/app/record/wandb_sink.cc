@@ -5,16 +5,13 @@
 #include <array>
 #include <fstream>
 
-#include <nlohmann/json.hpp>
-
+#include "pando/base/json.h"
 #include "pando/base/strings.h"
 #include "pando/options/config_value.h"
 #include "pando/options/option_types.h"
 
 namespace pando::app {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string time_text(std::time_t time, const char* format, bool local) {
   if (time == 0) time = std::time(nullptr);
@@ -55,9 +52,7 @@ Json json_of(const ConfigValue& value) {
 }
 
 // Replaces invalid UTF-8, which names may contain, so that the line is valid JSON.
-std::string line_of(const Json& object) {
-  return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+std::string line_of(const Json& object) { return object.dump() + "\n"; }
 
 // The lines that stay valid if a run resumes after `step`. A line that was cut off when the process
 // was killed does not parse and is dropped too.
@@ -65,9 +60,10 @@ std::string kept_lines(const std::filesystem::path& path, int64_t step) {
   std::ifstream file(path, std::ios::binary);
   std::string kept;
   for (std::string line; std::getline(file, line);) {
-    const Json object = Json::parse(line, nullptr, false);
-    if (!object.is_object() || object.value("type", "") == "summary") continue;
-    if (object.value("step", int64_t{0}) <= step) kept += line + "\n";
+    const std::optional<Json> object = Json::try_parse(line);
+    if (!object || !object->is_object()) continue;
+    if (object->get<std::string>("type", "") == "summary") continue;
+    if (object->get<int64_t>("step", 0) <= step) kept += line + "\n";
   }
   return kept;
 }

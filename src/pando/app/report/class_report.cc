@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <span>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/report/svg_plot.h"
 #include "pando/store/atomic_file.h"

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/report/svg_plot.h"
 #include "pando/app/report/svg_text.h"

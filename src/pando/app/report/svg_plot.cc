@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/report/svg_text.h"
 

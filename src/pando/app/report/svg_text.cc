@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pando/app/report/svg_text.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace pando::app {
 

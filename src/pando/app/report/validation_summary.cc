@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/base/error.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pando/app/run/announcement.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/record/log_line.h"
 #include "pando/base/strings.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
 #include "pando/app/run/pipeline_text.h"

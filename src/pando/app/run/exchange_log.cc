@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pando/app/run/exchange_log.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/base/strings.h"
 

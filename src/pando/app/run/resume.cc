@@ -4,7 +4,7 @@
 #include <array>
 #include <filesystem>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
 #include "pando/app/job/shared_state.h"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/flags/find_dataset.h"
 #include "pando/app/job/stop_signal.h"

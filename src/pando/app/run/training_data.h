@@ -1,5 +1,5 @@
-// The data of a training run, as the flags want them: found or downloaded, read, made ready for the
-// network or for the part of it that prepares them on the device.
+// The data of a training run as the flags ask for it: found or downloaded, read, and prepared for
+// the network or for the part of it that prepares data on the device.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,18 +15,19 @@ namespace pando::app {
 struct DataRequest {
   DataFlags flags;
   uint64_t seed = 0;            // of everything random about the samples
-  Shape model_input;            // what the model is made for: the size of views
+  Shape model_input;            // the input of the model, which gives the size of views
   int workers = 1;              // threads that read files once at the start
   int64_t synthetic = 1;        // how many different made-up images the devices hold
-  std::ostream* out = nullptr;  // tells of a download; null: silent
-  bool quiet = false;           // tells only that there is one
+  std::ostream* out = nullptr;  // receives messages about a download; null: none
+  bool quiet = false;           // only the start of a download is reported
 };
 
-// Downloads what is nowhere, so that load_training_data finds it. Throws as it does.
+// Downloads a data set that is not on this machine, so that load_training_data() finds it. Throws
+// like load_training_data().
 void fetch_training_data(const DataRequest& request);
 
-// Downloads what is nowhere, after saying what and how large. Throws UsageError, IoError, also when
-// no sample can be read, and fetch::FetchStopped.
+// Downloads a data set that is not on this machine, after reporting its name and size. Throws
+// UsageError, IoError (also when no sample can be read) and fetch::FetchStopped.
 TrainingData load_training_data(const DataRequest& request);
 
 }  // namespace pando::app

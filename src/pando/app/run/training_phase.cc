@@ -7,7 +7,7 @@
 #include <limits>
 #include <map>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/job/shared_state.h"
 #include "pando/app/record/run_recorder.h"
@@ -22,7 +22,7 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-// Of an instance: trace.json, trace.instance1.json, ...
+// The file of an instance: trace.json, trace.instance1.json, ...
 std::string trace_path(const std::string& path, const Instances& instances) {
   if (instances.is_first()) return path;
   std::filesystem::path own(path);
@@ -30,7 +30,7 @@ std::string trace_path(const std::string& path, const Instances& instances) {
   return own.string();
 }
 
-// The first events fit in memory; the rest is counted.
+// Only the first events fit in memory; the others are counted.
 void finish_trace(RunLog& log, const TrainingSetup& setup, const profile::Trace& trace) {
   const std::string path = trace_path(setup.options.trace, setup.instances);
   profile::ChromeTraceOptions options;
@@ -47,7 +47,7 @@ void finish_trace(RunLog& log, const TrainingSetup& setup, const profile::Trace&
   log.show(profile::to_text(summary));
 }
 
-// Of the first instance: the others do the same.
+// Only the first instance writes a report: the others do the same work.
 void finish_profile(RunLog& log, TrainingSetup& setup, const profile::Trace& trace) {
   if (!setup.instances.is_first()) return;
   const ProfileFiles files = write_profile(setup.model, setup.options.profile, "train",
@@ -63,8 +63,8 @@ void finish_recording(RunLog& log, TrainingSetup& setup, const profile::Trace& t
   if (!setup.options.profile.empty()) finish_profile(log, setup, trace);
 }
 
-// Where the fit begins, and how many epochs it takes for one: executions may be longer than an
-// epoch only when the whole run is one to the fit.
+// Sets where the fit begins and how many epochs it treats as one: executions may be longer than an
+// epoch only if the whole run is one epoch for the fit.
 void set_range(FitOptions& fit, const TrainingSetup& setup, TrainingPosition position) {
   fit.epochs = setup.options.num_epochs;
   fit.updates_per_epoch = setup.updates;
@@ -77,7 +77,7 @@ void set_range(FitOptions& fit, const TrainingSetup& setup, TrainingPosition pos
   }
 }
 
-// Batches of the size of training in the validation of all checkpoints that follows, about.
+// The approximate number of batches, of the size of training, in the validation after training.
 int64_t validation_steps_after(const TrainingSetup& setup) {
   const TrainOptions& options = setup.options;
   if (options.phases.validation != ValidationTime::after) return 0;
@@ -96,7 +96,7 @@ std::string divergence_text(const NonFiniteLoss& error, const CheckpointStore& c
   return concat(error.what(), ". The last good checkpoint is ", checkpoints.last().string());
 }
 
-// A note in a checkpoint: what is left of the learning rate after going back.
+// A note in a checkpoint: the factor on the learning rate after going back.
 constexpr const char* kRateFactor = "learning_rate_factor";
 constexpr int kMostRollbacks = 3;
 
@@ -107,7 +107,7 @@ double rate_factor_in(const TrainingState& state) {
 }
 
 // Whether a run with --validation during validates there: where a checkpoint is written, at the end
-// of the run, and after every epoch that early stopping looks at.
+// of the run, and after every epoch that early stopping monitors.
 bool validates_at(const TrainingSetup& setup, TrainingPosition position) {
   const int64_t done = setup.updates_before(position);
   const bool stops_early = setup.options.early_stopping.monitors_validation();
@@ -115,7 +115,7 @@ bool validates_at(const TrainingSetup& setup, TrainingPosition position) {
          (done == setup.events.total && !setup.options.checkpoints.are_off());
 }
 
-// Takes down a validation within training.
+// Records a validation within training.
 void note(const TrainingPhase& phase, const HistoryRow& row) {
   const ValidatedCheckpoint found{row.epoch, row.val_loss.value_or(kUnknown),
                                   row.val_accuracy.value_or(kUnknown)};
@@ -146,7 +146,7 @@ std::shared_ptr<RunRecorder> make_recorder(const TrainingPhase& phase, double ra
                       .validated = [&phase](const HistoryRow& row) { note(phase, row); }});
 }
 
-// Read by the first instance.
+// The first instance reads the file and shares its state.
 TrainingState load_for_all(const Instances& instances, const std::string& path) {
   std::optional<TrainingState> state;
   instances.from_first([&] {
@@ -157,7 +157,7 @@ TrainingState load_for_all(const Instances& instances, const std::string& path) 
   return std::move(*state);
 }
 
-// From where the model stands. Throws NonFiniteLoss.
+// Trains from the position of the model. Throws NonFiniteLoss.
 TrainingResult train_on(const TrainingPhase& phase, const std::shared_ptr<RunRecorder>& recorder,
                         profile::Trace* trace) {
   TrainingSetup& setup = phase.setup;
@@ -165,8 +165,9 @@ TrainingResult train_on(const TrainingPhase& phase, const std::shared_ptr<RunRec
   FitOptions fit = setup.fit_options();
   set_range(fit, setup, setup.model.position());
   if (fit.initial_epoch >= fit.epochs || fit.initial_update >= setup.updates * fit.epochs) {
-    phase.log.say(fmt::format("the run is at its end: {} of {} epochs are done",
-                              setup.model.position().epoch, options.num_epochs));
+    phase.log.say(fmt::format(
+        "nothing to train: {} of {} epochs are done; use a larger --num-epochs to continue",
+        setup.model.position().epoch, options.num_epochs));
     return {};
   }
   fit.updates_per_execution = [&](TrainingPosition at) { return setup.next_execution(at); };
@@ -221,7 +222,7 @@ TrainingResult train(const TrainingPhase& phase, const std::optional<TrainingSta
       rate_factor *= 0.5;
       setup.model.scale_learning_rate(0.5);
       phase.log.say_always(
-          fmt::format("warning: {}. Going back to {} and on with {:g} of the learning rate",
+          fmt::format("warning: {}. Going back to {} and continuing with {:g} of the learning rate",
                       error.what(), last.empty() ? "the beginning" : last.string(), rate_factor));
     }
   }

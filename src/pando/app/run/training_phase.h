@@ -18,7 +18,7 @@ struct TrainingPhase {
   RunLog& log;
   AgreedSignal& signal;
   CheckpointStore& checkpoints;
-  std::vector<std::shared_ptr<Callback>> callbacks = {};  // after the one that keeps the run
+  std::vector<std::shared_ptr<Callback>> callbacks = {};  // after the recorder of the run
   // With --validation during: the validations of the run so far; those of training are added.
   std::vector<ValidatedCheckpoint>* validated = nullptr;
   MlperfLog* mlperf = nullptr;

@@ -8,7 +8,7 @@
 #include <memory>
 #include <optional>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/flags/job_settings.h"
 #include "pando/app/job/agreed_signal.h"
@@ -54,8 +54,8 @@ class TrainingRun {
     } else {
       prepare_validation();
     }
-    if (options_.silicon.compile_only) {
-      out_ << "compiled; nothing is kept for a later run, which compiles again\n";
+    if (options_.counterparts.compile_only) {
+      out_ << "compiled; nothing is kept, so a later run compiles again\n";
       return kDone;
     }
     std::vector<std::string> told;  // before there is a log
@@ -79,7 +79,7 @@ class TrainingRun {
   }
 
  private:
-  // Made by the first instance; the others know where it is.
+  // The first instance makes it; the others get its path.
   std::unique_ptr<RunDirectory> make_directory() const {
     std::unique_ptr<RunDirectory> directory;
     const int instances = setup_.instances.count();
@@ -95,7 +95,7 @@ class TrainingRun {
             .validates_again = options_.phases.validation == ValidationTime::after});
         if (options_.phases.training) mark_job(directory->path().string());
       } catch (const IoError& error) {
-        throw UsageError(error.what());  // the place was chosen: starting again would not help
+        throw UsageError(error.what());  // the user chose the place: a restart would not help
       }
       return directory->path().string();
     });
@@ -109,7 +109,7 @@ class TrainingRun {
     return setup_.updates_before(state_->position) * setup_.accumulation() * setup_.batch.replicas;
   }
 
-  // Those of a file come from the first instance, when training begins.
+  // The first instance loads --weights; fit() broadcasts them.
   void begin_weights(RunLog& log) {
     const std::string& weights = options_.checkpoints.weights;
     if (state_) {
@@ -117,7 +117,7 @@ class TrainingRun {
       const bool is_own = setup_.instances.is_first() && is_of_this_run(*state_, options_);
       const size_t later = is_own ? set_aside_after(state_->weights.path) : 0;
       if (later > 0) {
-        log.say(fmt::format("set aside as *.old, because they are of later epochs: {}",
+        log.say(fmt::format("renamed to *.old, because they are of later epochs: {}",
                             counted(static_cast<int64_t>(later), "checkpoint")));
       }
     } else if (!weights.empty() && options_.phases.training) {
@@ -126,15 +126,15 @@ class TrainingRun {
         const LoadReport report = setup_.model.load_weights(weights);
         for (const std::string& line : report.out_of_range) log.say("warning: " + line);
       });
-      log.say("beginning with the weights of " + weights);
+      log.say("starting with the weights of " + weights);
     }
   }
 
-  // Compiling before the run directory is made: a wrong option leaves nothing behind.
+  // Compiles before the run directory is made, so that a wrong option leaves nothing behind.
   int prepare_training() {
     const std::vector<Field>& fields = setup_.data.sets.train.fields();
     const Clock::time_point start = Clock::now();
-    setup_.instances.together([&] {  // too little memory, say, is the same everywhere
+    setup_.instances.together([&] {  // too little memory, for example, is the same everywhere
       setup_.model.prepare(RunMode::train, options_.micro_batch_size, fields);
     });
     compile_seconds_ = Clock::now() - start;
@@ -191,8 +191,8 @@ class TrainingRun {
     mlperf.event("eval_samples", setup_.data.sets.test.size());
   }
 
-  // A whole epoch, so that nothing is done for the first time when the clock runs. What it learns
-  // is taken back. False when a signal came.
+  // Trains a whole epoch, so that nothing is done for the first time while the clock runs, and
+  // restores the model. False if a signal arrived.
   bool warm_up(RunLog& log) {
     AgreedSignal signal(setup_.instances, "\nstopping the warm-up; another signal ends at once\n");
     log.say("a warm-up epoch begins");
@@ -215,7 +215,7 @@ class TrainingRun {
   }
 
   int train(RunLog& log, MlperfLog& mlperf) {
-    const bool writes = setup_.instances.is_first() || options_.silicon.ckpt_all_instances;
+    const bool writes = setup_.instances.is_first() || options_.counterparts.ckpt_all_instances;
     CheckpointStore checkpoints({.folder = checkpoint_folder(log),
                                  .updates_per_epoch = setup_.updates,
                                  .keep_last = options_.checkpoints.keep_last,
@@ -240,7 +240,7 @@ class TrainingRun {
     if (early_stopping) phase.callbacks.push_back(early_stopping);
     const TrainingResult result = app::train(phase, state_);
     tell_skipped(log.directory());
-    // One that comes after the last weight update is about the validation.
+    // A signal after the last weight update stops the validation.
     if (result.stopped || (options_.phases.validates() && signal.ask() != 0)) {
       log.say_always(stopped_line(signal.text(), log, checkpoints));
       return kStopped;
@@ -275,18 +275,19 @@ class TrainingRun {
   static std::string stopped_line(const std::string& signal, RunLog& log,
                                   const CheckpointStore& checkpoints) {
     if (checkpoints.last().empty()) {
-      return fmt::format("stopped by {}; there is no checkpoint to go on from", signal);
+      return fmt::format("stopped by {}; there is no checkpoint to continue from", signal);
     }
     return fmt::format(
-        "stopped by {}; saved {}; the same command with --run-dir {} --resume auto goes on", signal,
-        checkpoints.last().string(), log.directory().path().string());
+        "stopped by {}; saved {}; to continue, use the same command with --run-dir {} --resume "
+        "auto",
+        signal, checkpoints.last().string(), log.directory().path().string());
   }
 
   std::filesystem::path checkpoint_folder(RunLog& log) const {
     return options_.checkpoints.folder(log.directory().path());
   }
 
-  // What training wrote, unless the user names something else.
+  // Validates what training wrote, unless the user names something else.
   ValidationRequest validation_request(RunLog& log) const {
     const ValidationFlags& flags = options_.phases;
     ValidationRequest request{.folder = flags.checkpoint_input_dir,
@@ -339,7 +340,7 @@ class TrainingRun {
     return kDone;
   }
 
-  // --clean-dir is for what training wrote, not for what the user had before.
+  // --clean-dir removes what training wrote, not what the user had before.
   void clean(RunLog& log, const ValidationResult& result) const {
     if (!options_.phases.checkpoint_input_dir.empty()) {
       log.say("warning: --clean-dir: checkpoints of --checkpoint-input-dir are never removed");
@@ -365,7 +366,7 @@ class TrainingRun {
                         keep_as_best(checkpoint_folder(log), best.epoch).string()));
   }
 
-  // Event files and records beside the history.
+  // Adds event files and records of experiments beside the history.
   void attach_sinks(RunLog& log) {
     const LoggingFlags& flags = options_.logging;
     RowSinks sinks = make_row_sinks(flags, {.folder = log.directory().path(),
@@ -391,7 +392,7 @@ class TrainingRun {
     }
   }
 
-  // Also with --quiet: data that were left out are part of the result.
+  // Lists skipped records, also with --quiet: data that were left out are part of the result.
   void tell_skipped(RunDirectory& directory) const {
     const std::vector<BadRecord>& skipped = setup_.data.skipped;
     if (skipped.empty()) return;
@@ -404,11 +405,11 @@ class TrainingRun {
   int64_t begin_ms_;
   std::filesystem::file_time_type begin_files_ = std::filesystem::file_time_type::clock::now();
   TrainingSetup setup_;
-  std::optional<TrainingState> state_;          // that training goes on from
+  std::optional<TrainingState> state_;          // that training continues from
   Clock::time_point start_;                     // of the phases
-  double epochs_ = 0;                           // that the weights of the model are trained
+  double epochs_ = 0;                           // that the weights were trained for
   std::vector<ValidatedCheckpoint> validated_;  // during training
-  std::optional<int64_t> restored_;  // the epoch whose weights --restore-best brought back
+  std::optional<int64_t> restored_;             // the epoch whose weights --restore-best restored
   bool reached_target_ = false;
   std::chrono::duration<double> compile_seconds_{};
   std::shared_ptr<Callback> histograms_;  // may be null
@@ -419,7 +420,7 @@ class TrainingRun {
 int run_training(const TrainOptions& options, std::ostream& out) {
   const Instances instances;
   std::unique_ptr<TrainingRun> run;
-  // One instance of each machine fetches data that are not there.
+  // One instance of each machine fetches missing data.
   if (instances.count() > 1) {
     instances.together([&] {
       if (comm::current_job().local_index != 0) return;

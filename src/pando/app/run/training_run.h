@@ -8,9 +8,10 @@
 
 namespace pando::app {
 
-// Trains as the options say and gives the exit code. Results go to `out`, the progress bar to
-// standard output. Throws for what ends the run, which the log of the run directory then tells too.
-// All instances of a job call it alike; only the first writes to `out` and into the run directory.
+// Trains as the options say and returns the exit code. Results go to `out`, the progress bar to
+// standard output. Throws the error that ends the run, which is also written to the log of the run
+// directory. All instances of a job make the same call; only the first writes to `out` and into the
+// run directory.
 int run_training(const TrainOptions& options, std::ostream& out);
 
 }  // namespace pando::app

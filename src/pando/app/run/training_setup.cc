@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/job/agreement.h"
 #include "pando/app/job/exit_code.h"
@@ -174,9 +174,9 @@ void TrainingSetup::compile() {
       .fp_exceptions = options.fp_exceptions};
   compiling.execution.slices = options.slices;
   compiling.execution.bucket_bytes =
-      static_cast<size_t>(options.silicon.max_cross_replica_buffer_size);
+      static_cast<size_t>(options.counterparts.max_cross_replica_buffer_size);
   compiling.execution.scratch_limits =
-      options.silicon.scratch_limits(options.devices, options.threads);
+      options.counterparts.scratch_limits(options.devices, options.threads);
   compiling.execution.disabled_passes = {options.disable_pass.begin(), options.disable_pass.end()};
   if (!options.dump_ir.empty()) {
     compiling.execution.dump_ir = [this](const std::string& program, std::string_view pass,

@@ -6,13 +6,13 @@
 #include <iostream>
 #include <limits>
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <fmt/core.h>
 
 #include "pando/app/job/shared_state.h"
 #include "pando/app/record/log_line.h"
 #include "pando/app/run/validation_report.h"
 #include "pando/base/error.h"
+#include "pando/base/json.h"
 #include "pando/base/strings.h"
 #include "pando/train/progress.h"
 
@@ -21,11 +21,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Stopped {};  // thrown out of an evaluation
+struct Stopped {};  // thrown to end an evaluation
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// A run that went on from an earlier checkpoint may leave later ones of before.
+// A run that continued from an earlier checkpoint may have left later ones behind.
 std::vector<CheckpointFile> up_to(RunLog& log, double epoch, std::vector<CheckpointFile> files) {
   for (; !files.empty() && files.back().epoch > epoch; files.pop_back()) {
     log.say(fmt::format("warning: {} is not validated, this run ends before it, after epoch {}",
@@ -34,7 +34,7 @@ std::vector<CheckpointFile> up_to(RunLog& log, double epoch, std::vector<Checkpo
   return files;
 }
 
-// Those of the folder that count; the others are told of.
+// The checkpoints of the folder to validate; warns about skipped files.
 std::vector<CheckpointFile> files_of_folder(RunLog& log, const ValidationRequest& request) {
   std::error_code unknown;
   const bool is_missing = request.trained && !fs::exists(request.folder, unknown);
@@ -56,7 +56,7 @@ std::vector<CheckpointFile> files_of_folder(RunLog& log, const ValidationRequest
   return std::move(found.own);
 }
 
-// So that it is the result, and the class report is about it.
+// Moves the restored epoch to the end, so that it is the result and the class report is about it.
 void put_last(RunLog& log, const CheckpointFile& restored, std::vector<CheckpointFile>& files) {
   const auto found = std::ranges::find(files, restored.epoch, &CheckpointFile::epoch);
   const bool is_last = found != files.end() && found + 1 == files.end();
@@ -66,11 +66,11 @@ void put_last(RunLog& log, const CheckpointFile& restored, std::vector<Checkpoin
   } else {
     std::rotate(found, found + 1, files.end());
   }
-  log.say(fmt::format("validated last, as the result: epoch {}, whose weights are back",
+  log.say(fmt::format("validated last, as the result: epoch {}, whose weights were restored",
                       epoch_text(restored.epoch)));
 }
 
-// An empty path stands for the weights that the model has.
+// An empty path stands for the current weights of the model.
 std::vector<CheckpointFile> choose_files(RunLog& log, const ValidationRequest& request) {
   if (!request.file.empty()) {
     return {{request.file, epoch_of(request.file.filename().string()).value_or(0)}};
@@ -85,21 +85,20 @@ std::vector<CheckpointFile> choose_files(RunLog& log, const ValidationRequest& r
   return {{"", request.epoch}};
 }
 
-// Those that the first instance finds, for all.
+// The files that the first instance finds, for all instances.
 std::vector<CheckpointFile> choose_files(const Instances& instances, RunLog& log,
                                          const ValidationRequest& request) {
-  std::vector<CheckpointFile> files;
+  using Found = std::vector<std::pair<std::string, double>>;
   const std::string bytes = instances.from_first([&] {
-    std::vector<std::pair<std::string, double>> found;
+    Found found;
     for (const CheckpointFile& file : choose_files(log, request)) {
       found.emplace_back(file.path.string(), file.epoch);
     }
-    std::string text;
-    nlohmann::json::to_msgpack(found, text);
-    return text;
+    return Json(found).to_bytes();
   });
-  for (const nlohmann::json& file : nlohmann::json::from_msgpack(bytes)) {
-    files.push_back({file.at(0).get<std::string>(), file.at(1).get<double>()});
+  std::vector<CheckpointFile> files;
+  for (const auto& [path, epoch] : Json::from_bytes(bytes).get<Found>()) {
+    files.push_back({path, epoch});
   }
   return files;
 }
@@ -147,7 +146,7 @@ class ValidationPhase {
     return found == request_.validated.end() ? nullptr : &*found;
   }
 
-  // Checkpoints that were validated before and are removed since (--keep-last), in their places.
+  // Inserts checkpoints that were validated before and removed since (--keep-last) in their places.
   void add_removed() {
     std::vector<ValidatedCheckpoint>& all = result_.checkpoints;
     for (const ValidatedCheckpoint& one : request_.validated) {
@@ -160,7 +159,7 @@ class ValidationPhase {
 
   int64_t batches() const { return (setup_.data.sets.test.size() + batch_ - 1) / batch_; }
 
-  // Above the bar.
+  // Writes a line to the log and above the progress bar.
   void say(const std::string& line) {
     log_.directory().log(line);
     progress_.message(line);
@@ -189,7 +188,7 @@ class ValidationPhase {
     return false;
   }
 
-  // The model has the weights of the last one then, for the class report.
+  // Loads the weights of the last checkpoint, for the class report.
   void take_known(const CheckpointFile& file, const ValidatedCheckpoint& found) {
     const bool is_last = &file == &files_.back();
     if (is_last && has_loaded_ && !load(file)) return;
@@ -238,8 +237,8 @@ class ValidationPhase {
   MlperfLog& mlperf_;
   int64_t batch_;
   std::vector<CheckpointFile> files_;
-  bool has_loaded_ = false;  // the weights of a file
-  int64_t done_ = 0;         // micro-batches of the checkpoints before
+  bool has_loaded_ = false;  // whether the weights of a file were loaded
+  int64_t done_ = 0;         // micro-batches of earlier checkpoints
   train::Progress progress_;
   ValidationResult result_;
 };
@@ -254,7 +253,7 @@ void tell_target(RunLog& log, const ValidationResult& result, const ValidationFl
   log.say("optimization_metric: " + (metric ? fmt::format("{:.6g}", *metric) : "unknown"));
 }
 
-// The last line is the result, also for those who read only the last accuracy of a log.
+// The last line is the result, also for programs that read only the last accuracy of a log.
 void tell_result(RunLog& log, const ValidationResult& result) {
   const ValidatedCheckpoint& last = result.checkpoints.back();
   const ValidatedCheckpoint& best = best_of(result.checkpoints);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/app/report/class_report.h"
 #include "pando/datasets/all_datasets.h"

@@ -2,15 +2,23 @@
 //          a, b = batch_norm_sums(d, x, m, v)     dx = batch_norm_input_grad(d, x, m, v, g, s, t)
 // After:   a, b = batch_norm_sums(dy, x, m, v, y) {activation="relu"}
 //          dx = batch_norm_input_grad(dy, x, m, v, g, s, t, y) {activation="relu"}
-// Applies only if no other node reads d. Then d is never written.
+// Applies only if no other node reads d. Then d is never written. The same holds for every op whose
+// gradient the backward ops of batch norm can take.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
 #include "pando/compiler/passes/passes.h"
+#include "pando/ops/activation_attribute.h"
 
 namespace pando::compiler {
 
 namespace {
+
+// Whether the node's attribute `activation` may name this op.
+bool can_mask(const ir::Node& node, const std::string& activation) {
+  const ops::AttributeSpec* spec = ops::definition(node).attribute("activation");
+  return spec != nullptr && std::ranges::count(spec->choices, activation) > 0;
+}
 
 bool reads_only_as_gradient(const ir::Node* user, const ir::Value* masked) {
   const bool known = (user->op() == "batch_norm_sums" && user->num_inputs() == 4) ||
@@ -20,10 +28,12 @@ bool reads_only_as_gradient(const ir::Node* user, const ir::Value* masked) {
 }
 
 bool is_fusable_mask(const ir::Graph& graph, const ir::Node& node) {
-  if (node.op() != "relu_grad" || graph.is_output(node.output())) return false;
+  const std::string& activation = ops::definition(node).gradient_of;
+  if (activation.empty() || graph.is_output(node.output())) return false;
   const auto users = graph.users(node.output());
   return !users.empty() && std::all_of(users.begin(), users.end(), [&](const ir::Node* user) {
-    return reads_only_as_gradient(user, node.output()) && user->stage() == node.stage();
+    return reads_only_as_gradient(user, node.output()) && can_mask(*user, activation) &&
+           user->stage() == node.stage();
   });
 }
 
@@ -39,7 +49,7 @@ bool FuseBatchNormGrad::run(CompileState& state) const {
     for (ir::Node* user : graph.users(mask->output())) {
       user->set_input(0, mask->input(0));
       user->add_input(mask->input(1));
-      user->attributes().set("activation", std::string("relu"));
+      ops::set_activation(*user, ops::definition(*mask).gradient_of, *mask);
     }
     graph.erase(mask);
   }

@@ -1,7 +1,7 @@
 // Before:  d = max_pool_grad(dy, i, y) {activation=A, window=W}
-//          dx = conv_input_grad(d, k)     dk, db = conv_kernel_grad(x, d)
+//          dx = conv_input_grad(d, k)     dk, db = conv_filter_grad(x, d)
 // After:   dx = conv_pool_input_grad(dy, i, k, y) {activation=A, window=W}
-//          dk, db = conv_pool_kernel_grad(x, dy, i, y) {activation=A, window=W}
+//          dk, db = conv_pool_filter_grad(x, dy, i, y) {activation=A, window=W}
 // d has the size of the convolution's result and is zero except for one element of each window.
 // With windows of eight elements, as in volumes, this saves seven of eight products, and d itself.
 // SPDX-License-Identifier: MIT
@@ -41,7 +41,7 @@ bool disjoint_windows(const ir::Node& scatter) {
 // Whether `node` is a gradient of a convolution that is computed from `dy`.
 bool takes(const ir::Node& node, const ir::Value* dy) {
   const bool of_input = node.op() == "conv_input_grad" && node.input(0) == dy;
-  const bool of_kernel = node.op() == "conv_kernel_grad" && node.input(1) == dy;
+  const bool of_kernel = node.op() == "conv_filter_grad" && node.input(1) == dy;
   if (!of_input && !of_kernel) return false;
   const ir::Value* x = of_input ? node.output() : node.input(0);
   const int64_t largest = x->shape().elements() / std::max<int64_t>(x->shape()[0], 1);
@@ -76,7 +76,7 @@ void replace(ir::Graph& graph, ir::Node* gradient, const ir::Node& scatter) {
   }
   if (scatter.num_inputs() > 2) inputs.push_back(scatter.input(2));
   ir::Node* fused = graph.insert_before(
-      gradient, {.op = of_input ? "conv_pool_input_grad" : "conv_pool_kernel_grad",
+      gradient, {.op = of_input ? "conv_pool_input_grad" : "conv_pool_filter_grad",
                  .inputs = std::move(inputs),
                  .outputs = gradient->num_outputs(),
                  .attributes = attributes,

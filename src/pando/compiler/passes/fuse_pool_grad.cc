@@ -3,7 +3,7 @@
 // d is zero except where c is the maximum, and there c equals y: the full-size c is not needed.
 // SPDX-License-Identifier: MIT
 #include "pando/compiler/passes/passes.h"
-#include "pando/ops/attribute_values.h"
+#include "pando/ops/activation_attribute.h"
 
 namespace pando::compiler {
 
@@ -11,7 +11,7 @@ namespace {
 
 // The max_pool whose index and input this gradient of an activation reads, or null.
 const ir::Node* pool_behind(const ir::Graph& graph, const ir::Node& node) {
-  if (node.op() != "relu_grad" && node.op() != "leaky_relu_grad") return nullptr;
+  if (ops::definition(node).gradient_of.empty()) return nullptr;
   const ir::Node* scatter = node.input(0)->producer();
   if (scatter == nullptr || scatter->op() != "max_pool_grad" || scatter->num_inputs() != 2) {
     return nullptr;
@@ -35,9 +35,7 @@ bool FusePoolGrad::run(CompileState& state) const {
   for (ir::Node* node : found) {
     ir::Node* scatter = node->input(0)->producer();
     const ir::Node* pool = pool_behind(graph, *node);
-    const bool leaky = node->op() == "leaky_relu_grad";
-    scatter->attributes().set("activation", std::string(leaky ? "leaky_relu" : "relu"));
-    if (leaky) scatter->attributes().set("alpha", ops::number_attribute(*node, "alpha"));
+    ops::set_activation(*scatter, ops::definition(*node).gradient_of, *node);
     scatter->add_input(pool->output(0));
     graph.replace_uses(node->output(), scatter->output());
     graph.erase(node);

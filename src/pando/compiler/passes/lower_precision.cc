@@ -60,7 +60,7 @@ class Lowering {
     if (rounds && !ops::has_trait(*node, ops::Trait::view)) {
       mark(node, options_.stochastic_rounding == StochasticRounding::on, ++streams_);
     }
-    const bool products = node->op().starts_with("conv") || node->op().starts_with("dense");
+    const bool products = ops::definition(*node).products != ops::Products::none;
     if (options_.half_partials && products) {
       node->attributes().set("half_partials", int64_t{1});
     }

@@ -79,13 +79,13 @@ class Chooser {
 
   size_t scratch_limit(const ir::Node& node) const {
     const std::vector<size_t>& limits = state_.options.scratch_limits;
-    const bool dense = node.op().starts_with("dense");
-    if (limits.empty() || !(dense || node.op().starts_with("conv"))) {
+    const ops::Products products = ops::definition(node).products;
+    if (limits.empty() || products == ops::Products::none) {
       return std::numeric_limits<size_t>::max();
     }
     if (limits.size() == 1) return limits[0];
     const size_t stage = std::min(static_cast<size_t>(node.stage()), limits.size() / 2 - 1);
-    return limits[2 * stage + (dense ? 1 : 0)];
+    return limits[2 * stage + (products == ops::Products::matrix ? 1 : 0)];
   }
 
   void pack(ir::Node* node, kernels::Packing packing) {

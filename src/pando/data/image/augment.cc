@@ -43,8 +43,8 @@ PANDO_MULTIVERSION void map_values(const uint8_t* __restrict from, const float* 
   for (size_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[i]) * scale[i] + shift[i];
 }
 
-// The last pixel first. Three channels are moved as four bytes each, whose fourth the next pixel
-// overwrites; only the outermost pixels have no byte to spare.
+// Writes the last pixel first. Pixels of three channels are copied as four bytes, of which the next
+// pixel overwrites the fourth; only the first and the last pixel are copied as three bytes.
 void reverse_pixels(const uint8_t* from, int64_t pixels, int64_t channels, uint8_t* to) {
   int64_t x = 0;
   if (channels == 3 && pixels > 1) {
@@ -58,7 +58,7 @@ void reverse_pixels(const uint8_t* from, int64_t pixels, int64_t channels, uint8
   }
 }
 
-// One value per element of a row: the channels again and again.
+// One value per element of a row: the values of the channels, repeated for every pixel.
 std::vector<float> repeat_channels(const std::array<float, 4>& values, const ImageView& image,
                                    int64_t pixels) {
   std::vector<float> row(static_cast<size_t>(pixels * image.channels));
@@ -85,7 +85,7 @@ Columns columns_of(int64_t width, int64_t x, int64_t wanted) {
   return {before, end - begin, wanted - before - (end - begin), begin};
 }
 
-// Hands out the wanted pixels of one row of the image after the other.
+// Gives the needed pixels of a row of the image, mirrored if `flip` is true.
 class RowReader {
  public:
   RowReader(const ImageView& image, const Columns& columns, bool flip)

@@ -1,5 +1,5 @@
-// Pixels on their way into a batch: cropped, mirrored and mapped to what a network wants, in one
-// pass from the bytes of an image into the memory of the batch.
+// Pixels on their way into a batch: cropped, mirrored and mapped to the values that a network
+// expects, in one pass from the bytes of an image into the memory of the batch.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -23,18 +23,18 @@ struct ChannelMap {
 // Throws InvalidArgument for a deviation that is not above zero.
 ChannelMap normalise_channels(const std::array<float, 3>& mean,
                               const std::array<float, 3>& deviation);
-// With the usual figures of ImageNet.
+// normalise_channels() with the usual mean and deviation of ImageNet.
 ChannelMap normalise_imagenet();
 
 // (pixel - mean) / deviation with mean and population standard deviation over all pixels and
-// channels of this image, and zeros outside. An image of one colour becomes zeros, where the
-// formula divides by zero.
+// channels of this image, and zeros outside. An image of one colour, for which the formula would
+// divide by zero, becomes zeros.
 ChannelMap standardise(const ImageView& image);
 // The same for values that are f32 already, in place.
 void standardise(std::span<float> values);
 
-// The rows of a batch that pixels are written to: as f32, mapped, or as u8, unchanged (then outside
-// of the image is 0). One of the two.
+// The memory of a batch that pixels are written to: either f32, mapped, or u8, unchanged (with 0
+// outside of the image).
 struct PixelTarget {
   PixelTarget(std::span<float> values, const ChannelMap& channel_map)
       : f32(values), map(channel_map) {}
@@ -47,9 +47,9 @@ struct PixelTarget {
   ChannelMap map;
 };
 
-// Writes `size` pixels of the image, mirrored first when that is asked for, from (choice.y,
-// choice.x) on. The whole image as it is: size = image.size and no choice. Throws InvalidArgument
-// unless the image has 1 to 4 channels and `to` as many elements as needed.
+// Writes `size` pixels of the image from (choice.y, choice.x) on; with choice.flip the image is
+// mirrored first. size = image.size and a default choice give the whole image. Throws
+// InvalidArgument unless the image has 1 to 4 channels and `to` has as many elements as needed.
 void crop_flip(const ImageView& image, const CropFlip& choice, const ImageSize& size,
                const PixelTarget& to);
 

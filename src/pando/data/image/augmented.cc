@@ -33,8 +33,8 @@ CropFlip choose(const AugmentOptions& options, const ImageSize& size, const Samp
   return choice;
 }
 
-// What is left to do here when the device mirrors: the crop of the image that mirrored is the crop
-// of the mirrored image.
+// The crop that the host takes when the device mirrors: once mirrored, it equals the chosen crop of
+// the mirrored image.
 CropFlip before_flip(const CropFlip& choice) {
   return {.y = choice.y, .x = choice.flip ? -choice.x : choice.x, .flip = false};
 }

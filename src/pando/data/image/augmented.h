@@ -1,4 +1,5 @@
-// Data sets whose images are kept as bytes and become what a network wants when they are gathered.
+// Data sets whose images are kept as bytes and are converted to the values that a network expects
+// when they are gathered.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +10,7 @@
 
 namespace pando {
 
-// What becomes of the bytes 0 to 255.
+// How the bytes 0 to 255 are converted.
 enum class PixelValues {
   bytes,         // stay u8
   plain,         // f32, the same numbers
@@ -22,16 +23,16 @@ struct AugmentOptions {
   PixelValues values = PixelValues::standardised;
   bool flip = false;  // mirrors half of the images
   // The device mirrors: the data set gets the field "flip", u8, 1 for the images that `flip`
-  // chooses. Mirrored then, the bytes are those that would have been made here.
+  // chooses. After mirroring, the bytes equal those that the host would have made.
   bool flip_on_device = false;
-  int64_t border = 0;  // zeros on every side, of which a random crop of the old size is taken; they
-                       // are zeros of the result, so they have no part in standardising
+  int64_t border = 0;  // width of the zeros added on every side before a random crop of the old
+                       // size; they are zeros of the result and do not count in standardising
   uint64_t seed = 0;   // of mirroring and cropping
 };
 
-// The field "x", u8 [height, width, channels], changed. What happens to a sample depends on the
-// seed, the epoch and its index only. Throws InvalidArgument when x is something else, a border is
-// negative or normalising meets other than three channels.
+// Converts the field "x", u8 [height, width, channels]. What happens to a sample depends only on
+// the seed, the epoch and its index. Throws InvalidArgument if x has another type or shape, the
+// border is negative, or images to normalise do not have three channels.
 Dataset augment_images(const Dataset& dataset, const AugmentOptions& options);
 
 }  // namespace pando

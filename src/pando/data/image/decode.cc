@@ -21,7 +21,8 @@ bool starts_with(std::span<const uint8_t> bytes, std::string_view start) {
                     [](char a, uint8_t b) { return static_cast<uint8_t>(a) == b; });
 }
 
-// What bytes that are no image of ours may be: their name, or their first bytes as numbers.
+// Describes bytes that are neither JPEG nor PNG: the name of their format, or the first bytes as
+// numbers.
 std::string describe_start(std::span<const uint8_t> bytes) {
   struct Known {
     std::string_view start;
@@ -49,8 +50,8 @@ std::string describe_start(std::span<const uint8_t> bytes) {
 ImageFormat sniff(std::span<const uint8_t> bytes, const std::string& place) {
   if (data::looks_like_jpeg(bytes)) return ImageFormat::jpeg;
   if (data::looks_like_png(bytes)) return ImageFormat::png;
-  throw IoError(place, ": found ", describe_start(bytes),
-                ", expected a JPEG (ff d8 ff ...) or PNG (89 50 4e 47 ...) image");
+  throw IoError(place, ": expected a JPEG (ff d8 ff ...) or PNG (89 50 4e 47 ...) image, got ",
+                describe_start(bytes));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Reads JPEG and PNG images from memory as RGB. What an image is, its first bytes say.
+// Reads JPEG and PNG images from memory as RGB. The first bytes of an image tell its format.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -18,7 +18,7 @@ class PixelReader;
 enum class ImageFormat { jpeg, png };
 
 struct DecodeLimits {
-  int64_t max_pixels = 100'000'000;  // of one image; checked before memory is asked for
+  int64_t max_pixels = 100'000'000;  // of one image; checked before memory is allocated
 };
 
 // A part of an image, read to be resized afterwards.
@@ -29,14 +29,15 @@ struct RegionRequest {
                             // box stays at least as large as `target`
 };
 
-// One encoded image: the constructor reads its header, read() its pixels, as often as wanted.
-// Grey, palette, CMYK and 16-bit images become 8-bit RGB (of 16 bits the upper 8 stay); an alpha
+// One encoded image: the constructor reads its header, read() its pixels, as often as needed. Grey,
+// palette, CMYK and 16-bit images become 8-bit RGB (of 16 bits the upper 8 are kept); an alpha
 // channel is dropped, as PIL's convert("RGB") does, and an orientation in EXIF data is ignored, as
-// TensorFlow and torchvision do. The bytes have to outlive the reader. One thread at a time may use
-// it.
+// TensorFlow and torchvision do. The bytes must outlive the reader. Only one thread at a time may
+// use it.
 //
-// Every method throws IoError with `place`, found and wanted for data that is cut short, damaged,
-// larger than the limits or no JPEG or PNG, and Unsupported for forms of JPEG that it cannot read.
+// Every method throws IoError, which names `place` and what is wrong, for data that is cut short,
+// damaged, larger than the limits or neither JPEG nor PNG, and Unsupported for kinds of JPEG that
+// it cannot read.
 class ImageReader {
  public:
   ImageReader(std::span<const uint8_t> bytes, std::string place, const DecodeLimits& limits = {});
@@ -45,13 +46,13 @@ class ImageReader {
   ImageReader& operator=(ImageReader&&) noexcept;
 
   ImageFormat format() const { return format_; }
-  bool cmyk() const;  // stored as inks; pixels are RGB all the same
+  bool cmyk() const;  // stored as CMYK; the pixels are RGB nevertheless
   ImageSize size() const;
 
   void read(Image& into);
   // Reads the pixels that the box needs, perhaps some more around it and perhaps shrunk, and
-  // returns where the box lies in `into`. Of a JPEG only the rows above the box's lower edge are
-  // looked at. Throws InvalidArgument for a box that is not inside the image.
+  // returns where the box lies in `into`. Of a JPEG only the rows down to the lower edge of the box
+  // are read. Throws InvalidArgument for a box that is not inside the image.
   RealBox read_region(const RegionRequest& request, Image& into);
 
  private:

@@ -48,7 +48,7 @@ int64_t overlap(int64_t a, int64_t a_end, int64_t b, int64_t b_end) {
 
 bool covers(const PixelBox& box, const ImageSize& image, const ObjectBox& object,
             float min_covered) {
-  // Files hold boxes of any numbers, and of none: what is outside counts as the edge.
+  // Files may hold any numbers: coordinates outside the image count as its edge, NaN counts as 0.
   const auto scaled = [](float part, int64_t whole) {
     const float inside = part > 0 ? std::min(part, 1.0f) : 0.0f;
     return static_cast<int64_t>(inside * static_cast<float>(whole));

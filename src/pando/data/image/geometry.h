@@ -33,7 +33,7 @@ CropFlip random_crop_flip(RandomStream& random, const ImageSize& image, const Im
                           int64_t border);
 
 // A bounding box of an object, as fractions of the height and width; only its part inside the image
-// counts, and nothing of one that is not made of numbers.
+// counts, and coordinates that are NaN count as 0.
 struct ObjectBox {
   float y_min = 0;
   float x_min = 0;
@@ -52,8 +52,9 @@ struct DistortedBoxOptions {
 
 // A random box of the image that covers enough of an object, by the rules of TensorFlow's
 // sample_distorted_bounding_box: an aspect is drawn uniformly, then a height uniformly from those
-// that keep the area within its bounds, then the place. Without objects the whole image is one.
-// When no attempt succeeds, the whole image. Throws InvalidArgument for options that make no sense.
+// that keep the area within its bounds, then the place. Without objects the whole image counts as
+// one. If no attempt succeeds, the result is the whole image. Throws InvalidArgument for invalid
+// options.
 PixelBox distorted_box(RandomStream& random, const ImageSize& image,
                        std::span<const ObjectBox> objects, const DistortedBoxOptions& options = {});
 

@@ -55,7 +55,7 @@ inline RealBox real(const PixelBox& box) {
           static_cast<double>(box.width)};
 }
 
-// Pixels that somebody else owns, without gaps.
+// A view of pixels without gaps; it owns nothing.
 struct ImageView {
   const uint8_t* pixels = nullptr;
   ImageSize size;
@@ -74,7 +74,7 @@ struct Image {
   explicit Image(const ImageSize& image_size, int64_t image_channels = 3) {
     reset(image_size, image_channels);
   }
-  // Takes another shape and keeps its memory; what the pixels hold then is left open.
+  // Changes the shape and keeps the memory; the values of the pixels are unspecified afterwards.
   void reset(const ImageSize& image_size, int64_t image_channels = 3) {
     size = image_size;
     channels = image_channels;

@@ -3,25 +3,25 @@
 
 #include <algorithm>
 #include <csetjmp>
-#include <cstdio>  // jpeglib.h wants it first
+#include <cstdio>  // jpeglib.h needs it first
 #include <cstring>
 
 #include <jpeglib.h>
-// Behind jpeglib.h, whose settings decide about the numbers of the messages.
+// After jpeglib.h: the settings in it determine the numbers of the messages.
 #include <jerror.h>
 
 #include "pando/data/image/pixel_reader_impl.h"
 
 // libjpeg reports errors by a function that must not return. Ours jumps back into the function that
-// called libjpeg; those functions are plain C: nothing in them has a destructor that a jump could
-// pass by, and what they change while libjpeg runs lies in the JpegDecoder.
+// called libjpeg. The functions that call libjpeg are plain C: nothing in them has a destructor
+// that a jump could skip, and all that they change while libjpeg runs is in the JpegDecoder.
 
 namespace pando::data {
 
 namespace {
 
-// Progressive files have about ten scans; each is a walk over the whole image, so thousands of
-// them in a small file would keep a worker busy for minutes.
+// Progressive files have about ten scans; each is a pass over the whole image, so thousands of them
+// in a small file would keep a worker busy for minutes.
 constexpr int kMostScans = 200;
 // Columns beside the box that the interpolation of subsampled colour looks at.
 constexpr int64_t kMargin = 2;
@@ -38,7 +38,7 @@ struct ErrorHandler {
   longjmp(errors->jump, 1);
 }
 
-// libjpeg goes on with grey pixels after these warnings; for training data that is an error.
+// libjpeg continues with grey pixels after these warnings; for training data that is an error.
 void on_message(j_common_ptr info, int level) {
   if (level >= 0) return;  // a trace message
   switch (info->err->msg_code) {
@@ -49,7 +49,7 @@ void on_message(j_common_ptr info, int level) {
     case JWRN_MUST_RESYNC:
     case JWRN_BOGUS_PROGRESSION: jump_back(info);
     default:
-      ++info->err->num_warnings;  // such as bytes too many before a marker: the pixels are whole
+      ++info->err->num_warnings;  // such as extra bytes before a marker: the pixels are complete
   }
 }
 
@@ -67,7 +67,7 @@ void on_progress(j_common_ptr info) {
   auto* decoder = reinterpret_cast<jpeg_decompress_struct*>(info);
   if (decoder->input_scan_number <= kMostScans) return;
   auto* errors = reinterpret_cast<ErrorHandler*>(info->err);
-  std::snprintf(errors->text, sizeof errors->text, "found more than %d scans, expected about 10",
+  std::snprintf(errors->text, sizeof errors->text, "more than %d scans, expected about 10",
                 kMostScans);
   longjmp(errors->jump, 1);
 }
@@ -211,14 +211,14 @@ class JpegReader : public PixelReader {
     if (components != 1 && components != 3 && components != 4) {
       throw Unsupported(place_, ": JPEG with ", components, " components, expected 1, 3 or 4");
     }
-    // The end marker cannot occur inside compressed pixels, so a cut file has none behind its
-    // header. Parts of an image are read without ever getting to the end: look at it here.
+    // The end marker cannot occur inside compressed pixels, so a cut file has none after its
+    // header. Regions are read without reaching the end of the file, hence the check here.
     const size_t header = bytes_.size() - decoder_.info.src->bytes_in_buffer;
     for (size_t end = bytes_.size(); end >= header + 2; --end) {
       if (bytes_[end - 2] == 0xff && bytes_[end - 1] == JPEG_EOI) return;
     }
     throw IoError(place_, ": JPEG of ", size_, " is cut short: its ", bytes_.size(),
-                  " bytes have no end marker (ff d9) behind the header");
+                  " bytes have no end marker (ff d9) after the header");
   }
 
   void rewind() {

@@ -1,4 +1,4 @@
-// JPEG by libjpeg-turbo, which stays in jpeg.cc and jpeg_encode.cc.
+// JPEG by libjpeg-turbo; only jpeg.cc and jpeg_encode.cc include its headers.
 // SPDX-License-Identifier: MIT
 #pragma once
 

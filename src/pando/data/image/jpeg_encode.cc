@@ -1,7 +1,7 @@
 // Writing JPEG; the rules about jumps are those of jpeg.cc.
 // SPDX-License-Identifier: MIT
 #include <csetjmp>
-#include <cstdio>  // jpeglib.h wants it first
+#include <cstdio>  // jpeglib.h needs it first
 #include <cstdlib>
 
 #include <jpeglib.h>
@@ -18,7 +18,7 @@ struct Encoder {
   jpeg_error_mgr errors;
   jmp_buf jump;
   char text[JMSG_LENGTH_MAX];
-  unsigned char* bytes;  // of malloc
+  unsigned char* bytes;  // allocated by malloc
   unsigned long count;   // NOLINT(google-runtime-int): libjpeg's type
 };
 

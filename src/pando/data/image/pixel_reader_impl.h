@@ -1,4 +1,4 @@
-// What the readers of the image formats have in common.
+// The common interface of the readers of image formats.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,7 +19,7 @@ class PixelReader {
   virtual RealBox read_region(const RegionRequest& request, Image& into) = 0;
 };
 
-// Requires: height and width have come out of a header, so that their product fits.
+// Requires: height and width come from an image header, so that their product fits.
 inline void check_size(const ImageSize& size, const std::string& place,
                        const DecodeLimits& limits) {
   if (size.height < 1 || size.width < 1) {

@@ -11,18 +11,18 @@
 
 #include "pando/data/image/pixel_reader_impl.h"
 
-// libpng reports errors by a function that must not return. It jumps back into the function that
-// called libpng; those functions are plain C: nothing in them has a destructor that a jump could
-// pass by, and what they change while libpng runs lies in the PngDecoder.
+// libpng reports errors by a function that must not return. Ours jumps back into the function that
+// called libpng. The functions that call libpng are plain C: nothing in them has a destructor that
+// a jump could skip, and all that they change while libpng runs is in the PngDecoder.
 
 namespace pando::data {
 
 namespace {
 
 constexpr std::array<uint8_t, 8> kSignature = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
-// Text, profiles and the like, which are not needed: how much of them libpng may keep.
+// How much libpng may keep of text, profiles and the like, which are not needed.
 constexpr png_alloc_size_t kMostChunkBytes = 8 << 20;
-// Deflate makes at most 1032 bytes out of one.
+// Deflate expands one byte to at most 1032.
 constexpr uint64_t kMostGrowth = 1032;
 
 struct PngDecoder {
@@ -43,7 +43,7 @@ struct PngDecoder {
   png_longjmp(png, 1);
 }
 
-// A warning is about what does not change pixels, such as a bad comment.
+// Warnings are about things that do not change pixels, such as a bad comment.
 void on_warning(png_structp /*png*/, png_const_charp /*text*/) {}
 
 void take_bytes(png_structp png, png_bytep to, size_t count) {
@@ -68,7 +68,7 @@ bool open(PngDecoder& decoder) {
   return true;
 }
 
-// Everything to 8-bit RGB.
+// Converts everything to 8-bit RGB.
 bool start(PngDecoder& decoder) {
   if (setjmp(png_jmpbuf(decoder.png)) != 0) return false;
   png_set_expand(decoder.png);

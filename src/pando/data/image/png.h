@@ -1,4 +1,4 @@
-// PNG by libpng, which stays in png.cc.
+// PNG by libpng; only png.cc includes its header.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -17,7 +17,7 @@ namespace {
 
 using Four = float __attribute__((vector_size(16)));
 
-// The two neighbours of a target row or column, and how far it is on the way to the second.
+// The two neighbours of a target row or column, and the weight of the second one.
 struct Tap {
   int64_t first = 0;
   int64_t second = 0;

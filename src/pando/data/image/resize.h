@@ -12,8 +12,9 @@ struct ResizeRequest {
   RealBox box;      // the part of the image that is stretched to the target
   ImageSize size;   // of the target
   bool flip = false;
-  // At its edges a box is interpolated with what lies beyond them, if anything does; otherwise its
-  // outermost pixels are taken, as if the image had been cropped to the box first.
+  // If true, the edges of the box are interpolated with the pixels beyond them, where there are
+  // any; if false, only pixels of the box are used, as if the image had been cropped to the box
+  // first.
   bool look_beyond_box = false;
 };
 

@@ -14,14 +14,14 @@ struct TrainViewOptions {
   ImageSize size = {224, 224};
   DistortedBoxOptions box = {};
   bool flip = true;             // in half of the cases
-  bool flip_on_device = false;  // views are not mirrored here, the choice is only told
+  bool flip_on_device = false;  // views are not mirrored here; the choice is only returned
   bool may_shrink = true;  // JPEGs are decoded at a fraction of their size where a box is at least
                            // twice as large as the view
 };
 
-// A distorted box of the image, maybe mirrored, resized; returns whether it is mirrored, or is to
-// be on the device. Only the pixels that are needed are decoded; `scratch` keeps its memory from
-// image to image.
+// Reads a distorted box of the image, maybe mirrors it, and resizes it; returns whether it is
+// mirrored, here or later on the device. Only the pixels that are needed are decoded; `scratch`
+// keeps its memory from image to image.
 bool read_train_view(ImageReader& reader, RandomStream random, std::span<const ObjectBox> objects,
                      const TrainViewOptions& options, Image& scratch, const PixelTarget& to);
 
@@ -30,7 +30,7 @@ struct EvalViewOptions {
   int64_t short_side = 256;  // the image is resized to it, then the middle `size` taken
 };
 
-// Always decoded at full size.
+// Reads the middle of the image, which is always decoded at full size.
 void read_eval_view(ImageReader& reader, const EvalViewOptions& options, Image& scratch,
                     const PixelTarget& to);
 

@@ -17,11 +17,12 @@ std::vector<Field> fields_of(const std::vector<ArrayField>& arrays) {
   for (const ArrayField& array : arrays) {
     const std::vector<int64_t>& dims = array.values.shape().dims();
     if (dims.empty()) {
-      throw InvalidArgument("array '", array.name, "' is a single number, wants one row a sample");
+      throw InvalidArgument("array '", array.name,
+                            "' is a single number, expected one row per sample");
     }
     if (array.scale && array.values.dtype() != DType::u8) {
       throw InvalidArgument("array '", array.name, "' holds ", to_string(array.values.dtype()),
-                            "; only u8 is scaled");
+                            "; only u8 can be scaled");
     }
     if (dims[0] != arrays[0].values.shape()[0]) {
       throw InvalidArgument("array '", array.name, "' has ", dims[0], " samples ",
@@ -34,7 +35,7 @@ std::vector<Field> fields_of(const std::vector<ArrayField>& arrays) {
   return fields;
 }
 
-// What is no set of rows is refused by the fields; this only has to survive it.
+// fields_of() refuses arrays without rows; this function only has to return something for them.
 int64_t rows_of(const std::vector<ArrayField>& arrays) {
   if (arrays.empty() || arrays[0].values.shape().rank() == 0) return 0;
   return arrays[0].values.shape()[0];

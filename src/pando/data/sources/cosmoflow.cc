@@ -18,8 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kMostOverhead = 1 << 16;  // of an example beyond its volume
-constexpr int kCounts = 32768;               // of the values of an int16 that are not negative
+constexpr uint64_t kMostOverhead = 1 << 16;  // bytes of an example beyond its volume
+constexpr int kCounts = 32768;               // number of non-negative values of an int16
 
 // log(count + 1) for every count: 128 KiB instead of a logarithm per voxel.
 const std::vector<float>& log_table() {
@@ -49,13 +49,13 @@ int64_t checked_sum(std::span<const uint8_t> bytes) {
   if (negative >= 0) return sum;
   for (size_t i = 0;; ++i) {
     const int16_t count = count_at(bytes, i);
-    if (count < 0) throw IoError("feature 'x': count ", i, " is ", count, ", wanted 0 or more");
+    if (count < 0) throw IoError("feature 'x': count ", i, " is ", count, ", expected 0 or more");
   }
 }
 
 void convert_volume(std::span<const uint8_t> bytes, bool apply_log, std::span<float> to) {
   if (bytes.size() != 2 * to.size()) {
-    throw IoError("feature 'x' has ", bytes.size(), " bytes, wanted ", 2 * to.size(), " for ",
+    throw IoError("feature 'x' has ", bytes.size(), " bytes, expected ", 2 * to.size(), " for ",
                   to.size(), " int16 counts");
   }
   const int64_t sum = checked_sum(bytes);
@@ -64,7 +64,7 @@ void convert_volume(std::span<const uint8_t> bytes, bool apply_log, std::span<fl
     for (size_t i = 0; i < to.size(); ++i) to[i] = logs[count_at(bytes, i)];
     return;
   }
-  if (sum == 0) throw IoError("feature 'x': the mean of the counts is 0, wanted more");
+  if (sum == 0) throw IoError("feature 'x': the mean of the counts is 0, expected more than 0");
   const double per_mean = static_cast<double>(to.size()) / static_cast<double>(sum);
   for (size_t i = 0; i < to.size(); ++i) {
     to[i] = static_cast<float>(count_at(bytes, i) * per_mean);
@@ -74,7 +74,7 @@ void convert_volume(std::span<const uint8_t> bytes, bool apply_log, std::span<fl
 void convert_targets(std::span<const float> from, std::span<float> to) {
   for (size_t i = 0; i < to.size(); ++i) {
     if (!std::isfinite(from[i])) {
-      throw IoError("feature 'y': value ", i, " is ", from[i], ", wanted a finite number");
+      throw IoError("feature 'y': value ", i, " is ", from[i], ", expected a finite number");
     }
     to[i] = from[i];
   }
@@ -114,7 +114,7 @@ class CosmoflowSource : public DataSource {
   }
 
  private:
-  // Whatever is wrong inside the file is a bad record; a file that cannot be opened is not.
+  // Any error inside the file is a bad record; a file that cannot be opened is not.
   void read(const std::string& path, const SampleView& sample) const {
     RecordReader reader(path, {.most_record_bytes = most_record_bytes_});
     try {
@@ -131,11 +131,11 @@ class CosmoflowSource : public DataSource {
 
   void read_record(RecordReader& reader, const SampleView& sample) const {
     const auto payload = reader.next();
-    if (!payload) throw IoError("found an empty file, wanted one record");
+    if (!payload) throw IoError("expected one record, got an empty file");
     const Example example(*payload, "tf.train.Example");
     convert_volume(example.bytes("x"), apply_log_, sample.f32(0));
     convert_targets(example.floats("y", sample.f32(1).size()), sample.f32(1));
-    if (reader.next()) throw IoError("found a second record, wanted one sample per file");
+    if (reader.next()) throw IoError("expected one sample per file, got a second record");
   }
 
   std::vector<std::string> paths_;
@@ -150,7 +150,7 @@ std::vector<std::string> record_files_in(const std::string& folder) {
     if (at->path().extension() == ".tfrecord") paths.push_back(at->path().string());
   }
   if (error) throw IoError(folder, ": cannot list the folder: ", error.message());
-  if (paths.empty()) throw IoError(folder, ": found no file *.tfrecord, wanted one per sample");
+  if (paths.empty()) throw IoError(folder, ": expected one file *.tfrecord per sample, found none");
   std::ranges::sort(paths);
   return paths;
 }
@@ -159,8 +159,9 @@ std::vector<std::string> record_files_in(const std::string& folder) {
 
 RecordDataset open_cosmoflow(const std::string& folder, const CosmoflowDataOptions& options) {
   if (options.shape.rank() != 4 || options.shape.elements() == 0 || options.targets < 1) {
-    throw InvalidArgument("CosmoFlow samples of shape ", options.shape, " with ", options.targets,
-                          " targets, wanted [depth,height,width,channels] and at least one target");
+    throw InvalidArgument(
+        "CosmoFlow samples of shape ", options.shape, " with ", options.targets,
+        " targets, expected [depth,height,width,channels] and at least one target");
   }
   std::vector<std::string> paths = record_files_in(folder);
   std::vector<BadRecord> bad;

@@ -52,8 +52,8 @@ struct MakeCosmoflowOptions {
 //   * ((1 - c) + c * blobs), c = 0.5 + 0.45 t1   how much of it is in blobs
 //   * (1 + 0.7 t2 * z), z from -1 to 1           where it is, along the depth
 //   * (1 + 0.5 t3 * k), k from -1 to 1           in which channels it is
-// with noise of the size that counting has. Throws InvalidArgument for a shape without four axes,
-// IoError.
+// with noise whose deviation is the square root of the mean, as in counting. Throws
+// InvalidArgument for a shape without four axes, IoError.
 void make_cosmoflow(const std::string& folder, const MakeCosmoflowOptions& options = {});
 
 }  // namespace pando

@@ -101,11 +101,11 @@ void make_cosmoflow(const std::string& folder, const MakeCosmoflowOptions& optio
   const Shape& shape = options.shape;
   if (shape.rank() != 4 || shape.elements() == 0) {
     throw InvalidArgument("CosmoFlow volumes of shape ", shape,
-                          ", wanted [depth,height,width,channels]");
+                          ", expected [depth,height,width,channels]");
   }
   if (options.train < 0 || options.validation < 0) {
     throw InvalidArgument("CosmoFlow parts of ", options.train, " and ", options.validation,
-                          " samples, wanted 0 or more");
+                          " samples, expected 0 or more");
   }
   make_part(fs::path(folder) / "train", options.train, options);
   make_part(fs::path(folder) / "validation", options.validation, options);

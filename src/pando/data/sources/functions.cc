@@ -32,7 +32,8 @@ class FilledByFunction : public DataSource {
                    std::function<void(const SampleView&)> fill)
       : DataSource(std::move(fields), size), fill_(std::move(fill)) {}
 
-  // Zero first: what the function leaves out must not show what the memory held before.
+  // Writes zeros first: elements that the function leaves out must not show old contents of the
+  // memory.
   void gather(int64_t epoch, std::span<int64_t> indices, const Rows& rows) const override {
     for (size_t i = 0; i < indices.size(); ++i) {
       const auto row = static_cast<int64_t>(i);

@@ -90,7 +90,7 @@ size_t PlainReader::read_compressed(std::span<uint8_t> to) {
     if (status == Z_STREAM_END) {
       end_of_member();
     } else if (status == Z_BUF_ERROR) {  // no progress: there is no input left
-      throw IoError(place_, ": truncated: the gzip data end in the middle");
+      throw IoError(place_, ": truncated: the gzip data ends too early");
     } else if (status != Z_OK) {
       throw IoError(place_, ": damaged gzip data: ",
                     in.stream.msg != nullptr ? in.stream.msg : "zlib gives no reason");

@@ -1,4 +1,4 @@
-// The contents of a file that may be gzip-compressed, read from the front. zlib stays in gzip.cc.
+// Reads a file that may be gzip-compressed, in sequence. Only gzip.cc includes zlib.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace pando::data {
 
-// The whole of a regular file. Throws IoError with the path.
+// Reads a whole regular file. Throws IoError with the path.
 std::vector<uint8_t> read_file(const std::string& path);
 
 // True when the bytes begin as a gzip file does.
@@ -25,10 +25,11 @@ class PlainReader {
   ~PlainReader();
 
   bool compressed() const { return inflater_ != nullptr; }
-  // Fills `to` as far as there are bytes; fewer mean the end. Throws IoError when compressed data
-  // are damaged, cut short or followed by something else.
+  // Fills `to` and returns the number of bytes; fewer than asked for mean the end. Throws IoError
+  // when compressed data is damaged, cut short or followed by something else.
   size_t read(std::span<uint8_t> to);
-  // An upper bound of the bytes still to come, exact for raw content: no header may ask for more.
+  // An upper bound of the bytes still to come, exact for raw content. A header that asks for more
+  // is wrong.
   uint64_t most_left() const;
 
  private:

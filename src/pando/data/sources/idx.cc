@@ -47,8 +47,8 @@ uint32_t read_big_endian(const uint8_t* bytes) {
 void read_exactly(PlainReader& reader, std::span<uint8_t> to, const std::string& place) {
   const size_t found = reader.read(to);
   if (found != to.size()) {
-    throw IoError(place, ": truncated in the IDX header: expected ", to.size(),
-                  " more bytes, found ", found);
+    throw IoError(place, ": truncated in the IDX header: expected ", to.size(), " more bytes, got ",
+                  found);
   }
 }
 
@@ -56,7 +56,7 @@ Header read_header(PlainReader& reader, const std::string& place) {
   std::array<uint8_t, 4> magic{};
   read_exactly(reader, magic, place);
   if (magic[0] != 0 || magic[1] != 0) {
-    throw IoError(place, ": not an IDX file: expected it to begin with two zero bytes, found ",
+    throw IoError(place, ": not an IDX file: expected it to begin with two zero bytes, got ",
                   static_cast<int>(magic[0]), " and ", static_cast<int>(magic[1]));
   }
   Header header{.type = magic[2], .payload_bytes = size_of_type(magic[2], place)};
@@ -82,14 +82,14 @@ Header read_header(PlainReader& reader, const std::string& place) {
   return header;
 }
 
-// Grows as the bytes arrive: a header that promises too much costs no memory.
+// The payload grows as bytes arrive, so that a header with too large a size costs no memory.
 std::vector<uint8_t> read_payload(PlainReader& reader, const Header& header,
                                   const std::string& place) {
   const uint64_t wanted = header.payload_bytes;
   const uint64_t most = reader.most_left();
   if (wanted > most) {
     throw IoError(place, ": truncated: expected ", wanted, " bytes for an array ", header.shape,
-                  ", found ", reader.compressed() ? "no more than " : "", most);
+                  ", got ", reader.compressed() ? "at most " : "", most);
   }
   std::vector<uint8_t> payload;
   while (payload.size() < wanted) {
@@ -99,13 +99,13 @@ std::vector<uint8_t> read_payload(PlainReader& reader, const Header& header,
     const size_t found = reader.read(std::span(payload).subspan(before));
     if (found != asked) {
       throw IoError(place, ": truncated: expected ", wanted, " bytes for an array ", header.shape,
-                    ", found ", before + found);
+                    ", got ", before + found);
     }
   }
   std::array<uint8_t, 1> extra{};
   if (reader.read(extra) != 0) {
     throw IoError(place, ": bytes follow the end of the array ", header.shape, ": expected ",
-                  wanted, " bytes, found ",
+                  wanted, " bytes, got ",
                   reader.compressed() ? "more" : concat(wanted + 1 + reader.most_left()));
   }
   return payload;

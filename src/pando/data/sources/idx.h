@@ -12,8 +12,8 @@
 namespace pando {
 
 // The array in a raw or gzip-compressed IDX file. u8, i32 and f32 stay what they are, i8 and i16
-// become i32, f64 becomes f32. Throws IoError with path, expected and found when the file is
-// missing, no IDX, cut short or too long; no memory is asked for that the file cannot fill.
+// become i32, f64 becomes f32. Throws IoError, which names the path, when the file is missing, not
+// IDX, cut short or too long. Allocates no more memory than the file can fill.
 Tensor read_idx(const std::string& path);
 
 // The same for a file that is already in memory; `place` names it in errors.

@@ -28,7 +28,7 @@ std::vector<std::string> class_names(const std::string& directory) {
   std::vector<std::string> names;
   for (fs::directory_iterator at(directory, error); !error && at != fs::directory_iterator();
        at.increment(error)) {
-    std::error_code unknown;  // what cannot be looked at is no class
+    std::error_code unknown;  // an entry that cannot be examined is no class
     if (!hidden(at->path()) && at->is_directory(unknown))
       names.push_back(at->path().filename().string());
   }
@@ -45,7 +45,7 @@ std::vector<std::string> files_of(const fs::path& folder) {
   std::vector<std::string> files;
   for (fs::recursive_directory_iterator at(folder, error);
        !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
-    std::error_code unknown;  // reading the file says why
+    std::error_code unknown;  // reading the file reports the error
     if (hidden(at->path())) {
       at.disable_recursion_pending();
     } else if (!at->is_directory(unknown)) {
@@ -69,7 +69,7 @@ std::vector<LabelledFile> list_files(const std::string& directory,
   return files;
 }
 
-// Why a file is no readable image, if it is none.
+// Why a file is not a readable image; nothing if it is one.
 std::optional<std::string> flaw_of(const std::string& path, const DecodeLimits& limits,
                                    Image& scratch) {
   try {

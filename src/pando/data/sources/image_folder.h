@@ -1,4 +1,4 @@
-// A folder of images per class, as many collections of photographs come.
+// Images in a folder per class, a common layout of collections of photographs.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -34,14 +34,14 @@ struct ImageFolder {
 };
 
 // The classes are the folders in `directory`, sorted by name; the samples all files in them, sorted
-// by path below the class, whatever their endings; names that begin with a dot are left out. What a
-// file holds, its content says: JPEG or PNG.
+// by path below the class, whatever their endings; names that begin with a dot are left out. The
+// content of a file tells whether it is JPEG or PNG.
 //
-// Files are read when their samples are gathered. A bad one is then an IoError with its path. With
-// OnBadRecord::skip every file is decoded once at the start and the bad ones are left out and
-// listed, so that the number of samples is known and stays. Throws IoError when the directory
-// cannot be read or there is no class, a class without files or no readable image, and
-// InvalidArgument for sizes, types or workers that make no sense.
+// Files are read when their samples are gathered. A bad file then throws an IoError with its path.
+// With OnBadRecord::skip every file is decoded once at the start and the bad ones are left out and
+// listed, so that the number of samples is known and does not change. Throws IoError when the
+// directory cannot be read or there is no class, a class without files or no readable image, and
+// InvalidArgument for invalid sizes, types or numbers of workers.
 ImageFolder load_image_folder(const std::string& directory, const ImageFolderOptions& options = {});
 
 namespace data {
@@ -51,7 +51,7 @@ namespace data {
 std::vector<std::string> image_classes(const std::string& directory);
 std::vector<std::string> image_files(const std::string& class_folder);
 
-// Why a file is no image that can be read as a whole; "" when it is one.
+// Why a file is not an image that can be read completely; "" if it is one.
 std::string image_flaw(const std::string& path, const DecodeLimits& limits, Image& scratch);
 
 }  // namespace data

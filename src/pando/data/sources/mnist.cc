@@ -40,7 +40,7 @@ Tensor read_checked(const std::string& path, int rank, const char* what) {
   return tensor;
 }
 
-// Labels out of range are errors, or with `skipped` listed there and -1 in the result.
+// Labels out of range are errors; with `skipped` they are listed there and -1 in the result.
 Tensor labels_from(const Tensor& bytes, const std::string& path, int64_t classes,
                    std::vector<BadRecord>* skipped) {
   constexpr size_t kHeader = 8;  // of an IDX file with one axis
@@ -102,35 +102,35 @@ const std::vector<std::string>& fashion_mnist_names() {
 
 TrainTest load_mnist_like(const std::string& directory, const MnistLikeOptions& options) {
   if (options.x != DType::f32 && options.x != DType::u8) {
-    throw InvalidArgument("MNIST: x as ", to_string(options.x), ", expected f32 or u8");
+    throw InvalidArgument("MNIST: expected x as f32 or u8, got ", to_string(options.x));
   }
   const std::string remedy = options.remedy.empty()
-                                 ? "put them there or name another directory (--dataset-path)"
+                                 ? "put them there or name another directory with --dataset-path"
                                  : options.remedy;
   const std::vector<std::string> paths = find_files(directory, remedy);
   TrainTest sets{.train = load_part({paths[0], paths[1]}, options),
                  .test = load_part({paths[2], paths[3]}, options),
                  .classes = options.classes};
   if (sets.train.fields() != sets.test.fields()) {
-    throw IoError(paths[2], ": images differ in size from those of ", paths[0], ": found ",
-                  sets.test.fields()[0], ", expected ", sets.train.fields()[0]);
+    throw IoError(paths[2], ": images differ in size from those of ", paths[0], ": expected ",
+                  sets.train.fields()[0], ", got ", sets.test.fields()[0]);
   }
   return sets;
 }
 
 TrainTest load_mnist(const std::string& directory, MnistLikeOptions options) {
   if (options.remedy.empty()) {
-    options.remedy = "'pando data fetch mnist' gets them, or name their directory (--dataset-path)";
+    options.remedy = "run 'pando data fetch mnist', or name their directory with --dataset-path";
   }
   return load_mnist_like(directory, options);
 }
 
 TrainTest load_fashion_mnist(const std::string& directory, MnistLikeOptions options) {
   if (options.remedy.empty()) {
-    options.remedy =
-        concat("'apt-get install dataset-fashion-mnist' puts them into ", kFashionMnistDirectory,
-               ", 'pando data fetch fashion_mnist' gets them, or name their "
-               "directory (--dataset-path)");
+    options.remedy = concat(
+        "run 'apt-get install dataset-fashion-mnist', which puts them into ",
+        kFashionMnistDirectory,
+        ", or 'pando data fetch fashion_mnist', or name their directory with --dataset-path");
   }
   return load_mnist_like(directory, options);
 }

@@ -17,14 +17,14 @@ inline constexpr const char* kFashionMnistDirectory = "/usr/share/datasets/fashi
 struct MnistLikeOptions {
   int64_t classes = 10;  // labels are 0 to classes - 1
   DType x = DType::f32;  // f32: in [0, 1], kept as bytes in memory; u8: the bytes as they are
-  // Where given, samples with other labels are left out and listed here; otherwise they are errors.
+  // If given, samples with other labels are left out and listed here; otherwise they are errors.
   std::vector<BadRecord>* skipped = nullptr;
-  std::string remedy;  // closes the error about missing files
+  std::string remedy;  // ends the error about missing files
 };
 
 // Reads {train,t10k}-{images-idx3,labels-idx1}-ubyte, each raw or .gz. The fields are x
-// [height, width, 1] and y i32. Throws IoError with path, expected and found when files are
-// missing, damaged or do not belong together.
+// [height, width, 1] and y i32. Throws IoError, which names the path, when files are missing,
+// damaged or do not belong together.
 TrainTest load_mnist_like(const std::string& directory, const MnistLikeOptions& options = {});
 
 // The names of Fashion-MNIST's classes in the order of the labels.
@@ -39,7 +39,7 @@ inline constexpr std::array<const char*, 4> kMnistFiles = {
 std::string find_mnist_file(const std::string& directory, const std::string& name);
 }  // namespace data
 
-// The same with an error about missing files that says where these come from.
+// Like load_mnist_like(); the error about missing files tells how to get them.
 TrainTest load_mnist(const std::string& directory, MnistLikeOptions options = {});
 TrainTest load_fashion_mnist(const std::string& directory = kFashionMnistDirectory,
                              MnistLikeOptions options = {});

@@ -13,7 +13,7 @@ namespace pando {
 struct RecordDataset {
   Dataset data;
   std::vector<BadRecord> skipped;  // only with OnBadRecord::skip
-  // The samples of each file, which follow one another in `data`; stream_records() wants it.
+  // The samples of each file, which follow one another in `data`; stream_records() needs it.
   std::vector<int64_t> records_per_file;
 };
 

@@ -32,9 +32,10 @@ Tensor label_rows(int64_t rows, int64_t classes, uint64_t key) {
 
 Dataset synthetic(const SyntheticOptions& options) {
   if (options.size < 1 || options.distinct < 1 || options.classes < 0) {
-    throw InvalidArgument("synthetic data: size ", options.size, ", distinct ", options.distinct,
-                          ", classes ", options.classes,
-                          "; wants size and distinct of at least 1 and classes of at least 0");
+    throw InvalidArgument(
+        "synthetic data: expected size and distinct of at least 1 and classes of at "
+        "least 0, got size ",
+        options.size, ", distinct ", options.distinct, ", classes ", options.classes);
   }
   const int64_t rows = std::min(options.size, options.distinct);
   Tensor x = normal_rows(rows, options.x_shape, mix_keys(options.seed, 0));

@@ -33,7 +33,7 @@ struct Flaw {
   BadRecord record;
 };
 
-// Reads records of changing files; keeps the file of the last one open.
+// Reads records of any of the files; keeps the file of the last one open.
 class EntryReader {
  public:
   explicit EntryReader(const std::vector<std::string>& paths) : paths_(paths) {}
@@ -48,7 +48,7 @@ class EntryReader {
     const size_t found = file_->read(entry.offset + kRecordHeaderBytes, buffer_);
     const std::span<const uint8_t> bytes(buffer_);
     if (found < bytes.size()) {
-      fail(entry, concat("found ", found, " of ", bytes.size(),
+      fail(entry, concat("got ", found, " of ", bytes.size(),
                          " bytes: the file has become shorter since it was opened"));
     }
     const auto payload = bytes.first(static_cast<size_t>(entry.length));
@@ -87,7 +87,7 @@ class TfrecordSource : public DataSource {
     }
   }
 
-  // Tries every record once, the records of a file on one thread; the flaws in their order.
+  // Tries every record once, the records of a file on one thread; returns the flaws in order.
   std::vector<Flaw> find_flaws(int workers) const {
     std::vector<size_t> begins;  // of the files
     for (size_t i = 0; i < entries_.size(); ++i) {
@@ -124,7 +124,8 @@ class TfrecordSource : public DataSource {
     }
   }
 
-  // Zero first: what the function leaves out must not show what the memory held before.
+  // Writes zeros first: elements that the function leaves out must not show old contents of the
+  // memory.
   void decode(EntryReader& reader, const Entry& entry, const SampleView& sample) const {
     for (size_t f = 0; f < fields().size(); ++f) {
       std::memset(sample.data(f), 0, bytes_per_sample(fields()[f]));
@@ -132,7 +133,7 @@ class TfrecordSource : public DataSource {
     with_example(reader, entry, [&](const Example& example) { decode_(example, sample); });
   }
 
-  // Whatever `use` finds wrong becomes a BadRecordError.
+  // An Error that `use` throws becomes a BadRecordError.
   template <typename Use>
   static void with_example(EntryReader& reader, const Entry& entry, const Use& use) {
     const std::span<const uint8_t> payload = reader.read(entry);
@@ -150,7 +151,8 @@ class TfrecordSource : public DataSource {
   std::function<void(const Example&)> check_;
 };
 
-// The records of all files; of a damaged file those in front of the damage, which goes to `bad`.
+// The records of all files. From a damaged file it takes the records before the damage, which is
+// added to `bad`.
 std::vector<Entry> find_entries(const std::vector<std::string>& paths,
                                 const TfrecordOptions& options, std::vector<BadRecord>& bad) {
   std::vector<data::FileIndex> files =
@@ -174,7 +176,7 @@ std::vector<Entry> find_entries(const std::vector<std::string>& paths,
   return entries;
 }
 
-// The entries without flaw; the flaws of the others go to `bad`.
+// The entries without a flaw; the flaws of the others are added to `bad`.
 std::vector<Entry> good_entries(const std::vector<Entry>& entries, std::vector<Flaw>&& flaws,
                                 std::vector<BadRecord>& bad) {
   std::vector<Entry> good;
@@ -200,10 +202,10 @@ void sort_by_place(std::vector<BadRecord>& bad) {
 
 RecordDataset open_tfrecords(const std::vector<std::string>& paths,
                              const TfrecordOptions& options) {
-  if (paths.empty()) throw InvalidArgument("record files: the list is empty, wanted at least one");
+  if (paths.empty()) throw InvalidArgument("record files: expected at least one, got none");
   if (!options.decode) throw InvalidArgument("record files need a function decode");
   if (options.workers < 1) {
-    throw InvalidArgument("record files: ", options.workers, " workers, wanted at least 1");
+    throw InvalidArgument("record files: ", options.workers, " workers, expected at least 1");
   }
   std::vector<BadRecord> bad;
   std::vector<Entry> entries = find_entries(paths, options, bad);
@@ -214,8 +216,8 @@ RecordDataset open_tfrecords(const std::vector<std::string>& paths,
   }
   if (entries.empty()) {
     throw IoError(paths[0], paths.size() > 1 ? concat(" and ", paths.size() - 1, " more") : "",
-                  ": found no record", bad.empty() ? "" : " that can be read",
-                  ", wanted at least one", bad.empty() ? "" : "; ", to_string(bad));
+                  ": expected at least one record", bad.empty() ? "" : " that can be read",
+                  ", found none", bad.empty() ? "" : "; ", to_string(bad));
   }
   std::vector<int64_t> records_per_file(paths.size());
   for (const Entry& entry : entries) ++records_per_file[entry.file];

@@ -1,4 +1,4 @@
-// What the loaders of the well-known data sets give.
+// The result of the loaders of well-known data sets.
 // SPDX-License-Identifier: MIT
 #pragma once
 

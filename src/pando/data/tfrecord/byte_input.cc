@@ -30,7 +30,7 @@ class FileInput : public ByteInput {
     const auto wanted = static_cast<size_t>(std::min<uint64_t>(to.size(), left_));
     const size_t done = file_.read(offset_, to.first(wanted));
     offset_ += done;
-    left_ = done < wanted ? 0 : left_ - done;  // somebody may have made the file shorter
+    left_ = done < wanted ? 0 : left_ - done;  // the file may have become shorter
     return done;
   }
   uint64_t most_left() const override { return left_; }
@@ -112,7 +112,7 @@ size_t RandomAccessFile::read(uint64_t offset, std::span<uint8_t> to) const {
 }
 
 void RandomAccessFile::expect_jumps() const {
-  // Only advice: some file systems cannot take it.
+  // Only advice: some file systems do not support it.
   static_cast<void>(::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_RANDOM));
 }
 

@@ -1,5 +1,5 @@
-// Bytes read from the front, from a file or from memory, as they are or inflated. zlib stays in
-// compression.cc.
+// Bytes read in sequence from a file or from memory, plain or decompressed. Only compression.cc
+// includes zlib.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,12 +17,12 @@ class ByteInput {
   ByteInput(const ByteInput&) = delete;
   ByteInput& operator=(const ByteInput&) = delete;
 
-  // Fills `to` as far as there are bytes; fewer mean the end. Throws IoError.
+  // Fills `to` and returns the number of bytes; fewer than asked for mean the end. Throws IoError.
   virtual size_t read(std::span<uint8_t> to) = 0;
   // An upper bound of the bytes still to come; exact when exact() is true.
   virtual uint64_t most_left() const = 0;
   virtual bool exact() const = 0;
-  // Why the bytes ended before their time; "" when they did not.
+  // Why the bytes ended too early; "" if they did not.
   virtual std::string cut_short() const { return {}; }
 
  protected:
@@ -40,7 +40,8 @@ class RandomAccessFile {
   RandomAccessFile& operator=(const RandomAccessFile&) = delete;
 
   uint64_t size() const { return size_; }  // when it was opened
-  // Fills `to` with the bytes from `offset` on; fewer mean the end of the file. Throws IoError.
+  // Fills `to` with the bytes from `offset` on and returns their number; fewer than asked for mean
+  // the end of the file. Throws IoError.
   size_t read(uint64_t offset, std::span<uint8_t> to) const;
   // Tells the system that small pieces far apart will be read, so that it reads nothing ahead.
   void expect_jumps() const;
@@ -53,9 +54,9 @@ class RandomAccessFile {
 
 // A regular file from its front. Throws IoError with path and reason.
 ByteInputPtr open_input(const std::string& path);
-// A view of `content`, which must stay.
+// A view of `content`, which must outlive it.
 ByteInputPtr memory_input(std::span<const uint8_t> content);
-// `front`, which was taken from `rest` already, then `rest`.
+// Gives `front`, which was read from `rest` before, and then `rest`.
 ByteInputPtr pushed_back(std::span<const uint8_t> front, ByteInputPtr rest);
 
 }  // namespace pando::data

@@ -38,7 +38,7 @@ namespace {
 
 constexpr size_t kPiece = 1 << 16;
 
-// The largest window, and which header zlib asks for or writes.
+// The largest window, and the kind of header that zlib reads or writes.
 int window_bits(Compression compression) { return compression == Compression::gzip ? 15 + 16 : 15; }
 
 class InflatedInput : public ByteInput {
@@ -62,7 +62,7 @@ class InflatedInput : public ByteInput {
         end_of_member();
       } else if (status == Z_BUF_ERROR) {  // no progress: there is no input left
         ended_ = true;
-        cut_short_ = concat("the ", to_string(compression_), " data end in the middle");
+        cut_short_ = concat("the ", to_string(compression_), " data ends too early");
       } else if (status != Z_OK) {
         throw IoError(place_, ": damaged ", to_string(compression_), " data before byte ",
                       taken_ - stream_.avail_in, ": ",
@@ -95,8 +95,8 @@ class InflatedInput : public ByteInput {
     } else if (compression_ == Compression::gzip && *stream_.next_in == 0x1f) {
       PANDO_CHECK(inflateReset(&stream_) == Z_OK);  // gzip allows another member
     } else {
-      throw IoError(place_, ": found bytes after the end of the ", to_string(compression_),
-                    " data at byte ", taken_ - stream_.avail_in, ", wanted none");
+      throw IoError(place_, ": expected the end of the file after the ", to_string(compression_),
+                    " data, got more bytes at byte ", taken_ - stream_.avail_in);
     }
   }
 
@@ -134,7 +134,8 @@ Deflater::Deflater(Compression compression, int level, Sink sink)
     : stream_(std::make_unique<Stream>()), sink_(std::move(sink)) {
   PANDO_CHECK(compression == Compression::gzip || compression == Compression::zlib);
   if (level < -1 || level > 9) {
-    throw InvalidArgument("compression level is ", level, ", wanted 1 (fast) to 9 (small), or -1");
+    throw InvalidArgument("compression level is ", level,
+                          ", expected 1 (fast) to 9 (small), or -1");
   }
   PANDO_CHECK(deflateInit2(&stream_->z, level, Z_DEFLATED, window_bits(compression), 8,
                            Z_DEFAULT_STRATEGY) == Z_OK);

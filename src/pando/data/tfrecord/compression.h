@@ -33,7 +33,7 @@ ByteInputPtr inflated(ByteInputPtr packed, Compression compression, std::string 
 class Deflater {
  public:
   using Sink = std::function<void(std::span<const uint8_t>)>;
-  // level: 1 (fast) to 9 (small), -1 the usual. Throws InvalidArgument for another.
+  // level: 1 (fast) to 9 (small), -1 zlib's default. Throws InvalidArgument for other levels.
   Deflater(Compression compression, int level, Sink sink);
   ~Deflater();
 

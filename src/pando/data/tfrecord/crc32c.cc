@@ -57,8 +57,8 @@ uint32_t extend_by_table(uint32_t state, std::span<const uint8_t> bytes) {
 
 #if defined(__x86_64__)
 
-// The instruction takes three cycles but can start in every one: three streams side by side, each
-// of this many bytes, keep it busy.
+// The instruction takes three cycles, but one can start in every cycle: three streams side by side,
+// each of this many bytes, keep the unit busy.
 constexpr size_t kStream = 1024;
 
 // What kStream zero bytes do to each byte of the state.

@@ -28,7 +28,7 @@ std::string_view as_text(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// A key as errors show it: whatever bytes a file has, the message stays one readable line.
+// A key for error messages: one readable line, whatever bytes the file has.
 std::string quoted(std::string_view key) {
   constexpr size_t kMost = 100;
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -46,8 +46,8 @@ std::string quoted(std::string_view key) {
 
 [[noreturn]] void fail_type(const WireReader& reader, const WireField& field,
                             std::string_view wanted) {
-  reader.fail(field,
-              concat("field ", field.number, " is a ", to_string(field.type), ", wanted ", wanted));
+  reader.fail(field, concat("field ", field.number, " is a ", to_string(field.type), ", expected ",
+                            wanted));
 }
 
 std::vector<Bytes> read_bytes_list(WireReader list) {
@@ -71,7 +71,7 @@ std::vector<float> read_float_list(WireReader list) {
     if (field->type != WireType::bytes) fail_type(list, *field, "fixed32 or packed floats");
     if (field->bytes.size() % 4 != 0) {
       list.fail(*field, concat("packed floats have ", field->bytes.size(),
-                               " bytes, wanted a multiple of 4"));
+                               " bytes, expected a multiple of 4"));
     }
     values.reserve(values.size() + field->bytes.size() / 4);
     for (WireReader packed = list.inside(*field); !packed.at_end();) {
@@ -101,7 +101,7 @@ void read_feature(WireReader reader, std::string_view key, Feature& feature) {
   while (const auto field = reader.next()) {
     if (field->number < 1 || field->number > 3) continue;
     if (feature.index() != 0) {
-      reader.fail(*field, concat("feature ", quoted(key), " has a second list, wanted one"));
+      reader.fail(*field, concat("feature ", quoted(key), " has a second list, expected one"));
     }
     const WireReader list = reader.inside(*field);
     if (field->number == 1) feature = read_bytes_list(list);
@@ -110,7 +110,7 @@ void read_feature(WireReader reader, std::string_view key, Feature& feature) {
   }
 }
 
-// The key may stand behind the value, and either may be missing.
+// The key may follow the value, and either may be missing.
 void read_entry(const WireReader& features_reader, const WireField& entry_field,
                 Features& features) {
   WireReader entry = features_reader.inside(entry_field);
@@ -120,7 +120,7 @@ void read_entry(const WireReader& features_reader, const WireField& entry_field,
     if (field->number != kKey && field->number != kValue) continue;
     if (field->type != WireType::bytes) fail_type(entry, *field, "bytes");
     if (field->number == kKey ? key.has_value() : value.has_value()) {
-      entry.fail(*field, "a feature has two keys or two values, wanted one");
+      entry.fail(*field, "a feature has two keys or two values, expected one");
     }
     if (field->number == kKey) {
       key = as_text(field->bytes);
@@ -130,7 +130,8 @@ void read_entry(const WireReader& features_reader, const WireField& entry_field,
   }
   const auto [place, is_new] = features.try_emplace(key.value_or(std::string_view()));
   if (!is_new) {
-    entry.fail(entry_field, concat("feature ", quoted(place->first), " occurs twice, wanted once"));
+    entry.fail(entry_field,
+               concat("feature ", quoted(place->first), " occurs twice, expected once"));
   }
   if (value) read_feature(*value, place->first, place->second);
 }
@@ -188,12 +189,12 @@ const Feature& Example::at(std::string_view key, FeatureKind wanted) const {
     std::vector<std::string> known;
     for (const auto& [name, one] : features_) known.push_back(quoted(name));
     throw IoError(place_, ": no feature ", quoted(key),
-                  wanted == FeatureKind::none ? "" : concat(", wanted ", with_article(wanted)),
-                  "; there are: ", known.empty() ? "none" : join(known, ", "));
+                  wanted == FeatureKind::none ? "" : concat(", expected ", with_article(wanted)),
+                  "; known features: ", known.empty() ? "none" : join(known, ", "));
   }
   if (kind_of(*feature) != wanted) {
     throw IoError(place_, ": feature ", quoted(key), " is ", with_article(kind_of(*feature)),
-                  ", wanted ", with_article(wanted));
+                  ", expected ", with_article(wanted));
   }
   return *feature;
 }
@@ -213,7 +214,7 @@ std::span<const int64_t> Example::ints(std::string_view key) const {
 void Example::check_count(std::string_view key, size_t found, size_t wanted) const {
   if (found == wanted) return;
   throw IoError(place_, ": feature ", quoted(key), " has ", found,
-                found == 1 ? " value" : " values", ", wanted ", wanted);
+                found == 1 ? " value" : " values", ", expected ", wanted);
 }
 
 std::span<const float> Example::floats(std::string_view key, size_t count) const {

@@ -1,5 +1,5 @@
-// tf.train.Example, what most record files hold: named features, each a list of byte strings, of
-// floats or of 64-bit integers.
+// tf.train.Example, the content of most record files: named features, each a list of byte strings,
+// of floats or of 64-bit integers.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -18,15 +18,15 @@ enum class FeatureKind { none, bytes, floats, ints };
 
 std::string_view to_string(FeatureKind kind);  // "bytes_list", "float_list", "int64_list", ...
 
-// A decoded example. Byte strings are views of the record, which must stay; numbers are copied.
-// Immutable: any number of threads may read it.
+// A decoded example. Byte strings are views of the record, which must outlive them; numbers are
+// copied. Immutable: any number of threads may read it.
 //
-// Stricter than protocol buffers where two readers could see two things: a key that occurs twice,
-// a feature with two lists and a field of the wrong wire type are errors. Unknown fields are
+// Stricter than protocol buffers where two readers could see different values: a key that occurs
+// twice, a feature with two lists and a field of the wrong wire type are errors. Unknown fields are
 // skipped, lists may be packed or not.
 class Example {
  public:
-  // Throws IoError: `place` (say, file and offset), byte in the record, found and wanted.
+  // Throws IoError, which names `place` (for example file and offset) and the byte in the record.
   explicit Example(std::span<const uint8_t> record, std::string place = "example");
 
   const std::string& place() const { return place_; }
@@ -34,21 +34,21 @@ class Example {
   bool has(std::string_view key) const { return find(key) != nullptr; }
   FeatureKind kind(std::string_view key) const;
 
-  // The list of a feature. All of these throw IoError with place, key, found kind and wanted kind;
-  // the message about an unknown key lists the known ones.
+  // The list of a feature. All of these throw IoError with place, key, expected and found kind; the
+  // message about an unknown key lists the known ones.
   std::span<const std::span<const uint8_t>> bytes_list(std::string_view key) const;
   std::span<const float> floats(std::string_view key) const;
   std::span<const int64_t> ints(std::string_view key) const;
-  // The same when there must be exactly `count` values.
+  // The same lists; they must have exactly `count` values.
   std::span<const float> floats(std::string_view key, size_t count) const;
   std::span<const int64_t> ints(std::string_view key, size_t count) const;
-  // The only value of a list.
+  // The only value of a list; more or none are errors.
   std::span<const uint8_t> bytes(std::string_view key) const;
   std::string_view text(std::string_view key) const;
   float number(std::string_view key) const { return floats(key, 1)[0]; }
   int64_t integer(std::string_view key) const { return ints(key, 1)[0]; }
 
-  // The place of a kind in this list is its number in FeatureKind.
+  // The position of a kind in this list is its number in FeatureKind.
   using Feature = std::variant<std::monostate, std::vector<std::span<const uint8_t>>,
                                std::vector<float>, std::vector<int64_t>>;
 

@@ -42,10 +42,10 @@ RecordHeader parse_record_header(std::span<const uint8_t, kRecordHeaderBytes> by
   const uint64_t wanted = masked_crc32c(bytes.first<8>());
   RecordHeader header{.length = load_little(bytes.first<8>())};
   if (found != wanted) {
-    header.error = concat("the crc of its length ", header.length, " is ", hex(found), ", wanted ",
-                          hex(wanted));
+    header.error = concat("the crc of its length ", header.length, " is ", hex(found),
+                          ", expected ", hex(wanted));
   } else if (header.length > std::min(most_record_bytes, kMostLength)) {
-    header.error = concat("its length is ", header.length, " bytes, wanted at most ",
+    header.error = concat("its length is ", header.length, " bytes, expected at most ",
                           std::min(most_record_bytes, kMostLength), " (most_record_bytes)");
   }
   return header;
@@ -56,7 +56,7 @@ std::string payload_error(std::span<const uint8_t> payload,
   const uint64_t found = load_little(footer);
   const uint64_t wanted = masked_crc32c(payload);
   if (found == wanted) return {};
-  return concat("the crc of its ", payload.size(), " bytes is ", hex(found), ", wanted ",
+  return concat("the crc of its ", payload.size(), " bytes is ", hex(found), ", expected ",
                 hex(wanted));
 }
 
@@ -64,8 +64,8 @@ std::string to_string(const Truncation& cut) {
   const uint64_t at = cut.record_offset + cut.found + (cut.in_header ? 0 : kRecordHeaderBytes);
   return concat(cut.records, cut.records == 1 ? " complete record" : " complete records",
                 ", truncated at ", cut.compressed ? "uncompressed byte " : "byte ", at, ": record ",
-                cut.records, " begins at byte ", cut.record_offset, " and wants ", cut.wanted,
-                " bytes of ", cut.in_header ? "header" : "payload and crc", ", found ", cut.found);
+                cut.records, " begins at byte ", cut.record_offset, ", expected ", cut.wanted,
+                " bytes of ", cut.in_header ? "header" : "payload and crc", ", got ", cut.found);
 }
 
 std::vector<uint8_t> record_header(std::span<const uint8_t> payload) {
@@ -105,7 +105,7 @@ void RecordReader::choose_input(data::ByteInputPtr raw) {
   const size_t count = raw->read(front);
   compression_ = options_.compression;
   if (compression_ == Compression::automatic) {
-    // A plain file can begin like a compressed one, but then its crc does not fit by accident.
+    // A plain file can begin like a compressed one, but only a record header has a fitting crc.
     const bool plain = count == front.size() &&
                        data::parse_record_header(front, options_.most_record_bytes).error.empty();
     compression_ =
@@ -118,7 +118,7 @@ void RecordReader::choose_input(data::ByteInputPtr raw) {
 }
 
 // Makes the next `count` bytes contiguous in the buffer, fewer at the end; returns how many bytes
-// are there. Where the size of the input is not known, room doubles with what arrived.
+// there are. If the size of the input is unknown, the buffer doubles as bytes arrive.
 size_t RecordReader::gather(size_t count) {
   while (end_ - begin_ < count) {
     if (begin_ > 0) {
@@ -145,7 +145,7 @@ uint64_t RecordReader::checked_length() {
       bytes.first<data::kRecordHeaderBytes>(), options_.most_record_bytes);
   if (!header.error.empty()) fail(header.error);
   const uint64_t wanted = header.length + data::kRecordFooterBytes;
-  // Where it is known that the rest is missing, no memory is asked for.
+  // If the rest is known to be missing, no memory is allocated for it.
   const uint64_t held = end_ - begin_ - data::kRecordHeaderBytes;
   if (input_->exact() && wanted > held && wanted - held > input_->most_left()) {
     fail_truncated(false, wanted, held + input_->most_left());
@@ -217,7 +217,7 @@ struct RecordWriter::Output {
 RecordWriter::RecordWriter(const std::string& path, const RecordWriterOptions& options) {
   if (options.compression == Compression::automatic) {
     throw InvalidArgument("cannot write '", path,
-                          "': compression is automatic, wanted none, gzip or zlib");
+                          "': compression is automatic, expected none, gzip or zlib");
   }
   output_ = std::make_unique<Output>(path, options);
 }

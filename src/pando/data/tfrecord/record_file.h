@@ -15,7 +15,7 @@
 
 namespace pando {
 
-// Longer records are taken for damage. 16 samples of CosmoFlow fit.
+// Longer records count as damaged. 16 samples of CosmoFlow fit.
 inline constexpr uint64_t kMostRecordBytes = uint64_t{1} << 28;
 
 struct RecordReaderOptions {
@@ -26,24 +26,24 @@ struct RecordReaderOptions {
 };
 
 // Reads one record after the other. Every error is a BadRecordError or, when the file cannot be
-// read or its compression is damaged, an IoError; both name the file, the byte, what was found and
-// what was wanted. Memory grows with the bytes that arrive, never with a length that a file claims.
-// One thread at a time.
+// read or its compression is damaged, an IoError; both name the file, the byte, and what was
+// expected and found. Memory grows with the bytes that arrive, never with a length that a file
+// claims. Only one thread at a time may use it.
 class RecordReader {
  public:
   explicit RecordReader(const std::string& path, const RecordReaderOptions& options = {});
-  // A file in memory, which must stay; `place` names it in errors.
+  // Reads a file in memory, which must outlive the reader; `place` names it in errors.
   RecordReader(std::span<const uint8_t> content, std::string place,
                const RecordReaderOptions& options = {});
 
   // The payload of the next record, valid until the next call; nothing at the end of the file.
-  // After an error in a payload the next call goes on with the record behind it; after any other
-  // there is no going on, and next_offset() is still record_offset().
+  // After an error in a payload the next call continues with the next record. After any other error
+  // reading cannot continue, and next_offset() equals record_offset().
   std::optional<std::span<const uint8_t>> next();
 
   Compression compression() const { return compression_; }  // never automatic
   int64_t records() const { return records_; }              // complete ones so far
-  // Where the record that next() gave last begins, and where the next one does.
+  // The offsets of the record that next() read last and of the one after it.
   uint64_t record_offset() const { return record_offset_; }
   uint64_t next_offset() const { return next_offset_; }
 
@@ -60,7 +60,7 @@ class RecordReader {
   Compression compression_ = Compression::none;
   data::ByteInputPtr input_;
   std::vector<uint8_t> buffer_;
-  size_t begin_ = 0;  // of what is in the buffer and not handed out yet
+  size_t begin_ = 0;  // of the bytes in the buffer that are still to be returned
   size_t end_ = 0;
   int64_t records_ = 0;
   uint64_t record_offset_ = 0;
@@ -72,11 +72,11 @@ struct RecordWriterOptions {
   int level = -1;  // 1 (fast) to 9 (small), -1 zlib's own choice
 };
 
-// Writes a record file that gets its name at finish(); without it nothing stays. Throws IoError
-// with path and reason. One thread at a time.
+// Writes a record file that gets its name at finish(); without finish() no file is left. Throws
+// IoError with path and reason. One thread at a time.
 class RecordWriter {
  public:
-  // Throws InvalidArgument for Compression::automatic or a level that is none.
+  // Throws InvalidArgument for Compression::automatic or an invalid level.
   explicit RecordWriter(const std::string& path, const RecordWriterOptions& options = {});
   ~RecordWriter();
 
@@ -103,13 +103,13 @@ struct RecordHeader {
 };
 RecordHeader parse_record_header(std::span<const uint8_t, kRecordHeaderBytes> bytes,
                                  uint64_t most_record_bytes);
-// What is wrong with a payload and the 4 bytes behind it; "" when nothing is.
+// What is wrong with a payload and the 4 bytes after it; "" if nothing is.
 std::string payload_error(std::span<const uint8_t> payload,
                           std::span<const uint8_t, kRecordFooterBytes> footer);
 
 // A file that ends inside a record.
 struct Truncation {
-  int64_t records = 0;         // complete ones in front
+  int64_t records = 0;         // complete ones before it
   uint64_t record_offset = 0;  // where the one that is cut begins
   bool in_header = false;      // cut in its header; otherwise in payload and crc
   uint64_t wanted = 0;         // bytes of that part

@@ -30,9 +30,9 @@ constexpr size_t kSealBytes = 4;
 void refuse_compressed(const std::string& path, std::span<const uint8_t> front) {
   const Compression found = sniff_compression(front);
   if (found == Compression::none) return;
-  throw IoError(path, ": the file is a ", to_string(found),
-                " stream, wanted plain records, which can be read in any order; decompress it or "
-                "read it from the front with RecordReader");
+  throw IoError(path, ": expected plain records, which can be read in any order, got a ",
+                to_string(found),
+                " stream; decompress the file or read it in sequence with RecordReader");
 }
 
 FileIndex scan_headers(const std::string& path, uint64_t most_record_bytes) {
@@ -77,7 +77,7 @@ std::string full_path(const std::string& path) {
   return error ? path : full.lexically_normal().string();
 }
 
-// What an index belongs to: one line for each file. Nothing when one of them is missing.
+// Describes the files of an index, one line for each; nothing if a file is missing.
 std::optional<std::string> describe_files(const std::vector<std::string>& paths,
                                           uint64_t most_record_bytes) {
   std::string text = concat("at most ", most_record_bytes, "\n");
@@ -112,7 +112,7 @@ std::vector<uint8_t> encode(const std::vector<FileIndex>& files, const std::stri
   return bytes;
 }
 
-// Reads what encode() wrote; anything else leaves it `failed`.
+// Reads what encode() wrote; for anything else failed() becomes true.
 class IndexDecoder {
  public:
   explicit IndexDecoder(std::span<const uint8_t> bytes) : rest_(bytes) {}
@@ -175,7 +175,8 @@ std::optional<std::vector<FileIndex>> load_index(const std::string& path, size_t
   }
 }
 
-// Whether the records of every file fill it. An index has its crc from whoever wrote it.
+// Whether the records of every file fill it. The crc of an index does not ensure that: anybody can
+// compute one.
 bool fill_files(const std::vector<FileIndex>& index, const std::vector<std::string>& paths,
                 uint64_t most_record_bytes) {
   for (size_t i = 0; i < paths.size(); ++i) {
@@ -192,7 +193,7 @@ bool fill_files(const std::vector<FileIndex>& index, const std::vector<std::stri
   return true;
 }
 
-// A folder that cannot be written only costs the next pass over the headers.
+// If the folder cannot be written, the next run only has to read the headers again.
 void save_index(const std::string& folder, const std::string& path,
                 const std::vector<uint8_t>& bytes) {
   std::error_code ignored;
@@ -220,7 +221,7 @@ std::vector<FileIndex> index_records(const std::vector<std::string>& paths,
   std::optional<std::string> description;
   std::string kept_at;
   if (!options.folder.empty()) {
-    // Before the pass: what is changed during it does not fit the index of what was there before.
+    // Describes the files before the pass: the index must not fit files that change during it.
     description = describe_files(paths, options.most_record_bytes);
     kept_at = index_path(options.folder, paths);
   }

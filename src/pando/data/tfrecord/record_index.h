@@ -1,5 +1,5 @@
-// Where the records of files are: found by one pass over their headers, and kept in a file of its
-// own, so that opening the same files again costs one look at the size and time of each.
+// The places of records in files: found by one pass over the headers and kept in a separate file,
+// so that opening the same files again only checks the size and time of each.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,7 +15,7 @@ namespace pando::data {
 
 // The records of one file up to its end or to the first header that is bad.
 struct FileIndex {
-  std::vector<uint64_t> lengths;  // of the payloads; the records lie one behind the other
+  std::vector<uint64_t> lengths;  // of the payloads; the records follow one another
   std::optional<BadRecord> bad;
 
   bool operator==(const FileIndex&) const = default;
@@ -27,10 +27,10 @@ struct RecordIndexOptions {
   std::string folder;  // where indices are kept; "" keeps none
 };
 
-// The index of every file, in their order. An index that is kept holds the paths, sizes and times
-// of change of its files; one that does not fit, is damaged or cannot be written is as good as
-// none. Damaged files are never kept. What changed behind the back of all that, the crcs of the
-// records still show. Throws IoError when a file is missing or compressed.
+// The index of every file, in their order. A kept index holds the paths, sizes and modification
+// times of its files; one that does not fit, is damaged or cannot be written is ignored. The index
+// of a damaged file is never kept. Changes that leave path, size and time the same are still found
+// by the crcs of the records. Throws IoError when a file is missing or compressed.
 std::vector<FileIndex> index_records(const std::vector<std::string>& paths,
                                      const RecordIndexOptions& options);
 

@@ -24,13 +24,14 @@ std::optional<WireField> WireReader::next() {
   const uint64_t tag = varint();
   WireField field{.offset = offset_ + start};
   if (tag > std::numeric_limits<uint32_t>::max() || tag >> 3 == 0) {
-    fail_at(start, concat("field tag is ", tag, ", wanted a number from 1 and a type"));
+    fail_at(start,
+            concat("field tag is ", tag, ", expected a field number of at least 1 and a type"));
   }
   field.number = static_cast<uint32_t>(tag >> 3);
   const auto type = static_cast<int>(tag & 7);
   if (type == 3 || type == 4 || type > 5) {
     fail_at(start,
-            concat("field ", field.number, " has wire type ", type, ", wanted 0, 1, 2 or 5"));
+            concat("field ", field.number, " has wire type ", type, ", expected 0, 1, 2 or 5"));
   }
   field.type = static_cast<WireType>(type);
   switch (field.type) {
@@ -50,13 +51,13 @@ uint64_t WireReader::varint() {
   const size_t start = used_;
   uint64_t value = 0;
   for (int shift = 0; shift < 70; shift += 7) {
-    if (at_end()) fail_at(start, "found the end of the message in a number");
+    if (at_end()) fail_at(start, "the message ends inside a number");
     const uint8_t byte = message_[used_++];
     if (shift == 63 && byte > 1) break;
     value |= uint64_t{byte & 0x7fu} << shift;
     if (byte < 0x80) return value;
   }
-  fail_at(start, "found a number longer than 64 bits");
+  fail_at(start, "a number is longer than 64 bits");
 }
 
 uint64_t WireReader::fixed(size_t count) {
@@ -69,7 +70,7 @@ uint64_t WireReader::fixed(size_t count) {
 std::span<const uint8_t> WireReader::take(size_t at, uint64_t count) {
   const size_t left = message_.size() - used_;
   if (count > left) {
-    fail_at(at, concat("a field wants ", count, " bytes, found ", left));
+    fail_at(at, concat("expected ", count, " bytes of a field, got ", left));
   }
   const auto taken = message_.subspan(used_, static_cast<size_t>(count));
   used_ += taken.size();
@@ -79,7 +80,7 @@ std::span<const uint8_t> WireReader::take(size_t at, uint64_t count) {
 WireReader WireReader::inside(const WireField& field) const {
   if (field.type != WireType::bytes) {
     fail(field, concat("field ", field.number, " is a ", to_string(field.type),
-                       ", wanted bytes with a message"));
+                       ", expected bytes with a message"));
   }
   const auto behind = static_cast<size_t>(field.bytes.data() - message_.data());
   return {field.bytes, place_, offset_ + behind};

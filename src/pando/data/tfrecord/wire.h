@@ -25,8 +25,8 @@ struct WireField {
   size_t offset = 0;               // of its tag, in the outermost message
 };
 
-// The fields of one message in order. A view. Errors are IoErrors: place, byte, found, wanted.
-// Groups, which proto3 does not have, are errors.
+// Reads the fields of one message in order. A view. Errors are IoErrors that name the place and the
+// byte. Groups, which proto3 does not have, are errors.
 class WireReader {
  public:
   WireReader(std::span<const uint8_t> message, std::string_view place, size_t offset = 0)
@@ -41,7 +41,7 @@ class WireReader {
 
   // A reader of the message that `field` holds.
   WireReader inside(const WireField& field) const;
-  // Ends reading because of what was found in `field`.
+  // Throws an IoError about `field`.
   [[noreturn]] void fail(const WireField& field, const std::string& why) const;
 
  private:
@@ -60,13 +60,13 @@ size_t varint_bytes(uint64_t value);
 // The tag and the length in front of a field of the type bytes.
 void append_bytes_header(std::vector<uint8_t>& to, uint32_t number, size_t length);
 
-// Whole fields.
+// Append whole fields.
 void append_int(std::vector<uint8_t>& to, uint32_t number, uint64_t value);
 void append_float(std::vector<uint8_t>& to, uint32_t number, float value);
 void append_double(std::vector<uint8_t>& to, uint32_t number, double value);
 void append_message(std::vector<uint8_t>& to, uint32_t number, std::span<const uint8_t> message);
 void append_text(std::vector<uint8_t>& to, uint32_t number, std::string_view text);
-// Packed lists.
+// Append packed lists.
 void append_floats(std::vector<uint8_t>& to, uint32_t number, std::span<const float> values);
 void append_doubles(std::vector<uint8_t>& to, uint32_t number, std::span<const double> values);
 

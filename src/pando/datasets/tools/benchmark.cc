@@ -28,7 +28,7 @@ using datasets::StageWork;
 constexpr size_t kCopyBytes = size_t{64} << 20;    // beyond any cache, for each thread
 constexpr size_t kAllCopyBytes = size_t{1} << 30;  // at most, for all threads
 constexpr double kCopySeconds = 0.1;
-constexpr double kBoundByMemory = 0.7;  // of the bytes of plain copies
+constexpr double kBoundByMemory = 0.7;  // as a part of the bytes of plain copies
 
 void add(StageCount& total, const StageCount& more) {
   total.samples += more.samples;
@@ -74,7 +74,8 @@ StageRate measure_stage(const Stage& stage, int64_t units, int workers, double s
   return rate_of(stage, workers, run_for(seconds, units, works));
 }
 
-// Batches as training gets them: by `workers` threads ahead of the one that takes them.
+// Measures batches as training gets them: made by `workers` threads ahead of the thread that takes
+// them.
 StageRate measure_batches(const Dataset& dataset, int workers, int64_t batch_size, double seconds) {
   BatchStream stream = dataset.batch(batch_size)
                            .repeat()
@@ -108,12 +109,12 @@ CopyRate measure_copies(int workers) {
       return StageCount{1, static_cast<double>(bytes), static_cast<double>(bytes)};
     });
   }
-  run_for(0, 1, works);  // each makes its memory
+  run_for(0, 1, works);  // each worker allocates its memory
   const Measured measured = run_for(kCopySeconds, 1, works);
   return {workers, (measured.count.in + measured.count.out) / measured.seconds};
 }
 
-// What each stage adds to the time of a sample, as a part of the slowest one's.
+// Sets what each stage adds to the time of a sample, as a part of the time of the slowest stage.
 void set_shares(std::vector<StageRate>& stages, int workers) {
   double before = 0;
   double all = 0;
@@ -129,13 +130,13 @@ void set_shares(std::vector<StageRate>& stages, int workers) {
 
 void check(const DataBenchmarkOptions& options) {
   if (options.workers < 1) {
-    throw InvalidArgument("benchmark: ", options.workers, " workers, wanted at least 1");
+    throw InvalidArgument("benchmark: ", options.workers, " workers, expected at least 1");
   }
   if (!std::isfinite(options.seconds) || options.seconds <= 0) {
-    throw InvalidArgument("benchmark: ", options.seconds, " seconds, wanted more than 0");
+    throw InvalidArgument("benchmark: ", options.seconds, " seconds, expected more than 0");
   }
   if (options.batch_size < 1) {
-    throw InvalidArgument("benchmark: batch size ", options.batch_size, ", wanted at least 1");
+    throw InvalidArgument("benchmark: batch size ", options.batch_size, ", expected at least 1");
   }
 }
 

@@ -10,7 +10,7 @@
 namespace pando {
 
 struct DataBenchmarkOptions {
-  int workers = 1;     // every stage is measured with one thread and with so many
+  int workers = 1;     // every stage is measured with one thread and with this many
   double seconds = 2;  // for each measurement, after a warm-up
   int64_t batch_size = 64;
   uint64_t seed = 0;  // of the order and the augmentation
@@ -34,7 +34,7 @@ struct StageRate {
   double out_per_second() const { return bytes_out / seconds; }
 };
 
-// How many bytes a second threads read and write when they copy memory beyond the caches.
+// How many bytes a second threads read and write when they copy more memory than the caches hold.
 struct CopyRate {
   int workers = 1;
   double bytes_per_second = 0;
@@ -50,8 +50,8 @@ struct DataBenchmarkReport {
 };
 
 // `format` is a name of all_datasets(). Reads the training part again and again: what fits into
-// memory comes from the page cache. Throws InvalidArgument for an unknown format or options that
-// make no sense, IoError for files that are missing or bad.
+// memory comes from the page cache. Throws InvalidArgument for an unknown format or invalid
+// options, IoError for files that are missing or bad.
 DataBenchmarkReport benchmark_dataset(const std::string& format, const std::string& path,
                                       const DataBenchmarkOptions& options = {});
 

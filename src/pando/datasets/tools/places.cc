@@ -27,7 +27,7 @@ std::set<std::string> folders_in(const std::string& folder) {
   std::set<std::string> names;
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    std::error_code unknown;  // what cannot be looked at is no part
+    std::error_code unknown;  // an entry that cannot be examined is no part
     if (!hidden(at->path()) && at->is_directory(unknown)) {
       names.insert(at->path().filename().string());
     }
@@ -89,7 +89,7 @@ PartFolder choose_part(const std::string& folder, bool test) {
   if (!test) return parts.front();
   if (parts.size() > 1) return parts[1];
   throw InvalidArgument(folder,
-                        ": has no part for testing, wanted a folder validation, val or "
+                        ": has no part for testing, expected a folder validation, val or "
                         "test beside train");
 }
 
@@ -98,7 +98,7 @@ std::vector<std::string> files_in(const std::string& folder,
   std::vector<std::string> paths;
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    std::error_code unknown;  // reading the file says why
+    std::error_code unknown;  // reading the file reports the error
     if (hidden(at->path()) || at->is_directory(unknown)) continue;
     if (wanted(at->path().filename().string())) paths.push_back(at->path().string());
   }
@@ -156,7 +156,7 @@ Shape cosmoflow_shape(const std::vector<std::string>& paths) {
       const size_t voxels = Example(*payload).bytes("x").size() / (4 * sizeof(int16_t));
       const int64_t side = std::llround(std::cbrt(static_cast<double>(voxels)));
       if (side > 0) return {side, side, side, 4};
-    } catch (const IoError&) {  // verifying says why; here the next file is as good
+    } catch (const IoError&) {  // verifying reports the error; the next file will do here
     }
   }
   return {128, 128, 128, 4};

@@ -19,19 +19,19 @@ struct PartFolder {
 // The folders train, validation (or val) and test in `folder` when there is train and nothing but
 // them, otherwise `folder` itself. Throws IoError when it cannot be listed.
 std::vector<PartFolder> part_folders(const std::string& folder);
-// The one of them for training or, with `test`, the one for testing. Throws InvalidArgument when
-// there is none for testing.
+// The part for training or, with `test`, the part for testing. Throws InvalidArgument when there is
+// none for testing.
 PartFolder choose_part(const std::string& folder, bool test);
 
-// The files of a folder whose names `wanted` takes, sorted, hidden ones left out. Throws IoError
+// The files of a folder whose names `wanted` accepts, sorted, without hidden ones. Throws IoError
 // when it cannot be listed.
 std::vector<std::string> files_in(const std::string& folder,
                                   const std::function<bool(const std::string& name)>& wanted);
 bool is_cosmoflow_file(const std::string& name);  // *.tfrecord
 
-// A record file, or those in and below a folder: those that are named like record files (.tfrecord,
-// -00000-of-00004 and the like), or all when none is. Links to folders, which may lead back, are
-// left out. Throws IoError.
+// A record file, or the files in and below a folder: those that are named like record files
+// (.tfrecord, -00000-of-00004 and the like), or all files if there are none. Links to folders,
+// which may form a cycle, are not followed. Throws IoError.
 std::vector<std::string> record_files(const std::string& path);
 
 // The files of NAME-00000-of-00004 and so on that are not among `paths`.

@@ -8,7 +8,7 @@ namespace pando::datasets {
 namespace {
 
 constexpr int64_t kEnoughRecords = 20000;
-constexpr size_t kEnoughCompressed = 64;  // files: to count their records they have to be inflated
+constexpr size_t kEnoughCompressed = 64;  // files; counting their records inflates them
 
 int64_t count_records(const std::string& path) {
   RecordReader reader(path);
@@ -57,7 +57,8 @@ std::shared_ptr<const RecordPieces> find_pieces(const std::vector<std::string>& 
     for (size_t p = before; p < found->pieces.size(); ++p) records += found->pieces[p].records;
   }
   if (records == 0) {
-    throw IoError(paths.empty() ? "record files" : paths[0], ": found no record, wanted some");
+    throw IoError(paths.empty() ? "record files" : paths[0],
+                  ": expected at least one record, found none");
   }
   return found;
 }
@@ -71,7 +72,7 @@ std::span<const uint8_t> PieceReader::read(int64_t unit) {
   buffer_.resize(static_cast<size_t>(wanted.bytes));
   const size_t count = file_->read(wanted.offset, buffer_);
   if (count < buffer_.size()) {
-    throw IoError(pieces_->paths[wanted.file], ": found ", count, " of ", buffer_.size(),
+    throw IoError(pieces_->paths[wanted.file], ": got ", count, " of ", buffer_.size(),
                   " bytes at byte ", wanted.offset, ": the file has become shorter");
   }
   return buffer_;

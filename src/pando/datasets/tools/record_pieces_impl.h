@@ -31,7 +31,7 @@ struct RecordPieces {
 };
 
 // The pieces of the files, enough of them to measure with: after some thousand records no further
-// file is looked at. Throws IoError, also when there is no record.
+// file is opened. Throws IoError, also when there is no record.
 std::shared_ptr<const RecordPieces> find_pieces(const std::vector<std::string>& paths);
 
 // Reads pieces; keeps the file of the last one open. One thread at a time.

@@ -14,14 +14,14 @@ namespace datasets {
 
 namespace {
 
-constexpr int64_t kWidestTile = 264;  // as far as small pictures are enlarged for long captions
+constexpr int64_t kWidestTile = 264;  // small pictures are enlarged up to this for long captions
 constexpr int64_t kUsualTile = 96;
 
 void check(const ShowOptions& options) {
   if (options.samples < 1) {
-    throw InvalidArgument("show: ", options.samples, " samples, wanted at least 1");
+    throw InvalidArgument("show: ", options.samples, " samples, expected at least 1");
   }
-  if (options.epoch < 0) throw InvalidArgument("show: epoch ", options.epoch, ", wanted 0 or more");
+  if (options.epoch < 0) throw InvalidArgument("show: epoch ", options.epoch, ", expected >= 0");
 }
 
 std::vector<SheetTile> tiles_of(const Showing& showing, const ShowOptions& options) {

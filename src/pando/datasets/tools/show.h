@@ -16,12 +16,12 @@ struct ShowOptions {
   int64_t columns = 8;
   bool augment = true;  // as for training: mirrored, cropped
   bool test = false;    // samples of the part for testing
-  int64_t epoch = 0;    // its order and its augmentation
-  uint64_t seed = 0;    // of both
+  int64_t epoch = 0;    // selects the order and the augmentation
+  uint64_t seed = 0;    // of the order and the augmentation
 };
 
 // A contact sheet. `format` is a name of all_datasets(). Throws InvalidArgument for an unknown
-// format and options that make no sense, Unsupported for data without pictures, IoError.
+// format and invalid options, Unsupported for data without pictures, IoError.
 Image show_dataset(const std::string& format, const std::string& path,
                    const ShowOptions& options = {});
 

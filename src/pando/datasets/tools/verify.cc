@@ -49,10 +49,9 @@ void ReportBuilder::add(FileFindings&& findings, bool counted) {
   }
   findings.file.part = part.name;
   if (options_.official && findings.file.origin == FileOrigin::other) {
-    findings.flaw(
-        0,
-        "not the official file: its checksum differs from the published one, as it does for the "
-        "same data compressed anew");
+    findings.flaw(0,
+                  "not the official file: its checksum differs from the published one, which also "
+                  "happens if the same data were compressed again");
   }
   findings.file.bad = findings.bad.count();
   bad_.append(std::move(findings.bad));
@@ -83,7 +82,7 @@ VerifyReport ReportBuilder::finish(const std::string& path) && {
       note(concat(file.path, ": not byte for byte the official file"));
   }
   if (bad_.count() == 0 && report_.samples() == 0) {
-    bad_.add({path, 0, "found no sample, wanted at least one"});
+    bad_.add({path, 0, "expected at least one sample, found none"});
   }
   report_.bad_count = bad_.count();
   report_.bad = std::move(bad_.kept());
@@ -144,7 +143,7 @@ void check_record_file(const std::string& path, FileFindings& findings, const Ex
     } catch (const BadRecordError& error) {
       BadRecord record = error.record();
       const bool lost = reader.next_offset() == reader.record_offset();
-      if (lost) record.why += "; what follows it in the file cannot be found";
+      if (lost) record.why += "; the records after it in the file cannot be found";
       findings.bad.add(std::move(record));
       if (lost) return;
       continue;
@@ -152,7 +151,7 @@ void check_record_file(const std::string& path, FileFindings& findings, const Ex
     if (!payload) break;
     check_example(*payload, reader.record_offset(), findings, check);
   }
-  if (reader.next_offset() == 0) findings.flaw(0, "the file is empty, wanted at least one record");
+  if (reader.next_offset() == 0) findings.flaw(0, "the file is empty, expected records");
 }
 
 FileFindings findings_of_folder(const std::string& path, const VerifyOptions& options) {
@@ -191,7 +190,7 @@ VerifyReport verify_dataset(const std::string& format, const std::string& path,
                             const VerifyOptions& options) {
   const DatasetRecord& found = dataset_record(format);
   if (options.workers < 1) {
-    throw InvalidArgument("verify: ", options.workers, " workers, wanted at least 1");
+    throw InvalidArgument("verify: ", options.workers, " workers, expected at least 1");
   }
   std::error_code error;
   VerifyReport report;

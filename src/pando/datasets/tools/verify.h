@@ -1,4 +1,4 @@
-// Reads every byte of a data set and tells all that is wrong with it.
+// Reads every byte of a data set and reports everything that is wrong with it.
 //
 //   const VerifyReport report = verify_dataset("cifar10", folder, {.workers = 8});
 //   if (!report.good()) std::cout << to_string(report.bad[0]);
@@ -30,7 +30,7 @@ struct VerifiedFile {
   std::string part;     // "train", "test", "validation"
   uint64_t bytes = 0;   // on the disk
   int64_t samples = 0;  // good ones
-  int64_t bad = 0;      // what is listed about it
+  int64_t bad = 0;      // bad records in it
   FileOrigin origin = FileOrigin::unknown;
 };
 
@@ -56,9 +56,9 @@ struct VerifyReport {
   uint64_t bytes() const;
 };
 
-// `format` is a name of all_datasets(). Files that are missing, cannot be read or are damaged are
-// in the report, each with the place; what can still be read behind a bad record is read. Throws
-// InvalidArgument for an unknown format or options that make no sense.
+// `format` is a name of all_datasets(). The report lists files that are missing, cannot be read or
+// are damaged, each with the place; reading continues after a bad record where possible. Throws
+// InvalidArgument for an unknown format or invalid options.
 VerifyReport verify_dataset(const std::string& format, const std::string& path,
                             const VerifyOptions& options = {});
 

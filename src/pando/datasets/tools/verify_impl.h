@@ -1,4 +1,4 @@
-// What the checks of single formats share. Private to the folder.
+// Shared by the checks of single formats. Private to the folder.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -29,7 +29,7 @@ class BadList {
   std::vector<BadRecord> kept_;
 };
 
-// What reading one file gave. Made by one thread.
+// The results of reading one file. Used by one thread.
 struct FileFindings {
   explicit FileFindings(const VerifyOptions& options) : bad(options.most_bad) {}
 
@@ -51,12 +51,13 @@ class ReportBuilder {
   explicit ReportBuilder(const VerifyOptions& options)
       : options_(options), bad_(options.most_bad) {}
 
-  // In this order they are listed. `official`: how many samples the official set has, 0: none.
+  // Begins a part; parts are listed in this order. `official`: how many samples the official set
+  // has, 0: there is no official set.
   void begin_part(const std::string& name, int64_t official, int64_t classes);
   // A file of the part begun last. `counted` is false where another file has the same samples.
   void add(FileFindings&& findings, bool counted = true);
   void add_bad(BadRecord record) { bad_.add(std::move(record)); }
-  // Something that is not as in the official data set: a note, or bad when that is wanted.
+  // A difference from the official data set: a note or, with VerifyOptions::official, a bad record.
   void deviation(const std::string& path, std::string text);
   void note(std::string text) { report_.notes.push_back(std::move(text)); }
   void set_classes(std::vector<std::string> names) { report_.classes = std::move(names); }
@@ -76,14 +77,14 @@ uint64_t size_of_file(const std::string& path);
 // A missing file as a bad record.
 BadRecord missing_file(const std::string& path, const std::string& remedy);
 
-// Runs `check` for all paths on the workers and gives their findings in order. What `check` throws
-// as an Error is a flaw of its file.
+// Runs `check` for all paths on the workers and returns their findings in order. An Error that
+// `check` throws is a flaw of its file.
 using FileCheck = std::function<void(const std::string& path, FileFindings& findings)>;
 std::vector<FileFindings> check_files(const std::vector<std::string>& paths,
                                       const VerifyOptions& options, const FileCheck& check);
 
 // Reads all records of a file: their framing, crcs and examples. `check` looks at an example,
-// throws an Error when it is bad and gives the class, -1 for none.
+// throws an Error if it is bad, and returns the class, -1 for none.
 using ExampleCheck = std::function<int64_t(const Example& example)>;
 void check_record_file(const std::string& path, FileFindings& findings, const ExampleCheck& check);
 

@@ -50,7 +50,7 @@ void set_panel(const GatherPlan& conv, const IsaKernels& isa, const RowsArgs& dy
 }
 
 void add_chunk(const GatherPlan& conv, const IsaKernels& isa, const Chunk& chunk,
-               const DirectConv::KernelGradient& gradient, float* panel) {
+               const DirectConv::FilterGradient& gradient, float* panel) {
   const Phase& phase = *chunk.phase;
   RowsArgs dy;
   dy.row = phase.pixel_row.empty() ? nullptr : phase.pixel_row.data() + chunk.first;
@@ -81,7 +81,7 @@ void add_chunk(const GatherPlan& conv, const IsaKernels& isa, const Chunk& chunk
       }
       if (args.rows == 0) continue;
       set_panel(conv, isa, dy, args, panel);
-      args.y = gradient.kernel + channel;
+      args.y = gradient.filter + channel;
       args.last_lanes = column.last_lanes;
       isa.panel[column.vectors - 1](args);
       args.fetch_count = 0;
@@ -98,7 +98,7 @@ GatherSpec gradient_spec(const ConvGeometry& geometry) {
 
 }  // namespace
 
-KernelGradientPlan::KernelGradientPlan(const ConvGeometry& geometry, const IsaKernels& isa)
+FilterGradientPlan::FilterGradientPlan(const ConvGeometry& geometry, const IsaKernels& isa)
     : conv(gradient_spec(geometry), isa) {
   for (const Phase& phase : conv.phases) {
     chunk_pixels = std::max(chunk_pixels, static_cast<int64_t>(phase.pixel_offset.size()));
@@ -107,8 +107,8 @@ KernelGradientPlan::KernelGradientPlan(const ConvGeometry& geometry, const IsaKe
   if (packs_outputs(conv)) panel_floats = chunk_pixels * conv.width(conv.columns.front());
 }
 
-void backward_kernel(const KernelGradientPlan& plan, const IsaKernels& isa,
-                     const KernelGradientCall& call, std::byte* scratch, Part part) {
+void backward_kernel(const FilterGradientPlan& plan, const IsaKernels& isa,
+                     const FilterGradientCall& call, std::byte* scratch, Part part) {
   const GatherPlan& conv = plan.conv;
   const int64_t channels = conv.spec.output_channels;
   const int64_t rows = conv.packed.front().count;
@@ -117,7 +117,7 @@ void backward_kernel(const KernelGradientPlan& plan, const IsaKernels& isa,
   bool first =
       conv.phases.size() == 1 && conv.phases.front().k_count() == rows &&
       part.begin(conv.spec.batch * conv.units()) < part.end(conv.spec.batch * conv.units());
-  if (!first) std::fill_n(call.gradient.kernel, rows * channels, 0.0f);
+  if (!first) std::fill_n(call.gradient.filter, rows * channels, 0.0f);
   if (call.gradient.bias != nullptr) std::fill_n(call.gradient.bias, channels, 0.0f);
   for_each_block(conv, part, [&](const Block& block) {
     const float* dy = call.dy + block.sample * conv.output_size();

@@ -10,21 +10,21 @@
 
 namespace pando::kernels::direct {
 
-struct KernelGradientPlan {
-  KernelGradientPlan(const ConvGeometry& geometry, const IsaKernels& isa);
+struct FilterGradientPlan {
+  FilterGradientPlan(const ConvGeometry& geometry, const IsaKernels& isa);
 
   GatherPlan conv;
   int64_t chunk_pixels = 1;  // summed in registers at a time
   int64_t panel_floats = 0;  // dy of one chunk and column, if it is copied
 };
 
-struct KernelGradientCall {
+struct FilterGradientCall {
   const float* x;
   const float* dy;
-  DirectConv::KernelGradient gradient;
+  DirectConv::FilterGradient gradient;
 };
 
-void backward_kernel(const KernelGradientPlan& plan, const IsaKernels& isa,
-                     const KernelGradientCall& call, std::byte* scratch, Part part);
+void backward_kernel(const FilterGradientPlan& plan, const IsaKernels& isa,
+                     const FilterGradientCall& call, std::byte* scratch, Part part);
 
 }  // namespace pando::kernels::direct

@@ -93,7 +93,7 @@ KernelOffer offer_input_grad(const ConvGeometry& geometry) {
   return offer_packed(conv, Direction::backward, run, 0);
 }
 
-KernelOffer offer_kernel_grad(const ir::Node& node, const ConvGeometry& geometry) {
+KernelOffer offer_filter_grad(const ir::Node& node, const ConvGeometry& geometry) {
   std::string why_not;
   if (!DirectConv::supports(geometry, &why_not)) return refuse(why_not);
   const DirectConv conv(geometry);
@@ -114,8 +114,8 @@ KernelOffer direct_conv_input_grad(const ir::Node& node) {
   return offer_input_grad(conv_geometry(node));
 }
 
-KernelOffer direct_conv_kernel_grad(const ir::Node& node) {
-  return offer_kernel_grad(node, conv_geometry(node));
+KernelOffer direct_conv_filter_grad(const ir::Node& node) {
+  return offer_filter_grad(node, conv_geometry(node));
 }
 
 KernelOffer direct_conv_pool(const ir::Node& node) {

@@ -8,7 +8,7 @@ namespace pando::kernels {
 
 KernelOffer direct_conv(const ir::Node& node);
 KernelOffer direct_conv_input_grad(const ir::Node& node);
-KernelOffer direct_conv_kernel_grad(const ir::Node& node);
+KernelOffer direct_conv_filter_grad(const ir::Node& node);
 KernelOffer direct_conv_pool(const ir::Node& node);
 
 }  // namespace pando::kernels

@@ -42,18 +42,18 @@ KernelOffer direct_dense_input_grad(const ir::Node& node) {
                         {.splits = true, .scratch_bytes = dense.input_grad_scratch_bytes()});
 }
 
-KernelOffer direct_dense_kernel_grad(const ir::Node& node) {
+KernelOffer direct_dense_filter_grad(const ir::Node& node) {
   const DenseGeometry g = dense_geometry(node.input(0)->shape(), node.input(1)->shape());
   std::string why_not;
   if (!DirectDense::supports(g, &why_not)) return refuse(why_not);
   const DirectDense dense(g);
   const bool bias = node.num_outputs() > 1;
   const auto run = [=](const KernelArgs& args, const StepArgs& step) {
-    dense.kernel_grad({args.in(0), args.in(1), args.out(0), bias ? args.out(1) : nullptr},
+    dense.filter_grad({args.in(0), args.in(1), args.out(0), bias ? args.out(1) : nullptr},
                       args.scratch, step.part);
   };
   return offer_function(dense.name(), run,
-                        {.splits = true, .scratch_bytes = dense.kernel_grad_scratch_bytes()});
+                        {.splits = true, .scratch_bytes = dense.filter_grad_scratch_bytes()});
 }
 
 }  // namespace pando::kernels

@@ -8,6 +8,6 @@ namespace pando::kernels {
 
 KernelOffer direct_dense(const ir::Node& node);
 KernelOffer direct_dense_input_grad(const ir::Node& node);
-KernelOffer direct_dense_kernel_grad(const ir::Node& node);
+KernelOffer direct_dense_filter_grad(const ir::Node& node);
 
 }  // namespace pando::kernels

@@ -21,7 +21,7 @@ constexpr int64_t kFewestRows = 32;  // with fewer, loading and storing the sums
 // Features per block of the gradients. A block of the weights, or of their gradient, stays in the
 // second-level cache while all panels use it.
 constexpr int64_t kBlockFeatures = 64;
-// The number of samples that kernel_grad sums before it stores the sums.
+// The number of samples that filter_grad sums before it stores the sums.
 constexpr int64_t kBlockSamples = 64;
 
 // 0, step, 2 * step, ...

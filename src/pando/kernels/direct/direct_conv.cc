@@ -30,24 +30,24 @@ std::string why_unsupported_by_direct(const ConvGeometry& g) {
                   g.groups, " groups");
   }
   for (size_t axis = 0; axis < 3; ++axis) {
-    if (g.in[axis] < 1 || g.kernel[axis] < 1 || g.stride[axis] < 1 || g.dilation[axis] < 1 ||
+    if (g.in[axis] < 1 || g.filter[axis] < 1 || g.stride[axis] < 1 || g.dilation[axis] < 1 ||
         g.pad_low[axis] < 0 || g.pad_high[axis] < 0) {
       return concat("axis ", axis, ": an extent, stride, dilation or padding is out of range");
     }
     const int64_t padded = g.in[axis] + g.pad_low[axis] + g.pad_high[axis];
-    const int64_t reach = (g.kernel[axis] - 1) * g.dilation[axis] + 1;
+    const int64_t reach = (g.filter[axis] - 1) * g.dilation[axis] + 1;
     if (padded < reach || g.out[axis] != (padded - reach) / g.stride[axis] + 1) {
       return concat("axis ", axis, ": output extent ", g.out[axis], " does not follow from input ",
-                    g.in[axis], " and filter ", g.kernel[axis]);
+                    g.in[axis], " and filter ", g.filter[axis]);
     }
   }
   const auto elements = [](const Extents& e, int64_t channels) {
     return static_cast<double>(e[0]) * static_cast<double>(e[1]) * static_cast<double>(e[2]) *
            static_cast<double>(channels);
   };
-  const double kernel =
-      elements(g.kernel, g.in_channels / g.groups) * static_cast<double>(g.out_channels);
-  if (std::max({elements(g.in, g.in_channels), elements(g.out, g.out_channels), kernel}) >
+  const double filter =
+      elements(g.filter, g.in_channels / g.groups) * static_cast<double>(g.out_channels);
+  if (std::max({elements(g.in, g.in_channels), elements(g.out, g.out_channels), filter}) >
       std::numeric_limits<int32_t>::max()) {
     return "one sample or the filter exceeds 2^31 elements";
   }
@@ -92,7 +92,7 @@ struct DirectConv::Plans {
   std::array<int, 3> axes;
   direct::GatherPlan forward;
   direct::GatherPlan backward_input;
-  direct::KernelGradientPlan backward_kernel;
+  direct::FilterGradientPlan backward_kernel;
   std::optional<direct::PoolPlan> pool;
 };
 
@@ -134,14 +134,14 @@ size_t DirectConv::backward_kernel_scratch_bytes() const {
   return direct::scratch_bytes({plans_->backward_kernel.panel_floats});
 }
 
-void DirectConv::pack_forward(const float* kernel, float* packed, Part part) const {
-  direct::pack_panels(plans_->forward, plans_->isa, {direct::PackOrder::forward, kernel, packed},
+void DirectConv::pack_forward(const float* filter, float* packed, Part part) const {
+  direct::pack_panels(plans_->forward, plans_->isa, {direct::PackOrder::forward, filter, packed},
                       part);
 }
 
-void DirectConv::pack_backward(const float* kernel, float* packed, Part part) const {
+void DirectConv::pack_backward(const float* filter, float* packed, Part part) const {
   direct::pack_panels(plans_->backward_input, plans_->isa,
-                      {direct::PackOrder::transposed, kernel, packed}, part);
+                      {direct::PackOrder::transposed, filter, packed}, part);
 }
 
 namespace {
@@ -188,7 +188,7 @@ void DirectConv::forward_pool(const float* x, const float* packed, const Epilogu
   direct::forward_pool(*plans_->pool, plans_->isa, {x, packed, epilogue, pooled}, scratch, part);
 }
 
-void DirectConv::backward_kernel(const float* x, const float* dy, const KernelGradient& gradient,
+void DirectConv::backward_kernel(const float* x, const float* dy, const FilterGradient& gradient,
                                  std::byte* scratch, Part part) const {
   direct::backward_kernel(plans_->backward_kernel, plans_->isa, {x, dy, gradient}, scratch, part);
 }

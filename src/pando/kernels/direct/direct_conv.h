@@ -53,8 +53,8 @@ class DirectConv {
   size_t forward_pool_scratch_bytes() const;  // per part; forward and backward_input need none
   size_t backward_kernel_scratch_bytes() const;
 
-  void pack_forward(const float* kernel, float* packed, Part part = {}) const;
-  void pack_backward(const float* kernel, float* packed, Part part = {}) const;
+  void pack_forward(const float* filter, float* packed, Part part = {}) const;
+  void pack_backward(const float* filter, float* packed, Part part = {}) const;
 
   void forward(const float* x, const float* packed, const Epilogue& epilogue, float* y,
                Part part = {}) const;
@@ -69,12 +69,12 @@ class DirectConv {
   void backward_input(const float* dy, const float* packed_backward, float* dx,
                       Part part = {}) const;
 
-  struct KernelGradient {
-    float* kernel = nullptr;
+  struct FilterGradient {
+    float* filter = nullptr;
     float* bias = nullptr;  // may be null
   };
   // Overwrites the gradient with the sum over this part's share of the outputs.
-  void backward_kernel(const float* x, const float* dy, const KernelGradient& gradient,
+  void backward_kernel(const float* x, const float* dy, const FilterGradient& gradient,
                        std::byte* scratch, Part part = {}) const;
 
  private:

@@ -48,7 +48,7 @@ void forward_block(const DensePlan& p, const DirectDense::Forward& call, const F
   const auto [batch, features, units] = p.g;
   const int64_t begin = block.vectors.begin * p.isa.lanes;
   const int64_t end = block.k + block.count;
-  const NextRows next{call.kernel + end * units + begin, std::min(block.count, features - end),
+  const NextRows next{call.filter + end * units + begin, std::min(block.count, features - end),
                       units, std::min(block.vectors.end * p.isa.lanes, units) - begin};
   PanelArgs args;
   args.x = call.x + block.samples.begin * features + block.k;
@@ -65,7 +65,7 @@ void forward_block(const DensePlan& p, const DirectDense::Forward& call, const F
   for_each_panel(p.isa, block.vectors, units, [&, units = units](const Panel& panel) {
     fetch(next, part);
     ++part.index;
-    args.w = call.kernel + block.k * units + panel.first;
+    args.w = call.filter + block.k * units + panel.first;
     args.w_stride = units;
     // Whole vectors may read into the next row, but not past the end of the weights.
     if ((end - 1) * units + panel.first + panel.width > p.g.features * units) {
@@ -97,7 +97,7 @@ void forward(const DensePlan& p, const DirectDense::Forward& call, float* copy, 
 void input_grad_by_dots(const DensePlan& p, const DirectDense::InputGrad& call, Part part) {
   const Range features = share(part, p.g.features);
   for (int64_t k = features.begin; k < features.end; k += kBlockFeatures) {
-    RowDotsArgs args{.rows = call.kernel + k * p.g.units,
+    RowDotsArgs args{.rows = call.filter + k * p.g.units,
                      .count = std::min(kBlockFeatures, features.end - k),
                      .length = p.g.units};
     for (int64_t n = 0; n < p.g.batch; ++n) {
@@ -130,7 +130,7 @@ void input_grad_over_samples(const DensePlan& p, const DirectDense::InputGrad& c
     for_each_panel(p.isa, {0, p.vectors(width)}, width, [&](const Panel& panel) {
       args.y = result + panel.first;
       for (int64_t m = 0; m < units; m += p.block) {
-        args.x = call.kernel + k * units + m;
+        args.x = call.filter + k * units + m;
         args.w = dy + m * width + panel.first;
         args.k_count = std::min(p.block, units - m);
         args.accumulate = m > 0;
@@ -141,7 +141,7 @@ void input_grad_over_samples(const DensePlan& p, const DirectDense::InputGrad& c
   }
 }
 
-struct KernelBlock {
+struct FilterBlock {
   int64_t feature;
   int64_t features;
   int64_t unit;
@@ -149,13 +149,13 @@ struct KernelBlock {
 };
 
 // Writes to[unit][feature], with rows of `stride` floats.
-void transpose_block(const DensePlan& p, const float* kernel, const KernelBlock& block, float* to,
+void transpose_block(const DensePlan& p, const float* filter, const FilterBlock& block, float* to,
                      int64_t stride) {
   // Whole squares are faster. They may read into the next row, but not past the end of the weights.
   const int64_t padded = round_up(block.units, p.isa.lanes);
   const int64_t read_end = (block.feature + block.features - 1) * p.g.units + block.unit + padded;
   const bool fits = read_end <= p.g.features * p.g.units;
-  p.isa.transpose({kernel + block.feature * p.g.units + block.unit, p.g.units, block.features,
+  p.isa.transpose({filter + block.feature * p.g.units + block.unit, p.g.units, block.features,
                    fits ? padded : block.units, to, stride});
 }
 
@@ -178,7 +178,7 @@ void input_grad_over_features(const DensePlan& p, const DirectDense::InputGrad& 
       args.k_count = std::min(p.block, units - m);
       args.x = call.dy + m;
       args.accumulate = m > 0;
-      transpose_block(p, call.kernel, {panel.first, panel.columns, m, args.k_count}, copy,
+      transpose_block(p, call.filter, {panel.first, panel.columns, m, args.k_count}, copy,
                       panel.width);
       run_panel(p.isa, panel, args);
     }
@@ -186,7 +186,7 @@ void input_grad_over_features(const DensePlan& p, const DirectDense::InputGrad& 
 }
 
 // Computes the rows `features` of the gradient. `panels` holds dy; `x` is room for a block of x.
-void grad_of_features(const DensePlan& p, const DirectDense::KernelGrad& call, Range features,
+void grad_of_features(const DensePlan& p, const DirectDense::FilterGrad& call, Range features,
                       const float* panels, float* x) {
   const int64_t batch = p.g.batch;
   const int64_t first = std::min(features.begin, p.g.features - p.copied_features());
@@ -198,7 +198,7 @@ void grad_of_features(const DensePlan& p, const DirectDense::KernelGrad& call, R
   args.y_stride = p.g.units;
   for_each_panel(p.isa, {0, p.vectors(p.g.units)}, p.g.units, [&](const Panel& panel) {
     args.w_stride = panel.width;
-    args.y = call.kernel + features.begin * p.g.units + panel.first;
+    args.y = call.filter + features.begin * p.g.units + panel.first;
     args.last_lanes = panel.last_lanes;
     for (int64_t n = 0; n < batch; n += kBlockSamples) {
       args.k_offset = p.sample_rows.data() + n;
@@ -212,12 +212,12 @@ void grad_of_features(const DensePlan& p, const DirectDense::KernelGrad& call, R
 
 // A part processes all samples for its share of the features, so no element of the gradient needs a
 // sum over parts.
-void kernel_grad(const DensePlan& p, const DirectDense::KernelGrad& call, std::byte* memory,
+void filter_grad(const DensePlan& p, const DirectDense::FilterGrad& call, std::byte* memory,
                  Part part) {
   const int64_t units = p.g.units;
   const Range features = share(part, p.g.features);
-  std::fill_n(call.kernel, features.begin * units, 0.0f);
-  std::fill_n(call.kernel + features.end * units, (p.g.features - features.end) * units, 0.0f);
+  std::fill_n(call.filter, features.begin * units, 0.0f);
+  std::fill_n(call.filter + features.end * units, (p.g.features - features.end) * units, 0.0f);
   if (call.bias != nullptr) {
     std::fill_n(call.bias, units, 0.0f);
     if (part.index == 0) p.isa.add_rows({call.dy, nullptr, p.g.batch, units, units, call.bias});
@@ -284,7 +284,7 @@ size_t DirectDense::input_grad_scratch_bytes() const {
   return direct::scratch_bytes({p.g.units * width, direct::kBlockFeatures * width});
 }
 
-size_t DirectDense::kernel_grad_scratch_bytes() const {
+size_t DirectDense::filter_grad_scratch_bytes() const {
   const direct::DensePlan& p = *plan_;
   return direct::scratch_bytes({p.g.batch * p.units_width(), p.g.batch * p.copied_width()});
 }
@@ -302,8 +302,8 @@ void DirectDense::input_grad(const InputGrad& call, std::byte* scratch, Part par
   }
 }
 
-void DirectDense::kernel_grad(const KernelGrad& call, std::byte* scratch, Part part) const {
-  direct::kernel_grad(*plan_, call, scratch, part);
+void DirectDense::filter_grad(const FilterGrad& call, std::byte* scratch, Part part) const {
+  direct::filter_grad(*plan_, call, scratch, part);
 }
 
 }  // namespace pando::kernels

@@ -25,7 +25,7 @@ struct DenseGeometry {
 };
 
 // How to run one dense layer on this CPU. Immutable; its methods may be called from any thread and
-// do not allocate. Parts write disjoint outputs, except that each part of kernel_grad writes a
+// do not allocate. Parts write disjoint outputs, except that each part of filter_grad writes a
 // gradient of full size: its share of the rows, and zeros elsewhere. The result of a sample depends
 // neither on the other samples nor on the parts. Scratch memory (one block per part) needs no
 // alignment and no initial value.
@@ -42,11 +42,11 @@ class DirectDense {
 
   size_t forward_scratch_bytes() const;
   size_t input_grad_scratch_bytes() const;
-  size_t kernel_grad_scratch_bytes() const;
+  size_t filter_grad_scratch_bytes() const;
 
   struct Forward {
     const float* x = nullptr;
-    const float* kernel = nullptr;
+    const float* filter = nullptr;
     Epilogue epilogue = {};
     float* y = nullptr;
   };
@@ -54,18 +54,18 @@ class DirectDense {
 
   struct InputGrad {
     const float* dy = nullptr;
-    const float* kernel = nullptr;
+    const float* filter = nullptr;
     float* dx = nullptr;
   };
   void input_grad(const InputGrad& call, std::byte* scratch, Part part = {}) const;
 
-  struct KernelGrad {
+  struct FilterGrad {
     const float* x = nullptr;
     const float* dy = nullptr;
-    float* kernel = nullptr;
+    float* filter = nullptr;
     float* bias = nullptr;  // may be null
   };
-  void kernel_grad(const KernelGrad& call, std::byte* scratch, Part part = {}) const;
+  void filter_grad(const FilterGrad& call, std::byte* scratch, Part part = {}) const;
 
  private:
   std::shared_ptr<const direct::DensePlan> plan_;

@@ -20,13 +20,13 @@ namespace {
 constexpr int64_t kMaxBlockPixels = 4096;
 
 bool is_trivial_axis(const ConvGeometry& g, size_t axis) {
-  return g.in[axis] == 1 && g.out[axis] == 1 && g.kernel[axis] == 1 && g.pad_low[axis] == 0 &&
+  return g.in[axis] == 1 && g.out[axis] == 1 && g.filter[axis] == 1 && g.pad_low[axis] == 0 &&
          g.pad_high[axis] == 0;
 }
 
 AxisPhase forward_axis(const ConvGeometry& g, size_t axis) {
   AxisPhase phase{.count = g.out[axis]};
-  for (int64_t k = 0; k < g.kernel[axis]; ++k) {
+  for (int64_t k = 0; k < g.filter[axis]; ++k) {
     phase.offsets.push_back(k * g.dilation[axis] - g.pad_low[axis]);
     phase.taps.push_back(k);
   }
@@ -41,7 +41,7 @@ std::vector<AxisPhase> backward_axis(const ConvGeometry& g, size_t axis) {
   for (int64_t first = 0; first < std::min(stride, g.in[axis]); ++first) {
     AxisPhase phase{.first = first, .step = stride};
     phase.count = (g.in[axis] - 1 - first) / stride + 1;
-    for (int64_t k = 0; k < g.kernel[axis]; ++k) {
+    for (int64_t k = 0; k < g.filter[axis]; ++k) {
       const int64_t position = first + g.pad_low[axis] - k * g.dilation[axis];
       if (position % stride != 0) continue;
       phase.offsets.push_back(position / stride);
@@ -56,7 +56,7 @@ GatherSpec common_spec(const ConvGeometry& g) {
   GatherSpec spec;
   spec.batch = g.batch;
   spec.groups = g.groups;
-  spec.kernel = g.kernel;
+  spec.filter = g.filter;
   return spec;
 }
 
@@ -102,7 +102,7 @@ ConvGeometry reorder_axes(const ConvGeometry& g, const std::array<int, 3>& axes)
     const auto from = static_cast<size_t>(axes[i]);
     r.in[i] = g.in[from];
     r.out[i] = g.out[from];
-    r.kernel[i] = g.kernel[from];
+    r.filter[i] = g.filter[from];
     r.stride[i] = g.stride[from];
     r.dilation[i] = g.dilation[from];
     r.pad_low[i] = g.pad_low[from];
@@ -157,7 +157,7 @@ int64_t GatherPlan::output_size() const {
 
 void GatherPlan::set_blocks() {
   const int64_t float_bytes = sizeof(float);
-  const int64_t taps = spec.kernel[0] * spec.kernel[1] * spec.kernel[2];
+  const int64_t taps = spec.filter[0] * spec.filter[1] * spec.filter[2];
   const int64_t kernel_bytes = taps * group_source * spec.output_channels * float_bytes;
   // A filter larger than the cache is better read once for many rows.
   const int64_t budget = std::max(spec.block_bytes, kernel_bytes / 2);
@@ -197,7 +197,7 @@ void GatherPlan::add_packed(const Axes& axes) {
   for (const int64_t d : axes[0]->taps) {
     for (const int64_t h : axes[1]->taps) {
       for (const int64_t w : axes[2]->taps) {
-        entry.taps.push_back((d * spec.kernel[1] + h) * spec.kernel[2] + w);
+        entry.taps.push_back((d * spec.filter[1] + h) * spec.filter[2] + w);
       }
     }
   }

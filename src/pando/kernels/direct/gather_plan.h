@@ -34,7 +34,7 @@ struct GatherSpec {
   Extents source = {1, 1, 1};
   Extents output = {1, 1, 1};
   Extents output_stride = {1, 1, 1};  // in pixels
-  Extents kernel = {1, 1, 1};
+  Extents filter = {1, 1, 1};
   Extents source_step = {1, 1, 1};
   std::array<std::vector<AxisPhase>, 3> axes;
   int64_t unit_rows = 1;  // outer rows that must stay together

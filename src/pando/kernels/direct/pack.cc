@@ -53,7 +53,7 @@ void pack_panels(const GatherPlan& plan, const IsaKernels& isa, const PackCall& 
     float* panels = call.packed + packed.begin;
     for (int64_t group = 0; group < plan.spec.groups; ++group) {
       for (size_t t = 0; t < packed.taps.size(); ++t) {
-        const float* tap = call.kernel + packed.taps[t] * tap_floats + group * group_floats;
+        const float* tap = call.filter + packed.taps[t] * tap_floats + group * group_floats;
         for (int64_t c = part.begin(plan.group_source); c < end; c += kRowsAtATime) {
           const TapRows rows{tap + c * channel_floats, panels,
                              static_cast<int64_t>(t) * plan.group_source + c,

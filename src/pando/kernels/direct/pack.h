@@ -13,7 +13,7 @@ enum class PackOrder { forward, transposed };
 
 struct PackCall {
   PackOrder order;
-  const float* kernel;
+  const float* filter;
   float* packed;
 };
 

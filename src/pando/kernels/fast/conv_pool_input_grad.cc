@@ -34,7 +34,7 @@ struct InputGradWork {
 
 // Channels that add to one window.
 struct Adders {
-  const float* kernel;  // [out channel][window]
+  const float* filter;  // [out channel][window]
   const float* factors;
   const int32_t* kernels;
   int64_t count;
@@ -48,10 +48,10 @@ PANDO_INLINE void add_block(const PooledConv& s, const Adders& adders, float* wi
     const float* row = window + s.row_offsets[static_cast<size_t>(first + r)] + begin;
     for (int v = 0; v < vectors; ++v) fast::load(row + v * kWide, sums[r][v]);
   }
-  const float* kernel = adders.kernel + first * s.run + begin;
+  const float* filter = adders.filter + first * s.run + begin;
   for (int64_t i = 0; i < adders.count; ++i) {
     const float factor = adders.factors[i];
-    const float* from = kernel + adders.kernels[i];
+    const float* from = filter + adders.kernels[i];
     for (int r = 0; r < block_rows; ++r) {
       for (int v = 0; v < vectors; ++v) {
         WideFloats values;
@@ -80,13 +80,13 @@ PANDO_INLINE void add_partly(const PooledConv& s, const Adders& adders, const In
                              float* window) {
   for (int64_t a = part.a.begin; a < part.a.end; ++a) {
     for (int64_t b = part.b.begin; b < part.b.end; ++b) {
-      const int64_t row = a * s.conv.kernel[1] + b;
+      const int64_t row = a * s.conv.filter[1] + b;
       float* to = window + s.row_offsets[static_cast<size_t>(row)];
       int64_t l = part.l.begin;
       for (; l + kWide <= part.l.end; l += kWide) add_block<1, 1>(s, adders, window, row, l);
-      const float* kernel = adders.kernel + row * s.run;
+      const float* filter = adders.filter + row * s.run;
       for (int64_t i = 0; i < adders.count && l < part.l.end; ++i) {
-        fast::add_scaled(to + l, kernel + adders.kernels[i] + l, adders.factors[i], part.l.end - l);
+        fast::add_scaled(to + l, filter + adders.kernels[i] + l, adders.factors[i], part.l.end - l);
       }
     }
   }
@@ -99,13 +99,13 @@ PANDO_INLINE void add_whole(const PooledConv& s, const Adders& adders, float* wi
   if (s.run % (3 * kWide) == 0) return add_blocks<1, 3>(s, adders, window);
   if (s.run % (2 * kWide) == 0 && s.rows % 2 == 0) return add_blocks<2, 2>(s, adders, window);
   if (s.run % kWide == 0 && s.rows % 4 == 0) return add_blocks<4, 1>(s, adders, window);
-  add_partly(s, adders, {{0, s.conv.kernel[0]}, {0, s.conv.kernel[1]}, {0, s.run}}, window);
+  add_partly(s, adders, {{0, s.conv.filter[0]}, {0, s.conv.filter[1]}, {0, s.run}}, window);
 }
 
 // Whether all windows of a pooled pixel lie inside the planes `depth` of the input.
 PANDO_INLINE bool all_inside(const PooledConv& s, const PooledConv::Extents& pixel, Range depth) {
   const int64_t first = pixel[0] * s.pool.window[0] - s.conv.pad_low[0];
-  const int64_t last = first + s.pool.window[0] - 1 + s.conv.kernel[0];
+  const int64_t last = first + s.pool.window[0] - 1 + s.conv.filter[0];
   return first >= depth.begin && last <= depth.end && s.all_inside(pixel);
 }
 
@@ -131,7 +131,7 @@ struct Planes {
 };
 
 PANDO_MULTIVERSION void add_planes(const PooledConv& s, const PooledGradient& from,
-                                   const float* kernel, const InputGradWork& work,
+                                   const float* filter, const InputGradWork& work,
                                    const Planes& planes) {
   const auto [dx, depth, pooled] = planes;
   const int64_t plane = s.pool.out[1] * s.pool.out[2];
@@ -147,7 +147,7 @@ PANDO_MULTIVERSION void add_planes(const PooledConv& s, const PooledGradient& fr
     for (size_t position = 0; position < s.positions.size(); ++position) {
       const int32_t end = work.ends[position];
       if (end == begin) continue;
-      const Adders adders = {kernel, work.sorted + begin, work.kernels + begin, end - begin};
+      const Adders adders = {filter, work.sorted + begin, work.kernels + begin, end - begin};
       float* window = first + s.offsets[position];
       if (inside) {
         add_whole(s, adders, window);
@@ -166,7 +166,7 @@ PANDO_MULTIVERSION void add_planes(const PooledConv& s, const PooledGradient& fr
 
 // The pooled planes whose windows reach the planes `depth` of the input.
 Range pooled_planes(const PooledConv& s, Range depth) {
-  const int64_t first = depth.begin + s.conv.pad_low[0] - s.conv.kernel[0] + 1;
+  const int64_t first = depth.begin + s.conv.pad_low[0] - s.conv.filter[0] + 1;
   const int64_t last = depth.end - 1 + s.conv.pad_low[0];
   const int64_t window = s.pool.window[0];
   return {std::max<int64_t>(first, 0) / window, std::min(last / window + 1, s.pool.out[0])};

@@ -23,7 +23,7 @@ KernelOffer fast_dropout(const ir::Node& node);
 KernelOffer fast_softmax(const ir::Node& node);
 KernelOffer fast_softmax_grad(const ir::Node& node);
 KernelOffer fast_conv_pool_input_grad(const ir::Node& node);
-KernelOffer fast_conv_pool_kernel_grad(const ir::Node& node);
+KernelOffer fast_conv_pool_filter_grad(const ir::Node& node);
 KernelOffer fast_cross_entropy(const ir::Node& node);
 KernelOffer fast_cross_entropy_grad(const ir::Node& node);
 KernelOffer fast_mean_squared_error(const ir::Node& node);

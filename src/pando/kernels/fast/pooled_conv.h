@@ -38,8 +38,8 @@ struct PooledConv {
     const int64_t channels = conv.in_channels;
     row_floats = conv.in[2] * channels;
     plane_floats = conv.in[1] * row_floats;
-    run = conv.kernel[2] * channels;
-    rows = conv.kernel[0] * conv.kernel[1];
+    run = conv.filter[2] * channels;
+    rows = conv.filter[0] * conv.filter[1];
     window_floats = rows * run;
     for (int64_t position = 0; position < pool.positions(); ++position) {
       const Extents at = place(position);
@@ -48,11 +48,11 @@ struct PooledConv {
           static_cast<int32_t>(at[0] * plane_floats + at[1] * row_floats + at[2] * channels));
     }
     for (int64_t row = 0; row < rows; ++row) {
-      row_offsets.push_back(row / conv.kernel[1] * plane_floats +
-                            row % conv.kernel[1] * row_floats);
+      row_offsets.push_back(row / conv.filter[1] * plane_floats +
+                            row % conv.filter[1] * row_floats);
     }
     for (size_t axis = 0; axis < 3; ++axis) {
-      fits = fits && conv.in[axis] >= conv.kernel[axis];
+      fits = fits && conv.in[axis] >= conv.filter[axis];
     }
   }
 
@@ -82,7 +82,7 @@ struct PooledConv {
     for (size_t axis = 0; axis < 3; ++axis) {
       const int64_t first = pixel[axis] * pool.window[axis] - conv.pad_low[axis];
       inside = inside && first >= 0 &&
-               first + pool.window[axis] - 1 + conv.kernel[axis] <= conv.in[axis];
+               first + pool.window[axis] - 1 + conv.filter[axis] <= conv.in[axis];
     }
     return inside;
   }
@@ -92,8 +92,8 @@ struct PooledConv {
   PANDO_INLINE Inside inside(const Extents& pixel, const Extents& position, Range depth) const {
     const auto cut = [&](size_t axis, Range limits) {
       const int64_t first = pixel[axis] * pool.window[axis] + position[axis] - conv.pad_low[axis];
-      return Range{std::clamp<int64_t>(limits.begin - first, 0, conv.kernel[axis]),
-                   std::clamp<int64_t>(limits.end - first, 0, conv.kernel[axis])};
+      return Range{std::clamp<int64_t>(limits.begin - first, 0, conv.filter[axis]),
+                   std::clamp<int64_t>(limits.end - first, 0, conv.filter[axis])};
     };
     const Range w = cut(2, {0, conv.in[2]});
     return {cut(0, depth),
@@ -102,7 +102,7 @@ struct PooledConv {
   }
 
   PANDO_INLINE bool whole(const Inside& part) const {
-    return part.a.size() == conv.kernel[0] && part.b.size() == conv.kernel[1] &&
+    return part.a.size() == conv.filter[0] && part.b.size() == conv.filter[1] &&
            part.l.size() == run;
   }
 

@@ -7,7 +7,7 @@ pando_module(kernels_fast SOURCES
   fast/cast.cc
   fast/channel_rows.cc
   fast/conv_pool_input_grad.cc
-  fast/conv_pool_kernel_grad.cc
+  fast/conv_pool_filter_grad.cc
   fast/cross_entropy.cc
   fast/dropout.cc
   fast/elementwise.cc

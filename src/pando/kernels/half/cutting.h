@@ -1,5 +1,5 @@
 // How a node is cut into tiles: by samples, or by pixels if pixels do not depend on each other.
-// Every tile gets all of the operands that belong to no sample.
+// Every tile gets all of the operands that belong to no sample. The op's record says which.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,7 +12,7 @@ namespace pando::kernels::half {
 enum class Unit { sample, pixel };
 
 // The part of an operand that a tile has. sum: each tile has its contribution to all elements.
-// moments: the same for op batch_moments.
+// moments: the same for moments.
 enum class Share { rows, whole, sum, moments };
 
 struct Cut {

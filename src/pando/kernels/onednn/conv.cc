@@ -46,15 +46,15 @@ struct ConvDescription {
     if (!present) return {};
     return {{g.out_channels}, memory::data_type::f32, memory::format_tag::a};
   }
-  memory::dims kernel_dims() const {
+  memory::dims filter_dims() const {
     memory::dims dims{g.out_channels / g.groups, g.in_channels / g.groups};
     if (g.groups > 1) dims.insert(dims.begin(), g.groups);
-    return with_spatial(dims, g.kernel);
+    return with_spatial(dims, g.filter);
   }
-  memory::desc any_kernel() const { return {kernel_dims(), types.kernel, memory::format_tag::any}; }
+  memory::desc any_filter() const { return {filter_dims(), types.filter, memory::format_tag::any}; }
   // Pando's layout: [spatial..., in, out], with the output channels of a group side by side.
-  memory::desc plain_kernel() const {
-    const memory::dims dims = kernel_dims();
+  memory::desc plain_filter() const {
+    const memory::dims dims = filter_dims();
     memory::dims strides(dims.size());
     const size_t out = g.groups > 1 ? 1 : 0;
     strides[0] = g.groups > 1 ? dims[1] : 1;
@@ -65,7 +65,7 @@ struct ConvDescription {
       strides[axis] = stride;
       stride *= dims[axis];
     }
-    return {dims, types.kernel, strides};
+    return {dims, types.filter, strides};
   }
 };
 
@@ -73,7 +73,7 @@ dnnl::convolution_forward::primitive_desc conv_desc(const ConvDescription& d, bo
                                                     dnnl::prop_kind kind,
                                                     const dnnl::primitive_attr& attributes) {
   const dnnl::convolution_forward::desc desc(
-      kind, kDirect, d.source(), d.any_kernel(), d.bias(bias), d.result(), d.spatial(d.g.stride),
+      kind, kDirect, d.source(), d.any_filter(), d.bias(bias), d.result(), d.spatial(d.g.stride),
       d.spatial(d.g.dilation, 1), d.spatial(d.g.pad_low), d.spatial(d.g.pad_high));
   return {desc, attributes, onednn::cpu_engine()};
 }
@@ -89,48 +89,48 @@ KernelOffer offer_conv(const ir::Node& node) {
   const bool bias = node.num_inputs() > 2;
   const auto pd =
       conv_desc(d, bias, dnnl::prop_kind::forward_inference, onednn::fused_attributes(node));
-  return onednn::offer_forward<dnnl::convolution_forward>(pd, bias, d.plain_kernel());
+  return onednn::offer_forward<dnnl::convolution_forward>(pd, bias, d.plain_filter());
 }
 
 KernelOffer offer_conv_input_grad(const ir::Node& node) {
   const ConvDescription d(node);
   const auto hint = conv_hint(d, false);
   const dnnl::convolution_backward_data::desc desc(
-      kDirect, d.source(), d.any_kernel(), d.result(), d.spatial(d.g.stride),
+      kDirect, d.source(), d.any_filter(), d.result(), d.spatial(d.g.stride),
       d.spatial(d.g.dilation, 1), d.spatial(d.g.pad_low), d.spatial(d.g.pad_high));
   const dnnl::convolution_backward_data::primitive_desc pd(desc, onednn::primitive_attributes(),
                                                            onednn::cpu_engine(), hint);
-  return onednn::offer_input_gradient<dnnl::convolution_backward_data>(pd, d.plain_kernel());
+  return onednn::offer_input_gradient<dnnl::convolution_backward_data>(pd, d.plain_filter());
 }
 
-using KernelGradDesc = dnnl::convolution_backward_weights::primitive_desc;
+using FilterGradDesc = dnnl::convolution_backward_weights::primitive_desc;
 
-KernelGradDesc kernel_grad_desc(const ConvDescription& d, bool bias, const memory::desc& kernel) {
+FilterGradDesc filter_grad_desc(const ConvDescription& d, bool bias, const memory::desc& filter) {
   const auto hint = conv_hint(d, bias);
   const dnnl::convolution_backward_weights::desc desc(
-      kDirect, d.source(), kernel, d.bias(bias), d.result(), d.spatial(d.g.stride),
+      kDirect, d.source(), filter, d.bias(bias), d.result(), d.spatial(d.g.stride),
       d.spatial(d.g.dilation, 1), d.spatial(d.g.pad_low), d.spatial(d.g.pad_high));
   return {desc, onednn::primitive_attributes(), onednn::cpu_engine(), hint};
 }
 
 // Writes the gradient in the plain layout if oneDNN has an optimised kernel for that, otherwise in
 // the layout that oneDNN prefers.
-KernelGradDesc choose_kernel_grad(const ConvDescription& d, bool bias) {
+FilterGradDesc choose_filter_grad(const ConvDescription& d, bool bias) {
   try {
-    KernelGradDesc plain = kernel_grad_desc(d, bias, d.plain_kernel());
+    FilterGradDesc plain = filter_grad_desc(d, bias, d.plain_filter());
     const std::string name = plain.impl_info_str();
     const bool slow = name.find("gemm") != std::string::npos;  // copies every window
     if (!slow && !onednn::is_reference(name.c_str())) return plain;
   } catch (const dnnl::error&) {
   }
-  return kernel_grad_desc(d, bias, d.any_kernel());
+  return filter_grad_desc(d, bias, d.any_filter());
 }
 
-KernelOffer offer_conv_kernel_grad(const ir::Node& node) {
+KernelOffer offer_conv_filter_grad(const ir::Node& node) {
   const ConvDescription d(node);
   const bool bias = node.num_outputs() > 1;
   return onednn::offer_filter_gradient<dnnl::convolution_backward_weights>(
-      choose_kernel_grad(d, bias), bias, d.plain_kernel());
+      choose_filter_grad(d, bias), bias, d.plain_filter());
 }
 
 }  // namespace
@@ -143,8 +143,8 @@ KernelOffer onednn_conv_input_grad(const ir::Node& node) {
   return onednn::refuse_errors([&] { return offer_conv_input_grad(node); });
 }
 
-KernelOffer onednn_conv_kernel_grad(const ir::Node& node) {
-  return onednn::refuse_errors([&] { return offer_conv_kernel_grad(node); });
+KernelOffer onednn_conv_filter_grad(const ir::Node& node) {
+  return onednn::refuse_errors([&] { return offer_conv_filter_grad(node); });
 }
 
 }  // namespace pando::kernels

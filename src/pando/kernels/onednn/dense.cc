@@ -12,14 +12,14 @@ struct DenseDescription {
   DenseDescription(const Shape& x, const Shape& y, const onednn::ProductTypes& types)
       : source({x.front(), x.back()}, types.source, memory::format_tag::ab),
         result({y.front(), y.back()}, types.result, memory::format_tag::ab),
-        any_kernel({y.back(), x.back()}, types.kernel, memory::format_tag::any),
-        plain_kernel({y.back(), x.back()}, types.kernel, memory::format_tag::ba),
+        any_filter({y.back(), x.back()}, types.filter, memory::format_tag::any),
+        plain_filter({y.back(), x.back()}, types.filter, memory::format_tag::ba),
         units(y.back()) {}
 
   memory::desc source;
   memory::desc result;
-  memory::desc any_kernel;
-  memory::desc plain_kernel;
+  memory::desc any_filter;
+  memory::desc plain_filter;
   int64_t units;
 
   memory::desc bias(bool present) const {
@@ -31,7 +31,7 @@ struct DenseDescription {
 dnnl::inner_product_forward::primitive_desc dense_desc(const DenseDescription& d, bool bias,
                                                        dnnl::prop_kind kind,
                                                        const dnnl::primitive_attr& attributes) {
-  const dnnl::inner_product_forward::desc desc(kind, d.source, d.any_kernel, d.bias(bias),
+  const dnnl::inner_product_forward::desc desc(kind, d.source, d.any_filter, d.bias(bias),
                                                d.result);
   return {desc, attributes, onednn::cpu_engine()};
 }
@@ -50,7 +50,7 @@ KernelOffer offer_dense(const ir::Node& node) {
   const bool bias = node.num_inputs() > 2;
   const auto pd =
       dense_desc(d, bias, dnnl::prop_kind::forward_inference, onednn::fused_attributes(node));
-  return onednn::offer_forward<dnnl::inner_product_forward>(pd, bias, d.plain_kernel);
+  return onednn::offer_forward<dnnl::inner_product_forward>(pd, bias, d.plain_filter);
 }
 
 KernelOffer offer_dense_input_grad(const ir::Node& node) {
@@ -59,25 +59,25 @@ KernelOffer offer_dense_input_grad(const ir::Node& node) {
   const Shape& y = node.input(0)->shape();
   const DenseDescription d(x, y, types);
   const auto hint = dense_hint(x, y, types, false);
-  const dnnl::inner_product_backward_data::desc desc(d.source, d.any_kernel, d.result);
+  const dnnl::inner_product_backward_data::desc desc(d.source, d.any_filter, d.result);
   const dnnl::inner_product_backward_data::primitive_desc pd(desc, onednn::primitive_attributes(),
                                                              onednn::cpu_engine(), hint);
-  return onednn::offer_input_gradient<dnnl::inner_product_backward_data>(pd, d.plain_kernel);
+  return onednn::offer_input_gradient<dnnl::inner_product_backward_data>(pd, d.plain_filter);
 }
 
-KernelOffer offer_dense_kernel_grad(const ir::Node& node) {
+KernelOffer offer_dense_filter_grad(const ir::Node& node) {
   const onednn::ProductTypes types = onednn::product_types(node);
   const Shape& x = node.input(0)->shape();
   const Shape& y = node.input(1)->shape();
   const DenseDescription d(x, y, types);
   const bool bias = node.num_outputs() > 1;
   const auto hint = dense_hint(x, y, types, bias);
-  const dnnl::inner_product_backward_weights::desc desc(d.source, d.any_kernel, d.bias(bias),
+  const dnnl::inner_product_backward_weights::desc desc(d.source, d.any_filter, d.bias(bias),
                                                         d.result);
   const dnnl::inner_product_backward_weights::primitive_desc pd(
       desc, onednn::primitive_attributes(), onednn::cpu_engine(), hint);
   return onednn::offer_filter_gradient<dnnl::inner_product_backward_weights>(pd, bias,
-                                                                             d.plain_kernel);
+                                                                             d.plain_filter);
 }
 
 }  // namespace
@@ -90,8 +90,8 @@ KernelOffer onednn_dense_input_grad(const ir::Node& node) {
   return onednn::refuse_errors([&] { return offer_dense_input_grad(node); });
 }
 
-KernelOffer onednn_dense_kernel_grad(const ir::Node& node) {
-  return onednn::refuse_errors([&] { return offer_dense_kernel_grad(node); });
+KernelOffer onednn_dense_filter_grad(const ir::Node& node) {
+  return onednn::refuse_errors([&] { return offer_dense_filter_grad(node); });
 }
 
 }  // namespace pando::kernels

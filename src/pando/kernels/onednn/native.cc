@@ -27,15 +27,15 @@ constexpr int64_t kShortestRow = 14;
 
 std::string why_others_are_faster(const ir::Node& node) {
   const Shape& y = node.input(1)->shape();
-  const bool dense = node.op() == "dense_kernel_grad";
+  const bool dense = node.op() == "dense_filter_grad";
   const int64_t rows = dense ? y.front() : y.elements() / y.back();
-  const Shape& kernel = node.output()->shape();
-  const bool one_tap = dense || kernel.elements() == kernel.back() * kernel[kernel.rank() - 2];
+  const Shape& filter = node.output()->shape();
+  const bool one_tap = dense || filter.elements() == filter.back() * filter[filter.rank() - 2];
   if (one_tap && rows < kFewestRows) {
     return concat("other candidates are faster below ", kFewestRows, " rows; this node has ", rows);
   }
   if (dense || y[y.rank() - 2] >= kShortestRow) return "";
-  if (winograd_conv_kernel_grad(node).kernel == nullptr) return "";
+  if (winograd_conv_filter_grad(node).kernel == nullptr) return "";
   return concat("Winograd is faster for output rows shorter than ", kShortestRow);
 }
 
@@ -58,7 +58,7 @@ std::string why_not_native_product(const ir::Node& node) {
   return why_not_native(node.input(0)->type().dtype);
 }
 
-std::string why_not_native_kernel_grad(const ir::Node& node) {
+std::string why_not_native_filter_grad(const ir::Node& node) {
   std::string reason = why_not_native_product(node);
   return reason.empty() ? why_others_are_faster(node) : reason;
 }

@@ -16,6 +16,6 @@ std::string why_not_native(DType dtype);
 // should. The first function is for convolutions, dense layers and their input gradients, the
 // second for the gradients of filters and of dense weights.
 std::string why_not_native_product(const ir::Node& node);
-std::string why_not_native_kernel_grad(const ir::Node& node);
+std::string why_not_native_filter_grad(const ir::Node& node);
 
 }  // namespace pando::kernels

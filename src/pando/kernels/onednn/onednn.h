@@ -8,9 +8,9 @@ namespace pando::kernels {
 
 KernelOffer onednn_conv(const ir::Node& node);
 KernelOffer onednn_conv_input_grad(const ir::Node& node);
-KernelOffer onednn_conv_kernel_grad(const ir::Node& node);
+KernelOffer onednn_conv_filter_grad(const ir::Node& node);
 KernelOffer onednn_dense(const ir::Node& node);
 KernelOffer onednn_dense_input_grad(const ir::Node& node);
-KernelOffer onednn_dense_kernel_grad(const ir::Node& node);
+KernelOffer onednn_dense_filter_grad(const ir::Node& node);
 
 }  // namespace pando::kernels

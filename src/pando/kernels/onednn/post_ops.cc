@@ -17,7 +17,7 @@ ProductTypes product_types(const ir::Node& node) {
   const auto second = data_type(node.input(1)->type().dtype);
   const auto made = data_type(node.output()->type().dtype);
   if (node.op().ends_with("input_grad")) return {made, second, first};
-  if (node.op().ends_with("kernel_grad")) return {first, made, second};
+  if (node.op().ends_with("filter_grad")) return {first, made, second};
   return {first, second, made};
 }
 

@@ -10,7 +10,7 @@ namespace pando::kernels::onednn {
 // gradients.
 struct ProductTypes {
   dnnl::memory::data_type source;
-  dnnl::memory::data_type kernel;
+  dnnl::memory::data_type filter;
   dnnl::memory::data_type result;
 
   // The types of the forward node with an f32 result.

@@ -17,9 +17,9 @@ void convolve_sample(const ConvGeometry& g, const ConvSample& sample,
       double sum = sample.bias != nullptr ? sample.bias[o] : 0;
       for_each_tap(walk, out_pixel, [&](int64_t tap, int64_t pixel) {
         const float* x = sample.x + pixel * g.in_channels + o / group_out * group_in;
-        const float* kernel = sample.kernel + tap * group_in * g.out_channels + o;
+        const float* filter = sample.filter + tap * group_in * g.out_channels + o;
         for (int64_t i = 0; i < group_in; ++i) {
-          sum += static_cast<double>(x[i]) * static_cast<double>(kernel[i * g.out_channels]);
+          sum += static_cast<double>(x[i]) * static_cast<double>(filter[i * g.out_channels]);
         }
       });
       sample.y[out_pixel * g.out_channels + o] = activation(static_cast<float>(sum));
@@ -34,7 +34,7 @@ KernelOffer reference_conv(const ir::Node& node) {
     for (int64_t n = 0; n < g.batch; ++n) {
       convolve_sample(g,
                       {.x = args.in(0) + n * g.in_pixels() * g.in_channels,
-                       .kernel = args.in(1),
+                       .filter = args.in(1),
                        .bias = args.num_inputs > 2 ? args.in(2) : nullptr,
                        .y = args.out() + n * g.out_pixels() * g.out_channels},
                       activation);
@@ -53,7 +53,7 @@ KernelOffer reference_conv_pool(const ir::Node& node) {
                           for (int64_t n = 0; n < g.batch; ++n) {
                             convolve_sample(g,
                                             {.x = args.in(0) + n * g.in_pixels() * g.in_channels,
-                                             .kernel = args.in(1),
+                                             .filter = args.in(1),
                                              .bias = args.num_inputs > 2 ? args.in(2) : nullptr,
                                              .y = conv},
                                             activation);
@@ -74,9 +74,9 @@ KernelOffer reference_conv_input_grad(const ir::Node& node) {
                           for (int64_t n = 0; n < g.batch; ++n) {
                             const float* dy = args.in(0) + n * g.out_pixels() * g.out_channels;
                             std::fill(sums, sums + size, 0.0);
-                            for_each_product(g, [&](int64_t x, int64_t kernel, int64_t y) {
+                            for_each_product(g, [&](int64_t x, int64_t filter, int64_t y) {
                               sums[x] += static_cast<double>(dy[y]) *
-                                         static_cast<double>(args.in(1)[kernel]);
+                                         static_cast<double>(args.in(1)[filter]);
                             });
                             for (int64_t i = 0; i < size; ++i)
                               args.out()[n * size + i] = static_cast<float>(sums[i]);
@@ -85,7 +85,7 @@ KernelOffer reference_conv_input_grad(const ir::Node& node) {
                         {.scratch_bytes = static_cast<size_t>(size) * sizeof(double)});
 }
 
-KernelOffer reference_conv_kernel_grad(const ir::Node& node) {
+KernelOffer reference_conv_filter_grad(const ir::Node& node) {
   const ConvGeometry g = conv_geometry(node);
   const int64_t size = node.output()->shape().elements();
   const bool bias = node.num_outputs() == 2;
@@ -98,8 +98,8 @@ KernelOffer reference_conv_kernel_grad(const ir::Node& node) {
         for (int64_t n = 0; n < g.batch; ++n) {
           const float* x = args.in(0) + n * g.in_pixels() * g.in_channels;
           const float* dy = args.in(1) + n * g.out_pixels() * g.out_channels;
-          for_each_product(g, [&](int64_t input, int64_t kernel, int64_t y) {
-            sums[kernel] += static_cast<double>(x[input]) * static_cast<double>(dy[y]);
+          for_each_product(g, [&](int64_t input, int64_t filter, int64_t y) {
+            sums[filter] += static_cast<double>(x[input]) * static_cast<double>(dy[y]);
           });
           for (int64_t i = 0; i < g.out_pixels() * g.out_channels; ++i) {
             bias_sums[i % g.out_channels] += static_cast<double>(dy[i]);

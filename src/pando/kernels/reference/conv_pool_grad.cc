@@ -48,8 +48,8 @@ KernelOffer reference_conv_pool_input_grad(const ir::Node& node) {
         for (int64_t n = 0; n < gradient.conv.batch; ++n) {
           gradient.make(args, n, dy);
           std::fill(sums, sums + size, 0.0);
-          for_each_product(gradient.conv, [&](int64_t x, int64_t kernel, int64_t y) {
-            sums[x] += static_cast<double>(dy[y]) * static_cast<double>(args.in(2)[kernel]);
+          for_each_product(gradient.conv, [&](int64_t x, int64_t filter, int64_t y) {
+            sums[x] += static_cast<double>(dy[y]) * static_cast<double>(args.in(2)[filter]);
           });
           for (int64_t i = 0; i < size; ++i) args.out()[n * size + i] = static_cast<float>(sums[i]);
         }
@@ -58,7 +58,7 @@ KernelOffer reference_conv_pool_input_grad(const ir::Node& node) {
                         static_cast<size_t>(gradient.size()) * sizeof(float)});
 }
 
-KernelOffer reference_conv_pool_kernel_grad(const ir::Node& node) {
+KernelOffer reference_conv_pool_filter_grad(const ir::Node& node) {
   const PooledGradient gradient(node, 1);
   const ConvGeometry& g = gradient.conv;
   const int64_t size = node.output()->shape().elements();
@@ -74,8 +74,8 @@ KernelOffer reference_conv_pool_kernel_grad(const ir::Node& node) {
         for (int64_t n = 0; n < gradient.conv.batch; ++n) {
           const float* x = args.in(0) + n * gradient.conv.in_pixels() * gradient.conv.in_channels;
           gradient.make(args, n, dy);
-          for_each_product(gradient.conv, [&](int64_t input, int64_t kernel, int64_t y) {
-            sums[kernel] += static_cast<double>(x[input]) * static_cast<double>(dy[y]);
+          for_each_product(gradient.conv, [&](int64_t input, int64_t filter, int64_t y) {
+            sums[filter] += static_cast<double>(x[input]) * static_cast<double>(dy[y]);
           });
           for (int64_t i = 0; i < gradient.size(); ++i) {
             sums[size + i % channels] += static_cast<double>(dy[i]);

@@ -54,7 +54,7 @@ KernelOffer reference_dense_input_grad(const ir::Node& node) {
   });
 }
 
-KernelOffer reference_dense_kernel_grad(const ir::Node& node) {
+KernelOffer reference_dense_filter_grad(const ir::Node& node) {
   const int64_t batch = node.input(0)->shape()[0];
   const int64_t features = node.input(0)->shape()[1];
   const int64_t units = node.input(1)->shape()[1];

@@ -15,7 +15,7 @@ struct TapWalk {
   explicit TapWalk(const ConvGeometry& g)
       : in(g.in),
         out(g.out),
-        window(g.kernel),
+        window(g.filter),
         stride(g.stride),
         dilation(g.dilation),
         pad_low(g.pad_low) {}
@@ -72,7 +72,7 @@ void for_each_product(const ConvGeometry& g, Visit visit) {
 // Convolves one sample, adds the bias (may be null) and applies the activation.
 struct ConvSample {
   const float* x = nullptr;
-  const float* kernel = nullptr;
+  const float* filter = nullptr;
   const float* bias = nullptr;
   float* y = nullptr;
 };

@@ -137,7 +137,7 @@ KernelOffer winograd_conv_input_grad(const ir::Node& node) {
       run, conv.backward_input_scratch_bytes());
 }
 
-KernelOffer winograd_conv_kernel_grad(const ir::Node& node) {
+KernelOffer winograd_conv_filter_grad(const ir::Node& node) {
   const ConvGeometry geometry = conv_geometry(node);
   if (std::string reason = why_not(geometry, geometry.out); !reason.empty())
     return refuse(std::move(reason));

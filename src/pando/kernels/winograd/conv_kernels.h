@@ -8,7 +8,7 @@ namespace pando::kernels {
 
 KernelOffer winograd_conv(const ir::Node& node);
 KernelOffer winograd_conv_input_grad(const ir::Node& node);
-KernelOffer winograd_conv_kernel_grad(const ir::Node& node);
+KernelOffer winograd_conv_filter_grad(const ir::Node& node);
 KernelOffer winograd_conv_pool(const ir::Node& node);
 
 }  // namespace pando::kernels

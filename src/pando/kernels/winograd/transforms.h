@@ -69,9 +69,9 @@ struct Transforms {
   void (*output)(const OutputArgs&);
   void (*output_pool)(const OutputArgs&);
   void (*output_grad)(const OutputGradArgs&);
-  void (*kernel)(const KernelArgs&);          // planes = G taps G^T, padded to whole vectors
+  void (*filter)(const KernelArgs&);          // planes = G taps G^T, padded to whole vectors
   void (*rotated_kernel)(const KernelArgs&);  // the same with the taps in reverse order
-  void (*kernel_grad)(const KernelArgs&);     // taps = G^T planes G
+  void (*filter_grad)(const KernelArgs&);     // taps = G^T planes G
 };
 
 }  // namespace pando::kernels::winograd

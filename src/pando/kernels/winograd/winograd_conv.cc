@@ -21,7 +21,7 @@ using winograd::TilePlan;
 std::string why_unsupported_by_winograd(const ConvGeometry& g) {
   std::string why_not;
   if (!DirectConv::supports(g, &why_not)) return why_not;
-  if (g.kernel != ConvGeometry::Extents{1, 3, 3} || g.in[0] != 1 || g.out[0] != 1) {
+  if (g.filter != ConvGeometry::Extents{1, 3, 3} || g.in[0] != 1 || g.out[0] != 1) {
     return "the filter is not 2-D 3x3";
   }
   if (g.stride != ConvGeometry::Extents{1, 1, 1} || g.dilation != ConvGeometry::Extents{1, 1, 1} ||
@@ -94,7 +94,7 @@ size_t WinogradConv::backward_kernel_scratch_bytes() const {
   return direct::scratch_bytes({source_floats(plan), output_floats(plan), gradient_floats(plan)});
 }
 
-void WinogradConv::pack_forward(const float* kernel, float* packed, Part part) const {
+void WinogradConv::pack_forward(const float* filter, float* packed, Part part) const {
   const TilePlan& plan = plans_->forward;
   const int64_t in = plan.spec.source_channels;
   const int64_t out = plan.spec.output_channels;
@@ -103,10 +103,10 @@ void WinogradConv::pack_forward(const float* kernel, float* packed, Part part) c
   args.to_step = plan.kernel_plane();
   for (int64_t c = part.begin(in); c < part.end(in); ++c) {
     for (const direct::Column& column : plan.columns) {
-      args.from = kernel + c * out + column.first;
+      args.from = filter + c * out + column.first;
       args.to = packed + column.first * in + c * plan.width(column);
       args.channels = plan.channels(column);
-      plan.isa.winograd.kernel(args);
+      plan.isa.winograd.filter(args);
     }
   }
 }
@@ -118,7 +118,7 @@ constexpr int64_t kSquare = 16;
 
 // Packs output channels [first, first + count) of the convolution, which are rows of the backward
 // panels.
-void pack_backward_rows(const TilePlan& plan, const float* kernel, float* packed, int64_t first) {
+void pack_backward_rows(const TilePlan& plan, const float* filter, float* packed, int64_t first) {
   const int64_t in = plan.spec.output_channels;
   const int64_t out = plan.spec.source_channels;
   const int64_t count = std::min(kSquare, out - first);
@@ -129,7 +129,7 @@ void pack_backward_rows(const TilePlan& plan, const float* kernel, float* packed
     for (int64_t c = 0; c < width; c += kSquare) {
       const int64_t channels = std::clamp<int64_t>(plan.channels(column) - c, 0, kSquare);
       for (int64_t i = 0; i < channels; ++i) {
-        args.from = kernel + (column.first + c + i) * out + first;
+        args.from = filter + (column.first + c + i) * out + first;
         args.to = square + i * kSquare;
         plan.isa.winograd.rotated_kernel(args);
       }
@@ -148,11 +148,11 @@ void pack_backward_rows(const TilePlan& plan, const float* kernel, float* packed
 
 }  // namespace
 
-void WinogradConv::pack_backward(const float* kernel, float* packed, Part part) const {
+void WinogradConv::pack_backward(const float* filter, float* packed, Part part) const {
   const TilePlan& plan = plans_->backward_input;
   const int64_t squares = (plan.spec.source_channels + kSquare - 1) / kSquare;
   for (int64_t i = part.begin(squares); i < part.end(squares); ++i) {
-    pack_backward_rows(plan, kernel, packed, i * kSquare);
+    pack_backward_rows(plan, filter, packed, i * kSquare);
   }
 }
 
@@ -235,7 +235,7 @@ void add_bias(const TilePlan& plan, const GradientSum& sum, float* bias) {
 }  // namespace
 
 void WinogradConv::backward_kernel(const float* x, const float* dy,
-                                   const DirectConv::KernelGradient& gradient, std::byte* scratch,
+                                   const DirectConv::FilterGradient& gradient, std::byte* scratch,
                                    Part part) const {
   const TilePlan& plan = plans_->forward;
   const int64_t in = plan.spec.source_channels;
@@ -254,14 +254,14 @@ void WinogradConv::backward_kernel(const float* x, const float* dy,
     sum.first = false;
   });
   if (sum.first) {  // this part has no tiles
-    std::fill_n(gradient.kernel, 9 * in * out, 0.0f);
+    std::fill_n(gradient.filter, 9 * in * out, 0.0f);
     return;
   }
   winograd::KernelArgs args{.from_step = sum.gradient.plane, .to_step = in * out, .channels = out};
   for (int64_t c = 0; c < in; ++c) {
     args.from = sum.gradient.data + c * sum.gradient.stride;
-    args.to = gradient.kernel + c * out;
-    plan.isa.winograd.kernel_grad(args);
+    args.to = gradient.filter + c * out;
+    plan.isa.winograd.filter_grad(args);
   }
 }
 

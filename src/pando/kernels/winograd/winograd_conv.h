@@ -34,8 +34,8 @@ class WinogradConv {
   size_t backward_input_scratch_bytes() const;
   size_t backward_kernel_scratch_bytes() const;
 
-  void pack_forward(const float* kernel, float* packed, Part part = {}) const;
-  void pack_backward(const float* kernel, float* packed, Part part = {}) const;
+  void pack_forward(const float* filter, float* packed, Part part = {}) const;
+  void pack_backward(const float* filter, float* packed, Part part = {}) const;
 
   struct Input {
     const float* x = nullptr;
@@ -49,7 +49,7 @@ class WinogradConv {
   // `input` holds dy and the filter packed by pack_backward.
   void backward_input(const Input& input, float* dx, std::byte* scratch, Part part = {}) const;
   // Overwrites the gradient with the sum over this part's share of the tiles.
-  void backward_kernel(const float* x, const float* dy, const DirectConv::KernelGradient& gradient,
+  void backward_kernel(const float* x, const float* dy, const DirectConv::FilterGradient& gradient,
                        std::byte* scratch, Part part = {}) const;
 
  private:

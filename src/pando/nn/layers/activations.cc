@@ -1,9 +1,10 @@
-// Activations as layers, and as the option of others.
+// Activations, as layers of their own and as an option of other layers. Also other layers that
+// consist of one op.
 // SPDX-License-Identifier: MIT
-#include <algorithm>
 #include <vector>
 
 #include "pando/nn/layers/support.h"
+#include "pando/ops/op.h"
 
 namespace pando {
 
@@ -11,9 +12,7 @@ namespace nn {
 
 namespace {
 
-const std::vector<std::string> kActivations = {"relu", "leaky_relu", "tanh", "sigmoid", "softmax"};
-
-// A layer that is one op without weights.
+// A layer that consists of one op and has no weights.
 struct OneOp {
   std::string class_name;
   std::string stem;
@@ -35,9 +34,9 @@ class OneOpLayer : public LayerDefinition {
   ir::Value* build(GraphBuilder& builder, const std::vector<ir::Value*>& inputs) const override {
     ir::Value* result = inputs[0];
     if (spec_.sample_rank > 0 && result->shape().rank() != spec_.sample_rank + 1) {
-      throw InvalidArgument(class_name(), " '", builder.layer_name(), "': the input has shape ",
-                            result->shape(), ", wanted ", spec_.sample_rank - 1,
-                            " spatial axes between batch and channels");
+      throw InvalidArgument(
+          class_name(), " '", builder.layer_name(), "': expected ", spec_.sample_rank - 1,
+          " spatial axes between batch and channels, got shape ", result->shape());
     }
     if (inputs.size() == 1) return builder.append(spec_.op, {result}, spec_.attributes)->output();
     for (size_t i = 1; i < inputs.size(); ++i) {  // add and multiply take two at a time
@@ -54,14 +53,15 @@ class OneOpLayer : public LayerDefinition {
 
 void check_activation(const std::string& place, const std::string& activation) {
   if (activation.empty() || activation == "linear") return;
-  if (std::find(kActivations.begin(), kActivations.end(), activation) == kActivations.end()) {
-    throw InvalidArgument(place, ": ",
-                          unknown_name_message("activation", activation, kActivations));
+  const ops::OpDef* op = ops::builtin_ops().find(activation);
+  if (op == nullptr || !op->has(ops::Trait::activation)) {
+    const auto known = ops::builtin_ops().names_with(ops::Trait::activation);
+    throw InvalidArgument(place, ": ", unknown_name_message("activation", activation, known));
   }
 }
 
 void check_positive(const std::string& place, const std::string& option, int64_t value) {
-  if (value < 1) throw InvalidArgument(place, ": ", option, " is ", value, ", wanted at least 1");
+  if (value < 1) throw InvalidArgument(place, ": ", option, ": expected at least 1, got ", value);
 }
 
 ir::Value* apply_activation(GraphBuilder& builder, const std::string& activation, ir::Value* x) {

@@ -37,8 +37,8 @@ class ConvLayer : public LayerDefinition {
                                   const std::vector<Shape>& inputs) const override {
     const Shape& input = inputs[0];
     if (input.rank() != static_cast<int>(spec_.kernel.size()) + 1) {
-      throw InvalidArgument(class_name(), " '", layer, "': a sample has shape ", input, ", wanted ",
-                            spec_.kernel.size(), " spatial axes and channels");
+      throw InvalidArgument(class_name(), " '", layer, "': expected samples with ",
+                            spec_.kernel.size(), " spatial axes and channels, got shape ", input);
     }
     std::vector<int64_t> shape = spec_.kernel;
     shape.push_back(std::max<int64_t>(input.back() / spec_.groups, 1));

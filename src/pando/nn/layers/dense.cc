@@ -20,8 +20,8 @@ class DenseLayer : public LayerDefinition {
   std::vector<WeightSpec> weights(const std::string& layer,
                                   const std::vector<Shape>& inputs) const override {
     if (inputs[0].rank() != 1) {
-      throw InvalidArgument("Dense '", layer, "': a sample has shape ", inputs[0],
-                            ", wanted one axis; put a Flatten before it");
+      throw InvalidArgument("Dense '", layer, "': expected samples with one axis, got shape ",
+                            inputs[0], "; put a Flatten before it");
     }
     std::vector<WeightSpec> specs = {
         {"kernel", {inputs[0][0], options_.units}, options_.kernel_initializer}};

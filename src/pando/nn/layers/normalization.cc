@@ -11,7 +11,7 @@ namespace {
 Shape channels_of(const std::string& class_name, const std::string& layer, const Shape& sample) {
   if (sample.rank() == 0) {
     throw InvalidArgument(class_name, " '", layer,
-                          "': a sample is a single number, wanted channels");
+                          "': expected samples with channels, got a single number");
   }
   return {sample.back()};
 }
@@ -21,12 +21,12 @@ class BatchNormalizationLayer : public LayerDefinition {
   explicit BatchNormalizationLayer(BatchNormalizationOptions options)
       : options_(std::move(options)) {
     if (!(options_.momentum >= 0 && options_.momentum <= 1)) {
-      throw InvalidArgument("BatchNormalization: momentum is ", options_.momentum,
-                            ", wanted 0 to 1");
+      throw InvalidArgument("BatchNormalization: momentum: expected 0 to 1, got ",
+                            options_.momentum);
     }
     if (!(options_.epsilon > 0)) {
-      throw InvalidArgument("BatchNormalization: epsilon is ", options_.epsilon,
-                            ", wanted a number above 0");
+      throw InvalidArgument("BatchNormalization: epsilon: expected a number above 0, got ",
+                            options_.epsilon);
     }
   }
   std::string class_name() const override { return "BatchNormalization"; }

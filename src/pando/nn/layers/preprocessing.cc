@@ -1,4 +1,4 @@
-// Layers in front of a network that turn pixels into its numbers.
+// Layers at the start of a network that turn pixels into numbers.
 // SPDX-License-Identifier: MIT
 #include "pando/nn/layers/support.h"
 
@@ -15,8 +15,8 @@ class EightBitDecompressionLayer : public LayerDefinition {
   std::string stem() const override { return "eight_bit_decompression"; }
   ir::Value* build(GraphBuilder& builder, const std::vector<ir::Value*>& inputs) const override {
     if (inputs[0]->type().dtype != DType::u8) {
-      throw InvalidArgument("EightBitDecompression '", builder.layer_name(), "': the input is ",
-                            to_string(inputs[0]->type()), ", wanted u8");
+      throw InvalidArgument("EightBitDecompression '", builder.layer_name(),
+                            "': input: expected u8, got ", to_string(inputs[0]->type()));
     }
     return builder.append("cast", {inputs[0]}, {{"dtype", std::string("f32")}})->output();
   }
@@ -30,12 +30,13 @@ class FlipWhereLayer : public LayerDefinition {
   int least_inputs() const override { return 2; }
   int most_inputs() const override { return 2; }
   ir::Value* build(GraphBuilder& builder, const std::vector<ir::Value*>& inputs) const override {
-    // What training would refuse is refused at once.
+    // Inference ignores the flags, but checks them too: the error then comes when the network is
+    // created and not only in training.
     const ir::TensorType& flags = inputs[1]->type();
     if (inputs[0]->shape().rank() != 4 || flags.dtype != DType::u8 || flags.shape.rank() != 1) {
-      throw InvalidArgument("FlipWhere '", builder.layer_name(), "': the inputs are ",
-                            to_string(inputs[0]->type()), " and ", to_string(flags),
-                            ", wanted images and one u8 number per sample");
+      throw InvalidArgument("FlipWhere '", builder.layer_name(),
+                            "': inputs: expected images and one u8 number per sample, got ",
+                            to_string(inputs[0]->type()), " and ", to_string(flags));
     }
     if (!builder.training()) return inputs[0];
     return builder.append("flip_where", inputs)->output();

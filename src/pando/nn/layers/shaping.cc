@@ -37,7 +37,7 @@ class DropoutLayer : public LayerDefinition {
  public:
   explicit DropoutLayer(DropoutOptions options) : options_(std::move(options)) {
     if (!(options_.rate >= 0 && options_.rate < 1)) {
-      throw InvalidArgument("Dropout: rate is ", options_.rate, ", wanted 0 or more and below 1");
+      throw InvalidArgument("Dropout: rate: expected 0 or more and below 1, got ", options_.rate);
     }
   }
   std::string class_name() const override { return "Dropout"; }
@@ -111,8 +111,9 @@ class SubsampleLayer : public LayerDefinition {
     }
     const int64_t missing = options_.channels - shape.back();
     if (options_.channels > 0 && missing < 0) {
-      throw InvalidArgument("Subsample '", builder.layer_name(), "': channels is ",
-                            options_.channels, ", fewer than the ", shape.back(), " of the input");
+      throw InvalidArgument("Subsample '", builder.layer_name(),
+                            "': channels: expected 0 or at least the ", shape.back(),
+                            " of the input, got ", options_.channels);
     }
     if (options_.channels == 0 || missing == 0) return x;
     ir::Ints low(shape.dims().size(), 0);

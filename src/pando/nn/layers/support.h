@@ -1,4 +1,4 @@
-// What the layers share.
+// Functions that several layers use.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,10 +11,10 @@
 
 namespace pando::nn {
 
-// x with the activation applied; "" is none. Throws InvalidArgument with the known names.
+// Applies the activation to x; "" and "linear" return x itself. Requires: check_activation passed.
 ir::Value* apply_activation(GraphBuilder& builder, const std::string& activation, ir::Value* x);
 
-// Throws InvalidArgument unless the name is "" or known.
+// Throws InvalidArgument with the known names unless the activation is "" or known.
 void check_activation(const std::string& place, const std::string& activation);
 void check_positive(const std::string& place, const std::string& option, int64_t value);
 

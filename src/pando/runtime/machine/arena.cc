@@ -21,7 +21,7 @@ Arena::Arena(size_t bytes) : size_((std::max<size_t>(bytes, 1) + kPage - 1) / kP
   void* memory = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
     throw ResourceError("no memory for an arena of ", human_bytes(static_cast<double>(size_)), ": ",
-                        std::strerror(errno), "; a smaller micro-batch needs less");
+                        std::strerror(errno), "; use a smaller micro-batch");
   }
   data_ = static_cast<std::byte*>(memory);
   madvise(data_, size_, MADV_HUGEPAGE);  // a hint: small pages work as well

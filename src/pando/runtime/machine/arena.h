@@ -15,8 +15,8 @@ class Arena {
 
   std::byte* data() const { return data_; }
   size_t size() const { return size_; }
-  // Touches the pages that begin in [begin, end), so that no step waits for the system to find
-  // them. Threads may do so at once for ranges that do not overlap.
+  // Touches the pages that begin in [begin, end), so that no step waits for the system to allocate
+  // them. Threads may do this at the same time for ranges that do not overlap.
   void prefault(size_t begin, size_t end);
 
  private:

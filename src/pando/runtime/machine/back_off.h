@@ -1,4 +1,4 @@
-// How a worker waits for what comes from another process.
+// How a worker waits for data from another process.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
-// Where the workers of one or more devices meet. They spin for the microseconds that an even
-// division leaves, then sleep so that a busy machine can run others.
+// A barrier for the workers of one or more devices. If work is divided evenly, they wait only
+// microseconds, so they spin first; then they sleep, so that a busy machine can run other threads.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,21 +8,22 @@
 
 namespace pando::runtime {
 
-// How often a waiting worker looks before it sleeps: some 50 microseconds. Workers that share
-// their cores with others do not look at all: the one they wait for may need the core.
+// How often a waiting worker checks before it sleeps: some 50 microseconds. Workers that share
+// their cores do not spin at all: the worker they wait for may need the core.
 inline constexpr int kSpins = 4000;
 
-// Any `count` threads may use it, again and again. All writes before arrive_and_wait() are visible
-// to all after it.
+// Any `count` threads may use it, any number of times. All writes before arrive_and_wait() are
+// visible to all after it.
 class Barrier {
  public:
   explicit Barrier(int count, int spins = kSpins) : count_(count), spins_(spins), waiting_(count) {}
 
   int count() const { return count_; }
 
-  // False when the barrier is broken: the others may not come.
+  // False when the barrier is broken: the others may not arrive.
   bool arrive_and_wait() {
-    // The round first: who sees the one that break_up() began also sees that it is broken.
+    // Loads the round first: a thread that sees the round that break_up() began also sees
+    // `broken_`.
     const uint32_t round = round_.load(std::memory_order_acquire);
     if (broken_.load(std::memory_order_acquire)) return false;
     if (count_ == 1) return true;
@@ -42,13 +43,13 @@ class Barrier {
     return !broken_;
   }
 
-  // Lets all who wait go, and all who come; until reset().
+  // Releases all threads that wait now or arrive later, until reset().
   void break_up() {
     broken_ = true;
     round_.fetch_add(1, std::memory_order_release);
     round_.notify_all();
   }
-  // Requires: nobody uses the barrier.
+  // Requires: no thread uses the barrier.
   void reset() {
     broken_ = false;
     waiting_ = count_;

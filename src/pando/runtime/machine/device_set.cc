@@ -6,7 +6,7 @@
 #include <optional>
 #include <set>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/base/error.h"
 
@@ -19,7 +19,8 @@ constexpr int kHighestThread = 65535;
 using Cores = std::vector<int>;  // hardware threads
 using Nodes = std::map<int, Cores>;
 
-// The place of a thread's core in core_threads, or nothing when the topology does not tell.
+// The place of a thread's core in core_threads, or nothing if the topology does not list the
+// thread.
 std::optional<size_t> core_of(const Topology& topology, int thread) {
   const auto place_in = [&](const Cores& threads) {
     return static_cast<size_t>(std::find(threads.begin(), threads.end(), thread) - threads.begin());
@@ -48,7 +49,7 @@ Nodes cores_by_node(const Topology& topology) {
 
 int size_of(const Cores& cores) { return static_cast<int>(cores.size()); }
 
-// For how many devices of `size` cores the nodes have room.
+// How many devices of `size` cores fit on the nodes.
 int room_for(const Nodes& nodes, int size) {
   int room = 0;
   for (const auto& [node, cores] : nodes) room += size_of(cores) / size;
@@ -87,7 +88,7 @@ std::vector<Cores> divide_apart(Nodes free, int devices, int size, int left_over
     Cores more;
     take(node, 1, more);
     if (std::min(room_for(free, size), waiting) < room) {
-      node.insert(node.begin(), more.front());  // a device to come needs it
+      node.insert(node.begin(), more.front());  // a later device needs it
       continue;
     }
     division.back().push_back(more.front());
@@ -105,7 +106,8 @@ Nodes keep_first(Nodes nodes, int count) {
   return nodes;
 }
 
-// The `size` cores with the fewest workers so far, in turn again when there are fewer cores.
+// The `size` cores with the fewest workers so far; if there are fewer cores, they are used again in
+// turn.
 Cores least_used(Cores candidates, int size, const std::map<int, int>& workers) {
   std::stable_sort(candidates.begin(), candidates.end(),
                    [&](int a, int b) { return workers.at(a) < workers.at(b); });
@@ -149,22 +151,24 @@ std::vector<Cores> divide_shared(const Nodes& nodes, int devices, int size) {
 void check_core_sets(const Topology& topology, const DeviceRequest& request) {
   const size_t count = request.core_sets.size();
   if (request.cores_per_device > 0) {
-    throw InvalidArgument("devices: found core sets and ", request.cores_per_device,
-                          " cores per device, wanted only one of them");
+    throw InvalidArgument(
+        "devices: expected core sets or cores per device, got both; remove one of them");
   }
   if (request.devices > 1 && count != static_cast<size_t>(request.devices)) {
-    throw InvalidArgument("devices: found ", count, " core sets for ", request.devices,
-                          " devices, wanted one for each");
+    throw InvalidArgument("devices: expected one core set for each of ", request.devices,
+                          " devices, got ", count);
   }
   for (size_t i = 0; i < count; ++i) {
     const Cores& cores = request.core_sets[i];
-    if (cores.empty()) throw InvalidArgument("core set ", i, ": found no hardware thread");
+    if (cores.empty()) {
+      throw InvalidArgument("core set ", i, ": expected at least one hardware thread, got none");
+    }
     std::set<int> seen;
     std::set<int> foreign;
     for (const int thread : cores) {
       if (!seen.insert(thread).second) {
-        throw InvalidArgument("core set ", i, ": found hardware thread ", thread,
-                              " twice, wanted each once");
+        throw InvalidArgument("core set ", i, ": expected each hardware thread once, got ", thread,
+                              " twice");
       }
       const auto& allowed = topology.affinity;
       if (std::find(allowed.begin(), allowed.end(), thread) == allowed.end()) {
@@ -172,9 +176,9 @@ void check_core_sets(const Topology& topology, const DeviceRequest& request) {
       }
     }
     if (!foreign.empty()) {
-      throw InvalidArgument(
-          "core set ", i, ": found hardware threads ", to_ranges({foreign.begin(), foreign.end()}),
-          " that this process may not use, wanted some of ", to_ranges(topology.affinity));
+      throw InvalidArgument("core set ", i, ": this process may not use hardware threads ",
+                            to_ranges({foreign.begin(), foreign.end()}), "; choose from ",
+                            to_ranges(topology.affinity));
     }
   }
 }
@@ -182,13 +186,12 @@ void check_core_sets(const Topology& topology, const DeviceRequest& request) {
 void check_counts(const DeviceRequest& request) {
   const int devices = std::max(request.devices, static_cast<int>(request.core_sets.size()));
   if (request.devices < 1 || devices > kMostDevices) {
-    throw InvalidArgument("devices: found ", request.devices < 1 ? request.devices : devices,
-                          ", wanted 1 to ", kMostDevices);
+    throw InvalidArgument("devices: expected 1 to ", kMostDevices, ", got ",
+                          request.devices < 1 ? request.devices : devices);
   }
   if (request.cores_per_device < 0 || request.cores_per_device > kMostCoresPerDevice) {
-    throw InvalidArgument("devices: found ", request.cores_per_device,
-                          " cores per device, wanted 1 to ", kMostCoresPerDevice,
-                          ", or 0 for an even division");
+    throw InvalidArgument("cores per device: expected 1 to ", kMostCoresPerDevice,
+                          ", or 0 for an even division, got ", request.cores_per_device);
   }
 }
 
@@ -211,7 +214,8 @@ int most_frequent_node(const Topology& topology, const Cores& cores) {
   return std::max_element(count.begin(), count.end(), fewer)->first;
 }
 
-// Two devices on two threads of one core share it; two workers of one device do on one thread.
+// A core is shared by devices that use any of its threads. Two workers of one device share a core
+// only if they use the same thread.
 void mark_shared(const Topology& topology, std::vector<DeviceCores>& devices) {
   const auto core_number = [&](int thread) {
     const auto core = core_of(topology, thread);
@@ -233,9 +237,8 @@ void mark_shared(const Topology& topology, std::vector<DeviceCores>& devices) {
 int parse_thread(std::string_view text, std::string_view whole) {
   const auto number = parse_int(trim(text));
   if (!number || *number < 0 || *number > kHighestThread) {
-    throw InvalidArgument("core sets '", whole, "': found '", trim(text),
-                          "', wanted hardware threads from 0 to ", kHighestThread,
-                          ", such as '0-3;4-7,9'");
+    throw InvalidArgument("core sets '", whole, "': expected hardware threads from 0 to ",
+                          kHighestThread, ", such as '0-3;4-7,9', got '", trim(text), "'");
   }
   return static_cast<int>(*number);
 }
@@ -247,8 +250,8 @@ Cores parse_range(std::string_view text, std::string_view whole) {
   const int last =
       dash == std::string_view::npos ? first : parse_thread(text.substr(dash + 1), whole);
   if (last < first) {
-    throw InvalidArgument("core sets '", whole, "': found '", trim(text),
-                          "', wanted the lower number first");
+    throw InvalidArgument("core sets '", whole, "': expected the lower number first, got '",
+                          trim(text), "'");
   }
   Cores cores;
   for (int thread = first; thread <= last; ++thread) cores.push_back(thread);

@@ -32,11 +32,11 @@ std::string to_string(const ExecutionPlace& place) {
 void throw_fp_exception(const std::string& what, const ExecutionPlace& place) {
   const std::string names = fp_exception_names(raised_fp_exceptions());
   clear_fp_exceptions();
-  throw FloatingPointError(
-      concat(what, ": floating-point exception (", names, ") in ", to_string(place),
-             "; the model was compiled with fp_exceptions, which ends at the first one. A smaller "
-             "learning rate ",
-             place.f16 ? "or a smaller loss scaling " : "", "may avoid it"));
+  throw FloatingPointError(concat(what, ": floating-point exception (", names, ") in ",
+                                  to_string(place),
+                                  "; the model was compiled with fp_exceptions, which stops at the "
+                                  "first one. Try a smaller learning rate",
+                                  place.f16 ? " or a smaller loss scaling" : ""));
 }
 
 }  // namespace pando::runtime

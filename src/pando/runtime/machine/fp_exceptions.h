@@ -1,5 +1,5 @@
-// Floating-point exceptions: what the processor noted in the calling thread, and the error that
-// says where it was.
+// Floating-point exceptions: those that the processor recorded in the calling thread, and the error
+// that says where they were raised.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <string>
 
 #if defined(__x86_64__)
-#include <immintrin.h>
+#include <xmmintrin.h>
 #else
 #include <cfenv>
 #endif
@@ -26,7 +26,7 @@ constexpr unsigned kFpDivisionByZero = FE_DIVBYZERO;
 constexpr unsigned kFpOverflow = FE_OVERFLOW;
 #endif
 
-// Those of the three kinds that came up since they were cleared.
+// The exceptions of these three kinds that were raised since the last clear_fp_exceptions().
 inline unsigned raised_fp_exceptions() {
   constexpr unsigned kAll = kFpInvalid | kFpDivisionByZero | kFpOverflow;
 #if defined(__x86_64__)
@@ -48,25 +48,27 @@ inline void clear_fp_exceptions() {
 // "invalid operation", "overflow", "division by zero and overflow".
 std::string fp_exception_names(unsigned raised);
 
-// When and where in an execution, and how; -1: does not apply.
+// A place in an execution, for errors; -1: does not apply.
 struct ExecutionPlace {
-  int64_t update = -1;   // weight updates before
-  int micro_batch = -1;  // those of the weight update before
-  int replica = -1;      // among those of all instances
+  int64_t update = -1;   // weight updates before this one
+  int micro_batch = -1;  // earlier micro-batches of the weight update
+  int replica = -1;      // among the replicas of all instances
   int instance = -1;     // of several
   bool f16 = false;      // numbers are stored in f16
 };
-// "weight update 1, micro-batch 1, replica 0": of what comes in time the first is 1.
+// "weight update 1, micro-batch 1, replica 0": updates and micro-batches count from 1, replicas and
+// instances from 0.
 std::string to_string(const ExecutionPlace& place);
 
-// What an execution that watches for floating-point exceptions ends with.
+// Ends an execution that watches for floating-point exceptions.
 class FloatingPointError : public Error {
  public:
   explicit FloatingPointError(const std::string& message)
       : Error(ErrorKind::unsupported, message) {}
 };
 
-// Throws FloatingPointError that names what came up, and clears it. `what` was computed.
+// Throws a FloatingPointError that names the raised exceptions, and clears them. `what` names what
+// was computed.
 [[noreturn]] void throw_fp_exception(const std::string& what, const ExecutionPlace& place);
 
 }  // namespace pando::runtime

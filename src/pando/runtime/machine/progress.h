@@ -1,4 +1,4 @@
-// How far a thread has come, for others that wait for what it makes.
+// A counter of how far a thread has come, for threads that wait for its results.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,15 +10,15 @@
 
 namespace pando::runtime {
 
-// One thread at a time advances, any number wait. All writes before advance_to() are visible to
-// those whose wait it ends. wake() may come in between from another thread and be overwritten:
-// waiters look at `given_up` before they sleep, and every change wakes them.
+// One thread at a time advances, any number wait. All writes before advance_to() are visible to the
+// threads whose wait it ends. Another thread may call wake() in between, and its value may be
+// overwritten: waiters check `given_up` before they sleep, and every change wakes them.
 class alignas(64) Progress {
  public:
   int32_t value() const { return done_.load(std::memory_order_acquire); }
 
   void advance_to(int32_t value) {
-    // A full barrier: notify_all() must not look for sleepers before the value is there to see.
+    // A full barrier: notify_all() must not look for sleepers before the new value is visible.
     done_.exchange(value, std::memory_order_seq_cst);
     done_.notify_all();
   }
@@ -27,8 +27,8 @@ class alignas(64) Progress {
     done_.notify_all();
   }
 
-  // Waits until the progress is at least `target`; false when `given_up` was set meanwhile (who
-  // sets it calls wake() after that).
+  // Waits until the progress is at least `target`; false when `given_up` was set meanwhile (the
+  // thread that sets it then calls wake()).
   bool wait_for(int32_t target, int spins, const std::atomic<bool>& given_up) const {
     for (int i = 0; i < spins; ++i) {
       if (value() >= target) return !given_up;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -22,9 +23,11 @@ using TopologyHandle =
 
 TopologyHandle load_topology() {
   hwloc_topology_t raw = nullptr;
-  if (hwloc_topology_init(&raw) != 0) throw ResourceError("hwloc: cannot make a topology");
+  if (hwloc_topology_init(&raw) != 0) throw ResourceError("hwloc: cannot create a topology");
   TopologyHandle topology(raw, &hwloc_topology_destroy);
-  if (hwloc_topology_load(raw) != 0) throw ResourceError("hwloc: cannot read this machine");
+  if (hwloc_topology_load(raw) != 0) {
+    throw ResourceError("hwloc: cannot read the topology of this machine");
+  }
   return topology;
 }
 
@@ -92,7 +95,7 @@ void find_affinity(hwloc_topology_t topology, Topology& result) {
   }
 }
 
-// The value after "key :" in a text of such lines, or "".
+// The value after "key :" in a text of such lines; empty if there is none.
 std::string_view find_field(std::string_view text, std::string_view key) {
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
@@ -171,17 +174,17 @@ Topology query_topology() {
   return result;
 }
 
-// Each line is "id:controllers:path"; version 2 has id 0 and no controllers. Limits hold for the
-// whole way up, and a container often sees its own group as the root, so every folder counts.
-ControlGroupLimits read_control_group_limits(const std::filesystem::path& root,
-                                             std::string_view membership) {
+// Each line is "id:controllers:path"; version 2 has id 0 and no controllers. The limits of all
+// parent groups apply, and a container often sees its own group as the root, so every folder is
+// read.
+ControlGroupLimits read_control_group_limits(const std::string& root, std::string_view membership) {
   ControlGroupLimits limits;
   for (const std::string& line : split(membership, '\n')) {
     const std::vector<std::string> parts = split(line, ':');
     if (parts.size() < 3) continue;
     const bool version_2 = parts[1].empty();
-    const std::filesystem::path mount = version_2 ? root : root / parts[1];
-    std::filesystem::path folder = mount;
+    std::filesystem::path folder = root;
+    if (!version_2) folder /= parts[1];
     for (const auto& name : std::filesystem::path(parts[2]).relative_path()) {
       version_2 ? read_version_2(folder, limits) : read_version_1(folder, limits);
       folder /= name;

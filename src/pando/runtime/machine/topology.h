@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,7 +16,7 @@ struct CacheLevel {
   std::string name;       // "L1d", "L2", "L3"
   int64_t bytes = 0;      // of one cache
   int count = 0;          // in the machine
-  int sharing_cores = 0;  // cores behind one cache
+  int sharing_cores = 0;  // cores that share one cache
 };
 
 struct ControlGroupLimits {
@@ -52,11 +51,10 @@ struct Topology {
 Topology query_topology();
 
 // The limits of a process whose /proc/self/cgroup reads `membership`, below `root`
-// (/sys/fs/cgroup). Understands versions 1 and 2; what is absent or unreadable is no limit.
-ControlGroupLimits read_control_group_limits(const std::filesystem::path& root,
-                                             std::string_view membership);
+// (/sys/fs/cgroup). Supports versions 1 and 2; a missing or unreadable file sets no limit.
+ControlGroupLimits read_control_group_limits(const std::string& root, std::string_view membership);
 
-// Out of the text of /proc/cpuinfo: the processor's name, the instruction sets of interest.
+// From the text of /proc/cpuinfo: the name of the processor, the instruction sets of interest.
 std::string parse_cpu_model(std::string_view cpuinfo);
 std::vector<std::string> parse_instruction_sets(std::string_view cpuinfo);
 

@@ -15,10 +15,12 @@ namespace pando::runtime {
 
 WorkerTeam::WorkerTeam(const TeamOptions& options)
     : device_workers_(options.device_workers), spins_(options.shares_cores ? 0 : kSpins) {
-  if (device_workers_.empty()) throw InvalidArgument("a team wants at least 1 device, got none");
+  if (device_workers_.empty()) {
+    throw InvalidArgument("worker team: expected at least 1 device, got none");
+  }
   for (size_t device = 0; device < device_workers_.size(); ++device) {
     if (device_workers_[device] < 1) {
-      throw InvalidArgument("a device wants at least 1 worker, device ", device, " has ",
+      throw InvalidArgument("worker team: expected at least 1 worker on device ", device, ", got ",
                             device_workers_[device]);
     }
     first_workers_.push_back(static_cast<int>(device_of_.size()));
@@ -35,7 +37,7 @@ WorkerTeam::WorkerTeam(const TeamOptions& options)
     } catch (const std::system_error& error) {
       stop();
       throw ResourceError("cannot start worker ", worker, " of ", device_of_.size(), ": ",
-                          error.what());
+                          error.what(), "; use fewer cores or raise the thread limit (ulimit -u)");
     }
   }
 }
@@ -70,7 +72,7 @@ void WorkerTeam::run(const std::function<void(int worker)>& task) {
 const std::vector<profile::TraceTrack*>& WorkerTeam::tracks(profile::Trace& trace) {
   if (trace_ == trace.id()) return tracks_;
   tracks_.assign(device_of_.size(), nullptr);
-  // Each worker makes its own, so that the memory lies near it.
+  // Each worker creates its own track, so that the memory is near it.
   run([&](int worker) {
     const int device = device_of(worker);
     tracks_[static_cast<size_t>(worker)] =

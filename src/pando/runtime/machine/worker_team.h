@@ -18,7 +18,7 @@ struct TeamOptions {
   std::vector<int> device_workers = {1};  // how many workers each device has
   // Hardware threads to pin the workers to, one each, in turn; empty: not pinned.
   std::vector<int> cores;
-  // Whether workers share cores with each other: those who wait then sleep at once.
+  // Whether workers share cores with each other: waiting workers then sleep without spinning.
   bool shares_cores = false;
 };
 
@@ -51,7 +51,7 @@ class WorkerTeam {
   std::vector<int> first_workers_;
   std::vector<int> device_of_;
   int spins_ = 0;
-  uint64_t trace_ = 0;  // whose tracks they are; 0: none
+  uint64_t trace_ = 0;  // the trace of tracks_; 0: none
   std::vector<profile::TraceTrack*> tracks_;
   std::mutex mutex_;
   std::condition_variable wake_;

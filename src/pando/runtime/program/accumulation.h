@@ -1,4 +1,4 @@
-// What is put together over the micro-batches of a weight update, element by element.
+// Sums and means over the micro-batches of a weight update, element by element.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -32,7 +32,8 @@ void sum_lanes(std::span<const Stored> lanes, std::span<const float> weights, in
                float* total);
 
 // Moments as batch_moments makes them: per channel the mean, per channel the sum of squared
-// deviations from it, then the number of values per channel. `total` becomes those of both sets.
+// deviations from it, then the number of values per channel. `total` becomes the moments of both
+// sets together.
 void merge_moments(float* total, const float* more, int64_t channels);
 
 }  // namespace pando::runtime

@@ -15,7 +15,8 @@ namespace {
 
 constexpr size_t kLeastArena = 4096;
 
-// Each slice or part has its own: what it adds to a sum, or what follows from sums.
+// Regions of which each slice or part has its own: what it adds to a sum, or what is computed from
+// sums.
 bool is_sum(compiler::Region region) {
   return region == compiler::Region::sums || region == compiler::Region::held_sums ||
          region == compiler::Region::gradients || region == compiler::Region::moments;
@@ -38,16 +39,16 @@ BoundProgram::BoundProgram(const compiler::Program& program, VariableStore& vari
       buckets_done_(program.memory().buckets.size()) {
   const int devices = placement_.replicas * devices_per_replica_;
   if (devices > team.devices()) {
-    throw InvalidArgument(placement_.replicas, " replicas of ", devices_per_replica_,
-                          " devices each want ", devices, " devices, there are ", team.devices());
+    throw InvalidArgument(placement_.replicas, " replicas with ", devices_per_replica_,
+                          " devices each: expected at least ", devices, " devices, got ",
+                          team.devices(), "; use fewer replicas or more devices");
   }
   for (const ir::Value* value : program.graph().inputs()) {
     if (value->role() == ir::InputRole::feed) feeds_.push_back(program.operand(value));
   }
   PANDO_CHECK(!feeds_.empty(), "a program needs at least one feed");
   PANDO_CHECK(placement_.feed_fields.empty() || placement_.feed_fields.size() == feeds_.size(),
-              "fields are told for ", placement_.feed_fields.size(), " feeds, there are ",
-              feeds_.size());
+              "expected fields for ", feeds_.size(), " feeds, got ", placement_.feed_fields.size());
   slice_batch_ = feeds_.front().value->shape()[0];
   for (const ir::Output& output : program.graph().outputs()) {
     const bool known = std::any_of(moments_.begin(), moments_.end(), [&](const auto& operand) {
@@ -73,7 +74,7 @@ BoundProgram::BoundProgram(const compiler::Program& program, VariableStore& vari
       calls.push_back(bind(call, lane, call.section));
     }
   }
-  // The workers of a device touch its memory first, so that it lies near them.
+  // The workers of a device touch its memory first, so that it is near them.
   team_.run([&](int worker) {
     const int device = team_.device_of(worker);
     if (device >= static_cast<int>(memory_.size())) return;
@@ -147,7 +148,7 @@ bool BoundProgram::same_addresses(int a, int b) const {
   return std::all_of(held_.begin(), held_.end(), [&](int held) { return a % held == b % held; });
 }
 
-// The first of the lanes whose batch statistics are taken together with this one's.
+// The first of the lanes that compute batch statistics together with this one.
 int BoundProgram::gather_first(int lane) const {
   const int group = placement_.statistics_group * slices();
   return lane / group * group;
@@ -198,7 +199,8 @@ BoundProgram::BoundCall BoundProgram::bind(const compiler::Call& call, int lane,
     }
     const int first = gather_first(lane);
     for (int i = 0; i < gathered; ++i) {
-      // Of the lanes of a group over several instances only some are here.
+      // A group over several instances has only some of its lanes here; bind_elsewhere() sets the
+      // addresses of the others.
       inputs.emplace_back(operand, statistics_ == nullptr ? first + i : i % lanes());
     }
   }
@@ -221,9 +223,9 @@ BoundProgram::BoundCall BoundProgram::bind(const compiler::Call& call, int lane,
   if (!program_.in_parts() || slices() == 1) return bound;
   const bool batch_sum = ops::has_trait(*call.node, ops::Trait::batch_sum);
   const bool own = is_sum(call.outputs[0].place.region) && !batch_sum;
-  // What follows from sums every part computes for itself; other work is shared out.
+  // Each part computes for itself what follows from sums; other work is divided among the parts.
   bound.split = call.kernel->splits() && !own;
-  // A kernel that does not split runs once, for slice 0; in a sum the others add nothing.
+  // A kernel that does not split runs once, for slice 0; the other slices add zeros to a sum.
   bound.runs = bound.split || own || lane % slices() == 0;
   if (!bound.runs && batch_sum) {
     for (const ir::Value* value : call.node->outputs())

@@ -30,15 +30,15 @@ struct SliceVisit {
   int section = 0;
   int lane = 0;
   int micro_batch = 0;                 // within its weight update
-  int64_t update = -1;                 // weight updates before; -1: none are made
-  bool last = false;                   // of the weight update
+  int64_t update = -1;                 // weight updates before; -1: without weight updates
+  bool last = false;                   // micro-batch of the weight update
   MixWeights mix;                      // of its gradients
   GradientCounter* counter = nullptr;  // what counts its gradients; may be null
   kernels::StepArgs step;
   profile::TraceTrack* track = nullptr;  // where ops are recorded; may be null
 };
 
-// Within the memory of its bucket.
+// A gradient within the memory of its bucket.
 struct BucketGradient {
   size_t offset = 0;  // bytes from the beginning of the bucket
   int64_t elements = 0;
@@ -66,19 +66,19 @@ class BoundProgram {
   int64_t slice_batch() const { return slice_batch_; }  // samples of one slice, padding included
   int held(int stage) const { return held_[static_cast<size_t>(stage)]; }
 
-  // Casts and packs variables. `step` is of the weight update: its seed, and as the first sample
-  // the number of updates before it, which the rounding of weights depends on.
+  // Casts and packs variables. `step` holds the seed and, as its first sample, the number of weight
+  // updates before; the rounding of weights depends on both.
   void run_prologue(int worker, const kernels::StepArgs& step = {}) const;
-  // Binds a visit's addresses; before its first segment.
+  // Binds a visit's addresses; called before its first segment.
   void prepare(const SliceVisit& visit);
   void run_segment(const compiler::Segment& segment, const SliceVisit& visit);
-  // Whether a segment reads statistics of other instances, which one worker brings before it, after
-  // all lanes have done the segments before.
+  // Whether a segment reads statistics of other instances. Then one worker calls gather() before
+  // it, after all lanes have done the segments before.
   bool gathers(const compiler::Segment& segment) const {
     return statistics_ != nullptr && statistics_->wanted(segment);
   }
   void gather(const compiler::Segment& segment, int micro_batch);
-  // What that cost since the last call.
+  // The cost of gather() since the last call.
   ExchangeFigures take_gather_figures() {
     return statistics_ == nullptr ? ExchangeFigures{} : statistics_->take_figures();
   }
@@ -88,7 +88,7 @@ class BoundProgram {
   size_t bucket_of(const compiler::Place& gradient) const;
   // The gradients of a bucket; what lies between them is zero.
   std::span<const BucketGradient> gradients(size_t bucket) const { return gradients_[bucket]; }
-  // After the last segment of a forward section: adds its statistics to those of the update.
+  // Called after the last segment of a forward section: adds its statistics to those of the update.
   void accumulate_moments(const SliceVisit& visit) const;
   // Copies the samples of a lane out of its replica's micro-batch (null: padding only).
   void feed(int lane, int micro_batch, const Batch* batch, int64_t valid) const;

@@ -1,5 +1,5 @@
-// What a worker runs of a bound program: the calls of a lane, what becomes of their gradients, and
-// what comes before a weight update. SPDX-License-Identifier: MIT
+// The parts of a bound program that workers run: the calls of a lane, the accumulation of their
+// gradients, and the prologue of a weight update. SPDX-License-Identifier: MIT
 #include <cstring>
 
 #include "pando/base/random.h"
@@ -10,7 +10,7 @@ namespace pando::runtime {
 
 namespace {
 
-// Keeps the rounding of a variable's accumulators apart from that of the variable itself.
+// Gives a variable's accumulators other rounding noise than the variable itself.
 constexpr uint64_t kAccumulators = 0x9e3779b97f4a7c15;
 
 float* floats(std::byte* bytes) { return reinterpret_cast<float*>(bytes); }
@@ -78,8 +78,8 @@ void BoundProgram::run_segment(const compiler::Segment& segment, const SliceVisi
   }
 }
 
-// 16-bit gradients one by one: how each is rounded depends on its variable, its samples and its
-// part, not on the other gradients of a stage.
+// Handles 16-bit gradients one by one: how each is rounded depends on its variable, its samples and
+// its part, not on the other gradients of a stage.
 void BoundProgram::mix_bucket(size_t index, const SliceVisit& visit) const {
   const compiler::Bucket& bucket = program_.memory().buckets[index];
   const compiler::Place place{compiler::Region::gradients, bucket.stage, bucket.begin};
@@ -102,7 +102,7 @@ void BoundProgram::mix_bucket(size_t index, const SliceVisit& visit) const {
   }
 }
 
-// The gradients of the first micro-batch are written where those of the others are added.
+// The first micro-batch writes its gradients where those of the others are added.
 void BoundProgram::finish_bucket(int index, const SliceVisit& visit) {
   if (visit.counter != nullptr) visit.counter->count(index, visit.lane, visit.micro_batch);
   if (visit.micro_batch > 0) {

@@ -60,7 +60,7 @@ DeviceMemory::DeviceMemory(const compiler::Program& program, const DeviceLoad& l
       stages_(static_cast<size_t>(program.stages())) {
   size_t activations = 0;
   size_t sums = 0;
-  const size_t copies = load.accumulates ? 2 : 1;  // the accumulator and the newest part
+  const size_t copies = load.accumulates ? 2 : 1;  // the accumulator and the newest micro-batch
   for (size_t i = 0; i < load.stages.size(); ++i) {
     const auto stage = static_cast<size_t>(load.stages[i]);
     const compiler::StageMemory& need = program.memory().stages[stage];
@@ -74,7 +74,8 @@ DeviceMemory::DeviceMemory(const compiler::Program& program, const DeviceLoad& l
     use_.gradients += blocks.gradients.stride * blocks.gradients.count;
     blocks.moments = take(need.moments, copies * slices_);
     use_.sums += blocks.moments.stride * blocks.moments.count;
-    // The stages of a device take turns, so they share what lives within a section.
+    // The stages of a device take turns, so they share the memory that is live only within a
+    // section.
     activations = std::max(activations, need.activations);
     sums = std::max(sums, need.sums);
   }
@@ -111,7 +112,8 @@ std::byte* DeviceMemory::address(const compiler::Place& place, int slice, int mi
     case compiler::Region::gradients: at = stage.gradients.at(copy * slices_ + index); break;
     case compiler::Region::moments: at = stage.moments.at(copy * slices_ + index); break;
     case compiler::Region::packed:
-    case compiler::Region::external: throw InternalError("no memory of a device");
+    case compiler::Region::external:
+      throw InternalError("a packed or external value is not in the memory of a device");
   }
   return arena_->data() + at + place.offset;
 }

@@ -46,7 +46,7 @@ class DeviceMemory {
 
   // The address of a place that belongs to a stage of this device.
   std::byte* address(const compiler::Place& place, int slice, int micro_batch) const;
-  std::byte* scratch(int worker) const;  // counted within the device
+  std::byte* scratch(int worker) const;  // numbered within the device
   Arena& arena() { return *arena_; }
   const MemoryUse& use() const { return use_; }
 

@@ -6,7 +6,7 @@
 
 namespace pando::runtime {
 
-// Of the weight updates of an execution, for this instance.
+// The figures of this instance, over the weight updates of an execution.
 struct ExchangeFigures {
   int64_t bytes_sent = 0;
   double exposed_seconds = 0;  // in which the devices only waited for it

@@ -13,8 +13,9 @@ namespace pando::runtime {
 
 namespace {
 
-// The bits of positive numbers are in the order of the numbers, infinity and NaN above them all; so
-// magnitudes are compared as whole numbers, and an edge is the largest one that is not beyond it.
+// The bits of positive numbers are ordered like the numbers, with infinity and NaN above all
+// others, so magnitudes are compared as integers. An edge is the largest magnitude that is not
+// beyond it.
 constexpr int32_t kMagnitude = 0x7fffffff;
 constexpr int16_t kHalfMagnitude = 0x7fff;
 constexpr int64_t kBlock = 8192;  // its counts fit into 16 bits

@@ -1,5 +1,5 @@
-// Counts how many gradients lie beyond an edge, for automatic loss scaling: those of every lane and
-// micro-batch, as soon as backward has completed them.
+// Counts how many gradients lie beyond an edge, for automatic loss scaling: the gradients of every
+// lane and micro-batch, as soon as backward has completed them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,22 +14,22 @@ namespace pando::runtime {
 
 class BoundProgram;
 
-// Of `count` numbers of this type (f32, f16, bf16), those with a magnitude above the edge, which is
-// more than 0. What is not a number lies beyond every edge. Raises no flag of the processor.
+// How many of `count` numbers of this type (f32, f16, bf16) have a magnitude above the edge. NaN
+// lies beyond every edge. Raises no floating-point exceptions. Requires: the edge is above 0.
 int64_t count_beyond(DType type, const std::byte* values, int64_t count, float edge);
 
-// Workers count at once, each at the stages and lanes that are its own.
-// Requires: the bound program outlives it.
+// Workers may count at the same time, each at its own stages and lanes. Requires: the bound program
+// outlives it.
 class GradientCounter {
  public:
   // Nothing is counted unless the program computes in half precision.
   explicit GradientCounter(const BoundProgram& bound);
 
-  // By one worker while none counts.
+  // Called by one worker while none counts.
   void begin_update(float edge);
-  // By the worker that completed the bucket, before its gradients are put together with others.
+  // Called by the worker that completed the bucket, before its gradients are combined with others.
   void count(int bucket, int lane, int micro_batch);
-  // Of all stages and lanes, after all are done.
+  // The counts of all stages and lanes; called after all are done.
   GradientCounts total() const;
 
  private:

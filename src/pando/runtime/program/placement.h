@@ -1,5 +1,5 @@
-// How a program is spread over devices: replicas side by side, on every instance of a job as many,
-// and the stages of each over its own devices.
+// How a program is spread over devices: replicas side by side, equally many on every instance of a
+// job, and the stages of each replica over its own devices.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,11 +13,11 @@
 
 namespace pando::runtime {
 
-// How the gradients of the micro-batches of one weight update are put together.
+// How the gradients of the micro-batches of one weight update are combined.
 // mean: the mean over all real samples of the global batch, however it is divided.
 // sum: the means of the micro-batches, added up over accumulation and replicas.
-// running_mean: the mean of the micro-batches' means, kept up after each of them, so that the
-//   accumulator never grows; over replicas their mean.
+// running_mean: the mean of the micro-batches' means, updated after each of them, so that the
+//   accumulator never grows; then the mean over replicas.
 enum class GradientReduction { mean, sum, running_mean };
 
 struct Placement {
@@ -29,24 +29,24 @@ struct Placement {
   PipelineSchedule schedule = PipelineSchedule::grouped;
   int micro_batches = 1;  // per replica and weight update: the gradient accumulation count
   GradientReduction reduction = GradientReduction::mean;
-  // Workers look after every kernel whether an invalid operation, a division by zero or an overflow
-  // came up, and stop with a FloatingPointError.
+  // After every kernel, workers check for an invalid operation, a division by zero or an overflow,
+  // and stop with a FloatingPointError.
   bool stop_at_fp_exceptions = false;
-  int statistics_group = 1;  // replicas that take batch statistics together
+  int statistics_group = 1;  // replicas that compute batch statistics together
 
-  // For each feed of the program: which field of a batch it is, -1 for zeros. Empty: in order.
+  // For each feed of the program: the field of a batch that it gets, -1 for zeros. Empty: in order.
   std::vector<int> feed_fields;
 
   int instances() const { return communicator == nullptr ? 1 : communicator->size(); }
   int total_replicas() const { return replicas * instances(); }
-  // The number of this instance; -1: there is but one.
+  // The number of this instance; -1: it is the only one.
   int instance() const { return instances() == 1 ? -1 : communicator->rank(); }
   // The number of this instance's first replica among all.
   int first_replica() const {
     return communicator == nullptr ? 0 : communicator->rank() * replicas;
   }
 
-  // Whether replicas of several instances take batch statistics together.
+  // Whether replicas of several instances compute batch statistics together.
   bool gathers_instances() const { return statistics_group > replicas; }
 
   int field_of(size_t feed) const {

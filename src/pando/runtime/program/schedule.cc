@@ -47,8 +47,8 @@ int64_t grouped_step(const PipelineShape& shape, const StageVisit& visit) {
   return visit.micro_batch + position(shape, visit);
 }
 
-// A micro-batch enters at every second time step. Without backward visits no device would be used
-// twice in a time step, so there micro-batches enter as if grouped.
+// A micro-batch enters at every second time step. Without backward visits no device is used twice
+// in a time step, so micro-batches then enter as in the grouped schedule.
 int64_t interleaved_step(const PipelineShape& shape, const StageVisit& visit) {
   const int64_t interval = shape.training ? 2 : 1;
   return interval * visit.micro_batch + position(shape, visit);
@@ -108,14 +108,14 @@ std::string visit_text(const StageVisit& visit, bool name_stage) {
 
 void check_seconds(const PipelineShape& shape, const std::vector<StageSeconds>& stages) {
   if (stages.size() != static_cast<size_t>(shape.stages)) {
-    throw InvalidArgument("pipeline: found the durations of ", stages.size(), " stages, wanted ",
-                          shape.stages);
+    throw InvalidArgument("pipeline: expected the durations of ", shape.stages, " stages, got ",
+                          stages.size());
   }
   for (size_t s = 0; s < stages.size(); ++s) {
     for (const double seconds : {stages[s].forward, stages[s].backward}) {
       if (std::isfinite(seconds) && seconds >= 0) continue;
-      throw InvalidArgument("pipeline: stage ", s, " takes ", seconds,
-                            " seconds, wanted a finite number of at least 0");
+      throw InvalidArgument("pipeline: stage ", s,
+                            ": expected a finite number of seconds, at least 0, got ", seconds);
     }
   }
 }
@@ -171,29 +171,29 @@ const ScheduleRecord& record_of(PipelineSchedule schedule) {
 
 void check(const PipelineShape& shape) {
   if (shape.stages < 1) {
-    throw InvalidArgument("pipeline: found ", shape.stages, " stages, wanted at least 1");
+    throw InvalidArgument("pipeline: expected at least 1 stage, got ", shape.stages);
   }
   if (shape.micro_batches < 1) {
-    throw InvalidArgument("pipeline: found ", shape.micro_batches,
-                          " micro-batches, wanted at least 1");
+    throw InvalidArgument("pipeline: expected at least 1 micro-batch, got ", shape.micro_batches);
   }
   const std::vector<int>& devices = shape.device_of_stage;
   if (devices.empty()) return;
   if (devices.size() != static_cast<size_t>(shape.stages)) {
-    throw InvalidArgument("device mapping ", list_text(devices), ": found ", devices.size(),
-                          " devices, wanted one for each of ", shape.stages, " stages");
+    throw InvalidArgument("device mapping ", list_text(devices),
+                          ": expected one device for each of ", shape.stages, " stages, got ",
+                          devices.size());
   }
   std::vector<int> used = devices;
   std::sort(used.begin(), used.end());
   used.erase(std::unique(used.begin(), used.end()), used.end());
   if (used.front() < 0) {
-    throw InvalidArgument("device mapping ", list_text(devices), ": found device ", used.front(),
-                          ", wanted numbers from 0");
+    throw InvalidArgument("device mapping ", list_text(devices),
+                          ": expected device numbers from 0, got ", used.front());
   }
   for (size_t id = 0; id < used.size(); ++id) {
     if (used[id] == static_cast<int>(id)) continue;
     throw InvalidArgument("device mapping ", list_text(devices), ": device ", id,
-                          " has no stage, wanted all of 0 to ", used.back());
+                          " has no stage; use all device numbers from 0 to ", used.back());
   }
 }
 
@@ -206,7 +206,8 @@ int device_count(const PipelineShape& shape) {
 int device_of(const PipelineShape& shape, int stage) {
   check(shape);
   if (stage < 0 || stage >= shape.stages) {
-    throw InvalidArgument("pipeline: found stage ", stage, ", wanted 0 to ", shape.stages - 1);
+    throw InvalidArgument("pipeline: expected a stage from 0 to ", shape.stages - 1, ", got ",
+                          stage);
   }
   return shape.device_of_stage.empty() ? stage : shape.device_of_stage[static_cast<size_t>(stage)];
 }
@@ -214,11 +215,11 @@ int device_of(const PipelineShape& shape, int stage) {
 int64_t time_step(const PipelineShape& shape, const StageVisit& visit) {
   device_of(shape, visit.stage);
   if (visit.micro_batch < 0 || visit.micro_batch >= shape.micro_batches) {
-    throw InvalidArgument("pipeline: found micro-batch ", visit.micro_batch, ", wanted 0 to ",
-                          shape.micro_batches - 1);
+    throw InvalidArgument("pipeline: expected a micro-batch from 0 to ", shape.micro_batches - 1,
+                          ", got ", visit.micro_batch);
   }
   if (visit.backward && !shape.training) {
-    throw InvalidArgument("pipeline: found a backward visit, wanted none without training");
+    throw InvalidArgument("pipeline: a backward visit requires training");
   }
   return step_of(shape, visit);
 }
@@ -232,7 +233,7 @@ int64_t time_steps(const PipelineShape& shape) {
 std::vector<StageVisit> device_order(const PipelineShape& shape, int device) {
   const int devices = device_count(shape);
   if (device < 0 || device >= devices) {
-    throw InvalidArgument("pipeline: found device ", device, ", wanted 0 to ", devices - 1);
+    throw InvalidArgument("pipeline: expected a device from 0 to ", devices - 1, ", got ", device);
   }
   return ordered_visits(
       shape, [&](const StageVisit& visit) { return device_at(shape, visit.stage) == device; });
@@ -308,17 +309,18 @@ Playback play(const PipelineShape& shape, const std::vector<StageSeconds>& stage
 
 std::vector<int> balance_stages(const std::vector<double>& layer_seconds, int stages) {
   if (stages < 1) {
-    throw InvalidArgument("pipeline: found ", stages, " stages, wanted at least 1");
+    throw InvalidArgument("pipeline: expected at least 1 stage, got ", stages);
   }
   if (static_cast<size_t>(stages) > layer_seconds.size()) {
-    throw InvalidArgument("pipeline: found ", stages, " stages for ", layer_seconds.size(),
-                          " layers, wanted at least one layer per stage");
+    throw InvalidArgument("pipeline: expected at least one layer per stage, got ", stages,
+                          " stages for ", layer_seconds.size(), " layers; use fewer stages");
   }
   std::vector<double> ends = {0};
   for (size_t i = 0; i < layer_seconds.size(); ++i) {
     if (!std::isfinite(layer_seconds[i]) || layer_seconds[i] < 0) {
-      throw InvalidArgument("pipeline: layer ", i, " takes ", layer_seconds[i],
-                            " seconds, wanted a finite number of at least 0");
+      throw InvalidArgument("pipeline: layer ", i,
+                            ": expected a finite number of seconds, at least 0, got ",
+                            layer_seconds[i]);
     }
     ends.push_back(ends.back() + layer_seconds[i]);
   }

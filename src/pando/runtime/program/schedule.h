@@ -27,7 +27,7 @@ struct StageVisit {
   bool operator==(const StageVisit&) const = default;
 };
 
-// A pipeline as far as the order of its work depends on it.
+// The properties of a pipeline that the order of its work depends on.
 struct PipelineShape {
   PipelineSchedule schedule = PipelineSchedule::grouped;
   int stages = 1;
@@ -64,8 +64,8 @@ int device_of(const PipelineShape& shape, int stage);
 int64_t time_step(const PipelineShape& shape, const StageVisit& visit);
 int64_t time_steps(const PipelineShape& shape);  // from the first visit to the last
 
-// What a device does for one weight update, in order: by time step, and within one the farther
-// along the pipeline the earlier (bwd 0, bwd 1, .., bwd S-1, fwd S-1, .., fwd 0).
+// The visits of a device for one weight update, in order: by time step; within a time step, visits
+// farther along the pipeline come first (bwd 0, bwd 1, .., bwd S-1, fwd S-1, .., fwd 0).
 std::vector<StageVisit> device_order(const PipelineShape& shape, int device);
 
 // The most micro-batches whose activations of this stage are held at once: from the forward visit
@@ -73,7 +73,7 @@ std::vector<StageVisit> device_order(const PipelineShape& shape, int device);
 int held_micro_batches(const PipelineShape& shape, int stage);
 
 // One row per device, one column per time step; "B0F3" is backward of micro-batch 0, then forward
-// of 3, and "." is nothing. Where devices have several stages a visit names its own: "F3@1".
+// of 3, and "." is idle. If devices have several stages, a visit names its stage: "F3@1".
 std::string timeline_text(const PipelineShape& shape);
 
 struct StageSeconds {
@@ -90,15 +90,15 @@ struct Playback {
 };
 
 // Plays the order of every device with these durations of the stages. A device waits only for data:
-// fwd(s, m) for fwd(s-1, m), bwd(s, m) for bwd(s+1, m), bwd(S-1, m) for fwd(S-1, m). Sequential
-// waits for the micro-batch before as well. Throws InvalidArgument for durations that are not one
-// per stage or negative.
+// fwd(s, m) for fwd(s-1, m), bwd(s, m) for bwd(s+1, m), bwd(S-1, m) for fwd(S-1, m). The sequential
+// schedule also waits for the previous micro-batch. Throws InvalidArgument unless there is one
+// finite duration of at least 0 per stage and direction.
 Playback play(const PipelineShape& shape, const std::vector<StageSeconds>& stages);
 
 // Cuts layers, in their order, into stages with at least one layer each, such that the longest
-// stage is as short as it can be, and among such cuts the stages are as even as they can be.
-// Gives the first layer of each stage after the first. Throws InvalidArgument when there are more
-// stages than layers.
+// stage is as short as possible, and among such cuts the stages are as even as possible. Returns
+// the first layer of each stage after the first. Throws InvalidArgument when there are more stages
+// than layers.
 std::vector<int> balance_stages(const std::vector<double>& layer_seconds, int stages);
 
 }  // namespace pando::runtime

@@ -15,7 +15,7 @@ StatisticsExchange::StatisticsExchange(const compiler::Program& program, const P
       lanes_(placement.replicas * program.slices()),
       group_(placement.statistics_group / placement.replicas) {
   place_ = placement.communicator->rank() % group_;
-  // Behind the tags of the exchange of gradients.
+  // These tags follow those of the exchange of gradients.
   int tag = 2 * static_cast<int>(program.memory().buckets.size()) + 1;
   for (const compiler::Section& section : program.sections()) {
     for (const compiler::Segment& segment : section.segments) add_round(segment, placement, tag++);
@@ -51,7 +51,7 @@ void StatisticsExchange::add_round(const compiler::Segment& segment, const Place
     received.push_back({first + place, tag, block_of(place)});
   }
   round.messages = placement.communicator->prepare(std::move(sent), std::move(received));
-  // A block of bytes stays where it is when the round moves.
+  // Moving the round does not move its blocks, so the addresses in the messages stay valid.
   const Round& kept = rounds_.emplace(&segment, std::move(round)).first->second;
   for (const Gathered& value : kept.values) {
     offsets_.try_emplace(value.operand.value, &kept, value.offset);

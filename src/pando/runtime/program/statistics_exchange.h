@@ -1,5 +1,5 @@
-// Batch statistics that replicas of several instances take together: what the lanes of all of them
-// have found is brought to each before a segment that reads it.
+// Batch statistics that replicas of several instances compute together: before a segment that reads
+// them, each instance gets the values of the lanes of all these instances.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,20 +17,21 @@
 
 namespace pando::runtime {
 
-// Requires: the program outlives it, and the communicator of the placement.
+// Requires: the program and the communicator of the placement outlive it.
 class StatisticsExchange {
  public:
   StatisticsExchange(const compiler::Program& program, const Placement& placement);
 
-  // Where the value of a lane of the group is, by its number among the group's lanes, if it is
-  // another instance's.
+  // Whether a lane of the group belongs to another instance, and if so, where its value is.
+  // `group_lane` counts the group's lanes.
   bool is_elsewhere(int group_lane) const { return group_lane / lanes_ != place_; }
   std::byte* address(const ir::Value* value, int group_lane) const;
 
-  // Whether a segment reads what other instances have.
+  // Whether a segment reads values of other instances.
   bool wanted(const compiler::Segment& segment) const { return rounds_.contains(&segment); }
-  // Sends what this instance's lanes have and returns when that of the others is there. `own` tells
-  // where a value is in a lane, `poll` is called while it waits. Throws CommError.
+  // Sends the values of this instance's lanes and returns when those of the others have arrived.
+  // `own` gives the address of a value in a lane; `poll` is called during the wait. Throws
+  // CommError.
   void run(const compiler::Segment& segment,
            const std::function<const std::byte*(const compiler::Operand&, int lane)>& own,
            const std::function<void()>& poll);

@@ -1,4 +1,5 @@
-// Numbers in the type they are stored in, and blocks of them as f32, which is what computes.
+// Numbers in the type they are stored in, and blocks of them as f32, in which everything is
+// computed.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,7 +11,8 @@
 
 namespace pando::runtime {
 
-// Elements of a block: as f32 it stays in the first-level cache, with the others of an update.
+// Elements of a block: as f32, all blocks that an update needs at once stay in the first-level
+// cache.
 constexpr int64_t kStoredBlock = 1024;
 
 // A run of elements.
@@ -19,7 +21,7 @@ struct Block {
   int64_t count = 0;
 };
 
-// f32, f16 or bf16 in somebody else's memory.
+// Numbers of type f32, f16 or bf16, in memory that it does not own.
 struct Stored {
   DType type = DType::f32;
   std::byte* data = nullptr;
@@ -34,7 +36,7 @@ struct Stored {
     widen_halves(type, halves() + block.at, space, block.count);
     return space;
   }
-  // Keeps what became of an opened block. Element i takes noise number `rounding.first` + i.
+  // Writes an opened block back. Element i takes noise number `rounding.first` + i.
   void close(Block block, const float* opened, HalfRounding rounding) const {
     if (is_f32()) return;
     rounding.first += static_cast<uint64_t>(block.at);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pando/runtime/program/variables.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -17,14 +18,20 @@ void convert_tensor(Tensor& tensor, DType type) {
   tensor = std::move(converted);
 }
 
-DType slot_type(bool squares, DType weights) {
-  return squares && weights == DType::f16 ? DType::f32 : weights;
-}
-
 }  // namespace
 
-DType slot_type(const UpdateRule& rule, size_t slot, DType weights) {
-  return slot_type(rule.holds_squares(slot), weights);
+DType slot_type(const SlotSpec& slot, DType weights) {
+  return slot.squares && weights == DType::f16 ? DType::f32 : weights;
+}
+
+void reset_slot(const SlotSpec& slot, Tensor& values) {
+  if (slot.initial == 0) {
+    std::memset(values.data(), 0, values.bytes());
+    return;
+  }
+  Tensor initial(DType::f32, values.shape());
+  std::ranges::fill(initial.f32(), slot.initial);
+  assign_numbers(initial, values);
 }
 
 void assign_numbers(const Tensor& from, Tensor& to) {
@@ -64,14 +71,14 @@ Variable& VariableStore::get(std::string_view name) {
 }
 
 void VariableStore::ensure_slots(const UpdateRule& rule) {
-  std::vector<bool> squares(rule.slot_names().size());
-  for (size_t i = 0; i < squares.size(); ++i) squares[i] = rule.holds_squares(i);
-  if (squares != squares_) drop_slots();
-  squares_ = std::move(squares);
+  std::vector<SlotSpec> slots = rule.slots();
+  if (slots != slots_) drop_slots();
+  slots_ = std::move(slots);
   for (Variable& variable : variables_) {
     if (variable.is_state() || !variable.slots.empty()) continue;
-    for (const bool holds : squares_) {
-      variable.slots.emplace_back(slot_type(holds, variable.value.dtype()), variable.value.shape());
+    for (const SlotSpec& slot : slots_) {
+      const DType type = slot_type(slot, variable.value.dtype());
+      reset_slot(slot, variable.slots.emplace_back(type, variable.value.shape()));
     }
   }
 }
@@ -85,7 +92,7 @@ void VariableStore::convert(DType type) {
     if (variable.is_state()) continue;
     convert_tensor(variable.value, type);
     for (size_t i = 0; i < variable.slots.size(); ++i) {
-      convert_tensor(variable.slots[i], slot_type(squares_[i], type));
+      convert_tensor(variable.slots[i], slot_type(slots_[i], type));
     }
   }
 }

@@ -27,16 +27,19 @@ struct Variable {
   bool is_state() const { return moving_momentum >= 0; }
 };
 
-// The numbers of a tensor of the same shape in the type of `to`: f32, f16 or bf16. Rounds to
-// nearest; what is too large becomes the largest number.
+// Copies the numbers of a tensor to one of the same shape, in the type of `to`: f32, f16 or bf16.
+// Rounds to nearest; numbers that are too large become the largest number.
 void assign_numbers(const Tensor& from, Tensor& to);
 
-// What a slot is stored in beside weights of a type: the same, but squares in f32 beside f16, where
-// they would vanish.
-DType slot_type(const UpdateRule& rule, size_t slot, DType weights);
+// The type of a slot if weights have this type: the same, except that squares are f32 if weights
+// are f16, in which they would vanish.
+DType slot_type(const SlotSpec& slot, DType weights);
+
+// Sets a slot to its values before the first update.
+void reset_slot(const SlotSpec& slot, Tensor& values);
 
 // Addresses of values and slots stay the same until convert(). Not thread-safe; executions change
-// variables, so nobody else may touch the store while one runs.
+// variables, so nothing else may use the store while one runs.
 class VariableStore {
  public:
   Variable& add(std::string name, Tensor value, double moving_momentum = -1,
@@ -47,17 +50,18 @@ class VariableStore {
   const std::vector<Variable>& all() const { return variables_; }
   void reserve(size_t count) { variables_.reserve(count); }
 
-  // Gives every trained variable the zeroed slots of a rule, unless it has such slots already.
+  // Gives every trained variable the slots of a rule, as they are before the first update, unless
+  // it has such slots already.
   void ensure_slots(const UpdateRule& rule);
   void drop_slots();
 
-  // Stores the trained variables in this type from now on, and their slots as it goes with it. No
-  // program may be bound to those that change.
+  // Converts the trained variables to this type, and their slots to the type that slot_type()
+  // gives. Requires: no program is bound to variables that change.
   void convert(DType type);
 
  private:
   std::vector<Variable> variables_;
-  std::vector<bool> squares_;  // of the slots: whether they hold them
+  std::vector<SlotSpec> slots_;  // of every trained variable, once it has some
   std::map<std::string, size_t, std::less<>> index_;
 };
 

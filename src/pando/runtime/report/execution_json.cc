@@ -1,8 +1,7 @@
 // The execution report as JSON. SPDX-License-Identifier: MIT
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
+#include "pando/base/json.h"
 #include "pando/runtime/report/execution_report.h"
 
 namespace pando::runtime {
@@ -10,7 +9,6 @@ namespace pando::runtime {
 namespace {
 
 using compiler::OpReport;
-using Json = nlohmann::ordered_json;
 
 Json spent_json(const ExecutionReport& report, const Spent& spent) {
   Json json = {{"seconds", spent.seconds},

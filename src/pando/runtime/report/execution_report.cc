@@ -22,7 +22,7 @@ using profile::TraceTrack;
 
 double to_seconds(int64_t nanoseconds) { return static_cast<double>(nanoseconds) * 1e-9; }
 
-// Finds the row of an op's event: its name in the trace and the section it ran in.
+// Finds the row of an op's event by its name in the trace and the section it ran in.
 class OpRows {
  public:
   OpRows(const CompilationReport& compilation, const profile::Trace& trace)
@@ -52,7 +52,7 @@ class OpRows {
     return place->second < 0 ? nullptr : &rows_[static_cast<size_t>(place->second)].time;
   }
 
-  // With the work of all events; of parts each event is a share of the call.
+  // The rows with the work of all their events. In parts, each event is only a share of the call.
   std::vector<OpTime> take() {
     std::vector<OpTime> times;
     for (Row& row : rows_) {
@@ -91,8 +91,8 @@ std::vector<const TraceTrack*> device_tracks(const profile::Trace& trace) {
   return tracks;
 }
 
-// From the first event to the last, or to where the first track was full: what comes later is not
-// known of all.
+// From the first event to the last, or to where the first track was full: later events are missing
+// for some workers.
 Interval span_of(const std::vector<const TraceTrack*>& tracks) {
   Interval span;
   int64_t full = std::numeric_limits<int64_t>::max();
@@ -107,12 +107,12 @@ Interval span_of(const std::vector<const TraceTrack*>& tracks) {
   return span.begin < span.end ? span : Interval{0, 0};
 }
 
-// The time of one worker. Ops and waits are recorded before the visit, update or prologue that they
-// lie in, whose own time is what they leave of it.
+// The time of one worker. Ops and waits are recorded before the visit, update or prologue that
+// contains them; its own time is what they leave of it.
 class TrackTimes {
  public:
   PhaseSeconds seconds = {};
-  int64_t first_visits = 0;  // of forward of the first stage
+  int64_t first_visits = 0;  // forward visits of the first stage
   int64_t updates = 0;
   std::set<int32_t> replicas;
 
@@ -191,7 +191,7 @@ class Collector {
       case EventKind::barrier_wait: return track.add_inner(event, Phase::barrier_wait);
       case EventKind::exchange_wait: return track.add_inner(event, Phase::exchange_wait);
       case EventKind::host:
-      case EventKind::exchange: return;  // beside the workers
+      case EventKind::exchange: return;  // not done by workers
     }
   }
 
@@ -219,7 +219,7 @@ class Collector {
     return found != devices.end() ? *found : devices.emplace_back(DeviceTime{.device = number});
   }
 
-  // What nothing was recorded of is outside; waits shorter than a microsecond are in it too.
+  // Time without an event is outside; this includes waits shorter than a microsecond.
   void finish(DeviceTime& device) {
     const double all = report_.span_seconds * device.workers;
     double inside = 0;
@@ -233,7 +233,7 @@ class Collector {
     device.busy_share = all > 0 ? busy / all : 0;
   }
 
-  // Every slice is a visit, or every worker makes one for all its slices.
+  // Either every slice is a visit, or every worker makes one visit for all its slices.
   void count_steps() {
     const compiler::Program& program = *compilation_.program;
     report_.replicas = std::max(static_cast<int>(replicas_.size()), 1);
@@ -243,7 +243,8 @@ class Collector {
       micro_batches += first_visits_[device.device] / visits;
     }
     report_.steps = micro_batches / report_.replicas;
-    // The trace counts beyond its end; without a count all micro-batches are taken to be full.
+    // The trace counts samples even after it is full; without a count all micro-batches are assumed
+    // to be full.
     const int64_t rows = micro_batches * options_.micro_batch_size;
     report_.samples = counted_samples_ > 0 ? std::min(rows, counted_samples_) : rows;
     report_.padding = rows - report_.samples;

@@ -12,7 +12,7 @@
 
 namespace pando::runtime {
 
-// What the cores can compute at most, to compare with; unknown without threads.
+// The most that the cores can compute, for comparison; unknown if `threads` is 0.
 struct MachinePeak {
   std::string isa;
   int threads = 0;
@@ -20,7 +20,7 @@ struct MachinePeak {
   double per_thread() const { return threads == 0 ? 0 : gflops / threads; }
 };
 
-// Time that workers spent, added over them, and the work they did in it.
+// Time that workers spent, summed over workers, and the work they did in it.
 struct Spent {
   double seconds = 0;
   double flops = 0;
@@ -35,7 +35,8 @@ struct Spent {
   }
 };
 
-// Calls that a trace cannot tell apart, as those of a layer that is applied twice, are one row.
+// Calls that a trace cannot tell apart, such as those of a layer that is applied twice, are one
+// row.
 struct OpTime {
   int call = 0;  // the first of them: its place in CompilationReport::ops
   int64_t times = 0;
@@ -49,8 +50,8 @@ struct LayerTime {
   Spent backward;
 };
 
-// What a worker does or waits for. `step` is what it does in a step beside ops: it feeds, hands
-// over and gathers; `outside` lies between executions.
+// What a worker does or waits for. `step` is the work of a step besides ops: feeding, handing over
+// and gathering; `outside` is the time between executions.
 enum class Phase {
   forward,
   backward,
@@ -65,25 +66,25 @@ enum class Phase {
 };
 inline constexpr size_t kPhases = 10;
 std::string to_string(Phase phase);
-bool is_work(Phase phase);  // the others are waits and what is outside
+bool is_work(Phase phase);  // false for waits and `outside`
 
 using PhaseSeconds = std::array<double, kPhases>;
 
 struct DeviceTime {
   int device = 0;
   int workers = 0;
-  PhaseSeconds seconds = {};  // added over its workers; together workers * span
-  double busy_share = 0;      // of that: neither waiting nor outside
+  PhaseSeconds seconds = {};  // summed over its workers; in total workers * span
+  double busy_share = 0;      // the part of that which is work
 };
 
 struct ExecutionReport {
-  double span_seconds = 0;  // that the figures are about
+  double span_seconds = 0;  // the time that the figures cover
   int workers = 0;
   int64_t events = 0;   // recorded in all
   int64_t dropped = 0;  // if any, the span ends where the first track was full
   int64_t steps = 0;    // a step is a micro-batch on each replica
   int64_t samples = 0;
-  int64_t padding = 0;  // rows of micro-batches that are no samples, but computed as well
+  int64_t padding = 0;  // rows of micro-batches without a sample, which are computed too
   bool trains = false;  // has a backward pass
   int64_t updates = 0;
   int replicas = 0;
@@ -95,17 +96,17 @@ struct ExecutionReport {
   std::vector<OpTime> ops;  // those that ran, in the order of the program
   std::vector<LayerTime> layers;
   std::vector<DeviceTime> devices;
-  std::vector<profile::StageSummary> stages;  // of a pipeline, of the whole trace
+  std::vector<profile::StageSummary> stages;  // of a pipeline, over the whole trace
   double other_seconds = 0;                   // ops of other programs
 
   double seconds_of(Phase phase) const { return seconds[static_cast<size_t>(phase)]; }
-  // Of all time of all workers.
+  // The share of the time of all workers.
   double share(double part) const { return span_seconds > 0 ? part / (span_seconds * workers) : 0; }
   double share(Phase phase) const { return share(seconds_of(phase)); }
   double busy_share() const;
-  // The work on samples, in all the time of all workers together.
+  // The work of all workers on samples, without padding, over the span.
   Spent whole() const;
-  // Of what one thread can compute; 0 when that is unknown.
+  // The part of what one thread can compute; 0 when that is unknown.
   double peak_fraction(const Spent& spent) const {
     return peak.gflops > 0 ? spent.gflops() / peak.per_thread() : 0;
   }
@@ -116,7 +117,7 @@ struct ExecutionReport {
 
 struct ExecutionReportOptions {
   int64_t micro_batch_size = 1;
-  double update_bytes = 0;  // that a weight update reads and writes
+  double update_bytes = 0;  // read and written by a weight update
   MachinePeak peak;
 };
 

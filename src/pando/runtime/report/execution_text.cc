@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/compiler/layer_names.h"
 #include "pando/runtime/report/execution_report.h"
@@ -47,14 +47,14 @@ std::string coverage_text(const ExecutionReport& report) {
                   plural(report.replicas, "replica"), plural(report.samples, "sample"),
                   report.trains ? ", " + plural(report.updates, "weight update") : std::string());
   if (report.padding > 0) {
-    text += fmt::format("micro-batches were padded by {}, which only the figures of ops count\n",
+    text += fmt::format("micro-batches were padded by {}, which only the figures of ops include\n",
                         plural(report.padding, "row"));
   }
   if (report.dropped == 0) return text;
   const int64_t all = report.events + report.dropped;
   return text + fmt::format(
-                    "the trace was full then: {} of {} events ({:.0f} %) were recorded, and what "
-                    "came later is\nin no figure\n",
+                    "the trace was full then: {} of {} events ({:.0f} %) were recorded; the "
+                    "figures do not\ninclude later events\n",
                     report.events, all,
                     100 * static_cast<double>(report.events) / static_cast<double>(all));
 }
@@ -65,10 +65,9 @@ std::string headline_text(const ExecutionReport& report) {
       fmt::format("  {:.1f} steps/s, {:.1f} samples/s, {:.1f} GF/s",
                   report.per_second(report.steps), report.per_second(report.samples), all.gflops());
   if (report.peak.threads > 0) {
-    text += fmt::format(
-        "\n  {:.1f} % of what the cores can multiply and add: {:.1f} GF/s, {} threads with {}",
-        100 * all.gflops() / report.peak.gflops, report.peak.gflops, report.peak.threads,
-        report.peak.isa);
+    text += fmt::format("\n  {:.1f} % of the peak of the cores: {:.1f} GF/s, {} threads with {}",
+                        100 * all.gflops() / report.peak.gflops, report.peak.gflops,
+                        report.peak.threads, report.peak.isa);
   }
   text += fmt::format("\n  workers busy {:.1f} %", 100 * report.busy_share());
   if (report.trains) {
@@ -84,7 +83,7 @@ std::string headline_text(const ExecutionReport& report) {
 
 std::string phases_text(const ExecutionReport& report) {
   std::string text = fmt::format(
-      "phases: times added over the workers, rates of one worker\n"
+      "phases: times summed over the workers, rates of one worker\n"
       "  {:<26} {:>11} {:>12} {:>7} {:>8} {:>7} {:>7}\n",
       "phase", "seconds", "ms per step", "%", "GF/s", "% peak", "GB/s");
   for (size_t i = 0; i < kPhases; ++i) {
@@ -105,10 +104,11 @@ std::string phases_text(const ExecutionReport& report) {
   });
   if (beyond) {
     text +=
-        "  (some kernels multiply less than is counted, as Winograd's: they can exceed 100 %)\n";
+        "  (some kernels, such as Winograd's, multiply less than is counted and can exceed 100 "
+        "%)\n";
   }
   if (report.other_seconds > 0) {
-    text += fmt::format("  of it ops of other programs {:.4f} s\n", report.other_seconds);
+    text += fmt::format("  including ops of other programs {:.4f} s\n", report.other_seconds);
   }
   return text;
 }
@@ -127,7 +127,7 @@ std::string layers_text(const ExecutionReport& report) {
   return text;
 }
 
-// Without "/grad", which the letter before it says.
+// Without the suffix "/grad": the letter before the name says the same.
 std::string place_of(const OpReport& op) {
   const bool backward = op.part == compiler::StepPart::backward;
   const bool named = compiler::LayerNames::is_backward(op.name);
@@ -136,7 +136,7 @@ std::string place_of(const OpReport& op) {
 
 std::string ops_text(const ExecutionReport& report, const CompilationReport& compilation,
                      const std::vector<OpTime>& ops) {
-  // As wide as what stands in them.
+  // Columns are as wide as their contents.
   size_t op_width = 2;
   size_t node_width = 4;
   for (const OpTime& row : report.ops) {

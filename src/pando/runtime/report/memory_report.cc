@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <fmt/core.h>
 
 #include "pando/base/error.h"
+#include "pando/base/json.h"
 #include "pando/base/strings.h"
 
 namespace pando::runtime {
@@ -47,7 +47,7 @@ std::string stage_rows(const compiler::Program& program, const Placement& placem
   return text;
 }
 
-// The options that would lower what takes most.
+// The options that would reduce what takes most memory.
 std::string advice(const compiler::Program& program, const Placement& placement,
                    const MemoryUse& use) {
   std::vector<std::string> advice = {"a smaller micro-batch"};
@@ -59,7 +59,7 @@ std::string advice(const compiler::Program& program, const Placement& placement,
     }
     if (!smaller.empty()) advice.push_back(concat("the ", join(smaller, " or "), " schedule"));
   }
-  // Recomputation holds less and needs more while it works.
+  // Recomputation holds less between sections but needs more within one.
   if (!recomputes && use.held > 2 * use.activations) advice.push_back("recomputation");
   if (recomputes && use.activations > use.held) advice.push_back("no recomputation");
   if (!program.options().precision.half()) advice.emplace_back("precision 16.16 instead of 32.32");
@@ -74,7 +74,7 @@ std::string memory_report(const compiler::Program& program, const Placement& pla
                           int workers) {
   return fmt::format(
              "memory of the devices of one replica ({} replica{}, {} worker{} per device),\n"
-             "beside weights, packed weights and optimizer state, which replicas share\n",
+             "without weights, packed weights and optimizer state, which replicas share\n",
              placement.replicas, placement.replicas == 1 ? "" : "s", workers,
              workers == 1 ? "" : "s") +
          device_rows(program, placement, workers) + stage_rows(program, placement);
@@ -82,7 +82,7 @@ std::string memory_report(const compiler::Program& program, const Placement& pla
 
 std::string memory_report_json(const compiler::Program& program, const Placement& placement,
                                int workers) {
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  Json rows = Json::array();
   for (int device = 0; device < placement.devices_per_replica(program.stages()); ++device) {
     const DeviceLoad load = device_load(program, placement, device, workers);
     const MemoryUse use = memory_use(program, load);

@@ -8,7 +8,8 @@
 
 namespace pando::runtime {
 
-// One row per device of a replica and one per stage. `workers` is that of a device.
+// One row per device of a replica and one per stage. `workers` is the number of workers of a
+// device.
 std::string memory_report(const compiler::Program& program, const Placement& placement,
                           int workers);
 
@@ -16,8 +17,8 @@ std::string memory_report(const compiler::Program& program, const Placement& pla
 std::string memory_report_json(const compiler::Program& program, const Placement& placement,
                                int workers);
 
-// Throws ResourceError when a device needs more than `budget` bytes: with the table and the options
-// that would help.
+// Throws ResourceError when a device needs more than `budget` bytes; the message has the table and
+// the options that would help.
 void check_budget(const compiler::Program& program, const Placement& placement, int workers,
                   size_t budget);
 

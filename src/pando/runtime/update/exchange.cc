@@ -5,7 +5,7 @@
 #include <chrono>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pando/base/error.h"
 #include "pando/comm/collectives.h"
@@ -18,7 +18,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Of a block: each flag is a number, 0 or 1; then counts of gradients.
+// The layout of a block: flags as numbers, 0 or 1, then counts of gradients, then moments.
 constexpr size_t kNotFinite = 0;
 constexpr size_t kStop = 1;
 constexpr size_t kCounts = 2;
@@ -91,7 +91,8 @@ void Exchange::begin_update(const std::vector<float>& lane_weights) {
   first_ = 0;
 }
 
-// By the worker that completed it. The messages of all buckets start in the same order everywhere.
+// Called by the worker that completed the bucket. The messages of all buckets start in the same
+// order on every instance.
 void Exchange::bucket_done(int index) {
   Bucket& bucket = buckets_[static_cast<size_t>(index)];
   sum_lanes(bucket.lanes, lane_weights_, bucket.elements, total_of(bucket));

@@ -1,6 +1,6 @@
-// What the instances of a job tell each other in a weight update: the gradients, bucket by bucket
-// as soon as backward has completed them, then moments and flags. Workers look after it between
-// kernels, so it needs no thread of its own.
+// The exchange between the instances of a job in a weight update: gradients, bucket by bucket as
+// soon as backward has completed them, then moments and flags. Workers advance it between kernels,
+// so it needs no thread of its own.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -18,14 +18,14 @@
 
 namespace pando::runtime {
 
-// What each instance has to say at the end of a weight update, and what all say together.
+// What each instance reports at the end of a weight update, and what all reports give together.
 struct UpdateFlags {
   bool not_finite = false;
   bool stop = false;           // after this weight update
-  GradientCounts counts = {};  // of all gradients, together the sums
+  GradientCounts counts = {};  // of all gradients; of all instances, the sums
 };
 
-// Calls of bucket_done() and poll() come from any worker, all others from one at a time.
+// Any worker may call bucket_done() and poll(); one thread at a time calls the other methods.
 // Requires: the bound program outlives it.
 class Exchange {
  public:
@@ -38,15 +38,15 @@ class Exchange {
   void record(profile::Trace* trace);  // may be null
   // The lanes' gradients are multiplied with their weights; empty: all 1.
   void begin_update(const std::vector<float>& lane_weights);
-  // Makes progress, unless another worker does.
+  // Advances the exchange, unless another worker is doing so.
   void poll();
   // Where the instance's own moments go before finish().
   std::span<double> own_moments();
-  // After all lanes are done: returns when the totals are the sums over all lanes of all instances.
-  // Throws CommError when an instance is lost.
+  // Called after all lanes are done; returns when the totals are the sums over all lanes of all
+  // instances. Throws CommError when an instance is lost.
   UpdateFlags finish(UpdateFlags own);
-  // Where the total of a gradient is after finish(), as f32: in the first lane's memory, or beside
-  // that if lanes hold 16-bit gradients.
+  // Where the total of a gradient is after finish(), as f32: in the first lane's memory, or in the
+  // bucket's own memory if lanes hold 16-bit gradients.
   Stored total(const compiler::Place& gradient) const;
   // After finish(): a block per instance, in their order.
   std::span<const double> moments() const { return moments_; }
@@ -56,7 +56,7 @@ class Exchange {
  private:
   struct Bucket {
     std::vector<Stored> lanes;
-    std::unique_ptr<float[]> total;  // of 16-bit lanes
+    std::unique_ptr<float[]> total;  // only if lanes are 16-bit
     int64_t elements = 0;
     std::unique_ptr<comm::AllReduce> sum;
     bool ready = false;

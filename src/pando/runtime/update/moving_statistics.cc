@@ -39,7 +39,7 @@ MovingStatistics::MovingStatistics(const BoundProgram& bound, VariableStore& var
   }
 }
 
-// Those of a value are kept once, however many statistics follow them.
+// The moments of a value are kept once, no matter how many statistics follow them.
 MovingStatistics::Moments& MovingStatistics::moments_of(const BoundProgram& bound,
                                                         const compiler::Operand& operand) {
   for (Moments& known : moments_) {

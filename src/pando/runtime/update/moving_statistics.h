@@ -1,5 +1,5 @@
-// The moving statistics of batch normalisation: follows those of the whole global batch, which all
-// lanes of all instances have found on their parts of it.
+// The moving statistics of batch normalisation. They follow the statistics of the whole global
+// batch, joined from those that all lanes of all instances found on their parts of it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -20,9 +20,9 @@ class MovingStatistics {
   MovingStatistics(const BoundProgram& bound, VariableStore& variables);
 
   size_t block_size() const { return block_size_; }  // in numbers
-  // Joins the lanes' moments in order, those of every statistic in the worker's part.
+  // Joins the lanes' moments in order, for every statistic in the worker's part.
   void join_lanes(kernels::Part part, std::span<double> block) const;
-  // Joins blocks in order and moves the statistics towards what they say.
+  // Joins blocks in order and moves the statistics towards the result.
   void move(kernels::Part part, std::span<const double> blocks) const;
 
  private:

@@ -17,7 +17,7 @@ PANDO_MULTIVERSION void decay(float* weights, int64_t count, float share) {
   for (int64_t i = 0; i < count; ++i) weights[i] -= share * weights[i];
 }
 
-// In several sums, none of which waits for another.
+// Uses several independent sums, so that additions do not wait for each other.
 PANDO_MULTIVERSION double squares(const float* values, int64_t count) {
   constexpr int64_t kSums = 16;
   double sums[kSums] = {};
@@ -51,6 +51,12 @@ Updater::Updater(const BoundProgram& bound, VariableStore& variables, const Opti
       in_f16_(bound.in_f16()),
       workers_(workers) {
   variables.ensure_slots(*rule_);
+  const size_t slots = rule_->slots().size();
+  for (int worker = 0; worker < workers; ++worker) {
+    slot_spaces_.push_back({.blocks = std::vector<BlockSpace>(slots),
+                            .roundings = std::vector<HalfRounding>(slots),
+                            .span = {.slots = std::vector<float*>(slots)}});
+  }
   for (const ir::Output& output : bound.program().graph().outputs()) {
     if (output.role != ir::OutputRole::gradient) continue;
     const compiler::Operand gradient = bound.program().operand(output.value);
@@ -68,12 +74,11 @@ Updater::Updater(const BoundProgram& bound, VariableStore& variables, const Opti
 Updater::Trained& Updater::add_trained(Variable& variable) {
   Trained trained{.name = variable.name,
                   .weights = stored(variable.value),
-                  .num_slots = variable.slots.size(),
                   .elements = variable.value.elements(),
                   .scale_or_shift = is_scale_or_shift(variable.name),
                   .first_block = block_sums_.size(),
                   .key = hash_name(variable.name)};
-  for (size_t i = 0; i < trained.num_slots; ++i) trained.slots[i] = stored(variable.slots[i]);
+  for (Tensor& slot : variable.slots) trained.slots.push_back(stored(slot));
   if (rule_->wants_norms()) {
     block_sums_.resize(block_sums_.size() + static_cast<size_t>(blocks_of(trained.elements)));
   }
@@ -85,8 +90,8 @@ Block Updater::block_of(const Trained& trained, int64_t number) {
   return {at, std::min(kStoredBlock, trained.elements - at)};
 }
 
-// The lanes' gradients in order and the L2 term, which wants the weights of before the update,
-// added up in a space unless there is but one of them.
+// The sum of the lanes' gradients, in order, and of the L2 term, which needs the weights before the
+// update. It is in `spaces.total`, unless it is a single gradient without a factor.
 const float* Updater::total_gradient(const Trained& trained, Block block,
                                      const LaneFactors& factors, const float* weights,
                                      Spaces& spaces) const {
@@ -102,8 +107,8 @@ const float* Updater::total_gradient(const Trained& trained, Block block,
   return spaces.total;
 }
 
-// The first pass of rules that want norms: leaves the total in the first lane's memory if that is
-// f32, so that nothing is lost.
+// The first pass of rules that need norms. Leaves the total in the first lane's memory if that is
+// f32, where it loses no precision.
 void Updater::sum_part(const Trained& trained, kernels::Part part, const LaneFactors& factors) {
   const int64_t blocks = blocks_of(trained.elements);
   const Stored& kept = trained.gradients[0];
@@ -131,8 +136,8 @@ UpdateNorms Updater::norms_of(const Trained& trained) const {
   return {std::sqrt(norms.weights), std::sqrt(norms.gradient)};
 }
 
-// Of the weights (slot 0) or of slot `slot` - 1. All replicas and instances make the same update,
-// so it may be stochastic where only that may.
+// How to round the weights (`slot` 0) or slot `slot` - 1. All replicas and instances make the same
+// update, so it rounds stochastically with replica_identical_only too.
 HalfRounding Updater::rounding(const Trained& trained, const UpdateStep& step,
                                uint64_t slot) const {
   const bool stochastic = half_.stochastic_rounding != StochasticRounding::off;
@@ -144,14 +149,17 @@ HalfRounding Updater::rounding(const Trained& trained, const UpdateStep& step,
 }
 
 void Updater::apply_part(const Trained& trained, kernels::Part part, const UpdateStep& step,
-                         const LaneFactors& factors) const {
+                         const LaneFactors& factors) {
   const int64_t blocks = blocks_of(trained.elements);
   const bool summed = rule_->wants_norms() && trained.gradients[0].is_f32();
   const auto share = static_cast<float>(step.learning_rate * regularization_.weight_decay);
-  UpdateSpan span{.scale_or_shift = trained.scale_or_shift};
+  auto& [slot_blocks, slot_roundings, span] = slot_spaces_[static_cast<size_t>(part.index)];
+  span.scale_or_shift = trained.scale_or_shift;
   if (rule_->wants_norms()) span.norms = norms_of(trained);
-  HalfRounding roundings[3];
-  for (uint64_t i = 0; i < 3; ++i) roundings[i] = rounding(trained, step, i);
+  const HalfRounding of_weights = rounding(trained, step, 0);
+  for (size_t i = 0; i < trained.slots.size(); ++i) {
+    slot_roundings[i] = rounding(trained, step, i + 1);
+  }
   Spaces spaces;
   for (int64_t number = part.begin(blocks); number < part.end(blocks); ++number) {
     const Block block = block_of(trained, number);
@@ -159,19 +167,19 @@ void Updater::apply_part(const Trained& trained, kernels::Part part, const Updat
     span.gradient = summed ? trained.gradients[0].f32() + block.at
                            : total_gradient(trained, block, factors, span.weights, spaces);
     span.count = static_cast<size_t>(block.count);
-    for (size_t i = 0; i < trained.num_slots; ++i) {
-      span.slots[i] = trained.slots[i].open(block, spaces.slots[i]);
+    for (size_t i = 0; i < trained.slots.size(); ++i) {
+      span.slots[i] = trained.slots[i].open(block, slot_blocks[i].values);
     }
     if (share != 0) decay(span.weights, block.count, share);
     rule_->apply(span, step);
-    trained.weights.close(block, span.weights, roundings[0]);
-    for (size_t i = 0; i < trained.num_slots; ++i) {
-      trained.slots[i].close(block, span.slots[i], roundings[i + 1]);
+    trained.weights.close(block, span.weights, of_weights);
+    for (size_t i = 0; i < trained.slots.size(); ++i) {
+      trained.slots[i].close(block, span.slots[i], slot_roundings[i]);
     }
   }
 }
 
-// Looks after each variable, so that it can be named.
+// Checks after each variable, so that the error can name it.
 void Updater::stop_at_exceptions(const Trained& trained, const UpdateStep& step) const {
   if (!watches_ || raised_fp_exceptions() == 0) return;
   throw_fp_exception(concat("weight update of '", trained.name, "'"),

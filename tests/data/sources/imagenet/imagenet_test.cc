@@ -206,7 +206,8 @@ TEST_F(ImagenetTest, MissingShardsAreNamed) {
   std::filesystem::remove(folder_.path("validation-00000-of-00001"));
   EXPECT_SAYS(error_of<IoError>([&] { imagenet_shards(folder_.path(), ImagenetPart::validation); }),
               "and 117 more");
-  EXPECT_SAYS(error_of<IoError>([&] { load_imagenet(folder_.path("absent")); }), "found no folder");
+  EXPECT_SAYS(error_of<IoError>([&] { load_imagenet(folder_.path("absent")); }), "absent",
+              "build-imagenet");
 }
 
 TEST_F(ImagenetTest, OtherNamesAreNoShards) {

@@ -60,7 +60,7 @@ TEST_F(ImagenetBuildTest, InputsThatDoNotFitTogether) {
   overwrite(synsets, "\n" + good);
   EXPECT_SAYS(build_error(), "line 1", "empty", "synset");
   overwrite(synsets, "\n");
-  EXPECT_SAYS(build_error(), "no line");
+  EXPECT_SAYS(build_error(), "synset_labels.txt", "at least one line");
   overwrite(synsets, good);
   overwrite(source_ + "/imagenet_metadata.txt", "n90000000 red disc\n");
   EXPECT_SAYS(build_error(), "synset", "tab", "text");
@@ -81,7 +81,7 @@ TEST_F(ImagenetBuildTest, ValidationLabelsThatDoNotFit) {
   fs::remove_all(source_ + "/validation");
   EXPECT_SAYS(build_error(), "validation");
   fs::create_directories(source_ + "/validation");
-  EXPECT_SAYS(build_error(), "validation: found no image");
+  EXPECT_SAYS(build_error(), "validation: ", "image");
   fs::remove_all(source_ + "/train");
   EXPECT_SAYS(build_error(), "train");
   fs::create_directories(source_ + "/train");

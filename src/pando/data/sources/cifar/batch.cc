@@ -20,7 +20,7 @@ CifarImages make_images(size_t count, CifarKind kind) {
   return images;
 }
 
-// Errors of one file: thrown, or collected by those who want all of them.
+// The errors of one file: thrown or, with `flaws`, collected there.
 class FlawSink {
  public:
   FlawSink(const std::string& place, std::vector<CifarFlaw>* flaws)
@@ -34,7 +34,7 @@ class FlawSink {
 
   int32_t checked_label(int64_t label, int32_t classes, size_t offset) const {
     if (label >= 0 && label < classes) return static_cast<int32_t>(label);
-    report(offset, concat("found label ", label, ", expected 0 to ", classes - 1));
+    report(offset, concat("label ", label, ", expected 0 to ", classes - 1));
     return -1;
   }
 
@@ -43,13 +43,13 @@ class FlawSink {
   std::vector<CifarFlaw>* flaws_;
 };
 
-// A label byte says next to nothing about what a file is; its length does.
+// Checks the length of the file, since label bytes hardly tell whether it is a CIFAR file.
 size_t count_records(std::span<const uint8_t> content, const FlawSink& sink, size_t record) {
   const size_t whole = content.size() / record;
   if (content.empty() || content.size() % record != 0) {
     sink.report(whole * record,
-                concat("found ", content.size() - whole * record, " bytes after ", whole,
-                       " records, expected a positive number of records of ", record, " bytes",
+                concat("expected a positive number of records of ", record, " bytes, got ",
+                       content.size() - whole * record, " bytes after ", whole, " records",
                        starts_gzip(content) ? "; the file is compressed by gzip: unpack it" : ""));
   }
   return whole;
@@ -58,8 +58,8 @@ size_t count_records(std::span<const uint8_t> content, const FlawSink& sink, siz
 PickleValue entry(const PickleValue& batch, const char* key, const std::string& place) {
   const std::optional<PickleValue> found = batch.find(key);
   if (found) return *found;
-  throw IoError(place, ": offset ", batch.offset(), ": found a dict with the keys ",
-                join(batch.keys(), ", "), ", expected one with '", key, "'");
+  throw IoError(place, ": offset ", batch.offset(), ": expected a dict with the key '", key,
+                "', got one with the keys ", join(batch.keys(), ", "));
 }
 
 struct LabelRange {
@@ -72,14 +72,14 @@ void read_labels(const PickleValue& value, const std::string& place, const Label
   const bool is_array = value.kind() == PickleKind::array;
   const PickleArray array = is_array ? value.array() : PickleArray();
   if (is_array && (array.shape.size() != 1 || array.type == 'f')) {
-    throw IoError(place, ": offset ", value.offset(), ": found labels as an array of ",
-                  array.shape.size(), " axes of type '", array.type,
-                  "', expected one axis of integers");
+    throw IoError(place, ": offset ", value.offset(),
+                  ": expected labels as one axis of integers, got an array of ", array.shape.size(),
+                  " axes of type '", array.type, "'");
   }
   const size_t count = is_array ? static_cast<size_t>(array.elements()) : value.size();
   if (count != labels.size()) {
-    throw IoError(place, ": offset ", value.offset(), ": found ", count, " labels, expected ",
-                  labels.size(), ", as many as images");
+    throw IoError(place, ": offset ", value.offset(), ": expected ", labels.size(),
+                  ", as many as images, got ", count, " labels");
   }
   for (size_t i = 0; i < count; ++i) {
     const int64_t label = is_array ? array.integer_at(i) : value.at(i).integer();
@@ -93,9 +93,8 @@ PickleArray read_images(const PickleValue& value, const std::string& place) {
   const bool fits = array.type == 'u' && array.item_bytes == 1 && array.shape.size() == 2 &&
                     array.shape[0] > 0 && array.shape[1] == static_cast<int64_t>(kCifarBytes);
   if (!fits) {
-    throw IoError(place, ": offset ", value.offset(), ": found data of type ", array.type,
-                  array.item_bytes, " ", Shape(array.shape), ", expected u1 [count,", kCifarBytes,
-                  "]");
+    throw IoError(place, ": offset ", value.offset(), ": expected data of type u1 [count,",
+                  kCifarBytes, "], got ", array.type, array.item_bytes, " ", Shape(array.shape));
   }
   return array;
 }

@@ -44,25 +44,25 @@ struct CifarPlace {
   std::vector<std::string> missing;
 };
 
-// The place at or below `folder` that has all files, or else the one that has most.
+// The place at or below `folder` that has all files, or else the one with the most files.
 CifarPlace find_cifar(const std::string& folder, CifarKind kind);
-// What to do about missing files.
+// Tells users how to get missing files.
 std::string cifar_remedy(const std::string& folder, CifarKind kind);
 
-// Something in a file that is wrong without spoiling the rest.
+// An error in a file that leaves the rest readable.
 struct CifarFlaw {
   size_t offset = 0;
   std::string why;
 };
 
 // Throw IoError. `place` names the file. With `flaws`, labels out of range (then -1 in the result)
-// and, in the binary form, bytes behind the last whole record are added there instead.
+// and, in the binary form, bytes after the last whole record are added there instead.
 CifarImages parse_cifar_binary(std::span<const uint8_t> content, const std::string& place,
                                CifarKind kind, std::vector<CifarFlaw>* flaws = nullptr);
 CifarImages parse_cifar_python(std::span<const uint8_t> content, const std::string& place,
                                CifarKind kind, std::vector<CifarFlaw>* flaws = nullptr);
 
-// Three planes of one image as pixels, and back.
+// Convert the three planes of one image to pixels, and back.
 void interleave_planes(const uint8_t* planes, uint8_t* pixels);
 void split_planes(const uint8_t* pixels, uint8_t* planes);
 

@@ -48,7 +48,7 @@ CifarPlace look_in(const fs::path& folder, const CifarLayout& layout) {
                 " and ", python.folder, "; ", data::cifar_remedy(folder, kind));
 }
 
-// What is wrong is an error, or with `skipped` listed there and left out.
+// Bad records are errors; with `skipped` they are listed there and left out.
 CifarImages read_batch(const std::string& path, CifarForm form, CifarKind kind,
                        std::vector<BadRecord>* skipped) {
   const std::vector<uint8_t> content = data::read_file(path);
@@ -71,7 +71,7 @@ CifarImages read_batch(const std::string& path, CifarForm form, CifarKind kind,
   return images;
 }
 
-// The tensors of all parts one after the other along the first axis; the parts are used up.
+// Joins the tensors of all parts along the first axis and frees the parts.
 Tensor join_rows(std::vector<CifarImages>& parts, Tensor CifarImages::*member) {
   if (parts.size() == 1) return std::move(parts[0].*member);
   const Tensor& first = parts[0].*member;
@@ -120,10 +120,10 @@ Dataset as_dataset(CifarImages images, const CifarOptions& options) {
 
 TrainTest load(const std::string& folder, CifarKind kind, const CifarOptions& options) {
   if (options.x != DType::f32 && options.x != DType::u8) {
-    throw InvalidArgument("CIFAR: x as ", to_string(options.x), ", expected f32 or u8");
+    throw InvalidArgument("CIFAR: expected x as f32 or u8, got ", to_string(options.x));
   }
   if (kind == CifarKind::cifar10 && options.labels == CifarLabels::coarse) {
-    throw InvalidArgument("CIFAR-10 has no coarse labels; CIFAR-100 has");
+    throw InvalidArgument("CIFAR-10 has no coarse labels; use fine labels or CIFAR-100");
   }
   CifarFiles files = read_files(folder, kind, options.skipped);
   const bool coarse = options.labels == CifarLabels::coarse;
@@ -160,7 +160,7 @@ std::string cifar_remedy(const std::string& folder, CifarKind kind) {
   }
   return concat("get ", binary.archive,
                 " from https://www.cs.toronto.edu/~kriz/cifar.html, unpack ",
-                "it and name the folder (--dataset-path)");
+                "it and name the folder with --dataset-path");
 }
 
 }  // namespace data

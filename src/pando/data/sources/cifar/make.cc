@@ -52,7 +52,7 @@ Picture draw(int32_t label, RandomStream& random) {
   picture.radius = between(random, 7, 12);
   picture.centre_x = between(random, 9, 23);
   picture.centre_y = between(random, 9, 23);
-  // Stripes across or along survive a horizontal flip, as augmentation does it.
+  // Horizontal and vertical stripes stay the same in the horizontal flip of augmentation.
   const float direction = (label >= kColours ? 0.25f : 0.0f) + between(random, -0.05f, 0.05f);
   const float frequency = 1 / between(random, 4.5f, 7.5f);
   picture.wave_x = frequency * std::cos(kTurn * direction);

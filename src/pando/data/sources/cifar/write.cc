@@ -115,7 +115,7 @@ void write_names(PickleWriter& writer, const char* key, const std::vector<std::s
   writer.end_list();
 }
 
-// The names of the classes, which the archives have in files of their own.
+// Writes the names of the classes, which have files of their own in the archives.
 void write_meta(const fs::path& folder, CifarForm form, CifarKind kind) {
   if (form == CifarForm::binary) {
     if (kind == CifarKind::cifar10)

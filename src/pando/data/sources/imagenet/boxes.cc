@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What stands between <name> and </name>, the first time; moves `text` behind it.
+// The text between the first <name> and its </name>; moves `text` to the end of the element.
 std::optional<std::string_view> next_element(std::string_view& text, const std::string& name,
                                              const std::string& place) {
   const std::string begin = "<" + name + ">";
@@ -34,10 +34,10 @@ std::optional<std::string_view> next_element(std::string_view& text, const std::
 
 double number_in(std::string_view text, const std::string& name, const std::string& place) {
   const auto content = next_element(text, name, place);
-  if (!content) throw IoError(place, ": found no <", name, ">, wanted one with a number");
+  if (!content) throw IoError(place, ": expected <", name, "> with a number, found none");
   const auto value = parse_double(trim(*content));
   if (!value || !std::isfinite(*value)) {
-    throw IoError(place, ": <", name, "> is '", trim(*content), "', wanted a number");
+    throw IoError(place, ": <", name, "> is '", trim(*content), "', expected a number");
   }
   return *value;
 }
@@ -51,12 +51,12 @@ ObjectBox parse_csv_box(const std::vector<std::string>& columns, const std::stri
   for (size_t i = 0; i < 4; ++i) {
     const auto value = parse_double(trim(columns[i + 1]));
     if (!value || !(*value >= 0 && *value <= 1)) {
-      throw IoError(place, ": edge '", trim(columns[i + 1]), "', wanted a fraction from 0 to 1");
+      throw IoError(place, ": edge '", trim(columns[i + 1]), "', expected a fraction from 0 to 1");
     }
     edges[i] = static_cast<float>(*value);
   }
   if (edges[0] > edges[2] || edges[1] > edges[3]) {
-    throw IoError(place, ": the box ends before it begins, wanted xmin,ymin,xmax,ymax");
+    throw IoError(place, ": the box ends before it begins, expected xmin,ymin,xmax,ymax");
   }
   return {.y_min = edges[1], .x_min = edges[0], .y_max = edges[3], .x_max = edges[2]};
 }
@@ -66,17 +66,17 @@ ObjectBox parse_csv_box(const std::vector<std::string>& columns, const std::stri
 std::vector<ObjectBox> parse_annotation(std::string_view xml, const std::string& place) {
   std::string_view rest = xml;
   const auto size = next_element(rest, "size", place);
-  if (!size) throw IoError(place, ": found no <size>, wanted the width and height of the image");
+  if (!size) throw IoError(place, ": expected <size> with width and height, found none");
   const double width = number_in(*size, "width", place);
   const double height = number_in(*size, "height", place);
   if (!(width >= 1 && height >= 1)) {
     throw IoError(place, ": the image is ", width, " wide and ", height,
-                  " high, wanted at least 1");
+                  " high, expected at least 1");
   }
   rest = xml;
   std::vector<ObjectBox> boxes;
   while (const auto box = next_element(rest, "bndbox", place)) {
-    // Some people draw from the lower right corner.
+    // Corners may be swapped: some people draw from the lower right corner.
     const auto [left, right] =
         std::minmax({number_in(*box, "xmin", place), number_in(*box, "xmax", place)});
     const auto [top, bottom] =
@@ -110,9 +110,9 @@ void BoxTable::read_csv(const std::string& path) {
     const std::string place = concat(path, ": line ", line);
     const std::vector<std::string> columns = split(text, ',');
     if (columns.size() != 5) {
-      throw IoError(place, ": found ", columns.size(),
-                    " columns, wanted 5: the name of an image, "
-                    "xmin, ymin, xmax, ymax");
+      throw IoError(place,
+                    ": expected 5 columns (the name of an image, xmin, ymin, xmax, ymax), got ",
+                    columns.size(), " columns");
     }
     boxes_[std::string(trim(columns[0]))].push_back(parse_csv_box(columns, place));
   }

@@ -1,5 +1,5 @@
-// Bounding boxes that come beside the images of ImageNet: one CSV file, or a folder of annotations
-// in XML.
+// Bounding boxes that accompany the images of ImageNet: one CSV file, or a folder of annotations in
+// XML.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -27,20 +27,20 @@ constexpr int64_t kImagesPerReport = 64;
 void check(const ImagenetBuildOptions& options) {
   const auto check_shards = [](ImagenetPart part, int shards) {
     if (shards >= 1 && shards <= data::kMostShards) return;
-    throw InvalidArgument("build ImageNet: ", shards, " ", to_string(part), " shards, wanted 1 to ",
-                          data::kMostShards);
+    throw InvalidArgument("build ImageNet: ", shards, " ", to_string(part),
+                          " shards, expected 1 to ", data::kMostShards);
   };
   check_shards(ImagenetPart::train, options.train_shards);
   check_shards(ImagenetPart::validation, options.validation_shards);
   if (options.workers < 1) {
-    throw InvalidArgument("build ImageNet: ", options.workers, " workers, wanted at least 1");
+    throw InvalidArgument("build ImageNet: ", options.workers, " workers, expected at least 1");
   }
 }
 
 void check_count(ImagenetPart part, const std::vector<ImagenetInput>& inputs, int shards) {
   if (std::ssize(inputs) >= shards) return;
   throw InvalidArgument("build ImageNet: ", inputs.size(), " ", to_string(part), " images for ",
-                        shards, " shards, wanted at least one for each; choose fewer shards (--",
+                        shards, " shards, expected at least one for each; choose fewer shards (--",
                         to_string(part), "-shards)");
 }
 
@@ -114,8 +114,8 @@ class Build {
     bool kept = false;
   };
 
-  // What decides about the bytes of the shards, but for bad images: a build that one of them ended
-  // goes on when they may be skipped.
+  // A hash of everything that determines the bytes of the shards, except the treatment of bad
+  // images: a build that a bad image ended can continue with OnBadRecord::skip.
   uint64_t key() const {
     uint64_t key = mix_keys(fingerprint(inputs_), options_.seed);
     key = mix_keys(key, static_cast<uint64_t>(options_.train_shards));
@@ -140,7 +140,7 @@ class Build {
     report_progress(result.kept ? all : all % kImagesPerReport, 1);
   }
 
-  // False when the build was stopped; then nothing is left of the file.
+  // Returns false if the build was stopped; then no file is left.
   bool write_shard(const Task& task, const std::string& path, BuiltShard& shard) {
     const auto& inputs = inputs_.of(task.part);
     const auto& order = orders_[task.part == ImagenetPart::train ? 0 : 1];

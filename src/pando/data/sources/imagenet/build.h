@@ -15,7 +15,7 @@
 namespace pando {
 
 struct ImagenetBuildProgress {
-  int64_t images = 0;  // of this run and of those before
+  int64_t images = 0;  // of this run and of earlier ones
   int64_t all_images = 0;
   int shards = 0;
   int all_shards = 0;
@@ -26,7 +26,7 @@ struct ImagenetBuildOptions {
   int validation_shards = kImagenetValidationShards;
   int workers = 1;  // threads, a shard each
   uint64_t seed = 0;
-  // Files beside the images; "" stands for the name in brackets in the source, where it exists.
+  // Files besides the images; "" means the file in brackets in the source, if it exists.
   std::string synsets;            // one per line, in the order of labels [synset_labels.txt];
                                   // otherwise the names of the folders, sorted
   std::string metadata;           // "synset<TAB>text" lines [imagenet_metadata.txt]
@@ -41,11 +41,11 @@ struct ImagenetBuildOptions {
 };
 
 struct ImagenetBuildReport {
-  bool finished = false;  // false: stopped; the same call goes on
+  bool finished = false;  // false: stopped; the same call continues
   int64_t train = 0;      // images in shards that are whole
   int64_t validation = 0;
   int kept_shards = 0;    // that an earlier call had built
-  int64_t converted = 0;  // images that were no RGB or grey JPEGs
+  int64_t converted = 0;  // images that were not RGB or grey JPEGs
   std::vector<BadRecord> skipped;
 };
 
@@ -56,13 +56,13 @@ struct ImagenetBuildReport {
 //
 // The samples are in a random order that depends on the seed and on their number only, and the
 // bytes of the shards are the same for any number of workers. A shard gets its name when it is
-// whole; a call that ended early, for whatever reason, can be repeated and goes on. It notices by
-// paths, sizes and times of change when images, by contents when other files are not the same as
-// before, and then refuses to mix them with the shards that are there. A hidden file in `folder`,
-// removed at the end, holds what it needs to know.
+// whole; a call that ended early, for whatever reason, can be repeated and continues. If images (by
+// path, size or modification time) or other files (by contents) have changed in between, it refuses
+// to mix them with the existing shards. A hidden file in `folder`, removed at the end, holds the
+// state of the build.
 //
 // Throws IoError for files that are missing, do not fit together or cannot be written,
-// InvalidArgument for numbers that make no sense.
+// InvalidArgument for invalid numbers.
 ImagenetBuildReport build_imagenet(const std::string& source, const std::string& folder,
                                    const ImagenetBuildOptions& options = {});
 

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kName = ".build-imagenet";
 
-// One line, and columns only where we put them.
+// Replaces control characters, so that the text stays in one column of one line.
 std::string plain(std::string text) {
   std::ranges::replace_if(
       text, [](char c) { return static_cast<uint8_t>(c) < ' '; }, ' ');
@@ -46,7 +46,7 @@ void remove_file(const fs::path& path) {
   if (error) throw IoError(path.string(), ": cannot remove the file: ", error.message());
 }
 
-// What a build that was killed left under the names of files that are not whole yet.
+// Removes the incomplete files of a build that was killed.
 void remove_temporary_files(const std::string& folder) {
   std::vector<fs::path> found;
   std::error_code error;
@@ -69,7 +69,7 @@ BuildState::BuildState(std::string folder, uint64_t fingerprint)
     read(first_line);
     if (earlier_.empty()) begin(first_line);
   } catch (...) {
-    ::close(descriptor_);  // no destructor runs for an object that was never whole
+    ::close(descriptor_);  // the destructor does not run after an exception here
     throw;
   }
 }
@@ -78,7 +78,8 @@ BuildState::~BuildState() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-// Until it has the lock of the file that has the name: a build that ends just now removes its own.
+// Repeats until it has the lock of a file that still has its name: a build that ends at this moment
+// removes its file.
 void BuildState::open() {
   while (true) {
     descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
@@ -93,27 +94,30 @@ void BuildState::open() {
   }
 }
 
-// Under the lock: a build that finished a moment ago counts. Ours writes its first line before any
-// shard, so that an empty file beside shards is one that open() made, or nobody's.
+// Runs under the lock, so that it sees the shards of a build that finished a moment ago. A build
+// writes its first line before any shard, so an empty file beside shards was made by open() or
+// belongs to no build.
 void BuildState::refuse_shards_of_nobody() const {
   const std::vector<std::string> shards = shard_names_in(folder_);
   if (shards.empty() || ::lseek(descriptor_, 0, SEEK_END) > 0) return;
   remove_file(path_);
-  throw IoError(folder_, ": found ", shards.size(), " shards, the first is ", shards[0],
-                ", and no unfinished build that they belong to, wanted an empty folder; remove "
-                "them or choose another folder");
+  throw IoError(folder_, ": expected an empty folder, found ", shards.size(),
+                " shards, the first is ", shards[0],
+                ", and no unfinished build that they belong to; remove them or choose another "
+                "folder");
 }
 
-// Hours of work of another command are not thrown away.
+// Protects the shards of another command, which may be hours of work.
 void BuildState::refuse_other_build() const {
   const std::vector<std::string> shards = shard_names_in(folder_);
   if (shards.empty()) return;
-  throw IoError(folder_, ": found ", shards.size(), " shards, the first is ", shards[0],
-                ", of an unfinished build with other images or flags; give the command that began "
-                "it to go on, or remove the folder to begin anew");
+  throw IoError(
+      folder_, ": found ", shards.size(), " shards, the first is ", shards[0],
+      ", of an unfinished build with other images or flags; repeat the command that began "
+      "it to continue, or remove the folder to start again");
 }
 
-// Takes over the shards that are there as they were written.
+// Takes over the shards whose files still have the size that was written.
 void BuildState::read(const std::string& first_line) {
   const std::vector<uint8_t> bytes = read_file(path_);
   std::vector<std::string> lines = split(std::string(bytes.begin(), bytes.end()), '\n');
@@ -133,7 +137,7 @@ void BuildState::read(const std::string& first_line) {
                      .bytes = static_cast<uint64_t>(parse_int(columns[3]).value_or(-1)),
                      .converted = parse_int(columns[4]).value_or(0),
                      .skipped = {}};
-    // Those in front of them belong to a line that a crash cut off.
+    // Earlier entries belong to a shard whose line a crash cut off.
     const std::vector<BadRecord>& bad = skipped[columns[1]];
     const int64_t count = parse_int(columns[5]).value_or(-1);
     if (count < 0 || count > std::ssize(bad)) continue;
@@ -152,7 +156,7 @@ void BuildState::begin(const std::string& first_line) {
   write(first_line + "\n");
 }
 
-// O_APPEND and one call: a line is there as a whole or, at the very end, cut off.
+// O_APPEND and one call: a line is complete or, at the end of the file, cut off.
 void BuildState::write(const std::string& text) {
   const ssize_t done = ::write(descriptor_, text.data(), text.size());
   if (done == static_cast<ssize_t>(text.size())) return;

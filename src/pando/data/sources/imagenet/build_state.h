@@ -1,5 +1,4 @@
-// How far a build of shards has come: a hidden file in their folder, as long as the build is not
-// finished.
+// The state of a build of shards: a hidden file in their folder until the build is finished.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,18 +16,18 @@ namespace pando::data {
 struct BuiltShard {
   int64_t records = 0;
   uint64_t bytes = 0;
-  int64_t converted = 0;  // images that were encoded anew
+  int64_t converted = 0;  // images that were encoded again
   std::vector<BadRecord> skipped;
 };
 
-// Owns the folder while it lives: a second build of it is refused. The file `.build-imagenet` has a
-// first line with the fingerprint of the build and a line for each shard, appended when the shard
-// has its name; one that a crash cut off counts as not written. Any thread may call.
+// Owns the folder while it exists: a second build in it is refused. The file `.build-imagenet` has
+// a first line with the fingerprint of the build and a line for each shard, appended when the shard
+// has its name; a line that a crash cut off is ignored. Safe to call from any thread.
 class BuildState {
  public:
-  // Goes on with a build of the same fingerprint. Throws IoError when the folder holds shards of an
-  // unfinished build with another one, which may be hours of work, or of nobody's build, which
-  // might be all that a user has.
+  // Continues a build of the same fingerprint. Throws IoError when the folder holds shards of an
+  // unfinished build with another fingerprint, which may be hours of work, or of no known build,
+  // which may be the only copy that a user has.
   BuildState(std::string folder, uint64_t fingerprint);
   ~BuildState();
   BuildState(const BuildState&) = delete;
@@ -37,7 +36,7 @@ class BuildState {
   // The shard as it was built before; null when it is to be built.
   const BuiltShard* find(const std::string& name) const;
   void add(const std::string& name, const BuiltShard& shard);
-  // All is built: removes the file.
+  // Removes the file after the last shard is built.
   void finish();
 
  private:
@@ -51,7 +50,7 @@ class BuildState {
   std::string folder_;
   std::string path_;
   int descriptor_ = -1;
-  std::mutex mutex_;                           // of what is written
+  std::mutex mutex_;                           // for writing to the file
   std::map<std::string, BuiltShard> earlier_;  // shards of earlier runs
 };
 

@@ -30,7 +30,7 @@ struct ShardName {
   int shard = 0;
   int shards = 0;
 };
-// Nothing to do with `part`: shards 0.
+// Returns shards 0 if the name does not belong to `part`.
 ShardName parse_shard_name(std::string_view name, ImagenetPart part);
 
 // The names of all shards in a folder, whatever their counts; a missing folder has none.
@@ -39,7 +39,7 @@ std::vector<std::string> shard_names_in(const std::string& folder);
 // Shard s of n has the samples [first_of_shard(s), first_of_shard(s + 1)) of `count`.
 int64_t first_of_shard(int64_t count, int shard, int shards);
 
-// What one record says; the strings only have to live as long as the call.
+// The contents of one record; views, which only have to be valid during the call.
 struct ImagenetRecord {
   std::span<const uint8_t> encoded;  // RGB or grey JPEG
   ImageSize size;

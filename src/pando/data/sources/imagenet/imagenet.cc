@@ -19,18 +19,18 @@ namespace fs = std::filesystem;
 
 void check(const ImagenetOptions& options) {
   if (options.dtype != DType::f32 && options.dtype != DType::u8) {
-    throw InvalidArgument("ImageNet: type ", to_string(options.dtype), ", wanted f32 or u8");
+    throw InvalidArgument("ImageNet: type ", to_string(options.dtype), ", expected f32 or u8");
   }
   if (options.size.height < 1 || options.size.width < 1) {
-    throw InvalidArgument("ImageNet: size ", options.size, ", wanted at least 1x1");
+    throw InvalidArgument("ImageNet: size ", options.size, ", expected at least 1x1");
   }
   if (options.short_side < std::max(options.size.height, options.size.width)) {
     throw InvalidArgument("ImageNet: short side ", options.short_side,
-                          ", wanted at least the size ", options.size);
+                          ", expected at least the size ", options.size);
   }
 }
 
-// The missing ones of `found` (by number), the first few by name.
+// Lists the shards that `found` (by number) lacks: the first few by name, then a count.
 std::string missing_shards(const std::vector<bool>& found, ImagenetPart part) {
   constexpr int kMostNamed = 10;
   const int shards = static_cast<int>(found.size());
@@ -58,7 +58,7 @@ std::vector<ObjectBox> objects_of(const Example& example) {
   for (size_t e = 0; e < 4; ++e) {
     edges[e] = edges_of(example, kKeys[e]);
     if (edges[e].size() != edges[0].size()) {
-      throw IoError("feature '", kKeys[e], "' has ", edges[e].size(), " values, wanted ",
+      throw IoError("feature '", kKeys[e], "' has ", edges[e].size(), " values, expected ",
                     edges[0].size(), " as in '", kKeys[0], "'");
     }
   }
@@ -68,7 +68,7 @@ std::vector<ObjectBox> objects_of(const Example& example) {
     for (size_t e = 0; e < 4; ++e) {
       const float edge = edges[e][i];
       if (!std::isfinite(edge)) {
-        throw IoError("feature '", kKeys[e], "': value ", i, " is ", edge, ", wanted 0 to 1");
+        throw IoError("feature '", kKeys[e], "': value ", i, " is ", edge, ", expected 0 to 1");
       }
       box[e] = std::clamp(edge, 0.0f, 1.0f);
     }
@@ -81,7 +81,7 @@ std::vector<ObjectBox> objects_of(const Example& example) {
   return objects;
 }
 
-// Turns examples into samples. Copies are what the functions of the data set hold.
+// Turns examples into samples. The functions of the data set hold copies of it.
 struct Decoder {
   ImagenetPart part;
   ImagenetOptions options;
@@ -114,7 +114,7 @@ struct Decoder {
     sample.i32(1)[0] = record.label;
   }
 
-  // A view may not need the damaged part of an image: all of it is looked at.
+  // Decodes the whole image, since a view may not need the damaged part.
   void check(const Example& example) const {
     const ImagenetExample record = read_imagenet_example(example, classes);
     decode_image(record.encoded, "feature 'image/encoded'", options.limits);
@@ -146,7 +146,7 @@ ImagenetExample read_imagenet_example(const Example& example, int64_t classes) {
   ImagenetExample record;
   const int64_t label = example.integer(kLabel);
   if (label < 1 || label > classes) {
-    throw IoError("feature '", kLabel, "' is ", label, ", wanted 1 to ", classes);
+    throw IoError("feature '", kLabel, "' is ", label, ", expected 1 to ", classes);
   }
   record.label = static_cast<int32_t>(label - 1);
   record.encoded = example.bytes("image/encoded");
@@ -159,9 +159,10 @@ ImagenetExample read_imagenet_example(const Example& example, int64_t classes) {
 
 std::vector<std::string> imagenet_shards(const std::string& folder, ImagenetPart part) {
   if (std::error_code error; !fs::is_directory(folder, error)) {
-    throw IoError(folder,
-                  ": found no folder, wanted the record files of ImageNet; make them with "
-                  "'pando data build-imagenet' or small ones with 'make-imagenet'");
+    throw IoError(
+        folder,
+        ": expected a folder with the record files of ImageNet, found none; make them with "
+        "'pando data build-imagenet' or small ones with 'pando data make-imagenet'");
   }
   std::vector<bool> found;
   std::string first;
@@ -173,16 +174,17 @@ std::vector<std::string> imagenet_shards(const std::string& folder, ImagenetPart
       found.resize(static_cast<size_t>(parsed.shards));
     }
     if (std::ssize(found) != parsed.shards) {
-      throw IoError(folder, ": found ", first, " and ", name,
-                    ", which belong to two sets, wanted the shards of one");
+      throw IoError(folder, ": expected the shards of one set, found ", first, " and ", name,
+                    ", which belong to two");
     }
     found[static_cast<size_t>(parsed.shard)] = true;
   }
   if (found.empty()) {
-    throw IoError(folder, ": found no file ", to_string(part), "-*-of-*, wanted ",
+    throw IoError(folder, ": expected ",
                   part == ImagenetPart::train ? kImagenetTrainShards : kImagenetValidationShards,
-                  " record files; make them with 'pando data build-imagenet' or small ones with "
-                  "'make-imagenet'");
+                  " record files ", to_string(part),
+                  "-*-of-*, found none; make them with 'pando data build-imagenet' or small ones "
+                  "with 'pando data make-imagenet'");
   }
   const auto missing = std::ranges::count(found, false);
   if (missing > 0) {
@@ -208,7 +210,7 @@ std::vector<std::string> imagenet_class_names(const std::string& folder) {
     const std::string_view whole = trim(line);
     const std::string_view name = trim(whole.substr(whole.find('\t') + 1));
     if (name.empty()) {
-      throw IoError(path, ": line ", names.size() + 1, " is empty, wanted the name of a class");
+      throw IoError(path, ": line ", names.size() + 1, " is empty, expected the name of a class");
     }
     names.emplace_back(name);
   }

@@ -36,7 +36,7 @@ struct ImagenetOptions {
   uint64_t seed = 0;  // of the random views
   OnBadRecord on_bad_record = OnBadRecord::error;
   int workers = 1;           // threads that read the shards when they are opened
-  std::string index_folder;  // keeps where the records are, so that opening again is quick; "": no
+  std::string index_folder;  // keeps indices of the records, for quick opening; "": none
   DecodeLimits limits = {};
 };
 
@@ -48,13 +48,13 @@ struct Imagenet {
 };
 
 // Both parts. The number of classes is that of the lines of labels.txt, 1000 without it; a label
-// outside of them is a bad record, as are an image that cannot be read and boxes that make no
-// sense. With OnBadRecord::skip every image is decoded once. A random view is a pure function of
-// (seed, epoch, index of the record); the order is that of the files, see stream_records().
+// outside of them is a bad record, as are an image that cannot be read and invalid boxes. With
+// OnBadRecord::skip every image is decoded once. A random view is a pure function of (seed, epoch,
+// index of the record); the order is that of the files, see stream_records().
 //
-// Any number of shards will do when all of them are there. Throws IoError when shards are missing,
-// which it names, or belong to two sets, and what open_tfrecords() throws; InvalidArgument for
-// options that make no sense.
+// Any number of shards is accepted if all of them are there. Throws IoError when shards are
+// missing, which it names, or belong to two sets, and what open_tfrecords() throws; InvalidArgument
+// for invalid options.
 Imagenet load_imagenet(const std::string& folder, const ImagenetOptions& options = {});
 // One of the parts.
 RecordDataset open_imagenet(const std::string& folder, ImagenetPart part,
@@ -66,15 +66,15 @@ std::vector<std::string> imagenet_shards(const std::string& folder, ImagenetPart
 // none when there is no such file. Throws IoError for a file without lines or with an empty one.
 std::vector<std::string> imagenet_class_names(const std::string& folder);
 
-// What a record holds. Views of the example, which must stay.
+// The contents of a record. Views of the example, which must outlive them.
 struct ImagenetExample {
   std::span<const uint8_t> encoded;  // JPEG or PNG
   int32_t label = 0;                 // from 0 on
-  std::string_view text;             // "" when it says nothing
+  std::string_view text;             // "" if the record has none
   std::vector<ObjectBox> objects;    // inside the image and with an area
 };
-// Checks everything but the image itself. Boxes are cut off at the edges of the image, those
-// without area left out. Throws IoError with key, found and wanted.
+// Checks everything but the image itself. Boxes are cut off at the edges of the image, and boxes
+// without area are left out. Throws IoError, which names the key and what was expected and found.
 ImagenetExample read_imagenet_example(const Example& example, int64_t classes = kImagenetClasses);
 
 }  // namespace pando

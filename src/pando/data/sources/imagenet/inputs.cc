@@ -32,7 +32,7 @@ FolderContent list_folder(const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename().string();
-    std::error_code unknown;  // what cannot be looked at says why when it is read
+    std::error_code unknown;  // reading the entry reports the error
     if (!name.starts_with(".")) {
       (at->is_directory(unknown) ? content.folders : content.files).push_back(name);
     }
@@ -50,7 +50,7 @@ std::vector<std::string> read_lines(const std::string& path) {
   std::vector<std::string> lines;
   for (const std::string& line : split(text, '\n')) lines.emplace_back(trim(line));
   while (!lines.empty() && lines.back().empty()) lines.pop_back();
-  if (lines.empty()) throw IoError(path, ": found no line, wanted at least one");
+  if (lines.empty()) throw IoError(path, ": expected at least one line, found none");
   return lines;
 }
 
@@ -60,17 +60,17 @@ std::string or_usual(const std::string& given, const std::string& source, const 
   return given.empty() && fs::exists(path, error) ? path.string() : given;
 }
 
-// A name by which folders and labels refer to classes, with the label.
+// The label of each class by the name that folders and lists of labels use.
 using LabelOf = std::map<std::string, int32_t, std::less<>>;
 
 LabelOf label_table(const std::vector<ImagenetClass>& classes, const std::string& place) {
   LabelOf labels;
   for (const ImagenetClass& one : classes) {
     if (one.synset.empty()) {
-      throw IoError(place, ": line ", labels.size() + 1, " is empty, wanted a synset");
+      throw IoError(place, ": line ", labels.size() + 1, " is empty, expected a synset");
     }
     if (!labels.emplace(one.synset, static_cast<int32_t>(labels.size())).second) {
-      throw IoError(place, ": synset '", one.synset, "' occurs twice, wanted each class once");
+      throw IoError(place, ": synset '", one.synset, "' occurs twice, expected each class once");
     }
   }
   return labels;
@@ -85,7 +85,8 @@ void read_texts(const std::string& path, std::vector<ImagenetClass>& classes) {
     ++number;
     const size_t tab = line.find('\t');
     if (tab == std::string::npos) {
-      throw IoError(path, ": line ", number, " is '", line, "', wanted a synset, a tab and a text");
+      throw IoError(path, ": line ", number, " is '", line,
+                    "', expected a synset, a tab and a text");
     }
     texts[line.substr(0, tab)] = std::string(trim(line.substr(tab + 1)));
   }
@@ -110,7 +111,7 @@ class Lister {
     const fs::path train = fs::path(source_) / "train";
     const FolderContent classes = list_folder(train);
     if (classes.folders.empty()) {
-      throw IoError(train.string(), ": has no folders, wanted one for each synset");
+      throw IoError(train.string(), ": has no folders, expected one for each synset");
     }
     const bool listed = !files_.synsets.empty();
     for (const std::string& synset : listed ? read_lines(files_.synsets) : classes.folders) {
@@ -166,14 +167,16 @@ class Lister {
     if (!content.folders.empty()) return list_classes(folder, content.folders);
     if (content.files.empty()) throw IoError(folder.string(), ": found no image");
     if (files_.validation_labels.empty()) {
-      throw IoError(folder.string(),
-                    ": the images are not in folders of their synsets, so a file "
-                    "with one synset per line is wanted (--validation-labels)");
+      throw IoError(
+          folder.string(),
+          ": the images are not in folders of their synsets; name a file with one synset per "
+          "line with --validation-labels");
     }
     const std::vector<std::string> synsets = read_lines(files_.validation_labels);
     if (synsets.size() != content.files.size()) {
-      throw IoError(files_.validation_labels, ": found ", synsets.size(), " lines, wanted ",
-                    content.files.size(), ", one for each image in ", folder.string());
+      throw IoError(files_.validation_labels, ": expected ", content.files.size(),
+                    " lines, one for each image in ", folder.string(), ", got ", synsets.size(),
+                    " lines");
     }
     std::vector<ImagenetInput> inputs;
     for (size_t i = 0; i < synsets.size(); ++i) {
@@ -187,7 +190,7 @@ class Lister {
   static void complete(ImagenetInput& input, const std::vector<ImagenetClass>& classes,
                        const BoxTable& boxes) {
     struct stat status = {};
-    if (::stat(input.path.c_str(), &status) == 0) {  // otherwise reading it says why
+    if (::stat(input.path.c_str(), &status) == 0) {  // otherwise reading it reports the error
       input.bytes = static_cast<uint64_t>(status.st_size);
       input.changed_ns = int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
     }

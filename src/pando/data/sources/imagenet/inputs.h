@@ -1,5 +1,5 @@
-// What shards of ImageNet are built from: the folders of ILSVRC2012 with their images, labels,
-// texts and bounding boxes.
+// The input for building the shards of ImageNet: the folders of ILSVRC2012 with their images,
+// labels, texts and bounding boxes.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace pando::data {
 
-// The files beside the images. An empty name stands for the usual name in the folder of the images,
-// where that exists.
+// The files besides the images. An empty name means the usual name in the folder of the images, if
+// that file exists.
 struct ImagenetSideFiles {
   std::string synsets;            // synset_labels.txt
   std::string metadata;           // imagenet_metadata.txt
@@ -39,8 +39,9 @@ struct ImagenetInputs {
 };
 
 // Lists <source>/train/<synset>/* and <source>/validation/<synset>/* or <source>/validation/*, and
-// reads what belongs to them; images are not opened. `workers` threads read annotations. Names that
-// begin with a dot are left out. Throws IoError for what is missing or does not fit together.
+// reads the files that belong to them; images are not opened. `workers` threads read annotations.
+// Names that begin with a dot are left out. Throws IoError for files that are missing or do not fit
+// together.
 ImagenetInputs list_imagenet_inputs(const std::string& source, const ImagenetSideFiles& files,
                                     int workers);
 

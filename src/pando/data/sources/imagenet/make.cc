@@ -89,7 +89,7 @@ class Maker {
     const uint64_t purpose = hash_name(concat("imagenet ", to_string(part)));
     return mix_keys(mix_keys(purpose, options_.seed), static_cast<uint64_t>(index));
   }
-  // Classes come in an order without pattern, each as often as the others.
+  // Classes come in a random order, each as often as the others.
   int32_t label_of(ImagenetPart part, int64_t index) const {
     const int64_t round = index / options_.classes;
     const auto order = random_permutation(options_.classes, key(part, -1 - round));
@@ -144,19 +144,19 @@ class Maker {
 void check(const ImageSize& size) {
   const auto fits = [](int64_t side) { return side >= 16 && side <= kLargestMadeSide; };
   if (fits(size.height) && fits(size.width) && size.pixels() <= (1 << 26)) return;
-  throw InvalidArgument("make ImageNet: size ", size, ", wanted sides of 16 to ", kLargestMadeSide,
-                        " and at most 2^26 pixels");
+  throw InvalidArgument("make ImageNet: size ", size, ", expected sides of 16 to ",
+                        kLargestMadeSide, " and at most 2^26 pixels");
 }
 
 void check(const MakeImagenetOptions& options) {
   if (options.classes < 1 || options.classes > kImagenetClasses) {
-    throw InvalidArgument("make ImageNet: ", options.classes, " classes, wanted 1 to ",
+    throw InvalidArgument("make ImageNet: ", options.classes, " classes, expected 1 to ",
                           kImagenetClasses);
   }
   const auto check_part = [&](const char* part, int64_t images, int64_t shards) {
     if (shards < 1 || shards > data::kMostShards || images < shards) {
       throw InvalidArgument("make ImageNet: ", images, " ", part, " images in ", shards,
-                            " shards, wanted at least one image in each of 1 to ",
+                            " shards, expected at least one image in each of 1 to ",
                             data::kMostShards, " shards");
     }
   };
@@ -164,15 +164,15 @@ void check(const MakeImagenetOptions& options) {
   check_part("validation", options.validation, options.validation_shards);
   if (options.jpeg_folders && options.train < options.classes) {
     throw InvalidArgument("make ImageNet: ", options.train, " train images of ", options.classes,
-                          " classes, wanted at least one of each");
+                          " classes, expected at least one of each");
   }
   check(options.size);
   if (options.workers < 1) {
-    throw InvalidArgument("make ImageNet: ", options.workers, " workers, wanted at least 1");
+    throw InvalidArgument("make ImageNet: ", options.workers, " workers, expected at least 1");
   }
 }
 
-// Shards of another number beside ours would make a set that nobody can read.
+// Shards of another count beside the new ones would make a set that cannot be read.
 void refuse_other_shards(const std::string& folder, const MakeImagenetOptions& options) {
   for (const std::string& name : data::shard_names_in(folder)) {
     const int train = data::parse_shard_name(name, ImagenetPart::train).shards;

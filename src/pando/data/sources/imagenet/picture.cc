@@ -20,7 +20,7 @@ constexpr float kTurn = 2 * std::numbers::pi_v<float>;
 
 enum class Form { disc, square, diamond, ring };
 
-// What tells classes apart; all of it survives a mirror.
+// The properties that distinguish classes; mirroring changes none of them.
 struct Look {
   int colour;   // 0 to 4
   Form form;    // of 4

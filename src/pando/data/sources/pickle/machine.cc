@@ -11,7 +11,8 @@ namespace pando::data {
 namespace {
 
 constexpr uint32_t kNothing = std::numeric_limits<uint32_t>::max();
-// A file of one-byte values would take a hundred times its size; CIFAR-100 has 150,000 values.
+// Limits memory: a file of one-byte values would take a hundred times its size. CIFAR-100 has
+// 150,000 values.
 constexpr size_t kMostValues = size_t{1} << 22;
 constexpr size_t kMostArguments = 4;
 
@@ -29,12 +30,12 @@ class Machine {
   }
   [[noreturn]] void refuse(uint8_t opcode) const;
 
-  // What the file still has.
+  // These take bytes from the rest of the file.
   std::span<const uint8_t> take(uint64_t count);
   uint64_t take_number(size_t bytes);  // little-endian, unsigned
   std::span<const uint8_t> take_line();
 
-  // The stack: what a mark hides cannot be popped.
+  // The stack: values below a mark cannot be popped.
   void push(uint32_t id) { stack_.push_back(id); }
   PickleNode& push_new(PickleKind kind);
   void push_integer(int64_t value, PickleKind kind = PickleKind::integer);
@@ -83,7 +84,7 @@ void Machine::refuse(uint8_t opcode) const {
 
 std::span<const uint8_t> Machine::take(uint64_t count) {
   const size_t left = content_.size() - at_;
-  if (count > left) fail("truncated: expected ", count, " more bytes, found ", left);
+  if (count > left) fail("truncated: expected ", count, " more bytes, got ", left);
   const auto taken = content_.subspan(at_, count);
   at_ += count;
   return taken;
@@ -125,7 +126,7 @@ void Machine::push_bytes(PickleKind kind, size_t length_bytes) {
 
 uint32_t Machine::top() const {
   if (stack_.size() <= (marks_.empty() ? 0 : marks_.back())) {
-    fail("the opcode wants a value, found none on the stack");
+    fail("the opcode needs a value, but there is none on the stack");
   }
   return stack_.back();
 }
@@ -137,7 +138,7 @@ uint32_t Machine::pop() {
 }
 
 std::vector<uint32_t> Machine::pop_to_mark() {
-  if (marks_.empty()) fail("the opcode wants a mark, found none on the stack");
+  if (marks_.empty()) fail("the opcode needs a mark, but there is none on the stack");
   const auto first = stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back());
   std::vector<uint32_t> items(first, stack_.end());
   stack_.erase(first, stack_.end());
@@ -150,8 +151,8 @@ void Machine::start() {
     const auto byte = [&](size_t i) {
       return i < content_.size() ? concat(static_cast<int>(content_[i])) : "the end";
     };
-    fail("not a pickle that can be read: found ", byte(0), " and ", byte(1),
-         ", expected byte 128 and a protocol from 2 to 5");
+    fail("not a pickle that can be read: expected byte 128 and a protocol from 2 to 5, got ",
+         byte(0), " and ", byte(1));
   }
   at_ = 2;
 }
@@ -159,7 +160,7 @@ void Machine::start() {
 // Frames only say how much to read at once.
 void Machine::check_frame(uint64_t bytes) const {
   const size_t left = content_.size() - at_;
-  if (bytes > left) fail("truncated: a frame of ", bytes, " bytes, found ", left);
+  if (bytes > left) fail("truncated: expected a frame of ", bytes, " bytes, got ", left);
 }
 
 uint32_t Machine::run() {
@@ -239,7 +240,8 @@ bool Machine::step_structure(uint8_t opcode) {
   }
 }
 
-// A pickler numbers what it remembers from 0 or 1 upwards, and each takes a byte at least.
+// A pickler numbers the values that it remembers from 0 or 1 upwards, and each takes at least a
+// byte.
 void Machine::remember(uint64_t index) {
   if (index > content_.size()) {  // the table costs no more than the file
     fail("remembers a value as number ", index, ", expected at most ", content_.size());
@@ -275,8 +277,7 @@ void Machine::push_name(std::string_view module, std::string_view name) {
   const std::optional<PickleName> known = known_pickle_name(module, name);
   if (!known) {
     fail("asks for '", module.substr(0, 100), ".", name.substr(0, 100),
-         "', expected nothing but the arrays of numpy; such a file can run any code, and is not "
-         "read");
+         "', expected only the arrays of numpy; such a file can run any code, so it is refused");
   }
   push_new(PickleKind::name).name = *known;
 }
@@ -338,7 +339,9 @@ void Machine::reduce() {
     case PickleName::frombuffer: {
       want(4, "an array");
       const auto order = as_text(store_.expect(given[3], PickleKind::text).bytes);
-      if (order != "C" && order != "F") fail("an array in order '", order.substr(0, 9), "'");
+      if (order != "C" && order != "F") {
+        fail("an array in order '", order.substr(0, 9), "', expected C or F");
+      }
       push_new(PickleKind::array);
       return make_array(top(), {given[2], given[1], given[0]}, order == "F");
     }
@@ -352,7 +355,7 @@ void Machine::reduce() {
       want(2, "encoded text");
       store_.expect(given[0], PickleKind::text);
       if (as_text(store_.expect(given[1], PickleKind::text).bytes) != "latin1") {
-        fail("text encoded in something else than latin1");
+        fail("text in another encoding, expected latin1");
       }
       push_new(PickleKind::bytes).items = {given[0]};
       return;

@@ -13,7 +13,7 @@ struct OpcodeName {
   const char* name;
 };
 
-// What Python has and this reader refuses.
+// Opcodes of Python that this reader refuses.
 constexpr std::array kRefused = {
     OpcodeName{'0', "POP"},          OpcodeName{'1', "POP_MARK"},
     OpcodeName{'2', "DUP"},          OpcodeName{'F', "FLOAT"},

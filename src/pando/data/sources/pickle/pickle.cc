@@ -15,7 +15,7 @@ constexpr std::array<const char*, 11> kKinds = {"None",   "a boolean", "an integ
                                                 "bytes",  "a list",    "a tuple",    "a dict",
                                                 "a name", "a dtype",   "an array"};
 constexpr size_t kMostAxes = 32;  // as many as numpy has
-// What a message about a dict shows of its keys.
+// Limits of the keys that a message about a dict shows.
 constexpr size_t kMostKeys = 16;
 constexpr size_t kLongestKey = 40;
 
@@ -40,8 +40,8 @@ std::vector<uint8_t> encode_latin1(const PickleStore& store, const PickleNode& t
   return result;
 }
 
-// A key of a dict as it is written: ASCII, as our keys are, does not change when it is decoded, and
-// nothing is decoded once for every entry that a hostile file has.
+// A key of a dict as it is stored. The keys that we look for are ASCII, which decoding does not
+// change, and a hostile file with many entries must not cause many decodings.
 std::optional<std::string_view> key_of(const PickleStore& store, uint32_t id) {
   const PickleNode* node = &store.at(id);
   if (node->kind != PickleKind::text && node->kind != PickleKind::bytes) return std::nullopt;
@@ -49,7 +49,7 @@ std::optional<std::string_view> key_of(const PickleStore& store, uint32_t id) {
   return std::string_view(reinterpret_cast<const char*>(node->bytes.data()), node->bytes.size());
 }
 
-// "u1" -> type and size. Only what can be read as numbers.
+// "u1" -> type and size. Accepts only types that can be read as numbers.
 void set_dtype(const PickleStore& store, const PickleNode& dtype, PickleArray& array) {
   const std::string name(dtype.bytes.begin(), dtype.bytes.end());
   const auto size = name.size() == 2 ? static_cast<size_t>(name[1] - '0') : 0;
@@ -65,7 +65,7 @@ void set_dtype(const PickleStore& store, const PickleNode& dtype, PickleArray& a
   array.big_endian = dtype.integer != 0;
 }
 
-// The bytes that an array of this shape takes; throws when there is no such array.
+// Throws unless the array has exactly the bytes that its shape needs.
 void check_size(const PickleStore& store, const PickleNode& node, const PickleArray& array) {
   uint64_t wanted = array.item_bytes;
   for (const int64_t extent : array.shape) {
@@ -114,7 +114,7 @@ std::string PickleStore::describe(uint32_t id) const {
 const PickleNode& PickleStore::expect(uint32_t id, PickleKind kind) const {
   const PickleNode& node = at(id);
   if (node.kind != kind) {
-    fail(node.offset, "found ", describe(id), ", expected ", kKinds[static_cast<size_t>(kind)]);
+    fail(node.offset, "expected ", kKinds[static_cast<size_t>(kind)], ", got ", describe(id));
   }
   return node;
 }

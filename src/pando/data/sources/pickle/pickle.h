@@ -51,8 +51,8 @@ struct PickleArray {
 
 struct PickleStore;
 
-// One value; a handle that shares the whole pickle. Values may contain themselves. What is read
-// from it is a view of the file's content. All errors are IoError with place and offset.
+// One value; a handle that shares the whole pickle. Values may contain themselves. Spans that it
+// returns are views of the file's content. All errors are IoError with place and offset.
 class PickleValue {
  public:
   PickleValue(std::shared_ptr<const PickleStore> store, uint32_t id);
@@ -65,7 +65,7 @@ class PickleValue {
   PickleValue at(size_t item) const;  // of a list or a tuple
   // The last entry of a dict under a key of text or bytes.
   std::optional<PickleValue> find(std::string_view key) const;
-  // Of a dict, the first keys that are text or bytes, shortened: for messages.
+  // The first keys of a dict that are text or bytes, shortened for messages.
   std::vector<std::string> keys() const;
 
   int64_t integer() const;

@@ -10,7 +10,7 @@ namespace pando::data {
 enum class PickleName { reconstruct, frombuffer, ndarray, dtype, encode };
 
 // One value. Items are numbers of other values, so values may contain themselves, and nothing is
-// copied when the pickle asks for it: no program makes more memory than its own length is worth.
+// copied when the pickle asks for it: memory is proportional to the length of the pickle.
 struct PickleNode {
   PickleKind kind = PickleKind::none;
   bool built = false;  // an array or dtype that has its contents
@@ -18,8 +18,8 @@ struct PickleNode {
   size_t offset = 0;
   int64_t integer = 0;  // also of a boolean; whether a dtype is big-endian, an array column-major
   std::span<const uint8_t> bytes;  // of text, bytes and dtype (such as u1)
-  // Of list and tuple the items, of dict key and value in turn, of bytes made from text the text,
-  // of an array shape, dtype and bytes.
+  // For a list or tuple, the items; for a dict, keys and values in turn; for bytes made from text,
+  // the text; for an array, shape, dtype and bytes.
   std::vector<uint32_t> items;
 };
 
@@ -39,12 +39,13 @@ struct PickleStore {
   std::string text(uint32_t id) const;
 };
 
-// How Python calls an opcode that this reader refuses; null when Python has no such opcode.
+// The name that Python gives to an opcode that this reader refuses; null if Python has no such
+// opcode.
 const char* refused_opcode_name(uint8_t opcode);
-// What a name of a module means here; nothing for all that is not part of an array.
+// The meaning of a name of a module; nothing if it is not part of an array.
 std::optional<PickleName> known_pickle_name(std::string_view module, std::string_view name);
 
-// Runs the program: the number of its result.
+// Runs the pickle and returns the number of its result.
 uint32_t run_pickle(std::span<const uint8_t> content, PickleStore& store);
 
 }  // namespace pando::data

@@ -1,5 +1,5 @@
-// Writes pickles as Python 2 wrote the CIFAR archives (protocol 2, byte strings), so that whatever
-// loads those loads these.
+// Writes pickles as Python 2 wrote the CIFAR archives (protocol 2, byte strings), so that every
+// program that loads those loads these.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -35,8 +35,8 @@ struct Run {
 };
 constexpr int64_t kWhole = -1;
 
-struct KernelGradWork {
-  KernelGradWork(const PooledConv& shape, ScratchCutter cutter)
+struct FilterGradWork {
+  FilterGradWork(const PooledConv& shape, ScratchCutter cutter)
       : sums(cutter.floats(shape.conv.out_channels * shape.window_floats)),
         bias(cutter.floats(shape.conv.out_channels)),
         factors(cutter.floats(tile_pixels(shape) * shape.conv.out_channels)),
@@ -72,7 +72,7 @@ struct BlockStart {
 };
 
 template <typename Vector, int block_rows, int vectors>
-PANDO_INLINE void sum_block(const PooledConv& s, const KernelGradWork& work, const Tile& tile,
+PANDO_INLINE void sum_block(const PooledConv& s, const FilterGradWork& work, const Tile& tile,
                             const BlockStart& start) {
   const auto [o, first, begin] = start;
   constexpr int64_t kFloats = sizeof(Vector) / sizeof(float);
@@ -106,7 +106,7 @@ PANDO_INLINE void sum_block(const PooledConv& s, const KernelGradWork& work, con
 }
 
 template <typename Vector, int block_rows, int vectors>
-PANDO_INLINE void sum_blocks(const PooledConv& s, const KernelGradWork& work, const Tile& tile) {
+PANDO_INLINE void sum_blocks(const PooledConv& s, const FilterGradWork& work, const Tile& tile) {
   constexpr int64_t kFloats = vectors * static_cast<int64_t>(sizeof(Vector) / sizeof(float));
   for (int64_t row = 0; row < s.rows; row += block_rows) {
     for (int64_t begin = 0; begin < s.run; begin += kFloats) {
@@ -118,7 +118,7 @@ PANDO_INLINE void sum_blocks(const PooledConv& s, const KernelGradWork& work, co
 }
 
 // Adds runs whose length is not a multiple of a vector.
-PANDO_INLINE void sum_runs(const PooledConv& s, const KernelGradWork& work, const Tile& tile) {
+PANDO_INLINE void sum_runs(const PooledConv& s, const FilterGradWork& work, const Tile& tile) {
   for (int64_t i = 0; i < tile.count * s.conv.out_channels; ++i) {
     float* to = work.sums + i % s.conv.out_channels * s.window_floats;
     for (int64_t row = 0; row < s.rows; ++row) {
@@ -130,7 +130,7 @@ PANDO_INLINE void sum_runs(const PooledConv& s, const KernelGradWork& work, cons
 }
 
 // Finds the runs of all positions of a pixel at the edge.
-PANDO_INLINE void cut_windows(const PooledConv& s, const KernelGradWork& work,
+PANDO_INLINE void cut_windows(const PooledConv& s, const FilterGradWork& work,
                               const PooledConv::Extents& pixel) {
   for (int64_t i = 0; i < s.pool.positions(); ++i) {
     const Inside part = s.inside(pixel, s.positions[static_cast<size_t>(i)], {0, s.conv.in[0]});
@@ -139,7 +139,7 @@ PANDO_INLINE void cut_windows(const PooledConv& s, const KernelGradWork& work,
     Run* run = work.runs + i * s.rows;
     for (int64_t a = part.a.begin; a < part.a.end && part.l.size() > 0; ++a) {
       for (int64_t b = part.b.begin; b < part.b.end; ++b) {
-        *run++ = {(a * s.conv.kernel[1] + b) * s.run + part.l.begin,
+        *run++ = {(a * s.conv.filter[1] + b) * s.run + part.l.begin,
                   a * s.plane_floats + b * s.row_floats + part.l.begin, part.l.size()};
       }
     }
@@ -155,7 +155,7 @@ struct PixelChannels {
 };
 
 // Windows that the edge cuts are added directly and are not put into the tile.
-PANDO_INLINE void take_edge_pixel(const PooledConv& s, const KernelGradWork& work, const float* x,
+PANDO_INLINE void take_edge_pixel(const PooledConv& s, const FilterGradWork& work, const float* x,
                                   const PooledConv::Extents& pixel, const PixelChannels& channels) {
   const auto [index, factors, offsets] = channels;
   const auto first = static_cast<int32_t>(s.first_element(pixel));
@@ -175,7 +175,7 @@ PANDO_INLINE void take_edge_pixel(const PooledConv& s, const KernelGradWork& wor
 }
 
 PANDO_INLINE void take_pixels(const PooledConv& s, const PooledGradient& from,
-                              const KernelGradWork& work, const Tile& tile) {
+                              const FilterGradWork& work, const Tile& tile) {
   const int64_t channels = s.conv.out_channels;
   fast::PixelWalk walk(s.pool.out, tile.first);
   for (int64_t t = 0; t < tile.count; ++t, walk.next()) {
@@ -195,7 +195,7 @@ PANDO_INLINE void take_pixels(const PooledConv& s, const PooledGradient& from,
 }
 
 PANDO_MULTIVERSION void add_tile(const PooledConv& s, const PooledGradient& from,
-                                 const KernelGradWork& work, const Tile& tile) {
+                                 const FilterGradWork& work, const Tile& tile) {
   take_pixels(s, from, work, tile);
   if (!s.fits) return;
   if (s.run % (4 * kWide) == 0) return sum_blocks<WideFloats, 1, 4>(s, work, tile);
@@ -214,7 +214,7 @@ PANDO_MULTIVERSION void add_tile(const PooledConv& s, const PooledGradient& from
 
 // Processes the share of a part: a range of the pooled pixels of all samples.
 void add_pixels(const PooledConv& s, const PooledGradient& from, const float* x,
-                const KernelGradWork& work, Range pixels) {
+                const FilterGradWork& work, Range pixels) {
   const int64_t each = s.pool.out_pixels();
   const int64_t most = tile_pixels(s);
   for (int64_t pixel = pixels.begin; pixel < pixels.end;) {
@@ -231,7 +231,7 @@ void add_pixels(const PooledConv& s, const PooledGradient& from, const float* x,
 
 }  // namespace
 
-KernelOffer fast_conv_pool_kernel_grad(const ir::Node& node) {
+KernelOffer fast_conv_pool_filter_grad(const ir::Node& node) {
   const PooledConv shape(node);
   if (std::string why = shape.refusal(); !why.empty()) return refuse(std::move(why));
   const NodeActivation activation = node_activation(node);
@@ -239,7 +239,7 @@ KernelOffer fast_conv_pool_kernel_grad(const ir::Node& node) {
   const auto transpose = direct::choose_isa().transpose;
   const auto run = [=](const KernelArgs& args, const StepArgs& step) {
     const int64_t channels = shape.conv.out_channels;
-    const KernelGradWork work(shape, ScratchCutter(args.scratch));
+    const FilterGradWork work(shape, ScratchCutter(args.scratch));
     std::fill(work.sums, work.sums + channels * shape.window_floats, 0.0f);
     std::fill(work.bias, work.bias + channels, 0.0f);
     add_pixels(shape,
@@ -252,7 +252,7 @@ KernelOffer fast_conv_pool_kernel_grad(const ir::Node& node) {
     if (bias) std::copy(work.bias, work.bias + channels, args.out(1));
   };
   return offer_function(
-      "fast", run, {.splits = true, .scratch_bytes = KernelGradWork(shape, ScratchCutter()).bytes});
+      "fast", run, {.splits = true, .scratch_bytes = FilterGradWork(shape, ScratchCutter()).bytes});
 }
 
 }  // namespace pando::kernels

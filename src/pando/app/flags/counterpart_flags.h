@@ -1,0 +1,39 @@
+// The flags of `pando train` that come from other hardware and have a counterpart on a CPU. Those
+// that have none are in ignored_flags.h.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pando/app/flags/device_flags.h"
+#include "pando/options/options.h"
+
+namespace pando::app {
+
+struct CounterpartFlags {
+  bool compile_only = false;
+  bool deterministic = false;
+  int64_t max_cross_replica_buffer_size = 0;
+  std::vector<double> available_memory_proportion;  // in percent
+
+  bool ckpt_all_instances = false;
+
+  // Bytes of scratch memory that a kernel of one worker may take, for ExecutionOptions; empty
+  // without --available-memory-proportion or --memory-per-device.
+  std::vector<size_t> scratch_limits(const DeviceFlags& devices, int threads) const;
+};
+
+void add_counterpart_flags(OptionTable& table, CounterpartFlags& flags);
+
+// What no single flag can check: throws UsageError that names the flags.
+void validate(const CounterpartFlags& flags, const DeviceFlags& devices);
+
+// Turns off what cannot be, and tells it together with the flags that have no effect without
+// another. The table is the one the flags are bound to.
+std::vector<std::string> settle(OptionTable& table, CounterpartFlags& flags,
+                                const DeviceFlags& devices);
+
+}  // namespace pando::app
