@@ -11,7 +11,7 @@ set(PANDO_UNITY_SOURCES 10)
 
 # pando_module(<folder> [HOT] SOURCES <file>... [DEPENDS <folder>...] [FOREIGN <library>...])
 # FOREIGN names rows of cmake/pando_foreign.cmake: dnnl, hdf5, yaml_cpp, ...
-# HOT: loops over tensors or samples are here, so they are compiled with -O3; the rest has -O2.
+# HOT: it loops over bytes, samples or tensors, so it is compiled with -O3; the rest has -O1.
 function(pando_module name)
   cmake_parse_arguments(ARG "HOT" "" "SOURCES;DEPENDS;FOREIGN" ${ARGN})
   add_library(pando_${name} OBJECT ${ARG_SOURCES})
