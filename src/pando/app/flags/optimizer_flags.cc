@@ -92,10 +92,12 @@ std::string params_help() {
     for (const OptimizerForm& form : record.forms) {
       const std::string required = form_text(form, true);
       const std::string optional = form_text(form, false);
-      std::string text = form.key.empty() ? record.name + " takes " : "or ";
-      if (!required.empty()) text += "all of " + required;
-      if (!required.empty() && !optional.empty()) text += " and ";
-      forms.push_back(text + optional + (form.note.empty() ? "" : ", where " + form.note));
+      std::vector<std::string> parts;
+      if (!required.empty()) parts.push_back("requires " + required);
+      if (!optional.empty()) parts.push_back("takes " + optional);
+      if (!form.note.empty()) parts.push_back("where " + form.note);
+      const std::string owner = form.key.empty() ? record.name : "or with " + form.key;
+      forms.push_back(concat(owner, " ", join(parts, ", ")));
     }
   }
   return "parameters of the optimizer, as YAML or JSON; defaults are those of Keras, or the value "
