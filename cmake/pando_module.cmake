@@ -32,13 +32,14 @@ function(pando_module name)
   set_property(GLOBAL APPEND PROPERTY PANDO_FOREIGN ${ARG_FOREIGN})
 endfunction()
 
-# pando_test(<folder> SOURCES <file>... [LABELS fast|slow|mpi|tsan|unsanitized...]
+# pando_test(<folder> [OWN_OPTIONS] SOURCES <file>... [LABELS fast|slow|mpi|tsan|unsanitized...]
 #            [FOREIGN <library>...])
+# OWN_OPTIONS: the caller adds compile options, so it cannot share the precompiled headers.
 # Label tsan: the folder starts threads, so CI also runs its tests under the thread sanitizer. Label
 # unsanitized: the folder owns neither memory nor threads, so CI leaves its tests out under the
 # address sanitizer. The target sanitized_tests builds all fast ones without that label.
 function(pando_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LABELS;FOREIGN" ${ARGN})
+  cmake_parse_arguments(ARG "OWN_OPTIONS" "" "SOURCES;LABELS;FOREIGN" ${ARGN})
   if(NOT ARG_LABELS)
     set(ARG_LABELS fast)
   endif()
@@ -51,6 +52,9 @@ function(pando_test name)
   endforeach()
   target_compile_definitions(${name}_tests PRIVATE
     PANDO_SOURCE_DIR="${PROJECT_SOURCE_DIR}" PANDO_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  if(TARGET pando_test_headers AND NOT ARG_OWN_OPTIONS)
+    target_precompile_headers(${name}_tests REUSE_FROM pando_test_headers)
+  endif()
   add_test(NAME ${name} COMMAND ${name}_tests)
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 600)
   foreach(label IN LISTS ARG_LABELS)

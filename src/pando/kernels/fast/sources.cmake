@@ -29,5 +29,8 @@ pando_module(kernels_fast SOURCES
 # it that there are none (runtime/machine/fp_exceptions.h reads them). Vectors of eight are passed by
 # inlining only, so the note about their calling convention says nothing. clang does without GCC's
 # pragma about the dependences of loops.
-target_compile_options(pando_kernels_fast PRIVATE
-  -O3 -fno-math-errno -fno-trapping-math -Wno-psabi -Wno-unknown-pragmas)
+target_compile_options(pando_kernels_fast PRIVATE -O3 -fno-math-errno -fno-trapping-math)
+# A library, because its options come after those of pando_warnings, which would win otherwise.
+add_library(pando_fast_warnings INTERFACE)
+target_compile_options(pando_fast_warnings INTERFACE -Wno-psabi -Wno-unknown-pragmas)
+target_link_libraries(pando_kernels_fast PRIVATE pando_fast_warnings)
