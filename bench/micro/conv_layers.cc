@@ -12,7 +12,7 @@ using kernels::PoolGeometry;
 enum class Padding { valid, same };
 
 void set_axis(ConvGeometry& g, size_t axis, Padding padding) {
-  const int64_t in = g.in[axis], kernel = g.kernel[axis], stride = g.stride[axis];
+  const int64_t in = g.in[axis], kernel = g.filter[axis], stride = g.stride[axis];
   if (padding == Padding::same) {
     g.out[axis] = (in + stride - 1) / stride;
     const int64_t pad = std::max<int64_t>(0, (g.out[axis] - 1) * stride + kernel - in);
@@ -32,7 +32,7 @@ struct Conv2d {
 ConvLayer conv2d(const std::string& name, int64_t batch, const Conv2d& c) {
   ConvGeometry g{.batch = batch, .in_channels = c.in, .out_channels = c.out};
   g.in = {1, c.size, c.size};
-  g.kernel = {1, c.kernel, c.kernel};
+  g.filter = {1, c.kernel, c.kernel};
   g.stride = {1, c.stride, c.stride};
   for (size_t axis = 1; axis < 3; ++axis) set_axis(g, axis, c.padding);
   ConvLayer layer{name, g, {}};
@@ -45,7 +45,7 @@ ConvLayer conv2d(const std::string& name, int64_t batch, const Conv2d& c) {
 ConvLayer cosmoflow(const std::string& name, int64_t size, int64_t in, int64_t out) {
   ConvGeometry g{.in_channels = in, .out_channels = out};
   g.in = {size, size, size};
-  g.kernel = {2, 2, 2};
+  g.filter = {2, 2, 2};
   for (size_t axis = 0; axis < 3; ++axis) set_axis(g, axis, Padding::same);
   const int64_t half = size / 2;
   return {name, g, PoolGeometry{{2, 2, 2}, {2, 2, 2}, {half, half, half}}};

@@ -76,7 +76,7 @@ Case make_case(const Layer& layer, const std::string& pass, DType half) {
     spec.attributes = {{"padding", std::string("same")},
                        {"strides", ir::Ints{layer.stride, layer.stride}}};
     if (pass == "_input_grad") spec.attributes.set("input", ir::Ints{layer.size, layer.size});
-    if (pass == "_filter_grad") spec.attributes.set("kernel", ir::Ints{layer.kernel, layer.kernel});
+    if (pass == "_filter_grad") spec.attributes.set("filter", ir::Ints{layer.kernel, layer.kernel});
   }
   Case result;
   const Shape* inputs[] = {pass == "_input_grad" ? &y : &x, pass == "_filter_grad" ? &y : &kernel};

@@ -16,14 +16,14 @@ using kernels::ConvGeometry;
 using Dims = memory::dims;
 
 struct Descriptor {
-  explicit Descriptor(const ConvGeometry& g) : flat(g.in[0] == 1 && g.kernel[0] == 1) {
+  explicit Descriptor(const ConvGeometry& g) : flat(g.in[0] == 1 && g.filter[0] == 1) {
     x = {g.batch, g.in_channels};
     y = {g.batch, g.out_channels};
     kernel = {g.out_channels, g.in_channels};
     for (size_t i = flat ? 1 : 0; i < 3; ++i) {
       x.push_back(g.in[i]);
       y.push_back(g.out[i]);
-      kernel.push_back(g.kernel[i]);
+      kernel.push_back(g.filter[i]);
       stride.push_back(g.stride[i]);
       low.push_back(g.pad_low[i]);
       high.push_back(g.pad_high[i]);
