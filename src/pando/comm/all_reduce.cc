@@ -140,13 +140,13 @@ void AllReduce::sum_at_once() {
 void AllReduce::sum_share() {
   const int rank = communicator_.rank();
   const std::span<float> share = share_of(rank);
-  std::vector<float> own;
-  if (rank > 0) own.assign(share.begin(), share.end());
+  if (rank > 0) own_values_.assign(share.begin(), share.end());
   for (int instance = 0; instance < communicator_.size(); ++instance) {
     const std::byte* from = received_[static_cast<size_t>(instance)].data();
     if (instance == rank) {
       if (rank > 0) {
-        decode_and_add(WireFormat::f32, reinterpret_cast<const std::byte*>(own.data()), share);
+        decode_and_add(WireFormat::f32, reinterpret_cast<const std::byte*>(own_values_.data()),
+                       share);
       }
     } else if (instance == 0) {
       decode(wire_, from, share);

@@ -53,6 +53,7 @@ class AllReduce {
   // it.
   std::vector<std::vector<std::byte>> sent_;
   std::vector<std::vector<std::byte>> received_;
+  std::vector<float> own_values_;  // kept, so that a sum allocates nothing
   std::vector<std::byte> own_share_;
   std::vector<std::vector<std::byte>> shares_;
   std::unique_ptr<Messages> collecting_;

@@ -100,7 +100,8 @@ MpiKind kind_of_mpirun(std::string_view version_text, const std::string& path) {
   if (says("Open MPI") || says("OpenRTE")) return MpiKind::open_mpi;
   if (says("HYDRA") || says("Intel(R) MPI")) return MpiKind::hydra;
   throw ResourceError(path, " --version: expected Open MPI or MPICH, got '",
-                      version_text.substr(0, version_text.find('\n')), "'; ", kRemedy);
+                      version_text.substr(0, version_text.find('\n')),
+                      "'; use --mpirun to name the mpirun of one of them, or ", kRemedy);
 }
 
 MpiRun find_mpirun(const std::string& name) {

@@ -78,10 +78,12 @@ namespace {
 double rho_of(double exponent, int64_t global_batch_size) {
   const double rho = 1 - std::exp2(exponent) * static_cast<double>(global_batch_size);
   if (rho >= 0 && rho < 1) return rho;
-  throw InvalidArgument(
-      "base_decay_exponent: expected at most ", -std::log2(static_cast<double>(global_batch_size)),
-      " for a global batch size of ", global_batch_size, ", got ", exponent, "; rho = 1 - 2^",
-      exponent, " * ", global_batch_size, " = ", rho, " must be 0 or more and below 1");
+  // Far below the upper limit, 1 - 2^exponent rounds to 1.
+  throw InvalidArgument("base_decay_exponent: expected a number above about -53 and at most ",
+                        -std::log2(static_cast<double>(global_batch_size)),
+                        " for a global batch size of ", global_batch_size, ", got ", exponent,
+                        "; rho = 1 - 2^", exponent, " * ", global_batch_size, " = ", rho,
+                        " must be 0 or more and below 1");
 }
 
 }  // namespace

@@ -42,7 +42,8 @@ struct Exchange {
   double bucket_bytes = 1 << 20;  // minimum number of bytes that are sent together
   double wire_share = 1;          // factor on the bytes sent: 1/2 in half precision
   double flag_bytes = 64;         // sent by every instance to all others, once per update
-  // Bytes per second that an instance copies or sums; 0: takes no time.
+  // Bytes per second that one worker copies or sums, because one worker of an instance does each
+  // part of an exchange; 0: takes no time.
   double copy_rate = 0;
   double sum_rate = 0;
 };
