@@ -5,12 +5,14 @@
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "pando/base/error.h"
+#include "pando/base/temporary_file.h"
 
 namespace pando {
 
@@ -34,28 +36,24 @@ NewFile::NewFile(const std::string& path) : path_(path) {
   create();
   if (replaces && ::fchmod(descriptor_, old.st_mode & 07777) != 0) {
     const int reason = errno;
-    ::close(descriptor_);  // the destructor does not run if the constructor throws
-    ::unlink(temporary_.c_str());
+    ::unlink(temporary_.c_str());  // the destructor does not run if the constructor throws
+    ::close(descriptor_);
     fail("setting permissions", reason);
   }
 }
 
 NewFile::~NewFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-// The name is short, so that a target with the longest permitted name works; O_EXCL keeps
-// concurrent writers apart.
 void NewFile::create() {
-  for (int attempt = 0; descriptor_ < 0; ++attempt) {
-    const std::string name = concat(directory_, "/.pando-", ::getpid(), "-", attempt, ".tmp");
-    descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor_ >= 0) temporary_ = name;
-    if (descriptor_ < 0 && errno != EEXIST) {
-      fail(concat("creating a file in directory '", directory_, "'"), errno);
-    }
+  TemporaryFile file = create_temporary(directory_);
+  if (file.descriptor < 0) {
+    fail(concat("creating a file in directory '", directory_, "'"), file.error);
   }
+  descriptor_ = file.descriptor;
+  temporary_ = std::move(file.path);
 }
 
 void NewFile::write(std::span<const std::byte> bytes) {
@@ -70,11 +68,12 @@ void NewFile::write(std::span<const std::byte> bytes) {
 
 void NewFile::commit() {
   if (::fsync(descriptor_) != 0) fail("flushing", errno);
-  const int closed = ::close(descriptor_);
-  descriptor_ = -1;
-  if (closed != 0) fail("closing", errno);
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("renaming", errno);
   temporary_.clear();
+  // Closed after renaming, because a closed temporary file counts as left over. An error of close()
+  // says nothing new after fsync().
+  ::close(descriptor_);
+  descriptor_ = -1;
   if (const int error = flush_directory(directory_); error != 0) {
     fail("flushing the directory", error);
   }
@@ -96,6 +95,16 @@ void write_new_file(const std::string& path, std::span<const std::byte> bytes) {
   NewFile file(path);
   file.write(bytes);
   file.commit();
+}
+
+void check_can_write(const std::string& path) {
+  struct stat found = {};
+  const bool in_place = ::stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode);
+  if (!in_place || S_ISDIR(found.st_mode)) {
+    const NewFile attempt(path);
+  } else if (::access(path.c_str(), W_OK) != 0) {
+    throw IoError("cannot write '", path, "': ", std::generic_category().message(errno));
+  }
 }
 
 void write_lines(const std::string& path, const std::vector<std::string>& lines) {

@@ -13,6 +13,7 @@ namespace pando {
 
 // Writes to a temporary file in the same directory until commit(); without commit() the temporary
 // file is removed. Keeps the permissions of a file that it replaces and follows a symbolic link.
+// Temporary files that killed processes left in the directory are removed, once per process.
 // All methods throw IoError with the path and the reason. One thread at a time.
 class NewFile {
  public:
@@ -41,6 +42,10 @@ class NewFile {
 void write_new_file(const std::string& path, std::span<const std::byte> bytes);
 // Writes a text file, with a line break after every line.
 void write_lines(const std::string& path, const std::vector<std::string>& lines);
+
+// Tries to write a file, without changing it: throws IoError if its directory does not exist or
+// nothing can be created there. Only asks for permission to write to devices and pipes.
+void check_can_write(const std::string& path);
 
 // Flushes the names in a directory to the disk; without this a power cut can undo the last rename.
 // Returns 0 or the errno of the failure; a directory that cannot be opened or does not support

@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "pando/base/folder_lock.h"
 #include "pando/base/new_file.h"
 #include "pando/base/strings.h"
 #include "pando/fetch/digest.h"
 #include "pando/fetch/extract.h"
-#include "pando/fetch/folder_lock.h"
 #include "pando/fetch/folders.h"
 #include "pando/fetch/progress_line.h"
 #include "pando/fetch/transfer.h"
@@ -66,7 +66,9 @@ class Fetch {
                             options_.mirror, "'");
     }
     make_folder();
-    const FolderLock lock(folder_.string(), [this] { tell_waiting(); });
+    const FolderLock lock({.folder = folder_.string(),
+                           .remedy = "choose another folder with --folder",
+                           .when_busy = [this] { tell_waiting(); }});
     remove_leftovers();
     if (!options_.force && is_right()) {
       progress_.note(concat(entry_.name, " is in ", result()));

@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <iterator>
+#include <memory>
 #include <numeric>
+#include <span>
 #include <system_error>
 #include <tuple>
 
@@ -16,35 +17,30 @@
 
 #include "pando/base/error.h"
 #include "pando/base/json.h"
+#include "pando/base/new_file.h"
 
 namespace pando::profile {
 
 namespace {
 
-// Writes text to a file, in pieces of a fixed size. Until finish() the text is in a temporary file
-// in the same directory, which is removed if finish() is not called.
+// Writes text to a file, in pieces of a fixed size. The file appears as a whole in finish(); a
+// device or a pipe, which cannot be replaced, is written in place.
 class TextFile {
  public:
-  explicit TextFile(const std::string& path) : path_(path), target_(resolve(path)) {
+  explicit TextFile(const std::string& path) : path_(path) {
     struct stat old = {};
-    // Renaming over a device or a pipe would remove it.
-    const bool in_place = ::stat(target_.c_str(), &old) == 0 && !S_ISREG(old.st_mode);
-    if (in_place) {
-      open(target_, O_WRONLY);
+    const bool in_place = ::stat(path.c_str(), &old) == 0 && !S_ISREG(old.st_mode);
+    if (!in_place) {
+      file_ = std::make_unique<NewFile>(path);
       return;
     }
-    const std::string directory = std::filesystem::path(target_).parent_path().string();
-    for (int attempt = 0; descriptor_ < 0; ++attempt) {
-      temporary_ = concat(directory.empty() ? "." : directory, "/.pando-trace-", ::getpid(), "-",
-                          attempt, ".tmp");
-      open(temporary_, O_WRONLY | O_CREAT | O_EXCL);
-    }
+    descriptor_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor_ < 0) fail("opening", errno);
   }
   TextFile(const TextFile&) = delete;
   TextFile& operator=(const TextFile&) = delete;
   ~TextFile() {
     if (descriptor_ >= 0) ::close(descriptor_);
-    if (!temporary_.empty()) ::unlink(temporary_.c_str());
   }
 
   template <typename... Parts>
@@ -56,38 +52,25 @@ class TextFile {
 
   void finish() {
     flush();
+    if (file_) return file_->commit();
     const int closed = ::close(descriptor_);
     descriptor_ = -1;
     if (closed != 0) fail("closing", errno);
-    if (temporary_.empty()) return;
-    if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("renaming", errno);
-    temporary_.clear();
   }
 
  private:
-  // Keeps a symbolic link and replaces the file that it points to.
-  static std::string resolve(const std::string& path) {
-    namespace fs = std::filesystem;
-    std::error_code error;
-    if (!fs::is_symlink(fs::symlink_status(path, error))) return path;
-    const fs::path target = fs::weakly_canonical(path, error);
-    return error ? path : target.string();
-  }
-
-  void open(const std::string& name, int flags) {
-    descriptor_ = ::open(name.c_str(), flags | O_CLOEXEC, 0666);
-    if (descriptor_ < 0 && errno != EEXIST) fail("opening", errno);
-  }
-
   void flush() {
-    const char* next = buffer_.data();
-    const char* end = next + buffer_.size();
-    while (next != end) {
-      const ssize_t done = ::write(descriptor_, next, static_cast<size_t>(end - next));
-      if (done < 0 && errno != EINTR) fail("writing", errno);
-      if (done > 0) next += done;
-    }
+    const auto text = std::as_bytes(std::span(buffer_.data(), buffer_.size()));
+    file_ ? file_->write(text) : write_in_place(text);
     buffer_.clear();
+  }
+
+  void write_in_place(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      const ssize_t done = ::write(descriptor_, bytes.data(), bytes.size());
+      if (done < 0 && errno != EINTR) fail("writing", errno);
+      if (done > 0) bytes = bytes.subspan(static_cast<size_t>(done));
+    }
   }
 
   [[noreturn]] void fail(const char* what, int error) const {
@@ -96,8 +79,7 @@ class TextFile {
   }
 
   std::string path_;
-  std::string target_;
-  std::string temporary_;  // empty: written in place
+  std::unique_ptr<NewFile> file_;  // null: written in place
   int descriptor_ = -1;
   fmt::memory_buffer buffer_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "pando/fetch/folder_lock.h"
+#include "pando/base/folder_lock.h"
 
 #include <cerrno>
 #include <chrono>
@@ -13,19 +13,19 @@
 
 #include "pando/base/error.h"
 
-namespace pando::fetch {
+namespace pando {
 
-FolderLock::FolderLock(const std::string& folder, const std::function<void()>& while_waiting)
-    : path_(folder + "/.lock") {
+FolderLock::FolderLock(const FolderLockOptions& options)
+    : path_(concat(options.folder, "/", options.name)) {
   while (true) {
     descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (descriptor_ < 0) {
-      throw IoError("cannot write into '", folder, "': ", std::generic_category().message(errno),
-                    "; choose another folder with --folder");
+      throw IoError("cannot write into '", options.folder,
+                    "': ", std::generic_category().message(errno), "; ", options.remedy);
     }
     try {
       while (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        while_waiting();
+        options.when_busy();
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
       }
     } catch (...) {
@@ -47,8 +47,8 @@ bool FolderLock::is_current() const {
 }
 
 FolderLock::~FolderLock() {
-  ::unlink(path_.c_str());
+  if (is_current()) ::unlink(path_.c_str());  // not that of another folder that has this name now
   ::close(descriptor_);
 }
 
-}  // namespace pando::fetch
+}  // namespace pando
