@@ -20,6 +20,8 @@ install(FILES ${PROJECT_BINARY_DIR}/package/pandoConfig.cmake
         DESTINATION ${package_dir})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/pando DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h" PATTERN "*_impl.h" EXCLUDE)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/pando)
 
 # The program is <build>/bin/pando here and <prefix>/bin/pando when installed.
 if(TARGET pando_program)

@@ -34,6 +34,15 @@ TEST(Strings, UnknownNameSuggestsTheNearest) {
   EXPECT_EQ(unknown_name_message("model", "zzzzzzzz", {"a"}), "unknown model 'zzzzzzzz'; known: a");
 }
 
+TEST(Strings, TheNearestNameIsTheMostSimilarOfThoseThatContainIt) {
+  const std::vector<std::string> known = {"validate-during-training", "training", "TRACE"};
+  EXPECT_EQ(nearest_name("raining", known), "training");
+  EXPECT_EQ(nearest_name("Trase", known), "TRACE");
+  EXPECT_EQ(nearest_name("dropout", known), std::nullopt);
+  EXPECT_EQ(nearest_name("", known), std::nullopt);
+  EXPECT_EQ(nearest_name("a", {}), std::nullopt);
+}
+
 TEST(Strings, NumbersForPeople) {
   EXPECT_EQ(with_thousands(34826), "34,826");
   EXPECT_EQ(with_thousands(-1234567), "-1,234,567");

@@ -43,6 +43,17 @@ def check_training(root, folder):
     expect((folder / "run/history.csv").exists(), "training wrote no history")
 
 
+# NOTICE names where the presets and the values of the CosmoFlow example come from.
+def check_notice(root):
+    folder = root / "usr/share/doc/pando"
+    expect((folder / "LICENSE").exists(), "the package has no LICENSE")
+    notice = (folder / "NOTICE").read_text(encoding="utf-8")
+    for word in ("Graphcore", "Keras", "MIT", "Apache", "presets.yml", "graphcore.yaml"):
+        expect(word in notice, f"NOTICE does not name {word}")
+    presets = (root / "usr/share/pando/presets.yml").read_text(encoding="utf-8")
+    expect("NOTICE" in presets, "presets.yml does not refer to NOTICE")
+
+
 def check_manual(root):
     pages = {path.name for path in (root / "usr/share/man/man1").iterdir()}
     expect({"pando.1", "pando-train.1", "pando-run.1", "pando-data-verify.1"} <= pages,
@@ -78,6 +89,7 @@ def main():
         root = folder / "root"
         expect(run("dpkg-deb", "-x", package, root).returncode == 0, "the package does not unpack")
         check_development(root)
+        check_notice(root)
         check_manual(root)
         check_completion(root)
         check_training(root, folder)

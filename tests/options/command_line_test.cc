@@ -82,8 +82,8 @@ TEST(CommandLine, HelpWinsOverEverythingElse) {
 
 TEST(CommandLine, MessagesNameFlagValueAndWish) {
   const auto error = [](const std::vector<std::string>& args) { return Fixture().error(args); };
-  EXPECT_SAYS(error({"--count", "ten"}), "--count: ", "a whole number below 2^31", "at least 1",
-              "at most 9", "'ten'");
+  EXPECT_SAYS(error({"--count", "ten"}), "--count: ", "a whole number", "at least 1", "at most 9",
+              "'ten'");
   EXPECT_SAYS(error({"--rate", "0"}), "--rate: ", "a number or a fraction a/b", "above 0", "'0'");
   EXPECT_SAYS(error({"--seed"}), "--seed: ", "a whole number", "no value");
   EXPECT_SAYS(error({"--color", "blu"}), "--color: ", "'blu'", "'blue'?", "blue, red, azure");
@@ -145,8 +145,8 @@ TEST(ConfigFile, ErrorsNameThePlace) {
     return message.substr(message.find("run.yml"));
   };
   EXPECT_SAYS(error("count: 5\ncuont: 5\n"), "run.yml:2:1: 'cuont': ", "'count'?");
-  EXPECT_SAYS(error("count: many\n"), "run.yml:1:1: count: ", "a whole number below 2^31",
-              "at least 1", "at most 9", "'many'");
+  EXPECT_SAYS(error("count: many\n"), "run.yml:1:1: count: ", "a whole number", "at least 1",
+              "at most 9", "'many'");
   EXPECT_SAYS(error("count:\n"), "run.yml:1:1: count: ", "nothing");
   EXPECT_SAYS(error("count: [1]\n"), "run.yml:1:1: count: ", "[1]");
   EXPECT_SAYS(error("parts: {a: 1}\n"), "run.yml:1:1: parts: ", "{a: 1}");

@@ -48,7 +48,20 @@ TEST(Yaml, RefusesDocumentsThatExplode) {
             old + old + old + old + old + old + "]\n";
   }
   EXPECT_SAYS(error_in(text), "more than 100000 values");
-  EXPECT_SAYS(error_in(std::string(100, '[') + std::string(100, ']')), "too deep");
+}
+
+// From 500 levels on, yaml-cpp refuses the text itself, with a place that may be far behind.
+TEST(Yaml, RefusesDeepNestingWhereItBegins) {
+  for (const int levels : {66, 100, 499, 501, 3000}) {
+    std::string list = "first: 1\nsecond:\n";
+    std::string map = list;
+    for (int i = 0; i < levels; ++i) list += " [\n";
+    for (int i = 0; i < levels; ++i) map += " {a:\n";
+    list += " " + std::string(levels, ']') + "\nthird: 3\n";
+    map += " 1" + std::string(levels, '}') + "\nthird: 3\n";
+    EXPECT_SAYS(error_in(list), "f.yml:67:2: ", "too deep", "64 levels") << levels;
+    EXPECT_SAYS(error_in(map), "f.yml:67:", "too deep", "64 levels") << levels;
+  }
 }
 
 TEST(Yaml, FilesThatCannotBeRead) {

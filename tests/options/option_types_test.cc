@@ -43,11 +43,21 @@ TEST(Lists, OfTheCommandLineReplaceThoseOfTheFile) {
 
 TEST(Lists, ErrorsNameTheFlagAndTheList) {
   const std::string flag = "--device-mapping: ";
-  const std::string wanted = "a list, each item a whole number below 2^31, at least 0";
+  const std::string wanted = "a list, each item a whole number, at least 0, below 2^31";
   EXPECT_SAYS(Fixture().error({"--device-mapping", "0", "1.5"}), flag, wanted, "[0, 1.5]");
   EXPECT_SAYS(Fixture().error({"--device-mapping", "0", "-1"}), flag, wanted, "[0, -1]");
   EXPECT_SAYS(Fixture().error({"--device-mapping", "[0, [1]]"}), flag, wanted, "[0, [1]]");
-  EXPECT_SAYS(Fixture().error({"--device-mapping"}), flag, "a whole number below 2^31", "no value");
+  EXPECT_SAYS(Fixture().error({"--device-mapping"}), flag, "a whole number", "no value");
+}
+
+TEST(WholeNumbers, ErrorsNameTheBoundOrTheLimitOfTheType) {
+  const std::string large = "99999999999999999999";
+  EXPECT_SAYS(Fixture().error({"--seed", large}), "--seed: ", "at least 0, below 2^63", large);
+  EXPECT_SAYS(Fixture().error({"--micro-size", large}), "at least 1, below 2^63", large);
+  EXPECT_SAYS(Fixture().error({"--device-mapping", "2147483648"}), "below 2^31", "2147483648");
+  const std::string bounded = Fixture().error({"--count", large});
+  EXPECT_SAYS(bounded, "at most 9");
+  EXPECT_EQ(bounded.find("2^31"), std::string::npos) << bounded;
 }
 
 TEST(Fractions, AreReadExactlyAndWrittenAsFractions) {

@@ -95,9 +95,24 @@ std::vector<std::string> nearest_first(std::string_view name, std::vector<std::s
     if (!wanted.empty() && lowered.find(wanted) != std::string::npos) return 1;
     return edit_distance(wanted, lowered);
   };
-  std::stable_sort(known.begin(), known.end(),
-                   [&](const auto& a, const auto& b) { return distance(a) < distance(b); });
+  std::stable_sort(known.begin(), known.end(), [&](const auto& a, const auto& b) {
+    const int of_a = distance(a);
+    const int of_b = distance(b);
+    if (of_a != of_b) return of_a < of_b;
+    return edit_distance(wanted, to_lower(a)) < edit_distance(wanted, to_lower(b));
+  });
   return known;
+}
+
+std::optional<std::string> nearest_name(std::string_view name,
+                                        const std::vector<std::string>& known) {
+  if (known.empty() || name.empty()) return std::nullopt;
+  const std::string wanted = to_lower(name);
+  const std::string first = nearest_first(name, known).front();
+  const std::string lowered = to_lower(first);
+  const bool is_near = edit_distance(wanted, lowered) <= static_cast<int>(name.size() / 3) + 1 ||
+                       lowered.find(wanted) != std::string::npos;
+  return is_near ? std::optional(first) : std::nullopt;
 }
 
 std::string unknown_name_message(std::string_view what, std::string_view name,
@@ -105,10 +120,7 @@ std::string unknown_name_message(std::string_view what, std::string_view name,
   const std::vector<std::string> ordered = nearest_first(name, known);
   std::string message = concat("unknown ", what, " '", name, "'");
   if (ordered.empty()) return message;
-  const std::string nearest = to_lower(ordered.front());
-  const bool near =
-      edit_distance(to_lower(name), nearest) <= static_cast<int>(name.size() / 3) + 1 ||
-      (!name.empty() && nearest.find(to_lower(name)) != std::string::npos);
+  const bool near = nearest_name(name, known).has_value();
   if (near) message += concat("; did you mean '", ordered.front(), "'?");
   return message + concat(near ? " known: " : "; known: ", join(ordered, ", "));
 }

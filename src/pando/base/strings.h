@@ -56,6 +56,10 @@ int edit_distance(std::string_view a, std::string_view b);
 // Sorts `known` by similarity to `name`, the most similar first; ties keep their order.
 std::vector<std::string> nearest_first(std::string_view name, std::vector<std::string> known);
 
+// The first of them if it is similar enough to be what `name` was meant to be.
+std::optional<std::string> nearest_name(std::string_view name,
+                                        const std::vector<std::string>& known);
+
 // "unknown <what> 'name'; did you mean 'x'? known: a, b, c" (no question if no name is near).
 std::string unknown_name_message(std::string_view what, std::string_view name,
                                  const std::vector<std::string>& known);

@@ -10,6 +10,8 @@
 #include <sstream>
 
 #include <fmt/core.h>
+#include <yaml-cpp/depthguard.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include "pando/options/usage_error.h"
@@ -26,6 +28,53 @@ std::string place_of(const std::string& source, const YAML::Mark& mark) {
   return concat(source, ":", mark.line + 1, ":", mark.column + 1);
 }
 
+[[noreturn]] void refuse_depth(const std::string& place) {
+  throw UsageError(place, ": values are nested too deeply, expected at most ", kDeepest,
+                   " levels of lists and maps");
+}
+
+// Finds the first value that is nested too deeply in a text that yaml-cpp refuses for its depth.
+class DepthFinder : public YAML::EventHandler {
+ public:
+  explicit DepthFinder(const YAML::Mark& otherwise) : found_(otherwise) {}
+
+  YAML::Mark find(const std::string& text) {
+    std::istringstream stream(text);
+    try {
+      YAML::Parser parser(stream);
+      while (parser.HandleNextDocument(*this)) {
+      }
+    } catch (const YAML::DeepRecursion&) {
+    }
+    return found_;
+  }
+
+ private:
+  void enter(const YAML::Mark& mark) {
+    if (depth_++ == kDeepest + 1) found_ = mark;
+  }
+
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {
+    enter(mark);
+  }
+  void OnSequenceEnd() override { --depth_; }
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {
+    enter(mark);
+  }
+  void OnMapEnd() override { --depth_; }
+
+  YAML::Mark found_;
+  int depth_ = 0;
+};
+
 // Copies a document out of yaml-cpp. Every alias becomes a copy, so a few lines could expand to
 // billions of values; the limits prevent that, and stop at an anchor that contains itself.
 class Reader {
@@ -35,7 +84,7 @@ class Reader {
   ConfigValue read(const YAML::Node& node, int depth = 0) {
     ConfigValue value;
     value.place = place_of(source_, node.Mark());
-    if (depth > kDeepest) throw UsageError(value.place, ": values are nested too deeply");
+    if (depth > kDeepest) refuse_depth(value.place);
     if (++count_ > kMostValues) {
       throw UsageError(value.place, ": more than ", kMostValues, " values");
     }
@@ -148,6 +197,9 @@ ConfigValue parse_yaml(const std::string& text, const std::string& source) {
     }
     if (documents.empty()) return {};
     return Reader(source).read(documents.front());
+  } catch (const YAML::DeepRecursion& error) {
+    // Its mark is where the parser has read to, which may be many lines later.
+    refuse_depth(place_of(source, DepthFinder(error.mark).find(text)));
   } catch (const YAML::Exception& error) {
     throw UsageError(place_of(source, error.mark), ": ", error.msg);
   }

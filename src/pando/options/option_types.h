@@ -44,7 +44,7 @@ struct OptionType<int64_t> {
 
 template <>
 struct OptionType<int> {
-  static constexpr const char* kWanted = "a whole number below 2^31";
+  static constexpr const char* kWanted = "a whole number";
   static bool read(const ConfigValue& value, int& field);
   static ConfigValue show(int field) { return ConfigValue::scalar(std::to_string(field)); }
 };
@@ -110,6 +110,19 @@ struct OptionType<std::vector<T>> {
     return ConfigValue::list(std::move(items));
   }
 };
+
+// The first number that a type cannot hold; messages name it where an option has no bound of its
+// own.
+template <typename T>
+inline constexpr const char* kTypeLimit = "";
+template <>
+inline constexpr const char* kTypeLimit<int> = "2^31";
+template <>
+inline constexpr const char* kTypeLimit<int64_t> = "2^63";
+template <typename T>
+inline constexpr const char* kTypeLimit<std::optional<T>> = kTypeLimit<T>;
+template <typename T>
+inline constexpr const char* kTypeLimit<std::vector<T>> = kTypeLimit<T>;
 
 template <typename T>
 inline constexpr bool kIsList = false;

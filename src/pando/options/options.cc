@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "pando/options/foreign_names.h"
 #include "pando/options/usage_error.h"
 
 namespace pando {
@@ -32,13 +33,9 @@ std::string number_text(double value) { return OptionType<double>::show(value).t
 // The list of all names is long, so messages give only the nearest one and refer to --help.
 std::string suggestion(std::string_view name, const std::vector<std::string>& known,
                        const std::string& dashes) {
-  const std::vector<std::string> nearest = nearest_first(name, known);
-  if (nearest.empty()) return "";
-  const bool is_near =
-      edit_distance(name, nearest.front()) <= static_cast<int>(name.size() / 3) + 1 ||
-      nearest.front().find(name) != std::string::npos;
-  if (!is_near || name.empty()) return "; --help lists the known names";
-  return concat("; did you mean '", dashes, nearest.front(), "'?");
+  const std::optional<std::string> nearest = nearest_name(name, known);
+  if (!nearest) return known.empty() ? "" : "; --help lists the known names";
+  return concat("; did you mean '", dashes, *nearest, "'?");
 }
 
 // Adds an example to the YAML error, because it helps more than the error itself.
@@ -77,6 +74,7 @@ std::string wanted_text(const Option& option) {
   if (option.low && !option.low_excluded) text += ", at least " + number_text(*option.low);
   if (option.high && option.high_excluded) text += ", below " + number_text(*option.high);
   if (option.high && !option.high_excluded) text += ", at most " + number_text(*option.high);
+  if (!option.high && !option.type_limit.empty()) text += ", below " + option.type_limit;
   return text;
 }
 
@@ -204,16 +202,19 @@ Option& OptionTable::find(std::string_view name, std::string_view label) {
     std::vector<std::string> names = option.aliases;
     names.insert(names.begin(), option.name);
     known.insert(known.end(), names.begin(), names.end());
+    if (option.is_bool && !dashes.empty()) known.push_back("no-" + option.name);
     const auto begins = [&](const std::string& full) { return full.starts_with(name); };
     const auto first = std::find_if(names.begin(), names.end(), begins);
-    if (first == names.end()) continue;
+    if (name.empty() || first == names.end()) continue;
     begun.push_back(&option);
     begun_names.push_back(dashes + *first);
   }
-  if (begun.size() == 1 && !name.empty()) return *begun.front();
-  if (begun.size() > 1 && !name.empty()) {
-    throw UsageError(label, ": ambiguous, matches ", join(begun_names, ", "));
+  const std::optional<ForeignTarget> foreign = find_foreign(*this, name);
+  if (begun.size() == 1 && (!foreign || foreign->option == begun.front())) return *begun.front();
+  if (foreign) {
+    throw UsageError(label, ": unknown name; did you mean '", to_text(*foreign, dashes), "'?");
   }
+  if (begun.size() > 1) throw UsageError(label, ": ambiguous, matches ", join(begun_names, ", "));
   throw UsageError(label, ": unknown name", suggestion(name, known, dashes));
 }
 

@@ -40,8 +40,9 @@ struct Option {
   std::string name;
   std::string group;
   std::string help;
-  std::string hint;    // the placeholder of the value in --help: "N", "DIR"
-  std::string wanted;  // the expected value, for messages: "a whole number"
+  std::string hint;        // the placeholder of the value in --help: "N", "DIR"
+  std::string wanted;      // the expected value, for messages: "a whole number"
+  std::string type_limit;  // values of this type are below it: "2^31"; empty: any value
   std::vector<std::string> aliases;
   std::vector<std::string> choices;
   std::optional<double> low;
@@ -112,7 +113,8 @@ class OptionTable {
   const std::vector<Positional>& positionals() const { return positionals_; }
 
   // Finds an option by name, alias or unambiguous prefix. Otherwise throws UsageError that starts
-  // with `label` (the name as the user wrote it) and suggests the nearest name.
+  // with `label` (the name as the user wrote it) and suggests what another program's name means
+  // here (foreign_names.h), or else the nearest name.
   Option& find(std::string_view name, std::string_view label);
   const Option* find_exact(std::string_view name) const;
 
@@ -165,6 +167,7 @@ Option& OptionTable::add(std::string name, T& field, std::string help) {
   option.name = std::move(name);
   option.help = std::move(help);
   option.wanted = OptionType<T>::kWanted;
+  option.type_limit = kTypeLimit<T>;
   option.is_bool = std::is_same_v<T, bool> || std::is_same_v<T, std::optional<bool>>;
   option.is_list = kIsList<T>;
   option.read = [&field](const ConfigValue& value) { return OptionType<T>::read(value, field); };

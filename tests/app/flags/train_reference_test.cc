@@ -38,11 +38,10 @@ TEST(MarkdownText, HasAllThatIsKnownOfAnOption) {
       0u)
       << text;
   EXPECT_SAYS(text, "\n\n### Second\n\n");
-  EXPECT_SAYS(
-      text,
-      "- `--count N`: how many.\n  Value: a whole number below 2^31, at least 1, at most 9; "
-      "default `1`.\n");
-  EXPECT_SAYS(text, "a whole number, at least 1; default `10`; also `--size`.\n");
+  EXPECT_SAYS(text,
+              "- `--count N`: how many.\n  Value: a whole number, at least 1, at most 9; "
+              "default `1`.\n");
+  EXPECT_SAYS(text, "a whole number, at least 1, below 2^63; default `10`; also `--size`.\n");
   EXPECT_SAYS(text,
               "- `--color VALUE`: a color.\n  Value: one of `red`, `blue`, `azure`; default "
               "`red`.\n");
