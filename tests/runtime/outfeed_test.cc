@@ -50,7 +50,8 @@ TEST(Outfeed, SumsRealSamples) {
   ASSERT_EQ(replicas.size(), 1u);
   EXPECT_EQ(replicas[0].samples, 3);
   EXPECT_EQ(replicas[0].loss, 7);
-  EXPECT_EQ(replicas[0].metrics, (std::vector<double>{70}));
+  ASSERT_EQ(replicas[0].metrics.size(), 1u);
+  EXPECT_EQ(replicas[0].metrics[0], 70);
   EXPECT_FALSE(values.outfeed.not_finite());
   values.outfeed.begin(0, nullptr);
   EXPECT_EQ(values.outfeed.replica_totals()[0].samples, 0);
@@ -71,7 +72,8 @@ TEST(Outfeed, KeepsTheLastSteps) {
     const Totals totals = values.outfeed.step_values(step, 0);
     EXPECT_EQ(totals.samples, 4);
     EXPECT_EQ(totals.loss, 40 * step + 2);
-    EXPECT_EQ(totals.metrics, (std::vector<double>{4}));
+    ASSERT_EQ(totals.metrics.size(), 1u);
+    EXPECT_EQ(totals.metrics[0], 4);
   }
 }
 

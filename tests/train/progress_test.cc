@@ -188,6 +188,14 @@ TEST(Progress, TimeToGoIncludesValidationBeforeAndAfterItWasMeasured) {
   EXPECT_NE(screen.line().find(" - ETA: 1:36 (run 1:48)"), std::string::npos) << screen.line();
 }
 
+TEST(Progress, JoinedEpochsAreNamedFromTheFirstToTheLast) {
+  Screen screen(false);
+  screen.progress.begin_epoch(1, 6, 60, 0, 6);
+  screen.progress.begin_epoch(4, 6, 60, 30, 6);
+  screen.progress.begin_epoch(6, 6, 60, 50, 6);
+  EXPECT_EQ(screen.out.str(), "Epochs 1-6/6\nEpochs 4-6/6\nEpoch 6/6\n");
+}
+
 TEST(Progress, AnEpochThatIsResumedKnowsWhatIsDone) {
   Screen screen(true);
   screen.progress.begin_epoch(3, 3, 1000, 800);

@@ -162,6 +162,32 @@ TEST(TrainingState, JoinedEpochsGoOnFromWithin) {
   EXPECT_EQ(updates, state.iteration);
 }
 
+// The loss of an epoch, which early stopping compares, includes the samples before the break.
+TEST(TrainingState, AResumedEpochHasTheLossOfAllItsSamples) {
+  const testing_support::TempFolder folder;
+  FitOptions options{.epochs = 2, .batch_size = 4, .verbose = 0};
+  const History whole = make_model().fit(image_data(kSamples), options);
+  std::atomic<bool> stop = false;
+  Model before = make_model();
+  FitOptions part = options;
+  part.stop = &stop;
+  part.callbacks = {LambdaCallback({.execution_end = [&](FitContext& context, const Logs&) {
+    stop = context.epoch == 1 && context.step >= 5;
+  }})};
+  before.fit(image_data(kSamples), part);
+  save_training_state(folder.path("a.h5"), before.training_state());
+  const TrainingState state = load_training_state(folder.path("a.h5"));
+  EXPECT_EQ(state.position.epoch, 1);
+  EXPECT_GT(state.position.update, 0);
+  ASSERT_EQ(state.epoch_sums.size(), 2u);  // of all replicas and of the only one
+  Model after = make_model();
+  after.restore(state);
+  options.initial_epoch = 1;
+  options.initial_update = state.position.update;
+  EXPECT_EQ(after.fit(image_data(kSamples), options)["loss"][0], whole["loss"][1]);
+  EXPECT_TRUE(after.training_state().epoch_sums.empty());
+}
+
 TEST(TrainingState, AnExecutionThatBeginsBetweenTwoEndsWhereTheyWould) {
   FitOptions options{.epochs = 1, .batch_size = 4, .carry_remainder = true, .verbose = 0};
   options.initial_update = 2;  // of 11

@@ -149,13 +149,13 @@ ExecutionTotals Executor::collect() {
 void Executor::share_totals(ExecutionTotals& totals) const {
   std::vector<double> own = {totals.finite ? 1.0 : 0.0};
   for (const Totals& replica : totals.replicas) {
-    own.insert(own.end(), {static_cast<double>(replica.samples), replica.loss});
-    own.insert(own.end(), replica.metrics.begin(), replica.metrics.end());
+    const std::vector<double> numbers = replica.numbers();
+    own.insert(own.end(), numbers.begin(), numbers.end());
   }
   const std::string_view bytes(reinterpret_cast<const char*>(own.data()),
                                own.size() * sizeof(double));
   const size_t replicas = totals.replicas.size();
-  const size_t numbers = 2 + metric_names().size();
+  const size_t numbers = Totals::count_of_numbers(metric_names().size());
   totals.replicas.clear();
   for (const std::string& text : comm::all_gather(*bound_.placement().communicator, bytes)) {
     PANDO_CHECK(text.size() == bytes.size(), "expected ", bytes.size(),
@@ -163,10 +163,7 @@ void Executor::share_totals(ExecutionTotals& totals) const {
     std::memcpy(own.data(), text.data(), text.size());
     totals.finite = totals.finite && own[0] != 0;
     for (size_t i = 0; i < replicas; ++i) {
-      const double* from = &own[1 + i * numbers];
-      totals.replicas.push_back({.samples = static_cast<int64_t>(from[0]),
-                                 .loss = from[1],
-                                 .metrics = std::vector<double>(from + 2, from + numbers)});
+      totals.replicas.push_back(Totals::of({&own[1 + i * numbers], numbers}));
     }
   }
 }

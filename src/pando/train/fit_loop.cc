@@ -52,7 +52,7 @@ class FitLoop {
     const int64_t joined_done = options_.initial_update / updates_of_an_epoch();
     const int64_t first = std::max(options_.initial_epoch, impl_.epochs - joined_done);
     impl_.epoch_offset = first - options_.initial_epoch;
-    set_position(options_.initial_epoch, options_.initial_update);
+    begin_at_initial_position();
     const int ahead = options_.prefetch_depth * placement.replicas;
     BatchStream stream = make_stream(first, ahead, placement);
     const int64_t done = first * epoch_samples() + samples_before(options_.initial_update);
@@ -147,6 +147,13 @@ class FitLoop {
     impl_.position = {epoch + update / each, update % each};
   }
 
+  // The sums of a begun epoch belong to the position where it was left.
+  void begin_at_initial_position() {
+    const TrainingPosition before = impl_.position;
+    set_position(options_.initial_epoch, options_.initial_update);
+    if (impl_.position != before || options_.initial_update == 0) impl_.epoch_sums.clear();
+  }
+
   void count_updates(int64_t before, int64_t done) {
     impl_.iteration += done;
     set_position(context_.epoch, before + done);
@@ -192,15 +199,17 @@ class FitLoop {
     context_.epoch = epoch;
     context_.step = first_step;
     context_.seconds = 0;
-    progress_.begin_epoch(epoch + options_.joined_epochs, options_.epochs, context_.steps,
-                          first_step);
+    progress_.begin_epoch(epoch + begin / updates_of_an_epoch() + 1, options_.epochs,
+                          context_.steps, first_step, epoch + options_.joined_epochs);
     call([&](Callback& callback) { callback.on_epoch_begin(context_); });
     context_.stop = agreed(context_.stop);
     if (context_.stop) return;
     MetricSums sums(program().executor().metric_names(), impl_.replication.metrics);
+    sums.restore(impl_.epoch_sums);
     const auto updates = static_cast<int64_t>(plan_->updates().size());
     for (int64_t update = begin; update < updates && !context_.stop;) {
       update += run_execution(infeed, update, sums);
+      if (update >= updates) impl_.epoch_sums.clear();
     }
     if (context_.step == first_step) return;  // stopped before its first update
     Logs logs = logs_of(sums);
@@ -243,6 +252,7 @@ class FitLoop {
     context_.sums = own.sums();
     context_.execution = logs_of(own);
     sums.add(totals);
+    impl_.epoch_sums = sums.totals();
     const Logs logs = logs_of(sums);
     progress_.update(context_.step, logs);
     validate_if_due();

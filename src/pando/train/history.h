@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "pando/base/error.h"
+#include "pando/base/wide_sum.h"
 
 namespace pando {
 
@@ -29,10 +30,15 @@ inline std::optional<double> find_value(const Logs& logs, std::string_view name)
 // Sums over samples under the names of Logs, the loss first. The mean is taken where it is shown.
 struct LogSums {
   int64_t samples = 0;
-  Logs sums;
+  std::vector<std::pair<std::string, WideSum>> sums;
 
   // 0 for a name that is not there.
-  double sum(std::string_view name) const { return find_value(sums, name).value_or(0); }
+  WideSum sum(std::string_view name) const {
+    for (const auto& [key, value] : sums) {
+      if (key == name) return value;
+    }
+    return 0;
+  }
 };
 
 struct History {

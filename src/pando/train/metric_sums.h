@@ -33,6 +33,19 @@ class MetricSums {
     }
   }
 
+  // The sums of all replicas together, then of each, to continue them later.
+  std::vector<runtime::Totals> totals() const {
+    std::vector<runtime::Totals> totals = {all_};
+    totals.insert(totals.end(), replicas_.begin(), replicas_.end());
+    return totals;
+  }
+  // Continues sums that totals() returned; none: begins with zeros.
+  void restore(const std::vector<runtime::Totals>& totals) {
+    if (totals.empty()) return;
+    all_ = totals.front();
+    replicas_.assign(totals.begin() + 1, totals.end());
+  }
+
   // Sums over all replicas, whatever the reduction of the logs.
   LogSums sums() const {
     LogSums sums{.samples = all_.samples, .sums = {{names_[0], all_.loss}}};
@@ -79,8 +92,8 @@ class MetricSums {
     }
     return logs;
   }
-  double metric(const runtime::Totals& totals, size_t name) const {
-    return name <= totals.metrics.size() ? totals.metrics[name - 1] : 0;
+  WideSum metric(const runtime::Totals& totals, size_t name) const {
+    return name <= totals.metrics.size() ? totals.metrics[name - 1] : WideSum();
   }
 
   std::vector<std::string> names_;  // the loss, then the metrics

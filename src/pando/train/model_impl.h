@@ -84,8 +84,9 @@ struct Model::Impl {
   LossScaler scaler;      // of training, as compile() says
   int64_t iteration = 0;  // weight updates since compile()
   int64_t epochs = 0;     // epochs of data drawn since compile(), or the last one's number if more
-  TrainingPosition position;  // of the last fit
-  int64_t epoch_offset = 0;   // added to its epoch numbers, gives those of the data
+  TrainingPosition position;                // of the last fit
+  std::vector<runtime::Totals> epoch_sums;  // as TrainingState has them, at `position`
+  int64_t epoch_offset = 0;                 // added to its epoch numbers, gives those of the data
 
  private:
   bool pipelined(RunMode mode) const;

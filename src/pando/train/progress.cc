@@ -91,10 +91,12 @@ Progress::~Progress() {
   if (drawn_columns_ > 0) *options_.out << '\n' << std::flush;
 }
 
-void Progress::begin_epoch(int64_t epoch, int64_t epochs, int64_t steps, int64_t done) {
-  message(fmt::format("Epoch {}/{}", epoch, epochs));
+void Progress::begin_epoch(int64_t epoch, int64_t epochs, int64_t steps, int64_t done,
+                           int64_t last) {
+  message(last > epoch ? fmt::format("Epochs {}-{}/{}", epoch, last, epochs)
+                       : fmt::format("Epoch {}/{}", epoch, epochs));
   begin_evaluation(steps);
-  epochs_left_ = std::max<int64_t>(epochs - epoch, 0);
+  epochs_left_ = std::max<int64_t>(epochs - std::max(epoch, last), 0);
   step_ = first_step_ = shown_step_ = done_before_ = done;
 }
 

@@ -54,8 +54,10 @@ class Progress {
 
   // Called before the first epoch.
   void expect_validation(const ValidationAhead& ahead) { ahead_ = ahead; }
-  // `epoch` counts from 1. `steps` of the epoch, 0 if unknown; `done` of them were made before.
-  void begin_epoch(int64_t epoch, int64_t epochs, int64_t steps, int64_t done = 0);
+  // `epoch` counts from 1. `steps` of the epoch, 0 if unknown; `done` of them were made before. If
+  // the steps belong to several epochs, `last` is the number of the last one.
+  void begin_epoch(int64_t epoch, int64_t epochs, int64_t steps, int64_t done = 0,
+                   int64_t last = 0);
   // Begins an evaluation, which is an epoch without a number.
   void begin_evaluation(int64_t steps);
   // `step` steps are done.

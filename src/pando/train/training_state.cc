@@ -5,7 +5,8 @@
 #include <charconv>
 #include <cmath>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "pando/base/error.h"
 #include "pando/base/strings.h"
@@ -24,10 +25,16 @@ constexpr const char* kIteration = "pando_iteration";
 constexpr const char* kDataEpoch = "pando_data_epoch";
 constexpr const char* kSeed = "pando_seed";
 constexpr const char* kLossScaling = "pando_loss_scaling";
+constexpr const char* kEpochSums = "pando_epoch_sums";
 constexpr std::string_view kNote = "pando_note_";
 
 std::string slot_name(const std::string& slot, const std::string& variable) {
   return concat("optimizer/", slot, "/", variable);
+}
+
+// With as many digits as it takes.
+std::string text_of(std::span<const double> numbers) {
+  return fmt::format("{}", fmt::join(numbers, " "));
 }
 
 // The attributes that save_training_state() wrote.
@@ -51,6 +58,27 @@ class Attributes {
     if (error == std::errc() && read_to == end && !(number < T{})) return number;
     throw IoError("checkpoint '", file_.path, "': attribute '", name,
                   "': expected a whole number, got '", value, "'");
+  }
+
+  // The sums of an epoch that was begun; none in files of earlier versions.
+  std::vector<runtime::Totals> epoch_sums() const {
+    const auto found = file_.attributes.find(kEpochSums);
+    if (found == file_.attributes.end()) return {};
+    std::vector<runtime::Totals> sums;
+    for (const std::string& line : split(found->second, ';')) {
+      std::vector<double> numbers;
+      for (const std::string& word : split(line, ' ')) {
+        const std::optional<double> number = parse_double(word);
+        if (number && std::isfinite(*number)) numbers.push_back(*number);
+      }
+      const size_t fewest = runtime::Totals::count_of_numbers(0);
+      if (numbers.size() < fewest || numbers.size() != split(line, ' ').size()) {
+        throw IoError("checkpoint '", file_.path, "': attribute '", kEpochSums,
+                      "': expected at least ", fewest, " numbers, got '", line, "'");
+      }
+      sums.push_back(runtime::Totals::of(numbers));
+    }
+    return sums;
   }
 
   // The state of loss scaling, if there is one.
@@ -134,13 +162,10 @@ void save_training_state(const std::string& path, const TrainingState& state) {
   file.attributes[kIteration] = std::to_string(state.iteration);
   file.attributes[kDataEpoch] = std::to_string(state.data_epoch);
   file.attributes[kSeed] = std::to_string(state.seed);
-  if (state.loss_scaling) {
-    std::vector<std::string> words;
-    for (const double number : state.loss_scaling->numbers()) {
-      words.push_back(fmt::format("{}", number));  // as many digits as it takes
-    }
-    file.attributes[kLossScaling] = join(words, " ");
-  }
+  if (state.loss_scaling) file.attributes[kLossScaling] = text_of(state.loss_scaling->numbers());
+  std::vector<std::string> sums;
+  for (const runtime::Totals& totals : state.epoch_sums) sums.push_back(text_of(totals.numbers()));
+  if (!sums.empty()) file.attributes[kEpochSums] = join(sums, ";");
   for (const auto& [name, value] : state.notes) file.attributes[concat(kNote, name)] = value;
   store::write_weights_file(path, file);
 }
@@ -175,6 +200,7 @@ TrainingState load_training_state(const std::string& path) {
   state.data_epoch = attributes.number(kDataEpoch);
   state.seed = attributes.number<uint64_t>(kSeed);
   state.loss_scaling = attributes.loss_scaling();
+  state.epoch_sums = attributes.epoch_sums();
   for (const auto& [name, value] : state.weights.attributes) {
     if (name.starts_with(kNote)) state.notes[name.substr(kNote.size())] = value;
   }
@@ -186,7 +212,8 @@ TrainingState Model::Impl::training_state() const {
                       .position = position,
                       .iteration = iteration,
                       .data_epoch = position.epoch + epoch_offset,
-                      .seed = options.seed};
+                      .seed = options.seed,
+                      .epoch_sums = epoch_sums};
   if (!compile_options) return state;
   const UpdateRule& rule = *compile_options->optimizer.rule;
   state.optimizer = rule.name();
@@ -221,6 +248,7 @@ LoadReport Model::Impl::restore(const TrainingState& state) {
   if (scaler.automatic() && state.loss_scaling) scaler.restore(*state.loss_scaling);
   iteration = state.iteration;
   position = state.position;
+  epoch_sums = state.epoch_sums;
   epochs = state.data_epoch;
   epoch_offset = state.data_epoch - state.position.epoch;
   return report;

@@ -8,8 +8,10 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "pando/optim/loss_scaling.h"
+#include "pando/runtime/totals.h"
 #include "pando/store/weights_file.h"
 
 namespace pando {
@@ -31,7 +33,10 @@ struct TrainingState {
   uint64_t seed = 0;
   std::string optimizer;                        // the name of its rule
   std::optional<LossScalerState> loss_scaling;  // of automatic loss scaling
-  std::map<std::string, std::string> notes;     // of the application that saves it
+  // Sums over the samples of the epoch before `position`: of all replicas, then of each. Empty at
+  // the beginning of an epoch. An epoch that is resumed has the loss of all of its samples.
+  std::vector<runtime::Totals> epoch_sums;
+  std::map<std::string, std::string> notes;  // of the application that saves it
 };
 
 // Writes a file of weights that Keras reads (store/weights_file.h), with the rest of the state

@@ -122,6 +122,7 @@ TEST(SharedState, AllGetTheStateOfTheFirst) {
   saved.weights.path = "checkpoints/epoch_1.0.h5";
   saved.weights.attributes = {{"backend", "pando"}};
   saved.loss_scaling = {.factor = 64, .updates = 3, .histogram = {1000, 1}, .filtered = {0.1, 0}};
+  saved.epoch_sums = {{.samples = 5, .loss = {1.5, 1e-20}, .metrics = {3}}};
   std::mutex mutex;
   on_instances(3, [&](comm::Communicator& own) {
     std::optional<TrainingState> state;
@@ -135,6 +136,8 @@ TEST(SharedState, AllGetTheStateOfTheFirst) {
     EXPECT_EQ(state->notes, saved.notes);
     EXPECT_EQ(state->position, saved.position);
     EXPECT_EQ(state->iteration, 1);
+    ASSERT_EQ(state->epoch_sums.size(), 1u);
+    EXPECT_EQ(state->epoch_sums[0].numbers(), saved.epoch_sums[0].numbers());
     EXPECT_EQ(state->seed, 7u);
     EXPECT_EQ(state->data_epoch, saved.data_epoch);
     EXPECT_EQ(state->optimizer, saved.optimizer);

@@ -26,6 +26,8 @@ Json outline_of(const TrainingState& state) {
   for (const store::LayerWeights& layer : state.weights.layers) {
     layers.push_back({{"layer", layer.layer}, {"weights", outline_of(layer.weights)}});
   }
+  Json sums = Json::array();
+  for (const runtime::Totals& totals : state.epoch_sums) sums.push_back(totals.numbers());
   return {{"layers", std::move(layers)},
           {"state", outline_of(state.weights.state)},
           {"attributes", state.weights.attributes},
@@ -37,6 +39,7 @@ Json outline_of(const TrainingState& state) {
           {"seed", state.seed},
           {"optimizer", state.optimizer},
           {"loss_scaling", state.loss_scaling ? Json(state.loss_scaling->numbers()) : Json()},
+          {"epoch_sums", std::move(sums)},
           {"notes", state.notes}};
 }
 
@@ -67,6 +70,9 @@ TrainingState state_like(const Json& outline) {
   state.optimizer = outline.get<std::string>("optimizer");
   if (const Json& scaling = outline.at("loss_scaling"); !scaling.is_null()) {
     state.loss_scaling = LossScalerState::of(scaling.get<LossScalerState::Numbers>());
+  }
+  for (const auto& numbers : outline.get<std::vector<std::vector<double>>>("epoch_sums")) {
+    state.epoch_sums.push_back(runtime::Totals::of(numbers));
   }
   state.notes = outline.get<Texts>("notes");
   return state;

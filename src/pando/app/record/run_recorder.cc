@@ -28,6 +28,17 @@ double number_in(const TrainingState& state, const char* note) {
   return number.value_or(0);
 }
 
+// Both parts of the sum, or one number in checkpoints of earlier versions.
+WideSum sum_in(const TrainingState& state, const char* note) {
+  const auto found = state.notes.find(note);
+  if (found == state.notes.end()) return 0;
+  const std::vector<std::string> parts = split(found->second, ' ');
+  return {parse_double(parts[0]).value_or(0),
+          parts.size() > 1 ? parse_double(parts[1]).value_or(0) : 0};
+}
+
+std::string text_of_sum(const WideSum& sum) { return fmt::format("{} {}", sum.high(), sum.low()); }
+
 }  // namespace
 
 RunRecorder::RunRecorder(RunLog& log, AgreedSignal& signal, CheckpointStore& store,
@@ -46,8 +57,8 @@ void RunRecorder::resume(const TrainingState& state, double seconds) {
     best_accuracy_ = std::max(best_accuracy_, number_in(state, kBestAccuracy));
   }
   open_ = {.samples = static_cast<int64_t>(number_in(state, kOpenSamples)),
-           .loss = number_in(state, kOpenLoss),
-           .accuracy = number_in(state, kOpenAccuracy)};
+           .loss = sum_in(state, kOpenLoss),
+           .accuracy = sum_in(state, kOpenAccuracy)};
 }
 
 void RunRecorder::on_epoch_begin(FitContext&) { epoch_seconds_ = 0; }
@@ -158,8 +169,8 @@ std::map<std::string, std::string> RunRecorder::notes() const {
   std::map<std::string, std::string> notes = options_.notes;
   notes[kLoggedUpdates] = fmt::format("{}", logged_updates_);
   notes[kOpenSamples] = fmt::format("{}", open_.samples);
-  notes[kOpenLoss] = fmt::format("{}", open_.loss);
-  notes[kOpenAccuracy] = fmt::format("{}", open_.accuracy);
+  notes[kOpenLoss] = text_of_sum(open_.loss);
+  notes[kOpenAccuracy] = text_of_sum(open_.accuracy);
   if (best_accuracy_ >= 0) notes[kBestAccuracy] = fmt::format("{}", best_accuracy_);
   return notes;
 }

@@ -56,8 +56,8 @@ class RunRecorder : public Callback {
     int64_t samples = 0;
     int64_t timed = 0;  // of them, in `seconds`; a resumed run has no times of earlier ones
     double seconds = 0;
-    double loss = 0;
-    double accuracy = 0;
+    WideSum loss;
+    WideSum accuracy;
   };
 
   int64_t updates_done(const FitContext& context) const;
