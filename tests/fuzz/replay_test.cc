@@ -23,17 +23,23 @@ const Target kTargets[] = {
     {"archive", fuzz::archive},
     {"boxes", fuzz::boxes},
     {"cifar_binary", fuzz::cifar_binary},
+    {"command_line", fuzz::command_line},
     {"compression", fuzz::compression},
     {"cosmoflow", fuzz::cosmoflow},
     {"example", fuzz::example},
+    {"graph_text", fuzz::graph_text},
+    {"hdf5", fuzz::hdf5},
+    {"hosts", fuzz::hosts},
     {"idx", fuzz::idx},
     {"imagenet", fuzz::imagenet},
     {"jpeg", fuzz::jpeg},
+    {"json", fuzz::json},
     {"pickle", fuzz::pickle},
     {"png", fuzz::png},
     {"record_index", fuzz::record_index},
     {"tfrecord", fuzz::tfrecord},
     {"views", fuzz::views},
+    {"yaml", fuzz::yaml},
 };
 
 const fs::path kCorpus = PANDO_SOURCE_DIR "/tests/fuzz/corpus";

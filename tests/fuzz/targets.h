@@ -15,16 +15,22 @@ using Input = std::span<const uint8_t>;
 void archive(Input input);
 void boxes(Input input);
 void cifar_binary(Input input);
+void command_line(Input input);
 void compression(Input input);
 void cosmoflow(Input input);
 void example(Input input);
+void graph_text(Input input);
+void hdf5(Input input);
+void hosts(Input input);
 void idx(Input input);
 void imagenet(Input input);
 void jpeg(Input input);
+void json(Input input);
 void pickle(Input input);
 void png(Input input);
 void record_index(Input input);
 void tfrecord(Input input);
 void views(Input input);
+void yaml(Input input);
 
 }  // namespace pando::fuzz

@@ -62,12 +62,12 @@ TEST(DamagedFile, AnyChangedByteOfASealedFileIsAnError) {
   }
 }
 
-// The number of errors among 2000 damaged copies of a file without a seal.
+// The number of errors among 500 damaged copies of a file without a seal.
 int count_errors(const Example& example) {
   const std::string unsealed = example.bytes.substr(0, example.bytes.size() - kSealBytes);
   std::mt19937 random(7);
   int errors = 0;
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < 500; ++round) {
     std::string bad = unsealed;
     const int changes = 1 + round % 3;
     for (int i = 0; i < changes; ++i) bad[random() % bad.size()] = static_cast<char>(random());
@@ -77,11 +77,9 @@ int count_errors(const Example& example) {
   return errors;
 }
 
-// In a process of its own: HDF5 keeps what it could not open and complains about it at exit.
 TEST(DamagedFile, ChangedBytesWithoutASealNeverCrash) {
   Example example;
-  EXPECT_EXIT(::_exit(count_errors(example) > 0 && !HasFailure() ? 0 : 1),
-              testing::ExitedWithCode(0), "");
+  EXPECT_GT(count_errors(example), 0);
 }
 
 }  // namespace

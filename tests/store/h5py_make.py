@@ -80,6 +80,12 @@ def bad(f, name):
         del f[path]
         if name == "int64":
             f[path] = np.arange(3)
+        elif name == "int64_large":
+            f[path] = np.array([1, 1 << 40])
+        elif name == "compound":
+            f[path] = np.zeros(3, [("a", "f4"), ("b", "f4")])
+        elif name == "lzf":
+            f.create_dataset(path, data=BIAS, chunks=(3,), compression="lzf")
         elif name == "int32":
             f[path] = np.arange(3, dtype="<i4")
         elif name == "text":
@@ -96,6 +102,8 @@ def bad(f, name):
             f.create_dataset(path, shape=(1 << 36,), dtype="f4", chunks=(1024,))
         elif name == "soft_link_to_nothing":
             f[path] = h5py.SoftLink("/nothing")
+        elif name == "soft_link_to_itself":
+            f[path] = h5py.SoftLink("/" + path)
         elif name == "external_link":
             f[path] = h5py.ExternalLink("plain.h5", "/" + path)
         elif name == "external_data":

@@ -2,7 +2,7 @@
 
 #include <ctime>
 
-#include "pando/store/hdf5.h"
+#include "pando/store/hdf5_reader.h"
 #include "tests/store/store_support.h"
 
 namespace pando::store {
@@ -63,7 +63,7 @@ TEST(WeightsFile, SplitsLongListsOfNames) {
   }
   write_weights_file(dir.path("a.h5"), file);
   {
-    Hdf5File hdf5 = Hdf5File::open(dir.path("a.h5"));
+    Hdf5Reader hdf5(dir.path("a.h5"));
     EXPECT_FALSE(hdf5.has_attribute("/", "layer_names"));
     EXPECT_TRUE(hdf5.has_attribute("/", "layer_names2"));
     EXPECT_FALSE(hdf5.has_attribute("/", "layer_names3"));

@@ -3,16 +3,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <cstring>
-#include <system_error>
 #include <vector>
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "pando/base/error.h"
+#include "pando/data/tfrecord/byte_input.h"
 
 namespace pando::store {
 
@@ -56,42 +51,12 @@ Seal make_seal(uint64_t length, uint64_t checksum) {
   return seal;
 }
 
-class InputFile {
- public:
-  explicit InputFile(const std::string& path)
-      : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-    if (descriptor_ < 0) fail(errno);
-  }
-  InputFile(const InputFile&) = delete;
-  InputFile& operator=(const InputFile&) = delete;
-  ~InputFile() { ::close(descriptor_); }
-
-  uint64_t size() const {
-    struct stat status = {};
-    if (::fstat(descriptor_, &status) != 0) fail(errno);
-    if (!S_ISREG(status.st_mode)) throw IoError("cannot read '", path_, "': not a regular file");
-    return static_cast<uint64_t>(status.st_size);
-  }
-  void read(std::span<std::byte> into, uint64_t offset) const {
-    while (!into.empty()) {
-      const ssize_t done =
-          ::pread(descriptor_, into.data(), into.size(), static_cast<off_t>(offset));
-      if (done < 0 && errno == EINTR) continue;
-      if (done < 0) fail(errno);
-      if (done == 0)
-        throw IoError("cannot read '", path_, "': it became shorter while it was read");
-      into = into.subspan(static_cast<size_t>(done));
-      offset += static_cast<uint64_t>(done);
-    }
-  }
-
- private:
-  [[noreturn]] void fail(int error) const {
-    throw IoError("cannot read '", path_, "': ", std::generic_category().message(error));
-  }
-  std::string path_;
-  int descriptor_;
-};
+void read_exactly(const data::RandomAccessFile& file, uint64_t offset, std::span<std::byte> to,
+                  const std::string& path) {
+  const std::span bytes(reinterpret_cast<uint8_t*>(to.data()), to.size());
+  if (file.read(offset, bytes) == to.size()) return;
+  throw IoError("cannot read '", path, "': it became shorter while it was read");
+}
 
 }  // namespace
 
@@ -102,19 +67,19 @@ Seal seal_of(std::span<const std::byte> content) {
 }
 
 bool check_seal(const std::string& path) {
-  const InputFile file(path);
+  const data::RandomAccessFile file(path);
   const uint64_t size = file.size();
   Seal found;
   if (size < found.size()) return false;
   const uint64_t length = size - found.size();
-  file.read(found, length);
+  read_exactly(file, length, found, path);
   // A seal with another length does not belong to this content: something was cut off or appended.
   if (!std::equal(found.begin(), found.begin() + 16, make_seal(length, 0).begin())) return false;
   Checksum checksum(length);
   std::vector<std::byte> block(size_t{1} << 20);
   for (uint64_t done = 0; done < length; done += block.size()) {
     const auto part = std::span(block).first(std::min<uint64_t>(block.size(), length - done));
-    file.read(part, done);
+    read_exactly(file, done, part, path);
     checksum.add(part);
   }
   if (found != make_seal(length, checksum.value())) {

@@ -5,7 +5,8 @@
 #include <set>
 
 #include "pando/store/atomic_file.h"
-#include "pando/store/hdf5.h"
+#include "pando/store/hdf5_reader.h"
+#include "pando/store/hdf5_writer.h"
 #include "pando/store/seal.h"
 
 namespace pando::store {
@@ -96,7 +97,7 @@ void check_attributes(const WeightsFile& file) {
 
 // A list that is too long for one attribute is written to name0, name1, ... in parts of nearly
 // equal length, as Keras does.
-void write_list(Hdf5File& hdf5, const std::string& object, const std::string& name,
+void write_list(Hdf5Writer& hdf5, const std::string& object, const std::string& name,
                 const std::vector<std::string>& values) {
   size_t width = 1;
   for (const std::string& value : values) width = std::max(width, value.size());
@@ -112,7 +113,7 @@ void write_list(Hdf5File& hdf5, const std::string& object, const std::string& na
   }
 }
 
-void write_layers(Hdf5File& hdf5, const WeightsFile& file) {
+void write_layers(Hdf5Writer& hdf5, const WeightsFile& file) {
   std::vector<std::string> layer_names;
   for (const LayerWeights& layer : file.layers) {
     const std::string group = "/" + layer.layer;
@@ -130,7 +131,7 @@ void write_layers(Hdf5File& hdf5, const WeightsFile& file) {
   write_list(hdf5, concat("/", kTopLevel), "weight_names", {});
 }
 
-void write_state(Hdf5File& hdf5, const WeightsFile& file) {
+void write_state(Hdf5Writer& hdf5, const WeightsFile& file) {
   if (file.state.empty()) return;
   const std::string group = concat("/", kState);
   hdf5.make_group(group);
@@ -151,7 +152,7 @@ size_t content_bytes(const WeightsFile& file) {
   return bytes;
 }
 
-void write_content(Hdf5File& hdf5, const WeightsFile& file) {
+void write_content(Hdf5Writer& hdf5, const WeightsFile& file) {
   // Loaders of Keras convert the weights of version 1 and of backends that flip kernels; with
   // version 2 and a backend that they do not know, they take the weights as they are.
   std::map<std::string, std::string> attributes = file.attributes;
@@ -164,11 +165,11 @@ void write_content(Hdf5File& hdf5, const WeightsFile& file) {
 
 // ---- reading
 
-bool has_list(Hdf5File& hdf5, const std::string& object, const std::string& name) {
+bool has_list(Hdf5Reader& hdf5, const std::string& object, const std::string& name) {
   return hdf5.has_attribute(object, name) || hdf5.has_attribute(object, name + "0");
 }
 
-std::vector<std::string> read_list(Hdf5File& hdf5, const std::string& object,
+std::vector<std::string> read_list(Hdf5Reader& hdf5, const std::string& object,
                                    const std::string& name) {
   if (hdf5.has_attribute(object, name)) return hdf5.read_strings(object, name);
   std::vector<std::string> values;
@@ -181,7 +182,7 @@ std::vector<std::string> read_list(Hdf5File& hdf5, const std::string& object,
 }
 
 // The group whose attributes name the layers, with a '/' at its end.
-std::string find_root(Hdf5File& hdf5, const std::string& path) {
+std::string find_root(Hdf5Reader& hdf5, const std::string& path) {
   if (has_list(hdf5, "/", "layer_names")) return "/";
   if (hdf5.exists("/model_weights") && has_list(hdf5, "/model_weights", "layer_names")) {
     return "/model_weights/";
@@ -203,7 +204,7 @@ std::string short_name(std::string_view name, const std::string& layer) {
   return std::string(name);
 }
 
-LayerWeights read_layer(Hdf5File& hdf5, const std::string& path, const std::string& root,
+LayerWeights read_layer(Hdf5Reader& hdf5, const std::string& path, const std::string& root,
                         const std::string& name) {
   const std::string group = root + name;
   const auto fail = [&](const auto&... parts) {
@@ -233,7 +234,7 @@ void write_weights_file(const std::string& path, const WeightsFile& file) {
   check_layers(file);
   check_state(file);
   check_attributes(file);
-  Hdf5File hdf5 = Hdf5File::create(path, content_bytes(file));
+  Hdf5Writer hdf5 = Hdf5Writer::create(path, content_bytes(file));
   write_content(hdf5, file);
   const std::span<const std::byte> image = hdf5.finish();
   const Seal seal = seal_of(image);
@@ -242,7 +243,7 @@ void write_weights_file(const std::string& path, const WeightsFile& file) {
 
 WeightsFile read_weights_file(const std::string& path) {
   check_seal(path);
-  Hdf5File hdf5 = Hdf5File::open(path);
+  Hdf5Reader hdf5(path);
   const std::string root = find_root(hdf5, path);
   WeightsFile file{.path = path};
   file.attributes = hdf5.string_attributes("/");

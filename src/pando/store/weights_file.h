@@ -43,9 +43,9 @@ struct WeightsFile {
 void write_weights_file(const std::string& path, const WeightsFile& file);
 
 // Also reads files of Keras 2 with a whole model, names without ":0", float64 (as f32) and
-// compressed data. Throws IoError; damage to a file of ours is found before HDF5 sees it (seal.h).
-// HDF5 1.10 itself may crash on damaged variable-length strings of files without a seal, so this is
-// no protection against malicious files.
+// compressed data. Throws IoError. Every damage to a file of ours is found (seal.h); a damaged or
+// malicious file of another program gives an error or wrong numbers, never a crash
+// (hdf5_reader.h).
 WeightsFile read_weights_file(const std::string& path);
 
 }  // namespace pando::store
