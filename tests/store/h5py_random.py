@@ -37,7 +37,7 @@ def make_dataset(rng, group, name):
         group.create_dataset(name, data=np.zeros((0, 3), "f4"))
         return
     data = random_array(rng, random_shape(rng))
-    fill = rng.choice([None, 7])
+    fill = rng.choice([None, 7]) if data.dtype.kind != "b" else None
     if kind == "plain":
         group.create_dataset(name, data=data)
     elif kind == "never":
