@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "pando/store/hdf5/attributes.h"
 
+#include <algorithm>
+
 #include "pando/store/hdf5/heaps.h"
 #include "pando/store/hdf5/trees.h"
 
