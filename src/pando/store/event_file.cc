@@ -199,11 +199,11 @@ void EventFile::write_event(int64_t step, uint32_t kind, const Bytes& content) {
   append_double(bytes, event::kWallTime, clock_());
   if (step != 0) append_int(bytes, event::kStep, static_cast<uint64_t>(step));
   append_message(bytes, kind, content);
+  errno = 0;  // the stream tells only that it failed
   for (const Bytes& piece : {data::record_header(bytes), bytes, data::record_footer(bytes)}) {
     file_.write(reinterpret_cast<const char*>(piece.data()),
                 static_cast<std::streamsize>(piece.size()));
   }
-  errno = 0;
   if (!file_.flush()) {
     throw IoError(path_.string(), ": writing failed: ", std::strerror(errno == 0 ? EIO : errno));
   }
