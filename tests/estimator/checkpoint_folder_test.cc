@@ -19,11 +19,13 @@ TrainingState state_of(float value = 1) {
   return state;
 }
 
+// Without the lock.
 std::vector<std::string> files_in(const std::string& folder) {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder)) {
     names.push_back(entry.path().filename().string());
   }
+  std::erase(names, ".lock");
   std::ranges::sort(names);
   return names;
 }
@@ -38,8 +40,10 @@ TEST(CheckpointFolder, NamesTellTheStep) {
 
 TEST(CheckpointFolder, KeepsTheLastOnes) {
   const TempFolder folder;
-  CheckpointFolder checkpoints(folder.path("out/model"), {.most = 2});
-  for (const int64_t step : {10, 20, 30}) checkpoints.save(state_of(), step);
+  {
+    CheckpointFolder checkpoints(folder.path("out/model"), {.most = 2});
+    for (const int64_t step : {10, 20, 30}) checkpoints.save(state_of(), step);
+  }
   EXPECT_EQ(files_in(folder.path("out/model")),
             (std::vector<std::string>{"checkpoint", "model.ckpt-20.h5", "model.ckpt-30.h5"}));
   EXPECT_EQ(newest_checkpoint(folder.path("out/model"), {})->global_step, 30);
@@ -49,10 +53,22 @@ TEST(CheckpointFolder, KeepsTheLastOnes) {
             (std::vector<std::string>{"checkpoint", "model.ckpt-30.h5", "model.ckpt-40.h5"}));
 }
 
+TEST(CheckpointFolder, HasOneWriterAtATime) {
+  const TempFolder folder;
+  CheckpointFolder first(folder.path(), {});
+  first.save(state_of(), 1);
+  EXPECT_SAYS(error_of<ResourceError>([&] { CheckpointFolder second(folder.path(), {}); }),
+              "model_dir", folder.path());
+  first.save(state_of(), 2);
+  EXPECT_EQ(newest_checkpoint(folder.path(), {})->global_step, 2);
+}
+
 TEST(CheckpointFolder, KeepsAllWithoutALimit) {
   const TempFolder folder;
-  CheckpointFolder checkpoints(folder.path(), {.most = 0});
-  for (int64_t step = 0; step < 8; ++step) checkpoints.save(state_of(), step);
+  {
+    CheckpointFolder checkpoints(folder.path(), {.most = 0});
+    for (int64_t step = 0; step < 8; ++step) checkpoints.save(state_of(), step);
+  }
   EXPECT_EQ(files_in(folder.path()).size(), 9);
 }
 

@@ -1,5 +1,6 @@
 // The program `pando`.
 // SPDX-License-Identifier: MIT
+#include <csignal>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -7,6 +8,8 @@
 #include "pando/cli/program.h"
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ,
+              SIG_IGN);  // a file over the limit (ulimit -f) is then an error of its writer
   const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
   return pando::cli::run_program(args, std::cout, std::cerr);
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "pando/base/paths.h"
 #include "pando/data/parallel.h"
 #include "pando/data/sources/gzip.h"
 #include "pando/datasets/records_impl.h"
@@ -25,7 +26,7 @@ namespace fs = std::filesystem;
 // The folder of validation images beside that of training images.
 std::string validation_folder(const std::string& path) {
   for (const char* name : {"validation", "val", "test"}) {
-    if (fs::is_directory(fs::path(path) / name)) return (fs::path(path) / name).string();
+    if (is_folder(fs::path(path) / name)) return (fs::path(path) / name).string();
   }
   throw UsageError("--dataset image_folder: '", path,
                    "' has no folder validation, val or test beside train, each with a folder of "

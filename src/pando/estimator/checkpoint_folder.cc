@@ -116,6 +116,14 @@ CheckpointFolder::CheckpointFolder(fs::path folder, KeepOptions keep)
   if (error) {
     throw IoError("model_dir: cannot create the folder ", folder_.string(), ": ", error.message());
   }
+  const auto give_up = [this] {
+    throw ResourceError("model_dir: another training is writing to the folder ", folder_.string(),
+                        "; wait until it ends or choose another folder");
+  };
+  lock_ =
+      std::make_unique<FolderLock>(FolderLockOptions{.folder = folder_.string(),
+                                                     .remedy = "choose another folder as model_dir",
+                                                     .when_busy = give_up});
   for (std::string& name : read_index(folder_).all) {
     if (fs::exists(folder_ / name, error)) entries_.push_back({std::move(name), now()});
   }

@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "pando/base/folder_lock.h"
 #include "pando/train/training_state.h"
 
 namespace pando::estimator {
@@ -41,10 +43,12 @@ struct KeepOptions {
   std::function<double()> clock = {};  // in hours; empty: the system's clock
 };
 
-// Writes checkpoints and removes those that need not be kept. Used by one thread.
+// Writes checkpoints and removes those that need not be kept. Holds a lock on the folder as long as
+// it lives. Used by one thread.
 class CheckpointFolder {
  public:
-  // Starts with the checkpoints of the index. Throws IoError if the folder cannot be created.
+  // Starts with the checkpoints of the index. Throws IoError if the folder cannot be created or
+  // written, and ResourceError if another training writes to it.
   CheckpointFolder(std::filesystem::path folder, KeepOptions keep);
 
   // Returns the path. Throws IoError, and NonFiniteLoss for weights that are not finite; earlier
@@ -61,6 +65,7 @@ class CheckpointFolder {
   void write_index() const;
 
   std::filesystem::path folder_;
+  std::unique_ptr<FolderLock> lock_;
   KeepOptions keep_;
   std::vector<Entry> entries_;  // the oldest first
   double next_kept_ = 0;        // the next checkpoint after this hour is kept in addition to `most`

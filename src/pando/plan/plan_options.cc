@@ -6,6 +6,8 @@
 #include <filesystem>
 
 #include "pando/app/job/exit_code.h"
+#include "pando/base/new_file.h"
+#include "pando/base/paths.h"
 #include "pando/runtime/machine/device_set.h"
 
 namespace pando::plan {
@@ -148,8 +150,13 @@ void check_plot(const std::string& plot) {
     throw UsageError("--plot: expected a name that ends with .svg, got '", plot, "'");
   }
   const std::filesystem::path folder = path.parent_path();
-  if (!folder.empty() && !std::filesystem::is_directory(folder)) {
+  if (!folder.empty() && !is_folder(folder)) {
     throw UsageError("--plot: the folder '", folder.string(), "' does not exist; create it first");
+  }
+  try {
+    check_can_write(plot);
+  } catch (const IoError& error) {
+    throw UsageError("--plot: ", error.what());
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pando/app/record/run_mark.h"
 #include "pando/comm/in_process.h"
 #include "pando/comm/job.h"
 #include "pando/runtime/machine/topology.h"
@@ -218,15 +219,13 @@ TEST_F(Restart, GoesOnWithTheCheckpointsOfItsJob) {
   write("run/checkpoints/epoch_1.0.h5");
   EXPECT_EQ(resumed(), "");  // of another run
   mark_job(run());
-  write("run/checkpoints/epoch_2.0.h5");
-  fs::last_write_time(folder_.path / "run/checkpoints/epoch_1.0.h5",
-                      fs::file_time_type::clock::now());
-  fs::last_write_time(folder_.path / "run/checkpoints/epoch_2.0.h5",
-                      fs::file_time_type::clock::now() + std::chrono::seconds(1));
   EXPECT_EQ(resumed(), "auto");
-  fs::last_write_time(folder_.path / "run/checkpoints/epoch_1.0.h5",
-                      fs::file_time_type::clock::now() - std::chrono::hours(1));
-  EXPECT_EQ(resumed(), run() + "/checkpoints/epoch_2.0.h5");
+  write_mark(run(), {.id = "this"});
+  EXPECT_EQ(resumed(), "auto");
+  write_mark(run() + "/checkpoints", {.id = "another"});
+  EXPECT_EQ(resumed(), "");
+  write_mark(run() + "/checkpoints", {.id = "this"});
+  EXPECT_EQ(resumed(), "auto");
   const Launched other("job2", "1");
   EXPECT_EQ(resumed(), "");
 }

@@ -134,5 +134,18 @@ TEST(ValidationFlags, TheConfigurationNamesTheTime) {
               "validate-during-training: ~");
 }
 
+TEST(ValidationFlags, AnotherInputFolderBesideTrainingIsWarnedAbout) {
+  const auto warnings = [](const std::vector<std::string>& args) {
+    return join(parse(args).warnings, "\n");
+  };
+  EXPECT_SAYS(warnings({"--checkpoint-input-dir=/"}), "--checkpoint-input-dir", "not those");
+  EXPECT_EQ(warnings({"--checkpoint-input-dir=/", "--training=false"}), "");
+  // The original validates what it trained only if both flags name one folder.
+  const std::vector<std::string> same = {"--checkpoint-input-dir=/none/x/",
+                                         "--checkpoint-output-dir=/none/./x", "--keep-best"};
+  EXPECT_EQ(warnings(same), "");
+  EXPECT_EQ(parse(same).phases.checkpoint_input_dir, "");
+}
+
 }  // namespace
 }  // namespace pando::app

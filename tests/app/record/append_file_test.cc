@@ -29,20 +29,5 @@ TEST(AppendFile, ReplacesTheTail) {
   EXPECT_NE(message_of<InternalError>([&] { file.replace_tail(std::string(99, 'x'), ""); }), "");
 }
 
-TEST(AppendFile, MovesAndGoesOn) {
-  const TestFolder folder;
-  AppendFile file(folder.path / "f");
-  file.append("one ");
-  folder.write("g", "old");
-  file.move_to(folder.path / "g");
-  file.append("two");
-  EXPECT_EQ(folder.read("g"), "one two");
-  EXPECT_FALSE(fs::exists(folder.path / "f"));
-  fs::create_directory(folder.path / "d");
-  EXPECT_SAYS(message_of<IoError>([&] { file.move_to(folder.path / "d"); }),
-              (folder.path / "d").string(), "replaced");
-  EXPECT_EQ(file.path(), folder.path / "g");
-}
-
 }  // namespace
 }  // namespace pando::app

@@ -63,41 +63,6 @@ TEST(CheckpointList, AnEmptyFolderHasNone) {
   EXPECT_TRUE(unnumbered_weights_in(folder.path()).empty());
 }
 
-TEST(CheckpointList, RemovalTakesCheckpointsAndNothingElse) {
-  const TempFolder folder;
-  const std::filesystem::path mixed = folder.path("mixed");
-  std::filesystem::create_directory(mixed);
-  folder.write_text("mixed/epoch_1.0.h5", "x");
-  folder.write_text("mixed/epoch_2.5.h5", "x");
-  folder.write_text("mixed/best.h5", "x");
-  remove_checkpoints(checkpoints_in(mixed), mixed);
-  EXPECT_TRUE(std::filesystem::exists(mixed / "best.h5"));
-  EXPECT_TRUE(checkpoints_in(mixed).empty());
-  std::filesystem::remove(mixed / "best.h5");
-  folder.write_text("mixed/epoch_3.0.h5", "x");
-  remove_checkpoints(checkpoints_in(mixed), mixed);
-  EXPECT_FALSE(std::filesystem::exists(mixed));
-  // A folder of that name that is not empty cannot be removed.
-  std::filesystem::create_directories(folder.path("epoch_4.0.h5/x"));
-  EXPECT_SAYS(error_of<IoError>([&] {
-                remove_checkpoints({{folder.path("epoch_4.0.h5"), 4}}, folder.path());
-              }),
-              "--clean-dir", "epoch_4.0.h5");
-}
-
-TEST(CheckpointList, EarlierFilesAreNotOfTheRun) {
-  const TempFolder folder;
-  const auto now = std::filesystem::file_time_type::clock::now();
-  folder.write_text("epoch_1.0.h5", "x");
-  folder.write_text("epoch_7.0.h5", "x");
-  std::filesystem::last_write_time(folder.path("epoch_7.0.h5"), now - std::chrono::hours(1));
-  const RunCheckpoints found = checkpoints_since(folder.path(), now - std::chrono::minutes(1));
-  ASSERT_EQ(found.own.size(), 1u);
-  EXPECT_EQ(found.own[0].epoch, 1);
-  ASSERT_EQ(found.earlier.size(), 1u);
-  EXPECT_EQ(found.earlier[0].epoch, 7);
-}
-
 TEST(CheckpointList, AMissingFolderIsNamed) {
   const TempFolder folder;
   const std::string error = error_of<IoError>([&] { checkpoints_in(folder.path("no")); });

@@ -193,20 +193,6 @@ TEST_F(ResumeRun, AFileOrAFolderMayBegin) {
   EXPECT_TRUE(last("again") == last("whole"));
 }
 
-TEST_F(ResumeRun, LaterCheckpointsOfBeforeAreNotValidated) {
-  run_part("other", 3);
-  run_part("first", 1);
-  TrainOptions given = resumed("run", file("first/checkpoints/epoch_1.0.h5"));
-  given.checkpoints.output_dir = file("other/checkpoints");
-  given.num_epochs = 2;
-  given.phases.validation = ValidationTime::after;
-  EXPECT_EQ(run_training(given), kDone);
-  const std::string log = folder_.read("run/log.txt");
-  EXPECT_SAYS(log, "epoch_3.0.h5 is not validated, this run ends before it, after epoch 2.0");
-  EXPECT_SAYS(log, "validation epoch 2.0:");
-  EXPECT_EQ(log.find("validation epoch 3.0:"), std::string::npos);
-}
-
 TEST_F(ResumeRun, NothingGoodIsAnError) {
   run_part("run", 1);
   damage("run/checkpoints/epoch_1.0.h5");
@@ -346,23 +332,6 @@ TEST_F(ResumeRun, KeepLastCountsWhatTheRunWroteBeforeABreak) {
   EXPECT_EQ(left[1].epoch, 4);
 }
 
-TEST_F(ResumeRun, KeepLastLeavesTheCheckpointsOfOtherRuns) {
-  run_part("run", 1);
-  fs::create_directory(file("shared"));
-  for (const char* name : {"shared/epoch_0.5.h5", "shared/epoch_30.0.h5"}) {
-    fs::copy_file(file("run/checkpoints/epoch_1.0.h5"), file(name));
-  }
-  TrainOptions given = six("other");
-  given.checkpoints.output_dir = file("shared");
-  given.checkpoints.keep_last = 1;
-  EXPECT_EQ(run_training(given), kDone);
-  const auto left = checkpoints_in(file("shared"));
-  ASSERT_EQ(left.size(), 3u);
-  EXPECT_EQ(left[0].epoch, 0.5);
-  EXPECT_EQ(left[1].epoch, 6);
-  EXPECT_EQ(left[2].epoch, 30);
-}
-
 TEST_F(ResumeRun, FrequencyAndFirstEpochOfCheckpoints) {
   TrainOptions given = six("run");
   given.num_epochs = 5;
@@ -469,18 +438,6 @@ TEST(CheckpointName, TellsUpdatesApart) {
   EXPECT_NE(checkpoint_name({1, 79999}, 80000), checkpoint_name({1, 79998}, 80000));
 }
 
-TEST(CheckpointStore, SavesNoWeightsThatAreNoNumbers) {
-  const testing_support::TempFolder folder;
-  Model model(Sequential({2}, {Dense({.units = 1, .name = "d"})}));
-  std::vector<Tensor> weights = model.get_weights();
-  weights[0].f32()[1] = std::numeric_limits<float>::infinity();
-  model.set_weights(weights);
-  CheckpointStore store({.folder = folder.path("new")});
-  EXPECT_SAYS(error_of<NonFiniteLoss>([&] { store.save(model, {}); }), "d/kernel");
-  EXPECT_TRUE(store.last().empty());
-  EXPECT_TRUE(checkpoints_in(folder.path("new")).empty());
-}
-
 TEST_F(ResumeRun, TheBestIsKept) {
   TrainOptions given = six("run");
   given.phases.validation = ValidationTime::after;
@@ -496,21 +453,6 @@ TEST_F(ResumeRun, TheBestIsKept) {
   const TrainingState kept = load_training_state(file("run/checkpoints/best.h5"));
   EXPECT_EQ(static_cast<double>(kept.position.epoch), epoch);
   EXPECT_SAYS(error_of<IoError>([&] { keep_as_best(file("run/checkpoints"), 9); }), "epoch 9");
-}
-
-TEST(CheckpointStore, OfAnotherInstanceOnlyRemembers) {
-  const testing_support::TempFolder folder;
-  const Model model(Sequential({2}, {Dense({.units = 1, .name = "d"})}));
-  CheckpointStore store({.folder = folder.path("new"), .writes = false});
-  store.save(model, {});
-  store.save_best(model, {});
-  EXPECT_EQ(store.last(), std::filesystem::path(folder.path("new")) / "epoch_0.0.h5");
-  EXPECT_FALSE(std::filesystem::exists(folder.path("new")));
-}
-
-TEST(CheckpointStore, AFolderThatCannotBeMade) {
-  EXPECT_SAYS(error_of<IoError>([] { CheckpointStore({.folder = "/proc/none"}); }),
-              "--checkpoint-output-dir");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pando/app/job/exit_code.h"
+#include "pando/app/record/checkpoint_list.h"
 #include "pando/train/model.h"
 #include "pando/zoo/zoo.h"
 #include "tests/app/training_run_fixture.h"
@@ -303,12 +304,12 @@ TEST_F(TrainDevices, ASignalEndsAnExecutionAfterAWeightUpdate) {
   sender.join();
   EXPECT_TRUE(rows("run").empty());  // the checkpoint has the sums, for the resumed run
   int files = 0;
-  for (const auto& file : std::filesystem::directory_iterator(folder_.path / "run/checkpoints")) {
-    const TrainingState state = load_training_state(file.path().string());
+  for (const CheckpointFile& file : checkpoints_in(folder_.path / "run/checkpoints")) {
+    const TrainingState state = load_training_state(file.path.string());
     EXPECT_GT(state.position.update, 0);
     EXPECT_LT(state.position.update, 50000);
     Model model(mnist_cnn({28, 28, 1}, 10));
-    EXPECT_TRUE(model.load_weights(file.path().string()).skipped.empty());
+    EXPECT_TRUE(model.load_weights(file.path.string()).skipped.empty());
     ++files;
   }
   EXPECT_EQ(files, 1);

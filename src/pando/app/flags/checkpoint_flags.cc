@@ -2,6 +2,7 @@
 #include "pando/app/flags/checkpoint_flags.h"
 
 #include "pando/app/job/exit_code.h"
+#include "pando/base/paths.h"
 
 namespace pando::app {
 
@@ -24,8 +25,10 @@ void add_writing_flags(OptionTable& table, CheckpointFlags& flags) {
       .with_hint("X")
       .at_least(0);
   table
-      .add("checkpoint-output-dir", flags.output_dir,
-           "the folder where checkpoints are written; default: checkpoints/ in the run directory")
+      .add(
+          "checkpoint-output-dir", flags.output_dir,
+          "the folder where checkpoints are written; default: checkpoints/ in the run directory. A "
+          "folder with checkpoints of another run is refused")
       .with_alias("checkpoint-dir")
       .with_hint("DIR");
   table
@@ -77,11 +80,11 @@ void validate(const CheckpointFlags& flags, const std::string& run_dir) {
         "them, or use a path instead of auto");
   }
   if (!flags.resume.empty() && flags.resume != CheckpointFlags::kAuto &&
-      !fs::exists(flags.resume)) {
+      !path_exists(flags.resume)) {
     throw UsageError("--resume: expected auto, a checkpoint or a folder of checkpoints, but '",
                      flags.resume, "' does not exist");
   }
-  if (!flags.weights.empty() && !fs::is_regular_file(flags.weights)) {
+  if (!flags.weights.empty() && !is_plain_file(flags.weights)) {
     throw UsageError("--weights: expected a file with weights (.h5), but '", flags.weights,
                      "' is not a file");
   }

@@ -7,6 +7,7 @@
 
 #include "pando/app/job/exit_code.h"
 #include "pando/base/error.h"
+#include "pando/base/paths.h"
 #include "pando/base/strings.h"
 #include "pando/datasets/all_datasets.h"
 
@@ -73,7 +74,7 @@ void add_data_flags(OptionTable& table, DataFlags& flags) {
 }
 
 void validate(const DataFlags& flags) {
-  if (!flags.dataset_path.empty() && !std::filesystem::exists(flags.dataset_path)) {
+  if (!flags.dataset_path.empty() && !path_exists(flags.dataset_path)) {
     throw UsageError("--dataset-path: '", flags.dataset_path,
                      "' does not exist; expected the folder with the files of the data set");
   }

@@ -10,6 +10,8 @@
 
 #include "pando/app/job/exit_code.h"
 #include "pando/app/record/checkpoint_list.h"
+#include "pando/app/record/run_mark.h"
+#include "pando/base/paths.h"
 #include "pando/comm/job.h"
 #include "pando/store/atomic_file.h"
 
@@ -102,22 +104,17 @@ std::string run_of_job(const std::string& job) {
   return "";
 }
 
-// A restarted job resumes what its first attempt wrote. A folder of the user may hold checkpoints
-// of earlier runs too.
+// A restarted job resumes what its first attempt wrote.
 void settle_restart(TrainOptions& options) {
   const std::string job = variable("PANDO_JOB");
   const bool is_restart = parse_int(variable("PANDO_RESTART")).value_or(0) > 0;
   if (job.empty() || !is_restart || !options.phases.training) return;
   if (options.run_dir.empty()) options.run_dir = run_of_job(job);
   const fs::path folder = options.checkpoints.folder(options.run_dir);
-  if (job_of(options.run_dir) != job || !fs::is_directory(folder)) return;
-  const fs::path mark = fs::path(options.run_dir) / kJobFile;
-  const RunCheckpoints found = checkpoints_since(folder, fs::last_write_time(mark));
-  if (found.own.empty()) return;
+  if (job_of(options.run_dir) != job || !is_folder(folder) || checkpoints_in(folder).empty())
+    return;
+  if (are_of_different_runs(options.run_dir, folder)) return;
   options.checkpoints.resume = CheckpointFlags::kAuto;
-  if (found.earlier.empty()) return;
-  options.checkpoints.resume = found.own.back().path.string();
-  options.checkpoints.weights.clear();  // the state has them
 }
 
 }  // namespace
@@ -153,7 +150,7 @@ void settle_together(const Instances& instances, TrainOptions& options) {
 
 void mark_job(const std::string& run_dir) {
   const std::string job = variable("PANDO_JOB");
-  if (job.empty() || job_of(run_dir) == job) return;  // its time is that of the first attempt
+  if (job.empty() || job_of(run_dir) == job) return;
   const std::string line = job + "\n";
   store::replace_file((fs::path(run_dir) / kJobFile).string(), {std::as_bytes(std::span(line))});
 }

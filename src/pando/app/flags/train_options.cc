@@ -9,6 +9,7 @@
 #include "pando/app/flags/job_settings.h"
 #include "pando/app/flags/train_reference.h"
 #include "pando/app/job/exit_code.h"
+#include "pando/base/paths.h"
 
 namespace pando::app {
 namespace {
@@ -141,17 +142,17 @@ void add_output_options(OptionTable& table, TrainOptions& options) {
 // Checked before the run: an error after it would lose the trace.
 void validate_trace(const std::string& path) {
   if (path.empty()) return;
-  if (std::filesystem::is_directory(path)) {
+  if (is_folder(path)) {
     throw UsageError("--trace: expected a file, got the folder '", path, "'");
   }
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  if (!folder.empty() && !std::filesystem::is_directory(folder)) {
+  if (!folder.empty() && !is_folder(folder)) {
     throw UsageError("--trace: the folder of '", path, "' does not exist");
   }
 }
 
 void validate_profile(const std::string& folder) {
-  if (std::filesystem::exists(folder) && !std::filesystem::is_directory(folder)) {
+  if (path_exists(folder) && !is_folder(folder)) {
     throw UsageError("--profile: expected a folder, got the file '", folder, "'");
   }
 }
@@ -250,6 +251,27 @@ void settle_flags(OptionTable& table, TrainOptions& options) {
       "neither flag");
 }
 
+// The original validates nothing of its own training unless both flags name the same folder, which
+// is what we do without any. Another folder is rarely what the user means.
+void settle_input_dir(OptionTable& table, TrainOptions& options) {
+  std::string& input = options.phases.checkpoint_input_dir;
+  if (input.empty() || !options.phases.training) return;
+  const auto normal = [](const std::string& path) {
+    return (std::filesystem::path(path) / "").lexically_normal();
+  };
+  std::error_code unknown;
+  const std::string& output = options.checkpoints.output_dir;
+  if (!output.empty() &&
+      (normal(input) == normal(output) || std::filesystem::equivalent(input, output, unknown))) {
+    input.clear();
+    table.find("checkpoint-input-dir", "").origin = {.place = "as --checkpoint-output-dir"};
+    return;
+  }
+  options.warnings.push_back(concat("--checkpoint-input-dir: validates the checkpoints in ", input,
+                                    " and not those that this run writes; remove the flag to "
+                                    "validate the training"));
+}
+
 }  // namespace
 
 void add_train_options(OptionTable& table, TrainOptions& options) {
@@ -280,8 +302,8 @@ void validate(const TrainOptions& options) {
   validate(options.early_stopping, options.phases);
   validate(options.data);
   validate(options.checkpoints, options.run_dir);
-  if (!options.dump_ir.empty() && options.dump_ir != "-" &&
-      std::filesystem::exists(options.dump_ir) && !std::filesystem::is_directory(options.dump_ir)) {
+  if (!options.dump_ir.empty() && options.dump_ir != "-" && path_exists(options.dump_ir) &&
+      !is_folder(options.dump_ir)) {
     throw UsageError("--dump-ir: expected a folder, got the file '", options.dump_ir, "'");
   }
   validate_trace(options.trace);
@@ -342,6 +364,7 @@ std::optional<TrainOptions> settle_train_options(OptionTable& table, const Commo
   let_later_rate_win(table, options.schedule);
   options.warnings = settle_job(table, options);
   settle_validation(table, options.phases);
+  settle_input_dir(table, options);
   validate(options);
   check_devices_per_replica(options.devices);
   settle_flags(table, options);

@@ -9,7 +9,9 @@
 
 #include "pando/app/job/exit_code.h"
 #include "pando/app/record/checkpoint_list.h"
+#include "pando/app/record/run_mark.h"
 #include "pando/base/error.h"
+#include "pando/base/paths.h"
 #include "pando/train/training_state.h"
 
 namespace pando::app {
@@ -105,15 +107,15 @@ struct ValidateCommand {
   // Assigns the positional argument to the flag that it stands for.
   void take_what() {
     if (what.empty()) return;
-    if (!fs::exists(what)) {
+    if (!path_exists(what)) {
       throw UsageError("'", what,
                        "' does not exist; expected a file of weights, a folder of checkpoints or "
                        "the directory of an earlier run");
     }
-    const bool is_folder = fs::is_directory(what);
-    const bool is_run = is_folder && fs::exists(fs::path(what) / "config.yml");
+    const bool has_files = is_folder(what);
+    const bool is_run = has_files && path_exists(fs::path(what) / "config.yml");
     Option& flag = table.find(is_run      ? "run-dir"
-                              : is_folder ? "checkpoint-input-dir"
+                              : has_files ? "checkpoint-input-dir"
                                           : "weights",
                               "");
     if (flag.origin.kind == Origin::Kind::command_line) {
@@ -136,7 +138,7 @@ std::vector<std::string> with_config_of_run(std::span<const std::string> args) {
         "--run-dir: the earlier run has its own configuration; remove --config and --config-path");
   }
   const fs::path config = fs::path(run) / "config.yml";
-  if (!fs::exists(config)) {
+  if (!path_exists(config)) {
     throw UsageError("--run-dir: expected the directory of an earlier run, but there is no ",
                      config.string());
   }
@@ -163,11 +165,20 @@ void switch_training_off(ValidateCommand& command) {
 
 // Throws UsageError for a folder without checkpoints; otherwise random weights would be validated.
 void check_checkpoints(const fs::path& folder) {
-  if (!fs::is_directory(folder) || !checkpoints_in(folder).empty()) return;
+  if (!is_folder(folder) || !checkpoints_in(folder).empty()) return;
   const std::vector<fs::path> others = unnumbered_weights_in(folder);
   throw UsageError("'", folder.string(), "' has no checkpoint epoch_<number>.h5",
                    others.empty() ? "" : ", but " + others[0].filename().string(),
                    "; use a folder that has one, or give a file of weights");
+}
+
+// Throws UsageError if the folder that the run wrote its checkpoints to has those of another run.
+void refuse_other_run(const fs::path& run, const fs::path& folder) {
+  if (!are_of_different_runs(run, folder)) return;
+  throw UsageError("--run-dir ", run.string(), ": its folder of checkpoints, ", folder.string(),
+                   ", now has those of the run ", mark_in(folder).directory,
+                   "; validate that run, or the folder itself with `pando validate ",
+                   folder.string(), "`");
 }
 
 // Takes the checkpoints that the flags name, otherwise those of the earlier run.
@@ -193,9 +204,11 @@ void choose_checkpoints(ValidateCommand& command) {
         "nothing to validate: give a file of weights, --checkpoint-input-dir or --run-dir; see "
         "--help");
   }
-  const fs::path folder = checkpoints.folder(run);
-  const fs::path first = folder / "rank0";  // with --ckpt-all-instances
-  phases.checkpoint_input_dir = (fs::is_directory(first) ? first : folder).string();
+  const fs::path all = checkpoints.folder(run);
+  const fs::path first = all / "rank0";  // with --ckpt-all-instances
+  const fs::path folder = is_folder(first) ? first : all;
+  refuse_other_run(run, folder);
+  phases.checkpoint_input_dir = folder.string();
   command.table.find("checkpoint-input-dir", "").origin = {.place = "chosen by --run-dir"};
 }
 
@@ -219,7 +232,7 @@ void choose_precision(ValidateCommand& command) {
   std::vector<fs::path> files;
   if (!options.checkpoints.weights.empty()) files.emplace_back(options.checkpoints.weights);
   const fs::path folder = options.phases.checkpoint_input_dir;
-  if (fs::is_directory(folder)) {
+  if (is_folder(folder)) {
     for (const CheckpointFile& file : checkpoints_in(folder)) files.push_back(file.path);
   }
   for (auto file = files.rbegin(); file != files.rend(); ++file) {

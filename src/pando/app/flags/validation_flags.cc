@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "pando/app/job/exit_code.h"
+#include "pando/base/paths.h"
 #include "pando/runtime/machine/device_set.h"
 
 namespace pando::app {
@@ -73,10 +74,10 @@ void add_validation_flags(OptionTable& table, ValidationFlags& flags) {
       .at_least(1)
       .at_most(runtime::kMostDevices);
   table
-      .add(
-          "checkpoint-input-dir", flags.checkpoint_input_dir,
-          "validate the checkpoints epoch_<number>.h5 in this folder; default: those that training "
-          "wrote")
+      .add("checkpoint-input-dir", flags.checkpoint_input_dir,
+           "validate the checkpoints epoch_<number>.h5 in this folder instead of those that "
+           "training "
+           "writes")
       .with_hint("DIR");
   table.add("clean-dir", flags.clean_dir,
             "delete the checkpoints that training wrote once they are validated");
@@ -113,8 +114,7 @@ void validate(const ValidationFlags& flags, const DeviceFlags& devices) {
   if (flags.sweep && !flags.validates()) {
     throw UsageError("--sweep: its figures come from validation; remove --validation false");
   }
-  if (!flags.checkpoint_input_dir.empty() &&
-      !std::filesystem::is_directory(flags.checkpoint_input_dir)) {
+  if (!flags.checkpoint_input_dir.empty() && !is_folder(flags.checkpoint_input_dir)) {
     throw UsageError(
         "--checkpoint-input-dir: expected a folder with checkpoints "
         "epoch_<number>.h5, got '",

@@ -54,11 +54,4 @@ void AppendFile::replace_tail(std::string_view old_tail, std::string_view record
   throw IoError(path_.string(), ": writing failed: ", std::strerror(error));
 }
 
-void AppendFile::move_to(const std::filesystem::path& path) {
-  std::error_code error;
-  std::filesystem::rename(path_, path, error);
-  if (error) throw IoError(path.string(), ": cannot be replaced: ", error.message());
-  path_ = path;
-}
-
 }  // namespace pando::app

@@ -25,9 +25,6 @@ class AppendFile {
   // Replaces the last bytes, which are `old_tail`, by `record`.
   void replace_tail(std::string_view old_tail, std::string_view record);
 
-  // Renames the file; replaces an existing file of that name.
-  void move_to(const std::filesystem::path& path);
-
   const std::filesystem::path& path() const { return path_; }
 
  private:

@@ -69,25 +69,4 @@ std::vector<fs::path> unnumbered_weights_in(const fs::path& folder) {
   return found;
 }
 
-RunCheckpoints checkpoints_since(const fs::path& folder, fs::file_time_type begin) {
-  RunCheckpoints found;
-  for (const CheckpointFile& file : checkpoints_in(folder)) {
-    std::error_code error;
-    const bool is_own = fs::last_write_time(file.path, error) >= begin;
-    (is_own ? found.own : found.earlier).push_back(file);
-  }
-  return found;
-}
-
-void remove_checkpoints(const std::vector<CheckpointFile>& files, const fs::path& folder) {
-  std::error_code error;
-  for (const CheckpointFile& file : files) {
-    fs::remove(file.path, error);
-    if (error) {
-      throw IoError("--clean-dir: ", file.path.string(), " cannot be removed: ", error.message());
-    }
-  }
-  fs::remove(folder, error);  // fails, as intended, if the folder is not empty
-}
-
 }  // namespace pando::app

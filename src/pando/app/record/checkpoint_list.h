@@ -22,21 +22,8 @@ std::optional<double> epoch_of(std::string_view name);
 // the folder does not exist or cannot be read.
 std::vector<CheckpointFile> checkpoints_in(const std::filesystem::path& folder);
 
-// The checkpoints of one run, which were written since it began, and those of earlier runs.
-struct RunCheckpoints {
-  std::vector<CheckpointFile> own;
-  std::vector<CheckpointFile> earlier;
-};
-RunCheckpoints checkpoints_since(const std::filesystem::path& folder,
-                                 std::filesystem::file_time_type begin);
-
 // Files *.h5 whose names contain no epoch, in the order of their names, so that the caller can
 // mention them instead of ignoring them silently. Throws like checkpoints_in.
 std::vector<std::filesystem::path> unnumbered_weights_in(const std::filesystem::path& folder);
-
-// Implements --clean-dir: removes these checkpoints and then their folder, if it is empty. Throws
-// IoError.
-void remove_checkpoints(const std::vector<CheckpointFile>& files,
-                        const std::filesystem::path& folder);
 
 }  // namespace pando::app

@@ -51,13 +51,46 @@ CheckpointStore::CheckpointStore(CheckpointStoreOptions options) : options_(std:
                   " cannot be created: ", error.message(), "; choose another one with ",
                   "--checkpoint-output-dir");
   }
+  lock();
+  if (!options_.continues) refuse_foreign();
+}
+
+void CheckpointStore::lock() {
+  const auto give_up = [this] {
+    throw ResourceError("checkpoints: another run is writing to the folder ",
+                        options_.folder.string(),
+                        "; wait until it ends or choose another folder with "
+                        "--checkpoint-output-dir");
+  };
+  lock_ = std::make_unique<FolderLock>(
+      FolderLockOptions{.folder = options_.folder.string(),
+                        .name = kCheckpointLock,
+                        .remedy = "choose another folder with --checkpoint-output-dir",
+                        .when_busy = give_up});
+}
+
+// New checkpoints would get the same names, and --keep-last would delete.
+void CheckpointStore::refuse_foreign() const {
+  const bool has_best = fs::exists(fs::symlink_status(options_.folder / kBest));
+  const std::vector<CheckpointFile> found = checkpoints_in(options_.folder);
+  if (found.empty() && !has_best) return;
+  const std::string owner = mark_in(options_.folder).directory;
+  throw InvalidArgument(
+      "checkpoints: the folder ", options_.folder.string(), " has ",
+      found.empty() ? kBest : found.back().path.filename().string(), " of another run",
+      owner.empty() ? "" : concat(" (", owner, ")"),
+      "; choose another folder with --checkpoint-output-dir, or continue that run with --resume ",
+      options_.folder.string());
+}
+
+void CheckpointStore::claim(const RunMark& mark) const {
+  if (options_.writes) write_mark(options_.folder, mark);
 }
 
 void CheckpointStore::go_on_from(const fs::path& path, TrainingPosition position) {
   last_ = path;
   last_position_ = position;
-  std::error_code unknown;
-  if (!options_.writes || !fs::equivalent(path.parent_path(), options_.folder, unknown)) return;
+  if (!options_.writes || !options_.continues) return;
   const auto epoch = epoch_of(checkpoint_name(position, options_.updates_per_epoch));
   for (const CheckpointFile& file : checkpoints_in(options_.folder)) {
     if (file.epoch <= epoch) own_.push_back(file.path);
@@ -98,6 +131,20 @@ void CheckpointStore::remove_old() {
     fs::remove(own_.front(), error);
     if (error) throw IoError(own_.front().string(), ": cannot be removed: ", error.message());
   }
+}
+
+void CheckpointStore::clean(const std::vector<CheckpointFile>& files) {
+  std::error_code error;
+  for (const CheckpointFile& file : files) {
+    fs::remove(file.path, error);
+    if (error) {
+      throw IoError("--clean-dir: ", file.path.string(), " cannot be removed: ", error.message());
+    }
+  }
+  // A folder that is not empty stays.
+  if (checkpoints_in(options_.folder).empty()) fs::remove(options_.folder / kRunMark, error);
+  lock_.reset();
+  fs::remove(options_.folder, error);
 }
 
 size_t set_aside_after(const fs::path& path) {

@@ -6,10 +6,14 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "pando/app/record/checkpoint_list.h"
+#include "pando/app/record/run_mark.h"
+#include "pando/base/folder_lock.h"
 #include "pando/train/model.h"
 
 namespace pando::app {
@@ -19,17 +23,24 @@ struct CheckpointStoreOptions {
   int64_t updates_per_epoch = 1;
   int keep_last = 0;   // 0: all
   bool writes = true;  // false: another instance writes them; this one only tracks their names
+  // Whether the run resumes from a checkpoint of this folder. Otherwise a folder with checkpoints
+  // is refused: they belong to another run.
+  bool continues = false;
 };
 
 // "epoch_3.0.h5" after a whole epoch, "epoch_2.9328.h5" within one, with enough digits to give
 // every weight update its own name.
 std::string checkpoint_name(TrainingPosition position, int64_t updates_per_epoch);
 
-// Used by one thread.
+// Holds a lock on the folder as long as it lives. Used by one thread.
 class CheckpointStore {
  public:
-  // Throws IoError if the folder cannot be created.
+  // Creates the folder. Throws InvalidArgument if the folder has checkpoints of another run,
+  // ResourceError if another run is writing to it, and IoError if it cannot be written.
   explicit CheckpointStore(CheckpointStoreOptions options);
+
+  // The run that owns what is and will be in the folder. Throws IoError.
+  void claim(const RunMark& mark) const;
 
   // Saves the training state of the model, then removes older checkpoints of this run as keep_last
   // says. Throws IoError, and NonFiniteLoss if weights are not finite; older files then stay.
@@ -43,14 +54,21 @@ class CheckpointStore {
   // The file that save() wrote last or that the run was resumed from; empty if there is none.
   const std::filesystem::path& last() const { return last_; }
   TrainingPosition last_position() const { return last_position_; }
-  // Tells the store that the run resumes from this file. Checkpoints in the folder up to its epoch
-  // then count as written by the run.
+  // Tells the store that the run resumes from this file. If that is in the folder, checkpoints up
+  // to its epoch count as written by the run.
   void go_on_from(const std::filesystem::path& path, TrainingPosition position);
 
+  // Implements --clean-dir: removes these checkpoints, then the folder if nothing else is in it.
+  // Nothing can be saved after that. Throws IoError.
+  void clean(const std::vector<CheckpointFile>& files);
+
  private:
+  void lock();
+  void refuse_foreign() const;
   void remove_old();
 
   CheckpointStoreOptions options_;
+  std::unique_ptr<FolderLock> lock_;  // null if another instance writes
   std::filesystem::path last_;
   TrainingPosition last_position_;
   std::vector<std::filesystem::path> own_;  // checkpoints of the run, the oldest first

@@ -9,7 +9,9 @@
 
 #include "pando/base/error.h"
 #include "pando/base/json.h"
+#include "pando/base/paths.h"
 #include "pando/base/strings.h"
+#include "pando/store/atomic_file.h"
 
 namespace pando::app {
 namespace {
@@ -75,60 +77,68 @@ HistoryRow row_of(const Json& object) {
   return row;
 }
 
+bool lacks(const CsvTable& table, const std::vector<std::string>& names) {
+  return std::ranges::any_of(names, [&](const std::string& name) {
+    return std::ranges::find(table.columns, name) == table.columns.end();
+  });
+}
+
+// Adds missing columns, which are empty in the rows so far.
+void widen(CsvTable& table, const std::vector<std::string>& names) {
+  const size_t before = table.columns.size();
+  for (const std::string& name : names) {
+    if (lacks(table, {name})) table.columns.push_back(name);
+  }
+  for (std::string& row : table.rows) {
+    row.insert(row.size() - 1, table.columns.size() - before, ',');
+  }
+}
+
+std::string text_of(const CsvTable& table) {
+  return join(table.columns, ",") + "\n" + join(table.rows, "");
+}
+
+// Replaces the file as a whole and opens it for further rows.
+std::unique_ptr<AppendFile> begin_with(const std::filesystem::path& path, const std::string& text) {
+  store::replace_file(path.string(), {std::as_bytes(std::span(text))});
+  return std::make_unique<AppendFile>(path, true);
+}
+
 }  // namespace
 
 HistoryWriter::HistoryWriter(const std::filesystem::path& csv, const std::filesystem::path& json,
                              const std::vector<HistoryRow>& kept)
-    : columns_(names_of(cells_of({}))) {
-  const auto fresh = [&](std::filesystem::path path) {
-    if (!kept.empty()) path += ".new";
-    return std::make_unique<AppendFile>(std::move(path));
-  };
-  csv_ = fresh(csv);
-  json_ = fresh(json);
-  csv_->append(join(columns_, ",") + "\n");
-  json_->append(concat("[", kJsonEnd));
-  for (const HistoryRow& row : kept) append(row);
-  if (kept.empty()) return;
-  csv_->move_to(csv);
-  json_->move_to(json);
+    : table_{.columns = names_of(cells_of({}))}, is_empty_(kept.empty()) {
+  std::string objects;
+  for (const HistoryRow& row : kept) {
+    const Cells cells = cells_of(row);
+    widen(table_, names_of(cells));
+    table_.rows.push_back(csv_line(table_.columns, cells));
+    objects += (objects.empty() ? "\n" : ",\n") + json_object(row, cells);
+  }
+  csv_ = begin_with(csv, text_of(table_));
+  json_ = begin_with(json, "[" + objects + kJsonEnd);
 }
 
 void HistoryWriter::append(const HistoryRow& row) {
   const Cells cells = cells_of(row);
-  add_columns(names_of(cells));
-  const std::string line = csv_line(columns_, cells);
+  const std::vector<std::string> names = names_of(cells);
+  if (lacks(table_, names)) {
+    CsvTable wider = table_;
+    widen(wider, names);
+    csv_ = begin_with(csv_->path(), text_of(wider));
+    table_ = std::move(wider);
+  }
+  const std::string line = csv_line(table_.columns, cells);
   csv_->append(line);
-  csv_rows_.push_back(line);
+  table_.rows.push_back(line);
   json_->replace_tail(kJsonEnd, (is_empty_ ? "\n" : ",\n") + json_object(row, cells) + kJsonEnd);
   is_empty_ = false;
 }
 
-void HistoryWriter::add_columns(const std::vector<std::string>& names) {
-  std::vector<std::string> columns = columns_;
-  for (const std::string& name : names) {
-    if (std::find(columns.begin(), columns.end(), name) == columns.end()) columns.push_back(name);
-  }
-  if (columns.size() == columns_.size()) return;
-  std::vector<std::string> rows = csv_rows_;
-  std::string text = join(columns, ",") + "\n";
-  for (std::string& row : rows) {
-    row.insert(row.size() - 1, columns.size() - columns_.size(), ',');
-    text += row;
-  }
-  std::filesystem::path temporary = csv_->path();
-  temporary += ".new";
-  auto wider = std::make_unique<AppendFile>(temporary);
-  wider->append(text);
-  wider->move_to(csv_->path());
-  csv_ = std::move(wider);
-  columns_ = std::move(columns);
-  csv_rows_ = std::move(rows);
-}
-
 std::vector<HistoryRow> read_history(const std::filesystem::path& json, int64_t last_step) {
   std::vector<HistoryRow> rows;
-  if (!std::filesystem::exists(json)) return rows;
+  if (!path_exists(json)) return rows;
   std::ifstream file(json);
   try {
     const Json all = Json::parse(std::string(std::istreambuf_iterator<char>(file), {}));

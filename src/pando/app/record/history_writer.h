@@ -42,24 +42,27 @@ inline constexpr std::array kRowFields = {RowField{"loss", &HistoryRow::loss},
                                           RowField{"val_loss", &HistoryRow::val_loss},
                                           RowField{"val_accuracy", &HistoryRow::val_accuracy}};
 
+// The content of history.csv.
+struct CsvTable {
+  std::vector<std::string> columns;
+  std::vector<std::string> rows = {};  // with their line ends
+};
+
 // Used by one thread. The JSON file is a valid array after every row; a column that first appears
 // in a later row is added to the header of the CSV file. Numbers have enough digits to be read back
 // exactly; numbers that are not finite are null in JSON. Throws IoError if a row cannot be written;
 // the files keep the earlier rows.
 class HistoryWriter {
  public:
-  // If there are `kept` rows, replaces existing files atomically by new ones with these rows.
+  // Replaces existing files atomically by new ones with the `kept` rows.
   HistoryWriter(const std::filesystem::path& csv, const std::filesystem::path& json,
                 const std::vector<HistoryRow>& kept = {});
   void append(const HistoryRow& row);
 
  private:
-  void add_columns(const std::vector<std::string>& names);
-
-  std::vector<std::string> columns_;
+  CsvTable table_;  // to rewrite the file when a column is added
   std::unique_ptr<AppendFile> csv_;
   std::unique_ptr<AppendFile> json_;
-  std::vector<std::string> csv_rows_;  // to rewrite the file when a column is added
   bool is_empty_ = true;
 };
 

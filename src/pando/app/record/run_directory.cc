@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "pando/app/record/run_directory.h"
 
+#include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
 #include <span>
 #include <vector>
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
+#include "pando/app/record/run_mark.h"
 #include "pando/base/error.h"
 #include "pando/base/strings.h"
+#include "pando/base/temporary_file.h"
 #include "pando/store/atomic_file.h"
 
 namespace pando::app {
@@ -23,7 +20,8 @@ namespace fs = std::filesystem;
 constexpr std::array kContents = {"config.yml",    "history.csv",      "history.json",
                                   "log.txt",       "checkpoints",      "wandb.jsonl",
                                   "curves.svg",    "class_report.txt", "class_report.csv",
-                                  "confusion.csv", "confusion.svg",    "best_epoch.h5"};
+                                  "confusion.csv", "confusion.svg",    "best_epoch.h5",
+                                  kRunMark};
 constexpr std::string_view kEventFiles = "events.out.tfevents.";  // a prefix of their names
 
 // The names of the files that an earlier run left.
@@ -49,13 +47,26 @@ std::string time_text(std::time_t time) {
   return text.data();
 }
 
+constexpr const char* kOtherPlace =
+    "choose another one with --run-dir, or --output-dir for pando validate";
+
+// Throws ResourceError if another run writes to the folder.
+std::unique_ptr<FolderLock> lock_of(const fs::path& folder, const std::string& name) {
+  const auto give_up = [&] {
+    throw ResourceError("run directory ", folder.string(),
+                        ": another run is writing to it; wait until it ends or ", kOtherPlace);
+  };
+  return std::make_unique<FolderLock>(FolderLockOptions{
+      .folder = folder.string(), .name = name, .remedy = kOtherPlace, .when_busy = give_up});
+}
+
 void create(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path, error);
   if (!error && !fs::is_directory(path, error)) error = make_error_code(std::errc::not_a_directory);
   if (error) {
-    throw IoError("run directory ", path.string(), ": cannot be created: ", error.message(),
-                  "; choose another one with --run-dir, or --output-dir for pando validate");
+    throw IoError("run directory ", path.string(), ": cannot be created: ", error.message(), "; ",
+                  kOtherPlace);
   }
 }
 
@@ -76,6 +87,9 @@ fs::path create_default(const RunDirectoryOptions& options) {
 fs::path move_aside(const fs::path& path) {
   const std::vector<std::string> names = contents_of(path);
   if (names.empty()) return {};
+  // Another run may write its checkpoints there (--checkpoint-output-dir).
+  if (fs::is_directory(path / "checkpoints")) lock_of(path / "checkpoints", kCheckpointLock);
+  sweep_temporaries((path / "checkpoints").string());  // nobody writes there after the move
   int number = 1;
   while (fs::exists(path / concat("previous-", number))) ++number;
   fs::path previous = path / concat("previous-", number);
@@ -100,30 +114,7 @@ std::vector<HistoryRow> readable_history(const fs::path& json, int64_t last_step
   }
 }
 
-// Locks the folder for this process and returns a descriptor. Closing it, or the end of the
-// process, releases the lock.
-int lock(const fs::path& folder) {
-  const std::string path = (folder / ".lock").string();
-  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (descriptor < 0) {
-    throw IoError("run directory ", folder.string(), ": cannot be written: ", std::strerror(errno),
-                  "; choose another one with --run-dir, or --output-dir for pando validate");
-  }
-  if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) return descriptor;
-  const int error = errno;
-  if (error != EWOULDBLOCK) return descriptor;  // a file system without locks
-  close(descriptor);
-  throw ResourceError(
-      "run directory ", folder.string(),
-      ": another run is writing to it; wait until it ends or choose another one with "
-      "--run-dir");
-}
-
 }  // namespace
-
-RunDirectory::~RunDirectory() {
-  if (lock_ >= 0) close(lock_);  // keeps the file, which may already be locked by another run
-}
 
 RunDirectory::RunDirectory(const RunDirectoryOptions& options) {
   if (!options.writes) {
@@ -132,11 +123,15 @@ RunDirectory::RunDirectory(const RunDirectoryOptions& options) {
   }
   if (options.path.empty()) {
     path_ = create_default(options);
+    lock_ = lock_of(path_, ".lock");
   } else {
     path_ = options.path;
     create(path_);
-    lock_ = lock(path_);
+    lock_ = lock_of(path_, ".lock");
     if (!options.resumed_step) previous_ = move_aside(path_);
+  }
+  if (!options.run_id.empty()) {
+    write_mark(path_, {.id = options.run_id, .directory = fs::absolute(path_).string()});
   }
   store::replace_file((path_ / "config.yml").string(), {std::as_bytes(std::span(options.config))});
   const fs::path json = path_ / "history.json";
@@ -148,17 +143,33 @@ RunDirectory::RunDirectory(const RunDirectoryOptions& options) {
   history_ = std::make_unique<HistoryWriter>(path_ / "history.csv", json, kept);
 }
 
+bool RunDirectory::attempt(const std::function<void()>& part) {
+  if (!defers_) {
+    part();
+    return true;
+  }
+  try {
+    part();
+    return true;
+  } catch (const IoError& error) {
+    const std::string reason = error.what();
+    if (std::ranges::find(failures_, reason) == failures_.end()) failures_.push_back(reason);
+    return false;
+  }
+}
+
 void RunDirectory::append_history(const HistoryRow& row) {
-  if (history_) history_->append(row);
-  for (const auto& sink : sinks_) sink->write(row);
+  if (history_) attempt([&] { history_->append(row); });
+  // After a failure the file of a sink must not be written again.
+  std::erase_if(sinks_, [&](const auto& sink) { return !attempt([&] { sink->write(row); }); });
 }
 
 void RunDirectory::summarize(const Logs& figures) {
-  for (const auto& sink : sinks_) sink->summarize(figures);
+  for (const auto& sink : sinks_) attempt([&] { sink->summarize(figures); });
 }
 
 void RunDirectory::log(std::string_view line) {
-  if (log_) log_->append(concat(line, '\n'));
+  if (log_) attempt([&] { log_->append(concat(line, '\n')); });
 }
 
 }  // namespace pando::app

@@ -5,6 +5,7 @@
 
 #include <ctime>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "pando/app/record/append_file.h"
 #include "pando/app/record/history_writer.h"
 #include "pando/app/record/row_sink.h"
+#include "pando/base/folder_lock.h"
 
 namespace pando::app {
 
@@ -28,7 +30,8 @@ struct RunDirectoryOptions {
   // With resumed_step: also removes the rows of a validation after training, because the resumed
   // run validates again.
   bool validates_again = false;
-  bool writes = true;  // false: another instance writes the files; this one only has the path
+  std::string run_id = {};  // for the mark of the folder; empty: no mark
+  bool writes = true;       // false: another instance writes the files; this one only has the path
 };
 
 // Owns the open files. Used by one thread. The constructor creates missing folders; in a folder
@@ -37,7 +40,6 @@ struct RunDirectoryOptions {
 class RunDirectory {
  public:
   explicit RunDirectory(const RunDirectoryOptions& options);
-  ~RunDirectory();
   RunDirectory(const RunDirectory&) = delete;
   RunDirectory& operator=(const RunDirectory&) = delete;
 
@@ -55,14 +57,23 @@ class RunDirectory {
   void summarize(const Logs& figures);  // for the sinks
   void log(std::string_view line);
 
+  // From now on, functions that cannot write a file keep the reason instead of throwing: what is
+  // left to do, such as validation, is worth more than its record.
+  void defer_failures() { defers_ = true; }
+  // Runs a part that writes files; false if it could not, after defer_failures().
+  bool attempt(const std::function<void()>& part);
+  const std::vector<std::string>& failures() const { return failures_; }
+
  private:
   std::filesystem::path path_;
   std::filesystem::path previous_;
   std::unique_ptr<AppendFile> log_;  // null, like history_, if another instance writes
   std::unique_ptr<HistoryWriter> history_;
   double seconds_before_ = 0;
-  int lock_ = -1;  // a descriptor
+  std::unique_ptr<FolderLock> lock_;  // null if another instance writes
   std::vector<std::unique_ptr<RowSink>> sinks_;
+  bool defers_ = false;
+  std::vector<std::string> failures_;
 };
 
 }  // namespace pando::app

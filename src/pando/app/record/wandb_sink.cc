@@ -9,6 +9,7 @@
 #include "pando/base/strings.h"
 #include "pando/options/config_value.h"
 #include "pando/options/option_types.h"
+#include "pando/store/atomic_file.h"
 
 namespace pando::app {
 namespace {
@@ -83,11 +84,9 @@ WandbSink::WandbSink(const WandbOptions& options) {
   first["run_name"] = options.run_name;
   first["tags"] = options.tags;
   first["config"] = json_of(parse_yaml(options.config_text, "config.yml"));
-  std::filesystem::path fresh = options.path;
-  fresh += ".new";
-  file_ = std::make_unique<AppendFile>(fresh);
-  file_->append(before + line_of(first));
-  file_->move_to(options.path);
+  const std::string text = before + line_of(first);
+  store::replace_file(options.path.string(), {std::as_bytes(std::span(text))});
+  file_ = std::make_unique<AppendFile>(options.path, true);
 }
 
 void WandbSink::write(const HistoryRow& row) {

@@ -10,6 +10,7 @@
 #include "pando/app/job/shared_state.h"
 #include "pando/app/record/checkpoint_store.h"
 #include "pando/base/error.h"
+#include "pando/base/paths.h"
 
 namespace pando::app {
 
@@ -77,7 +78,7 @@ void check_notes(const TrainingSetup& setup, const TrainingState& state,
 // of the first.
 fs::path folder_of_first(const fs::path& folder) {
   const fs::path first = folder / "rank0";
-  return fs::is_directory(first) ? first : folder;
+  return is_folder(first) ? first : folder;
 }
 
 std::optional<TrainingState> find_state(const TrainingSetup& setup,
@@ -85,12 +86,12 @@ std::optional<TrainingState> find_state(const TrainingSetup& setup,
   const CheckpointFlags& flags = setup.options.checkpoints;
   if (flags.resume == CheckpointFlags::kAuto) {
     const fs::path folder = folder_of_first(flags.folder(setup.options.run_dir));
-    if (!fs::is_directory(folder)) return std::nullopt;
+    if (!is_folder(folder)) return std::nullopt;
     return newest_state(folder, {.set_aside = true, .tell = tell});
   }
-  if (!fs::is_directory(flags.resume)) return load_training_state(flags.resume);
+  if (!is_folder(flags.resume)) return load_training_state(flags.resume);
   const fs::path inner = fs::path(flags.resume) / "checkpoints";  // if `resume` is a run directory
-  const fs::path folder = folder_of_first(fs::is_directory(inner) ? inner : fs::path(flags.resume));
+  const fs::path folder = folder_of_first(is_folder(inner) ? inner : fs::path(flags.resume));
   std::optional<TrainingState> state = newest_state(folder, {.tell = tell});
   if (!state) throw IoError("--resume: ", folder.string(), " has no checkpoint that can be read");
   return state;
@@ -150,17 +151,21 @@ std::string describe_resumed(const TrainingSetup& setup, const TrainingState& st
   return text;
 }
 
-bool is_of_this_run(const TrainingState& state, const TrainOptions& options) {
+bool is_in_own_folder(const TrainingState& state, const TrainOptions& options) {
   std::error_code failed;
-  return !options.run_dir.empty() &&
+  return (!options.run_dir.empty() || !options.checkpoints.output_dir.empty()) &&
          fs::equivalent(fs::path(state.weights.path).parent_path(),
                         folder_of_first(options.checkpoints.folder(options.run_dir)), failed);
+}
+
+bool is_of_this_run(const TrainingState& state, const TrainOptions& options) {
+  return !options.run_dir.empty() && is_in_own_folder(state, options);
 }
 
 void refuse_to_hide(const TrainOptions& options) {
   const fs::path run = options.run_dir;
   const bool is_run =
-      !run.empty() && fs::exists(run / "history.json") && fs::exists(run / "checkpoints");
+      !run.empty() && path_exists(run / "history.json") && path_exists(run / "checkpoints");
   if (options.phases.training || !is_run) return;
   throw UsageError("--training false --run-dir ", run.string(),
                    ": the folder contains an earlier run; validate it with `pando validate ",

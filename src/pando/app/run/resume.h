@@ -26,8 +26,10 @@ std::optional<TrainingState> find_resume_state(TrainingSetup& setup,
 // "resuming from FILE, after 12 weight updates", with the loss scaling factor if it is automatic.
 std::string describe_resumed(const TrainingSetup& setup, const TrainingState& state);
 
-// Whether the state is a checkpoint in the folder that a run with these options writes to. A
-// checkpoint from elsewhere begins a new history.
+// Whether the state is a checkpoint in the folder that a run with these options writes to.
+bool is_in_own_folder(const TrainingState& state, const TrainOptions& options);
+// Whether the run directory is that of the state too. A checkpoint from elsewhere begins a new
+// history.
 bool is_of_this_run(const TrainingState& state, const TrainOptions& options);
 
 // Throws UsageError if a run without training would use the --run-dir of an earlier run, because it

@@ -11,6 +11,7 @@
 
 #include "pando/app/job/shared_state.h"
 #include "pando/app/record/run_recorder.h"
+#include "pando/app/run/output_places.h"
 #include "pando/app/run/resume.h"
 #include "pando/profile/chrome_trace.h"
 #include "pando/profile/trace_summary.h"
@@ -22,17 +23,9 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-// The file of an instance: trace.json, trace.instance1.json, ...
-std::string trace_path(const std::string& path, const Instances& instances) {
-  if (instances.is_first()) return path;
-  std::filesystem::path own(path);
-  own.replace_extension(fmt::format(".instance{}{}", instances.index(), own.extension().string()));
-  return own.string();
-}
-
 // Only the first events fit in memory; the others are counted.
 void finish_trace(RunLog& log, const TrainingSetup& setup, const profile::Trace& trace) {
-  const std::string path = trace_path(setup.options.trace, setup.instances);
+  const std::string path = trace_path(setup.options, setup.instances);
   profile::ChromeTraceOptions options;
   if (setup.instances.count() > 1) options.instance = setup.instances.index();
   profile::write_chrome_trace(trace, path, options);
@@ -59,8 +52,9 @@ void finish_profile(RunLog& log, TrainingSetup& setup, const profile::Trace& tra
 }
 
 void finish_recording(RunLog& log, TrainingSetup& setup, const profile::Trace& trace) {
-  if (!setup.options.trace.empty()) finish_trace(log, setup, trace);
-  if (!setup.options.profile.empty()) finish_profile(log, setup, trace);
+  RunDirectory& directory = log.directory();
+  if (!setup.options.trace.empty()) directory.attempt([&] { finish_trace(log, setup, trace); });
+  if (!setup.options.profile.empty()) directory.attempt([&] { finish_profile(log, setup, trace); });
 }
 
 // Sets where the fit begins and how many epochs it treats as one: executions may be longer than an
@@ -210,6 +204,7 @@ TrainingResult train(const TrainingPhase& phase, const std::optional<TrainingSta
     recorder->resume(begin, phase.log.directory().seconds_before() + since.count());
     try {
       TrainingResult result = train_on(phase, recorder, trace ? &*trace : nullptr);
+      phase.log.directory().defer_failures();
       if (trace) finish_recording(phase.log, setup, *trace);
       return result;
     } catch (const NonFiniteLoss& error) {

@@ -13,7 +13,6 @@
 #include "pando/app/flags/job_settings.h"
 #include "pando/app/job/agreed_signal.h"
 #include "pando/app/job/exit_code.h"
-#include "pando/app/record/checkpoint_list.h"
 #include "pando/app/record/log_line.h"
 #include "pando/app/record/mlperf_log.h"
 #include "pando/app/record/run_directory.h"
@@ -22,6 +21,7 @@
 #include "pando/app/run/announcement.h"
 #include "pando/app/run/dry_run.h"
 #include "pando/app/run/exchange_log.h"
+#include "pando/app/run/output_places.h"
 #include "pando/app/run/pipeline_text.h"
 #include "pando/app/run/resume.h"
 #include "pando/app/run/row_sinks.h"
@@ -60,7 +60,9 @@ class TrainingRun {
     }
     std::vector<std::string> told;  // before there is a log
     state_ = find_resume_state(setup_, [&](const std::string& line) { told.push_back(line); });
+    places_.emplace(setup_, state_);
     const std::unique_ptr<RunDirectory> directory = make_directory();
+    places_->begin_run(directory->path());
     RunLog log(*directory, out_, options_.quiet);
     for (const std::string& line : told) log.say(line);
     announce(setup_, compile_seconds_.count(), log);
@@ -70,7 +72,10 @@ class TrainingRun {
         if (setup_.instances.is_first()) attach_sinks(log);
       });
       const int code = run_phases(log);
-      if (setup_.instances.is_first()) write_curves(directory->path());
+      if (setup_.instances.is_first()) {
+        directory->attempt([&] { write_curves(directory->path()); });
+      }
+      tell_unwritten(*directory, code);
       return code;
     } catch (const std::exception& error) {
       log_failure(*directory, error);
@@ -92,7 +97,8 @@ class TrainingRun {
             .model = options_.model + (options_.phases.training ? "" : "-validation"),
             .config = head + setup_.config_text,
             .resumed_step = resumed_step(),
-            .validates_again = options_.phases.validation == ValidationTime::after});
+            .validates_again = options_.phases.validation == ValidationTime::after,
+            .run_id = places_->run_id()});
         if (options_.phases.training) mark_job(directory->path().string());
       } catch (const IoError& error) {
         throw UsageError(error.what());  // the user chose the place: a restart would not help
@@ -114,7 +120,7 @@ class TrainingRun {
     const std::string& weights = options_.checkpoints.weights;
     if (state_) {
       log.say(describe_resumed(setup_, *state_));
-      const bool is_own = setup_.instances.is_first() && is_of_this_run(*state_, options_);
+      const bool is_own = setup_.instances.is_first() && places_->continues();
       const size_t later = is_own ? set_aside_after(state_->weights.path) : 0;
       if (later > 0) {
         log.say(fmt::format("renamed to *.old, because they are of later epochs: {}",
@@ -171,6 +177,7 @@ class TrainingRun {
     mlperf.stop("init");
     mlperf.start("run");
     start_ = Clock::now();
+    if (!phases.training) log.directory().defer_failures();
     int code = phases.training ? train(log, mlperf) : kDone;
     if (code == kDone && phases.validates()) code = validate(log, mlperf);
     mlperf.stop("run", {{"status", std::string(reached_target_ ? "success" : "aborted")}});
@@ -215,11 +222,7 @@ class TrainingRun {
   }
 
   int train(RunLog& log, MlperfLog& mlperf) {
-    const bool writes = setup_.instances.is_first() || options_.counterparts.ckpt_all_instances;
-    CheckpointStore checkpoints({.folder = checkpoint_folder(log),
-                                 .updates_per_epoch = setup_.updates,
-                                 .keep_last = options_.checkpoints.keep_last,
-                                 .writes = writes});
+    CheckpointStore& checkpoints = places_->checkpoints();
     AgreedSignal signal(setup_.instances);
     TrainingPhase phase{.setup = setup_,
                         .log = log,
@@ -227,7 +230,7 @@ class TrainingRun {
                         .checkpoints = checkpoints,
                         .mlperf = &mlperf};
     if (options_.phases.validates_during()) {
-      validated_ = validations_in_history(log);
+      validated_ = validations_in_history(setup_.instances, log.directory().path());
       phase.validated = &validated_;
     }
     if (histograms_) phase.callbacks.push_back(histograms_);
@@ -247,29 +250,6 @@ class TrainingRun {
     }
     epochs_ = static_cast<double>(setup_.model.position().epoch);
     return kDone;
-  }
-
-  // The validations of a run before it was resumed, for all instances.
-  std::vector<ValidatedCheckpoint> validations_in_history(RunLog& log) const {
-    std::vector<ValidatedCheckpoint> found;
-    const std::string text = setup_.instances.from_first([&] {
-      std::string lines;
-      for (const HistoryRow& row : read_history(log.directory().path() / "history.json",
-                                                std::numeric_limits<int64_t>::max())) {
-        if (!row.val_loss || !row.val_accuracy) continue;
-        lines += fmt::format("{} {} {}\n", row.epoch, *row.val_loss, *row.val_accuracy);
-      }
-      return lines;
-    });
-    for (const std::string& line : split(text, '\n')) {
-      const std::vector<std::string> numbers = split(line, ' ');
-      if (numbers.size() != 3) continue;
-      const auto number = [&](size_t i) { return parse_double(numbers[i]).value_or(0); };
-      std::erase_if(found, [&](const auto& one) { return one.epoch == number(0); });
-      found.push_back({number(0), number(1), number(2)});
-    }
-    std::ranges::sort(found, {}, &ValidatedCheckpoint::epoch);
-    return found;
   }
 
   static std::string stopped_line(const std::string& signal, RunLog& log,
@@ -302,11 +282,6 @@ class TrainingRun {
       if (restored_) {
         request.restored = CheckpointFile{log.directory().path() / kBestEpochFile,
                                           static_cast<double>(*restored_)};
-      }
-      if (state_) {
-        request.last_epoch = epochs_;
-      } else {
-        request.written_since = begin_files_;
       }
     }
     return request;
@@ -341,12 +316,12 @@ class TrainingRun {
   }
 
   // --clean-dir removes what training wrote, not what the user had before.
-  void clean(RunLog& log, const ValidationResult& result) const {
+  void clean(RunLog& log, const ValidationResult& result) {
     if (!options_.phases.checkpoint_input_dir.empty()) {
       log.say("warning: --clean-dir: checkpoints of --checkpoint-input-dir are never removed");
       return;
     }
-    remove_checkpoints(result.files, checkpoint_folder(log));
+    places_->checkpoints().clean(result.files);
     log.say(
         fmt::format("--clean-dir: {} removed", counted(std::ssize(result.files), "checkpoint")));
   }
@@ -392,6 +367,15 @@ class TrainingRun {
     }
   }
 
+  // A run whose results are complete, but not all files, has failed: a script may need the file.
+  void tell_unwritten(const RunDirectory& directory, int code) {
+    const std::string failures = join(directory.failures(), "; ");
+    if (code != kDone && !failures.empty()) out_ << "warning: " << failures << std::endl;
+    setup_.instances.together([&] {
+      if (code == kDone && !failures.empty()) throw IoError("the run is complete, but ", failures);
+    });
+  }
+
   // Lists skipped records, also with --quiet: data that were left out are part of the result.
   void tell_skipped(RunDirectory& directory) const {
     const std::vector<BadRecord>& skipped = setup_.data.skipped;
@@ -403,9 +387,9 @@ class TrainingRun {
   const TrainOptions& options_;
   std::ostream& out_;
   int64_t begin_ms_;
-  std::filesystem::file_time_type begin_files_ = std::filesystem::file_time_type::clock::now();
   TrainingSetup setup_;
-  std::optional<TrainingState> state_;          // that training continues from
+  std::optional<TrainingState> state_;  // that training continues from
+  std::optional<OutputPlaces> places_;
   Clock::time_point start_;                     // of the phases
   double epochs_ = 0;                           // that the weights were trained for
   std::vector<ValidatedCheckpoint> validated_;  // during training

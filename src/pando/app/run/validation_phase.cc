@@ -25,15 +25,6 @@ struct Stopped {};  // thrown to end an evaluation
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// A run that continued from an earlier checkpoint may have left later ones behind.
-std::vector<CheckpointFile> up_to(RunLog& log, double epoch, std::vector<CheckpointFile> files) {
-  for (; !files.empty() && files.back().epoch > epoch; files.pop_back()) {
-    log.say(fmt::format("warning: {} is not validated, this run ends before it, after epoch {}",
-                        files.back().path.string(), epoch_text(epoch)));
-  }
-  return files;
-}
-
 // The checkpoints of the folder to validate; warns about skipped files.
 std::vector<CheckpointFile> files_of_folder(RunLog& log, const ValidationRequest& request) {
   std::error_code unknown;
@@ -44,16 +35,7 @@ std::vector<CheckpointFile> files_of_folder(RunLog& log, const ValidationRequest
     log.say(fmt::format("warning: {} is not validated, its name is not epoch_<number>.h5",
                         other.string()));
   }
-  if (request.last_epoch) return up_to(log, *request.last_epoch, checkpoints_in(request.folder));
-  if (!request.written_since) return checkpoints_in(request.folder);
-  RunCheckpoints found = checkpoints_since(request.folder, *request.written_since);
-  if (!found.earlier.empty()) {
-    log.say(
-        fmt::format("warning: not validated, since older than this run: {} in {}, the last one {}",
-                    counted(std::ssize(found.earlier), "checkpoint"), request.folder.string(),
-                    found.earlier.back().path.filename().string()));
-  }
-  return std::move(found.own);
+  return checkpoints_in(request.folder);
 }
 
 // Moves the restored epoch to the end, so that it is the result and the class report is about it.
@@ -283,6 +265,29 @@ Logs ValidationResult::figures(const ValidationFlags& flags) const {
     if (metric) logs.emplace_back("optimization_metric", *metric);
   }
   return logs;
+}
+
+std::vector<ValidatedCheckpoint> validations_in_history(const Instances& instances,
+                                                        const fs::path& run_dir) {
+  std::vector<ValidatedCheckpoint> found;
+  const std::string text = instances.from_first([&] {
+    std::string lines;
+    for (const HistoryRow& row :
+         read_history(run_dir / "history.json", std::numeric_limits<int64_t>::max())) {
+      if (!row.val_loss || !row.val_accuracy) continue;
+      lines += fmt::format("{} {} {}\n", row.epoch, *row.val_loss, *row.val_accuracy);
+    }
+    return lines;
+  });
+  for (const std::string& line : split(text, '\n')) {
+    const std::vector<std::string> numbers = split(line, ' ');
+    if (numbers.size() != 3) continue;
+    const auto number = [&](size_t i) { return parse_double(numbers[i]).value_or(0); };
+    std::erase_if(found, [&](const auto& one) { return one.epoch == number(0); });
+    found.push_back({number(0), number(1), number(2)});
+  }
+  std::ranges::sort(found, {}, &ValidatedCheckpoint::epoch);
+  return found;
 }
 
 ValidationResult validate_checkpoints(TrainingSetup& setup, RunLog& log,

@@ -23,10 +23,6 @@ struct ValidationRequest {
   // folder has none, the current weights of the model.
   std::filesystem::path file;
   std::filesystem::path folder;
-  // Validates only checkpoints of the folder that are not older than this; warns about others.
-  std::optional<std::filesystem::file_time_type> written_since;
-  // Validates only checkpoints of the folder up to this epoch; warns about others.
-  std::optional<double> last_epoch = std::nullopt;
   // The weights that training ended with, if they are not those of its last epoch. They are
   // validated last, as the result, from the checkpoint of that epoch or, if there is none, from
   // this file.
@@ -53,6 +49,10 @@ struct ValidationResult {
   // The figures of the whole run, for records of experiments.
   Logs figures(const ValidationFlags& flags) const;
 };
+
+// The validations in the history of a run before it was resumed, for all instances.
+std::vector<ValidatedCheckpoint> validations_in_history(const Instances& instances,
+                                                        const std::filesystem::path& run_dir);
 
 // Logs a line for every checkpoint and the result at the end, with --sweep also its figures. Names
 // damaged files and skips them. The first instance reads the files for all. The model keeps the

@@ -92,8 +92,10 @@ void tell_class_report(TrainingSetup& setup, RunLog& log) {
   if (!report || !setup.instances.is_first()) return;
   std::vector<std::string> names = dataset_record(setup.options.data.dataset).class_names;
   if (std::ssize(names) != report->classes()) names.clear();
-  write_class_report(log.directory().path(), *report, names);
+  const bool written =
+      log.directory().attempt([&] { write_class_report(log.directory().path(), *report, names); });
   if (report->classes() <= kMostShownClasses) log.show(to_text(*report, names));
+  if (!written) return;
   log.say(
       fmt::format("class report and confusion matrix are in {}", log.directory().path().string()));
 }

@@ -1,0 +1,44 @@
+// The places that the user chose for the output of a run, tried before the first step: a run must
+// not fail at its end for a reason that was there at its beginning.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "pando/app/record/checkpoint_store.h"
+#include "pando/app/run/training_setup.h"
+
+namespace pando::app {
+
+// The file of --trace of an instance: trace.json, trace.instance1.json, ...
+std::string trace_path(const TrainOptions& options, const Instances& instances);
+
+// Every instance calls the same functions, which agree on failures. The setup must outlive it.
+class OutputPlaces {
+ public:
+  // Tries --trace and --profile, and opens the folder of the checkpoints if the user chose it. The
+  // run directory does not exist yet, so a wrong place leaves nothing behind. `state` is what the
+  // run resumes from. Throws UsageError, and ResourceError if another run is using the folder.
+  OutputPlaces(const TrainingSetup& setup, const std::optional<TrainingState>& state);
+
+  // Opens the folder of the checkpoints, unless the constructor did, and claims it for the run.
+  void begin_run(const std::filesystem::path& run_dir);
+
+  const std::string& run_id() const { return run_id_; }
+  // Whether the run resumes from a checkpoint in the folder that it writes to.
+  bool continues() const { return continues_; }
+  CheckpointStore& checkpoints() { return *checkpoints_; }  // after begin_run()
+
+ private:
+  void open_checkpoints(const std::filesystem::path& run_dir);
+
+  const TrainingSetup& setup_;
+  bool continues_ = false;
+  std::string run_id_;
+  std::unique_ptr<CheckpointStore> checkpoints_;
+};
+
+}  // namespace pando::app
