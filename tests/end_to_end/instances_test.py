@@ -91,7 +91,7 @@ def is_like_one_process(jobs):
                len((jobs.folder / "alone" / name).read_text().splitlines()), f"{name} differs")
     expect((jobs.folder / "two" / "config.yml").read_text().startswith("# 4 replicas on 2"),
            "config.yml does not name the instances")
-    names = sorted(path.name for path in (jobs.folder / "two" / "checkpoints").iterdir())
+    names = sorted(path.name for path in (jobs.folder / "two" / "checkpoints").glob("*.h5"))
     expect(names == [f"epoch_{half / 2:.{1 if half % 2 == 0 else 4}f}.h5" for half in range(1, 7)],
            f"checkpoints {names}")
     events = list((jobs.folder / "two").glob("events.out.tfevents.*"))
@@ -144,7 +144,7 @@ def stopped_by_signal(jobs, run, *flags, env=None):
         output += process.communicate(timeout=SECONDS)[0]
         expect(process.returncode == 75, f"exit code {process.returncode}:\n{output}")
     expect(output.count("stopped by SIGUSR1 to instance 1") == 1, output)
-    files = list((jobs.folder / run / "checkpoints").iterdir())
+    files = list((jobs.folder / run / "checkpoints").glob("*.h5"))
     expect(len(files) == 1, f"checkpoints {files}")
     return float(files[0].stem.split("_")[1])
 
@@ -199,8 +199,12 @@ def every_instance_saves(jobs):
     expect(names == ["rank0/epoch_3.0.h5", "rank1/epoch_3.0.h5"], f"checkpoints {names}")
     first, second = [(folder / name).read_bytes() for name in names]
     expect(first == second, "instances have different weights")
-    output = jobs.run(1, "all", "--resume=auto", "--ckpt-all-instances", "--num-epochs=4")
-    expect("resuming from" in output, output)
+    for instances, epochs in (2, 4), (1, 5):
+        output = jobs.run(instances, "all", "--resume=auto", "--ckpt-all-instances",
+                          f"--num-epochs={epochs}")
+        expect("resuming from" in output, output)
+    owners = {path.read_text() for path in folder.rglob(".run")}
+    expect(len(owners) == 1, f"the folders belong to {owners}")
 
 
 def stops_early(jobs):

@@ -91,9 +91,9 @@ def main(program, library, wanted):
                   f"run {number}: other final weights than the uninterrupted run")
             left = leftovers(folder / f"run{number}")
             check(not left, f"run {number}: left over:", *left)
-        print(f"{kills.at_times} kills at random times and {kills.in_saves} in saves, "
-              f"{kills.damaged} damaged checkpoints, {number} runs: all have the same weights, "
-              "nothing is left over")
+            print(f"{kills.at_times} kills at random times and {kills.in_saves} in saves, "
+                  f"{kills.damaged} damaged checkpoints, {number} runs: all have the same weights, "
+                  "nothing is left over", flush=True)
     return 0
 
 

@@ -31,9 +31,8 @@ void try_profile(const std::string& folder) {
 }
 
 // An interrupted run keeps its number when it is resumed.
-std::string run_id_of(const TrainingSetup& setup, bool continues) {
-  const fs::path folder = setup.options.checkpoints.folder(setup.options.run_dir);
-  const std::string known = continues ? mark_in(folder).id : "";
+std::string run_id_of(const TrainingState& state) {
+  const std::string known = mark_in(fs::path(state.weights.path).parent_path()).id;
   return known.empty() ? new_run_id() : known;
 }
 
@@ -53,7 +52,7 @@ OutputPlaces::OutputPlaces(const TrainingSetup& setup, const std::optional<Train
   const Instances& instances = setup.instances;
   const bool own = state && is_in_own_folder(*state, options);
   continues_ = instances.share(own ? 1.0 : 0.0) != 0;
-  run_id_ = instances.from_first([&] { return run_id_of(setup, continues_); });
+  run_id_ = instances.from_first([&] { return continues_ ? run_id_of(*state) : new_run_id(); });
   if (!options.checkpoints.output_dir.empty()) open_checkpoints({});
   instances.together([&] {
     if (!options.trace.empty()) {
