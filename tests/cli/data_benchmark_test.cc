@@ -48,7 +48,7 @@ TEST(DataBenchmark, PrintsJson) {
 TEST(DataBenchmark, ChecksItsWords) {
   EXPECT_SAYS(run({"data", "benchmark", "imagenet"}).err, "imagenet: PATH: not given");
   EXPECT_EQ(run({"data", "benchmark", "cifar10", "x", "--seconds", "0"}).code, 2);
-  EXPECT_EQ(run({"data", "benchmark", "cifar10", "/nowhere"}).code, 1);
+  EXPECT_EQ(run({"data", "benchmark", "cifar10", "/nowhere"}).code, 2);
   EXPECT_SAYS(run({"data", "benchmark", "--help"}).out, "usage: pando data benchmark NAME [PATH]");
 }
 

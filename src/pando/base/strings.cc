@@ -89,18 +89,23 @@ int edit_distance(std::string_view a, std::string_view b) {
 
 std::vector<std::string> nearest_first(std::string_view name, std::vector<std::string> known) {
   const std::string wanted = to_lower(name);
-  const auto distance = [&](const std::string& candidate) {
-    const std::string lowered = to_lower(candidate);
-    // A candidate that contains the name counts as near, whatever its length.
-    if (!wanted.empty() && lowered.find(wanted) != std::string::npos) return 1;
-    return edit_distance(wanted, lowered);
+  struct Candidate {
+    int rank;
+    int edits;
+    std::string text;
   };
-  std::stable_sort(known.begin(), known.end(), [&](const auto& a, const auto& b) {
-    const int of_a = distance(a);
-    const int of_b = distance(b);
-    if (of_a != of_b) return of_a < of_b;
-    return edit_distance(wanted, to_lower(a)) < edit_distance(wanted, to_lower(b));
+  std::vector<Candidate> candidates;
+  for (std::string& text : known) {
+    const std::string lowered = to_lower(text);
+    const int edits = edit_distance(wanted, lowered);
+    // A candidate that contains the name counts as near, whatever its length.
+    const bool contains = !wanted.empty() && lowered.find(wanted) != std::string::npos;
+    candidates.push_back({contains ? std::min(edits, 1) : edits, edits, std::move(text)});
+  }
+  std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.rank, a.edits) < std::pair(b.rank, b.edits);
   });
+  for (size_t i = 0; i < known.size(); ++i) known[i] = std::move(candidates[i].text);
   return known;
 }
 

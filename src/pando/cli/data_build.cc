@@ -1,6 +1,7 @@
 // `pando data build-...`: converts published data sets to the files that training reads.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/core.h>
 
@@ -93,6 +94,10 @@ int data_build_imagenet(Arguments args, std::ostream& out) {
       "in SOURCE under their usual names.\n\n",
       [&](OptionTable& table) { add_build_flags(table, words, options); });
   if (!go) return app::kDone;
+  if (!std::filesystem::is_directory(words.source)) {
+    throw UsageError("SOURCE: expected the folder with train and validation, got '", words.source,
+                     "', which is no folder");
+  }
   options.seed = static_cast<uint64_t>(words.seed);
   const app::StopSignal signal("\nstopping after this image; another signal ends at once\n");
   options.stop = &signal.wanted();

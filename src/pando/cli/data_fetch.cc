@@ -16,6 +16,7 @@
 #include "pando/datasets/all_datasets.h"
 #include "pando/fetch/fetch.h"
 #include "pando/fetch/folders.h"
+#include "pando/fetch/transfer.h"
 #include "pando/train/progress.h"
 
 namespace pando::cli {
@@ -121,6 +122,10 @@ int data_fetch(Arguments args, std::ostream& out) {
         table.add("force", options.force, "fetch files even if they are there");
       });
   if (!go) return app::kDone;
+  if (!options.mirror.empty() && !fetch::is_address(options.mirror)) {
+    throw UsageError("--mirror: expected http://..., https://... or file:///..., got '",
+                     options.mirror, "'");
+  }
   const DatasetRecord& record = fetchable_dataset(name);
   const fetch::RemoteDataset& remote = *record.remote;
   const app::StopSignal signal("\nstopping; another signal ends at once\n");

@@ -1,13 +1,14 @@
 // Shared by the verbs that take a data set: the list of data sets and their places.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <filesystem>
 #include <thread>
 
 #include <fmt/core.h>
 
-#include "pando/base/error.h"
 #include "pando/cli/data_verbs.h"
 #include "pando/fetch/folders.h"
+#include "pando/options/usage_error.h"
 
 namespace pando::cli {
 
@@ -24,6 +25,10 @@ std::string dataset_list() {
 }
 
 std::string place_of(const DatasetRecord& record, const std::string& path) {
+  if (!path.empty() && !record.files.empty() && !std::filesystem::exists(path)) {
+    throw UsageError("PATH: '", path, "' does not exist; expected ", record.files, " (",
+                     record.name, ")");
+  }
   if (!path.empty() || record.files.empty()) return path;
   if (!record.remote) {
     throw InvalidArgument(record.name, ": PATH: not given, expected ", record.files);

@@ -1,5 +1,7 @@
 // `pando data show`: samples as a network gets them, as a PNG file.
 // SPDX-License-Identifier: MIT
+#include <filesystem>
+
 #include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
@@ -48,8 +50,12 @@ int data_show(Arguments args, std::ostream& out) {
   if (!go) return app::kDone;
   options.seed = static_cast<uint64_t>(seed);
   const DatasetRecord& record = dataset_record(name);
-  const Image sheet = show_dataset(name, place_of(record, path), options);
   if (output.empty()) output = name + ".png";
+  const std::filesystem::path folder = std::filesystem::path(output).parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder)) {
+    throw UsageError("--output: the folder '", folder.string(), "' does not exist");
+  }
+  const Image sheet = show_dataset(name, place_of(record, path), options);
   NewFile file(output);
   file.write(encode_png(sheet.view()));
   file.commit();

@@ -33,7 +33,7 @@ bool parse_verb(Arguments args, std::ostream& out, std::string_view usage,
 // The data sets that `verify`, `benchmark` and `show` know, for their help texts.
 std::string dataset_list();
 // Returns `path` or, if it is empty, the place where the data set was fetched to or a package put
-// it. Throws InvalidArgument when there is none.
+// it. Throws InvalidArgument when there is none, or when `path` does not exist.
 std::string place_of(const DatasetRecord& record, const std::string& path);
 // The number of hardware threads of the machine.
 int default_workers();

@@ -27,12 +27,12 @@ PassPipeline default_pipeline() {
   return pipeline;
 }
 
-void PassPipeline::check_disabled(const ProgramOptions& options) const {
+void PassPipeline::check_disabled(const std::set<std::string>& names) const {
   std::vector<std::string> known;
   for (const auto& pass : passes_) {
     if (!pass->required()) known.emplace_back(pass->name());
   }
-  for (const std::string& name : options.disabled_passes) {
+  for (const std::string& name : names) {
     bool found = false;
     for (const auto& pass : passes_) {
       if (pass->name() != name) continue;
@@ -47,7 +47,7 @@ void PassPipeline::check_disabled(const ProgramOptions& options) const {
 }
 
 std::vector<PassRecord> PassPipeline::run(CompileState& state) const {
-  check_disabled(state.options);
+  check_disabled(state.options.disabled_passes);
   std::vector<PassRecord> records;
   for (const auto& pass : passes_) {
     PassRecord record{.name = std::string(pass->name())};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,9 +29,9 @@ class PassPipeline {
   // Runs the passes that are not disabled and verifies the graph after each; an error names the
   // pass. Throws InvalidArgument for an unknown or a required name in disabled_passes.
   std::vector<PassRecord> run(CompileState& state) const;
+  void check_disabled(const std::set<std::string>& names) const;
 
  private:
-  void check_disabled(const ProgramOptions& options) const;
   std::vector<std::unique_ptr<Pass>> passes_;
 };
 

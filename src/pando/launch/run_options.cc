@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <utility>
 
+#include <arpa/inet.h>
+
 #include "pando/app/job/exit_code.h"
 #include "pando/base/new_file.h"
 #include "pando/launch/program_start.h"
@@ -218,7 +220,21 @@ void refuse_empty(const Option& option) {
                    ", got nothing; remove the flag to use this machine");
 }
 
+// A network may also be the name of an interface, which only its host knows.
+void validate_subnet(const std::string& networks) {
+  for (const std::string& network : split(networks, ',')) {
+    const size_t slash = network.find('/');
+    if (slash == std::string::npos) continue;
+    in_addr address{};
+    const auto bits = parse_int(network.substr(slash + 1));
+    const bool good = inet_pton(AF_INET, network.substr(0, slash).c_str(), &address) == 1;
+    if (good && bits && *bits >= 0 && *bits <= 32) continue;
+    throw UsageError("--host-subnet: expected a network such as 10.1.0.0/16, got '", network, "'");
+  }
+}
+
 void validate(const RunOptions& options) {
+  validate_subnet(options.host_subnet);
   if (!options.host.empty() && !options.hostfile.empty()) {
     throw UsageError("--hostfile: cannot be combined with --host; use one of them");
   }

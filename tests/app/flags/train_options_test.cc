@@ -116,7 +116,7 @@ TEST(TrainOptions, EveryFlagReachesItsField) {
                                 "--validation",
                                 "off",
                                 "--disable-pass",
-                                "fuse",
+                                "fuse-post-ops",
                                 "plan-memory",
                                 "--dump-ir",
                                 "-",
@@ -140,15 +140,22 @@ TEST(TrainOptions, EveryFlagReachesItsField) {
   EXPECT_EQ(o.threads, 2);
   EXPECT_EQ(o.slices, 4);
   EXPECT_EQ(o.phases.validation, ValidationTime::off);
-  EXPECT_EQ(o.disable_pass, (std::vector<std::string>{"fuse", "plan-memory"}));
+  EXPECT_EQ(o.disable_pass, (std::vector<std::string>{"fuse-post-ops", "plan-memory"}));
   EXPECT_EQ(o.dump_ir, "-");
   EXPECT_TRUE(o.verify && o.compile_report && o.quiet && o.dry_run);
   EXPECT_TRUE(parse({"--verbose"}).verbose);
 }
 
+TEST(TrainOptions, UnknownNamesAreRefusedBeforeAnyWork) {
+  EXPECT_SAYS(error({"--model", "mnist_cn"}), "--model: ", "'mnist_cn'", "'mnist_cnn'?");
+  EXPECT_SAYS(error({"--disable-pass", "fuse-post-op"}), "--disable-pass: ", "'fuse-post-op'",
+              "'fuse-post-ops'?");
+  EXPECT_SAYS(error({"--disable-pass", "select-kernels"}), "--disable-pass: ", "optional passes");
+}
+
 TEST(TrainOptions, FlagsThatDoNotFitTogether) {
   EXPECT_EQ(error({"--quiet", "--verbose"}), "--quiet and --verbose exclude each other");
-  EXPECT_SAYS(error({"--model="}), "--model", "a name");
+  EXPECT_SAYS(error({"--model="}), "--model: ", "mnist_cnn");
   EXPECT_NE(error({"--dataset-path", "/absent"}).find("--dataset-path: '/absent' does not exist"),
             std::string::npos);
 }

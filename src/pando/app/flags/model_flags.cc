@@ -6,6 +6,7 @@
 
 #include "pando/app/job/exit_code.h"
 #include "pando/options/dictionary_keys.h"
+#include "pando/zoo/zoo.h"
 
 namespace pando::app {
 namespace {
@@ -131,7 +132,9 @@ std::string describe_precision(const ModelFlags& flags) {
 
 void add_model_flags(OptionTable& table, ModelFlags& flags) {
   table.begin_group("Model");
-  table.add("model", flags.model, "the model; 'pando models' lists them")
+  std::vector<std::pair<std::string, std::string>> models;
+  for (const ZooEntry& entry : model_zoo()) models.emplace_back(entry.name, entry.name);
+  table.add_choice("model", flags.model, std::move(models), "the model; 'pando models' lists them")
       .with_alias("model-name")
       .with_hint("NAME");
   add_norm_layer(table, flags.norm_layer);
@@ -171,7 +174,6 @@ void add_precision_flags(OptionTable& table, ModelFlags& flags) {
 }
 
 void validate(const ModelFlags& flags) {
-  if (flags.model.empty()) throw UsageError("--model: expected a name, got nothing");
   NormLayerFlag copy = flags.norm_layer;
   OptionTable table;
   add_norm_layer(table, copy);

@@ -10,6 +10,7 @@
 #include "pando/app/flags/train_reference.h"
 #include "pando/app/job/exit_code.h"
 #include "pando/base/paths.h"
+#include "pando/compiler/pipeline.h"
 
 namespace pando::app {
 namespace {
@@ -154,6 +155,14 @@ void validate_trace(const std::string& path) {
 void validate_profile(const std::string& folder) {
   if (path_exists(folder) && !is_folder(folder)) {
     throw UsageError("--profile: expected a folder, got the file '", folder, "'");
+  }
+}
+
+void validate_passes(const std::vector<std::string>& disabled) {
+  try {
+    compiler::default_pipeline().check_disabled({disabled.begin(), disabled.end()});
+  } catch (const InvalidArgument& error) {
+    throw UsageError("--disable-pass: ", error.what());
   }
 }
 
@@ -325,6 +334,7 @@ void validate(const TrainOptions& options) {
         "the "
         "data set, got 0");
   }
+  validate_passes(options.disable_pass);
   validate(options.devices, options.threads);
   validate(options.counterparts, options.devices);
   validate(options.phases, options.devices);
