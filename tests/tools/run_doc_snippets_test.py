@@ -1,4 +1,5 @@
-# Tests tools/run_doc_snippets on small documents. Argument: a prefix where pando is installed.
+# Tests tools/run_doc_snippets on small documents, with a small library in place of pando. The tests
+# of the documents show that it works with the real one.
 # SPDX-License-Identifier: MIT
 import pathlib
 import subprocess
@@ -7,7 +8,6 @@ import tempfile
 import unittest
 
 TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools/run_doc_snippets"
-PREFIX = "/nonexistent"
 PROGRAM = """#include <pando/base/error.h>
 int main() { try { throw pando::InvalidArgument("x"); } catch (const pando::Error&) { return %d; } }
 """
@@ -17,21 +17,33 @@ def block(language, code, mark=""):
     return f"Text.\n\n{mark}\n```{language}\n{code}\n```\n\n"
 
 
-def run_tool(document, *arguments, prefix=None):
+def run_tool(document, *arguments):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "page.md")
         path.write_text(document)
-        return subprocess.run([sys.executable, TOOL, "--prefix", prefix or PREFIX, *arguments, path],
+        prefix = pathlib.Path(folder, "prefix")
+        make_prefix(prefix)
+        return subprocess.run([sys.executable, TOOL, "--prefix", prefix, *arguments, path],
                               capture_output=True, text=True, check=False)
 
 
 def make_prefix(folder):
     """Makes an installation whose program fails if its first argument is `bad`."""
-    program = pathlib.Path(folder, "bin/pando")
-    program.parent.mkdir()
-    program.write_text('#!/bin/sh\necho "ran $*"\ntest "$1" != bad\n')
-    program.chmod(0o755)
-    return folder
+    files = {
+        "bin/pando": '#!/bin/sh\necho "ran $*"\ntest "$1" != bad\n',
+        "include/pando/base/error.h": "#pragma once\n#include <stdexcept>\nnamespace pando { struct Error : "
+            "std::runtime_error { using runtime_error::runtime_error; }; using InvalidArgument = "
+            "Error; }\n",
+        "include/pando/pando.h": "#pragma once\n#include <initializer_list>\nnamespace pando { struct Shape { "
+            "Shape(std::initializer_list<int>) {} int rank() const { return 1; } }; }\n",
+        "lib/cmake/pando/pandoConfig.cmake": "add_library(pando::pando INTERFACE IMPORTED)\n"
+            "target_include_directories(pando::pando INTERFACE "
+            "${CMAKE_CURRENT_LIST_DIR}/../../../include)\n"}
+    for name, text in files.items():
+        path = pathlib.Path(folder, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    pathlib.Path(folder, "bin/pando").chmod(0o755)
 
 
 class RunDocSnippets(unittest.TestCase):
@@ -40,8 +52,7 @@ class RunDocSnippets(unittest.TestCase):
         self.assertIn(text, result.stdout)
 
     def shell(self, language, code, mark="<!-- test -->"):
-        with tempfile.TemporaryDirectory() as folder:
-            return run_tool(block(language, code, mark), prefix=make_prefix(folder))
+        return run_tool(block(language, code, mark))
 
     def test_programs_are_compiled_and_run(self):
         result = run_tool(block("cpp", PROGRAM % 0) + block("cpp", PROGRAM % 3))
@@ -85,18 +96,21 @@ class RunDocSnippets(unittest.TestCase):
         self.expect(result, 0, "2 programs, 0 scripts, 0 failed")
 
     def test_programs_run_as_instances(self):
-        with tempfile.TemporaryDirectory() as folder:
-            prefix = pathlib.Path(folder, "prefix")
-            prefix.mkdir()
-            for name in ("lib", "include", "share"):
-                if pathlib.Path(PREFIX, name).exists():
-                    (prefix / name).symlink_to(pathlib.Path(PREFIX, name).resolve())
-            make_prefix(prefix)
-            document = block("cpp", "int main() {}", "<!-- test: instances=3 -->") + \
-                block("text", "ran run --num-instances=3 -- ../build/snippet0", "<!-- output -->")
-            self.expect(run_tool(document, prefix=prefix), 0, "1 programs, 0 scripts, 0 failed")
+        document = block("cpp", "int main() {}", "<!-- test: instances=3 -->") + \
+            block("text", "something else", "<!-- output -->")
+        result = run_tool(document)
+        self.expect(result, 1, "1 programs, 0 scripts, 1 failed")
+        self.assertRegex(result.stdout, "\nran run --num-instances=3 -- .*/build/page_5\n")
         wrong = block("cpp", "int main() {}", "<!-- test: instances=0 -->")
         self.expect(run_tool(wrong), 1, "instances=N, got 'instances=0'")
+
+    def test_a_build_can_be_shared(self):
+        with tempfile.TemporaryDirectory() as folder:
+            document = block("cpp", PROGRAM % 3)
+            self.expect(run_tool(document, "--build", folder), 0, "")
+            self.expect(run_tool(document, "--built", folder), 1, "failed (3)")
+            self.expect(run_tool(block("cpp", "int main() { wrong }"), "--build", folder), 1,
+                        "page.md:5:")
 
     def test_a_document_is_left_out(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -132,5 +146,4 @@ class RunDocSnippets(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PREFIX = sys.argv.pop(1)
     unittest.main()
