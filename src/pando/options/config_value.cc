@@ -33,28 +33,26 @@ std::string place_of(const std::string& source, const YAML::Mark& mark) {
                    " levels of lists and maps");
 }
 
-// Finds the first value that is nested too deeply in a text that yaml-cpp refuses for its depth.
-class DepthFinder : public YAML::EventHandler {
+// Finds where a text has a second document, and where a value is nested too deeply.
+class Outline : public YAML::EventHandler {
  public:
-  explicit DepthFinder(const YAML::Mark& otherwise) : found_(otherwise) {}
-
-  YAML::Mark find(const std::string& text) {
+  // Reads two documents at most: yaml-cpp finds ever more of them where a ',' or ']' follows one.
+  // Throws what yaml-cpp throws.
+  void read(const std::string& text) {
     std::istringstream stream(text);
-    try {
-      YAML::Parser parser(stream);
-      while (parser.HandleNextDocument(*this)) {
-      }
-    } catch (const YAML::DeepRecursion&) {
+    YAML::Parser parser(stream);
+    while (starts_.size() < 2 && parser.HandleNextDocument(*this)) {
     }
-    return found_;
   }
+  const std::vector<YAML::Mark>& starts() const { return starts_; }  // of the documents
+  const YAML::Mark& too_deep() const { return too_deep_; }           // null: nothing is
 
  private:
   void enter(const YAML::Mark& mark) {
-    if (depth_++ == kDeepest + 1) found_ = mark;
+    if (depth_++ == kDeepest + 1) too_deep_ = mark;
   }
 
-  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentStart(const YAML::Mark& mark) override { starts_.push_back(mark); }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
   void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
@@ -71,7 +69,8 @@ class DepthFinder : public YAML::EventHandler {
   }
   void OnMapEnd() override { --depth_; }
 
-  YAML::Mark found_;
+  std::vector<YAML::Mark> starts_;
+  YAML::Mark too_deep_ = YAML::Mark::null_mark();
   int depth_ = 0;
 };
 
@@ -189,17 +188,19 @@ void ConfigValue::insert(std::string key, ConfigValue value) {
 }
 
 ConfigValue parse_yaml(const std::string& text, const std::string& source) {
+  Outline outline;
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
-    if (documents.size() > 1) {
-      throw UsageError(place_of(source, documents[1].Mark()),
+    outline.read(text);
+    const std::vector<YAML::Mark>& starts = outline.starts();
+    if (starts.size() > 1) {
+      throw UsageError(place_of(source, starts[1]),
                        ": expected one YAML document, got a second one");
     }
-    if (documents.empty()) return {};
-    return Reader(source).read(documents.front());
+    return starts.empty() ? ConfigValue() : Reader(source).read(YAML::Load(text));
   } catch (const YAML::DeepRecursion& error) {
     // Its mark is where the parser has read to, which may be many lines later.
-    refuse_depth(place_of(source, DepthFinder(error.mark).find(text)));
+    const YAML::Mark& place = outline.too_deep();
+    refuse_depth(place_of(source, place.is_null() ? error.mark : place));
   } catch (const YAML::Exception& error) {
     throw UsageError(place_of(source, error.mark), ": ", error.msg);
   }

@@ -74,11 +74,11 @@ using ArrayVisit = std::function<void(const ArrayEntry& entry)>;
 void visit_fixed_array(FileBytes& file, uint64_t address, const ArrayVisit& visit);
 void visit_extensible_array(FileBytes& file, uint64_t address, const ArrayVisit& visit);
 
-// The bytes of a whole chunk from those that are stored; `place` is for messages. Checks
-// fletcher32. Throws IoError unless exactly layout.chunk_bytes bytes come out.
+// The bytes of a whole chunk from those that are stored. Checks fletcher32. Throws IoError unless
+// exactly layout.chunk_bytes bytes come out.
 Bytes undo_filters(const Dataset& dataset, const Chunk& chunk, Bytes stored);
 
-// The elements in the form of the file. Requires: they fit into the budget, which is counted down.
+// Reads the elements in the form of the file; what it hands out counts against the budget.
 class DatasetReader {
  public:
   // Throws IoError when the file holds too few bytes for the elements.
