@@ -38,6 +38,20 @@ TEST(DataList, ShowsWhatIsHereAndWhatIsNot) {
   EXPECT_SAYS(result.out, "1,281,167");
 }
 
+TEST(DataList, SaysWhereItLooked) {
+  const TempFolder folder;
+  std::filesystem::create_directories(folder.path("imagenet-data"));
+  make_file(folder.path("imagenet-data/train-00000-of-00002"), 1);
+  ::setenv("DATASETS_DIR", folder.path().c_str(), 1);
+  ::setenv("PANDO_DATA", folder.path("own").c_str(), 1);
+  const Result result = run({"data", "list"});
+  ::unsetenv("DATASETS_DIR");
+  ::unsetenv("PANDO_DATA");
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_SAYS(result.out, " " + folder.path("imagenet-data") + "\n", "looked for the others in\n",
+              folder.path("own/cifar10") + ", " + folder.path("cifar10") + "\n");
+}
+
 TEST(DataList, AsJson) {
   const TempFolder folder;
   const auto list =

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "pando/data/image/png.h"
 #include "pando/data/sources/cifar/cifar.h"
 #include "pando/datasets/all_datasets.h"
 #include "tests/cli/run_cli.h"
@@ -88,6 +89,16 @@ TEST(DataVerifyOfManyClasses, AreSummedUp) {
   write_cifar100_binary(folder.path(), files);
   EXPECT_SAYS(run({"data", "verify", "cifar100", folder.path()}).out,
               "train: 100 classes with 0 to 1 samples each\n");
+}
+
+TEST(DataVerifyText, CountsFoldersAsFolders) {
+  const TempFolder folder;
+  const std::vector<uint8_t> png = encode_png(Image({4, 4}).view());
+  for (int i = 0; i < 41; ++i) {
+    std::filesystem::create_directory(folder.path(std::to_string(i)));
+    folder.write(std::to_string(i) + "/x.png", png);
+  }
+  EXPECT_SAYS(run({"data", "verify", "image_folder", folder.path()}).out, "in 41 folders\n");
 }
 
 // Only the sizes of these files are right.

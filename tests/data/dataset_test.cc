@@ -101,6 +101,16 @@ TEST(Dataset, ShardsOfOneShuffleDivideEveryGlobalBatch) {
   }
 }
 
+TEST(Dataset, SelectsByIndex) {
+  const Dataset set = counting(5).select({4, 0, 4});
+  EXPECT_EQ(set.size(), 3);
+  EXPECT_EQ(set.get(0).y().i32()[0], 4);
+  EXPECT_EQ(set.get(1).y().i32()[0], 0);
+  EXPECT_EQ(counting(5).select({}).size(), 0);
+  EXPECT_THROW(counting(5).select({5}), InvalidArgument);
+  EXPECT_THROW(counting(5).select({-1}), InvalidArgument);
+}
+
 TEST(Dataset, TakesAndSkips) {
   EXPECT_EQ(labels(counting(5).take(2)), (Labels{0, 1}));
   EXPECT_EQ(labels(counting(5).skip(3)), (Labels{3, 4}));

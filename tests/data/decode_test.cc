@@ -63,7 +63,7 @@ TEST(DecodeImage, EqualsPil) {
     EXPECT_LE(largest_difference(image.pixels, wanted), jpeg ? 2 : 0) << name;
     ++images;
   }
-  EXPECT_EQ(images, 76);
+  EXPECT_EQ(images, 108);
 }
 
 TEST(DecodeImage, LooksAtTheContentAndNotAtTheName) {

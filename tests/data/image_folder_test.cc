@@ -153,8 +153,35 @@ TEST_F(ImageFolderTest, SaysWhatIsMissing) {
   const TempFolder other;
   EXPECT_SAYS(error_of<IoError>([&] { load_image_folder(other.path()); }), other.path(), "class");
   std::filesystem::create_directory(other.path("a"));
-  EXPECT_SAYS(error_of<IoError>([&] { load_image_folder(other.path()); }), other.path("a"),
+  EXPECT_SAYS(error_of<IoError>([&] { load_image_folder(other.path()); }), other.path(), "(a)",
               "class");
+}
+
+TEST_F(ImageFolderTest, ClutterAndEmptyFoldersAreNoImages) {
+  const ImageFolder before = load_image_folder(path(), bytes_);
+  for (const char* name : {"__MACOSX", "empty", "cat/@eaDir", "cat/nothing"}) {
+    std::filesystem::create_directories(directory_.path(name));
+  }
+  for (const char* name : {"cat/Thumbs.db", "cat/desktop.ini", "cat/.DS_Store", "cat/._2",
+                           "cat/@eaDir/x.jpg", "__MACOSX/y.jpg", "dog/ehthumbs.db"}) {
+    directory_.write(name, {1, 2, 3});
+  }
+  const ImageFolder folder = load_image_folder(path(), bytes_);
+  EXPECT_EQ(folder.files, before.files);
+  EXPECT_EQ(folder.classes, before.classes);
+  EXPECT_EQ(data::list_images(path()).empty, std::vector<std::string>{"empty"});
+}
+
+TEST_F(ImageFolderTest, GivenClassesDecideAboutLabels) {
+  ImageFolderOptions options = bytes_;
+  options.classes = {"dog", "bird", "cat", "ant"};
+  const ImageFolder folder = load_image_folder(path(), options);
+  EXPECT_EQ(folder.classes, options.classes);
+  EXPECT_EQ(folder.files[0], path() + "/dog/a.png");
+  EXPECT_EQ(folder.dataset.get(0).y().i32()[0], 0);
+  EXPECT_EQ(folder.dataset.get(2).y().i32()[0], 2);
+  options.classes = {"dog", "cat"};
+  EXPECT_SAYS(error_of<IoError>([&] { load_image_folder(path(), options); }), "'ant'", "2 classes");
 }
 
 TEST_F(ImageFolderTest, ChecksItsOptions) {

@@ -46,11 +46,10 @@ TEST(Mnist, SaysWhichFilesAreMissingAndWhatHelps) {
   std::filesystem::remove(directory.path("t10k-labels-idx1-ubyte"));
   EXPECT_SAYS(error_of<IoError>([&] { load_fashion_mnist(directory.path()); }), directory.path(),
               "t10k-labels-idx1-ubyte", ".gz", "'apt-get install dataset-fashion-mnist'",
-              "/usr/share/datasets/fashion-mnist", "'pando data fetch fashion_mnist'",
-              "--dataset-path");
+              "/usr/share/datasets/fashion-mnist", "'pando data fetch fashion_mnist'", "name");
   EXPECT_SAYS(error_of<IoError>([] { load_mnist("/absent"); }), "/absent",
               "train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
-              "t10k-labels-idx1-ubyte", ".gz", "'pando data fetch mnist'", "--dataset-path");
+              "t10k-labels-idx1-ubyte", ".gz", "'pando data fetch mnist'", "name");
   EXPECT_NE(error_of<IoError>([] { load_mnist_like("/absent"); }).find("put them there"),
             std::string::npos);
 }

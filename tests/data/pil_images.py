@@ -12,7 +12,7 @@ import zlib
 
 try:
     import numpy as np
-    from PIL import Image
+    from PIL import Image, ImageOps
 except ImportError:
     sys.exit(77)
 
@@ -73,6 +73,22 @@ def pngs(directory, names):
     save(directory, names, "grey16.png", Image.fromarray(deep.astype(np.int32), "I"), upper)
 
 
+def turned(directory, names):
+    """Photographs with an orientation, in both byte orders, and what people see of them."""
+    rgb = Image.fromarray(picture(24, 37, 3))
+    for orientation in range(1, 9):
+        for order, endian in (("little", "<"), ("big", ">")):
+            exif = Image.Exif()
+            exif.endian = endian
+            exif[0x010f] = "a camera"
+            exif[0x0112] = orientation
+            for ending in ("jpg", "png"):
+                name = f"turned_{ending}_{orientation}_{order}.{ending}"
+                rgb.save(directory / name, exif=exif.tobytes())
+                upright = ImageOps.exif_transpose(Image.open(directory / name)).convert("RGB")
+                save(directory, names, name, rgb, np.asarray(upright), exif=exif.tobytes())
+
+
 def packed(samples, depth):
     """The filtered rows (filter 0) of samples [height, width * channels]."""
     rows = []
@@ -126,6 +142,7 @@ def main():
     jpegs(directory, names)
     pngs(directory, names)
     raw_pngs(directory, names)
+    turned(directory, names)
     (directory / "names.txt").write_text("\n".join(names) + "\n")
 
 

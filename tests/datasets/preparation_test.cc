@@ -65,7 +65,18 @@ TEST(LoadArrays, ListsWhatIsLeftOutWhenThatIsAllowed) {
   EXPECT_SAYS(error_of<IoError>([&] {
                 datasets::load_arrays("here", {.on_bad_record = OnBadRecord::skip}, read);
               }),
-              "here: found no sample that can be read; 1 bad record");
+              "here: found no test sample that can be read; 1 bad record");
+}
+
+TEST(LoadArrays, AnEmptyFileIsNoListOfBadRecords) {
+  const auto read = [](std::vector<BadRecord>*) {
+    TrainTest sets = bytes().sets;
+    sets.train = sets.train.take(0);
+    return sets;
+  };
+  const std::string message = error_of<IoError>([&] { datasets::load_arrays("here", {}, read); });
+  EXPECT_SAYS(message, "here: ", "training");
+  EXPECT_FALSE(message.ends_with("; ")) << message;
 }
 
 }  // namespace

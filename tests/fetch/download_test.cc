@@ -146,6 +146,23 @@ TEST_F(Downloads, MissingFilesAreNotAskedForAgain) {
   EXPECT_SAYS(error_of<NotFetched>([&] { get(file({"never"})); }), "HTTP status 416");
 }
 
+// A port that nothing listens to, as without a network: one round is enough.
+TEST_F(Downloads, WithoutANetworkThereIsOneRound) {
+  RemoteFile unreachable = file({"ok"});
+  unreachable.addresses = {"http://127.0.0.1:9/x", "http://no-such-host.invalid/x"};
+  EXPECT_SAYS(error_of<NotFetched>([&] { get(unreachable, 1000000); }), "127.0.0.1:9",
+              "no-such-host.invalid");
+  EXPECT_EQ(out_.str().find("again"), std::string::npos) << out_.str();
+}
+
+TEST_F(Downloads, AnAddressThatAnsweredIsAskedAgain) {
+  RemoteFile mixed = file({"cut-40000"});
+  mixed.addresses.insert(mixed.addresses.begin(), "http://127.0.0.1:9/x");
+  get(mixed);
+  expect_whole();
+  EXPECT_SAYS(out_.str(), "again in 0 s");
+}
+
 TEST_F(Downloads, TheNextAddressHasIt) {
   get(file({"missing", "longer", "wrong", "ok"}));
   expect_whole();

@@ -27,6 +27,7 @@ inline const Target kTargets[] = {
     {"compression", compression},
     {"cosmoflow", cosmoflow},
     {"example", example},
+    {"exif", exif},
     {"graph_text", graph_text},
     {"hdf5", hdf5},
     {"hosts", hosts},

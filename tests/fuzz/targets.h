@@ -19,6 +19,7 @@ void command_line(Input input);
 void compression(Input input);
 void cosmoflow(Input input);
 void example(Input input);
+void exif(Input input);
 void graph_text(Input input);
 void hdf5(Input input);
 void hosts(Input input);

@@ -38,7 +38,7 @@ void add_build_flags(OptionTable& table, BuildWords& words, ImagenetBuildOptions
       .with_hint("FILE");
   table
       .add("validation-labels", options.validation_labels,
-           "the synsets of the validation images, one per line")
+           "the synsets of the validation images, one per line, or Kaggle's list")
       .with_hint("FILE");
   table
       .add("bounding-boxes", options.bounding_boxes,
@@ -89,9 +89,11 @@ int data_build_imagenet(Arguments args, std::ostream& out) {
       args, out,
       "usage: pando data build-imagenet SOURCE DIR [flags]\n\n"
       "Makes the record files of ImageNet and labels.txt from the images of ILSVRC2012 in "
-      "SOURCE/train/<synset>\nand SOURCE/validation or SOURCE/validation/<synset>. A build that "
-      "was stopped continues when it is\nstarted again. Files that no flag names are searched for "
-      "in SOURCE under their usual names.\n\n",
+      "SOURCE/train/<synset>\nand SOURCE/validation or SOURCE/validation/<synset>; validation may "
+      "also be called val or test. SOURCE may be\nwhat Kaggle's archive unpacks to, with "
+      "ILSVRC/Data/CLS-LOC, LOC_val_solution.csv and LOC_synset_mapping.txt.\nA build that was "
+      "stopped continues when it is started again. Files that no flag names are searched for in\n"
+      "SOURCE under their usual names.\n\n",
       [&](OptionTable& table) { add_build_flags(table, words, options); });
   if (!go) return app::kDone;
   if (!std::filesystem::is_directory(words.source)) {

@@ -14,8 +14,8 @@
 #include "pando/cli/data_verbs.h"
 #include "pando/cli/listing.h"
 #include "pando/datasets/all_datasets.h"
+#include "pando/datasets/find_files.h"
 #include "pando/fetch/fetch.h"
-#include "pando/fetch/folders.h"
 #include "pando/fetch/transfer.h"
 #include "pando/train/progress.h"
 
@@ -32,6 +32,17 @@ void add_folder(OptionTable& table, std::string& folder) {
 
 std::string count_text(int64_t count) { return count == 0 ? "-" : with_thousands(count); }
 
+// Where data sets that are not here were searched for.
+void print_places(std::ostream& out, const std::string& folder) {
+  std::string lines;
+  for (const DatasetRecord& record : all_datasets()) {
+    const std::vector<std::string> places = search_places(record, folder);
+    if (!record.is_listed() || places.empty() || find_files(record, folder)) continue;
+    lines += fmt::format("  {:<14} {}\n", record.name, join(places, ", "));
+  }
+  if (!lines.empty()) out << "\nlooked for the others in\n" << lines;
+}
+
 void print_table(std::ostream& out, const std::string& folder) {
   const auto row = [&out](const auto&... cells) {
     out << fmt::format("{:<14} {:>9} {:>7} {:<14} {:>7} {:>10}  {}\n", cells...);
@@ -40,15 +51,16 @@ void print_table(std::ostream& out, const std::string& folder) {
   for (const DatasetRecord& record : all_datasets()) {
     if (!record.is_listed()) continue;
     std::string download = "-";
-    std::string where = "bring your own: " + record.how;
+    std::string how = "bring your own: " + record.how;
     if (record.remote) {
       download = human_bytes(static_cast<double>(fetch::download_bytes(*record.remote)));
-      where = fetch::find_here(*record.remote, folder)
-                  .value_or("not here: pando data fetch " + record.name);
+      how = "not here: pando data fetch " + record.name;
     }
+    const std::string where = find_files(record, folder).value_or(how);
     row(record.name, count_text(record.train), count_text(record.test), shape_text(record),
         count_text(record.classes.value_or(0)), download, where);
   }
+  print_places(out, folder);
 }
 
 Json to_json(const DatasetRecord& record, const std::string& folder) {
@@ -61,11 +73,13 @@ Json to_json(const DatasetRecord& record, const std::string& folder) {
   json["test"] = record.test;
   json["shape"] = shape_text(record);
   json["classes"] = record.classes.value_or(0);
+  const std::optional<std::string> here = find_files(record, folder);
+  json["path"] = here ? Json(*here) : Json();
+  json["searched"] = search_places(record, folder);
   if (!record.remote) {
     json["how"] = record.how;
     return json;
   }
-  const std::optional<std::string> here = fetch::find_here(*record.remote, folder);
   Json files = Json::array();
   for (const fetch::RemoteFile& file : record.remote->files) {
     files.push_back({{"name", file.name},
@@ -74,7 +88,6 @@ Json to_json(const DatasetRecord& record, const std::string& folder) {
                      {"addresses", file.addresses}});
   }
   json["download_bytes"] = fetch::download_bytes(*record.remote);
-  json["path"] = here ? Json(*here) : Json();
   json["files"] = std::move(files);
   return json;
 }
@@ -96,7 +109,8 @@ int data_list(Arguments args, std::ostream& out) {
       args, out,
       "usage: pando data list [flags]\n\n"
       "Lists the data sets that Pando reads: their sizes, the size of the download and where "
-      "they are.\n\n",
+      "they are. Without --folder\nit also looks for a folder of each data set in "
+      "$DATASETS_DIR.\n\n",
       [&](OptionTable& table) { add_folder(table, folder); });
   if (form == ListingForm::json) print_json(out, folder);
   if (form == ListingForm::table) print_table(out, folder);

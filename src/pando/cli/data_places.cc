@@ -6,8 +6,10 @@
 
 #include <fmt/core.h>
 
+#include "pando/base/error.h"
+#include "pando/base/strings.h"
 #include "pando/cli/data_verbs.h"
-#include "pando/fetch/folders.h"
+#include "pando/datasets/find_files.h"
 #include "pando/options/usage_error.h"
 
 namespace pando::cli {
@@ -19,9 +21,7 @@ std::string dataset_list() {
   for (const DatasetRecord& record : all_datasets()) {
     text += fmt::format("  {:<14} {}\n", record.name, record.files);
   }
-  return text +
-         "\nPATH may be omitted for data sets that come from 'pando data fetch' or a Debian "
-         "package.\n\n";
+  return text + "\nPATH may be omitted for data sets that 'pando data list' finds.\n\n";
 }
 
 std::string place_of(const DatasetRecord& record, const std::string& path) {
@@ -30,14 +30,14 @@ std::string place_of(const DatasetRecord& record, const std::string& path) {
                      record.name, ")");
   }
   if (!path.empty() || record.files.empty()) return path;
-  if (!record.remote) {
+  if (const auto here = find_files(record)) return *here;
+  const std::vector<std::string> places = search_places(record);
+  if (places.empty()) {
     throw InvalidArgument(record.name, ": PATH: not given, expected ", record.files);
   }
-  if (const auto here = fetch::find_here(*record.remote)) return *here;
-  throw InvalidArgument(record.name,
-                        ": PATH: not given, and the data set is not on this machine; run "
-                        "'pando data fetch ",
-                        record.name, "' or name its folder");
+  throw InvalidArgument(
+      record.name, ": PATH: not given, and not found in ", join(places, ", "), "; name its folder",
+      record.remote ? concat(" or run 'pando data fetch ", record.name, "'") : "");
 }
 
 }  // namespace pando::cli

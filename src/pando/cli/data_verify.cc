@@ -35,13 +35,16 @@ void print_parts(const VerifyReport& report, std::ostream& out) {
   for (const VerifiedPart& part : report.parts) {
     double bytes = 0;
     int64_t files = 0;
+    bool are_folders = false;
     for (const VerifiedFile& file : report.files) {
       if (file.part != part.name) continue;
       bytes += static_cast<double>(file.bytes);
+      are_folders = file.is_folder;
       ++files;
     }
     out << fmt::format("  {:<10} {:>19} {:>10}  in {}\n", part.name,
-                       counted(part.samples, "sample"), human_bytes(bytes), counted(files, "file"));
+                       counted(part.samples, "sample"), human_bytes(bytes),
+                       counted(files, are_folders ? "folder" : "file"));
   }
 }
 

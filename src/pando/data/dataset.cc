@@ -115,6 +115,14 @@ Dataset Dataset::skip(int64_t count) const {
   return Dataset(data::strided(source_, first, 1, size() - first));
 }
 
+Dataset Dataset::select(std::vector<int64_t> indices) const {
+  for (const int64_t index : indices) {
+    if (index >= 0 && index < size()) continue;
+    throw InvalidArgument("select: no sample ", index, ", the data set has ", size(), " samples");
+  }
+  return Dataset(data::selected(source_, std::move(indices)));
+}
+
 Dataset Dataset::repeat(int64_t times) const { return Dataset(data::repeated(source_, times)); }
 
 Dataset Dataset::concat(const Dataset& other) const {

@@ -77,6 +77,9 @@ class Dataset {
   // take() gives the first `count` samples, skip() all others; a count above size() means size().
   Dataset take(int64_t count) const;
   Dataset skip(int64_t count) const;
+  // The samples with these indices, in this order. Throws InvalidArgument for an index out of
+  // range.
+  Dataset select(std::vector<int64_t> indices) const;
   // The whole set `times` times in a row, without end by default; a shuffled set has a new order
   // each time.
   Dataset repeat(int64_t times = kEndless) const;

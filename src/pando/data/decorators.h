@@ -9,6 +9,8 @@ namespace pando::data {
 SourcePtr shuffled(SourcePtr inner, ShuffleOptions options);
 // Samples first, first + step, ...: `size` of them. Requires: all of them exist.
 SourcePtr strided(SourcePtr inner, int64_t first, int64_t step, int64_t size);
+// Requires: all of the samples exist.
+SourcePtr selected(SourcePtr inner, std::vector<int64_t> chosen);
 SourcePtr repeated(SourcePtr inner, int64_t times);
 SourcePtr concatenated(SourcePtr first, SourcePtr second);
 // Keeps samples in memory once they are gathered.

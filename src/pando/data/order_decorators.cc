@@ -53,6 +53,25 @@ class Strided : public DataSource {
   int64_t step_;
 };
 
+class Selected : public DataSource {
+ public:
+  Selected(SourcePtr inner, std::vector<int64_t> chosen)
+      : DataSource(inner->fields(), std::ssize(chosen)),
+        inner_(std::move(inner)),
+        chosen_(std::move(chosen)) {}
+
+  void gather(int64_t epoch, std::span<int64_t> indices, const Rows& rows) const override {
+    for (int64_t& index : indices) index = chosen_[static_cast<size_t>(index)];
+    inner_->gather(epoch, indices, rows);
+  }
+
+  bool order_varies() const override { return inner_->order_varies(); }
+
+ private:
+  SourcePtr inner_;
+  std::vector<int64_t> chosen_;
+};
+
 // The end of the run of indices from `begin` on for which `part_of` gives the same value.
 template <typename PartOf>
 size_t end_of_run(std::span<const int64_t> indices, size_t begin, const PartOf& part_of) {
@@ -128,6 +147,10 @@ SourcePtr shuffled(SourcePtr inner, ShuffleOptions options) {
 
 SourcePtr strided(SourcePtr inner, int64_t first, int64_t step, int64_t size) {
   return std::make_shared<Strided>(std::move(inner), first, step, size);
+}
+
+SourcePtr selected(SourcePtr inner, std::vector<int64_t> chosen) {
+  return std::make_shared<Selected>(std::move(inner), std::move(chosen));
 }
 
 SourcePtr repeated(SourcePtr inner, int64_t times) {

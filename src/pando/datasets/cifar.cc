@@ -109,6 +109,11 @@ Showing show_cifar(const std::string& path, const ShowOptions& options) {
   return {augment_images(plain, augment), names(), {}};
 }
 
+template <CifarKind kind>
+bool holds_batches(const std::string& folder) {
+  return data::find_cifar(folder, kind).missing.empty();
+}
+
 // The common part of the two records.
 template <CifarKind kind, LoadCifar load, ClassNames names>
 DatasetRecord cifar_dataset(fetch::RemoteFile archive, const std::string& subfolder) {
@@ -124,6 +129,7 @@ DatasetRecord cifar_dataset(fetch::RemoteFile archive, const std::string& subfol
                   .homepage = "https://www.cs.toronto.edu/~kriz/cifar.html",
                   .files = {std::move(archive)},
                   .subfolder = subfolder},
+          .holds = holds_batches<kind>,
           .load = load_cifar_data<load>,
           .preparation = kCifarPreparation,
           .verify = verify_cifar<kind, names>,

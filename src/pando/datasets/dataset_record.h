@@ -34,6 +34,9 @@ struct DatasetRecord {
   std::string files;                           // what lies at its path, for --help; empty: no files
   std::optional<fetch::RemoteDataset> remote;  // to fetch; nothing: users bring the files
   std::string how;                             // tells users how to get files without `remote`
+  std::vector<std::string> other_folders;      // usual names of its folder besides `name`
+  // Whether a folder has its files; does not read them. Null: users always name the folder.
+  bool (*holds)(const std::string& folder) = nullptr;
   std::string path_help;  // tells users what to do when training lacks --dataset-path
 
   // For training; null: `pando train` does not offer the data set.

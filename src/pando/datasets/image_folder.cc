@@ -2,19 +2,21 @@
 // SPDX-License-Identifier: MIT
 #include "pando/data/sources/image_folder.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "pando/base/paths.h"
 #include "pando/data/parallel.h"
 #include "pando/data/sources/gzip.h"
+#include "pando/data/sources/validation_folder.h"
 #include "pando/datasets/records_impl.h"
 #include "pando/datasets/tools/image_stages_impl.h"
 #include "pando/datasets/tools/places_impl.h"
 #include "pando/datasets/tools/show_impl.h"
 #include "pando/datasets/tools/verify_impl.h"
+#include "pando/datasets/validation_split.h"
 #include "pando/options/usage_error.h"
 
 namespace pando::datasets {
@@ -23,14 +25,72 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The folder of validation images beside that of training images.
-std::string validation_folder(const std::string& path) {
-  for (const char* name : {"validation", "val", "test"}) {
-    if (is_folder(fs::path(path) / name)) return (fs::path(path) / name).string();
+// The folders of training and of validation images. The second is empty if validation is cut out of
+// training; then the classes may also lie in `path` itself.
+std::pair<std::string, std::string> folders_of(const std::string& path, bool cuts) {
+  const fs::path train = fs::path(path) / "train";
+  const fs::path validation = data::find_validation_folder(path);
+  const bool has_train = is_folder(train);
+  if (cuts) return {has_train ? train.string() : path, ""};
+  if (has_train && !validation.empty()) return {train.string(), validation.string()};
+  const std::string missing =
+      has_train ? concat("no folder ", data::kValidationFolderNames, " beside train")
+                : "no folder train";
+  throw UsageError(
+      "--dataset image_folder: '", path, "' has ", missing,
+      "; expected train and validation, each with a folder of images per class. To cut "
+      "a validation set out of ",
+      has_train ? "train" : "its folders of classes", ", add --validation-split 0.1");
+}
+
+std::string empty_note(const std::string& folder, const std::string& name) {
+  return concat("the folder ", (fs::path(folder) / name).string(),
+                " has no images: it is no class");
+}
+
+// The images of both parts, with the labels of the training folders.
+struct FolderParts {
+  data::ImageList train;
+  std::vector<data::LabelledFile> validation;
+  std::vector<std::string> warnings;
+};
+
+void warn_of_empty(const std::string& folder, const data::ImageList& list,
+                   std::vector<std::string>& warnings) {
+  for (const std::string& name : list.empty) warnings.push_back(empty_note(folder, name));
+}
+
+FolderParts list_parts(const std::string& path, ImageFolderOptions options) {
+  const auto [train, validation] = folders_of(path, false);
+  FolderParts parts{.train = data::list_images(train, options), .validation = {}, .warnings = {}};
+  warn_of_empty(train, parts.train, parts.warnings);
+  options.classes = parts.train.classes;
+  data::ImageList second = data::list_images(validation, options);
+  std::vector<bool> found(options.classes.size());
+  for (const data::LabelledFile& file : second.files) found[static_cast<size_t>(file.label)] = true;
+  const auto missing = std::ranges::count(found, false);
+  if (missing > 0) {
+    const auto first = static_cast<size_t>(std::ranges::find(found, false) - found.begin());
+    parts.warnings.push_back(concat(validation, " has no images of ", missing, " of ", found.size(),
+                                    " classes, such as '", options.classes[first], "'"));
   }
-  throw UsageError("--dataset image_folder: '", path,
-                   "' has no folder validation, val or test beside train, each with a folder of "
-                   "images per class");
+  parts.validation = std::move(second.files);
+  parts.train.bad.insert(parts.train.bad.end(), second.bad.begin(), second.bad.end());
+  return parts;
+}
+
+FolderParts cut_parts(const std::string& path, const ImageFolderOptions& options, double fraction) {
+  const std::string folder = folders_of(path, true).first;
+  FolderParts parts{.train = data::list_images(folder, options), .validation = {}, .warnings = {}};
+  warn_of_empty(folder, parts.train, parts.warnings);
+  std::vector<data::LabelledFile> all = std::move(parts.train.files);
+  std::vector<int32_t> labels;
+  for (const data::LabelledFile& file : all) labels.push_back(file.label);
+  const SplitIndices split = split_by_class(labels, fraction);
+  parts.train.files.clear();
+  for (const int64_t i : split.train) parts.train.files.push_back(all[static_cast<size_t>(i)]);
+  for (const int64_t i : split.validation) parts.validation.push_back(all[static_cast<size_t>(i)]);
+  return parts;
 }
 
 TrainingData load_folders(const std::string& path, const DataLoadOptions& load) {
@@ -43,89 +103,57 @@ TrainingData load_folders(const std::string& path, const DataLoadOptions& load) 
                              .seed = augmentation_key(load.seed),
                              .on_bad_record = load.on_bad_record,
                              .workers = load.workers};
-  ImageFolder train = load_image_folder((fs::path(path) / "train").string(), options);
+  const double fraction = load.validation_split;
+  FolderParts parts = fraction > 0 ? cut_parts(path, options, fraction) : list_parts(path, options);
+  const Dataset train = data::open_images(std::move(parts.train.files), options);
   options.random_views = false;
-  ImageFolder test = load_image_folder(validation_folder(path), options);
-  if (train.classes != test.classes) {
-    throw UsageError("--dataset image_folder: '", path,
-                     "': expected the same class folders for training and validation, got ",
-                     train.classes.size(), " classes for training and ", test.classes.size(),
-                     " for validation, or other names");
-  }
-  TrainingData data{.sets = {.train = std::move(train.dataset),
-                             .test = std::move(test.dataset),
-                             .classes = std::ssize(train.classes)}};
-  data.skipped = std::move(train.bad);
-  data.skipped.insert(data.skipped.end(), test.bad.begin(), test.bad.end());
+  TrainingData data{.sets = {.train = train,
+                             .test = data::open_images(std::move(parts.validation), options),
+                             .classes = std::ssize(parts.train.classes)}};
+  data.class_names = std::move(parts.train.classes);
+  data.skipped = std::move(parts.train.bad);
+  data.warnings = std::move(parts.warnings);
   data.front = view_front(load);
   return data;
 }
 
-// One image of a folder and the result of reading it.
-struct CheckedImage {
-  std::string path;
-  size_t label = 0;
-  uint64_t bytes = 0;
-  std::string flaw;
-};
-
-// Checks the images of all classes and adds the findings of each class folder, in order.
-void verify_images(const PartFolder& part, const std::vector<std::string>& classes,
+// Checks all images and adds the findings of each class folder, in order.
+void verify_images(const PartFolder& part, const data::ImageList& list,
                    const VerifyOptions& options, ReportBuilder& builder) {
-  std::vector<CheckedImage> images;
   std::vector<FileFindings> folders;
-  for (size_t label = 0; label < classes.size(); ++label) {
-    const std::string folder = (fs::path(part.path) / classes[label]).string();
-    folders.push_back(findings_of_folder(folder, options));
-    try {
-      for (std::string& path : data::image_files(folder))
-        images.push_back({std::move(path), label, 0, ""});
-    } catch (const IoError& error) {
-      folders.back().flaw(0, without_place(error.what(), folder));
-    }
+  for (const std::string& name : list.classes) {
+    folders.push_back(findings_of_folder((fs::path(part.path) / name).string(), options));
   }
-  data::for_each_item(images.size(), options.workers, [&](size_t i) {
+  std::vector<std::string> flaws(list.files.size());
+  data::for_each_item(list.files.size(), options.workers, [&](size_t i) {
     Image scratch;
-    images[i].bytes = size_of_file(images[i].path);
-    images[i].flaw = data::image_flaw(images[i].path, options.limits, scratch);
+    flaws[i] = data::image_flaw(list.files[i].path, options.limits, scratch);
   });
-  for (CheckedImage& image : images) {
-    FileFindings& folder = folders[image.label];
-    folder.file.bytes += image.bytes;
-    if (image.flaw.empty()) {
-      folder.sample(static_cast<int64_t>(image.label));
+  for (size_t i = 0; i < flaws.size(); ++i) {
+    const data::LabelledFile& image = list.files[i];
+    FileFindings& folder = folders[static_cast<size_t>(image.label)];
+    folder.file.bytes += size_of_file(image.path);
+    if (flaws[i].empty()) {
+      folder.sample(image.label);
     } else {
-      folder.bad.add({std::move(image.path), 0, std::move(image.flaw)});
+      folder.bad.add({image.path, 0, std::move(flaws[i])});
     }
   }
   for (FileFindings& folder : folders) builder.add(std::move(folder));
 }
 
-// The folders of classes; errors go into the report.
-std::optional<std::vector<std::string>> classes_of(const PartFolder& part, ReportBuilder& builder) {
-  try {
-    return data::image_classes(part.path);
-  } catch (const IoError& error) {
-    builder.add_bad({part.path, 0, without_place(error.what(), part.path)});
-    return std::nullopt;
-  }
-}
-
 VerifyReport verify_image_folder(const std::string& path, const VerifyOptions& options) {
   std::vector<std::string> first;
   return verify_parts(path, options, [&](const PartFolder& part, ReportBuilder& builder) {
-    const auto classes = classes_of(part, builder);
-    if (!classes) return;
-    if (first.empty()) {
-      first = *classes;
+    try {
+      const data::ImageList list = data::list_images(part.path, {.classes = first});
+      for (const std::string& name : list.empty) builder.note(empty_note(part.path, name));
+      first = list.classes;  // of the training part: labels are places in its sorted list
       builder.set_classes(first);
-    } else if (first != *classes) {
-      // Labels are positions in the sorted list, so another list gives other labels.
-      builder.add_bad({part.path, 0,
-                       concat("its ", classes->size(), " classes are not those of the first part (",
-                              first.size(), "), expected the same folders")});
+      verify_images(part, list, options, builder);
+    } catch (const IoError& error) {
+      builder.add_bad({part.path, 0, without_place(error.what(), part.path)});
     }
-    verify_images(part, *classes, options, builder);
   });
 }
 
@@ -176,10 +204,10 @@ DatasetRecord image_folder() {
       .files = "a folder of JPEG and PNG images per class; or train and validation of such",
       .how =
           "make a folder of images for each class; to train, make two such sets, in the folders "
-          "train and validation",
+          "train and validation, or add --validation-split 0.1",
       .path_help =
           "name the folder with --dataset-path; it has the folders train and validation, each "
-          "with a folder of images per class",
+          "with a folder of images per class, or with --validation-split 0.1 the classes alone",
       .load = load_folders,
       .preparation = kViewPreparation,
       .verify = verify_image_folder,

@@ -15,6 +15,7 @@
 #include "pando/datasets/tools/record_stages_impl.h"
 #include "pando/datasets/tools/show_impl.h"
 #include "pando/datasets/tools/verify_impl.h"
+#include "pando/datasets/validation_split.h"
 
 namespace pando::datasets {
 
@@ -28,20 +29,37 @@ std::string index_folder() {
   return home == nullptr || *home == '\0' ? "" : concat(home, "/.cache/pando/index");
 }
 
+// Both parts; with a validation split, the second one is the end of the first.
+Imagenet load_parts(const std::string& path, const DataLoadOptions& options) {
+  ImagenetOptions reading{.size = {options.view_side, options.view_side},
+                          .flip_on_device = options.prepare_on_device,
+                          .short_side = view_short_side(options),
+                          .dtype = view_dtype(options),
+                          .map = view_map(options),
+                          .seed = augmentation_key(options.seed),
+                          .on_bad_record = options.on_bad_record,
+                          .workers = options.workers,
+                          .index_folder = index_folder()};
+  if (options.validation_split == 0) return load_imagenet(path, reading);
+  RecordDataset train = open_imagenet(path, ImagenetPart::train, reading);
+  reading.random_views = false;
+  const Dataset all = open_imagenet(path, ImagenetPart::train, reading).data;
+  const int64_t count = validation_count(all.size(), options.validation_split);
+  std::vector<std::string> names = imagenet_class_names(path);
+  return {
+      .train = without_last(std::move(train), count),
+      .validation = {.data = all.skip(all.size() - count), .skipped = {}, .records_per_file = {}},
+      .classes = names.empty() ? kImagenetClasses : std::ssize(names),
+      .class_names = std::move(names)};
+}
+
 TrainingData load_shards(const std::string& path, const DataLoadOptions& options) {
-  Imagenet imagenet = load_imagenet(path, {.size = {options.view_side, options.view_side},
-                                           .flip_on_device = options.prepare_on_device,
-                                           .short_side = view_short_side(options),
-                                           .dtype = view_dtype(options),
-                                           .map = view_map(options),
-                                           .seed = augmentation_key(options.seed),
-                                           .on_bad_record = options.on_bad_record,
-                                           .workers = options.workers,
-                                           .index_folder = index_folder()});
+  Imagenet imagenet = load_parts(path, options);
   TrainingData data{.sets = {.train = stream_records(imagenet.train, {.seed = options.seed,
                                                                       .shuffle = options.shuffle}),
                              .test = imagenet.validation.data,
                              .classes = imagenet.classes},
+                    .class_names = std::move(imagenet.class_names),
                     .in_order = true};
   data.skipped = std::move(imagenet.train.skipped);
   data.skipped.insert(data.skipped.end(), imagenet.validation.skipped.begin(),
@@ -49,6 +67,8 @@ TrainingData load_shards(const std::string& path, const DataLoadOptions& options
   data.front = view_front(options);
   return data;
 }
+
+bool holds_shards(const std::string& folder) { return !data::shard_names_in(folder).empty(); }
 
 struct OfficialPart {
   ImagenetPart part;
@@ -166,6 +186,8 @@ DatasetRecord imagenet() {
           .how =
               "register at https://www.image-net.org, then pando data build-imagenet SOURCE "
               "DIR; or make a small one: pando data make-imagenet DIR",
+          .other_folders = {"imagenet-data"},
+          .holds = holds_shards,
           .path_help =
               "name the folder of its shards with --dataset-path; 'pando data "
               "build-imagenet' makes them from the images of ILSVRC2012, 'pando data "

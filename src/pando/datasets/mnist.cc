@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "pando/data/sources/mnist.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -167,12 +168,19 @@ Showing show_fashion_mnist(const std::string& path, const ShowOptions& options) 
   return {options.test ? sets.test : sets.train, fashion_mnist_names(), {}};
 }
 
+bool holds_idx_files(const std::string& folder) {
+  return std::ranges::none_of(data::kMnistFiles, [&](const char* name) {
+    return data::find_mnist_file(folder, name).empty();
+  });
+}
+
 DatasetRecord idx_dataset() {
   return {.shape = {28, 28, 1},
           .train = kMnistTrain,
           .test = kMnistTest,
           .classes = kMnistClasses,
           .files = "the four IDX files, raw or .gz",
+          .holds = holds_idx_files,
           .preparation = kMnistPreparation,
           .pipeline = mnist_pipeline};
 }

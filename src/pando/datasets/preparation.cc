@@ -5,6 +5,7 @@
 
 #include "pando/base/error.h"
 #include "pando/base/random.h"
+#include "pando/datasets/validation_split.h"
 
 namespace pando {
 
@@ -44,9 +45,16 @@ TrainingData load_arrays(const std::string& path, const DataLoadOptions& options
   TrainingData data{.sets = read(options.on_bad_record == OnBadRecord::skip ? &skipped : nullptr)};
   data.skipped = std::move(skipped);
   for (const Dataset* set : {&data.sets.train, &data.sets.test}) {
-    if (set->size() == 0) {
-      throw IoError(path, ": found no sample that can be read; ", to_string(data.skipped));
-    }
+    if (set->size() > 0) continue;
+    throw IoError(path, ": found no ", set == &data.sets.train ? "training" : "test",
+                  " sample that can be read", data.skipped.empty() ? "" : "; ",
+                  to_string(data.skipped));
+  }
+  if (options.validation_split > 0) {
+    const Dataset all = data.sets.train;
+    SplitIndices split = split_by_class(labels_of(all), options.validation_split);
+    data.sets.train = all.select(std::move(split.train));
+    data.sets.test = all.select(std::move(split.validation));
   }
   return data;
 }

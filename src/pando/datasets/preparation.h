@@ -25,11 +25,16 @@ struct DataLoadOptions {
   OnBadRecord on_bad_record = OnBadRecord::error;
   uint64_t seed = 0;  // of everything random about the samples
   int workers = 1;    // threads that read files once at the start
+  // Above 0: this fraction of the training samples is for validation, instead of the test samples
+  // (validation_split.h).
+  double validation_split = 0;
 };
 
 struct TrainingData {
   TrainTest sets;
+  std::vector<std::string> class_names;    // in the order of the labels; empty: only numbers
   std::vector<BadRecord> skipped;          // with OnBadRecord::skip
+  std::vector<std::string> warnings;       // about the files
   bool in_order = false;                   // a stream that is shuffled already
   std::optional<PreprocessOptions> front;  // the work that is left to the devices
 };
@@ -51,8 +56,9 @@ namespace datasets {
 // The key of random augmentation.
 uint64_t augmentation_key(uint64_t seed);
 
-// Reads arrays with `read`, which lists the samples that it leaves out unless it gets null. Throws
-// IoError when no sample is left.
+// Reads arrays with `read`, which lists the samples that it leaves out unless it gets null, and
+// cuts the validation samples out of them if that is asked for. Throws IoError when no sample is
+// left.
 using ReadArrays = std::function<TrainTest(std::vector<BadRecord>* skipped)>;
 TrainingData load_arrays(const std::string& path, const DataLoadOptions& options,
                          const ReadArrays& read);

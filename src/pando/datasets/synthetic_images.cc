@@ -6,6 +6,7 @@
 #include "pando/base/error.h"
 #include "pando/base/random.h"
 #include "pando/data/sources/imagenet/imagenet.h"
+#include "pando/datasets/validation_split.h"
 
 namespace pando {
 
@@ -56,6 +57,10 @@ TrainingData synthetic_data(const DatasetRecord& record, std::optional<int64_t> 
                          .train = has_counts ? record.train : kImagenetTrain,
                          .test = has_counts ? record.test : kImagenetValidation,
                          .seed = options.seed};
+  if (options.validation_split > 0) {
+    images.test = datasets::validation_count(images.train, options.validation_split);
+    images.train -= images.test;
+  }
   images.distinct =
       distinct.value_or(std::max<int64_t>(1, kManyImageBytes / images.shape.elements()));
   images.distinct = std::min(images.distinct, images.train);

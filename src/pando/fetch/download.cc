@@ -42,7 +42,8 @@ class IntoPart : public Receiver {
 struct Address {
   std::string url;
   bool refuses = false;
-  std::string reason;  // of the last failure
+  bool answers = false;  // has been reached, now or before
+  std::string reason;    // of the last failure
 };
 
 // The download of one file.
@@ -60,6 +61,7 @@ class Download {
     int retries = 0;
     while (!try_all()) {
       if (std::ranges::all_of(addresses_, &Address::refuses)) fail();
+      if (std::ranges::none_of(addresses_, &Address::answers)) fail();  // there is no network
       retries = most_ - counted_ >= kMuch ? 1 : retries + 1;
       counted_ = most_;
       if (retries > context_.retry.retries) fail();
@@ -89,6 +91,7 @@ class Download {
       asked_wait_ = std::max(asked_wait_, result.wait_seconds);
       address.reason = result.reason;
       address.refuses = result.outcome == Outcome::refused || result.outcome == Outcome::bad_range;
+      address.answers = address.answers || result.outcome != Outcome::unreachable;
       if (result.outcome == Outcome::whole) {
         address.reason = finish();
         if (address.reason.empty()) {

@@ -30,7 +30,7 @@ struct RetryLimits {
   int retries = 4;           // rounds over all addresses after the first one
   double first_wait = 1;     // seconds before the second round; doubled for each further one
   double longest_wait = 60;  // seconds, also when a server asks for more
-  int64_t connect_seconds = 20;
+  int64_t connect_seconds = 10;
   int64_t stall_seconds = 30;
 };
 
@@ -43,8 +43,9 @@ struct DownloadContext {
 // Writes folder/file.name and replaces a file of that name. Bytes are first written to
 // folder/file.name.part. Temporary failures of a server (connection, stall, status 408, 429, 5xx)
 // are tried again in the next round; an address that refuses or has a file of another size or
-// checksum is not. A round that brought much does not count as a retry. Throws NotFetched with the
-// reason of each address, FetchStopped, and IoError when the disk fails.
+// checksum is not. If no address can be reached at all, the first round is the last. A round that
+// brought much does not count as a retry. Throws NotFetched with the reason of each address,
+// FetchStopped, and IoError when the disk fails.
 void download(const RemoteFile& file, const std::string& folder, const DownloadContext& context);
 
 // Empty if size and checksums are right, else what was found and expected.

@@ -67,7 +67,7 @@ class Fetch {
     }
     make_folder();
     const FolderLock lock({.folder = folder_.string(),
-                           .remedy = "choose another folder with --folder",
+                           .remedy = other_folder_advice(options_.folder),
                            .when_busy = [this] { tell_waiting(); }});
     remove_leftovers();
     if (!options_.force && is_right()) {
@@ -91,8 +91,8 @@ class Fetch {
     std::error_code error;
     fs::create_directories(folder_, error);
     if (error) {
-      throw IoError("cannot make the folder '", folder_.string(), "': ", error.message(),
-                    "; choose another one with --folder");
+      throw IoError("cannot make the folder '", folder_.string(), "': ", error.message(), "; ",
+                    other_folder_advice(options_.folder));
     }
   }
 
@@ -163,8 +163,8 @@ class Fetch {
     if (error || needed <= 0 || space.available >= static_cast<uintmax_t>(needed)) return;
     throw IoError(entry_.name, ": the disk of '", folder_.string(), "' has ",
                   human_bytes(static_cast<double>(space.available)), " free, expected at least ",
-                  human_bytes(static_cast<double>(needed)),
-                  "; free some space or choose another folder with --folder");
+                  human_bytes(static_cast<double>(needed)), "; free some space or ",
+                  other_folder_advice(options_.folder));
   }
 
   void get_plain(const RemoteFile& file) {

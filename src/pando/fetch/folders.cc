@@ -33,16 +33,26 @@ bool is_there(const RemoteFile& file, const fs::path& folder) {
 
 }  // namespace
 
-std::string default_folder() {
+std::optional<std::string> find_default_folder() {
   if (std::string own = environment("PANDO_DATA"); !own.empty()) return own;
   // The specification says that a relative XDG_DATA_HOME is to be ignored.
   const std::string shared = environment("XDG_DATA_HOME");
   if (shared.starts_with('/')) return shared + "/pando";
   const std::string home = environment("HOME");
   if (!home.empty()) return home + "/.local/share/pando";
+  return std::nullopt;
+}
+
+std::string default_folder() {
+  if (std::optional<std::string> found = find_default_folder()) return *found;
   throw InvalidArgument(
-      "no place for data sets: PANDO_DATA, XDG_DATA_HOME and HOME are not set; choose a folder "
-      "with --folder");
+      "no place for data sets: PANDO_DATA, XDG_DATA_HOME and HOME are not set; set PANDO_DATA to a "
+      "folder for them");
+}
+
+std::string other_folder_advice(const std::string& folder) {
+  return folder.empty() ? "set PANDO_DATA to another folder"
+                        : "choose another folder with --folder";
 }
 
 std::string dataset_folder(const RemoteDataset& entry, const std::string& folder) {
@@ -66,11 +76,6 @@ std::optional<std::string> find_packaged(const RemoteDataset& entry) {
     if (!fs::is_regular_file(place / file.name, error)) return std::nullopt;
   }
   return place.string();
-}
-
-std::optional<std::string> find_here(const RemoteDataset& entry, const std::string& folder) {
-  const std::optional<std::string> fetched = find_fetched(entry, folder);
-  return fetched ? fetched : find_packaged(entry);
 }
 
 void replace_folder(const std::string& made, const std::string& target, const std::string& aside) {

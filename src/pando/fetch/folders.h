@@ -9,9 +9,13 @@
 
 namespace pando::fetch {
 
-// $PANDO_DATA, else $XDG_DATA_HOME/pando, else $HOME/.local/share/pando. Throws InvalidArgument
-// when none of them is set.
+// $PANDO_DATA, else $XDG_DATA_HOME/pando, else $HOME/.local/share/pando; nothing if none of them is
+// set.
+std::optional<std::string> find_default_folder();
+// The same; throws InvalidArgument if none of them is set.
 std::string default_folder();
+// What to do when files cannot be stored in `folder`; as for find_fetched.
+std::string other_folder_advice(const std::string& folder);
 
 // The folder of one data set; `folder` as for find_fetched.
 std::string dataset_folder(const RemoteDataset& entry, const std::string& folder);
@@ -22,9 +26,6 @@ std::optional<std::string> find_fetched(const RemoteDataset& entry, const std::s
 
 // The folder of the data set from a Debian package, if the package is installed.
 std::optional<std::string> find_packaged(const RemoteDataset& entry);
-
-// The result of find_fetched(), otherwise that of find_packaged().
-std::optional<std::string> find_here(const RemoteDataset& entry, const std::string& folder = "");
 
 // Renames the folder `made` to `target`. An existing folder `target` is renamed to `aside`, on the
 // same disk, or stays if renaming fails. Throws IoError.

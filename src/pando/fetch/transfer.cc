@@ -172,6 +172,16 @@ TransferResult http_failure(CURL* curl) {
   return result;
 }
 
+// Whether the server was never reached. A connection that opened has taken some time.
+bool is_unreachable(CURLcode code, CURL* curl) {
+  constexpr std::array kNeverReached = {CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY,
+                                        CURLE_COULDNT_CONNECT};
+  if (std::ranges::find(kNeverReached, code) != kNeverReached.end()) return true;
+  curl_off_t connected = 0;
+  curl_easy_getinfo(curl, CURLINFO_CONNECT_TIME_T, &connected);
+  return code == CURLE_OPERATION_TIMEDOUT && connected == 0;
+}
+
 bool may_pass(CURLcode code) {
   constexpr std::array kPassing = {CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY,
                                    CURLE_COULDNT_CONNECT,      CURLE_OPERATION_TIMEDOUT,
@@ -188,7 +198,9 @@ TransferResult judge(CURLcode code, const Session& session, const char* detail) 
   if (code == CURLE_ABORTED_BY_CALLBACK) return {.outcome = Outcome::stopped, .reason = "stopped"};
   if (code == CURLE_HTTP_RETURNED_ERROR) return http_failure(session.curl);
   if (code != CURLE_OK) {
-    return {.outcome = may_pass(code) ? Outcome::broken : Outcome::refused,
+    const Outcome passing =
+        is_unreachable(code, session.curl) ? Outcome::unreachable : Outcome::broken;
+    return {.outcome = may_pass(code) ? passing : Outcome::refused,
             .reason = *detail == '\0' ? curl_easy_strerror(code) : detail};
   }
   if (session.begun && session.position == session.request.total) return {};

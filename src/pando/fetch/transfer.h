@@ -13,7 +13,7 @@ struct TransferRequest {
   std::string url;
   int64_t offset = 0;  // bytes that are here already
   int64_t total = 0;   // bytes of the whole file
-  int64_t connect_seconds = 20;
+  int64_t connect_seconds = 10;
   int64_t stall_seconds = 30;  // slower than 1,000 bytes per second for this long: broken
 };
 
@@ -29,10 +29,11 @@ class Receiver {
 };
 
 enum class Outcome {
-  whole,      // all bytes up to `total` have arrived
-  broken,     // may work when tried again
-  bad_range,  // the server has no bytes after `offset`; without an offset it may work
-  refused,    // this address does not have the file
+  whole,        // all bytes up to `total` have arrived
+  broken,       // may work when tried again
+  unreachable,  // broken before the server answered: no network, name or connection
+  bad_range,    // the server has no bytes after `offset`; without an offset it may work
+  refused,      // this address does not have the file
   stopped,
 };
 

@@ -34,6 +34,13 @@ int64_t occurrences(const std::string& text, const std::string& part) {
   return count;
 }
 
+TEST(ClassNames, AreALineEach) {
+  const std::vector<std::string> names = {"a cat", "", "dog"};
+  EXPECT_EQ(class_names_text(names), "a cat\n\ndog\n");
+  EXPECT_EQ(parse_class_names(class_names_text(names)), names);
+  EXPECT_TRUE(parse_class_names("").empty());
+}
+
 TEST(WriteClassReport, WritesTablesAndPicture) {
   const TempFolder folder;
   const ClassReport report = made_up(10, 400);

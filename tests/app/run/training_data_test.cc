@@ -3,11 +3,13 @@
 #include <nlohmann/json.hpp>
 
 #include "pando/app/flags/find_dataset.h"
+#include "pando/app/flags/validate_options.h"
 #include "pando/app/job/exit_code.h"
 #include "pando/app/run/training_run.h"
 #include "pando/data/image/jpeg.h"
 #include "pando/data/sources/cifar/cifar.h"
 #include "pando/data/sources/imagenet/make.h"
+#include "pando/train/training_state.h"
 #include "pando/zoo/zoo.h"
 #include "tests/app/mnist_folder.h"
 #include "tests/app/parse_options.h"
@@ -57,6 +59,7 @@ TEST(TrainingDataTest, SaysHowToGetWhatIsMissing) {
   EXPECT_SAYS(message, "--dataset cifar10: ", home.path() + "/cifar10");
   EXPECT_SAYS(message, "'pando data fetch cifar10'", "--dataset-path");
   EXPECT_EQ(find_dataset({.dataset = "mnist"}), std::nullopt);  // it would be fetched
+  EXPECT_SAYS(error({"--dataset=imagenet"}), home.path() + "/imagenet,");
   EXPECT_SAYS(error({"--dataset=imagenet"}), "'pando data build-imagenet' makes them");
   EXPECT_SAYS(error({"--dataset=image_folder"}), "a folder of images per class");
 }
@@ -212,14 +215,72 @@ TEST_F(ImageFolders, TellAtTheEndWhatWasLeftOut) {
   EXPECT_SAYS(run.out, "train/cat/3");
 }
 
-TEST_F(ImageFolders, NeedTheSameClassesTwice) {
-  std::filesystem::create_directories(folder_.path / "train" / "fish");
-  folder_.write("train/fish/1", "x");
-  EXPECT_SAYS(testing_support::error_of<UsageError>([&] { train_shortly(folder_, args()); }),
-              "3 classes for training and 2 for validation");
+TEST_F(ImageFolders, ValidationHasClassesOfTraining) {
+  const DataRequest request{.flags = {.dataset = "image_folder",
+                                      .dataset_path = folder_.path.string(),
+                                      .image_size = 32}};
+  EXPECT_TRUE(load_training_data(request).warnings.empty());
+  std::filesystem::remove_all(folder_.path / "validation" / "dog");
+  std::filesystem::create_directories(folder_.path / "train" / "fish");  // empty: no class
+  const TrainingData data = load_training_data(request);
+  EXPECT_EQ(data.class_names, (std::vector<std::string>{"cat", "dog"}));
+  ASSERT_EQ(data.warnings.size(), 2u);
+  EXPECT_SAYS(data.warnings[0], "train/fish", "no images");
+  EXPECT_SAYS(data.warnings[1], "1 of 2 classes", "'dog'");
+  std::filesystem::create_directories(folder_.path / "validation" / "fish");
+  folder_.write("validation/fish/1", "x");
+  EXPECT_SAYS(testing_support::error_of<IoError>([&] { load_training_data(request); }), "'fish'",
+              "2 classes");
+}
+
+TEST_F(ImageFolders, CanBeCutIntoTwoParts) {
   std::filesystem::remove_all(folder_.path / "validation");
   EXPECT_SAYS(testing_support::error_of<UsageError>([&] { train_shortly(folder_, args()); }),
-              "no folder validation, val or test");
+              "no folder validation, val or test", "train", "--validation-split 0.1");
+  DataRequest request{.flags = {.dataset = "image_folder",
+                                .dataset_path = folder_.path.string(),
+                                .image_size = 32,
+                                .validation_split = 0.25}};
+  for (const char* place : {".", "train"}) {  // with train, then the classes alone
+    request.flags.dataset_path = (folder_.path / place).string();
+    const TrainingData data = load_training_data(request);
+    EXPECT_EQ(data.sets.train.size(), 12);
+    EXPECT_EQ(data.sets.test.size(), 4);
+    EXPECT_EQ(data.class_names, (std::vector<std::string>{"cat", "dog"}));
+    EXPECT_EQ(data.sets.test.get(1).y().i32()[0], 0);
+    EXPECT_EQ(data.sets.test.get(2).y().i32()[0], 1);
+  }
+  request.flags.validation_split = 0;
+  EXPECT_SAYS(testing_support::error_of<UsageError>([&] { load_training_data(request); }),
+              "no folder train;", "--validation-split 0.1");
+  std::vector<std::string> options = args();
+  options.emplace_back("--validation-split=0.25");
+  EXPECT_FALSE(train_shortly(folder_, options).losses.empty());
+}
+
+// The names of the folders are in the run directory, in the checkpoints and in the reports.
+TEST_F(ImageFolders, ClassesHaveNames) {
+  train_shortly(folder_, args());
+  std::filesystem::path run;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path)) {
+    if (std::filesystem::exists(entry.path() / "config.yml")) run = entry.path();
+  }
+  const auto read = [&](const char* name) {
+    return folder_.read((run.filename() / name).string());
+  };
+  EXPECT_EQ(read("class_names.txt"), "cat\ndog\n");
+  EXPECT_SAYS(read("class_report.csv"), "cat", "dog");
+  EXPECT_SAYS(read("confusion.svg"), "predicted as dog");
+  const TrainingState state = load_training_state((run / "checkpoints/epoch_2.0.h5").string());
+  EXPECT_EQ(state.notes.at("class_names"), "cat\ndog\n");
+  // Labels are places in the sorted list of folders, so another name changes them.
+  for (const char* part : {"train", "validation"}) {
+    std::filesystem::rename(folder_.path / part / "dog", folder_.path / part / "ape");
+  }
+  std::ostringstream out;
+  const std::vector<std::string> words = {run.string()};
+  run_training(parse_validate_options(words, out).value(), out);
+  EXPECT_SAYS(out.str(), "epoch_2.0.h5", "label 0", "'cat'", "'ape'");
 }
 
 TEST(TrainingDataTest, BadLabelsCanBeLeftOut) {
@@ -284,7 +345,7 @@ TEST(TrainingDataTest, AtLeastOneSampleMustBeGood) {
                                               .dataset_path = folder.path.string(),
                                               .on_bad_record = OnBadRecord::skip}});
               }),
-              "found no sample that can be read; 1 bad record");
+              "found no test sample that can be read; 1 bad record");
 }
 
 }  // namespace

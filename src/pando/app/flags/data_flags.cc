@@ -28,8 +28,7 @@ void add_data_flags(OptionTable& table, DataFlags& flags) {
                    "the data set; default: the one that the model was designed for");
   table
       .add("dataset-path", flags.dataset_path,
-           "the folder with the files of the data set; default: where the Debian package installs "
-           "Fashion-MNIST, or where 'pando data fetch' stores the other data sets")
+           "the folder with the files of the data set; default: where 'pando data list' finds it")
       .with_hint("DIR");
   table.add("download", flags.download, "download the data set if it is not on this machine");
   table.add_choice(
@@ -50,6 +49,17 @@ void add_data_flags(OptionTable& table, DataFlags& flags) {
       .with_hint("N")
       .at_least(0)
       .at_most(4096);
+  table
+      .add(
+          "validation-split", flags.validation_split,
+          "validate on this fraction of the training samples instead of the test samples; it is "
+          "cut "
+          "out of every class in the same way whatever the seed, of record files the last records. "
+          "image_folder then needs no folders train and validation: the classes may lie in "
+          "--dataset-path itself. 0: no cut")
+      .with_hint("FRACTION")
+      .at_least(0)
+      .at_most(0.9);
   table.add_choice("on-bad-record", flags.on_bad_record,
                    {{"error", OnBadRecord::error}, {"skip", OnBadRecord::skip}},
                    "what to do with a sample that cannot be read: error ends the run; skip leaves "

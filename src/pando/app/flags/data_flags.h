@@ -19,7 +19,8 @@ struct DataFlags {
   bool download = true;      // fetch a data set that is not on this machine
   SyntheticData synthetic_data = SyntheticData::none;
   bool shuffle = true;
-  int64_t image_size = 0;  // of views; 0: the default of the model
+  int64_t image_size = 0;       // of views; 0: the default of the model
+  double validation_split = 0;  // of the training samples, for validation; 0: the test samples
   OnBadRecord on_bad_record = OnBadRecord::error;
   int pipeline_num_parallel = 0;  // 0: the cores that no device uses, at least 1
 

@@ -3,8 +3,9 @@
 
 #include <algorithm>
 
+#include "pando/base/strings.h"
 #include "pando/datasets/all_datasets.h"
-#include "pando/fetch/folders.h"
+#include "pando/datasets/find_files.h"
 #include "pando/options/usage_error.h"
 #include "pando/zoo/zoo.h"
 
@@ -23,13 +24,16 @@ std::optional<std::string> find_dataset(const DataFlags& flags) {
   if (!flags.dataset_path.empty()) return flags.dataset_path;
   const DatasetRecord& record = dataset_record(flags.dataset);
   if (record.files.empty()) return "";
-  if (!record.remote) throw UsageError("--dataset ", record.name, ": ", record.path_help);
-  if (std::optional<std::string> found = fetch::find_here(*record.remote)) return found;
-  if (flags.download) return std::nullopt;
-  throw UsageError(
-      "--dataset ", record.name, ": not found in ", fetch::dataset_folder(*record.remote, ""),
-      ", and --no-download forbids downloading; run 'pando data fetch ", record.name,
-      "', or get it from ", record.remote->homepage, " and give its folder with --dataset-path");
+  if (std::optional<std::string> found = find_files(record)) return found;
+  if (record.remote && flags.download) return std::nullopt;
+  const std::vector<std::string> places = search_places(record);
+  const std::string looked =
+      places.empty() ? "" : concat("not found in ", join(places, ", "), "; ");
+  if (!record.remote) throw UsageError("--dataset ", record.name, ": ", looked, record.path_help);
+  throw UsageError("--dataset ", record.name, ": ", looked,
+                   "--no-download forbids downloading; run 'pando data fetch ", record.name,
+                   "', or get it from ", record.remote->homepage,
+                   " and give its folder with --dataset-path");
 }
 
 }  // namespace pando::app

@@ -17,11 +17,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array kContents = {"config.yml",    "history.csv",      "history.json",
-                                  "log.txt",       "checkpoints",      "wandb.jsonl",
-                                  "curves.svg",    "class_report.txt", "class_report.csv",
-                                  "confusion.csv", "confusion.svg",    "best_epoch.h5",
-                                  kRunMark};
+constexpr std::array kContents = {
+    "config.yml",       "history.csv",   "history.json",  "log.txt",
+    "checkpoints",      "wandb.jsonl",   "curves.svg",    "class_report.txt",
+    "class_report.csv", "confusion.csv", "confusion.svg", "best_epoch.h5",
+    "class_names.txt",  kRunMark};
 constexpr std::string_view kEventFiles = "events.out.tfevents.";  // a prefix of their names
 
 // The names of the files that an earlier run left.

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "pando/app/report/svg_plot.h"
+#include "pando/base/strings.h"
 #include "pando/store/atomic_file.h"
 
 namespace pando::app {
@@ -84,6 +85,18 @@ std::string confusion_svg(const ClassReport& report, const std::vector<std::stri
     }
   }
   return heat_map_svg(map);
+}
+
+std::string class_names_text(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += name + "\n";
+  return text;
+}
+
+std::vector<std::string> parse_class_names(const std::string& text) {
+  std::vector<std::string> names = split(text, '\n');
+  if (!names.empty() && names.back().empty()) names.pop_back();
+  return names;
 }
 
 void write_class_report(const std::filesystem::path& folder, const ClassReport& report,

@@ -16,6 +16,11 @@ namespace pando::app {
 void write_class_report(const std::filesystem::path& folder, const ClassReport& report,
                         const std::vector<std::string>& names);
 
+// The names in one text, a line each, as they are kept in the run directory (class_names.txt) and
+// in checkpoints (the note class_names).
+std::string class_names_text(const std::vector<std::string>& names);
+std::vector<std::string> parse_class_names(const std::string& text);
+
 // The picture has a row for every true class and a column for every predicted class. Colours show
 // shares of the row; with up to 30 classes, the cells also have counts. With more than 100 classes,
 // several neighbouring classes share a cell.

@@ -64,6 +64,11 @@ void announce(const TrainingSetup& setup, double compile_seconds, RunLog& log) {
       "training {} on {}{}: {} samples, learning rate {}, seed {}, run directory {}", options.model,
       made_up, dataset, setup.data.sets.train.size(),
       describe(options.schedule, setup.schedule_base()), options.seed, directory.path().string()));
+  if (options.data.validation_split > 0) {
+    log.say(fmt::format("validation on {} cut out of the training data (--validation-split {})",
+                        counted(setup.data.sets.test.size(), "sample"),
+                        options.data.validation_split));
+  }
   log.say(batch_line(setup));
   log.say(concat("precision ", describe_precision(options)));
   const std::string scaling = options.loss.describe_scaling(setup.batch.replicas);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pando/app/run/training_data.h"
 
+#include <algorithm>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -27,7 +28,8 @@ DataLoadOptions load_options(const DataRequest& request) {
                           .shuffle = flags.shuffle,
                           .on_bad_record = flags.on_bad_record,
                           .seed = request.seed,
-                          .workers = request.workers};
+                          .workers = request.workers,
+                          .validation_split = flags.validation_split};
   if (request.model_input.rank() == 3) options.view_side = request.model_input[0];
   if (flags.image_size > 0) options.view_side = flags.image_size;
   return options;
@@ -65,7 +67,14 @@ TrainingData load_training_data(const DataRequest& request) {
   }
   std::optional<std::string> path = find_dataset(request.flags);
   if (!path) path = download(request);
-  return record.load(*path, load_options(request));
+  TrainingData data = record.load(*path, load_options(request));
+  const bool has_names = std::ssize(record.class_names) == data.sets.classes;
+  if (data.class_names.empty() && has_names) data.class_names = record.class_names;
+  for (std::string& name : data.class_names) {  // names of folders may hold anything
+    std::ranges::replace_if(
+        name, [](char c) { return static_cast<uint8_t>(c) < ' '; }, ' ');
+  }
+  return data;
 }
 
 }  // namespace pando::app

@@ -11,8 +11,10 @@
 
 #include "pando/app/job/shared_state.h"
 #include "pando/app/record/run_recorder.h"
+#include "pando/app/report/class_report.h"
 #include "pando/app/run/output_places.h"
 #include "pando/app/run/resume.h"
+#include "pando/app/run/validation_report.h"
 #include "pando/profile/chrome_trace.h"
 #include "pando/profile/trace_summary.h"
 #include "pando/train/profile_report.h"
@@ -127,6 +129,9 @@ double best_accuracy(const TrainingPhase& phase) {
 std::shared_ptr<RunRecorder> make_recorder(const TrainingPhase& phase, double rate_factor) {
   const TrainingSetup& setup = phase.setup;
   std::map<std::string, std::string> notes = run_notes(setup);
+  if (!setup.data.class_names.empty()) {
+    notes[kClassNamesNote] = class_names_text(setup.data.class_names);
+  }
   if (rate_factor != 1) notes[kRateFactor] = fmt::format("{}", rate_factor);
   return std::make_shared<RunRecorder>(
       phase.log, phase.signal, phase.checkpoints,

@@ -27,6 +27,7 @@
 #include "pando/app/run/row_sinks.h"
 #include "pando/app/run/training_phase.h"
 #include "pando/app/run/validation_phase.h"
+#include "pando/app/run/validation_report.h"
 #include "pando/base/error.h"
 #include "pando/base/strings.h"
 #include "pando/comm/job.h"
@@ -69,6 +70,7 @@ class TrainingRun {
     try {
       begin_weights(log);
       setup_.instances.together([&] {
+        write_class_names(setup_, log);
         if (setup_.instances.is_first()) attach_sinks(log);
       });
       const int code = run_phases(log);

@@ -132,6 +132,7 @@ void TrainingSetup::agree() {
 
 void TrainingSetup::collect_warnings() {
   warnings = options.warnings;
+  warnings.insert(warnings.end(), data.warnings.begin(), data.warnings.end());
   if (batch.warning) warnings.push_back(*batch.warning);
   warnings.insert(warnings.end(), events.warnings.begin(), events.warnings.end());
   for (std::string& warning : warnings_of(options.loss, options.precision)) {

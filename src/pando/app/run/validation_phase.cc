@@ -294,6 +294,10 @@ ValidationResult validate_checkpoints(TrainingSetup& setup, RunLog& log,
                                       const ValidationRequest& request) {
   ValidationResult result = ValidationPhase(setup, log, request).run();
   if (result.stopped || result.checkpoints.empty()) return result;
+  const bool reads_files = !setup.options.phases.training && !result.files.empty();
+  if (reads_files && setup.instances.is_first()) {
+    compare_class_names(setup, result.files.back().path, log);
+  }
   tell_class_report(setup, log);
   tell_target(log, result, setup.options.phases);
   tell_result(log, result);

@@ -3,11 +3,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include <fmt/core.h>
 
 #include "pando/app/report/class_report.h"
-#include "pando/datasets/all_datasets.h"
+#include "pando/base/error.h"
+#include "pando/base/strings.h"
+#include "pando/store/atomic_file.h"
+#include "pando/train/training_state.h"
 
 namespace pando::app {
 namespace {
@@ -87,11 +91,41 @@ std::optional<ClassReport> report_classes(TrainingSetup& setup) {
   return classify(all.outputs, all.labels);
 }
 
+void compare_class_names(TrainingSetup& setup, const std::filesystem::path& checkpoint,
+                         RunLog& log) {
+  std::vector<std::string> saved;
+  try {
+    const TrainingState state = load_training_state(checkpoint.string());
+    const auto note = state.notes.find(kClassNamesNote);
+    if (note != state.notes.end()) saved = parse_class_names(note->second);
+  } catch (const IoError&) {  // a file of weights only
+    return;
+  }
+  std::vector<std::string>& names = setup.data.class_names;
+  if (saved.empty() || saved == names) return;
+  if (names.empty() && std::ssize(saved) == setup.data.sets.classes) {
+    names = std::move(saved);
+    return;
+  }
+  const auto differs = static_cast<size_t>(std::ranges::mismatch(saved, names).in1 - saved.begin());
+  const auto name_in = [&](const std::vector<std::string>& all) {
+    return differs < all.size() ? "'" + all[differs] + "'" : "nothing";
+  };
+  log.say(concat("warning: ", checkpoint.string(), " was trained on other classes: label ", differs,
+                 " is ", name_in(saved), " there and ", name_in(names), " in the data"));
+}
+
+void write_class_names(const TrainingSetup& setup, RunLog& log) {
+  if (!setup.instances.is_first() || setup.data.class_names.empty()) return;
+  const std::string text = class_names_text(setup.data.class_names);
+  store::replace_file((log.directory().path() / "class_names.txt").string(),
+                      {std::as_bytes(std::span(text))});
+}
+
 void tell_class_report(TrainingSetup& setup, RunLog& log) {
   const std::optional<ClassReport> report = report_classes(setup);
   if (!report || !setup.instances.is_first()) return;
-  std::vector<std::string> names = dataset_record(setup.options.data.dataset).class_names;
-  if (std::ssize(names) != report->classes()) names.clear();
+  const std::vector<std::string>& names = setup.data.class_names;
   const bool written =
       log.directory().attempt([&] { write_class_report(log.directory().path(), *report, names); });
   if (report->classes() <= kMostShownClasses) log.show(to_text(*report, names));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <filesystem>
 #include <optional>
 
 #include "pando/app/record/run_log.h"
@@ -13,6 +14,16 @@ namespace pando::app {
 // The report on all test data with the present weights of the model; nothing if the model or the
 // labels are not those of a classifier.
 std::optional<ClassReport> report_classes(TrainingSetup& setup);
+
+inline constexpr const char* kClassNamesNote = "class_names";  // of a checkpoint
+
+// Takes the class names of a checkpoint if the data have none, and warns if those of the data are
+// other ones.
+void compare_class_names(TrainingSetup& setup, const std::filesystem::path& checkpoint,
+                         RunLog& log);
+
+// Writes the names of the classes to the run directory, if the data have names.
+void write_class_names(const TrainingSetup& setup, RunLog& log);
 
 // Writes the report to the run directory (class_report.h) and shows it if the classes fit on a
 // screen.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "pando/base/error.h"
+#include "pando/data/image/exif.h"
 #include "pando/data/image/jpeg.h"
 #include "pando/data/image/pixel_reader_impl.h"
 #include "pando/data/image/png.h"
@@ -54,14 +55,46 @@ ImageFormat sniff(std::span<const uint8_t> bytes, const std::string& place) {
                 describe_start(bytes));
 }
 
+// Turns what another reader reads.
+class TurnedReader : public data::PixelReader {
+ public:
+  TurnedReader(std::unique_ptr<data::PixelReader> stored, const data::Turn& turn)
+      : stored_(std::move(stored)), turn_(turn) {}
+
+  ImageSize size() const override { return turned(stored_->size(), turn_); }
+  bool cmyk() const override { return stored_->cmyk(); }
+  void read(Image& into) override {
+    stored_->read(pixels_);
+    turn_pixels(pixels_, turn_, into);
+  }
+  RealBox read_region(const RegionRequest& request, Image& into) override {
+    const RealBox box =
+        stored_->read_region({.box = turned_back(request.box, turn_, stored_->size()),
+                              .target = turned(request.target, turn_),
+                              .may_shrink = request.may_shrink},
+                             pixels_);
+    turn_pixels(pixels_, turn_, into);
+    return turned(box, turn_, pixels_.size);
+  }
+
+ private:
+  std::unique_ptr<data::PixelReader> stored_;
+  data::Turn turn_;
+  Image pixels_;
+};
+
 }  // namespace
 
 ImageReader::ImageReader(std::span<const uint8_t> bytes, std::string place,
-                         const DecodeLimits& limits)
+                         const DecodeLimits& limits, Orientation orientation)
     : format_(sniff(bytes, place)),
       place_(std::move(place)),
       reader_(format_ == ImageFormat::jpeg ? data::open_jpeg(bytes, place_, limits)
-                                           : data::open_png(bytes, place_, limits)) {}
+                                           : data::open_png(bytes, place_, limits)) {
+  const bool turns = orientation == Orientation::upright;
+  const data::Turn turn = turns ? data::turn_of_image(bytes) : data::Turn();
+  if (turn != data::Turn()) reader_ = std::make_unique<TurnedReader>(std::move(reader_), turn);
+}
 ImageReader::~ImageReader() = default;
 ImageReader::ImageReader(ImageReader&&) noexcept = default;
 ImageReader& ImageReader::operator=(ImageReader&&) noexcept = default;
@@ -80,8 +113,8 @@ RealBox ImageReader::read_region(const RegionRequest& request, Image& into) {
 }
 
 Image decode_image(std::span<const uint8_t> bytes, const std::string& place,
-                   const DecodeLimits& limits) {
-  ImageReader reader(bytes, place, limits);
+                   const DecodeLimits& limits, Orientation orientation) {
+  ImageReader reader(bytes, place, limits, orientation);
   Image image;
   reader.read(image);
   return image;

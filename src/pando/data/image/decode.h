@@ -17,6 +17,10 @@ class PixelReader;
 
 enum class ImageFormat { jpeg, png };
 
+// Whether an orientation in EXIF data counts. Photographs of cameras and telephones need it to be
+// upright; ImageNet is used as it is stored, since the published results ignore the orientation.
+enum class Orientation { upright, as_stored };
+
 struct DecodeLimits {
   int64_t max_pixels = 100'000'000;  // of one image; checked before memory is allocated
 };
@@ -31,16 +35,17 @@ struct RegionRequest {
 
 // One encoded image: the constructor reads its header, read() its pixels, as often as needed. Grey,
 // palette, CMYK and 16-bit images become 8-bit RGB (of 16 bits the upper 8 are kept); an alpha
-// channel is dropped, as PIL's convert("RGB") does, and an orientation in EXIF data is ignored, as
-// TensorFlow and torchvision do. The bytes must outlive the reader. Only one thread at a time may
-// use it.
+// channel is dropped, as PIL's convert("RGB") does. Upright images are turned as the EXIF data say,
+// and size and boxes are those of the turned image; damaged EXIF data are ignored. The bytes must
+// outlive the reader. Only one thread at a time may use it.
 //
 // Every method throws IoError, which names `place` and what is wrong, for data that is cut short,
 // damaged, larger than the limits or neither JPEG nor PNG, and Unsupported for kinds of JPEG that
 // it cannot read.
 class ImageReader {
  public:
-  ImageReader(std::span<const uint8_t> bytes, std::string place, const DecodeLimits& limits = {});
+  ImageReader(std::span<const uint8_t> bytes, std::string place, const DecodeLimits& limits = {},
+              Orientation orientation = Orientation::upright);
   ~ImageReader();
   ImageReader(ImageReader&&) noexcept;
   ImageReader& operator=(ImageReader&&) noexcept;
@@ -62,6 +67,6 @@ class ImageReader {
 };
 
 Image decode_image(std::span<const uint8_t> bytes, const std::string& place,
-                   const DecodeLimits& limits = {});
+                   const DecodeLimits& limits = {}, Orientation orientation = Orientation::upright);
 
 }  // namespace pando

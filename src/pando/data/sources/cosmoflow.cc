@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "pando/data/sources/clutter.h"
 #include "pando/data/tfrecord/example.h"
 #include "pando/data/tfrecord/record_file.h"
 
@@ -147,7 +148,10 @@ std::vector<std::string> record_files_in(const std::string& folder) {
   std::error_code error;
   std::vector<std::string> paths;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    if (at->path().extension() == ".tfrecord") paths.push_back(at->path().string());
+    const bool wanted = at->path().extension() == ".tfrecord";
+    if (wanted && !data::is_clutter(at->path().filename().string())) {
+      paths.push_back(at->path().string());
+    }
   }
   if (error) throw IoError(folder, ": cannot list the folder: ", error.message());
   if (paths.empty()) throw IoError(folder, ": expected one file *.tfrecord per sample, found none");

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "pando/data/parallel.h"
+#include "pando/data/sources/clutter.h"
 #include "pando/data/sources/gzip.h"
 
 namespace pando {
@@ -16,21 +17,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct LabelledFile {
-  std::string path;
-  int32_t label = 0;
-};
+using data::LabelledFile;
 
-bool hidden(const fs::path& path) { return path.filename().string().starts_with("."); }
-
-std::vector<std::string> class_names(const std::string& directory) {
+std::vector<std::string> folders_in(const std::string& directory) {
   std::error_code error;
   std::vector<std::string> names;
   for (fs::directory_iterator at(directory, error); !error && at != fs::directory_iterator();
        at.increment(error)) {
     std::error_code unknown;  // an entry that cannot be examined is no class
-    if (!hidden(at->path()) && at->is_directory(unknown))
-      names.push_back(at->path().filename().string());
+    const std::string name = at->path().filename().string();
+    if (!data::is_clutter(name) && at->is_directory(unknown)) names.push_back(name);
   }
   if (error) throw IoError(directory, ": cannot list the folder: ", error.message());
   if (names.empty()) {
@@ -46,27 +42,28 @@ std::vector<std::string> files_of(const fs::path& folder) {
   for (fs::recursive_directory_iterator at(folder, error);
        !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
     std::error_code unknown;  // reading the file reports the error
-    if (hidden(at->path())) {
+    if (data::is_clutter(at->path().filename().string())) {
       at.disable_recursion_pending();
     } else if (!at->is_directory(unknown)) {
       files.push_back(at->path().string());
     }
   }
   if (error) throw IoError(folder.string(), ": cannot list the folder: ", error.message());
-  if (files.empty()) throw IoError(folder.string(), ": the folder of a class has no files");
   std::sort(files.begin(), files.end());
   return files;
 }
 
-std::vector<LabelledFile> list_files(const std::string& directory,
-                                     const std::vector<std::string>& classes) {
-  std::vector<LabelledFile> files;
-  for (size_t label = 0; label < classes.size(); ++label) {
-    for (std::string& path : files_of(fs::path(directory) / classes[label])) {
-      files.push_back({std::move(path), static_cast<int32_t>(label)});
-    }
+// The label of a folder: its place in the given classes or, if none are given, the next one.
+int32_t label_of(const std::string& directory, const std::string& name,
+                 const std::vector<std::string>& given, std::vector<std::string>& classes) {
+  if (given.empty()) {
+    classes.push_back(name);
+    return static_cast<int32_t>(classes.size() - 1);
   }
-  return files;
+  const auto found = std::ranges::find(given, name);
+  if (found != given.end()) return static_cast<int32_t>(found - given.begin());
+  throw IoError(directory, ": the folder '", name, "' is not one of the ", given.size(),
+                " classes of training; remove it, or add such a folder of training images");
 }
 
 // Why a file is not a readable image; nothing if it is one.
@@ -182,30 +179,44 @@ void check(const ImageFolderOptions& options) {
 
 ImageFolder load_image_folder(const std::string& directory, const ImageFolderOptions& options) {
   check(options);
-  std::vector<std::string> classes = class_names(directory);
-  std::vector<LabelledFile> files = list_files(directory, classes);
-  std::vector<BadRecord> bad;
-  if (options.on_bad_record == OnBadRecord::skip) bad = drop_bad(files, options);
-  if (files.empty()) {
-    throw IoError(directory, ": none of ", bad.size(), " files is a readable image; the first is ",
-                  to_string(bad[0]));
-  }
+  data::ImageList list = data::list_images(directory, options);
   std::vector<std::string> paths;
-  for (const LabelledFile& file : files) paths.push_back(file.path);
-  return {.dataset = Dataset(std::make_shared<ImageFolderSource>(std::move(files), options)),
-          .classes = std::move(classes),
+  for (const LabelledFile& file : list.files) paths.push_back(file.path);
+  return {.dataset = data::open_images(std::move(list.files), options),
+          .classes = std::move(list.classes),
           .files = std::move(paths),
-          .bad = std::move(bad)};
+          .bad = std::move(list.bad)};
 }
 
 namespace data {
 
-std::vector<std::string> image_classes(const std::string& directory) {
-  return class_names(directory);
+ImageList list_images(const std::string& directory, const ImageFolderOptions& options) {
+  ImageList list{.classes = options.classes};
+  for (const std::string& name : folders_in(directory)) {
+    std::vector<std::string> paths = files_of(fs::path(directory) / name);
+    if (paths.empty()) {
+      list.empty.push_back(name);
+      continue;
+    }
+    const int32_t label = label_of(directory, name, options.classes, list.classes);
+    for (std::string& path : paths) list.files.push_back({std::move(path), label});
+  }
+  std::ranges::stable_sort(list.files, {}, &LabelledFile::label);
+  if (list.files.empty()) {
+    throw IoError(directory, ": its folders (", join(list.empty, ", "),
+                  ") have no files, expected images of a class in each");
+  }
+  if (options.on_bad_record == OnBadRecord::skip) list.bad = drop_bad(list.files, options);
+  if (list.files.empty()) {
+    throw IoError(directory, ": none of ", list.bad.size(),
+                  " files is a readable image; the first is ", to_string(list.bad[0]));
+  }
+  return list;
 }
 
-std::vector<std::string> image_files(const std::string& class_folder) {
-  return files_of(class_folder);
+Dataset open_images(std::vector<LabelledFile> files, const ImageFolderOptions& options) {
+  check(options);
+  return Dataset(std::make_shared<ImageFolderSource>(std::move(files), options));
 }
 
 std::string image_flaw(const std::string& path, const DecodeLimits& limits, Image& scratch) {

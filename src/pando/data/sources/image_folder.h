@@ -24,6 +24,8 @@ struct ImageFolderOptions {
   OnBadRecord on_bad_record = OnBadRecord::error;
   DecodeLimits limits = {};
   int workers = 1;  // threads that read all images once for OnBadRecord::skip
+  // The names of the classes in the order of the labels; empty: the folders that have images.
+  std::vector<std::string> classes = {};
 };
 
 struct ImageFolder {
@@ -33,23 +35,35 @@ struct ImageFolder {
   std::vector<BadRecord> bad;        // what was skipped
 };
 
-// The classes are the folders in `directory`, sorted by name; the samples all files in them, sorted
-// by path below the class, whatever their endings; names that begin with a dot are left out. The
-// content of a file tells whether it is JPEG or PNG.
+// The classes are the folders in `directory` that have images, sorted by name; the samples all
+// files in them, sorted by path below the class, whatever their endings; clutter (clutter.h) is
+// left out. The content of a file tells whether it is JPEG or PNG. Images are turned upright as
+// their EXIF data say.
 //
 // Files are read when their samples are gathered. A bad file then throws an IoError with its path.
 // With OnBadRecord::skip every file is decoded once at the start and the bad ones are left out and
 // listed, so that the number of samples is known and does not change. Throws IoError when the
-// directory cannot be read or there is no class, a class without files or no readable image, and
-// InvalidArgument for invalid sizes, types or numbers of workers.
+// directory cannot be read, has no class or no readable image, or has a folder of images that is
+// none of the given classes, and InvalidArgument for invalid sizes, types or numbers of workers.
 ImageFolder load_image_folder(const std::string& directory, const ImageFolderOptions& options = {});
 
 namespace data {
 
-// The folders of classes in `directory` and the files of one of them, sorted. Throw IoError when
-// the folder cannot be listed or has none.
-std::vector<std::string> image_classes(const std::string& directory);
-std::vector<std::string> image_files(const std::string& class_folder);
+struct LabelledFile {
+  std::string path;
+  int32_t label = 0;
+};
+
+struct ImageList {
+  std::vector<std::string> classes;
+  std::vector<LabelledFile> files;  // by label, then by path
+  std::vector<BadRecord> bad;       // what was skipped
+  std::vector<std::string> empty;   // folders without files, which are no classes
+};
+
+// The two halves of load_image_folder(), for those who choose among the files. Throw like it.
+ImageList list_images(const std::string& directory, const ImageFolderOptions& options = {});
+Dataset open_images(std::vector<LabelledFile> files, const ImageFolderOptions& options);
 
 // Why a file is not an image that can be read completely; "" if it is one.
 std::string image_flaw(const std::string& path, const DecodeLimits& limits, Image& scratch);

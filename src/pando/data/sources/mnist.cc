@@ -104,9 +104,8 @@ TrainTest load_mnist_like(const std::string& directory, const MnistLikeOptions& 
   if (options.x != DType::f32 && options.x != DType::u8) {
     throw InvalidArgument("MNIST: expected x as f32 or u8, got ", to_string(options.x));
   }
-  const std::string remedy = options.remedy.empty()
-                                 ? "put them there or name another directory with --dataset-path"
-                                 : options.remedy;
+  const std::string remedy =
+      options.remedy.empty() ? "put them there or name another directory" : options.remedy;
   const std::vector<std::string> paths = find_files(directory, remedy);
   TrainTest sets{.train = load_part({paths[0], paths[1]}, options),
                  .test = load_part({paths[2], paths[3]}, options),
@@ -120,17 +119,16 @@ TrainTest load_mnist_like(const std::string& directory, const MnistLikeOptions& 
 
 TrainTest load_mnist(const std::string& directory, MnistLikeOptions options) {
   if (options.remedy.empty()) {
-    options.remedy = "run 'pando data fetch mnist', or name their directory with --dataset-path";
+    options.remedy = "run 'pando data fetch mnist', or name their directory";
   }
   return load_mnist_like(directory, options);
 }
 
 TrainTest load_fashion_mnist(const std::string& directory, MnistLikeOptions options) {
   if (options.remedy.empty()) {
-    options.remedy = concat(
-        "run 'apt-get install dataset-fashion-mnist', which puts them into ",
-        kFashionMnistDirectory,
-        ", or 'pando data fetch fashion_mnist', or name their directory with --dataset-path");
+    options.remedy = concat("run 'apt-get install dataset-fashion-mnist', which puts them into ",
+                            kFashionMnistDirectory,
+                            ", or 'pando data fetch fashion_mnist', or name their directory");
   }
   return load_mnist_like(directory, options);
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "pando/base/error.h"
+#include "pando/data/sources/clutter.h"
 #include "pando/data/tfrecord/example.h"
 #include "pando/data/tfrecord/record_file.h"
 #include "pando/datasets/tools/places_impl.h"
@@ -21,14 +22,12 @@ namespace fs = std::filesystem;
 
 constexpr std::array<const char*, 4> kParts = {"train", "validation", "val", "test"};
 
-bool hidden(const fs::path& path) { return path.filename().string().starts_with("."); }
-
 std::set<std::string> folders_in(const std::string& folder) {
   std::set<std::string> names;
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     std::error_code unknown;  // an entry that cannot be examined is no part
-    if (!hidden(at->path()) && at->is_directory(unknown)) {
+    if (!data::is_clutter(at->path().filename().string()) && at->is_directory(unknown)) {
       names.insert(at->path().filename().string());
     }
   }
@@ -99,7 +98,7 @@ std::vector<std::string> files_in(const std::string& folder,
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     std::error_code unknown;  // reading the file reports the error
-    if (hidden(at->path()) || at->is_directory(unknown)) continue;
+    if (data::is_clutter(at->path().filename().string()) || at->is_directory(unknown)) continue;
     if (wanted(at->path().filename().string())) paths.push_back(at->path().string());
   }
   if (error) throw IoError(folder, ": cannot list the folder: ", error.message());

@@ -157,6 +157,7 @@ void check_record_file(const std::string& path, FileFindings& findings, const Ex
 FileFindings findings_of_folder(const std::string& path, const VerifyOptions& options) {
   FileFindings findings(options);
   findings.file.path = path;
+  findings.file.is_folder = true;
   return findings;
 }
 

@@ -27,6 +27,7 @@ struct VerifyOptions {
 // A file; for sets with a file per sample, the folder of them.
 struct VerifiedFile {
   std::string path;
+  bool is_folder = false;
   std::string part;     // "train", "test", "validation"
   uint64_t bytes = 0;   // on the disk
   int64_t samples = 0;  // good ones

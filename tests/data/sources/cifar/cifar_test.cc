@@ -109,7 +109,7 @@ TEST(Cifar, SaysWhichFilesAreMissingAndWhatHelps) {
               "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin",
               "test_batch.bin", "cifar-10-batches-bin", "cifar-10-batches-py",
               "cifar-10-binary.tar.gz", "https://www.cs.toronto.edu/~kriz/cifar.html", "unpack",
-              "--dataset-path");
+              "name");
   directory.write("cifar-100-python.tar.gz", {1});
   EXPECT_SAYS(io_error([&] { load_cifar100(directory.path()); }), directory.path(), "train.bin",
               "test.bin", "cifar-100-binary", "unpack", "cifar-100-python.tar.gz");
@@ -171,6 +171,36 @@ TEST(Cifar, BadRecordsCanBeLeftOut) {
   const Sample third = sets.train.get(2);  // image 3 of the file
   EXPECT_EQ(third.y().i32()[0], files.train.labels.i32()[3]);
   EXPECT_TRUE(std::ranges::equal(third.x().u8(), files.train.images.u8().subspan(3 * 3072, 3072)));
+}
+
+// The labels come before the images in the file, as in the official one.
+TEST(Cifar, ATruncatedPickleGivesTheImagesBeforeTheCut) {
+  const TempFolder directory;
+  const CifarFiles files = random_files(100);
+  write_cifar100_python(directory.path(), files);
+  const Bytes whole = data::read_file(directory.path("train"));
+  for (const size_t missing : {1u, 600u, 4000u, 20000u, 35000u}) {
+    SCOPED_TRACE(missing);
+    const std::string path = directory.write(
+        "train", Bytes(whole.begin(), whole.end() - static_cast<std::ptrdiff_t>(missing)));
+    EXPECT_SAYS(io_error([&] { load_cifar100(directory.path()); }), path, "truncated");
+    std::vector<BadRecord> skipped;
+    const TrainTest sets = load_cifar100(directory.path(), {.x = DType::u8, .skipped = &skipped});
+    ASSERT_EQ(skipped.size(), 1u);
+    EXPECT_EQ(skipped[0].file, path);
+    EXPECT_SAYS(skipped[0].why, "truncated", concat(sets.train.size(), " of 13 images"));
+    EXPECT_GE(sets.train.size(), 13 - static_cast<int64_t>(missing / 3072) - 1);
+    for (int64_t i = 0; i < sets.train.size(); ++i) {
+      const Sample sample = sets.train.get(i);
+      EXPECT_EQ(sample.y().i32()[0], files.train.labels.i32()[static_cast<size_t>(i)]);
+      EXPECT_TRUE(std::ranges::equal(
+          sample.x().u8(), files.train.images.u8().subspan(static_cast<size_t>(i) * 3072, 3072)));
+    }
+  }
+  directory.write("train", Bytes(whole.begin(), whole.begin() + 200));  // no image is whole
+  std::vector<BadRecord> skipped;
+  EXPECT_SAYS(io_error([&] { load_cifar100(directory.path(), {.skipped = &skipped}); }),
+              "truncated");
 }
 
 TEST(Cifar, NamesAreInOrder) {

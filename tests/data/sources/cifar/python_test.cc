@@ -109,6 +109,30 @@ TEST_F(CifarPython, TruncationsAndFlipsAreHarmless) {
   }
 }
 
+// Whatever Python writes with the labels first: the images before the cut are read.
+TEST_F(CifarPython, TruncatedPicklesAreSalvaged) {
+  run("write '" + directory_.path() + "'");
+  for (const char* name : {"good_str_list_2", "good_bytes_list_2", "good_bytes_list_3",
+                           "good_str_list_4", "good_str_array_2"}) {
+    SCOPED_TRACE(name);
+    const Bytes whole = data::read_file(directory_.path(name));
+    const auto salvage = [&](size_t kept) {
+      const Bytes part(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(kept));
+      std::vector<data::CifarFlaw> flaws;
+      CifarImages images = data::parse_cifar_python(part, name, data::CifarKind::cifar10, &flaws);
+      EXPECT_EQ(flaws.size(), 1u);
+      return images;
+    };
+    for (size_t kept = 0; kept < 400; ++kept) {
+      EXPECT_THROW(salvage(kept), IoError) << kept << " bytes kept";
+    }
+    expect_made_by_python(salvage(whole.size() - 1), 20);
+    const CifarImages some = salvage(whole.size() / 2);
+    EXPECT_NEAR(static_cast<double>(some.images.shape()[0]), 10, 1);
+    expect_made_by_python(some, some.images.shape()[0]);
+  }
+}
+
 TEST_F(CifarPython, ReadsWhatWeWrite) {
   write_cifar10_python(directory_.path("cifar-10-batches-py"), random_files());
   write_cifar10_binary(directory_.path("cifar-10-batches-bin"), random_files());

@@ -62,7 +62,7 @@ TEST_F(ImagenetBuildTest, InputsThatDoNotFitTogether) {
   overwrite(synsets, "\n");
   EXPECT_SAYS(build_error(), "synset_labels.txt", "at least one line");
   overwrite(synsets, good);
-  overwrite(source_ + "/imagenet_metadata.txt", "n90000000 red disc\n");
+  overwrite(source_ + "/imagenet_metadata.txt", "red disc\n");
   EXPECT_SAYS(build_error(), "synset", "tab", "text");
   fs::remove(source_ + "/imagenet_metadata.txt");
   options_.bounding_boxes = folder_.path("absent");
@@ -86,6 +86,93 @@ TEST_F(ImagenetBuildTest, ValidationLabelsThatDoNotFit) {
   EXPECT_SAYS(build_error(), "train");
   fs::create_directories(source_ + "/train");
   EXPECT_SAYS(build_error(), "synset");
+}
+
+TEST_F(ImagenetBuildTest, ValidationHasManyNamesAndSomeClasses) {
+  fs::remove_all(source_ + "/validation");
+  for (const char* name : {"test", "val", "validation"}) {  // the later ones come first
+    SCOPED_TRACE(name);
+    const std::string folder = source_ + "/" + name;
+    fs::create_directories(folder + "/n90000003");
+    fs::create_directories(folder + "/n90000001");  // empty
+    fs::copy(image_, folder + "/n90000003/" + name + ".JPEG");
+    overwrite(folder + "/n90000003/Thumbs.db", "clutter");
+    const data::ImagenetInputs inputs = data::list_imagenet_inputs(source_, {}, 1);
+    ASSERT_EQ(inputs.validation.size(), 1u);
+    EXPECT_EQ(inputs.validation[0].path, folder + "/n90000003/" + name + ".JPEG");
+    EXPECT_EQ(inputs.validation[0].label, 3);
+  }
+  fs::create_directories(source_ + "/validation/n1");
+  overwrite(source_ + "/validation/n1/1.JPEG", "x");
+  EXPECT_SAYS(build_error(), "'n1'", "5 classes");
+}
+
+// The layout of https://www.kaggle.com/c/imagenet-object-localization-challenge
+class KaggleTest : public ImagenetBuildTest {
+ protected:
+  KaggleTest() {
+    first_ = data::list_imagenet_inputs(source_, {}, 1);
+    const std::string labels = folder_.read("ilsvrc/imagenet_2012_validation_synset_labels.txt");
+    std::string solution = "ImageId,PredictionString\n";
+    const std::vector<std::string> synsets = split(trim(labels), '\n');
+    for (size_t i = synsets.size(); i > 0; --i) {  // in any order
+      solution += concat("ILSVRC2012_val_000000", i < 10 ? "0" : "", i, ",", synsets[i - 1],
+                         " 85 1 499 272 ", synsets[i - 1], " 1 2 3 4 \n");
+    }
+    overwrite(source_ + "/LOC_val_solution.csv", solution);
+    std::string mapping;
+    for (int i = 0; i < 5; ++i) mapping += concat("n9000000", i, " thing ", i, ", or so\n");
+    overwrite(source_ + "/LOC_synset_mapping.txt", mapping);
+    const std::string images = source_ + "/ILSVRC/Data/CLS-LOC";
+    fs::create_directories(images);
+    fs::rename(source_ + "/train", images + "/train");
+    fs::rename(source_ + "/validation", images + "/val");
+    image_ = images + "/train/n90000002/" + fs::path(image_).filename().string();
+    const std::string boxes = source_ + "/ILSVRC/Annotations/CLS-LOC/";
+    fs::create_directories(boxes + "train/n90000002");
+    overwrite(boxes + "train/n90000002/" + fs::path(image_).stem().string() + ".xml",
+              "<size><width>100</width><height>50</height></size><bndbox><xmin>10</xmin>"
+              "<ymin>5</ymin><xmax>50</xmax><ymax>25</ymax></bndbox>");
+    for (const char* name :
+         {"synset_labels.txt", "imagenet_metadata.txt", "imagenet_2012_bounding_boxes.csv",
+          "imagenet_2012_validation_synset_labels.txt"}) {
+      fs::remove(source_ + "/" + name);
+    }
+  }
+
+  data::ImagenetInputs first_;  // the same images in the other layout
+};
+
+TEST_F(KaggleTest, IsReadAsItIsUnpacked) {
+  for (const std::string& source : {source_, source_ + "/ILSVRC/Data/CLS-LOC"}) {
+    SCOPED_TRACE(source);
+    EXPECT_EQ(data::list_imagenet_inputs(source + "/", {}, 1).classes[2].text, "thing 2, or so");
+    const data::ImagenetInputs inputs = data::list_imagenet_inputs(source, {}, 2);
+    ASSERT_EQ(inputs.classes.size(), 5u);
+    EXPECT_EQ(inputs.classes[2].synset, "n90000002");
+    EXPECT_EQ(inputs.classes[2].text, "thing 2, or so");
+    EXPECT_EQ(inputs.train.size(), 20u);
+    ASSERT_EQ(inputs.validation.size(), first_.validation.size());
+    for (size_t i = 0; i < inputs.validation.size(); ++i) {
+      EXPECT_EQ(inputs.validation[i].label, first_.validation[i].label);
+    }
+    const auto boxed = std::ranges::find(inputs.train, image_, &data::ImagenetInput::path);
+    ASSERT_NE(boxed, inputs.train.end());
+    ASSERT_EQ(boxed->objects.size(), 1u);
+    EXPECT_FLOAT_EQ(boxed->objects[0].x_max, 0.5f);
+  }
+  EXPECT_TRUE(build().finished);
+  EXPECT_SAYS(folder_.read("out/labels.txt"), "n90000004\tthing 4, or so\n");
+}
+
+TEST_F(KaggleTest, ListsThatDoNotFit) {
+  const std::string path = source_ + "/LOC_val_solution.csv";
+  overwrite(path, "ImageId,PredictionString\nILSVRC2012_val_00000001,n90000001 1 2 3 4\n");
+  EXPECT_SAYS(build_error(), path, "ILSVRC2012_val_00000002");
+  overwrite(path, "ImageId,PredictionString\nILSVRC2012_val_00000001\n");
+  EXPECT_SAYS(build_error(), path, "line 2", "comma");
+  fs::remove(path);
+  EXPECT_SAYS(build_error(), "CLS-LOC/val", "--validation-labels", "LOC_val_solution.csv");
 }
 
 TEST_F(ImagenetBuildTest, FingerprintSeesEveryInput) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pando/data/sources/cifar/batch.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "pando/base/multiversion.h"
@@ -65,7 +66,13 @@ PickleValue entry(const PickleValue& batch, const char* key, const std::string& 
 struct LabelRange {
   int32_t classes;
   const FlawSink& sink;
+  bool may_have_more;  // of a file that is cut
 };
+
+size_t count_of(const PickleValue& labels) {
+  return labels.kind() == PickleKind::array ? static_cast<size_t>(labels.array().elements())
+                                            : labels.size();
+}
 
 void read_labels(const PickleValue& value, const std::string& place, const LabelRange& range,
                  std::span<int32_t> labels) {
@@ -76,12 +83,12 @@ void read_labels(const PickleValue& value, const std::string& place, const Label
                   ": expected labels as one axis of integers, got an array of ", array.shape.size(),
                   " axes of type '", array.type, "'");
   }
-  const size_t count = is_array ? static_cast<size_t>(array.elements()) : value.size();
-  if (count != labels.size()) {
+  const size_t count = count_of(value);
+  if (count < labels.size() || (count > labels.size() && !range.may_have_more)) {
     throw IoError(place, ": offset ", value.offset(), ": expected ", labels.size(),
                   ", as many as images, got ", count, " labels");
   }
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < labels.size(); ++i) {
     const int64_t label = is_array ? array.integer_at(i) : value.at(i).integer();
     labels[i] = range.sink.checked_label(label, range.classes,
                                          is_array ? value.offset() : value.at(i).offset());
@@ -97,6 +104,43 @@ PickleArray read_images(const PickleValue& value, const std::string& place) {
                   kCifarBytes, "], got ", array.type, array.item_bytes, " ", Shape(array.shape));
   }
   return array;
+}
+
+struct BatchForm {
+  CifarKind kind;
+  bool is_cut;
+};
+
+CifarImages read_batch_values(const PickleValue& batch, const std::string& place,
+                              const BatchForm& form, const FlawSink& sink) {
+  const bool fine = form.kind == CifarKind::cifar100;
+  const PickleArray data = read_images(entry(batch, "data", place), place);
+  const PickleValue labels = entry(batch, fine ? "fine_labels" : "labels", place);
+  const PickleValue coarse = fine ? entry(batch, "coarse_labels", place) : labels;
+  const auto all = static_cast<size_t>(data.shape[0]);
+  size_t count = all;
+  if (form.is_cut) {
+    const size_t rows = data.column_major ? 0 : data.bytes.size() / kCifarBytes;
+    count = std::min({all, rows, count_of(labels), count_of(coarse)});
+    if (count == 0) throw IoError(place, ": no image is whole");
+    sink.report(batch.offset(), concat("truncated: ", count, " of ", all, " images can be read"));
+  }
+  CifarImages result = make_images(count, form.kind);
+  read_labels(labels, place, {cifar_classes(form.kind), sink, form.is_cut}, result.labels.i32());
+  if (fine) {
+    read_labels(coarse, place, {kCifarCoarseClasses, sink, form.is_cut},
+                result.coarse_labels.i32());
+  }
+  std::vector<uint8_t> column(kCifarBytes);
+  for (size_t i = 0; i < count; ++i) {
+    const uint8_t* planes = data.bytes.data() + i * kCifarBytes;
+    if (data.column_major) {
+      for (size_t c = 0; c < kCifarBytes; ++c) column[c] = data.bytes[c * count + i];
+      planes = column.data();
+    }
+    interleave_planes(planes, result.images.u8().data() + i * kCifarBytes);
+  }
+  return result;
 }
 
 }  // namespace
@@ -167,27 +211,14 @@ CifarImages parse_cifar_binary(std::span<const uint8_t> content, const std::stri
 CifarImages parse_cifar_python(std::span<const uint8_t> content, const std::string& place,
                                CifarKind kind, std::vector<CifarFlaw>* flaws) {
   const FlawSink sink(place, flaws);
-  const PickleValue batch = parse_pickle(content, place);
-  const PickleArray data = read_images(entry(batch, "data", place), place);
-  const auto count = static_cast<size_t>(data.shape[0]);
-  CifarImages result = make_images(count, kind);
-  const bool fine = kind == CifarKind::cifar100;
-  read_labels(entry(batch, fine ? "fine_labels" : "labels", place), place,
-              {cifar_classes(kind), sink}, result.labels.i32());
-  if (fine) {
-    read_labels(entry(batch, "coarse_labels", place), place, {kCifarCoarseClasses, sink},
-                result.coarse_labels.i32());
+  std::string cut;  // why the file is cut; empty: it is whole
+  const PickleValue batch = parse_pickle(content, place, flaws == nullptr ? nullptr : &cut);
+  try {
+    return read_batch_values(batch, place, {kind, !cut.empty()}, sink);
+  } catch (const IoError&) {
+    if (cut.empty()) throw;
+    throw IoError(cut);  // nothing can be salvaged, for this reason
   }
-  std::vector<uint8_t> column(kCifarBytes);
-  for (size_t i = 0; i < count; ++i) {
-    const uint8_t* planes = data.bytes.data() + i * kCifarBytes;
-    if (data.column_major) {
-      for (size_t c = 0; c < kCifarBytes; ++c) column[c] = data.bytes[c * count + i];
-      planes = column.data();
-    }
-    interleave_planes(planes, result.images.u8().data() + i * kCifarBytes);
-  }
-  return result;
 }
 
 }  // namespace pando::data

@@ -56,7 +56,7 @@ struct CifarFlaw {
 };
 
 // Throw IoError. `place` names the file. With `flaws`, labels out of range (then -1 in the result)
-// and, in the binary form, bytes after the last whole record are added there instead.
+// and the end of a file that is cut are added there instead: the result has the images before it.
 CifarImages parse_cifar_binary(std::span<const uint8_t> content, const std::string& place,
                                CifarKind kind, std::vector<CifarFlaw>* flaws = nullptr);
 CifarImages parse_cifar_python(std::span<const uint8_t> content, const std::string& place,

@@ -160,7 +160,7 @@ std::string cifar_remedy(const std::string& folder, CifarKind kind) {
   }
   return concat("get ", binary.archive,
                 " from https://www.cs.toronto.edu/~kriz/cifar.html, unpack ",
-                "it and name the folder with --dataset-path");
+                "it and name its folder");
 }
 
 }  // namespace data

@@ -124,7 +124,9 @@ std::vector<ObjectBox> BoxTable::of(std::string_view synset, const std::string& 
     return found == boxes_.end() ? std::vector<ObjectBox>() : found->second;
   }
   const std::string name = fs::path(file_name).stem().string() + ".xml";
-  for (const fs::path& path : {fs::path(folder_) / synset / name, fs::path(folder_) / name}) {
+  const fs::path folder(folder_);
+  for (const fs::path& path : {folder / synset / name, folder / name,
+                               folder / "train" / synset / name, folder / "val" / name}) {
     std::error_code error;
     if (!fs::exists(path, error)) continue;
     const std::vector<uint8_t> bytes = read_file(path.string());

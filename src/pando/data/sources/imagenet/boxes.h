@@ -15,8 +15,9 @@ namespace pando::data {
 // The boxes by image. Immutable: any number of threads may ask.
 class BoxTable {
  public:
-  // `path` is "" (no boxes), a folder with <synset>/<image>.xml or <image>.xml, or a file of lines
-  // "<image>.JPEG,xmin,ymin,xmax,ymax", the edges as fractions of the sides. Throws IoError.
+  // `path` is "" (no boxes), a folder with <synset>/<image>.xml or <image>.xml or two folders of
+  // them, train and val, or a file of lines "<image>.JPEG,xmin,ymin,xmax,ymax", the edges as
+  // fractions of the sides. Throws IoError.
   explicit BoxTable(const std::string& path);
 
   // Throws IoError for an annotation that cannot be read.

@@ -54,7 +54,7 @@ struct StoredImage {
 StoredImage load_image(const std::string& path, const DecodeLimits& limits, Image& scratch) {
   StoredImage image{.bytes = data::read_file(path), .size = {}, .converted = false};
   {
-    ImageReader reader(image.bytes, path, limits);
+    ImageReader reader(image.bytes, path, limits, Orientation::as_stored);
     reader.read(scratch);
     image.converted = reader.format() != ImageFormat::jpeg || reader.cmyk();
   }

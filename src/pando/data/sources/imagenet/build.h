@@ -26,13 +26,17 @@ struct ImagenetBuildOptions {
   int validation_shards = kImagenetValidationShards;
   int workers = 1;  // threads, a shard each
   uint64_t seed = 0;
-  // Files besides the images; "" means the file in brackets in the source, if it exists.
-  std::string synsets;            // one per line, in the order of labels [synset_labels.txt];
-                                  // otherwise the names of the folders, sorted
-  std::string metadata;           // "synset<TAB>text" lines [imagenet_metadata.txt]
+  // Files besides the images; "" means the first file in brackets that exists in the source.
+  std::string synsets;            // one per line, in the order of labels [synset_labels.txt,
+                                  // LOC_synset_mapping.txt]; otherwise the names of the folders,
+                                  // sorted
+  std::string metadata;           // "synset<TAB>text" lines [imagenet_metadata.txt,
+                                  // LOC_synset_mapping.txt]
   std::string validation_labels;  // one synset per line, in the order of the images' names
-                                  // [imagenet_2012_validation_synset_labels.txt]
+                                  // [imagenet_2012_validation_synset_labels.txt], or by name
+                                  // [LOC_val_solution.csv]
   std::string bounding_boxes;     // [imagenet_2012_bounding_boxes.csv], or a folder of XML files
+                                  // [ILSVRC/Annotations/CLS-LOC]
   OnBadRecord on_bad_record = OnBadRecord::error;
   DecodeLimits limits = {};
   // Called now and then, by one thread at a time.
@@ -50,9 +54,10 @@ struct ImagenetBuildReport {
 };
 
 // Writes train-*-of-*, validation-*-of-* and, last, labels.txt to `folder`, from train/<synset>/*
-// and validation/<synset>/* or validation/* in `source`. Images keep their bytes; PNGs and CMYK
-// JPEGs, of which ImageNet has some, become RGB JPEGs of quality 100. Every image is decoded once
-// and a bad one is an IoError with its path, or left out and listed.
+// and validation/<synset>/* or validation/* in `source` (inputs.h has other names and places, such
+// as those of Kaggle's archive). Images keep their bytes; PNGs and CMYK JPEGs, of which ImageNet
+// has some, become RGB JPEGs of quality 100. Every image is decoded once and a bad one is an
+// IoError with its path, or left out and listed.
 //
 // The samples are in a random order that depends on the seed and on their number only, and the
 // bytes of the shards are the same for any number of workers. A shard gets its name when it is

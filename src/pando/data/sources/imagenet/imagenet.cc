@@ -98,7 +98,8 @@ struct Decoder {
 
   void decode(const Example& example, const SampleView& sample) const {
     const ImagenetExample record = read_imagenet_example(example, classes);
-    ImageReader reader(record.encoded, "feature 'image/encoded'", options.limits);
+    ImageReader reader(record.encoded, "feature 'image/encoded'", options.limits,
+                       Orientation::as_stored);
     const PixelTarget to = options.dtype == DType::u8 ? PixelTarget(sample.u8(0))
                                                       : PixelTarget(sample.f32(0), options.map);
     thread_local Image scratch;  // keeps its memory from image to image
@@ -117,7 +118,7 @@ struct Decoder {
   // Decodes the whole image, since a view may not need the damaged part.
   void check(const Example& example) const {
     const ImagenetExample record = read_imagenet_example(example, classes);
-    decode_image(record.encoded, "feature 'image/encoded'", options.limits);
+    decode_image(record.encoded, "feature 'image/encoded'", options.limits, Orientation::as_stored);
   }
 };
 

@@ -11,10 +11,13 @@
 #include <sys/stat.h>
 
 #include "pando/base/error.h"
+#include "pando/base/paths.h"
 #include "pando/base/random.h"
 #include "pando/data/parallel.h"
+#include "pando/data/sources/clutter.h"
 #include "pando/data/sources/gzip.h"
 #include "pando/data/sources/imagenet/boxes.h"
+#include "pando/data/sources/validation_folder.h"
 
 namespace pando::data {
 
@@ -33,7 +36,7 @@ FolderContent list_folder(const fs::path& folder) {
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename().string();
     std::error_code unknown;  // reading the entry reports the error
-    if (!name.starts_with(".")) {
+    if (!is_clutter(name)) {
       (at->is_directory(unknown) ? content.folders : content.files).push_back(name);
     }
   }
@@ -54,11 +57,53 @@ std::vector<std::string> read_lines(const std::string& path) {
   return lines;
 }
 
-std::string or_usual(const std::string& given, const std::string& source, const char* usual) {
-  const fs::path path = fs::path(source) / usual;
-  std::error_code error;
-  return given.empty() && fs::exists(path, error) ? path.string() : given;
+// Kaggle's archive has the images and their annotations in these folders, and the lists above them.
+constexpr const char* kKaggleImages = "ILSVRC/Data/CLS-LOC";
+constexpr const char* kKaggleBoxes = "ILSVRC/Annotations/CLS-LOC";
+constexpr const char* kKaggleSynsets = "LOC_synset_mapping.txt";
+
+// Where the folder train is: in the source, or where Kaggle's archive has it.
+fs::path images_of(const std::string& source) {
+  const fs::path kaggle = fs::path(source) / kKaggleImages;
+  return !is_folder(fs::path(source) / "train") && is_folder(kaggle / "train") ? kaggle
+                                                                               : fs::path(source);
 }
+
+// The given file or folder, otherwise the first of the usual ones that exists.
+std::string or_usual(const std::string& given, const fs::path& images,
+                     const std::vector<const char*>& usual) {
+  if (!given.empty()) return given;
+  std::vector<fs::path> places = {images};
+  std::error_code unknown;
+  const fs::path whole = fs::weakly_canonical(images, unknown);
+  if (whole.generic_string().ends_with(kKaggleImages)) {
+    places.push_back(whole.parent_path().parent_path().parent_path());
+  }
+  for (const fs::path& place : places) {
+    for (const char* name : usual) {
+      std::error_code error;
+      if (fs::exists(place / name, error)) return (place / name).string();
+    }
+  }
+  return "";
+}
+
+// Splits "synset<TAB>text", or "n01440764 text" as Kaggle's list has it.
+struct SynsetLine {
+  std::string synset;
+  std::string text;
+
+  explicit SynsetLine(const std::string& line) {
+    constexpr size_t kWordnet = 9;  // the letter n and 8 digits
+    size_t end = line.find('\t');
+    const bool by_space = end == line.npos && line.starts_with('n') &&
+                          line.find_first_not_of("0123456789", 1) == kWordnet &&
+                          line[kWordnet] == ' ';
+    if (by_space) end = kWordnet;
+    synset = std::string(trim(line.substr(0, end)));
+    if (end != line.npos) text = std::string(trim(line.substr(end + 1)));
+  }
+};
 
 // The label of each class by the name that folders and lists of labels use.
 using LabelOf = std::map<std::string, int32_t, std::less<>>;
@@ -83,43 +128,65 @@ void read_texts(const std::string& path, std::vector<ImagenetClass>& classes) {
   int64_t number = 0;
   for (const std::string& line : read_lines(path)) {
     ++number;
-    const size_t tab = line.find('\t');
-    if (tab == std::string::npos) {
+    SynsetLine parsed(line);
+    if (parsed.text.empty()) {
       throw IoError(path, ": line ", number, " is '", line,
                     "', expected a synset, a tab and a text");
     }
-    texts[line.substr(0, tab)] = std::string(trim(line.substr(tab + 1)));
+    texts[parsed.synset] = std::move(parsed.text);
   }
   for (ImagenetClass& one : classes) {
     if (const auto found = texts.find(one.synset); found != texts.end()) one.text = found->second;
   }
 }
 
+// Kaggle's list of labels: lines "image,synset xmin ymin xmax ymax ..." in any order.
+std::map<std::string, std::string, std::less<>> read_solution(
+    const std::string& path, const std::vector<std::string>& lines) {
+  std::map<std::string, std::string, std::less<>> synset_of;
+  for (size_t i = 1; i < lines.size(); ++i) {
+    const size_t comma = lines[i].find(',');
+    const std::string_view rest =
+        trim(std::string_view(lines[i]).substr(std::min(comma, lines[i].size())));
+    const std::string synset(trim(rest.substr(std::min<size_t>(1, rest.size()))));
+    if (comma == 0 || synset.empty()) {
+      throw IoError(path, ": line ", i + 1, " is '", lines[i],
+                    "', expected an image, a comma and a synset");
+    }
+    synset_of[lines[i].substr(0, comma)] = synset.substr(0, synset.find(' '));
+  }
+  return synset_of;
+}
+
 class Lister {
  public:
-  Lister(std::string source, const ImagenetSideFiles& files)
-      : source_(std::move(source)),
-        files_{.synsets = or_usual(files.synsets, source_, "synset_labels.txt"),
-               .metadata = or_usual(files.metadata, source_, "imagenet_metadata.txt"),
-               .validation_labels = or_usual(files.validation_labels, source_,
-                                             "imagenet_2012_validation_synset_labels.txt"),
-               .bounding_boxes =
-                   or_usual(files.bounding_boxes, source_, "imagenet_2012_bounding_boxes.csv")} {}
+  Lister(const std::string& source, const ImagenetSideFiles& files)
+      : images_(images_of(source)),
+        files_{.synsets = or_usual(files.synsets, images_, {"synset_labels.txt", kKaggleSynsets}),
+               .metadata =
+                   or_usual(files.metadata, images_, {"imagenet_metadata.txt", kKaggleSynsets}),
+               .validation_labels =
+                   or_usual(files.validation_labels, images_,
+                            {"imagenet_2012_validation_synset_labels.txt", "LOC_val_solution.csv"}),
+               .bounding_boxes = or_usual(files.bounding_boxes, images_,
+                                          {"imagenet_2012_bounding_boxes.csv", kKaggleBoxes})} {}
 
   ImagenetInputs list(int workers) {
     ImagenetInputs inputs;
-    const fs::path train = fs::path(source_) / "train";
-    const FolderContent classes = list_folder(train);
-    if (classes.folders.empty()) {
-      throw IoError(train.string(), ": has no folders, expected one for each synset");
+    const fs::path train = images_ / "train";
+    const std::vector<std::string> folders = folders_with_files(train);
+    if (folders.empty()) {
+      throw IoError(train.string(), ": has no folders with images, expected one for each synset");
     }
     const bool listed = !files_.synsets.empty();
-    for (const std::string& synset : listed ? read_lines(files_.synsets) : classes.folders) {
+    for (const std::string& line : listed ? read_lines(files_.synsets) : folders) {
+      const std::string synset = listed ? SynsetLine(line).synset : line;
       inputs.classes.push_back({synset, synset});
     }
     labels_ = label_table(inputs.classes, listed ? files_.synsets : train.string());
     read_texts(files_.metadata, inputs.classes);
-    inputs.train = list_classes(train, classes.folders);
+    inputs.train = list_classes(train, folders);
+    check_all_classes(train, inputs.train);
     inputs.validation = list_validation();
     const BoxTable boxes(files_.bounding_boxes);
     for (auto* part : {&inputs.train, &inputs.validation}) {
@@ -137,54 +204,83 @@ class Lister {
                   " classes of ", files_.synsets.empty() ? "the folder train" : files_.synsets);
   }
 
-  // <folder>/<synset>/*, for every class.
+  static std::vector<std::string> folders_with_files(const fs::path& folder) {
+    std::vector<std::string> names = list_folder(folder).folders;
+    std::erase_if(
+        names, [&](const std::string& name) { return list_folder(folder / name).files.empty(); });
+    return names;
+  }
+
+  // <folder>/<synset>/*, in the order of the labels.
   std::vector<ImagenetInput> list_classes(const fs::path& folder,
                                           const std::vector<std::string>& folders) const {
-    std::vector<std::vector<std::string>> of_class(labels_.size());
-    for (const std::string& synset : folders) {
-      auto& paths = of_class[static_cast<size_t>(label_of(synset, folder.string()))];
-      for (const std::string& name : list_folder(folder / synset).files) {
-        paths.push_back((folder / synset / name).string());
-      }
-    }
     std::vector<ImagenetInput> inputs;
-    for (const auto& [synset, label] : labels_) {
-      if (of_class[static_cast<size_t>(label)].empty()) {
-        throw IoError((folder / synset).string(), ": found no image of this class");
+    for (const std::string& synset : folders) {
+      const int32_t label = label_of(synset, folder.string());
+      for (const std::string& name : list_folder(folder / synset).files) {
+        inputs.push_back({.path = (folder / synset / name).string(), .label = label});
       }
     }
-    for (size_t label = 0; label < of_class.size(); ++label) {
-      for (std::string& path : of_class[label]) {
-        inputs.push_back({.path = std::move(path), .label = static_cast<int32_t>(label)});
-      }
-    }
+    std::ranges::stable_sort(inputs, {}, &ImagenetInput::label);
     return inputs;
   }
 
-  std::vector<ImagenetInput> list_validation() const {
-    const fs::path folder = fs::path(source_) / "validation";
-    const FolderContent content = list_folder(folder);
-    if (!content.folders.empty()) return list_classes(folder, content.folders);
-    if (content.files.empty()) throw IoError(folder.string(), ": found no image");
-    if (files_.validation_labels.empty()) {
-      throw IoError(
-          folder.string(),
-          ": the images are not in folders of their synsets; name a file with one synset per "
-          "line with --validation-labels");
+  void check_all_classes(const fs::path& folder, const std::vector<ImagenetInput>& inputs) const {
+    std::vector<bool> found(labels_.size());
+    for (const ImagenetInput& input : inputs) found[static_cast<size_t>(input.label)] = true;
+    for (const auto& [synset, label] : labels_) {
+      if (found[static_cast<size_t>(label)]) continue;
+      throw IoError((folder / synset).string(), ": found no image of this class, which ",
+                    files_.synsets, " lists; to build fewer classes, list them with --synsets");
     }
-    const std::vector<std::string> synsets = read_lines(files_.validation_labels);
-    if (synsets.size() != content.files.size()) {
-      throw IoError(files_.validation_labels, ": expected ", content.files.size(),
-                    " lines, one for each image in ", folder.string(), ", got ", synsets.size(),
-                    " lines");
+  }
+
+  std::vector<ImagenetInput> list_validation() const {
+    const fs::path folder = find_validation_folder(images_);
+    if (folder.empty()) {
+      throw IoError(images_.string(), ": has no folder ", kValidationFolderNames,
+                    " beside train, expected one with the validation images");
+    }
+    const std::vector<std::string> folders = folders_with_files(folder);
+    if (!folders.empty()) return list_classes(folder, folders);
+    const std::vector<std::string> images = list_folder(folder).files;
+    if (images.empty()) throw IoError(folder.string(), ": found no image");
+    if (files_.validation_labels.empty()) {
+      throw IoError(folder.string(),
+                    ": the images are not in folders of their synsets; name LOC_val_solution.csv "
+                    "or a file with one synset per line with --validation-labels");
     }
     std::vector<ImagenetInput> inputs;
-    for (size_t i = 0; i < synsets.size(); ++i) {
-      const std::string place = concat(files_.validation_labels, ": line ", i + 1);
-      inputs.push_back(
-          {.path = (folder / content.files[i]).string(), .label = label_of(synsets[i], place)});
-    }
+    for (const std::string& name : images) inputs.push_back({.path = (folder / name).string()});
+    const std::vector<std::string> lines = read_lines(files_.validation_labels);
+    lines[0].starts_with("ImageId,") ? label_by_name(lines, inputs) : label_by_order(lines, inputs);
     return inputs;
+  }
+
+  void label_by_order(const std::vector<std::string>& synsets,
+                      std::vector<ImagenetInput>& inputs) const {
+    if (synsets.size() != inputs.size()) {
+      throw IoError(
+          files_.validation_labels, ": expected ", inputs.size(), " lines, one for each image in ",
+          fs::path(inputs[0].path).parent_path().string(), ", got ", synsets.size(), " lines");
+    }
+    for (size_t i = 0; i < synsets.size(); ++i) {
+      inputs[i].label = label_of(synsets[i], concat(files_.validation_labels, ": line ", i + 1));
+    }
+  }
+
+  void label_by_name(const std::vector<std::string>& lines,
+                     std::vector<ImagenetInput>& inputs) const {
+    const auto synset_of = read_solution(files_.validation_labels, lines);
+    for (ImagenetInput& input : inputs) {
+      const std::string image = fs::path(input.path).stem().string();
+      const auto found = synset_of.find(image);
+      if (found == synset_of.end()) {
+        throw IoError(files_.validation_labels, ": has no line of ", image, ", expected one for ",
+                      input.path);
+      }
+      input.label = label_of(found->second, concat(files_.validation_labels, ": ", image));
+    }
   }
 
   static void complete(ImagenetInput& input, const std::vector<ImagenetClass>& classes,
@@ -198,7 +294,7 @@ class Lister {
                              fs::path(input.path).filename().string());
   }
 
-  std::string source_;
+  fs::path images_;
   ImagenetSideFiles files_;
   LabelOf labels_;
 };

@@ -14,10 +14,11 @@ namespace pando::data {
 // The files besides the images. An empty name means the usual name in the folder of the images, if
 // that file exists.
 struct ImagenetSideFiles {
-  std::string synsets;            // synset_labels.txt
-  std::string metadata;           // imagenet_metadata.txt
-  std::string validation_labels;  // imagenet_2012_validation_synset_labels.txt
-  std::string bounding_boxes;     // imagenet_2012_bounding_boxes.csv
+  std::string synsets;   // synset_labels.txt, LOC_synset_mapping.txt
+  std::string metadata;  // imagenet_metadata.txt, LOC_synset_mapping.txt
+  std::string
+      validation_labels;       // imagenet_2012_validation_synset_labels.txt, LOC_val_solution.csv
+  std::string bounding_boxes;  // imagenet_2012_bounding_boxes.csv, ILSVRC/Annotations/CLS-LOC
 };
 
 struct ImagenetInput {
@@ -39,9 +40,11 @@ struct ImagenetInputs {
 };
 
 // Lists <source>/train/<synset>/* and <source>/validation/<synset>/* or <source>/validation/*, and
-// reads the files that belong to them; images are not opened. `workers` threads read annotations.
-// Names that begin with a dot are left out. Throws IoError for files that are missing or do not fit
-// together.
+// reads the files that belong to them; images are not opened. The folder validation may also be
+// called val or test, and validation may lack some of the classes. In the source that Kaggle's
+// archive unpacks to, the images are in ILSVRC/Data/CLS-LOC; the folder of the images itself does
+// as well. `workers` threads read annotations. Clutter (clutter.h) and empty folders are left out.
+// Throws IoError for files that are missing or do not fit together.
 ImagenetInputs list_imagenet_inputs(const std::string& source, const ImagenetSideFiles& files,
                                     int workers);
 

@@ -76,6 +76,7 @@ void check_size(const PickleStore& store, const PickleNode& node, const PickleAr
     }
     wanted *= count;
   }
+  if (store.is_cut && array.bytes.size() < wanted) return;
   if (wanted != array.bytes.size()) {
     store.fail(node.offset, "the array holds ", array.bytes.size(), " bytes, expected ", wanted,
                " for its shape");
@@ -198,10 +199,11 @@ PickleArray PickleValue::array() const {
   return array;
 }
 
-PickleValue parse_pickle(std::span<const uint8_t> content, const std::string& place) {
+PickleValue parse_pickle(std::span<const uint8_t> content, const std::string& place,
+                         std::string* cut) {
   const auto store = std::make_shared<PickleStore>();
   store->place = place;
-  const uint32_t result = run_pickle(content, *store);
+  const uint32_t result = run_pickle(content, *store, cut);
   return {store, result};
 }
 

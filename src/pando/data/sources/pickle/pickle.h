@@ -79,6 +79,10 @@ class PickleValue {
 
 // The value of a whole pickle. `content` must outlive it; `place` names the file in errors. Memory
 // and time are proportional to the size of the content. Throws IoError.
-PickleValue parse_pickle(std::span<const uint8_t> content, const std::string& place);
+//
+// With `cut`, content that ends too early gives the values up to its end, and the error goes to
+// `cut`: lists and dicts are shorter, and arrays may have fewer bytes than their shapes need.
+PickleValue parse_pickle(std::span<const uint8_t> content, const std::string& place,
+                         std::string* cut = nullptr);
 
 }  // namespace pando::data

@@ -26,6 +26,7 @@ struct PickleNode {
 struct PickleStore {
   std::string place;
   std::vector<PickleNode> nodes;
+  bool is_cut = false;  // the file ends early, so arrays may have fewer bytes than their shapes
 
   template <typename... Parts>
   [[noreturn]] void fail(size_t offset, const Parts&... parts) const {
@@ -45,7 +46,7 @@ const char* refused_opcode_name(uint8_t opcode);
 // The meaning of a name of a module; nothing if it is not part of an array.
 std::optional<PickleName> known_pickle_name(std::string_view module, std::string_view name);
 
-// Runs the pickle and returns the number of its result.
-uint32_t run_pickle(std::span<const uint8_t> content, PickleStore& store);
+// Runs the pickle and returns the number of its result. `cut`: as for parse_pickle().
+uint32_t run_pickle(std::span<const uint8_t> content, PickleStore& store, std::string* cut);
 
 }  // namespace pando::data
