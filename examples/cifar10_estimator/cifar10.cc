@@ -13,7 +13,7 @@
 #include <pando/app/run/training_data.h>
 #include <pando/comm/session.h>
 #include <pando/datasets/all_datasets.h>
-#include <pando/fetch/folders.h>
+#include <pando/datasets/find_files.h>
 #include <pando/options/command_line.h>
 #include <pando/runtime/machine/topology.h>
 
@@ -104,8 +104,7 @@ TrainTest load_data(const Options& options) {
   request.flags.dataset = "cifar10";
   request.flags.dataset_path = options.data;
   if (!options.download && !app::find_dataset(request.flags)) {
-    throw UsageError("CIFAR-10 is not in ",
-                     fetch::dataset_folder(*fetchable_dataset("cifar10").remote, ""),
+    throw UsageError("CIFAR-10 is not in ", join(search_places(dataset_record("cifar10")), ", "),
                      ", and --no-download forbids downloading it; run 'pando data fetch cifar10', "
                      "or name the folder with its files with --data");
   }

@@ -6,6 +6,9 @@
 #include <cstdlib>
 #include <iostream>
 
+#include <pando/datasets/all_datasets.h>
+#include <pando/datasets/find_files.h>
+
 namespace tutorial {
 
 using namespace pando;
@@ -16,7 +19,8 @@ void print_help(const char* program, const std::vector<Flag>& flags) {
   std::cout << "usage: " << program << " [FLAG...]\n";
   for (const Flag& flag : flags) {
     std::cout << "  " << join(flag.names, ", ")
-              << (flag.value.index() == 0 ? "" : (flag.value.index() == 1 ? " N" : " DIR")) << "\n";
+              << (flag.value.index() == 0 ? "" : (flag.value.index() == 1 ? " N" : " " + flag.hint))
+              << "\n";
   }
 }
 
@@ -38,12 +42,33 @@ const Flag& find_flag(const std::vector<Flag>& flags, const std::string& name) {
   throw InvalidArgument(unknown_name_message("flag", name, known));
 }
 
+// The default is the data set of the original programs where it is here.
+const DatasetRecord& chosen_dataset(const Options& options) {
+  const std::vector<std::string> known = {"mnist", "fashion_mnist"};
+  if (!options.dataset.empty()) {
+    if (std::find(known.begin(), known.end(), options.dataset) == known.end()) {
+      throw InvalidArgument("--dataset: ",
+                            unknown_name_message("data set", options.dataset, known));
+    }
+    return dataset_record(options.dataset);
+  }
+  const bool is_mnist = !options.data.empty() || find_files(dataset_record("mnist"));
+  return dataset_record(is_mnist ? "mnist" : "fashion_mnist");
+}
+
+std::string place_of(const DatasetRecord& record) {
+  if (const auto found = find_files(record)) return *found;
+  throw IoError(record.name, " was not found in ", join(search_places(record), ", "),
+                "; run 'pando data fetch ", record.name, "', or name its folder with --data");
+}
+
 }  // namespace
 
 Options read_options(int argc, char** argv, std::vector<Flag> more) {
   Options options;
   std::vector<Flag> flags = std::move(more);
-  flags.insert(flags.end(), {{{"--data"}, &options.data},
+  flags.insert(flags.end(), {{{"--dataset"}, &options.dataset, "mnist|fashion_mnist"},
+                             {{"--data"}, &options.data},
                              {{"--samples"}, &options.samples},
                              {{"--epochs"}, &options.epochs},
                              {{"--drop-remainder"}, &options.drop_remainder}});
@@ -69,7 +94,10 @@ Options read_options(int argc, char** argv, std::vector<Flag> more) {
 }
 
 TrainTest prepare_data(const Options& options) {
-  TrainTest data = options.data.empty() ? load_fashion_mnist() : load_mnist(options.data);
+  const DatasetRecord& record = chosen_dataset(options);
+  const std::string folder = options.data.empty() ? place_of(record) : options.data;
+  TrainTest data = record.name == "mnist" ? load_mnist(folder) : load_fashion_mnist(folder);
+  std::cout << "Data: " << record.name << " (" << record.title << ") in " << folder << "\n";
   const int64_t samples = options.samples > 0 ? options.samples : data.train.size();
   data.train = one_hot(data.train.take(samples), data.classes);
   data.test = one_hot(data.test.take(samples), data.classes);

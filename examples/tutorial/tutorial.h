@@ -15,7 +15,8 @@ namespace tutorial {
 inline constexpr int64_t kBatchSize = 64;
 
 struct Options {
-  std::string data;     // folder with the files of MNIST; empty: Fashion-MNIST
+  std::string dataset;  // mnist or fashion_mnist; empty: MNIST if it is here, else Fashion-MNIST
+  std::string data;     // the folder with its files; empty: where Pando finds them
   int64_t samples = 0;  // samples for training, and the same number for testing; 0: all
   int64_t epochs = 3;
   bool drop_remainder = false;  // skip the same samples as the original program
@@ -25,13 +26,14 @@ struct Options {
 struct Flag {
   std::vector<std::string> names;
   std::variant<bool*, int64_t*, std::string*> value;
+  std::string hint = "DIR";  // of a text, for --help
 };
 
 // Throws InvalidArgument for an unknown flag, a missing value and a number below 1. --help prints
 // the flags and ends the program.
 Options read_options(int argc, char** argv, std::vector<Flag> more = {});
 
-// Images in [0, 1] of [28, 28, 1], labels one-hot.
+// Images in [0, 1] of [28, 28, 1], labels one-hot. Prints what they are and where they come from.
 pando::TrainTest prepare_data(const Options& options);
 
 // Input and output of the network of the tutorial, 34,826 weights.

@@ -6,6 +6,7 @@ DIR has the built programs. Tutorial runs them on little data; FullSize runs the
 Fashion-MNIST for one epoch, if it is installed.
 """
 import gzip
+import os
 import pathlib
 import re
 import subprocess
@@ -33,9 +34,9 @@ ORIGINAL_STEPS = {
 }
 
 
-def call(program, *flags):
+def call(program, *flags, **environment):
     return subprocess.run([PROGRAMS / program, *map(str, flags)], capture_output=True, text=True,
-                          check=False)
+                          check=False, env=dict(os.environ, **environment))
 
 
 def write_data(folder, train, test):
@@ -64,6 +65,7 @@ class Programs(unittest.TestCase):
         """Checks the parts of the output in order; returns the values of their last lines."""
         lines = text.splitlines()
         self.assertEqual(lines[0], TITLE + title)
+        self.assertRegex(lines[1], r"^Data: (mnist|fashion_mnist) \(.*\) in /")
         self.assertEqual(lines[-1], "Program ran successfully")
         self.assertIn("Total params: 34,826", text)
         training, evaluation = lines.index("Training"), lines.index("Evaluation")
@@ -143,11 +145,33 @@ class Tutorial(Programs):
                 ("completed_example", ("--pipeline",), "--pipelining"),
                 ("device_demo", ("--epochs",), "--epochs "),
                 ("device_demo", ("--epochs", "two"), "--epochs is 'two'"),
-                ("device_demo", ("--samples", 0), "at least 1")):
+                ("device_demo", ("--samples", 0), "at least 1"),
+                ("cpu_demo", ("--dataset", "cifar10"), "fashion_mnist")):
             with self.subTest(flags):
                 result = call(program, *flags)
                 self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
                 self.assertIn(message, result.stderr)
+
+    def test_mnist_is_used_where_it_is_present(self):
+        with tempfile.TemporaryDirectory() as shelf:
+            for name in ("mnist", "fashion_mnist"):
+                pathlib.Path(shelf, name).mkdir()
+                write_data(pathlib.Path(shelf, name), 64, 64)
+            places = {"DATASETS_DIR": shelf, "PANDO_DATA": shelf + "/none"}
+            for flags, data in (((), f"mnist (handwritten digits) in {shelf}/mnist"),
+                                (("--dataset", "mnist"),
+                                 f"mnist (handwritten digits) in {shelf}/mnist"),
+                                (("--dataset", "fashion_mnist"),
+                                 f"fashion_mnist (articles of clothing) in {shelf}/fashion_mnist")):
+                result = call("cpu_demo", "--epochs", 1, *flags, **places)
+                self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+                self.assertIn(f"Data: {data}\n", result.stdout)
+            pathlib.Path(shelf, "mnist").rename(pathlib.Path(shelf, "gone"))
+            result = call("cpu_demo", "--epochs", 1, **places)
+            self.assertIn("Data: fashion_mnist ", result.stdout)
+            result = call("cpu_demo", "--dataset", "mnist", **places)
+            self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
+            self.assertIn(f"{shelf}/mnist", result.stderr)
 
     def test_missing_data(self):
         result = call("cpu_demo", "--data", self.folder.name + "/nothing")
@@ -159,6 +183,7 @@ class Tutorial(Programs):
         self.assertIn("--use-devices, --use-ipu\n", text)
         self.assertIn("--batch-size N\n", text)
         self.assertIn("--data DIR\n", text)
+        self.assertIn("--dataset mnist|fashion_mnist\n", text)
 
 
 @unittest.skipUnless(FASHION_MNIST.is_dir(), "Fashion-MNIST is not installed")
