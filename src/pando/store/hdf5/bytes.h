@@ -57,8 +57,8 @@ struct DataBudget {
   void take(uint64_t bytes);  // throws IoError
 };
 
-// All failures are IoErrors, which name neither file nor object: Hdf5Reader adds both. One thread at
-// a time.
+// All failures are IoErrors, which name neither file nor object: Hdf5Reader adds both. One thread
+// at a time.
 class FileBytes {
  public:
   explicit FileBytes(const std::string& path);

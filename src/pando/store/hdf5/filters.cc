@@ -40,8 +40,8 @@ Bytes inflate_chunk(const Bytes& packed, uint64_t most) {
 
 // Shuffle puts the first bytes of all elements in front, then the second bytes, and so on.
 Bytes unshuffle(const Bytes& shuffled, size_t element_bytes) {
-  if (element_bytes <= 1) return shuffled;
-  const size_t elements = shuffled.size() / element_bytes;
+  const size_t elements = element_bytes == 0 ? 0 : shuffled.size() / element_bytes;
+  if (elements <= 1) return shuffled;  // a damaged file may name elements of 4 GiB
   Bytes plain = shuffled;  // bytes after the last whole element stay
   for (size_t byte = 0; byte < element_bytes; ++byte) {
     for (size_t i = 0; i < elements; ++i) {
