@@ -289,6 +289,11 @@ TEST(Estimator, MetricsOfTheHostSeeAllOutputsAndLabels) {
   const auto wanted = devices.evaluate(finite(23, 4));
   EXPECT_NEAR(found.at("right") / 23, wanted.at("accuracy"), 1e-6);
   EXPECT_NEAR(found.at("loss"), wanted.at("loss"), 1e-6);
+  // Rows of weight 0 are padding for the host too.
+  const Dataset weighted = image_data(23).add_field(
+      {"sample_weight", DType::f32, {}},
+      [](const SampleView& sample) { sample.f32(0)[0] = sample.index() % 2 == 0 ? 1.0f : 0.0f; });
+  EXPECT_EQ(host.evaluate([=](const InputContext&) { return InputData(weighted, 4); }).at("samples"), 12);
 }
 
 TEST(Estimator, WithoutCheckpointsWhatWasTrainedIsEvaluated) {

@@ -258,6 +258,13 @@ TEST(Reference, TopK) {
   EXPECT_EQ(floats(run(dense, "h = top_k_accuracy(p, t)")["h"]), (Floats{1, 0, 1, 0, 1}));
 }
 
+TEST(Reference, Weigh) {
+  const Values inputs = {{"w", Tensor::of_f32({2}, {0.5f, 3})}, {"v", Tensor::of_f32({2}, {4, 2})}};
+  Values got = run(inputs, "a = weigh(w, v) b = weigh(w)");
+  EXPECT_EQ(floats(got["a"]), (Floats{2, 6}));
+  EXPECT_EQ(floats(got["b"]), (Floats{0.5f, 3}));
+}
+
 TEST(Reference, DropoutDependsOnSeedKeyAndSampleOnly) {
   const Values inputs = {{"x", Tensor({4, 10}, Floats(40, 1))}};
   StepArgs step = whole_batch(4);

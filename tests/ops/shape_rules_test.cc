@@ -219,6 +219,9 @@ TEST(ShapeRules, Losses) {
       {p + "t: i32[4]", "h = top_k_accuracy(p, t) {k=2}", "f32[4]"},
       {p + "t: i32[4]", "h = top_k_accuracy(p, t) {k=0}",
        "top_k_accuracy 'top_k_accuracy'|k: expected at least 1|got 0"},
+      {"w: f32[4], v: f32[4]", "a = weigh(w, v) b = weigh(w)", "f32[4] f32[4]"},
+      {"w: f32[4], v: f32[3]", "a = weigh(w, v)",
+       "weigh 'weigh'|input 1|expected shape [4]|got [3]"},
       {"x: f32[1]", "s = loss_seed() {batch=4}", "f32[4]"},
       {"x: f32[1]", "s = loss_seed()", "loss_seed 'loss_seed'|batch: expected at least 1|got 0"},
   });

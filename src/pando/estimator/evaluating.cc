@@ -4,19 +4,23 @@
 
 #include "pando/base/error.h"
 #include "pando/comm/dist.h"
+#include "pando/data/sources/arrays.h"
 #include "pando/estimator/estimator_impl.h"
 #include "pando/estimator/hook_calls.h"
 #include "pando/estimator/summaries.h"
 #include "pando/train/profile_report.h"
+#include "pando/train/programs.h"
 
 namespace pando::estimator {
 
 namespace {
 
-// Collects the labels of all batches.
+// Collects the labels of all batches, and which rows are samples: rows of weight 0 are padding.
 class Labels {
  public:
-  Labels(const Field& field, int64_t samples) : labels_(tensor_of(field, samples)) {}
+  // `weights` is the field with the weights of samples, -1 if all are 1.
+  Labels(const Field& field, int64_t samples, int weights)
+      : labels_(tensor_of(field, samples)), weights_(weights) {}
 
   void add(const Batch& batch) {
     const Tensor& from = batch.fields.at(1);
@@ -24,8 +28,16 @@ class Labels {
     const size_t bytes = row * static_cast<size_t>(batch.valid);
     std::memcpy(labels_.data() + filled_, from.data(), bytes);
     filled_ += bytes;
+    for (size_t row = 0; weights_ >= 0 && row < static_cast<size_t>(batch.valid); ++row) {
+      const float weight = batch.fields[static_cast<size_t>(weights_)].f32()[row];
+      samples_.push_back(weight == 0 ? -1 : 0);
+    }
   }
   const Tensor& tensor() const { return labels_; }
+  // The rows of a tensor that are samples.
+  Tensor samples_of(const Tensor& rows) const {
+    return weights_ < 0 ? rows : data::rows_with_label(rows, samples_);
+  }
 
  private:
   static Tensor tensor_of(const Field& field, int64_t samples) {
@@ -35,14 +47,17 @@ class Labels {
   }
 
   Tensor labels_;
+  int weights_;
+  std::vector<int32_t> samples_;  // -1: padding
   size_t filled_ = 0;
 };
 
 Logs host_metrics(Model& model, const HostMetrics& metrics, const Dataset& data, int64_t batch) {
-  Labels labels(data.fields().at(1), data.size());
+  Labels labels(data.fields().at(1), data.size(),
+                train::weight_field(model.network(), data.fields()));
   const Tensor outputs = model.predict(
       data, {.batch_size = batch, .observe = [&](const Batch& passing) { labels.add(passing); }});
-  return metrics(outputs, labels.tensor());
+  return metrics(labels.samples_of(outputs), labels.samples_of(labels.tensor()));
 }
 
 // One evaluation of a checkpoint.

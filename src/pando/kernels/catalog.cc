@@ -122,6 +122,7 @@ const std::vector<Candidate>& candidates(std::string_view op) {
       {"tanh", {{"fast", fast_tanh}, {"reference", reference_tanh}}},
       {"tanh_grad", {{"fast", fast_tanh_grad}, {"reference", reference_tanh_grad}}},
       {"top_k_accuracy", {{"fast", fast_top_k_accuracy}, {"reference", reference_top_k_accuracy}}},
+      {"weigh", {{"reference", reference_weigh}}},
   };
   const auto found = catalog.find(op);
   if (found == catalog.end()) throw InvalidArgument("op '", op, "' has no kernels");

@@ -65,6 +65,7 @@ const OpTable& builtin_ops() {
       tanh_op(),
       tanh_grad_op(),
       top_k_accuracy_op(),
+      weigh_op(),
   });
   return table;
 }

@@ -64,5 +64,6 @@ OpDef sum_slices_op();
 OpDef tanh_op();
 OpDef tanh_grad_op();
 OpDef top_k_accuracy_op();
+OpDef weigh_op();
 
 }  // namespace pando::ops

@@ -96,6 +96,9 @@ class Executor {
     float loss_scaling = 1;
     GradientCounter* counter = nullptr;  // null: nothing is counted in this update
     std::vector<float> lane_weights;
+    // The real samples of each element of this update; empty: as the plan says.
+    std::vector<int64_t> element_samples;
+    int64_t samples = 0;  // real ones of this update, of all instances
   };
   // What a worker knows while it runs.
   struct Worker {
@@ -115,6 +118,9 @@ class Executor {
   void fail(std::exception_ptr error);
   bool begin_update(const Worker& worker);
   void begin_scaling(const Execution& execution);
+  void count_samples(const UpdatePlan& now);
+  int64_t samples_of(const UpdatePlan& now, int64_t element) const;
+  int64_t samples_before(const UpdatePlan& now, int micro_batch, int replica) const;
   void weigh_lanes(const UpdatePlan& now);
   bool run_visits(Worker& worker);
   bool run_visit(Worker& worker, const StageVisit& visit);

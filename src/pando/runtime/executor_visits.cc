@@ -22,9 +22,9 @@ SliceVisit Executor::slice_visit(const Worker& worker, const StageVisit& visit, 
   int64_t together = 0;
   const int64_t own = division_.element_of(visit.micro_batch, worker.replica);
   const int64_t first = own - (bound_.placement().first_replica() + worker.replica) % group;
-  for (int i = 0; i < group; ++i) together += division_.valid_of(now, first + i);
+  for (int i = 0; i < group; ++i) together += samples_of(now, first + i);
   const bool mean = bound_.placement().reduction == GradientReduction::mean;
-  const int64_t normaliser = mean ? now.samples : data.valid;
+  const int64_t normaliser = mean ? shared_.samples : data.valid;
   SliceVisit result{.section = section,
                     .lane = lane,
                     .micro_batch = visit.micro_batch,
@@ -40,8 +40,7 @@ SliceVisit Executor::slice_visit(const Worker& worker, const StageVisit& visit, 
   // Slices that hold only padding have no gradients.
   if (result.step.valid > 0) result.counter = shared_.counter;
   if (bound_.placement().reduction == GradientReduction::running_mean) {
-    // All micro-batches before one with real samples are full.
-    const int64_t before = visit.micro_batch * division_.micro_batch();
+    const int64_t before = samples_before(now, visit.micro_batch, worker.replica);
     const auto all = static_cast<float>(std::max<int64_t>(before + data.valid, 1));
     result.mix = {.keep = 1, .take = 0};
     if (data.valid > 0) {

@@ -48,6 +48,10 @@ class Feeder {
   // Ends all waits.
   void wake();
 
+  // Waits for the next `elements` elements of this instance, and returns their real samples. Call
+  // before the update that has them, whose earlier updates took `fed_before` elements.
+  std::vector<int64_t> samples_ahead(int64_t fed_before, int64_t elements) const;
+
   // Waits until the device's workers have copied the previous micro-batch, and takes the next one
   // from the infeed; beyond the update's elements it is padding. False when the execution failed or
   // the infeed was closed.

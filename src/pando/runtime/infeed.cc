@@ -59,25 +59,36 @@ void InfeedQueue::pull(std::unique_lock<std::mutex>& lock) {
   }
 }
 
-const Batch* InfeedQueue::take(int64_t number) {
-  std::unique_lock lock(mutex_);
+InfeedQueue::Slot* InfeedQueue::await(int64_t number, bool beyond_capacity,
+                                      std::unique_lock<std::mutex>& lock) {
   while (!closed_) {
     Slot* slot = find(number);
     PANDO_CHECK(slot != nullptr || number >= pulled_, "element ", number, " is gone");
-    if (slot != nullptr && !slot->taken) {
-      slot->taken = true;
-      ++taken_;
-      changed_.notify_all();
-      return &slot->batch;
-    }
+    if (slot != nullptr && !slot->taken) return slot;
     // The requested element may always be pulled; others only if the queue is not full.
-    if (pulling_ || (full() && pulled_ != number)) {
+    if (pulling_ || (full() && pulled_ != number && !beyond_capacity)) {
       changed_.wait(lock);
     } else {
       pull(lock);
     }
   }
   return nullptr;
+}
+
+const Batch* InfeedQueue::take(int64_t number) {
+  std::unique_lock lock(mutex_);
+  Slot* slot = await(number, false, lock);
+  if (slot == nullptr) return nullptr;
+  slot->taken = true;
+  ++taken_;
+  changed_.notify_all();
+  return &slot->batch;
+}
+
+int64_t InfeedQueue::samples_of(int64_t number) {
+  std::unique_lock lock(mutex_);
+  const Slot* slot = await(number, true, lock);
+  return slot == nullptr ? 0 : slot->batch.valid;
 }
 
 void InfeedQueue::give_back(int64_t number) {

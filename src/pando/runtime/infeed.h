@@ -28,6 +28,10 @@ class InfeedQueue {
   // way. Requires: no other caller takes this element.
   const Batch* take(int64_t number);
   void give_back(int64_t number);
+  // Waits for element `number`, even if the queue holds more than its capacity then, and returns
+  // its real samples; 0 when the queue was closed. Fails like take(). Requires: no caller has taken
+  // it.
+  int64_t samples_of(int64_t number);
   // The number of the first element that no caller has taken.
   int64_t position() const;
 
@@ -47,6 +51,8 @@ class InfeedQueue {
   Slot& free_slot();
   bool full() const;
   void pull(std::unique_lock<std::mutex>& lock);
+  // Waits until element `number` is there; null when the queue was closed.
+  Slot* await(int64_t number, bool beyond_capacity, std::unique_lock<std::mutex>& lock);
 
   BatchSource source_;
   const int64_t capacity_;

@@ -1,17 +1,29 @@
 // SPDX-License-Identifier: MIT
 #include "pando/train/batch_source.h"
 
+#include <cstring>
+
 #include "pando/base/error.h"
 #include "pando/train/model_impl.h"
 
 namespace pando::train {
+
+namespace {
+
+// Whether a row is a sample: rows of weight 0 are padding.
+bool counts(const Batch& batch, int weights, int64_t row) {
+  return weights < 0 ||
+         batch.fields[static_cast<size_t>(weights)].f32()[static_cast<size_t>(row)] != 0;
+}
+
+}  // namespace
 
 void ClassCheck::operator()(const Batch& batch) const {
   if (classes == 0) return;
   const std::span<const int32_t> labels = batch.y().i32();
   for (int64_t row = 0; row < batch.valid; ++row) {
     const int32_t label = labels[static_cast<size_t>(row)];
-    if (label >= 0 && label < classes) continue;
+    if ((label >= 0 && label < classes) || !counts(batch, weights, row)) continue;
     const int64_t number = batch.first_sample + row;
     // Epochs that follow each other without a gap are one epoch of the stream.
     throw InvalidArgument(what, ": the label of sample ", number % samples,
@@ -23,18 +35,40 @@ void ClassCheck::operator()(const Batch& batch) const {
   }
 }
 
+void remove_unweighted(Batch& batch, int weights) {
+  std::vector<int64_t> kept;
+  for (int64_t row = 0; row < batch.valid; ++row) {
+    if (counts(batch, weights, row)) kept.push_back(row);
+  }
+  if (std::ssize(kept) == batch.valid) return;
+  for (Tensor& field : batch.fields) {
+    const size_t bytes = field.bytes() / static_cast<size_t>(field.shape()[0]);
+    std::byte* to = field.data();
+    for (const int64_t row : kept) {
+      const std::byte* from = field.data() + static_cast<size_t>(row) * bytes;
+      if (from != to) std::memcpy(to, from, bytes);
+      to += bytes;
+    }
+    std::memset(to, 0, (static_cast<size_t>(batch.valid) - kept.size()) * bytes);
+  }
+  batch.valid = std::ssize(kept);
+}
+
 ClassCheck class_check(const char* what, Model::Impl& impl, const Dataset& dataset) {
-  if (impl.compiled().loss.labels() != LabelKind::classes) return {};
+  ClassCheck check{.what = what,
+                   .samples = dataset.size(),
+                   .weights = weight_field(impl.network, dataset.fields())};
   const Shape& output = impl.network.output_shape();
-  return {.what = what,
-          .classes = output.rank() == 0 ? 0 : output[output.rank() - 1],
-          .samples = dataset.size()};
+  const bool classes = impl.compiled().loss.labels() == LabelKind::classes;
+  if (classes && output.rank() > 0) check.classes = output[output.rank() - 1];
+  return check;
 }
 
 runtime::BatchSource numbered(BatchStream& stream, int64_t samples_per_epoch, ClassCheck check) {
   return [&stream, samples_per_epoch, check](Batch& batch) {
     if (!stream.next(batch)) return false;
     check(batch);
+    remove_unweighted(batch, check.weights);
     batch.first_sample += batch.epoch * samples_per_epoch;
     return true;
   };
@@ -47,6 +81,7 @@ runtime::BatchSource repeating(BatchStream& stream, int64_t first_sample, ClassC
       Batch read;
       if (!stream.next(read)) return false;
       check(read);
+      remove_unweighted(read, check.weights);
       *first = std::move(read);
     }
     if (batch.fields.empty()) batch = *first;

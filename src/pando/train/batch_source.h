@@ -1,5 +1,5 @@
 // The source of the devices' micro-batches: a stream of the data, numbered over the run, with
-// labels that the network can learn.
+// labels that the network can learn, and without rows of weight 0.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,10 +14,16 @@ struct ClassCheck {
   const char* what = "";  // begins the error message
   int64_t classes = 0;    // of the network; 0: no check
   int64_t samples = 1;    // of the data, or kEndless
+  int weights = -1;       // the field with the weights of samples; -1: all are 1
 
-  // Takes the batch as it came from the stream. Throws InvalidArgument.
+  // Takes the batch as it came from the stream; rows of weight 0 may have any label. Throws
+  // InvalidArgument.
   void operator()(const Batch& batch) const;
 };
+
+// Makes rows of weight 0 padding: moves the other rows to the front, in their order, and fills the
+// rest with zeros. `weights` is the field with the weights of samples, -1 if all are 1.
+void remove_unweighted(Batch& batch, int weights);
 
 // The returned check does something only if the loss expects class numbers.
 ClassCheck class_check(const char* what, Model::Impl& impl, const Dataset& dataset);

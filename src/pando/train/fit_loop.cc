@@ -53,7 +53,11 @@ class FitLoop {
     const int64_t first = std::max(options_.initial_epoch, impl_.epochs - joined_done);
     impl_.epoch_offset = first - options_.initial_epoch;
     begin_at_initial_position();
-    const int ahead = options_.prefetch_depth * placement.replicas;
+    // If samples vary, the micro-batches of an update are counted before it begins.
+    const int depth = placement.samples_vary
+                          ? std::max(options_.prefetch_depth, placement.micro_batches)
+                          : options_.prefetch_depth;
+    const int ahead = depth * placement.replicas;
     BatchStream stream = make_stream(first, ahead, placement);
     const int64_t done = first * epoch_samples() + samples_before(options_.initial_update);
     const ClassCheck check = class_check("fit", impl_, train_);

@@ -12,11 +12,22 @@
 
 namespace pando::train {
 
+// The output of a weighted metric has this before its name. Its value is its sum divided by the sum
+// of the samples' weights, which is the output `kWeightSum` and is not shown itself.
+inline const std::string kWeightedMetric = "weighted/";
+inline const std::string kWeightSum = "weighted/";
+
 class MetricSums {
  public:
   MetricSums(std::vector<std::string> metric_names, MetricReduction reduction)
       : names_(std::move(metric_names)), reduction_(reduction) {
     names_.insert(names_.begin(), "loss");
+    for (std::string& name : names_) {
+      weighted_.push_back(name.starts_with(kWeightedMetric));
+      if (weighted_.back()) name.erase(0, kWeightedMetric.size());
+    }
+    // The sum of the weights is the last output.
+    if (weighted_.back()) names_.pop_back();
   }
 
   void add(const runtime::ExecutionTotals& totals) {
@@ -49,7 +60,11 @@ class MetricSums {
   // Sums over all replicas, whatever the reduction of the logs.
   LogSums sums() const {
     LogSums sums{.samples = all_.samples, .sums = {{names_[0], all_.loss}}};
-    for (size_t i = 1; i < names_.size(); ++i) sums.sums.emplace_back(names_[i], metric(all_, i));
+    const Logs shown = means(all_, "");
+    for (size_t i = 1; i < names_.size(); ++i) {
+      sums.sums.emplace_back(names_[i],
+                             weighted_[i] ? WideSum(shown[i].second * count_of(all_)) : metric(all_, i));
+    }
     return sums;
   }
 
@@ -85,18 +100,23 @@ class MetricSums {
 
  private:
   Logs means(const runtime::Totals& totals, const std::string& prefix) const {
-    const double count = static_cast<double>(std::max<int64_t>(totals.samples, 1));
+    const double count = count_of(totals);
     Logs logs = {{prefix + names_[0], totals.loss / count}};
     for (size_t i = 1; i < names_.size(); ++i) {
-      logs.emplace_back(prefix + names_[i], metric(totals, i) / count);
+      const double weights = weighted_[i] ? double{metric(totals, names_.size())} : count;
+      logs.emplace_back(prefix + names_[i], weights == 0 ? 0 : metric(totals, i) / weights);
     }
     return logs;
+  }
+  static double count_of(const runtime::Totals& totals) {
+    return static_cast<double>(std::max<int64_t>(totals.samples, 1));
   }
   WideSum metric(const runtime::Totals& totals, size_t name) const {
     return name <= totals.metrics.size() ? totals.metrics[name - 1] : WideSum();
   }
 
   std::vector<std::string> names_;  // the loss, then the metrics
+  std::vector<bool> weighted_;      // whether the metric of that place is weighted
   MetricReduction reduction_;
   runtime::Totals all_;
   std::vector<runtime::Totals> replicas_;

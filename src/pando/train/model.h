@@ -57,7 +57,10 @@ struct ExecutionOptions {
 struct CompileOptions {
   Optimizer optimizer = SGD();
   Loss loss = "categorical_crossentropy";
-  std::vector<Metric> metrics;
+  std::vector<Metric> metrics;  // means over samples, whatever their weights
+  // Means with the samples' weights: sums of weighted numbers, divided by the sum of the weights. A
+  // name that is among the metrics too gets "weighted_" in front.
+  std::vector<Metric> weighted_metrics = {};
   // The types that numbers are stored in. Trained weights are converted when compile() changes
   // their type; evaluation and prediction store activations in the same types.
   Precision precision = {};
@@ -205,7 +208,9 @@ class Model {
   // The instances of a job fit and evaluate together: all must make the same calls, or the others
   // wait.
   // The fields of a data set are x, y and, if there is another, the weight of each sample, f32;
-  // auxiliary inputs of the network are fields of their names.
+  // auxiliary inputs of the network are fields of their names. A sample's loss is multiplied by its
+  // weight; divisors do not change. Rows of weight 0 are padding, wherever they are: they enter no
+  // divisor, metric, batch statistic or count of samples.
   History fit(const Dataset& train, const FitOptions& options = {});
   History fit(Tensor x, Tensor y, const FitOptions& options = {});
   History fit(Tensor x, Tensor y, Tensor sample_weight, const FitOptions& options = {});

@@ -275,6 +275,7 @@ train::GraphRequest Model::Impl::graph_request(RunMode mode, int64_t slice_batch
   if (compile_options) {
     request.loss = &compile_options->loss;
     request.metrics = &compile_options->metrics;
+    request.weighted_metrics = &compile_options->weighted_metrics;
   }
   return request;
 }
@@ -337,6 +338,7 @@ train::LoadedProgram& Model::Impl::program(RunMode mode, int64_t batch,
   const train::GraphRequest request = graph_request(mode, division.slice_batch, fields);
   ir::Graph graph = train::build_graph(network, request);
   place.feed_fields = train::feed_fields(network, graph, fields);
+  place.samples_vary = !predict && train::weight_field(network, fields) >= 0;
   auto program = compiler::compile(std::move(graph), std::move(compiling));
   const Optimizer* optimizer = mode == RunMode::train ? &chosen->optimizer : nullptr;
   check_memory(*program, place);

@@ -6,6 +6,7 @@
 #include "pando/base/error.h"
 #include "pando/grad/gradients.h"
 #include "pando/ops/builder.h"
+#include "pando/train/metric_sums.h"
 
 namespace pando::train {
 
@@ -61,15 +62,9 @@ int place_of(const std::vector<Field>& fields, const std::string& name) {
   return -1;
 }
 
-int sample_weight_place(const Network& network, const std::vector<Field>& fields) {
-  const int named = place_of(fields, "sample_weight");
-  if (named >= 0 || fields.size() < 3) return named;
-  return auxiliary_input(network, fields[2].name) == nullptr ? 2 : -1;
-}
-
 // Every field besides x and y must be used; otherwise a network would be trained without it.
 void check_further_fields(const Network& network, const std::vector<Field>& fields) {
-  const int weight = sample_weight_place(network, fields);
+  const int weight = weight_field(network, fields);
   for (size_t i = 2; i < fields.size(); ++i) {
     const Field& field = fields[i];
     if (const NetworkInput* input = auxiliary_input(network, field.name)) {
@@ -116,7 +111,40 @@ std::vector<const ir::Value*> trained_variables(const Network& network, const ir
   return variables;
 }
 
+// Metrics ignore weights. Weighted metrics are sums of weighted numbers, after which comes the sum
+// of the weights (metric_sums.h).
+void add_metrics(const GraphRequest& request, const LossInputs& inputs) {
+  ir::Graph& graph = *inputs.graph;
+  LossInputs unweighted = inputs;
+  unweighted.sample_weight = nullptr;
+  std::set<std::string> names;
+  for (const Metric& metric : *request.metrics) {
+    names.insert(metric.name());
+    graph.add_output(ir::OutputRole::metric, metric.name(), metric.build(unweighted));
+  }
+  if (request.weighted_metrics == nullptr || request.weighted_metrics->empty()) return;
+  const auto weigh = [&](std::vector<ir::Value*> values) {
+    values.insert(values.begin(), inputs.sample_weight);
+    return ops::append(graph, {.op = "weigh", .inputs = std::move(values), .name = "metric"})
+        ->output();
+  };
+  const bool weighted = inputs.sample_weight != nullptr;
+  for (const Metric& metric : *request.weighted_metrics) {
+    ir::Value* value = metric.build(unweighted);
+    const std::string name = (names.contains(metric.name()) ? "weighted_" : "") + metric.name();
+    graph.add_output(ir::OutputRole::metric, weighted ? kWeightedMetric + name : name,
+                     weighted ? weigh({value}) : value);
+  }
+  if (weighted) graph.add_output(ir::OutputRole::metric, kWeightSum, weigh({}));
+}
+
 }  // namespace
+
+int weight_field(const Network& network, const std::vector<Field>& fields) {
+  const int named = place_of(fields, "sample_weight");
+  if (named >= 0 || fields.size() < 3) return named;
+  return auxiliary_input(network, fields[2].name) == nullptr ? 2 : -1;
+}
 
 ir::Graph build_graph(const Network& network, const GraphRequest& request) {
   check_features(network, request.fields);
@@ -136,15 +164,13 @@ ir::Graph build_graph(const Network& network, const GraphRequest& request) {
   check_further_fields(network, request.fields);
   LossInputs inputs{.graph = &graph, .output = built.output};
   inputs.labels = add_feed(graph, "y", request.fields[1], request.batch);
-  if (const int weight = sample_weight_place(network, request.fields); weight >= 0) {
+  if (const int weight = weight_field(network, request.fields); weight >= 0) {
     inputs.sample_weight = add_feed(graph, "sample_weight",
                                     request.fields[static_cast<size_t>(weight)], request.batch);
   }
   ir::Value* loss = request.loss->build(inputs);
   graph.add_output(ir::OutputRole::loss, "loss", loss);
-  for (const Metric& metric : *request.metrics) {
-    graph.add_output(ir::OutputRole::metric, metric.name(), metric.build(inputs));
-  }
+  add_metrics(request, inputs);
   if (request.mode == RunMode::evaluate) return graph;
   ir::Value* seed =
       ops::append(graph,
@@ -164,7 +190,7 @@ std::vector<int> feed_fields(const Network& network, const ir::Graph& graph,
     const std::string& name = input->name();
     const bool usual = name == "x" || name == "y";
     places.push_back(usual                     ? (name == "x" ? 0 : 1)
-                     : name == "sample_weight" ? sample_weight_place(network, fields)
+                     : name == "sample_weight" ? weight_field(network, fields)
                                                : place_of(fields, name));
   }
   return places;

@@ -26,15 +26,20 @@ struct GraphRequest {
   std::vector<Field> fields;  // of the data; see feed_fields
   const Loss* loss = nullptr;
   const std::vector<Metric>* metrics = nullptr;
+  const std::vector<Metric>* weighted_metrics = nullptr;  // null: none
   std::set<std::string> frozen;
 };
+
+// The place of the weights of samples among these fields, -1 if there are none: "sample_weight", or
+// the third field if it is no auxiliary input.
+int weight_field(const Network& network, const std::vector<Field>& fields);
 
 // Throws InvalidArgument when the data do not fit the network or the loss.
 ir::Graph build_graph(const Network& network, const GraphRequest& request);
 
 // For each feed of a graph that was built for these fields: its place among them, or -1 if it is
-// zero. The first field is x, the second y. The weight of samples is "sample_weight", or the third
-// field if it is no auxiliary input; auxiliary inputs are found by name. Prediction needs only x.
+// zero. The first field is x, the second y; auxiliary inputs are found by name. Prediction needs
+// only x and these.
 std::vector<int> feed_fields(const Network& network, const ir::Graph& graph,
                              const std::vector<Field>& fields);
 

@@ -58,4 +58,13 @@ KernelOffer reference_loss_seed(const ir::Node& node) {
   });
 }
 
+KernelOffer reference_weigh(const ir::Node& node) {
+  const int64_t batch = node.output()->shape()[0];
+  return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
+    for (int64_t n = 0; n < batch; ++n) {
+      args.out()[n] = args.in(0)[n] * (args.num_inputs > 1 ? args.in(1)[n] : 1);
+    }
+  });
+}
+
 }  // namespace pando::kernels

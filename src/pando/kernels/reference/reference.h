@@ -61,6 +61,7 @@ KernelOffer reference_sum_slices(const ir::Node& node);
 KernelOffer reference_tanh(const ir::Node& node);
 KernelOffer reference_tanh_grad(const ir::Node& node);
 KernelOffer reference_top_k_accuracy(const ir::Node& node);
+KernelOffer reference_weigh(const ir::Node& node);
 KernelOffer reference_view(const ir::Node& node);
 
 }  // namespace pando::kernels

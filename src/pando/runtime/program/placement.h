@@ -34,6 +34,10 @@ struct Placement {
   bool stop_at_fp_exceptions = false;
   int statistics_group = 1;  // replicas that compute batch statistics together
 
+  // Micro-batches may hold fewer real samples than planned, because rows of weight 0 are padding.
+  // Workers then count the real samples of a weight update before they begin it.
+  bool samples_vary = false;
+
   // For each feed of the program: the field of a batch that it gets, -1 for zeros. Empty: in order.
   std::vector<int> feed_fields;
 
