@@ -2,7 +2,9 @@
 #include "pando/ops/window.h"
 
 #include <algorithm>
+#include <limits>
 
+#include "pando/base/checked.h"
 #include "pando/base/error.h"
 #include "pando/ops/attribute_values.h"
 #include "pando/ops/conv_operands.h"
@@ -11,6 +13,9 @@
 namespace pando::ops {
 
 namespace {
+
+// Of windows, strides, dilations, pads and inputs: sums and products of two of them fit.
+constexpr int64_t kMostExtent = std::numeric_limits<int32_t>::max();
 
 // The attributes of a node before they are checked. Messages call the window `what`.
 struct WindowRequest {
@@ -39,8 +44,9 @@ ir::Ints per_axis(const ir::Node& node, std::string_view name, const ir::Ints& g
                           ir::to_text(given));
   }
   for (const int64_t item : given) {
-    if (item < 1) {
-      throw InvalidArgument(node.label(), ": ", name, " ", ir::to_text(given), " must be positive");
+    if (item < 1 || item > kMostExtent) {
+      throw InvalidArgument(node.label(), ": ", name, ": expected 1 to ", kMostExtent, ", got ",
+                            ir::to_text(given));
     }
   }
   return given;
@@ -53,9 +59,9 @@ void check_pads(const ir::Node& node, const WindowRequest& request) {
                           request.padding, "\", got ", ir::to_text(request.pads));
   }
   for (const int64_t pad : request.pads) {
-    if (pad < 0) {
-      throw InvalidArgument(node.label(), ": pads ", ir::to_text(request.pads),
-                            " must not be negative");
+    if (pad < 0 || pad > kMostExtent) {
+      throw InvalidArgument(node.label(), ": pads: expected 0 to ", kMostExtent, ", got ",
+                            ir::to_text(request.pads));
     }
   }
 }
@@ -105,6 +111,11 @@ Windows resolve(const ir::Node& node, const WindowRequest& request) {
   const ir::Ints strides = per_axis(node, "strides", request.strides, ones);
   const ir::Ints dilations = per_axis(node, "dilations", request.dilations, ones);
   check_pads(node, request);
+  for (const int64_t extent : request.input) {
+    if (extent <= kMostExtent) continue;
+    throw InvalidArgument(node.label(), ": input: expected extents up to ", kMostExtent, ", got ",
+                          extents_text(request.input));
+  }
   Windows windows;
   for (size_t i = 0; i < rank; ++i) {
     WindowAxis axis{.input = request.input[i],
@@ -184,7 +195,9 @@ Windows pool_windows(const ir::Node& node) {
 
 int64_t positions(const Windows& windows) {
   int64_t count = 1;
-  for (const WindowAxis& axis : windows) count *= axis.window;
+  for (const WindowAxis& axis : windows) {
+    count = product_of({count, axis.window}).value_or(std::numeric_limits<int64_t>::max());
+  }
   return count;
 }
 

@@ -9,6 +9,7 @@
 
 #include <sys/mman.h>
 
+#include "pando/base/memory_use.h"
 #include "pando/tensor/convert.h"
 #include "pando/tensor/half.h"
 
@@ -18,6 +19,7 @@ namespace {
 
 constexpr size_t kAlignment = 64;  // one cache line, one AVX-512 register
 constexpr size_t kHugePage = size_t{2} << 20;
+constexpr size_t kLarge = size_t{1} << 30;  // smaller tensors need no look at the machine's memory
 
 }  // namespace
 
@@ -27,6 +29,12 @@ Tensor::Tensor(DType dtype, Shape shape)
     : dtype_(dtype), shape_(std::move(shape)), elements_(shape_.elements()) {
   if (static_cast<uint64_t>(elements_) > (uint64_t{1} << 62) / size_of(dtype_)) {
     throw ResourceError("tensor ", to_string(dtype_), shape_, " does not fit into memory");
+  }
+  const int64_t machine = bytes() < kLarge ? 0 : memory_use().machine;
+  if (machine > 0 && bytes() > static_cast<size_t>(machine)) {
+    throw ResourceError("a tensor ", to_string(dtype_), shape_, " needs ",
+                        human_bytes(static_cast<double>(bytes())), ", the machine has ",
+                        human_bytes(static_cast<double>(machine)));
   }
   // Large tensors (weights of dense layers) are read in strides: huge pages reduce address
   // look-ups.
