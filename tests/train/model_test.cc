@@ -54,6 +54,22 @@ TEST(Model, RefusesToCompileNonsense) {
   EXPECT_SAYS(says({.optimizer = {}}), "optimizer");
 }
 
+TEST(Model, OptimizersHaveNamesLikeLosses) {
+  const auto train = [](const Optimizer& optimizer) {
+    Model model = compiled(small_cnn(), classifier(optimizer));
+    model.fit(image_data(8), {.verbose = 0});
+    return model;
+  };
+  for (const std::string& name : optimizer_names()) {
+    EXPECT_TRUE(same_weights(train(name), train(make_optimizer(name)))) << name;
+  }
+  Model model(small_cnn());
+  model.compile({.optimizer = "adam", .loss = "mse"});
+  EXPECT_EQ(model.learning_rate(), 0.001);
+  EXPECT_SAYS(error_of<InvalidArgument>([&] { model.compile({.optimizer = "sdg"}); }), "sdg",
+              "sgd");
+}
+
 TEST(Model, UnknownPassesAreAnErrorAtTheFirstUse) {
   Model model = compiled(small_cnn(), classifier(SGD(), {.disabled_passes = {"fuse-postops"}}));
   EXPECT_SAYS(error_of([&] { model.fit(image_data(4), {.verbose = 0}); }),

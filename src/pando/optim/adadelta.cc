@@ -46,7 +46,7 @@ Optimizer Adadelta(AdadeltaOptions options) {
   optim::require_rate("adadelta", options.learning_rate);
   optim::require_fraction("adadelta", "rho", options.rho);
   optim::require_positive("adadelta", "epsilon", options.epsilon);
-  return {std::make_shared<AdadeltaRule>(options), options.learning_rate};
+  return Optimizer(std::make_shared<AdadeltaRule>(options), options.learning_rate);
 }
 
 namespace optim {

@@ -62,7 +62,7 @@ Optimizer make_adam(const char* name, const AdamWOptions& options) {
   optim::require_fraction(name, "beta_2", options.beta_2);
   optim::require_positive(name, "epsilon", options.epsilon);
   optim::require_not_negative(name, "weight_decay", options.weight_decay);
-  return {std::make_shared<AdamRule>(name, options), options.learning_rate};
+  return Optimizer(std::make_shared<AdamRule>(name, options), options.learning_rate);
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ Optimizer LARS(LarsOptions options) {
   }
   constexpr double kKerasEpsilon = 1e-7;
   if (options.epsilon == 0) options.epsilon = kKerasEpsilon;
-  return {std::make_shared<LarsRule>(options), options.learning_rate};
+  return Optimizer(std::make_shared<LarsRule>(options), options.learning_rate);
 }
 
 namespace optim {

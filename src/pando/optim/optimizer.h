@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "pando/optim/schedule.h"
@@ -68,8 +69,18 @@ struct Regularization {
   double l2 = 0;  // the gradient becomes g + l2 * w, with the w before the decay
 };
 
-// A rule with its learning rate and regularisation; cheap to copy.
+// A rule with its learning rate and regularisation, made by one of the functions below or from its
+// name ("sgd") like make_optimizer(); cheap to copy.
 struct Optimizer {
+  Optimizer() = default;               // no rule
+  Optimizer(const char* name);         // NOLINT(google-explicit-constructor): "sgd" reads well
+  Optimizer(const std::string& name);  // NOLINT(google-explicit-constructor)
+  explicit Optimizer(std::shared_ptr<const UpdateRule> rule_in, LearningRate rate = 0.0,
+                     const Regularization& regularization_in = {})
+      : rule(std::move(rule_in)),
+        learning_rate(std::move(rate)),
+        regularization(regularization_in) {}
+
   std::shared_ptr<const UpdateRule> rule;
   LearningRate learning_rate = 0.0;
   Regularization regularization = {};

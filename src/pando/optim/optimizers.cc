@@ -25,6 +25,9 @@ const OptimizerRecord& optimizer_record(std::string_view name) {
 
 }  // namespace optim
 
+Optimizer::Optimizer(const char* name) : Optimizer(make_optimizer(name)) {}
+Optimizer::Optimizer(const std::string& name) : Optimizer(make_optimizer(name)) {}
+
 Optimizer make_optimizer(const std::string& name) {
   const optim::OptimizerRecord& record = optim::optimizer_record(name);
   const optim::OptimizerForm& usual = record.forms.front();

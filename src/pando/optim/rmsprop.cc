@@ -67,7 +67,7 @@ Optimizer RMSprop(RmspropOptions options) {
   optim::require_fraction("rmsprop", "rho", options.rho);
   optim::require_fraction("rmsprop", "momentum", options.momentum);
   optim::require_positive("rmsprop", "epsilon", options.epsilon);
-  return {std::make_shared<RmspropRule>(options), options.learning_rate};
+  return Optimizer(std::make_shared<RmspropRule>(options), options.learning_rate);
 }
 
 namespace optim {

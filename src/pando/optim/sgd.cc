@@ -61,7 +61,7 @@ Optimizer SGD(SgdOptions options) {
   if (options.nesterov && options.momentum == 0) {
     throw InvalidArgument("sgd: nesterov needs a momentum above 0, got 0");
   }
-  return {std::make_shared<SgdRule>(options), options.learning_rate};
+  return Optimizer(std::make_shared<SgdRule>(options), options.learning_rate);
 }
 
 namespace optim {

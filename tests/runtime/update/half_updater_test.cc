@@ -148,7 +148,7 @@ TEST(HalfUpdater, ARuleHasAnyNumberOfSlots) {
   for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
     StoredKernel kernel(kKernelElements, {.type = type, .workers = 2});
     for (int64_t i = 0; i < 2; ++i) {
-      kernel.update({.rule = std::make_shared<ThreeCounters>()}, {0.1, i});
+      kernel.update(Optimizer(std::make_shared<ThreeCounters>()), {0.1, i});
     }
     EXPECT_EQ(kernel.slot(0), Floats(kKernelElements, 2));
     EXPECT_EQ(kernel.slot(1), Floats(kKernelElements, 4));

@@ -49,7 +49,7 @@ class KernelAndMean {
   void update(const UpdateRule& rule, const UpdateStep& step,
               const std::vector<float>& weights = {}, bool whole = true) {
     // Does not own the rule.
-    update({.rule = {std::shared_ptr<const UpdateRule>(), &rule}}, step, weights, whole);
+    update(Optimizer({std::shared_ptr<const UpdateRule>(), &rule}), step, weights, whole);
   }
   void update(const Optimizer& optimizer, const UpdateStep& step,
               const std::vector<float>& weights = {}, bool whole = true) {
@@ -247,8 +247,7 @@ TEST(Updater, L2EntersTheGradientAndItsNorm) {
       model.gradient(slice)[0] = 1;
       model.gradient(slice)[1] = 3;
     }
-    const Optimizer keep{.rule = std::make_shared<KeepGradient>(),
-                         .regularization = {.weight_decay = 0.5, .l2 = 0.25}};
+    const Optimizer keep(std::make_shared<KeepGradient>(), 0.0, {.weight_decay = 0.5, .l2 = 0.25});
     model.update(keep, {1, 0});
     EXPECT_EQ(w[0], static_cast<float>(slices) + 1) << slices;
     EXPECT_EQ(w[1], static_cast<float>(3 * slices) - 0.5f) << slices;
@@ -259,7 +258,7 @@ TEST(Updater, L2EntersTheGradientAndItsNorm) {
     norms.gradient(0)[0] = 2;
     norms.gradient(0)[1] = 4;
     for (int slice = 1; slice < slices; ++slice) std::fill_n(norms.gradient(slice), 2, 0.0f);
-    norms.update({.rule = std::make_shared<KeepNorms>(true), .regularization = {.l2 = 0.25}}, {});
+    norms.update(Optimizer(std::make_shared<KeepNorms>(true), 0.0, {.l2 = 0.25}), {});
     EXPECT_EQ(v[0], 5) << slices;  // of 3 and 4
   }
 }
@@ -272,8 +271,7 @@ TEST(Updater, DecaysWeightsByTheShareOfTheRate) {
   };
   KernelAndMean model(2257, 2, 3);
   std::fill_n(model.variables.get("k").value.f32().data(), 2257, 8.0f);
-  const Optimizer still{.rule = std::make_shared<Nothing>(),
-                        .regularization = {.weight_decay = 0.5}};
+  const Optimizer still(std::make_shared<Nothing>(), 0.0, {.weight_decay = 0.5});
   model.update(still, {0.5, 0});
   for (const float x : std::as_const(model.variables).get("k").value.f32()) ASSERT_EQ(x, 6);
   model.update(still, {0, 1});
