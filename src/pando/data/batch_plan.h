@@ -17,8 +17,8 @@ struct Batch {
   int64_t first_sample = 0;    // position of row 0 within its epoch
   int64_t epoch = 0;
 
-  const Tensor& x() const { return fields.at(0); }
-  const Tensor& y() const { return fields.at(1); }
+  const Tensor& x() const { return tensor_of(fields, 0); }
+  const Tensor& y() const { return tensor_of(fields, 1); }
 };
 
 struct BatchOptions {

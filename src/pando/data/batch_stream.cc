@@ -37,9 +37,13 @@ BatchStream BatchStream::share(const BatchShare& part) && {
 }
 
 BatchStream BatchStream::prefetch(int depth, PrefetchOptions options) && {
-  if (depth < 0) throw InvalidArgument("prefetch: expected a depth of at least 0, got ", depth);
-  if (options.workers < 1) {
-    throw InvalidArgument("prefetch: expected at least 1 worker, got ", options.workers);
+  if (depth < 0 || depth > kMostPrefetchDepth) {
+    throw InvalidArgument("prefetch: expected a depth of 0 to ", kMostPrefetchDepth, ", got ",
+                          depth);
+  }
+  if (options.workers < 1 || options.workers > kMostPrefetchWorkers) {
+    throw InvalidArgument("prefetch: expected 1 to ", kMostPrefetchWorkers, " workers, got ",
+                          options.workers);
   }
   stop_workers();
   depth_ = depth;
@@ -56,8 +60,9 @@ bool BatchStream::next(Batch& into) {
     if (prefetcher_ == nullptr) {
       prefetcher_ = std::make_unique<data::Prefetcher>(
           plan_, position_,
-          data::PrefetchSize{
-              .depth = depth_, .workers = prefetch_.workers, .cores = prefetch_.cores});
+          data::PrefetchSize{.depth = depth_,
+                             .workers = plan_.source->sequential() ? 1 : prefetch_.workers,
+                             .cores = prefetch_.cores});
     }
     try {
       PANDO_CHECK(prefetcher_->next(into), "the workers ended before the stream");

@@ -15,8 +15,11 @@ namespace data {
 class Prefetcher;
 }
 
+inline constexpr int kMostPrefetchWorkers = 1024;
+inline constexpr int kMostPrefetchDepth = 1 << 20;
+
 struct PrefetchOptions {
-  int workers = 1;  // the batches are the same for any number
+  int workers = 1;  // up to kMostPrefetchWorkers; the batches are the same for any number
   // Hardware threads that the workers are bound to, such as those that no device uses; empty: any.
   std::vector<int> cores;
 };
@@ -40,7 +43,8 @@ class BatchStream {
   // this instance, its next batch belongs to the next epoch. Throws InvalidArgument unless
   // 0 <= first, 1 <= count and first + count <= total.
   BatchStream share(const BatchShare& part) &&;
-  // Gathers up to `depth` batches ahead in the background; depth 0 gathers in next().
+  // Gathers up to `depth` batches ahead in the background, at most kMostPrefetchDepth; depth 0
+  // gathers in next().
   BatchStream prefetch(int depth, PrefetchOptions options = {}) &&;
 
   // Reads the next batch into the buffers of `into` (or of a recycled batch). Returns false at the

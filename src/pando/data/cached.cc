@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <utility>
 
 #include "pando/data/decorators.h"
@@ -29,6 +30,7 @@ class Cached : public DataSource {
   }
 
   void gather(int64_t, std::span<int64_t> indices, const Rows& rows) const override {
+    if (inner_->sequential()) std::call_once(read_, [this] { read_all(); });
     Work work(indices.size());
     while (take(indices, work)) fill(indices, rows, work);
     for (size_t row = 0; row < indices.size(); ++row) {
@@ -40,6 +42,18 @@ class Cached : public DataSource {
   enum class State : uint8_t { empty, claimed, ready };
   enum class Task : uint8_t { unknown, fill, filled, copy };
   using Work = std::vector<Task>;
+
+  // Samples that come one after the other are read in their order, whatever the order in which they
+  // are asked for first.
+  void read_all() const {
+    std::vector<std::byte*> first_bytes;
+    for (const auto& field : memory_) first_bytes.push_back(field.get());
+    std::vector<int64_t> indices(states_.size());
+    std::iota(indices.begin(), indices.end(), int64_t{0});
+    inner_->gather(0, indices, Rows(first_bytes));
+    const std::lock_guard lock(mutex_);
+    std::ranges::fill(states_, State::ready);
+  }
 
   // Decides what to do with each row. Waits for other threads only if it can claim no sample.
   // Returns false when nothing is left to fill.
@@ -121,6 +135,7 @@ class Cached : public DataSource {
   }
 
   SourcePtr inner_;
+  mutable std::once_flag read_;
   std::vector<std::unique_ptr<std::byte[]>> memory_;  // the thread that claimed a sample owns it
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;

@@ -8,6 +8,7 @@
 #include "pando/data/decorators.h"
 #include "pando/data/sources/arrays.h"
 #include "pando/data/sources/functions.h"
+#include "pando/data/sources/generator.h"
 
 namespace pando {
 
@@ -43,6 +44,10 @@ Dataset Dataset::from_function(int64_t size, std::function<Sample(int64_t)> make
 Dataset Dataset::generate(int64_t size, std::vector<Field> fields,
                           std::function<void(const SampleView&)> fill) {
   return Dataset(data::filled_by(size, std::move(fields), std::move(fill)));
+}
+
+Dataset Dataset::from_generator(GeneratorStart begin, GeneratorOptions options) {
+  return Dataset(data::generated(std::move(begin), options));
 }
 
 size_t Dataset::field_index(std::string_view name) const {
@@ -100,7 +105,8 @@ Dataset Dataset::shard(int64_t count, int64_t index) const {
   if (count < 1 || index < 0 || index >= count) {
     throw InvalidArgument("shard: expected 0 <= index < count, got index ", index, " of ", count);
   }
-  const int64_t shard_size = size() > index ? (size() - index - 1) / count + 1 : 0;
+  int64_t shard_size = size() > index ? (size() - index - 1) / count + 1 : 0;
+  if (size() == kEndless) shard_size = kEndless;
   return Dataset(data::strided(source_, index, count, shard_size));
 }
 
@@ -112,7 +118,7 @@ Dataset Dataset::take(int64_t count) const {
 Dataset Dataset::skip(int64_t count) const {
   if (count < 0) throw InvalidArgument("skip: expected at least 0 samples, got ", count);
   const int64_t first = std::min(count, size());
-  return Dataset(data::strided(source_, first, 1, size() - first));
+  return Dataset(data::strided(source_, first, 1, size() == kEndless ? kEndless : size() - first));
 }
 
 Dataset Dataset::select(std::vector<int64_t> indices) const {

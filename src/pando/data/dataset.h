@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -23,13 +24,31 @@ namespace pando {
 struct Sample {
   std::vector<Tensor> fields;
 
-  const Tensor& x() const { return fields.at(0); }
-  const Tensor& y() const { return fields.at(1); }
+  const Tensor& x() const { return tensor_of(fields, 0); }
+  const Tensor& y() const { return tensor_of(fields, 1); }
 };
 
 struct ShuffleOptions {
   uint64_t seed = 0;
   bool each_epoch = true;  // a new order in every epoch; false: one order for all
+  // Samples of a generator are shuffled in groups of this many, which are held in memory: samples 0
+  // to buffer - 1 among themselves, and so on. All other data are shuffled as a whole.
+  int64_t buffer = 1000;
+};
+
+// Makes the next sample; nothing at the end.
+using Generator = std::function<std::optional<Sample>()>;
+// Begins pass 0, 1, 2, ... over the data. A pass that is begun again must make the same samples.
+using GeneratorStart = std::function<Generator(int64_t pass)>;
+
+inline constexpr int64_t kCounted = -1;
+
+struct GeneratorOptions {
+  // The samples of a pass, which every pass must have. kCounted: from_generator() runs pass 0 to
+  // its end to count them. kEndless: nothing is counted, and when a generator ends, the next pass
+  // follows without a gap; fit then needs steps_per_epoch.
+  int64_t size = kCounted;
+  bool passes_differ = false;  // then split() and cache() refuse the data
 };
 
 struct CacheOptions {
@@ -57,6 +76,12 @@ class Dataset {
   // Like from_function() but without allocation: `fill` writes into a sample of zeros.
   static Dataset generate(int64_t size, std::vector<Field> fields,
                           std::function<void(const SampleView& sample)> fill);
+
+  // Samples that a generator makes one after the other, for data whose size or place is not known
+  // before. Epoch e is pass e of the generator. Only one thread at a time calls a generator.
+  // Reading at a sample, to resume or for a share of the data, begins the pass and discards what is
+  // before it; reading back begins it again. The fields are those of from_function().
+  static Dataset from_generator(GeneratorStart begin, GeneratorOptions options = {});
 
   int64_t size() const { return source_->size(); }
   const std::vector<Field>& fields() const { return source_->fields(); }

@@ -28,6 +28,7 @@ class Mapped : public DataSource {
   }
 
   bool order_varies() const override { return inner_->order_varies(); }
+  bool sequential() const override { return inner_->sequential(); }
 
  private:
   SourcePtr inner_;
@@ -95,6 +96,7 @@ class MappedInPlace : public DataSource {
   }
 
   bool order_varies() const override { return inner_->order_varies(); }
+  bool sequential() const override { return inner_->sequential(); }
 
  private:
   SourcePtr inner_;
@@ -136,6 +138,7 @@ class FieldMapped : public DataSource {
   }
 
   bool order_varies() const override { return inner_->order_varies(); }
+  bool sequential() const override { return inner_->sequential(); }
 
  private:
   SourcePtr inner_;
@@ -163,6 +166,7 @@ class FieldAdded : public DataSource {
   }
 
   bool order_varies() const override { return inner_->order_varies(); }
+  bool sequential() const override { return inner_->sequential(); }
 
  private:
   SourcePtr inner_;

@@ -1,7 +1,10 @@
 // Decorators that select and reorder samples: they translate indices in place.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <cstring>
 #include <memory>
+#include <mutex>
+#include <numeric>
 #include <utility>
 
 #include "pando/base/random.h"
@@ -35,6 +38,62 @@ class Shuffled : public DataSource {
   mutable RecentOrders orders_;
 };
 
+// Shuffles samples that come one after the other: a group of `buffer` samples is read in order,
+// held in memory and handed out in an order of its own. The order of a group is a function of seed,
+// epoch and the group's number, so a stream can begin anywhere.
+class ShuffledInGroups : public DataSource {
+ public:
+  ShuffledInGroups(SourcePtr inner, ShuffleOptions options)
+      : DataSource(inner->fields(), inner->size()), inner_(std::move(inner)), options_(options) {}
+
+  void gather(int64_t epoch, std::span<int64_t> indices, const Rows& rows) const override {
+    const std::lock_guard lock(mutex_);
+    for (size_t i = 0; i < indices.size(); ++i) {
+      hold(epoch, indices[i] / options_.buffer);
+      const auto place = static_cast<size_t>(indices[i] % options_.buffer);
+      for (size_t f = 0; f < fields().size(); ++f) {
+        const size_t bytes = bytes_per_sample(fields()[f]);
+        const std::byte* from = samples_[f].data() + static_cast<size_t>(order_[place]) * bytes;
+        std::memcpy(rows.at(f, static_cast<int64_t>(i), bytes), from, bytes);
+      }
+    }
+  }
+
+  bool order_varies() const override { return options_.each_epoch || inner_->order_varies(); }
+  bool sequential() const override { return true; }
+
+ private:
+  // Reads a group unless it is held. A group that cannot be read is not held.
+  void hold(int64_t epoch, int64_t group) const {
+    if (epoch == epoch_ && group == group_) return;
+    group_ = -1;
+    const int64_t first = group * options_.buffer;
+    const int64_t count = std::min(options_.buffer, size() - first);
+    std::vector<std::byte*> first_bytes;
+    samples_.resize(fields().size());
+    for (size_t f = 0; f < fields().size(); ++f) {
+      samples_[f].resize(static_cast<size_t>(count) * bytes_per_sample(fields()[f]));
+      first_bytes.push_back(samples_[f].data());
+    }
+    std::vector<int64_t> indices(static_cast<size_t>(count));
+    std::iota(indices.begin(), indices.end(), first);
+    inner_->gather(epoch, indices, Rows(first_bytes));
+    const uint64_t of_epoch = options_.each_epoch ? static_cast<uint64_t>(epoch) : 0;
+    order_ = random_permutation(
+        count, mix_keys(mix_keys(options_.seed, of_epoch), static_cast<uint64_t>(group)));
+    epoch_ = epoch;
+    group_ = group;
+  }
+
+  SourcePtr inner_;
+  ShuffleOptions options_;
+  mutable std::mutex mutex_;
+  mutable int64_t epoch_ = -1;  // of the group that is held, like all below
+  mutable int64_t group_ = -1;
+  mutable std::vector<std::vector<std::byte>> samples_;  // of each field
+  mutable std::vector<int64_t> order_;
+};
+
 class Strided : public DataSource {
  public:
   Strided(SourcePtr inner, int64_t first, int64_t step, int64_t size)
@@ -46,6 +105,7 @@ class Strided : public DataSource {
   }
 
   bool order_varies() const override { return inner_->order_varies(); }
+  bool sequential() const override { return inner_->sequential(); }
 
  private:
   SourcePtr inner_;
@@ -100,6 +160,7 @@ class Repeated : public DataSource {
   }
 
   bool order_varies() const override { return inner_->order_varies(); }
+  bool sequential() const override { return inner_->sequential(); }
 
  private:
   SourcePtr inner_;
@@ -129,6 +190,7 @@ class Concatenated : public DataSource {
   }
 
   bool order_varies() const override { return first_->order_varies() || second_->order_varies(); }
+  bool sequential() const override { return first_->sequential() || second_->sequential(); }
 
  private:
   SourcePtr first_;
@@ -138,6 +200,11 @@ class Concatenated : public DataSource {
 }  // namespace
 
 SourcePtr shuffled(SourcePtr inner, ShuffleOptions options) {
+  if (options.buffer < 1 || options.buffer > kMostShuffled) {
+    throw InvalidArgument("shuffle: buffer: expected 1 to ", kMostShuffled, ", got ",
+                          options.buffer);
+  }
+  if (inner->sequential()) return std::make_shared<ShuffledInGroups>(std::move(inner), options);
   if (inner->size() > kMostShuffled) {
     throw InvalidArgument("shuffle: ", inner->size(),
                           " samples are too many for one order; shuffle before repeat");

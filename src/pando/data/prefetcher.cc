@@ -14,7 +14,7 @@ Prefetcher::Prefetcher(const BatchPlan& plan, StreamState start, const PrefetchS
     : plan_(plan),
       start_(start),
       stride_(size.workers),
-      spare_(static_cast<size_t>(size.depth + 2 * size.workers + 2)) {
+      spare_(static_cast<size_t>(size.depth) + 2 * static_cast<size_t>(size.workers) + 2) {
   const auto workers = static_cast<size_t>(size.workers);
   const size_t depth = (static_cast<size_t>(size.depth) + workers - 1) / workers;
   for (size_t number = 0; number < workers; ++number) {

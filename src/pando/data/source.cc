@@ -3,10 +3,15 @@
 
 #include <utility>
 
+#include "pando/base/checked.h"
+
 namespace pando {
 
 size_t bytes_per_sample(const Field& field) {
-  return static_cast<size_t>(field.shape.elements()) * size_of(field.dtype);
+  const auto bytes =
+      product_of({field.shape.elements(), static_cast<int64_t>(size_of(field.dtype))});
+  if (!bytes) throw InvalidArgument("the field '", field, "' is too large");
+  return static_cast<size_t>(*bytes);
 }
 
 std::string to_string(const Field& field) {
@@ -20,6 +25,12 @@ std::string to_string(const std::vector<Field>& fields) {
 }
 
 std::ostream& operator<<(std::ostream& out, const Field& field) { return out << to_string(field); }
+
+const Tensor& tensor_of(const std::vector<Tensor>& fields, size_t field) {
+  if (field < fields.size()) return fields[field];
+  throw InvalidArgument("expected at least ", field + 1, " fields (x, y, ...), got ",
+                        fields.size());
+}
 
 std::byte* SampleView::data(size_t field) const {
   return rows_.at(field, row_, bytes_per_sample(fields_[field]));
@@ -41,7 +52,7 @@ DataSource::DataSource(std::vector<Field> fields, int64_t size)
   if (fields_.empty()) throw InvalidArgument("a data set needs at least one field");
   if (size_ < 0) throw InvalidArgument("a data set cannot have ", size_, " samples");
   for (size_t i = 0; i < fields_.size(); ++i) {
-    fields_[i].shape.elements();  // throws if the extents are not a valid shape
+    bytes_per_sample(fields_[i]);  // throws if the extents are not a valid shape
     for (size_t j = 0; j < i; ++j) {
       if (fields_[i].name == fields_[j].name) {
         throw InvalidArgument("a data set has two fields named '", fields_[i].name, "'");

@@ -29,6 +29,8 @@ size_t bytes_per_sample(const Field& field);
 std::string to_string(const Field& field);                // "x f32[28,28,1]"
 std::string to_string(const std::vector<Field>& fields);  // "x f32[28,28,1], y i32[]"
 std::ostream& operator<<(std::ostream& out, const Field& field);
+// The tensor of a field. Throws InvalidArgument if there are fewer.
+const Tensor& tensor_of(const std::vector<Tensor>& fields, size_t field);
 
 // The size of a data set that is repeated without end.
 inline constexpr int64_t kEndless = std::numeric_limits<int64_t>::max();
@@ -107,6 +109,9 @@ class DataSource {
 
   // Whether an index stands for different samples in different epochs.
   virtual bool order_varies() const { return false; }
+  // Whether samples are made one after the other, so that going back means to begin again. Streams
+  // then read with one worker, and shuffle() permutes only within a buffer.
+  virtual bool sequential() const { return false; }
 
  protected:
   // Throws InvalidArgument if there is no field, two fields have the same name or the size is
