@@ -38,7 +38,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& each) { return each.param.name; });
 
 // Linear regression by hand, in double precision: one epoch of SGD without shuffling. Each step
-// divides by the number of its real samples; sample weights only multiply the loss.
+// divides by the number of its real samples, which have a weight; weights multiply the loss.
 class ByHand {
  public:
   ByHand(const Tensor& x, const Tensor& y, const Tensor& weight) : x_(x), y_(y), weight_(weight) {}
@@ -47,13 +47,16 @@ class ByHand {
     const int64_t count = x_.shape()[0], features = x_.shape()[1];
     for (int64_t first = 0; first < count; first += batch) {
       const int64_t end = std::min(count, first + batch);
+      const auto weights =
+          weight_.f32().subspan(static_cast<size_t>(first), static_cast<size_t>(end - first));
+      const auto real = static_cast<double>(end - first - std::ranges::count(weights, 0.0f));
       std::vector<double> slope(kernel.size());
       double bias_slope = 0;
       for (int64_t i = first; i < end; ++i) {
         double off = bias - static_cast<double>(y_.f32()[static_cast<size_t>(i)]);
         for (int64_t k = 0; k < features; ++k) off += kernel[static_cast<size_t>(k)] * at(i, k);
-        const double scale = 2 * off * static_cast<double>(weight_.f32()[static_cast<size_t>(i)]) /
-                             static_cast<double>(end - first);
+        const double scale =
+            2 * off * static_cast<double>(weight_.f32()[static_cast<size_t>(i)]) / real;
         for (int64_t k = 0; k < features; ++k) slope[static_cast<size_t>(k)] += scale * at(i, k);
         bias_slope += scale;
       }
@@ -299,7 +302,7 @@ TEST(Fit, RefusesOptionsThatMakeNoSense) {
     return error_of([&] { model.fit(other, {.verbose = 0}); });
   };
   EXPECT_SAYS(fit(data.take(0)), "empty");
-  EXPECT_SAYS(fit(data.repeat()), "without end");
+  EXPECT_SAYS(fit(data.repeat()), "no end");
 }
 
 // Weights explode at the first update; the second loss overflows.

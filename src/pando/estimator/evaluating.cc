@@ -28,8 +28,8 @@ class Labels {
     const size_t bytes = row * static_cast<size_t>(batch.valid);
     std::memcpy(labels_.data() + filled_, from.data(), bytes);
     filled_ += bytes;
-    for (size_t row = 0; weights_ >= 0 && row < static_cast<size_t>(batch.valid); ++row) {
-      const float weight = batch.fields[static_cast<size_t>(weights_)].f32()[row];
+    for (size_t i = 0; weights_ >= 0 && i < static_cast<size_t>(batch.valid); ++i) {
+      const float weight = batch.fields[static_cast<size_t>(weights_)].f32()[i];
       samples_.push_back(weight == 0 ? -1 : 0);
     }
   }

@@ -110,6 +110,13 @@ std::vector<std::string> loss_names() {
 Metric::Metric(const char* name) : Metric(metric_by_name(name)) {}
 Metric::Metric(const std::string& name) : Metric(metric_by_name(name)) {}
 
+ir::Value* weighted(const LossInputs& inputs, ir::Value* value) {
+  std::vector<ir::Value*> values = {inputs.sample_weight};
+  if (value != nullptr) values.push_back(value);
+  return ops::append(*inputs.graph, {.op = "weigh", .inputs = std::move(values), .name = "metric"})
+      ->output();
+}
+
 Metric Accuracy() { return top_k("accuracy", 1); }
 
 Metric TopKAccuracy(int64_t k) {

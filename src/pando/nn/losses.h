@@ -65,6 +65,10 @@ class Metric {
   Build build_;
 };
 
+// A number per sample times the sample's weight; without a value, the weight itself. Requires:
+// sample_weight.
+ir::Value* weighted(const LossInputs& inputs, ir::Value* value = nullptr);
+
 Metric Accuracy();
 Metric TopKAccuracy(int64_t k);
 std::vector<std::string> metric_names();

@@ -3,30 +3,39 @@
 
 #include <algorithm>
 
+#include "pando/base/checked.h"
+
 namespace pando::train {
 
+namespace {
+
+constexpr int64_t kExecutionsPerEpoch = 20;
+constexpr int64_t kMostUpdates = int64_t{1} << 20;  // of an execution
+
+}  // namespace
+
 EpochPlan::EpochPlan(const EpochShape& shape) {
-  const int64_t per_update = shape.replicas * shape.accumulation;  // elements
-  const int64_t global_batch = per_update * shape.micro_batch;
-  int64_t left = shape.samples;
+  const int64_t global_batch =
+      checked_product("the global batch", {shape.micro_batch, shape.replicas, shape.accumulation});
+  samples_ = shape.samples;
   if (shape.whole_updates) {
     const int64_t fitting = shape.updates > 0 ? shape.updates : shape.samples / global_batch;
-    left = fitting * global_batch;
+    samples_ = checked_product("the samples of an epoch", {fitting, global_batch});
   }
-  while (left > 0) {
-    const int64_t samples = std::min(left, global_batch);
-    updates_.push_back({(samples + shape.micro_batch - 1) / shape.micro_batch, samples});
-    elements_ += updates_.back().elements;
-    samples_ += samples;
-    left -= samples;
-  }
-  constexpr int64_t kExecutionsPerEpoch = 20;
-  const auto updates = static_cast<int64_t>(updates_.size());
+  const int64_t whole = samples_ / global_batch;
+  const int64_t rest = samples_ % global_batch;
+  const auto elements_of = [&](int64_t samples) {
+    return samples == 0 ? 0 : (samples - 1) / shape.micro_batch + 1;
+  };
+  updates_ = whole + (rest > 0 ? 1 : 0);
+  elements_ = whole * elements_of(global_batch) + elements_of(rest);
+  kept_.assign(static_cast<size_t>(std::min(whole, kMostUpdates)),
+               {elements_of(global_batch), global_batch});
+  if (rest > 0) kept_.push_back({elements_of(rest), rest});
   // An update is never cut: the results do not depend on the length of an execution.
-  updates_per_execution_ =
-      shape.steps_per_execution > 0
-          ? (shape.steps_per_execution + shape.accumulation - 1) / shape.accumulation
-          : std::max<int64_t>(1, updates / kExecutionsPerEpoch);
+  updates_per_execution_ = shape.steps_per_execution > 0
+                               ? (shape.steps_per_execution - 1) / shape.accumulation + 1
+                               : std::max<int64_t>(1, updates_ / kExecutionsPerEpoch);
 }
 
 std::span<const runtime::UpdatePlan> EpochPlan::execution(int64_t first_update) const {
@@ -35,10 +44,13 @@ std::span<const runtime::UpdatePlan> EpochPlan::execution(int64_t first_update) 
 
 std::span<const runtime::UpdatePlan> EpochPlan::execution(int64_t first_update,
                                                           int64_t most) const {
-  const auto all = static_cast<int64_t>(updates_.size());
-  const int64_t count = std::clamp<int64_t>(all - first_update, 0, most);
+  const int64_t left = updates_ - first_update;
+  const int64_t count = std::clamp<int64_t>(left, 0, std::min(most, kMostUpdates));
   if (count == 0) return {};
-  return {&updates_[static_cast<size_t>(first_update)], static_cast<size_t>(count)};
+  const std::span<const runtime::UpdatePlan> kept(kept_);
+  // Only the last update may be unlike the others.
+  const auto from = left == count ? std::ssize(kept) - count : 0;
+  return kept.subspan(static_cast<size_t>(from), static_cast<size_t>(count));
 }
 
 }  // namespace pando::train

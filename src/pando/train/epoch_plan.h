@@ -18,23 +18,31 @@ struct EpochShape {
   int64_t steps_per_execution = 0;  // of a replica; 0: a twentieth of the epoch
 };
 
-// The weight updates of one epoch, every sample in one of them.
+// The weight updates of one epoch, every sample in one of them. All are alike, except that the last
+// may be shorter.
 class EpochPlan {
  public:
+  // Throws InvalidArgument if a product of these numbers is too large.
   explicit EpochPlan(const EpochShape& shape);
 
-  const std::vector<runtime::UpdatePlan>& updates() const { return updates_; }
+  int64_t updates() const { return updates_; }
+  // The update that all others are like, except the last; zeros if there is none.
+  runtime::UpdatePlan first() const {
+    return kept_.empty() ? runtime::UpdatePlan{0, 0} : kept_.front();
+  }
   int64_t elements() const { return elements_; }  // of the infeed
   int64_t samples() const { return samples_; }
   int64_t updates_per_execution() const { return updates_per_execution_; }
   // The execution that begins with an update; empty at the end. If the update is within an
   // execution, its remaining part.
   std::span<const runtime::UpdatePlan> execution(int64_t first_update) const;
-  // The execution of at most `most` updates that begins with an update.
+  // The execution of at most `most` updates that begins with an update. It is shorter if `most` is
+  // too large for one execution.
   std::span<const runtime::UpdatePlan> execution(int64_t first_update, int64_t most) const;
 
  private:
-  std::vector<runtime::UpdatePlan> updates_;
+  std::vector<runtime::UpdatePlan> kept_;  // the last updates, as many as an execution may have
+  int64_t updates_ = 0;
   int64_t elements_ = 0;
   int64_t samples_ = 0;
   int64_t updates_per_execution_ = 1;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "pando/train/evaluation.h"
 
+#include "pando/base/checked.h"
 #include "pando/base/error.h"
 #include "pando/train/batch_source.h"
 #include "pando/train/epoch_plan.h"
 #include "pando/train/metric_sums.h"
 #include "pando/train/model_impl.h"
+#include "pando/train/programs.h"
 
 namespace pando::train {
 
@@ -17,7 +19,10 @@ EpochPlan evaluation_plan(const LoadedProgram& loaded, const Dataset& dataset,
                           const EvaluationRequest& request) {
   const int64_t replicas = loaded.placement().total_replicas();
   int64_t samples = dataset.size();
-  if (request.drop_remainder) samples -= samples % (request.batch * replicas);
+  if (request.drop_remainder) {
+    samples -= samples %
+               checked_product("evaluate: the batches of all replicas", {request.batch, replicas});
+  }
   if (samples == 0) {
     throw InvalidArgument("evaluate: ", dataset.size(), " samples do not fill a batch of ",
                           request.batch, " on each of ", replicas,
@@ -30,6 +35,12 @@ EpochPlan evaluation_plan(const LoadedProgram& loaded, const Dataset& dataset,
                     .steps_per_execution = request.steps_per_execution});
 }
 
+void check_evaluation(const Dataset& dataset, const EvaluationRequest& request) {
+  check_data("evaluate", dataset, request.batch);
+  check_finite("evaluate", dataset);
+  check_data_workers("evaluate", request.data_workers);
+}
+
 }  // namespace
 
 BatchShare share_of(const runtime::Placement& placement) {
@@ -39,20 +50,29 @@ BatchShare share_of(const runtime::Placement& placement) {
 }
 
 int64_t batches_of(const Dataset& dataset, int64_t batch) {
-  return (dataset.size() + batch - 1) / batch;
+  return dataset.size() == 0 ? 0 : (dataset.size() - 1) / batch + 1;
 }
 
 void check_data(const char* what, const Dataset& dataset, int64_t batch) {
   if (dataset.size() == 0) throw InvalidArgument(what, ": the data set is empty");
-  if (dataset.size() == kEndless)
-    throw InvalidArgument(
-        what,
-        ": the data set repeats without end; remove repeat(), or set updates_per_epoch of a fit");
-  if (batch < 1) throw InvalidArgument(what, ": batch_size: expected at least 1, got ", batch);
+  if (batch < 1 || batch > kMostBatch) {
+    throw InvalidArgument(what, ": batch_size: expected 1 to ", kMostBatch, ", got ", batch);
+  }
+}
+
+void check_data_workers(const char* what, int workers) {
+  if (workers >= 0 && workers <= kMostPrefetchWorkers) return;
+  throw InvalidArgument(what, ": data_workers: expected 0 to ", kMostPrefetchWorkers, ", got ",
+                        workers);
+}
+
+void check_finite(const char* what, const Dataset& dataset) {
+  if (dataset.size() < kEndless) return;
+  throw InvalidArgument(what, ": the data set has no end; take() as many samples as you want");
 }
 
 Logs evaluate_with(Model::Impl& impl, const Dataset& dataset, const EvaluationRequest& request) {
-  check_data("evaluate", dataset, request.batch);
+  check_evaluation(dataset, request);
   LoadedProgram& loaded = impl.program(RunMode::evaluate, request.batch, dataset.fields());
   const EpochPlan plan = evaluation_plan(loaded, dataset, request);
   const int ahead = kEvaluationPrefetch * loaded.placement().replicas;
@@ -63,7 +83,7 @@ Logs evaluate_with(Model::Impl& impl, const Dataset& dataset, const EvaluationRe
       numbered(stream, dataset.size(), class_check("evaluate", impl, dataset)), ahead);
   MetricSums sums(loaded.executor().metric_names(), impl.replication.metrics);
   int64_t done = 0;
-  for (int64_t update = 0; update < static_cast<int64_t>(plan.updates().size());) {
+  for (int64_t update = 0; update < plan.updates();) {
     const auto execution = plan.execution(update);
     // One run of steps, so that a pipeline fills only once.
     runtime::UpdatePlan whole{.elements = 0, .samples = 0};
@@ -99,7 +119,7 @@ Logs run_evaluate(Model::Impl& impl, const Dataset& dataset, const EvaluateOptio
     request.steps_per_execution = impl.compiled().steps_per_execution;
   }
   if (options.verbose == 0 || !impl.job.is_first()) return evaluate_with(impl, dataset, request);
-  check_data("evaluate", dataset, options.batch_size);
+  check_evaluation(dataset, request);
   Progress progress(standard_progress(options.verbose));
   LoadedProgram& loaded = impl.program(RunMode::evaluate, options.batch_size, dataset.fields());
   progress.begin_evaluation(evaluation_plan(loaded, dataset, request).elements());
@@ -111,6 +131,8 @@ Logs run_evaluate(Model::Impl& impl, const Dataset& dataset, const EvaluateOptio
 
 Tensor run_predict(Model::Impl& impl, const Dataset& dataset, const PredictOptions& options) {
   check_data("predict", dataset, options.batch_size);
+  check_finite("predict", dataset);
+  check_data_workers("predict", options.data_workers);
   LoadedProgram& loaded = impl.program(RunMode::predict, options.batch_size, dataset.fields());
   std::vector<int64_t> dims = {dataset.size()};
   const Shape& row = impl.network.output_shape();

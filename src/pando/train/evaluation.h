@@ -15,8 +15,11 @@ namespace pando::train {
 BatchShare share_of(const runtime::Placement& placement);
 
 int64_t batches_of(const Dataset& dataset, int64_t batch);
-// Throws an InvalidArgument whose message begins with `what`.
+// Throw an InvalidArgument whose message begins with `what`, for empty data or a batch size out of
+// range, for data without end, and for a number of data workers out of range.
 void check_data(const char* what, const Dataset& dataset, int64_t batch);
+void check_finite(const char* what, const Dataset& dataset);
+void check_data_workers(const char* what, int workers);
 
 struct EvaluationRequest {
   int64_t batch = 1;

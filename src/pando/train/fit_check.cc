@@ -8,11 +8,16 @@ namespace pando::train {
 
 namespace {
 
+void expect_least(const char* option, int64_t value, int64_t least) {
+  if (value >= least) return;
+  throw InvalidArgument("fit: ", option, ": expected at least ", least, ", got ", value);
+}
+
 void check_joined(const FitOptions& options) {
   const int64_t joined = options.joined_epochs;
   if (joined < 1) throw InvalidArgument("fit: joined_epochs: expected at least 1, got ", joined);
   if (joined == 1) return;
-  if (!options.carry_remainder) {
+  if (!carries_remainder(options)) {
     throw InvalidArgument("fit: joined_epochs = ", joined, " requires carry_remainder = true");
   }
   if ((options.epochs - options.initial_epoch) % joined != 0) {
@@ -22,55 +27,70 @@ void check_joined(const FitOptions& options) {
 }
 
 void check_remainder(const FitOptions& options) {
-  if (options.same_batch && !options.carry_remainder && !options.drop_remainder) {
+  if (options.same_batch && !carries_remainder(options) && !options.drop_remainder) {
     throw InvalidArgument("fit: same_batch requires carry_remainder or drop_remainder");
   }
   if (options.carry_remainder && options.drop_remainder) {
     throw InvalidArgument("fit: give carry_remainder or drop_remainder, not both");
   }
-  if (options.updates_per_epoch < 0) {
-    throw InvalidArgument("fit: updates_per_epoch: expected 0 or more, got ",
-                          options.updates_per_epoch);
-  }
-  if (options.updates_per_epoch != 0 && !options.carry_remainder) {
-    throw InvalidArgument("fit: updates_per_epoch = ", options.updates_per_epoch,
-                          " requires carry_remainder = true");
-  }
-}
-
-// Endless data have no length and decide their own order: updates_per_epoch gives the length of an
-// epoch.
-void check_endless(const FitOptions& options) {
-  if (options.batch_size < 1) {
-    throw InvalidArgument("fit: batch_size: expected at least 1, got ", options.batch_size);
-  }
-  if (options.shuffle) {
+  expect_least("updates_per_epoch", options.updates_per_epoch, 0);
+  expect_least("steps_per_epoch", options.steps_per_epoch, 0);
+  if (options.drop_remainder && carries_remainder(options)) {
     throw InvalidArgument(
-        "fit: cannot shuffle a data set that repeats without end; shuffle it before repeat() and "
-        "set shuffle = false");
+        "fit: drop_remainder: expected false with updates_per_epoch or steps_per_epoch, which "
+        "leave "
+        "no remainder; got true");
   }
 }
 
 }  // namespace
 
 void check_fit(const Dataset& data, const FitOptions& options) {
-  if (data.size() == kEndless && options.updates_per_epoch > 0) {
-    check_endless(options);
-  } else {
-    check_data("fit", data, options.batch_size);
+  if (data.size() == kEndless && options.updates_per_epoch == 0 && options.steps_per_epoch == 0) {
+    throw InvalidArgument(
+        "fit: the data set has no end; set steps_per_epoch (or updates_per_epoch), which gives the "
+        "length of an epoch");
   }
+  check_data("fit", data, options.batch_size);
   if (options.initial_epoch < 0 || options.epochs < options.initial_epoch) {
     throw InvalidArgument("fit: expected 0 <= initial_epoch <= epochs, got initial_epoch ",
                           options.initial_epoch, " and epochs ", options.epochs);
   }
-  if (options.prefetch_depth < 1) {
-    throw InvalidArgument("fit: prefetch_depth: expected at least 1, got ", options.prefetch_depth);
+  if (options.prefetch_depth < 1 || options.prefetch_depth > kMostPrefetchDepth) {
+    throw InvalidArgument("fit: prefetch_depth: expected 1 to ", kMostPrefetchDepth, ", got ",
+                          options.prefetch_depth);
   }
-  if (options.data_workers < 0) {
-    throw InvalidArgument("fit: data_workers: expected 0 or more, got ", options.data_workers);
+  check_data_workers("fit", options.data_workers);
+  expect_least("validation_batch_size", options.validation_batch_size, 0);
+  expect_least("validation_steps_to_follow", options.validation_steps_to_follow, 0);
+  expect_least("initial_update", options.initial_update, 0);
+  for (size_t i = 0; i < options.callbacks.size(); ++i) {
+    if (options.callbacks[i] == nullptr) {
+      throw InvalidArgument("fit: callbacks: number ", i, " is null; remove it");
+    }
   }
   check_remainder(options);
   check_joined(options);
+}
+
+bool carries_remainder(const FitOptions& options) {
+  return options.carry_remainder || options.updates_per_epoch > 0 || options.steps_per_epoch > 0;
+}
+
+int64_t wanted_updates(const FitOptions& options, int64_t accumulation) {
+  if (options.steps_per_epoch == 0) return options.updates_per_epoch;
+  if (options.steps_per_epoch % accumulation != 0) {
+    throw InvalidArgument("fit: steps_per_epoch: expected a multiple of ", accumulation,
+                          ", the steps of a weight update, got ", options.steps_per_epoch);
+  }
+  const int64_t updates = options.steps_per_epoch / accumulation;
+  if (options.updates_per_epoch > 0 && options.updates_per_epoch != updates) {
+    throw InvalidArgument("fit: steps_per_epoch = ", options.steps_per_epoch, " are ", updates,
+                          " weight updates of ", accumulation,
+                          " steps, got updates_per_epoch = ", options.updates_per_epoch,
+                          "; give one of them");
+  }
+  return updates;
 }
 
 }  // namespace pando::train

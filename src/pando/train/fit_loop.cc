@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "pando/base/checked.h"
 #include "pando/base/error.h"
 #include "pando/comm/collectives.h"
 #include "pando/train/batch_source.h"
@@ -36,6 +37,7 @@ class FitLoop {
       validation_ = split.validation;
     }
     check_fit(train_, options);
+    if (validation_) check_finite("fit: validation_data", *validation_);
     context_ = {.model = &model, .epoch = options.initial_epoch, .epochs = options.epochs};
     context_.tell = [this](std::string_view line) { progress_.message(line); };
   }
@@ -93,8 +95,8 @@ class FitLoop {
     const std::string scaling = to_string(impl_.compiled().loss_scaling);
     comm::expect_same(
         *impl_.job.communicator, "fit",
-        concat(train_.size(), options_.shuffle ? " shuffled samples, " : " samples in order, ",
-               validated, " to validate, epochs ", options_.initial_epoch, " to ", options_.epochs,
+        concat(train_.size(), shuffles() ? " shuffled samples, " : " samples in order, ", validated,
+               " to validate, epochs ", options_.initial_epoch, " to ", options_.epochs,
                " from update ", options_.initial_update, ", ", placement.replicas, " replicas x ",
                placement.micro_batches, " micro-batches of ", options_.batch_size, " in precision ",
                to_string(impl_.compiled().precision),
@@ -103,13 +105,14 @@ class FitLoop {
 
   // Throws when no weight update fits, or when the fit would begin after the end of an epoch.
   void make_plan(const runtime::Placement& placement) {
-    plan_.emplace(EpochShape{.samples = train_.size(),
-                             .micro_batch = options_.batch_size,
-                             .replicas = placement.total_replicas(),
-                             .accumulation = placement.micro_batches,
-                             .whole_updates = options_.carry_remainder || options_.drop_remainder,
-                             .updates = joined_updates(placement),
-                             .steps_per_execution = impl_.compiled().steps_per_execution});
+    plan_.emplace(
+        EpochShape{.samples = train_.size(),
+                   .micro_batch = options_.batch_size,
+                   .replicas = placement.total_replicas(),
+                   .accumulation = placement.micro_batches,
+                   .whole_updates = carries_remainder(options_) || options_.drop_remainder,
+                   .updates = joined_updates(placement),
+                   .steps_per_execution = impl_.compiled().steps_per_execution});
     context_.steps = plan_->elements();
     if (context_.steps == 0) {
       throw InvalidArgument("fit: ", train_.size(), " samples do not fill a weight update of ",
@@ -118,7 +121,7 @@ class FitLoop {
                             " micro-batches; use a smaller batch_size, or neither carry_remainder "
                             "nor drop_remainder");
     }
-    const auto updates = static_cast<int64_t>(plan_->updates().size());
+    const int64_t updates = plan_->updates();
     if (options_.initial_update < 0 || options_.initial_update >= updates) {
       throw InvalidArgument("fit: initial_update: expected 0 to ", updates - 1, " (an epoch has ",
                             updates, " weight updates), got ", options_.initial_update);
@@ -127,23 +130,21 @@ class FitLoop {
 
   // The weight updates of the epochs that are joined; 0: as many as the samples fill.
   int64_t joined_updates(const runtime::Placement& placement) const {
-    if (options_.joined_epochs == 1) return options_.updates_per_epoch;
-    const int64_t global_batch =
-        options_.batch_size * placement.total_replicas() * placement.micro_batches;
-    const int64_t filled = train_.size() / global_batch;
-    return options_.joined_epochs *
-           (options_.updates_per_epoch > 0 ? options_.updates_per_epoch : filled);
+    const int64_t wanted = wanted_updates(options_, placement.micro_batches);
+    if (options_.joined_epochs == 1) return wanted;
+    const int64_t filled =
+        train_.size() /
+        checked_product("fit: the global batch",
+                        {options_.batch_size, placement.total_replicas(), placement.micro_batches});
+    return checked_product("fit: the weight updates of joined epochs",
+                           {options_.joined_epochs, wanted > 0 ? wanted : filled});
   }
 
-  int64_t updates_of_an_epoch() const {
-    return static_cast<int64_t>(plan_->updates().size()) / options_.joined_epochs;
-  }
+  int64_t updates_of_an_epoch() const { return plan_->updates() / options_.joined_epochs; }
   int64_t epoch_samples() const { return plan_->samples() / options_.joined_epochs; }
 
   // The samples of an epoch, or of joined epochs, before an update.
-  int64_t samples_before(int64_t update) const {
-    return update * (plan_->updates().empty() ? 0 : plan_->updates()[0].samples);
-  }
+  int64_t samples_before(int64_t update) const { return update * plan_->first().samples; }
 
   // Sets the position after `update` weight updates of the epochs that begin with `epoch`.
   void set_position(int64_t epoch, int64_t update) {
@@ -163,21 +164,26 @@ class FitLoop {
     set_position(context_.epoch, before + done);
   }
 
+  // Data without end keep their own order.
+  bool shuffles() const { return options_.shuffle && train_.size() != kEndless; }
+
   // The batches from epoch `first` on, after the updates that are done. With a carried remainder
   // the epochs follow each other without a gap, so a batch may hold the last samples of one and the
   // first of the next.
   BatchStream make_stream(int64_t first, int ahead, const runtime::Placement& placement) const {
     const BatchShare share = share_of(placement);
-    const int64_t end = std::max(first + options_.epochs - options_.initial_epoch, first + 1);
+    const auto last = sum_of({first, options_.epochs, -options_.initial_epoch});
+    if (!last) throw InvalidArgument("fit: epochs: ", options_.epochs, " is too large");
+    const int64_t end = std::max(*last, first + 1);
     const int64_t skipped = samples_before(options_.initial_update);
+    const int64_t all = checked_product("fit: the samples of all epochs", {end, epoch_samples()});
     // One batch needs no threads.
     const PrefetchOptions workers =
         impl_.data_workers(options_.same_batch ? 1 : options_.data_workers, ahead);
     if (options_.same_batch) ahead = 0;
-    const Dataset ordered =
-        options_.shuffle ? train_.shuffle({.seed = impl_.options.seed}) : train_;
-    if (options_.carry_remainder) {
-      const int64_t passes = end * epoch_samples() / train_.size() + 1;
+    const Dataset ordered = shuffles() ? train_.shuffle({.seed = impl_.options.seed}) : train_;
+    if (carries_remainder(options_)) {
+      const int64_t passes = all / train_.size() + 1;
       BatchStream stream =
           ordered.repeat(passes).batch(options_.batch_size).share(share).prefetch(ahead, workers);
       // A repeated batch is the same one after an interruption too.
@@ -199,7 +205,7 @@ class FitLoop {
 
   void run_epoch(runtime::InfeedQueue& infeed, int64_t epoch) {
     const int64_t begin = epoch == options_.initial_epoch ? options_.initial_update : 0;
-    const int64_t first_step = begin * plan_->updates()[0].elements;
+    const int64_t first_step = begin * plan_->first().elements;
     context_.epoch = epoch;
     context_.step = first_step;
     context_.seconds = 0;
@@ -210,7 +216,7 @@ class FitLoop {
     if (context_.stop) return;
     MetricSums sums(program().executor().metric_names(), impl_.replication.metrics);
     sums.restore(impl_.epoch_sums);
-    const auto updates = static_cast<int64_t>(plan_->updates().size());
+    const int64_t updates = plan_->updates();
     for (int64_t update = begin; update < updates && !context_.stop;) {
       update += run_execution(infeed, update, sums);
       if (update >= updates) impl_.epoch_sums.clear();

@@ -16,6 +16,7 @@ namespace pando {
 namespace {
 
 void replace_network(Model::Impl& impl, Network network) {
+  const Model::Impl::Use use(impl);
   impl.network = std::move(network);
   impl.drop_all();
 }
@@ -46,6 +47,7 @@ std::string Model::summary() const {
 }
 
 void Model::set_trainable(const std::string& layer, bool trainable) {
+  const Impl::Use use(*impl_);
   impl_->network.layer(layer);
   const bool changed =
       trainable ? impl_->frozen.erase(layer) > 0 : impl_->frozen.insert(layer).second;
@@ -79,6 +81,7 @@ void Model::set_pipeline_splits(const std::vector<std::string>& layer_names) {
 
 MeasuredSplits Model::measure_pipeline_splits(int stages, const Dataset& data,
                                               int64_t batch_size) const {
+  const Impl::Use use(*impl_);
   return impl_->measure_splits(stages, data, batch_size);
 }
 
@@ -86,20 +89,27 @@ void Model::print_pipeline_stage_assignment_summary(std::ostream& out, int line_
   out << "Model: \"" << name() << "\"\n" << impl_->network.stage_summary(line_length);
 }
 
-void Model::compile(CompileOptions options) { impl_->compile(std::move(options)); }
+void Model::compile(CompileOptions options) {
+  const Impl::Use use(*impl_);
+  impl_->compile(std::move(options));
+}
 
 void Model::set_gradient_accumulation_options(const GradientAccumulationOptions& options) {
+  const Impl::Use use(*impl_);
   impl_->set_accumulation(options);
 }
 void Model::set_pipelining_options(const PipeliningOptions& options) {
+  const Impl::Use use(*impl_);
   impl_->set_pipelining(options);
 }
 void Model::set_replication_options(const ReplicationOptions& options) {
+  const Impl::Use use(*impl_);
   impl_->set_replication(options);
 }
 int Model::replicas() const { return impl_->placement(RunMode::train).total_replicas(); }
 
 History Model::fit(const Dataset& train, const FitOptions& options) {
+  const Impl::Use use(*impl_);
   if (impl_->job.communicator == nullptr) warn_when_apart();
   return train::run_fit(*this, *impl_, train, options);
 }
@@ -113,6 +123,7 @@ History Model::fit(Tensor x, Tensor y, Tensor sample_weight, const FitOptions& o
 }
 
 Logs Model::evaluate(const Dataset& dataset, const EvaluateOptions& options) {
+  const Impl::Use use(*impl_);
   return train::run_evaluate(*impl_, dataset, options);
 }
 
@@ -130,6 +141,7 @@ Tensor Model::predict(const Tensor& x, int64_t batch_size) {
 }
 
 Tensor Model::predict(const Dataset& dataset, const PredictOptions& options) {
+  const Impl::Use use(*impl_);
   return train::run_predict(*impl_, dataset, options);
 }
 
@@ -155,6 +167,7 @@ Tensor Model::get_weight(const std::string& name) const {
 }
 
 LoadReport Model::set_weights(const std::vector<Tensor>& weights) {
+  const Impl::Use use(*impl_);
   auto& variables = impl_->variables.all();
   if (weights.size() != variables.size()) {
     throw InvalidArgument("set_weights: expected ", variables.size(), " tensors, got ",
@@ -178,11 +191,15 @@ void Model::save_weights(const std::string& path) const {
   store::write_weights_file(path, impl_->weights_file());
 }
 LoadReport Model::load_weights(const std::string& path, LoadOptions options) {
+  const Impl::Use use(*impl_);
   return impl_->assign_weights(store::read_weights_file(path), options);
 }
 
 TrainingState Model::training_state() const { return impl_->training_state(); }
-LoadReport Model::restore(const TrainingState& state) { return impl_->restore(state); }
+LoadReport Model::restore(const TrainingState& state) {
+  const Impl::Use use(*impl_);
+  return impl_->restore(state);
+}
 TrainingPosition Model::position() const { return impl_->position; }
 
 double Model::learning_rate() const {
@@ -205,18 +222,22 @@ void Model::scale_learning_rate(double factor) {
 }
 
 void Model::prepare(RunMode mode, int64_t batch_size, const std::vector<Field>& fields) {
+  const Impl::Use use(*impl_);
   impl_->program(mode, batch_size, fields);
 }
 
 std::string Model::compile_report(int64_t batch_size, const std::vector<Field>& fields) {
+  const Impl::Use use(*impl_);
   return impl_->compile_report(batch_size, fields);
 }
 
 std::string Model::memory_report(int64_t batch_size, const std::vector<Field>& fields) {
+  const Impl::Use use(*impl_);
   return impl_->memory_report(batch_size, fields);
 }
 
 Verification Model::verify(int64_t batch_size, const std::vector<Field>& fields) {
+  const Impl::Use use(*impl_);
   return impl_->verify(batch_size, fields);
 }
 

@@ -83,9 +83,12 @@ struct FitOptions {
   // Makes only whole weight updates: samples that do not fill a last one start the next epoch.
   // Otherwise the last batch of an epoch is padded; padding does not count in any result.
   bool carry_remainder = false;
-  // With carry_remainder: the weight updates of an epoch; 0: as many as the data fill. Data that
-  // repeat without end require it, and shuffle = false.
+  // The length of an epoch, in weight updates or, as in Keras, in steps of each replica; 0: as many
+  // as the data fill. Each implies carry_remainder. Steps must be whole weight updates, and both
+  // must agree if both are given. Data that repeat without end require one of them and keep their
+  // own order: shuffle before repeat().
   int64_t updates_per_epoch = 0;
+  int64_t steps_per_epoch = 0;
   // Drops samples that do not fill a last weight update, to repeat a run of a program that does so.
   bool drop_remainder = false;
   int prefetch_depth = 3;  // micro-batches per replica that are prepared ahead
@@ -123,8 +126,8 @@ struct FitOptions {
   // Returns the weight updates of the execution that begins at a position; empty: as
   // steps_per_execution says. An execution ends with its epoch at the latest.
   std::function<int64_t(TrainingPosition)> updates_per_execution;
-  std::vector<std::shared_ptr<Callback>> callbacks;
-  int verbose = 1;  // 0 silent, 1 progress, 2 one line per epoch
+  std::vector<std::shared_ptr<Callback>> callbacks;  // none may be null
+  int verbose = 1;                                   // 0 silent, 1 progress, 2 one line per epoch
 };
 
 struct EvaluateOptions {
@@ -166,7 +169,8 @@ struct Verification {
   std::string table;
 };
 
-// Used by one thread at a time. Copies of a Model are the same model.
+// Used by one thread at a time: calls that run or change it throw InvalidArgument while another
+// thread is in one. Copies of a Model are the same model.
 class Model {
  public:
   explicit Model(Network network, ModelOptions options = {});

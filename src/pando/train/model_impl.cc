@@ -35,6 +35,23 @@ Model::Impl::Impl(Network network_in, ModelOptions options_in)
   }
 }
 
+Model::Impl::Use::Use(Impl& impl) : impl_(impl) {
+  const std::lock_guard lock(impl.use_mutex_);
+  const std::thread::id own = std::this_thread::get_id();
+  if (impl.uses_ > 0 && impl.user_ != own) {
+    throw InvalidArgument("model '", impl.options.name,
+                          "' is in use by another thread; expected one thread at a time. Wait for "
+                          "the other thread, or give each thread a model of its own");
+  }
+  impl.user_ = own;
+  ++impl.uses_;
+}
+
+Model::Impl::Use::~Use() {
+  const std::lock_guard lock(impl_.use_mutex_);
+  --impl_.uses_;
+}
+
 CompileOptions& Model::Impl::compiled() {
   if (!compile_options) {
     throw InvalidArgument("model '", options.name, "' is not compiled; call compile() first");
@@ -44,10 +61,11 @@ CompileOptions& Model::Impl::compiled() {
 
 void Model::Impl::compile(CompileOptions options_in) {
   const ExecutionOptions& execution = options_in.execution;
+  constexpr int kMostSlices = 1 << 16;
   if (execution.threads < 0)
     throw InvalidArgument("threads: expected 0 or more, got ", execution.threads);
-  if (execution.slices < 0)
-    throw InvalidArgument("slices: expected 0 or more, got ", execution.slices);
+  if (execution.slices < 0 || execution.slices > kMostSlices)
+    throw InvalidArgument("slices: expected 0 to ", kMostSlices, ", got ", execution.slices);
   if (options_in.steps_per_execution < 0) {
     throw InvalidArgument("steps_per_execution: expected 0 or more, got ",
                           options_in.steps_per_execution);
@@ -264,7 +282,9 @@ PrefetchOptions Model::Impl::data_workers(int wanted, int ahead) {
 }
 
 train::SliceDivision Model::Impl::division_of(int64_t batch, const ExecutionOptions& execution) {
-  if (batch < 1) throw InvalidArgument("batch_size: expected at least 1, got ", batch);
+  if (batch < 1 || batch > train::kMostBatch) {
+    throw InvalidArgument("batch_size: expected 1 to ", train::kMostBatch, ", got ", batch);
+  }
   return train::divide(batch, execution.slices > 0 ? execution.slices : workers().workers_of(0));
 }
 
@@ -337,6 +357,7 @@ train::LoadedProgram& Model::Impl::program(RunMode mode, int64_t batch,
   }
   const train::GraphRequest request = graph_request(mode, division.slice_batch, fields);
   ir::Graph graph = train::build_graph(network, request);
+  train::check_sizes(graph, batch);
   place.feed_fields = train::feed_fields(network, graph, fields);
   place.samples_vary = !predict && train::weight_field(network, fields) >= 0;
   auto program = compiler::compile(std::move(graph), std::move(compiling));

@@ -4,9 +4,11 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <thread>
 #include <tuple>
 
 #include "pando/comm/job.h"
@@ -36,6 +38,19 @@ class LoadedProgram {
 namespace pando {
 
 struct Model::Impl {
+  // Held while a thread works with the model; the same thread may hold several, such as a callback
+  // of its fit. Throws InvalidArgument if another thread holds one.
+  class Use {
+   public:
+    explicit Use(Impl& impl);
+    ~Use();
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+
+   private:
+    Impl& impl_;
+  };
+
   Impl(Network network_in, ModelOptions options_in);
 
   CompileOptions& compiled();  // throws InvalidArgument before compile()
@@ -89,6 +104,10 @@ struct Model::Impl {
   int64_t epoch_offset = 0;                 // added to its epoch numbers, gives those of the data
 
  private:
+  std::mutex use_mutex_;
+  std::thread::id user_;  // guarded by use_mutex_, like uses_
+  int uses_ = 0;
+
   bool pipelined(RunMode mode) const;
   void check_memory(const compiler::Program& program, const runtime::Placement& place);
   train::SliceDivision division_of(int64_t batch, const ExecutionOptions& execution);

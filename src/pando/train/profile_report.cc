@@ -196,6 +196,7 @@ class ReportWriter {
 }  // namespace
 
 ProfileReport Model::profile(const ProfileRequest& request) {
+  const Impl::Use use(*impl_);
   return ReportWriter(*impl_, request).write();
 }
 

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "pando/base/checked.h"
 #include "pando/base/error.h"
+#include "pando/base/memory_use.h"
 #include "pando/grad/gradients.h"
 #include "pando/ops/builder.h"
 #include "pando/train/metric_sums.h"
@@ -26,7 +28,8 @@ void check_features(const Network& network, const std::vector<Field>& fields) {
     throw Unsupported("the network has ", features,
                       " inputs for features, expected 1: data sets have one field of features");
   }
-  const Field& x = fields.at(0);
+  if (fields.empty()) throw InvalidArgument("the data has no fields, expected x");
+  const Field& x = fields[0];
   if (x.shape != inputs[0].shape || x.dtype != inputs[0].dtype) {
     throw InvalidArgument("the data has samples ", to_string(x), ", the network takes ",
                           to_string(inputs[0].dtype), inputs[0].shape);
@@ -123,19 +126,14 @@ void add_metrics(const GraphRequest& request, const LossInputs& inputs) {
     graph.add_output(ir::OutputRole::metric, metric.name(), metric.build(unweighted));
   }
   if (request.weighted_metrics == nullptr || request.weighted_metrics->empty()) return;
-  const auto weigh = [&](std::vector<ir::Value*> values) {
-    values.insert(values.begin(), inputs.sample_weight);
-    return ops::append(graph, {.op = "weigh", .inputs = std::move(values), .name = "metric"})
-        ->output();
-  };
-  const bool weighted = inputs.sample_weight != nullptr;
+  const bool weigh = inputs.sample_weight != nullptr;
   for (const Metric& metric : *request.weighted_metrics) {
     ir::Value* value = metric.build(unweighted);
     const std::string name = (names.contains(metric.name()) ? "weighted_" : "") + metric.name();
-    graph.add_output(ir::OutputRole::metric, weighted ? kWeightedMetric + name : name,
-                     weighted ? weigh({value}) : value);
+    graph.add_output(ir::OutputRole::metric, weigh ? kWeightedMetric + name : name,
+                     weigh ? weighted(inputs, value) : value);
   }
-  if (weighted) graph.add_output(ir::OutputRole::metric, kWeightSum, weigh({}));
+  if (weigh) graph.add_output(ir::OutputRole::metric, kWeightSum, weighted(inputs));
 }
 
 }  // namespace
@@ -194,6 +192,22 @@ std::vector<int> feed_fields(const Network& network, const ir::Graph& graph,
                                                : place_of(fields, name));
   }
   return places;
+}
+
+void check_sizes(const ir::Graph& graph, int64_t batch_size) {
+  const int64_t machine = memory_use().machine;
+  for (const auto& node : graph.nodes()) {
+    for (const ir::Value* value : node->outputs()) {
+      const ir::TensorType& type = value->type();
+      const auto each = static_cast<int64_t>(size_of(type.dtype));
+      const auto bytes = product_of({type.shape.elements(), each});
+      if (bytes && (machine == 0 || *bytes <= machine)) continue;
+      throw ResourceError("batch_size ", batch_size, ": ", node->label(), " makes ",
+                          to_string(type.dtype), type.shape, ", more than the ",
+                          human_bytes(static_cast<double>(machine)),
+                          " of the machine; use a smaller batch_size or a smaller network");
+    }
+  }
 }
 
 SliceDivision divide(int64_t batch, int slices) {

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,6 +19,8 @@
 #include "pando/train/run_mode.h"
 
 namespace pando::train {
+
+inline constexpr int64_t kMostBatch = std::numeric_limits<int32_t>::max();
 
 // What the graph of a program depends on.
 struct GraphRequest {
@@ -42,6 +45,10 @@ ir::Graph build_graph(const Network& network, const GraphRequest& request);
 // only x and these.
 std::vector<int> feed_fields(const Network& network, const ir::Graph& graph,
                              const std::vector<Field>& fields);
+
+// Throws a ResourceError that names the value if one value of the graph of a slice is larger than
+// the machine's memory.
+void check_sizes(const ir::Graph& graph, int64_t batch_size);
 
 // How a micro-batch is cut: into batch slices of `slice_batch` samples, or, if there are fewer
 // samples than slices, each call into parts.
