@@ -126,6 +126,7 @@ class Selected : public DataSource {
   }
 
   bool order_varies() const override { return inner_->order_varies(); }
+  bool sequential() const override { return inner_->sequential(); }
 
  private:
   SourcePtr inner_;
