@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <filesystem>
 #include <iostream>
 
@@ -40,6 +41,7 @@ TrainTest limit(TrainTest data, int64_t samples) {
 
 int run_program(const Program& program, int argc, char** argv) {
   const std::string name = std::filesystem::path(argv[0]).filename().string();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file over the limit is then an error of its writer
   try {
     dist::init();
     CommonOptions common;

@@ -1,6 +1,7 @@
 // CosmoFlow: predicts the parameters of simulated universes from volumes of matter density, with a
 // Model or with an Estimator, on one device, on several, or as instances of `pando run`.
 // SPDX-License-Identifier: MIT
+#include <csignal>
 #include <iostream>
 #include <optional>
 
@@ -58,6 +59,7 @@ int report(const std::exception& error) {
 }  // namespace
 
 int main(int argc, char** argv) try {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file over the limit is then an error of its writer
   pando::dist::init();
   return end_together(run_program({argv + 1, argv + argc}));
 } catch (const std::exception& error) {

@@ -84,6 +84,7 @@ TEST(PlanOptions, RefuseWhatCannotBeRead) {
   EXPECT_SAYS(refusal({"--instances", "4097"}), "4096");
   EXPECT_SAYS(refusal({"--bucket-sizes", "0"}), "--bucket-sizes: ");
   EXPECT_SAYS(refusal({"--plot", "no/such/folder/p.svg"}), "'no/such/folder'");
+  EXPECT_SAYS(refusal({"--plot", "/proc/p.svg"}), "--plot: ", "/proc/p.svg");
   EXPECT_SAYS(refusal({"--plot", "p.png"}), "--plot: ");
   EXPECT_SAYS(refusal({"--plot", "p.png"}), ".svg, got 'p.png'");
   const std::string uneven = refusal({"--instances", "6", "--instances-per-host", "4"});

@@ -68,6 +68,17 @@ TEST(RunDirectory, KeepsTheFilesOfEarlierRuns) {
   EXPECT_EQ(folder.read("previous-2/checkpoints/epoch_1.h5"), "two\n");
 }
 
+TEST(RunDirectory, HasOneWriterAtATime) {
+  const TestFolder folder;
+  const InFolder inside(folder.path);
+  for (const fs::path& chosen : {fs::path(), fs::path("chosen")}) {
+    const RunDirectory first({.path = chosen, .model = "m"});
+    EXPECT_SAYS(message_of<ResourceError>([&] { RunDirectory({.path = first.path()}); }),
+                first.path().string(), "another run", "--run-dir");
+  }
+  EXPECT_FALSE(fs::exists("chosen/.lock"));
+}
+
 TEST(RunDirectory, AFileInTheWayIsNamed) {
   const TestFolder folder;
   const std::string file = folder.write("file", "x");

@@ -5,7 +5,9 @@
 
 #include <fmt/core.h>
 
+#include "pando/app/flags/job_settings.h"
 #include "pando/app/job/exit_code.h"
+#include "pando/app/run/announcement.h"
 #include "pando/app/run/resume.h"
 #include "pando/base/new_file.h"
 
@@ -79,11 +81,40 @@ void OutputPlaces::open_checkpoints(const fs::path& run_dir) {
   });
 }
 
-void OutputPlaces::begin_run(const fs::path& run_dir) {
-  if (!setup_.options.phases.training) return;
-  if (!checkpoints_) open_checkpoints(run_dir);
-  setup_.instances.together(
-      [&] { checkpoints_->claim({.id = run_id_, .directory = fs::absolute(run_dir).string()}); });
+std::unique_ptr<RunDirectory> OutputPlaces::begin_run(std::optional<int64_t> resumed_step) {
+  std::unique_ptr<RunDirectory> directory = make_directory(resumed_step);
+  if (!setup_.options.phases.training) return directory;
+  if (!checkpoints_) open_checkpoints(directory->path());
+  setup_.instances.together([&] {
+    checkpoints_->claim({.id = run_id_, .directory = fs::absolute(directory->path()).string()});
+  });
+  return directory;
+}
+
+// The first instance makes it; the others get its path.
+std::unique_ptr<RunDirectory> OutputPlaces::make_directory(
+    std::optional<int64_t> resumed_step) const {
+  const TrainOptions& options = setup_.options;
+  const bool trains = options.phases.training;
+  std::unique_ptr<RunDirectory> directory;
+  const std::string head =
+      setup_.instances.count() == 1 ? "" : fmt::format("# {}\n", replicas_text(setup_));
+  const std::string path = setup_.instances.from_first([&] {
+    refuse_to_hide(options);
+    as_usage("", [&] {
+      directory = std::make_unique<RunDirectory>(
+          RunDirectoryOptions{.path = options.run_dir,
+                              .model = options.model + (trains ? "" : "-validation"),
+                              .config = head + setup_.config_text,
+                              .resumed_step = resumed_step,
+                              .validates_again = options.phases.validation == ValidationTime::after,
+                              .run_id = run_id_});
+      if (trains) mark_job(directory->path().string());
+    });
+    return directory->path().string();
+  });
+  if (directory) return directory;
+  return std::make_unique<RunDirectory>(RunDirectoryOptions{.path = path, .writes = false});
 }
 
 }  // namespace pando::app

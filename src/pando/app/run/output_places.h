@@ -9,6 +9,7 @@
 #include <string>
 
 #include "pando/app/record/checkpoint_store.h"
+#include "pando/app/record/run_directory.h"
 #include "pando/app/run/training_setup.h"
 
 namespace pando::app {
@@ -24,15 +25,17 @@ class OutputPlaces {
   // run resumes from. Throws UsageError, and ResourceError if another run is using the folder.
   OutputPlaces(const TrainingSetup& setup, const std::optional<TrainingState>& state);
 
-  // Opens the folder of the checkpoints, unless the constructor did, and claims it for the run.
-  void begin_run(const std::filesystem::path& run_dir);
+  // Makes the run directory, and opens the folder of the checkpoints unless the constructor did.
+  // The history stays up to `resumed_step` if the run continues in its directory. Throws like the
+  // constructor.
+  std::unique_ptr<RunDirectory> begin_run(std::optional<int64_t> resumed_step);
 
-  const std::string& run_id() const { return run_id_; }
   // Whether the run resumes from a checkpoint in the folder that it writes to.
   bool continues() const { return continues_; }
   CheckpointStore& checkpoints() { return *checkpoints_; }  // after begin_run()
 
  private:
+  std::unique_ptr<RunDirectory> make_directory(std::optional<int64_t> resumed_step) const;
   void open_checkpoints(const std::filesystem::path& run_dir);
 
   const TrainingSetup& setup_;

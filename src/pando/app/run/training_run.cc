@@ -10,7 +10,6 @@
 
 #include <fmt/core.h>
 
-#include "pando/app/flags/job_settings.h"
 #include "pando/app/job/agreed_signal.h"
 #include "pando/app/job/exit_code.h"
 #include "pando/app/record/log_line.h"
@@ -62,8 +61,7 @@ class TrainingRun {
     std::vector<std::string> told;  // before there is a log
     state_ = find_resume_state(setup_, [&](const std::string& line) { told.push_back(line); });
     places_.emplace(setup_, state_);
-    const std::unique_ptr<RunDirectory> directory = make_directory();
-    places_->begin_run(directory->path());
+    const std::unique_ptr<RunDirectory> directory = places_->begin_run(resumed_step());
     RunLog log(*directory, out_, options_.quiet);
     for (const std::string& line : told) log.say(line);
     announce(setup_, compile_seconds_.count(), log);
@@ -86,31 +84,6 @@ class TrainingRun {
   }
 
  private:
-  // The first instance makes it; the others get its path.
-  std::unique_ptr<RunDirectory> make_directory() const {
-    std::unique_ptr<RunDirectory> directory;
-    const int instances = setup_.instances.count();
-    const std::string head = instances == 1 ? "" : fmt::format("# {}\n", replicas_text(setup_));
-    const std::string path = setup_.instances.from_first([&] {
-      refuse_to_hide(options_);
-      try {
-        directory = std::make_unique<RunDirectory>(RunDirectoryOptions{
-            .path = options_.run_dir,
-            .model = options_.model + (options_.phases.training ? "" : "-validation"),
-            .config = head + setup_.config_text,
-            .resumed_step = resumed_step(),
-            .validates_again = options_.phases.validation == ValidationTime::after,
-            .run_id = places_->run_id()});
-        if (options_.phases.training) mark_job(directory->path().string());
-      } catch (const IoError& error) {
-        throw UsageError(error.what());  // the user chose the place: a restart would not help
-      }
-      return directory->path().string();
-    });
-    if (directory) return directory;
-    return std::make_unique<RunDirectory>(RunDirectoryOptions{.path = path, .writes = false});
-  }
-
   // In micro-batches, as the history counts them.
   std::optional<int64_t> resumed_step() const {
     if (!state_ || !is_of_this_run(*state_, options_)) return std::nullopt;
