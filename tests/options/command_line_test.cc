@@ -104,6 +104,29 @@ TEST(CommandLine, MessagesNameFlagValueAndWish) {
               "[1, -2]");
 }
 
+TEST(CommandLine, AnEmptyValueIsAnError) {
+  const auto error = [](const std::vector<std::string>& args) { return Fixture().error(args); };
+  Fixture all;
+  for (const Option& option : all.table.options()) {
+    if (option.is_bool && !option.in_config) continue;  // --help and --print-config take no value
+    const std::string flag = "--" + option.name;
+    EXPECT_SAYS(error({flag, ""}), flag + ": expected ", "got ''");
+    EXPECT_SAYS(error({flag + "="}), flag + ": expected ", "got ''");
+    EXPECT_SAYS(error({flag + "= "}), flag + ": expected ", "got ' '");
+  }
+  EXPECT_SAYS(error({"--parts", "a", ""}), "--parts: ", "got ''");
+  EXPECT_SAYS(error({"--parts", ","}), "--parts: ", "got ','");
+  EXPECT_SAYS(error({"--set", "name="}), "--set name: ", "a value", "name=''");
+  EXPECT_SAYS(error({"", "--on"}), "'': ", "empty argument");
+  Fixture emptied;
+  emptied.parse({"--set", "name=''", "--parts", "[]"});
+  EXPECT_EQ(emptied.name, "");
+  Fixture free;
+  free.table.find("name", "").may_be_empty();
+  free.parse({"--name", ""});
+  EXPECT_EQ(free.name, "");
+}
+
 TEST(ConfigFile, StandsBetweenDefaultsAndCommandLine) {
   const TestFolder folder;
   const std::string path =

@@ -138,11 +138,13 @@ void add_mpi_options(OptionTable& table, RunOptions& options) {
       .add("mpi-global-args", options.mpi_global_args,
            "more arguments for mpirun, quoted as for a shell, such as "
            "'--mca plm_rsh_agent /path/of/script'")
-      .with_hint("ARGS");
+      .with_hint("ARGS")
+      .may_be_empty();
   table
       .add("mpi-local-args", options.mpi_local_args,
            "more arguments for mpirun, placed right before the program, such as '-x NAME=value'")
-      .with_hint("ARGS");
+      .with_hint("ARGS")
+      .may_be_empty();
   table.add("allow-run-as-root", options.allow_run_as_root,
             "let mpirun run as root, which Open MPI refuses by default. Or set "
             "OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");

@@ -43,6 +43,10 @@ class Parser {
   void take_positional(const std::string& arg) {
     const std::vector<Positional>& wanted = table_.positionals();
     const bool dashed = arg.size() > 1 && arg[0] == '-';
+    if (trim(arg).empty()) {
+      throw UsageError("'", arg, "': expected ", wanted.empty() ? "a flag" : names_of(wanted),
+                       ", got an empty argument; is a shell variable unset?");
+    }
     if (wanted.empty() || dashed) {
       throw UsageError("'", arg, "': not a flag; flags begin with --, see --help");
     }
@@ -113,17 +117,32 @@ class Parser {
   }
 
   std::string take_value(const Option& option, const std::string& arg, size_t equals) {
-    if (equals != std::string::npos) return arg.substr(equals + 1);
+    if (equals != std::string::npos) return not_empty(option, arg.substr(equals + 1));
     if (!has_value()) {
-      throw UsageError("--", option.name, ": expected ",
-                       option.name == "set" ? "name=value" : option.wanted, ", got no value");
+      throw UsageError("--", option.name, ": expected ", wanted_value(option), ", got no value");
     }
-    return args_[next_++];
+    return not_empty(option, args_[next_++]);
+  }
+
+  static std::string wanted_value(const Option& option) {
+    return option.name == "set" ? "name=value" : wanted_text(option);
+  }
+
+  // `--run-dir "$UNSET"` must not start a run that the user did not ask for.
+  static std::string not_empty(const Option& option, const std::string& text) {
+    const bool is_list = option.is_list && !text.starts_with('[');
+    if (option.takes_empty) return text;
+    if (!trim(text).empty() && (!is_list || !as_list(ConfigValue::scalar(text), "").items.empty()))
+      return text;
+    throw UsageError("--", option.name, ": expected ", wanted_value(option), ", got '", text,
+                     "'; is a shell variable unset?");
   }
 
   std::vector<std::string> take_list(const Option& option, const std::string& arg, size_t equals) {
     std::vector<std::string> texts = {take_value(option, arg, equals)};
-    while (equals == std::string::npos && has_value()) texts.push_back(args_[next_++]);
+    while (equals == std::string::npos && has_value()) {
+      texts.push_back(not_empty(option, args_[next_++]));
+    }
     return texts;
   }
 
@@ -135,6 +154,10 @@ class Parser {
     }
     const std::string name = text.substr(0, equals);
     const std::string label = concat("--set ", name);
+    if (trim(text.substr(equals + 1)).empty()) {
+      throw UsageError(label, ": expected a value after =, got nothing; to empty an option, write ",
+                       name, "=''");
+    }
     ConfigValue value = parse_yaml(text.substr(equals + 1), label);
     const size_t dot = name.find('.');
     Option& option = table_.find(name.substr(0, dot), label);

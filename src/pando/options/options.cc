@@ -141,6 +141,11 @@ Option& Option::may_stand_alone() {
   return *this;
 }
 
+Option& Option::may_be_empty() {
+  takes_empty = true;
+  return *this;
+}
+
 Option& Option::only_for_this_run() {
   of_one_run = true;
   return *this;

@@ -51,6 +51,7 @@ struct Option {
   bool high_excluded = false;
   bool is_bool = false;  // the flag may have no value
   bool is_list = false;
+  bool takes_empty = false;  // an empty value on the command line is not an error
   bool in_config = true;    // is allowed in configuration files and written to them
   bool hidden = false;      // works, but --help does not show it
   bool of_one_run = false;  // says where a run writes or how much it prints: not taken over by a
@@ -69,6 +70,7 @@ struct Option {
   Option& below(double bound);
   Option& command_line_only();
   Option& may_stand_alone();  // without a value: "true"
+  Option& may_be_empty();
   Option& only_for_this_run();
 };
 
