@@ -70,14 +70,52 @@ TEST_F(Validate, ACheckpointIsComputedInTheWayItWasTrained) {
     what.insert(what.end(), flags.begin(), flags.end());
     return validate(what);
   };
-  const std::string file = path("run/checkpoints/epoch_2.0.h5");
-  for (const std::string& what : {path("run/checkpoints"), file}) {
+  fs::rename(path("run/checkpoints"), path("moved"));  // away from config.yml
+  const std::string file = path("moved/epoch_2.0.h5");
+  for (const std::string& what : {path("moved"), file}) {
     const Result result = validated({what});
     EXPECT_EQ(result_of(result), expected);
     EXPECT_SAYS(result.out, "precision 16.16, as in " + file);
-    EXPECT_SAYS(folder_.read("out/config.yml"), "# chosen by the checkpoint");
+    EXPECT_SAYS(folder_.read("out/config.yml"), "# recorded in " + file);
   }
   EXPECT_SAYS(validated({file, "--precision=32.32"}).out, "precision 32.32\n");
+}
+
+TEST_F(Validate, AFileAloneSaysWhatItsModelAndDataAre) {
+  const std::string expected =
+      result_of(train({"--model=toy_model", "--dataset=mnist", "--accelerator-side-preprocess"}));
+  const std::string file = path("run/checkpoints/epoch_2.0.h5");
+  const std::vector<std::string> out = {"--slices=2", "--output-dir", path("out")};
+  const auto validated = [&](std::vector<std::string> args) {
+    args.insert(args.end(), out.begin(), out.end());
+    return validate(args);
+  };
+  EXPECT_EQ(result_of(validated({file})), expected);  // by config.yml one folder up
+  EXPECT_SAYS(folder_.read("out/config.yml"), "model: toy_model",
+              "accelerator-side-preprocess: true");
+  EXPECT_EQ(result_of(validated({path("run/checkpoints")})), expected);
+  folder_.write("run/config.yml", "model: mnist_cnn\n");  // the run was repeated with others
+  EXPECT_EQ(result_of(validated({file})), expected);
+  fs::create_directory(path("alone"));
+  fs::rename(file, path("alone/w.h5"));
+  const Result alone = validated({path("alone/w.h5")});
+  EXPECT_EQ(result_of(alone), expected);
+  EXPECT_SAYS(alone.out, "validating toy_model on mnist: 50 samples");
+  const Result flag = validated({path("alone/w.h5"), "--model=mnist_cnn"});
+  EXPECT_NE(flag.code, app::kDone);  // the flag wins, and the weights do not fit
+}
+
+TEST_F(Validate, ARunWithoutCheckpointsIsAnError) {
+  EXPECT_EQ(train({"--ckpts-per-epoch=0"}).code, app::kDone);
+  const Result result = validate({path("run")});
+  EXPECT_EQ(result.code, app::kUsage);
+  EXPECT_SAYS(result.err, path("run/checkpoints"), "no checkpoint epoch_<number>.h5");
+  fs::create_directories(path("run/checkpoints"));
+  EXPECT_EQ(validate({"--run-dir", path("run")}).code, app::kUsage);
+  const Result random = run({"train", "--training=false", "--dataset-path", folder_.path.string(),
+                             "--run-dir", path("random"), "--seed=1"});
+  EXPECT_EQ(random.code, app::kDone);
+  EXPECT_SAYS(random.out, "warning: ", "random weights are validated");
 }
 
 TEST_F(Validate, WeightsBeyondTheRangeOfF16AreTold) {
@@ -148,6 +186,7 @@ TEST_F(Validate, ADamagedCheckpointIsAFailure) {
   EXPECT_EQ(result.code, app::kFailed);
   EXPECT_SAYS(result.out, "test accuracy: ");
   EXPECT_SAYS(result.out, "damaged and not validated: " + path("run/checkpoints/epoch_1.0.h5"));
+  EXPECT_SAYS(result.out, "epoch_1.0.h5 is left out: ");  // the reason, although --quiet
 }
 
 TEST_F(Validate, WrongUseLeavesNothingBehind) {

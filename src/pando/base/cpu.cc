@@ -25,4 +25,11 @@ std::string requested_isa() {
   return name == nullptr ? "" : name;
 }
 
+std::string isa_name() {
+  const std::string requested = requested_isa();
+  if (!requested.empty()) return requested;
+  if (cpu_features().avx512) return "avx512";
+  return cpu_features().avx2 ? "avx2" : "sse2";
+}
+
 }  // namespace pando

@@ -18,4 +18,7 @@ const CpuFeatures& cpu_features();
 // The instruction set that the environment variable PANDO_ISA names; empty: the best.
 std::string requested_isa();
 
+// The one that PANDO_ISA names, or the best of this processor: avx512, avx2 or sse2.
+std::string isa_name();
+
 }  // namespace pando

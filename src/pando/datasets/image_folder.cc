@@ -11,6 +11,7 @@
 #include "pando/data/parallel.h"
 #include "pando/data/sources/gzip.h"
 #include "pando/data/sources/validation_folder.h"
+#include "pando/datasets/fingerprint.h"
 #include "pando/datasets/records_impl.h"
 #include "pando/datasets/tools/image_stages_impl.h"
 #include "pando/datasets/tools/places_impl.h"
@@ -105,6 +106,8 @@ TrainingData load_folders(const std::string& path, const DataLoadOptions& load) 
                              .workers = load.workers};
   const double fraction = load.validation_split;
   FolderParts parts = fraction > 0 ? cut_parts(path, options, fraction) : list_parts(path, options);
+  std::vector<std::string> paths;
+  for (const auto& file : parts.train.files) paths.push_back(file.path);
   const Dataset train = data::open_images(std::move(parts.train.files), options);
   options.random_views = false;
   TrainingData data{.sets = {.train = train,
@@ -113,6 +116,7 @@ TrainingData load_folders(const std::string& path, const DataLoadOptions& load) 
   data.class_names = std::move(parts.train.classes);
   data.skipped = std::move(parts.train.bad);
   data.warnings = std::move(parts.warnings);
+  data.fingerprint = fingerprint_of_files(path, paths);
   data.front = view_front(load);
   return data;
 }

@@ -9,6 +9,7 @@
 
 #include "pando/base/error.h"
 #include "pando/data/stream_order.h"
+#include "pando/datasets/fingerprint.h"
 #include "pando/datasets/records_impl.h"
 #include "pando/datasets/tools/image_stages_impl.h"
 #include "pando/datasets/tools/places_impl.h"
@@ -61,6 +62,7 @@ TrainingData load_shards(const std::string& path, const DataLoadOptions& options
                              .classes = imagenet.classes},
                     .class_names = std::move(imagenet.class_names),
                     .in_order = true};
+  data.fingerprint = fingerprint_of_files(path, imagenet_shards(path, ImagenetPart::train));
   data.skipped = std::move(imagenet.train.skipped);
   data.skipped.insert(data.skipped.end(), imagenet.validation.skipped.begin(),
                       imagenet.validation.skipped.end());

@@ -5,6 +5,7 @@
 
 #include "pando/base/error.h"
 #include "pando/base/random.h"
+#include "pando/datasets/fingerprint.h"
 #include "pando/datasets/validation_split.h"
 
 namespace pando {
@@ -44,6 +45,7 @@ TrainingData load_arrays(const std::string& path, const DataLoadOptions& options
   std::vector<BadRecord> skipped;
   TrainingData data{.sets = read(options.on_bad_record == OnBadRecord::skip ? &skipped : nullptr)};
   data.skipped = std::move(skipped);
+  data.fingerprint = fingerprint_of_arrays(data.sets.train);
   for (const Dataset* set : {&data.sets.train, &data.sets.test}) {
     if (set->size() > 0) continue;
     throw IoError(path, ": found no ", set == &data.sets.train ? "training" : "test",

@@ -33,6 +33,7 @@ struct DataLoadOptions {
 struct TrainingData {
   TrainTest sets;
   std::vector<std::string> class_names;    // in the order of the labels; empty: only numbers
+  std::string fingerprint;                 // of the training samples (fingerprint.h)
   std::vector<BadRecord> skipped;          // with OnBadRecord::skip
   std::vector<std::string> warnings;       // about the files
   bool in_order = false;                   // a stream that is shuffled already

@@ -64,7 +64,8 @@ TrainingData synthetic_data(const DatasetRecord& record, std::optional<int64_t> 
   images.distinct =
       distinct.value_or(std::max<int64_t>(1, kManyImageBytes / images.shape.elements()));
   images.distinct = std::min(images.distinct, images.train);
-  TrainingData data{.sets = synthetic_images(images)};
+  TrainingData data{.sets = synthetic_images(images),
+                    .fingerprint = pando::concat("synthetic, ", images.distinct, " images")};
   prepare(data, *record.preparation, options);
   return data;
 }

@@ -151,6 +151,16 @@ Option& Option::only_for_this_run() {
   return *this;
 }
 
+Option& Option::has(Effect kind) {
+  effect = kind;
+  return *this;
+}
+
+Option& Option::counts_as(std::string property) {
+  counted_as = std::move(property);
+  return *this;
+}
+
 Option& Option::command_line_only() {
   in_config = false;
   return *this;
@@ -178,6 +188,7 @@ OptionTable& OptionTable::add_dictionary(std::string name, std::string help) {
 Option& OptionTable::add_record(Option option) {
   PANDO_CHECK(find_exact(option.name) == nullptr, "option '", option.name, "' is added twice");
   option.group = group_;
+  option.effect = effect_;
   option.built_in = option.show();
   return options_.emplace_back(std::move(option));
 }

@@ -31,6 +31,14 @@ struct Origin {
 };
 std::string to_string(const Origin& origin);
 
+// What another value of an option means for a run that is resumed. An option that says nothing
+// changes results, so a new one is never forgotten.
+enum class Effect {
+  none,             // the weights after a weight update do not depend on it
+  changes_results,  // they do
+  other_run         // it would be another run
+};
+
 template <typename T>
 inline constexpr bool kIsOptional = false;
 template <typename T>
@@ -52,10 +60,12 @@ struct Option {
   bool is_bool = false;  // the flag may have no value
   bool is_list = false;
   bool takes_empty = false;  // an empty value on the command line is not an error
-  bool in_config = true;    // is allowed in configuration files and written to them
-  bool hidden = false;      // works, but --help does not show it
-  bool of_one_run = false;  // says where a run writes or how much it prints: not taken over by a
-                            // repeated run
+  bool in_config = true;     // is allowed in configuration files and written to them
+  bool hidden = false;       // works, but --help does not show it
+  bool of_one_run = false;   // says where a run writes or how much it prints: not taken over by a
+                             // repeated run
+  Effect effect = Effect::changes_results;
+  std::string counted_as;  // the property of a run that its value is part of; empty: it is its own
   Origin origin;
   ConfigValue built_in;                          // the default; unused for dictionaries
   std::function<bool(const ConfigValue&)> read;  // returns false if the value does not fit
@@ -72,6 +82,8 @@ struct Option {
   Option& may_stand_alone();  // without a value: "true"
   Option& may_be_empty();
   Option& only_for_this_run();
+  Option& has(Effect kind);
+  Option& counts_as(std::string property);
 };
 
 // The default; for a dictionary, a map of the keys that have a default.
@@ -92,8 +104,11 @@ struct Positional {
 // Owns the options, but not the fields, which must outlive the table. Used by one thread.
 class OptionTable {
  public:
-  // Options added from now on appear under this heading of --help.
-  void begin_group(std::string title) { group_ = std::move(title); }
+  // Options added from now on appear under this heading of --help and have this effect.
+  void begin_group(std::string title, Effect effect = Effect::changes_results) {
+    group_ = std::move(title);
+    effect_ = effect;
+  }
 
   // Binds a bool, int, int64_t, double, Fraction, std::string, or a std::optional or std::vector of
   // one. The present value of the field is the default.
@@ -136,6 +151,7 @@ class OptionTable {
   std::deque<Option> options_;  // a deque keeps references valid
   std::vector<Positional> positionals_;
   std::string group_;
+  Effect effect_ = Effect::changes_results;
 };
 
 // Describes the expected value in messages and the reference: the type with its range.

@@ -72,6 +72,24 @@ TEST(TrainOptions, TheRecordedConfigurationDoesNotSayWhereTheRunWas) {
 TEST(TrainOptions, PrintConfigShowsWhatWouldRun) {
   EXPECT_NE(output({"--slices=4", "--print-config"}).find("learning-rate: 0.01 "),
             std::string::npos);
+  EXPECT_SAYS(output({"--print-config"}),
+              "optimizer-params: {momentum: 0.9, nesterov: false} # chosen by --optimizer",
+              "gradient-accumulation-count: 1 ");
+  EXPECT_SAYS(output({"--print-config", "--optimizer-params={momentum: 0.5}"}),
+              "\noptimizer-params: {momentum: 0.5, nesterov: false} # command line");
+  EXPECT_SAYS(output({"--print-config", "--auto-loss-scaling"}), "update_frequency: 8");
+  EXPECT_SAYS(output({"--print-config", "--norm-layer={name: custom_batch_norm}"}),
+              "norm-layer: {name: custom_batch_norm, momentum: 0.97}");
+  EXPECT_SAYS(output({"--print-config", "--model=resnet18", "--synthetic-data=host"}),
+              "image-size: 224 ");
+}
+
+TEST(TrainOptions, ARecordedConfigurationTakesAnotherOptimizer) {
+  const TestFolder folder;
+  const std::string file = folder.write("config.yml", output({"--print-config"}));
+  const TrainOptions other = parse({"--config-path", file, "--optimizer=adam"});
+  EXPECT_EQ(other.optimizer.params.get("beta_1"), 0.9);
+  EXPECT_FALSE(other.optimizer.params.get("momentum"));
 }
 
 TEST(TrainOptions, PathsThatCannotBe) {
@@ -155,7 +173,7 @@ TEST(TrainOptions, UnknownNamesAreRefusedBeforeAnyWork) {
 
 TEST(TrainOptions, FlagsThatDoNotFitTogether) {
   EXPECT_EQ(error({"--quiet", "--verbose"}), "--quiet and --verbose exclude each other");
-  EXPECT_SAYS(error({"--model="}), "--model: ", "mnist_cnn");
+  EXPECT_SAYS(error({"--model="}), "--model: ", "mnist_cnn", "got ''");
   EXPECT_NE(error({"--dataset-path", "/absent"}).find("--dataset-path: '/absent' does not exist"),
             std::string::npos);
 }

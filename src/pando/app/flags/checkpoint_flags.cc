@@ -54,7 +54,7 @@ fs::path CheckpointFlags::folder(const fs::path& run_dir) const {
 }
 
 void add_checkpoint_flags(OptionTable& table, CheckpointFlags& flags) {
-  table.begin_group("Checkpoints");
+  table.begin_group("Checkpoints", Effect::none);
   add_writing_flags(table, flags);
   table
       .add("resume", flags.resume,

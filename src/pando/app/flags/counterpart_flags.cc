@@ -19,16 +19,21 @@ std::vector<size_t> CounterpartFlags::scratch_limits(const DeviceFlags& devices,
 
 void add_counterpart_flags(OptionTable& table, CounterpartFlags& flags) {
   table.begin_group("Flags of other hardware");
-  table.add("compile-only", flags.compile_only,
-            "stop after the model is compiled; nothing is kept, for compiling takes no time worth "
-            "a cache");
-  table.add("deterministic", flags.deterministic,
-            "training data in their order: turns --shuffle off. Runs are deterministic anyway, "
-            "with shuffling too");
+  table
+      .add("compile-only", flags.compile_only,
+           "stop after the model is compiled; nothing is kept, for compiling takes no time worth "
+           "a cache")
+      .has(Effect::none);
+  table
+      .add("deterministic", flags.deterministic,
+           "training data in their order: turns --shuffle off. Runs are deterministic anyway, "
+           "with shuffling too")
+      .counts_as("shuffle");
   table
       .add("max-cross-replica-buffer-size", flags.max_cross_replica_buffer_size,
            "gradients are gathered until they are at least so many bytes, or the last of a stage, "
            "before replicas sum them; 0: one MiB. Results do not depend on it")
+      .has(Effect::none)
       .with_hint("BYTES")
       .at_least(0);
   table
@@ -36,12 +41,15 @@ void add_counterpart_flags(OptionTable& table, CounterpartFlags& flags) {
            "percent of --memory-per-device that scratch memory of convolutions and dense layers "
            "may take: one value, or two for each stage (convolutions, dense layers); no effect "
            "without --memory-per-device")
+      .counts_as("scratch memory")
       .with_hint("PERCENT")
       .at_least(0)
       .at_most(100);
-  table.add("ckpt-all-instances", flags.ckpt_all_instances,
-            "every instance writes its checkpoints, into rank<index>/ of their folder; off with a "
-            "warning in one process");
+  table
+      .add("ckpt-all-instances", flags.ckpt_all_instances,
+           "every instance writes its checkpoints, into rank<index>/ of their folder; off with a "
+           "warning in one process")
+      .has(Effect::none);
 }
 
 void validate(const CounterpartFlags& flags, const DeviceFlags& devices) {

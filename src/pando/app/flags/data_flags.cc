@@ -23,14 +23,23 @@ std::vector<std::pair<std::string, std::string>> dataset_choices() {
 
 }  // namespace
 
+int64_t view_side(const DataFlags& flags, const Shape& model_input) {
+  if (flags.image_size > 0) return flags.image_size;
+  return model_input.rank() == 3 ? model_input[0] : DataLoadOptions().view_side;
+}
+
 void add_data_flags(OptionTable& table, DataFlags& flags) {
-  table.add_choice("dataset", flags.dataset, dataset_choices(),
-                   "the data set; default: the one that the model was designed for");
+  table
+      .add_choice("dataset", flags.dataset, dataset_choices(),
+                  "the data set; default: the one that the model was designed for")
+      .has(Effect::other_run);
   table
       .add("dataset-path", flags.dataset_path,
            "the folder with the files of the data set; default: where 'pando data list' finds it")
+      .counts_as("training data")
       .with_hint("DIR");
-  table.add("download", flags.download, "download the data set if it is not on this machine");
+  table.add("download", flags.download, "download the data set if it is not on this machine")
+      .has(Effect::none);
   table.add_choice(
       "synthetic-data", flags.synthetic_data,
       {{"none", SyntheticData::none},
@@ -60,16 +69,19 @@ void add_data_flags(OptionTable& table, DataFlags& flags) {
       .with_hint("FRACTION")
       .at_least(0)
       .at_most(0.9);
-  table.add_choice("on-bad-record", flags.on_bad_record,
-                   {{"error", OnBadRecord::error}, {"skip", OnBadRecord::skip}},
-                   "what to do with a sample that cannot be read: error ends the run; skip leaves "
-                   "the sample out and lists it at the end, but reads all data once before "
-                   "training starts");
+  table
+      .add_choice("on-bad-record", flags.on_bad_record,
+                  {{"error", OnBadRecord::error}, {"skip", OnBadRecord::skip}},
+                  "what to do with a sample that cannot be read: error ends the run; skip leaves "
+                  "the sample out and lists it at the end, but reads all data once before "
+                  "training starts")
+      .counts_as("training data");
   table
       .add(
           "pipeline-num-parallel", flags.pipeline_num_parallel,
           "number of threads that prepare batches; they run on cores that no device uses, if there "
           "are any. 0: one for each of these cores, at least 1. Results do not depend on it")
+      .has(Effect::none)
       .with_hint("N")
       .at_least(0)
       .at_most(4096);

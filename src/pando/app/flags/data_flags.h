@@ -7,6 +7,7 @@
 
 #include "pando/data/bad_records.h"
 #include "pando/options/options.h"
+#include "pando/tensor/shape.h"
 
 namespace pando::app {
 
@@ -28,6 +29,9 @@ struct DataFlags {
   bool eight_bit_transfer = false;
   bool fused_preprocessing = false;
 };
+
+// The height and width of views of images for a model with this input.
+int64_t view_side(const DataFlags& flags, const Shape& model_input);
 
 void add_data_flags(OptionTable& table, DataFlags& flags);
 

@@ -28,6 +28,7 @@ void add_replication_flags(OptionTable& table, DeviceFlags& flags) {
       .add("gradient-accumulation-count", flags.gradient_accumulation_count,
            "number of micro-batches of a replica per weight update; default: follows from "
            "--global-batch-size, or 1 without it")
+      .counts_as("global batch size")
       .with_hint("N")
       .at_least(1)
       .at_most(kMostAccumulation);
@@ -35,6 +36,7 @@ void add_replication_flags(OptionTable& table, DeviceFlags& flags) {
       .add("global-batch-size", flags.global_batch_size,
            "number of samples per weight update; determines the gradient accumulation count. If it "
            "is not a multiple of micro-batch size x replicas, it is rounded with a warning")
+      .counts_as("global batch size")
       .with_hint("N")
       .at_least(1);
   table.add_choice("gradient-reduction", flags.gradient_reduction,
@@ -72,6 +74,7 @@ void add_recomputation_flag(OptionTable& table, DeviceFlags& flags) {
                        "pass, interleaved recomputes each activation just before it is needed; "
                        "true: interleaved for the sequential schedule, otherwise then_backward");
   option.is_bool = true;
+  option.effect = Effect::none;
   option.read = [&field, by_name = option.read](const ConfigValue& value) {
     const auto on = value.kind == ConfigValue::Kind::scalar ? parse_bool(value.text) : std::nullopt;
     if (!on) return by_name(value);
@@ -87,10 +90,12 @@ void add_schedule_flag(OptionTable& table, DeviceFlags& flags) {
     choices.emplace_back(record.name, record.schedule);
     in_flight.push_back(concat(record.name, " ", record.in_flight));
   }
-  table.add_choice("pipeline-schedule", flags.pipeline_schedule, std::move(choices),
-                   concat("the order in which the stages process micro-batches, and how many are "
-                          "in progress at the same time: ",
-                          join(in_flight, ", ")));
+  table
+      .add_choice("pipeline-schedule", flags.pipeline_schedule, std::move(choices),
+                  concat("the order in which the stages process micro-batches, and how many are "
+                         "in progress at the same time: ",
+                         join(in_flight, ", ")))
+      .has(Effect::none);
 }
 
 void add_pipeline_flags(OptionTable& table, DeviceFlags& flags) {
@@ -99,33 +104,40 @@ void add_pipeline_flags(OptionTable& table, DeviceFlags& flags) {
       .add("pipeline-splits", flags.pipeline_splits,
            "names of the layers that start a new pipeline stage, in execution order; auto: measure "
            "the layers and choose splits")
+      .counts_as("pipeline splits")
       .with_hint("LAYER");
   table
       .add("pipeline-stages", flags.pipeline_stages,
            "number of stages for --pipeline-splits auto; 0: the number of entries of "
            "--device-mapping, or 2 without it")
+      .counts_as("pipeline splits")
       .with_hint("N")
       .at_least(0)
       .at_most(runtime::kMostDevices);
   table
       .add("device-mapping", flags.device_mapping,
            "the device (from 0) of each stage within a replica; default: one device per stage")
+      .has(Effect::none)
       .with_hint("N")
       .at_least(0)
       .at_most(runtime::kMostDevices);
   add_schedule_flag(table, flags);
   add_recomputation_flag(table, flags);
-  table.add("pipeline-validation-model", flags.pipeline_validation_model,
-            "validate with the pipeline stages; otherwise every device runs the whole model");
+  table
+      .add("pipeline-validation-model", flags.pipeline_validation_model,
+           "validate with the pipeline stages; otherwise every device runs the whole model")
+      .has(Effect::none);
 }
 
 void add_machine_flags(OptionTable& table, DeviceFlags& flags) {
-  table.begin_group("Devices");
+  table.begin_group("Devices", Effect::none);
   add_core_flags(table, flags);
   table
       .add("memory-per-device", flags.memory_per_device,
            "stop with an error if the program needs more memory than this on one device; 0: no "
            "limit")
+      .has(Effect::changes_results)
+      .counts_as("scratch memory")
       .with_hint("BYTES");
 }
 

@@ -38,7 +38,7 @@ EpochValues earlier_values(const std::filesystem::path& json, const std::string&
 }  // namespace
 
 void add_early_stopping_flags(OptionTable& table, EarlyStoppingFlags& flags) {
-  table.begin_group("Early stopping");
+  table.begin_group("Early stopping", Effect::none);
   table
       .add_choice(
           "early-stopping", flags.monitor,

@@ -37,7 +37,7 @@ const std::vector<IgnoredFlag>& ignored_flags() {
 }  // namespace
 
 void add_ignored_flags(OptionTable& table, IgnoredFlags& flags) {
-  table.begin_group("Ignored flags");
+  table.begin_group("Ignored flags", Effect::none);
   for (const IgnoredFlag& flag : ignored_flags()) {
     const std::string help = "ignored: " + flag.reason;
     if (const bool* on = std::get_if<bool>(&flag.fallback)) {

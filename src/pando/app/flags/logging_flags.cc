@@ -6,7 +6,7 @@
 namespace pando::app {
 
 void add_logging_flags(OptionTable& table, LoggingFlags& flags) {
-  table.begin_group("Records");
+  table.begin_group("Records", Effect::none);
   table.add("tensorboard", flags.tensorboard,
             "write event files for TensorBoard into the run directory");
   table

@@ -62,6 +62,21 @@ std::string LossFlags::describe_scaling(int64_t replicas) const {
                      scaling(replicas).factor);
 }
 
+void fill_in(LossFlags& flags) {
+  if (!flags.auto_loss_scaling) return;
+  const AutoLossScaling all = flags.auto_loss_scaling_params.options();
+  flags.auto_loss_scaling_params = {
+      .initial_loss_scaling_factor = all.initial_loss_scaling_factor,
+      .update_frequency = all.update_frequency,
+      .increase_factor = all.increase_factor,
+      .max_loss_scaling_factor = all.max_loss_scaling_factor,
+      .accumulate_statistics_over_update_period = all.accumulate_statistics_over_update_period,
+      .ratio_threshold = all.ratio_threshold,
+      .lpf_alpha = all.lpf_alpha,
+      .histogram_bin_edge = all.histogram_bin_edge,
+      .captured_grads_only = all.captured_grads_only};
+}
+
 void add_loss_flags(OptionTable& table, LossFlags& flags) {
   table.begin_group("Loss");
   table

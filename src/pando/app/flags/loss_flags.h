@@ -48,6 +48,9 @@ void add_loss_flags(OptionTable& table, LossFlags& flags);
 // Checks combinations of values; throws UsageError that names the flag.
 void validate(const LossFlags& flags);
 
+// Gives every parameter of automatic loss scaling that is not given its default.
+void fill_in(LossFlags& flags);
+
 // Warnings about flags that have no effect, or no benefit at this precision.
 std::vector<std::string> warnings_of(const LossFlags& flags, const Precision& precision);
 

@@ -104,6 +104,18 @@ NormLayerFlag::NormLayerFlag() : name(NormOptions().name) {
   }
 }
 
+void fill_in(NormLayerFlag& flag) {
+  const zoo::NormRecord& record = zoo::norm_record(flag.name.value());
+  for (const zoo::NormParameter& parameter : record.parameters) {
+    const bool is_choice =
+        std::ranges::find(record.exactly_one, parameter.name) != record.exactly_one.end();
+    const bool is_fixed = !parameter.changed_by.empty();
+    if (is_fixed || (!is_choice && !flag.params.get(parameter.name))) {
+      flag.params.set(parameter.name, parameter.range, parameter.fallback);
+    }
+  }
+}
+
 NormOptions ModelFlags::norm() const {
   NormOptions options{.name = norm_layer.name.value()};
   for (const zoo::NormParameter& parameter : zoo::norm_record(options.name).parameters) {
@@ -135,6 +147,7 @@ void add_model_flags(OptionTable& table, ModelFlags& flags) {
   std::vector<std::pair<std::string, std::string>> models;
   for (const ZooEntry& entry : model_zoo()) models.emplace_back(entry.name, entry.name);
   table.add_choice("model", flags.model, std::move(models), "the model; 'pando models' lists them")
+      .has(Effect::other_run)
       .with_alias("model-name")
       .with_hint("NAME");
   add_norm_layer(table, flags.norm_layer);
@@ -165,9 +178,11 @@ void add_precision_flags(OptionTable& table, ModelFlags& flags) {
     if (on) flags.stochastic_rounding = *on ? StochasticRounding::on : StochasticRounding::off;
     return on.has_value();
   };
-  table.add("fp-exceptions", flags.fp_exceptions,
-            "end training at the first invalid operation, division by zero or overflow, and tell "
-            "where it was");
+  table
+      .add("fp-exceptions", flags.fp_exceptions,
+           "end training at the first invalid operation, division by zero or overflow, and tell "
+           "where it was")
+      .has(Effect::none);
   table.add("nanoo", flags.nanoo,
             "overflow in half precision gives not-a-number instead of the largest number; no "
             "effect in 32.32");

@@ -43,6 +43,9 @@ void add_precision_flags(OptionTable& table, ModelFlags& flags);
 // What no single flag can check: throws UsageError that names the flags.
 void validate(const ModelFlags& flags);
 
+// Gives every parameter of the normalisation that is not given its default.
+void fill_in(NormLayerFlag& flag);
+
 // "16.16, stochastic rounding on, half partials"; "32.32" has nothing to add.
 std::string describe_precision(const ModelFlags& flags);
 

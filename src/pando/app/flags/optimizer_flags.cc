@@ -38,14 +38,17 @@ WantedKeys keys_of(const OptimizerRecord& record, const OptimizerForm& form) {
   return keys;
 }
 
+double value_of(const OptimizerOption& option, const ParameterFields& params) {
+  return params.get(option.name).value_or(option.program_fallback.value_or(option.fallback));
+}
+
 Optimizer make_rule(const OptimizerFlags& flags, const LearningRate& rate,
                     int64_t global_batch_size) {
   const OptimizerForm& form = form_of(optim::optimizer_record(flags.name), flags.params);
   optim::OptimizerSettings settings{
       .learning_rate = rate, .values = {}, .global_batch_size = global_batch_size};
   for (const OptimizerOption& option : form.options) {
-    const double fallback = option.program_fallback.value_or(option.fallback);
-    settings.values[option.name] = flags.params.get(option.name).value_or(fallback);
+    settings.values[option.name] = value_of(option, flags.params);
   }
   return form.make(settings);
 }
@@ -111,7 +114,8 @@ void add_optimizer_flags(OptionTable& table, OptimizerFlags& flags) {
   table.begin_group("Optimizer");
   std::vector<std::pair<std::string, std::string>> names;
   for (const std::string& name : optimizer_names()) names.emplace_back(name, name);
-  table.add_choice("optimizer", flags.name, std::move(names), "the rule that updates the weights");
+  table.add_choice("optimizer", flags.name, std::move(names), "the rule that updates the weights")
+      .has(Effect::other_run);
   OptionTable& params = table.add_dictionary("optimizer-params", params_help());
   for (const OptimizerOption& option : all_options()) {
     flags.params.add_key(params, option.name, option.range);
@@ -146,6 +150,13 @@ void validate(const OptimizerFlags& flags, int64_t global_batch_size) {
     make_rule(flags, default_rate(flags, global_batch_size), global_batch_size);
   } catch (const InvalidArgument& error) {
     throw UsageError("--optimizer-params: ", error.what());
+  }
+}
+
+void fill_in(OptimizerFlags& flags) {
+  const OptimizerForm& form = form_of(optim::optimizer_record(flags.name), flags.params);
+  for (const OptimizerOption& option : form.options) {
+    flags.params.set(option.name, option.range, value_of(option, flags.params));
   }
 }
 

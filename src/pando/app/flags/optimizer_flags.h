@@ -23,6 +23,9 @@ void add_optimizer_flags(OptionTable& table, OptimizerFlags& flags);
 // Checks combinations of flags; throws UsageError that names the flags.
 void validate(const OptimizerFlags& flags, int64_t global_batch_size);
 
+// Gives every parameter of the optimizer that is not given its default.
+void fill_in(OptimizerFlags& flags);
+
 // The learning rate if no flag gives one: the default of Keras, for some optimizers (sgd, lars)
 // multiplied by global batch size / 64.
 double default_rate(const OptimizerFlags& flags, int64_t global_batch_size);

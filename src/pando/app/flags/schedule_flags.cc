@@ -190,6 +190,12 @@ void validate(const ScheduleFlags& flags) {
   check_warmup(flags.warmup);
 }
 
+void resolve_rate(ScheduleFlags& flags, const ScheduleBase& base) {
+  if (flags.kind == ScheduleKind::stepped) return;
+  flags.learning_rate = start_rate(flags, base);
+  flags.params.initial_learning_rate.reset();
+}
+
 LearningRate make_schedule(const ScheduleFlags& flags, const ScheduleBase& base) {
   PANDO_CHECK(base.global_batch_size >= 1 && base.updates_per_epoch >= 1);
   LearningRate rate = make_decay(flags, base);

@@ -59,6 +59,9 @@ struct ScheduleBase {
   double default_rate = 0;  // if the flags give none
 };
 
+// Replaces an initial_learning_rate per sample, and a rate that is not given, by --learning-rate.
+void resolve_rate(ScheduleFlags& flags, const ScheduleBase& base);
+
 // Combines the schedule with the warm-up and then both with stairs of one epoch. Throws UsageError
 // for a decay that is shorter than one weight update. Requires: validated flags.
 LearningRate make_schedule(const ScheduleFlags& flags, const ScheduleBase& base);

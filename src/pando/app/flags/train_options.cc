@@ -11,6 +11,8 @@
 #include "pando/app/job/exit_code.h"
 #include "pando/base/paths.h"
 #include "pando/compiler/pipeline.h"
+#include "pando/datasets/all_datasets.h"
+#include "pando/zoo/zoo.h"
 
 namespace pando::app {
 namespace {
@@ -48,23 +50,26 @@ void add_training_options(OptionTable& table, TrainOptions& options) {
       .at_least(1)
       .at_most(1 << 24);
   table.add("num-epochs", options.num_epochs, "passes over the training data")
+      .has(Effect::none)
       .with_alias("epochs")
       .with_hint("N")
       .at_least(0);
   table
       .add("weight-updates-per-epoch", options.weight_updates_per_epoch,
            "end an epoch after so many; -1: the whole global batches of the data")
+      .counts_as("updates per epoch")
       .with_hint("N")
       .at_least(-1);
   table
       .add("seed", options.seed,
            "for weights, shuffling and dropout; same seed and slices, same bits")
+      .has(Effect::other_run)
       .with_hint("N")
       .at_least(0);
 }
 
 void add_execution_options(OptionTable& table, TrainOptions& options) {
-  table.begin_group("Executions");
+  table.begin_group("Executions", Effect::none);
   table
       .add(
           "steps-per-execution", options.steps_per_execution,
@@ -92,6 +97,7 @@ void add_machine_options(OptionTable& table, TrainOptions& options) {
   table
       .add("threads", options.threads,
            "workers of a run on one device; 0: one per core that this process may use")
+      .has(Effect::none)
       .with_hint("N")
       .at_least(0)
       .at_most(4096);
@@ -107,13 +113,16 @@ void add_machine_options(OptionTable& table, TrainOptions& options) {
       .add("dump-ir", options.dump_ir,
            "write the graph after every pass that changes it into this folder, or to standard "
            "output (-)")
+      .has(Effect::none)
       .with_hint("DIR");
-  table.add("verify", options.verify, "compare the model with every pass off and on, then stop");
-  table.add("compile-report", options.compile_report, "print kernels, layouts and memory per op");
+  table.add("verify", options.verify, "compare the model with every pass off and on, then stop")
+      .has(Effect::none);
+  table.add("compile-report", options.compile_report, "print kernels, layouts and memory per op")
+      .has(Effect::none);
 }
 
 void add_output_options(OptionTable& table, TrainOptions& options) {
-  table.begin_group("Output");
+  table.begin_group("Output", Effect::none);
   table
       .add("run-dir", options.run_dir,
            "the folder of this run; by default runs/<model>-<date>-<time>")
@@ -207,6 +216,30 @@ void choose_dataset(OptionTable& table, TrainOptions& options) {
   if (!own) return;
   options.data.dataset = *own;
   option.origin = {.place = "chosen by the model"};
+}
+
+// Shows values in effect where nothing was given. A configuration file does not need them: they
+// follow from the options that decide them.
+void show_defaults(OptionTable& table, TrainOptions& options) {
+  const auto follows = [&](const char* name, const char* place) {
+    Option& option = table.find(name, "");
+    const bool is_open = option.origin.kind == Origin::Kind::built_in;
+    if (is_open) option.origin = {.place = place, .follows = true};
+    return is_open;
+  };
+  fill_in(options);
+  follows("optimizer-params", "chosen by --optimizer");
+  if (options.loss.auto_loss_scaling) {
+    follows("auto-loss-scaling-params", "chosen by --auto-loss-scaling");
+  }
+  if (options.data.image_size > 0) follows("image-size", "chosen by the model");
+  if (!options.devices.global_batch_size &&
+      follows("gradient-accumulation-count", "without --global-batch-size")) {
+    options.devices.gradient_accumulation_count = 1;
+  }
+  if (follows("validation-micro-batch-size", "that of training")) {
+    options.phases.validation_micro_batch_size = options.micro_batch_size;
+  }
 }
 
 // Results depend on these options. Choosing their values here puts them into the run directory, so
@@ -347,6 +380,16 @@ void validate(const TrainOptions& options) {
   validate(options.optimizer, options.devices.batch(options.micro_batch_size).global_batch_size);
 }
 
+void fill_in(TrainOptions& options) {
+  fill_in(options.optimizer);
+  fill_in(options.norm_layer);
+  fill_in(options.loss);
+  const auto entry = std::ranges::find(model_zoo(), options.model, &ZooEntry::name);
+  if (entry != model_zoo().end() && dataset_record(options.data.dataset).has_views()) {
+    options.data.image_size = view_side(options.data, entry->input_shape);
+  }
+}
+
 std::optional<TrainOptions> parse_train_options(std::span<const std::string> args,
                                                 std::ostream& out) {
   if (std::find(args.begin(), args.end(), "--help-markdown") != args.end()) {
@@ -379,6 +422,7 @@ std::optional<TrainOptions> settle_train_options(OptionTable& table, const Commo
   check_devices_per_replica(options.devices);
   settle_flags(table, options);
   choose_unset_options(table, options);
+  show_defaults(table, options);
   if (common.print_config) {
     out << config_text(table);
     return std::nullopt;

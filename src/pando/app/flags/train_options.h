@@ -82,6 +82,10 @@ void add_train_options(OptionTable& table, TrainOptions& options);
 // Checks combinations of flags; throws UsageError that names the flags.
 void validate(const TrainOptions& options);
 
+// Replaces values that say "the default" (0, or keys that a dictionary lacks) by the default, where
+// results depend on them.
+void fill_in(TrainOptions& options);
+
 // Parses arguments into checked options. Returns nothing after --help or --print-config, whose
 // output goes to `out`.
 std::optional<TrainOptions> parse_train_options(std::span<const std::string> args,

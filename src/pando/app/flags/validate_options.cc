@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "pando/app/flags/deciding_options.h"
 #include "pando/app/job/exit_code.h"
 #include "pando/app/record/checkpoint_list.h"
 #include "pando/app/record/run_mark.h"
@@ -46,6 +47,8 @@ constexpr std::array kShownGroups = {"Model",
                                      "Machine and compiler",
                                      "Precision",
                                      "Configuration"};
+// Groups of options that decide what a trained network computes.
+constexpr std::array kRecordedGroups = {"Model", "Data", "Precision"};
 // Flags that contradict `pando validate` or concern only training; an error on the command line.
 constexpr std::array kForeignFlags = {"training",  "validation",     "validate-during-training",
                                       "clean-dir", "mlperf-logging", "verify",
@@ -126,14 +129,31 @@ struct ValidateCommand {
   }
 };
 
-// Puts the configuration of an earlier run before the flags.
-std::vector<std::string> with_config_of_run(std::span<const std::string> args) {
-  std::vector<std::string> all(args.begin(), args.end());
-  ValidateCommand first;
-  first.parse(args);
-  const std::string& run = first.options.run_dir;
-  if (first.common.help || run.empty()) return all;
-  if (!first.common.config_path.empty() || !first.common.config.empty()) {
+// The run directory that a file of weights or a folder of checkpoints lies in or right below;
+// empty: none.
+fs::path run_around(const fs::path& place) {
+  fs::path folder = fs::absolute(place).lexically_normal();
+  if (!is_folder(folder) || folder.filename().empty()) folder = folder.parent_path();
+  if (folder.filename().string().starts_with("rank")) folder = folder.parent_path();
+  for (const fs::path& run : {folder, folder.parent_path()}) {
+    if (path_exists(run / "config.yml") && path_exists(run / "history.json")) return run;
+  }
+  return {};
+}
+
+// The configuration of the run that wrote what is validated; empty: there is none.
+std::string config_of_run(const ValidateCommand& command) {
+  const std::string& run = command.options.run_dir;
+  const bool has_config = !command.common.config_path.empty() || !command.common.config.empty();
+  if (run.empty()) {
+    const std::string& weights = command.options.checkpoints.weights;
+    const std::string& place =
+        weights.empty() ? command.options.phases.checkpoint_input_dir : weights;
+    if (has_config || place.empty()) return "";
+    const fs::path around = run_around(place);
+    return around.empty() ? "" : (around / "config.yml").string();
+  }
+  if (has_config) {
     throw UsageError(
         "--run-dir: the earlier run has its own configuration; remove --config and --config-path");
   }
@@ -142,7 +162,16 @@ std::vector<std::string> with_config_of_run(std::span<const std::string> args) {
     throw UsageError("--run-dir: expected the directory of an earlier run, but there is no ",
                      config.string());
   }
-  all.insert(all.begin(), {"--config-path", config.string()});
+  return config.string();
+}
+
+// Puts the configuration of an earlier run before the flags.
+std::vector<std::string> with_config_of_run(std::span<const std::string> args) {
+  std::vector<std::string> all(args.begin(), args.end());
+  ValidateCommand first;
+  first.parse(args);
+  const std::string config = first.common.help ? "" : config_of_run(first);
+  if (!config.empty()) all.insert(all.begin(), {"--config-path", config});
   return all;
 }
 
@@ -165,8 +194,10 @@ void switch_training_off(ValidateCommand& command) {
 
 // Throws UsageError for a folder without checkpoints; otherwise random weights would be validated.
 void check_checkpoints(const fs::path& folder) {
-  if (!is_folder(folder) || !checkpoints_in(folder).empty()) return;
-  const std::vector<fs::path> others = unnumbered_weights_in(folder);
+  const bool exists = is_folder(folder);
+  if (exists && !checkpoints_in(folder).empty()) return;
+  std::vector<fs::path> others;
+  if (exists) others = unnumbered_weights_in(folder);
   throw UsageError("'", folder.string(), "' has no checkpoint epoch_<number>.h5",
                    others.empty() ? "" : ", but " + others[0].filename().string(),
                    "; use a folder that has one, or give a file of weights");
@@ -197,7 +228,7 @@ void choose_checkpoints(ValidateCommand& command) {
   if (!run.empty() && command.output_dir.empty()) {
     command.options.run_dir = (fs::path(run) / "validation").string();
   }
-  if (!phases.checkpoint_input_dir.empty()) check_checkpoints(phases.checkpoint_input_dir);
+  if (is_folder(phases.checkpoint_input_dir)) check_checkpoints(phases.checkpoint_input_dir);
   if (!checkpoints.weights.empty() || !phases.checkpoint_input_dir.empty()) return;
   if (run.empty()) {
     throw UsageError(
@@ -209,40 +240,58 @@ void choose_checkpoints(ValidateCommand& command) {
   const fs::path folder = is_folder(first) ? first : all;
   refuse_other_run(run, folder);
   phases.checkpoint_input_dir = folder.string();
+  check_checkpoints(folder);
   command.table.find("checkpoint-input-dir", "").origin = {.place = "chosen by --run-dir"};
 }
 
-// The precision of the run that wrote the file; empty if the file does not contain it.
-std::optional<Precision> precision_of(const fs::path& file) {
+// What a checkpoint records of its run; nothing for a file of weights and for a damaged file, which
+// validation reports.
+std::optional<TrainingState> readable_state(const fs::path& file) {
   try {
-    const TrainingState state = load_training_state(file.string());
-    const auto note = state.notes.find("precision");  // "16.16, stochastic rounding on"
-    if (note == state.notes.end()) return std::nullopt;
-    return parse_precision(note->second.substr(0, note->second.find(',')));
+    return load_training_state(file.string());
   } catch (const Error&) {
-    return std::nullopt;  // only weights, or damaged; validation reports a damaged file
+    return std::nullopt;
   }
 }
 
-// Validates in the precision of training, unless a flag or a configuration file sets another.
-void choose_precision(ValidateCommand& command) {
-  TrainOptions& options = command.options;
-  Option& option = command.table.find("precision", "");
-  if (option.origin.kind != Origin::Kind::built_in) return;
-  std::vector<fs::path> files;
-  if (!options.checkpoints.weights.empty()) files.emplace_back(options.checkpoints.weights);
+// The newest checkpoint to validate that records its run.
+std::optional<TrainingState> newest_recorded_state(const TrainOptions& options) {
+  if (!options.checkpoints.weights.empty()) return readable_state(options.checkpoints.weights);
   const fs::path folder = options.phases.checkpoint_input_dir;
-  if (is_folder(folder)) {
-    for (const CheckpointFile& file : checkpoints_in(folder)) files.push_back(file.path);
+  if (!is_folder(folder)) return std::nullopt;
+  std::vector<CheckpointFile> files = checkpoints_in(folder);
+  for (; !files.empty(); files.pop_back()) {
+    if (auto state = readable_state(files.back().path)) return state;
   }
-  for (auto file = files.rbegin(); file != files.rend(); ++file) {
-    const std::optional<Precision> found = precision_of(*file);
-    if (!found) continue;
-    if (*found == options.precision) return;
-    options.precision = *found;
-    options.precision_file = file->string();
-    option.origin = {.place = "chosen by the checkpoint"};
-    return;
+  return std::nullopt;
+}
+
+// Validates with the model, the data and the precision of training, which the checkpoint records,
+// unless the user says otherwise: by flags, or by a configuration file if `file_is_users`.
+void use_recorded_options(ValidateCommand& command, bool file_is_users) {
+  const std::optional<TrainingState> state = newest_recorded_state(command.options);
+  if (!state) return;
+  const std::string& file = state->weights.path;
+  const auto use = [&](const std::string& name, const ConfigValue& value) {
+    const Option* known = command.table.find_exact(name);
+    const Origin::Kind last = file_is_users ? Origin::Kind::built_in : Origin::Kind::file;
+    if (known == nullptr || known->origin.kind > last) return;
+    Option& option = command.table.find(name, "");
+    if (to_yaml(option.show()) == to_yaml(value)) return;
+    command.table.assign(option, value,
+                         {.kind = Origin::Kind::file, .place = "recorded in " + file});
+    if (name == "precision") command.options.precision_file = file;
+  };
+  const ConfigValue recorded = recorded_options(*state);
+  for (size_t i = 0; i < recorded.keys.size(); ++i) {
+    const Option* option = command.table.find_exact(recorded.keys[i]);
+    const bool matters = option != nullptr &&
+                         std::ranges::find(kRecordedGroups, option->group) != kRecordedGroups.end();
+    if (matters) use(recorded.keys[i], recorded.items[i]);
+  }
+  const auto path = state->notes.find(kDatasetPathNote);
+  if (path != state->notes.end() && path_exists(path->second)) {
+    use("dataset-path", ConfigValue::scalar(path->second));
   }
 }
 
@@ -258,8 +307,9 @@ std::optional<TrainOptions> parse_validate_options(std::span<const std::string> 
     return std::nullopt;
   }
   switch_training_off(command);
+  const bool finds_config = all.size() > args.size() && command.options.run_dir.empty();
   choose_checkpoints(command);
-  choose_precision(command);
+  use_recorded_options(command, !finds_config);
   return settle_train_options(command.table, command.common, command.options, out);
 }
 

@@ -49,7 +49,7 @@ DeviceStrategyOptions ValidationFlags::strategy(const DeviceFlags& devices, int 
 }
 
 void add_validation_flags(OptionTable& table, ValidationFlags& flags) {
-  table.begin_group("Phases and validation");
+  table.begin_group("Phases and validation", Effect::none);
   table.add("training", flags.training, "train the model; if false, only validate");
   table
       .add("validation", flags.validation,

@@ -105,11 +105,14 @@ fs::path move_aside(const fs::path& path) {
 }
 
 // A history that a crash of the machine cut off does not stop the run: the file is renamed.
-std::vector<HistoryRow> readable_history(const fs::path& json, int64_t last_step) {
+std::vector<HistoryRow> readable_history(const fs::path& json, int64_t last_step,
+                                         std::string& warning) {
   try {
     return read_history(json, last_step);
-  } catch (const IoError&) {
+  } catch (const IoError& error) {
     fs::rename(json, json.string() + ".damaged");
+    warning = concat("warning: ", error.what(), "; renamed to ", json.filename().string(),
+                     ".damaged, the history begins anew");
     return {};
   }
 }
@@ -136,7 +139,7 @@ RunDirectory::RunDirectory(const RunDirectoryOptions& options) {
   store::replace_file((path_ / "config.yml").string(), {std::as_bytes(std::span(options.config))});
   const fs::path json = path_ / "history.json";
   std::vector<HistoryRow> kept;
-  if (options.resumed_step) kept = readable_history(json, *options.resumed_step);
+  if (options.resumed_step) kept = readable_history(json, *options.resumed_step, warning_);
   if (options.validates_again) std::erase_if(kept, [](const HistoryRow& row) { return !row.loss; });
   if (!kept.empty()) seconds_before_ = kept.back().seconds.value_or(0);
   log_ = std::make_unique<AppendFile>(path_ / "log.txt", options.resumed_step.has_value());

@@ -48,6 +48,9 @@ class RunDirectory {
   // The folder with the files of an earlier run; empty if there were none.
   const std::filesystem::path& previous() const { return previous_; }
 
+  // A line about a damaged history that was renamed; empty if there was none.
+  const std::string& warning() const { return warning_; }
+
   // How long a resumed run had taken at its last kept row, in seconds; 0 for a new run.
   double seconds_before() const { return seconds_before_; }
 
@@ -70,6 +73,7 @@ class RunDirectory {
   std::unique_ptr<AppendFile> log_;  // null, like history_, if another instance writes
   std::unique_ptr<HistoryWriter> history_;
   double seconds_before_ = 0;
+  std::string warning_;
   std::unique_ptr<FolderLock> lock_;  // null if another instance writes
   std::vector<std::unique_ptr<RowSink>> sinks_;
   bool defers_ = false;

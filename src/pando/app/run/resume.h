@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 
@@ -11,15 +10,11 @@
 
 namespace pando::app {
 
-// The properties of a run that its checkpoints store, so that a different run does not resume from
-// them unnoticed.
-std::map<std::string, std::string> run_notes(const TrainingSetup& setup);
-
 // Reads the state that --resume names and restores the model from it. Returns nothing without the
 // flag, or with `auto` if there is no checkpoint yet. The first instance reads the file and sends
 // the state to all. `tell` receives a line for each damaged checkpoint that is skipped and for each
-// harmless difference. Throws UsageError if the checkpoint belongs to another run, and IoError if
-// no checkpoint can be read.
+// difference that check_same_run() allows. Throws UsageError if the checkpoint belongs to another
+// run, and IoError if no checkpoint can be read.
 std::optional<TrainingState> find_resume_state(TrainingSetup& setup,
                                                const std::function<void(const std::string&)>& tell);
 

@@ -22,17 +22,15 @@ namespace {
 
 DataLoadOptions load_options(const DataRequest& request) {
   const DataFlags& flags = request.flags;
-  DataLoadOptions options{.prepare_on_device = flags.accelerator_side_preprocess,
-                          .eight_bit = flags.eight_bit_transfer,
-                          .fused = flags.fused_preprocessing,
-                          .shuffle = flags.shuffle,
-                          .on_bad_record = flags.on_bad_record,
-                          .seed = request.seed,
-                          .workers = request.workers,
-                          .validation_split = flags.validation_split};
-  if (request.model_input.rank() == 3) options.view_side = request.model_input[0];
-  if (flags.image_size > 0) options.view_side = flags.image_size;
-  return options;
+  return {.prepare_on_device = flags.accelerator_side_preprocess,
+          .eight_bit = flags.eight_bit_transfer,
+          .fused = flags.fused_preprocessing,
+          .shuffle = flags.shuffle,
+          .view_side = view_side(flags, request.model_input),
+          .on_bad_record = flags.on_bad_record,
+          .seed = request.seed,
+          .workers = request.workers,
+          .validation_split = flags.validation_split};
 }
 
 std::string download(const DataRequest& request) {

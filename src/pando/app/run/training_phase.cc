@@ -14,6 +14,7 @@
 #include "pando/app/report/class_report.h"
 #include "pando/app/run/output_places.h"
 #include "pando/app/run/resume.h"
+#include "pando/app/run/run_identity.h"
 #include "pando/app/run/validation_report.h"
 #include "pando/profile/chrome_trace.h"
 #include "pando/profile/trace_summary.h"

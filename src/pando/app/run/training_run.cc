@@ -63,7 +63,8 @@ class TrainingRun {
     places_.emplace(setup_, state_);
     const std::unique_ptr<RunDirectory> directory = places_->begin_run(resumed_step());
     RunLog log(*directory, out_, options_.quiet);
-    for (const std::string& line : told) log.say(line);
+    for (const std::string& line : told) log.say_always(line);
+    if (!directory->warning().empty()) log.say_always(directory->warning());
     announce(setup_, compile_seconds_.count(), log);
     try {
       begin_weights(log);

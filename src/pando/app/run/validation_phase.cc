@@ -147,6 +147,12 @@ class ValidationPhase {
     progress_.message(line);
   }
 
+  // Does so also with --quiet.
+  void say_always(const std::string& line) {
+    if (log_.quiet()) return log_.say_always(line);
+    say(line);
+  }
+
   bool load(const CheckpointFile& file) {
     if (file.path.empty()) return true;
     const std::string problem = setup_.instances.from_first([&]() -> std::string {
@@ -166,7 +172,7 @@ class ValidationPhase {
       return true;
     }
     result_.damaged.push_back(file.path.string());
-    say(fmt::format("error: {} is left out: {}", file.path.string(), problem));
+    say_always(fmt::format("error: {} is left out: {}", file.path.string(), problem));
     return false;
   }
 

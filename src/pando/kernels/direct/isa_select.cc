@@ -21,11 +21,7 @@ const IsaKernels& require(bool present, const IsaKernels& kernels) {
 
 const IsaKernels& choose_isa() {
   const CpuFeatures& cpu = cpu_features();
-  const std::string name = requested_isa();
-  if (name.empty()) {
-    if (cpu.avx512) return avx512_kernels();
-    return cpu.avx2 ? avx2_kernels() : sse2_kernels();
-  }
+  const std::string name = isa_name();
   if (name == "avx512") return require(cpu.avx512, avx512_kernels());
   if (name == "avx2") return require(cpu.avx2, avx2_kernels());
   if (name == "sse2") return sse2_kernels();

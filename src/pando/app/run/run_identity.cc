@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+#include "pando/app/run/run_identity.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "pando/app/flags/deciding_options.h"
+#include "pando/app/job/exit_code.h"
+#include "pando/base/cpu.h"
+
+namespace pando::app {
+namespace {
+
+// The name of a property as the key of a note: "global_batch_size".
+std::string note_of(std::string name) {
+  std::ranges::replace(name, ' ', '_');
+  return name;
+}
+
+// One thing that is not as the checkpoint records it.
+struct RunDifference {
+  std::string what;  // a property, or an option with its dashes
+  std::string recorded;
+  std::string now;
+  std::string remedy;
+};
+
+[[noreturn]] void refuse_difference(const std::string& file, const RunDifference& found) {
+  throw UsageError("--resume: ", file, " belongs to a run with ", found.what, " ", found.recorded,
+                   ", this run has ", found.now, "; change ", found.remedy,
+                   ", or use --weights with this file to start a new run from its weights");
+}
+
+}  // namespace
+
+std::vector<RunProperty> run_properties(const TrainingSetup& setup) {
+  const TrainOptions& options = setup.options;
+  const std::vector<size_t> scratch =
+      options.counterparts.scratch_limits(options.devices, options.threads);
+  return {{"samples", std::to_string(setup.data.sets.train.size()), "--dataset-path",
+           Effect::other_run},
+          {"training data", setup.data.fingerprint, "--dataset-path", Effect::other_run},
+          {"global batch size", std::to_string(setup.batch.global_batch_size),
+           "--micro-batch-size, --num-replicas, --gradient-accumulation-count or "
+           "--global-batch-size",
+           Effect::other_run},
+          {"updates per epoch", std::to_string(setup.updates), "--weight-updates-per-epoch",
+           Effect::other_run},
+          {"instances", std::to_string(setup.instances.count()), "the launcher's --num-instances"},
+          {"pipeline splits", join(setup.splits, " "), "--pipeline-splits"},
+          {"scratch memory", fmt::format("{}", fmt::join(scratch, " ")),
+           "--memory-per-device or --available-memory-proportion"},
+          {"instruction set", isa_name(), "the processor or PANDO_ISA"}};
+}
+
+std::map<std::string, std::string> run_notes(const TrainingSetup& setup) {
+  std::map<std::string, std::string> notes;
+  for (const RunProperty& property : run_properties(setup)) {
+    notes[note_of(property.name)] = property.value;
+  }
+  notes[kOptionsNote] = to_yaml(deciding_options(setup.options));
+  const std::string& path = setup.options.data.dataset_path;
+  if (!path.empty()) notes[kDatasetPathNote] = std::filesystem::absolute(path).string();
+  return notes;
+}
+
+void check_same_run(const TrainingSetup& setup, const TrainingState& state,
+                    const std::function<void(const std::string&)>& tell) {
+  const auto see = [&](Effect effect, const RunDifference& found) {
+    if (effect == Effect::other_run) refuse_difference(state.weights.path, found);
+    tell(concat("warning: --resume: ", found.what, " was '", found.recorded, "' and is now '",
+                found.now, "' (", found.remedy,
+                "): the run continues, but its results may differ from those of an uninterrupted "
+                "run"));
+  };
+  bool is_complete = state.notes.contains(kOptionsNote);
+  for (const RunProperty& property : run_properties(setup)) {
+    const auto found = state.notes.find(note_of(property.name));
+    is_complete = is_complete && found != state.notes.end();
+    if (found == state.notes.end() || found->second == property.value) continue;
+    see(property.effect, {property.name, found->second, property.value, property.remedy});
+  }
+  compare_options(setup.options, state, [&](const OptionDifference& found) {
+    see(found.option.effect,
+        {found.option.name, found.recorded, found.now, "--" + found.option.name});
+  });
+  if (is_complete) return;
+  tell(concat("warning: --resume: ", state.weights.path,
+              " is of an earlier version and does not record all options and the data of its run; "
+              "whether they are the same cannot be checked"));
+}
+
+}  // namespace pando::app
