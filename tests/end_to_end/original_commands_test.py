@@ -18,9 +18,9 @@ EXAMPLES = [
     ("1", 2, 1, None),
     ("2", 1, 1, "The closest possible frequency is 1,"),
     ("10", 1, 1 / 11, "The closest possible frequency is 11,"),
-    ("1/2", 4, 2, None),
+    ("1/2", 2, 2, None),
     ("1/3", 3, 3, None),
-    ("0", 2, None, "nothing is logged before the end of the run"),
+    ("0", 1, None, "nothing is logged before the end of the run"),
 ]
 
 
