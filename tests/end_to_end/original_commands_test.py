@@ -82,7 +82,7 @@ def main(program, images):
         check(done.returncode == 2, "an increase_factor of 3", done)
         application.data = ""  # synthetic images, no files
         flags = "--config resnet50_16ipus_8k_bn_pipeline --synthetic-data cpu --dry-run"
-        done, _ = application.train(flags + ("" if images == FULL else " --image-size 64"))
+        done, _ = application.train(flags + ("" if images == FULL else " --image-size 32"))
         check(done.returncode == 0, f"exit code {done.returncode}", done)
         for text in ("Trainable params: 25,557,032", "4 stages on 4 devices, grouped schedule",
                      "128 micro-batches per weight update", "one weight update of 8192 samples"):
