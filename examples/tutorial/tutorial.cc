@@ -22,6 +22,7 @@ void print_help(const char* program, const std::vector<Flag>& flags) {
               << (flag.value.index() == 0 ? "" : (flag.value.index() == 1 ? " N" : " " + flag.hint))
               << "\n";
   }
+  std::cout << "  --help, -h\n";
 }
 
 int64_t read_number(const std::string& name, const std::string& text) {
@@ -34,7 +35,7 @@ int64_t read_number(const std::string& name, const std::string& text) {
 }
 
 const Flag& find_flag(const std::vector<Flag>& flags, const std::string& name) {
-  std::vector<std::string> known = {"--help"};
+  std::vector<std::string> known = {"--help", "-h"};
   for (const Flag& flag : flags) {
     if (std::find(flag.names.begin(), flag.names.end(), name) != flag.names.end()) return flag;
     known.insert(known.end(), flag.names.begin(), flag.names.end());
@@ -74,7 +75,7 @@ Options read_options(int argc, char** argv, std::vector<Flag> more) {
                              {{"--drop-remainder"}, &options.drop_remainder}});
   for (int i = 1; i < argc; ++i) {
     const std::string name = argv[i];
-    if (name == "--help") {
+    if (name == "--help" || name == "-h") {
       print_help(argv[0], flags);
       std::exit(0);
     }

@@ -29,7 +29,7 @@ struct Flag {
   std::string hint = "DIR";  // of a text, for --help
 };
 
-// Throws InvalidArgument for an unknown flag, a missing value and a number below 1. --help prints
+// Throws InvalidArgument for an unknown flag, a missing value and a number below 1. --help and -h print
 // the flags and ends the program.
 Options read_options(int argc, char** argv, std::vector<Flag> more = {});
 

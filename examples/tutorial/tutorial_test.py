@@ -179,11 +179,12 @@ class Tutorial(Programs):
         self.assertIn("nothing", result.stderr)
 
     def test_help_lists_the_flags(self):
-        text = self.run_program("completed_example", "--help")
-        self.assertIn("--use-devices, --use-ipu\n", text)
-        self.assertIn("--batch-size N\n", text)
-        self.assertIn("--data DIR\n", text)
-        self.assertIn("--dataset mnist|fashion_mnist\n", text)
+        for flag in ("--help", "-h"):
+            text = self.run_program("completed_example", flag)
+            self.assertIn("--use-devices, --use-ipu\n", text)
+            self.assertIn("--batch-size N\n", text)
+            self.assertIn("--data DIR\n", text)
+            self.assertIn("--dataset mnist|fashion_mnist\n", text)
 
 
 @unittest.skipUnless(FASHION_MNIST.is_dir(), "Fashion-MNIST is not installed")

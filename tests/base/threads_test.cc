@@ -1,7 +1,15 @@
 #include "pando/base/threads.h"
 
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "pando/base/error.h"
 
 namespace pando {
 namespace {
@@ -51,6 +59,47 @@ TEST(Threads, GiveWay) {
     policy = sched_getscheduler(0);
   }).join();
   EXPECT_EQ(policy, SCHED_BATCH);
+}
+
+TEST(Threads, RunTogetherMayWaitForEachOther) {
+  constexpr int kCount = 3;
+  std::atomic<int> waiting{kCount};
+  std::atomic<int> sum{0};
+  run_together(kCount, [&](int index) {
+    --waiting;
+    while (waiting > 0) std::this_thread::yield();
+    sum += 1 << index;
+  });
+  EXPECT_EQ(sum, 7);
+}
+
+// Makes this process one of a user who may have `limit` threads. Call it in a death test.
+void limit_threads(rlim_t limit) {
+  constexpr uid_t kNobodyElse = 54321;
+  if (geteuid() == 0 && setuid(kNobodyElse) != 0) std::exit(3);
+  const rlimit threads{limit, limit};
+  setrlimit(RLIMIT_NPROC, &threads);
+}
+
+// Says how the system's refusal is told, and ends the process.
+template <typename Start>
+[[noreturn]] void tell_refusal(rlim_t limit, const Start& start) {
+  limit_threads(limit);
+  try {
+    start();
+  } catch (const ResourceError& error) {
+    std::fputs(error.what(), stderr);
+    std::exit(1);
+  }
+  std::exit(0);
+}
+
+TEST(Threads, ARefusalNamesTheLimit) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto one = [] { start_thread("one", [](const std::stop_token&) {}); };
+  EXPECT_EXIT(tell_refusal(1, one), testing::ExitedWithCode(1), "'one'.*ulimit -u is 1 ");
+  const auto team = [] { run_together(50, [](int) { std::exit(4); }); };
+  EXPECT_EXIT(tell_refusal(5, team), testing::ExitedWithCode(1), "ulimit -u is 5 ");
 }
 
 TEST(Threads, DestructorAsksForAStop) {

@@ -35,6 +35,12 @@ class Launcher:
         return subprocess.Popen(self.command(flags, program), stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True, env=self.environment)
 
+    def make_data(self):
+        data = self.folder / "data"
+        subprocess.run([self.program, "data", "make-cifar10", data, "--train=256", "--test=64"],
+                       check=True, stdout=subprocess.DEVNULL)
+        return data
+
     def script(self, name, text):
         path = self.folder / name
         path.write_text(text)
@@ -192,15 +198,16 @@ def a_signal_stops_all(launcher):
         asked = f"received {signal.Signals(number).name}\n"
         if job.returncode != 75 or out.count("SIGUSR1") != 2 or "restarting" in err or asked not in err:
             raise SystemExit(f"{number}: {job.returncode}\n{out}\n{err}")
-    # A second signal ends instances that ignore the first.
+    # A later signal ends instances that ignore the first.
     job = launcher.start("--num-instances 2", sys.executable, script, "", "deaf")
     await_lines(job, "ready", 2)
     job.send_signal(signal.SIGINT)
     await_lines(job, "USR1", 2)
+    time.sleep(1.1)
     job.send_signal(signal.SIGTERM)
     out, err = job.communicate(timeout=PATIENCE)
     if job.returncode != 128 + signal.SIGTERM:
-        raise SystemExit(f"second signal: {job.returncode}\n{out}\n{err}")
+        raise SystemExit(f"later signal: {job.returncode}\n{out}\n{err}")
 
 
 SAVES = """
@@ -215,12 +222,62 @@ while True:
 """
 
 
+def mpirun_of(job):
+    return int(pathlib.Path(f"/proc/{job.pid}/task/{job.pid}/children").read_text().split()[0])
+
+
+def a_stopped_mpirun_takes_a_signal(launcher):
+    mark = str(launcher.folder / "stopped_")
+    job = launcher.start("--num-instances 2", sys.executable,
+                         launcher.script("stoppable.py", STOPPABLE), mark)
+    await_lines(job, "ready", 2)
+    os.kill(mpirun_of(job), signal.SIGSTOP)
+    job.send_signal(signal.SIGTERM)
+    out, err = job.communicate(timeout=PATIENCE)
+    if job.returncode != 75:
+        raise SystemExit(f"SIGTERM while mpirun is stopped: {job.returncode}\n{out}\n{err}")
+
+
+def a_killed_mpirun_is_named(launcher):
+    """The cause is told, and the instances remove what mpirun would have removed."""
+    run = launcher.folder / "run"
+    data = launcher.make_data()
+    job = launcher.start("--num-instances 2", "pando", "train", "--model=toy_model",
+                         f"--dataset-path={data}", "--micro-batch-size=8", "--num-epochs=1000000", "--validation=false",
+                         f"--run-dir={run}", "--quiet")
+    end = time.monotonic() + PATIENCE
+    while not (run / "log.txt").exists() and job.poll() is None and time.monotonic() < end:
+        time.sleep(0.02)
+    if job.poll() is not None:
+        err = job.communicate()[1]
+        if "built without MPI" in err:
+            print("without MPI: a killed mpirun is not tested")
+            return
+        raise SystemExit(f"does not train: {err}")
+    mpirun = mpirun_of(job)
+    instance = pathlib.Path(f"/proc/{mpirun}/task/{mpirun}/children").read_text().split()[0]
+    variables = dict(entry.partition("=")[::2] for entry in
+                     pathlib.Path(f"/proc/{instance}/environ").read_text().split("\0"))
+    number = f".{int(variables['OMPI_MCA_ess_base_jobid']):x}."
+
+    def left():
+        return ([path for path in pathlib.Path("/dev/shm").iterdir() if number in path.name] +
+                list(pathlib.Path(variables["OMPI_MCA_orte_jobfam_session_dir"]).glob("*")))
+    before = left()
+    os.kill(mpirun, signal.SIGKILL)
+    out, err = job.communicate(timeout=PATIENCE)
+    last = err.splitlines()[-1]
+    if job.returncode != 137 or f"mpirun (pid {mpirun}): killed by signal 9" not in last:
+        raise SystemExit(f"a killed mpirun: {job.returncode}\n{out}\n{err}")
+    if not before or left():
+        raise SystemExit(f"before the end: {before}, after: {left()}")
+
+
 def mpirun_may_be_told_to_end(launcher):
     script = launcher.script("saves.py", SAVES)
     job = launcher.start("--num-instances 2 --max-restarts 3", sys.executable, script)
     await_lines(job, "ready", 2)
-    children = pathlib.Path(f"/proc/{job.pid}/task/{job.pid}/children").read_text().split()
-    os.kill(int(children[0]), signal.SIGTERM)
+    os.kill(mpirun_of(job), signal.SIGTERM)
     out, err = job.communicate(timeout=PATIENCE)
     if job.returncode != 75 or "restarting" in err or "pando: the job stopped after " not in err:
         raise SystemExit(f"SIGTERM to mpirun: {job.returncode}\n{out}\n{err}")
@@ -293,9 +350,7 @@ def input_reaches_instance_0(launcher):
 
 def commands_of_the_original(launcher):
     """Runs the commands that use poprun, with fewer instances and images."""
-    data = launcher.folder / "data"
-    subprocess.run([launcher.program, "data", "make-cifar10", data, "--train=256", "--test=64"],
-                   check=True, stdout=subprocess.DEVNULL)
+    data = launcher.make_data()
     for flags, train, batch in (
             ("--num-instances 4 --num-replicas 4", "", "x 4 replicas on 4 instances x"),
             ("--num-replicas 2 --num-instances 2 --ipus-per-replica 1 --numa-aware 1", "",
@@ -317,7 +372,8 @@ def commands_of_the_original(launcher):
 
 TESTS = [output_is_tagged, long_lines_stay_whole, one_instance_is_shown, environment_is_set,
          cores_are_disjoint, codes_pass_through, a_killed_instance_is_named, a_signal_stops_all,
-         mpirun_may_be_told_to_end, nothing_survives_the_launcher, restarts_go_on, configurations_are_kept,
+         mpirun_may_be_told_to_end, a_stopped_mpirun_takes_a_signal, a_killed_mpirun_is_named,
+         nothing_survives_the_launcher, restarts_go_on, configurations_are_kept,
          hosts_get_their_instances, input_reaches_instance_0, commands_of_the_original]
 
 

@@ -189,15 +189,25 @@ def signalled(faults, name):
 
 
 def restarted(faults, name):
+    """Instances are killed or stopped twice: noticed in time, and the weights are the same."""
     job = Job(faults, name, max_restarts=2)
-    number = faults.random.choice([signal.SIGKILL, signal.SIGSTOP])
-    epoch = job.wait_for_a_moment(latest=1.5)
-    first = job.send(faults.one(), number)
-    job.wait_for_a_moment(earliest=epoch + 0.2)
-    faults.now()
-    second = job.send(faults.one(), signal.SIGKILL)
+    job.wait_for_a_moment(latest=1.5)
+    first = lose_one(faults, job, 1)
+    job.wait_for_a_moment(earliest=job.progress() + 0.2)  # it has to train again
+    second = lose_one(faults, job, 2)
     job.check_done()
-    return f"{first}, {second}, went on"
+    return f"{first}; {second}; went on"
+
+
+def lose_one(faults, job, restart):
+    """Kills or stops an instance and waits until the job restarts. Returns what happened."""
+    number = faults.random.choice([signal.SIGKILL, signal.SIGSTOP])
+    faults.now()
+    who = job.send(faults.one(), number)
+    while f"(restart {restart} of " not in job.log.read_text():
+        check(time.monotonic() < faults.moment + IN_TIME, f"{number.name} to {who} is not noticed")
+        time.sleep(0.01)
+    return f"{number.name} to {who}, restarted after {time.monotonic() - faults.moment:.1f} s"
 
 
 def healed(faults, name):

@@ -65,11 +65,30 @@ TEST(Attempt, EndlessOutputDoesNotHoldSignalsUp) {
   EXPECT_EQ(ended.result.signal, SIGHUP);
 }
 
-TEST(Attempt, TheSecondSignalEndsTheJob) {
-  const Ended ended = attempt("trap '' USR1; sleep 60", {SIGINT, SIGTERM});
-  EXPECT_EQ(ended.result.code, 128 + SIGTERM);
-  EXPECT_EQ(ended.result.second_signal, SIGTERM);
-  EXPECT_TRUE(descendants().empty());
+// `timeout` signals its child and the group of the child.
+TEST(Attempt, SignalsWithinASecondAreOneRequest) {
+  const Ended ended = attempt(
+      "trap 'kill -TERM $PPID; exit 75' USR1; kill -TERM $PPID; kill -HUP $PPID; "
+      "while :; do sleep 0.01; done");
+  EXPECT_EQ(ended.result.code, 75);
+  EXPECT_NE(ended.result.signal, 0);
+  EXPECT_EQ(ended.result.second_signal, 0);
+}
+
+TEST(Attempt, ASignalContinuesWhatWasStopped) {
+  const Ended ended = attempt(
+      "trap 'exit 75' USR1; (until grep -q 'State:.T' /proc/$$/status; do sleep 0.01; done;"
+      " kill -TERM $PPID) & kill -STOP $$; sleep 60");
+  EXPECT_EQ(ended.result.code, 75);
+  EXPECT_EQ(ended.result.signal, SIGTERM);
+}
+
+TEST(Attempt, AKilledMpirunIsTheCause) {
+  const Ended ended = attempt("kill -9 $$");
+  EXPECT_EQ(ended.result.code, 137);
+  EXPECT_SAYS(ended.cause, "mpirun");
+  EXPECT_SAYS(ended.cause, "signal 9");
+  EXPECT_EQ(attempt("kill -USR1 $$", {SIGTERM}).cause, "");
 }
 
 TEST(Attempt, LeavesNothingBehindAfterAFailure) {

@@ -26,7 +26,16 @@ void pin_this_thread(std::span<const int> hardware_threads);
 // ignored.
 void give_way();
 
-// Starts a named thread; its destructor asks for a stop and joins. `body` must not throw.
+// Starts a named thread; its destructor asks for a stop and joins. `body` must not throw. Throws
+// ResourceError if the system refuses.
 std::jthread start_thread(std::string name, std::function<void(std::stop_token)> body);
+
+// Calls body(0), ..., body(count - 1), each on a thread of its own, and returns when all have
+// returned. None is called before all threads have started, so they may wait for each other.
+// `body` must not throw. Throws ResourceError if the system refuses a thread.
+void run_together(int count, const std::function<void(int index)>& body);
+
+// What to do when the system refuses another thread or process; names the limit if there is one.
+std::string thread_limit_hint();
 
 }  // namespace pando

@@ -101,7 +101,8 @@ int data_build_imagenet(Arguments args, std::ostream& out) {
                      "', which is no folder");
   }
   options.seed = static_cast<uint64_t>(words.seed);
-  const app::StopSignal signal("\nstopping after this image; another signal ends at once\n");
+  const app::StopSignal signal(
+      "\nstopping after this image; another signal, after a second, ends at once\n");
   options.stop = &signal.wanted();
   options.progress = ProgressLines(out);
   const ImagenetBuildReport report = build_imagenet(words.source, words.folder, options);

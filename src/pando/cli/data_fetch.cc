@@ -142,7 +142,7 @@ int data_fetch(Arguments args, std::ostream& out) {
   }
   const DatasetRecord& record = fetchable_dataset(name);
   const fetch::RemoteDataset& remote = *record.remote;
-  const app::StopSignal signal("\nstopping; another signal ends at once\n");
+  const app::StopSignal signal("\nstopping; another signal, after a second, ends at once\n");
   options.stop = &signal.wanted();
   options.out = &out;
   options.is_terminal = &out == &std::cout && train::standard_progress(1).is_terminal;

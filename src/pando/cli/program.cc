@@ -82,7 +82,8 @@ int run_program(std::span<const std::string> args, std::ostream& out, std::ostre
   try {
     const int code = dispatch(args, out);
     out.flush();
-    if (!out) throw IoError("standard output cannot be written");
+    if (!out && code != app::kStopped) throw IoError("standard output cannot be written");
+    if (!out) err << "pando: warning: standard output cannot be written" << std::endl;
     // Written before end() below, because an mpirun that is told to end may not wait for that.
     // `pando run` reads the line.
     if (code == app::kStopped && std::getenv("PANDO_JOB") != nullptr) {

@@ -168,10 +168,7 @@ class Monitor::Parts {
   Parts(Communicator& communicator, const MonitorOptions& options)
       : invitation_(prepare(communicator, options)),
         watch_(communicator, setup(communicator, options)),
-        thread_([this](const std::stop_token&) {
-          set_thread_name("monitor");
-          watch_.run();
-        }) {
+        thread_(start_thread("monitor", [this](const std::stop_token&) { watch_.run(); })) {
     try {
       join_job(communicator);
     } catch (...) {

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "pando/app/job/exit_code.h"
+#include "pando/app/job/stop_signal.h"
 #include "pando/launch/process.h"
 
 namespace pando::launch {
@@ -25,6 +26,8 @@ constexpr seconds kFailureGrace{15};
 // After one program has ended, the others work in vain; Open MPI ends them itself.
 constexpr seconds kEndedGrace{5};
 constexpr seconds kTerminateGrace{5};
+// When a terminal is closed, its output fails before SIGHUP comes.
+constexpr seconds kBrokenGrace{2};
 constexpr seconds kDrainGrace{1};  // for output after mpirun has ended
 
 class Attempt {
@@ -101,10 +104,11 @@ class Attempt {
         take_ended();
       } else if (first_signal_ == 0) {
         first_signal_ = *number;
+        signalled_ = Clock::now();
         tell_mpirun(SIGUSR1);
         output_.say(signal_name(*number) +
-                    ": asked the instances to stop; a second signal ends them");
-      } else {
+                    ": asked the instances to stop; another signal, after a second, ends them");
+      } else if (Clock::now() > *signalled_ + app::kSameRequest) {
         second_signal_ = *number;
         terminate();
       }
@@ -117,14 +121,22 @@ class Attempt {
       if (pid != process_.pid) continue;  // an adopted orphan
       code_ = code_of(status);
       ended_ = Clock::now();
+      is_killed_ = WIFSIGNALED(status) && !is_killed_by_us(WTERMSIG(status));
+      if (is_killed_) output_.note_killed_mpirun(pid, exit_text(status));
     }
+  }
+
+  // SIGUSR1 kills an mpirun that has only just begun.
+  bool is_killed_by_us(int number) const {
+    return terminated_ || (first_signal_ != 0 && number == SIGUSR1);
   }
 
   void look_after() {
     const auto now = Clock::now();
     if (!failed_ && output_.failures().has_failed()) failed_ = now;
     if (failed_ && now > *failed_ + failure_grace()) terminate();
-    if (output_.is_broken()) terminate();
+    if (!broken_ && output_.is_broken()) broken_ = now;
+    if (broken_ && first_signal_ == 0 && now > *broken_ + kBrokenGrace) terminate();
     if (terminated_ && now > *terminated_ + kTerminateGrace && !ended_) {
       kill(-process_.pid, SIGKILL);
     }
@@ -140,8 +152,11 @@ class Attempt {
     tell_mpirun(SIGTERM);
   }
 
+  // Continues processes of this machine that were stopped (SIGSTOP): they could not react.
   void tell_mpirun(int number) const {
-    if (!ended_) kill(process_.pid, number);
+    if (ended_) return;
+    kill(process_.pid, number);
+    for (const pid_t pid : descendants()) kill(pid, SIGCONT);
   }
 
   int final_code() const {
@@ -151,7 +166,7 @@ class Attempt {
     const FailureLog& failures = output_.failures();
     // Programs that saved and stopped have reported it; mpirun returns other codes after a signal.
     if (failures.has_stopped()) return app::kStopped;
-    if (code_ == 0) return 0;
+    if (code_ == 0 || is_killed_) return code_;
     // If a host is lost or out of reach, mpirun returns codes that mean something else.
     if (failures.first() && failures.first()->instance < 0) return app::kFailed;
     return kind_ == MpiKind::hydra ? failures.first_code().value_or(code_) : code_;
@@ -168,6 +183,9 @@ class Attempt {
   int first_signal_ = 0;
   int second_signal_ = 0;
   int code_ = 0;
+  bool is_killed_ = false;  // mpirun itself, by somebody else
+  std::optional<Clock::time_point> signalled_;
+  std::optional<Clock::time_point> broken_;
   std::optional<Clock::time_point> ended_;
   std::optional<Clock::time_point> failed_;
   std::optional<Clock::time_point> terminated_;

@@ -15,10 +15,12 @@
 #include <unistd.h>
 
 #include "pando/app/job/exit_code.h"
+#include "pando/base/threads.h"
 #include "pando/comm/monitor.h"
 #include "pando/launch/binding.h"
 #include "pando/launch/failure.h"
 #include "pando/launch/host_name.h"
+#include "pando/launch/leftovers.h"
 #include "pando/launch/process.h"
 #include "pando/launch/program_start.h"
 #include "pando/launch/supervision.h"
@@ -137,7 +139,10 @@ pid_t start_program(const std::vector<std::string>& program) {
   const int error = errno;
   survive_signals();
   sigprocmask(SIG_SETMASK, &former, nullptr);
-  if (pid < 0) throw ResourceError("run-instance: cannot start a process: ", strerror(error));
+  if (pid < 0) {
+    throw ResourceError("run-instance: cannot start a process: ", strerror(error), "; ",
+                        thread_limit_hint());
+  }
   return pid;
 }
 
@@ -183,13 +188,16 @@ int run_instance(std::span<const std::string> args) {
   }
   bind_this_process(place, options.numa_aware);
   const std::optional<milliseconds> longest = longest_stop();
+  const pid_t daemon = getppid();
   const pid_t pid = start_program(options.program);
   report(place, pid, kStarted);
   const int status = wait_for_program(pid, longest);
+  // Before the report, because writing to a dead daemon ends this process.
+  if (getppid() != daemon) remove_leftovers(environment_of_process, "/dev/shm");
   // Does not report the end of a program that we were told to end, unless it saved and stopped.
   const bool is_news = !told_to_end || code_of(status) == app::kStopped;
   if (status != 0 && is_news) report(place, pid, exit_text(status));
-  if (status != 0) end_daemon_later(getppid(), kDaemonPatience);
+  if (status != 0) end_daemon_later(daemon, kDaemonPatience);
   return code_of(status);
 }
 

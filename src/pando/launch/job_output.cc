@@ -85,6 +85,11 @@ void JobOutput::end_block() {
   }
 }
 
+void JobOutput::note_killed_mpirun(int pid, const std::string& text) {
+  if (failures_.has_stopped()) return;
+  failures_.take_failure({.text = concat("mpirun (pid ", pid, "): ", text)});
+}
+
 void JobOutput::say(const std::string& text) { err_ << "pando: " << text << std::endl; }
 
 void JobOutput::print(const OutputLine& line) {

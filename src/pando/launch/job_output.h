@@ -28,6 +28,8 @@ class JobOutput {
   // Call at the end of the job. After a failure, shows the last error lines of the instance that
   // failed if it was hidden.
   void finish(bool failed);
+  // Keeps the end of mpirun as the cause, unless something else failed or stopped before.
+  void note_killed_mpirun(int pid, const std::string& text);
   void say(const std::string& text);  // prints a message of the launcher itself
   const FailureLog& failures() const { return failures_; }
   bool is_broken() const { return !out_; }  // the reader of the output is gone

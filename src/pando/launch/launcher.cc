@@ -120,7 +120,7 @@ std::string end_text(const AttemptResult& result, const FailureLog& failures) {
       fmt::format(" after {:.1f} s with exit code {}", result.seconds, result.code);
   const std::string first = result.signal == 0 ? "" : signal_name(result.signal);
   if (result.second_signal != 0) {
-    return concat("the job ended", after, ": received a second signal, ",
+    return concat("the job ended", after, ": received another signal, ",
                   signal_name(result.second_signal));
   }
   if (result.code == app::kStopped && !failures.has_failed()) {

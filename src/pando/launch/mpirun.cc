@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 
@@ -12,6 +14,7 @@
 #include <unistd.h>
 
 #include "pando/base/error.h"
+#include "pando/base/threads.h"
 #include "pando/launch/words.h"
 
 namespace pando::launch {
@@ -21,9 +24,13 @@ constexpr const char* kRemedy = "install Open MPI (Debian: openmpi-bin) or MPICH
 
 std::string output_of(const std::string& command) {
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
+  if (pipe == nullptr) {
+    throw ResourceError("pando run: cannot start '", command, "': ", strerror(errno), "; ",
+                        thread_limit_hint());
+  }
   std::string text;
   std::array<char, 4096> buffer{};
-  while (pipe != nullptr) {
+  while (true) {
     const size_t got = fread(buffer.data(), 1, buffer.size(), pipe.get());
     if (got == 0) break;
     text.append(buffer.data(), got);

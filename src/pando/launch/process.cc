@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "pando/base/error.h"
+#include "pando/base/threads.h"
 
 namespace pando::launch {
 namespace {
@@ -89,7 +90,10 @@ Process start_process(const std::vector<std::string>& words, const std::function
   const Pipe out;
   const Pipe err;
   const pid_t pid = fork();
-  if (pid < 0) throw ResourceError("pando run: cannot start a process: ", strerror(errno));
+  if (pid < 0) {
+    throw ResourceError("pando run: cannot start a process: ", strerror(errno), "; ",
+                        thread_limit_hint());
+  }
   if (pid == 0) {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);

@@ -29,8 +29,8 @@ examples:
   pando run --num-instances 4 --print-topology -- echo hello
 
 The first signal (SIGINT, SIGTERM, SIGHUP, SIGUSR1) reaches all instances as SIGUSR1;
-`pando train` then saves and stops. A second signal ends them. Standard input goes to instance 0
-unless it is a terminal.
+`pando train` then saves and stops. Signals within one second are one request; a later one ends
+the job. Standard input goes to instance 0 unless it is a terminal.
 
 exit codes: the code of the first instance that failed, 128 + the number of the signal that ended
 the job, 75 if it saved and stopped, 2 for a wrong flag, 126 or 127 if the program cannot be

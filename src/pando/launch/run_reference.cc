@@ -70,8 +70,10 @@ Output is printed in whole lines that start with their instance: `[1,0]<stdout>:
 ### Signals
 
 The first SIGINT, SIGTERM, SIGHUP or SIGUSR1 reaches every instance as SIGUSR1: `pando train` then
-stops after the weight update in progress and saves. A second signal ends the job. The last line names
-the signal.
+stops after the weight update in progress and saves. Signals within one second of the first are the same
+request: `timeout` signals a process and then its group, a closed terminal sends SIGHUP twice. A later
+signal ends the job. The last line names the signal. On the machine of `pando run`, processes of the job
+that were stopped (SIGSTOP) continue, so that they can save.
 
 ### Failures
 
@@ -96,7 +98,7 @@ constexpr const char* kTail = R"md(
 | 75 | the program saved everything and stopped after a signal |
 | 126 | the program is not executable |
 | 127 | the program does not exist |
-| 128 + n | signal n ended the program, or was the second signal to `pando run` |
+| 128 + n | signal n ended the program, or was a later signal to `pando run` |
 | others | the exit code of the instance that failed first |
 
 ## Examples

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstring>
 #include <sstream>
-#include <thread>
 
 #include <fmt/core.h>
 
@@ -14,6 +13,7 @@
 #include "pando/base/clock.h"
 #include "pando/base/error.h"
 #include "pando/base/strings.h"
+#include "pando/base/threads.h"
 #include "pando/runtime/machine/topology.h"
 #include "pando/runtime/program/accumulation.h"
 #include "pando/runtime/program/device_memory.h"
@@ -36,18 +36,14 @@ double timed_together(int threads, const Round& round) {
   constexpr int kRounds = 4;
   double best = 0;
   for (int i = 0; i < kRounds; ++i) {
-    std::vector<std::jthread> team;
     std::vector<double> seconds(static_cast<size_t>(threads));
     std::barrier ready(threads);
-    for (int thread = 0; thread < threads; ++thread) {
-      team.emplace_back([&, thread] {
-        ready.arrive_and_wait();
-        const Clock::time_point start = Clock::now();
-        round(thread);
-        seconds[static_cast<size_t>(thread)] = seconds_since(start);
-      });
-    }
-    team.clear();
+    run_together(threads, [&](int thread) {
+      ready.arrive_and_wait();
+      const Clock::time_point start = Clock::now();
+      round(thread);
+      seconds[static_cast<size_t>(thread)] = seconds_since(start);
+    });
     const double slowest = *std::max_element(seconds.begin(), seconds.end());
     best = i == 0 ? slowest : std::min(best, slowest);
   }

@@ -13,6 +13,7 @@
 
 #include "pando/base/cpu.h"
 #include "pando/base/error.h"
+#include "pando/base/threads.h"
 
 namespace pando::profile {
 
@@ -123,9 +124,7 @@ MultiplyAddRate measure(const Isa& isa, int threads, double seconds) {
     mean.fetch_add(flops * calls / passed * 1e-9);
     best.fetch_add(flops * fastest * 1e-9);
   };
-  std::vector<std::thread> team;
-  for (int i = 0; i < threads; ++i) team.emplace_back(work, i);
-  for (std::thread& thread : team) thread.join();
+  run_together(threads, work);
   return {.mean = mean.load(), .best = best.load()};
 }
 

@@ -15,7 +15,9 @@ constexpr std::chrono::microseconds kPause{500};
 }  // namespace
 
 StepWatch::StepWatch(const runtime::Executor& executor, std::function<void(int64_t)> on_step)
-    : executor_(executor), on_step_(std::move(on_step)), thread_([this] { watch(); }) {}
+    : executor_(executor),
+      on_step_(std::move(on_step)),
+      thread_(start_thread("pando-watch", [this](const std::stop_token&) { watch(); })) {}
 
 StepWatch::~StepWatch() {
   if (!thread_.joinable()) return;
@@ -24,7 +26,6 @@ StepWatch::~StepWatch() {
 }
 
 void StepWatch::watch() {
-  set_thread_name("pando-watch");
   while (last_ < 0) {
     tell(executor_.steps_done());
     std::this_thread::sleep_for(kPause);

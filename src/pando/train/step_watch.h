@@ -36,7 +36,7 @@ class StepWatch {
   std::atomic<int64_t> last_{-1};
   int64_t told_ = 0;
   std::exception_ptr error_;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace pando::train

@@ -10,16 +10,20 @@
 #include <thread>
 #include <utility>
 
+#include "pando/base/threads.h"
+
 namespace pando::train {
 
 // The function is not called any more when the destructor returns, and must not throw.
 class Ticker {
  public:
   Ticker(std::chrono::milliseconds period, std::function<void()> tick)
-      : thread_([this, period, tick = std::move(tick)](const std::stop_token& stop) {
-          std::unique_lock lock(mutex_);
-          while (!wake_.wait_for(lock, stop, period, [&] { return stop.stop_requested(); })) tick();
-        }) {}
+      : thread_(start_thread(
+            "pando-ticker", [this, period, tick = std::move(tick)](const std::stop_token& stop) {
+              std::unique_lock lock(mutex_);
+              while (!wake_.wait_for(lock, stop, period, [&] { return stop.stop_requested(); }))
+                tick();
+            })) {}
   Ticker(const Ticker&) = delete;
   Ticker& operator=(const Ticker&) = delete;
 

@@ -1,9 +1,14 @@
 #include "pando/app/job/stop_signal.h"
 
+#include <chrono>
 #include <csignal>
+#include <cstdlib>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace pando::app {
 namespace {
@@ -27,13 +32,100 @@ TEST(StopSignal, HasAName) {
   EXPECT_EQ(signal_name(SIGKILL), "signal 9");
 }
 
-TEST(StopSignal, TheSecondSignalEndsTheProcess) {
-  const auto twice = [] {
-    const StopSignal signal;
+pid_t start_child(void (*body)()) {
+  const pid_t pid = fork();
+  if (pid == 0) {
+    body();
+    _exit(0);
+  }
+  return pid;
+}
+
+int status_of(pid_t pid) {
+  int status = 0;
+  waitpid(pid, &status, 0);
+  return status;
+}
+
+void wait_until_signals_are_new() {
+  std::this_thread::sleep_for(kSameRequest + std::chrono::milliseconds(20));
+}
+
+TEST(StopSignal, ALaterSignalEndsTheProcess) {
+  const pid_t during = start_child([] {
+    const StopSignal signal("");
     std::raise(SIGTERM);
+    wait_until_signals_are_new();
     std::raise(SIGINT);
+  });
+  const pid_t after = start_child([] {
+    {
+      const StopSignal signal("");
+      std::raise(SIGTERM);
+    }
+    wait_until_signals_are_new();
+    std::raise(SIGTERM);
+  });
+  const int code = status_of(during);
+  EXPECT_TRUE(WIFEXITED(code) && WEXITSTATUS(code) == 128 + SIGINT) << code;
+  const int killed = status_of(after);
+  EXPECT_TRUE(WIFSIGNALED(killed) && WTERMSIG(killed) == SIGTERM) << killed;
+}
+
+// `timeout` signals its child and the group of the child; systemd sends SIGTERM and SIGHUP.
+TEST(StopSignal, SignalsWithinASecondAreOneRequest) {
+  for (const int second : {SIGTERM, SIGHUP, SIGINT}) {
+    const StopSignal signal("");
+    std::raise(SIGTERM);
+    std::raise(second);
+    std::raise(second);
+    EXPECT_EQ(signal.received(), SIGTERM);
+  }
+}
+
+TEST(StopSignal, RepetitionsAreIgnoredAtTheEndToo) {
+  const auto late = [] {
+    {
+      const StopSignal signal("");
+      std::raise(SIGTERM);
+    }
+    std::raise(SIGTERM);
+    std::raise(SIGHUP);
+    { const StopSignal signal(""); }
+    std::exit(75);
   };
-  EXPECT_EXIT(twice(), testing::ExitedWithCode(128 + SIGINT), "");
+  EXPECT_EXIT(late(), testing::ExitedWithCode(75), "");
+}
+
+TEST(StopSignal, WhatAnotherProcessReceivedMayComeHereToo) {
+  const auto late = [] {
+    {
+      const StopSignal signal("");
+      signal.expect_repetition();
+    }
+    std::raise(SIGUSR1);
+    std::exit(75);
+  };
+  EXPECT_EXIT(late(), testing::ExitedWithCode(75), "");
+  const StopSignal signal("");
+  signal.expect_repetition();
+  EXPECT_EQ(signal.received(), 0);
+  std::raise(SIGUSR1);
+  EXPECT_EQ(signal.received(), SIGUSR1);
+}
+
+TEST(StopSignal, AnInnerOneSharesTheRequest) {
+  testing::internal::CaptureStderr();
+  const StopSignal outer("outer\n");
+  {
+    const StopSignal inner("inner\n");
+    EXPECT_EQ(inner.received(), 0);
+  }
+  std::raise(SIGTERM);
+  const StopSignal inner("inner\n");
+  EXPECT_EQ(inner.received(), SIGTERM);
+  EXPECT_TRUE(inner.wanted());
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "outer\n");
 }
 
 TEST(StopSignal, GetsWhatWasHeldBeforeIt) {

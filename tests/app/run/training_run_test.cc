@@ -91,6 +91,22 @@ TEST_F(TrainingRunTest, ASignalStopsWithACheckpoint) {
   EXPECT_NE(folder_.read("run/log.txt").find("stopped by SIGTERM"), std::string::npos);
 }
 
+// The summary of the model is written before there is a run directory.
+TEST_F(TrainingRunTest, ASignalBeforeTrainingStopsItWithACheckpoint) {
+  SignalAt buffer("Model: ");
+  std::ostream out(&buffer);
+  TrainOptions given = options("run");
+  given.quiet = false;
+  EXPECT_EQ(app::run_training(given, out), kStopped);
+  EXPECT_TRUE(buffer.sent());
+  EXPECT_TRUE(std::filesystem::exists(folder_.path / "run/checkpoints/epoch_0.0.h5"));
+  given.checkpoints.resume = "auto";
+  EXPECT_EQ(run_training(given), kDone);
+  EXPECT_EQ(run_training(options("whole")), kDone);
+  const std::string file = "/checkpoints/epoch_2.0.h5";
+  EXPECT_EQ(folder_.read("run" + file), folder_.read("whole" + file));
+}
+
 TEST_F(TrainingRunTest, ASignalAfterTheLastUpdateStopsTheValidation) {
   SignalAt buffer("trace of");
   std::ostream out(&buffer);

@@ -32,7 +32,8 @@ examples:
   pando train --pipeline-splits auto --gradient-accumulation-count 16 --trace pipeline.json
 
 exit codes: 0 done, 1 failed, 2 wrong flag or configuration, 3 the loss is not a finite number,
-75 stopped by a signal with the weights saved; a second signal ends the program at once.
+75 stopped by a signal with the weights saved. Signals within one second are one request to stop; a
+later one ends the program at once.
 
 )";
 

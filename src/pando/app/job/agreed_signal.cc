@@ -30,8 +30,9 @@ int AgreedSignal::ask() {
   if (signal_ != 0) return signal_;
   const std::vector<int> all = all_received();
   const auto first = std::ranges::find_if(all, is_signal);
-  if (first != all.end()) signal_ = *first;
-  return signal_;
+  if (first == all.end()) return 0;
+  own_.expect_repetition();
+  return signal_ = *first;
 }
 
 std::string AgreedSignal::text() const { return stop_cause(all_received()); }

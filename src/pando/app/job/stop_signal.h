@@ -1,26 +1,34 @@
 // SIGINT, SIGTERM, SIGHUP and SIGUSR1 as requests to stop: the first signal sets a flag, which
-// training checks between weight updates and a download checks continuously; the second signal ends
-// the process at once.
+// training checks between weight updates and a download checks continuously. Signals within one
+// second of the first are the same request, because senders repeat themselves: `timeout` signals
+// its child and then the group of the child, a closed terminal sends SIGHUP twice, systemd sends
+// SIGTERM and SIGHUP. A later signal ends the process at once.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <string>
 
 namespace pando::app {
 
 std::string signal_name(int signal);  // "SIGUSR1"; "signal 9" for other signals
 
+// Signals that come within this time after the first one, of any kind, repeat its request.
+constexpr std::chrono::seconds kSameRequest{1};
+
 // Blocks these signals until the next StopSignal exists, for a process that may receive one from
 // its launcher during start-up. Requires: the process has no other threads yet.
 void hold_stop_signals();
 
-// Handles the signals during its lifetime, then restores the former handlers. Only one object may
-// exist at a time.
+// Handles the signals during its lifetime, then restores the former handlers; repetitions of a
+// request are ignored even then. Objects whose lifetimes overlap share one request, which the
+// outer one may have received before the inner one begins; the inner one only writes another
+// answer.
 class StopSignal {
  public:
   static constexpr const char* kStopsTraining =
-      "\nstopping after this weight update; another signal ends at once\n";
+      "\nstopping after this weight update; another signal, after a second, ends at once\n";
   // Writes `answer` to standard error when the first signal comes. Requires: `answer` is a string
   // literal.
   explicit StopSignal(const char* answer = kStopsTraining);
@@ -32,6 +40,12 @@ class StopSignal {
   int received() const;
   // Becomes true when the first signal is received. Valid until the program ends.
   const std::atomic<bool>& wanted() const;
+  // Counts a request that another process received and told us: if the same signal comes here
+  // late, it repeats that request.
+  void expect_repetition() const;
+
+ private:
+  const char* former_answer_;
 };
 
 }  // namespace pando::app

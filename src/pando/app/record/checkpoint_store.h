@@ -53,7 +53,7 @@ class CheckpointStore {
   const std::filesystem::path& folder() const { return options_.folder; }
   // The file that save() wrote last or that the run was resumed from; empty if there is none.
   const std::filesystem::path& last() const { return last_; }
-  TrainingPosition last_position() const { return last_position_; }
+  std::optional<TrainingPosition> last_position() const { return last_position_; }
   // Tells the store that the run resumes from this file. If that is in the folder, checkpoints up
   // to its epoch count as written by the run.
   void go_on_from(const std::filesystem::path& path, TrainingPosition position);
@@ -70,7 +70,7 @@ class CheckpointStore {
   CheckpointStoreOptions options_;
   std::unique_ptr<FolderLock> lock_;  // null if another instance writes
   std::filesystem::path last_;
-  TrainingPosition last_position_;
+  std::optional<TrainingPosition> last_position_;
   std::vector<std::filesystem::path> own_;  // checkpoints of the run, the oldest first
 };
 

@@ -42,7 +42,7 @@ std::string download(const DataRequest& request) {
         record.name, record.title, human_bytes(static_cast<double>(fetch::download_bytes(remote))),
         fetch::dataset_folder(remote, ""));
   }
-  const StopSignal signal("\nstopping; another signal ends at once\n");
+  const StopSignal signal("\nstopping; another signal, after a second, ends at once\n");
   const bool terminal = request.out == &std::cout && train::standard_progress(1).is_terminal;
   return fetch::fetch_dataset(remote, {.stop = &signal.wanted(),
                                        .out = request.quiet ? nullptr : request.out,

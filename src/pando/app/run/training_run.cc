@@ -37,6 +37,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr const char* kStopsBeginning =
+    "\nstopping as soon as the run has begun; another signal, after a second, ends at once\n";
+
 class TrainingRun {
  public:
   TrainingRun(const TrainOptions& options, std::ostream& out)
@@ -177,7 +180,8 @@ class TrainingRun {
   // Trains a whole epoch, so that nothing is done for the first time while the clock runs, and
   // restores the model. False if a signal arrived.
   bool warm_up(RunLog& log) {
-    AgreedSignal signal(setup_.instances, "\nstopping the warm-up; another signal ends at once\n");
+    AgreedSignal signal(setup_.instances,
+                        "\nstopping the warm-up; another signal, after a second, ends at once\n");
     log.say("a warm-up epoch begins");
     const Clock::time_point begin = Clock::now();
     const TrainingState before = setup_.model.training_state();
@@ -264,8 +268,9 @@ class TrainingRun {
   }
 
   int validate(RunLog& log, MlperfLog& mlperf) {
-    AgreedSignal signal(setup_.instances,
-                        "\nstopping the validation; another signal ends at once\n");
+    AgreedSignal signal(
+        setup_.instances,
+        "\nstopping the validation; another signal, after a second, ends at once\n");
     RunDirectory& directory = log.directory();
     ValidationRequest request = validation_request(log);
     request.stop = [&signal] { return signal.ask() != 0; };
@@ -379,6 +384,10 @@ class TrainingRun {
 
 int run_training(const TrainOptions& options, std::ostream& out) {
   const Instances instances;
+  // A signal before training waits for it: the first thing it does then is to save and stop.
+  std::optional<StopSignal> early;
+  const bool is_trial = options.verify || options.dry_run || options.counterparts.compile_only;
+  if (!is_trial) early.emplace(instances.is_first() ? kStopsBeginning : "");
   std::unique_ptr<TrainingRun> run;
   // One instance of each machine fetches missing data.
   if (instances.count() > 1) {

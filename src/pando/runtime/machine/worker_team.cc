@@ -2,9 +2,6 @@
 #include "pando/runtime/machine/worker_team.h"
 
 #include <string>
-#include <system_error>
-
-#include <pthread.h>
 
 #include "pando/base/error.h"
 #include "pando/base/threads.h"
@@ -33,11 +30,11 @@ WorkerTeam::WorkerTeam(const TeamOptions& options)
                          ? -1
                          : options.cores[static_cast<size_t>(worker) % options.cores.size()];
     try {
-      threads_.emplace_back([this, worker, core] { work(worker, core); });
-    } catch (const std::system_error& error) {
+      threads_.push_back(start_thread(
+          name_of(worker), [this, worker, core](const std::stop_token&) { work(worker, core); }));
+    } catch (...) {
       stop();
-      throw ResourceError("cannot start worker ", worker, " of ", device_of_.size(), ": ",
-                          error.what(), "; use fewer cores or raise the thread limit (ulimit -u)");
+      throw;
     }
   }
 }
@@ -50,7 +47,7 @@ void WorkerTeam::stop() {
     stopping_ = true;
   }
   wake_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  for (std::jthread& thread : threads_) thread.join();
 }
 
 void WorkerTeam::run(const std::function<void(int worker)>& task) {
@@ -82,12 +79,14 @@ const std::vector<profile::TraceTrack*>& WorkerTeam::tracks(profile::Trace& trac
   return tracks_;
 }
 
+std::string WorkerTeam::name_of(int worker) const {
+  const int device = device_of(worker);
+  return concat("pando-", device, ".", worker - first_worker(device));
+}
+
 void WorkerTeam::work(int worker, int core) {
   if (core >= 0) pin_this_thread({&core, 1});
   kernels::flush_denormals();
-  pthread_setname_np(
-      pthread_self(),
-      concat("pando-", device_of(worker), ".", worker - first_worker(device_of(worker))).c_str());
   uint64_t seen = 0;
   while (true) {
     const std::function<void(int)>* task = nullptr;

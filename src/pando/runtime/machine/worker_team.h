@@ -44,6 +44,7 @@ class WorkerTeam {
   void run(const std::function<void(int worker)>& task);
 
  private:
+  std::string name_of(int worker) const;
   void work(int worker, int core);
   void stop();  // ends and joins the threads that run
 
@@ -61,7 +62,7 @@ class WorkerTeam {
   int running_ = 0;
   bool stopping_ = false;
   std::vector<std::exception_ptr> errors_;
-  std::vector<std::thread> threads_;
+  std::vector<std::jthread> threads_;
 };
 
 }  // namespace pando::runtime

@@ -1,0 +1,124 @@
+"""Stops training runs as users and batch systems do, and resumes them. `timeout` ends runs and jobs
+of two instances at random moments, with two signals each time; a terminal is closed. Each run ends
+with code 75 and a checkpoint, and the resumed run has the bits of an unbroken one.
+Usage: stop_test.py PROGRAM [COUNT [PARALLEL]], where COUNT is how often `timeout` stops something:
+jobs one time in four, if there is an mpirun."""
+import concurrent.futures
+import os
+import pathlib
+import pty
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+PATIENCE = 300  # seconds until a run counts as hanging
+STOPPED = 75
+TOO_EARLY = (143, -15)
+LAST = "epoch_4.0.h5"
+FLAGS = ["--model=toy_model_bn", "--optimizer=adam", "--micro-batch-size=8", "--num-epochs=4",
+         "--ckpts-per-epoch=0.5", "--slices=1", "--validation=false", "--quiet"]
+
+
+class Wrong(Exception):
+    pass
+
+
+def run(command):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          stdin=subprocess.DEVNULL, check=False, timeout=PATIENCE)
+
+
+class Runs:
+    def __init__(self, program, folder):
+        self.program = program
+        self.folder = folder
+        self.data = folder / "data"
+        self.has_mpirun = shutil.which("mpirun") is not None
+        subprocess.run([program, "data", "make-cifar10", self.data, "--train=1920", "--test=16"],
+                       check=True, stdout=subprocess.DEVNULL)
+        begin = time.monotonic()
+        self.check_code("whole", run(self.train("whole")), 0)
+        self.seconds = time.monotonic() - begin
+        self.whole = self.weights("whole")
+
+    def train(self, name):
+        return [self.program, "train", *FLAGS, "--num-replicas=2", f"--dataset-path={self.data}",
+                f"--run-dir={self.folder / name}", "--resume=auto"]
+
+    def job(self, name):
+        return [self.program, "run", "--allow-run-as-root", "--num-instances=2", *self.train(name)]
+
+    def weights(self, name):
+        return (self.folder / name / "checkpoints" / LAST).read_bytes()
+
+    @staticmethod
+    def check_code(name, done, code):
+        if done.returncode != code:
+            raise Wrong(f"{name}: exit code {done.returncode}, expected {code}:\n{done.stdout}")
+
+    def check_stopped(self, name, done):
+        """The run has stopped with a checkpoint. Continued in one process, it has the same bits."""
+        self.check_code(name, done, STOPPED)
+        if not list((self.folder / name / "checkpoints").glob("epoch_*.h5")):
+            raise Wrong(f"{name}: no checkpoint:\n{done.stdout}")
+        self.check_code(name, run(self.train(name)), 0)
+        if self.weights(name) != self.whole:
+            raise Wrong(f"{name}: other weights than those of an unbroken run:\n{done.stdout}")
+        shutil.rmtree(self.folder / name)
+
+
+def end_by_timeout(runs, number):
+    """Repeats until `timeout` comes after the beginning and before the end. Returns the misses."""
+    in_job = runs.has_mpirun and number % 4 == 3
+    chance = random.Random(number)
+    for missed in range(50):
+        name = f"stopped{number}_{missed}"
+        command = runs.job(name) if in_job else runs.train(name)
+        seconds = chance.uniform(0.05, runs.seconds) + (1 if in_job else 0)
+        done = run(["timeout", "--preserve-status", f"{seconds:.3f}", *command])
+        begun = (runs.folder / name).exists()
+        if done.returncode == 0 or (done.returncode in TOO_EARLY and not begun):
+            shutil.rmtree(runs.folder / name, ignore_errors=True)
+            continue
+        runs.check_stopped(name, done)
+        return missed
+    raise Wrong(f"{number}: never within a run")
+
+
+def close_terminal(runs, name, command):
+    """The program runs in a terminal that is closed when training has begun."""
+    process, terminal = pty.fork()
+    if process == 0:
+        os.execvp(command[0], command)
+    log = runs.folder / name / "log.txt"
+    end = time.monotonic() + PATIENCE
+    while not log.exists():
+        if time.monotonic() > end:
+            raise Wrong(f"{name} does not begin")
+        time.sleep(0.01)
+    os.close(terminal)
+    _, status = os.waitpid(process, 0)
+    code = os.waitstatus_to_exitcode(status)
+    runs.check_stopped(name, subprocess.CompletedProcess(command, code, log.read_text()))
+
+
+def play_all(program, count, parallel):
+    with tempfile.TemporaryDirectory() as name:
+        runs = Runs(program, pathlib.Path(name))
+        print(f"an unbroken run takes {runs.seconds:.1f} s", flush=True)
+        close_terminal(runs, "terminal", runs.train("terminal"))
+        if runs.has_mpirun:
+            close_terminal(runs, "terminal_job", runs.job("terminal_job"))
+        with concurrent.futures.ThreadPoolExecutor(parallel) as pool:
+            missed = sum(pool.map(lambda number: end_by_timeout(runs, number), range(count)))
+    print(f"a closed terminal, and {count} times `timeout`: {count} checkpoints, resumed to the same "
+          f"bits ({missed} more came before the beginning or after the end)")
+    return 0
+
+
+if __name__ == "__main__":
+    numbers = [int(word) for word in sys.argv[2:]]
+    sys.exit(play_all(pathlib.Path(sys.argv[1]).resolve(), *(numbers + [4, 2][len(numbers):])))
