@@ -29,8 +29,8 @@ struct Flag {
   std::string hint = "DIR";  // of a text, for --help
 };
 
-// Throws InvalidArgument for an unknown flag, a missing value and a number below 1. --help and -h print
-// the flags and ends the program.
+// Throws InvalidArgument for an unknown flag, a missing value and a number below 1. --help and -h
+// print the flags and ends the program.
 Options read_options(int argc, char** argv, std::vector<Flag> more = {});
 
 // Images in [0, 1] of [28, 28, 1], labels one-hot. Prints what they are and where they come from.
