@@ -180,6 +180,7 @@ bool train(Estimator& estimator, const InputFn& input, int64_t max_steps,
   std::array<int64_t, 1> stopped = {signal.received() == 0 ? 0 : 1};
   dist::all_reduce(stopped);
   if (stopped[0] == 0) return true;
+  signal.expect_repetition();  // it may reach this instance later than the others
   say(
       fmt::format("Stopped after step {} of {}; run the same command with --model-dir {} to "
                   "continue",

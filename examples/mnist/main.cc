@@ -2,14 +2,21 @@
 // usage: mnist [SAMPLES]   SAMPLES: how many samples to use for training and for testing
 // SPDX-License-Identifier: MIT
 #include <iostream>
+#include <optional>
 #include <string>
 
 #include <pando/pando.h>
 
 int main(int argc, char** argv) try {
   using namespace pando;
+  const std::string given = argc > 1 ? argv[1] : "";
+  const std::optional<int64_t> number = parse_int(given);
+  if (argc > 2 || (!given.empty() && number.value_or(0) < 1)) {
+    std::cout << "usage: mnist [SAMPLES]   SAMPLES: a whole number of at least 1\n";
+    return given == "-h" || given == "--help" ? 0 : 2;
+  }
   const TrainTest data = load_fashion_mnist();
-  const int64_t samples = argc > 1 ? std::stoll(argv[1]) : data.train.size();
+  const int64_t samples = number.value_or(data.train.size());
 
   Model model(Sequential({28, 28, 1},
                          {

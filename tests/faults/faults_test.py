@@ -78,10 +78,10 @@ class Job:
         os.kill(pid, number)
         return f"instance {instance} on {HOST_OF[instance]} (pid {pid})"
 
-    def end(self):
+    def end(self, patience=2 * IN_TIME):
         """Waits for the end. Returns the exit code and the output."""
         try:
-            code = self.process.wait(2 * IN_TIME)
+            code = self.process.wait(patience)
         except subprocess.TimeoutExpired as error:
             raise Wrong("hangs") from error
         return code, self.log.read_text()
@@ -93,7 +93,7 @@ class Job:
         check(f"first failure: {who}" in said, f"the output does not name {who} as first failure")
 
     def check_done(self):
-        code, _ = self.end()
+        code, _ = self.end(patience=20 * IN_TIME)  # it trains, beside whatever else runs here
         check(code == 0, "exit code", code)
         check((self.folder / "checkpoints" / LAST).read_bytes() == self.faults.whole,
               "its weights differ from those of an undisturbed run")
@@ -238,10 +238,10 @@ class Faults:
         self.random = random.Random()
         self.data = folder / "data"
         self.moment = 0.0
-        subprocess.run([program, "data", "make-cifar10", self.data, "--train=9600", "--test=16"],
+        subprocess.run([program, "data", "make-cifar10", self.data, "--train=4800", "--test=16"],
                        check=True, stdout=subprocess.DEVNULL)
         whole = Job(self, "whole")
-        code, said = whole.end()
+        code, said = whole.end(patience=20 * IN_TIME)
         check(code == 0, "the undisturbed run ended with code", code, "\n" + said)
         self.seconds = time.monotonic() - whole.begin
         self.whole = (whole.folder / "checkpoints" / LAST).read_bytes()

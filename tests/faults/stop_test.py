@@ -37,19 +37,22 @@ class Runs:
         self.folder = folder
         self.data = folder / "data"
         self.has_mpirun = shutil.which("mpirun") is not None
-        subprocess.run([program, "data", "make-cifar10", self.data, "--train=1920", "--test=16"],
+        subprocess.run([program, "data", "make-cifar10", self.data, "--train=960", "--test=16"],
                        check=True, stdout=subprocess.DEVNULL)
         begin = time.monotonic()
-        self.check_code("whole", run(self.train("whole")), 0)
+        self.check_code("whole", run(self.train("whole", 1)), 0)
         self.seconds = time.monotonic() - begin
-        self.whole = self.weights("whole")
+        self.check_code("whole_job", run(self.train("whole_job", 2)), 0)
+        self.whole = {1: self.weights("whole"), 2: self.weights("whole_job")}
 
-    def train(self, name):
-        return [self.program, "train", *FLAGS, "--num-replicas=2", f"--dataset-path={self.data}",
-                f"--run-dir={self.folder / name}", "--resume=auto"]
+    def train(self, name, replicas):
+        return [self.program, "train", *FLAGS, f"--num-replicas={replicas}", "--cores-per-device=1",
+                f"--dataset-path={self.data}", f"--run-dir={self.folder / name}", "--resume=auto"]
 
-    def job(self, name):
-        return [self.program, "run", "--allow-run-as-root", "--num-instances=2", *self.train(name)]
+    def start(self, name, instances):
+        """The command that trains one replica on each instance."""
+        job = [self.program, "run", "--allow-run-as-root", f"--num-instances={instances}"]
+        return (job if instances > 1 else []) + self.train(name, instances)
 
     def weights(self, name):
         return (self.folder / name / "checkpoints" / LAST).read_bytes()
@@ -59,37 +62,37 @@ class Runs:
         if done.returncode != code:
             raise Wrong(f"{name}: exit code {done.returncode}, expected {code}:\n{done.stdout}")
 
-    def check_stopped(self, name, done):
+    def check_stopped(self, name, done, instances):
         """The run has stopped with a checkpoint. Continued in one process, it has the same bits."""
         self.check_code(name, done, STOPPED)
         if not list((self.folder / name / "checkpoints").glob("epoch_*.h5")):
             raise Wrong(f"{name}: no checkpoint:\n{done.stdout}")
-        self.check_code(name, run(self.train(name)), 0)
-        if self.weights(name) != self.whole:
+        self.check_code(name, run(self.train(name, instances)), 0)
+        if self.weights(name) != self.whole[instances]:
             raise Wrong(f"{name}: other weights than those of an unbroken run:\n{done.stdout}")
         shutil.rmtree(self.folder / name)
 
 
 def end_by_timeout(runs, number):
     """Repeats until `timeout` comes after the beginning and before the end. Returns the misses."""
-    in_job = runs.has_mpirun and number % 4 == 3
+    instances = 2 if runs.has_mpirun and number % 4 == 3 else 1
     chance = random.Random(number)
     for missed in range(50):
         name = f"stopped{number}_{missed}"
-        command = runs.job(name) if in_job else runs.train(name)
-        seconds = chance.uniform(0.05, runs.seconds) + (1 if in_job else 0)
-        done = run(["timeout", "--preserve-status", f"{seconds:.3f}", *command])
+        seconds = chance.uniform(0.05, runs.seconds) + (1 if instances > 1 else 0)
+        done = run(["timeout", "--preserve-status", f"{seconds:.3f}", *runs.start(name, instances)])
         begun = (runs.folder / name).exists()
         if done.returncode == 0 or (done.returncode in TOO_EARLY and not begun):
             shutil.rmtree(runs.folder / name, ignore_errors=True)
             continue
-        runs.check_stopped(name, done)
+        runs.check_stopped(name, done, instances)
         return missed
     raise Wrong(f"{number}: never within a run")
 
 
-def close_terminal(runs, name, command):
+def close_terminal(runs, name, instances):
     """The program runs in a terminal that is closed when training has begun."""
+    command = runs.start(name, instances)
     process, terminal = pty.fork()
     if process == 0:
         os.execvp(command[0], command)
@@ -102,18 +105,23 @@ def close_terminal(runs, name, command):
     os.close(terminal)
     _, status = os.waitpid(process, 0)
     code = os.waitstatus_to_exitcode(status)
-    runs.check_stopped(name, subprocess.CompletedProcess(command, code, log.read_text()))
+    runs.check_stopped(name, subprocess.CompletedProcess(command, code, log.read_text()), instances)
 
 
 def play_all(program, count, parallel):
     with tempfile.TemporaryDirectory() as name:
         runs = Runs(program, pathlib.Path(name))
         print(f"an unbroken run takes {runs.seconds:.1f} s", flush=True)
-        close_terminal(runs, "terminal", runs.train("terminal"))
+        close_terminal(runs, "terminal", 1)
         if runs.has_mpirun:
-            close_terminal(runs, "terminal_job", runs.job("terminal_job"))
+            close_terminal(runs, "terminal_job", 2)
+        missed = 0
         with concurrent.futures.ThreadPoolExecutor(parallel) as pool:
-            missed = sum(pool.map(lambda number: end_by_timeout(runs, number), range(count)))
+            each = pool.map(lambda number: end_by_timeout(runs, number), range(count))
+            for done, more in enumerate(each, 1):
+                missed += more
+                if done % 20 == 0:
+                    print(f"{done} checkpoints", flush=True)
     print(f"a closed terminal, and {count} times `timeout`: {count} checkpoints, resumed to the same "
           f"bits ({missed} more came before the beginning or after the end)")
     return 0
