@@ -5,11 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "pando/app/job/stop_signal.h"
 #include "pando/cli/program.h"
 
 int main(int argc, char** argv) {
   std::signal(SIGXFSZ,
               SIG_IGN);  // a file over the limit (ulimit -f) is then an error of its writer
   const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
-  return pando::cli::run_program(args, std::cout, std::cerr);
+  const int code = pando::cli::run_program(args, std::cout, std::cerr);
+  // Never destroyed: a signal while the process ends does not change its code.
+  [[maybe_unused]] static const auto* const ending = new pando::app::StopSignal("");
+  return code;
 }

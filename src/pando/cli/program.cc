@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
+#include "pando/app/job/stop_signal.h"
 #include "pando/base/strings.h"
 #include "pando/cli/subcommands.h"
 #include "pando/comm/session.h"
@@ -81,6 +82,7 @@ int run_program(std::span<const std::string> args, std::ostream& out, std::ostre
   const bool verbose = std::find(args.begin(), args.end(), "--verbose") != args.end();
   try {
     const int code = dispatch(args, out);
+    const app::StopSignal ending("");  // what is done keeps its code if a signal comes now
     out.flush();
     if (!out && code != app::kStopped) throw IoError("standard output cannot be written");
     if (!out) err << "pando: warning: standard output cannot be written" << std::endl;
