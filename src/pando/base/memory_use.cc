@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pando/base/memory_use.h"
 
+#include <array>
 #include <fstream>
 
 #include <unistd.h>
@@ -10,11 +11,16 @@ namespace pando {
 MemoryUse memory_use() {
   const int64_t page = sysconf(_SC_PAGESIZE);
   const int64_t pages = sysconf(_SC_PHYS_PAGES);
-  int64_t size = 0, resident = 0;  // in pages, the first two numbers of the file
+  // In pages: all maps, resident, of files, code, 0, data.
+  std::array<int64_t, 6> counts = {};
   std::ifstream statm("/proc/self/statm");
-  if (!(statm >> size >> resident)) resident = 0;
+  for (int64_t& count : counts) statm >> count;
+  if (!statm) counts = {};
   if (page <= 0) return {};
-  return {.resident = resident * page, .machine = pages > 0 ? pages * page : 0};
+  return {.resident = counts[1] * page,
+          .machine = pages > 0 ? pages * page : 0,
+          .addresses = counts[0] * page,
+          .data = counts[5] * page};
 }
 
 }  // namespace pando

@@ -8,8 +8,10 @@ namespace pando {
 
 // In bytes; 0 if the system does not report the value.
 struct MemoryUse {
-  int64_t resident = 0;  // physical memory that this process uses
-  int64_t machine = 0;   // physical memory of the machine
+  int64_t resident = 0;   // physical memory that this process uses
+  int64_t machine = 0;    // physical memory of the machine
+  int64_t addresses = 0;  // all maps of this process, touched or not
+  int64_t data = 0;       // the private ones that it may write to
 };
 MemoryUse memory_use();
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "pando/base/error.h"
+#include "pando/base/memory_limit.h"
 #include "pando/comm/start_watch.h"
 
 namespace pando::comm {
@@ -72,6 +73,7 @@ Job Session::make_job(const Launch& launch) {
   }
   if (!instance_) {
     try {
+      remember_memory_at_start();
       const StartWatch watch(start_watch_from_environment(options_.variables));
       instance_ = options_.join();
     } catch (const Unsupported& error) {

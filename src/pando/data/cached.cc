@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "pando/base/memory_limit.h"
 #include "pando/data/decorators.h"
 
 namespace pando::data {
@@ -161,6 +162,7 @@ SourcePtr cached(SourcePtr inner, CacheOptions options) {
                         human_bytes(static_cast<double>(options.most_bytes)),
                         " (most_bytes); raise the limit or do not cache");
   }
+  require_memory("cache: the samples", static_cast<int64_t>(samples * each));
   return std::make_shared<Cached>(std::move(inner), size);
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "pando/base/error.h"
+#include "pando/base/memory_limit.h"
 #include "pando/base/random.h"
 #include "pando/data/sources/imagenet/imagenet.h"
 #include "pando/datasets/validation_split.h"
@@ -28,6 +29,7 @@ Dataset repeat_to(const Dataset& images, int64_t size) {
 TrainTest synthetic_images(const SyntheticImages& options) {
   std::vector<int64_t> dims = {options.distinct};
   dims.insert(dims.end(), options.shape.begin(), options.shape.end());
+  require_memory("synthetic images", options.distinct * options.shape.elements());
   Tensor x(DType::u8, Shape(dims));
   Tensor y(DType::i32, {options.distinct});
   RandomStream random(mix_keys(options.seed, hash_name("synthetic images")));

@@ -73,6 +73,12 @@ void check_finite(const char* what, const Dataset& dataset) {
 
 Logs evaluate_with(Model::Impl& impl, const Dataset& dataset, const EvaluationRequest& request) {
   check_evaluation(dataset, request);
+  impl.require({{.mode = RunMode::evaluate,
+                 .batch_size = request.batch,
+                 .fields = dataset.fields(),
+                 .prefetch_depth = kEvaluationPrefetch,
+                 .data_workers = request.data_workers}},
+               "evaluate");
   LoadedProgram& loaded = impl.program(RunMode::evaluate, request.batch, dataset.fields());
   const EpochPlan plan = evaluation_plan(loaded, dataset, request);
   const int ahead = kEvaluationPrefetch * loaded.placement().replicas;
@@ -133,6 +139,12 @@ Tensor run_predict(Model::Impl& impl, const Dataset& dataset, const PredictOptio
   check_data("predict", dataset, options.batch_size);
   check_finite("predict", dataset);
   check_data_workers("predict", options.data_workers);
+  impl.require({{.mode = RunMode::predict,
+                 .batch_size = options.batch_size,
+                 .fields = dataset.fields(),
+                 .prefetch_depth = kEvaluationPrefetch,
+                 .data_workers = options.data_workers}},
+               "predict");
   LoadedProgram& loaded = impl.program(RunMode::predict, options.batch_size, dataset.fields());
   std::vector<int64_t> dims = {dataset.size()};
   const Shape& row = impl.network.output_shape();

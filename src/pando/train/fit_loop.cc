@@ -43,6 +43,7 @@ class FitLoop {
   }
 
   History run() {
+    impl_.require(parts(), "fit");
     LoadedProgram& loaded = program();  // data that do not fit are an error before any callback
     const runtime::Placement placement = loaded.placement();
     expect_same_fit(placement);
@@ -198,6 +199,27 @@ class FitLoop {
     return stream;
   }
 
+  // What will be in memory at once.
+  std::vector<RunPart> parts() const {
+    std::vector<RunPart> parts = {{.mode = RunMode::train,
+                                   .batch_size = options_.batch_size,
+                                   .fields = train_.fields(),
+                                   .prefetch_depth = options_.prefetch_depth,
+                                   .data_workers = options_.data_workers,
+                                   .same_batch = options_.same_batch}};
+    if (validation_) {
+      parts.push_back({.mode = RunMode::evaluate,
+                       .batch_size = validation_batch(),
+                       .fields = validation_->fields(),
+                       .data_workers = options_.data_workers});
+    }
+    return parts;
+  }
+  int64_t validation_batch() const {
+    return options_.validation_batch_size > 0 ? options_.validation_batch_size
+                                              : options_.batch_size;
+  }
+
   // Looked up at every execution: a callback may have frozen a layer or called compile().
   LoadedProgram& program() {
     return impl_.program(RunMode::train, options_.batch_size, train_.fields());
@@ -279,8 +301,7 @@ class FitLoop {
         validation_ && (options_.validate_at ? options_.validate_at(impl_.position) : epoch_ends);
     if (!due || agreed(context_.stop || stop_wanted())) return;
     struct Stopped {};
-    const int64_t batch =
-        options_.validation_batch_size > 0 ? options_.validation_batch_size : options_.batch_size;
+    const int64_t batch = validation_batch();
     progress_.begin_validation(batches_of(*validation_, batch));
     try {
       context_.validation = evaluate_with(impl_, *validation_,

@@ -231,6 +231,8 @@ std::string Model::compile_report(int64_t batch_size, const std::vector<Field>& 
   return impl_->compile_report(batch_size, fields);
 }
 
+RunMemory Model::memory_of(const RunPart& part) { return impl_->memory_of(part); }
+
 std::string Model::memory_report(int64_t batch_size, const std::vector<Field>& fields) {
   const Impl::Use use(*impl_);
   return impl_->memory_report(batch_size, fields);

@@ -24,6 +24,7 @@
 #include "pando/train/history.h"
 #include "pando/train/non_finite_loss.h"
 #include "pando/train/parallel_options.h"
+#include "pando/train/run_memory.h"
 #include "pando/train/run_mode.h"
 #include "pando/train/training_state.h"
 
@@ -258,6 +259,11 @@ class Model {
   // allocates its memory; runs nothing. Throws what they would throw before their first step. Needs
   // compile(), except to predict.
   void prepare(RunMode mode, int64_t batch_size, const std::vector<Field>& fields);
+
+  // What such a use will take beside what the process holds now; takes nothing. fit, evaluate,
+  // predict and prepare throw OverMemoryLimit before they take more than the system leaves
+  // (base/memory_limit.h).
+  RunMemory memory_of(const RunPart& part);
 
   // What the compiler decided for training with this batch size, and what every device holds;
   // needs compile().

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "pando/base/error.h"
+#include "pando/base/memory_limit.h"
 #include "pando/base/random.h"
 #include "pando/comm/collectives.h"
 #include "pando/compiler/report.h"
@@ -17,6 +18,20 @@
 
 namespace pando {
 
+namespace {
+
+int64_t weight_bytes(const Network& network) {
+  int64_t bytes = 0;
+  for (const LayerInfo& layer : network.layers()) {
+    for (const nn::WeightSpec& weight : layer.weights) {
+      bytes += weight.shape.elements() * static_cast<int64_t>(sizeof(float));
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
 Model::Impl::Impl(Network network_in, ModelOptions options_in)
     : network(std::move(network_in)),
       options(std::move(options_in)),
@@ -25,6 +40,7 @@ Model::Impl::Impl(Network network_in, ModelOptions options_in)
   size_t count = 0;
   for (const LayerInfo& layer : network.layers()) count += layer.weights.size();
   variables.reserve(count);
+  require_memory("the weights of the model", weight_bytes(network));
   for (const LayerInfo& layer : network.layers()) {
     for (const nn::WeightSpec& weight : layer.weights) {
       const std::string name = layer.name + "/" + weight.name;
@@ -318,6 +334,16 @@ Verification Model::Impl::verify(int64_t batch, const std::vector<Field>& fields
 
 train::LoadedProgram& Model::Impl::program(RunMode mode, int64_t batch,
                                            const std::vector<Field>& fields) {
+  train::LoadedProgram& loaded = plan(mode, batch, fields);
+  if (loaded.is_bound()) return loaded;
+  require({{.mode = mode, .batch_size = batch, .fields = fields, .prefetch_depth = 0}},
+          "the program");
+  loaded.bind(variables, workers(), mode == RunMode::train ? &compiled().optimizer : nullptr);
+  return loaded;
+}
+
+train::LoadedProgram& Model::Impl::plan(RunMode mode, int64_t batch,
+                                        const std::vector<Field>& fields) {
   auto& loaded = programs_[{mode, batch, to_string(fields)}];
   if (loaded != nullptr) return *loaded;
   const bool predict = mode == RunMode::predict;
@@ -361,20 +387,18 @@ train::LoadedProgram& Model::Impl::program(RunMode mode, int64_t batch,
   place.feed_fields = train::feed_fields(network, graph, fields);
   place.samples_vary = !predict && train::weight_field(network, fields) >= 0;
   auto program = compiler::compile(std::move(graph), std::move(compiling));
-  const Optimizer* optimizer = mode == RunMode::train ? &chosen->optimizer : nullptr;
   check_memory(*program, place);
-  loaded = std::make_unique<train::LoadedProgram>(std::move(program), variables, workers(),
-                                                  optimizer, place);
+  loaded = std::make_unique<train::LoadedProgram>(std::move(program), std::move(place));
   return *loaded;
 }
 
 std::string Model::Impl::compile_report(int64_t batch, const std::vector<Field>& fields) {
-  train::LoadedProgram& loaded = program(RunMode::train, batch, fields);
+  train::LoadedProgram& loaded = plan(RunMode::train, batch, fields);
   return compiler::compile_report(loaded.program(), layer_names()) + memory_report(batch, fields);
 }
 
 std::string Model::Impl::memory_report(int64_t batch, const std::vector<Field>& fields) {
-  train::LoadedProgram& loaded = program(RunMode::train, batch, fields);
+  train::LoadedProgram& loaded = plan(RunMode::train, batch, fields);
   return runtime::memory_report(loaded.program(), loaded.placement(), most_workers());
 }
 

@@ -17,20 +17,25 @@
 
 namespace pando::train {
 
-// A compiled program with the executor that runs it.
+// A compiled program with its placement and, once it is bound to memory, the executor that runs it.
 class LoadedProgram {
  public:
-  LoadedProgram(std::unique_ptr<const compiler::Program> program, runtime::VariableStore& variables,
-                runtime::WorkerTeam& team, const Optimizer* optimizer, runtime::Placement placement)
-      : program_(std::move(program)),
-        executor_(*program_, variables, team, optimizer, std::move(placement)) {}
+  LoadedProgram(std::unique_ptr<const compiler::Program> program, runtime::Placement placement)
+      : program_(std::move(program)), placement_(std::move(placement)) {}
+  // Takes the memory. `optimizer` is null unless it trains.
+  void bind(runtime::VariableStore& variables, runtime::WorkerTeam& team,
+            const Optimizer* optimizer) {
+    executor_.emplace(*program_, variables, team, optimizer, placement_);
+  }
+  bool is_bound() const { return executor_.has_value(); }
   const compiler::Program& program() const { return *program_; }
-  const runtime::Placement& placement() const { return executor_.bound().placement(); }
-  runtime::Executor& executor() { return executor_; }
+  const runtime::Placement& placement() const { return placement_; }
+  runtime::Executor& executor() { return executor_.value(); }  // requires: it is bound
 
  private:
   std::unique_ptr<const compiler::Program> program_;
-  runtime::Executor executor_;
+  runtime::Placement placement_;
+  std::optional<runtime::Executor> executor_;
 };
 
 }  // namespace pando::train
@@ -57,8 +62,13 @@ struct Model::Impl {
   void compile(CompileOptions options_in);
   void drop_programs(RunMode mode);
   void drop_all();  // programs and workers: later programs may use other devices
-  // The program for this mode and these data, compiled when first asked for.
+  // The program for this mode and these data, compiled when first asked for; plan() takes no memory
+  // for it, program() does, or throws OverMemoryLimit.
+  train::LoadedProgram& plan(RunMode mode, int64_t batch, const std::vector<Field>& fields);
   train::LoadedProgram& program(RunMode mode, int64_t batch, const std::vector<Field>& fields);
+  RunMemory memory_of(const RunPart& part);
+  // Throws OverMemoryLimit if memory for programs that are not bound yet is missing.
+  void require(const std::vector<RunPart>& parts, const char* what);
   std::string compile_report(int64_t batch, const std::vector<Field>& fields);
   std::string memory_report(int64_t batch, const std::vector<Field>& fields);
   std::vector<std::string> layer_names() const;  // in the order of execution

@@ -144,13 +144,7 @@ class ReportWriter {
     const compiler::Program& program = loaded_.program();
     runtime::MemoryUse all;
     for (int device = 0; device < placement.devices_per_replica(program.stages()); ++device) {
-      const runtime::MemoryUse use =
-          memory_use(program, runtime::device_load(program, placement, device, workers));
-      all.activations += use.activations;
-      all.held += use.held;
-      all.gradients += use.gradients;
-      all.sums += use.sums;
-      all.scratch += use.scratch;
+      all.add(memory_use(program, runtime::device_load(program, placement, device, workers)));
     }
     const auto replicas = static_cast<size_t>(placement.replicas);
     const size_t once = variables_.weights + variables_.statistics + variables_.slots +

@@ -139,6 +139,11 @@ void add_machine_flags(OptionTable& table, DeviceFlags& flags) {
       .has(Effect::changes_results)
       .counts_as("scratch memory")
       .with_hint("BYTES");
+  table
+      .add("memory-limit", flags.memory_limit,
+           "refuse a run of which an instance would hold more than this; 0: more than the machine, "
+           "its control groups and ulimit leave")
+      .with_hint("BYTES");
 }
 
 void validate_splits(const DeviceFlags& flags) {

@@ -39,6 +39,7 @@ struct DeviceFlags : CoreFlags {
   bool pipeline_validation_model = false;
 
   ByteSize memory_per_device;
+  ByteSize memory_limit;  // of this process; 0: those of the system
 
   bool splits_are_measured() const;  // --pipeline-splits auto
   int stages() const;                // of a replica

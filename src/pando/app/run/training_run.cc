@@ -20,6 +20,7 @@
 #include "pando/app/run/announcement.h"
 #include "pando/app/run/dry_run.h"
 #include "pando/app/run/exchange_log.h"
+#include "pando/app/run/memory_check.h"
 #include "pando/app/run/output_places.h"
 #include "pando/app/run/pipeline_text.h"
 #include "pando/app/run/resume.h"
@@ -28,6 +29,7 @@
 #include "pando/app/run/validation_phase.h"
 #include "pando/app/run/validation_report.h"
 #include "pando/base/error.h"
+#include "pando/base/memory_limit.h"
 #include "pando/base/strings.h"
 #include "pando/comm/job.h"
 
@@ -119,10 +121,14 @@ class TrainingRun {
   int prepare_training() {
     const std::vector<Field>& fields = setup_.data.sets.train.fields();
     const Clock::time_point start = Clock::now();
-    setup_.instances.together([&] {  // too little memory, for example, is the same everywhere
-      setup_.model.prepare(RunMode::train, options_.micro_batch_size, fields);
-    });
+    std::string memory;
+    setup_.instances.together([&] { memory = check_memory(setup_); });
+    // All later needs are counted: a validation after hours must not be refused.
+    set_memory_limit(std::numeric_limits<int64_t>::max());
+    setup_.instances.together(
+        [&] { setup_.model.prepare(RunMode::train, options_.micro_batch_size, fields); });
     compile_seconds_ = Clock::now() - start;
+    if (options_.compile_report || options_.dry_run) out_ << memory;
     if (options_.compile_report) {
       out_ << setup_.model.compile_report(options_.micro_batch_size, fields);
     }
@@ -139,6 +145,7 @@ class TrainingRun {
 
   void prepare_validation() {
     setup_.instances.together([&] {
+      check_memory(setup_);
       setup_.model.prepare(RunMode::evaluate,
                            options_.phases.micro_batch_size(options_.micro_batch_size),
                            setup_.data.sets.test.fields());
@@ -389,6 +396,7 @@ int run_training(const TrainOptions& options, std::ostream& out) {
   const bool is_trial = options.verify || options.dry_run || options.counterparts.compile_only;
   if (!is_trial) early.emplace(instances.is_first() ? kStopsBeginning : "");
   std::unique_ptr<TrainingRun> run;
+  set_memory_limit(options.devices.memory_limit.bytes);
   // One instance of each machine fetches missing data.
   if (instances.count() > 1) {
     instances.together([&] {

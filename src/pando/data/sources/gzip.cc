@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "pando/base/error.h"
+#include "pando/base/memory_limit.h"
 #include "pando/data/deflate_impl.h"
 
 namespace pando::data {
@@ -32,6 +33,7 @@ std::vector<uint8_t> read_file(const std::string& path) {
   const uintmax_t size = std::filesystem::file_size(path, error);
   std::ifstream file(path, std::ios::binary);
   if (error || !file) throw IoError(path, ": cannot open: ", std::strerror(errno));
+  require_memory(concat("the bytes of ", path), static_cast<int64_t>(size));
   std::vector<uint8_t> content(size);
   file.read(reinterpret_cast<char*>(content.data()), static_cast<std::streamsize>(size));
   if (static_cast<uintmax_t>(file.gcount()) != size) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "pando/base/memory_limit.h"
 #include "pando/data/sources/gzip.h"
 
 namespace pando {
@@ -94,7 +95,9 @@ std::vector<uint8_t> read_payload(PlainReader& reader, const Header& header,
   std::vector<uint8_t> payload;
   while (payload.size() < wanted) {
     const size_t before = payload.size();
-    payload.resize(std::min<uint64_t>(wanted, std::max(kFirstChunk, 2 * before)));
+    const uint64_t next = std::min<uint64_t>(wanted, std::max(kFirstChunk, 2 * before));
+    require_memory(concat("the bytes of ", place), static_cast<int64_t>(next));
+    payload.resize(next);
     const size_t asked = payload.size() - before;
     const size_t found = reader.read(std::span(payload).subspan(before));
     if (found != asked) {

@@ -4,15 +4,14 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <memory>
-#include <sstream>
 #include <type_traits>
 
 #include <hwloc.h>
 #include <sched.h>
 #include <unistd.h>
 
+#include "pando/base/control_group.h"
 #include "pando/base/error.h"
 
 namespace pando::runtime {
@@ -29,13 +28,6 @@ TopologyHandle load_topology() {
     throw ResourceError("hwloc: cannot read the topology of this machine");
   }
   return topology;
-}
-
-std::string read_text(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  return text.str();
 }
 
 std::vector<CacheLevel> find_caches(hwloc_topology_t topology) {
@@ -131,15 +123,16 @@ std::optional<int64_t> memory_limit(std::string_view text) {
 
 void read_version_2(const std::filesystem::path& folder, ControlGroupLimits& limits) {
   const std::vector<std::string> words =
-      split(trim(std::string_view(read_text(folder / "cpu.max"))), ' ');
+      split(trim(std::string_view(read_system_file(folder / "cpu.max"))), ' ');
   if (words.size() == 2) keep_smaller(limits.cpus, quota_in_cores(words[0], words[1]));
-  keep_smaller(limits.memory_bytes, memory_limit(read_text(folder / "memory.max")));
+  keep_smaller(limits.memory_bytes, memory_limit(read_system_file(folder / "memory.max")));
 }
 
 void read_version_1(const std::filesystem::path& folder, ControlGroupLimits& limits) {
-  keep_smaller(limits.cpus, quota_in_cores(read_text(folder / "cpu.cfs_quota_us"),
-                                           read_text(folder / "cpu.cfs_period_us")));
-  keep_smaller(limits.memory_bytes, memory_limit(read_text(folder / "memory.limit_in_bytes")));
+  keep_smaller(limits.cpus, quota_in_cores(read_system_file(folder / "cpu.cfs_quota_us"),
+                                           read_system_file(folder / "cpu.cfs_period_us")));
+  keep_smaller(limits.memory_bytes,
+               memory_limit(read_system_file(folder / "memory.limit_in_bytes")));
 }
 
 }  // namespace
@@ -166,30 +159,20 @@ Topology query_topology() {
   result.hardware_threads = count(HWLOC_OBJ_PU);
   result.caches = find_caches(handle.get());
   find_affinity(handle.get(), result);
-  const std::string cpuinfo = read_text("/proc/cpuinfo");
+  const std::string cpuinfo = read_system_file("/proc/cpuinfo");
   result.cpu_model = parse_cpu_model(cpuinfo);
   result.instruction_sets = parse_instruction_sets(cpuinfo);
-  result.limits = read_control_group_limits("/sys/fs/cgroup", read_text("/proc/self/cgroup"));
+  result.limits =
+      read_control_group_limits("/sys/fs/cgroup", read_system_file("/proc/self/cgroup"));
   result.memory_bytes = static_cast<int64_t>(hwloc_get_root_obj(handle.get())->total_memory);
   return result;
 }
 
-// Each line is "id:controllers:path"; version 2 has id 0 and no controllers. The limits of all
-// parent groups apply, and a container often sees its own group as the root, so every folder is
-// read.
 ControlGroupLimits read_control_group_limits(const std::string& root, std::string_view membership) {
   ControlGroupLimits limits;
-  for (const std::string& line : split(membership, '\n')) {
-    const std::vector<std::string> parts = split(line, ':');
-    if (parts.size() < 3) continue;
-    const bool version_2 = parts[1].empty();
-    std::filesystem::path folder = root;
-    if (!version_2) folder /= parts[1];
-    for (const auto& name : std::filesystem::path(parts[2]).relative_path()) {
-      version_2 ? read_version_2(folder, limits) : read_version_1(folder, limits);
-      folder /= name;
-    }
-    version_2 ? read_version_2(folder, limits) : read_version_1(folder, limits);
+  for (const ControlGroup& group : control_groups(root, membership)) {
+    group.is_version_2() ? read_version_2(group.folder, limits)
+                         : read_version_1(group.folder, limits);
   }
   return limits;
 }

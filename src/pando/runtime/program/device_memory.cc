@@ -18,6 +18,14 @@ size_t round_up(size_t bytes) {
 
 }  // namespace
 
+void MemoryUse::add(const MemoryUse& other) {
+  activations += other.activations;
+  held += other.held;
+  gradients += other.gradients;
+  sums += other.sums;
+  scratch += other.scratch;
+}
+
 std::vector<int> held_micro_batches(const compiler::Program& program, const Placement& placement) {
   const int stages = program.stages();
   if (!program.pipelined()) return std::vector<int>(static_cast<size_t>(stages), 1);

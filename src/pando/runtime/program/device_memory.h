@@ -28,6 +28,7 @@ struct MemoryUse {
   size_t sums = 0;  // and statistics
   size_t scratch = 0;
   size_t total() const { return activations + held + gradients + sums + scratch; }
+  void add(const MemoryUse& other);
 };
 
 // How many micro-batches each stage holds at once under a placement. Without training a stage

@@ -7,6 +7,7 @@
 
 #include "pando/base/error.h"
 #include "pando/base/json.h"
+#include "pando/base/memory_limit.h"
 #include "pando/base/strings.h"
 
 namespace pando::runtime {
@@ -105,7 +106,7 @@ void check_budget(const compiler::Program& program, const Placement& placement, 
   for (int device = 0; device < placement.devices_per_replica(program.stages()); ++device) {
     const MemoryUse use = memory_use(program, device_load(program, placement, device, workers));
     if (use.total() <= budget) continue;
-    throw ResourceError("the program needs ", size(use.total()), " on device ", device,
+    throw OverMemoryLimit("the program needs ", size(use.total()), " on device ", device,
                         ", the budget is ", size(budget), "\n",
                         memory_report(program, placement, workers),
                         "  what would help: ", advice(program, placement, use));

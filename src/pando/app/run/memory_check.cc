@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+#include "pando/app/run/memory_check.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/core.h>
+
+#include "pando/base/memory_use.h"
+#include "pando/base/strings.h"
+#include "pando/datasets/all_datasets.h"
+#include "pando/runtime/machine/device_set.h"
+#include "pando/train/profile_report.h"
+
+namespace pando::app {
+
+namespace {
+
+// Room of a data thread for the file and the pixels of a photograph.
+constexpr int64_t kDecodingBytes = int64_t{16} << 20;
+constexpr int64_t kEventBytes = 32;  // of a trace
+
+struct Batches {
+  int64_t training = 0;
+  int64_t validation = 0;
+};
+
+Batches batches_of(const TrainOptions& options) {
+  return {options.micro_batch_size, options.phases.micro_batch_size(options.micro_batch_size)};
+}
+
+RunPart training_part(const TrainingSetup& setup, int64_t batch) {
+  const FitOptions fit = setup.fit_options();
+  return {.mode = RunMode::train,
+          .batch_size = batch,
+          .fields = setup.data.sets.train.fields(),
+          .prefetch_depth = fit.prefetch_depth,
+          .data_workers = fit.data_workers,
+          .same_batch = fit.same_batch};
+}
+
+// How many copies of weights and optimizer slots there are: of the beginning, to which a run may go
+// back, of the file that it resumes, and while a checkpoint is written its numbers and its file.
+int state_copies(const CheckpointFlags& checkpoints) {
+  return 1 + (checkpoints.are_off() ? 0 : 2) + (checkpoints.resume.empty() ? 0 : 1);
+}
+
+int64_t trace_bytes(const TrainOptions& options) {
+  if (!options.records()) return 0;
+  const profile::TraceOptions trace =
+      options.trace.empty() ? kProfileTrace : profile::TraceOptions{};
+  const int cores = runtime::topology_of(comm::current_job()).usable_cores();
+  return static_cast<int64_t>(trace.events_per_track) * kEventBytes * (cores + 2);
+}
+
+RunMemory memory_with(TrainingSetup& setup, const Batches& batches) {
+  const TrainOptions& options = setup.options;
+  RunMemory memory{.held = memory_use().resident, .processes = comm::current_job().local_count};
+  const auto add = [&](const char* what, int64_t bytes, bool grows = false) {
+    if (bytes > 0) memory.items.push_back({what, bytes, grows});
+  };
+  if (options.phases.training) {
+    memory.add(setup.model.memory_of(training_part(setup, batches.training)));
+    add("copies of weights and optimizer slots, checkpoints",
+        state_copies(options.checkpoints) * memory.state);
+    add("trace", trace_bytes(options));
+  }
+  if (options.phases.validates()) {
+    const Dataset& test = setup.data.sets.test;
+    RunPart part{.mode = RunMode::evaluate,
+                 .batch_size = batches.validation,
+                 .fields = test.fields(),
+                 .data_workers = options.data.pipeline_num_parallel};
+    memory.add(setup.model.memory_of(part));
+    part.prefetch_depth = 0;  // its batches come after those of validation
+    add("class report: program", setup.model.memory_of(part).to_come(), true);
+    add("class report: outputs", test.size() * setup.model.network().output_shape().elements() * 4);
+  }
+  const bool decodes = options.data.synthetic_data == SyntheticData::none &&
+                       dataset_record(options.data.dataset).has_views();
+  if (decodes) add("decoded images", memory.threads * kDecodingBytes);
+  return memory;
+}
+
+bool fits(const RunMemory& memory) {
+  const std::vector<MemoryLimit> limits = memory_limits();
+  return memory.to_come() <= left_for(tightest(limits, memory.need()), memory.need());
+}
+
+int64_t growing_bytes(const RunMemory& memory) {
+  int64_t bytes = 0;
+  for (const MemoryItem& item : memory.items) bytes += item.grows ? item.bytes : 0;
+  return bytes;
+}
+
+// The share of the growing items that fits; 0 or less: not even the others do.
+double fitting_share(const RunMemory& memory) {
+  const std::vector<MemoryLimit> limits = memory_limits();
+  const int64_t growing = growing_bytes(memory);
+  const int64_t left = left_for(tightest(limits, memory.need()), memory.need());
+  return static_cast<double>(left - (memory.to_come() - growing)) /
+         static_cast<double>(std::max<int64_t>(growing, 1));
+}
+
+// The largest micro-batch that fits, or 0. Compiles, because slices and kernels change with it.
+int64_t fitting_micro_batch(TrainingSetup& setup, const RunMemory& memory) {
+  const int64_t given = batches_of(setup.options).training;
+  const double share = std::min(fitting_share(memory), 1.0);
+  auto batch = static_cast<int64_t>(share * static_cast<double>(given));
+  constexpr int kTrials = 6;
+  for (int trial = 0; trial < kTrials && batch >= 1; ++trial) {
+    if (fits(memory_with(setup, {batch, batch}))) return batch;
+    batch = std::min(batch - 1, batch * 3 / 4);
+  }
+  return 0;
+}
+
+std::string remedy(TrainingSetup& setup, const RunMemory& memory) {
+  const TrainOptions& options = setup.options;
+  std::vector<std::string> advice;
+  const int64_t batch = fitting_micro_batch(setup, memory);
+  if (batch > 0) advice.push_back(fmt::format("--micro-batch-size {} fits", batch));
+  const double share = fitting_share(memory) * static_cast<double>(options.micro_batch_size);
+  if (batch == 0 && share > 0 && dataset_record(options.data.dataset).has_views()) {
+    const auto side = static_cast<double>(setup.data.sets.train.fields()[0].shape[0]);
+    const auto fitting = static_cast<int64_t>(side * std::sqrt(share) / 32) * 32;
+    if (fitting > 0) {
+      advice.push_back(fmt::format("about --image-size {} with --micro-batch-size 1", fitting));
+    }
+  }
+  if (options.prefetch_depth > 1) advice.push_back("--prefetch-depth 1");
+  if (!options.precision.half()) advice.push_back("--precision 16.16");
+  if (options.devices.recomputation == RecomputationFlag::off && setup.stages() > 1) {
+    advice.push_back("--recomputation");
+  }
+  if (memory.processes > 1) advice.push_back("fewer instances on this machine");
+  if (options.phases.training && options.phases.validates()) {
+    advice.push_back("--validation false");
+  }
+  return join(advice, ", ") +
+         "; if the limit is wrong, --memory-limit BYTES sets another (docs/guide/training.md)";
+}
+
+}  // namespace
+
+std::string check_memory(TrainingSetup& setup) {
+  const RunMemory memory = memory_with(setup, batches_of(setup.options));
+  if (!fits(memory)) check_fits(memory, "the run", remedy(setup, memory));
+  return to_text(memory, memory_limits());
+}
+
+}  // namespace pando::app
