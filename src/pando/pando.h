@@ -3,6 +3,7 @@
 #pragma once
 
 #include "pando/base/error.h"
+#include "pando/base/memory_limit.h"
 #include "pando/comm/dist.h"
 #include "pando/data/dataset.h"
 #include "pando/data/image/augmented.h"
@@ -32,5 +33,6 @@
 #include "pando/train/early_stopping.h"
 #include "pando/train/model.h"
 #include "pando/train/profile_report.h"
+#include "pando/train/stagnation.h"
 #include "pando/zoo/preprocessing.h"
 #include "pando/zoo/zoo.h"

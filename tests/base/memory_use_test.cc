@@ -13,7 +13,11 @@ TEST(MemoryUse, GrowsWithWhatTheProcessTouches) {
   EXPECT_GT(before.machine, before.resident);
   const std::vector<char> block(size_t{64} << 20, 'x');
   ASSERT_EQ(block.back(), 'x');
-  EXPECT_GT(memory_use().resident, before.resident + (48 << 20));
+  const MemoryUse after = memory_use();
+  EXPECT_GT(after.resident, before.resident + (48 << 20));
+  EXPECT_GE(after.addresses, after.resident);
+  EXPECT_GT(after.data, before.data + (48 << 20));
+  EXPECT_GE(after.peak, before.resident + (48 << 20));
 }
 
 }  // namespace

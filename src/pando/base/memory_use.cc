@@ -4,9 +4,20 @@
 #include <array>
 #include <fstream>
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace pando {
+
+namespace {
+
+int64_t peak_resident() {
+  rusage usage{};
+  constexpr int64_t kUnit = 1024;
+  return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_maxrss * kUnit : 0;
+}
+
+}  // namespace
 
 MemoryUse memory_use() {
   const int64_t page = sysconf(_SC_PAGESIZE);
@@ -20,7 +31,8 @@ MemoryUse memory_use() {
   return {.resident = counts[1] * page,
           .machine = pages > 0 ? pages * page : 0,
           .addresses = counts[0] * page,
-          .data = counts[5] * page};
+          .data = counts[5] * page,
+          .peak = peak_resident()};
 }
 
 }  // namespace pando

@@ -12,6 +12,7 @@ struct MemoryUse {
   int64_t machine = 0;    // physical memory of the machine
   int64_t addresses = 0;  // all maps of this process, touched or not
   int64_t data = 0;       // the private ones that it may write to
+  int64_t peak = 0;       // the largest `resident` so far
 };
 MemoryUse memory_use();
 

@@ -7,6 +7,7 @@
 #include "pando/app/flags/core_flags.h"
 #include "pando/app/job/exit_code.h"
 #include "pando/base/json.h"
+#include "pando/base/memory_limit.h"
 #include "pando/base/strings.h"
 #include "pando/cli/listing.h"
 #include "pando/cli/program.h"
@@ -76,6 +77,11 @@ Json to_json(const Topology& topology) {
   if (topology.limits.cpus) json["cpu_limit"] = *topology.limits.cpus;
   json["memory_limit_bytes"] = nullptr;
   if (topology.limits.memory_bytes) json["memory_limit_bytes"] = *topology.limits.memory_bytes;
+  json["memory_limits"] = Json::array();
+  for (const MemoryLimit& limit : memory_limits()) {
+    json["memory_limits"].push_back(
+        {{"name", limit.name}, {"bytes", limit.bytes}, {"left_bytes", limit.left}});
+  }
   json["caches"] = Json::array();
   for (const runtime::CacheLevel& cache : topology.caches) {
     json["caches"].push_back({{"name", cache.name},
@@ -108,6 +114,9 @@ void print_table(const Topology& topology, std::ostream& out) {
        fmt::format("{} cores, {} memory",
                    topology.limits.cpus ? fmt::format("{}", *topology.limits.cpus) : "all",
                    topology.limits.memory_bytes ? memory(*topology.limits.memory_bytes) : "all"));
+  for (const MemoryLimit& limit : memory_limits()) {
+    line("memory left", describe(limit, {}));
+  }
   line("usable", fmt::format("{} cores, {}", topology.usable_cores(),
                              memory(topology.usable_memory_bytes())));
 }

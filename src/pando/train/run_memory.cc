@@ -88,13 +88,14 @@ std::string to_text(const RunMemory& memory, const std::vector<MemoryLimit>& lim
   const auto row = [&](const std::string& what, int64_t bytes) {
     text += fmt::format("  {:<50} {:>11}\n", what, size_text(bytes));
   };
+  row("most in use so far", memory_use().peak);
   row("in use now: program, data, weights", memory.held);
   for (const MemoryItem& item : memory.items) row(item.what, item.bytes);
   row(memory.processes > 1 ? fmt::format("total of each of {} instances", memory.processes)
                            : "total",
       memory.total());
   const MemoryLimit& limit = tightest(limits, memory.need());
-  return text + "  before the run, " + describe(limit, memory.need()) + "\n";
+  return text + "  now " + describe(limit, memory.need()) + "\n";
 }
 
 void check_fits(const RunMemory& memory, const std::string& what, const std::string& remedy) {

@@ -154,8 +154,8 @@ class SavedSlots {
 
 }  // namespace
 
-void save_training_state(const std::string& path, const TrainingState& state) {
-  store::WeightsFile file = state.weights;
+void save_training_state(const std::string& path, TrainingState state) {
+  store::WeightsFile file = std::move(state.weights);
   file.attributes[kOptimizer] = state.optimizer;
   file.attributes[kEpochAttribute] = std::to_string(state.position.epoch);
   file.attributes[kUpdate] = std::to_string(state.position.update);

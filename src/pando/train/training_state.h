@@ -41,7 +41,7 @@ struct TrainingState {
 
 // Writes a file of weights that Keras reads (store/weights_file.h), with the rest of the state
 // beside them. Replaces an existing file as a whole or not at all. Throws IoError.
-void save_training_state(const std::string& path, const TrainingState& state);
+void save_training_state(const std::string& path, TrainingState state);
 
 // Throws NonFiniteLoss if a weight is not finite: an infinite gradient may spoil weights one update
 // before the loss shows it. Such a state is not worth saving.

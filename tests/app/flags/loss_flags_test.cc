@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "pando/base/cpu.h"
 #include "pando/nn/layers.h"
 #include "pando/train/model.h"
 #include "tests/app/parse_options.h"
@@ -80,6 +81,27 @@ TEST(LossFlags, ScalingWithoutEffectIsTold) {
               "--auto-loss-scaling");
   EXPECT_SAYS(only({.auto_loss_scaling_params = {.update_frequency = 4}}, half),
               "--auto-loss-scaling-params has no effect without");
+}
+
+TEST(LossFlags, FactorsThatF16CannotRepresentAreTold) {
+  const Precision half{DType::f16, DType::f32};
+  for (const double factor : {1e20, 1e-20, 65505.0}) {
+    const std::vector<std::string> warnings = warnings_of({.loss_scaling = factor}, half);
+    ASSERT_EQ(warnings.size(), 1u) << factor;
+    EXPECT_SAYS(warnings[0], "--loss-scaling ", "f16", "--auto-loss-scaling");
+  }
+  EXPECT_TRUE(warnings_of({.loss_scaling = 32768}, half).empty());
+}
+
+TEST(LossFlags, ProcessorsWithoutHalfProductsAreTold) {
+  const Precision f16{DType::f16, DType::f32};
+  const Precision bf16{DType::bf16, DType::f32};
+  EXPECT_EQ(slow_half({}, {}), "");
+  EXPECT_SAYS(slow_half(f16, {"avx512f", "avx512_bf16"}), "--precision 16.32", "f16", "slower");
+  EXPECT_SAYS(slow_half(bf16, {"avx2", "f16c"}), "--precision bf16.32", "bf16", "slower");
+  if (!requested_isa().empty()) GTEST_SKIP() << "PANDO_ISA is set";
+  EXPECT_EQ(slow_half(bf16, {"avx512f", "avx512_bf16"}), "");
+  EXPECT_EQ(slow_half(f16, {"avx512_fp16"}), "");
 }
 
 TEST(LossFlags, SmoothingIsForClassifiers) {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "pando/app/flags/loss_flags.h"
 
+#include <algorithm>
+
 #include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
+#include "pando/base/cpu.h"
 #include "pando/base/error.h"
 #include "pando/base/strings.h"
 
@@ -135,6 +138,16 @@ std::vector<std::string> warnings_of(const LossFlags& flags, const Precision& pr
   if (!flags.auto_loss_scaling && flags.auto_loss_scaling_params.given()) {
     warnings.emplace_back("--auto-loss-scaling-params has no effect without --auto-loss-scaling");
   }
+  // A gradient is at most the factor, so these are cut off or vanish altogether.
+  constexpr double kLargestF16 = 65504;
+  constexpr double kSmallestF16 = 0x1p-14;  // of full precision
+  const bool out_of_range = flags.loss_scaling > kLargestF16 || flags.loss_scaling < kSmallestF16;
+  if (precision.compute == DType::f16 && scaled && !flags.auto_loss_scaling && out_of_range) {
+    warnings.push_back(fmt::format(
+        "{}: gradients in f16 reach from {:g} to {:g}, so almost all of them will be {}; use a "
+        "power of two between 1 and 32768, or --auto-loss-scaling",
+        fixed, kSmallestF16, kLargestF16, flags.loss_scaling > 1 ? "cut off" : "zero"));
+  }
   if (precision.compute == DType::f16 || !(scaled || flags.auto_loss_scaling)) return warnings;
   const std::string name = flags.auto_loss_scaling ? "--auto-loss-scaling" : fixed;
   if (precision.half()) {
@@ -148,6 +161,23 @@ std::vector<std::string> warnings_of(const LossFlags& flags, const Precision& pr
     warnings.push_back(concat(name, " gains nothing in 32.32: gradients need no scaling"));
   }
   return warnings;
+}
+
+std::string slow_half(const Precision& precision, const std::vector<std::string>& instructions) {
+  if (!precision.half()) return "";
+  const bool is_f16 = precision.compute == DType::f16;
+  const std::vector<std::string> native = is_f16
+                                              ? std::vector<std::string>{"avx512_fp16", "amx_fp16"}
+                                              : std::vector<std::string>{"avx512_bf16", "amx_bf16"};
+  const bool has = std::ranges::any_of(native, [&](const std::string& name) {
+    return std::ranges::find(instructions, name) != instructions.end();
+  });
+  const std::string isa = requested_isa();
+  if (has && (isa.empty() || isa == "avx512")) return "";
+  return fmt::format(
+      "--precision {}: this processor has no products of {}, so numbers are converted to f32 and "
+      "back: half precision saves memory but is slower than 32.32",
+      to_string(precision), is_f16 ? "f16" : "bf16");
 }
 
 Loss make_loss(const LossFlags& flags, const std::string& name) {

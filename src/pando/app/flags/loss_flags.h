@@ -54,6 +54,10 @@ void fill_in(LossFlags& flags);
 // Warnings about flags that have no effect, or no benefit at this precision.
 std::vector<std::string> warnings_of(const LossFlags& flags, const Precision& precision);
 
+// The warning that half precision is slower than f32 on a processor with these instruction sets;
+// empty if it is not.
+std::string slow_half(const Precision& precision, const std::vector<std::string>& instructions);
+
 // The loss with this Keras name, with label smoothing if requested. Throws UsageError for label
 // smoothing of a loss without classes.
 Loss make_loss(const LossFlags& flags, const std::string& name);

@@ -104,9 +104,10 @@ const fs::path& CheckpointStore::save(const Model& model,
   state.notes = notes;
   const fs::path path =
       options_.folder / checkpoint_name(state.position, options_.updates_per_epoch);
-  if (options_.writes) save_training_state(path.string(), state);
+  const TrainingPosition position = state.position;
+  if (options_.writes) save_training_state(path.string(), std::move(state));
   last_ = path;
-  last_position_ = state.position;
+  last_position_ = position;
   if (!options_.writes) return last_;
   std::erase(own_, path);
   own_.push_back(path);
@@ -120,7 +121,7 @@ void CheckpointStore::save_best(const Model& model,
   check_finite(state);
   if (!options_.writes) return;
   state.notes = notes;
-  save_training_state((options_.folder / kBest).string(), state);
+  save_training_state((options_.folder / kBest).string(), std::move(state));
 }
 
 // Does not touch files of other runs in the folder.

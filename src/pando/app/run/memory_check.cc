@@ -40,9 +40,10 @@ RunPart training_part(const TrainingSetup& setup, int64_t batch) {
 }
 
 // How many copies of weights and optimizer slots there are: of the beginning, to which a run may go
-// back, of the file that it resumes, and while a checkpoint is written its numbers and its file.
+// back, of the file that it resumes, and while a checkpoint is written its numbers and its file,
+// for which HDF5 takes up to twice its size.
 int state_copies(const CheckpointFlags& checkpoints) {
-  return 1 + (checkpoints.are_off() ? 0 : 2) + (checkpoints.resume.empty() ? 0 : 1);
+  return 1 + (checkpoints.are_off() ? 0 : 3) + (checkpoints.resume.empty() ? 0 : 1);
 }
 
 int64_t trace_bytes(const TrainOptions& options) {
@@ -53,33 +54,78 @@ int64_t trace_bytes(const TrainOptions& options) {
   return static_cast<int64_t>(trace.events_per_track) * kEventBytes * (cores + 2);
 }
 
-RunMemory memory_with(TrainingSetup& setup, const Batches& batches) {
+// What is added up for one phase of a run.
+class Phase {
+ public:
+  explicit Phase(const TrainingSetup& setup) : setup_(setup) {
+    memory_.held = memory_use().resident;
+    memory_.processes = comm::current_job().local_count;
+  }
+  void add(const RunMemory& part) { memory_.add(part); }
+  void add(const char* what, int64_t bytes, bool grows = false) {
+    if (bytes > 0) memory_.items.push_back({what, bytes, grows});
+  }
+  RunMemory finish() && {
+    const DataFlags& data = setup_.options.data;
+    const bool decodes =
+        data.synthetic_data == SyntheticData::none && dataset_record(data.dataset).has_views();
+    if (decodes) add("decoded images", memory_.threads * kDecodingBytes);
+    return std::move(memory_);
+  }
+  int64_t state() const { return memory_.state; }
+
+ private:
+  const TrainingSetup& setup_;
+  RunMemory memory_;
+};
+
+RunPart validation_part(const TrainingSetup& setup, int64_t batch) {
+  return {.mode = RunMode::evaluate,
+          .batch_size = batch,
+          .fields = setup.data.sets.test.fields(),
+          .data_workers = setup.options.data.pipeline_num_parallel};
+}
+
+RunMemory while_training(TrainingSetup& setup, const Batches& batches) {
   const TrainOptions& options = setup.options;
-  RunMemory memory{.held = memory_use().resident, .processes = comm::current_job().local_count};
-  const auto add = [&](const char* what, int64_t bytes, bool grows = false) {
-    if (bytes > 0) memory.items.push_back({what, bytes, grows});
-  };
-  if (options.phases.training) {
-    memory.add(setup.model.memory_of(training_part(setup, batches.training)));
-    add("copies of weights and optimizer slots, checkpoints",
-        state_copies(options.checkpoints) * memory.state);
-    add("trace", trace_bytes(options));
+  Phase phase(setup);
+  phase.add(setup.model.memory_of(training_part(setup, batches.training)));
+  phase.add("copies of weights and optimizer slots, checkpoints",
+            state_copies(options.checkpoints) * phase.state());
+  phase.add("trace", trace_bytes(options));
+  if (options.phases.validates_during()) {
+    phase.add(setup.model.memory_of(validation_part(setup, batches.validation)));
   }
-  if (options.phases.validates()) {
-    const Dataset& test = setup.data.sets.test;
-    RunPart part{.mode = RunMode::evaluate,
-                 .batch_size = batches.validation,
-                 .fields = test.fields(),
-                 .data_workers = options.data.pipeline_num_parallel};
-    memory.add(setup.model.memory_of(part));
-    part.prefetch_depth = 0;  // its batches come after those of validation
-    add("class report: program", setup.model.memory_of(part).to_come(), true);
-    add("class report: outputs", test.size() * setup.model.network().output_shape().elements() * 4);
+  return std::move(phase).finish();
+}
+
+// The program of training stays.
+RunMemory while_validating(TrainingSetup& setup, const Batches& batches) {
+  Phase phase(setup);
+  if (setup.options.phases.training) {
+    RunPart trained = training_part(setup, batches.training);
+    trained.prefetch_depth = 0;
+    phase.add(setup.model.memory_of(trained));
   }
-  const bool decodes = options.data.synthetic_data == SyntheticData::none &&
-                       dataset_record(options.data.dataset).has_views();
-  if (decodes) add("decoded images", memory.threads * kDecodingBytes);
-  return memory;
+  RunPart part = validation_part(setup, batches.validation);
+  phase.add(setup.model.memory_of(part));
+  phase.add("a checkpoint that is read", 2 * phase.state());
+  part.prefetch_depth = 0;
+  phase.add("class report: program", setup.model.memory_of(part).to_come(), true);
+  phase.add("class report: outputs", setup.data.sets.test.size() *
+                                         setup.model.network().output_shape().elements() *
+                                         static_cast<int64_t>(sizeof(float)));
+  return std::move(phase).finish();
+}
+
+// The phase that takes most.
+RunMemory memory_with(TrainingSetup& setup, const Batches& batches) {
+  const ValidationFlags& phases = setup.options.phases;
+  if (!phases.training) return while_validating(setup, batches);
+  RunMemory training = while_training(setup, batches);
+  if (!phases.validates()) return training;
+  RunMemory validating = while_validating(setup, batches);
+  return training.to_come() > validating.to_come() ? training : validating;
 }
 
 bool fits(const RunMemory& memory) {
@@ -119,7 +165,8 @@ std::string remedy(TrainingSetup& setup, const RunMemory& memory) {
   const TrainOptions& options = setup.options;
   std::vector<std::string> advice;
   const int64_t batch = fitting_micro_batch(setup, memory);
-  if (batch > 0) advice.push_back(fmt::format("--micro-batch-size {} fits", batch));
+  advice.push_back(batch > 0 ? fmt::format("--micro-batch-size {} fits", batch)
+                             : std::string("no micro-batch fits"));
   const double share = fitting_share(memory) * static_cast<double>(options.micro_batch_size);
   if (batch == 0 && share > 0 && dataset_record(options.data.dataset).has_views()) {
     const auto side = static_cast<double>(setup.data.sets.train.fields()[0].shape[0]);

@@ -32,6 +32,7 @@
 #include "pando/base/memory_limit.h"
 #include "pando/base/strings.h"
 #include "pando/comm/job.h"
+#include "pando/train/stagnation.h"
 
 namespace pando::app {
 
@@ -219,6 +220,10 @@ class TrainingRun {
     if (options_.phases.validates_during()) {
       validated_ = validations_in_history(setup_.instances, log.directory().path());
       phase.validated = &validated_;
+    }
+    if (options_.data.synthetic_data == SyntheticData::none) {  // nothing can be learned from noise
+      phase.callbacks.push_back(std::make_shared<StagnationWatch>(
+          [&log](const std::string& line) { log.say_always(line); }));
     }
     if (histograms_) phase.callbacks.push_back(histograms_);
     if (setup_.instances.count() > 1) phase.callbacks.push_back(exchange_log(log));

@@ -138,6 +138,9 @@ void TrainingSetup::collect_warnings() {
   for (std::string& warning : warnings_of(options.loss, options.precision)) {
     warnings.push_back(std::move(warning));
   }
+  std::string slow =
+      slow_half(options.precision, runtime::topology_of(comm::current_job()).instruction_sets);
+  if (!slow.empty()) warnings.push_back(std::move(slow));
   const CheckpointFlags& kept = options.checkpoints;
   if (kept.keep_best && kept.keep_last > 0 && !options.phases.validates_during()) {
     warnings.push_back(

@@ -190,9 +190,10 @@ std::vector<std::string> parse_instruction_sets(std::string_view cpuinfo) {
   if (flags.empty()) flags = find_field(cpuinfo, "Features");
   const std::vector<std::string> present = split(flags, ' ');
   std::vector<std::string> found;
-  for (const char* name : {"sse4_2", "avx", "f16c", "fma", "avx2", "avx512f", "avx512dq",
-                           "avx512bw", "avx512vl", "avx512_vnni", "avx512_bf16", "avx512_fp16",
-                           "avx_vnni", "amx_tile", "amx_bf16", "asimd", "asimdhp", "bf16", "sve"}) {
+  for (const char* name :
+       {"sse4_2",   "avx",      "f16c",        "fma",         "avx2",        "avx512f",  "avx512dq",
+        "avx512bw", "avx512vl", "avx512_vnni", "avx512_bf16", "avx512_fp16", "avx_vnni", "amx_tile",
+        "amx_bf16", "amx_fp16", "asimd",       "asimdhp",     "bf16",        "sve"}) {
     if (std::find(present.begin(), present.end(), name) != present.end()) found.emplace_back(name);
   }
   return found;
