@@ -118,14 +118,13 @@ def control_group():
         except OSError:
             continue
         try:
-            with open(os.path.join(group, limit), 'w') as out:
-                out.write(str(150 << 20))
+            # Without O_CREAT: the folder of version 1 is an ordinary one.
+            file = os.open(os.path.join(group, limit), os.O_WRONLY)
+            os.write(file, str(150 << 20).encode())
+            os.close(file)
             return group
         except OSError:
-            try:
-                os.rmdir(group)
-            except OSError:
-                pass
+            os.rmdir(group)
     return None
 
 
@@ -148,7 +147,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         check_refused('ulimit -v 800 MB', ['ulimit -v', 'training: activations'], RESNET, folder,
                       limit_addresses(800 << 20))
-        check_refused('--image-size 4096', ['--image-size', 'training: activations'],
+        check_refused('--image-size 4096', ['GiB', 'training: activations'],
                       [*RESNET, '--image-size', '4096'], folder)
         check_refused('--memory-limit 600M', ['memory limit', '--micro-batch-size'],
                       [*RESNET, '--memory-limit', '600M', '--validation', 'false',

@@ -14,7 +14,7 @@ namespace pando {
 // Tells once, after an execution,
 // - that the last layer's weights have hardly changed in 100 weight updates: their gradients are
 //   zero, or so large that they were cut off;
-// - that the mean loss of updates 250 to 500 since compile() differs by less than a thousandth from
+// - that the mean loss of updates 250 to 500 since compile() differs by less than 0.3 % from
 //   that of the updates before.
 // Looks only at one layer and at sums that the fit has anyway, which are the same on all instances.
 class StagnationWatch : public Callback {
