@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "pando/base/error.h"
 #include "pando/base/memory_limit.h"
@@ -12,7 +13,6 @@
 #include "pando/ir/text.h"
 #include "pando/runtime/machine/device_set.h"
 #include "pando/runtime/machine/topology.h"
-#include "pando/runtime/report/memory_report.h"
 #include "pando/runtime/verification.h"
 #include "pando/train/auto_split.h"
 
@@ -336,6 +336,9 @@ train::LoadedProgram& Model::Impl::program(RunMode mode, int64_t batch,
                                            const std::vector<Field>& fields) {
   train::LoadedProgram& loaded = plan(mode, batch, fields);
   if (loaded.is_bound()) return loaded;
+  for (const auto& [pass, text] : std::exchange(loaded.dumps, {})) {
+    compiled().execution.dump_ir(to_string(mode), pass, text);
+  }
   require({{.mode = mode, .batch_size = batch, .fields = fields, .prefetch_depth = 0}},
           "the program");
   loaded.bind(variables, workers(), mode == RunMode::train ? &compiled().optimizer : nullptr);
@@ -367,9 +370,10 @@ train::LoadedProgram& Model::Impl::plan(RunMode mode, int64_t batch,
   if (execution.bucket_bytes > 0) compiling.bucket_bytes = execution.bucket_bytes;
   compiling.scratch_limits = execution.scratch_limits;
   if (mode == RunMode::train) compiling.recomputation = pipelining.recomputation;
+  std::vector<std::pair<std::string, std::string>> dumps;
   if (execution.dump_ir) {
     compiling.dump = [&](std::string_view pass, const ir::Graph& graph) {
-      execution.dump_ir(to_string(mode), pass, ir::to_text(graph));
+      dumps.emplace_back(pass, ir::to_text(graph));
     };
   }
   if (place.stop_at_fp_exceptions) {
@@ -389,17 +393,13 @@ train::LoadedProgram& Model::Impl::plan(RunMode mode, int64_t batch,
   auto program = compiler::compile(std::move(graph), std::move(compiling));
   check_memory(*program, place);
   loaded = std::make_unique<train::LoadedProgram>(std::move(program), std::move(place));
+  loaded->dumps = std::move(dumps);
   return *loaded;
 }
 
 std::string Model::Impl::compile_report(int64_t batch, const std::vector<Field>& fields) {
   train::LoadedProgram& loaded = plan(RunMode::train, batch, fields);
   return compiler::compile_report(loaded.program(), layer_names()) + memory_report(batch, fields);
-}
-
-std::string Model::Impl::memory_report(int64_t batch, const std::vector<Field>& fields) {
-  train::LoadedProgram& loaded = plan(RunMode::train, batch, fields);
-  return runtime::memory_report(loaded.program(), loaded.placement(), most_workers());
 }
 
 std::vector<std::string> Model::Impl::layer_names() const {
@@ -410,21 +410,6 @@ std::vector<std::string> Model::Impl::layer_names() const {
     }
   }
   return names;
-}
-
-// The most workers of any device, on which reports and budgets are based.
-int Model::Impl::most_workers() {
-  int most = 1;
-  for (int device = 0; device < workers().devices(); ++device) {
-    most = std::max(most, workers().workers_of(device));
-  }
-  return most;
-}
-
-void Model::Impl::check_memory(const compiler::Program& program, const runtime::Placement& place) {
-  if (strategy == nullptr || strategy->memory_per_device == 0) return;
-  runtime::check_budget(program, place, most_workers(),
-                        static_cast<size_t>(strategy->memory_per_device));
 }
 
 }  // namespace pando

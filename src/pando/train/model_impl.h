@@ -32,6 +32,9 @@ class LoadedProgram {
   const runtime::Placement& placement() const { return placement_; }
   runtime::Executor& executor() { return executor_.value(); }  // requires: it is bound
 
+  // The graph after every pass that changed it, by name, until it is written at the first use.
+  std::vector<std::pair<std::string, std::string>> dumps;
+
  private:
   std::unique_ptr<const compiler::Program> program_;
   runtime::Placement placement_;

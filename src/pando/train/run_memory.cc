@@ -9,6 +9,7 @@
 #include "pando/base/memory_use.h"
 #include "pando/base/strings.h"
 #include "pando/comm/wire.h"
+#include "pando/runtime/report/memory_report.h"
 #include "pando/train/model_impl.h"
 
 namespace pando {
@@ -168,6 +169,26 @@ void Model::Impl::require(const std::vector<RunPart>& parts, const char* what) {
   check_fits(memory, what,
              "a smaller batch_size, fewer batches ahead (prefetch_depth), half precision, "
              "recomputation, or a larger limit (set_memory_limit)");
+}
+
+std::string Model::Impl::memory_report(int64_t batch, const std::vector<Field>& fields) {
+  train::LoadedProgram& loaded = plan(RunMode::train, batch, fields);
+  return runtime::memory_report(loaded.program(), loaded.placement(), most_workers());
+}
+
+// The most workers of any device, on which reports and budgets are based.
+int Model::Impl::most_workers() {
+  int most = 1;
+  for (int device = 0; device < workers().devices(); ++device) {
+    most = std::max(most, workers().workers_of(device));
+  }
+  return most;
+}
+
+void Model::Impl::check_memory(const compiler::Program& program, const runtime::Placement& place) {
+  if (strategy == nullptr || strategy->memory_per_device == 0) return;
+  runtime::check_budget(program, place, most_workers(),
+                        static_cast<size_t>(strategy->memory_per_device));
 }
 
 }  // namespace pando
