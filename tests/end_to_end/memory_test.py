@@ -148,7 +148,8 @@ def main():
         check_refused('ulimit -v 800 MB', ['ulimit -v', 'training: activations'], RESNET, folder,
                       limit_addresses(800 << 20))
         check_refused('--image-size 4096', ['GiB', 'training: activations'],
-                      [*RESNET, '--image-size', '4096'], folder)
+                      [*RESNET, '--image-size', '4096', '--micro-batch-size', '2',
+                       '--memory-limit', '4G'], folder)
         check_refused('--memory-limit 600M', ['memory limit', '--micro-batch-size'],
                       [*RESNET, '--memory-limit', '600M', '--validation', 'false',
                        '--ckpts-per-epoch', '0'], folder)
