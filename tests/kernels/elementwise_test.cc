@@ -23,7 +23,9 @@ const std::vector<Shape>& elementwise_shapes() {
 
 TEST(FastElementwise, UnaryOpsAgree) {
   for (const Shape& shape : elementwise_shapes()) {
-    for (const char* op : {"relu", "leaky_relu", "tanh", "sigmoid", "softmax"}) {
+    for (const char* op :
+         {"relu", "leaky_relu", "tanh", "sigmoid", "softmax", "clip", "elu", "gelu", "hard_sigmoid",
+          "hard_swish", "mish", "relu6", "selu", "softplus", "swish"}) {
       BoundCase bound({.op = op, .inputs = {f32(shape)}});
       bound.map_input(0, [](float x) { return 4 * x; });
       EXPECT_EQ(bound.expect_agreement({.tolerance = 1e-6}), 1);
@@ -38,9 +40,13 @@ TEST(FastElementwise, UnaryOpsAgree) {
 
 TEST(FastElementwise, BinaryOpsAgree) {
   for (const Shape& shape : elementwise_shapes()) {
-    for (const char* op : {"relu_grad", "leaky_relu_grad", "tanh_grad", "sigmoid_grad",
-                           "softmax_grad", "add", "multiply"}) {
-      EXPECT_EQ(BoundCase({.op = op, .inputs = {f32(shape), f32(shape)}}).expect_agreement(), 1);
+    for (const char* op :
+         {"relu_grad", "leaky_relu_grad", "tanh_grad", "sigmoid_grad", "softmax_grad", "add",
+          "multiply", "clip_grad", "elu_grad", "gelu_grad", "hard_sigmoid_grad", "hard_swish_grad",
+          "mish_grad", "relu6_grad", "selu_grad", "softplus_grad", "swish_grad"}) {
+      BoundCase bound({.op = op, .inputs = {f32(shape), f32(shape)}});
+      bound.map_input(1, [](float x) { return 4 * x; });
+      EXPECT_EQ(bound.expect_agreement(), 1);
     }
     for (const char* activation : {"relu", "leaky_relu"}) {
       const ir::Attributes attributes{{"activation", std::string(activation)}, {"alpha", 0.125}};
@@ -58,7 +64,9 @@ TEST(FastElementwise, KeepsWhatIsNotANumber) {
                        1e-40f,
                        100.0f,
                        -100.0f};
-  for (const char* op : {"relu", "leaky_relu", "tanh", "sigmoid"}) {
+  for (const char* op :
+       {"relu", "leaky_relu", "tanh", "sigmoid", "clip", "elu", "gelu", "hard_sigmoid",
+        "hard_swish", "mish", "relu6", "selu", "softplus", "swish"}) {
     BoundCase bound({.op = op, .inputs = {f32({1, 35})}});
     for (int i = 0; i < 35; ++i) bound.input(0).floats()[i] = odd[i % 7];
     bound.expect_agreement({.tolerance = 1e-6});
@@ -69,9 +77,13 @@ TEST(FastElementwise, KeepsWhatIsNotANumber) {
 // the processor's floating-point exceptions.
 TEST(FastElementwise, LargeNumbersRaiseNoExceptions) {
   for (float size = 0.1f; size < 65504; size *= 1.2f) {
-    for (const char* op : {"sigmoid", "tanh", "softmax"}) {
-      BoundCase bound({.op = op, .inputs = {f32({4, 9})}});
-      bound.map_input(0, [&](float x) { return x < 0 ? -size : size; });
+    for (const char* op :
+         {"sigmoid", "tanh", "softmax", "elu", "gelu", "hard_swish", "mish", "selu", "softplus",
+          "swish", "gelu_grad", "hard_swish_grad", "mish_grad", "softplus_grad", "swish_grad"}) {
+      const bool is_gradient = std::string_view(op).ends_with("_grad");
+      BoundCase bound(
+          {.op = op, .inputs = std::vector<ir::TensorType>(is_gradient ? 2 : 1, f32({4, 9}))});
+      bound.map_input(is_gradient ? 1 : 0, [&](float x) { return x < 0 ? -size : size; });
       for (const char* candidate : {"fast", "reference"}) {
         const auto offer = bound.offer(candidate);
         std::feclearexcept(FE_ALL_EXCEPT);

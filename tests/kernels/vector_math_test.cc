@@ -51,5 +51,20 @@ TEST(VectorMath, TanhAndSigmoidAreAccurate) {
   EXPECT_TRUE(std::isnan(vector_tanh(std::nanf(""))));
 }
 
+TEST(VectorMath, FunctionsOfActivationsAreAccurate) {
+  for (double x = -12.5; x < 20.0; x += 0.000713) {
+    const auto value = static_cast<float>(x);
+    const double exact = 0.5 * std::erfc(-static_cast<double>(value) / std::sqrt(2.0));
+    EXPECT_NEAR(static_cast<double>(vector_normal(value)) / exact, 1, 1e-5) << value;
+    if (x > 0) continue;
+    EXPECT_LT(distance(vector_expm1(value), std::expm1(static_cast<double>(value))), 6) << value;
+    const float unit = std::exp(value);
+    EXPECT_LT(distance(vector_log1p_unit(unit), std::log1p(static_cast<double>(unit))), 3) << value;
+  }
+  EXPECT_EQ(vector_normal(40.0f), 1.0f);
+  EXPECT_LT(vector_normal(-40.0f), 1e-40f);
+  EXPECT_TRUE(std::isnan(vector_normal(std::nanf(""))));
+}
+
 }  // namespace
 }  // namespace pando::kernels::fast

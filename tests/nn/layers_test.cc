@@ -94,7 +94,10 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"GlobalAveragePooling2D", {7, 6, 5}, GlobalAveragePooling2D(), {5}},
         Case{"GlobalAveragePooling3D", {3, 7, 6, 5}, GlobalAveragePooling3D(), {5}},
         Case{"Flatten", {5, 5, 64}, Flatten(), {1600}}, Case{"Flatten", {5}, Flatten(), {5}},
-        Case{"ReLU", {5, 2}, ReLU(), {5, 2}},
+        Case{"ReLU", {5, 2}, ReLU(), {5, 2}}, Case{"ReLU", {5, 2}, ReLU({.max_value = 6}), {5, 2}},
+        Case{"ReLU", {5, 2}, ReLU({.max_value = 2.5}), {5, 2}},
+        Case{"ReLU", {5, 2}, ReLU({.negative_slope = 0.1}), {5, 2}},
+        Case{"ELU", {5, 2}, ELU({.alpha = 0.5}), {5, 2}},
         Case{"LeakyReLU", {5, 2}, LeakyReLU({.alpha = 0.1}), {5, 2}},
         Case{"Softmax", {5}, Softmax(), {5}}, Case{"Activation", {5}, Activation("relu"), {5}},
         Case{"Activation", {5}, Activation("leaky_relu"), {5}},
@@ -124,6 +127,8 @@ TEST(LayerOptions, RefuseNumbersOutOfRange) {
   EXPECT_SAYS(error_of([] { Conv2D({.kernel = {3, 3}}); }), "Conv2D: filters", "got 0");
   EXPECT_SAYS(error_of([] { Conv2D({.filters = 1, .kernel = {0, 3}}); }), "kernel", "got 0");
   EXPECT_SAYS(error_of([] { Conv3D({.filters = 1, .groups = 0}); }), "Conv3D: groups", "got 0");
+  EXPECT_SAYS(error_of([] { ReLU({.max_value = -1}); }), "ReLU: max_value", "got -1");
+  EXPECT_SAYS(error_of([] { ReLU({.max_value = 6, .negative_slope = 1}); }), "negative_slope");
   EXPECT_SAYS(error_of([] { Dense({}); }), "Dense: units", "got 0");
   EXPECT_SAYS(error_of([] { BatchNormalization({.momentum = 1.5}); }), "momentum", "got 1.5");
   EXPECT_SAYS(error_of([] { BatchNormalization({.epsilon = 0}); }), "epsilon", "got 0");

@@ -95,6 +95,14 @@ void add_elementwise_cases(Cases& cases) {
   unary("leaky_relu_alpha", "y = leaky_relu(x) {alpha=0.01}");
   unary("tanh", "y = tanh(x)");
   unary("sigmoid", "y = sigmoid(x)");
+  for (const char* curve : {"clip", "elu", "gelu", "hard_sigmoid", "hard_swish", "mish", "relu6",
+                            "selu", "softplus", "swish"}) {
+    unary(curve, concat("y = ", curve, "(x)"));
+  }
+  unary("clip_limits", "y = clip(x) {min=-0.4, max=0.3}");
+  unary("elu_alpha", "y = elu(x) {alpha=0.3}");
+  unary("gelu_approximate", "y = gelu(x) {approximate=1.0}");
+  unary("hard_sigmoid_slope", "y = hard_sigmoid(x) {alpha=0.35, beta=0.45}");
   unary("softmax", "y = softmax(x)");
   unary("scale", "y = scale(x) {factor=-2.5, offset=3.0}");
   unary("dropout", "y = dropout(x) {rate=0.4, key=77}");

@@ -98,13 +98,25 @@ struct NameOption {
 Layer GlobalAveragePooling2D(NameOption options = {});
 Layer GlobalAveragePooling3D(NameOption options = {});
 Layer Flatten(NameOption options = {});
-Layer ReLU(NameOption options = {});
 Layer Softmax(NameOption options = {});
 Layer Activation(std::string activation, NameOption options = {});
 Layer Add(NameOption options = {});
 Layer Multiply(NameOption options = {});
 // Passes its input on unchanged. If a stage recomputes its activations, this one is kept.
 Layer RecomputationCheckpoint(NameOption options = {});
+
+struct ReLUOptions {
+  double max_value = 0;       // larger results are cut off there; 0: none are
+  double negative_slope = 0;  // factor on negative numbers; not together with max_value
+  std::string name;
+};
+Layer ReLU(ReLUOptions options = {});
+
+struct ELUOptions {
+  double alpha = 1;
+  std::string name;
+};
+Layer ELU(ELUOptions options = {});
 
 struct LeakyReLUOptions {
   double alpha = 0.3;

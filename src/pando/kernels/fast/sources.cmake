@@ -9,6 +9,7 @@ pando_module(kernels_fast SOURCES
   fast/conv_pool_input_grad.cc
   fast/conv_pool_filter_grad.cc
   fast/cross_entropy.cc
+  fast/curves.cc
   fast/dropout.cc
   fast/elementwise.cc
   fast/flip_where.cc

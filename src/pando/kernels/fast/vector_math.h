@@ -79,4 +79,54 @@ PANDO_INLINE float vector_tanh(float x) {
   return magnitude < 0.625f ? small : signed_large;
 }
 
+// e^x - 1 within 6 units in the last place for x of at most 0.
+PANDO_INLINE float vector_expm1(float x) {
+  const float t = vector_tanh(0.5f * x);
+  return 2.0f * t / (1.0f - t);
+}
+
+// log(1 + x) within 2 units in the last place for x from 0 to 1, by the series of 2 artanh(x / (2 +
+// x)).
+PANDO_INLINE float vector_log1p_unit(float x) {
+  const float s = x / (2.0f + x);
+  const float square = s * s;
+  float p = 1.0f / 15;
+  p = p * square + 1.0f / 13;
+  p = p * square + 1.0f / 11;
+  p = p * square + 1.0f / 9;
+  p = p * square + 1.0f / 7;
+  p = p * square + 1.0f / 5;
+  p = p * square + 1.0f / 3;
+  return 2.0f * (s + s * (square * p));
+}
+
+// x, cut off at -limit and limit; NaN for NaN.
+PANDO_INLINE float clamped(float x, float limit) {
+  const float low = x < -limit ? -limit : x;
+  return low > limit ? limit : low;
+}
+
+// x times factor, but 0 where the factor is 0 and x infinite.
+PANDO_INLINE float product(float x, float factor) { return keep_or(factor != 0, x, 0.0f) * factor; }
+
+// The probability that a normally distributed number is at most x, within a 1e-5th of it down to
+// x = -12.5; below that it is less than 1e-35. The polynomial approximates e^(z^2) erfc(z) / t for
+// z = |x| / sqrt(2).
+PANDO_INLINE float vector_normal(float x) {
+  const float near = clamped(x, 15.0f);
+  const float z = magnitude_of(near) * 0.707106781f;
+  const float t = 1.0f / (1.0f + 0.5f * z);
+  float p = -0.0590382375f;
+  p = p * t + 0.284424564f;
+  p = p * t - 0.486887317f;
+  p = p * t + 0.27770806f;
+  p = p * t - 0.0263771303f;
+  p = p * t + 0.202581158f;
+  p = p * t + 0.243130638f;
+  p = p * t + 0.28237159f;
+  p = p * t + 0.282086632f;
+  const float tail = 0.5f * (t * p) * vector_exp(-0.5f * near * near);
+  return near < 0 ? tail : 1.0f - tail;
+}
+
 }  // namespace pando::kernels::fast

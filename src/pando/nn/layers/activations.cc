@@ -81,8 +81,29 @@ Layer Activation(std::string activation, NameOption options) {
       "Activation", "activation", std::move(activation), {}, 1, 1, std::move(options.name)});
 }
 
-Layer ReLU(NameOption options) {
-  return nn::make_layer<nn::OneOpLayer>(nn::OneOp{"ReLU", "re_lu", "relu", {}, 1, 1, options.name});
+Layer ReLU(ReLUOptions options) {
+  nn::OneOp spec{"ReLU", "re_lu", "relu", {}, 1, 1, std::move(options.name)};
+  if (!(options.max_value >= 0)) {
+    throw InvalidArgument("ReLU: max_value: expected 0 or more, got ", options.max_value);
+  }
+  if (options.negative_slope != 0 && options.max_value != 0) {
+    throw InvalidArgument("ReLU: expected max_value or negative_slope, got both");
+  }
+  if (options.negative_slope != 0) {
+    spec.op = "leaky_relu";
+    spec.attributes = {{"alpha", options.negative_slope}};
+  } else if (options.max_value == 6) {
+    spec.op = "relu6";
+  } else if (options.max_value > 0) {
+    spec.op = "clip";
+    spec.attributes = {{"min", 0.0}, {"max", options.max_value}};
+  }
+  return nn::make_layer<nn::OneOpLayer>(std::move(spec));
+}
+
+Layer ELU(ELUOptions options) {
+  return nn::make_layer<nn::OneOpLayer>(
+      nn::OneOp{"ELU", "elu", "elu", {{"alpha", options.alpha}}, 1, 1, options.name});
 }
 
 Layer Softmax(NameOption options) {
