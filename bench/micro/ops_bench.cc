@@ -194,7 +194,41 @@ std::vector<OpCase> dense_cases() {
   return cases;
 }
 
+// Depthwise convolutions of mobilenet_v2 at 96 pixels, and of efficientnet_b0 with its filter of 5.
+std::vector<OpCase> depthwise_cases() {
+  std::vector<OpCase> cases;
+  for (const auto& [side, channels, window, stride] : {std::array<int64_t, 4>{48, 32, 3, 1},
+                                                       {48, 96, 3, 2},
+                                                       {24, 144, 3, 1},
+                                                       {6, 384, 3, 1},
+                                                       {6, 480, 5, 1},
+                                                       {3, 960, 3, 1}}) {
+    const int64_t out = (side + stride - 1) / stride;
+    const ir::TensorType x = f32({8, side, side, channels});
+    const ir::TensorType y = f32({8, out, out, channels});
+    const ir::TensorType filter = f32({window, window, 1, channels});
+    ir::Attributes attributes{{"groups", channels},
+                              {"strides", ir::Ints{stride, stride}},
+                              {"padding", std::string("same")}};
+    cases.push_back({"conv", {x, filter}, attributes});
+    ir::Attributes of_input = attributes;
+    of_input.set("input", ir::Ints{side, side});
+    cases.push_back({"conv_input_grad", {y, filter}, of_input});
+    attributes.set("filter", ir::Ints{window, window});
+    cases.push_back({"conv_filter_grad", {x, y}, attributes});
+  }
+  return cases;
+}
+
 void register_cases() {
+  for (const OpCase& op_case : depthwise_cases()) {
+    for (const char* candidate : {"depthwise", "direct", "onednn"}) {
+      const std::string name = concat("depthwise/", op_case.op, "/", op_case.inputs[0].shape,
+                                      op_case.inputs[1].shape, "/", candidate);
+      benchmark::RegisterBenchmark(name.c_str(), run_op, op_case, candidate)
+          ->Unit(benchmark::kMicrosecond);
+    }
+  }
   for (const OpCase& op_case : dense_cases()) {
     for (const char* candidate : {"direct", "onednn"}) {
       const std::string name =

@@ -33,6 +33,22 @@ const std::vector<ConvCase>& conv_cases() {
       {{2, 4, 5, 6, 3}, {3, 3, 3, 3, 5}, {{"strides", ir::Ints{2, 1, 2}}, {"padding", same}}},
       {{1, 32, 32, 32}, {3, 3, 32, 32}, {{"padding", same}}},
       {{3, 13, 15, 33}, {3, 3, 33, 48}},
+      {{2, 9, 11, 20}, {3, 3, 1, 20}, {{"groups", int64_t{20}}, {"padding", same}}},
+      {{2, 17, 16, 27},
+       {3, 3, 1, 27},
+       {{"groups", int64_t{27}}, {"padding", same}, {"strides", ir::Ints{2, 2}}}},
+      {{1, 13, 12, 40},
+       {5, 7, 1, 40},
+       {{"groups", int64_t{40}}, {"padding", same}, {"strides", ir::Ints{3, 1}}}},
+      {{1, 14, 15, 16},
+       {3, 2, 1, 16},
+       {{"groups", int64_t{16}}, {"padding", same}, {"dilations", ir::Ints{2, 3}}}},
+      {{1, 3, 2, 9},
+       {5, 4, 1, 9},
+       {{"groups", int64_t{9}}, {"padding", same}, {"strides", ir::Ints{1, 2}}}},
+      {{2, 5, 6, 7, 10},
+       {3, 2, 3, 1, 10},
+       {{"groups", int64_t{10}}, {"padding", same}, {"strides", ir::Ints{2, 1, 2}}}},
   };
   return cases;
 }

@@ -72,6 +72,21 @@ INSTANTIATE_TEST_SUITE_P(
              Conv3D({.filters = 5, .kernel = {2, 3, 4}, .strides = {2, 1, 1}}),
              {4, 5, 3, 5},
              245},
+        Case{"DepthwiseConv2D",
+             {9, 8, 6},
+             DepthwiseConv2D({.kernel = {3, 3}, .strides = {2, 2}, .padding = "same"}),
+             {5, 4, 6},
+             60},
+        Case{"DepthwiseConv2D",
+             {9, 8, 6},
+             DepthwiseConv2D({.kernel = {3, 2}, .depth_multiplier = 2, .use_bias = false}),
+             {7, 7, 12},
+             72},
+        Case{"SeparableConv2D",
+             {9, 8, 6},
+             SeparableConv2D({.filters = 10, .kernel = {3, 3}, .activation = "swish"}),
+             {7, 6, 10},
+             124},
         Case{"Dense", {1600}, Dense({.units = 10, .activation = "softmax"}), {10}, 16010},
         Case{"Dense", {7}, Dense({.units = 1, .activation = "linear", .use_bias = false}), {1}, 7},
         Case{"BatchNormalization", {5, 4, 3}, BatchNormalization(), {5, 4, 3}, 12},
@@ -129,6 +144,9 @@ TEST(LayerOptions, RefuseNumbersOutOfRange) {
   EXPECT_SAYS(error_of([] { Conv3D({.filters = 1, .groups = 0}); }), "Conv3D: groups", "got 0");
   EXPECT_SAYS(error_of([] { ReLU({.max_value = -1}); }), "ReLU: max_value", "got -1");
   EXPECT_SAYS(error_of([] { ReLU({.max_value = 6, .negative_slope = 1}); }), "negative_slope");
+  EXPECT_SAYS(error_of([] { SeparableConv2D({}); }), "SeparableConv2D: filters", "got 0");
+  EXPECT_SAYS(error_of([] { DepthwiseConv2D({.depth_multiplier = 0}); }), "depth_multiplier",
+              "got 0");
   EXPECT_SAYS(error_of([] { Dense({}); }), "Dense: units", "got 0");
   EXPECT_SAYS(error_of([] { BatchNormalization({.momentum = 1.5}); }), "momentum", "got 1.5");
   EXPECT_SAYS(error_of([] { BatchNormalization({.epsilon = 0}); }), "epsilon", "got 0");

@@ -25,7 +25,11 @@ struct WeightSpec {
   Initializer initializer;
   double moving_momentum = -1;
   bool follows_variance = false;  // a moving statistic follows the variance instead of the mean
+  // The shape in files and for the initializer, where Keras has another than the op; the elements
+  // have the same order. Empty: `shape`.
+  Shape keras_shape = {};
 
+  const Shape& file_shape() const { return keras_shape.rank() > 0 ? keras_shape : shape; }
   bool is_state() const { return moving_momentum >= 0; }
 };
 

@@ -45,6 +45,38 @@ struct Conv3DOptions {
 };
 Layer Conv3D(Conv3DOptions options);
 
+// One filter per input channel, or `depth_multiplier` of them, instead of a sum over channels.
+struct DepthwiseConv2DOptions {
+  std::array<int64_t, 2> kernel = {1, 1};
+  std::array<int64_t, 2> strides = {1, 1};
+  std::string padding = "valid";
+  std::array<int64_t, 2> dilation = {1, 1};
+  int64_t depth_multiplier = 1;
+  std::string activation;
+  bool use_bias = true;
+  Initializer depthwise_initializer = GlorotUniform();
+  Initializer bias_initializer = Zeros();
+  std::string name;
+};
+Layer DepthwiseConv2D(DepthwiseConv2DOptions options);
+
+// A depthwise convolution without bias, then a convolution with a kernel of 1x1.
+struct SeparableConv2DOptions {
+  int64_t filters = 0;
+  std::array<int64_t, 2> kernel = {1, 1};
+  std::array<int64_t, 2> strides = {1, 1};
+  std::string padding = "valid";
+  std::array<int64_t, 2> dilation = {1, 1};
+  int64_t depth_multiplier = 1;
+  std::string activation;
+  bool use_bias = true;
+  Initializer depthwise_initializer = GlorotUniform();
+  Initializer pointwise_initializer = GlorotUniform();
+  Initializer bias_initializer = Zeros();
+  std::string name;
+};
+Layer SeparableConv2D(SeparableConv2DOptions options);
+
 struct DenseOptions {
   int64_t units = 0;
   std::string activation;

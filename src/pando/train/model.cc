@@ -154,7 +154,7 @@ std::vector<std::string> Model::weight_names() const {
 std::vector<Tensor> Model::get_weights() const {
   std::vector<Tensor> weights;
   for (const runtime::Variable& variable : impl_->variables.all())
-    weights.push_back(variable.value);
+    weights.push_back(variable.value.reshaped(impl_->file_shape(variable.name)));
   return weights;
 }
 
@@ -163,7 +163,7 @@ Tensor Model::get_weight(const std::string& name) const {
   if (std::find(names.begin(), names.end(), name) == names.end()) {
     throw InvalidArgument(unknown_name_message("weight", name, names));
   }
-  return impl_->variables.get(name).value;
+  return impl_->variables.get(name).value.reshaped(impl_->file_shape(name));
 }
 
 LoadReport Model::set_weights(const std::vector<Tensor>& weights) {
@@ -176,14 +176,17 @@ LoadReport Model::set_weights(const std::vector<Tensor>& weights) {
   for (size_t i = 0; i < weights.size(); ++i) {
     const Tensor& value = variables[i].value;
     const DType type = weights[i].dtype();
-    if (type == DType::u8 || type == DType::i32 || weights[i].shape() != value.shape()) {
+    const Shape shape = impl_->file_shape(variables[i].name);
+    if (type == DType::u8 || type == DType::i32 || weights[i].shape() != shape) {
       throw InvalidArgument("set_weights: '", variables[i].name, "': expected ",
-                            to_string(value.dtype()), value.shape(), ", got ", to_string(type),
+                            to_string(value.dtype()), shape, ", got ", to_string(type),
                             weights[i].shape());
     }
   }
   LoadReport report;
-  for (size_t i = 0; i < weights.size(); ++i) impl_->assign(variables[i], weights[i], report);
+  for (size_t i = 0; i < weights.size(); ++i) {
+    impl_->assign(variables[i], weights[i].reshaped(variables[i].value.shape()), report);
+  }
   return report;
 }
 

@@ -45,8 +45,8 @@ Model::Impl::Impl(Network network_in, ModelOptions options_in)
     for (const nn::WeightSpec& weight : layer.weights) {
       const std::string name = layer.name + "/" + weight.name;
       const uint64_t key = mix_keys(options.seed, hash_name(name));
-      variables.add(name, weight.initializer.make(weight.shape, key), weight.moving_momentum,
-                    weight.follows_variance);
+      variables.add(name, weight.initializer.make(weight.file_shape(), key).reshaped(weight.shape),
+                    weight.moving_momentum, weight.follows_variance);
     }
   }
 }

@@ -94,6 +94,7 @@ struct Model::Impl {
 
   // Reports values that are out of range.
   void assign(runtime::Variable& variable, const Tensor& value, LoadReport& report);
+  Shape file_shape(const std::string& name) const;  // of a weight; WeightSpec::file_shape
   store::WeightsFile weights_file() const;
   LoadReport assign_weights(const store::WeightsFile& file, const LoadOptions& load);
   TrainingState training_state() const;

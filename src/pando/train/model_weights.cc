@@ -41,12 +41,22 @@ void Model::Impl::assign(runtime::Variable& variable, const Tensor& value, LoadR
   runtime::assign_numbers(value, variable.value);
 }
 
+Shape Model::Impl::file_shape(const std::string& name) const {
+  for (const LayerInfo& layer : network.layers()) {
+    for (const nn::WeightSpec& weight : layer.weights) {
+      if (concat(layer.name, "/", weight.name) == name) return weight.file_shape();
+    }
+  }
+  throw InternalError("no layer has the weight '", name, "'");
+}
+
 store::WeightsFile Model::Impl::weights_file() const {
   store::WeightsFile file;
   for (const LayerInfo& layer : network.layers()) {
     store::LayerWeights entry{.layer = layer.name};
     for (const nn::WeightSpec& weight : layer.weights) {
-      entry.weights.push_back({weight.name, variables.get(layer.name + "/" + weight.name).value});
+      const Tensor& value = variables.get(layer.name + "/" + weight.name).value;
+      entry.weights.push_back({weight.name, value.reshaped(weight.file_shape())});
     }
     file.layers.push_back(std::move(entry));
   }
@@ -57,7 +67,7 @@ LoadReport Model::Impl::assign_weights(const store::WeightsFile& file, const Loa
   std::vector<store::ExpectedWeight> expected;
   for (const LayerInfo& layer : network.layers()) {
     for (const nn::WeightSpec& weight : layer.weights) {
-      expected.push_back({layer.name, weight.name, weight.shape});
+      expected.push_back({layer.name, weight.name, weight.file_shape()});
     }
   }
   const store::AssignOptions how = {
@@ -74,7 +84,8 @@ LoadReport Model::Impl::assign_weights(const store::WeightsFile& file, const Loa
   LoadReport report{.skipped = plan.skipped, .unused = plan.unused, .out_of_range = {}};
   for (size_t i = 0; i < expected.size(); ++i) {
     if (plan.sources[i] == nullptr) continue;
-    assign(variables.get(expected[i].layer + "/" + expected[i].name), *plan.sources[i], report);
+    runtime::Variable& variable = variables.get(expected[i].layer + "/" + expected[i].name);
+    assign(variable, plan.sources[i]->reshaped(variable.value.shape()), report);
   }
   return report;
 }

@@ -53,6 +53,10 @@ KernelOffer fast_mean_absolute_error(const ir::Node& node);
 KernelOffer fast_mean_absolute_error_grad(const ir::Node& node);
 KernelOffer fast_top_k_accuracy(const ir::Node& node);
 
+KernelOffer depthwise_conv(const ir::Node& node);
+KernelOffer depthwise_conv_input_grad(const ir::Node& node);
+KernelOffer depthwise_conv_filter_grad(const ir::Node& node);
+
 KernelOffer fast_max_pool(const ir::Node& node);
 KernelOffer fast_max_pool_grad(const ir::Node& node);
 KernelOffer fast_avg_pool(const ir::Node& node);

@@ -10,6 +10,9 @@ pando_module(kernels_fast SOURCES
   fast/conv_pool_filter_grad.cc
   fast/cross_entropy.cc
   fast/curves.cc
+  fast/depthwise.cc
+  fast/depthwise_filter_grad.cc
+  fast/depthwise_plan.cc
   fast/dropout.cc
   fast/elementwise.cc
   fast/flip_where.cc

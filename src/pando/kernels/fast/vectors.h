@@ -13,6 +13,8 @@ namespace pando::kernels::fast {
 inline constexpr int64_t kLanes = 8;
 
 using Floats = float __attribute__((vector_size(32)));
+// Sixteen numbers: one register or two.
+using WideFloats = float __attribute__((vector_size(64)));
 using Int32s = int32_t __attribute__((vector_size(32)));
 using Uint8s = uint8_t __attribute__((vector_size(8)));
 
