@@ -48,7 +48,7 @@ TEST(Data, WhatIsThereStays) {
   for (const char* verb : {"make-cifar10", "make-cosmoflow", "make-imagenet"}) {
     EXPECT_SAYS(run({"data", verb, folder.path("a")}).err, "is not empty; remove it or name");
     EXPECT_SAYS(run({"data", verb, folder.write("file", {1})}).err, "is a file");
-    EXPECT_SAYS(run({"data", verb, ""}).err, "DIR: expected");
+    EXPECT_SAYS(run({"data", verb, ""}).err, "expected DIR", "empty");
   }
 }
 

@@ -81,9 +81,9 @@ TEST_F(Train, DeviceFlagsThatDoNotFitAreAWrongUse) {
   }
 }
 
-TEST_F(Train, ABudgetOfMemoryIsAFailure) {
+TEST_F(Train, ABudgetOfMemoryThatIsTooSmallIsRefused) {
   const Result result = train({"--quiet", "--memory-per-device=1K"});
-  EXPECT_EQ(result.code, app::kFailed);
+  EXPECT_EQ(result.code, app::kUsage);
   EXPECT_NE(result.err.find("the budget is 1.0 KiB"), std::string::npos) << result.err;
 }
 

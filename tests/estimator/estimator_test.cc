@@ -293,7 +293,8 @@ TEST(Estimator, MetricsOfTheHostSeeAllOutputsAndLabels) {
   const Dataset weighted = image_data(23).add_field(
       {"sample_weight", DType::f32, {}},
       [](const SampleView& sample) { sample.f32(0)[0] = sample.index() % 2 == 0 ? 1.0f : 0.0f; });
-  EXPECT_EQ(host.evaluate([=](const InputContext&) { return InputData(weighted, 4); }).at("samples"), 12);
+  EXPECT_EQ(
+      host.evaluate([=](const InputContext&) { return InputData(weighted, 4); }).at("samples"), 12);
 }
 
 TEST(Estimator, WithoutCheckpointsWhatWasTrainedIsEvaluated) {

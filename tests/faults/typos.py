@@ -72,7 +72,7 @@ def flag_of(name, hint, wanted, in_file=True):
     low = bound("at least", wanted)
     low = low - 1 if low is not None else bound("above", wanted)
     high = bound("at most", wanted)
-    high = high + 1 if high is not None else bound("below(?! 2\\^)", wanted)
+    high = high + max(1, high / 100) if high is not None else bound("below(?! 2\\^)", wanted)
     kind = "choice" if choices else kind_of(hint, wanted)
     return Flag(name, name, kind, "a list" in wanted, low, high, choices, [], in_file)
 

@@ -14,10 +14,9 @@ namespace {
 // Ops that need no kernel besides the reference, and why.
 const std::map<std::string, std::string>& plain_ops() {
   static const std::map<std::string, std::string> ops = {
-      {"checkpoint", "a view: nothing runs"},
-      {"loss_seed", "one number per sample"},
-      {"reshape", "a view: nothing runs"},
-      {"sum_slices", "a few numbers per channel"},
+      {"checkpoint", "a view: nothing runs"}, {"loss_seed", "one number per sample"},
+      {"reshape", "a view: nothing runs"},    {"sum_slices", "a few numbers per channel"},
+      {"weigh", "one number per sample"},
   };
   return ops;
 }

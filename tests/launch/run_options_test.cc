@@ -130,8 +130,8 @@ TEST(RunOptions, Refusals) {
   expect_refused({"--heartbeat-period", "0", "x"}, {"--heartbeat-period: ", "'0'"});
   expect_refused({"--numa-aware=maybe", "x"}, {"--numa-aware: ", "'maybe'"});
   expect_refused({"--num-instance-count", "2", "x"}, {"--num-instance-count: "});
-  expect_refused({"-H", "", "x"}, {"--host: ", "a,b", "remove the flag"});
-  expect_refused({"--hostfile=", "x"}, {"--hostfile: ", "a file"});
+  expect_refused({"-H", "", "x"}, {"--host: ", "''", "unset"});
+  expect_refused({"--hostfile=", "x"}, {"--hostfile: ", "''", "unset"});
   expect_refused({"-H", "a", "--hostfile", "f", "x"}, {"--hostfile: ", "--host;"});
   expect_refused({"--num-instances=2", "--only-output-from-instance=2", "x"},
                  {"--only-output-from-instance: ", "at most 1", "2 instances", "got 2"});

@@ -35,19 +35,19 @@ TEST(Window, RefusesConvolutions) {
               "conv 'block1/c2'", "filter 7x7", "padded input 5x5");
   EXPECT_SAYS(conv("1,5,5,1", "3,3,1,1", "dilations=[3,1]"), "conv 'c'", "filter 7x3",
               "padded input 5x5");
-  EXPECT_SAYS(conv("1,5,5,1", "3,3,1,1", "strides=[0,1]"), "conv 'c'", "strides [0,1]", "positive");
-  EXPECT_SAYS(conv("1,5,5,1", "3,3,1,1", "dilations=[1,-1]"), "conv 'c'", "dilations [1,-1]",
-              "positive");
+  EXPECT_SAYS(conv("1,5,5,1", "3,3,1,1", "strides=[0,1]"), "conv 'c'", "strides: ", "got [0,1]");
+  EXPECT_SAYS(conv("1,5,5,1", "3,3,1,1", "dilations=[1,-1]"), "conv 'c'",
+              "dilations: ", "got [1,-1]");
   EXPECT_SAYS(conv("1,5,5,1", "3,3,1,1", "strides=[1]"), "conv 'c'", "strides: expected 2 items",
               "got [1]");
-  EXPECT_SAYS(conv("1,5,5,1", "0,3,1,1", ""), "conv 'c'", "filter [0,3]", "positive");
+  EXPECT_SAYS(conv("1,5,5,1", "0,3,1,1", ""), "conv 'c'", "filter: ", "got [0,3]");
   EXPECT_SAYS(conv("1,0,5,1", "3,3,1,1", "padding=\"same\""), "conv 'c'", "input 0x5", "empty");
   EXPECT_SAYS(conv("1,5,5,1", "3,3,1,1", "padding=\"explicit\", pads=[1,1]"), "conv 'c'",
               "pads: expected 4 items", "\"explicit\"", "got [1,1]");
   EXPECT_SAYS(conv("1,5,5,1", "3,3,1,1", "pads=[1,1,1,1]"), "conv 'c'", "pads: expected 0 items",
               "\"valid\"", "got [1,1,1,1]");
   EXPECT_SAYS(conv("1,5,5,1", "3,3,1,1", "padding=\"explicit\", pads=[1,1,-1,1]"), "conv 'c'",
-              "pads [1,1,-1,1]", "negative");
+              "pads: ", "got [1,1,-1,1]");
   EXPECT_SAYS(conv("1,5,5,1", "3,3,1,1", "groups=0"), "conv 'c'", "groups: expected at least 1",
               "got 0");
   EXPECT_SAYS(conv("1,5,5,3", "3,3,1,4", "groups=2"), "conv 'c'", "3 input", "4 output",
@@ -109,7 +109,7 @@ TEST(Window, Pooling) {
 TEST(Window, RefusesPooling) {
   EXPECT_SAYS(pool("2,5,4,3", "window=[2,5]"), "max_pool 'p'", "window 2x5", "padded input 5x4");
   EXPECT_SAYS(pool("2,5,4,3", ""), "max_pool 'p'", "window: expected 2 items", "got []");
-  EXPECT_SAYS(pool("2,5,4,3", "window=[2,0]"), "max_pool 'p'", "window [2,0]", "positive");
+  EXPECT_SAYS(pool("2,5,4,3", "window=[2,0]"), "max_pool 'p'", "window: ", "got [2,0]");
   EXPECT_SAYS(pool("2,34,34,3", "window=[16,17]"), "max_pool 'p'", "window [16,17]", "272", "256");
   EXPECT_SAYS(pool("2,4,4,1", "window=[2,2], padding=\"explicit\", pads=[2,0,0,0]"), "max_pool 'p'",
               "pads [2,0,0,0]", "window [2,2]");

@@ -62,8 +62,8 @@ class MetricSums {
     LogSums sums{.samples = all_.samples, .sums = {{names_[0], all_.loss}}};
     const Logs shown = means(all_, "");
     for (size_t i = 1; i < names_.size(); ++i) {
-      sums.sums.emplace_back(names_[i],
-                             weighted_[i] ? WideSum(shown[i].second * count_of(all_)) : metric(all_, i));
+      sums.sums.emplace_back(
+          names_[i], weighted_[i] ? WideSum(shown[i].second * count_of(all_)) : metric(all_, i));
     }
     return sums;
   }

@@ -336,9 +336,7 @@ train::LoadedProgram& Model::Impl::program(RunMode mode, int64_t batch,
                                            const std::vector<Field>& fields) {
   train::LoadedProgram& loaded = plan(mode, batch, fields);
   if (loaded.is_bound()) return loaded;
-  for (const auto& [pass, text] : std::exchange(loaded.dumps, {})) {
-    compiled().execution.dump_ir(to_string(mode), pass, text);
-  }
+  write_dumps(mode, loaded);
   require({{.mode = mode, .batch_size = batch, .fields = fields, .prefetch_depth = 0}},
           "the program");
   loaded.bind(variables, workers(), mode == RunMode::train ? &compiled().optimizer : nullptr);
@@ -397,8 +395,15 @@ train::LoadedProgram& Model::Impl::plan(RunMode mode, int64_t batch,
   return *loaded;
 }
 
+void Model::Impl::write_dumps(RunMode mode, train::LoadedProgram& loaded) {
+  for (const auto& [pass, text] : std::exchange(loaded.dumps, {})) {
+    compiled().execution.dump_ir(to_string(mode), pass, text);
+  }
+}
+
 std::string Model::Impl::compile_report(int64_t batch, const std::vector<Field>& fields) {
   train::LoadedProgram& loaded = plan(RunMode::train, batch, fields);
+  write_dumps(RunMode::train, loaded);
   return compiler::compile_report(loaded.program(), layer_names()) + memory_report(batch, fields);
 }
 

@@ -69,6 +69,8 @@ struct Model::Impl {
   // for it, program() does, or throws OverMemoryLimit.
   train::LoadedProgram& plan(RunMode mode, int64_t batch, const std::vector<Field>& fields);
   train::LoadedProgram& program(RunMode mode, int64_t batch, const std::vector<Field>& fields);
+  // Hands the graphs of a program to ExecutionOptions::dump_ir, once.
+  void write_dumps(RunMode mode, train::LoadedProgram& loaded);
   RunMemory memory_of(const RunPart& part);
   // Throws OverMemoryLimit if memory for programs that are not bound yet is missing.
   void require(const std::vector<RunPart>& parts, const char* what);

@@ -41,9 +41,9 @@ TEST(DecidingOptions, WhatDoesNotChangeResultsIsKnown) {
   EXPECT_EQ(others, (std::set<std::string>{
                         "ckpt-all-instances", "compile-only", "compile-report", "core-sets",
                         "cores-per-device", "device-mapping", "download", "dump-ir",
-                        "fp-exceptions", "max-cross-replica-buffer-size", "num-epochs",
-                        "pipeline-num-parallel", "pipeline-schedule", "pipeline-validation-model",
-                        "recomputation", "threads", "verify"}));
+                        "fp-exceptions", "max-cross-replica-buffer-size", "memory-limit",
+                        "num-epochs", "pipeline-num-parallel", "pipeline-schedule",
+                        "pipeline-validation-model", "recomputation", "threads", "verify"}));
 }
 
 TEST(DecidingOptions, SpellingsOfTheSameRunAreTheSame) {

@@ -107,9 +107,9 @@ void check_budget(const compiler::Program& program, const Placement& placement, 
     const MemoryUse use = memory_use(program, device_load(program, placement, device, workers));
     if (use.total() <= budget) continue;
     throw OverMemoryLimit("the program needs ", size(use.total()), " on device ", device,
-                        ", the budget is ", size(budget), "\n",
-                        memory_report(program, placement, workers),
-                        "  what would help: ", advice(program, placement, use));
+                          ", the budget is ", size(budget), "\n",
+                          memory_report(program, placement, workers),
+                          "  what would help: ", advice(program, placement, use));
   }
 }
 

@@ -17,8 +17,8 @@ std::string memory_report(const compiler::Program& program, const Placement& pla
 std::string memory_report_json(const compiler::Program& program, const Placement& placement,
                                int workers);
 
-// Throws OverMemoryLimit when a device needs more than `budget` bytes; the message has the table and
-// the options that would help.
+// Throws OverMemoryLimit when a device needs more than `budget` bytes; the message has the table
+// and the options that would help.
 void check_budget(const compiler::Program& program, const Placement& placement, int workers,
                   size_t budget);
 

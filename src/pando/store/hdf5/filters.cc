@@ -42,7 +42,7 @@ Bytes inflate_chunk(const Bytes& packed, uint64_t most) {
 Bytes unshuffle(const Bytes& shuffled, size_t element_bytes) {
   const size_t elements = element_bytes == 0 ? 0 : shuffled.size() / element_bytes;
   if (elements <= 1) return shuffled;  // a damaged file may name elements of 4 GiB
-  Bytes plain = shuffled;  // bytes after the last whole element stay
+  Bytes plain = shuffled;              // bytes after the last whole element stay
   for (size_t byte = 0; byte < element_bytes; ++byte) {
     for (size_t i = 0; i < elements; ++i) {
       plain[i * element_bytes + byte] = shuffled[byte * elements + i];
