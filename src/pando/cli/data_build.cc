@@ -1,12 +1,12 @@
 // `pando data build-...`: converts published data sets to the files that training reads.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <filesystem>
 
 #include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
 #include "pando/app/job/stop_signal.h"
+#include "pando/base/paths.h"
 #include "pando/cli/data_verbs.h"
 #include "pando/data/sources/imagenet/build.h"
 
@@ -96,7 +96,7 @@ int data_build_imagenet(Arguments args, std::ostream& out) {
       "SOURCE under their usual names.\n\n",
       [&](OptionTable& table) { add_build_flags(table, words, options); });
   if (!go) return app::kDone;
-  if (!std::filesystem::is_directory(words.source)) {
+  if (!is_folder(words.source)) {
     throw UsageError("SOURCE: expected the folder with train and validation, got '", words.source,
                      "', which is no folder");
   }

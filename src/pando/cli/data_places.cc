@@ -1,12 +1,12 @@
 // Shared by the verbs that take a data set: the list of data sets and their places.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <filesystem>
 #include <thread>
 
 #include <fmt/core.h>
 
 #include "pando/base/error.h"
+#include "pando/base/paths.h"
 #include "pando/base/strings.h"
 #include "pando/cli/data_verbs.h"
 #include "pando/datasets/find_files.h"
@@ -25,7 +25,7 @@ std::string dataset_list() {
 }
 
 std::string place_of(const DatasetRecord& record, const std::string& path) {
-  if (!path.empty() && !record.files.empty() && !std::filesystem::exists(path)) {
+  if (!path.empty() && !record.files.empty() && !path_exists(path)) {
     throw UsageError("PATH: '", path, "' does not exist; expected ", record.files, " (",
                      record.name, ")");
   }

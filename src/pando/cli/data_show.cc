@@ -6,6 +6,7 @@
 
 #include "pando/app/job/exit_code.h"
 #include "pando/base/new_file.h"
+#include "pando/base/paths.h"
 #include "pando/cli/data_verbs.h"
 #include "pando/data/image/png.h"
 #include "pando/datasets/all_datasets.h"
@@ -52,7 +53,7 @@ int data_show(Arguments args, std::ostream& out) {
   const DatasetRecord& record = dataset_record(name);
   if (output.empty()) output = name + ".png";
   const std::filesystem::path folder = std::filesystem::path(output).parent_path();
-  if (!folder.empty() && !std::filesystem::is_directory(folder)) {
+  if (!folder.empty() && !is_folder(folder)) {
     throw UsageError("--output: the folder '", folder.string(), "' does not exist");
   }
   const Image sheet = show_dataset(name, place_of(record, path), options);

@@ -9,8 +9,8 @@
 #include "pando/cli/program.h"
 
 int main(int argc, char** argv) {
-  std::signal(SIGXFSZ,
-              SIG_IGN);  // a file over the limit (ulimit -f) is then an error of its writer
+  // A file over the limit (ulimit -f) is then an error of its writer.
+  std::signal(SIGXFSZ, SIG_IGN);
   const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
   const int code = pando::cli::run_program(args, std::cout, std::cerr);
   // Never destroyed: a signal while the process ends does not change its code.

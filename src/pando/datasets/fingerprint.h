@@ -1,5 +1,5 @@
-// A short text that tells training data apart, so that a run does not resume on other data
-// unnoticed. SPDX-License-Identifier: MIT
+// A short text that tells training data apart: a run does not resume on other data unnoticed.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <span>

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "pando/app/job/exit_code.h"
+#include "pando/base/paths.h"
 #include "pando/launch/attempt.h"
 #include "pando/launch/host_name.h"
 #include "pando/launch/process.h"
@@ -76,7 +77,7 @@ int settle_program(RunOptions& options, const JobDivision& job, std::ostream& er
   if (name == "pando") name = this_program();
   if (!job.hosts.empty() || name == this_program()) return app::kDone;
   const bool is_path = name.find('/') != std::string::npos;
-  const bool exists = is_path && std::filesystem::exists(name);
+  const bool exists = is_path && path_exists(name);
   err << "pando: error: program '" << name << "': "
       << (exists ? "the file exists but is not executable"
                  : concat("not found", is_path ? "" : " on PATH"));

@@ -7,13 +7,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 
 #include <fmt/core.h>
 #include <unistd.h>
 
 #include "pando/base/error.h"
+#include "pando/base/paths.h"
 #include "pando/base/threads.h"
 #include "pando/launch/words.h"
 
@@ -39,7 +39,7 @@ std::string output_of(const std::string& command) {
 }
 
 bool is_program(const std::string& path) {
-  return access(path.c_str(), X_OK) == 0 && !std::filesystem::is_directory(path);
+  return access(path.c_str(), X_OK) == 0 && !is_folder(path);
 }
 
 using Words = std::vector<std::string>;

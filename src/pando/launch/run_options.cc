@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "pando/launch/run_options.h"
 
-#include <filesystem>
 #include <utility>
 
 #include <arpa/inet.h>
 
 #include "pando/app/job/exit_code.h"
 #include "pando/base/new_file.h"
+#include "pando/base/paths.h"
 #include "pando/launch/program_start.h"
 #include "pando/launch/run_reference.h"
 #include "pando/options/command_line.h"
@@ -309,7 +309,7 @@ std::optional<RunOptions> parse_run_options(std::span<const std::string> args, s
 
 void export_config(const RunOptions& options) {
   if (options.export_config.empty()) return;
-  if (!options.overwrite_config && std::filesystem::exists(options.export_config)) {
+  if (!options.overwrite_config && path_exists(options.export_config)) {
     throw UsageError("--export-config: '", options.export_config,
                      "' exists; use --overwrite-config to replace it");
   }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 
 #include <fmt/core.h>
 
@@ -21,15 +20,16 @@ constexpr double kSmallLossChange = 3e-3;  // more than the noise of so many bat
 
 // The largest weights of the last layer that is trained: it has the gradients that vanish last.
 std::string last_trained(const Model& model) {
-  for (const LayerInfo& layer : model.network().layers() | std::views::reverse) {
-    if (!model.trainable(layer.name)) continue;
+  const std::vector<LayerInfo>& layers = model.network().layers();
+  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
+    if (!model.trainable(layer->name)) continue;
     const nn::WeightSpec* largest = nullptr;
-    for (const nn::WeightSpec& weight : layer.weights) {
+    for (const nn::WeightSpec& weight : layer->weights) {
       if (weight.is_state()) continue;
       const bool larger = largest == nullptr || weight.shape.elements() > largest->shape.elements();
       if (larger) largest = &weight;
     }
-    if (largest != nullptr) return layer.name + "/" + largest->name;
+    if (largest != nullptr) return layer->name + "/" + largest->name;
   }
   return "";
 }
