@@ -81,6 +81,14 @@ TEST(Yaml, FilesThatCannotBeRead) {
   EXPECT_EQ(load_yaml(good).find("a")->place, good + ":1:1");
 }
 
+TEST(Yaml, LongKeysReadBackTheSame) {
+  ConfigValue map;
+  map.insert("a", ConfigValue::scalar("1"));
+  map.insert(std::string(3000, 'k'), ConfigValue::scalar("2"));
+  const std::string written = to_yaml(map);
+  EXPECT_EQ(to_yaml(parse_yaml(written, "f")), written);
+}
+
 TEST(Yaml, WrittenTextReadsBackTheSame) {
   for (const char* text :
        {"",     "plain",    "-",           "~",         "null",  "with space", "a: b",

@@ -231,8 +231,9 @@ std::string to_yaml(const ConfigValue& value) {
       return "[" + join(parts, ", ") + "]";
     case ConfigValue::Kind::map:
       for (size_t i = 0; i < value.items.size(); ++i) {
-        parts.push_back(to_yaml(ConfigValue::scalar(value.keys[i])) + ": " +
-                        to_yaml(value.items[i]));
+        const std::string key = to_yaml(ConfigValue::scalar(value.keys[i]));
+        // A key of more than 1024 characters has to be marked.
+        parts.push_back(concat(key.size() > 1000 ? "? " : "", key, ": ", to_yaml(value.items[i])));
       }
       return "{" + join(parts, ", ") + "}";
   }
