@@ -70,8 +70,8 @@ class FmaPeak:
         self.program = pathlib.Path(self.folder.name, "fma_peak")
         here = pathlib.Path(__file__).resolve().parent
         library = here.parent.parent / "src"
-        sources = [here / "fma_peak.cc", library / "pando/profile/multiply_add_peak.cc",
-                   library / "pando/base/error.cc", library / "pando/base/strings.cc"]
+        base = [library / f"pando/base/{name}.cc" for name in ("cpu", "error", "strings", "threads")]
+        sources = [here / "fma_peak.cc", library / "pando/profile/multiply_add_peak.cc", *base]
         subprocess.run(["c++", "-std=c++20", "-O2", "-pthread", "-I", library, *sources,
                         "-o", self.program], check=True)
 
