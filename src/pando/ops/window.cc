@@ -14,7 +14,7 @@ namespace pando::ops {
 
 namespace {
 
-// Of windows, strides, dilations, pads and inputs: sums and products of two of them fit.
+// The limit of windows, strides, dilations, pads and inputs: sums and products of two fit.
 constexpr int64_t kMostExtent = std::numeric_limits<int32_t>::max();
 
 // The attributes of a node before they are checked. Messages call the window `what`.
