@@ -49,7 +49,9 @@ void add_rows(Checksum& sum, const Tensor& rows, size_t count, std::vector<uint8
   scratch.resize(elements);
   std::transform(rows.f32().begin(), rows.f32().begin() + static_cast<std::ptrdiff_t>(elements),
                  scratch.begin(), [](float value) {
-                   return static_cast<uint8_t>(std::clamp(value, 0.0F, 1.0F) * 255 + 0.5F);
+                   const float inside = value > 0 ? std::min(value, 1.0F) : 0.0F;  // NaN is 0
+                   // Half steps, then the nearest whole step.
+                   return static_cast<uint8_t>((static_cast<int>(inside * 510) + 1) / 2);
                  });
   sum.add(scratch);
 }
