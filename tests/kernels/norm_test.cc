@@ -166,6 +166,57 @@ TEST(FastNorm, GroupNormAgrees) {
   }
 }
 
+TEST(FastNorm, LayerNormAgrees) {
+  struct LayerShape {
+    Shape x;
+    int axes;
+  };
+  for (const auto& [x, axes] :
+       {LayerShape{{1, 1}, 1}, LayerShape{{2, 5, 7, 6}, 1}, LayerShape{{3, 8, 8, 96}, 1},
+        LayerShape{{2, 3, 4, 5, 17}, 2}, LayerShape{{2, 9, 9, 64}, 3}, LayerShape{{5, 200}, 1}}) {
+    const ir::TensorType row = f32(Shape(std::vector<int64_t>(x.end() - axes, x.end())));
+    const ir::TensorType statistic =
+        f32({x.front(), x.elements_from(1) / std::max<int64_t>(row.shape.elements(), 1)});
+    for (const int64_t weights : {0, 1}) {
+      ir::Attributes attributes{{"axes", int64_t{axes}}, {"scale", weights}};
+      KernelCase grad{.op = "layer_norm_input_grad",
+                      .inputs = {f32(x), f32(x), statistic, statistic},
+                      .attributes = attributes};
+      if (weights == 1) grad.inputs.push_back(row);
+      EXPECT_EQ(BoundCase(grad).expect_agreement(), 1);
+      attributes.set("center", weights);
+      KernelCase forward{
+          .op = "layer_norm", .inputs = {f32(x)}, .attributes = attributes, .outputs = 3};
+      if (weights == 1) forward.inputs.insert(forward.inputs.end(), 2, row);
+      BoundCase bound(forward);
+      bound.map_input(0, [](float value) { return value + 3; });
+      EXPECT_EQ(bound.expect_agreement({.tolerance = 2e-5}), 1);
+    }
+    BoundCase sums({.op = "layer_norm_sums",
+                    .inputs = {f32(x), f32(x), statistic, statistic},
+                    .attributes = {{"axes", int64_t{axes}}},
+                    .outputs = 2});
+    for (const int64_t valid : valid_counts(x)) {
+      EXPECT_EQ(sums.expect_agreement({.valid = valid}), 1);
+    }
+  }
+}
+
+// A row far from zero, longer than the runs that are summed in f32.
+TEST(FastNorm, LayerNormStaysAccurateFarFromZero) {
+  BoundCase bound({.op = "layer_norm",
+                   .inputs = {f32({2, 9000})},
+                   .attributes = {{"scale", int64_t{0}}, {"center", int64_t{0}}},
+                   .outputs = 3});
+  bound.map_input(0, [](float x) { return 1e4f + x; });
+  const auto wanted = bound.run(bound.offer("reference"), bound.step({}));
+  const auto got = bound.run(bound.offer("fast"), bound.step({}));
+  for (int row = 0; row < 2; ++row) {
+    EXPECT_NEAR(got[1].floats()[row], wanted[1].floats()[row], 2e-3);
+    EXPECT_NEAR(got[2].floats()[row], wanted[2].floats()[row], 1e-5);
+  }
+}
+
 // The same for a group: in f32 the squares of 1e4 alone would hide a variance of 1.
 TEST(FastNorm, GroupNormStaysAccurateFarFromZero) {
   const Shape shape{1, 24, 24, 8};

@@ -84,6 +84,18 @@ void add_norm_cases(Cases& cases) {
   group("strided", "2,2,2,6", "groups=3, strided=1, epsilon=0.05");
   group("one_group", "2,2,1,2,3", "groups=1");
   group("matrix", "3,6", "groups=2");
+  group("instance", "2,3,2,2", "groups=2");
+  const auto layer = [&](const std::string& name, const std::string& weights,
+                         const std::string& node) {
+    cases.push_back({"layer_norm_" + name, one_node("x: f32[2,3,2,4] variable" + weights,
+                                                    "y, m, s = layer_norm(" + node)});
+  };
+  layer("last", ", g: f32[4] variable, b: f32[4] variable", "x, g, b)");
+  layer("three", ", g: f32[3,2,4] variable, b: f32[3,2,4] variable",
+        "x, g, b) {axes=3, epsilon=0.1}");
+  layer("plain", "", "x) {scale=0, center=0}");
+  layer("beta", ", b: f32[2,4] variable", "x, b) {axes=2, scale=0}");
+  layer("gamma", ", g: f32[4] variable", "x, g) {center=0}");
 }
 
 void add_elementwise_cases(Cases& cases) {

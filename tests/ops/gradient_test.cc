@@ -69,6 +69,9 @@ TEST(GradientRules, RefusesStatisticsOfGroupNorm) {
   EXPECT_SAYS(gradient_error("x: f32[3,2] variable, c: f32[2] feed",
                              "a, m, s = group_norm(x, c, c) {groups=1} y = relu(m)", "y"),
               "group_norm 'group_norm'", "mean and inv_std", "gradient");
+  EXPECT_SAYS(gradient_error("x: f32[3,2] variable",
+                             "a, m, s = layer_norm(x) {scale=0, center=0} y = relu(m)", "y"),
+              "layer_norm 'layer_norm'", "mean and inv_std", "gradient");
 }
 
 // The backward nodes of cast to `dtype` and back.

@@ -127,6 +127,27 @@ TEST(ShapeRules, GroupNorm) {
   });
 }
 
+TEST(ShapeRules, LayerNorm) {
+  const std::string c = ", c: f32[6]";
+  expect_all({
+      {"x: f32[2,5,4,6]" + c, "y, m, s = layer_norm(x, c, c)", "f32[2,5,4,6] f32[2,20] f32[2,20]"},
+      {"x: f32[2,6]" + c, "y, m, s = layer_norm(x, c, c)", "f32[2,6] f32[2,1] f32[2,1]"},
+      {"x: f32[2,5,4,6], c: f32[4,6]", "y, m, s = layer_norm(x, c) {axes=2, scale=0}",
+       "f32[2,5,4,6] f32[2,5] f32[2,5]"},
+      {"x: f32[2,6]", "y, m, s = layer_norm(x) {axes=2} @ln",
+       "layer_norm 'ln'|axes: expected 1 to 1|got 2"},
+      {"x: f32[2,6]", "y, m, s = layer_norm(x) {center=2}", "center: expected 0 or 1|got 2"},
+      {"x: f32[2,6]" + c, "y, m, s = layer_norm(x, c) {epsilon=-1.0}",
+       "epsilon: expected 0 or more|got -1"},
+      {"x: f32[2,6]" + c, "y, m, s = layer_norm(x, c)", "expected 2 weights|got 1"},
+      {"x: f32[2,0]", "y, m, s = layer_norm(x) {scale=0, center=0}", "expected elements|[2,0]"},
+      {"x: f32[2,5,6], m: f32[2,5]", "b, g = layer_norm_sums(x, x, m, m)", "f32[6] f32[6]"},
+      {"x: f32[2,5,6], m: f32[2,6]", "b, g = layer_norm_sums(x, x, m, m)",
+       "input 2|expected shape [2,5]|got [2,6]"},
+      {"x: f32[2,5,6], m: f32[2,5]" + c, "dx = layer_norm_input_grad(x, x, m, m, c)", "f32[2,5,6]"},
+  });
+}
+
 TEST(ShapeRules, Movement) {
   expect_all({
       {"x: f32[2,3,4]", "y = pad(x) {low=[0,1,2], high=[0,0,1]}", "f32[2,4,7]"},

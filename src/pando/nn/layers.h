@@ -106,6 +106,28 @@ struct GroupNormalizationOptions {
 };
 Layer GroupNormalization(GroupNormalizationOptions options = {});
 
+// Normalises each channel of each sample over its pixels.
+struct InstanceNormalizationOptions {
+  double epsilon = 0.001;
+  Initializer gamma_initializer = Ones();
+  Initializer beta_initializer = Zeros();
+  std::string name;
+};
+Layer InstanceNormalization(InstanceNormalizationOptions options = {});
+
+// Normalises over the last axes of each sample; with the last one alone, each pixel over its
+// channels.
+struct LayerNormalizationOptions {
+  std::vector<int> axis = {-1};  // the last axes, counted with the batch; negative: from the end
+  double epsilon = 0.001;
+  bool center = true;  // adds beta
+  bool scale = true;   // multiplies by gamma
+  Initializer gamma_initializer = Ones();
+  Initializer beta_initializer = Zeros();
+  std::string name;
+};
+Layer LayerNormalization(LayerNormalizationOptions options = {});
+
 struct Pool2DOptions {
   std::array<int64_t, 2> pool = {2, 2};
   std::array<int64_t, 2> strides = {0, 0};  // 0: same as the pool

@@ -72,6 +72,9 @@ KernelOffer fast_batch_norm_input_grad(const ir::Node& node);
 KernelOffer fast_group_norm(const ir::Node& node);
 KernelOffer fast_group_norm_sums(const ir::Node& node);
 KernelOffer fast_group_norm_input_grad(const ir::Node& node);
+KernelOffer fast_layer_norm(const ir::Node& node);
+KernelOffer fast_layer_norm_input_grad(const ir::Node& node);
+KernelOffer fast_layer_norm_sums(const ir::Node& node);
 
 KernelOffer fast_pad(const ir::Node& node);
 KernelOffer fast_slice(const ir::Node& node);

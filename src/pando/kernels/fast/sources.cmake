@@ -17,6 +17,7 @@ pando_module(kernels_fast SOURCES
   fast/elementwise.cc
   fast/flip_where.cc
   fast/group_norm.cc
+  fast/layer_norm.cc
   fast/max_pool.cc
   fast/max_pool_grad.cc
   fast/normalise_pixels.cc

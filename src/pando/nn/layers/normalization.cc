@@ -1,5 +1,7 @@
-// Batch and group normalisation.
+// Batch, group, instance and layer normalisation.
 // SPDX-License-Identifier: MIT
+#include <set>
+
 #include "pando/nn/layers/support.h"
 
 namespace pando {
@@ -98,6 +100,86 @@ class GroupNormalizationLayer : public LayerDefinition {
   GroupNormalizationOptions options_;
 };
 
+// The group normalisation in which every channel is a group.
+class InstanceNormalizationLayer : public LayerDefinition {
+ public:
+  explicit InstanceNormalizationLayer(InstanceNormalizationOptions options)
+      : options_(std::move(options)) {}
+  std::string class_name() const override { return "InstanceNormalization"; }
+  std::string stem() const override { return "instance_normalization"; }
+
+  std::vector<WeightSpec> weights(const std::string& layer,
+                                  const std::vector<Shape>& inputs) const override {
+    const Shape channels = channels_of(class_name(), layer, inputs[0]);
+    return {{"gamma", channels, options_.gamma_initializer},
+            {"beta", channels, options_.beta_initializer}};
+  }
+
+  ir::Value* build(GraphBuilder& builder, const std::vector<ir::Value*>& inputs) const override {
+    const ir::Attributes attributes = {{"groups", inputs[0]->shape().back()},
+                                       {"epsilon", options_.epsilon}};
+    return builder
+        .append("group_norm", {inputs[0], builder.weight("gamma"), builder.weight("beta")},
+                attributes, 3)
+        ->output();
+  }
+
+ private:
+  InstanceNormalizationOptions options_;
+};
+
+class LayerNormalizationLayer : public LayerDefinition {
+ public:
+  explicit LayerNormalizationLayer(LayerNormalizationOptions options)
+      : options_(std::move(options)) {}
+  std::string class_name() const override { return "LayerNormalization"; }
+  std::string stem() const override { return "layer_normalization"; }
+
+  std::vector<WeightSpec> weights(const std::string& layer,
+                                  const std::vector<Shape>& inputs) const override {
+    const Shape& sample = inputs[0];
+    const Shape row(
+        std::vector<int64_t>(sample.end() - count_axes(layer, sample.rank()), sample.end()));
+    std::vector<WeightSpec> weights;
+    if (options_.scale) weights.push_back({"gamma", row, options_.gamma_initializer});
+    if (options_.center) weights.push_back({"beta", row, options_.beta_initializer});
+    return weights;
+  }
+
+  ir::Value* build(GraphBuilder& builder, const std::vector<ir::Value*>& inputs) const override {
+    std::vector<ir::Value*> values = {inputs[0]};
+    if (options_.scale) values.push_back(builder.weight("gamma"));
+    if (options_.center) values.push_back(builder.weight("beta"));
+    const int64_t axes = count_axes(builder.layer_name(), inputs[0]->shape().rank() - 1);
+    return builder
+        .append("layer_norm", values,
+                {{"axes", axes},
+                 {"epsilon", options_.epsilon},
+                 {"scale", int64_t{options_.scale ? 1 : 0}},
+                 {"center", int64_t{options_.center ? 1 : 0}}},
+                3)
+        ->output();
+  }
+
+ private:
+  // How many axes at the end of a sample are normalised.
+  int64_t count_axes(const std::string& layer, int sample_rank) const {
+    std::set<int> axes;
+    for (const int axis : options_.axis) axes.insert(axis < 0 ? sample_rank + 1 + axis : axis);
+    const auto count = static_cast<int>(axes.size());
+    const bool last = count > 0 && *axes.begin() == sample_rank + 1 - count &&
+                      *axes.rbegin() == sample_rank && *axes.begin() > 0;
+    if (!last || axes.size() != options_.axis.size()) {
+      throw InvalidArgument("LayerNormalization '", layer,
+                            "': axis: expected the last axes of the ", sample_rank + 1,
+                            ", for example -1, got ", ir::to_text(ints(options_.axis)));
+    }
+    return count;
+  }
+
+  LayerNormalizationOptions options_;
+};
+
 }  // namespace
 
 }  // namespace nn
@@ -108,6 +190,14 @@ Layer BatchNormalization(BatchNormalizationOptions options) {
 
 Layer GroupNormalization(GroupNormalizationOptions options) {
   return nn::make_layer<nn::GroupNormalizationLayer>(std::move(options));
+}
+
+Layer InstanceNormalization(InstanceNormalizationOptions options) {
+  return nn::make_layer<nn::InstanceNormalizationLayer>(std::move(options));
+}
+
+Layer LayerNormalization(LayerNormalizationOptions options) {
+  return nn::make_layer<nn::LayerNormalizationLayer>(std::move(options));
 }
 
 }  // namespace pando
