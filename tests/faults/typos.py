@@ -68,7 +68,7 @@ def bound(words, text):
 
 
 def flag_of(name, hint, wanted, in_file=True):
-    choices = re.findall(r"`([^`]+)`", wanted) if wanted.startswith("one of") else []
+    choices = re.findall(r"`([^`]+)`", wanted.split(";")[0]) if wanted.startswith("one of") else []
     low = bound("at least", wanted)
     low = low - 1 if low is not None else bound("above", wanted)
     high = bound("at most", wanted)
@@ -140,14 +140,16 @@ def distance(a, b):
 
 
 class Command:
-    """A command of the program with its flags; `words` are its name and arguments."""
+    """A command of the program with its flags; `words` are its name and arguments, `hidden` names
+    of flags that it takes and does not show."""
 
-    def __init__(self, words, flags, tail=(), file_flag=None):
+    def __init__(self, words, flags, tail=(), file_flag=None, hidden=()):
         self.words = list(words)
         self.flags = [flag for flag in flags if flag.name != "help"]
         self.tail = list(tail)
         self.file_flag = file_flag
         self.names = [flag.name for flag in self.flags]
+        self.hidden = list(hidden)
 
     def case(self, rng):
         if self.file_flag and rng.random() < 0.45:
@@ -159,12 +161,14 @@ class Command:
             return self.wrong_key(flag, rng)
         value, nearest = wrong_value(flag, rng)
         args = [f"--{flag.name}={value}"]
-        if rng.random() < 0.5 and value[:2] != "--" and flag.kind != "bool":
+        # After a flag that may stand alone, the next word may be an argument of its own.
+        stands_alone = flag.kind == "bool" or "true" in flag.choices
+        if rng.random() < 0.5 and value[:2] != "--" and not stands_alone:
             args = [f"--{flag.name}", value]
         return self.made(args, [(f"--{flag.label}",), nearest], None, f"value {value}")
 
     def misspelt_flag(self, flag, rng):
-        typo = misspelt(flag.name, self.names, rng)
+        typo = misspelt(flag.name, self.names + self.hidden, rng)
         value = rng.choice(["=1", "", "=x"])
         near = [f"'--{name}'" for name in self.names if close(name, typo)]
         return self.made([f"--{typo}{value}"], [(f"--{typo}",), near], None, "name")
@@ -191,7 +195,7 @@ class Command:
         line = rng.randrange(1, 6)
         names = [other.name for other in flags]
         if flag.kind == "text" or rng.random() < 0.4:
-            typo = misspelt(flag.name, names, rng)
+            typo = misspelt(flag.name, names + self.hidden, rng)
             near = [f"'{name}'" for name in self.names if close(name, typo)]
             text, tokens = f"{typo}: 1", [(typo,), near]
         elif flag.keys and rng.random() < 0.7:

@@ -36,7 +36,8 @@ def commands_of(program):
                if flag.name not in [one.name for one in train]]
         own = [flag._replace(in_file=False) for flag in own]
         flags = [flag for flag in train if flag.name in names]
-        commands[Command([name], flags + own, file_flag="--config-path")] = 3
+        hidden = [flag.name for flag in train if flag.name not in names]
+        commands[Command([name], flags + own, file_flag="--config-path", hidden=hidden)] = 3
     commands[Command(["devices"], flags_of_help(ask(program, "devices", "--help")))] = 1
     for verb, tail in {"fetch": ["cifar10"], "verify": ["mnist", "x"], "benchmark": ["mnist", "x"],
                        "show": ["mnist", "x"], "make-cifar10": ["x"], "make-cosmoflow": ["x"],

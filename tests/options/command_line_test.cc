@@ -41,6 +41,28 @@ TEST(CommandLine, BooleansWithAndWithoutAValue) {
   EXPECT_FALSE(f.shuffle);
 }
 
+TEST(CommandLine, AFlagThatMayStandAloneLeavesArgumentsAlone) {
+  struct WithArgument : Fixture {
+    Color tint = Color::red;
+    std::string what;
+    WithArgument() {
+      table.add_choice("tint", tint, {{"true", Color::red}, {"blue", Color::blue}}, "")
+          .may_stand_alone();
+      table.add_positional("WHAT", what, "what");
+    }
+  };
+  for (const char* word : {"blue", "BLUE"}) {
+    WithArgument f;
+    f.parse({"--tint", word, "x"});
+    EXPECT_EQ(f.tint, Color::blue);
+    EXPECT_EQ(f.what, "x");
+  }
+  WithArgument f;
+  f.parse({"--tint", "bleu"});
+  EXPECT_EQ(f.tint, Color::red);
+  EXPECT_EQ(f.what, "bleu");
+}
+
 TEST(CommandLine, AliasesPrefixesNegativeNumbersAndRepeats) {
   Fixture f;
   f.parse({"--size", "5", "--col", "azure", "--cou=2", "--cou=4", "--parts", "a", "--parts=b"});

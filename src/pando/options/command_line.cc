@@ -89,7 +89,7 @@ class Parser {
       for (const std::string& text : take_list(option, arg, equals)) {
         grow(option, as_list(ConfigValue::scalar(text), "--" + option.name));
       }
-    } else if (option.is_bool && equals == std::string::npos && !has_bool()) {
+    } else if (option.is_bool && equals == std::string::npos && !has_value_of(option)) {
       add(option, ConfigValue::scalar("true"));
     } else {
       add(option, ConfigValue::scalar(take_value(option, arg, equals)));
@@ -110,10 +110,13 @@ class Parser {
 
   bool has_value() const { return next_ < args_.size() && !is_flag(args_[next_]); }
 
-  // Whether a value for a boolean follows. If the command takes positional arguments,
-  // `--json mnist` is a flag without a value and an argument.
-  bool has_bool() const {
-    return has_value() && (table_.positionals().empty() || parse_bool(args_[next_]).has_value());
+  // Whether a value for a flag that may stand alone follows. If the command takes positional
+  // arguments, `--json mnist` is a flag without a value and an argument.
+  bool has_value_of(const Option& option) const {
+    if (!has_value() || table_.positionals().empty()) return has_value();
+    const std::string next = to_lower(args_[next_]);
+    const auto is_next = [&](const std::string& choice) { return to_lower(choice) == next; };
+    return parse_bool(next) || std::any_of(option.choices.begin(), option.choices.end(), is_next);
   }
 
   std::string take_value(const Option& option, const std::string& arg, size_t equals) {
