@@ -74,7 +74,7 @@ void direct_backward_input(benchmark::State& state, const ConvLayer& layer) {
   std::vector<float> packed(conv.backward_kernel_floats());
   conv.pack_backward(b.kernel.data(), packed.data());
   for (auto _ : state) {
-    conv.backward_input(b.y.data(), packed.data(), b.x.data());
+    conv.backward_input(b.y.data(), packed.data(), {}, b.x.data());
   }
   report(state, layer, conv.name());
 }

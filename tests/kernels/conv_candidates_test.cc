@@ -80,6 +80,31 @@ TEST(ConvCandidates, InputGradAgrees) {
   EXPECT_GT(offered, static_cast<int>(conv_cases().size()));
 }
 
+// oneDNN, which has a deconvolution of its own, judges the definition by an input gradient.
+TEST(ConvCandidates, TransposeAgrees) {
+  int offered = 0;
+  int onednn = 0;
+  for (const ConvCase& c : conv_cases()) {
+    const BoundCase forward(conv(c, false));
+    ir::Attributes attributes = c.attributes;
+    attributes.set("output", spatial(c.x));
+    attributes.set("alpha", 0.125);
+    for (const char* activation : {"none", "relu", "leaky_relu"}) {
+      attributes.set("activation", std::string(activation));
+      KernelCase one{.op = "conv_transpose",
+                     .inputs = {forward.node().output()->type(), f32(c.filter), f32({c.x.back()})},
+                     .attributes = attributes};
+      const BoundCase bound(one);
+      offered += bound.expect_agreement();
+      onednn += bound.offer("onednn").kernel != nullptr ? 1 : 0;
+      one.inputs.pop_back();
+      offered += BoundCase(one).expect_agreement();
+    }
+  }
+  EXPECT_GT(offered, 6 * static_cast<int>(conv_cases().size()));
+  EXPECT_GT(onednn, static_cast<int>(conv_cases().size()));
+}
+
 TEST(ConvCandidates, FilterGradAgrees) {
   int offered = 0;
   for (const ConvCase& c : conv_cases()) {

@@ -164,7 +164,7 @@ class DirectConvCases : public testing::TestWithParam<ConvGeometry> {
     for (int i = 0; i < parts; ++i) conv.pack_backward(filter.data(), packed.data(), {i, parts});
     Floats dx(test::x_size(g()), NAN);
     for (int i = 0; i < parts; ++i) {
-      conv.backward_input(dy.data(), packed.data(), dx.data(), {i, parts});
+      conv.backward_input(dy.data(), packed.data(), {}, dx.data(), {i, parts});
     }
     return dx;
   }

@@ -23,6 +23,13 @@ std::vector<int64_t> valid_counts(const Shape& shape) {
   return {shape.front(), shape.front() - 1, 0};
 }
 
+TEST(FastNorm, ChannelSumsAgree) {
+  for (const Shape& shape : norm_shapes()) {
+    const BoundCase bound({.op = "channel_sums", .inputs = {f32(shape)}});
+    EXPECT_EQ(bound.expect_agreement(), 1);
+  }
+}
+
 TEST(FastNorm, BatchMomentsAgree) {
   for (const Shape& shape : norm_shapes()) {
     BoundCase bound({.op = "batch_moments", .inputs = {f32(shape)}});

@@ -52,6 +52,26 @@ TEST(Reference, ConvolutionByHand) {
             (Floats{5421, 6532, 603, 54, 65, 6}));
 }
 
+TEST(Reference, TransposedConvolutionByHand) {
+  const Tensor x = Tensor::of_f32({1, 1, 2, 1}, {2, 3});
+  const Tensor k = Tensor::of_f32({2, 2, 1, 1}, {1, 10, 100, 1000});
+  const Tensor b = Tensor::of_f32({1}, {-30});
+  const Values inputs = {{"x", x}, {"k", k}, {"b", b}};
+  // With strides of the kernel's size, every element of x makes a box of its own.
+  EXPECT_EQ(floats(run({{"x", x}, {"k", k}},
+                       "y = conv_transpose(x, k) {strides=[2,2], output=[2,4]}")["y"]),
+            (Floats{2, 20, 3, 30, 200, 2000, 300, 3000}));
+  // Without strides the boxes overlap.
+  EXPECT_EQ(floats(run({{"x", x}, {"k", k}}, "y = conv_transpose(x, k) {output=[2,3]}")["y"]),
+            (Floats{2, 23, 30, 200, 2300, 3000}));
+  // Elements that no box reaches have the bias alone.
+  EXPECT_EQ(floats(run(inputs, "y = conv_transpose(x, k, b) {strides=[2,3], output=[2,6]}")["y"]),
+            (Floats{-28, -10, -30, -27, 0, -30, 170, 1970, -30, 270, 2970, -30}));
+  EXPECT_EQ(floats(run({{"x", x}, {"k", k}, {"b", b}},
+                       "y = conv_transpose(x, k, b) {output=[2,3], activation=\"relu\"}")["y"]),
+            (Floats{0, 0, 0, 170, 2270, 2970}));
+}
+
 TEST(Reference, MaxPoolFirstMaximumWinsAndNaNPropagates) {
   const Tensor x = Tensor::of_f32({1, 2, 6, 1}, {3, 3, 1, kNaN, -1, -2,  //
                                                  3, 0, 5, kNaN, -3, -1});

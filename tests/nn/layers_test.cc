@@ -87,6 +87,44 @@ INSTANTIATE_TEST_SUITE_P(
              SeparableConv2D({.filters = 10, .kernel = {3, 3}, .activation = "swish"}),
              {7, 6, 10},
              124},
+        Case{"Conv2DTranspose",
+             {4, 5, 6},
+             Conv2DTranspose({.filters = 3, .kernel = {2, 2}, .strides = {2, 2}}),
+             {8, 10, 3},
+             2 * 2 * 3 * 6 + 3},
+        Case{"Conv2DTranspose",
+             {4, 5, 6},
+             Conv2DTranspose({.filters = 3,
+                              .kernel = {5, 3},
+                              .strides = {2, 1},
+                              .padding = "same",
+                              .activation = "relu",
+                              .use_bias = false}),
+             {8, 5, 3},
+             5 * 3 * 3 * 6},
+        Case{"Conv2DTranspose",  // (4 - 1) * 3 + 3 + 1 and, with a span of 5, 5 + max(5 - 1, 0)
+             {4, 5, 6},
+             Conv2DTranspose({.filters = 2,
+                              .kernel = {3, 3},
+                              .strides = {3, 1},
+                              .output_padding = {1, -1},
+                              .dilation = {1, 2}}),
+             {13, 9, 2},
+             3 * 3 * 2 * 6 + 2},
+        Case{"Conv2DTranspose",  // (4 - 1) * 2 + 3 - 2 * 1 + {0, 1}
+             {4, 4, 1},
+             Conv2DTranspose({.filters = 1,
+                              .kernel = {3, 3},
+                              .strides = {2, 2},
+                              .padding = "same",
+                              .output_padding = {0, 1}}),
+             {7, 8, 1},
+             10},
+        Case{"Conv3DTranspose",
+             {2, 3, 4, 6},
+             Conv3DTranspose({.filters = 3, .kernel = {2, 2, 2}, .strides = {2, 2, 2}}),
+             {4, 6, 8, 3},
+             8 * 3 * 6 + 3},
         Case{"Dense", {1600}, Dense({.units = 10, .activation = "softmax"}), {10}, 16010},
         Case{"Dense", {7}, Dense({.units = 1, .activation = "linear", .use_bias = false}), {1}, 7},
         Case{"BatchNormalization", {5, 4, 3}, BatchNormalization(), {5, 4, 3}, 12},
@@ -225,6 +263,35 @@ TEST(LayerOptions, EveryOpThatIsAnActivationIsOne) {
   }
   const std::string error = error_of([] { Activation("add"); });
   for (const std::string& name : names) EXPECT_SAYS(error, name);
+}
+
+// Keras has the filters before the channels of the input.
+TEST(LayerOptions, KernelsOfTransposedConvolutionsAreThoseOfKeras) {
+  const Network network =
+      Sequential({4, 5, 6}, {Conv2DTranspose({.filters = 3, .kernel = {2, 7}})});
+  const LayerInfo& layer = network.layer("conv2d_transpose");
+  EXPECT_EQ(layer.weights[0].name, "kernel");
+  EXPECT_EQ(layer.weights[0].file_shape(), (Shape{2, 7, 3, 6}));
+  EXPECT_EQ(layer.weights[1].name, "bias");
+}
+
+TEST(LayerOptions, TransposedConvolutionsRefuseWhatHasNoResult) {
+  EXPECT_SAYS(error_of([] { Conv2DTranspose({.kernel = {2, 2}}); }), "Conv2DTranspose: filters");
+  EXPECT_SAYS(error_of([] { Conv2DTranspose({.filters = 1, .kernel = {0, 2}}); }), "kernel");
+  EXPECT_SAYS(error_of([] {
+                Conv3DTranspose({.filters = 1, .strides = {1, 0, 1}});
+              }),
+              "Conv3DTranspose: strides", "got 0");
+  EXPECT_SAYS(error_of([] { Conv2DTranspose({.filters = 1, .padding = "full"}); }), "padding",
+              "got \"full\"");
+  EXPECT_SAYS(error_of([] {
+                Conv2DTranspose({.filters = 1, .output_padding = {0, 1}});
+              }),
+              "output_padding", "stride 1", "got 1");
+  EXPECT_SAYS(error_of([] {
+                Sequential({4, 3}, {Conv2DTranspose({.filters = 1, .name = "up"})});
+              }),
+              "Conv2DTranspose 'up'", "2 spatial axes", "[4,3]");
 }
 
 TEST(LayerOptions, InitializersReachTheWeights) {

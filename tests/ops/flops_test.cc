@@ -27,6 +27,12 @@ TEST(Flops, ConvolutionAndItsGradientsAreTheSameWork) {
             work);
 }
 
+TEST(Flops, ATransposedConvolutionIsItsInputGradient) {
+  EXPECT_EQ(flops_of("x: f32[5,13,13,8] feed, k: f32[2,2,4,8] variable",
+                     "y = conv_transpose(x, k) {strides=[2,2], output=[26,26]}"),
+            2.0 * 5 * (13 * 13) * (2 * 2) * 4 * 8);
+}
+
 TEST(Flops, GroupsAndDepthCount) {
   EXPECT_EQ(flops_of("x: f32[2,5,5,4] feed, k: f32[3,3,1,8] variable",
                      R"(y = conv(x, k) {groups=4, padding="same"})"),

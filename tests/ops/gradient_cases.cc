@@ -40,6 +40,29 @@ void add_conv_cases(Cases& cases) {
                                   "y = conv(x, k, b)")});
 }
 
+void add_conv_transpose_cases(Cases& cases) {
+  const auto transposed = [&](const std::string& name, const std::string& x,
+                              const std::string& kernel, const std::string& attributes,
+                              const std::string& bias = "") {
+    const std::string inputs = "x: f32[" + x + "] variable, k: f32[" + kernel + "] variable" +
+                               (bias.empty() ? "" : ", b: f32[" + bias + "] variable");
+    cases.push_back({"conv_transpose_" + name,
+                     one_node(inputs, concat("y = conv_transpose(x, k", bias.empty() ? "" : ", b",
+                                             ") {", attributes, "}"))});
+  };
+  transposed("valid", "2,3,2,3", "3,2,2,3", "output=[5,3]", "2");
+  transposed("same_stride", "1,3,2,2", "3,3,3,2", "padding=\"same\", strides=[2,3], output=[6,6]",
+             "3");
+  transposed("unet", "2,3,2,4", "2,2,3,4", "strides=[2,2], output=[6,4]", "3");
+  transposed("gaps", "1,3,2,2", "1,2,2,2", "strides=[3,2], output=[9,5]", "2");
+  transposed("dilated", "1,3,4,2", "2,3,2,2", "dilations=[3,2], output=[6,8]");
+  transposed("explicit", "1,3,4,2", "3,3,1,2",
+             "padding=\"explicit\", pads=[1,0,2,1], strides=[2,1], output=[5,5]");
+  transposed("groups", "1,3,3,6", "3,3,2,6", "groups=3, padding=\"same\", output=[3,3]", "6");
+  transposed("three_axes", "1,2,3,2,2", "2,3,2,3,2",
+             "padding=\"same\", strides=[2,1,2], output=[4,3,3]", "3");
+}
+
 void add_dense_cases(Cases& cases) {
   cases.push_back(
       {"dense", one_node("x: f32[3,4] variable, k: f32[4,5] variable", "y = dense(x, k)")});
@@ -224,6 +247,7 @@ const std::vector<GradientCase>& gradient_cases() {
   static const std::vector<GradientCase> cases = [] {
     Cases all;
     add_conv_cases(all);
+    add_conv_transpose_cases(all);
     add_dense_cases(all);
     add_norm_cases(all);
     add_elementwise_cases(all);

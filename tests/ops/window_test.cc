@@ -30,6 +30,26 @@ TEST(Window, OutputExtentsOfConvolution) {
   EXPECT_EQ(conv("1,3,3,1", "9,9,1,1", "padding=\"same\""), "f32[1,3,3,1]");
 }
 
+TEST(Window, OutputExtentsOfTransposedConvolution) {
+  const auto transposed = [](const std::string& x, const std::string& attributes) {
+    return test::infer_text("x: f32[" + x + "], k: f32[3,3,5,4], b: f32[5]",
+                            "y = conv_transpose(x, k, b) {" + attributes + "} @t");
+  };
+  EXPECT_EQ(transposed("2,4,6,4", "output=[6,8]"), "f32[2,6,8,5]");
+  EXPECT_EQ(transposed("2,4,6,4", "padding=\"same\", strides=[2,2], output=[8,11]"),
+            "f32[2,8,11,5]");
+  EXPECT_SAYS(transposed("2,4,6,4", "output=[7,8]"), "conv_transpose 't'", "input 0",
+              "expected shape [2,5,6,4]", "got [2,4,6,4]");
+  EXPECT_SAYS(transposed("2,4,6,3", "output=[6,8]"), "conv_transpose 't'", "[2,4,6,4]");
+  EXPECT_SAYS(transposed("2,4,6,4", "output=[6]"), "conv_transpose 't'", "output: expected 2 items",
+              "got [6]");
+  EXPECT_SAYS(test::infer_text("x: f32[1,2,2,4], k: f32[1,1,5,4], b: f32[4]",
+                               "y = conv_transpose(x, k, b) {output=[2,2]}"),
+              "input 2", "expected shape [5]", "got [4]");
+  EXPECT_EQ(test::infer_text("x: f32[2,3,4,5]", "y = channel_sums(x)"), "f32[5]");
+  EXPECT_SAYS(test::infer_text("x: f32[5]", "y = channel_sums(x)"), "2 to 5 axes");
+}
+
 TEST(Window, RefusesConvolutions) {
   EXPECT_SAYS(test::infer_text("x: f32[1,5,5,1], k: f32[7,7,1,1]", "y = conv(x, k) @block1/c2"),
               "conv 'block1/c2'", "filter 7x7", "padded input 5x5");

@@ -3,10 +3,12 @@
 
 #include "pando/base/error.h"
 #include "pando/ops/attribute_values.h"
+#include "pando/ops/op.h"
 
 namespace pando::kernels {
 
 NodeActivation node_activation(const ir::Node& node) {
+  if (ops::definition(node).attribute("activation") == nullptr) return {};
   const std::string name = ops::text_attribute(node, "activation");
   if (name == "relu") return {.kind = Activation::relu};
   if (name == "none") return {};

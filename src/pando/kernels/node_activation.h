@@ -22,7 +22,7 @@ struct NodeActivation {
   }
 };
 
-// Requires: the node's op has the attribute `activation`; `alpha` may be missing.
+// None if the node's op has no attribute `activation`; `alpha` may be missing.
 NodeActivation node_activation(const ir::Node& node);
 
 }  // namespace pando::kernels

@@ -1,4 +1,5 @@
-// Convolution over two or three spatial axes, channels-last, and its two gradients.
+// Convolution over two or three spatial axes, channels-last, its two gradients, and transposed
+// convolution, which is the input gradient as an op of its own.
 // SPDX-License-Identifier: MIT
 #include "pando/base/error.h"
 #include "pando/ops/activation_attribute.h"
@@ -70,6 +71,31 @@ std::vector<ir::TensorType> infer_conv_filter_grad(const ir::Node& node) {
   return {f32(Shape(filter)), f32({out_channels})};
 }
 
+std::vector<ir::TensorType> infer_conv_transpose(const ir::Node& node) {
+  const auto types = infer_conv_input_grad(node);
+  if (node.num_inputs() == 3) require_f32_shape(node, 2, {types[0].shape.back()});
+  check_activation(node);
+  return types;
+}
+
+// With the roles of x and y exchanged, the gradients are a convolution and its filter gradient.
+void add_conv_transpose_gradients(const ir::Node& node, std::span<ir::Value* const> dy,
+                                  GradBuilder& grad) {
+  require_no_activation(node);
+  ir::Value* x = node.input(0);
+  ir::Value* filter = node.input(1);
+  ir::Attributes attributes = node.attributes();
+  for (const char* own : {"activation", "alpha", "output"}) attributes.erase(own);
+  if (grad.wants(x)) grad.add(x, grad.emit("conv", {dy[0], filter}, attributes)->output());
+  if (grad.wants(filter)) {
+    attributes.set("filter", ir::Ints(filter->shape().begin(), filter->shape().end() - 2));
+    grad.add(filter, grad.emit("conv_filter_grad", {dy[0], x}, attributes)->output());
+  }
+  if (node.num_inputs() == 3 && grad.wants(node.input(2))) {
+    grad.add(node.input(2), grad.emit("channel_sums", {dy[0]})->output());
+  }
+}
+
 std::vector<AttributeSpec> conv_grad_attributes(std::string extents) {
   auto attributes = conv_attributes();
   attributes.push_back({std::move(extents), ir::Ints{}, {}});
@@ -123,6 +149,21 @@ OpDef conv_input_grad_op() {
           .attributes = conv_grad_attributes("input"),
           .traits = {Trait::no_grad},
           .infer = infer_conv_input_grad,
+          .products = Products::convolution};
+}
+
+// The filter is [spatial..., out, in]; `output` holds the spatial extents of y, of which a
+// convolution with these attributes makes those of x.
+OpDef conv_transpose_op() {
+  return {.name = "conv_transpose",
+          .inputs = {{"x"},
+                     {.name = "filter", .shared = true},
+                     {.name = "bias", .optional = true, .shared = true}},
+          .outputs = {"y"},
+          .attributes = with_activation(conv_grad_attributes("output")),
+          .traits = {Trait::takes_post_op},
+          .infer = infer_conv_transpose,
+          .grad = add_conv_transpose_gradients,
           .products = Products::convolution};
 }
 

@@ -1,5 +1,5 @@
-// Finds the operands x, filter and y of a convolution, of its gradients and of their fusions with
-// pooling, which take them in different orders.
+// Finds the operands x, filter and y of a convolution, of its gradients, of a transposed
+// convolution and of fusions with pooling, which take them in different orders.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,14 +15,21 @@ struct ConvOperands {
   bool filter_grad = false;
 };
 
-// Requires: one of conv, conv_pool, conv_input_grad, conv_filter_grad, conv_pool_input_grad and
-// conv_pool_filter_grad.
+// Whether the op multiplies by the transposed filter or weights: an input gradient, or a transposed
+// convolution, which computes the same.
+inline bool is_input_grad(const ir::Node& node) {
+  return node.op().ends_with("input_grad") || node.op() == "conv_transpose";
+}
+
+// Requires: one of conv, conv_pool, conv_transpose, conv_input_grad, conv_filter_grad,
+// conv_pool_input_grad and conv_pool_filter_grad. A transposed convolution is seen as the input
+// gradient that it computes: x is its result and y its input.
 inline ConvOperands conv_operands(const ir::Node& node) {
   const std::string& op = node.op();
-  if (op == "conv_input_grad") return {node.output(), node.input(1), node.input(0), true, false};
   if (op == "conv_pool_input_grad") {
     return {node.output(), node.input(2), node.input(0), true, false};
   }
+  if (is_input_grad(node)) return {node.output(), node.input(1), node.input(0), true, false};
   if (op == "conv_filter_grad" || op == "conv_pool_filter_grad") {
     return {node.input(0), node.output(), node.input(1), false, true};
   }

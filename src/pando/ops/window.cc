@@ -148,11 +148,12 @@ std::vector<AttributeSpec> conv_attributes() {
 
 Windows conv_windows(const ir::Node& node) {
   const ConvOperands operands = conv_operands(node);
+  const std::string extents = node.op() == "conv_transpose" ? "output" : "input";
   if (operands.input_grad) {
-    require_length(node, "input", static_cast<size_t>(node.input(0)->shape().rank()) - 2);
+    require_length(node, extents, static_cast<size_t>(node.input(0)->shape().rank()) - 2);
   }
   return resolve(node, {.what = "filter",
-                        .input = operands.input_grad ? ints_attribute(node, "input")
+                        .input = operands.input_grad ? ints_attribute(node, extents)
                                                      : spatial_extents(operands.x->shape()),
                         .window = operands.filter_grad ? ints_attribute(node, "filter")
                                                        : kernel_extents(operands.filter->shape()),

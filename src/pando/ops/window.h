@@ -32,8 +32,9 @@ std::vector<AttributeSpec> padding_attributes();
 // The attributes of a convolution: padding, pads, strides, dilations and groups.
 std::vector<AttributeSpec> conv_attributes();
 
-// The windows of conv, conv_input_grad, conv_filter_grad, and of the convolution in conv_pool and
-// its gradients. Throws InvalidArgument that names the node. Requires: inputs of the right rank.
+// The windows of conv, conv_input_grad, conv_filter_grad, of the convolution whose input gradient
+// conv_transpose computes, and of the convolution in conv_pool and its gradients. Throws
+// InvalidArgument that names the node. Requires: inputs of the right rank.
 Windows conv_windows(const ir::Node& node);
 
 // The windows of max_pool, avg_pool and their gradients, and of the pooling in conv_pool and its

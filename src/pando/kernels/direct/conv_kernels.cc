@@ -83,12 +83,13 @@ KernelOffer offer_forward(const ir::Node& node, const ConvGeometry& geometry) {
   return offer_packed(conv, Direction::forward, run, 0);
 }
 
-KernelOffer offer_input_grad(const ConvGeometry& geometry) {
+KernelOffer offer_input_grad(const ir::Node& node, const ConvGeometry& geometry) {
   std::string why_not;
   if (!DirectConv::supports(geometry, &why_not)) return refuse(why_not);
   const DirectConv conv(geometry);
+  const Epilogue epilogue = epilogue_of(node);
   const auto run = [=](const KernelArgs& args, const StepArgs& step) {
-    conv.backward_input(args.in(0), args.in(1), args.out(), step.part);
+    conv.backward_input(args.in(0), args.in(1), with_bias(epilogue, args), args.out(), step.part);
   };
   return offer_packed(conv, Direction::backward, run, 0);
 }
@@ -111,7 +112,7 @@ KernelOffer offer_filter_grad(const ir::Node& node, const ConvGeometry& geometry
 KernelOffer direct_conv(const ir::Node& node) { return offer_forward(node, conv_geometry(node)); }
 
 KernelOffer direct_conv_input_grad(const ir::Node& node) {
-  return offer_input_grad(conv_geometry(node));
+  return offer_input_grad(node, conv_geometry(node));
 }
 
 KernelOffer direct_conv_filter_grad(const ir::Node& node) {

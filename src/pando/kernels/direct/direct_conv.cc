@@ -177,9 +177,9 @@ void DirectConv::forward(const float* x, const float* packed, const Epilogue& ep
   run_gather({plans_->forward, plans_->isa, x, packed, y}, epilogue, part);
 }
 
-void DirectConv::backward_input(const float* dy, const float* packed_backward, float* dx,
-                                Part part) const {
-  run_gather({plans_->backward_input, plans_->isa, dy, packed_backward, dx}, {}, part);
+void DirectConv::backward_input(const float* dy, const float* packed_backward,
+                                const Epilogue& epilogue, float* dx, Part part) const {
+  run_gather({plans_->backward_input, plans_->isa, dy, packed_backward, dx}, epilogue, part);
 }
 
 void DirectConv::forward_pool(const float* x, const float* packed, const Epilogue& epilogue,

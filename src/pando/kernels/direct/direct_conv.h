@@ -66,8 +66,9 @@ class DirectConv {
   void forward_pool(const float* x, const float* packed, const Epilogue& epilogue,
                     const PoolOutput& pooled, std::byte* scratch, Part part = {}) const;
 
-  void backward_input(const float* dy, const float* packed_backward, float* dx,
-                      Part part = {}) const;
+  // An epilogue makes it a transposed convolution, with one number of bias per channel of dx.
+  void backward_input(const float* dy, const float* packed_backward, const Epilogue& epilogue,
+                      float* dx, Part part = {}) const;
 
   struct FilterGradient {
     float* filter = nullptr;

@@ -304,6 +304,17 @@ void sum_moments(const float* x, int64_t pixels, ChannelRow row, ChannelScratch&
   }
 }
 
+void add_values(const float* x, int64_t pixels, ChannelRow row, ChannelScratch& scratch) {
+  const int64_t count = pixels * row.channels;
+  const int64_t step = block_elements(row);
+  for (int64_t base = 0; base < count; base += step) {
+    sum_values(x + base, std::min(step, count - base), row.length(), scratch.rows[0]);
+    for (int64_t c = 0; c < row.channels; ++c) {
+      scratch.first[c] += fold(row, scratch.rows[0], c);
+    }
+  }
+}
+
 void add_products(const GradientData& data, int64_t pixels, ChannelRow row,
                   ChannelScratch& scratch) {
   const int64_t count = pixels * row.channels;

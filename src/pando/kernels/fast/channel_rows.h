@@ -65,8 +65,11 @@ struct ChannelScratch {
 // both results are 0.
 void sum_moments(const float* x, int64_t pixels, ChannelRow row, ChannelScratch& scratch);
 
-// Sets the totals to 0 before add_products.
+// Sets the totals to 0 before add_values and add_products.
 void clear_totals(ChannelRow row, ChannelScratch& scratch);
+
+// Adds the sums over pixels of x to the first totals.
+void add_values(const float* x, int64_t pixels, ChannelRow row, ChannelScratch& scratch);
 
 // Adds the sums over pixels of dy and of dy * (x - center) to the totals. The caller fills
 // scratch.center; data.mask works as in GradientRows.

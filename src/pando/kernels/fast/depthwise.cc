@@ -201,9 +201,10 @@ KernelOffer depthwise_conv(const ir::Node& node) {
 KernelOffer depthwise_conv_input_grad(const ir::Node& node) {
   const ConvGeometry geometry = conv_geometry(node);
   if (std::string why = fast::why_not_depthwise(geometry); !why.empty()) return refuse(why);
-  const auto run = [plan = fast::input_grad_plan(geometry)](const KernelArgs& args,
-                                                            const StepArgs& step) {
-    sum_rows(plan, args.in(0), args.in(1), {nullptr, {}}, args.out(),
+  const auto run = [plan = fast::input_grad_plan(geometry), activation = node_activation(node)](
+                       const KernelArgs& args, const StepArgs& step) {
+    const float* bias = args.num_inputs > 2 ? args.in(2) : nullptr;
+    sum_rows(plan, args.in(0), args.in(1), {bias, activation}, args.out(),
              fast::share(step.part, plan.result_rows()));
   };
   return offer_function("depthwise", run, fast::kSplits);

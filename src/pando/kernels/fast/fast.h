@@ -64,6 +64,7 @@ KernelOffer fast_avg_pool_grad(const ir::Node& node);
 KernelOffer fast_global_avg_pool(const ir::Node& node);
 KernelOffer fast_global_avg_pool_grad(const ir::Node& node);
 
+KernelOffer fast_channel_sums(const ir::Node& node);
 KernelOffer fast_batch_moments(const ir::Node& node);
 KernelOffer fast_combine_moments(const ir::Node& node);
 KernelOffer fast_batch_norm(const ir::Node& node);

@@ -6,6 +6,7 @@ pando_module(kernels_fast SOURCES
   fast/boxes.cc
   fast/cast.cc
   fast/channel_rows.cc
+  fast/channel_sums.cc
   fast/conv_pool_input_grad.cc
   fast/conv_pool_filter_grad.cc
   fast/cross_entropy.cc

@@ -8,6 +8,7 @@
 #include "pando/kernels/fast/support.h"
 #include "pando/kernels/half/tile_sums.h"
 #include "pando/kernels/node_activation.h"
+#include "pando/ops/conv_operands.h"
 #include "pando/ops/op.h"
 #include "pando/tensor/half_rounding.h"
 
@@ -32,12 +33,10 @@ void copy_columns(const float* from, float* to, const Columns& columns) {
   }
 }
 
-bool is_input_grad(const ir::Node& node) { return node.op().ends_with("input_grad"); }
-
 // The node's sums, block by block. `x` is the operand that is multiplied with the weights: x or dy.
 struct Blocks {
   explicit Blocks(const ir::Node& node)
-      : backward(is_input_grad(node)),
+      : backward(ops::is_input_grad(node)),
         x(node.input(0)->shape()),
         kernel(node.input(1)->shape()),
         channels(x.back()),
@@ -180,10 +179,10 @@ class PartialsKernel : public Kernel {
       : half_(half),
         blocks_(std::move(blocks)),
         kernels_(std::move(kernels)),
-        bias_(!blocks_.backward && node.num_inputs() > 2),
+        bias_(node.num_inputs() > 2),
         elements_(node.output()->shape().elements()),
-        out_channels_(node.output()->shape().back()) {
-    if (!blocks_.backward) activation_ = node_activation(node);
+        out_channels_(node.output()->shape().back()),
+        activation_(node_activation(node)) {
     name_ = concat("partials of ", kernels_.whole.kernel->name());
     scratch_bytes_ = Scratch(*this, nullptr).bytes;
   }

@@ -2,6 +2,8 @@
 // are packed into the layout that the library prefers. Filter gradients are written in the plain
 // layout, through scratch memory if necessary.
 // SPDX-License-Identifier: MIT
+#include <utility>
+
 #include "pando/kernels/conv_node.h"
 #include "pando/kernels/onednn/onednn.h"
 #include "pando/kernels/onednn/product_impl.h"
@@ -53,7 +55,8 @@ struct ConvDescription {
   }
   memory::desc any_filter() const { return {filter_dims(), types.filter, memory::format_tag::any}; }
   // Pando's layout: [spatial..., in, out], with the output channels of a group side by side.
-  memory::desc plain_filter() const {
+  memory::desc plain_filter() const { return {filter_dims(), types.filter, plain_strides()}; }
+  memory::dims plain_strides() const {
     const memory::dims dims = filter_dims();
     memory::dims strides(dims.size());
     const size_t out = g.groups > 1 ? 1 : 0;
@@ -65,7 +68,7 @@ struct ConvDescription {
       strides[axis] = stride;
       stride *= dims[axis];
     }
-    return {dims, types.filter, strides};
+    return strides;
   }
 };
 
@@ -101,6 +104,31 @@ KernelOffer offer_conv_input_grad(const ir::Node& node) {
   const dnnl::convolution_backward_data::primitive_desc pd(desc, onednn::primitive_attributes(),
                                                            onednn::cpu_engine(), hint);
   return onednn::offer_input_gradient<dnnl::convolution_backward_data>(pd, d.plain_filter());
+}
+
+// oneDNN's deconvolution is the input gradient with a bias and post-ops. It names the channels of
+// the filter by their roles in the deconvolution.
+KernelOffer offer_conv_transpose(const ir::Node& node) {
+  const ConvDescription d(node);
+  const bool bias = node.num_inputs() > 2;
+  const auto exchanged = [&](memory::dims dims) {
+    const size_t out = d.g.groups > 1 ? 1 : 0;
+    std::swap(dims[out], dims[out + 1]);
+    return dims;
+  };
+  const memory::dims dims = exchanged(d.filter_dims());
+  const memory::desc bias_desc =
+      bias ? memory::desc{{d.g.in_channels}, memory::data_type::f32, memory::format_tag::a}
+           : memory::desc{};
+  const dnnl::deconvolution_forward::desc desc(
+      dnnl::prop_kind::forward_inference, dnnl::algorithm::deconvolution_direct, d.result(),
+      memory::desc{dims, d.types.filter, memory::format_tag::any}, bias_desc, d.source(),
+      d.spatial(d.g.stride), d.spatial(d.g.dilation, 1), d.spatial(d.g.pad_low),
+      d.spatial(d.g.pad_high));
+  const dnnl::deconvolution_forward::primitive_desc pd(desc, onednn::fused_attributes(node),
+                                                       onednn::cpu_engine());
+  return onednn::offer_forward<dnnl::deconvolution_forward>(
+      pd, bias, {dims, d.types.filter, exchanged(d.plain_strides())});
 }
 
 using FilterGradDesc = dnnl::convolution_backward_weights::primitive_desc;
@@ -141,6 +169,10 @@ KernelOffer onednn_conv(const ir::Node& node) {
 
 KernelOffer onednn_conv_input_grad(const ir::Node& node) {
   return onednn::refuse_errors([&] { return offer_conv_input_grad(node); });
+}
+
+KernelOffer onednn_conv_transpose(const ir::Node& node) {
+  return onednn::refuse_errors([&] { return offer_conv_transpose(node); });
 }
 
 KernelOffer onednn_conv_filter_grad(const ir::Node& node) {

@@ -3,6 +3,7 @@
 #include "pando/kernels/function_kernel.h"
 #include "pando/kernels/node_activation.h"
 #include "pando/kernels/onednn/post_ops_impl.h"
+#include "pando/ops/conv_operands.h"
 
 namespace pando::kernels::onednn {
 
@@ -16,7 +17,7 @@ ProductTypes product_types(const ir::Node& node) {
   const auto first = data_type(node.input(0)->type().dtype);
   const auto second = data_type(node.input(1)->type().dtype);
   const auto made = data_type(node.output()->type().dtype);
-  if (node.op().ends_with("input_grad")) return {made, second, first};
+  if (ops::is_input_grad(node)) return {made, second, first};
   if (node.op().ends_with("filter_grad")) return {first, made, second};
   return {first, second, made};
 }

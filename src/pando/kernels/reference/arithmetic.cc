@@ -24,6 +24,18 @@ KernelOffer reference_multiply(const ir::Node& node) {
   });
 }
 
+KernelOffer reference_channel_sums(const ir::Node& node) {
+  const int64_t channels = node.output()->shape().back();
+  const int64_t count = node.input(0)->shape().elements();
+  return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
+    for (int64_t c = 0; c < channels; ++c) {
+      double sum = 0;
+      for (int64_t i = c; i < count; i += channels) sum += static_cast<double>(args.in(0)[i]);
+      args.out()[c] = static_cast<float>(sum);
+    }
+  });
+}
+
 KernelOffer reference_scale(const ir::Node& node) {
   const int64_t count = node.output()->shape().elements();
   const auto factor = static_cast<float>(ops::number_attribute(node, "factor"));

@@ -68,6 +68,7 @@ KernelOffer reference_conv_pool(const ir::Node& node) {
 KernelOffer reference_conv_input_grad(const ir::Node& node) {
   const ConvGeometry g = conv_geometry(node);
   const int64_t size = g.in_pixels() * g.in_channels;
+  const NodeActivation activation = node_activation(node);
   return offer_function("reference",
                         [=](const KernelArgs& args, const StepArgs&) {
                           auto* sums = reinterpret_cast<double*>(args.scratch);
@@ -78,8 +79,10 @@ KernelOffer reference_conv_input_grad(const ir::Node& node) {
                               sums[x] += static_cast<double>(dy[y]) *
                                          static_cast<double>(args.in(1)[filter]);
                             });
-                            for (int64_t i = 0; i < size; ++i)
-                              args.out()[n * size + i] = static_cast<float>(sums[i]);
+                            for (int64_t i = 0; i < size; ++i) {
+                              if (args.num_inputs > 2) sums[i] += args.in(2)[i % g.in_channels];
+                              args.out()[n * size + i] = activation(static_cast<float>(sums[i]));
+                            }
                           }
                         },
                         {.scratch_bytes = static_cast<size_t>(size) * sizeof(double)});

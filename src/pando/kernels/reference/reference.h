@@ -15,6 +15,7 @@ KernelOffer reference_batch_norm(const ir::Node& node);
 KernelOffer reference_batch_norm_input_grad(const ir::Node& node);
 KernelOffer reference_batch_norm_sums(const ir::Node& node);
 KernelOffer reference_cast(const ir::Node& node);
+KernelOffer reference_channel_sums(const ir::Node& node);
 KernelOffer reference_clip(const ir::Node& node);
 KernelOffer reference_clip_grad(const ir::Node& node);
 KernelOffer reference_combine_moments(const ir::Node& node);

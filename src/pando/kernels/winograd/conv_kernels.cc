@@ -91,7 +91,7 @@ KernelOffer offer_forward(const WinogradConv& conv, KernelFunction run) {
       std::move(run), conv.forward_scratch_bytes());
 }
 
-WinogradConv::Input forward_input(const NodeActivation& activation, const KernelArgs& args) {
+WinogradConv::Input bound_input(const NodeActivation& activation, const KernelArgs& args) {
   const float* bias = args.num_inputs > 2 ? args.in(2) : nullptr;
   return {args.in(0), args.in(1), {bias, activation.kind, activation.alpha}};
 }
@@ -105,7 +105,7 @@ KernelOffer winograd_conv(const ir::Node& node) {
   const WinogradConv conv(geometry);
   const NodeActivation activation = node_activation(node);
   return offer_forward(conv, [=](const KernelArgs& args, const StepArgs& step) {
-    conv.forward(forward_input(activation, args), args.out(), args.scratch, step.part);
+    conv.forward(bound_input(activation, args), args.out(), args.scratch, step.part);
   });
 }
 
@@ -119,7 +119,7 @@ KernelOffer winograd_conv_pool(const ir::Node& node) {
   const WinogradConv conv(geometry);
   const NodeActivation activation = node_activation(node);
   return offer_forward(conv, [=](const KernelArgs& args, const StepArgs& step) {
-    conv.forward_pool(forward_input(activation, args), {args.out(0), args.out_as<uint8_t>(1)},
+    conv.forward_pool(bound_input(activation, args), {args.out(0), args.out_as<uint8_t>(1)},
                       args.scratch, step.part);
   });
 }
@@ -129,8 +129,9 @@ KernelOffer winograd_conv_input_grad(const ir::Node& node) {
   if (std::string reason = why_not(geometry, geometry.in); !reason.empty())
     return refuse(std::move(reason));
   const WinogradConv conv(geometry);
+  const NodeActivation activation = node_activation(node);
   const auto run = [=](const KernelArgs& args, const StepArgs& step) {
-    conv.backward_input({args.in(0), args.in(1)}, args.out(), args.scratch, step.part);
+    conv.backward_input(bound_input(activation, args), args.out(), args.scratch, step.part);
   };
   return offer_packed(
       conv, {"winograd-backward-", conv.backward_kernel_floats(), &WinogradConv::pack_backward},

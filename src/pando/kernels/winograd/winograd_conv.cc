@@ -187,7 +187,7 @@ void WinogradConv::forward_pool(const Input& input, const DirectConv::PoolOutput
 
 void WinogradConv::backward_input(const Input& input, float* dx, std::byte* scratch,
                                   Part part) const {
-  convolve(plans_->backward_input, input, {{}, dx}, scratch, part);
+  convolve(plans_->backward_input, input, {input.epilogue, dx}, scratch, part);
 }
 
 namespace {
