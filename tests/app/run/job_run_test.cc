@@ -1,11 +1,15 @@
 #include "pando/app/run/job_run.h"
 
+#include <array>
 #include <atomic>
+#include <filesystem>
 #include <sstream>
 
 #include <gtest/gtest.h>
 
 #include "pando/app/job/exit_code.h"
+#include "pando/app/run/training_setup.h"
+#include "tests/app/training_run_fixture.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/thread_instances.h"
 
@@ -14,6 +18,31 @@ namespace {
 
 using testing_support::error_of;
 using testing_support::on_instances;
+namespace fs = std::filesystem;
+
+class JobRunOnData : public TrainingRunTest {
+ protected:
+  // What all instances say that read these folders below the folder of the test.
+  std::string failure_with(const std::array<std::string, 2>& folders) {
+    std::array<std::string, 2> failures;
+    on_instances(2, [&](comm::Communicator& own) {
+      const auto at = static_cast<size_t>(own.rank());
+      TrainOptions given = options("run");
+      given.data.dataset_path = (folder_.path / folders[at]).string();
+      given.devices.num_replicas = 2;
+      std::ostringstream out;
+      TrainingSetup setup(given, out);
+      try {
+        setup.agree();
+      } catch (const AgreedFailure& error) {
+        EXPECT_EQ(error.code(), kUsage);
+        failures[at] = error.what();
+      }
+    });
+    EXPECT_EQ(failures[0], failures[1]);
+    return failures[0];
+  }
+};
 
 TEST(JobRun, AQuestionIsAnsweredOnce) {
   std::ostringstream outs[2];
@@ -47,6 +76,22 @@ TEST(JobRun, OptionsMustBeTheSameEverywhere) {
     }
   });
   EXPECT_EQ(told, 1);
+}
+
+// Each instance has a folder of its own, as on several machines.
+TEST_F(JobRunOnData, DataMustBeTheSameEverywhere) {
+  const std::string name = "train-images-idx3-ubyte";
+  fs::create_directory(folder_.path / "other");
+  for (const char* part : {"train", "t10k"}) {
+    for (const char* kind : {"-images-idx3-ubyte", "-labels-idx1-ubyte"}) {
+      fs::copy(folder_.path / (part + std::string(kind)), folder_.path / "other");
+    }
+  }
+  EXPECT_EQ(failure_with({"", "other"}), "");
+  std::string images = folder_.read("other/" + name);
+  images.back() ^= 1;
+  folder_.write("other/" + name, images);
+  EXPECT_SAYS(failure_with({"", "other"}), "training data", "on instance 0 and", "on instance 1");
 }
 
 TEST(JobRun, AloneErrorsAreWhatTheyAre) {

@@ -124,6 +124,7 @@ void TrainingSetup::agree() {
                               {"the number of classes", std::to_string(sets.classes)},
                               {"a training sample", text_of(sets.train.fields())},
                               {"a test sample", text_of(sets.test.fields())},
+                              {"the checksum of the training data", data.fingerprint},
                               {"the network", checksum_of(model.summary())}});
   if (instances.count() == 1 || !options.devices.splits_are_measured()) return;
   splits = split(instances.from_first([&] { return join(splits, " "); }), ' ');
