@@ -9,6 +9,7 @@ import pathlib
 import pty
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -99,6 +100,7 @@ def close_terminal(runs, name, instances):
     command = runs.start(name, instances)
     process, terminal = pty.fork()
     if process == 0:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup would have it ignored
         os.execvp(command[0], command)
     log = runs.folder / name / "log.txt"
     end = time.monotonic() + PATIENCE

@@ -121,6 +121,18 @@ TEST_F(H5py, WritesFilesThatWeRefuse) {
   }
 }
 
+// Without a limit, the first would take an hour with sanitizers.
+TEST_F(H5py, ChunksWithoutNumberAreReadOrRefused) {
+  run("h5py_limits.py", dir_.path());
+  for (const std::string name : {"shuffled", "floats"}) {
+    SCOPED_TRACE(name);
+    const Tensor data = Hdf5Reader(dir_.path(name + ".h5")).read_tensor("/data");
+    for (size_t i = 0; i < data.f32().size(); ++i) ASSERT_EQ(data.f32()[i], static_cast<float>(i));
+  }
+  const auto read = [&] { Hdf5Reader(dir_.path("bytes.h5")).read_tensor("/data"); };
+  expect_contains(message_of<IoError>(read), "70000 chunks of 1 bytes");
+}
+
 std::string from_hex(const std::string& hex) {
   std::string bytes;
   for (size_t i = 0; hex != "-" && i + 1 < hex.size(); i += 2) {

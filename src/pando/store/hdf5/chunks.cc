@@ -11,6 +11,10 @@ namespace pando::store::hdf5 {
 namespace {
 
 constexpr std::string_view kChunk = "chunk";
+// A chunk costs memory here. The index in the file limits their number; without one, the size of
+// the file does, and this where chunks are tiny.
+constexpr uint64_t kMostTinyChunks = 1 << 16;
+constexpr uint64_t kTinyChunkBytes = 4;
 
 class ChunkLister {
  public:
@@ -77,9 +81,12 @@ class ChunkLister {
     if (!dataset_.filters.empty() || count > file_.size() / layout_.chunk_bytes) {
       throw IoError("the chunks do not fit into the file, which is damaged");
     }
+    if (count > kMostTinyChunks && layout_.chunk_bytes < kTinyChunkBytes) {
+      throw IoError(count, " chunks of ", layout_.chunk_bytes, " bytes without an index are too ",
+                    "many; h5repack -l CONTI rewrites the file");
+    }
     file_.check_inside(layout_.address, count * layout_.chunk_bytes);
     for (uint64_t number = 0; number < count; ++number) {
-      file_.charge(16);  // no index limits their number; a record of one is that large elsewhere
       keep({.start = start_of(number),
             .address = layout_.address + number * layout_.chunk_bytes,
             .bytes = layout_.chunk_bytes});
