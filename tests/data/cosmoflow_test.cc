@@ -81,6 +81,18 @@ TEST_F(CosmoflowTest, FilesComeInTheOrderOfTheirNames) {
   for (int64_t i = 0; i < 3; ++i) EXPECT_EQ(data.get(i).y().f32()[0], static_cast<float>('a' + i));
 }
 
+// Copies from some systems have files like ._a.tfrecord beside a.tfrecord.
+TEST_F(CosmoflowTest, ClutterIsNoSample) {
+  for (const char* name : {"._a.tfrecord", ".tfrecord", ".b.tfrecord", "Thumbs.db"}) {
+    write({0, 5, 22, 7}, name);
+  }
+  const auto open = [&] { return open_cosmoflow(folder(), cosmoflow_options()).data; };
+  EXPECT_SAYS(testing_support::error_of<IoError>(open), "found none");
+  write(sample_record());
+  ASSERT_EQ(open().size(), 1);
+  EXPECT_EQ(error_of(), "no error");
+}
+
 TEST_F(CosmoflowTest, EveryFaultIsNamed) {
   write(sample_record(Bytes(22, 1)));
   EXPECT_SAYS(error_of(), "byte 0", "'x'", "22 bytes", "24", "12", "int16");
