@@ -83,5 +83,17 @@ TEST(FuseConvPoolGrad, LeavesSmallWindows) {
     return result dk=dk })");
 }
 
+// The last windows of ceil mode reach behind the convolution's result.
+TEST(FuseConvPoolGrad, LeavesPartialWindows) {
+  const auto volumes = [](const std::string& attributes) {
+    return concat("graph(x: f32[1,5,5,5,3] feed, dy: f32[1,3,3,3,4] feed, i: u8[1,3,3,3,4] feed) {",
+                  " d = max_pool_grad(dy, i) {input=[5,5,5], window=[2,2,2], ", attributes, "}",
+                  " dk = conv_filter_grad(x, d) {filter=[3,3,3], padding=\"same\"}",
+                  " return result dk=dk }");
+  };
+  expect_unchanged<FuseConvPoolGrad>(volumes("ceil_mode=1"));
+  expect_unchanged<FuseConvPoolGrad>(volumes("padding=\"same\""));
+}
+
 }  // namespace
 }  // namespace pando::compiler

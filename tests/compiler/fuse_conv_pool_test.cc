@@ -64,6 +64,7 @@ TEST(FuseConvPool, LeavesOverlappingWindows) {
 TEST(FuseConvPool, LeavesPaddedWindows) {
   expect_unchanged<FuseConvPool>(with_pool("window=[2,2], padding=\"same\""));
   expect_unchanged<FuseConvPool>(with_pool("window=[2,2], padding=\"explicit\", pads=[0,0,1,1]"));
+  expect_unchanged<FuseConvPool>(with_pool("window=[2,2], ceil_mode=1"));
 }
 
 TEST(FuseConvPool, LeavesAResultThatIsUsedTwice) {

@@ -16,6 +16,7 @@ struct PoolCase {
   ir::Ints strides = {};
   std::string padding = "valid";
   ir::Ints pads = {};
+  bool ceil = false;
 };
 
 const std::vector<PoolCase>& pool_cases() {
@@ -32,6 +33,10 @@ const std::vector<PoolCase>& pool_cases() {
       {{2, 4, 6, 4, 16}, {2, 2, 2}},
       {{1, 5, 3, 7, 3}, {2, 2, 2}, {}, "same"},
       {{2, 4, 4, 5, 9}, {3, 1, 2}, {1, 2, 2}},
+      {{2, 7, 9, 3}, {2, 2}, {}, "valid", {}, true},
+      {{1, 7, 8, 17}, {3, 3}, {2, 2}, "valid", {}, true},
+      {{1, 6, 7, 16}, {3, 3}, {2, 2}, "explicit", {1, 0, 1, 1}, true},
+      {{1, 5, 3, 7, 9}, {2, 2, 2}, {}, "valid", {}, true},
       {{1, 33, 32, 9}, {16, 16}},  // as many positions as an index can hold
   };
   return cases;
@@ -41,6 +46,7 @@ ir::Attributes attributes_of(const PoolCase& pool) {
   ir::Attributes attributes{{"window", pool.window}, {"padding", pool.padding}};
   if (!pool.strides.empty()) attributes.set("strides", pool.strides);
   if (!pool.pads.empty()) attributes.set("pads", pool.pads);
+  attributes.set("ceil_mode", int64_t{pool.ceil});
   return attributes;
 }
 
@@ -99,6 +105,25 @@ TEST(FastPool, AvgPoolAgrees) {
                               .inputs = {bound.node().output()->type()},
                               .attributes = gradient_attributes_of(pool)});
     EXPECT_EQ(gradient.expect_agreement({.tolerance = 1e-6}), 1);
+  }
+}
+
+TEST(FastPool, GlobalMaxPoolAgrees) {
+  for (const PoolCase& pool : pool_cases()) {
+    BoundCase bound({.op = "global_max_pool", .inputs = {f32(pool.x)}, .outputs = 2});
+    EXPECT_EQ(bound.expect_agreement({.tolerance = 0}), 1);
+    const auto pooled = bound.run(bound.offer("reference"), bound.step({}));
+    const Shape y = bound.node().output()->shape();
+    const ir::Ints spatial(pool.x.begin() + 1, pool.x.end() - 1);
+    BoundCase gradient({.op = "global_max_pool_grad",
+                        .inputs = {f32(y), {DType::i32, y}},
+                        .attributes = {{"input", spatial}}});
+    gradient.input(1) = pooled[1];
+    EXPECT_EQ(gradient.expect_agreement({.tolerance = 0}), 1);
+    bound.map_input(0, [](float x) { return std::round(x); });
+    bound.expect_agreement({.tolerance = 0});
+    bound.map_input(0, [](float x) { return x > 0.5f ? std::nanf("") : x; });
+    bound.expect_agreement({.tolerance = 0});
   }
 }
 

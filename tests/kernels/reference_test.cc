@@ -92,6 +92,25 @@ TEST(Reference, PaddingNeverWinsAndIsNotCounted) {
             (Floats{-3, -4.5f, -7.5f, -9}));
 }
 
+// What lies behind the input is neither chosen nor counted.
+TEST(Reference, PoolingInCeilMode) {
+  const Tensor x = Tensor::of_f32({1, 3, 3, 1}, {-1, -2, -3, -4, -5, -6, -7, -8, -9});
+  const std::string ceil = "{window=[2,2], ceil_mode=1}";
+  EXPECT_EQ(floats(run({{"x", x}}, "y, i = max_pool(x) " + ceil)["y"]), (Floats{-1, -3, -7, -9}));
+  EXPECT_EQ(floats(run({{"x", x}}, "y = avg_pool(x) " + ceil)["y"]),
+            (Floats{-3, -4.5f, -7.5f, -9}));
+}
+
+TEST(Reference, GlobalMaxPoolFirstMaximumWinsAndNaNPropagates) {
+  const Tensor x = Tensor::of_f32({1, 2, 2, 3}, {1, 5, kNaN, 4, 5, 2, 4, -1, kNaN, 0, 3, 9});
+  Values y = run({{"x", x}}, "y, i = global_max_pool(x)");
+  EXPECT_EQ(y["y"].f32()[0], 4);
+  EXPECT_EQ(y["y"].f32()[1], 5);
+  EXPECT_TRUE(std::isnan(y["y"].f32()[2]));
+  EXPECT_EQ(std::vector<int32_t>(y["i"].i32().begin(), y["i"].i32().end()),
+            (std::vector<int32_t>{1, 0, 0}));
+}
+
 TEST(Reference, ConvPoolIsConvThenMaxPool) {
   const Values inputs = {{"x", test::random_tensor({2, 7, 8, 3}, 1)},
                          {"k", test::random_tensor({3, 2, 3, 5}, 2)},

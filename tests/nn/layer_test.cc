@@ -78,7 +78,13 @@ INSTANTIATE_TEST_SUITE_P(
         Misfit{"global_average_pooling2d", {4, 4, 4, 1}, GlobalAveragePooling2D(), "2 spatial"},
         Misfit{"global_average_pooling3d", {4, 4, 1}, GlobalAveragePooling3D(), "3 spatial"},
         Misfit{"reshape", {4, 4}, Reshape({.shape = {5}}), "expected 16"},
-        Misfit{"zero_padding2d", {4, 4}, ZeroPadding2D(), "expected 3"},
+        Misfit{"zero_padding2d", {4, 4}, ZeroPadding2D(), "2 spatial"},
+        Misfit{"cropping3d", {4, 4, 1}, Cropping3D(), "3 spatial"},
+        Misfit{"global_max_pooling2d", {4, 4}, GlobalMaxPooling2D(), "2 spatial"},
+        Misfit{"depth_to_space", {4, 4, 6}, DepthToSpace(), "6 channels"},
+        Misfit{"space_to_depth", {4, 5, 6}, SpaceToDepth(), "4x5 pixels"},
+        Misfit{"up_sampling2d", {4, 4}, UpSampling2D(), "2 spatial"},
+        Misfit{"resizing", {4, 4, 4, 1}, Resizing({.height = 2, .width = 2}), "2 spatial"},
         Misfit{"subsample", {4, 4, 8}, Subsample({.channels = 4}), "at least the 8"}),
     [](const auto& each) {
       std::string name = each.param.name + "_" + std::to_string(each.index);

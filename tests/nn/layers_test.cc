@@ -155,6 +155,15 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"AveragePooling2D", {7, 6, 2}, AveragePooling2D({.pool = {3, 2}}), {2, 3, 2}},
         Case{"MaxPooling3D", {7, 6, 5, 2}, MaxPooling3D(), {3, 3, 2, 2}},
         Case{"AveragePooling3D", {7, 6, 5, 2}, AveragePooling3D({.padding = "same"}), {4, 3, 3, 2}},
+        Case{"MaxPooling2D", {13, 12, 2}, MaxPooling2D({.ceil_mode = true}), {7, 6, 2}},
+        Case{"MaxPooling2D",
+             {13, 12, 2},
+             MaxPooling2D(
+                 {.pool = {3, 3}, .strides = {2, 2}, .padding = "explicit", .pads = {1, 1, 1, 1}}),
+             {7, 6, 2}},
+        Case{"AveragePooling3D", {7, 6, 5, 2}, AveragePooling3D({.ceil_mode = true}), {4, 3, 3, 2}},
+        Case{"GlobalMaxPooling2D", {7, 6, 5}, GlobalMaxPooling2D(), {5}},
+        Case{"GlobalMaxPooling3D", {3, 7, 6, 5}, GlobalMaxPooling3D(), {5}},
         Case{"GlobalAveragePooling2D", {7, 6, 5}, GlobalAveragePooling2D(), {5}},
         Case{"GlobalAveragePooling3D", {3, 7, 6, 5}, GlobalAveragePooling3D(), {5}},
         Case{"Flatten", {5, 5, 64}, Flatten(), {1600}}, Case{"Flatten", {5}, Flatten(), {5}},
@@ -179,6 +188,32 @@ INSTANTIATE_TEST_SUITE_P(
              {4, 5, 2},
              ZeroPadding2D({.top_bottom = {0, 1}, .left_right = {2, 3}}),
              {5, 10, 2}},
+        Case{"ZeroPadding3D",
+             {4, 5, 6, 2},
+             ZeroPadding3D({.depth = {0, 1}, .height = {2, 0}}),
+             {5, 7, 8, 2}},
+        Case{"Cropping2D",
+             {8, 9, 2},
+             Cropping2D({.top_bottom = {1, 2}, .left_right = {0, 4}}),
+             {5, 5, 2}},
+        Case{"Cropping3D", {4, 5, 6, 2}, Cropping3D(), {2, 3, 4, 2}},
+        Case{"DepthToSpace",
+             {4, 5, 18},
+             DepthToSpace({.block_size = 3, .mode = "CRD"}),
+             {12, 15, 2}},
+        Case{"SpaceToDepth", {4, 6, 3}, SpaceToDepth(), {2, 3, 12}},
+        Case{"UpSampling2D", {4, 5, 3}, UpSampling2D(), {8, 10, 3}},
+        Case{"UpSampling2D",
+             {4, 5, 3},
+             UpSampling2D({.size = {3, 1}, .interpolation = "bilinear"}),
+             {12, 5, 3}},
+        Case{"UpSampling3D", {4, 5, 6, 3}, UpSampling3D(), {8, 10, 12, 3}},
+        Case{"Resizing", {4, 5, 3}, Resizing({.height = 7, .width = 2}), {7, 2, 3}},
+        Case{"Resize",
+             {4, 5, 3},
+             Resize({.scales = {1.6, 0.5}, .mode = "linear", .coordinates = "align_corners"}),
+             {6, 2, 3}},
+        Case{"Resize", {4, 3}, Resize({.size = {9}}), {9, 3}},
         Case{"Subsample", {9, 8, 4}, Subsample({.stride = 2, .channels = 6}), {5, 4, 6}},
         Case{"Subsample", {9, 8, 4}, Subsample({.stride = 1}), {9, 8, 4}},
         Case{"Add", {4, 2}, Add(), {4, 2}, 0, 3},
@@ -273,6 +308,38 @@ TEST(LayerOptions, KernelsOfTransposedConvolutionsAreThoseOfKeras) {
   EXPECT_EQ(layer.weights[0].name, "kernel");
   EXPECT_EQ(layer.weights[0].file_shape(), (Shape{2, 7, 3, 6}));
   EXPECT_EQ(layer.weights[1].name, "bias");
+}
+
+TEST(LayerOptions, ResizingAndBordersRefuseWhatHasNoResult) {
+  EXPECT_SAYS(error_of([] { Cropping2D({.top_bottom = {-1, 0}}); }), "Cropping2D", "got -1");
+  EXPECT_SAYS(error_of([] {
+                Sequential({4, 5, 3}, {Cropping2D({.top_bottom = {2, 2}})});
+              }),
+              "Cropping2D 'cropping2d'", "2 and 2", "axis 1", "at least one");
+  EXPECT_SAYS(error_of([] {
+                Sequential({4, 5, 3}, {ZeroPadding3D()});
+              }),
+              "ZeroPadding3D", "3 spatial axes", "[1,4,5,3]");
+  EXPECT_SAYS(error_of([] {
+                Sequential({4, 5, 3}, {GlobalMaxPooling3D()});
+              }),
+              "GlobalMaxPooling3D 'global_max_pooling3d'", "3 spatial axes");
+  EXPECT_SAYS(error_of([] { DepthToSpace({.block_size = 0}); }), "DepthToSpace: block_size");
+  EXPECT_SAYS(error_of([] { UpSampling2D({.size = {0, 2}}); }), "UpSampling2D: size", "got 0");
+  EXPECT_SAYS(error_of([] { UpSampling2D({.interpolation = "cubic"}); }), "interpolation",
+              "got \"cubic\"");
+  EXPECT_SAYS(error_of([] { Resizing({.height = 4}); }), "Resizing: size", "got 0");
+  EXPECT_SAYS(error_of([] { Resize({}); }), "Resize: expected size or scales", "neither");
+  EXPECT_SAYS(error_of([] { Resize({.size = {2}, .scales = {2}}); }), "got both");
+  EXPECT_SAYS(error_of([] { Resize({.scales = {-1}}); }), "scales", "got -1");
+  EXPECT_SAYS(error_of([] {
+                Sequential({4, 5, 3}, {Resize({.size = {9}})});
+              }),
+              "Resize 'resize'", "1 spatial axes", "[1,4,5,3]");
+  EXPECT_SAYS(error_of([] {
+                Sequential({4, 5, 3}, {Resize({.size = {9, 9}, .mode = "cubic"})});
+              }),
+              "mode", "cubic");
 }
 
 TEST(LayerOptions, TransposedConvolutionsRefuseWhatHasNoResult) {

@@ -166,6 +166,31 @@ void add_movement_cases(Cases& cases) {
                                              "y = concat(a, b) {axis=1}")});
 }
 
+void add_resize_cases(Cases& cases) {
+  const auto resize = [&](const std::string& name, const std::string& x,
+                          const std::string& attributes) {
+    cases.push_back({"resize_" + name, one_node("x: f32[" + x + "] variable",
+                                                concat("y = resize(x) {", attributes, "}"))});
+  };
+  resize("nearest", "2,2,3,2", "size=[4,6]");
+  resize("nearest_down", "1,5,4,2", "size=[2,3], nearest=\"floor\"");
+  resize("linear", "1,2,3,2", "size=[4,5], mode=\"linear\"");
+  resize("linear_down", "1,7,5,1", "size=[3,2], mode=\"linear\"");
+  resize("align_corners", "1,3,4,1", "size=[5,1], mode=\"linear\", coordinates=\"align_corners\"");
+  resize("asymmetric", "1,3,4,1", "size=[4,7], mode=\"linear\", coordinates=\"asymmetric\"");
+  resize("scales", "1,3,4,1", "size=[4,6], scales=[1.5,1.7], mode=\"linear\"");
+  resize("one_axis", "2,3,2", "size=[7], mode=\"linear\"");
+  resize("three_axes", "1,2,3,2,2", "size=[3,2,4], mode=\"linear\"");
+  for (const std::string mode : {"DCR", "CRD"}) {
+    cases.push_back({"depth_to_space_" + mode,
+                     one_node("x: f32[2,2,1,8] variable",
+                              "y = depth_to_space(x) {block=2, mode=\"" + mode + "\"}")});
+    cases.push_back({"space_to_depth_" + mode,
+                     one_node("x: f32[1,6,3,2] variable",
+                              "y = space_to_depth(x) {block=3, mode=\"" + mode + "\"}")});
+  }
+}
+
 void add_pixel_cases(Cases& cases) {
   Tensor flags(DType::u8, {3});
   flags.u8()[1] = 1;
@@ -197,6 +222,13 @@ void add_pool_cases(Cases& cases) {
   pool("explicit", "1,4,4,1", "window=[3,2], strides=[2,1], padding=\"explicit\", pads=[1,0,2,1]");
   pool("gaps", "1,7,5,1", "window=[2,1], strides=[3,2]");
   pool("three_axes", "1,3,4,3,2", "window=[2,2,2], strides=[1,2,1], padding=\"same\"");
+  pool("ceil", "1,5,6,2", "window=[2,2], strides=[2,3], ceil_mode=1");
+  pool("ceil_padded", "1,4,6,1",
+       "window=[3,3], strides=[2,2], padding=\"explicit\", pads=[1,0,1,1], ceil_mode=1");
+  cases.push_back(
+      {"global_max_pool", one_node("x: f32[2,3,2,4] variable", "y, i = global_max_pool(x)")});
+  cases.push_back({"global_max_pool_three_axes",
+                   one_node("x: f32[2,2,1,3,2] variable", "y, i = global_max_pool(x)")});
   cases.push_back(
       {"global_avg_pool", one_node("x: f32[2,3,2,4] variable", "y = global_avg_pool(x)")});
   cases.push_back({"global_avg_pool_three_axes",
@@ -252,6 +284,7 @@ const std::vector<GradientCase>& gradient_cases() {
     add_norm_cases(all);
     add_elementwise_cases(all);
     add_movement_cases(all);
+    add_resize_cases(all);
     add_pixel_cases(all);
     add_pool_cases(all);
     add_loss_cases(all);

@@ -185,6 +185,39 @@ TEST(ShapeRules, Movement) {
   });
 }
 
+TEST(ShapeRules, Resizing) {
+  expect_all({
+      {"x: f32[2,3,4,5]", "y = resize(x) {size=[6,2]}", "f32[2,6,2,5]"},
+      {"x: f32[2,3,5]", "y = resize(x) {size=[4], scales=[1.5], mode=\"linear\"}", "f32[2,4,5]"},
+      {"x: f32[2,3,4,5,6]", "y = resize(x) {size=[1,2,3]}", "f32[2,1,2,3,6]"},
+      {"x: f32[2,3]", "y = resize(x) {size=[]}", "resize 'resize'|input 0|3 to 5 axes"},
+      {"x: f32[2,3,4,5]", "y = resize(x) {size=[6]}", "resize 'resize'|size: expected 2 items"},
+      {"x: f32[2,3,4,5]", "y = resize(x) {size=[6,0]}", "resize 'resize'|size|at least 1|[6,0]"},
+      {"x: f32[2,0,4,5]", "y = resize(x) {size=[6,1]}", "resize 'resize'|[2,0,4,5]|empty"},
+      {"x: f32[2,3,4,5]", "y = resize(x) {size=[6,2], scales=[2.0]}",
+       "resize 'resize'|scales: expected 2 items"},
+      {"x: f32[2,3,4,5]", "y = resize(x) {size=[6,2], scales=[2.0,0.0]}",
+       "resize 'resize'|scales: expected more than 0|got 0"},
+      {"x: f32[2,3,4,5]", "y = resize(x) {size=[6,2], coordinates=\"corner\"}",
+       "resize 'resize'|coordinates|align_corners"},
+      {"dy: f32[2,6,2,5]", "dx = resize_grad(dy) {size=[6,2], input=[3,4]}", "f32[2,3,4,5]"},
+      {"dy: f32[2,6,2,5]", "dx = resize_grad(dy) {size=[6,3], input=[3,4]}",
+       "resize_grad 'resize_grad'|input 0|expected shape [2,6,3,5]"},
+      {"dy: f32[2,6,2,5]", "dx = resize_grad(dy) {size=[6,2], input=[3]}",
+       "resize_grad 'resize_grad'|input: expected 2 items"},
+      {"x: f32[2,3,4,12]", "y = depth_to_space(x) {block=2}", "f32[2,6,8,3]"},
+      {"x: f32[2,6,8,3]", "y = space_to_depth(x) {block=2, mode=\"CRD\"}", "f32[2,3,4,12]"},
+      {"x: f32[2,3,4,10]", "y = depth_to_space(x) {block=2}",
+       "depth_to_space 'depth_to_space'|10 channels|2x2"},
+      {"x: f32[2,6,7,3]", "y = space_to_depth(x) {block=2}",
+       "space_to_depth 'space_to_depth'|6x7 pixels|2x2"},
+      {"x: f32[2,6,7,3]", "y = space_to_depth(x)",
+       "space_to_depth 'space_to_depth'|block: expected 1 to 65535|got 0"},
+      {"x: f32[2,6,7,3,4]", "y = depth_to_space(x) {block=2}",
+       "depth_to_space 'depth_to_space'|input 0|4 axes"},
+  });
+}
+
 TEST(ShapeRules, Pixels) {
   expect_all({
       {"x: u8[2,4,5,3], f: u8[2]", "y = flip_where(x, f)", "u8[2,4,5,3]"},

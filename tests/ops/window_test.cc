@@ -126,6 +126,41 @@ TEST(Window, Pooling) {
             "f32[2,4,4,3]");
 }
 
+TEST(Window, CeilModeAddsAWindowForTheRest) {
+  EXPECT_EQ(pool("1,5,6,1", "window=[2,2], ceil_mode=1"), "f32[1,3,3,1] u8[1,3,3,1]");
+  EXPECT_EQ(pool("1,7,8,1", "window=[3,3], strides=[2,2], ceil_mode=1"),
+            "f32[1,3,4,1] u8[1,3,4,1]");
+  // A window that would begin behind the input and its padding is left out.
+  EXPECT_EQ(pool("1,5,6,1", "window=[1,1], strides=[3,4], ceil_mode=1"),
+            "f32[1,2,2,1] u8[1,2,2,1]");
+  EXPECT_EQ(pool("1,4,4,1",
+                 "window=[2,2], strides=[3,3], padding=\"explicit\", pads=[1,0,1,1], ceil_mode=1"),
+            "f32[1,2,2,1] u8[1,2,2,1]");
+  EXPECT_EQ(pool("1,1,2,1", "window=[2,2], ceil_mode=1"), "f32[1,1,1,1] u8[1,1,1,1]");
+  EXPECT_EQ(pool("1,5,5,1", "window=[2,2], padding=\"same\", ceil_mode=1"),
+            "f32[1,3,3,1] u8[1,3,3,1]");
+  EXPECT_SAYS(pool("1,5,5,1", "window=[2,2], ceil_mode=2"), "max_pool 'p'",
+              "ceil_mode: expected 0 or 1", "got 2");
+  EXPECT_EQ(test::infer_text("dy: f32[1,3,3,2]",
+                             "dx = avg_pool_grad(dy) {window=[2,2], ceil_mode=1, input=[5,6]}"),
+            "f32[1,5,6,2]");
+}
+
+TEST(Window, GlobalMaxPooling) {
+  EXPECT_EQ(test::infer_text("x: f32[2,5,4,3]", "y, i = global_max_pool(x)"), "f32[2,3] i32[2,3]");
+  EXPECT_SAYS(test::infer_text("x: f32[2,0,4,3]", "y, i = global_max_pool(x) @g"),
+              "global_max_pool 'g'", "pixels", "[0,4]");
+  EXPECT_SAYS(test::infer_text("x: f32[2,3]", "y, i = global_max_pool(x)"), "3 to 5 axes");
+  const std::string dy = "dy: f32[2,3], i: i32[2,3], j: i32[2,4]";
+  EXPECT_EQ(test::infer_text(dy, "dx = global_max_pool_grad(dy, i) {input=[5,4]}"), "f32[2,5,4,3]");
+  EXPECT_SAYS(test::infer_text(dy, "dx = global_max_pool_grad(dy, dy) {input=[5,4]}"), "input 1",
+              "expected i32");
+  EXPECT_SAYS(test::infer_text(dy, "dx = global_max_pool_grad(dy, j) {input=[5,4]}"), "input 1",
+              "expected shape [2,3]");
+  EXPECT_SAYS(test::infer_text(dy, "dx = global_max_pool_grad(dy, i) {input=[70000,70000]}"),
+              "2^31 - 1 pixels", "[70000,70000]");
+}
+
 TEST(Window, RefusesPooling) {
   EXPECT_SAYS(pool("2,5,4,3", "window=[2,5]"), "max_pool 'p'", "window 2x5", "padded input 5x4");
   EXPECT_SAYS(pool("2,5,4,3", ""), "max_pool 'p'", "window: expected 2 items", "got []");

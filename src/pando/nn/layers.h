@@ -164,10 +164,14 @@ struct LayerNormalizationOptions {
 };
 Layer LayerNormalization(LayerNormalizationOptions options = {});
 
+// Average pooling divides by the number of elements of the window that lie in the input: neither
+// padding nor what `ceil_mode` adds counts. Max pooling never chooses them.
 struct Pool2DOptions {
   std::array<int64_t, 2> pool = {2, 2};
   std::array<int64_t, 2> strides = {0, 0};  // 0: same as the pool
-  std::string padding = "valid";
+  std::string padding = "valid";            // or "explicit", with `pads`
+  std::vector<int64_t> pads;                // before each spatial axis, then after each
+  bool ceil_mode = false;  // one more window for the rest of an axis, unless it begins behind it
   std::string name;
 };
 Layer MaxPooling2D(Pool2DOptions options = {});
@@ -177,6 +181,8 @@ struct Pool3DOptions {
   std::array<int64_t, 3> pool = {2, 2, 2};
   std::array<int64_t, 3> strides = {0, 0, 0};
   std::string padding = "valid";
+  std::vector<int64_t> pads;
+  bool ceil_mode = false;
   std::string name;
 };
 Layer MaxPooling3D(Pool3DOptions options = {});
@@ -187,6 +193,8 @@ struct NameOption {
 };
 Layer GlobalAveragePooling2D(NameOption options = {});
 Layer GlobalAveragePooling3D(NameOption options = {});
+Layer GlobalMaxPooling2D(NameOption options = {});
+Layer GlobalMaxPooling3D(NameOption options = {});
 Layer Flatten(NameOption options = {});
 Layer Softmax(NameOption options = {});
 Layer Activation(std::string activation, NameOption options = {});
@@ -240,6 +248,76 @@ struct ZeroPadding2DOptions {
   std::string name;
 };
 Layer ZeroPadding2D(ZeroPadding2DOptions options = {});
+
+struct ZeroPadding3DOptions {  // each: before the first element of the axis, and after the last
+  std::array<int64_t, 2> depth = {1, 1};
+  std::array<int64_t, 2> height = {1, 1};
+  std::array<int64_t, 2> width = {1, 1};
+  std::string name;
+};
+Layer ZeroPadding3D(ZeroPadding3DOptions options = {});
+
+// Cuts pixels off at the border.
+struct Cropping2DOptions {
+  std::array<int64_t, 2> top_bottom = {0, 0};
+  std::array<int64_t, 2> left_right = {0, 0};
+  std::string name;
+};
+Layer Cropping2D(Cropping2DOptions options);
+
+struct Cropping3DOptions {
+  std::array<int64_t, 2> depth = {1, 1};
+  std::array<int64_t, 2> height = {1, 1};
+  std::array<int64_t, 2> width = {1, 1};
+  std::string name;
+};
+Layer Cropping3D(Cropping3DOptions options = {});
+
+// Moves channels into boxes of `block_size` x `block_size` pixels, and back. The channels of pixel
+// (i, j) of a box are side by side in mode "DCR"; in mode "CRD" the pixels of a channel are.
+struct DepthToSpaceOptions {
+  int64_t block_size = 2;
+  std::string mode = "DCR";
+  std::string name;
+};
+Layer DepthToSpace(DepthToSpaceOptions options = {});
+Layer SpaceToDepth(DepthToSpaceOptions options = {});
+
+// Multiplies the spatial extents. `interpolation`: "nearest" or "bilinear".
+struct UpSampling2DOptions {
+  std::array<int64_t, 2> size = {2, 2};
+  std::string interpolation = "nearest";
+  std::string name;
+};
+Layer UpSampling2D(UpSampling2DOptions options = {});
+
+struct UpSampling3DOptions {
+  std::array<int64_t, 3> size = {2, 2, 2};
+  std::string name;
+};
+Layer UpSampling3D(UpSampling3DOptions options = {});
+
+// Scales pictures to height x width, as Keras does: neither antialiased nor cropped.
+// `interpolation`: "bilinear" or "nearest".
+struct ResizingOptions {
+  int64_t height = 0;
+  int64_t width = 0;
+  std::string interpolation = "bilinear";
+  std::string name;
+};
+Layer Resizing(ResizingOptions options);
+
+// Changes the spatial extents, one to three of them, by the rules of ONNX's Resize. Takes `size` or
+// `scales`, one number per spatial axis; an axis of n elements gets floor(n * scale).
+struct ResizeOptions {
+  std::vector<int64_t> size;
+  std::vector<double> scales;
+  std::string mode = "nearest";            // or "linear"
+  std::string coordinates = "half_pixel";  // "pytorch_half_pixel", "align_corners", "asymmetric"
+  std::string nearest_mode = "round_prefer_floor";  // "round_prefer_ceil", "floor", "ceil"
+  std::string name;
+};
+Layer Resize(ResizeOptions options);
 
 struct ConcatenateOptions {
   int axis = -1;  // counted with the batch axis; negative counts from the end

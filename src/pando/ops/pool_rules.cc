@@ -9,6 +9,7 @@ namespace pando::ops {
 
 std::vector<AttributeSpec> pool_attributes() {
   auto attributes = padding_attributes();
+  attributes.push_back({"ceil_mode", int64_t{0}, {}});
   attributes.push_back({"window", ir::Ints{}, {}});
   attributes.push_back({"strides", ir::Ints{}, {}});
   return attributes;

@@ -6,7 +6,9 @@
 
 namespace pando::ops {
 
-// The attributes window, strides (if empty, equal to the window), padding and pads.
+// The attributes window, strides (if empty, equal to the window), padding, pads and ceil_mode. With
+// ceil_mode 1 the last window may reach beyond the padded input, but not begin behind the input;
+// what it covers there is padding.
 std::vector<AttributeSpec> pool_attributes();
 
 // The attributes of a gradient: those of the op itself and `input`, the spatial extents of x.

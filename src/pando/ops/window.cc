@@ -26,6 +26,7 @@ struct WindowRequest {
   ir::Ints dilations;
   std::string padding;
   ir::Ints pads;  // low of all axes, then high
+  bool ceil = false;
 };
 
 std::string extents_text(const ir::Ints& extents) {
@@ -66,6 +67,16 @@ void check_pads(const ir::Node& node, const WindowRequest& request) {
   }
 }
 
+// Adds a window for what is left of the input, unless that window would begin behind it. The
+// padding is extended to the end of the last window.
+void place_partial_windows(WindowAxis& axis, int64_t room) {
+  const int64_t more = room + axis.stride - 1;
+  axis.output = more < 0 ? 0 : more / axis.stride + 1;
+  if ((axis.output - 1) * axis.stride >= axis.input + axis.pad_low) --axis.output;
+  const int64_t end = (axis.output - 1) * axis.stride + axis.span();
+  axis.pad_high = std::max(axis.pad_high, end - axis.input - axis.pad_low);
+}
+
 void place_windows(WindowAxis& axis, const WindowRequest& request, size_t index) {
   if (request.padding == "same") {
     axis.output = (axis.input + axis.stride - 1) / axis.stride;
@@ -80,6 +91,7 @@ void place_windows(WindowAxis& axis, const WindowRequest& request, size_t index)
     axis.pad_high = request.pads[index + request.input.size()];
   }
   const int64_t room = axis.input + axis.pad_low + axis.pad_high - axis.span();
+  if (request.ceil) return place_partial_windows(axis, room);
   axis.output = room < 0 ? 0 : room / axis.stride + 1;
 }
 
@@ -177,6 +189,10 @@ Windows pool_windows(const ir::Node& node) {
   const bool grad = node.op() == "max_pool_grad" || node.op() == "avg_pool_grad";
   if (grad) require_length(node, "input", static_cast<size_t>(node.input(0)->shape().rank()) - 2);
   const ir::Ints strides = ints_attribute(node, "strides");
+  const int64_t ceil = int_attribute(node, "ceil_mode");
+  if (ceil != 0 && ceil != 1) {
+    throw InvalidArgument(node.label(), ": ceil_mode: expected 0 or 1, got ", ceil);
+  }
   Windows windows = resolve(node, {.what = "window",
                                    .input = grad ? ints_attribute(node, "input")
                                                  : spatial_extents(node.input(0)->shape()),
@@ -184,7 +200,8 @@ Windows pool_windows(const ir::Node& node) {
                                    .strides = strides.empty() ? window : strides,
                                    .dilations = {},
                                    .padding = text_attribute(node, "padding"),
-                                   .pads = ints_attribute(node, "pads")});
+                                   .pads = ints_attribute(node, "pads"),
+                                   .ceil = ceil == 1});
   for (const WindowAxis& axis : windows) {
     if (axis.pad_low >= axis.window || axis.pad_high >= axis.window) {
       throw InvalidArgument(node.label(), ": pads ", ir::to_text(ints_attribute(node, "pads")),
@@ -192,6 +209,12 @@ Windows pool_windows(const ir::Node& node) {
     }
   }
   return windows;
+}
+
+bool are_tiles(const Windows& windows) {
+  return std::all_of(windows.begin(), windows.end(), [](const WindowAxis& axis) {
+    return axis.stride == axis.window && axis.pad_low == 0 && axis.pad_high == 0;
+  });
 }
 
 int64_t positions(const Windows& windows) {

@@ -42,6 +42,9 @@ Windows conv_windows(const ir::Node& node);
 // same as conv_windows.
 Windows pool_windows(const ir::Node& node);
 
+// Whether the strides equal the windows and no window covers padding.
+bool are_tiles(const Windows& windows);
+
 // The number of positions in a window.
 int64_t positions(const Windows& windows);
 

@@ -4,6 +4,7 @@
 // node reads c. Then c is never written at full size. SPDX-License-Identifier: MIT
 #include "pando/compiler/passes/passes.h"
 #include "pando/ops/attribute_values.h"
+#include "pando/ops/window.h"
 
 namespace pando::compiler {
 
@@ -14,17 +15,7 @@ bool is_fusable_pool(const ir::Graph& graph, const ir::Node& pool) {
   const ir::Node* conv = pool.input(0)->producer();
   if (conv == nullptr || conv->op() != "conv" || conv->stage() != pool.stage()) return false;
   if (graph.users(conv->output()).size() != 1 || graph.is_output(conv->output())) return false;
-  const ir::Ints window = ops::ints_attribute(pool, "window");
-  const ir::Ints strides = ops::ints_attribute(pool, "strides");
-  if (!strides.empty() && strides != window) return false;
-  const std::string padding = ops::text_attribute(pool, "padding");
-  if (padding == "valid") return true;
-  // "same" adds no padding if the window divides the input.
-  if (padding != "same") return false;
-  for (size_t axis = 0; axis < window.size(); ++axis) {
-    if (pool.input(0)->shape()[static_cast<int>(axis) + 1] % window[axis] != 0) return false;
-  }
-  return true;
+  return ops::are_tiles(ops::pool_windows(pool));
 }
 
 }  // namespace

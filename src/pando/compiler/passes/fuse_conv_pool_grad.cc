@@ -10,6 +10,7 @@
 
 #include "pando/compiler/passes/passes.h"
 #include "pando/ops/attribute_values.h"
+#include "pando/ops/window.h"
 
 namespace pando::compiler {
 
@@ -19,23 +20,6 @@ constexpr int64_t kLeastPositions = 8;  // for smaller windows the dense kernels
 
 bool all_ones(const ir::Ints& numbers) {
   return std::ranges::all_of(numbers, [](int64_t number) { return number == 1; });
-}
-
-bool disjoint_windows(const ir::Node& scatter) {
-  const ir::Ints window = ops::ints_attribute(scatter, "window");
-  const ir::Ints strides = ops::ints_attribute(scatter, "strides");
-  if (!strides.empty() && strides != window) return false;
-  const std::string padding = ops::text_attribute(scatter, "padding");
-  const ir::Ints input = ops::ints_attribute(scatter, "input");
-  int64_t positions = 1;
-  for (size_t axis = 0; axis < window.size(); ++axis) {
-    positions *= window[axis];
-    // "same" adds no padding if the window divides the input.
-    if (padding == "explicit" || (padding == "same" && input[axis] % window[axis] != 0)) {
-      return false;
-    }
-  }
-  return positions >= kLeastPositions;
 }
 
 // Whether `node` is a gradient of a convolution that is computed from `dy`.
@@ -52,7 +36,9 @@ bool takes(const ir::Node& node, const ir::Value* dy) {
 }
 
 bool is_fusable_scatter(const ir::Graph& graph, const ir::Node& scatter) {
-  if (scatter.op() != "max_pool_grad" || !disjoint_windows(scatter)) return false;
+  if (scatter.op() != "max_pool_grad") return false;
+  const ops::Windows windows = ops::pool_windows(scatter);
+  if (!ops::are_tiles(windows) || ops::positions(windows) < kLeastPositions) return false;
   if (graph.is_output(scatter.output())) return false;
   const auto users = graph.users(scatter.output());
   return !users.empty() && std::ranges::all_of(users, [&](const ir::Node* user) {

@@ -63,6 +63,8 @@ KernelOffer fast_avg_pool(const ir::Node& node);
 KernelOffer fast_avg_pool_grad(const ir::Node& node);
 KernelOffer fast_global_avg_pool(const ir::Node& node);
 KernelOffer fast_global_avg_pool_grad(const ir::Node& node);
+KernelOffer fast_global_max_pool(const ir::Node& node);
+KernelOffer fast_global_max_pool_grad(const ir::Node& node);
 
 KernelOffer fast_channel_sums(const ir::Node& node);
 KernelOffer fast_batch_moments(const ir::Node& node);
@@ -81,6 +83,10 @@ KernelOffer fast_pad(const ir::Node& node);
 KernelOffer fast_slice(const ir::Node& node);
 KernelOffer fast_slice_grad(const ir::Node& node);
 KernelOffer fast_concat(const ir::Node& node);
+KernelOffer fast_depth_to_space(const ir::Node& node);
+KernelOffer fast_space_to_depth(const ir::Node& node);
+KernelOffer fast_resize(const ir::Node& node);
+KernelOffer fast_resize_grad(const ir::Node& node);
 
 KernelOffer fast_flip_where(const ir::Node& node);
 KernelOffer fast_normalise_pixels(const ir::Node& node);

@@ -14,15 +14,18 @@ pando_module(kernels_fast SOURCES
   fast/depthwise.cc
   fast/depthwise_filter_grad.cc
   fast/depthwise_plan.cc
+  fast/depth_to_space.cc
   fast/dropout.cc
   fast/elementwise.cc
   fast/flip_where.cc
+  fast/global_max_pool.cc
   fast/group_norm.cc
   fast/layer_norm.cc
   fast/max_pool.cc
   fast/max_pool_grad.cc
   fast/normalise_pixels.cc
   fast/regression_losses.cc
+  fast/resize.cc
   fast/smooth.cc
   fast/softmax.cc
   fast/standardise_image.cc

@@ -108,6 +108,40 @@ KernelOffer reference_avg_pool_grad(const ir::Node& node) {
   });
 }
 
+KernelOffer reference_global_max_pool(const ir::Node& node) {
+  const Shape& x = node.input(0)->shape();
+  const int64_t batch = x[0];
+  const int64_t channels = x.back();
+  const int64_t pixels = x.elements_from(1) / channels;
+  return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
+    for (int64_t i = 0; i < batch * channels; ++i) {
+      const float* sample = args.in(0) + i / channels * pixels * channels + i % channels;
+      int64_t at = 0;
+      for (int64_t p = 1; p < pixels; ++p) {
+        const float value = sample[p * channels];
+        const float best = sample[at * channels];
+        if (value > best || (std::isnan(value) && !std::isnan(best))) at = p;
+      }
+      args.out(0)[i] = sample[at * channels];
+      args.out_as<int32_t>(1)[i] = static_cast<int32_t>(at);
+    }
+  });
+}
+
+KernelOffer reference_global_max_pool_grad(const ir::Node& node) {
+  const Shape& dx = node.output()->shape();
+  const int64_t count = dx.elements();
+  const int64_t channels = dx.back();
+  const int64_t pixels = dx.elements_from(1) / channels;
+  return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t from = i / channels / pixels * channels + i % channels;
+      const bool here = args.in_as<int32_t>(1)[from] == i / channels % pixels;
+      args.out()[i] = here ? args.in(0)[from] : 0;
+    }
+  });
+}
+
 KernelOffer reference_global_avg_pool(const ir::Node& node) {
   const Shape& x = node.input(0)->shape();
   const int64_t batch = x[0];

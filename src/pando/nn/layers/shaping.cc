@@ -1,4 +1,4 @@
-// Layers that move elements: flatten, reshape, pad, concatenate, subsample; and dropout.
+// Layers that move elements: flatten, reshape, concatenate, subsample; and dropout.
 // SPDX-License-Identifier: MIT
 #include "pando/base/random.h"
 #include "pando/nn/layers/support.h"
@@ -51,24 +51,6 @@ class DropoutLayer : public LayerDefinition {
 
  private:
   DropoutOptions options_;
-};
-
-class ZeroPaddingLayer : public LayerDefinition {
- public:
-  explicit ZeroPaddingLayer(ZeroPadding2DOptions options) : options_(std::move(options)) {}
-  std::string class_name() const override { return "ZeroPadding2D"; }
-  std::string stem() const override { return "zero_padding2d"; }
-  ir::Value* build(GraphBuilder& builder, const std::vector<ir::Value*>& inputs) const override {
-    const auto& [top, bottom] = options_.top_bottom;
-    const auto& [left, right] = options_.left_right;
-    return builder
-        .append("pad", {inputs[0]},
-                {{"low", ir::Ints{0, top, left, 0}}, {"high", ir::Ints{0, bottom, right, 0}}})
-        ->output();
-  }
-
- private:
-  ZeroPadding2DOptions options_;
 };
 
 class ConcatenateLayer : public LayerDefinition {
@@ -136,9 +118,6 @@ Layer Reshape(ReshapeOptions options) {
 }
 Layer Dropout(DropoutOptions options) {
   return nn::make_layer<nn::DropoutLayer>(std::move(options));
-}
-Layer ZeroPadding2D(ZeroPadding2DOptions options) {
-  return nn::make_layer<nn::ZeroPaddingLayer>(std::move(options));
 }
 Layer Concatenate(ConcatenateOptions options) {
   return nn::make_layer<nn::ConcatenateLayer>(std::move(options));

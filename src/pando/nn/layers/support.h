@@ -17,6 +17,8 @@ ir::Value* apply_activation(GraphBuilder& builder, const std::string& activation
 // Throws InvalidArgument with the known names unless the activation is "" or known.
 void check_activation(const std::string& place, const std::string& activation);
 void check_positive(const std::string& place, const std::string& option, int64_t value);
+// Throws InvalidArgument unless x has `axes` axes between batch and channels. `place` is the layer.
+void check_spatial_axes(const std::string& place, const Shape& x, size_t axes);
 
 template <typename Definition, typename Options>
 Layer make_layer(Options options) {
