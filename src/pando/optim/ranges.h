@@ -1,8 +1,8 @@
-// Range checks of optimizer options.
+// Range checks of optimizer options, most of which are used as 32-bit floats.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cmath>
+#include <limits>
 
 #include "pando/base/error.h"
 #include "pando/optim/schedule.h"
@@ -10,14 +10,17 @@
 namespace pando::optim {
 
 inline void require_positive(const char* optimizer, const char* option, double value) {
-  if (!(value > 0) || !std::isfinite(value)) {
-    throw InvalidArgument(optimizer, ": ", option, ": expected a number above 0, got ", value);
+  using Float = std::numeric_limits<float>;
+  if (!(value >= Float::min() && value <= Float::max())) {
+    throw InvalidArgument(optimizer, ": ", option, ": expected a number above 0, from ",
+                          Float::min(), " to ", Float::max(), ", got ", value);
   }
 }
 
 inline void require_not_negative(const char* optimizer, const char* option, double value) {
-  if (!(value >= 0) || !std::isfinite(value)) {
-    throw InvalidArgument(optimizer, ": ", option, ": expected 0 or more, got ", value);
+  if (!(value >= 0 && value <= std::numeric_limits<float>::max())) {
+    throw InvalidArgument(optimizer, ": ", option, ": expected 0 or more, at most ",
+                          std::numeric_limits<float>::max(), ", got ", value);
   }
 }
 
