@@ -14,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pando/compiler/passes/passes.h"
 #include "pando/compiler/program.h"
 #include "pando/ops/op.h"
 
@@ -54,10 +55,7 @@ class Playback {
     for (const ir::Value* value : graph_.inputs()) {
       if (value->role() == ir::InputRole::feed) write(value);
     }
-    // Packed variables are written before all else.
-    for (const auto& node : graph_.nodes()) {
-      if (ops::has_trait(*node, ops::Trait::per_update)) write(node->output());
-    }
+    for (const auto& step : prologue_steps(graph_)) play_prologue(step);
     std::vector<const ir::Node*> of_section;
     for (const auto& node : graph_.nodes()) {
       if (ops::has_trait(*node, ops::Trait::per_update)) continue;
@@ -105,6 +103,17 @@ class Playback {
                         output.role == ir::OutputRole::metric ||
                         output.role == ir::OutputRole::result;
       if (read && written_.contains(root(output.value))) expect_whole(output.value, "read");
+    }
+  }
+
+  // The workers run the nodes of a step in any order.
+  void play_prologue(const std::vector<const ir::Node*>& step) {
+    for (const ir::Node* node : step) {
+      for (const ir::Value* value : node->outputs()) write(value);
+    }
+    for (const ir::Node* node : step) {
+      for (const ir::Value* value : node->inputs()) expect_whole(value, "read by " + node->label());
+      for (const ir::Value* value : node->outputs()) expect_whole(value, "written");
     }
   }
 

@@ -59,7 +59,9 @@ class ProgramRunner {
       std::memcpy(address(program_.operand(value)), inputs_.at(value->name()).data(),
                   value->bytes());
     }
-    for (const int call : program_.prologue()) run_call(call);
+    for (const Segment& segment : program_.prologue()) {
+      for (const int call : segment.calls) run_call(call);
+    }
     for (int i = 0; i < static_cast<int>(program_.sections().size()); ++i) {
       for (const Segment& segment : program_.sections()[static_cast<size_t>(i)].segments) {
         for (const int call : segment.calls) run_call(call);

@@ -70,8 +70,8 @@ TEST(Program, PartsWaitAfterEveryCall) {
 
 TEST(Program, PackedVariablesAreThePrologue) {
   const auto program = compile(training_graph(test_network("cifar_resnet8", {16, 16, 3}), 2));
-  EXPECT_FALSE(program->prologue().empty());
-  for (const int call : program->prologue()) {
+  ASSERT_EQ(program->prologue().size(), 1u);
+  for (const int call : program->prologue()[0].calls) {
     EXPECT_EQ(program->calls()[static_cast<size_t>(call)].node->op(), "pack");
   }
   for (const Segment& segment : segments_of(*program)) {
@@ -147,7 +147,7 @@ TEST(Program, CallsKnowTheirSection) {
   }
   const auto network = compile(training_graph(test_network("mnist_cnn", {28, 28, 1}), 2));
   ASSERT_FALSE(network->prologue().empty());
-  for (const int call : network->prologue()) {
+  for (const int call : network->prologue()[0].calls) {
     EXPECT_EQ(network->calls()[static_cast<size_t>(call)].section, -1);
   }
 }

@@ -66,6 +66,18 @@ TEST(ConvCandidates, ForwardAgrees) {
   EXPECT_GT(offered, 6 * static_cast<int>(conv_cases().size()));  // of 8; oneDNN lacks some
 }
 
+TEST(ConvCandidates, ForwardWithResidualAgrees) {
+  int offered = 0;
+  for (const ConvCase& c : conv_cases()) {
+    for (const char* activation : {"none", "leaky_relu"}) {
+      KernelCase residual = conv(c, true, activation);
+      residual.inputs.push_back(BoundCase(residual).node().output()->type());
+      offered += BoundCase(residual).expect_agreement();
+    }
+  }
+  EXPECT_GT(offered, 2 * static_cast<int>(conv_cases().size()));
+}
+
 TEST(ConvCandidates, InputGradAgrees) {
   int offered = 0;
   for (const ConvCase& c : conv_cases()) {

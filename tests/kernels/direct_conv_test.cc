@@ -216,6 +216,18 @@ TEST_P(DirectConvCases, ForwardAppliesBiasAndActivation) {
   }
 }
 
+TEST_P(DirectConvCases, ForwardAddsTheResidualBeforeTheActivation) {
+  Floats want = test::naive_forward(g(), x, filter);
+  for (size_t i = 0; i < want.size(); ++i) want[i] = std::max(want[i] + dy[i], 0.0f);
+  const Epilogue epilogue{.activation = Activation::relu, .residual = dy.data()};
+  for (const char* isa : isas_of_this_cpu()) {
+    const SetIsa scope(isa);
+    const DirectConv conv(g());
+    expect_close(forward(conv, epilogue, 1), want, isa);
+    EXPECT_EQ(forward(conv, epilogue, 3), forward(conv, epilogue, 1)) << isa;
+  }
+}
+
 TEST_P(DirectConvCases, BackwardInput) {
   const Floats want = test::naive_backward_input(g(), dy, filter);
   for (const char* isa : isas_of_this_cpu()) {

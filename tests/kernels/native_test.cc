@@ -99,6 +99,22 @@ TEST_F(Native, ConvolutionsAgree) {
   EXPECT_GE(offered, 2 * static_cast<int>(native_conv_cases().size()));
 }
 
+TEST_F(Native, ConvolutionsWithResidualAgree) {
+  int offered = 0;
+  std::vector<ConvCase> cases = native_conv_cases();
+  cases.push_back({{2, 6, 6, 32}, {1, 1, 32, 48}});
+  cases.push_back({{2, 6, 6, 16}, {1, 1, 16, 64}});
+  cases.push_back({{2, 6, 6, 32}, {3, 3, 32, 32}, {{"padding", std::string("same")}}});
+  for (const ConvCase& c : cases) {
+    for (const char* activation : {"none", "relu"}) {
+      KernelCase residual = conv(c, true, activation);
+      residual.inputs.push_back(BoundCase(residual).node().output()->type());
+      offered += agrees(residual) ? 1 : 0;
+    }
+  }
+  EXPECT_GE(offered, static_cast<int>(cases.size()));
+}
+
 TEST_F(Native, GradientsOfConvolutionsAgree) {
   int offered = 0;
   for (const ConvCase& c : native_conv_cases()) {

@@ -98,6 +98,22 @@ TEST(FastNorm, BatchNormAgrees) {
   }
 }
 
+TEST(FastNorm, FoldBatchNormAgrees) {
+  for (const Shape& filter : {Shape{3, 3, 5, 17}, Shape{1, 1, 64, 32}, Shape{7, 3}, Shape{1, 1}}) {
+    const ir::TensorType channel = f32({filter.back()});
+    for (const bool bias : {false, true}) {
+      KernelCase fold{.op = "fold_batch_norm",
+                      .inputs = {f32(filter), channel, channel, channel, channel},
+                      .attributes = {{"epsilon", 0.01}},
+                      .outputs = 2};
+      if (bias) fold.inputs.push_back(channel);
+      BoundCase bound(fold);
+      bound.map_input(2, positive);
+      EXPECT_EQ(bound.expect_agreement({.half = false}), 1);
+    }
+  }
+}
+
 TEST(FastNorm, BatchNormSumsAgree) {
   for (const Shape& shape : norm_shapes()) {
     const ir::TensorType channel = f32({shape.back()});

@@ -166,6 +166,17 @@ TEST(WinogradConv, ForwardAppliesBiasAndActivation) {
   });
 }
 
+TEST(WinogradConv, ForwardAddsTheResidualBeforeTheActivation) {
+  for_each_case([](const Bound& bound) {
+    Floats want = test::naive_forward(bound.g, bound.x, bound.filter);
+    for (size_t i = 0; i < want.size(); ++i) want[i] = std::max(want[i] + bound.dy[i], 0.0f);
+    const Epilogue epilogue{.activation = Activation::relu, .residual = bound.dy.data()};
+    const Floats whole = bound.forward(epilogue, 1);
+    expect_close(whole, want, "residual");
+    for (const int parts : {2, 3}) EXPECT_EQ(bound.forward(epilogue, parts), whole);
+  });
+}
+
 TEST(WinogradConv, ForwardPoolIsTheMaximumOfForward) {
   for_each_case([](const Bound& bound) {
     if (bound.g.out[1] < 2 || bound.g.out[2] < 2) return;

@@ -104,11 +104,14 @@ class Mapper {
   void finish() {
     const int last = static_cast<int>(program_.calls().size()) - 1;
     for (MemoryBlock& block : blocks_) {
-      const bool kept = block.region == Region::packed || block.region == Region::gradients ||
-                        block.region == Region::moments;
-      if (!kept) continue;
-      block.first = -1;
-      block.last = last;
+      if (block.region == Region::packed) {
+        // What only the prologue reads is free after it was read.
+        const int reader = program_.calls()[static_cast<size_t>(block.last)].section;
+        if (reader >= 0 || block.first == block.last) block.last = last;
+      } else if (block.region == Region::gradients || block.region == Region::moments) {
+        block.first = -1;
+        block.last = last;
+      }
     }
     std::sort(blocks_.begin(), blocks_.end(), [](const MemoryBlock& a, const MemoryBlock& b) {
       return std::tuple(a.region, a.stage, a.offset, a.first) <

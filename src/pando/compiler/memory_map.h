@@ -21,8 +21,8 @@ struct MemoryBlock {
   size_t offset = 0;
   size_t bytes = 0;
   // Numbers of calls: the call that writes the block (-1 for values fed before all calls), and the
-  // last call that needs it. Packed variables, gradients and statistics are kept, so they live in
-  // all calls.
+  // last call that needs it. Gradients and statistics are kept, so they live in all calls. Packed
+  // variables live to the last call, and what only the prologue reads to the end of its readers.
   int first = -1;
   int last = -1;
 

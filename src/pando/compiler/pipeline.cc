@@ -13,7 +13,10 @@ namespace pando::compiler {
 PassPipeline default_pipeline() {
   PassPipeline pipeline;
   pipeline.add<InferShapes>();
-  pipeline.add<FusePostOps>();   // first: the fusions below look for ops with activations
+  pipeline
+      .add<FoldBatchNorm>();     // before the fusions: only then a sum or activation follows a conv
+  pipeline.add<FuseResidual>();  // before fuse-post-ops: the activation comes after the sum
+  pipeline.add<FusePostOps>();   // the fusions below look for ops with activations
   pipeline.add<FusePoolGrad>();  // before fuse-conv-pool: frees the convolution's full result
   pipeline.add<FuseConvPool>();
   pipeline.add<FuseConvPoolGrad>();  // after fuse-pool-grad, which gives it the activation

@@ -80,10 +80,7 @@ void Program::build_sections() {
   std::unordered_map<const ir::Node*, std::pair<int, size_t>> made;  // in which section and segment
   for (int i = 0; i < static_cast<int>(calls_.size()); ++i) {
     Call& call = calls_[static_cast<size_t>(i)];
-    if (ops::has_trait(*call.node, ops::Trait::per_update)) {
-      prologue_.push_back(i);
-      continue;
-    }
+    if (ops::has_trait(*call.node, ops::Trait::per_update)) continue;
     call.section = state_.sections.empty() ? 0 : state_.section_of.at(call.node);
     std::vector<Segment>& segments = sections_[static_cast<size_t>(call.section)].segments;
     const auto& inputs = call.node->inputs();
@@ -102,6 +99,15 @@ void Program::build_sections() {
   }
 }
 
+void Program::build_prologue() {
+  std::unordered_map<const ir::Node*, int> numbers;
+  for (size_t i = 0; i < calls_.size(); ++i) numbers[calls_[i].node] = static_cast<int>(i);
+  for (const auto& step : prologue_steps(graph())) {
+    Segment& segment = prologue_.emplace_back();
+    for (const ir::Node* node : step) segment.calls.push_back(numbers.at(node));
+  }
+}
+
 std::unique_ptr<const Program> compile(ir::Graph graph, ProgramOptions options) {
   if (options.slices < 1)
     throw InvalidArgument("slices: expected at least 1, got ", options.slices);
@@ -113,6 +119,7 @@ std::unique_ptr<const Program> compile(ir::Graph graph, ProgramOptions options) 
     program->state_.memory = plan_without_sharing(program->state_);
   }
   program->build_calls();
+  program->build_prologue();
   program->build_sections();
   return program;
 }

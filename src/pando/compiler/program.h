@@ -50,7 +50,8 @@ class Program {
   const ProgramOptions& options() const { return state_.options; }
   const MemoryPlan& memory() const { return state_.memory; }
   const std::vector<Call>& calls() const { return calls_; }
-  const std::vector<int>& prologue() const { return prologue_; }  // run once per update
+  // Run once per update. All workers finish a segment before any starts the next.
+  const std::vector<Segment>& prologue() const { return prologue_; }
   // Sections in the order in which a micro-batch passes through them.
   const std::vector<Section>& sections() const { return sections_; }
   const std::vector<PassRecord>& passes() const { return passes_; }
@@ -76,12 +77,13 @@ class Program {
  private:
   friend std::unique_ptr<const Program> compile(ir::Graph graph, ProgramOptions options);
   void build_calls();
+  void build_prologue();
   void build_sections();
 
   CompileState state_;
   std::vector<PassRecord> passes_;
   std::vector<Call> calls_;
-  std::vector<int> prologue_;
+  std::vector<Segment> prologue_;
   std::vector<Section> sections_;
   size_t scratch_bytes_ = 0;
 };

@@ -156,8 +156,9 @@ std::string layers_text(const CompilationReport& report) {
         or_dash(row.weight_bytes > 0, size(row.weight_bytes)),
         or_dash(row.kept_bytes > 0, size(row.kept_bytes)));
   }
-  return text + fmt::format("  {:<26} {:>5} {:>4} {:>9.3f} {:>9.3f}\n", "all", "",
-                            report.ops.size() - report.program->prologue().size(),
+  const auto steps = std::ranges::count_if(
+      report.ops, [](const OpReport& op) { return op.part != StepPart::prologue; });
+  return text + fmt::format("  {:<26} {:>5} {:>4} {:>9.3f} {:>9.3f}\n", "all", "", steps,
                             mega(report.flops(StepPart::forward)),
                             mega(report.flops(StepPart::backward)));
 }

@@ -93,6 +93,8 @@ const std::vector<Candidate>& candidates(std::string_view op) {
       {"elu", {{"fast", fast_elu}, {"reference", reference_elu}}},
       {"elu_grad", {{"fast", fast_elu_grad}, {"reference", reference_elu_grad}}},
       {"flip_where", {{"fast", fast_flip_where}, {"reference", reference_flip_where}}},
+      {"fold_batch_norm",
+       {{"fast", fast_fold_batch_norm}, {"reference", reference_fold_batch_norm}}},
       {"gelu", {{"fast", fast_gelu}, {"reference", reference_gelu}}},
       {"gelu_grad", {{"fast", fast_gelu_grad}, {"reference", reference_gelu_grad}}},
       {"global_avg_pool",

@@ -38,6 +38,7 @@ const OpTable& builtin_ops() {
       elu_grad_op(),
       elu_op(),
       flip_where_op(),
+      fold_batch_norm_op(),
       gelu_grad_op(),
       gelu_op(),
       global_avg_pool_op(),

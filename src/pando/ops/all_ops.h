@@ -37,6 +37,7 @@ OpDef dropout_op();
 OpDef elu_grad_op();
 OpDef elu_op();
 OpDef flip_where_op();
+OpDef fold_batch_norm_op();
 OpDef gelu_grad_op();
 OpDef gelu_op();
 OpDef global_avg_pool_op();

@@ -35,7 +35,8 @@ void add_conv_gradients(const ir::Node& node, std::span<ir::Value* const> dy, Gr
     of_input.set("input", spatial_extents(x->shape()));
     grad.add(x, grad.emit("conv_input_grad", {dy[0], filter}, of_input)->output());
   }
-  const bool bias = node.num_inputs() == 3 && grad.wants(node.input(2));
+  const bool bias = node.num_inputs() > 2 && grad.wants(node.input(2));
+  if (node.num_inputs() > 3) grad.add(node.input(3), dy[0]);
   if (!bias && !grad.wants(filter)) return;
   attributes.set("filter", ir::Ints(filter->shape().begin(), filter->shape().end() - 2));
   const ir::Node* sums = grad.emit("conv_filter_grad", {x, dy[0]}, attributes, bias ? 2 : 1);
@@ -117,28 +118,30 @@ Windows check_conv(const ir::Node& node) {
     throw InvalidArgument(node.label(), ": filter ", filter, " takes ", filter[filter.rank() - 2],
                           " channels, but input ", x, " has ", per_group, " per group");
   }
-  if (node.num_inputs() == 3) require_f32_shape(node, 2, {filter.back()});
+  if (node.num_inputs() > 2) require_f32_shape(node, 2, {filter.back()});
   check_activation(node);
   return conv_windows(node);
 }
 
 OpDef conv_op() {
-  return {
-      .name = "conv",
-      .inputs = {{"x"},
-                 {.name = "filter", .shared = true},
-                 {.name = "bias", .optional = true, .shared = true}},
-      .outputs = {"y"},
-      .attributes = with_activation(conv_attributes()),
-      .traits = {Trait::takes_post_op},
-      .infer =
-          [](const ir::Node& node) {
-            const Windows windows = check_conv(node);
-            return std::vector{f32(channels_last(node.input(0)->shape()[0], output_extents(windows),
-                                                 node.input(1)->shape().back()))};
-          },
-      .grad = add_conv_gradients,
-      .products = Products::convolution};
+  return {.name = "conv",
+          .inputs = {{"x"},
+                     {.name = "filter", .shared = true},
+                     {.name = "bias", .optional = true, .shared = true},
+                     {.name = "residual", .optional = true}},
+          .outputs = {"y"},
+          .attributes = with_activation(conv_attributes()),
+          .traits = {Trait::takes_post_op, Trait::linear_filter},
+          .infer =
+              [](const ir::Node& node) {
+                const Windows windows = check_conv(node);
+                const Shape y = channels_last(node.input(0)->shape()[0], output_extents(windows),
+                                              node.input(1)->shape().back());
+                if (node.num_inputs() > 3) require_f32_shape(node, 3, y);
+                return std::vector{f32(y)};
+              },
+          .grad = add_conv_gradients,
+          .products = Products::convolution};
 }
 
 // `input` holds the spatial extents of x, which do not follow from dy and the filter.

@@ -49,7 +49,7 @@ OpDef dense_op() {
                      {.name = "bias", .optional = true, .shared = true}},
           .outputs = {"y"},
           .attributes = with_activation({}),
-          .traits = {Trait::takes_post_op},
+          .traits = {Trait::takes_post_op, Trait::linear_filter},
           .infer = infer_dense,
           .grad = add_dense_gradients,
           .products = Products::matrix};

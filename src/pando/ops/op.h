@@ -28,6 +28,8 @@ enum class Trait {
   post_op,         // an activation that other ops can apply to their own result; its gradient reads
                    // that result only
   takes_post_op,   // applies the post_op that its attribute `activation` names
+  linear_filter,   // input 1 is a filter in which the result is linear, input 2 an optional bias;
+                   // the last axis of both is that of the result
 };
 
 // The kind of sums of products that an op computes. Options and statistics about them use it.

@@ -187,14 +187,24 @@ void Executor::work(Worker worker) {
     // Variables change between updates only if there is an optimizer.
     if (update == 0 || updater_) {
       const int64_t begin = worker.trace.now();
-      bound_.run_prologue(worker.number, {.seed = worker.execution->seed,
-                                          .first_sample = worker.execution->iteration + update});
+      if (!run_prologue(worker, update)) return;
       worker.trace.add(profile::EventKind::prologue, begin);
     }
     if (!meet(worker, everybody_)) return;
     if (shared_.end) return;
     if (!run_visits(worker) || !finish_update(worker)) return;
   }
+}
+
+bool Executor::run_prologue(Worker& worker, int64_t update) {
+  const kernels::StepArgs step{.seed = worker.execution->seed,
+                               .first_sample = worker.execution->iteration + update};
+  const std::vector<compiler::Segment>& segments = bound_.program().prologue();
+  for (size_t i = 0; i < segments.size(); ++i) {
+    if (i > 0 && !meet(worker, everybody_)) return false;
+    bound_.run_prologue(segments[i], worker.number, step);
+  }
+  return true;
 }
 
 bool Executor::run_visits(Worker& worker) {

@@ -122,6 +122,7 @@ class Executor {
   int64_t samples_of(const UpdatePlan& now, int64_t element) const;
   int64_t samples_before(const UpdatePlan& now, int micro_batch, int replica) const;
   void weigh_lanes(const UpdatePlan& now);
+  bool run_prologue(Worker& worker, int64_t update);
   bool run_visits(Worker& worker);
   bool run_visit(Worker& worker, const StageVisit& visit);
   bool run_lanes(Worker& worker, const StageVisit& visit, int section);

@@ -14,6 +14,7 @@ bool is_fusable_pool(const ir::Graph& graph, const ir::Node& pool) {
   if (pool.op() != "max_pool") return false;
   const ir::Node* conv = pool.input(0)->producer();
   if (conv == nullptr || conv->op() != "conv" || conv->stage() != pool.stage()) return false;
+  if (conv->num_inputs() > 3) return false;  // the kernels of conv_pool add no residual
   if (graph.users(conv->output()).size() != 1 || graph.is_output(conv->output())) return false;
   return ops::are_tiles(ops::pool_windows(pool));
 }

@@ -2,8 +2,8 @@
 // After:   h f16 = cast(x)   y f16 = conv(h f16, k f16)      m f32 = batch_moments(y f16)
 // Every value gets the 16-bit type, except inputs and outputs that its op declares exact. A cast is
 // inserted where the type of a value differs from the type its reader needs. Weights that stay f32
-// are read through round_variable.
-// SPDX-License-Identifier: MIT
+// are read through round_variable, and so is what was computed from weights alone: these
+// conversions run once per weight update. SPDX-License-Identifier: MIT
 #include <map>
 #include <tuple>
 
@@ -88,17 +88,27 @@ class Lowering {
   }
 
   ir::Value* insert_conversion(ir::Value* value, DType dtype, const ir::Node* position) {
-    const bool variable = value->role() == ir::InputRole::variable;
-    if (variable && dtype != DType::f32) return rounded_variable(value, position);
+    const bool of_weights = is_weight(value) && (dtype != DType::f32 || per_update(*position));
+    if (of_weights) return rounded_variable(value, dtype, position);
     return finish_conversion(graph_.insert_before(position, conversion("cast", value, dtype)),
                              dtype, false);
   }
 
-  ir::Value* rounded_variable(ir::Value* value, const ir::Node* position) {
-    ir::Value*& rounded = rounded_[value];
+  static bool per_update(const ir::Node& node) {
+    return ops::has_trait(node, ops::Trait::per_update);
+  }
+
+  // Whether the value is a variable or was computed from variables alone.
+  static bool is_weight(const ir::Value* value) {
+    return value->is_input() ? value->role() == ir::InputRole::variable
+                             : per_update(*value->producer());
+  }
+
+  ir::Value* rounded_variable(ir::Value* value, DType dtype, const ir::Node* position) {
+    ir::Value*& rounded = rounded_[{value, dtype}];
     if (rounded == nullptr) {
       rounded = finish_conversion(
-          graph_.insert_before(position, conversion("round_variable", value, half_)), half_, true);
+          graph_.insert_before(position, conversion("round_variable", value, dtype)), dtype, true);
     }
     return rounded;
   }
@@ -148,7 +158,7 @@ class Lowering {
   DType half_;
   int64_t streams_ = 0;
   std::map<std::tuple<const ir::Value*, DType, int>, ir::Value*> converted_;
-  std::map<const ir::Value*, ir::Value*> rounded_;
+  std::map<std::pair<const ir::Value*, DType>, ir::Value*> rounded_;
   std::map<const ir::Value*, int64_t> converted_stream_;
 };
 

@@ -16,6 +16,24 @@ class InferShapes : public Pass {
   bool run(CompileState& state) const override;
 };
 
+class FoldBatchNorm : public Pass {
+ public:
+  std::string_view name() const override { return "fold-batch-norm"; }
+  std::string_view purpose() const override {
+    return "in inference, folds batch norm into the filter and bias of the conv or dense before it";
+  }
+  bool run(CompileState& state) const override;
+};
+
+class FuseResidual : public Pass {
+ public:
+  std::string_view name() const override { return "fuse-residual"; }
+  std::string_view purpose() const override {
+    return "in inference, adds a residual inside the conv before the sum";
+  }
+  bool run(CompileState& state) const override;
+};
+
 class FusePostOps : public Pass {
  public:
   std::string_view name() const override { return "fuse-post-ops"; }
@@ -120,6 +138,9 @@ class PlanMemory : public Pass {
 
 // The nodes that depend on the loss seed; all others are forward nodes.
 std::unordered_set<const ir::Node*> backward_nodes(const ir::Graph& graph);
+
+// The nodes that run once per weight update, in steps: a node reads only what earlier steps made.
+std::vector<std::vector<const ir::Node*>> prologue_steps(const ir::Graph& graph);
 
 // Gives every value its own memory. Used when plan-memory is switched off.
 MemoryPlan plan_without_sharing(const CompileState& state);

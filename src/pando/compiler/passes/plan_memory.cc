@@ -49,6 +49,7 @@ class Planner {
       stages_ = std::max(stages_, section.stage + 1);
     }
     find_section_ends();
+    find_prologue_steps();
     for (const ir::Output& output : state.graph.outputs()) {
       if (output.role == ir::OutputRole::gradient) gradients_.insert(output.value);
       if (output.role == ir::OutputRole::statistic) moments_.insert(output.value);
@@ -116,6 +117,23 @@ class Planner {
     }
   }
 
+  void find_prologue_steps() {
+    const auto steps = prologue_steps(state_.graph);
+    for (size_t i = 0; i < steps.size(); ++i) {
+      for (const ir::Node* node : steps[i]) prologue_step_[node] = static_cast<int>(i);
+    }
+  }
+
+  // The last step of the prologue that reads the value; kForever if others read it too.
+  int last_prologue_step(const ir::Value* value) const {
+    int last = -1;
+    for (const ir::Node* user : state_.graph.users(value)) {
+      const auto found = prologue_step_.find(user);
+      last = std::max(last, found == prologue_step_.end() ? kForever : found->second);
+    }
+    return last < 0 ? kForever : last;
+  }
+
   void use(const ir::Value* value, int at, int section) {
     Uses& uses = uses_[value];
     uses.last = std::max(uses.last, at);
@@ -178,14 +196,13 @@ class Planner {
       const Storage wanted{.sums = makes_sums(node),
                            .first = 2 * static_cast<int>(i),
                            .first_section = section,
-                           .lowest_stage = section_stage(section),
-                           .region = ops::has_trait(node, ops::Trait::per_update)
-                                         ? Region::packed
-                                         : Region::activations};
+                           .lowest_stage = section_stage(section)};
       for (const ir::Value* value : node.outputs()) {
-        if (wanted.region != Region::packed && !ops::has_trait(node, ops::Trait::view)) {
-          unshared_bytes_ += aligned(value->bytes());
+        if (prologue_step_.contains(&node)) {
+          new_packed(value, prologue_step_.at(&node));
+          continue;
         }
+        if (!ops::has_trait(node, ops::Trait::view)) unshared_bytes_ += aligned(value->bytes());
         Storage storage = wanted;
         storage.bytes = value->bytes();
         if (!try_alias(node, value, storage)) new_storage(value, storage);
@@ -196,6 +213,15 @@ class Planner {
         }
       }
     }
+  }
+
+  // In the prologue, times count its steps. What only later steps read is free after them.
+  void new_packed(const ir::Value* value, int step) {
+    storage_of_[value] = storages_.size();
+    storages_.push_back({.bytes = value->bytes(),
+                         .first = step,
+                         .last = last_prologue_step(value),
+                         .region = Region::packed});
   }
 
   void new_storage(const ir::Value* value, Storage storage) {
@@ -238,9 +264,8 @@ class Planner {
   }
 
   void choose_region(Storage& storage) const {
-    if (storage.region == Region::packed) {
-      storage.lowest_stage = 0;
-    } else if (storage.completed >= 0) {
+    if (storage.region == Region::packed) return;
+    if (storage.completed >= 0) {
       storage.region = Region::gradients;
       storage.lowest_stage = section_stage(storage.first_section);
     } else if (storage.moments) {
@@ -251,8 +276,7 @@ class Planner {
     } else {
       storage.region = storage.sums ? Region::sums : Region::activations;
     }
-    const bool kept = storage.region == Region::packed || storage.region == Region::gradients ||
-                      storage.region == Region::moments;
+    const bool kept = storage.region == Region::gradients || storage.region == Region::moments;
     if (kept) storage.last = kForever;
   }
 
@@ -323,6 +347,7 @@ class Planner {
   int stages_ = 1;
   std::vector<const ir::Node*> nodes_;
   std::vector<int> section_end_;  // number of the last node of each section
+  std::unordered_map<const ir::Node*, int> prologue_step_;
   std::unordered_set<const ir::Value*> gradients_;
   std::unordered_set<const ir::Value*> moments_;
   std::unordered_map<const ir::Value*, Uses> uses_;

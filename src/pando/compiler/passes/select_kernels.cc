@@ -88,21 +88,28 @@ class Chooser {
     return limits[2 * stage + (products == ops::Products::matrix ? 1 : 0)];
   }
 
+  static std::string name_of(const ir::Value* value) {
+    return value->is_input() ? value->name() : value->producer()->name();
+  }
+
   void pack(ir::Node* node, kernels::Packing packing) {
     ir::Value* source = node->input(packing.input);
     // The packer rounds like round_variable, so that node is not needed.
     if (!source->is_input() && source->producer()->op() == "round_variable") {
       source = source->producer()->input(0);
     }
-    PANDO_CHECK(source->is_input() && source->role() != ir::InputRole::feed, node->label(),
-                " needs '", source->name(), "' packed, but it is not a variable");
+    const bool of_weights = source->is_input()
+                                ? source->role() != ir::InputRole::feed
+                                : ops::has_trait(*source->producer(), ops::Trait::per_update);
+    PANDO_CHECK(of_weights, node->label(), " needs '", source->name(),
+                "' packed, but it is not a variable");
     ir::Value*& packed = packed_[{source, packing.layout.name}];
     if (packed == nullptr) {
       ir::Node* pack =
           state_.graph.insert_before(node, {.op = "pack",
                                             .inputs = {source},
                                             .attributes = {{"layout", packing.layout.name}},
-                                            .name = source->name()});
+                                            .name = name_of(source)});
       packed = pack->output();
       packed->set_type({packing.dtype, source->shape()});
       packed->set_layout(packing.layout);

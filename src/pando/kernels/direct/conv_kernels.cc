@@ -61,14 +61,16 @@ KernelOffer offer_packed(const DirectConv& conv, Direction direction, KernelFunc
   return offer;
 }
 
-// The epilogue of a node. Its third input, if any, is the bias, which is bound at the call.
+// The epilogue of a node. Its third and fourth inputs, if any, are the bias and the residual, which
+// are bound at the call.
 Epilogue epilogue_of(const ir::Node& node) {
   const NodeActivation activation = node_activation(node);
   return {.activation = activation.kind, .alpha = activation.alpha};
 }
 
-Epilogue with_bias(Epilogue epilogue, const KernelArgs& args) {
+Epilogue bound(Epilogue epilogue, const KernelArgs& args) {
   if (args.num_inputs > 2) epilogue.bias = args.in(2);
+  if (args.num_inputs > 3) epilogue.residual = args.in(3);
   return epilogue;
 }
 
@@ -78,7 +80,7 @@ KernelOffer offer_forward(const ir::Node& node, const ConvGeometry& geometry) {
   const DirectConv conv(geometry);
   const Epilogue epilogue = epilogue_of(node);
   const auto run = [=](const KernelArgs& args, const StepArgs& step) {
-    conv.forward(args.in(0), args.in(1), with_bias(epilogue, args), args.out(), step.part);
+    conv.forward(args.in(0), args.in(1), bound(epilogue, args), args.out(), step.part);
   };
   return offer_packed(conv, Direction::forward, run, 0);
 }
@@ -89,7 +91,7 @@ KernelOffer offer_input_grad(const ir::Node& node, const ConvGeometry& geometry)
   const DirectConv conv(geometry);
   const Epilogue epilogue = epilogue_of(node);
   const auto run = [=](const KernelArgs& args, const StepArgs& step) {
-    conv.backward_input(args.in(0), args.in(1), with_bias(epilogue, args), args.out(), step.part);
+    conv.backward_input(args.in(0), args.in(1), bound(epilogue, args), args.out(), step.part);
   };
   return offer_packed(conv, Direction::backward, run, 0);
 }
@@ -128,7 +130,7 @@ KernelOffer direct_conv_pool(const ir::Node& node) {
   const DirectConv conv(geometry, pool);
   const Epilogue epilogue = epilogue_of(node);
   const auto run = [=](const KernelArgs& args, const StepArgs& step) {
-    conv.forward_pool(args.in(0), args.in(1), with_bias(epilogue, args),
+    conv.forward_pool(args.in(0), args.in(1), bound(epilogue, args),
                       {args.out(0), args.out_as<uint8_t>(1)}, args.scratch, step.part);
   };
   return offer_packed(conv, Direction::forward, run, conv.forward_pool_scratch_bytes());

@@ -163,8 +163,11 @@ void run_gather(const Gather& g, const Epilogue& epilogue, Part part) {
       direct::PixelRun run{&phase, rows.pixels(phase)};
       run.x = g.source + block.sample * plan.source_size() +
               rows.begin * plan.spec.source_step[0] * plan.source_plane;
-      run.y = g.output + block.sample * plan.output_size() +
-              (phase.output_begin + rows.begin * phase.output_step[0]) * plan.spec.output_channels;
+      const int64_t at =
+          block.sample * plan.output_size() +
+          (phase.output_begin + rows.begin * phase.output_step[0]) * plan.spec.output_channels;
+      run.y = g.output + at;
+      if (epilogue.residual != nullptr) run.residual = epilogue.residual + at;
       direct::run_panels(plan, g.isa, run, g.packed, epilogue);
     }
   });

@@ -15,11 +15,13 @@
 
 namespace pando::kernels {
 
-// y = activation(convolution + bias); alpha is the slope of leaky_relu below zero.
+// y = activation(convolution + bias + residual); alpha is the slope of leaky_relu below zero.
+// Pooling takes no residual.
 struct Epilogue {
   const float* bias = nullptr;
   Activation activation = Activation::none;
   float alpha = 0;
+  const float* residual = nullptr;  // of the shape of y
 };
 
 // Max pooling of a convolution's result; windows are not padded and do not overlap.

@@ -34,8 +34,9 @@ struct PanelArgs {
   int64_t y_stride = 0;
   int64_t last_lanes = 0;   // how many lanes of the last vector exist in y and bias
   bool accumulate = false;  // start from y instead of 0
-  bool finish = false;      // add the bias, apply the activation
+  bool finish = false;      // add the bias and the residual, apply the activation
   const float* bias = nullptr;
+  const float* residual = nullptr;  // its rows lie as those of y
   Activation activation = Activation::none;
   float alpha = 0;
 };

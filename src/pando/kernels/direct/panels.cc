@@ -32,6 +32,7 @@ void run_panels(const GatherPlan& plan, const IsaKernels& isa, const PixelRun& r
       const int64_t channel = group * plan.group_output + column.first;
       args.y = run.y + channel;
       args.bias = epilogue.bias == nullptr ? nullptr : epilogue.bias + channel;
+      args.residual = run.residual == nullptr ? nullptr : run.residual + channel;
       args.w_stride = plan.width(column);
       args.last_lanes = column.last_lanes;
       const int64_t k_block = kPanelBytes / (args.w_stride * int64_t{sizeof(float)});

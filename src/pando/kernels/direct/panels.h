@@ -7,12 +7,13 @@
 
 namespace pando::kernels::direct {
 
-// The first `count` pixels of a phase's tables, with offsets relative to `x` and `y`.
+// The first `count` pixels of a phase's tables, with offsets relative to `x`, `y` and `residual`.
 struct PixelRun {
   const Phase* phase = nullptr;
   int64_t count = 0;
   const float* x = nullptr;
   float* y = nullptr;
+  const float* residual = nullptr;  // null: none
 };
 
 void run_panels(const GatherPlan& plan, const IsaKernels& isa, const PixelRun& run,

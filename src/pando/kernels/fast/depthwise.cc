@@ -187,6 +187,7 @@ void sum_rows(const DepthwisePlan& plan, const float* x, const float* filter, Ro
 }  // namespace
 
 KernelOffer depthwise_conv(const ir::Node& node) {
+  if (node.num_inputs() > 3) return refuse("adds no residual");
   const ConvGeometry geometry = conv_geometry(node);
   if (std::string why = fast::why_not_depthwise(geometry); !why.empty()) return refuse(why);
   const auto run = [plan = fast::forward_plan(geometry), activation = node_activation(node)](

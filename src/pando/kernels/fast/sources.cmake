@@ -18,6 +18,7 @@ pando_module(kernels_fast SOURCES
   fast/dropout.cc
   fast/elementwise.cc
   fast/flip_where.cc
+  fast/fold_batch_norm.cc
   fast/global_max_pool.cc
   fast/group_norm.cc
   fast/layer_norm.cc

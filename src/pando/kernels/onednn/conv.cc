@@ -87,12 +87,24 @@ dnnl::convolution_forward::primitive_desc conv_hint(ConvDescription d, bool bias
   return conv_desc(d, bias, dnnl::prop_kind::forward_training, onednn::primitive_attributes());
 }
 
+// Whether an implementation copies every window.
+bool is_gemm(std::string_view implementation) {
+  return implementation.find("gemm") != std::string_view::npos;
+}
+
 KernelOffer offer_conv(const ir::Node& node) {
   const ConvDescription d(node);
-  const bool bias = node.num_inputs() > 2;
-  const auto pd =
-      conv_desc(d, bias, dnnl::prop_kind::forward_inference, onednn::fused_attributes(node));
-  return onednn::offer_forward<dnnl::convolution_forward>(pd, bias, d.plain_filter());
+  onednn::ProductOperands operands{.bias = node.num_inputs() > 2};
+  if (node.num_inputs() > 3) {
+    operands.residual = {d.result().dims(), onednn::data_type(node.input(3)->type().dtype),
+                         d.activations()};
+  }
+  const auto pd = conv_desc(d, operands.bias, dnnl::prop_kind::forward_inference,
+                            onednn::fused_attributes(node, operands.residual));
+  if (node.num_inputs() > 3 && is_gemm(pd.impl_info_str())) {
+    return refuse("oneDNN's convolution by copies of windows adds the residual of wrong elements");
+  }
+  return onednn::offer_forward<dnnl::convolution_forward>(pd, operands, d.plain_filter());
 }
 
 KernelOffer offer_conv_input_grad(const ir::Node& node) {
@@ -128,7 +140,7 @@ KernelOffer offer_conv_transpose(const ir::Node& node) {
   const dnnl::deconvolution_forward::primitive_desc pd(desc, onednn::fused_attributes(node),
                                                        onednn::cpu_engine());
   return onednn::offer_forward<dnnl::deconvolution_forward>(
-      pd, bias, {dims, d.types.filter, exchanged(d.plain_strides())});
+      pd, {.bias = bias}, {dims, d.types.filter, exchanged(d.plain_strides())});
 }
 
 using FilterGradDesc = dnnl::convolution_backward_weights::primitive_desc;
@@ -147,8 +159,7 @@ FilterGradDesc choose_filter_grad(const ConvDescription& d, bool bias) {
   try {
     FilterGradDesc plain = filter_grad_desc(d, bias, d.plain_filter());
     const std::string name = plain.impl_info_str();
-    const bool slow = name.find("gemm") != std::string::npos;  // copies every window
-    if (!slow && !onednn::is_reference(name.c_str())) return plain;
+    if (!is_gemm(name) && !onednn::is_reference(name.c_str())) return plain;
   } catch (const dnnl::error&) {
   }
   return filter_grad_desc(d, bias, d.any_filter());

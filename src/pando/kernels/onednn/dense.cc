@@ -47,10 +47,10 @@ dnnl::inner_product_forward::primitive_desc dense_hint(const Shape& x, const Sha
 KernelOffer offer_dense(const ir::Node& node) {
   const DenseDescription d(node.input(0)->shape(), node.output()->shape(),
                            onednn::product_types(node));
-  const bool bias = node.num_inputs() > 2;
-  const auto pd =
-      dense_desc(d, bias, dnnl::prop_kind::forward_inference, onednn::fused_attributes(node));
-  return onednn::offer_forward<dnnl::inner_product_forward>(pd, bias, d.plain_filter);
+  const auto pd = dense_desc(d, node.num_inputs() > 2, dnnl::prop_kind::forward_inference,
+                             onednn::fused_attributes(node));
+  return onednn::offer_forward<dnnl::inner_product_forward>(pd, {.bias = node.num_inputs() > 2},
+                                                            d.plain_filter);
 }
 
 KernelOffer offer_dense_input_grad(const ir::Node& node) {

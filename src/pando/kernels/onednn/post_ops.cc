@@ -22,12 +22,14 @@ ProductTypes product_types(const ir::Node& node) {
   return {first, second, made};
 }
 
-dnnl::primitive_attr fused_attributes(const ir::Node& node) {
+dnnl::primitive_attr fused_attributes(const ir::Node& node, const dnnl::memory::desc& residual) {
   dnnl::primitive_attr attributes = primitive_attributes();
   const NodeActivation activation = node_activation(node);
-  if (activation.kind == Activation::none) return attributes;
   dnnl::post_ops post_ops;
-  post_ops.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, activation.alpha, 0.0f);
+  if (node.num_inputs() > 3) post_ops.append_binary(dnnl::algorithm::binary_add, residual);
+  if (activation.kind != Activation::none) {
+    post_ops.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, activation.alpha, 0.0f);
+  }
   attributes.set_post_ops(post_ops);
   return attributes;
 }

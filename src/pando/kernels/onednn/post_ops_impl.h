@@ -18,8 +18,12 @@ struct ProductTypes {
 };
 ProductTypes product_types(const ir::Node& node);
 
-// The activation of a node as a post-op.
-dnnl::primitive_attr fused_attributes(const ir::Node& node);
+// The residual is the first post-op, the activation the last.
+constexpr int kResidualArgument = DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1;
+
+// The activation of a node as a post-op, after the addition of a residual if the node has one.
+dnnl::primitive_attr fused_attributes(const ir::Node& node,
+                                      const dnnl::memory::desc& residual = {});
 
 KernelOffer refuse_reference(const char* implementation);
 

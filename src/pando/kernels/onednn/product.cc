@@ -6,12 +6,14 @@
 
 namespace pando::kernels::onednn {
 
-KernelOffer offer_product(std::string name, std::shared_ptr<const Primitive> primitive, bool bias) {
+KernelOffer offer_product(std::string name, std::shared_ptr<const Primitive> primitive,
+                          int inputs) {
   const size_t scratch_bytes = primitive->scratch_bytes();
-  const auto run = [primitive = std::move(primitive), bias](const KernelArgs& args,
-                                                            const StepArgs&) {
+  const auto run = [primitive = std::move(primitive), inputs](const KernelArgs& args,
+                                                              const StepArgs&) {
     const void* addresses[] = {args.inputs[0], args.inputs[1], args.outputs[0],
-                               bias ? args.inputs[2] : nullptr};
+                               inputs > 2 ? args.inputs[2] : nullptr,
+                               inputs > 3 ? args.inputs[3] : nullptr};
     primitive->run(addresses, args.scratch);
   };
   return offer_function(std::move(name), run, {.scratch_bytes = scratch_bytes});

@@ -8,7 +8,8 @@
 namespace pando::kernels::onednn {
 
 // The parts that do not depend on oneDNN's types. `plain` is Pando's layout of the filter.
-KernelOffer offer_product(std::string name, std::shared_ptr<const Primitive> primitive, bool bias);
+// `inputs` counts x or dy, the filter, the bias and the residual, of which the last may be missing.
+KernelOffer offer_product(std::string name, std::shared_ptr<const Primitive> primitive, int inputs);
 
 struct GradientTraits {
   bool bias = false;
@@ -20,18 +21,27 @@ struct GradientTraits {
 KernelOffer offer_gradient(std::string name, std::shared_ptr<const Primitive> primitive,
                            std::shared_ptr<const Primitive> reorder, GradientTraits traits);
 
-// Offers (x, filter, [bias]) -> y. Forward is oneDNN's class of primitives.
+// What a product takes besides x and the filter.
+struct ProductOperands {
+  bool bias = false;
+  dnnl::memory::desc residual = {};  // empty: none
+};
+
+// Offers (x, filter, [bias, [residual]]) -> y. Forward is oneDNN's class of primitives.
 template <typename Forward>
-KernelOffer offer_forward(const typename Forward::primitive_desc& pd, bool bias,
-                          const dnnl::memory::desc& plain) {
+KernelOffer offer_forward(const typename Forward::primitive_desc& pd,
+                          const ProductOperands& operands, const dnnl::memory::desc& plain) {
   if (is_reference(pd.impl_info_str())) return refuse_reference(pd.impl_info_str());
   std::vector<Argument> arguments{{DNNL_ARG_SRC, pd.src_desc()},
                                   {DNNL_ARG_WEIGHTS, pd.weights_desc()},
                                   {DNNL_ARG_DST, pd.dst_desc()}};
-  if (bias) arguments.push_back({DNNL_ARG_BIAS, pd.bias_desc()});
-  KernelOffer offer = offer_product(
-      kernel_name(pd.impl_info_str()),
-      std::make_shared<const Primitive>(Forward(pd), arguments, pd.scratchpad_desc()), bias);
+  if (operands.bias) arguments.push_back({DNNL_ARG_BIAS, pd.bias_desc()});
+  const bool residual = !operands.residual.is_zero();
+  if (residual) arguments.push_back({kResidualArgument, operands.residual});
+  KernelOffer offer =
+      offer_product(kernel_name(pd.impl_info_str()),
+                    std::make_shared<const Primitive>(Forward(pd), arguments, pd.scratchpad_desc()),
+                    2 + (operands.bias ? 1 : 0) + (residual ? 1 : 0));
   offer.packings = packings(1, plain, pd.weights_desc());
   return offer;
 }
@@ -46,7 +56,7 @@ KernelOffer offer_input_gradient(const typename Backward::primitive_desc& pd,
                                         {DNNL_ARG_DIFF_SRC, pd.diff_src_desc()}};
   KernelOffer offer = offer_product(
       kernel_name(pd.impl_info_str()),
-      std::make_shared<const Primitive>(Backward(pd), arguments, pd.scratchpad_desc()), false);
+      std::make_shared<const Primitive>(Backward(pd), arguments, pd.scratchpad_desc()), 2);
   offer.packings = packings(1, plain, pd.weights_desc());
   return offer;
 }

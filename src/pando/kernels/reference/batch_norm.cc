@@ -166,4 +166,25 @@ KernelOffer reference_sum_slices(const ir::Node& node) {
   });
 }
 
+KernelOffer reference_fold_batch_norm(const ir::Node& node) {
+  const Shape& filter = node.input(0)->shape();
+  const int64_t elements = filter.elements();
+  const int64_t channels = filter.back();
+  const double epsilon = ops::number_attribute(node, "epsilon");
+  return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
+    const auto scale = [&](int64_t c) {
+      return static_cast<double>(args.in(3)[c]) *
+             channel(args.in(1)[c], args.in(2)[c], epsilon).inv_std;
+    };
+    for (int64_t i = 0; i < elements; ++i) {
+      args.out(0)[i] = static_cast<float>(static_cast<double>(args.in(0)[i]) * scale(i % channels));
+    }
+    for (int64_t c = 0; c < channels; ++c) {
+      const double bias = args.num_inputs > 5 ? static_cast<double>(args.in(5)[c]) : 0;
+      const double offset = bias - static_cast<double>(args.in(1)[c]);
+      args.out(1)[c] = static_cast<float>(offset * scale(c) + static_cast<double>(args.in(4)[c]));
+    }
+  });
+}
+
 }  // namespace pando::kernels

@@ -14,7 +14,9 @@ void convolve_sample(const ConvGeometry& g, const ConvSample& sample,
   const int64_t group_out = g.out_channels / g.groups;
   for (int64_t out_pixel = 0; out_pixel < g.out_pixels(); ++out_pixel) {
     for (int64_t o = 0; o < g.out_channels; ++o) {
+      const int64_t at = out_pixel * g.out_channels + o;
       double sum = sample.bias != nullptr ? sample.bias[o] : 0;
+      if (sample.residual != nullptr) sum += static_cast<double>(sample.residual[at]);
       for_each_tap(walk, out_pixel, [&](int64_t tap, int64_t pixel) {
         const float* x = sample.x + pixel * g.in_channels + o / group_out * group_in;
         const float* filter = sample.filter + tap * group_in * g.out_channels + o;
@@ -22,7 +24,7 @@ void convolve_sample(const ConvGeometry& g, const ConvSample& sample,
           sum += static_cast<double>(x[i]) * static_cast<double>(filter[i * g.out_channels]);
         }
       });
-      sample.y[out_pixel * g.out_channels + o] = activation(static_cast<float>(sum));
+      sample.y[at] = activation(static_cast<float>(sum));
     }
   }
 }
@@ -32,11 +34,13 @@ KernelOffer reference_conv(const ir::Node& node) {
   const NodeActivation activation = node_activation(node);
   return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
     for (int64_t n = 0; n < g.batch; ++n) {
+      const int64_t at = n * g.out_pixels() * g.out_channels;
       convolve_sample(g,
                       {.x = args.in(0) + n * g.in_pixels() * g.in_channels,
                        .filter = args.in(1),
                        .bias = args.num_inputs > 2 ? args.in(2) : nullptr,
-                       .y = args.out() + n * g.out_pixels() * g.out_channels},
+                       .residual = args.num_inputs > 3 ? args.in(3) + at : nullptr,
+                       .y = args.out() + at},
                       activation);
     }
   });

@@ -14,6 +14,7 @@ KernelOffer reference_batch_moments(const ir::Node& node);
 KernelOffer reference_batch_norm(const ir::Node& node);
 KernelOffer reference_batch_norm_input_grad(const ir::Node& node);
 KernelOffer reference_batch_norm_sums(const ir::Node& node);
+KernelOffer reference_fold_batch_norm(const ir::Node& node);
 KernelOffer reference_cast(const ir::Node& node);
 KernelOffer reference_channel_sums(const ir::Node& node);
 KernelOffer reference_clip(const ir::Node& node);

@@ -74,6 +74,7 @@ struct ConvSample {
   const float* x = nullptr;
   const float* filter = nullptr;
   const float* bias = nullptr;
+  const float* residual = nullptr;
   float* y = nullptr;
 };
 void convolve_sample(const ConvGeometry& geometry, const ConvSample& sample,

@@ -103,7 +103,11 @@ void transform_product(const TilePlan& plan, const Block& block, const Planes& p
       args.index = output.index + at;
       plan.isa.winograd.output_pool(args);
     } else {
-      for (int64_t j = 0; j < 2; ++j) args.row[j] = output_row(plan, run, output.y, j);
+      for (int64_t j = 0; j < 2; ++j) {
+        args.row[j] = output_row(plan, run, output.y, j);
+        if (output.epilogue.residual == nullptr) continue;
+        args.residual[j] = output_row(plan, run, output.epilogue.residual, j);
+      }
       args.pixels = plan.spec.output[1] - 2 * run.first;
       plan.isa.winograd.output(args);
     }

@@ -93,7 +93,8 @@ KernelOffer offer_forward(const WinogradConv& conv, KernelFunction run) {
 
 WinogradConv::Input bound_input(const NodeActivation& activation, const KernelArgs& args) {
   const float* bias = args.num_inputs > 2 ? args.in(2) : nullptr;
-  return {args.in(0), args.in(1), {bias, activation.kind, activation.alpha}};
+  const float* residual = args.num_inputs > 3 ? args.in(3) : nullptr;
+  return {args.in(0), args.in(1), {bias, activation.kind, activation.alpha, residual}};
 }
 
 }  // namespace

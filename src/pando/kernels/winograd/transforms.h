@@ -33,7 +33,7 @@ struct InputArgs {
   Planes planes;
 };
 
-// y = activation(A^T planes A + bias).
+// y = activation(A^T planes A + bias + residual).
 struct OutputArgs {
   Planes planes;
   int64_t tiles = 0;
@@ -41,6 +41,7 @@ struct OutputArgs {
   int64_t pixels = 0;  // left in a row from there; the last tile may have only one column
   int64_t channels = 0;
   const float* bias = nullptr;
+  const float* residual[2] = {};  // as row; null: none. output_pool takes none.
   Activation activation = Activation::none;
   float alpha = 0;
   uint8_t* index = nullptr;  // output_pool: row[0] gets the maximum of a tile, index its position

@@ -66,9 +66,11 @@ class BoundProgram {
   int64_t slice_batch() const { return slice_batch_; }  // samples of one slice, padding included
   int held(int stage) const { return held_[static_cast<size_t>(stage)]; }
 
-  // Casts and packs variables. `step` holds the seed and, as its first sample, the number of weight
-  // updates before; the rounding of weights depends on both.
-  void run_prologue(int worker, const kernels::StepArgs& step = {}) const;
+  // Casts, folds and packs variables: one segment of the program's prologue. `step` holds the seed
+  // and, as its first sample, the number of weight updates before; the rounding of weights depends
+  // on both.
+  void run_prologue(const compiler::Segment& segment, int worker,
+                    const kernels::StepArgs& step = {}) const;
   // Binds a visit's addresses; called before its first segment.
   void prepare(const SliceVisit& visit);
   void run_segment(const compiler::Segment& segment, const SliceVisit& visit);

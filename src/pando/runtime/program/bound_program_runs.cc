@@ -132,9 +132,10 @@ void BoundProgram::accumulate_moments(const SliceVisit& visit) const {
   }
 }
 
-void BoundProgram::run_prologue(int worker, const kernels::StepArgs& step) const {
+void BoundProgram::run_prologue(const compiler::Segment& segment, int worker,
+                                const kernels::StepArgs& step) const {
   if (worker >= packers_) return;
-  for (const int index : program_.prologue()) {
+  for (const int index : segment.calls) {
     if (placement_.stop_at_fp_exceptions) clear_fp_exceptions();
     run_packer(index, worker, step);
     if (placement_.stop_at_fp_exceptions && raised_fp_exceptions() != 0) {
