@@ -294,9 +294,8 @@ std::map<std::string, double> train_and_evaluate(Estimator& estimator, const Tra
   std::map<std::string, double> results;
   int64_t step = estimator::shared(estimator.global_step());
   do {
-    const int64_t next = eval.every_n_steps == 0
-                             ? train.max_steps
-                             : std::min(step + eval.every_n_steps, train.max_steps);
+    const bool to_the_end = eval.every_n_steps == 0 || eval.every_n_steps >= train.max_steps - step;
+    const int64_t next = to_the_end ? train.max_steps : step + eval.every_n_steps;
     estimator.train(input_fn, {.max_steps = next, .hooks = train.hooks});
     results = estimator.evaluate(eval.input_fn, how);
     step = static_cast<int64_t>(results.at("global_step"));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <cstring>
 
+#include "pando/base/checked.h"
 #include "pando/base/error.h"
 #include "pando/comm/dist.h"
 #include "pando/data/sources/arrays.h"
@@ -98,7 +99,8 @@ class Evaluation {
 
   Dataset evaluated() const {
     if (options_.steps) {
-      return input_.dataset.take(*options_.steps * input_.batch_size * replicas_);
+      return input_.dataset.take(
+          checked_product("evaluate: steps", {*options_.steps, input_.batch_size, replicas_}));
     }
     if (input_.dataset.size() != kEndless) return input_.dataset;
     throw InvalidArgument("evaluate: the data repeat without end; set steps");

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "pando/base/checked.h"
 #include "pando/base/error.h"
 #include "pando/base/strings.h"
 #include "pando/estimator/estimator_impl.h"
@@ -170,7 +171,9 @@ PredictionStream run_predict(Estimator::Impl& impl, const InputFn& input_fn,
       .model = impl.inference_model(description, RunMode::predict, input, from),
       .dataset = input.dataset,
       .batch = input.batch_size,
-      .per_execution = input.batch_size * device.num_replicas * device.iterations_per_loop,
+      .per_execution =
+          checked_product("predict: iterations_per_loop",
+                          {device.iterations_per_loop, input.batch_size, device.num_replicas}),
       .left = std::min(input.dataset.size(), options.num_predictions.value_or(kEndless)),
       .iterations = device.iterations_per_loop,
       .single = options.yield_single_examples,

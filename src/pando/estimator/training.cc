@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
+#include "pando/base/checked.h"
 #include "pando/base/error.h"
 #include "pando/comm/dist.h"
 #include "pando/estimator/estimator_impl.h"
@@ -72,11 +73,11 @@ class EstimatorTraining {
     if (!steps()) {
       throw InvalidArgument("train: the data repeat without end; set steps or max_steps");
     }
-    const int64_t updates = (*steps() + accumulation - 1) / accumulation;
+    const int64_t updates = (*steps() - 1) / accumulation + 1;
     fit.carry_remainder = true;
     fit.updates_per_epoch = 1;
     fit.initial_epoch = updates_before_;
-    fit.epochs = updates_before_ + updates;
+    fit.epochs = sum_of({updates_before_, updates}).value_or(updates);  // fit() refuses so many
     fit.joined_epochs = updates;
   }
 
@@ -114,7 +115,8 @@ class EstimatorTraining {
                                  : 1;
       plan_endless(fit, accumulation);
     } else if (steps()) {
-      data = data.take(*steps() * data_.batch_size * model.replicas());
+      data = data.take(
+          checked_product("train: steps", {*steps(), data_.batch_size, model.replicas()}));
     }
     std::optional<profile::Trace> trace;
     if (config().device.profiling) fit.trace = &trace.emplace(kProfileTrace);
