@@ -194,20 +194,27 @@ std::vector<OpCase> dense_cases() {
   return cases;
 }
 
-// Depthwise convolutions of mobilenet_v2 at 96 pixels, and of efficientnet_b0 with its filter of 5.
-std::vector<OpCase> depthwise_cases() {
+// Depthwise convolutions of mobilenet_v2 at 96 pixels, and of efficientnet_b0 with its filter of 5;
+// convolutions with 32 groups of ResNeXt at 112 pixels.
+std::vector<OpCase> grouped_cases() {
   std::vector<OpCase> cases;
-  for (const auto& [side, channels, window, stride] : {std::array<int64_t, 4>{48, 32, 3, 1},
-                                                       {48, 96, 3, 2},
-                                                       {24, 144, 3, 1},
-                                                       {6, 384, 3, 1},
-                                                       {6, 480, 5, 1},
-                                                       {3, 960, 3, 1}}) {
+  for (const auto& [side, channels, window, stride, per_group] :
+       {std::array<int64_t, 5>{48, 32, 3, 1, 1},
+        {48, 96, 3, 2, 1},
+        {24, 144, 3, 1, 1},
+        {6, 384, 3, 1, 1},
+        {6, 480, 5, 1, 1},
+        {3, 960, 3, 1, 1},
+        {28, 64, 3, 1, 2},
+        {28, 128, 3, 1, 4},
+        {28, 256, 3, 2, 8},
+        {14, 256, 3, 1, 8},
+        {7, 512, 3, 1, 16}}) {
     const int64_t out = (side + stride - 1) / stride;
     const ir::TensorType x = f32({8, side, side, channels});
     const ir::TensorType y = f32({8, out, out, channels});
-    const ir::TensorType filter = f32({window, window, 1, channels});
-    ir::Attributes attributes{{"groups", channels},
+    const ir::TensorType filter = f32({window, window, per_group, channels});
+    ir::Attributes attributes{{"groups", channels / per_group},
                               {"strides", ir::Ints{stride, stride}},
                               {"padding", std::string("same")}};
     cases.push_back({"conv", {x, filter}, attributes});
@@ -220,10 +227,54 @@ std::vector<OpCase> depthwise_cases() {
   return cases;
 }
 
+// Transposed convolutions of unet at 128 pixels, each with the input gradient that it is.
+std::vector<OpCase> transpose_cases() {
+  std::vector<OpCase> cases;
+  for (const auto& [side, channels] : {std::array<int64_t, 2>{8, 1024}, {32, 256}, {64, 128}}) {
+    const std::vector<ir::TensorType> inputs = {f32({2, side, side, channels}),
+                                                f32({2, 2, channels / 2, channels})};
+    const ir::Ints output = {2 * side, 2 * side};
+    const ir::Attributes strides{{"strides", ir::Ints{2, 2}}};
+    ir::Attributes attributes = strides;
+    attributes.set("input", output);
+    cases.push_back({"conv_input_grad", inputs, attributes});
+    attributes = strides;
+    attributes.set("output", output);
+    cases.push_back({"conv_transpose", inputs, attributes});
+    cases.back().inputs.push_back(f32({channels / 2}));
+  }
+  return cases;
+}
+
+std::vector<OpCase> resize_cases() {
+  const ir::TensorType x = f32({4, 32, 32, 64});
+  const ir::TensorType y = f32({4, 64, 64, 64});
+  std::vector<OpCase> cases;
+  for (const char* mode : {"nearest", "linear"}) {
+    ir::Attributes attributes{{"mode", std::string(mode)}, {"size", ir::Ints{64, 64}}};
+    cases.push_back({"resize", {x}, attributes});
+    attributes.set("input", ir::Ints{32, 32});
+    cases.push_back({"resize_grad", {y}, attributes});
+  }
+  return cases;
+}
+
 void register_cases() {
-  for (const OpCase& op_case : depthwise_cases()) {
+  for (const OpCase& op_case : transpose_cases()) {
+    const std::string name =
+        concat("transpose/", op_case.op, "/", op_case.inputs[0].shape, op_case.inputs[1].shape);
+    benchmark::RegisterBenchmark(name.c_str(), run_op, op_case, "direct")
+        ->Unit(benchmark::kMicrosecond);
+  }
+  for (const OpCase& op_case : resize_cases()) {
+    const std::string name =
+        concat(op_case.op, "/", op_case.inputs[0].shape, "/", op_case.attributes.get_string("mode"));
+    benchmark::RegisterBenchmark(name.c_str(), run_op, op_case, "fast")
+        ->Unit(benchmark::kMicrosecond);
+  }
+  for (const OpCase& op_case : grouped_cases()) {
     for (const char* candidate : {"depthwise", "direct", "onednn"}) {
-      const std::string name = concat("depthwise/", op_case.op, "/", op_case.inputs[0].shape,
+      const std::string name = concat("grouped/", op_case.op, "/", op_case.inputs[0].shape,
                                       op_case.inputs[1].shape, "/", candidate);
       benchmark::RegisterBenchmark(name.c_str(), run_op, op_case, candidate)
           ->Unit(benchmark::kMicrosecond);

@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/conv_case.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/isa.h"
 #include "tests/support/kernel_case.h"
 
 namespace pando::test {
@@ -46,6 +48,15 @@ const std::vector<ConvCase>& conv_cases() {
       {{1, 3, 2, 9},
        {5, 4, 1, 9},
        {{"groups", int64_t{9}}, {"padding", same}, {"strides", ir::Ints{1, 2}}}},
+      {{2, 9, 8, 40}, {3, 3, 2, 40}, {{"groups", int64_t{20}}, {"padding", same}}},
+      {{1, 9, 13, 52},
+       {3, 3, 4, 52},
+       {{"groups", int64_t{13}}, {"padding", same}, {"strides", ir::Ints{2, 2}}}},
+      {{2, 7, 10, 24}, {3, 2, 8, 24}, {{"groups", int64_t{3}}, {"padding", same}}},
+      {{1, 6, 5, 6}, {1, 1, 2, 6}, {{"groups", int64_t{3}}}},
+      {{1, 4, 5, 6, 12},
+       {2, 3, 3, 4, 12},
+       {{"groups", int64_t{3}}, {"padding", same}, {"strides", ir::Ints{1, 2, 2}}}},
       {{2, 5, 6, 7, 10},
        {3, 2, 3, 1, 10},
        {{"groups", int64_t{10}}, {"padding", same}, {"strides", ir::Ints{2, 1, 2}}}},
@@ -76,6 +87,21 @@ TEST(ConvCandidates, ForwardWithResidualAgrees) {
     }
   }
   EXPECT_GT(offered, 2 * static_cast<int>(conv_cases().size()));
+}
+
+// Groups narrower than a vector have a kernel of their own that fills the vectors.
+TEST(ConvCandidates, NarrowGroupsFillVectors) {
+  const auto offer = [](const Shape& x, const Shape& filter, int64_t groups) {
+    return BoundCase(conv({x, filter, {{"groups", groups}}}, false)).offer("depthwise");
+  };
+  EXPECT_EQ(offer({1, 5, 5, 12}, {3, 3, 1, 12}, 12).kernel->name(), "depthwise");
+  EXPECT_EQ(offer({1, 5, 5, 12}, {3, 3, 2, 12}, 6).kernel->name(), "grouped:2");
+  EXPECT_SAYS(offer({1, 5, 5, 12}, {3, 3, 12, 12}, 1).refusal, "no groups");
+  EXPECT_SAYS(offer({1, 5, 5, 12}, {3, 3, 2, 6}, 6).refusal, "one side");
+  EXPECT_SAYS(offer({1, 5, 5, 12}, {3, 3, 3, 12}, 4).refusal, "groups of 3");
+  EXPECT_SAYS(offer({1, 5, 5, 64}, {3, 3, 16, 64}, 4).refusal, "groups of 16");
+  const SetIsa sse2("sse2");
+  EXPECT_SAYS(offer({1, 5, 5, 12}, {3, 3, 4, 12}, 3).refusal, "direct");
 }
 
 TEST(ConvCandidates, InputGradAgrees) {

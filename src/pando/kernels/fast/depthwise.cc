@@ -1,10 +1,13 @@
-// Depthwise convolution and its input gradient: sixteen channels of several pixels at a time, with
-// the sums in registers. Parts divide the rows of the result.
-// SPDX-License-Identifier: MIT
+// Depthwise convolution, convolution with groups of 2, 4 or 8 channels, and their input gradients:
+// sixteen channels of several pixels at a time, with the sums in registers. With groups, a tap is
+// one product per channel of the group, whose source is spread over the lanes of the group. Parts
+// divide the rows of the result. SPDX-License-Identifier: MIT
 #include "pando/kernels/fast/depthwise.h"
 
+#include "pando/base/strings.h"
 #include "pando/kernels/conv_node.h"
 #include "pando/kernels/fast/fast.h"
+#include "pando/kernels/fast/group_spread.h"
 #include "pando/kernels/fast/vectors.h"
 #include "pando/kernels/node_activation.h"
 
@@ -43,25 +46,41 @@ PANDO_INLINE void activate(const NodeActivation& activation, Values& v) {
   v = v < 0 ? below : v;  // NaN is kept
 }
 
+// Adds the products of one tap with channel `from` of every group.
+template <int per_group, int from, typename Values, int pixels, int vectors>
+PANDO_INLINE void add_tap(const RowJob& job, const RowTap& tap, int64_t offset, int64_t c,
+                          Values (&sums)[pixels][vectors]) {
+  constexpr auto kWidth = static_cast<int64_t>(sizeof(Values) / sizeof(float));
+#pragma GCC unroll 16
+  for (int v = 0; v < vectors; ++v) {
+    Values filter;
+    fast::load(tap.filter + from * job.channels + c + v * kWidth, filter);
+#pragma GCC unroll 16
+    for (int p = 0; p < pixels; ++p) {
+      Values value;
+      fast::load_spread<per_group, from>(tap.x + offset + p * job.source_pixel + v * kWidth, c,
+                                         value);
+      sums[p][v] += value * filter;
+    }
+  }
+}
+
+template <int per_group, typename Values, int pixels, int vectors, int... from>
+PANDO_INLINE void add_group_tap(const RowJob& job, const RowTap& tap, int64_t offset, int64_t c,
+                                Values (&sums)[pixels][vectors],
+                                std::integer_sequence<int, from...>) {
+  (add_tap<per_group, from>(job, tap, offset, c, sums), ...);
+}
+
 // `pixels` pixels, with as many channels from channel c on as `vectors` times Values holds.
-template <typename Values, int pixels, int vectors = 1>
+template <int per_group, typename Values, int pixels, int vectors = 1>
 PANDO_INLINE void sum_block(const RowJob& job, int64_t j, int64_t c, float* y) {
   constexpr auto kWidth = static_cast<int64_t>(sizeof(Values) / sizeof(float));
   Values sums[pixels][vectors] = {};
   const int64_t offset = j * job.source_pixel + c;
   for (int64_t t = 0; t < job.count; ++t) {
-    const float* x = job.taps[t].x + offset;
-#pragma GCC unroll 16
-    for (int v = 0; v < vectors; ++v) {
-      Values filter;
-      fast::load(job.taps[t].filter + c + v * kWidth, filter);
-#pragma GCC unroll 16
-      for (int p = 0; p < pixels; ++p) {
-        Values value;
-        fast::load(x + p * job.source_pixel + v * kWidth, value);
-        sums[p][v] += value * filter;
-      }
-    }
+    add_group_tap<per_group>(job, job.taps[t], offset, c, sums,
+                             std::make_integer_sequence<int, per_group>());
   }
 #pragma GCC unroll 16
   for (int v = 0; v < vectors; ++v) {
@@ -76,29 +95,58 @@ PANDO_INLINE void sum_block(const RowJob& job, int64_t j, int64_t c, float* y) {
   }
 }
 
-template <int pixels>
+template <int per_group, int pixels>
 PANDO_INLINE void sum_pixels(const RowJob& job, int64_t j, float* y) {
   constexpr int64_t kWide = 2 * fast::kLanes;
   int64_t c = 0;
   if constexpr (pixels == 1) {  // several sums at a time, because one would wait for itself
-    for (; c + 4 * kWide <= job.channels; c += 4 * kWide) sum_block<WideFloats, 1, 4>(job, j, c, y);
+    for (; c + 4 * kWide <= job.channels; c += 4 * kWide) {
+      sum_block<per_group, WideFloats, 1, 4>(job, j, c, y);
+    }
   }
-  for (; c + kWide <= job.channels; c += kWide) sum_block<WideFloats, pixels>(job, j, c, y);
+  for (; c + kWide <= job.channels; c += kWide) {
+    sum_block<per_group, WideFloats, pixels>(job, j, c, y);
+  }
   for (; c + fast::kLanes <= job.channels; c += fast::kLanes) {
-    sum_block<Floats, pixels>(job, j, c, y);
+    sum_block<per_group, Floats, pixels>(job, j, c, y);
   }
-  for (; c < job.channels; ++c) sum_block<float, pixels>(job, j, c, y);
+  for (; c < job.channels; ++c) sum_block<per_group, float, pixels>(job, j, c, y);
 }
 
 // The pixels j of `range`, at which all taps of the job are inside the source.
-PANDO_MULTIVERSION void sum_row(const RowJob& job, Range range, float* y) {
+template <int per_group>
+PANDO_INLINE void sum_range(const RowJob& job, Range range, float* y) {
   int64_t j = range.begin;
-  for (; j + 6 <= range.end; j += 6) sum_pixels<6>(job, j, y);
+  for (; j + 6 <= range.end; j += 6) sum_pixels<per_group, 6>(job, j, y);
   if (j + 4 <= range.end) {
-    sum_pixels<4>(job, j, y);
+    sum_pixels<per_group, 4>(job, j, y);
     j += 4;
   }
-  for (; j < range.end; ++j) sum_pixels<1>(job, j, y);
+  for (; j < range.end; ++j) sum_pixels<per_group, 1>(job, j, y);
+}
+
+PANDO_MULTIVERSION void sum_row_1(const RowJob& job, Range range, float* y) {
+  sum_range<1>(job, range, y);
+}
+PANDO_MULTIVERSION void sum_row_2(const RowJob& job, Range range, float* y) {
+  sum_range<2>(job, range, y);
+}
+PANDO_MULTIVERSION void sum_row_4(const RowJob& job, Range range, float* y) {
+  sum_range<4>(job, range, y);
+}
+PANDO_MULTIVERSION void sum_row_8(const RowJob& job, Range range, float* y) {
+  sum_range<8>(job, range, y);
+}
+
+using SumRow = void (*)(const RowJob&, Range, float*);
+
+SumRow sum_row_of(int64_t per_group) {
+  switch (per_group) {
+    case 2: return sum_row_2;
+    case 4: return sum_row_4;
+    case 8: return sum_row_8;
+    default: return sum_row_1;
+  }
 }
 
 // The taps of a row of results over depth and height, for the first tap along the width.
@@ -128,7 +176,7 @@ RowSources row_sources(const DepthwisePlan& plan, int64_t row, const float* x,
       const int64_t filter_row = deep_tap.tap * plan.filter[1] + high_tap.tap;
       sources.taps[static_cast<size_t>(sources.count++)] = {
           x + source_row * width.source * plan.channels,
-          filter + filter_row * plan.filter[2] * plan.channels};
+          filter + filter_row * plan.filter[2] * plan.tap_floats()};
     }
   }
   return sources;
@@ -144,7 +192,7 @@ int64_t width_taps(const DepthwisePlan& plan, const RowSources& rows, const Dept
     for (int64_t i = 0; i < phase.taps; ++i) {
       const auto& tap = phase.tap[static_cast<size_t>(i)];
       if (at != nullptr && !width.has(tap.start + *at * width.source_step)) continue;
-      taps[count++] = {row.x + tap.start * plan.channels, row.filter + tap.tap * plan.channels};
+      taps[count++] = {row.x + tap.start * plan.channels, row.filter + tap.tap * plan.tap_floats()};
     }
   }
   return count;
@@ -158,6 +206,7 @@ struct RowEnds {
 void sum_rows(const DepthwisePlan& plan, const float* x, const float* filter, RowEnds ends,
               float* y, Range rows) {
   const DepthwiseAxis& width = plan.axes[2];
+  const SumRow sum_row = sum_row_of(plan.per_group);
   std::array<RowTap, fast::kMostDepthwiseTaps> taps;
   RowJob job{.taps = taps.data(),
              .count = 0,
@@ -184,6 +233,30 @@ void sum_rows(const DepthwisePlan& plan, const float* x, const float* filter, Ro
   }
 }
 
+// Exchanges the channels of source and result within each group.
+void transpose_groups(const DepthwisePlan& plan, const float* filter, float* packed, Part part) {
+  for (int64_t tap = part.begin(plan.taps()); tap < part.end(plan.taps()); ++tap) {
+    const float* from = filter + tap * plan.tap_floats();
+    float* to = packed + tap * plan.tap_floats();
+    for (int64_t c = 0; c < plan.channels; ++c) {
+      const int64_t group = c / plan.per_group * plan.per_group;
+      for (int64_t i = 0; i < plan.per_group; ++i) {
+        to[i * plan.channels + c] = from[(c - group) * plan.channels + group + i];
+      }
+    }
+  }
+}
+
+Packing transposed_filter(const DepthwisePlan& plan) {
+  const auto pack = [plan](const KernelArgs& args, const StepArgs& step) {
+    transpose_groups(plan, args.in(0), args.out(), step.part);
+  };
+  return {
+      .input = 1,
+      .layout = {concat("transposed-groups-of-", plan.per_group), plan.taps() * plan.tap_floats()},
+      .packer = std::make_shared<FunctionKernel>("grouped:pack", pack, fast::kSplits)};
+}
+
 }  // namespace
 
 KernelOffer depthwise_conv(const ir::Node& node) {
@@ -196,19 +269,22 @@ KernelOffer depthwise_conv(const ir::Node& node) {
     sum_rows(plan, args.in(0), args.in(1), {bias, activation}, args.out(),
              fast::share(step.part, plan.result_rows()));
   };
-  return offer_function("depthwise", run, fast::kSplits);
+  return offer_function(fast::kernel_name(geometry), run, fast::kSplits);
 }
 
 KernelOffer depthwise_conv_input_grad(const ir::Node& node) {
   const ConvGeometry geometry = conv_geometry(node);
   if (std::string why = fast::why_not_depthwise(geometry); !why.empty()) return refuse(why);
-  const auto run = [plan = fast::input_grad_plan(geometry), activation = node_activation(node)](
-                       const KernelArgs& args, const StepArgs& step) {
+  const DepthwisePlan plan = fast::input_grad_plan(geometry);
+  const auto run = [plan, activation = node_activation(node)](const KernelArgs& args,
+                                                              const StepArgs& step) {
     const float* bias = args.num_inputs > 2 ? args.in(2) : nullptr;
     sum_rows(plan, args.in(0), args.in(1), {bias, activation}, args.out(),
              fast::share(step.part, plan.result_rows()));
   };
-  return offer_function("depthwise", run, fast::kSplits);
+  KernelOffer offer = offer_function(fast::kernel_name(geometry), run, fast::kSplits);
+  if (plan.per_group > 1) offer.packings.push_back(transposed_filter(plan));
+  return offer;
 }
 
 }  // namespace pando::kernels

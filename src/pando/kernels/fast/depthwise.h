@@ -1,5 +1,5 @@
-// Depthwise convolutions as sums over taps, planned once per kernel: for each axis, which places of
-// the source each place of the result reads.
+// Depthwise convolutions, and those with groups of a few channels, as sums over taps, planned once
+// per kernel: for each axis, which places of the source each place of the result reads.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -44,6 +44,8 @@ struct DepthwiseAxis {
     return tap.start + place / step * source_step;
   }
   bool has(int64_t source_place) const { return source_place >= 0 && source_place < source; }
+  // The j below count for which start + j * source_step is in the source.
+  Range inside(int64_t start, int64_t count) const;
   // The j of a phase for which all taps are in the source.
   Range inner(const DepthwisePhase& phase) const;
 };
@@ -54,15 +56,20 @@ inline constexpr int64_t kMostDepthwiseTaps = 128;
 struct DepthwisePlan {
   int64_t batch = 1;
   int64_t channels = 1;
+  int64_t per_group = 1;  // channels of a group, both of the source and of the result
   std::array<int64_t, 3> filter = {1, 1, 1};
   std::array<DepthwiseAxis, 3> axes;  // depth, height, width
 
   int64_t result_rows() const { return batch * axes[0].result * axes[1].result; }
   int64_t taps() const { return filter[0] * filter[1] * filter[2]; }
+  int64_t tap_floats() const { return per_group * channels; }  // numbers of the filter per tap
 };
 
 // Why the kernels cannot compute this convolution; empty if they can.
 std::string why_not_depthwise(const ConvGeometry& geometry);
+
+// "depthwise", or "grouped:4" with groups of four channels.
+std::string kernel_name(const ConvGeometry& geometry);
 
 // Requires: why_not_depthwise() is empty.
 DepthwisePlan forward_plan(const ConvGeometry& geometry);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "pando/base/strings.h"
+#include "pando/kernels/direct/isa_kernels.h"
 #include "pando/kernels/fast/depthwise.h"
 
 namespace pando::kernels::fast {
@@ -9,27 +10,41 @@ namespace pando::kernels::fast {
 namespace {
 
 DepthwisePlan empty_plan(const ConvGeometry& g) {
-  return {.batch = g.batch, .channels = g.in_channels, .filter = g.filter, .axes = {}};
+  return {.batch = g.batch,
+          .channels = g.in_channels,
+          .per_group = g.in_channels / g.groups,
+          .filter = g.filter,
+          .axes = {}};
 }
 
 }  // namespace
 
+Range DepthwiseAxis::inside(int64_t start, int64_t count) const {
+  const int64_t first = start < 0 ? (-start + source_step - 1) / source_step : 0;
+  // The last j with start + j * source_step < source.
+  const int64_t room = source - 1 - start;
+  const int64_t begin = std::min(first, count);
+  return {begin, std::clamp<int64_t>(room < 0 ? 0 : room / source_step + 1, begin, count)};
+}
+
 Range DepthwiseAxis::inner(const DepthwisePhase& phase) const {
   Range range{0, phase.count};
   for (int64_t i = 0; i < phase.taps; ++i) {
-    const int64_t start = phase.tap[static_cast<size_t>(i)].start;
-    if (start < 0) range.begin = std::max(range.begin, (-start + source_step - 1) / source_step);
-    // The last j with start + j * source_step < source.
-    const int64_t room = source - 1 - start;
-    range.end = std::min(range.end, room < 0 ? 0 : room / source_step + 1);
+    const Range one = inside(phase.tap[static_cast<size_t>(i)].start, phase.count);
+    range = {std::max(range.begin, one.begin), std::min(range.end, one.end)};
   }
-  return {std::min(range.begin, phase.count),
-          std::max(range.end, std::min(range.begin, phase.count))};
+  return {range.begin, std::max(range.begin, range.end)};
 }
 
 std::string why_not_depthwise(const ConvGeometry& g) {
-  if (g.groups != g.in_channels || g.in_channels != g.out_channels || g.groups == 1) {
-    return "is not depthwise";
+  const int64_t per_group = g.in_channels / g.groups;
+  if (g.groups == 1) return "has no groups";
+  if (g.in_channels != g.out_channels) return "groups have more channels on one side";
+  if (per_group != 1 && per_group != 2 && per_group != 4 && per_group != 8) {
+    return concat("groups of ", per_group, " channels are not 1, 2, 4 or 8");
+  }
+  if (per_group > 1 && per_group >= direct::choose_isa().lanes) {
+    return concat("groups of ", per_group, " channels fill the vectors of the direct kernel");
   }
   for (size_t axis = 0; axis < 3; ++axis) {
     if (g.filter[axis] > DepthwisePhase::kMostTaps) {
@@ -43,6 +58,11 @@ std::string why_not_depthwise(const ConvGeometry& g) {
     return concat("filter of ", g.taps(), " taps has more than ", kMostDepthwiseTaps);
   }
   return "";
+}
+
+std::string kernel_name(const ConvGeometry& g) {
+  const int64_t per_group = g.in_channels / g.groups;
+  return per_group == 1 ? "depthwise" : concat("grouped:", per_group);
 }
 
 // y[o] = sum over k of x[o * stride - pad + k * dilation] * filter[k].
