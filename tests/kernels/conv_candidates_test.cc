@@ -127,20 +127,18 @@ TEST(ConvCandidates, TransposeAgrees) {
     ir::Attributes attributes = c.attributes;
     attributes.set("output", spatial(c.x));
     attributes.set("alpha", 0.125);
-    for (const char* activation : {"none", "relu", "leaky_relu"}) {
-      attributes.set("activation", std::string(activation));
-      KernelCase one{.op = "conv_transpose",
-                     .inputs = {forward.node().output()->type(), f32(c.filter), f32({c.x.back()})},
-                     .attributes = attributes};
-      const BoundCase bound(one);
-      offered += bound.expect_agreement();
-      onednn += bound.offer("onednn").kernel != nullptr ? 1 : 0;
-      one.inputs.pop_back();
-      offered += BoundCase(one).expect_agreement();
-    }
+    KernelCase one{.op = "conv_transpose",
+                   .inputs = {forward.node().output()->type(), f32(c.filter)},
+                   .attributes = attributes};
+    offered += BoundCase(one).expect_agreement();
+    one.inputs.push_back(f32({c.x.back()}));
+    one.attributes.set("activation", std::string("leaky_relu"));
+    const BoundCase bound(one);
+    offered += bound.expect_agreement();
+    onednn += bound.offer("onednn").kernel != nullptr ? 1 : 0;
   }
-  EXPECT_GT(offered, 6 * static_cast<int>(conv_cases().size()));
-  EXPECT_GT(onednn, static_cast<int>(conv_cases().size()));
+  EXPECT_GT(offered, 2 * static_cast<int>(conv_cases().size()));
+  EXPECT_GT(onednn, static_cast<int>(conv_cases().size()) / 2);
 }
 
 TEST(ConvCandidates, FilterGradAgrees) {

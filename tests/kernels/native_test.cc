@@ -32,6 +32,7 @@ using Offer = KernelOffer (*)(const ir::Node&);
 Offer every_shape(const std::string& op) {
   if (op == "conv") return kernels::onednn_conv;
   if (op == "conv_input_grad") return kernels::onednn_conv_input_grad;
+  if (op == "conv_transpose") return kernels::onednn_conv_transpose;
   if (op == "conv_filter_grad") return kernels::onednn_conv_filter_grad;
   if (op == "dense") return kernels::onednn_dense;
   if (op == "dense_input_grad") return kernels::onednn_dense_input_grad;
@@ -132,6 +133,22 @@ TEST_F(Native, GradientsOfConvolutionsAgree) {
     }
   }
   EXPECT_GE(offered, static_cast<int>(native_conv_cases().size()));
+}
+
+TEST_F(Native, TransposedConvolutionsAgree) {
+  int offered = 0;
+  std::vector<ConvCase> cases = native_conv_cases();
+  cases.push_back({{3, 16, 12, 32}, {2, 2, 32, 64}, {{"strides", ir::Ints{2, 2}}}});
+  for (const ConvCase& c : cases) {
+    KernelCase transposed{.op = "conv_transpose",
+                          .inputs = {BoundCase(conv(c, false)).node().output()->type(),
+                                     f32(c.filter), f32({c.x.back()})},
+                          .attributes = c.attributes};
+    transposed.attributes.set("output", ir::Ints(c.x.begin() + 1, c.x.end() - 1));
+    transposed.attributes.set("activation", std::string("relu"));
+    offered += agrees(transposed) ? 1 : 0;
+  }
+  EXPECT_GE(offered, static_cast<int>(cases.size()) / 2);
 }
 
 TEST_F(Native, DenseLayersAgree) {

@@ -78,67 +78,126 @@ struct ResizePlan {
   std::array<AxisMap, 3> maps;  // depth, height, width
 };
 
-// to = from * weight, or to += from * weight.
-PANDO_MULTIVERSION void mix(float* __restrict to, const float* __restrict from, float weight,
-                            int64_t count, bool first) {
-  if (first) {
-    for (int64_t i = 0; i < count; ++i) to[i] = from[i] * weight;
-  } else {
-    for (int64_t i = 0; i < count; ++i) to[i] += from[i] * weight;
+// A few rows or pixels and their weights.
+struct Sources {
+  static constexpr int kMost = 4;
+
+  const float* from[kMost];
+  float weight[kMost];
+  int count = 0;
+
+  void add(const float* source, float factor) {
+    from[count] = source;
+    weight[count++] = factor;
+  }
+};
+
+template <int count, bool adds>
+PANDO_INLINE void mix_some(const Sources& sources, float* __restrict to, int64_t elements) {
+  const float* from[count];
+  float weight[count];
+  for (int k = 0; k < count; ++k) {
+    from[k] = sources.from[k];
+    weight[k] = sources.weight[k];
+  }
+#pragma GCC ivdep
+  for (int64_t i = 0; i < elements; ++i) {
+    float sum = adds ? to[i] : 0.0f;
+#pragma GCC unroll 4
+    for (int k = 0; k < count; ++k) sum += from[k][i] * weight[k];
+    to[i] = sum;
   }
 }
 
-// The row of the source that the result's row is made of; null if it is made of none.
-const float* mixed_row(const ResizePlan& plan, const float* x, int64_t row, float* scratch) {
+// to = the weighted sum of the sources, or to += it.
+template <bool adds>
+PANDO_INLINE void mix(const Sources& sources, float* to, int64_t elements) {
+  switch (sources.count) {
+    case 1: return mix_some<1, adds>(sources, to, elements);
+    case 2: return mix_some<2, adds>(sources, to, elements);
+    case 3: return mix_some<3, adds>(sources, to, elements);
+    case 4: return mix_some<4, adds>(sources, to, elements);
+    default: return;
+  }
+}
+
+// Collects sources and mixes them when there are enough. The first to be mixed overwrite.
+class Mixer {
+ public:
+  PANDO_INLINE Mixer(float* to, int64_t elements) : to_(to), elements_(elements) {}
+  PANDO_INLINE void add(const float* from, float weight) {
+    if (sources_.count == Sources::kMost) flush();
+    sources_.add(from, weight);
+  }
+  PANDO_INLINE void flush() {
+    if (first_) {
+      if (sources_.count == 0) std::fill_n(to_, elements_, 0.0f);
+      mix<false>(sources_, to_, elements_);
+    } else {
+      mix<true>(sources_, to_, elements_);
+    }
+    first_ = false;
+    sources_.count = 0;
+  }
+
+ private:
+  float* to_;
+  int64_t elements_;
+  Sources sources_;
+  bool first_ = true;
+};
+
+// The row of the source that the result's row is made of: as it is, or mixed in scratch memory.
+PANDO_INLINE const float* mixed_row(const ResizePlan& plan, const float* x, int64_t row,
+                                    float* scratch) {
   const auto& [depth, height, width] = plan.maps;
   const int64_t sample = row / height.result / depth.result;
   const Range deep = depth.of(row / height.result % depth.result);
   const Range high = height.of(row % height.result);
   const int64_t length = plan.source_row();
-  bool first = true;
+  Mixer mixer(scratch, length);
   for (int64_t d = deep.begin; d < deep.end; ++d) {
     for (int64_t h = high.begin; h < high.end; ++h) {
       const int64_t plane = sample * depth.source + depth.tap(d).at;
       const float* from = x + (plane * height.source + height.tap(h).at) * length;
       const float weight = depth.tap(d).weight * height.tap(h).weight;
       if (deep.size() == 1 && high.size() == 1 && weight == 1) return from;
-      mix(scratch, from, weight, length, first);
-      first = false;
+      mixer.add(from, weight);
     }
   }
-  return first ? nullptr : scratch;
+  mixer.flush();
+  return scratch;
 }
 
-PANDO_INLINE void mix_pixel(const ResizePlan& plan, Range taps, const float* __restrict from,
-                            float* __restrict to) {
-  const AxisMap& width = plan.maps[2];
-  const int64_t channels = plan.channels;
-  if (taps.size() == 2) {
-    const auto& [a, wa] = width.tap(taps.begin);
-    const auto& [b, wb] = width.tap(taps.begin + 1);
-    const float* p = from + a * channels;
-    const float* q = from + b * channels;
-    for (int64_t c = 0; c < channels; ++c) to[c] = p[c] * wa + q[c] * wb;
-    return;
+PANDO_INLINE void mix_pixel(const AxisMap& width, Range taps, const float* from, float* to,
+                            int64_t channels) {
+  const PlaceTap* tap = width.taps.data() + taps.begin;
+  if (taps.size() == 2) {  // most of those that enlarge
+    const Sources two{{from + tap[0].at * channels, from + tap[1].at * channels},
+                      {tap[0].weight, tap[1].weight},
+                      2};
+    return mix_some<2, false>(two, to, channels);
   }
-  for (int64_t c = 0; c < channels; ++c) to[c] = 0;
-  for (int64_t t = taps.begin; t < taps.end; ++t) {
-    const auto& [at, weight] = width.tap(t);
-    const float* p = from + at * channels;
-    for (int64_t c = 0; c < channels; ++c) to[c] += p[c] * weight;
-  }
+  Mixer mixer(to, channels);
+  for (int64_t t = 0; t < taps.size(); ++t) mixer.add(from + tap[t].at * channels, tap[t].weight);
+  mixer.flush();
 }
 
-PANDO_MULTIVERSION void mix_pixels(const ResizePlan& plan, const float* from, float* to) {
+PANDO_MULTIVERSION void resize_rows(const ResizePlan& plan, const float* x, float* y,
+                                    float* scratch, Range rows) {
   const AxisMap& width = plan.maps[2];
   const int64_t channels = plan.channels;
-  for (int64_t w = 0; w < width.result; ++w, to += channels) {
-    const Range taps = width.of(w);
-    if (taps.size() == 1 && width.tap(taps.begin).weight == 1) {
-      std::memcpy(to, from + width.tap(taps.begin).at * channels,
-                  static_cast<size_t>(channels) * sizeof(float));
-    } else {
-      mix_pixel(plan, taps, from, to);
+  float* to = y + rows.begin * plan.result_row();
+  for (int64_t row = rows.begin; row < rows.end; ++row) {
+    const float* from = mixed_row(plan, x, row, scratch);
+    for (int64_t w = 0; w < width.result; ++w, to += channels) {
+      const Range taps = width.of(w);
+      if (taps.size() == 1 && width.tap(taps.begin).weight == 1) {
+        std::memcpy(to, from + width.tap(taps.begin).at * channels,
+                    static_cast<size_t>(channels) * sizeof(float));
+        continue;
+      }
+      mix_pixel(width, taps, from, to, channels);
     }
   }
 }
@@ -146,17 +205,8 @@ PANDO_MULTIVERSION void mix_pixels(const ResizePlan& plan, const float* from, fl
 KernelOffer offer_resize(const ir::Node& node, bool gradient) {
   const auto plan = std::make_shared<const ResizePlan>(node, gradient);
   const auto run = [plan](const KernelArgs& args, const StepArgs& step) {
-    const Range rows = fast::share(step.part, plan->rows());
-    auto* scratch = reinterpret_cast<float*>(args.scratch);
-    for (int64_t row = rows.begin; row < rows.end; ++row) {
-      float* to = args.out() + row * plan->result_row();
-      const float* from = mixed_row(*plan, args.in(0), row, scratch);
-      if (from == nullptr) {
-        std::fill_n(to, plan->result_row(), 0.0f);
-      } else {
-        mix_pixels(*plan, from, to);
-      }
-    }
+    resize_rows(*plan, args.in(0), args.out(), reinterpret_cast<float*>(args.scratch),
+                fast::share(step.part, plan->rows()));
   };
   return offer_function(
       "fast", run,
