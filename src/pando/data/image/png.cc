@@ -20,8 +20,6 @@ namespace pando::data {
 namespace {
 
 constexpr std::array<uint8_t, 8> kSignature = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
-// How much libpng may keep of text, profiles and the like, which are not needed.
-constexpr png_alloc_size_t kMostChunkBytes = 8 << 20;
 // Deflate expands one byte to at most 1032.
 constexpr uint64_t kMostGrowth = 1032;
 
@@ -61,7 +59,9 @@ bool open(PngDecoder& decoder) {
   decoder.info = png_create_info_struct(decoder.png);
   if (decoder.info == nullptr) png_error(decoder.png, "out of memory");
   png_set_read_fn(decoder.png, &decoder, take_bytes);
-  png_set_chunk_malloc_max(decoder.png, kMostChunkBytes);
+  // Colour profiles, texts and the like do not change the pixels. A damaged profile of a few bytes
+  // would cost megabytes.
+  png_set_keep_unknown_chunks(decoder.png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
   png_read_info(decoder.png, decoder.info);
   png_get_IHDR(decoder.png, decoder.info, &decoder.width, &decoder.height, &decoder.depth,
                &decoder.colour, nullptr, nullptr, nullptr);
