@@ -227,7 +227,8 @@ std::vector<OpCase> grouped_cases() {
   return cases;
 }
 
-// Transposed convolutions of unet at 128 pixels, each with the input gradient that it is.
+// Transposed convolutions of unet at 128 pixels, each with the input gradient that it is, and their
+// gradients.
 std::vector<OpCase> transpose_cases() {
   std::vector<OpCase> cases;
   for (const auto& [side, channels] : {std::array<int64_t, 2>{8, 1024}, {32, 256}, {64, 128}}) {
@@ -242,6 +243,12 @@ std::vector<OpCase> transpose_cases() {
     attributes.set("output", output);
     cases.push_back({"conv_transpose", inputs, attributes});
     cases.back().inputs.push_back(f32({channels / 2}));
+    const ir::TensorType y = f32({2, 2 * side, 2 * side, channels / 2});
+    cases.push_back({"conv", {y, inputs[1]}, strides});
+    attributes = strides;
+    attributes.set("filter", ir::Ints{2, 2});
+    cases.push_back({"conv_filter_grad", {y, inputs[0]}, attributes});
+    cases.push_back({"channel_sums", {y}});
   }
   return cases;
 }
@@ -261,14 +268,16 @@ std::vector<OpCase> resize_cases() {
 
 void register_cases() {
   for (const OpCase& op_case : transpose_cases()) {
-    const std::string name =
-        concat("transpose/", op_case.op, "/", op_case.inputs[0].shape, op_case.inputs[1].shape);
-    benchmark::RegisterBenchmark(name.c_str(), run_op, op_case, "direct")
-        ->Unit(benchmark::kMicrosecond);
+    for (const char* candidate : {"direct", "onednn", "fast"}) {
+      const std::string name =
+          concat("transpose/", op_case.op, "/", op_case.inputs[0].shape, "/", candidate);
+      benchmark::RegisterBenchmark(name.c_str(), run_op, op_case, candidate)
+          ->Unit(benchmark::kMicrosecond);
+    }
   }
   for (const OpCase& op_case : resize_cases()) {
-    const std::string name =
-        concat(op_case.op, "/", op_case.inputs[0].shape, "/", op_case.attributes.get_string("mode"));
+    const std::string name = concat(op_case.op, "/", op_case.inputs[0].shape, "/",
+                                    op_case.attributes.get_string("mode"));
     benchmark::RegisterBenchmark(name.c_str(), run_op, op_case, "fast")
         ->Unit(benchmark::kMicrosecond);
   }

@@ -118,7 +118,7 @@ TEST(ConvCandidates, InputGradAgrees) {
   EXPECT_GT(offered, static_cast<int>(conv_cases().size()));
 }
 
-// oneDNN, which has a deconvolution of its own, judges the definition by an input gradient.
+// oneDNN judges too: its input gradient has nothing in common with the other candidates.
 TEST(ConvCandidates, TransposeAgrees) {
   int offered = 0;
   int onednn = 0;

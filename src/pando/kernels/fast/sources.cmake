@@ -17,6 +17,7 @@ pando_module(kernels_fast SOURCES
   fast/depth_to_space.cc
   fast/dropout.cc
   fast/elementwise.cc
+  fast/finish_pixels.cc
   fast/flip_where.cc
   fast/fold_batch_norm.cc
   fast/global_max_pool.cc

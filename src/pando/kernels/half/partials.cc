@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "pando/base/strings.h"
+#include "pando/kernels/fast/finish_pixels.h"
 #include "pando/kernels/fast/support.h"
 #include "pando/kernels/half/tile_sums.h"
 #include "pando/kernels/node_activation.h"
@@ -209,7 +210,8 @@ class PartialsKernel : public Kernel {
         add_partial(half_, args.out(), scratch.sums, elements_);
       }
     }
-    finish(args);
+    fast::finish_pixels(args.out(), elements_ / out_channels_, out_channels_,
+                        bias_ ? args.in(2) : nullptr, activation_);
   }
 
  private:
@@ -226,18 +228,6 @@ class PartialsKernel : public Kernel {
     float* sums;
     size_t bytes;
   };
-
-  void finish(const KernelArgs& args) const {
-    const bool plain = activation_.kind == Activation::none;
-    if (plain && !bias_) return;
-    float* y = args.out();
-    for (int64_t i = 0; i < elements_; i += out_channels_) {
-      for (int64_t c = 0; c < out_channels_; ++c) {
-        const float sum = y[i + c] + (bias_ ? args.in(2)[c] : 0.0f);
-        y[i + c] = plain ? sum : activation_(sum);
-      }
-    }
-  }
 
   DType half_;
   Blocks blocks_;

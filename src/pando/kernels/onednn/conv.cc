@@ -2,9 +2,9 @@
 // are packed into the layout that the library prefers. Filter gradients are written in the plain
 // layout, through scratch memory if necessary.
 // SPDX-License-Identifier: MIT
-#include <utility>
-
 #include "pando/kernels/conv_node.h"
+#include "pando/kernels/fast/finish_pixels.h"
+#include "pando/kernels/function_kernel.h"
 #include "pando/kernels/onednn/onednn.h"
 #include "pando/kernels/onednn/product_impl.h"
 
@@ -55,8 +55,7 @@ struct ConvDescription {
   }
   memory::desc any_filter() const { return {filter_dims(), types.filter, memory::format_tag::any}; }
   // Pando's layout: [spatial..., in, out], with the output channels of a group side by side.
-  memory::desc plain_filter() const { return {filter_dims(), types.filter, plain_strides()}; }
-  memory::dims plain_strides() const {
+  memory::desc plain_filter() const {
     const memory::dims dims = filter_dims();
     memory::dims strides(dims.size());
     const size_t out = g.groups > 1 ? 1 : 0;
@@ -68,7 +67,7 @@ struct ConvDescription {
       strides[axis] = stride;
       stride *= dims[axis];
     }
-    return strides;
+    return {dims, types.filter, strides};
   }
 };
 
@@ -118,29 +117,22 @@ KernelOffer offer_conv_input_grad(const ir::Node& node) {
   return onednn::offer_input_gradient<dnnl::convolution_backward_data>(pd, d.plain_filter());
 }
 
-// oneDNN's deconvolution is the input gradient with a bias and post-ops. It names the channels of
-// the filter by their roles in the deconvolution.
+// The input gradient, then bias and activation. oneDNN's deconvolution computes the same, but adds
+// the bias one number at a time.
 KernelOffer offer_conv_transpose(const ir::Node& node) {
-  const ConvDescription d(node);
+  KernelOffer offer = offer_conv_input_grad(node);
+  const NodeActivation activation = node_activation(node);
   const bool bias = node.num_inputs() > 2;
-  const auto exchanged = [&](memory::dims dims) {
-    const size_t out = d.g.groups > 1 ? 1 : 0;
-    std::swap(dims[out], dims[out + 1]);
-    return dims;
+  if (offer.kernel == nullptr || (!bias && activation.kind == Activation::none)) return offer;
+  const Shape& y = node.output()->shape();
+  const auto run = [=, sums = offer.kernel, channels = y.back(), pixels = y.elements() / y.back()](
+                       const KernelArgs& args, const StepArgs& step) {
+    sums->run(args, step);
+    fast::finish_pixels(args.out(), pixels, channels, bias ? args.in(2) : nullptr, activation);
   };
-  const memory::dims dims = exchanged(d.filter_dims());
-  const memory::desc bias_desc =
-      bias ? memory::desc{{d.g.in_channels}, memory::data_type::f32, memory::format_tag::a}
-           : memory::desc{};
-  const dnnl::deconvolution_forward::desc desc(
-      dnnl::prop_kind::forward_inference, dnnl::algorithm::deconvolution_direct, d.result(),
-      memory::desc{dims, d.types.filter, memory::format_tag::any}, bias_desc, d.source(),
-      d.spatial(d.g.stride), d.spatial(d.g.dilation, 1), d.spatial(d.g.pad_low),
-      d.spatial(d.g.pad_high));
-  const dnnl::deconvolution_forward::primitive_desc pd(desc, onednn::fused_attributes(node),
-                                                       onednn::cpu_engine());
-  return onednn::offer_forward<dnnl::deconvolution_forward>(
-      pd, {.bias = bias}, {dims, d.types.filter, exchanged(d.plain_strides())});
+  const FunctionTraits traits{.scratch_bytes = offer.kernel->scratch_bytes()};
+  offer.kernel = std::make_shared<FunctionKernel>(offer.kernel->name(), run, traits);
+  return offer;
 }
 
 using FilterGradDesc = dnnl::convolution_backward_weights::primitive_desc;
