@@ -73,7 +73,7 @@ std::vector<ir::TensorType> infer_conv_filter_grad(const ir::Node& node) {
 }
 
 std::vector<ir::TensorType> infer_conv_transpose(const ir::Node& node) {
-  const auto types = infer_conv_input_grad(node);
+  auto types = infer_conv_input_grad(node);
   if (node.num_inputs() == 3) require_f32_shape(node, 2, {types[0].shape.back()});
   check_activation(node);
   return types;

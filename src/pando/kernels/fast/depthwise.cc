@@ -50,7 +50,7 @@ PANDO_INLINE void activate(const NodeActivation& activation, Values& v) {
 template <int per_group, int from, typename Values, int pixels, int vectors>
 PANDO_INLINE void add_tap(const RowJob& job, const RowTap& tap, int64_t offset, int64_t c,
                           Values (&sums)[pixels][vectors]) {
-  constexpr auto kWidth = static_cast<int64_t>(sizeof(Values) / sizeof(float));
+  constexpr int64_t kWidth = fast::kWidthOf<Values>;
 #pragma GCC unroll 16
   for (int v = 0; v < vectors; ++v) {
     Values filter;
@@ -75,7 +75,7 @@ PANDO_INLINE void add_group_tap(const RowJob& job, const RowTap& tap, int64_t of
 // `pixels` pixels, with as many channels from channel c on as `vectors` times Values holds.
 template <int per_group, typename Values, int pixels, int vectors = 1>
 PANDO_INLINE void sum_block(const RowJob& job, int64_t j, int64_t c, float* y) {
-  constexpr auto kWidth = static_cast<int64_t>(sizeof(Values) / sizeof(float));
+  constexpr int64_t kWidth = fast::kWidthOf<Values>;
   Values sums[pixels][vectors] = {};
   const int64_t offset = j * job.source_pixel + c;
   for (int64_t t = 0; t < job.count; ++t) {

@@ -25,7 +25,7 @@ PANDO_INLINE void load_spread(const float* x, int64_t c, Values& values) {
   } else {
     load(x, values);
     if constexpr (per_group > 1) {
-      constexpr int kCount = sizeof(Values) / sizeof(float);
+      constexpr int kCount = kWidthOf<Values>;
       values = spread_lanes<per_group, from>(values, std::make_integer_sequence<int, kCount>());
     }
   }

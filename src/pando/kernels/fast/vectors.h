@@ -15,6 +15,9 @@ inline constexpr int64_t kLanes = 8;
 using Floats = float __attribute__((vector_size(32)));
 // Sixteen numbers: one register or two.
 using WideFloats = float __attribute__((vector_size(64)));
+// How many numbers Values holds.
+template <typename Values>
+inline constexpr int64_t kWidthOf = kLanes* int64_t{sizeof(Values)} / int64_t{sizeof(Floats)};
 using Int32s = int32_t __attribute__((vector_size(32)));
 using Uint8s = uint8_t __attribute__((vector_size(8)));
 
