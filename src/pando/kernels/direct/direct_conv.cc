@@ -156,11 +156,14 @@ struct Gather {
 
 void run_gather(const Gather& g, const Epilogue& epilogue, Part part) {
   const direct::GatherPlan& plan = g.plan;
+  Part columns;
+  if (plan.shares_columns(part.count)) std::swap(part, columns);
   direct::for_each_block(plan, part, [&](const direct::Block& block) {
     for (const direct::Phase& phase : plan.phases) {
       const direct::PhaseRows rows(phase, block);
       if (rows.empty()) continue;
       direct::PixelRun run{&phase, rows.pixels(phase)};
+      run.columns = columns;
       run.x = g.source + block.sample * plan.source_size() +
               rows.begin * plan.spec.source_step[0] * plan.source_plane;
       const int64_t at =

@@ -155,6 +155,14 @@ int64_t GatherPlan::output_size() const {
   return spec.output[0] * spec.output[1] * spec.output[2] * spec.output_channels;
 }
 
+bool GatherPlan::shares_columns(int parts) const {
+  const auto most = [parts](int64_t units) { return (units + parts - 1) / parts; };
+  const auto count = static_cast<int64_t>(columns.size());
+  const int64_t all_rows = spec.batch * units();
+  return parts > 1 && packed_floats > spec.batch * source_size() &&
+         most(count) * all_rows <= most(all_rows) * count;
+}
+
 void GatherPlan::set_blocks() {
   const int64_t float_bytes = sizeof(float);
   const int64_t taps = spec.filter[0] * spec.filter[1] * spec.filter[2];

@@ -100,6 +100,9 @@ struct GatherPlan {
   int64_t channels(const Column& column) const {
     return (column.vectors - 1) * int64_t{lanes} + column.last_lanes;
   }
+  // Whether parts should share the columns of a filter instead of rows of outputs: if the filter is
+  // larger than what it is applied to, and columns divide as evenly as rows.
+  bool shares_columns(int parts) const;
   int64_t padded_output() const { return (group_output + lanes - 1) / lanes * lanes; }
 
   GatherSpec spec;

@@ -25,10 +25,13 @@ void run_panels(const GatherPlan& plan, const IsaKernels& isa, const PixelRun& r
   args.y_stride = plan.spec.output_channels;
   args.activation = epilogue.activation;
   args.alpha = epilogue.alpha;
-  const float* panel = packed + rows.begin;
+  const auto columns = static_cast<int64_t>(plan.columns.size());
   for (int64_t group = 0; group < plan.spec.groups; ++group) {
     args.x = run.x + group * plan.group_source;
-    for (const Column& column : plan.columns) {
+    const float* panels = packed + rows.begin + group * rows.count * plan.padded_output();
+    for (int64_t i = run.columns.begin(columns); i < run.columns.end(columns); ++i) {
+      const Column& column = plan.columns[static_cast<size_t>(i)];
+      const float* panel = panels + rows.count * column.first;
       const int64_t channel = group * plan.group_output + column.first;
       args.y = run.y + channel;
       args.bias = epilogue.bias == nullptr ? nullptr : epilogue.bias + channel;
@@ -49,7 +52,6 @@ void run_panels(const GatherPlan& plan, const IsaKernels& isa, const PixelRun& r
         args.finish = k == phase.k_count();
         isa.panel[column.vectors - 1](args);
       } while (k < phase.k_count());
-      panel += rows.count * args.w_stride;
     }
   }
 }

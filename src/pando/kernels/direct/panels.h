@@ -14,6 +14,7 @@ struct PixelRun {
   const float* x = nullptr;
   float* y = nullptr;
   const float* residual = nullptr;  // null: none
+  Part columns = {};                // the share of each group's columns to compute
 };
 
 void run_panels(const GatherPlan& plan, const IsaKernels& isa, const PixelRun& run,

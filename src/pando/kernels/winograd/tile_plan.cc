@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kBlockBytes = 256 * 1024;
 
 // With fewer tiles, reading the filter again would cost too much.
-constexpr int64_t kFewestTiles = 16;
+constexpr int64_t kFewestTiles = 28;
 
 int64_t tiles_per_block(const TilePlan& plan) {
   const int64_t tile_bytes =
