@@ -98,13 +98,75 @@ TEST(FastElementwise, LargeNumbersRaiseNoExceptions) {
 TEST(FastElementwise, DropoutHasTheSameMask) {
   for (const Shape& shape : elementwise_shapes()) {
     for (const double rate : {0.0, 0.25, 0.9}) {
-      const BoundCase bound({.op = "dropout",
-                             .inputs = {f32(shape)},
-                             .attributes = {{"rate", rate}, {"key", int64_t{12345}}}});
-      EXPECT_EQ(bound.expect_agreement({.tolerance = 0, .first_sample = (int64_t{3} << 32) + 5}),
-                1);
+      for (const char* mask : {"element", "channel", "sample"}) {
+        const BoundCase bound(
+            {.op = "dropout",
+             .inputs = {f32(shape)},
+             .attributes = {{"rate", rate}, {"key", int64_t{12345}}, {"mask", std::string(mask)}}});
+        EXPECT_EQ(bound.expect_agreement({.tolerance = 0, .first_sample = (int64_t{3} << 32) + 5}),
+                  1);
+      }
     }
   }
+}
+
+// Counts the samples, and the channels of samples, of which all pixels are dropped or none is.
+TEST(FastElementwise, DropoutMasksCoverChannelsOrSamples) {
+  const Shape shape{20, 3, 3, 8};
+  for (const char* mask : {"channel", "sample"}) {
+    BoundCase bound({.op = "dropout",
+                     .inputs = {f32(shape)},
+                     .attributes = {{"rate", 0.5}, {"mask", std::string(mask)}}});
+    bound.map_input(0, [](float) { return 1.0f; });
+    const auto outputs = bound.run(bound.offer("fast"), bound.step({}));
+    const float* y = outputs[0].floats();
+    int dropped_channels = 0;
+    int dropped_samples = 0;
+    for (int n = 0; n < 20; ++n) {
+      int dropped = 0;
+      for (int c = 0; c < 8; ++c) {
+        float sum = 0;
+        for (int pixel = 0; pixel < 9; ++pixel) sum += y[(n * 9 + pixel) * 8 + c];
+        EXPECT_TRUE(sum == 0 || sum == 18) << sum;
+        dropped += sum == 0 ? 1 : 0;
+      }
+      dropped_channels += dropped;
+      dropped_samples += dropped == 8 ? 1 : 0;
+      EXPECT_TRUE(mask == std::string("channel") || dropped == 0 || dropped == 8) << dropped;
+    }
+    EXPECT_GT(dropped_channels, 20) << mask;
+    EXPECT_LT(dropped_channels, 140) << mask;
+    EXPECT_EQ(dropped_samples > 2, mask == std::string("sample"));
+  }
+}
+
+TEST(FastElementwise, GaussianNoiseAgrees) {
+  for (const Shape& shape : elementwise_shapes()) {
+    const BoundCase bound({.op = "gaussian_noise",
+                           .inputs = {f32(shape)},
+                           .attributes = {{"stddev", 0.7}, {"key", int64_t{12345}}}});
+    EXPECT_EQ(bound.expect_agreement({.tolerance = 2e-6, .first_sample = (int64_t{3} << 32) + 5}),
+              1);
+  }
+}
+
+TEST(FastElementwise, GaussianNoiseIsNormal) {
+  BoundCase bound(
+      {.op = "gaussian_noise", .inputs = {f32({4, 10000})}, .attributes = {{"stddev", 2.0}}});
+  bound.map_input(0, [](float) { return 1.0f; });
+  const auto outputs = bound.run(bound.offer("fast"), bound.step({}));
+  double sum = 0;
+  double squares = 0;
+  int within = 0;  // one deviation
+  for (int i = 0; i < 40000; ++i) {
+    const double away = (outputs[0].floats()[i] - 1.0) / 2;
+    sum += away;
+    squares += away * away;
+    within += std::abs(away) < 1 ? 1 : 0;
+  }
+  EXPECT_NEAR(sum / 40000, 0, 0.02);
+  EXPECT_NEAR(squares / 40000, 1, 0.03);
+  EXPECT_NEAR(within / 40000.0, 0.6827, 0.01);
 }
 
 TEST(FastElementwise, DropoutMasksDifferBetweenSamples) {

@@ -287,6 +287,40 @@ TEST(Reference, RegressionLossesByHand) {
   EXPECT_EQ(floats(got["ga"]), (Floats{0, -0.5f, 0.5f, -0.5f}));
 }
 
+TEST(Reference, LossesOfPixelsAreMeans) {
+  // The third pixel of the first sample has no label; the second sample has none.
+  const Values inputs = {
+      {"p", Tensor::of_f32({2, 3, 2}, {0.5f, 0.5f, 0.25f, 0.75f, 1, 0, 1, 0, 1, 0, 1, 0})},
+      {"t", Tensor::of_i32({2, 3}, {0, 0, -1, -1, 2, -1})}};
+  const Floats loss = floats(run(inputs, "l = cross_entropy(p, t)")["l"]);
+  EXPECT_NEAR(loss[0], (std::log(2.0) + std::log(4.0)) / 2, 1e-6);
+  EXPECT_EQ(loss[1], 0);
+  EXPECT_EQ(floats(run(inputs, "a = top_k_accuracy(p, t)")["a"]), (Floats{0.5f, 0}));
+}
+
+TEST(Reference, BinaryAndFocalLossesByHand) {
+  const Values inputs = {{"p", Tensor::of_f32({1, 2}, {0.8f, 0.4f})},
+                         {"t", Tensor::of_f32({1, 2}, {1, 0})}};
+  const auto loss = [&](const std::string& node) { return floats(run(inputs, node)["l"])[0]; };
+  const double first = -std::log(0.8);
+  const double second = -std::log(0.6);
+  EXPECT_NEAR(loss("l = binary_cross_entropy(p, t)"), (first + second) / 2, 1e-6);
+  EXPECT_NEAR(loss("l = binary_cross_entropy(p, t) {gamma=2.0}"),
+              (0.04 * first + 0.16 * second) / 2, 1e-6);
+  EXPECT_NEAR(loss("l = binary_cross_entropy(p, t) {gamma=2.0, alpha=0.25}"),
+              (0.25 * 0.04 * first + 0.75 * 0.16 * second) / 2, 1e-6);
+  EXPECT_NEAR(loss("l = binary_cross_entropy(p, t) {label_smoothing=0.2}"),
+              (0.9 * first - 0.1 * std::log(0.2) + 0.9 * second - 0.1 * std::log(0.4)) / 2, 1e-6);
+  EXPECT_NEAR(loss("l = cross_entropy(p, t) {gamma=2.0, alpha=0.5}"), 0.5 * 0.04 * first, 1e-6);
+  // 2 * 0.8 of 1.2 + 1.
+  EXPECT_NEAR(loss("l = dice(p, t)"), 1 - 1.6 / 2.2, 1e-6);
+  // 0.2 is within delta, 0.4 is not.
+  EXPECT_NEAR(loss("l = huber(p, t) {delta=0.3}"), (0.02 + 0.3 * (0.4 - 0.15)) / 2, 1e-6);
+  const Values empty = {{"p", Tensor::of_f32({1, 2}, {0, 0})},
+                        {"t", Tensor::of_f32({1, 2}, {0, 0})}};
+  EXPECT_EQ(floats(run(empty, "l = dice(p, t)")["l"])[0], 0);
+}
+
 TEST(Reference, TopK) {
   const Tensor p = Tensor::of_f32({5, 3}, {1, 3, 3, 1, 3, 3, 5, 4, 3, 1, kNaN, 0, 1, 2, 3});
   const Values sparse = {{"p", p}, {"t", Tensor::of_i32({5}, {1, 2, 2, 0, 9})}};

@@ -61,6 +61,17 @@ TEST(VectorMath, FunctionsOfActivationsAreAccurate) {
     const float unit = std::exp(value);
     EXPECT_LT(distance(vector_log1p_unit(unit), std::log1p(static_cast<double>(unit))), 3) << value;
   }
+  for (double x = 1.2e-38; x < 3e38; x *= 1.0013) {
+    const auto value = static_cast<float>(x);
+    const double exact = std::log(static_cast<double>(value));
+    EXPECT_LT(distance(vector_log(value), exact), 3) << value;
+  }
+  for (int i = 0; i <= 4096; ++i) {
+    const float turns = static_cast<float>(i) / 4096;
+    const Circle point = vector_circle(turns);
+    EXPECT_NEAR(point.cosine, std::cos(2 * std::acos(-1.0) * turns), 2e-7) << turns;
+    EXPECT_NEAR(point.sine, std::sin(2 * std::acos(-1.0) * turns), 2e-7) << turns;
+  }
   EXPECT_EQ(vector_normal(40.0f), 1.0f);
   EXPECT_LT(vector_normal(-40.0f), 1e-40f);
   EXPECT_TRUE(std::isnan(vector_normal(std::nanf(""))));

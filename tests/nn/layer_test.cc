@@ -69,6 +69,13 @@ INSTANTIATE_TEST_SUITE_P(
         Misfit{"group_normalization", {}, GroupNormalization(), "single number"},
         Misfit{"group_normalization", {4, 4, 20}, GroupNormalization(), "20 channels"},
         Misfit{"instance_normalization", {}, InstanceNormalization(), "single number"},
+        Misfit{"spatial_dropout2d", {4, 4}, SpatialDropout2D({}), "2 spatial axes"},
+        Misfit{"softmax", {4, 4}, Softmax({.axis = 0}), "axis: expected"},
+        Misfit{"slice", {4, 4}, Slice({.starts = {2}, .ends = {2}}), "got none"},
+        Misfit{"slice", {4, 4}, Slice({.starts = {2}, .ends = {3}, .axes = {3}}), "got 3"},
+        Misfit{"reduce", {4, 4}, Reduce({.axes = {-3}}), "got -3"},
+        Misfit{"p_re_lu", {4, 4}, PReLU({.shared_axes = {3}}), "got 3"},
+        Misfit{"permute", {4, 4}, Permute({.dims = {1, 1}}), "got [0,1,1]"},
         Misfit{"layer_normalization", {4, 4}, LayerNormalization({.axis = {1}}), "got [1]"},
         Misfit{"layer_normalization", {4, 4}, LayerNormalization({.axis = {0}}), "got [0]"},
         Misfit{"layer_normalization", {4, 4}, LayerNormalization({.axis = {2, -1}}), "axis"},
@@ -95,7 +102,7 @@ TEST(Add, InputsOfDifferentShapes) {
   const SymbolicTensor a = Input({4}), b = Input({5});
   const std::string message = error_of([&] { Network({a, b}, Add()({a, b})); });
   EXPECT_SAYS(message, "'add'");
-  EXPECT_SAYS(message, "same type");
+  EXPECT_SAYS(message, "[1,4] and [1,5]");
 }
 
 TEST(Concatenate, NeitherTheBatchNorAnAxisThatIsNotThere) {

@@ -181,6 +181,10 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Activation", {5}, Activation(""), {5}},
         Case{"Rescaling", {5, 5, 1}, Rescaling({.factor = 2, .offset = -1}), {5, 5, 1}},
         Case{"Dropout", {5}, Dropout({}), {5}}, Case{"Dropout", {5}, Dropout({.rate = 0}), {5}},
+        Case{"SpatialDropout2D", {5, 4, 3}, SpatialDropout2D({}), {5, 4, 3}},
+        Case{"SpatialDropout3D", {2, 5, 4, 3}, SpatialDropout3D({}), {2, 5, 4, 3}},
+        Case{"StochasticDepth", {5}, StochasticDepth({.rate = 0.2}), {5}},
+        Case{"GaussianNoise", {5, 2}, GaussianNoise({.stddev = 0.1}), {5, 2}},
         Case{"RecomputationCheckpoint", {5, 2}, RecomputationCheckpoint(), {5, 2}},
         Case{"Reshape", {4, 4, 2}, Reshape({.shape = {8, 4}}), {8, 4}},
         Case{"ZeroPadding2D", {4, 5, 2}, ZeroPadding2D(), {6, 7, 2}},
@@ -218,6 +222,26 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Subsample", {9, 8, 4}, Subsample({.stride = 1}), {9, 8, 4}},
         Case{"Add", {4, 2}, Add(), {4, 2}, 0, 3},
         Case{"Multiply", {4, 2}, Multiply(), {4, 2}, 0, 2},
+        Case{"Subtract", {4, 2}, Subtract(), {4, 2}, 0, 2},
+        Case{"Divide", {4, 2}, Divide(), {4, 2}, 0, 2},
+        Case{"Maximum", {4, 2}, Maximum(), {4, 2}, 0, 3},
+        Case{"Minimum", {4, 2}, Minimum(), {4, 2}, 0, 3},
+        Case{"Average", {4, 2}, Average(), {4, 2}, 0, 3},
+        Case{"PReLU", {5, 4, 6}, PReLU(), {5, 4, 6}, 120},
+        Case{"PReLU", {5, 4, 6}, PReLU({.shared_axes = {1, 2}}), {5, 4, 6}, 6},
+        Case{"Softmax", {5, 4, 6}, Softmax({.axis = 1}), {5, 4, 6}},
+        Case{"Permute", {5, 4, 6}, Permute({.dims = {3, 1, 2}}), {6, 5, 4}},
+        Case{"Transpose", {5, 4, 6}, Transpose({.perm = {0, 2, 1, 3}}), {4, 5, 6}},
+        Case{"Slice", {5, 4, 6}, Slice({.starts = {1, 0}, .ends = {-1, 9}}), {3, 4, 6}},
+        Case{"Slice",
+             {5, 4, 6},
+             Slice({.starts = {-5}, .ends = {6}, .axes = {-1}, .steps = {2}}),
+             {5, 4, 3}},
+        Case{"Reduce", {5, 4, 6}, Reduce({.axes = {-1}, .keepdims = true}), {5, 4, 1}},
+        Case{"Reduce", {5, 4, 6}, Reduce({.function = "max", .axes = {2, 1}}), {6}},
+        Case{"Reduce", {5, 4, 6}, Reduce({.function = "sum"}), {}},
+        Case{"Reduce", {5, 4, 6}, Reduce({.function = "min", .axes = {1}}), {4, 6}},
+        Case{"MatMul", {4, 4}, MatMul({.transpose_b = true}), {4, 4}, 0, 2},
         Case{"Concatenate", {4, 2}, Concatenate(), {4, 6}, 0, 3},
         Case{"Concatenate", {4, 2}, Concatenate({.axis = 1}), {8, 2}, 0, 2}),
     [](const auto& each) { return each.param.class_name + "_" + std::to_string(each.index); });
@@ -237,12 +261,50 @@ TEST(LayerOptions, RefuseNumbersOutOfRange) {
   EXPECT_SAYS(error_of([] { GroupNormalization({.groups = 0}); }), "groups", "got 0");
   EXPECT_SAYS(error_of([] { MaxPooling2D({.pool = {0, 2}}); }), "MaxPooling2D: pool", "got 0");
   EXPECT_SAYS(error_of([] { Dropout({.rate = 1}); }), "rate", "got 1");
+  EXPECT_SAYS(error_of([] { StochasticDepth({.rate = 1}); }), "StochasticDepth: rate", "got 1");
+  EXPECT_SAYS(error_of([] { SpatialDropout2D({.rate = -1}); }), "SpatialDropout2D: rate");
+  EXPECT_SAYS(error_of([] { GaussianNoise({.stddev = -1}); }), "GaussianNoise: stddev", "got -1");
   EXPECT_SAYS(error_of([] { Subsample({.stride = 0}); }), "stride", "got 0");
+  EXPECT_SAYS(error_of([] { Slice({.starts = {0}, .ends = {1}, .steps = {0}}); }), "Slice: steps",
+              "got 0");
+  EXPECT_SAYS(error_of([] { Slice({.starts = {0}, .ends = {}}); }), "equal length", "1, 0");
+  EXPECT_SAYS(error_of([] { Reduce({.function = "maxx"}); }), "Reduce", "did you mean 'max'");
 }
 
 // The graph of a network of one layer, for training.
 std::string training_text(const Network& network) {
   return ir::to_text(network.build({.batch = 2, .training = true}).graph, {.types = false});
+}
+
+TEST(NoiseLayers, ChangeTrainingOnly) {
+  const auto text = [](const Layer& layer, bool training) {
+    const Network network = Sequential({4, 4, 2}, {layer});
+    return ir::to_text(network.build({.batch = 2, .training = training}).graph, {.types = false});
+  };
+  EXPECT_SAYS(text(SpatialDropout2D({.rate = 0.25}), true), "dropout(x)", "mask=\"channel\"",
+              "rate=0.25");
+  EXPECT_SAYS(text(StochasticDepth({.rate = 0.25}), true), "dropout(x)", "mask=\"sample\"");
+  EXPECT_SAYS(text(GaussianNoise({.stddev = 0.5}), true), "gaussian_noise(x)", "stddev=0.5");
+  for (const Layer& layer : {SpatialDropout2D({}), StochasticDepth({}), GaussianNoise({})}) {
+    EXPECT_EQ(text(layer, false).find(" = "), std::string::npos);
+  }
+  EXPECT_EQ(text(GaussianNoise({.stddev = 0}), true).find(" = "), std::string::npos);
+}
+
+TEST(Arithmetic, RepeatsWithinASample) {
+  const SymbolicTensor x = Input({5, 4, 6});
+  for (const Shape& other : {Shape{1, 1, 6}, Shape{6}, Shape{5, 4, 1}, Shape{}}) {
+    for (const Layer& layer :
+         {Add(), Subtract(), Multiply(), Divide(), Maximum(), Minimum(), Average()}) {
+      const SymbolicTensor y = Input(other);
+      EXPECT_EQ(Network({x, y}, layer({x, y})).layers().back().output_shape, (Shape{5, 4, 6}));
+    }
+  }
+  EXPECT_SAYS(error_of([&] {
+                const SymbolicTensor y = Input({5, 6});
+                Network({x, y}, Add({.name = "sum"})({x, y}));
+              }),
+              "add 'sum'", "[1,5,4,6] and [1,5,6]");
 }
 
 TEST(Preprocessing, LayersTakeBytes) {

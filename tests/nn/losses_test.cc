@@ -55,6 +55,33 @@ TEST(Losses, SoftmaxAndCrossEntropyWorkOnLogits) {
   }
 }
 
+TEST(Losses, SigmoidAndBinaryCrossentropyWorkOnLogits) {
+  for (const Loss& loss : {BinaryCrossentropy(), BinaryFocalCrossentropy()}) {
+    const std::string text = loss_text(loss, "sigmoid");
+    EXPECT_SAYS(text, "binary_cross_entropy(", "from_logits=1");
+    EXPECT_EQ(text.find("sigmoid("), std::string::npos) << text;
+  }
+  EXPECT_SAYS(loss_text(BinaryCrossentropy({.from_logits = true}), "sigmoid"), "sigmoid(");
+}
+
+TEST(Losses, FocalOptionsReachTheOp) {
+  EXPECT_SAYS(loss_text(BinaryFocalCrossentropy({.gamma = 3, .apply_class_balancing = true}), ""),
+              "alpha=0.25", "gamma=3.0", "from_logits=0");
+  EXPECT_EQ(loss_text(BinaryFocalCrossentropy(), "").find("alpha"), std::string::npos);
+  EXPECT_SAYS(loss_text(CategoricalFocalCrossentropy({.sparse = true}), "softmax"), "alpha=0.25",
+              "gamma=2.0", "from_logits=1", "i32[2]");
+  EXPECT_SAYS(loss_text(Huber({.delta = 0.5}), ""), "huber(", "delta=0.5");
+  EXPECT_SAYS(loss_text(Dice(), "sigmoid"), "sigmoid(", "dice(");
+}
+
+TEST(Losses, RefuseNumbersOutOfRange) {
+  EXPECT_SAYS(error_of([] { BinaryCrossentropy({.label_smoothing = 2}); }), "label_smoothing");
+  EXPECT_SAYS(error_of([] { BinaryFocalCrossentropy({.gamma = -1}); }), "gamma", "got -1");
+  EXPECT_SAYS(error_of([] { CategoricalFocalCrossentropy({.alpha = 2}); }), "alpha", "got 2");
+  EXPECT_SAYS(error_of([] { Huber({.delta = 0}); }), "delta", "got 0");
+  EXPECT_SAYS(error_of([] { Dice({.smooth = -1}); }), "smooth", "got -1");
+}
+
 TEST(Losses, OtherOutputsAreProbabilities) {
   EXPECT_EQ(loss_text(CategoricalCrossentropy(), "sigmoid").find("from_logits=1"),
             std::string::npos);

@@ -141,15 +141,78 @@ void add_elementwise_cases(Cases& cases) {
   unary("softmax", "y = softmax(x)");
   unary("scale", "y = scale(x) {factor=-2.5, offset=3.0}");
   unary("dropout", "y = dropout(x) {rate=0.4, key=77}");
+  unary("dropout_samples", "y = dropout(x) {rate=0.5, key=3, mask=\"sample\"}");
+  unary("dropout_channels", "y = dropout(x) {rate=0.4, key=5, mask=\"channel\"}");
+  unary("gaussian_noise", "y = gaussian_noise(x) {stddev=0.3, key=77}");
   unary("cast", "y = cast(x) {dtype=\"f32\"}");
   unary("checkpoint", "y = checkpoint(x)");
   unary("reshape", "y = reshape(x) {shape=[5,1]}");
   cases.push_back({"softmax_rows", one_node("x: f32[2,3,4] variable", "y = softmax(x)")});
-  const std::string two = "a: f32[2,3] variable, b: f32[2,3] variable";
-  cases.push_back({"add", one_node(two, "y = add(a, b)")});
   cases.push_back({"add_same_twice", one_node("a: f32[2,3] variable", "y = add(a, a)")});
-  cases.push_back({"multiply", one_node(two, "y = multiply(a, b)")});
   cases.push_back({"multiply_square", one_node("a: f32[2,3] variable", "y = multiply(a, a)")});
+}
+
+// Operands that are repeated within a sample; the second of divide stays away from zero.
+void add_broadcast_cases(Cases& cases) {
+  const auto pair = [&](const std::string& name, const std::string& a, const std::string& b) {
+    const std::string inputs = concat("a: f32[", a, "] variable, b: f32[", b, "] variable");
+    for (const std::string op : {"add", "subtract", "multiply", "divide", "maximum", "minimum"}) {
+      GradientCase each{concat(op, "_", name), one_node(inputs, concat("y = ", op, "(a, b)"))};
+      if (op == "divide") {
+        each.low = 0.5f;
+        each.high = 2;
+      }
+      cases.push_back(each);
+    }
+  };
+  pair("equal", "2,3", "2,3");
+  pair("channels", "2,3,2,4", "2,1,1,4");
+  pair("vector", "2,3,2,2", "2,2");
+  pair("pixels", "2,3,2,4", "2,3,2,1");
+  pair("both", "2,3,1,2", "2,1,2,2");
+  pair("first", "2,1,3", "2,2,3");
+  pair("number", "2,3,2", "2");
+  cases.push_back(
+      {"expand", one_node("x: f32[2,1,3] variable", "y = expand(x) {shape=[2,2,4,3]}")});
+  const auto prelu = [&](const std::string& name, const std::string& alpha) {
+    cases.push_back(
+        {"prelu_" + name,
+         one_node("x: f32[3,2,3,2] variable, a: f32[" + alpha + "] variable", "y = prelu(x, a)")});
+  };
+  prelu("channels", "1,1,2");
+  prelu("own", "2,3,2");
+  prelu("rows", "2,1,2");
+  prelu("one", "1,1,1");
+}
+
+void add_axes_cases(Cases& cases) {
+  for (const std::string op : {"reduce_sum", "reduce_mean", "reduce_max", "reduce_min"}) {
+    const auto reduce = [&](const std::string& name, const std::string& attributes) {
+      cases.push_back({op + "_" + name, one_node("x: f32[2,3,4,2] variable",
+                                                 "y = " + op + "(x) {" + attributes + "}")});
+    };
+    reduce("pixels", "axes=[1,2]");
+    reduce("last", "axes=[3], keepdims=1");
+    reduce("apart", "axes=[1,3], keepdims=1");
+    reduce("middle", "axes=[2]");
+    reduce("all", "axes=[1,2,3]");
+    reduce("none", "axes=[]");
+  }
+  cases.push_back({"reduce_sum_products", one_node("a: f32[2,3,2] variable, b: f32[2,3,2] variable",
+                                                   "y = reduce_sum(a, b) {axes=[1]}")});
+  cases.push_back(
+      {"transpose", one_node("x: f32[2,3,4,2] variable", "y = transpose(x) {perm=[0,3,1,2]}")});
+  const auto matmul = [&](const std::string& name, const std::string& a, const std::string& b,
+                          const std::string& attributes) {
+    cases.push_back(
+        {"matmul_" + name, one_node(concat("a: f32[", a, "] variable, b: f32[", b, "] variable"),
+                                    "y = matmul(a, b) {" + attributes + "}")});
+  };
+  matmul("plain", "2,3,4", "2,4,2", "");
+  matmul("heads", "2,2,3,4", "2,2,4,2", "");
+  matmul("left", "2,4,3", "2,4,2", "transpose_a=1");
+  matmul("right", "2,3,4", "2,2,4", "transpose_b=1");
+  matmul("both", "2,4,3", "2,2,4", "transpose_a=1, transpose_b=1");
 }
 
 void add_movement_cases(Cases& cases) {
@@ -261,6 +324,38 @@ void add_loss_cases(Cases& cases) {
           "y = cross_entropy(p, t, w) {from_logits=1, label_smoothing=0.2}", sparse);
   entropy("logits_dense", distribution, "y = cross_entropy(p, t) {from_logits=1}", dense);
   entropy("unlabelled", logits, "y = cross_entropy(p, t) {from_logits=1}", unlabelled);
+  entropy("focal", logits, "y = cross_entropy(p, t) {gamma=2.0, alpha=0.25}", sparse);
+  entropy("focal_dense", distribution, "y = cross_entropy(p, t) {gamma=1.5, label_smoothing=0.1}",
+          dense);
+  entropy("focal_logits", weighted, "y = cross_entropy(p, t, w) {gamma=2.0, from_logits=1}",
+          sparse);
+  const Values pixels = {{"t", Tensor::of_i32({2, 2, 2}, {1, 0, 2, -1, 0, 0, 1, 7})},
+                         {"w", Tensor::of_f32({2}, {0.5f, 2})}};
+  const std::string mask = "p: f32[2,2,2,3] variable, t: i32[2,2,2] feed, w: f32[2] feed";
+  entropy("pixels", mask, "y = cross_entropy(p, t, w) {from_logits=1}", pixels);
+  entropy("pixels_of_probabilities", mask, "y = cross_entropy(p, t, w) {gamma=1.0}", pixels);
+  const Values shares = {{"t", Tensor::of_f32({3, 2, 1}, {0, 1, 0.3f, 1, 0.5f, 0})},
+                         {"w", Tensor::of_f32({3}, {1, 0.5f, 2})}};
+  const std::string elements = "p: f32[3,2,1] variable, t: f32[3,2,1] feed";
+  const auto binary = [&](const std::string& name, const std::string& attributes, float low) {
+    cases.push_back({.name = "binary_cross_entropy_" + name,
+                     .graph = one_node(elements + ", w: f32[3] feed",
+                                       "y = binary_cross_entropy(p, t, w) {" + attributes + "}"),
+                     .low = low,
+                     .high = 0.9f,
+                     .values = shares});
+  };
+  binary("plain", "", 0.1f);
+  binary("logits", "from_logits=1, label_smoothing=0.2", -2);
+  binary("focal", "gamma=2.0, alpha=0.25", 0.1f);
+  binary("focal_logits", "gamma=1.5, alpha=0.75, from_logits=1, label_smoothing=0.1", -2);
+  cases.push_back({.name = "huber",
+                   .graph = one_node(elements, "y = huber(p, t) {delta=0.4}"),
+                   .values = {{"t", Tensor::of_f32({3, 2, 1}, {2, -2, 0.05f, -0.05f, 0, 2})}}});
+  cases.push_back({.name = "dice",
+                   .graph = one_node(elements + ", w: f32[3] feed", "y = dice(p, t, w)"),
+                   .low = 0.1f,
+                   .values = shares});
   const Values targets = {{"t", Tensor::of_f32({3, 2, 1}, {2, -2, 3, -2, -3, 2})},
                           {"w", Tensor::of_f32({3}, {1, 0.5f, 2})}};
   for (const std::string op : {"mean_squared_error", "mean_absolute_error"}) {
@@ -283,6 +378,8 @@ const std::vector<GradientCase>& gradient_cases() {
     add_dense_cases(all);
     add_norm_cases(all);
     add_elementwise_cases(all);
+    add_broadcast_cases(all);
+    add_axes_cases(all);
     add_movement_cases(all);
     add_resize_cases(all);
     add_pixel_cases(all);

@@ -35,9 +35,11 @@ TEST(ShapeRules, Elementwise) {
        "f32[2,3] f32[2,3] f32[2,3] f32[2,3]"},
       {"x: f32[2,3]", "y = dropout(x) s = softmax(y)", "f32[2,3] f32[2,3]"},
       {"x: u8[2,3]", "y = relu(x)", "relu 'relu'|input 0|expected f32|got u8[2,3]"},
-      {"a: f32[2,3], b: f32[3,2]", "y = add(a, b) @join", "add 'join'|f32[2,3] and f32[3,2]"},
+      {"a: f32[2,3], b: f32[3,2]", "y = add(a, b) @join", "add 'join'|[2,3] and [3,2]"},
+      {"a: f32[2,3], b: f32[3,2]", "y = relu_grad(a, b)",
+       "relu_grad 'relu_grad'|same type|f32[2,3] and f32[3,2]"},
       {"a: f32[2,3], b: i32[2,3]", "y = multiply(a, b)",
-       "multiply 'multiply'|f32[2,3] and i32[2,3]"},
+       "multiply 'multiply'|expected f32|got i32[2,3]"},
       {"x: f32[3]", "y = softmax(x)", "softmax 'softmax'|input 0|2 to 5 axes|got shape [3]"},
       {"x: f32[2]", "y = leaky_relu(x) {alpha=-0.1}",
        "leaky_relu 'leaky_relu'|alpha: expected 0 or more|got -0.1"},
@@ -45,6 +47,10 @@ TEST(ShapeRules, Elementwise) {
        "add 'add'|alpha: expected 0 or more|got -1"},
       {"x: f32[2]", "y = dropout(x) {rate=1}",
        "dropout 'dropout'|rate: expected 0 or more and below 1|got 1"},
+      {"x: f32[2,3]", "y = dropout(x) {mask=\"chanel\"}", "mask|did you mean 'channel'"},
+      {"x: f32[2,3]", "y = gaussian_noise(x)", "f32[2,3]"},
+      {"x: f32[2,3]", "y = gaussian_noise(x) {stddev=-1.0}",
+       "gaussian_noise 'gaussian_noise'|stddev: expected 0 or more|got -1"},
       {"x: f32[2]", "y = dropout(x) {rate=-0.5}",
        "dropout 'dropout'|rate: expected 0 or more and below 1|got -0.5"},
       {"x: u8[2,3]", "y = cast(x) z = cast(y) {dtype=\"bf16\"}", "f32[2,3] bf16[2,3]"},
@@ -145,6 +151,66 @@ TEST(ShapeRules, LayerNorm) {
       {"x: f32[2,5,6], m: f32[2,6]", "b, g = layer_norm_sums(x, x, m, m)",
        "input 2|expected shape [2,5]|got [2,6]"},
       {"x: f32[2,5,6], m: f32[2,5]" + c, "dx = layer_norm_input_grad(x, x, m, m, c)", "f32[2,5,6]"},
+  });
+}
+
+TEST(ShapeRules, Broadcast) {
+  for (const std::string op : {"add", "subtract", "multiply", "divide", "maximum", "minimum"}) {
+    const std::string y = "y = " + op + "(a, b) @two";
+    expect_all({
+        {"a: f32[2,5,4,6], b: f32[2,5,4,6]", y, "f32[2,5,4,6]"},
+        {"a: f32[2,5,4,6], b: f32[2,1,1,6]", y, "f32[2,5,4,6]"},
+        {"a: f32[2,6], b: f32[2,5,4,6]", y, "f32[2,5,4,6]"},
+        {"a: f32[2,5,1,6], b: f32[2,4,1]", y, "f32[2,5,4,6]"},
+        {"a: f32[2], b: f32[2,5]", y, "f32[2,5]"},
+        {"a: f32[2,5], b: f32[1,5]", y, op + " 'two'|[2,5] and [1,5]"},
+        {"a: f32[2,5,4], b: f32[2,5]", y, op + " 'two'|[2,5,4] and [2,5]"},
+        {"a: f32[2,5], b: i32[2,5]", y, op + " 'two'|expected f32|got i32[2,5]"},
+    });
+  }
+  expect_all({
+      {"x: f32[2,1,3]", "y = expand(x) {shape=[2,4,5,3]}", "f32[2,4,5,3]"},
+      {"x: f32[2,3]", "y = expand(x) {shape=[2,4]}", "expand 'expand'|[2,3] to [2,4]"},
+      {"x: f32[2,3]", "y = expand(x) {shape=[4,3]}", "expand 'expand'|[2,3] to [4,3]"},
+      {"a: f32[2,1], b: f32[2,3], d: f32[2,3]", "k = keep_at_least(a, b, d)", "f32[2,3]"},
+      {"a: f32[2,1], b: f32[2,3], d: f32[2,1]", "k = keep_at_least(a, b, d)",
+       "input 2|expected shape [2,3]|got [2,1]"},
+      {"x: f32[2,4,3], a: f32[1,3]", "y = prelu(x, a)", "f32[2,4,3]"},
+      {"x: f32[2,4,3], a: f32[3]", "y = prelu(x, a)", "prelu 'prelu'|sample of [2,4,3]|got [3]"},
+      {"x: f32[2,4,3], a: f32[2,3]", "y = prelu(x, a)", "prelu 'prelu'|got [2,3]"},
+      {"x: f32[2,4,3]", "a = prelu_sums(x, x) {shape=[4,1]}", "f32[4,1]"},
+  });
+}
+
+TEST(ShapeRules, Axes) {
+  for (const std::string op : {"reduce_sum", "reduce_mean", "reduce_max", "reduce_min"}) {
+    const auto y = [&](const std::string& attributes) {
+      return "y = " + op + "(x) {" + attributes + "} @r";
+    };
+    expect_all({
+        {"x: f32[2,5,4,6]", y("axes=[1,2]"), "f32[2,6]"},
+        {"x: f32[2,5,4,6]", y("axes=[1,2], keepdims=1"), "f32[2,1,1,6]"},
+        {"x: f32[2,5]", y("axes=[1]"), "f32[2]"},
+        {"x: f32[2,5]", y("axes=[0]"), op + " 'r'|axes: expected numbers from 1 to 1|got [0]"},
+        {"x: f32[2,5,4]", y("axes=[2,1]"), "rising order|got [2,1]"},
+        {"x: f32[2,5]", y("axes=[1], keepdims=2"), "keepdims: expected 0 or 1|got 2"},
+        {"x: f32[2,0]", y("axes=[1]"), "expected elements|[2,0]"},
+    });
+  }
+  expect_all({
+      {"x: f32[2,5,3]", "y = transpose(x) {perm=[0,2,1]}", "f32[2,3,5]"},
+      {"x: f32[2,5,3]", "y = transpose(x) {perm=[1,0,2]}", "transpose 'transpose'|got [1,0,2]"},
+      {"x: f32[2,5,3]", "y = transpose(x) {perm=[0,1]}", "perm|1 to 2|got [0,1]"},
+      {"x: f32[2,5,3]", "y = transpose(x) {perm=[0,1,1]}", "perm|got [0,1,1]"},
+      {"a: f32[2,5,3], b: f32[2,3,4]", "y = matmul(a, b)", "f32[2,5,4]"},
+      {"a: f32[2,5,3], b: f32[2,4,5]", "y = matmul(a, b) {transpose_a=1, transpose_b=1}",
+       "f32[2,3,4]"},
+      {"a: f32[2,5,3], b: f32[2,4,3]", "y = matmul(a, b)",
+       "matmul 'matmul'|[2,5,3] by [2,4,3]|as many columns"},
+      {"a: f32[2,2,5,3], b: f32[2,1,3,4]", "y = matmul(a, b)", "matmul 'matmul'|equal axes"},
+      {"a: f32[2,5,3], b: f32[2,3,4]", "y = matmul(a, b) {transpose_a=2}",
+       "transpose_a: expected 0 or 1|got 2"},
+      {"a: f32[2,5], b: f32[2,5]", "y = matmul(a, b)", "expected 3 to 5 axes|[2,5]"},
   });
 }
 
@@ -270,6 +336,19 @@ TEST(ShapeRules, Losses) {
       {p + "t: f32[4,2]", "a = mean_squared_error(p, t)",
        "mean_squared_error 'mean_squared_error'|input 1|expected shape [4,3]|got [4,2]"},
       {p + "d: f32[4]", "a = mean_squared_error_grad(d, p, p)", "f32[4,3]"},
+      {"p: f32[4,5,6,3], t: i32[4,5,6]", "l = cross_entropy(p, t)", "f32[4]"},
+      {"p: f32[4,5,6,3], t: f32[4,5,6,3]", "l = cross_entropy(p, t)", "f32[4]"},
+      {"p: f32[4,5,6,3], t: i32[4]", "l = cross_entropy(p, t)", "expected i32[4,5,6]|got i32[4]"},
+      {"p: f32[4,5,6,3], t: i32[4,5,6]", "h = top_k_accuracy(p, t)", "f32[4]"},
+      {p + "t: i32[4]", "l = cross_entropy(p, t) {gamma=-1.0}", "gamma: expected 0 or more|got -1"},
+      {p + "t: i32[4]", "l = cross_entropy(p, t) {alpha=1.5}", "alpha: expected at most 1|got 1.5"},
+      {p + "t: f32[4,3], d: f32[4]", "l = binary_cross_entropy(p, t) g = dice_grad(d, p, t)",
+       "f32[4] f32[4,3]"},
+      {p + "t: f32[4]", "l = binary_cross_entropy(p, t)", "expected shape [4,3]|got [4]"},
+      {p + "t: f32[4,3]", "l = huber(p, t) {delta=0.0}",
+       "huber 'huber'|delta: expected a number above 0|got 0"},
+      {p + "t: f32[4,3]", "l = dice(p, t) {smooth=0.0}",
+       "dice 'dice'|smooth: expected a number above 0|got 0"},
       {p + "t: i32[4]", "h = top_k_accuracy(p, t) {k=2}", "f32[4]"},
       {p + "t: i32[4]", "h = top_k_accuracy(p, t) {k=0}",
        "top_k_accuracy 'top_k_accuracy'|k: expected at least 1|got 0"},

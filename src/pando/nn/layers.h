@@ -196,10 +196,16 @@ Layer GlobalAveragePooling3D(NameOption options = {});
 Layer GlobalMaxPooling2D(NameOption options = {});
 Layer GlobalMaxPooling3D(NameOption options = {});
 Layer Flatten(NameOption options = {});
-Layer Softmax(NameOption options = {});
 Layer Activation(std::string activation, NameOption options = {});
+// Arithmetic of two inputs or, except Subtract and Divide, more. Samples of different shapes are
+// repeated as in numpy: [h, w, c] goes with [1, 1, c], [c] and [h, w, 1].
 Layer Add(NameOption options = {});
+Layer Subtract(NameOption options = {});
 Layer Multiply(NameOption options = {});
+Layer Divide(NameOption options = {});
+Layer Maximum(NameOption options = {});
+Layer Minimum(NameOption options = {});
+Layer Average(NameOption options = {});
 // Passes its input on unchanged. If a stage recomputes its activations, this one is kept.
 Layer RecomputationCheckpoint(NameOption options = {});
 
@@ -222,6 +228,20 @@ struct LeakyReLUOptions {
 };
 Layer LeakyReLU(LeakyReLUOptions options = {});
 
+// x where x is positive, else alpha x, with a trained alpha for each element of a sample.
+struct PReLUOptions {
+  Initializer alpha_initializer = Zeros();
+  std::vector<int> shared_axes = {};  // axes whose elements share alpha; the first of a sample is 1
+  std::string name;
+};
+Layer PReLU(PReLUOptions options = {});
+
+struct SoftmaxOptions {
+  int axis = -1;  // counted with the batch axis; negative counts from the end
+  std::string name;
+};
+Layer Softmax(SoftmaxOptions options = {});
+
 // factor * x + offset.
 struct RescalingOptions {
   double factor = 1;
@@ -235,12 +255,66 @@ struct DropoutOptions {
   std::string name;
 };
 Layer Dropout(DropoutOptions options);
+// Drop whole channels of a sample.
+Layer SpatialDropout2D(DropoutOptions options);
+Layer SpatialDropout3D(DropoutOptions options);
+// Drops all of a sample: the branch of a residual block that is skipped for this sample.
+Layer StochasticDepth(DropoutOptions options);
+
+// Adds normally distributed noise of mean 0 in training.
+struct GaussianNoiseOptions {
+  double stddev = 1;
+  std::string name;
+};
+Layer GaussianNoise(GaussianNoiseOptions options);
 
 struct ReshapeOptions {
   Shape shape;  // of one sample
   std::string name;
 };
 Layer Reshape(ReshapeOptions options);
+
+// Axis i of the result is axis dims[i] of the input; the first axis of a sample is 1.
+struct PermuteOptions {
+  std::vector<int64_t> dims;
+  std::string name;
+};
+Layer Permute(PermuteOptions options);
+
+// The same in ONNX' form: perm includes the batch, which stays first.
+struct TransposeOptions {
+  std::vector<int64_t> perm;
+  std::string name;
+};
+Layer Transpose(TransposeOptions options);
+
+// Elements from `starts` to before `ends` of some axes, as in ONNX: negative numbers count from the
+// end, and numbers beyond an end mean that end.
+struct SliceOptions {
+  std::vector<int64_t> starts;
+  std::vector<int64_t> ends;
+  std::vector<int64_t> axes = {};   // counted with the batch; empty: from the first of a sample on
+  std::vector<int64_t> steps = {};  // at least 1; empty: all 1
+  std::string name;
+};
+Layer Slice(SliceOptions options);
+
+// The sum, mean, maximum or minimum over axes of a sample.
+struct ReduceOptions {
+  std::string function = "mean";  // "sum", "mean", "max" or "min"
+  std::vector<int> axes = {};     // counted with the batch; negative: from the end; empty: all
+  bool keepdims = false;          // the axes stay, with an extent of 1
+  std::string name;
+};
+Layer Reduce(ReduceOptions options);
+
+// The product of two inputs; the last two axes are matrices, all axes before them are equal.
+struct MatMulOptions {
+  bool transpose_a = false;
+  bool transpose_b = false;
+  std::string name;
+};
+Layer MatMul(MatMulOptions options = {});
 
 struct ZeroPadding2DOptions {
   std::array<int64_t, 2> top_bottom = {1, 1};

@@ -2,36 +2,18 @@
 #include "pando/nn/losses.h"
 
 #include "pando/base/error.h"
+#include "pando/nn/loss_support.h"
 #include "pando/ops/builder.h"
 
 namespace pando {
 
 namespace {
 
-ir::Value* append_loss(const LossInputs& in, const std::string& op, ir::Value* output,
-                       ir::Attributes attributes) {
-  std::vector<ir::Value*> inputs = {output, in.labels};
-  if (in.sample_weight != nullptr) inputs.push_back(in.sample_weight);
-  return ops::append(*in.graph, {.op = op,
-                                 .inputs = std::move(inputs),
-                                 .attributes = std::move(attributes),
-                                 .name = "loss"})
-      ->output();
-}
-
-// If the network ends with a softmax, the loss is computed from its logits instead of its
-// probabilities, so that it stays exact where the probabilities would underflow.
 ir::Value* build_crossentropy(const LossInputs& in, const CrossentropyOptions& options) {
-  ir::Value* output = in.output;
-  bool from_logits = options.from_logits;
-  const ir::Node* producer = output->producer();
-  if (!from_logits && producer != nullptr && producer->op() == "softmax") {
-    output = producer->input(0);
-    from_logits = true;
-  }
-  return append_loss(in, "cross_entropy", output,
-                     {{"from_logits", int64_t{from_logits ? 1 : 0}},
-                      {"label_smoothing", options.label_smoothing}});
+  const nn::LossOutput output = nn::loss_output(in.output, options.from_logits, "softmax");
+  return nn::append_loss(in, "cross_entropy", output.value,
+                         {{"from_logits", int64_t{output.from_logits ? 1 : 0}},
+                          {"label_smoothing", options.label_smoothing}});
 }
 
 Loss crossentropy(std::string name, LabelKind labels, CrossentropyOptions options) {
@@ -45,7 +27,7 @@ Loss crossentropy(std::string name, LabelKind labels, CrossentropyOptions option
 
 Loss regression(std::string op) {
   return {op, LabelKind::values,
-          [op](const LossInputs& in) { return append_loss(in, op, in.output, {}); }};
+          [op](const LossInputs& in) { return nn::append_loss(in, op, in.output, {}); }};
 }
 
 Loss loss_by_name(const std::string& name) {
@@ -53,6 +35,11 @@ Loss loss_by_name(const std::string& name) {
   if (name == "sparse_categorical_crossentropy") return SparseCategoricalCrossentropy();
   if (name == "mse" || name == "mean_squared_error") return MeanSquaredError();
   if (name == "mae" || name == "mean_absolute_error") return MeanAbsoluteError();
+  if (name == "binary_crossentropy") return BinaryCrossentropy();
+  if (name == "binary_focal_crossentropy") return BinaryFocalCrossentropy();
+  if (name == "categorical_focal_crossentropy") return CategoricalFocalCrossentropy();
+  if (name == "huber") return Huber();
+  if (name == "dice") return Dice();
   throw InvalidArgument(unknown_name_message("loss", name, loss_names()));
 }
 
@@ -104,7 +91,12 @@ std::vector<std::string> loss_names() {
           "mean_squared_error",
           "mean_absolute_error",
           "mse",
-          "mae"};
+          "mae",
+          "binary_crossentropy",
+          "binary_focal_crossentropy",
+          "categorical_focal_crossentropy",
+          "huber",
+          "dice"};
 }
 
 Metric::Metric(const char* name) : Metric(metric_by_name(name)) {}

@@ -47,6 +47,35 @@ Loss CategoricalCrossentropy(CrossentropyOptions options = {});        // one-ho
 Loss SparseCategoricalCrossentropy(CrossentropyOptions options = {});  // class numbers
 Loss MeanSquaredError();
 Loss MeanAbsoluteError();
+
+// Of each element against a label from 0 to 1; the mean over a sample.
+Loss BinaryCrossentropy(CrossentropyOptions options = {});
+
+// Crossentropy times (1 - p)^gamma, where p is the probability of the right answer: what is easy
+// counts less.
+struct FocalOptions {
+  double gamma = 2;
+  double alpha = 0.25;                 // factor of the label 1; 1 - alpha is that of the label 0
+  bool apply_class_balancing = false;  // whether the binary loss uses alpha
+  bool from_logits = false;
+  double label_smoothing = 0;
+  bool sparse = false;  // the labels of the categorical loss are class numbers, not one-hot
+};
+Loss BinaryFocalCrossentropy(FocalOptions options = {});
+Loss CategoricalFocalCrossentropy(FocalOptions options = {});  // alpha is a factor of all
+
+// Half the squared difference up to delta, a straight line beyond.
+struct HuberOptions {
+  double delta = 1;
+};
+Loss Huber(HuberOptions options = {});
+
+// 1 - (2 sum(p y) + smooth) / (sum(p) + sum(y) + smooth) over a sample: how little two masks
+// overlap.
+struct DiceOptions {
+  double smooth = 1e-7;
+};
+Loss Dice(DiceOptions options = {});
 std::vector<std::string> loss_names();
 
 // A metric. Its value is the mean of its numbers over the samples.

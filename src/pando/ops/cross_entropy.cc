@@ -1,10 +1,10 @@
 // Cross-entropy per sample, from probabilities (clipped to [1e-7, 1 - 1e-7]) or logits, against
 // class numbers or distributions, with label smoothing. A class number out of range marks a sample
-// without a label: its loss and its gradient are zero.
+// without a label: its loss and its gradient are zero. With gamma, each class counts (1 - p)^gamma;
+// an alpha that is not negative multiplies all (the focal loss). The loss of a sample of several
+// pixels is the mean over those that have a label.
 // SPDX-License-Identifier: MIT
-#include "pando/base/error.h"
 #include "pando/ops/all_ops.h"
-#include "pando/ops/attribute_values.h"
 #include "pando/ops/loss_rules.h"
 #include "pando/ops/shape_rules.h"
 
@@ -17,19 +17,8 @@ const ir::TensorType& check_cross_entropy(const ir::Node& node, int first) {
   check_labels(node, first + 1);
   const ir::TensorType& predictions = node.input(first)->type();
   check_sample_weight(node, first + 2, predictions.shape[0]);
-  const int64_t from_logits = int_attribute(node, "from_logits");
-  if (from_logits != 0 && from_logits != 1) {
-    throw InvalidArgument(node.label(), ": from_logits: expected 0 or 1, got ", from_logits);
-  }
-  const double smoothing = number_attribute(node, "label_smoothing");
-  if (!(smoothing >= 0 && smoothing <= 1)) {
-    throw InvalidArgument(node.label(), ": label_smoothing: expected 0 to 1, got ", smoothing);
-  }
+  check_cross_entropy_attributes(node);
   return predictions;
-}
-
-std::vector<AttributeSpec> cross_entropy_attributes() {
-  return {{"from_logits", int64_t{0}, {}}, {"label_smoothing", 0.0, {}}};
 }
 
 }  // namespace

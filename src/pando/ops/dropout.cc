@@ -1,7 +1,7 @@
 // Sets elements to zero with probability `rate` and scales the others by 1 / (1 - rate). The mask
 // is a pure function of the run's seed, the node's key, the sample and the element, so the
-// gradient is the same op.
-// SPDX-License-Identifier: MIT
+// gradient is the same op. `mask` = "channel": all pixels of a channel are kept or dropped
+// together, "sample": all elements of a sample. SPDX-License-Identifier: MIT
 #include "pando/base/error.h"
 #include "pando/ops/all_ops.h"
 #include "pando/ops/attribute_values.h"
@@ -13,7 +13,9 @@ OpDef dropout_op() {
   return {.name = "dropout",
           .inputs = {{"x"}},
           .outputs = {"y"},
-          .attributes = {{"rate", 0.5, {}}, {"key", int64_t{0}, {}}},
+          .attributes = {{"rate", 0.5, {}},
+                         {"key", int64_t{0}, {}},
+                         {"mask", std::string("element"), {"element", "channel", "sample"}}},
           .traits = {Trait::in_place},
           .infer =
               [](const ir::Node& node) {

@@ -14,8 +14,13 @@ void check_sample_weight(const ir::Node& node, int index, int64_t batch);
 // the loss and the same inputs, with the same attributes, for the prediction alone.
 GradRule gradient_of_prediction(std::string op);
 
-// Checks that input `index` holds labels, i32[batch] or f32[batch, classes], which fit the
-// predictions in the input before it.
+// Checks that input `index` holds labels, which fit the predictions f32[batch, ..., classes] in the
+// input before it: i32[batch, ...] or f32 of the same shape. The axes between are pixels.
 void check_labels(const ir::Node& node, int index);
+
+// The attributes of categorical and of binary cross-entropy: from_logits, label_smoothing and those
+// of the focal loss, gamma and alpha.
+std::vector<AttributeSpec> cross_entropy_attributes();
+void check_cross_entropy_attributes(const ir::Node& node);
 
 }  // namespace pando::ops

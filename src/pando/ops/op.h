@@ -22,7 +22,8 @@ enum class Trait {
   batch_sum,       // outputs are sums over samples: each slice holds its own part of the sum
   gathers_slices,  // reads the input of all slices at once, after all of them have computed it
   per_update,      // depends on variables only: runs once per weight update, not once per slice
-  pixelwise,       // pixels do not depend on each other: a batch may be cut between any two
+  pixelwise,       // pixels do not depend on each other: a batch may be cut between any two, if all
+                   // operands have them
   moments,         // batch_sum whose outputs are merged as moments, not added
   activation,      // layers apply it by name: one input, one output, defaults for all attributes
   post_op,         // an activation that other ops can apply to their own result; its gradient reads

@@ -1,4 +1,5 @@
-// 1 for a sample whose label is among its k largest predictions, else 0. With k = 1 the label must
+// 1 for a sample whose label is among its k largest predictions, else 0; with several pixels per
+// sample, the share of right pixels among those that have a label. With k = 1 the label must
 // be the first maximum; with larger k, fewer than k predictions may exceed that of the label. A NaN
 // is never counted as right.
 // SPDX-License-Identifier: MIT

@@ -97,14 +97,14 @@ PANDO_INLINE void sum_block(const RowJob& job, int64_t j, int64_t c, float* y) {
 
 template <int per_group, int pixels>
 PANDO_INLINE void sum_pixels(const RowJob& job, int64_t j, float* y) {
-  constexpr int64_t kWide = 2 * fast::kLanes;
+  constexpr int64_t kWideLoad = 2 * fast::kLanes;
   int64_t c = 0;
   if constexpr (pixels == 1) {  // several sums at a time, because one would wait for itself
-    for (; c + 4 * kWide <= job.channels; c += 4 * kWide) {
+    for (; c + 4 * kWideLoad <= job.channels; c += 4 * kWideLoad) {
       sum_block<per_group, WideFloats, 1, 4>(job, j, c, y);
     }
   }
-  for (; c + kWide <= job.channels; c += kWide) {
+  for (; c + kWideLoad <= job.channels; c += kWideLoad) {
     sum_block<per_group, WideFloats, pixels>(job, j, c, y);
   }
   for (; c + fast::kLanes <= job.channels; c += fast::kLanes) {

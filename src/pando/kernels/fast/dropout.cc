@@ -1,60 +1,24 @@
-// Dropout with a mask from the counter-based generator, computed for a block of counters at a time.
+// Dropout with a mask from the counter-based generator: of elements, of channels or of samples.
 // SPDX-License-Identifier: MIT
 #include "pando/base/multiversion.h"
 #include "pando/base/random.h"
+#include "pando/kernels/fast/channel_rows.h"
 #include "pando/kernels/fast/fast.h"
+#include "pando/kernels/fast/random_words.h"
 #include "pando/kernels/fast/support.h"
 
 namespace pando::kernels {
 namespace {
 
-constexpr int kCounters = 32;  // more than the compiler unrolls instead of vectorising
-constexpr int kWords = 4 * kCounters;
-
-// Philox 4x32-10 (see base/random.h) for `kCounters` successive first counter words: words[4 * i +
-// j] is word j of counter first + i.
-PANDO_INLINE void random_words(uint32_t first, uint64_t sample, uint64_t key, uint32_t* words) {
-  uint32_t c0[kCounters];
-  uint32_t c1[kCounters];
-  uint32_t c2[kCounters];
-  uint32_t c3[kCounters];
-  for (int i = 0; i < kCounters; ++i) {
-    c0[i] = first + static_cast<uint32_t>(i);
-    c1[i] = static_cast<uint32_t>(sample);
-    c2[i] = static_cast<uint32_t>(sample >> 32);
-    c3[i] = 0;
-  }
-  auto k0 = static_cast<uint32_t>(key);
-  auto k1 = static_cast<uint32_t>(key >> 32);
-  for (int round = 0; round < 10; ++round) {
-    for (int i = 0; i < kCounters; ++i) {
-      const uint64_t p0 = uint64_t{0xD2511F53} * c0[i];
-      const uint64_t p1 = uint64_t{0xCD9E8D57} * c2[i];
-      c0[i] = static_cast<uint32_t>(p1 >> 32) ^ c1[i] ^ k0;
-      c1[i] = static_cast<uint32_t>(p1);
-      c2[i] = static_cast<uint32_t>(p0 >> 32) ^ c3[i] ^ k1;
-      c3[i] = static_cast<uint32_t>(p0);
-    }
-    k0 += 0x9E3779B9;
-    k1 += 0xBB67AE85;
-  }
-  for (int i = 0; i < kCounters; ++i) {
-    words[4 * i] = c0[i];
-    words[4 * i + 1] = c1[i];
-    words[4 * i + 2] = c2[i];
-    words[4 * i + 3] = c3[i];
-  }
-}
+constexpr int kWords = 4 * fast::kCounters;
 
 PANDO_INLINE void apply_words(const uint32_t* words, const float* x, float* y, int64_t count,
                               float rate) {
   const float kept = 1.0f - rate;
 #pragma GCC ivdep
   for (int64_t i = 0; i < count; ++i) {
-    // The same as to_unit_float, but through a signed number, which vectors can convert.
-    const float unit = static_cast<float>(static_cast<int32_t>(words[i] >> 8)) * 0x1.0p-24f;
     const float value = x[i] / kept;
-    y[i] = unit >= rate ? value : 0.0f;
+    y[i] = fast::unit_float(words[i]) >= rate ? value : 0.0f;
   }
 }
 
@@ -68,9 +32,13 @@ struct Mask {
 PANDO_MULTIVERSION void drop_sample(const float* x, float* y, fast::Range elements,
                                     const Mask& mask) {
   const float rate = mask.rate;
+  fast::CounterWords counters;
   uint32_t words[kWords];
   for (int64_t e = elements.begin; e < elements.end; e += kWords) {
-    random_words(static_cast<uint32_t>(e / 4), mask.sample, mask.key, words);
+    fast::random_words(static_cast<uint32_t>(e / 4), mask.sample, mask.key, counters);
+    for (int i = 0; i < fast::kCounters; ++i) {
+      for (int j = 0; j < 4; ++j) words[4 * i + j] = counters.word[j][i];
+    }
     const int64_t count = elements.end - e < kWords ? elements.end - e : kWords;
     if (count == kWords) {
       apply_words(words, x + e, y + e, kWords, rate);
@@ -80,29 +48,83 @@ PANDO_MULTIVERSION void drop_sample(const float* x, float* y, fast::Range elemen
   }
 }
 
-}  // namespace
+// y = x / kept where the row of flags is not 0, else 0; rows of `length` flags follow each other.
+PANDO_MULTIVERSION void drop_by_row(const float* x, float* y, int64_t count, const float* flags,
+                                    int64_t length, float kept) {
+  for (int64_t at = 0; at < count; at += length) {
+    const int64_t run = count - at < length ? count - at : length;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < run; ++i) {
+      const float value = x[at + i] / kept;
+      y[at + i] = flags[i] != 0 ? value : 0.0f;
+    }
+  }
+}
 
-KernelOffer fast_dropout(const ir::Node& node) {
+// What the three kinds of masks share.
+struct DropoutNode {
+  explicit DropoutNode(const ir::Node& node)
+      : rate(static_cast<float>(ops::number_attribute(node, "rate"))),
+        key(static_cast<uint64_t>(ops::int_attribute(node, "key"))) {}
+  Mask mask(const StepArgs& step, int64_t n) const {
+    return {rate, static_cast<uint64_t>(step.first_sample + n), mix_keys(step.seed, key)};
+  }
+  float rate;
+  uint64_t key;
+};
+
+// Parts divide blocks within samples, so that a batch of one sample can be divided too.
+KernelOffer offer_element_dropout(const ir::Node& node) {
+  const DropoutNode dropout(node);
   const int64_t batch = node.input(0)->shape().front();
   const int64_t count = node.input(0)->shape().elements_from(1);
-  const auto rate = static_cast<float>(ops::number_attribute(node, "rate"));
-  const auto key = static_cast<uint64_t>(ops::int_attribute(node, "key"));
-  // Parts divide blocks within samples, so that a batch of one sample can be divided too.
   const int64_t blocks = (count + kWords - 1) / kWords;
   const auto run = [=](const KernelArgs& args, const StepArgs& step) {
-    const uint64_t mixed = mix_keys(step.seed, key);
     const fast::Range mine = fast::share(step.part, batch * blocks);
     for (int64_t at = mine.begin; at < mine.end;) {
       const int64_t n = at / blocks;
       const int64_t last = std::min(mine.end, (n + 1) * blocks);
       const fast::Range elements{(at - n * blocks) * kWords,
                                  std::min((last - n * blocks) * kWords, count)};
-      drop_sample(args.in(0) + n * count, args.out() + n * count, elements,
-                  {rate, static_cast<uint64_t>(step.first_sample + n), mixed});
+      drop_sample(args.in(0) + n * count, args.out() + n * count, elements, dropout.mask(step, n));
       at = last;
     }
   };
   return offer_function("fast", run, fast::kSplits);
+}
+
+// One flag per channel or, with `channels` 1, one per sample. Dropping from a row of ones makes the
+// flags.
+KernelOffer offer_row_dropout(const ir::Node& node, int64_t channels) {
+  const DropoutNode dropout(node);
+  const int64_t batch = node.input(0)->shape().front();
+  const int64_t pixels = node.input(0)->shape().elements_from(1) / std::max<int64_t>(channels, 1);
+  const fast::ChannelRow row = fast::channel_row(channels);
+  const auto run = [=](const KernelArgs& args, const StepArgs& step) {
+    auto* flags = reinterpret_cast<float*>(args.scratch);
+    const fast::Range mine = fast::share(step.part, batch * pixels);
+    for (int64_t at = mine.begin; at < mine.end;) {
+      const int64_t n = at / pixels;
+      const int64_t last = std::min(mine.end, (n + 1) * pixels);
+      std::fill_n(flags, channels, 1.0f);
+      drop_sample(flags, flags, {0, channels}, dropout.mask(step, n));
+      fast::repeat_channels(row, flags);
+      drop_by_row(args.in(0) + at * channels, args.out() + at * channels, (last - at) * channels,
+                  flags, row.length(), 1.0f - dropout.rate);
+      at = last;
+    }
+  };
+  return offer_function(
+      "fast", run,
+      {.splits = true, .scratch_bytes = static_cast<size_t>(row.length()) * sizeof(float)});
+}
+
+}  // namespace
+
+KernelOffer fast_dropout(const ir::Node& node) {
+  const std::string mask = ops::text_attribute(node, "mask");
+  if (mask == "element") return offer_element_dropout(node);
+  return offer_row_dropout(node, mask == "channel" ? node.input(0)->shape().back() : 1);
 }
 
 }  // namespace pando::kernels

@@ -4,7 +4,6 @@
 #include "pando/base/multiversion.h"
 #include "pando/kernels/fast/fast.h"
 #include "pando/kernels/fast/support.h"
-#include "pando/kernels/node_activation.h"
 
 namespace pando::kernels {
 namespace {
@@ -36,33 +35,6 @@ PANDO_MULTIVERSION void leaky_relu_grad(const float* dy, const float* y, float* 
     const float d = dy[i];
     dx[i] = y[i] > 0 ? d : d * alpha;
   }
-}
-
-PANDO_MULTIVERSION void add(const float* a, const float* b, float* y, Range r) {
-#pragma GCC ivdep
-  for (int64_t i = r.begin; i < r.end; ++i) y[i] = a[i] + b[i];
-}
-
-PANDO_MULTIVERSION void add_relu(const float* a, const float* b, float* y, Range r) {
-#pragma GCC ivdep
-  for (int64_t i = r.begin; i < r.end; ++i) {
-    const float sum = a[i] + b[i];
-    y[i] = sum < 0 ? 0 : sum;
-  }
-}
-
-PANDO_MULTIVERSION void add_leaky_relu(const float* a, const float* b, float* y, Range r,
-                                       float alpha) {
-#pragma GCC ivdep
-  for (int64_t i = r.begin; i < r.end; ++i) {
-    const float sum = a[i] + b[i];
-    y[i] = sum > 0 ? sum : sum * alpha;
-  }
-}
-
-PANDO_MULTIVERSION void multiply(const float* a, const float* b, float* y, Range r) {
-#pragma GCC ivdep
-  for (int64_t i = r.begin; i < r.end; ++i) y[i] = a[i] * b[i];
 }
 
 PANDO_MULTIVERSION void scale(const float* x, float* y, Range r, float factor, float offset) {
@@ -108,24 +80,6 @@ KernelOffer fast_leaky_relu(const ir::Node& node) {
 KernelOffer fast_leaky_relu_grad(const ir::Node& node) {
   return offer_loop(node, [alpha = alpha_of(node)](const KernelArgs& args, Range r) {
     leaky_relu_grad(args.in(0), args.in(1), args.out(), r, alpha);
-  });
-}
-
-KernelOffer fast_add(const ir::Node& node) {
-  const NodeActivation activation = node_activation(node);
-  return offer_loop(node, [=](const KernelArgs& args, Range r) {
-    switch (activation.kind) {
-      case Activation::none: return add(args.in(0), args.in(1), args.out(), r);
-      case Activation::relu: return add_relu(args.in(0), args.in(1), args.out(), r);
-      case Activation::leaky_relu:
-        return add_leaky_relu(args.in(0), args.in(1), args.out(), r, activation.alpha);
-    }
-  });
-}
-
-KernelOffer fast_multiply(const ir::Node& node) {
-  return offer_loop(node, [](const KernelArgs& args, Range r) {
-    multiply(args.in(0), args.in(1), args.out(), r);
   });
 }
 

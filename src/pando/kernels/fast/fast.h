@@ -36,10 +36,20 @@ KernelOffer fast_swish(const ir::Node& node);
 KernelOffer fast_swish_grad(const ir::Node& node);
 
 KernelOffer fast_add(const ir::Node& node);
+KernelOffer fast_subtract(const ir::Node& node);
 KernelOffer fast_multiply(const ir::Node& node);
+KernelOffer fast_divide(const ir::Node& node);
+KernelOffer fast_maximum(const ir::Node& node);
+KernelOffer fast_minimum(const ir::Node& node);
+KernelOffer fast_keep_at_least(const ir::Node& node);
+KernelOffer fast_expand(const ir::Node& node);
+KernelOffer fast_prelu(const ir::Node& node);
+KernelOffer fast_prelu_input_grad(const ir::Node& node);
+KernelOffer fast_prelu_sums(const ir::Node& node);
 KernelOffer fast_scale(const ir::Node& node);
 KernelOffer fast_cast(const ir::Node& node);
 KernelOffer fast_dropout(const ir::Node& node);
+KernelOffer fast_gaussian_noise(const ir::Node& node);
 
 KernelOffer fast_softmax(const ir::Node& node);
 KernelOffer fast_softmax_grad(const ir::Node& node);
@@ -51,6 +61,12 @@ KernelOffer fast_mean_squared_error(const ir::Node& node);
 KernelOffer fast_mean_squared_error_grad(const ir::Node& node);
 KernelOffer fast_mean_absolute_error(const ir::Node& node);
 KernelOffer fast_mean_absolute_error_grad(const ir::Node& node);
+KernelOffer fast_binary_cross_entropy(const ir::Node& node);
+KernelOffer fast_binary_cross_entropy_grad(const ir::Node& node);
+KernelOffer fast_dice(const ir::Node& node);
+KernelOffer fast_dice_grad(const ir::Node& node);
+KernelOffer fast_huber(const ir::Node& node);
+KernelOffer fast_huber_grad(const ir::Node& node);
 KernelOffer fast_top_k_accuracy(const ir::Node& node);
 
 KernelOffer depthwise_conv(const ir::Node& node);
@@ -88,6 +104,14 @@ KernelOffer fast_depth_to_space(const ir::Node& node);
 KernelOffer fast_space_to_depth(const ir::Node& node);
 KernelOffer fast_resize(const ir::Node& node);
 KernelOffer fast_resize_grad(const ir::Node& node);
+KernelOffer fast_transpose(const ir::Node& node);
+KernelOffer fast_matmul(const ir::Node& node);
+
+KernelOffer fast_reduce_sum(const ir::Node& node);
+KernelOffer fast_reduce_mean(const ir::Node& node);
+KernelOffer fast_reduce_max(const ir::Node& node);
+KernelOffer fast_reduce_min(const ir::Node& node);
+KernelOffer fast_reduce_extreme_grad(const ir::Node& node);
 
 KernelOffer fast_flip_where(const ir::Node& node);
 KernelOffer fast_normalise_pixels(const ir::Node& node);

@@ -32,14 +32,14 @@ PANDO_INLINE void max_channels(const float* x, int64_t pixels, int64_t channels,
 
 PANDO_MULTIVERSION void max_samples(const PixelRows& shape, const float* x, float* y,
                                     int32_t* index, Range samples) {
-  constexpr int64_t kWide = 2 * fast::kLanes;
+  constexpr int64_t kWideLoad = 2 * fast::kLanes;
   const int64_t channels = shape.channels;
   for (int64_t n = samples.begin; n < samples.end; ++n) {
     const float* from = x + n * shape.pixels * channels;
     float* to = y + n * channels;
     int32_t* at = index + n * channels;
     int64_t c = 0;
-    for (; c + kWide <= channels; c += kWide) {
+    for (; c + kWideLoad <= channels; c += kWideLoad) {
       max_channels<fast::WideFloats, WideInt32s>(from + c, shape.pixels, channels, to + c, at + c);
     }
     for (; c < channels; ++c) {

@@ -1,9 +1,11 @@
 # The fast kernels: a target of their own within the folder `kernels`, for their compiler options.
 pando_module(kernels_fast SOURCES
+  fast/activation_loops.cc
   fast/avg_pool.cc
   fast/batch_moments.cc
   fast/batch_norm.cc
   fast/boxes.cc
+  fast/broadcast.cc
   fast/cast.cc
   fast/channel_rows.cc
   fast/channel_sums.cc
@@ -21,17 +23,21 @@ pando_module(kernels_fast SOURCES
   fast/flip_where.cc
   fast/fold_batch_norm.cc
   fast/global_max_pool.cc
+  fast/gaussian_noise.cc
   fast/group_norm.cc
   fast/layer_norm.cc
+  fast/matmul.cc
   fast/max_pool.cc
   fast/max_pool_grad.cc
   fast/normalise_pixels.cc
-  fast/regression_losses.cc
+  fast/pointwise_losses.cc
+  fast/reduce.cc
   fast/resize.cc
   fast/smooth.cc
   fast/softmax.cc
   fast/standardise_image.cc
   fast/top_k.cc
+  fast/transpose.cc
   DEPENDS base tensor ir ops)
 
 # Vectorised in every build type. Without errno, which nobody reads, and traps, which nobody sets,

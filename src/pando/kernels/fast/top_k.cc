@@ -1,4 +1,4 @@
-// Whether the label is among the k largest predictions of a sample.
+// Whether the label is among the k largest predictions of a sample, or the share of its pixels.
 // SPDX-License-Identifier: MIT
 #include "pando/base/multiversion.h"
 #include "pando/kernels/fast/fast.h"
@@ -40,17 +40,24 @@ KernelOffer fast_top_k_accuracy(const ir::Node& node) {
   const auto classes = static_cast<int32_t>(node.input(0)->shape().back());
   const bool sparse = node.input(1)->type().dtype == DType::i32;
   const int64_t k = ops::int_attribute(node, "k");
+  const int64_t pixels =
+      node.input(0)->shape().elements_from(1) / std::max<int64_t>(node.input(0)->shape().back(), 1);
   const auto run = [=](const KernelArgs& args, const StepArgs& step) {
     const fast::Range samples = fast::share(step.part, batch);
-    for (int64_t n = samples.begin; n < samples.end; ++n) {
-      const int32_t label =
-          sparse ? args.in_as<int32_t>(1)[n] : first_largest(args.in(1) + n * classes, classes);
-      args.out()[n] = 0;
-      if (label < 0 || label >= classes) continue;
-      const Standing standing = rank_label(args.in(0) + n * classes, classes, label);
-      const bool first = k > 1 || standing.equal_first == 0;
-      const bool hit = standing.not_numbers == 0 && standing.greater < k && first;
-      args.out()[n] = hit ? 1.0f : 0.0f;
+    for (int64_t sample = samples.begin; sample < samples.end; ++sample) {
+      int64_t hits = 0;
+      int64_t labels = 0;
+      for (int64_t n = sample * pixels; n < (sample + 1) * pixels; ++n) {
+        const int32_t label =
+            sparse ? args.in_as<int32_t>(1)[n] : first_largest(args.in(1) + n * classes, classes);
+        if (label < 0 || label >= classes) continue;
+        ++labels;
+        const Standing standing = rank_label(args.in(0) + n * classes, classes, label);
+        const bool first = k > 1 || standing.equal_first == 0;
+        hits += standing.not_numbers == 0 && standing.greater < k && first ? 1 : 0;
+      }
+      args.out()[sample] =
+          static_cast<float>(hits) / static_cast<float>(std::max<int64_t>(labels, 1));
     }
   };
   return offer_function("fast", run, fast::kSplits);

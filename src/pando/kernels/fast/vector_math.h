@@ -100,6 +100,57 @@ PANDO_INLINE float vector_log1p_unit(float x) {
   return 2.0f * (s + s * (square * p));
 }
 
+// log(x) within 3 units in the last place for normal positive x.
+PANDO_INLINE float vector_log(float x) {
+  constexpr uint32_t kRootHalf =
+      0x3f3504f3;  // sqrt(1/2): the mantissa lies between it and its double
+  const uint32_t bits = std::bit_cast<uint32_t>(x) - kRootHalf;
+  const float n = static_cast<float>(static_cast<int32_t>(bits) >> 23);
+  const float mantissa = std::bit_cast<float>((bits & 0x007fffffU) + kRootHalf);
+  const float s = (mantissa - 1.0f) / (mantissa + 1.0f);
+  const float square = s * s;
+  float p = 1.0f / 11;
+  p = p * square + 1.0f / 9;
+  p = p * square + 1.0f / 7;
+  p = p * square + 1.0f / 5;
+  p = p * square + 1.0f / 3;
+  const float small = 2.0f * (s + s * (square * p));
+  return n * 0.693359375f + (small - n * 2.12194440e-4f);
+}
+
+// A point of the unit circle.
+struct Circle {
+  float cosine;
+  float sine;
+};
+
+// The point after `turns` of a full turn, from 0 to 1, within 2e-7.
+PANDO_INLINE Circle vector_circle(float turns) {
+  constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
+  constexpr float kFullTurn = 6.28318531f;
+  const float shifted = turns * 4.0f + kRound;
+  const uint32_t quarter = std::bit_cast<uint32_t>(shifted);  // its last two bits count quarters
+  const float angle = (turns - (shifted - kRound) * 0.25f) * kFullTurn;  // at most an eighth turn
+  const float square = angle * angle;
+  float p = 2.75573192e-6f;
+  p = p * square - 1.98412698e-4f;
+  p = p * square + 8.33333333e-3f;
+  p = p * square - 0.166666667f;
+  const float sine = angle + angle * (square * p);
+  float q = 2.48015873e-5f;
+  q = q * square - 1.38888889e-3f;
+  q = q * square + 4.16666667e-2f;
+  q = q * square - 0.5f;
+  const float cosine = 1.0f + square * q;
+  const bool odd = (quarter & 1U) != 0;
+  const float x = odd ? sine : cosine;
+  const float y = odd ? cosine : sine;
+  const uint32_t sign_y = (quarter & 2U) << 30;
+  const uint32_t sign_x = ((quarter + 1U) & 2U) << 30;
+  return {std::bit_cast<float>(std::bit_cast<uint32_t>(x) ^ sign_x),
+          std::bit_cast<float>(std::bit_cast<uint32_t>(y) ^ sign_y)};
+}
+
 // x, cut off at -limit and limit; NaN for NaN.
 PANDO_INLINE float clamped(float x, float limit) {
   const float low = x < -limit ? -limit : x;

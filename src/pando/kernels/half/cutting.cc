@@ -2,6 +2,7 @@
 #include "pando/kernels/half/cutting.h"
 
 #include <algorithm>
+#include <set>
 
 #include "pando/base/error.h"
 #include "pando/kernels/half/rounding_key.h"
@@ -13,6 +14,19 @@ namespace {
 
 int64_t pixels_of(const Shape& shape) {
   return shape.rank() < 2 ? 1 : shape.elements_from(1) / std::max<int64_t>(shape.back(), 1);
+}
+
+// Whether all operands with samples have the same pixels: one that is repeated over pixels has
+// fewer.
+bool has_same_pixels(const ir::Node& node) {
+  std::set<int64_t> counts;
+  for (int i = 0; i < node.num_inputs(); ++i) {
+    if (!ops::input_spec(node, i).shared) counts.insert(pixels_of(node.input(i)->shape()));
+  }
+  if (!ops::has_trait(node, ops::Trait::batch_sum)) {
+    for (const ir::Value* output : node.outputs()) counts.insert(pixels_of(output->shape()));
+  }
+  return counts.size() == 1;
 }
 
 Shape tile_shape(const Shape& shape, Unit unit, int64_t units) {
@@ -40,7 +54,7 @@ ir::Attributes tile_attributes(const ir::Node& node, int64_t units) {
 }  // namespace
 
 Cut cut_of(const ir::Node& node, bool native) {
-  const bool pixels = ops::has_trait(node, ops::Trait::pixelwise);
+  const bool pixels = ops::has_trait(node, ops::Trait::pixelwise) && has_same_pixels(node);
   Cut cut{.unit = pixels ? Unit::pixel : Unit::sample};
   const Shape* rows = nullptr;
   for (int i = 0; i < node.num_inputs(); ++i) {

@@ -11,6 +11,7 @@
 #include "pando/kernels/half/partials.h"
 #include "pando/kernels/half/rounding_key.h"
 #include "pando/kernels/half/tile_sums.h"
+#include "pando/ops/op.h"
 
 namespace pando::kernels::half {
 
@@ -324,7 +325,10 @@ KernelOffer offer_tiled(const Candidate& candidate, const ir::Node& node) {
   const bool sums = cut.outputs[0] != Share::rows;
   const auto offer_tile = [&](int64_t units) {
     const Twin twin(node, cut, units);
-    if (!has_partials(node) || sums) return candidate.offer(twin.node());
+    // Partial sums are cut by the channels of the weights; products of two activations have none.
+    if (!has_partials(node) || sums || !ops::input_spec(node, 1).shared) {
+      return candidate.offer(twin.node());
+    }
     return offer_in_partials(candidate, twin.node(), half_type(node));
   };
   TiledKernel::Tiles tiles;

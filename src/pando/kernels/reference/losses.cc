@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "pando/kernels/function_kernel.h"
+#include "pando/kernels/reference/loss_args.h"
 #include "pando/kernels/reference/reference.h"
 #include "pando/ops/attribute_values.h"
 
@@ -10,33 +11,26 @@ namespace pando::kernels {
 
 namespace {
 
-// Probabilities are clipped to [kClip, 1 - kClip].
-constexpr float kClip = 1e-7f;
-
-// The inputs of a loss: predictions at index `first`, then labels, then optional weights.
-struct LossArgs {
-  const KernelArgs& args;
-  int first;
-
-  const float* predictions(int64_t offset) const { return args.in(first) + offset; }
-  double weight(int64_t sample) const {
-    return args.num_inputs > first + 2 ? static_cast<double>(args.in(first + 2)[sample]) : 1.0;
-  }
-};
-
 struct CrossEntropy {
   int64_t batch;
   int64_t classes;
+  int64_t pixels;  // of a sample; below, n is the number of a pixel of the batch
   bool sparse;
   bool from_logits;
   double smoothing;
+  double gamma;
+  double factor;  // alpha
 
   CrossEntropy(const ir::Node& node, int first)
       : batch(node.input(first)->shape()[0]),
-        classes(node.input(first)->shape()[1]),
+        classes(node.input(first)->shape().back()),
+        pixels(node.input(first)->shape().elements_from(1) / classes),
         sparse(node.input(first + 1)->type().dtype == DType::i32),
         from_logits(ops::int_attribute(node, "from_logits") == 1),
-        smoothing(ops::number_attribute(node, "label_smoothing")) {}
+        smoothing(ops::number_attribute(node, "label_smoothing")),
+        gamma(ops::number_attribute(node, "gamma")),
+        factor(ops::number_attribute(node, "alpha") < 0 ? 1
+                                                        : ops::number_attribute(node, "alpha")) {}
 
   // A class number outside [0, classes) marks a sample without a label.
   bool labelled(const LossArgs& loss, int64_t n) const {
@@ -61,71 +55,60 @@ struct CrossEntropy {
     return largest + std::log(sum);
   }
 
+  // The number of pixels of a sample that have a label.
+  int64_t count(const LossArgs& loss, int64_t sample) const {
+    int64_t labels = 0;
+    for (int64_t n = sample * pixels; n < (sample + 1) * pixels; ++n) labels += labelled(loss, n);
+    return labels;
+  }
+
+  double log_probability(float x, double normalizer) const {
+    if (from_logits) return static_cast<double>(x) - normalizer;
+    return std::log(static_cast<double>(std::clamp(x, kProbabilityClip, 1 - kProbabilityClip)));
+  }
+
   double value(const LossArgs& loss, int64_t n) const {
     const float* x = loss.predictions(n * classes);
     const double normalizer = from_logits ? log_sum(x) : 0;
     double sum = 0;
     for (int64_t k = 0; k < classes; ++k) {
-      const double log_p = from_logits
-                               ? static_cast<double>(x[k]) - normalizer
-                               : std::log(static_cast<double>(std::clamp(x[k], kClip, 1 - kClip)));
-      sum -= target(loss, n, k) * log_p;
+      const double log_p = log_probability(x[k], normalizer);
+      sum -= target(loss, n, k) * std::pow(-std::expm1(log_p), gamma) * log_p;
     }
-    return sum;
+    return sum * factor;
   }
 
-  // Writes scale times the derivative of value() with respect to each prediction of sample n; one
+  // p times the derivative of value() with respect to the probability p of class k.
+  double slope(const LossArgs& loss, int64_t n, int64_t k, double log_p) const {
+    const double rest = -std::expm1(log_p);  // 1 - p
+    const double focal =
+        gamma == 0 || rest == 0 ? 0 : gamma * std::pow(rest, gamma - 1) * std::exp(log_p) * log_p;
+    return factor * target(loss, n, k) * (focal - std::pow(rest, gamma));
+  }
+
+  // Writes scale times the derivative of value() with respect to each prediction of pixel n; one
   // function for logits, one for probabilities.
   void logit_gradient(const LossArgs& loss, int64_t n, double scale, float* dx) const {
     const float* x = loss.predictions(n * classes);
     const double normalizer = log_sum(x);
-    double targets = 0;
-    for (int64_t k = 0; k < classes; ++k) targets += target(loss, n, k);
+    double slopes = 0;
     for (int64_t k = 0; k < classes; ++k) {
-      const double p = std::exp(static_cast<double>(x[k]) - normalizer);
-      dx[k] = static_cast<float>(scale * (p * targets - target(loss, n, k)));
+      slopes += slope(loss, n, k, log_probability(x[k], normalizer));
+    }
+    for (int64_t k = 0; k < classes; ++k) {
+      const double log_p = log_probability(x[k], normalizer);
+      dx[k] = static_cast<float>(scale * (slope(loss, n, k, log_p) - std::exp(log_p) * slopes));
     }
   }
   void probability_gradient(const LossArgs& loss, int64_t n, double scale, float* dp) const {
     const float* p = loss.predictions(n * classes);
     for (int64_t k = 0; k < classes; ++k) {
-      const bool clipped = p[k] < kClip || p[k] > 1 - kClip;
-      dp[k] =
-          clipped ? 0 : static_cast<float>(-scale * target(loss, n, k) / static_cast<double>(p[k]));
+      const bool clipped = p[k] < kProbabilityClip || p[k] > 1 - kProbabilityClip;
+      const double slope_p = slope(loss, n, k, log_probability(p[k], 0));
+      dp[k] = clipped ? 0 : static_cast<float>(scale * slope_p / static_cast<double>(p[k]));
     }
   }
 };
-
-// Shared by the regression losses: the mean of value(prediction - target), and its derivative.
-template <typename Value>
-KernelOffer regression_loss(const ir::Node& node, Value value) {
-  const int64_t batch = node.input(0)->shape()[0];
-  const int64_t size = node.input(0)->shape().elements_from(1);
-  return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
-    const LossArgs loss{args, 0};
-    for (int64_t n = 0; n < batch; ++n) {
-      double sum = 0;
-      for (int64_t i = n * size; i < (n + 1) * size; ++i) {
-        sum += value(static_cast<double>(args.in(0)[i]) - static_cast<double>(args.in(1)[i]));
-      }
-      args.out()[n] = static_cast<float>(loss.weight(n) * sum / static_cast<double>(size));
-    }
-  });
-}
-
-template <typename Derivative>
-KernelOffer regression_loss_grad(const ir::Node& node, Derivative derivative) {
-  const int64_t batch = node.input(1)->shape()[0];
-  const int64_t size = node.input(1)->shape().elements_from(1);
-  return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
-    const LossArgs loss{args, 1};
-    for (int64_t i = 0; i < batch * size; ++i) {
-      const double scale = static_cast<double>(args.in(0)[i / size]) * loss.weight(i / size);
-      const double away = static_cast<double>(args.in(1)[i]) - static_cast<double>(args.in(2)[i]);
-      args.out()[i] = static_cast<float>(scale * derivative(away) / static_cast<double>(size));
-    }
-  });
-}
 
 // The label of a sample: a class number, or the first maximum of a distribution.
 int64_t label_of(const KernelArgs& args, bool sparse, int64_t n, int64_t classes) {
@@ -147,10 +130,13 @@ KernelOffer reference_cross_entropy(const ir::Node& node) {
   const CrossEntropy entropy(node, 0);
   return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
     const LossArgs loss{args, 0};
-    for (int64_t n = 0; n < entropy.batch; ++n) {
-      args.out()[n] = entropy.labelled(loss, n)
-                          ? static_cast<float>(loss.weight(n) * entropy.value(loss, n))
-                          : 0;
+    for (int64_t sample = 0; sample < entropy.batch; ++sample) {
+      double sum = 0;
+      for (int64_t n = sample * entropy.pixels; n < (sample + 1) * entropy.pixels; ++n) {
+        if (entropy.labelled(loss, n)) sum += entropy.value(loss, n);
+      }
+      const auto count = static_cast<double>(std::max<int64_t>(entropy.count(loss, sample), 1));
+      args.out()[sample] = static_cast<float>(loss.weight(sample) * sum / count);
     }
   });
 }
@@ -159,12 +145,16 @@ KernelOffer reference_cross_entropy_grad(const ir::Node& node) {
   const CrossEntropy entropy(node, 1);
   return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
     const LossArgs loss{args, 1};
-    for (int64_t n = 0; n < entropy.batch; ++n) {
+    for (int64_t n = 0; n < entropy.batch * entropy.pixels; ++n) {
       float* dx = args.out() + n * entropy.classes;
-      const double scale = static_cast<double>(args.in(0)[n]) * loss.weight(n);
+      const int64_t sample = n / entropy.pixels;
       if (!entropy.labelled(loss, n)) {
         std::fill(dx, dx + entropy.classes, 0.0f);
-      } else if (entropy.from_logits) {
+        continue;
+      }
+      const double scale = static_cast<double>(args.in(0)[sample]) * loss.weight(sample) /
+                           static_cast<double>(entropy.count(loss, sample));
+      if (entropy.from_logits) {
         entropy.logit_gradient(loss, n, scale, dx);
       } else {
         entropy.probability_gradient(loss, n, scale, dx);
@@ -173,33 +163,23 @@ KernelOffer reference_cross_entropy_grad(const ir::Node& node) {
   });
 }
 
-KernelOffer reference_mean_squared_error(const ir::Node& node) {
-  return regression_loss(node, [](double away) { return away * away; });
-}
-
-KernelOffer reference_mean_squared_error_grad(const ir::Node& node) {
-  return regression_loss_grad(node, [](double away) { return 2 * away; });
-}
-
-KernelOffer reference_mean_absolute_error(const ir::Node& node) {
-  return regression_loss(node, [](double away) { return std::abs(away); });
-}
-
-KernelOffer reference_mean_absolute_error_grad(const ir::Node& node) {
-  return regression_loss_grad(node, [](double away) {
-    return away > 0 ? 1.0 : away < 0 ? -1.0 : 0.0;
-  });
-}
-
 KernelOffer reference_top_k_accuracy(const ir::Node& node) {
   const int64_t batch = node.input(0)->shape()[0];
-  const int64_t classes = node.input(0)->shape()[1];
+  const int64_t classes = node.input(0)->shape().back();
+  const int64_t pixels = node.input(0)->shape().elements_from(1) / classes;
   const int64_t k = ops::int_attribute(node, "k");
   const bool sparse = node.input(1)->type().dtype == DType::i32;
   return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
-    for (int64_t n = 0; n < batch; ++n) {
-      const int64_t label = label_of(args, sparse, n, classes);
-      args.out()[n] = is_hit(args.in(0) + n * classes, classes, label, k) ? 1 : 0;
+    for (int64_t sample = 0; sample < batch; ++sample) {
+      int64_t hits = 0;
+      int64_t labels = 0;
+      for (int64_t n = sample * pixels; n < (sample + 1) * pixels; ++n) {
+        const int64_t label = label_of(args, sparse, n, classes);
+        labels += label >= 0 && label < classes ? 1 : 0;
+        hits += is_hit(args.in(0) + n * classes, classes, label, k) ? 1 : 0;
+      }
+      args.out()[sample] =
+          static_cast<float>(hits) / static_cast<float>(std::max<int64_t>(labels, 1));
     }
   });
 }

@@ -3,53 +3,12 @@
 // SPDX-License-Identifier: MIT
 #include <vector>
 
-#include "pando/nn/layers/support.h"
+#include "pando/nn/layers/one_op.h"
 #include "pando/ops/op.h"
 
 namespace pando {
 
 namespace nn {
-
-namespace {
-
-// A layer that consists of one op and has no weights.
-struct OneOp {
-  std::string class_name;
-  std::string stem;
-  std::string op;
-  ir::Attributes attributes;
-  int least_inputs = 1;
-  int most_inputs = 1;
-  std::string name;
-  int sample_rank = 0;  // axes of a sample; 0: any
-};
-
-class OneOpLayer : public LayerDefinition {
- public:
-  explicit OneOpLayer(OneOp spec) : spec_(std::move(spec)) {}
-  std::string class_name() const override { return spec_.class_name; }
-  std::string stem() const override { return spec_.stem; }
-  int least_inputs() const override { return spec_.least_inputs; }
-  int most_inputs() const override { return spec_.most_inputs; }
-  ir::Value* build(GraphBuilder& builder, const std::vector<ir::Value*>& inputs) const override {
-    ir::Value* result = inputs[0];
-    if (spec_.sample_rank > 0 && result->shape().rank() != spec_.sample_rank + 1) {
-      throw InvalidArgument(
-          class_name(), " '", builder.layer_name(), "': expected ", spec_.sample_rank - 1,
-          " spatial axes between batch and channels, got shape ", result->shape());
-    }
-    if (inputs.size() == 1) return builder.append(spec_.op, {result}, spec_.attributes)->output();
-    for (size_t i = 1; i < inputs.size(); ++i) {  // add and multiply take two at a time
-      result = builder.append(spec_.op, {result, inputs[i]}, spec_.attributes)->output();
-    }
-    return result;
-  }
-
- private:
-  OneOp spec_;
-};
-
-}  // namespace
 
 void check_activation(const std::string& place, const std::string& activation) {
   if (activation.empty() || activation == "linear") return;
@@ -106,11 +65,6 @@ Layer ELU(ELUOptions options) {
       nn::OneOp{"ELU", "elu", "elu", {{"alpha", options.alpha}}, 1, 1, options.name});
 }
 
-Layer Softmax(NameOption options) {
-  return nn::make_layer<nn::OneOpLayer>(
-      nn::OneOp{"Softmax", "softmax", "softmax", {}, 1, 1, options.name});
-}
-
 Layer LeakyReLU(LeakyReLUOptions options) {
   return nn::make_layer<nn::OneOpLayer>(nn::OneOp{
       "LeakyReLU", "leaky_re_lu", "leaky_relu", {{"alpha", options.alpha}}, 1, 1, options.name});
@@ -125,15 +79,6 @@ Layer Rescaling(RescalingOptions options) {
                 1,
                 1,
                 options.name});
-}
-
-Layer Add(NameOption options) {
-  return nn::make_layer<nn::OneOpLayer>(nn::OneOp{"Add", "add", "add", {}, 2, 64, options.name});
-}
-
-Layer Multiply(NameOption options) {
-  return nn::make_layer<nn::OneOpLayer>(
-      nn::OneOp{"Multiply", "multiply", "multiply", {}, 2, 64, options.name});
 }
 
 Layer RecomputationCheckpoint(NameOption options) {
