@@ -62,6 +62,12 @@ TEST(FuseResidual, SumsOfSums) {
     return result y=y)"));
 }
 
+TEST(FuseResidual, LeavesASumThatRepeatsAnOperand) {
+  expect_unchanged<FuseResidual>(
+      "graph(x: f32[2,8,8,4] feed, r: f32[2,1,1,4] feed, k: f32[1,1,4,4] variable,"
+      "      b: f32[4] variable) { c = conv(x, k, b) y = add(c, r) return result y=y }");
+}
+
 TEST(FuseResidual, LeavesAConvolutionThatIsUsedTwiceOrReturned) {
   expect_unchanged<FuseResidual>(residual_graph(R"(
     c = conv(x, k, b)

@@ -23,7 +23,7 @@ bool can_add(const ir::Graph& graph, const ir::Node* conv, const ir::Node& add) 
 
 // The number of the summand whose convolution can take the other one; -1 if there is none.
 int fusable_summand(const ir::Graph& graph, const ir::Node& add) {
-  if (add.op() != "add") return -1;
+  if (add.op() != "add" || add.input(0)->shape() != add.input(1)->shape()) return -1;
   int found = -1;
   for (const auto& node : graph.nodes()) {
     for (int i = 0; i < 2; ++i) {
