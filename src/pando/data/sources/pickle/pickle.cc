@@ -100,7 +100,7 @@ int64_t PickleArray::integer_at(size_t index) const {
 
 std::string PickleStore::describe(uint32_t id) const {
   const PickleNode& node = at(id);
-  const std::string kind = kKinds[static_cast<size_t>(node.kind)];
+  const char* kind = kKinds[static_cast<size_t>(node.kind)];
   switch (node.kind) {
     case PickleKind::boolean: return node.integer != 0 ? "True" : "False";
     case PickleKind::integer: return concat("the integer ", node.integer);
