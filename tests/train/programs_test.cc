@@ -1,5 +1,6 @@
 #include "pando/train/programs.h"
 
+#include "pando/ops/builder.h"
 #include "pando/zoo/preprocessing.h"
 #include "tests/train/train_support.h"
 
@@ -133,6 +134,31 @@ TEST(BuildGraph, OutputsOfTheModes) {
   EXPECT_EQ(roles(RunMode::evaluate), (std::map<Role, int>{{Role::loss, 1}, {Role::metric, 1}}));
   EXPECT_EQ(roles(RunMode::train)[Role::gradient], 4);
   EXPECT_EQ(roles(RunMode::train, {"conv2d"})[Role::gradient], 2);
+}
+
+// One sample of the first node has 2 MiB: a slice of 2 samples stays in the cache.
+TEST(Divide, SlicesOfInferenceFitIntoTheCache) {
+  const auto divided = [](int64_t batch, int slices) {
+    const SliceDivision coarse = divide(batch, slices);
+    ir::Graph graph;
+    ir::Value* x = graph.add_input("x", ir::InputRole::feed,
+                                   ir::TensorType{DType::f32, {coarse.slice_batch, 256, 1024}});
+    graph.add_output(ir::OutputRole::result, "y",
+                     ops::append(graph, {.op = "relu", .inputs = {x}})->output());
+    return fit_into_cache(coarse, batch, graph);
+  };
+  const auto expect = [&](int64_t batch, int slices, const SliceDivision& wanted) {
+    const SliceDivision found = divided(batch, slices);
+    EXPECT_EQ(found.slices, wanted.slices) << batch;
+    EXPECT_EQ(found.slice_batch, wanted.slice_batch) << batch;
+    EXPECT_EQ(found.division, wanted.division) << batch;
+  };
+  using compiler::Division;
+  expect(16, 2, {8, 2, Division::batch});
+  expect(15, 2, {8, 2, Division::batch});
+  expect(4, 2, {2, 2, Division::batch});
+  expect(2, 2, {2, 1, Division::batch});
+  expect(1, 2, {2, 1, Division::parts});
 }
 
 }  // namespace

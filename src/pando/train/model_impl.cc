@@ -351,7 +351,12 @@ train::LoadedProgram& Model::Impl::plan(RunMode mode, int64_t batch,
   const CompileOptions* chosen = predict && !compile_options ? nullptr : &compiled();
   const ExecutionOptions execution = chosen == nullptr ? ExecutionOptions{} : chosen->execution;
   runtime::Placement place = placement(mode);
-  const train::SliceDivision division = division_of(batch, execution);
+  train::SliceDivision division = division_of(batch, execution);
+  if (mode != RunMode::train && execution.slices == 0 && !pipelined(mode)) {
+    division = train::fit_into_cache(
+        division, batch,
+        train::build_graph(network, graph_request(mode, division.slice_batch, fields)));
+  }
   compiler::ProgramOptions compiling{.slices = division.slices,
                                      .division = division.division,
                                      .gathered_slices = division.slices * place.statistics_group,

@@ -218,4 +218,24 @@ SliceDivision divide(int64_t batch, int slices) {
   return {used, slice_batch, compiler::Division::batch};
 }
 
+SliceDivision fit_into_cache(const SliceDivision& coarse, int64_t batch, const ir::Graph& slice) {
+  constexpr int64_t kCacheBytes = 4 << 20;
+  if (coarse.division != compiler::Division::batch || coarse.slice_batch == 1) return coarse;
+  int64_t most = 1;
+  for (const auto& node : slice.nodes()) {
+    int64_t bytes = 0;
+    for (const auto* values : {&node->inputs(), &node->outputs()}) {
+      for (const ir::Value* value : *values) {
+        const bool weight = value->is_input() && value->role() != ir::InputRole::feed;
+        if (!weight) bytes += static_cast<int64_t>(value->bytes());
+      }
+    }
+    most = std::max(most, bytes / coarse.slice_batch);
+  }
+  const int64_t samples = std::clamp<int64_t>(kCacheBytes / most, 1, coarse.slice_batch);
+  // Every worker gets as many slices as the others.
+  const int64_t rounds = (coarse.slice_batch + samples - 1) / samples;
+  return divide(batch, static_cast<int>(coarse.slices * rounds));
+}
+
 }  // namespace pando::train

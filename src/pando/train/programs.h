@@ -59,4 +59,9 @@ struct SliceDivision {
 };
 SliceDivision divide(int64_t batch, int slices);
 
+// A finer division for inference, where slices do not wait for each other: as many slices of at
+// most so many samples that what each node reads and writes stays in the cache of a worker. `slice`
+// is the graph of a slice of `coarse`.
+SliceDivision fit_into_cache(const SliceDivision& coarse, int64_t batch, const ir::Graph& slice);
+
 }  // namespace pando::train
