@@ -14,6 +14,10 @@ BLAS_FOLDER = pathlib.Path("/usr/lib", sysconfig.get_config_var("MULTIARCH") or 
                            "openblas-openmp")
 NEEDED = {"python3-torch": pathlib.Path("/usr/lib/python3/dist-packages/torch/__init__.py"),
           "libopenblas0-openmp": BLAS_FOLDER / "libblas.so.3"}
+NODE = {"nodejs": pathlib.Path("/usr/bin/node"), "npm": pathlib.Path("/usr/bin/npm")}
+HERE = pathlib.Path(__file__).resolve().parent
+ONNX_RUNTIME = "onnxruntime-node@1.30.0"
+ONNX_FOLDER = HERE.parent.parent / "build" / "peers"
 
 
 def missing_packages(needed=None):
@@ -28,8 +32,28 @@ def install_command(names, root, has_sudo):
     return ["sudo", *command] if has_sudo else None
 
 
-def install_missing():
-    names = missing_packages()
+def onnx_runtime():
+    """The folder of the package onnxruntime-node, which carries ONNX Runtime for x86-64."""
+    return ONNX_FOLDER / "node_modules" / "onnxruntime-node"
+
+
+def install_onnx_runtime():
+    """Installs the package into the build folder; its scripts do not run."""
+    install_missing(NODE)
+    if onnx_runtime().exists():
+        return
+    print(f"compare: installing {ONNX_RUNTIME} into {ONNX_FOLDER}", file=sys.stderr)
+    command = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix",
+               str(ONNX_FOLDER), ONNX_RUNTIME]
+    ONNX_FOLDER.mkdir(parents=True, exist_ok=True)
+    result = subprocess.run(command, stdout=subprocess.DEVNULL)
+    if result.returncode != 0 or not onnx_runtime().exists():
+        sys.exit(f'compare: `{" ".join(command)}` failed (status {result.returncode}); it needs '
+                 f"a package registry")
+
+
+def install_missing(needed=None):
+    names = missing_packages(needed)
     if not names:
         return
     command = None
@@ -41,7 +65,7 @@ def install_missing():
     print(f'compare: installing {" ".join(names)}', file=sys.stderr)
     environment = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
     result = subprocess.run(command, env=environment, stdout=subprocess.DEVNULL)
-    if result.returncode != 0 or missing_packages():
+    if result.returncode != 0 or missing_packages(needed):
         sys.exit(f'compare: `{" ".join(command)}` failed (status {result.returncode}); '
                  f"`apt-get update` may help")
 

@@ -9,6 +9,7 @@
 #include "pando/base/random.h"
 #include "pando/data/dataset.h"
 #include "pando/train/model.h"
+#include "pando/train/profile_report.h"
 #include "pando/zoo/zoo.h"
 
 namespace {
@@ -21,6 +22,7 @@ struct PeerOptions {
   int threads = 0;
   bool inference = false;
   bool report = false;
+  std::string profile;  // a folder for the report on a traced run; empty: none
 };
 
 PeerOptions parse(int argc, char** argv) {
@@ -41,6 +43,8 @@ PeerOptions parse(int argc, char** argv) {
       options.inference = true;
     } else if (flag == "--report") {
       options.report = true;
+    } else if (flag == "--profile") {
+      options.profile = value();
     } else {
       throw InvalidArgument("unknown flag ", flag);
     }
@@ -87,15 +91,33 @@ class Peer {
     const Dataset data =
         data_.repeat((steps + kBatches - 1) / kBatches).take(steps * options_.batch);
     const auto start = std::chrono::steady_clock::now();
-    if (options_.inference) {
-      model_.evaluate(data, {.batch_size = options_.batch});
-    } else {
-      model_.fit(data, {.batch_size = options_.batch, .shuffle = false, .verbose = 0});
-    }
+    compute(data);
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
+  // Writes a report on a traced run into a folder.
+  void write_report(const std::string& folder) {
+    constexpr int64_t kSteps = 12;
+    const Dataset data = data_.repeat(kSteps / kBatches);
+    profile::Trace trace(kProfileTrace);
+    compute(data, &trace);
+    write_profile(model_, folder, options_.model,
+                  {.mode = options_.inference ? RunMode::evaluate : RunMode::train,
+                   .batch_size = options_.batch,
+                   .fields = data.fields(),
+                   .trace = &trace});
+  }
+
  private:
+  void compute(const Dataset& data, profile::Trace* trace = nullptr) {
+    if (options_.inference) {
+      model_.evaluate(data, {.batch_size = options_.batch, .trace = trace});
+    } else {
+      model_.fit(data,
+                 {.batch_size = options_.batch, .shuffle = false, .trace = trace, .verbose = 0});
+    }
+  }
+
   static constexpr int64_t kBatches = 4;
   PeerOptions options_;
   const ZooEntry& entry_;
@@ -116,8 +138,10 @@ void serve(Peer& peer) {
 
 int main(int argc, char** argv) {
   try {
-    Peer peer(parse(argc, argv));
+    const PeerOptions options = parse(argc, argv);
+    Peer peer(options);
     peer.run(3);
+    if (!options.profile.empty()) peer.write_report(options.profile);
     std::cout << "ready {\"parameters\": " << peer.parameters() << "}" << std::endl;
     serve(peer);
     return 0;

@@ -3,12 +3,21 @@
 import statistics
 
 TORCH_SIDES = ("torch contiguous", "torch channels-last")
+ONNX_SIDES = ("onnx runtime",)
 PANDO_SIDE = "pando"
 # If other processes use more than this many cores, the results are not reliable.
 NOISY_CORES = 0.1
 
-COLUMNS = ("model", "batch", *(f"{side} /s" for side in TORCH_SIDES), "Pando /s", "ratio",
-           "GFLOP/s", "of FMA peak")
+
+
+def columns(result):
+    return ["model", "batch", *(f"{side} /s" for side in peers(result)), "Pando /s", "ratio",
+            "GFLOP/s", "of FMA peak"]
+
+
+def peers(result):
+    """The sides that Pando is compared with."""
+    return [side for side in result["rates"] if side != PANDO_SIDE]
 
 
 def disturbance(entry):
@@ -34,12 +43,13 @@ def summarise(result):
     medians = {side: statistics.median(values) for side, values in result["rates"].items()}
     result["median"] = medians
     result["peak_gflops"] = statistics.median(result["peaks"])
-    result["best_torch"] = max(TORCH_SIDES, key=lambda side: medians[side])
+    result["best_peer"] = max(peers(result), key=lambda side: medians[side])
     if PANDO_SIDE in medians:
         rates = result["rates"]
-        result["ratio"] = medians[PANDO_SIDE] / medians[result["best_torch"]]
-        pairs = zip(rates[PANDO_SIDE], rates[result["best_torch"]])
-        result["ratio_rounds"] = [pando / torch for pando, torch in pairs]
+        result["ratio"] = medians[PANDO_SIDE] / medians[result["best_peer"]]
+        pairs = zip(rates[PANDO_SIDE], rates[result["best_peer"]])
+        result["ratio_rounds"] = [pando / peer for pando, peer in pairs]
+        result["ratio_of_best"] = max(rates[PANDO_SIDE]) / max(rates[result["best_peer"]])
         result["gflops"] = medians[PANDO_SIDE] * result["mflop"] / 1e3
         result["peak_fraction"] = result["gflops"] / result["peak_gflops"]
     return result
@@ -51,7 +61,7 @@ def rate_text(rate):
 
 def row(result):
     cells = [result["model"], str(result["batch"])]
-    cells += [rate_text(result["median"][side]) for side in TORCH_SIDES]
+    cells += [rate_text(result["median"][side]) for side in peers(result)]
     if PANDO_SIDE not in result["median"]:
         return cells + ["-"] * 4
     low, high = min(result["ratio_rounds"]), max(result["ratio_rounds"])
@@ -62,8 +72,8 @@ def row(result):
 
 def table(results):
     """The results as a Markdown table with aligned columns."""
-    rows = [list(COLUMNS)] + [row(result) for result in results]
-    widths = [max(len(cells[i]) for cells in rows) for i in range(len(COLUMNS))]
+    rows = [columns(results[0])] + [row(result) for result in results]
+    widths = [max(len(cells[i]) for cells in rows) for i in range(len(rows[0]))]
     lines = ["| " + " | ".join(
         cell.ljust(width) if i == 0 else cell.rjust(width)
         for i, (cell, width) in enumerate(zip(cells, widths))) + " |" for cells in rows]

@@ -1,28 +1,28 @@
-# The two sides of the comparison, with one interface: `run(steps)` returns seconds, `pid` is the
-# process that computes. A side that is not running uses no processor time.
+# The sides of the comparison, with one interface: `run(steps)` returns seconds, `pid` is the process
+# that computes. A side that is not running uses no processor time.
 # SPDX-License-Identifier: MIT
 import contextlib
 import json
 import os
+import pathlib
 import subprocess
+import tempfile
 import time
 
 import packages
 
 
 class PeerError(Exception):
-    """The Pando process broke the protocol or ended."""
+    """The process of a side broke the protocol or ended."""
 
 
-class PandoSide:
-    """Pando in its own process, controlled through stdin and stdout.
+class ProcessSide:
+    """A side in its own process, controlled through stdin and stdout.
 
     The program prints `ready {json}` once it is compiled and warm; `run N` makes it compute N steps
     and print `seconds X`; `quit` ends it. Between the lines it blocks on stdin."""
 
-    def __init__(self, program, model, batch, threads, inference=False):
-        command = [str(program), "--model", model, "--batch", str(batch),
-                   "--threads", str(threads)] + (["--inference"] if inference else [])
+    def __init__(self, command):
         self.name = " ".join(command)
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         env=packages.environment_without_blas(), text=True)
@@ -75,6 +75,24 @@ class PandoSide:
             self.process.stdin.close()
         self.process.wait()
         self.process.stdout.close()
+
+
+class PandoSide(ProcessSide):
+    def __init__(self, program, model, batch, threads, inference=False):
+        super().__init__([str(program), "--model", model, "--batch", str(batch),
+                          "--threads", str(threads)] + (["--inference"] if inference else []))
+
+
+class OnnxSide(ProcessSide):
+    """ONNX Runtime in Node.js; the network is an ONNX file that is made for it."""
+
+    def __init__(self, model, batch, threads):
+        import onnx_models
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, f"{model}.onnx")
+            onnx_models.write(model, batch, path)
+            super().__init__(["node", str(packages.HERE / "onnx_peer.js"),
+                              str(packages.onnx_runtime()), str(path), str(threads)])
 
 
 class TorchSide:

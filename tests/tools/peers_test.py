@@ -18,6 +18,8 @@ sys.path.insert(0, str(PEERS))
 import machine  # noqa: E402
 import packages  # noqa: E402
 import report  # noqa: E402
+import onnx_file  # noqa: E402
+import onnx_models  # noqa: E402
 from sides import PandoSide, PeerError  # noqa: E402
 
 
@@ -65,7 +67,8 @@ def made_up_case(**changes):
 class Report(unittest.TestCase):
     def test_medians_and_ratio_to_the_better_layout(self):
         result = report.summarise(made_up_case())
-        self.assertEqual(result["best_torch"], "torch channels-last")
+        self.assertEqual(result["best_peer"], "torch channels-last")
+        self.assertAlmostEqual(result["ratio_of_best"], 9000 / 2000)
         self.assertAlmostEqual(result["ratio"], 5700 / 1900)
         self.assertEqual(result["ratio_rounds"], [2.85, 2.0, 90.0])
         self.assertAlmostEqual(result["gflops"], 57.0)
@@ -83,6 +86,12 @@ class Report(unittest.TestCase):
         del case["rates"]["pando"]
         line = report.table([report.summarise(case)]).splitlines()[2]
         self.assertEqual(line.count(" - |"), 4)
+
+    def test_table_with_another_peer(self):
+        rates = {"onnx runtime": [20.0, 25.0, 30.0], "pando": [30.0, 50.0, 60.0]}
+        lines = report.table([report.summarise(made_up_case(rates=rates))]).splitlines()
+        self.assertIn("onnx runtime /s", lines[0])
+        self.assertIn("2.00 (1.50-2.00)", lines[2])
 
     def test_keeps_the_quietest_rounds_in_order(self):
         rounds = [{"other_cores": {"a": 0.0, "b": load}} for load in (0.9, 0.05, 0.3, 0.0)]
@@ -117,6 +126,29 @@ class Packages(unittest.TestCase):
             packages.install_missing()
 
 
+class OnnxFile(unittest.TestCase):
+    def test_fields_of_protobuf(self):
+        self.assertEqual(onnx_file.field(1, 300), b"\x08\xac\x02")
+        self.assertEqual(onnx_file.field(2, "ab"), b"\x12\x02ab")
+        self.assertEqual(onnx_file.field(2, 1.0), b"\x15\x00\x00\x80\x3f")
+        self.assertEqual(len(onnx_file.varint(-1)), 10)
+
+    def test_a_network(self):
+        net = onnx_file.Network((1, 3, 8, 8))
+        result = net.batch_norm(net.conv("x", 3, 4, kernel=3), 4)
+        data = net.to_bytes(result, (1, 4, 8, 8))
+        self.assertEqual(net.parameters, 4 * 3 * 9 + 4 + 4)
+        for text in (b"Conv", b"BatchNormalization", b"kernel_shape", b"epsilon"):
+            self.assertIn(text, data)
+        self.assertGreater(len(data), 4 * (4 * 3 * 9 + 4 * 4))
+
+    def test_networks_have_the_parameters_of_the_zoo(self):
+        for name in onnx_models.CASES:
+            with self.subTest(name):
+                net, _ = onnx_models.build(name, 1)
+                self.assertEqual(net.parameters, onnx_models.CASES[name].parameters)
+
+
 class Machine(unittest.TestCase):
     def test_attributes_processor_time(self):
         with machine.CpuWatch(os.getpid(), os.getppid()) as watch:
@@ -137,6 +169,11 @@ class Compare(unittest.TestCase):
         result = run_compare("--build", "/nowhere")
         self.assertEqual(result.returncode, 2)
         self.assertIn("/nowhere/bin/pando_peer is missing", result.stderr)
+
+    def test_onnx_runtime_does_not_train(self):
+        result = run_compare("--torch-only", "--peer", "onnx")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("--peer onnx requires --inference", result.stderr)
 
     def test_rejects_nonsense(self):
         for flag in ("--rounds", "--threads", "--batch", "--seconds"):
@@ -164,7 +201,7 @@ class CompareWithTorch(unittest.TestCase):
     def test_refuses_another_model(self):
         result = self.compare("--models", "mnist_cnn", fault="other_model")
         self.assertEqual(result.returncode, 1)
-        self.assertIn("Pando has 34827 trainable parameters, PyTorch 34826", result.stderr)
+        self.assertIn("Pando has 34827 trainable parameters, the other side 34826", result.stderr)
 
     def test_unknown_model(self):
         result = self.compare("--models", "mnist_cn")

@@ -12,15 +12,21 @@ namespace {
 // is for the filter.
 constexpr int64_t kBlockBytes = 256 * 1024;
 
-// With fewer tiles, reading the filter again would cost too much.
-constexpr int64_t kFewestTiles = 28;
+// With fewer tiles, reading the filter again would cost too much; more so if the filter does not
+// stay in the second-level cache. 49 tiles are an image of 14x14 pixels.
+constexpr int64_t kFewestTiles = 16;
+constexpr int64_t kFewestTilesOfLargeFilter = 49;
+constexpr int64_t kLargeFilterBytes = 1 << 20;
 
 int64_t tiles_per_block(const TilePlan& plan) {
   const int64_t tile_bytes =
       16 * (plan.source_stride + plan.output_stride) * int64_t{sizeof(float)};
   const int64_t all =
       plan.spec.batch * divide_up(plan.spec.output[0], 2) * divide_up(plan.spec.output[1], 2);
-  return std::min(std::max(kBlockBytes / tile_bytes, kFewestTiles), all);
+  const int64_t filter_bytes = 16 * plan.kernel_plane() * int64_t{sizeof(float)};
+  const int64_t fewest =
+      filter_bytes < kLargeFilterBytes ? kFewestTiles : kFewestTilesOfLargeFilter;
+  return std::min(std::max(kBlockBytes / tile_bytes, fewest), all);
 }
 
 }  // namespace
