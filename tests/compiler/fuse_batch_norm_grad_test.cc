@@ -30,6 +30,16 @@ TEST(FuseBatchNormGrad, MasksInsideBothGradients) {
     return gradient b=db, gradient g=dg, result dx=dx })"));
 }
 
+TEST(FuseBatchNormGrad, MasksByRelu6) {
+  expect_rewrite<FuseBatchNormGrad>(graph_text(R"(
+    d = relu6_grad(dy, y)
+    db, dg = batch_norm_sums(d, x, m, v)
+    return gradient b=db, gradient g=dg })"),
+                                    graph_text(R"(
+    db, dg = batch_norm_sums(dy, x, m, v, y) {activation="relu6"}
+    return gradient b=db, gradient g=dg })"));
+}
+
 TEST(FuseBatchNormGrad, LeavesAGradientThatAThirdUserReads) {
   expect_unchanged<FuseBatchNormGrad>(
       graph_text(std::string(kMasked) + "e = add(dx, d) return result e=e }"));

@@ -34,6 +34,16 @@ TEST(FusePoolGrad, LeakyReluAndOverlappingWindows) {
     return result dc=dc })");
 }
 
+// The gradient of max_pool knows no other masks.
+TEST(FusePoolGrad, LeavesRelu6) {
+  expect_unchanged<FusePoolGrad>(R"(graph(x: f32[2,4,4,3] feed, dy: f32[2,2,2,3] feed) {
+    c = relu6(x)
+    y, i = max_pool(c) {window=[2,2]}
+    d = max_pool_grad(dy, i) {input=[4,4], window=[2,2]}
+    dc = relu6_grad(d, c)
+    return result y=y, result dc=dc })");
+}
+
 TEST(FusePoolGrad, LeavesAGradientThatIsUsedTwice) {
   expect_unchanged<FusePoolGrad>(R"(graph(x: f32[2,4,4,3] feed, dy: f32[2,2,2,3] feed) {
     c = relu(x)

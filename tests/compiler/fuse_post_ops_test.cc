@@ -35,6 +35,23 @@ TEST(FusePostOps, DefaultSlopeIsWrittenOut) {
     return result y=y })");
 }
 
+// The gradient of swish reads what swish is applied to; in inference nothing else does.
+TEST(FusePostOps, SwishInInferenceOnly) {
+  expect_rewrite<FusePostOps>(R"(graph(x: f32[2,8,8,3] feed, k: f32[3,3,3,4] variable) {
+    c = conv(x, k)
+    y = swish(c)
+    return result y=y })",
+                              R"(graph(x: f32[2,8,8,3] feed, k: f32[3,3,3,4] variable) {
+    y = conv(x, k) {activation="swish"}
+    return result y=y })");
+  expect_unchanged<FusePostOps>(
+      R"(graph(x: f32[2,8,8,3] feed, k: f32[3,3,3,4] variable, dy: f32[2,6,6,4] feed) {
+    c = conv(x, k)
+    y = swish(c)
+    d = swish_grad(dy, c)
+    return result y=y, result d=d })");
+}
+
 TEST(FusePostOps, NotAcrossStages) {
   expect_unchanged<FusePostOps>(R"(graph(x: f32[2,3] feed, k: f32[3,4] variable) {
     c = dense(x, k)

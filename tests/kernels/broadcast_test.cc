@@ -34,7 +34,7 @@ TEST(FastBroadcast, ArithmeticAgrees) {
       bound.map_input(1, away_from_zero);
       EXPECT_EQ(bound.expect_agreement({.tolerance = 1e-6}), 1) << op;
     }
-    for (const char* activation : {"relu", "leaky_relu"}) {
+    for (const char* activation : {"relu", "leaky_relu", "relu6", "hard_swish", "swish"}) {
       BoundCase bound({.op = "add",
                        .inputs = {f32(shapes.a), f32(shapes.b)},
                        .attributes = {{"activation", std::string(activation)}, {"alpha", 0.125}}});

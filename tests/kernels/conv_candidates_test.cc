@@ -69,12 +69,14 @@ ir::Ints spatial(const Shape& shape) { return {shape.begin() + 1, shape.end() - 
 TEST(ConvCandidates, ForwardAgrees) {
   int offered = 0;
   for (const ConvCase& c : conv_cases()) {
-    for (const char* activation : {"none", "relu", "leaky_relu"}) {
-      offered += BoundCase(conv(c, true, activation)).expect_agreement();
+    for (const char* activation : {"none", "relu", "leaky_relu", "relu6", "hard_swish", "swish"}) {
+      BoundCase bound(conv(c, true, activation));
+      bound.map_input(1, [](float x) { return 2 * x; });
+      offered += bound.expect_agreement();
     }
     offered += BoundCase(conv(c, false)).expect_agreement();
   }
-  EXPECT_GT(offered, 6 * static_cast<int>(conv_cases().size()));  // of 8; oneDNN lacks some
+  EXPECT_GT(offered, 10 * static_cast<int>(conv_cases().size()));  // of 14; oneDNN lacks some
 }
 
 TEST(ConvCandidates, ForwardWithResidualAgrees) {
@@ -183,7 +185,7 @@ TEST(DenseCandidates, Agree) {
     const ir::TensorType x = f32({d.batch, d.features});
     const ir::TensorType y = f32({d.batch, d.units});
     const ir::TensorType filter = f32({d.features, d.units});
-    for (const char* activation : {"none", "relu", "leaky_relu"}) {
+    for (const char* activation : {"none", "relu", "leaky_relu", "relu6", "hard_swish", "swish"}) {
       const ir::Attributes attributes{{"activation", std::string(activation)}, {"alpha", 0.5}};
       offered +=
           BoundCase(

@@ -86,13 +86,14 @@ TEST(FastNorm, CombineMomentsAgrees) {
 TEST(FastNorm, BatchNormAgrees) {
   for (const Shape& shape : norm_shapes()) {
     const ir::TensorType channel = f32({shape.back()});
-    for (const char* activation : {"none", "relu", "leaky_relu"}) {
+    for (const char* activation : {"none", "relu", "leaky_relu", "relu6", "hard_swish", "swish"}) {
       BoundCase bound(
           {.op = "batch_norm",
            .inputs = {f32(shape), channel, channel, channel, channel},
            .attributes = {
                {"epsilon", 0.01}, {"activation", std::string(activation)}, {"alpha", 0.5}}});
       bound.map_input(2, positive);
+      bound.map_input(3, [](float x) { return 4 * x; });
       EXPECT_EQ(bound.expect_agreement(), 1);
     }
   }
@@ -117,16 +118,17 @@ TEST(FastNorm, FoldBatchNormAgrees) {
 TEST(FastNorm, BatchNormSumsAgree) {
   for (const Shape& shape : norm_shapes()) {
     const ir::TensorType channel = f32({shape.back()});
-    for (const bool masked : {false, true}) {
+    for (const std::string mask : {"none", "relu", "relu6"}) {
       KernelCase sums{.op = "batch_norm_sums",
                       .inputs = {f32(shape), f32(shape), channel, channel},
                       .outputs = 2};
-      if (masked) {
+      if (mask != "none") {
         sums.inputs.push_back(f32(shape));
-        sums.attributes.set("activation", std::string("relu"));
+        sums.attributes.set("activation", mask);
       }
       BoundCase bound(sums);
       bound.map_input(3, positive);
+      if (mask != "none") bound.map_input(4, [](float y) { return 6 * y; });
       for (const int64_t valid : valid_counts(shape)) {
         EXPECT_EQ(bound.expect_agreement({.valid = valid}), 1);
       }
@@ -137,18 +139,19 @@ TEST(FastNorm, BatchNormSumsAgree) {
 TEST(FastNorm, BatchNormInputGradAgrees) {
   for (const Shape& shape : norm_shapes()) {
     const ir::TensorType channel = f32({shape.back()});
-    for (const bool masked : {false, true}) {
+    for (const std::string mask : {"none", "relu", "relu6"}) {
       for (const bool totals : {false, true}) {
-        if (masked && !totals) continue;
+        if (mask != "none" && !totals) continue;
         KernelCase grad{.op = "batch_norm_input_grad",
                         .inputs = {f32(shape), f32(shape), channel, channel, channel}};
         if (totals) grad.inputs.insert(grad.inputs.end(), 2, channel);
-        if (masked) {
+        if (mask != "none") {
           grad.inputs.push_back(f32(shape));
-          grad.attributes.set("activation", std::string("relu"));
+          grad.attributes.set("activation", mask);
         }
         BoundCase bound(grad);
         bound.map_input(3, positive);
+        if (mask != "none") bound.map_input(7, [](float y) { return 6 * y; });
         for (const int64_t valid : valid_counts(shape)) {
           if (valid > 0) {
             EXPECT_EQ(bound.expect_agreement({.valid = valid}), 1);

@@ -10,6 +10,7 @@
 
 #include "pando/base/error.h"
 #include "pando/base/random.h"
+#include "pando/ops/op.h"
 #include "tests/support/run_graph.h"
 
 namespace pando::kernels {
@@ -130,12 +131,13 @@ TEST(Reference, FusedActivationsAreTheActivations) {
                          {"v", test::random_tensor({6}, 3, 0.5f, 1)},
                          {"g", test::random_tensor({6}, 4)}};
   for (const std::string op : {"dense(x, k)", "add(x, x)", "batch_norm(x, g, v, g, g)"}) {
-    Values got =
-        run(inputs,
-            concat("a = ", op, " r = relu(a) l = leaky_relu(a) {alpha=0.2} fr = ", op,
-                   " {activation=\"relu\"} fl = ", op, " {activation=\"leaky_relu\", alpha=0.2}"));
-    EXPECT_EQ(floats(got["r"]), floats(got["fr"])) << op;
-    EXPECT_EQ(floats(got["l"]), floats(got["fl"])) << op;
+    for (const std::string& name : ops::builtin_ops().names_with(ops::Trait::post_op)) {
+      const std::string alpha = name == "leaky_relu" ? "alpha=0.2" : "";
+      Values got =
+          run(inputs, concat("a = ", op, " y = ", name, "(a) {", alpha, "} f = ", op,
+                             " {activation=\"", name, "\"", alpha.empty() ? "" : ", ", alpha, "}"));
+      EXPECT_EQ(floats(got["y"]), floats(got["f"])) << op << name;
+    }
   }
 }
 
@@ -145,23 +147,30 @@ TEST(Reference, FusedBackwardMasksAreTheActivationGradients) {
                          {"dp", test::random_tensor({2, 2, 2, 3}, 3)},
                          {"v", test::random_tensor({3}, 4, 0.5f, 1)},
                          {"c", test::random_tensor({3}, 5)}};
-  Values got = run(inputs,
-                   "n = batch_norm(x, c, v, c, c) r = relu(n) m = relu_grad(dy, r)"
-                   " b, g = batch_norm_sums(m, x, c, v)"
-                   " fb, fg = batch_norm_sums(dy, x, c, v, r) {activation=\"relu\"}"
-                   " d = batch_norm_input_grad(m, x, c, v, c, b, g)"
-                   " fd = batch_norm_input_grad(dy, x, c, v, c, b, g, r) {activation=\"relu\"}"
-                   " e = batch_norm_input_grad(m, x, c, v, c)"
-                   " fe = batch_norm_input_grad(dy, x, c, v, c, r) {activation=\"relu\"}");
-  for (const std::string name : {"b", "g", "d", "e"}) {
-    EXPECT_EQ(floats(got[name]), floats(got["f" + name])) << name;
+  for (const std::string name : {"relu", "relu6"}) {
+    const std::string set = concat("{activation=\"", name, "\"}");
+    Values got =
+        run(inputs, concat("n = batch_norm(x, c, v, c, c) w = scale(n) {factor=9.0} r = ", name,
+                           "(w) m = ", name, "_grad(dy, r)",
+                           " b, g = batch_norm_sums(m, x, c, v)"
+                           " fb, fg = batch_norm_sums(dy, x, c, v, r) ",
+                           set,
+                           " d = batch_norm_input_grad(m, x, c, v, c, b, g)"
+                           " fd = batch_norm_input_grad(dy, x, c, v, c, b, g, r) ",
+                           set,
+                           " e = batch_norm_input_grad(m, x, c, v, c)"
+                           " fe = batch_norm_input_grad(dy, x, c, v, c, r) ",
+                           set));
+    for (const std::string value : {"b", "g", "d", "e"}) {
+      EXPECT_EQ(floats(got[value]), floats(got["f" + value])) << name << value;
+    }
   }
-  got = run(inputs,
-            "p, i = max_pool(x) {window=[2,2]} l = leaky_relu(p) {alpha=0.25}"
-            " q = leaky_relu_grad(dp, l) {alpha=0.25}"
-            " y = max_pool_grad(q, i) {window=[2,2], input=[4,4]}"
-            " fy = max_pool_grad(dp, i, l) {window=[2,2], input=[4,4],"
-            " activation=\"leaky_relu\", alpha=0.25}");
+  Values got = run(inputs,
+                   "p, i = max_pool(x) {window=[2,2]} l = leaky_relu(p) {alpha=0.25}"
+                   " q = leaky_relu_grad(dp, l) {alpha=0.25}"
+                   " y = max_pool_grad(q, i) {window=[2,2], input=[4,4]}"
+                   " fy = max_pool_grad(dp, i, l) {window=[2,2], input=[4,4],"
+                   " activation=\"leaky_relu\", alpha=0.25}");
   EXPECT_EQ(floats(got["y"]), floats(got["fy"]));
 }
 

@@ -61,7 +61,7 @@ TEST(Schema, ChecksAttributes) {
   EXPECT_SAYS(infer_text("x: f32[2]", "y = cast(x) {dtype=\"f33\"}"), "cast 'cast'", "dtype 'f33'",
               "did you mean 'f32'?", "f32, f16, i32, bf16, u8");
   EXPECT_SAYS(infer_text("a: f32[2]", "y = add(a, a) {activation=\"selu\"}"), "add 'add'",
-              "activation 'selu'", "did you mean 'relu'?", "relu, none, leaky_relu");
+              "activation 'selu'", "did you mean 'relu'?", "relu6", "leaky_relu");
 }
 
 TEST(AttributeValues, FallBackToTheDefaultsOfTheOp) {

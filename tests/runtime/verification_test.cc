@@ -87,6 +87,53 @@ TEST(Verification, SharedLayer) {
   expect_agreement(network, kParts);
 }
 
+// Squeeze and excitation, then attention over the pixels.
+TestNetwork gated_network() {
+  const SymbolicTensor input = Input({6, 6, 3});
+  SymbolicTensor x = Conv2D({.filters = 8, .kernel = {3, 3}, .padding = "same"})(input);
+  x = PReLU({.shared_axes = {1, 2}})(LayerNormalization()(x));
+  SymbolicTensor gate = Reduce({.axes = {1, 2}, .keepdims = true})(x);
+  gate = Conv2D({.filters = 8, .activation = "sigmoid"})(gate);
+  SymbolicTensor branch = SpatialDropout2D({.rate = 0.25})(Multiply()({x, gate}));
+  x = Add()({x, StochasticDepth({.rate = 0.5})(branch)});
+  x = GaussianNoise({.stddev = 0.1})(InstanceNormalization()(x));
+  SymbolicTensor rows = Reshape({.shape = {36, 8}})(x);
+  const SymbolicTensor keys = Permute({.dims = {2, 1}})(rows);
+  const SymbolicTensor scores = Softmax({.axis = 2})(MatMul()({rows, keys}));
+  rows = Maximum()({MatMul()({scores, rows}), Subtract()({rows, Slice({{0}, {1}})(rows)})});
+  const SymbolicTensor most = Reduce({.function = "max", .axes = {1}})(rows);
+  const SymbolicTensor least = Reduce({.function = "min", .axes = {1}})(rows);
+  return {"gated", Network(input, Dense({.units = 3})(Average()({most, least}))), Loss("huber")};
+}
+
+TEST(Verification, GatesNoiseAndAttention) {
+  expect_agreement(gated_network(), kPadded);
+  expect_agreement(gated_network(), kParts);
+  VerificationOptions half = kPadded;
+  half.precision = parse_precision("16.32");
+  expect_agreement(gated_network(), half);
+}
+
+// The mask of relu6 is applied inside the gradients of batch normalisation.
+TEST(Verification, Relu6) {
+  const Network network = Sequential(
+      {8, 8, 3},
+      {Conv2D({.filters = 8, .kernel = {3, 3}}), BatchNormalization(), ReLU({.max_value = 6}),
+       DepthwiseConv2D({.kernel = {3, 3}, .activation = "relu6"}), Flatten(), Dense({.units = 3})});
+  expect_agreement({"relu6", network, Loss("mse")}, kPadded);
+  expect_agreement({"relu6", network, Loss("mse")}, kParts);
+}
+
+// The loss of a sample is the mean over its pixels.
+TEST(Verification, Segmentation) {
+  const Network network =
+      Sequential({6, 6, 3}, {Conv2D({.filters = 4, .kernel = {3, 3}, .padding = "same"}),
+                             LayerNormalization({.axis = {1, 2, 3}}), Softmax()});
+  for (const Loss& loss : {CategoricalCrossentropy(), CategoricalFocalCrossentropy()}) {
+    expect_agreement({"segmentation", network, loss}, kPadded);
+  }
+}
+
 // In 16 bits, with tolerances of the type.
 TEST(Verification, HalfPrecision) {
   const TestNetwork mnist = test_network("mnist_cnn", {12, 12, 1});

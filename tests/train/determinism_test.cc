@@ -36,6 +36,24 @@ TEST(Determinism, ThreadsDoNotMatter) {
   }
 }
 
+// Masks of channels and of samples, and noise, belong to samples.
+TEST(Determinism, NoiseDependsOnSeedAndSampleOnly) {
+  const auto train_noisy = [](int threads, int slices) {
+    const Network network =
+        Sequential({6, 6, 1}, {Conv2D({.filters = 4, .kernel = {3, 3}, .activation = "swish"}),
+                               SpatialDropout2D({.rate = 0.3}), StochasticDepth({.rate = 0.3}),
+                               GaussianNoise({.stddev = 0.2}), GlobalAveragePooling2D(),
+                               Dense({.units = 3, .activation = "softmax"})});
+    Model model = compiled(
+        network, classifier(SGD({.learning_rate = 0.02}), {.threads = threads, .slices = slices}));
+    model.fit(image_data(37), {.epochs = 2, .batch_size = 8, .verbose = 0});
+    return model;
+  };
+  const Model one = train_noisy(1, 2);
+  EXPECT_TRUE(same_weights(one, train_noisy(2, 2)));
+  EXPECT_LT(largest_difference(one, train_noisy(2, 4)), 2e-5);
+}
+
 // Without Adam, which divides by the size of a gradient and so amplifies rounding.
 Model train_plainly(int slices, int64_t batch) {
   Model model = compiled(rich_cnn(), classifier(SGD({.learning_rate = 0.02}), {.slices = slices}));

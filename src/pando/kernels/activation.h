@@ -4,6 +4,6 @@
 
 namespace pando::kernels {
 
-enum class Activation { none, relu, leaky_relu };
+enum class Activation { none, relu, leaky_relu, relu6, hard_swish, swish };
 
 }  // namespace pando::kernels

@@ -7,18 +7,22 @@
 
 namespace pando::kernels {
 
+// The curves that are no lines, in double precision.
+double exact_swish(double x);
+double exact_hard_swish(double x);
+
 struct NodeActivation {
   Activation kind = Activation::none;
   float alpha = 0;  // the slope of leaky_relu below zero
 
-  float operator()(float x) const {
-    if (!(x < 0) || kind == Activation::none) return x;  // NaN is kept so that faults show
-    return kind == Activation::relu ? 0 : alpha * x;
-  }
-  // The derivative at the result y.
+  float operator()(float x) const;  // NaN is kept so that faults show
+  // The derivative at the result y. Requires: an activation whose result determines it, so not
+  // swish and hard_swish.
   float slope(float y) const {
-    if (y > 0 || kind == Activation::none) return 1;
-    return kind == Activation::relu ? 0 : alpha;
+    if (kind == Activation::none) return 1;
+    if (kind == Activation::relu6 && y >= 6) return 0;
+    if (y > 0) return 1;
+    return kind == Activation::leaky_relu ? alpha : 0;
   }
 };
 

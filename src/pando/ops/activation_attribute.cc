@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "pando/ops/activation_attribute.h"
 
+#include <algorithm>
+
 #include "pando/base/error.h"
 #include "pando/ops/attribute_values.h"
 
@@ -11,6 +13,20 @@ std::vector<AttributeSpec> with_activation(std::vector<AttributeSpec> own) {
       {.name = "activation", .fallback = std::string("none"), .names_op = Trait::post_op});
   own.push_back({"alpha", 0.0, {}});
   return own;
+}
+
+std::vector<AttributeSpec> with_mask(std::vector<AttributeSpec> own,
+                                     std::vector<std::string> choices) {
+  choices.insert(choices.begin(), "none");
+  own.push_back({"activation", std::string("none"), std::move(choices)});
+  own.push_back({"alpha", 0.0, {}});
+  return own;
+}
+
+bool can_name_activation(const ir::Node& node, const std::string& activation) {
+  const AttributeSpec* spec = definition(node).attribute("activation");
+  return spec != nullptr &&
+         std::find(spec->choices.begin(), spec->choices.end(), activation) != spec->choices.end();
 }
 
 void set_activation(ir::Node& node, const std::string& activation, const ir::Node& source) {

@@ -27,7 +27,7 @@ void check_per_channel(const ir::Node& node, int x, int first, int last) {
 }
 
 // The number of inputs without y, which backward ops take as the last input when they mask dy by a
-// fused relu.
+// fused relu or relu6.
 int inputs_without_y(const ir::Node& node) {
   if (text_attribute(node, "activation") == "none") return node.num_inputs();
   require_f32_shape(node, node.num_inputs() - 1, node.input(0)->shape());
@@ -67,7 +67,7 @@ void add_batch_norm_gradients(const ir::Node& node, std::span<ir::Value* const> 
 }
 
 std::vector<AttributeSpec> backward_attributes() {
-  return {{"epsilon", 0.001, {}}, {"activation", std::string("none"), {"none", "relu"}}};
+  return {{"epsilon", 0.001, {}}, {"activation", std::string("none"), {"none", "relu", "relu6"}}};
 }
 
 std::vector<ir::TensorType> infer_batch_norm_input_grad(const ir::Node& node) {

@@ -59,7 +59,7 @@ std::vector<ir::TensorType> infer_conv_pool_filter_grad(const ir::Node& node) {
 }
 
 std::vector<AttributeSpec> attributes_with(const char* extents) {
-  auto attributes = with_activation(conv_attributes());
+  auto attributes = with_mask(conv_attributes(), {"relu", "leaky_relu"});
   attributes.push_back({"window", ir::Ints{}, {}});
   attributes.push_back({extents, ir::Ints{}, {}});
   return attributes;

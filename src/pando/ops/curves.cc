@@ -42,6 +42,12 @@ OpDef curve_grad(const OpDef& forward, SlopeAt slope) {
           .infer = forward.infer};
 }
 
+// Lets other ops apply the activation to their results.
+OpDef as_post_op(OpDef op) {
+  op.traits.push_back(Trait::post_op);
+  return op;
+}
+
 // Wraps the shape rule with a check. The negated comparison of `holds` refuses a NaN too.
 OpDef checked(OpDef op, bool (*holds)(const ir::Node&), const char* expected) {
   op.infer = [=](const ir::Node& node) {
@@ -71,7 +77,7 @@ OpDef gelu_op() { return curve("gelu", SlopeAt::input, {{"approximate", 0.0}}); 
 OpDef gelu_grad_op() { return curve_grad(gelu_op(), SlopeAt::input); }
 
 // x sigmoid(x).
-OpDef swish_op() { return curve("swish", SlopeAt::input); }
+OpDef swish_op() { return as_post_op(curve("swish", SlopeAt::input)); }
 OpDef swish_grad_op() { return curve_grad(swish_op(), SlopeAt::input); }
 
 // alpha x + beta, cut off below 0 and above 1; the defaults are those of Keras 2 and ONNX.
@@ -81,7 +87,7 @@ OpDef hard_sigmoid_op() {
 OpDef hard_sigmoid_grad_op() { return curve_grad(hard_sigmoid_op(), SlopeAt::result); }
 
 // x times (x/6 + 1/2, cut off below 0 and above 1).
-OpDef hard_swish_op() { return curve("hard_swish", SlopeAt::input); }
+OpDef hard_swish_op() { return as_post_op(curve("hard_swish", SlopeAt::input)); }
 OpDef hard_swish_grad_op() { return curve_grad(hard_swish_op(), SlopeAt::input); }
 
 // log(1 + e^x).
@@ -105,7 +111,11 @@ OpDef clip_op() {
 OpDef clip_grad_op() { return curve_grad(clip_op(), SlopeAt::result); }
 
 // clip from 0 to 6.
-OpDef relu6_op() { return curve("relu6", SlopeAt::result); }
-OpDef relu6_grad_op() { return curve_grad(relu6_op(), SlopeAt::result); }
+OpDef relu6_op() { return as_post_op(curve("relu6", SlopeAt::result)); }
+OpDef relu6_grad_op() {
+  OpDef op = curve_grad(relu6_op(), SlopeAt::result);
+  op.gradient_of = "relu6";
+  return op;
+}
 
 }  // namespace pando::ops

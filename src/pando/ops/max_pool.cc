@@ -58,7 +58,7 @@ OpDef max_pool_grad_op() {
   return {.name = "max_pool_grad",
           .inputs = {{"dy"}, {"index"}, {.name = "y", .optional = true}},
           .outputs = {"dx"},
-          .attributes = with_activation(pool_grad_attributes()),
+          .attributes = with_mask(pool_grad_attributes(), {"relu", "leaky_relu"}),
           .traits = {Trait::no_grad},
           .infer = infer_max_pool_grad};
 }

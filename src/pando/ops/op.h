@@ -26,8 +26,8 @@ enum class Trait {
                    // operands have them
   moments,         // batch_sum whose outputs are merged as moments, not added
   activation,      // layers apply it by name: one input, one output, defaults for all attributes
-  post_op,         // an activation that other ops can apply to their own result; its gradient reads
-                   // that result only
+  post_op,         // an activation that other ops can apply to their own result, unless its
+                   // gradient reads what it was applied to
   takes_post_op,   // applies the post_op that its attribute `activation` names
   linear_filter,   // input 1 is a filter in which the result is linear, input 2 an optional bias;
                    // the last axis of both is that of the result

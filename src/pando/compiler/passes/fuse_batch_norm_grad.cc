@@ -14,12 +14,6 @@ namespace pando::compiler {
 
 namespace {
 
-// Whether the node's attribute `activation` may name this op.
-bool can_mask(const ir::Node& node, const std::string& activation) {
-  const ops::AttributeSpec* spec = ops::definition(node).attribute("activation");
-  return spec != nullptr && std::ranges::count(spec->choices, activation) > 0;
-}
-
 bool reads_only_as_gradient(const ir::Node* user, const ir::Value* masked) {
   const bool known = (user->op() == "batch_norm_sums" && user->num_inputs() == 4) ||
                      (user->op() == "batch_norm_input_grad" && user->num_inputs() == 7);
@@ -32,8 +26,8 @@ bool is_fusable_mask(const ir::Graph& graph, const ir::Node& node) {
   if (activation.empty() || graph.is_output(node.output())) return false;
   const auto users = graph.users(node.output());
   return !users.empty() && std::all_of(users.begin(), users.end(), [&](const ir::Node* user) {
-    return reads_only_as_gradient(user, node.output()) && can_mask(*user, activation) &&
-           user->stage() == node.stage();
+    return reads_only_as_gradient(user, node.output()) &&
+           ops::can_name_activation(*user, activation) && user->stage() == node.stage();
   });
 }
 

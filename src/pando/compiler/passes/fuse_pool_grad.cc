@@ -11,11 +11,13 @@ namespace {
 
 // The max_pool whose index and input this gradient of an activation reads, or null.
 const ir::Node* pool_behind(const ir::Graph& graph, const ir::Node& node) {
-  if (ops::definition(node).gradient_of.empty()) return nullptr;
+  const std::string& activation = ops::definition(node).gradient_of;
+  if (activation.empty()) return nullptr;
   const ir::Node* scatter = node.input(0)->producer();
   if (scatter == nullptr || scatter->op() != "max_pool_grad" || scatter->num_inputs() != 2) {
     return nullptr;
   }
+  if (!ops::can_name_activation(*scatter, activation)) return nullptr;
   if (graph.users(scatter->output()).size() != 1 || graph.is_output(scatter->output()))
     return nullptr;
   const ir::Node* pool = scatter->input(1)->producer();

@@ -55,6 +55,13 @@ void run_batch_norm(const Norm& norm, const KernelArgs& args, const StepArgs& st
                      {center, scale, shift, norm.activation.kind, norm.activation.alpha});
 }
 
+// The result of the activation, the last input, is the mask.
+void mask_by(const Norm& norm, const KernelArgs& args, int64_t at, GradientData& data) {
+  if (norm.activation.kind == Activation::none) return;
+  data.mask = args.in(args.num_inputs - 1) + at;
+  if (norm.activation.kind == Activation::relu6) data.ceiling = 6;
+}
+
 void run_sums(const Norm& norm, const KernelArgs& args, const StepArgs& step) {
   ChannelScratch scratch(norm.row, args.scratch);
   const int64_t channels = norm.rows.channels;
@@ -63,9 +70,9 @@ void run_sums(const Norm& norm, const KernelArgs& args, const StepArgs& step) {
   fast::clear_totals(norm.row, scratch);
   const Range pixels = norm.valid_part(norm.rows.pixel_share(step.part), step.valid);
   const int64_t at = pixels.begin * channels;
-  const float* mask = norm.activation.kind == Activation::relu ? args.in(4) + at : nullptr;
-  fast::add_products({.dy = args.in(0) + at, .x = args.in(1) + at, .mask = mask}, pixels.size(),
-                     norm.row, scratch);
+  GradientData data{.dy = args.in(0) + at, .x = args.in(1) + at};
+  mask_by(norm, args, at, data);
+  fast::add_products(data, pixels.size(), norm.row, scratch);
   for (int64_t c = 0; c < channels; ++c) {
     const double inverse = norm.inverse_deviation(args.in(3)[c]);
     args.out(0)[c] = static_cast<float>(scratch.first[c]);
@@ -96,7 +103,7 @@ void run_input_grad(const Norm& norm, bool totals, const KernelArgs& args, const
   const Range pixels = totals ? norm.valid_part(all, step.valid) : all;
   const int64_t at = pixels.begin * channels;
   GradientData data{.dy = args.in(0) + at, .x = args.in(1) + at, .dx = args.out() + at};
-  if (norm.activation.kind == Activation::relu) data.mask = args.in(args.num_inputs - 1) + at;
+  mask_by(norm, args, at, data);
   fast::apply_gradient(data, pixels.size() * channels, norm.row,
                        {center, scale, totals ? slope : nullptr, shift});
   std::fill(args.out() + std::max(pixels.end, all.begin) * channels,

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "pando/base/multiversion.h"
+#include "pando/kernels/fast/activation_loops.h"
 
 namespace pando::kernels::fast {
 namespace {
@@ -70,10 +71,11 @@ PANDO_MULTIVERSION void sum_deviations(const float* __restrict x, int64_t count,
 // dy where the mask is positive, else 0. Uses bit operations: with a conditional value the compiler
 // branches around the sums below and does not vectorise them.
 template <bool masked>
-PANDO_INLINE float masked_value(const float* dy, const float* mask, int64_t at) {
+PANDO_INLINE float masked_value(const float* dy, const float* mask, float ceiling, int64_t at) {
   const float value = dy[at];
   if constexpr (!masked) return value;
-  const uint32_t keep = mask[at] > 0 ? ~uint32_t{0} : 0;
+  const uint32_t above = mask[at] > 0 ? ~uint32_t{0} : 0;
+  const uint32_t keep = mask[at] < ceiling ? above : 0;
   return std::bit_cast<float>(std::bit_cast<uint32_t>(value) & keep);
 }
 
@@ -83,6 +85,7 @@ PANDO_INLINE void sum_products_body(const GradientData& data, int64_t count, int
   const float* __restrict dy = data.dy;
   const float* __restrict x = data.x;
   const float* __restrict mask = data.mask;
+  const float ceiling = data.ceiling;
   const float* __restrict center = sums.center;
   float* __restrict first = sums.first;
   float* __restrict second = sums.second;
@@ -93,8 +96,8 @@ PANDO_INLINE void sum_products_body(const GradientData& data, int64_t count, int
     for (int64_t i = 0; i < length; ++i) {
       const int64_t j = base + i;
       const int64_t k = j + length;
-      const float a = masked_value<masked>(dy, mask, j);
-      const float b = masked_value<masked>(dy, mask, k);
+      const float a = masked_value<masked>(dy, mask, ceiling, j);
+      const float b = masked_value<masked>(dy, mask, ceiling, k);
       first[i] += a + b;
       second[i] += a * (x[j] - center[i]) + b * (x[k] - center[i]);
     }
@@ -104,7 +107,7 @@ PANDO_INLINE void sum_products_body(const GradientData& data, int64_t count, int
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) {
       const int64_t j = base + i;
-      const float a = masked_value<masked>(dy, mask, j);
+      const float a = masked_value<masked>(dy, mask, ceiling, j);
       first[i] += a;
       second[i] += a * (x[j] - center[i]);
     }
@@ -170,6 +173,9 @@ PANDO_INLINE void affine_body(const float* x, float* y, int64_t count, int64_t l
         y[base + i] = value;
       } else if constexpr (activation == Activation::relu) {
         y[base + i] = value < 0 ? 0 : value;
+      } else if constexpr (activation == Activation::relu6) {
+        const float floored = value < 0 ? 0 : value;
+        y[base + i] = floored > 6 ? 6 : floored;
       } else {
         y[base + i] = value > 0 ? value : value * alpha;
       }
@@ -187,6 +193,11 @@ PANDO_MULTIVERSION void affine_relu(const float* x, float* y, int64_t count, int
   affine_body<Activation::relu>(x, y, count, length, rows);
 }
 
+PANDO_MULTIVERSION void affine_relu6(const float* x, float* y, int64_t count, int64_t length,
+                                     const AffineRows& rows) {
+  affine_body<Activation::relu6>(x, y, count, length, rows);
+}
+
 PANDO_MULTIVERSION void affine_leaky_relu(const float* x, float* y, int64_t count, int64_t length,
                                           const AffineRows& rows) {
   affine_body<Activation::leaky_relu>(x, y, count, length, rows);
@@ -198,6 +209,7 @@ PANDO_INLINE void gradient_body(const GradientData& data, int64_t count, int64_t
   const float* dy = data.dy;
   const float* x = data.x;
   const float* mask = data.mask;
+  const float ceiling = data.ceiling;
   float* dx = data.dx;
   const float* __restrict center = rows.center;
   const float* __restrict scale = rows.scale;
@@ -208,7 +220,7 @@ PANDO_INLINE void gradient_body(const GradientData& data, int64_t count, int64_t
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) {
       const int64_t j = base + i;
-      const float a = masked_value<masked>(dy, mask, j);
+      const float a = masked_value<masked>(dy, mask, ceiling, j);
       dx[j] = sloped ? a * scale[i] + ((x[j] - center[i]) * slope[i] + shift[i]) : a * scale[i];
     }
   }
@@ -253,6 +265,16 @@ void apply_affine(const float* x, float* y, int64_t count, ChannelRow row, const
     case Activation::none: return affine(x, y, count, row.length(), rows);
     case Activation::relu: return affine_relu(x, y, count, row.length(), rows);
     case Activation::leaky_relu: return affine_leaky_relu(x, y, count, row.length(), rows);
+    case Activation::relu6: return affine_relu6(x, y, count, row.length(), rows);
+    case Activation::hard_swish:
+    case Activation::swish: break;
+  }
+  // Pieces of whole rows, which are in the cache when the activation reads them.
+  const int64_t step = std::max<int64_t>(4096 / row.length(), 1) * row.length();
+  for (int64_t at = 0; at < count; at += step) {
+    const int64_t piece = std::min(step, count - at);
+    affine(x + at, y + at, piece, row.length(), rows);
+    activate({rows.activation, rows.alpha}, y + at, piece);
   }
 }
 
@@ -325,6 +347,7 @@ void add_products(const GradientData& data, int64_t pixels, ChannelRow row,
     GradientData block{.dy = data.dy + base, .x = data.x + base};
     if (data.mask != nullptr) {
       block.mask = data.mask + base;
+      block.ceiling = data.ceiling;
       sum_masked_products(block, elements, row.length(), sums);
     } else {
       sum_products(block, elements, row.length(), sums);

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "pando/kernels/activation.h"
 
@@ -32,8 +33,8 @@ struct AffineRows {
 };
 void apply_affine(const float* x, float* y, int64_t count, ChannelRow row, const AffineRows& rows);
 
-// dx = dy * scale + (x - center) * slope + shift. If there is a mask, dy counts as 0 where mask <=
-// 0. If there is no slope, x is not read.
+// dx = dy * scale + (x - center) * slope + shift. If there is a mask, dy counts as 0 where the mask
+// is not above 0 and below the ceiling. If there is no slope, x is not read.
 struct GradientRows {
   const float* center = nullptr;
   const float* scale = nullptr;
@@ -44,6 +45,7 @@ struct GradientData {
   const float* dy = nullptr;
   const float* x = nullptr;
   const float* mask = nullptr;
+  float ceiling = std::numeric_limits<float>::infinity();
   float* dx = nullptr;
 };
 void apply_gradient(const GradientData& data, int64_t count, ChannelRow row,

@@ -63,9 +63,7 @@ struct NearGelu {
 };
 
 struct Swish {
-  PANDO_INLINE static float value(float x, CurveNumbers) {
-    return fast::product(x, vector_sigmoid(x));
-  }
+  PANDO_INLINE static float value(float x, CurveNumbers) { return fast::vector_swish(x); }
   PANDO_INLINE static float slope(float x, CurveNumbers) {
     const float near = fast::clamped(x, 200.0f);
     const float s = vector_sigmoid(near);
@@ -86,11 +84,7 @@ struct HardSigmoid {
 };
 
 struct HardSwish {
-  PANDO_INLINE static float value(float x, CurveNumbers) {
-    const float middle = fast::clamped(x, 3.0f);
-    const float inside = middle * (middle / 6.0f + 0.5f);
-    return x >= 3 ? x : inside;
-  }
+  PANDO_INLINE static float value(float x, CurveNumbers) { return fast::vector_hard_swish(x); }
   PANDO_INLINE static float slope(float x, CurveNumbers) {
     const float inside = fast::clamped(x, 3.0f) / 3.0f + 0.5f;
     const float above = x >= 3 ? 1.0f : inside;

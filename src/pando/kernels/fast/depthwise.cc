@@ -6,6 +6,7 @@
 
 #include "pando/base/strings.h"
 #include "pando/kernels/conv_node.h"
+#include "pando/kernels/fast/activation_loops.h"
 #include "pando/kernels/fast/fast.h"
 #include "pando/kernels/fast/group_spread.h"
 #include "pando/kernels/fast/vectors.h"
@@ -39,11 +40,19 @@ struct RowJob {
   NodeActivation activation;
 };
 
+// Whether sum_block applies the activation; others are applied to whole rows.
+bool in_registers(Activation activation) {
+  return activation != Activation::swish && activation != Activation::hard_swish;
+}
+
 template <typename Values>
 PANDO_INLINE void activate(const NodeActivation& activation, Values& v) {
   if (activation.kind == Activation::none) return;
-  const Values below = activation.kind == Activation::relu ? Values{} : v * activation.alpha;
+  const Values below = activation.kind == Activation::leaky_relu ? v * activation.alpha : Values{};
   v = v < 0 ? below : v;  // NaN is kept
+  if (activation.kind != Activation::relu6) return;
+  const Values six = Values{} + 6.0f;
+  v = v > six ? six : v;
 }
 
 // Adds the products of one tap with channel `from` of every group.
@@ -214,7 +223,9 @@ void sum_rows(const DepthwisePlan& plan, const float* x, const float* filter, Ro
              .pixel = width.step * plan.channels,
              .source_pixel = width.source_step * plan.channels,
              .bias = ends.bias,
-             .activation = ends.activation};
+             .activation = {}};
+  const bool in_block = in_registers(ends.activation.kind);
+  if (in_block) job.activation = ends.activation;
   for (int64_t row = rows.begin; row < rows.end; ++row) {
     const RowSources sources = row_sources(plan, row, x, filter);
     for (int64_t p = 0; p < width.step; ++p) {
@@ -230,6 +241,9 @@ void sum_rows(const DepthwisePlan& plan, const float* x, const float* filter, Ro
       sum_row(job, inner, to);
       for (int64_t j = inner.end; j < phase.count; ++j) at_edge(j);
     }
+    if (in_block) continue;
+    const int64_t length = width.result * plan.channels;
+    fast::activate(ends.activation, y + row * length, length);
   }
 }
 

@@ -142,6 +142,7 @@ GradRows choose_rows(const PoolShape& p, Activation activation) {
     case Activation::none: return disjoint ? grad_disjoint : grad_adding;
     case Activation::relu: return disjoint ? grad_disjoint_relu : grad_adding_relu;
     case Activation::leaky_relu: return disjoint ? grad_disjoint_leaky : grad_adding_leaky;
+    default: break;  // the op takes no others
   }
   return grad_adding;
 }

@@ -160,6 +160,16 @@ PANDO_INLINE float clamped(float x, float limit) {
 // x times factor, but 0 where the factor is 0 and x infinite.
 PANDO_INLINE float product(float x, float factor) { return keep_or(factor != 0, x, 0.0f) * factor; }
 
+// x sigmoid(x).
+PANDO_INLINE float vector_swish(float x) { return product(x, vector_sigmoid(x)); }
+
+// x times (x/6 + 1/2, cut off below 0 and above 1).
+PANDO_INLINE float vector_hard_swish(float x) {
+  const float middle = clamped(x, 3.0f);
+  const float inside = middle * (middle / 6.0f + 0.5f);
+  return x >= 3 ? x : inside;
+}
+
 // The probability that a normally distributed number is at most x, within a 1e-5th of it down to
 // x = -12.5; below that it is less than 1e-35. The polynomial approximates e^(z^2) erfc(z) / t for
 // z = |x| / sqrt(2).

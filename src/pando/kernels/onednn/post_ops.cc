@@ -22,14 +22,31 @@ ProductTypes product_types(const ir::Node& node) {
   return {first, second, made};
 }
 
+namespace {
+
+void append_activation(const NodeActivation& activation, dnnl::post_ops& post_ops) {
+  using dnnl::algorithm;
+  const float alpha = activation.alpha;
+  switch (activation.kind) {
+    case Activation::none: return;
+    case Activation::relu:
+    case Activation::leaky_relu:
+      return post_ops.append_eltwise(1, algorithm::eltwise_relu, alpha, 0);
+    case Activation::relu6: return post_ops.append_eltwise(1, algorithm::eltwise_clip, 0, 6);
+    case Activation::hard_swish:
+      return post_ops.append_eltwise(1, algorithm::eltwise_hardswish, 0, 0);
+    case Activation::swish: return post_ops.append_eltwise(1, algorithm::eltwise_swish, 1, 0);
+  }
+}
+
+}  // namespace
+
 dnnl::primitive_attr fused_attributes(const ir::Node& node, const dnnl::memory::desc& residual) {
   dnnl::primitive_attr attributes = primitive_attributes();
   const NodeActivation activation = node_activation(node);
   dnnl::post_ops post_ops;
   if (node.num_inputs() > 3) post_ops.append_binary(dnnl::algorithm::binary_add, residual);
-  if (activation.kind != Activation::none) {
-    post_ops.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, activation.alpha, 0.0f);
-  }
+  append_activation(activation, post_ops);
   attributes.set_post_ops(post_ops);
   return attributes;
 }

@@ -33,9 +33,9 @@ Channel channel(float mean, float variance, double epsilon) {
   return {static_cast<double>(mean), 1 / std::sqrt(static_cast<double>(variance) + epsilon)};
 }
 
-// dy, masked by the result y of a relu when there is one.
-double masked(const float* dy, const float* y, int64_t at) {
-  return y == nullptr || y[at] > 0 ? static_cast<double>(dy[at]) : 0;
+// dy, masked by the result y of an activation when there is one.
+double masked(const NodeActivation& activation, const float* dy, const float* y, int64_t at) {
+  return y == nullptr || activation.slope(y[at]) > 0 ? static_cast<double>(dy[at]) : 0;
 }
 
 }  // namespace
@@ -108,6 +108,7 @@ KernelOffer reference_batch_norm(const ir::Node& node) {
 KernelOffer reference_batch_norm_sums(const ir::Node& node) {
   const Rows rows(node.input(1)->shape());
   const double epsilon = ops::number_attribute(node, "epsilon");
+  const NodeActivation activation = node_activation(node);
   return offer_function("reference", [=](const KernelArgs& args, const StepArgs& step) {
     const float* y = args.num_inputs > 4 ? args.in(4) : nullptr;
     for (int64_t c = 0; c < rows.channels; ++c) {
@@ -116,7 +117,7 @@ KernelOffer reference_batch_norm_sums(const ir::Node& node) {
       double dgamma = 0;
       for (int64_t r = 0; r < step.valid * rows.pixels; ++r) {
         const int64_t at = r * rows.channels + c;
-        const double dy = masked(args.in(0), y, at);
+        const double dy = masked(activation, args.in(0), y, at);
         dbeta += dy;
         dgamma += dy * known.normal(args.in(1)[at]);
       }
@@ -129,10 +130,11 @@ KernelOffer reference_batch_norm_sums(const ir::Node& node) {
 KernelOffer reference_batch_norm_input_grad(const ir::Node& node) {
   const Rows rows(node.input(1)->shape());
   const double epsilon = ops::number_attribute(node, "epsilon");
-  const bool relu = node_activation(node).kind == Activation::relu;
+  const NodeActivation activation = node_activation(node);
   const bool totals = node.num_inputs() >= 7;
   return offer_function("reference", [=](const KernelArgs& args, const StepArgs& step) {
-    const float* y = relu ? args.in(args.num_inputs - 1) : nullptr;
+    const bool has_mask = activation.kind != Activation::none;
+    const float* y = has_mask ? args.in(args.num_inputs - 1) : nullptr;
     const auto count = static_cast<double>(step.batch_valid * rows.pixels);
     // Without totals, padding needs no special case: its dy is zero.
     const int64_t valid_rows = totals ? step.valid * rows.pixels : rows.count();
@@ -141,7 +143,7 @@ KernelOffer reference_batch_norm_input_grad(const ir::Node& node) {
       const double scale = static_cast<double>(args.in(4)[c]) * known.inv_std;
       for (int64_t r = 0; r < rows.count(); ++r) {
         const int64_t at = r * rows.channels + c;
-        double dx = r < valid_rows ? masked(args.in(0), y, at) : 0;
+        double dx = r < valid_rows ? masked(activation, args.in(0), y, at) : 0;
         if (totals && r < valid_rows) {
           dx -= (static_cast<double>(args.in(5)[c]) +
                  known.normal(args.in(1)[at]) * static_cast<double>(args.in(6)[c])) /

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "pando/kernels/function_kernel.h"
+#include "pando/kernels/node_activation.h"
 #include "pando/kernels/reference/reference.h"
 #include "pando/ops/attribute_values.h"
 
@@ -92,9 +93,7 @@ KernelOffer reference_gelu_grad(const ir::Node& node) {
   return slope_of(node, [](double x) { return normal(x) + product(x, normal_density(x)); });
 }
 
-KernelOffer reference_swish(const ir::Node& node) {
-  return value_of(node, [](double x) { return product(x, logistic(x)); });
-}
+KernelOffer reference_swish(const ir::Node& node) { return value_of(node, exact_swish); }
 KernelOffer reference_swish_grad(const ir::Node& node) {
   return slope_of(node, [](double x) {
     const double s = logistic(x);
@@ -112,9 +111,7 @@ KernelOffer reference_hard_sigmoid_grad(const ir::Node& node) {
   return slope_of(node, [a = number(node, "alpha")](double y) { return y > 0 && y < 1 ? a : 0; });
 }
 
-KernelOffer reference_hard_swish(const ir::Node& node) {
-  return value_of(node, [](double x) { return x <= -3 ? 0 : x >= 3 ? x : x * (x / 6 + 0.5); });
-}
+KernelOffer reference_hard_swish(const ir::Node& node) { return value_of(node, exact_hard_swish); }
 KernelOffer reference_hard_swish_grad(const ir::Node& node) {
   return slope_of(node, [](double x) { return x <= -3 ? 0 : x >= 3 ? 1 : x / 3 + 0.5; });
 }
