@@ -2,16 +2,19 @@
 // the first level of the cache.
 // SPDX-License-Identifier: MIT
 #include <cmath>
+#include <type_traits>
 
-#include "pando/kernels/fast/class_rows.h"
 #include "pando/kernels/fast/fast.h"
 #include "pando/kernels/fast/support.h"
+#include "pando/kernels/fast/vectors.h"
 
 namespace pando::kernels {
 namespace {
 
+using fast::Floats;
 using fast::Range;
 using fast::ScratchCutter;
+using fast::WideFloats;
 
 constexpr int64_t kSumRun = 4096;  // elements that are summed in f32; runs are added in f64
 constexpr int64_t kRowBlock = 64;  // rows whose gradients are summed in f32
@@ -33,27 +36,25 @@ struct SumPair {
   float second = 0;
 };
 
-// Two sums over k < count at once: terms(k, first, second) adds to both.
-template <typename Terms>
-PANDO_INLINE SumPair sum_pairs(int64_t count, const Terms& terms) {
-  constexpr int64_t kLanes = fast::kRowLanes;
-  SumPair total;
+PANDO_INLINE float sum_of_lanes(const WideFloats& v) {
+  const Floats eight = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
+                       __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+  const auto four = __builtin_shufflevector(eight, eight, 0, 1, 2, 3) +
+                    __builtin_shufflevector(eight, eight, 4, 5, 6, 7);
+  return (four[0] + four[2]) + (four[1] + four[3]);
+}
+
+// Two sums over k < count at once: add(k, first, second) adds the terms from k on, as many as fit
+// into its arguments, to both.
+template <typename Add>
+PANDO_INLINE SumPair sum_pairs(int64_t count, const Add& add) {
+  constexpr int64_t kWidth = sizeof(WideFloats) / sizeof(float);
+  WideFloats first{};
+  WideFloats second{};
   int64_t k = 0;
-  if (count >= kLanes) {
-    float first[kLanes] = {};
-    float second[kLanes] = {};
-    for (; k + kLanes <= count; k += kLanes) {
-      for (int64_t lane = 0; lane < kLanes; ++lane) terms(k + lane, first[lane], second[lane]);
-    }
-    for (int64_t step = kLanes / 2; step > 0; step /= 2) {
-      for (int64_t lane = 0; lane < step; ++lane) {
-        first[lane] += first[lane + step];
-        second[lane] += second[lane + step];
-      }
-    }
-    total = {first[0], second[0]};
-  }
-  for (; k < count; ++k) terms(k, total.first, total.second);
+  for (; k + kWidth <= count; k += kWidth) add(k, first, second);
+  SumPair total{sum_of_lanes(first), sum_of_lanes(second)};
+  for (; k < count; ++k) add(k, total.first, total.second);
   return total;
 }
 
@@ -63,33 +64,38 @@ struct RowMoments {
 };
 
 // The second pass corrects the mean of the first, so that rows far from zero stay exact.
-PANDO_INLINE RowMoments moments_of(const float* x, int64_t size) {
+PANDO_INLINE RowMoments moments_of(const float* x, int64_t size, double share) {
   double sum = 0;
   for (int64_t at = 0; at < size; at += kSumRun) {
     const float* run = x + at;
-    sum += fast::sum_lanes(
-        size - at < kSumRun ? size - at : kSumRun, [=](int64_t k) __attribute__((always_inline)) {
-          return run[k];
-        });
+    sum += sum_pairs(
+               size - at < kSumRun ? size - at : kSumRun,
+               [=](int64_t k, auto& a, auto&) __attribute__((always_inline)) {
+                 std::remove_reference_t<decltype(a)> value;
+                 fast::load(run + k, value);
+                 a += value;
+               })
+               .first;
   }
-  const double count = static_cast<double>(size);
-  const float center = static_cast<float>(sum / count);
+  const float center = static_cast<float>(sum * share);
   double first = 0;
   double second = 0;
   for (int64_t at = 0; at < size; at += kSumRun) {
     const float* run = x + at;
     const SumPair sums = sum_pairs(
-        size - at < kSumRun ? size - at : kSumRun, [=](int64_t k, float& a, float& b)
+        size - at < kSumRun ? size - at : kSumRun, [=](int64_t k, auto& a, auto& b)
                                                        __attribute__((always_inline)) {
-                                                         const float away = run[k] - center;
+                                                         std::remove_reference_t<decltype(a)> value;
+                                                         fast::load(run + k, value);
+                                                         const auto away = value - center;
                                                          a += away;
                                                          b += away * away;
                                                        });
     first += sums.first;
     second += sums.second;
   }
-  const double shift = first / count;
-  const double variance = second / count - shift * shift;
+  const double shift = first * share;
+  const double variance = second * share - shift * shift;
   return {center + shift, variance < 0 ? 0 : variance};
 }
 
@@ -106,12 +112,13 @@ PANDO_MULTIVERSION void normalise_rows(const ForwardRows& data, int64_t size, do
                                        Range rows) {
   const float* gamma = data.gamma;
   const float* beta = data.beta;
+  const double share = 1.0 / static_cast<double>(size);
   for (int64_t row = rows.begin; row < rows.end; ++row) {
     const float* x = data.x + row * size;
     float* y = data.y + row * size;
-    const RowMoments moments = moments_of(x, size);
+    const RowMoments moments = moments_of(x, size, share);
     const float mean = static_cast<float>(moments.mean);
-    const float inverse = static_cast<float>(1.0 / std::sqrt(moments.variance + epsilon));
+    const float inverse = 1.0f / std::sqrt(static_cast<float>(moments.variance + epsilon));
     data.mean[row] = mean;
     data.inverse[row] = inverse;
 #pragma GCC ivdep
@@ -146,6 +153,7 @@ PANDO_MULTIVERSION void add_rows(const BackwardRows& data, int64_t size, Range r
 // of gamma * dy and gamma * dy * xhat, and m is the number of its elements.
 PANDO_MULTIVERSION void row_gradients(const BackwardRows& data, const float* gamma, float* out,
                                       int64_t size, Range rows) {
+  const double share = 1.0 / static_cast<double>(size);
   for (int64_t row = rows.begin; row < rows.end; ++row) {
     const float mean = data.mean[row];
     double first = 0;
@@ -155,20 +163,23 @@ PANDO_MULTIVERSION void row_gradients(const BackwardRows& data, const float* gam
       const float* x = data.x + row * size + at;
       const float* weight = gamma + at;
       const SumPair sums = sum_pairs(
-          size - at < kSumRun ? size - at : kSumRun, [=](int64_t k, float& a, float& b)
-                                                         __attribute__((always_inline)) {
-                                                           const float scaled = dy[k] * weight[k];
-                                                           a += scaled;
-                                                           b += scaled * (x[k] - mean);
-                                                         });
+          size - at < kSumRun ? size - at : kSumRun, [=](int64_t k, auto& a,
+                                                         auto& b) __attribute__((always_inline)) {
+            std::remove_reference_t<decltype(a)> scaled, factor, value;
+            fast::load(dy + k, scaled);
+            fast::load(weight + k, factor);
+            fast::load(x + k, value);
+            scaled *= factor;
+            a += scaled;
+            b += scaled * (value - mean);
+          });
       first += sums.first;
       second += sums.second;
     }
     const double inverse = data.inverse[row];
-    const double count = static_cast<double>(size);
     const float factor = static_cast<float>(inverse);
-    const float shift = static_cast<float>(-inverse * first / count);
-    const float slope = static_cast<float>(-inverse * inverse * inverse * second / count);
+    const float shift = static_cast<float>(-inverse * share * first);
+    const float slope = static_cast<float>(-inverse * inverse * inverse * share * second);
     const float* dy = data.dy + row * size;
     const float* x = data.x + row * size;
     float* dx = out + row * size;
