@@ -20,8 +20,9 @@ struct NoiseKey {
   uint64_t key;
 };
 
-// noise[4 i + j] belongs to word j of counter i.
+// noise[4 i + j] belongs to word j of counter i. The numbers are computed word by word, in vectors.
 PANDO_INLINE void fill_noise(const fast::CounterWords& words, float deviation, float* noise) {
+  float planes[4][fast::kCounters];
   for (int pair = 0; pair < 2; ++pair) {
     const uint32_t* lengths = words.word[2 * pair];
     const uint32_t* angles = words.word[2 * pair + 1];
@@ -30,9 +31,12 @@ PANDO_INLINE void fill_noise(const fast::CounterWords& words, float deviation, f
       const float unit = fast::unit_float(lengths[i]) + 0x1.0p-24f;
       const float length = deviation * std::sqrt(-2.0f * fast::vector_log(unit));
       const fast::Circle point = fast::vector_circle(fast::unit_float(angles[i]));
-      noise[4 * i + 2 * pair] = length * point.cosine;
-      noise[4 * i + 2 * pair + 1] = length * point.sine;
+      planes[2 * pair][i] = length * point.cosine;
+      planes[2 * pair + 1][i] = length * point.sine;
     }
+  }
+  for (int i = 0; i < fast::kCounters; ++i) {
+    for (int j = 0; j < 4; ++j) noise[4 * i + j] = planes[j][i];
   }
 }
 

@@ -6,11 +6,14 @@
 
 #include "pando/kernels/fast/fast.h"
 #include "pando/kernels/fast/support.h"
+#include "pando/kernels/fast/vectors.h"
 
 namespace pando::kernels {
 namespace {
 
-constexpr int64_t kTile = 16;
+using fast::Floats;
+
+constexpr int64_t kTile = 8;
 
 struct PermutedAxis {
   int64_t extent = 1;
@@ -53,8 +56,33 @@ struct TransposePlan {
   int64_t matrices = 1;
 };
 
+// Transposes 8x8 elements in registers: pairs, then fours, then halves change places.
+PANDO_INLINE void transpose_tile(const float* x, int64_t from, float* y, int64_t to) {
+  Floats a[8];
+  Floats b[8];
+  for (int i = 0; i < 8; ++i) fast::load(x + i * from, a[i]);
+  for (int i = 0; i < 8; i += 2) {
+    b[i] = __builtin_shufflevector(a[i], a[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+    b[i + 1] = __builtin_shufflevector(a[i], a[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+  }
+  for (int half = 0; half < 8; half += 4) {
+    for (int i = 0; i < 2; ++i) {
+      const Floats& low = b[half + i];
+      const Floats& high = b[half + i + 2];
+      a[half + 2 * i] = __builtin_shufflevector(low, high, 0, 1, 8, 9, 4, 5, 12, 13);
+      a[half + 2 * i + 1] = __builtin_shufflevector(low, high, 2, 3, 10, 11, 6, 7, 14, 15);
+    }
+  }
+  for (int i = 0; i < 4; ++i) {
+    fast::store(y + i * to, __builtin_shufflevector(a[i], a[i + 4], 0, 1, 2, 3, 8, 9, 10, 11));
+    fast::store(y + (i + 4) * to,
+                __builtin_shufflevector(a[i], a[i + 4], 4, 5, 6, 7, 12, 13, 14, 15));
+  }
+}
+
 // Transposes rows [begin, end) of one matrix.
-void transpose_rows(const TransposePlan& plan, const float* x, float* y, fast::Range rows) {
+PANDO_MULTIVERSION void transpose_rows(const TransposePlan& plan, const float* x, float* y,
+                                       fast::Range rows) {
   if (plan.inner.from == 1) {
     for (int64_t row = rows.begin; row < rows.end; ++row) {
       std::memcpy(y + row * plan.rows.to, x + row * plan.rows.from,
@@ -63,9 +91,15 @@ void transpose_rows(const TransposePlan& plan, const float* x, float* y, fast::R
     return;
   }
   for (int64_t row = rows.begin; row < rows.end; row += kTile) {
-    const int64_t row_end = std::min(row + kTile, rows.end);
+    const int64_t row_end = row + kTile < rows.end ? row + kTile : rows.end;
     for (int64_t column = 0; column < plan.inner.extent; column += kTile) {
-      const int64_t column_end = std::min(column + kTile, plan.inner.extent);
+      const int64_t rest = plan.inner.extent - column;
+      const int64_t column_end = column + (rest < kTile ? rest : kTile);
+      if (row_end - row == kTile && rest >= kTile) {
+        transpose_tile(x + row + column * plan.inner.from, plan.inner.from,
+                       y + row * plan.rows.to + column, plan.rows.to);
+        continue;
+      }
       for (int64_t r = row; r < row_end; ++r) {
         const float* from = x + r;
         float* to = y + r * plan.rows.to;
