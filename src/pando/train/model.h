@@ -43,7 +43,8 @@ struct ExecutionOptions {
   // Workers, one per core, of a model outside any DeviceStrategy; 0: all cores this process may
   // use.
   int threads = 0;
-  // The slices of a micro-batch, on which the bits of the results depend; 0: as many as threads.
+  // The slices of a micro-batch, on which the bits of the results depend; 0: as many as threads, in
+  // evaluation and prediction more if activations are large.
   int slices = 0;
   std::set<std::string> disabled_passes;
   // Called with the program's name ("train", "evaluate", "predict"), the pass and the IR text.
