@@ -3,49 +3,36 @@
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
-#include <vector>
 
 #include "pando/kernels/function_kernel.h"
 #include "pando/kernels/node_activation.h"
 #include "pando/kernels/reference/reference.h"
+#include "pando/kernels/reference/strided_places.h"
 #include "pando/ops/attribute_values.h"
 
 namespace pando::kernels {
 
 namespace {
 
-// Finds the element of an operand that belongs to an element of the result.
-struct Repeated {
-  // `shared`: the operand has no batch axis.
-  Repeated(const Shape& operand, const Shape& result, bool shared = false)
-      : whole(result), strides(static_cast<size_t>(result.rank()), 0) {
-    const int first = shared ? 0 : 1;  // axis of the operand's sample
-    int64_t stride = 1;
-    for (int own = operand.rank() - 1; own >= first; --own) {
-      const int axis = own + result.rank() - operand.rank();
-      if (operand[own] > 1) strides[static_cast<size_t>(axis)] = stride;
-      stride *= operand[own];
-    }
-    if (!shared) strides[0] = stride;
+// The elements of an operand for those of the result. `shared`: the operand has no batch axis.
+StridedPlaces repeated(const Shape& operand, const Shape& result, bool shared = false) {
+  StridedPlaces places(result);
+  int64_t stride = 1;
+  for (int own = operand.rank() - 1; own >= (shared ? 0 : 1); --own) {
+    const int axis = own + result.rank() - operand.rank();
+    if (operand[own] > 1) places.strides[static_cast<size_t>(axis)] = stride;
+    stride *= operand[own];
   }
-  int64_t place(int64_t i) const {
-    int64_t place = 0;
-    for (int axis = whole.rank() - 1; axis >= 0; --axis) {
-      place += i % whole[axis] * strides[static_cast<size_t>(axis)];
-      i /= whole[axis];
-    }
-    return place;
-  }
-  Shape whole;
-  std::vector<int64_t> strides;
-};
+  if (!shared) places.strides[0] = stride;
+  return places;
+}
 
 // out[i] = function(a, b), or function(a, b, in2[i]) with three inputs.
 template <typename Function>
 KernelOffer repeated_function(const ir::Node& node, Function function, bool shared = false) {
   const Shape& shape = node.output()->shape();
-  const Repeated a(node.input(0)->shape(), shape);
-  const Repeated b(node.input(1)->shape(), shape, shared);
+  const StridedPlaces a = repeated(node.input(0)->shape(), shape);
+  const StridedPlaces b = repeated(node.input(1)->shape(), shape, shared);
   const int64_t count = shape.elements();
   return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
     for (int64_t i = 0; i < count; ++i) {
@@ -95,7 +82,7 @@ KernelOffer reference_prelu_input_grad(const ir::Node& node) {
 }
 KernelOffer reference_prelu_sums(const ir::Node& node) {
   const Shape& shape = node.input(1)->shape();
-  const Repeated alpha(node.output()->shape(), shape, true);
+  const StridedPlaces alpha = repeated(node.output()->shape(), shape, true);
   const int64_t sample = shape.elements_from(1);
   const int64_t slopes = node.output()->shape().elements();
   const auto run = [=](const KernelArgs& args, const StepArgs& step) {
@@ -113,7 +100,7 @@ KernelOffer reference_prelu_sums(const ir::Node& node) {
 
 KernelOffer reference_expand(const ir::Node& node) {
   const Shape& shape = node.output()->shape();
-  const Repeated x(node.input(0)->shape(), shape);
+  const StridedPlaces x = repeated(node.input(0)->shape(), shape);
   const int64_t count = shape.elements();
   return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
     for (int64_t i = 0; i < count; ++i) args.out()[i] = args.in(0)[x.place(i)];

@@ -1,37 +1,26 @@
 // Reductions over axes, and permutations of axes.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <vector>
 
 #include "pando/kernels/function_kernel.h"
 #include "pando/kernels/reference/reference.h"
+#include "pando/kernels/reference/strided_places.h"
 #include "pando/ops/attribute_values.h"
 
 namespace pando::kernels {
 
 namespace {
 
-// Finds the element of the result into which an element of x goes.
-struct Reduced {
-  Reduced(const ir::Node& node, const Shape& x) : whole(x) {
+// The elements of the result into which those of x go.
+struct Reduced : StridedPlaces {
+  Reduced(const ir::Node& node, const Shape& x) : StridedPlaces(x) {
     const ir::Ints axes = ops::ints_attribute(node, "axes");
-    strides.assign(static_cast<size_t>(x.rank()), 0);
     for (int axis = x.rank() - 1; axis >= 0; --axis) {
       if (std::find(axes.begin(), axes.end(), axis) != axes.end()) continue;
       strides[static_cast<size_t>(axis)] = results;
       results *= x[axis];
     }
   }
-  int64_t place(int64_t i) const {
-    int64_t place = 0;
-    for (int axis = whole.rank() - 1; axis >= 0; --axis) {
-      place += i % whole[axis] * strides[static_cast<size_t>(axis)];
-      i /= whole[axis];
-    }
-    return place;
-  }
-  Shape whole;
-  std::vector<int64_t> strides;
   int64_t results = 1;
 };
 
@@ -103,21 +92,14 @@ KernelOffer reference_reduce_extreme_grad(const ir::Node& node) {
 
 KernelOffer reference_transpose(const ir::Node& node) {
   const Shape& x = node.input(0)->shape();
-  const Shape y = node.output()->shape();
   const ir::Ints perm = ops::ints_attribute(node, "perm");
-  std::vector<int64_t> strides;
-  for (const int64_t axis : perm) strides.push_back(x.elements_from(static_cast<int>(axis) + 1));
-  const int64_t count = y.elements();
+  StridedPlaces places(node.output()->shape());
+  for (size_t i = 0; i < perm.size(); ++i) {
+    places.strides[i] = x.elements_from(static_cast<int>(perm[i]) + 1);
+  }
+  const int64_t count = x.elements();
   return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
-    for (int64_t i = 0; i < count; ++i) {
-      int64_t from = 0;
-      int64_t rest = i;
-      for (int axis = y.rank() - 1; axis >= 0; --axis) {
-        from += rest % y[axis] * strides[static_cast<size_t>(axis)];
-        rest /= y[axis];
-      }
-      args.out()[i] = args.in(0)[from];
-    }
+    for (int64_t i = 0; i < count; ++i) args.out()[i] = args.in(0)[places.place(i)];
   });
 }
 

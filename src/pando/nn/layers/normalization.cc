@@ -70,14 +70,15 @@ class BatchNormalizationLayer : public LayerDefinition {
   BatchNormalizationOptions options_;
 };
 
+// Instance normalisation is the group normalisation in which every channel is a group.
 class GroupNormalizationLayer : public LayerDefinition {
  public:
-  explicit GroupNormalizationLayer(GroupNormalizationOptions options)
-      : options_(std::move(options)) {
-    check_positive("GroupNormalization", "groups", options_.groups);
-  }
-  std::string class_name() const override { return "GroupNormalization"; }
-  std::string stem() const override { return "group_normalization"; }
+  // Without groups, there are as many as channels.
+  GroupNormalizationLayer(std::string class_name, std::string stem,
+                          GroupNormalizationOptions options)
+      : class_name_(std::move(class_name)), stem_(std::move(stem)), options_(std::move(options)) {}
+  std::string class_name() const override { return class_name_; }
+  std::string stem() const override { return stem_; }
 
   std::vector<WeightSpec> weights(const std::string& layer,
                                   const std::vector<Shape>& inputs) const override {
@@ -87,7 +88,8 @@ class GroupNormalizationLayer : public LayerDefinition {
   }
 
   ir::Value* build(GraphBuilder& builder, const std::vector<ir::Value*>& inputs) const override {
-    const ir::Attributes attributes = {{"groups", options_.groups},
+    const int64_t groups = options_.groups > 0 ? options_.groups : inputs[0]->shape().back();
+    const ir::Attributes attributes = {{"groups", groups},
                                        {"epsilon", options_.epsilon},
                                        {"strided", int64_t{options_.strided ? 1 : 0}}};
     return builder
@@ -97,35 +99,9 @@ class GroupNormalizationLayer : public LayerDefinition {
   }
 
  private:
+  std::string class_name_;
+  std::string stem_;
   GroupNormalizationOptions options_;
-};
-
-// The group normalisation in which every channel is a group.
-class InstanceNormalizationLayer : public LayerDefinition {
- public:
-  explicit InstanceNormalizationLayer(InstanceNormalizationOptions options)
-      : options_(std::move(options)) {}
-  std::string class_name() const override { return "InstanceNormalization"; }
-  std::string stem() const override { return "instance_normalization"; }
-
-  std::vector<WeightSpec> weights(const std::string& layer,
-                                  const std::vector<Shape>& inputs) const override {
-    const Shape channels = channels_of(class_name(), layer, inputs[0]);
-    return {{"gamma", channels, options_.gamma_initializer},
-            {"beta", channels, options_.beta_initializer}};
-  }
-
-  ir::Value* build(GraphBuilder& builder, const std::vector<ir::Value*>& inputs) const override {
-    const ir::Attributes attributes = {{"groups", inputs[0]->shape().back()},
-                                       {"epsilon", options_.epsilon}};
-    return builder
-        .append("group_norm", {inputs[0], builder.weight("gamma"), builder.weight("beta")},
-                attributes, 3)
-        ->output();
-  }
-
- private:
-  InstanceNormalizationOptions options_;
 };
 
 class LayerNormalizationLayer : public LayerDefinition {
@@ -189,11 +165,21 @@ Layer BatchNormalization(BatchNormalizationOptions options) {
 }
 
 Layer GroupNormalization(GroupNormalizationOptions options) {
-  return nn::make_layer<nn::GroupNormalizationLayer>(std::move(options));
+  nn::check_positive("GroupNormalization", "groups", options.groups);
+  std::string name = options.name;
+  return Layer(std::make_shared<nn::GroupNormalizationLayer>(
+                   "GroupNormalization", "group_normalization", std::move(options)),
+               std::move(name));
 }
 
 Layer InstanceNormalization(InstanceNormalizationOptions options) {
-  return nn::make_layer<nn::InstanceNormalizationLayer>(std::move(options));
+  GroupNormalizationOptions group = {.groups = 0,
+                                     .epsilon = options.epsilon,
+                                     .gamma_initializer = std::move(options.gamma_initializer),
+                                     .beta_initializer = std::move(options.beta_initializer)};
+  return Layer(std::make_shared<nn::GroupNormalizationLayer>(
+                   "InstanceNormalization", "instance_normalization", std::move(group)),
+               std::move(options.name));
 }
 
 Layer LayerNormalization(LayerNormalizationOptions options) {
