@@ -157,6 +157,7 @@ TEST(Divide, SlicesOfInferenceFitIntoTheCache) {
   expect(16, 2, {8, 2, Division::batch});
   expect(15, 2, {8, 2, Division::batch});
   expect(4, 2, {2, 2, Division::batch});
+  expect(2048, 2, {128, 16, Division::batch});  // no more than 64 slices for each worker
   expect(2, 2, {2, 1, Division::batch});
   expect(1, 2, {2, 1, Division::parts});
 }

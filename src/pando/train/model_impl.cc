@@ -353,9 +353,10 @@ train::LoadedProgram& Model::Impl::plan(RunMode mode, int64_t batch,
   runtime::Placement place = placement(mode);
   train::SliceDivision division = division_of(batch, execution);
   if (mode != RunMode::train && execution.slices == 0 && !pipelined(mode)) {
-    division = train::fit_into_cache(
-        division, batch,
-        train::build_graph(network, graph_request(mode, division.slice_batch, fields)));
+    const ir::Graph slice =
+        train::build_graph(network, graph_request(mode, division.slice_batch, fields));
+    train::check_sizes(slice, batch);
+    division = train::fit_into_cache(division, batch, slice);
   }
   compiler::ProgramOptions compiling{.slices = division.slices,
                                      .division = division.division,

@@ -220,6 +220,7 @@ SliceDivision divide(int64_t batch, int slices) {
 
 SliceDivision fit_into_cache(const SliceDivision& coarse, int64_t batch, const ir::Graph& slice) {
   constexpr int64_t kCacheBytes = 4 << 20;
+  constexpr int64_t kMostRounds = 64;  // every slice of a program has addresses of its own
   if (coarse.division != compiler::Division::batch || coarse.slice_batch == 1) return coarse;
   int64_t most = 1;
   for (const auto& node : slice.nodes()) {
@@ -234,7 +235,7 @@ SliceDivision fit_into_cache(const SliceDivision& coarse, int64_t batch, const i
   }
   const int64_t samples = std::clamp<int64_t>(kCacheBytes / most, 1, coarse.slice_batch);
   // Every worker gets as many slices as the others.
-  const int64_t rounds = (coarse.slice_batch + samples - 1) / samples;
+  const int64_t rounds = std::min(kMostRounds, (coarse.slice_batch + samples - 1) / samples);
   return divide(batch, static_cast<int>(coarse.slices * rounds));
 }
 
