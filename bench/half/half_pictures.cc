@@ -88,7 +88,7 @@ class GradientStep {
 
   // Compiled without sharing of memory, so that every gradient still exists after the step.
   StepGradients run(const GradientCase& how) const {
-    const std::vector<Metric> metrics;
+    const Metrics metrics;
     const auto program = compiler::compile(
         train::build_graph(
             model_.network(),
@@ -160,7 +160,7 @@ class GradientStep {
   }
 
   Model model_;
-  Loss loss_;
+  Losses loss_;
   std::vector<Field> fields_;
   std::vector<Tensor> batch_;
 };

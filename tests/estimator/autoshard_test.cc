@@ -71,7 +71,7 @@ ShardRequest request_for(const Network& network, int shards, int64_t batch = 1) 
   return {.shards = shards,
           .batch = batch,
           .fields = {{"x", DType::f32, network.inputs()[0].shape},
-                     {"y", DType::f32, network.output_shape()}},
+                     {"y", DType::f32, network.outputs()[0].shape}},
           .loss = "mse",
           .optimizer = SGD({.learning_rate = 0.1, .momentum = 0.9})};
 }

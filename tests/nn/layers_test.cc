@@ -39,7 +39,7 @@ TEST_P(Layers, BuildsForTrainingAndInference) {
     EXPECT_NO_THROW(ir::verify(built.graph));
     std::vector<int64_t> dims = {3};
     dims.insert(dims.end(), each.output.begin(), each.output.end());
-    EXPECT_EQ(built.output->shape(), Shape(dims));
+    EXPECT_EQ(built.outputs[0]->shape(), Shape(dims));
   }
 }
 

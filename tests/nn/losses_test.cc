@@ -21,7 +21,8 @@ std::string loss_text(const Loss& loss, const std::string& activation) {
                                   ? ir::TensorType{DType::i32, {2}}
                                   : ir::TensorType{DType::f32, {2, 3}};
   ir::Value* labels = built.graph.add_input("y", ir::InputRole::feed, type);
-  ir::Value* value = loss.build({.graph = &built.graph, .output = built.output, .labels = labels});
+  ir::Value* value =
+      loss.build({.graph = &built.graph, .output = built.outputs[0], .labels = labels});
   EXPECT_EQ(value->shape(), Shape{2});
   built.graph.add_output(ir::OutputRole::loss, "loss", value);
   built.graph.erase_dead_nodes();
@@ -106,7 +107,9 @@ TEST(Metrics, EveryNameBuilds) {
         graph.add_input("y", ir::InputRole::feed, ir::TensorType{DType::f32, {2, 9}});
     const Metric metric(name);
     EXPECT_EQ(metric.name(), name);
-    EXPECT_EQ(metric.build({.graph = &graph, .output = y, .labels = labels})->shape(), Shape{2});
+    const Shape shape = metric.build({.graph = &graph, .output = y, .labels = labels})->shape();
+    EXPECT_EQ(shape[0], 2);
+    EXPECT_EQ(metric.is_mean(), shape == Shape{2}) << name;
   }
 }
 

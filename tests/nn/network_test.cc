@@ -85,7 +85,7 @@ TEST(Network, SharedLayerOwnsItsWeightsOnce) {
     variables += value->role() == ir::InputRole::variable ? 1 : 0;
   }
   EXPECT_EQ(variables, 2);
-  EXPECT_EQ(built.output->shape(), (Shape{2, 3}));
+  EXPECT_EQ(built.outputs[0]->shape(), (Shape{2, 3}));
 }
 
 TEST(Network, SharedLayerOnAnotherShapeNamesTheLayer) {
@@ -112,7 +112,7 @@ TEST(Network, KnowsItsLayers) {
   EXPECT_EQ(network.layer("flatten").inbound, std::vector<std::string>{"batch_normalization"});
   EXPECT_EQ(network.parameters(), 320 + 4 * 32);
   EXPECT_EQ(network.trainable_parameters(), 320 + 2 * 32);
-  EXPECT_EQ(network.output_shape(), Shape{26 * 26 * 32});
+  EXPECT_EQ(network.outputs()[0].shape, Shape{26 * 26 * 32});
   EXPECT_SAYS(error_of([&] { network.layer("conv2"); }), "did you mean 'conv2d'");
 }
 
@@ -120,14 +120,14 @@ TEST(Network, OutputShapeIsThatOfTheOutput) {
   // The output is not the last layer in the list if an input is used only near the end.
   const SymbolicTensor a = Input({4}), b = Input({3});
   const Network network({b, a}, Concatenate()({Dense({.units = 2})(a), b}));
-  EXPECT_EQ(network.output_shape(), Shape{5});
+  EXPECT_EQ(network.outputs()[0].shape, Shape{5});
 }
 
 TEST(Network, OutputShapeOfASharedLayerIsThatOfTheLastCall) {
   const SymbolicTensor x = Input({8, 8, 4});
   const Layer halve = Conv2D({.filters = 4, .strides = {2, 2}});
   const Network network(x, halve(ReLU()(halve(x))));
-  EXPECT_EQ(network.output_shape(), (Shape{2, 2, 4}));
+  EXPECT_EQ(network.outputs()[0].shape, (Shape{2, 2, 4}));
   EXPECT_EQ(network.layer("conv2d").output_shape, (Shape{4, 4, 4}));
 }
 
@@ -153,7 +153,7 @@ TEST(Network, AnInputThatNothingUsesIsAllowed) {
   const SymbolicTensor a = Input({4}), b = Input({4});
   const NetworkGraph built = Network({a, b}, Dense({.units = 2})(a)).build({.batch = 3});
   EXPECT_EQ(built.inputs.size(), 2u);
-  EXPECT_EQ(built.output->shape(), (Shape{3, 2}));
+  EXPECT_EQ(built.outputs[0]->shape(), (Shape{3, 2}));
 }
 
 TEST(Network, AppliesToOtherTensors) {
@@ -165,7 +165,7 @@ TEST(Network, AppliesToOtherTensors) {
   EXPECT_EQ(names(whole),
             (std::vector<std::string>{"input_1", "dense_2", "dense", "re_lu", "dense_1"}));
   EXPECT_EQ(whole.parameters(), body.parameters());
-  EXPECT_EQ(whole.output_shape(), body.output_shape());
+  EXPECT_EQ(whole.outputs()[0].shape, body.outputs()[0].shape);
   const Network staged = body.with_stages({0, 0, 1, 1});
   EXPECT_SAYS(error_of([&] { Network(input, staged(Flatten()(input))); }), "has no pipeline stage");
   EXPECT_EQ(Network(old, staged(old)).stages(), 2);

@@ -366,6 +366,8 @@ void add_loss_cases(Cases& cases) {
                      .graph = one_node(inputs + ", w: f32[3] feed", "y = " + op + "(p, t, w)"),
                      .values = targets});
   }
+  cases.push_back({"sum_losses", one_node("a: f32[3] variable, b: f32[3] variable",
+                                          "y = sum_losses(a, b) {weight_a=0.5, weight_b=3.0}")});
 }
 
 }  // namespace

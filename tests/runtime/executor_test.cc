@@ -14,7 +14,7 @@ namespace pando::runtime {
 namespace {
 
 Samples samples_for(const TestNetwork& network, int64_t count) {
-  return {training_fields(network), count, network.network.output_shape().back()};
+  return {training_fields(network), count, network.network.outputs()[0].shape.back()};
 }
 
 // The weights and totals after some steps must be the same bits, no matter which workers run the

@@ -70,7 +70,7 @@ inline TestNetwork staged(const PipelineCase& test) {
 inline std::string learned(const PipelineCase& test, const Way& way) {
   Trainee trainee(staged(test), options_of(test, way));
   Samples samples(training_fields(test.network), test.samples(),
-                  test.network.network.output_shape().back());
+                  test.network.network.outputs()[0].shape.back());
   const ExecutionTotals totals = trainee.run(samples.feed(test.batch), {.keep_steps = true});
   EXPECT_EQ(totals.updates, 3);
   EXPECT_EQ(totals.all.samples, test.samples());

@@ -26,16 +26,15 @@ inline TestNetwork test_network(const std::string& name, const Shape& input_shap
 inline std::vector<Field> training_fields(const TestNetwork& test) {
   const Field x{"x", DType::f32, test.network.inputs()[0].shape};
   if (test.loss.labels() == LabelKind::classes) return {x, {"y", DType::i32, {}}};
-  return {x, {"y", DType::f32, test.network.output_shape()}};
+  return {x, {"y", DType::f32, test.network.outputs()[0].shape}};
 }
 
 inline ir::Graph graph_of(const TestNetwork& test, RunMode mode, int64_t slice_batch) {
-  const std::vector<Metric> metrics;
+  const Losses loss = test.loss;
   return train::build_graph(test.network, {.mode = mode,
                                            .batch = slice_batch,
                                            .fields = training_fields(test),
-                                           .loss = &test.loss,
-                                           .metrics = &metrics,
+                                           .loss = &loss,
                                            .frozen = {}});
 }
 

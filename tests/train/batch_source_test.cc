@@ -60,10 +60,12 @@ TEST(ClassNumbers, PassesAreCountedByTheSamples) {
   batch.fields = {Tensor(DType::f32, {4, 1}), Tensor(DType::i32, {4})};
   batch.fields[1].i32()[1] = 3;
   batch.fields[1].i32()[3] = 9;  // padding, not a sample
-  const train::ClassCheck check{.what = "fit", .classes = 3, .samples = 12};
+  const train::ClassCheck check{
+      .what = "fit", .samples = 12, .weights = {}, .outputs = {{.field = 1, .classes = 3}}};
   EXPECT_SAYS(error_of<InvalidArgument>([&] { check(batch); }),
               "sample 3 (from 0, in the order of pass 3 over the data) is 3");
-  const train::ClassCheck endless{.what = "fit", .classes = 3, .samples = kEndless};
+  const train::ClassCheck endless{
+      .what = "fit", .samples = kEndless, .weights = {}, .outputs = {{.field = 1, .classes = 3}}};
   EXPECT_SAYS(error_of<InvalidArgument>([&] { endless(batch); }), "sample 27 (from 0, in the");
   batch.fields[1].i32()[1] = 2;
   EXPECT_NO_THROW(check(batch));

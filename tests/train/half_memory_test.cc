@@ -19,8 +19,8 @@ struct Case {
 // Bytes of a device of two workers that trains the model.
 double arena_of(const Case& one, const std::string& precision) {
   const Network network = zoo_entry(one.model).build(one.image, one.classes);
-  const Loss loss = "sparse_categorical_crossentropy";
-  const std::vector<Metric> metrics = {"accuracy"};
+  const Losses loss = "sparse_categorical_crossentropy";
+  const Metrics metrics = {"accuracy"};
   const SliceDivision division = divide(one.batch, 2);
   const std::vector<Field> fields = {{"x", DType::f32, one.image}, {"y", DType::i32, Shape{}}};
   ir::Graph graph = build_graph(

@@ -30,17 +30,14 @@ TEST(RunMode, HasNames) {
 }
 
 // The error of building a graph of `network` with `loss` for these fields.
-std::string refusal(const Network& network, const Loss& loss, std::vector<Field> fields) {
-  const std::vector<Metric> metrics;
-  return error_of([&] {
-    build_graph(network, {.batch = 2, .fields = fields, .loss = &loss, .metrics = &metrics});
-  });
+std::string refusal(const Network& network, const Losses& loss, std::vector<Field> fields) {
+  return error_of([&] { build_graph(network, {.batch = 2, .fields = fields, .loss = &loss}); });
 }
 
 const Field kX{"x", DType::f32, {6, 6, 1}};
 
 TEST(BuildGraph, RefusesDataThatDoNotFit) {
-  const Loss sparse = "sparse_categorical_crossentropy", one_hot = "categorical_crossentropy";
+  const Losses sparse = "sparse_categorical_crossentropy", one_hot = "categorical_crossentropy";
   const Network network = small_cnn();
   EXPECT_SAYS(refusal(network, sparse, {{"x", DType::f32, {5, 6, 1}}, {"y", DType::i32, {}}}),
               "x f32[5,6,1], the network takes f32[6,6,1]");
@@ -57,23 +54,13 @@ TEST(BuildGraph, RefusesDataThatDoNotFit) {
       "sample_weight f32[2]", "one f32 number per sample");
 }
 
-TEST(BuildGraph, SeveralInputsAreNotSupportedYet) {
-  const SymbolicTensor a = Input({4}), b = Input({4});
-  const Network network({a, b}, Add()({a, b}));
-  const Loss loss = "mse";
-  EXPECT_SAYS(error_of<Unsupported>([&] {
-                build_graph(network, {.fields = {{"x", DType::f32, {4}}}, .loss = &loss});
-              }),
-              "2 inputs");
-}
-
 Network flipping_cnn() {
   return with_preprocessing(small_cnn(), {.eight_bit = true, .flip = true});
 }
 
 TEST(BuildGraph, AuxiliaryInputsAreFieldsOfTheirNames) {
-  const Loss loss = "sparse_categorical_crossentropy";
-  const std::vector<Metric> metrics;
+  const Losses loss = "sparse_categorical_crossentropy";
+  const Metrics metrics;
   const Field x{"x", DType::u8, {6, 6, 1}}, y{"y", DType::i32, {}}, flip{"flip", DType::u8, {}};
   const Field weight{"sample_weight", DType::f32, {}};
   const Network network = flipping_cnn();
@@ -115,8 +102,8 @@ TEST(BuildGraph, AnAuxiliaryInputOfInferenceMayBeMissing) {
 }
 
 TEST(BuildGraph, OutputsOfTheModes) {
-  const Loss loss = "sparse_categorical_crossentropy";
-  const std::vector<Metric> metrics = {"accuracy"};
+  const Losses loss = "sparse_categorical_crossentropy";
+  const Metrics metrics = {"accuracy"};
   const Network network = small_cnn();
   const auto roles = [&](RunMode mode, std::set<std::string> frozen = {}) {
     std::map<ir::OutputRole, int> count;

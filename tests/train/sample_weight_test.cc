@@ -256,7 +256,7 @@ TEST(SampleWeight, RowsKeepTheirOrder) {
   const std::vector<float> values = {1, 2, 3, 4, 5, 6, 7, 8, 0, 0}, weights = {0, 2, -0.0f, 1, 0};
   std::ranges::copy(values, batch.fields[0].f32().begin());
   std::ranges::copy(weights, batch.fields[1].f32().begin());
-  train::remove_unweighted(batch, 1);
+  train::remove_unweighted(batch, {1});
   EXPECT_EQ(batch.valid, 2);
   const auto x = batch.fields[0].f32();
   EXPECT_EQ(std::vector<float>(x.begin(), x.end()),

@@ -24,7 +24,7 @@ TEST(Cosmoflow, FiltersDoubleAndExtentsHalve) {
   const Network network = cosmoflow(kVolume, kTargets);
   EXPECT_EQ(network.layer("max_pooling3d").output_shape, Shape({32, 32, 32, 16}));
   EXPECT_EQ(network.layer("max_pooling3d_4").output_shape, Shape({2, 2, 2, 256}));
-  EXPECT_EQ(network.output_shape(), Shape({kTargets}));
+  EXPECT_EQ(network.outputs()[0].shape, Shape({kTargets}));
 }
 
 TEST(Cosmoflow, OptionsReachTheLayers) {
@@ -41,7 +41,7 @@ TEST(Cosmoflow, OptionsReachTheLayers) {
   EXPECT_EQ(network.layer("conv3d_1").output_shape, Shape({4, 4, 4, 6}));
   EXPECT_EQ(network.layer("dense").output_shape, Shape({7}));
   EXPECT_EQ(network.layer("dense_1").output_shape, Shape({5}));
-  EXPECT_EQ(network.output_shape(), Shape({2}));
+  EXPECT_EQ(network.outputs()[0].shape, Shape({2}));
 }
 
 TEST(Cosmoflow, FirstVersionHasNoPaddingAndDropsWhatItFlattens) {
@@ -61,7 +61,7 @@ TEST(Cosmoflow, ResidualNetworkHalvesInTheStemAndInThreeStacks) {
   EXPECT_EQ(network.layer("conv3_block1_1_conv").output_shape, Shape({16, 16, 16, 64}));
   EXPECT_EQ(network.layer("conv3_block1_2_conv").output_shape, Shape({8, 8, 8, 64}));
   EXPECT_EQ(network.layer("conv5_block2_out").output_shape, Shape({2, 2, 2, 1024}));
-  EXPECT_EQ(network.output_shape(), Shape({kTargets}));
+  EXPECT_EQ(network.outputs()[0].shape, Shape({kTargets}));
 }
 
 TEST(Cosmoflow, VolumesThatAreTooSmall) {

@@ -32,7 +32,7 @@ TEST(Resnet, NamesOfTheStartAndTheEnd) {
     EXPECT_EQ(names(network, last + "_add", ""),
               last + "_add " + last + "_out avg_pool predictions");
     EXPECT_EQ(network.layers().back().name, "predictions");
-    EXPECT_EQ(network.output_shape(), Shape({1000}));
+    EXPECT_EQ(network.outputs()[0].shape, Shape({1000}));
   }
 }
 

@@ -37,6 +37,14 @@ Dataset Dataset::from_tensors(Tensor x, Tensor y, Tensor sample_weight) {
   return from_arrays(std::move(arrays));
 }
 
+Dataset Dataset::from_fields(std::vector<std::pair<std::string, Tensor>> fields) {
+  std::vector<ArrayField> arrays;
+  for (auto& [name, values] : fields) {
+    arrays.push_back({.name = std::move(name), .values = std::move(values)});
+  }
+  return from_arrays(std::move(arrays));
+}
+
 Dataset Dataset::from_function(int64_t size, std::function<Sample(int64_t)> make) {
   return Dataset(data::made_by(size, std::move(make)));
 }

@@ -69,6 +69,8 @@ class Dataset {
   static Dataset from_tensors(Tensor x);
   static Dataset from_tensors(Tensor x, Tensor y);
   static Dataset from_tensors(Tensor x, Tensor y, Tensor sample_weight);
+  // The same with fields of any names, for networks with several inputs or outputs.
+  static Dataset from_fields(std::vector<std::pair<std::string, Tensor>> fields);
 
   // Samples from a function of the index. The fields ("x", "y", "sample_weight", then "field3" and
   // so on) have the types and shapes of sample 0, and all others must agree.

@@ -158,13 +158,12 @@ ir::Graph staged_graph(const Network& network, const ShardRequest& request) {
   for (size_t i = 0; i < assignment.size(); ++i) {
     assignment[i].pipeline_stage = static_cast<int>(i);
   }
-  const std::vector<Metric> no_metrics;
+  const Losses loss = request.loss;
   compiler::CompileState state;
   state.graph = train::build_graph(network.with_stages(assignment), {.mode = RunMode::train,
                                                                      .batch = request.batch,
                                                                      .fields = request.fields,
-                                                                     .loss = &request.loss,
-                                                                     .metrics = &no_metrics,
+                                                                     .loss = &loss,
                                                                      .frozen = {}});
   // This is the only fusion that changes which values backward reads.
   compiler::FusePoolGrad().run(state);

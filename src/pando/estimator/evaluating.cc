@@ -55,7 +55,7 @@ class Labels {
 
 Logs host_metrics(Model& model, const HostMetrics& metrics, const Dataset& data, int64_t batch) {
   Labels labels(data.fields().at(1), data.size(),
-                train::weight_field(model.network(), data.fields()));
+                train::wire(model.network(), data.fields()).outputs[0].weights);
   const Tensor outputs = model.predict(
       data, {.batch_size = batch, .observe = [&](const Batch& passing) { labels.add(passing); }});
   return metrics(labels.samples_of(outputs), labels.samples_of(labels.tensor()));

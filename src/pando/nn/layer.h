@@ -97,6 +97,8 @@ class SymbolicTensor {
  public:
   struct Expression {
     std::shared_ptr<const Layer::State> layer;  // null for an input
+    // The name that a network gave to a layer without one, where it is part of another network.
+    std::string layer_name;
     std::vector<SymbolicTensor> inputs;
     int stage = -1;     // of the PipelineStage scope in which the layer was called; -1: none
     Shape input_shape;  // for an input only; without the batch

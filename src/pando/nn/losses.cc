@@ -66,6 +66,10 @@ Metric metric_by_name(const std::string& name) {
   if (name == "top_k_categorical_accuracy") return top_k(name, 5);
   if (name == "mse" || name == "mean_squared_error") return unweighted(name, MeanSquaredError());
   if (name == "mae" || name == "mean_absolute_error") return unweighted(name, MeanAbsoluteError());
+  for (const Metric& metric :
+       {PrecisionScore(), RecallScore(), F1Score(), MeanIoU(), AUC(), R2Score()}) {
+    if (metric.name() == name) return metric;
+  }
   throw InvalidArgument(unknown_name_message("metric", name, metric_names()));
 }
 
@@ -117,9 +121,12 @@ Metric TopKAccuracy(int64_t k) {
 }
 
 std::vector<std::string> metric_names() {
-  return {
-      "accuracy", "top_k_categorical_accuracy", "mean_squared_error", "mean_absolute_error", "mse",
-      "mae"};
+  return {"accuracy",  "top_k_categorical_accuracy",
+          "precision", "recall",
+          "f1_score",  "mean_iou",
+          "auc",       "r2_score",
+          "mse",       "mean_squared_error",
+          "mae",       "mean_absolute_error"};
 }
 
 }  // namespace pando

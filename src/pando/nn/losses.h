@@ -3,10 +3,12 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "pando/ir/graph.h"
+#include "pando/nn/per_output.h"
 
 namespace pando {
 
@@ -78,28 +80,59 @@ struct DiceOptions {
 Loss Dice(DiceOptions options = {});
 std::vector<std::string> loss_names();
 
-// A metric. Its value is the mean of its numbers over the samples.
+// A metric. It computes one or more numbers for each sample, which are summed over the samples; its
+// value is computed from the sums. By default that is the mean of one number.
 class Metric {
  public:
+  // Appends ops whose result is f32[batch] or, for k numbers, f32[batch, k].
   using Build = std::function<ir::Value*(const LossInputs&)>;
+  // The value from the sums and the number of samples, which is more than 0.
+  using Finish = std::function<double(std::span<const double> sums, double samples)>;
   Metric(const char* name);         // NOLINT(google-explicit-constructor)
   Metric(const std::string& name);  // NOLINT(google-explicit-constructor)
-  Metric(std::string name, Build build) : name_(std::move(name)), build_(std::move(build)) {}
+  Metric(std::string name, Build build, Finish finish = {})
+      : name_(std::move(name)), build_(std::move(build)), finish_(std::move(finish)) {}
 
   const std::string& name() const { return name_; }
   ir::Value* build(const LossInputs& inputs) const { return build_(inputs); }
+  bool is_mean() const { return !finish_; }
+  double finish(std::span<const double> sums, double samples) const {
+    return finish_ ? finish_(sums, samples) : sums[0] / samples;
+  }
 
  private:
   std::string name_;
   Build build_;
+  Finish finish_;
 };
 
-// A number per sample times the sample's weight; without a value, the weight itself. Requires:
+using Losses = PerOutput<Loss>;
+using LossWeights = PerOutput<double>;
+
+// Metrics for all outputs, or for some by name.
+class Metrics : public PerOutput<std::vector<Metric>> {
+ public:
+  using PerOutput::PerOutput;
+  Metrics(std::initializer_list<Metric> list) : PerOutput(std::vector<Metric>(list)) {}
+};
+
+// The numbers of each sample times its weight; without a value, the weight itself. Requires:
 // sample_weight.
 ir::Value* weighted(const LossInputs& inputs, ir::Value* value = nullptr);
 
 Metric Accuracy();
 Metric TopKAccuracy(int64_t k);
+// Means over the classes that are predicted or true in the data, if labels are class numbers or the
+// network ends with a softmax; pixels count like samples. Otherwise all numbers of an output are
+// one class, which is predicted from 0.5 on.
+Metric PrecisionScore();
+Metric RecallScore();
+Metric F1Score();
+Metric MeanIoU();
+// The area under the ROC curve of all numbers of the output, which are between 0 and 1, in 200
+// steps.
+Metric AUC();
+Metric R2Score();  // mean over the numbers of the output; 1 is perfect, 0 as good as the mean
 std::vector<std::string> metric_names();
 
 }  // namespace pando

@@ -50,7 +50,7 @@ class Network::Collector {
     std::vector<int> inputs;
     for (const SymbolicTensor& input : expression->inputs) inputs.push_back(visit(input));
     const int stage = expression->stage >= 0 ? expression->stage : expression->layer->stage;
-    const int call = add_call({layer_of(expression->layer), std::move(inputs), stage});
+    const int call = add_call({layer_of(*expression), std::move(inputs), stage});
     calls_.emplace(expression, call);
     return call;
   }
@@ -71,9 +71,11 @@ class Network::Collector {
     }
   }
 
-  int layer_of(const std::shared_ptr<const Layer::State>& state) {
+  int layer_of(const SymbolicTensor::Expression& expression) {
+    const std::shared_ptr<const Layer::State>& state = expression.layer;
     if (const auto found = layers_.find(state.get()); found != layers_.end()) return found->second;
-    const std::string name = unique(state->name, state->definition->stem());
+    const std::string& wanted = state->name.empty() ? expression.layer_name : state->name;
+    const std::string name = unique(wanted, state->definition->stem());
     const int layer = add_layer(state, name, state->definition->class_name());
     layers_.emplace(state.get(), layer);
     return layer;
@@ -119,15 +121,27 @@ class Network::Collector {
 Network::Network(const SymbolicTensor& input, const SymbolicTensor& output)
     : Network(std::vector<SymbolicTensor>{input}, output) {}
 
-Network::Network(std::vector<SymbolicTensor> inputs, const SymbolicTensor& output) {
+Network::Network(std::vector<SymbolicTensor> inputs, const SymbolicTensor& output)
+    : Network(std::move(inputs), std::vector<SymbolicTensor>{output}) {}
+
+Network::Network(std::vector<SymbolicTensor> inputs, const std::vector<SymbolicTensor>& outputs) {
   if (inputs.empty()) throw InvalidArgument("network: expected at least one input, got none");
+  if (outputs.empty()) throw InvalidArgument("network: expected at least one output, got none");
   Collector collector(*this, inputs);
-  output_call_ = collector.visit(output);
-  if (calls_[static_cast<size_t>(output_call_)].inputs.empty()) {
-    throw InvalidArgument(
-        "network: expected at least one layer between input and output, got none");
+  for (const SymbolicTensor& output : outputs) {
+    const int call = collector.visit(output);
+    if (calls_[static_cast<size_t>(call)].inputs.empty()) {
+      throw InvalidArgument(
+          "network: expected at least one layer between input and output, got none");
+    }
+    output_calls_.push_back(call);
   }
-  // Building every layer for one sample infers all shapes and finds layers that do not fit.
+  infer_types();
+  check_stages();
+}
+
+// Building every layer for one sample infers all shapes and finds layers that do not fit.
+void Network::infer_types() {
   std::vector<ir::TensorType> types;
   for (size_t i = 0; i < calls_.size(); ++i) {
     const Call& call = calls_[i];
@@ -155,8 +169,12 @@ Network::Network(std::vector<SymbolicTensor> inputs, const SymbolicTensor& outpu
     types.push_back(nn::sample_output(*state->definition, info, inputs_of_call));
     if (first_call) info.output_shape = types.back().shape;
   }
-  output_shape_ = types[static_cast<size_t>(output_call_)].shape;
-  check_stages();
+  std::map<std::string, int> used;  // one layer may be called for several outputs
+  for (const int call : output_calls_) {
+    const int before = used[layer_name(call)]++;
+    std::string name = before == 0 ? layer_name(call) : concat(layer_name(call), "_", before);
+    outputs_.push_back({std::move(name), types[static_cast<size_t>(call)].shape});
+  }
 }
 
 const LayerInfo& Network::layer(const std::string& name) const {
@@ -166,6 +184,16 @@ const LayerInfo& Network::layer(const std::string& name) const {
     known.push_back(info.name);
   }
   throw InvalidArgument(unknown_name_message("layer", name, known));
+}
+
+int64_t Network::features() const {
+  return std::count_if(inputs_.begin(), inputs_.end(),
+                       [](const NetworkInput& input) { return !input.auxiliary; });
+}
+
+const std::string& Network::feed_name(size_t input) const {
+  static const std::string usual = "x";
+  return !inputs_[input].auxiliary && features() == 1 ? usual : inputs_[input].name;
 }
 
 int64_t Network::parameters() const {
@@ -189,39 +217,86 @@ SymbolicTensor Network::operator()(const SymbolicTensor& input) const {
 }
 
 SymbolicTensor Network::operator()(const std::vector<SymbolicTensor>& inputs) const {
+  if (outputs_.size() != 1) {
+    throw InvalidArgument("network: expected one output, got ", outputs_.size(), "; call apply()");
+  }
+  return apply(inputs).front();
+}
+
+std::vector<SymbolicTensor> Network::apply(const std::vector<SymbolicTensor>& inputs) const {
   if (inputs.size() != inputs_.size()) {
     throw InvalidArgument("network: expected ", inputs_.size(), " inputs, got ", inputs.size());
   }
-  // Layers keep the names that this network gave them.
-  std::vector<std::shared_ptr<const Layer::State>> states;
-  for (size_t i = 0; i < states_.size(); ++i) {
-    if (states_[i] == nullptr) {
-      states.push_back(nullptr);
-    } else {
-      states.push_back(std::make_shared<const Layer::State>(
-          Layer::State{.definition = states_[i]->definition, .name = layers_[i].name}));
-    }
-  }
+  const std::vector<SymbolicTensor> all = results(inputs, calls_.size());
+  std::vector<SymbolicTensor> outputs;
+  for (const int call : output_calls_) outputs.push_back(all[static_cast<size_t>(call)]);
+  return outputs;
+}
+
+std::vector<SymbolicTensor> Network::results(const std::vector<SymbolicTensor>& inputs,
+                                             size_t calls) const {
   std::vector<SymbolicTensor> results = inputs;
-  for (size_t i = first_layer_call(); i < calls_.size(); ++i) {
+  for (size_t i = first_layer_call(); i < calls; ++i) {
     auto expression = std::make_shared<SymbolicTensor::Expression>();
-    expression->layer = states[static_cast<size_t>(calls_[i].layer)];
+    expression->layer = states_[static_cast<size_t>(calls_[i].layer)];
+    expression->layer_name = layer_name(static_cast<int>(i));
     expression->stage = calls_[i].stage;
     for (const int input : calls_[i].inputs) {
       expression->inputs.push_back(results[static_cast<size_t>(input)]);
     }
     results.push_back(SymbolicTensor(std::move(expression)));
   }
-  return results[static_cast<size_t>(output_call_)];
+  return results;
+}
+
+Network Network::scoped(const std::string& scope) const {
+  Network copy = *this;
+  for (size_t i = first_layer_call(); i < layers_.size(); ++i) {
+    // Layer checks the characters of the name.
+    const Layer layer(states_[i]->definition, concat(scope, "/", layers_[i].name));
+    copy.states_[i] = layer.state();
+    copy.layers_[i].name = layer.state()->name;
+  }
+  for (LayerInfo& info : copy.layers_) {
+    for (std::string& name : info.inbound) {
+      const bool input = std::any_of(inputs_.begin(), inputs_.end(),
+                                     [&](const NetworkInput& one) { return one.name == name; });
+      if (!input) name = concat(scope, "/", name);
+    }
+  }
+  for (NetworkOutput& output : copy.outputs_) output.name = concat(scope, "/", output.name);
+  return copy;
+}
+
+Network Network::until(const std::string& layer) const {
+  this->layer(layer);  // throws if there is none
+  size_t last = calls_.size() - 1;
+  while (layer_name(static_cast<int>(last)) != layer) --last;
+  if (last < first_layer_call()) {
+    throw InvalidArgument("until: expected a layer, got the input '", layer, "'");
+  }
+  std::set<int> needed;
+  const std::function<void(int)> need = [&](int call) {
+    if (!needed.insert(call).second) return;
+    for (const int input : calls_[static_cast<size_t>(call)].inputs) need(input);
+  };
+  need(static_cast<int>(last));
+  std::vector<SymbolicTensor> all;
+  std::vector<SymbolicTensor> inputs;
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const NetworkInput& one = inputs_[i];
+    all.push_back(
+        Input(one.shape, {.dtype = one.dtype, .name = one.name, .auxiliary = one.auxiliary}));
+    if (needed.contains(static_cast<int>(i))) inputs.push_back(all.back());
+  }
+  return Network(inputs, results(all, last + 1).back());
 }
 
 ir::Value* Network::add_feed(ir::Graph& graph, size_t input, int64_t batch) const {
   const NetworkInput& spec = inputs_[input];
   std::vector<int64_t> dims = {batch};
   dims.insert(dims.end(), spec.shape.begin(), spec.shape.end());
-  std::string name = spec.name;
-  if (!spec.auxiliary) name = input == 0 ? "x" : concat("x", input);
-  return graph.add_input(std::move(name), ir::InputRole::feed,
+  return graph.add_input(feed_name(input), ir::InputRole::feed,
                          ir::TensorType{spec.dtype, Shape(dims)});
 }
 
@@ -245,7 +320,9 @@ NetworkGraph Network::build(const NetworkBuildOptions& options) const {
     builder.begin_layer(info, options.training && !options.frozen.contains(info.name));
     values.push_back(state->definition->build(builder, inputs));
   }
-  result.output = values[static_cast<size_t>(output_call_)];
+  for (const int call : output_calls_) {
+    result.outputs.push_back(values[static_cast<size_t>(call)]);
+  }
   for (size_t i = 0; i < inputs_.size(); ++i) {
     if (inputs_[i].auxiliary && result.graph.users(values[i]).empty()) {
       result.graph.erase_input(values[i]);

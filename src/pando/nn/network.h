@@ -1,5 +1,5 @@
-// A network: layers connected from inputs to one output, each with its name and weights. It is only
-// a description; build() creates the graph for one batch size.
+// A network: layers connected from inputs to outputs, each with its name and weights. It is only a
+// description; build() creates the graph for one batch size.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -32,12 +32,18 @@ struct NetworkInput {
   bool auxiliary = false;  // see InputOptions
 };
 
+// An output of a network, named after the layer that computes it.
+struct NetworkOutput {
+  std::string name;
+  Shape shape;  // of one sample
+};
+
 // The forward graph of a network, ready for losses and gradients.
 struct NetworkGraph {
   ir::Graph graph;
   // Feeds, in the order of the network's inputs, without auxiliary inputs that no layer uses.
   std::vector<ir::Value*> inputs;
-  ir::Value* output = nullptr;
+  std::vector<ir::Value*> outputs;  // in the order of the network's outputs
 };
 
 struct NetworkBuildOptions {
@@ -53,11 +59,15 @@ class Network {
  public:
   Network(const SymbolicTensor& input, const SymbolicTensor& output);
   Network(std::vector<SymbolicTensor> inputs, const SymbolicTensor& output);
+  Network(std::vector<SymbolicTensor> inputs, const std::vector<SymbolicTensor>& outputs);
 
   const std::vector<LayerInfo>& layers() const { return layers_; }
   const LayerInfo& layer(const std::string& name) const;  // throws with the known names
   const std::vector<NetworkInput>& inputs() const { return inputs_; }
-  const Shape& output_shape() const { return output_shape_; }  // of one sample
+  const std::vector<NetworkOutput>& outputs() const { return outputs_; }
+  int64_t features() const;  // inputs that are not auxiliary
+  // The name of an input in graphs: "x" if it is the only one of features.
+  const std::string& feed_name(size_t input) const;
   int64_t parameters() const;            // of all weights, moving statistics included
   int64_t trainable_parameters() const;  // without moving statistics
 
@@ -79,10 +89,20 @@ class Network {
   Network without_stages() const;
 
   // Applies the layers of this network, with their names and stages, to other tensors, for example
-  // to put layers before it. The new shapes determine the weights. Throws InvalidArgument unless
-  // there are as many tensors as inputs.
+  // to put layers before it or to make it a part of a larger network. Several applications share
+  // the weights, as several calls of a layer do; the shapes at the first one determine them. Throws
+  // InvalidArgument unless there are as many tensors as inputs, and from the first two functions if
+  // there are several outputs.
   SymbolicTensor operator()(const SymbolicTensor& input) const;
   SymbolicTensor operator()(const std::vector<SymbolicTensor>& inputs) const;
+  std::vector<SymbolicTensor> apply(const std::vector<SymbolicTensor>& inputs) const;
+
+  // A copy with layers of its own, named "scope/layer", so that one network may have several.
+  Network scoped(const std::string& scope) const;
+
+  // The network up to a layer: its output is the result of the last call of that layer. It has the
+  // inputs that this result depends on.
+  Network until(const std::string& layer) const;
 
   // Builds the forward graph. Its current stage is then the last one, to which losses and metrics
   // belong.
@@ -104,6 +124,10 @@ class Network {
   };
   class Collector;
 
+  // The results of calls [0, calls) applied to other inputs.
+  std::vector<SymbolicTensor> results(const std::vector<SymbolicTensor>& inputs,
+                                      size_t calls) const;
+  void infer_types();
   ir::Value* add_feed(ir::Graph& graph, size_t input, int64_t batch) const;
   bool is_auxiliary(int call) const;
 
@@ -126,8 +150,8 @@ class Network {
   std::vector<LayerInfo> layers_;
   std::vector<NetworkInput> inputs_;
   std::vector<int> input_calls_;
-  int output_call_ = 0;
-  Shape output_shape_;
+  std::vector<int> output_calls_;
+  std::vector<NetworkOutput> outputs_;
 };
 
 // A chain of layers on inputs of the given shape.

@@ -1,5 +1,6 @@
-// One number per sample times the sample's weight, or the weight itself: what weighted metrics sum.
+// The numbers of each sample times its weight, or the weight itself: what weighted metrics sum.
 // SPDX-License-Identifier: MIT
+#include "pando/base/error.h"
 #include "pando/ops/all_ops.h"
 #include "pando/ops/loss_rules.h"
 #include "pando/ops/shape_rules.h"
@@ -16,8 +17,14 @@ OpDef weigh_op() {
                 require_rank(node, 0, 1, 1);
                 require_dtype(node, 0, DType::f32);
                 const ir::TensorType& weight = node.input(0)->type();
-                if (node.num_inputs() > 1) require_f32_shape(node, 1, weight.shape);
-                return std::vector{weight};
+                if (node.num_inputs() < 2) return std::vector{weight};
+                require_rank(node, 1, 1, 2);
+                const Shape& value = node.input(1)->shape();
+                if (value[0] != weight.shape[0]) {
+                  throw InvalidArgument(node.label(), ": expected values of ", weight.shape[0],
+                                        " samples, got ", value);
+                }
+                return std::vector{f32(value)};
               },
           .exact = {"weight", "value", "weighted"}};
 }

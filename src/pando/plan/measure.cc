@@ -222,8 +222,8 @@ std::vector<Stage> stages_of(const compiler::Program& program,
 struct MeasuredCosts::Subject {
   Network network;
   std::vector<Field> fields;
-  Loss loss;
-  std::vector<Metric> metrics;
+  Losses loss;
+  Metrics metrics;
   std::shared_ptr<const UpdateRule> rule;
 };
 

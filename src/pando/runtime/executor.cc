@@ -136,7 +136,7 @@ ExecutionTotals Executor::collect() {
                          .replicas = outfeed_.replica_totals(),
                          .finite = !outfeed_.not_finite()};
   if (bound_.placement().instances() > 1) share_totals(result);
-  result.all.metrics.resize(metric_names().size());
+  result.all.metrics.resize(outfeed_.metric_sums());
   for (const Totals& replica : result.replicas) result.all.add(replica);
   if (exchange_) {
     result.exchange = exchange_->take_figures();
@@ -155,7 +155,7 @@ void Executor::share_totals(ExecutionTotals& totals) const {
   const std::string_view bytes(reinterpret_cast<const char*>(own.data()),
                                own.size() * sizeof(double));
   const size_t replicas = totals.replicas.size();
-  const size_t numbers = Totals::count_of_numbers(metric_names().size());
+  const size_t numbers = Totals::count_of_numbers(outfeed_.metric_sums());
   totals.replicas.clear();
   for (const std::string& text : comm::all_gather(*bound_.placement().communicator, bytes)) {
     PANDO_CHECK(text.size() == bytes.size(), "expected ", bytes.size(),

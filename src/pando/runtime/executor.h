@@ -35,8 +35,8 @@ struct Execution {
   int64_t iteration = 0;             // weight updates before this execution
   // Scales the loss, and follows the gradients of every weight update; may be null.
   LossScaler* scaling = nullptr;
-  // Where the real rows of the first result go, one micro-batch after the other; may be null.
-  std::byte* results = nullptr;
+  // Where the real rows of each result go, one micro-batch after the other; may be empty.
+  std::vector<std::byte*> results;
   // Asked between weight updates, by one of the workers; may be empty.
   std::function<bool()> stop;
   bool keep_last_step = false;      // keep the values of the last step, see step_values()
@@ -81,7 +81,8 @@ class Executor {
 
   BoundProgram& bound() { return bound_; }
   const BoundProgram& bound() const { return bound_; }
-  const std::vector<std::string>& metric_names() const { return outfeed_.metric_names(); }
+  // The numbers per sample of each metric of the program.
+  const std::vector<size_t>& metric_widths() const { return outfeed_.metric_widths(); }
 
  private:
   // Worker 0 writes this before a barrier; all workers read it after the barrier.

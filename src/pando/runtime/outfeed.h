@@ -20,11 +20,13 @@ class Outfeed {
   // Requires: the bound program outlives it.
   explicit Outfeed(const BoundProgram& bound);
 
-  const std::vector<std::string>& metric_names() const { return metric_names_; }
+  // The numbers per sample of each metric of the program, and of all of them.
+  const std::vector<size_t>& metric_widths() const { return widths_; }
+  size_t metric_sums() const { return sums_; }
 
   // Call before an execution. Keeps the values of the last `kept_steps` steps. Writes the real rows
-  // of the first result to `results`, unless it is null.
-  void begin(size_t kept_steps, std::byte* results);
+  // of the results to `results`, one place for each, unless it is empty.
+  void begin(size_t kept_steps, std::vector<std::byte*> results);
 
   // A finished step of a lane, whose values are in the lane's arena.
   struct LaneStep {
@@ -51,17 +53,20 @@ class Outfeed {
   };
   // Where the values of a lane in a step are kept.
   size_t kept_at(int64_t step, int lane) const;
-  double sum_of(const compiler::Operand& operand, const LaneStep& at) const;
+  // Number `column` of `width` per sample, summed over the samples.
+  double sum_of(const compiler::Operand& operand, const LaneStep& at, size_t column = 0,
+                size_t width = 1) const;
 
   const BoundProgram& bound_;
   std::vector<compiler::Operand> losses_;
   std::vector<compiler::Operand> metrics_;
   std::vector<compiler::Operand> results_;
-  std::vector<std::string> metric_names_;
-  size_t result_row_bytes_ = 0;
-  std::byte* results_to_ = nullptr;
+  std::vector<size_t> widths_;  // of metrics_
+  size_t sums_ = 0;             // of all metrics
+  std::vector<size_t> result_row_bytes_;
+  std::vector<std::byte*> results_to_;
   std::vector<LaneTotals> totals_;
-  std::vector<double> steps_;  // [kept step][lane][samples, loss, metrics]
+  std::vector<double> steps_;  // [kept step][lane][samples, loss, sums of metrics]
   size_t kept_ = 0;
 };
 

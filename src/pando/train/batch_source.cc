@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pando/train/batch_source.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "pando/base/error.h"
@@ -10,32 +11,37 @@ namespace pando::train {
 
 namespace {
 
-// Whether a row is a sample: rows of weight 0 are padding.
-bool counts(const Batch& batch, int weights, int64_t row) {
-  return weights < 0 ||
-         batch.fields[static_cast<size_t>(weights)].f32()[static_cast<size_t>(row)] != 0;
+// Whether a row is a sample: rows whose weights are all 0 are padding.
+bool counts(const Batch& batch, const std::vector<int>& weights, int64_t row) {
+  const auto weighs = [&](int field) {
+    return batch.fields[static_cast<size_t>(field)].f32()[static_cast<size_t>(row)] != 0;
+  };
+  return weights.empty() || std::any_of(weights.begin(), weights.end(), weighs);
 }
 
 }  // namespace
 
 void ClassCheck::operator()(const Batch& batch) const {
-  if (classes == 0) return;
-  const std::span<const int32_t> labels = batch.y().i32();
-  for (int64_t row = 0; row < batch.valid; ++row) {
-    const int32_t label = labels[static_cast<size_t>(row)];
-    if ((label >= 0 && label < classes) || !counts(batch, weights, row)) continue;
-    const int64_t number = batch.first_sample + row;
-    // Epochs that follow each other without a gap are one epoch of the stream.
-    throw InvalidArgument(what, ": the label of sample ", number % samples,
-                          " (from 0, in the order of pass ", batch.epoch + number / samples + 1,
-                          " over the data) is ", label, "; the network has ", classes,
-                          " outputs, for classes 0 to ", classes - 1,
-                          ". Give its last layer as many units as there are classes, or map the "
-                          "labels into that range");
+  for (const Labels& output : outputs) {
+    const Tensor& field = batch.fields[static_cast<size_t>(output.field)];
+    const std::span<const int32_t> labels = field.i32();
+    const int64_t each = field.shape().elements_from(1);  // more than one: of pixels
+    for (int64_t i = 0; i < batch.valid * each; ++i) {
+      const int32_t label = labels[static_cast<size_t>(i)];
+      if ((label >= 0 && label < output.classes) || !counts(batch, weights, i / each)) continue;
+      const int64_t number = batch.first_sample + i / each;
+      // Epochs that follow each other without a gap are one epoch of the stream.
+      throw InvalidArgument(what, ": ", output.where, "the label of sample ", number % samples,
+                            " (from 0, in the order of pass ", batch.epoch + number / samples + 1,
+                            " over the data) is ", label, "; the network has ", output.classes,
+                            " outputs, for classes 0 to ", output.classes - 1,
+                            ". Give its last layer as many units as there are classes, or map the "
+                            "labels into that range");
+    }
   }
 }
 
-void remove_unweighted(Batch& batch, int weights) {
+void remove_unweighted(Batch& batch, const std::vector<int>& weights) {
   std::vector<int64_t> kept;
   for (int64_t row = 0; row < batch.valid; ++row) {
     if (counts(batch, weights, row)) kept.push_back(row);
@@ -55,12 +61,18 @@ void remove_unweighted(Batch& batch, int weights) {
 }
 
 ClassCheck class_check(const char* what, Model::Impl& impl, const Dataset& dataset) {
-  ClassCheck check{.what = what,
-                   .samples = dataset.size(),
-                   .weights = weight_field(impl.network, dataset.fields())};
-  const Shape& output = impl.network.output_shape();
-  const bool classes = impl.compiled().loss.labels() == LabelKind::classes;
-  if (classes && output.rank() > 0) check.classes = output[output.rank() - 1];
+  const Wiring wiring = wire(impl.network, dataset.fields());
+  const std::vector<NetworkOutput>& outputs = impl.network.outputs();
+  ClassCheck check{.what = what, .samples = dataset.size(), .weights = wiring.weights()};
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Loss* loss = impl.compiled().loss.of(i, outputs, "loss");
+    const Shape& shape = outputs[i].shape;
+    if (loss == nullptr || loss->labels() != LabelKind::classes || shape.rank() == 0) continue;
+    check.outputs.push_back(
+        {.field = wiring.outputs[i].labels,
+         .classes = shape[shape.rank() - 1],
+         .where = outputs.size() == 1 ? "" : concat("output '", outputs[i].name, "': ")});
+  }
   return check;
 }
 

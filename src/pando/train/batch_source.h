@@ -11,21 +11,27 @@ namespace pando::train {
 // Finds class numbers that the network has no output for: a loss would treat them as padding and
 // silently ignore the samples.
 struct ClassCheck {
-  const char* what = "";  // begins the error message
-  int64_t classes = 0;    // of the network; 0: no check
-  int64_t samples = 1;    // of the data, or kEndless
-  int weights = -1;       // the field with the weights of samples; -1: all are 1
+  // The labels of one output.
+  struct Labels {
+    int field = 0;        // its place in the data
+    int64_t classes = 0;  // of the output
+    std::string where;    // goes before the message
+  };
+  const char* what = "";        // begins the error message
+  int64_t samples = 1;          // of the data, or kEndless
+  std::vector<int> weights;     // the fields with weights of samples; none: all are 1
+  std::vector<Labels> outputs;  // those whose losses expect class numbers
 
   // Takes the batch as it came from the stream; rows of weight 0 may have any label. Throws
   // InvalidArgument.
   void operator()(const Batch& batch) const;
 };
 
-// Makes rows of weight 0 padding: moves the other rows to the front, in their order, and fills the
-// rest with zeros. `weights` is the field with the weights of samples, -1 if all are 1.
-void remove_unweighted(Batch& batch, int weights);
+// Makes rows whose weights are all 0 padding: moves the other rows to the front, in their order,
+// and fills the rest with zeros. `weights` are the fields with weights of samples; none: all are 1.
+void remove_unweighted(Batch& batch, const std::vector<int>& weights);
 
-// The returned check does something only if the loss expects class numbers.
+// Checks outputs whose losses expect class numbers.
 ClassCheck class_check(const char* what, Model::Impl& impl, const Dataset& dataset);
 
 // The micro-batches of a stream, with samples numbered over the whole run. The stream must outlive

@@ -87,7 +87,7 @@ Logs evaluate_with(Model::Impl& impl, const Dataset& dataset, const EvaluationRe
                            .prefetch(ahead, impl.data_workers(request.data_workers, ahead));
   runtime::InfeedQueue infeed(
       numbered(stream, dataset.size(), class_check("evaluate", impl, dataset)), ahead);
-  MetricSums sums(loaded.executor().metric_names(), impl.replication.metrics);
+  MetricSums sums = loaded.metric_sums(impl.replication.metrics);
   int64_t done = 0;
   for (int64_t update = 0; update < plan.updates();) {
     const auto execution = plan.execution(update);
@@ -135,7 +135,8 @@ Logs run_evaluate(Model::Impl& impl, const Dataset& dataset, const EvaluateOptio
   return logs;
 }
 
-Tensor run_predict(Model::Impl& impl, const Dataset& dataset, const PredictOptions& options) {
+std::vector<Tensor> run_predict(Model::Impl& impl, const Dataset& dataset,
+                                const PredictOptions& options) {
   check_data("predict", dataset, options.batch_size);
   check_finite("predict", dataset);
   check_data_workers("predict", options.data_workers);
@@ -146,10 +147,14 @@ Tensor run_predict(Model::Impl& impl, const Dataset& dataset, const PredictOptio
                  .data_workers = options.data_workers}},
                "predict");
   LoadedProgram& loaded = impl.program(RunMode::predict, options.batch_size, dataset.fields());
-  std::vector<int64_t> dims = {dataset.size()};
-  const Shape& row = impl.network.output_shape();
-  dims.insert(dims.end(), row.begin(), row.end());
-  Tensor result(DType::f32, Shape(dims));
+  std::vector<Tensor> results;
+  std::vector<std::byte*> rows;
+  for (const NetworkOutput& output : impl.network.outputs()) {
+    std::vector<int64_t> dims = {dataset.size()};
+    dims.insert(dims.end(), output.shape.begin(), output.shape.end());
+    results.emplace_back(DType::f32, Shape(dims));
+    rows.push_back(results.back().data());
+  }
   const int ahead = kEvaluationPrefetch * loaded.placement().replicas;
   BatchStream stream = dataset.batch(options.batch_size)
                            .prefetch(ahead, impl.data_workers(options.data_workers, ahead));
@@ -167,9 +172,9 @@ Tensor run_predict(Model::Impl& impl, const Dataset& dataset, const PredictOptio
   loaded.executor().run({.updates = {&all, 1},
                          .micro_batch_size = options.batch_size,
                          .seed = impl.options.seed,
-                         .results = result.data()},
+                         .results = rows},
                         infeed);
-  return result;
+  return results;
 }
 
 }  // namespace pando::train

@@ -34,6 +34,7 @@ struct EvaluationRequest {
 Logs evaluate_with(Model::Impl& impl, const Dataset& dataset, const EvaluationRequest& request);
 
 Logs run_evaluate(Model::Impl& impl, const Dataset& dataset, const EvaluateOptions& options);
-Tensor run_predict(Model::Impl& impl, const Dataset& dataset, const PredictOptions& options);
+std::vector<Tensor> run_predict(Model::Impl& impl, const Dataset& dataset,
+                                const PredictOptions& options);
 
 }  // namespace pando::train

@@ -8,6 +8,7 @@
 #include "pando/base/error.h"
 #include "pando/comm/collectives.h"
 #include "pando/train/batch_source.h"
+#include "pando/train/class_weight.h"
 #include "pando/train/epoch_plan.h"
 #include "pando/train/evaluation.h"
 #include "pando/train/fit_check.h"
@@ -36,6 +37,7 @@ class FitLoop {
       train_ = split.train;
       validation_ = split.validation;
     }
+    train_ = with_class_weight(train_, impl.network, options.class_weight);
     check_fit(train_, options);
     if (validation_) check_finite("fit: validation_data", *validation_);
     context_ = {.model = &model, .epoch = options.initial_epoch, .epochs = options.epochs};
@@ -236,7 +238,7 @@ class FitLoop {
     call([&](Callback& callback) { callback.on_epoch_begin(context_); });
     context_.stop = agreed(context_.stop);
     if (context_.stop) return;
-    MetricSums sums(program().executor().metric_names(), impl_.replication.metrics);
+    MetricSums sums = program().metric_sums(impl_.replication.metrics);
     sums.restore(impl_.epoch_sums);
     const int64_t updates = plan_->updates();
     for (int64_t update = begin; update < updates && !context_.stop;) {
@@ -279,7 +281,7 @@ class FitLoop {
     count_updates(update, totals.updates);
     if (!totals.finite) throw_not_finite(totals);
     note(totals, took.count(), devices, execution);
-    MetricSums own(devices.metric_names(), impl_.replication.metrics);
+    MetricSums own = program().metric_sums(impl_.replication.metrics);
     own.add(totals);
     context_.sums = own.sums();
     context_.execution = logs_of(own);
@@ -380,12 +382,13 @@ class FitLoop {
     const int64_t all_replicas = devices.bound().placement().total_replicas();
     const int64_t before = context_.step / all_replicas;
     FitContext context = context_;  // the host's own one changes meanwhile
+    const LoadedProgram& loaded = program();
     StepWatch watch(devices, [&](int64_t step) {
       std::vector<runtime::Totals> values;
       for (int replica = 0; replica < replicas; ++replica) {
         values.push_back(devices.step_values(step, replica));
       }
-      MetricSums sums(devices.metric_names(), impl_.replication.metrics);
+      MetricSums sums = loaded.metric_sums(impl_.replication.metrics);
       sums.add(values);
       context.step = before + step;
       const Logs logs = sums.logs();
@@ -407,7 +410,7 @@ class FitLoop {
       for (int replica = 0; replica < replicas; ++replica) {
         const runtime::Totals values = devices.step_values(step, replica);
         if (values.samples == 0) continue;  // padding at the end of the data
-        MetricSums sums(devices.metric_names(), MetricReduction::mean);
+        MetricSums sums = program().metric_sums(MetricReduction::mean);
         sums.add({values});
         outfeed_.push_back({before + step, first + replica, sums.logs()});
       }

@@ -9,25 +9,21 @@
 #include "pando/runtime/executor.h"
 #include "pando/train/history.h"
 #include "pando/train/parallel_options.h"
+#include "pando/train/programs.h"
 
 namespace pando::train {
 
-// The output of a weighted metric has this before its name. Its value is its sum divided by the sum
-// of the samples' weights, which is the output `kWeightSum` and is not shown itself.
-inline const std::string kWeightedMetric = "weighted/";
-inline const std::string kWeightSum = "weighted/";
-
 class MetricSums {
  public:
-  MetricSums(std::vector<std::string> metric_names, MetricReduction reduction)
-      : names_(std::move(metric_names)), reduction_(reduction) {
-    names_.insert(names_.begin(), "loss");
-    for (std::string& name : names_) {
-      weighted_.push_back(name.starts_with(kWeightedMetric));
-      if (weighted_.back()) name.erase(0, kWeightedMetric.size());
+  // `widths`: the sums of each column.
+  MetricSums(std::vector<MetricColumn> columns, const std::vector<size_t>& widths,
+             MetricReduction reduction)
+      : columns_(std::move(columns)), reduction_(reduction) {
+    size_t first = 0;
+    for (const size_t width : widths) {
+      places_.push_back({first, width});
+      first += width;
     }
-    // The sum of the weights is the last output.
-    if (weighted_.back()) names_.pop_back();
   }
 
   void add(const runtime::ExecutionTotals& totals) {
@@ -59,11 +55,14 @@ class MetricSums {
 
   // Sums over all replicas, whatever the reduction of the logs.
   LogSums sums() const {
-    LogSums sums{.samples = all_.samples, .sums = {{names_[0], all_.loss}}};
+    LogSums sums{.samples = all_.samples, .sums = {{"loss", all_.loss}}};
     const Logs shown = means(all_, "");
-    for (size_t i = 1; i < names_.size(); ++i) {
-      sums.sums.emplace_back(
-          names_[i], weighted_[i] ? WideSum(shown[i].second * count_of(all_)) : metric(all_, i));
+    for (size_t i = 0, row = 1; i < columns_.size(); ++i) {
+      if (columns_[i].weight_sum) continue;
+      const bool mean = is_mean(i) && !columns_[i].weighted;
+      sums.sums.emplace_back(shown[row].first, mean ? sum_at(all_, places_[i].first)
+                                                    : WideSum(shown[row].second * count_of(all_)));
+      ++row;
     }
     return sums;
   }
@@ -88,7 +87,7 @@ class MetricSums {
       }
       return logs;
     }
-    for (size_t metric = 0; metric < names_.size(); ++metric) {
+    for (size_t metric = 0; metric < means(all_, prefix).size(); ++metric) {
       for (size_t i = 0; i < replicas_.size(); ++i) {
         if (replicas_[i].samples == 0) continue;
         const auto [name, value] = means(replicas_[i], prefix)[metric];
@@ -99,24 +98,47 @@ class MetricSums {
   }
 
  private:
+  struct Place {
+    size_t first = 0;
+    size_t width = 1;
+  };
   Logs means(const runtime::Totals& totals, const std::string& prefix) const {
     const double count = count_of(totals);
-    Logs logs = {{prefix + names_[0], totals.loss / count}};
-    for (size_t i = 1; i < names_.size(); ++i) {
-      const double weights = weighted_[i] ? double{metric(totals, names_.size())} : count;
-      logs.emplace_back(prefix + names_[i], weights == 0 ? 0 : metric(totals, i) / weights);
+    Logs logs = {{prefix + "loss", totals.loss / count}};
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      if (columns_[i].weight_sum) continue;
+      logs.emplace_back(prefix + columns_[i].name, value_of(totals, i, count));
     }
     return logs;
+  }
+  double value_of(const runtime::Totals& totals, size_t column, double count) const {
+    const MetricColumn& own = columns_[column];
+    if (own.weighted) {
+      size_t weights = column + 1;
+      while (!columns_[weights].weight_sum) ++weights;
+      count = double{sum_at(totals, places_[weights].first)};
+      if (count == 0) return 0;
+    }
+    if (is_mean(column)) return sum_at(totals, places_[column].first) / count;
+    std::vector<double> sums;
+    for (size_t i = 0; i < places_[column].width; ++i) {
+      sums.push_back(double{sum_at(totals, places_[column].first + i)});
+    }
+    return own.metric->finish(sums, count);
+  }
+  // Whether its value is its sum divided by a count.
+  bool is_mean(size_t column) const {
+    return columns_[column].metric == nullptr || columns_[column].metric->is_mean();
   }
   static double count_of(const runtime::Totals& totals) {
     return static_cast<double>(std::max<int64_t>(totals.samples, 1));
   }
-  WideSum metric(const runtime::Totals& totals, size_t name) const {
-    return name <= totals.metrics.size() ? totals.metrics[name - 1] : WideSum();
+  static WideSum sum_at(const runtime::Totals& totals, size_t place) {
+    return place < totals.metrics.size() ? totals.metrics[place] : WideSum();
   }
 
-  std::vector<std::string> names_;  // the loss, then the metrics
-  std::vector<bool> weighted_;      // whether the metric of that place is weighted
+  std::vector<MetricColumn> columns_;
+  std::vector<Place> places_;  // of the sums of each column
   MetricReduction reduction_;
   runtime::Totals all_;
   std::vector<runtime::Totals> replicas_;

@@ -38,6 +38,10 @@ Model::Model(Network network, ModelOptions options)
 Model::Model(const SymbolicTensor& input, const SymbolicTensor& output, ModelOptions options)
     : Model(Network(input, output), std::move(options)) {}
 
+Model::Model(std::vector<SymbolicTensor> inputs, const std::vector<SymbolicTensor>& outputs,
+             ModelOptions options)
+    : Model(Network(std::move(inputs), outputs), std::move(options)) {}
+
 const std::string& Model::name() const { return impl_->options.name; }
 const Network& Model::network() const { return impl_->network; }
 std::string Model::summary() const {
@@ -141,6 +145,14 @@ Tensor Model::predict(const Tensor& x, int64_t batch_size) {
 }
 
 Tensor Model::predict(const Dataset& dataset, const PredictOptions& options) {
+  if (const size_t outputs = network().outputs().size(); outputs > 1) {
+    throw InvalidArgument("predict: expected a network with one output, got ", outputs,
+                          "; call predict_all()");
+  }
+  return predict_all(dataset, options).front();
+}
+
+std::vector<Tensor> Model::predict_all(const Dataset& dataset, const PredictOptions& options) {
   const Impl::Use use(*impl_);
   return train::run_predict(*impl_, dataset, options);
 }
@@ -188,6 +200,17 @@ LoadReport Model::set_weights(const std::vector<Tensor>& weights) {
     impl_->assign(variables[i], weights[i].reshaped(variables[i].value.shape()), report);
   }
   return report;
+}
+
+Model Model::until(const std::string& layer) const {
+  Model part(network().until(layer), impl_->options);
+  part.copy_weights(*this, {.by_name = true});
+  return part;
+}
+
+LoadReport Model::copy_weights(const Model& other, LoadOptions options) {
+  const Impl::Use use(*impl_);
+  return impl_->assign_weights(other.impl_->weights_file(), options);
 }
 
 void Model::save_weights(const std::string& path) const {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <functional>
 #include <iosfwd>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -58,11 +59,15 @@ struct ExecutionOptions {
 
 struct CompileOptions {
   Optimizer optimizer = SGD();
-  Loss loss = "categorical_crossentropy";
-  std::vector<Metric> metrics;  // means over samples, whatever their weights
+  // One for all outputs of the network, a list in their order, or by name: {{"kind", "mse"}, ...};
+  // an output that is not named has no loss. Training minimises their sum, each times its weight.
+  Losses loss = "categorical_crossentropy";
+  LossWeights loss_weights = {};  // 1 where none is given
+  // Over samples, whatever their weights: for each output, or by name.
+  Metrics metrics = {};
   // Means with the samples' weights: sums of weighted numbers, divided by the sum of the weights. A
   // name that is among the metrics too gets "weighted_" in front.
-  std::vector<Metric> weighted_metrics = {};
+  Metrics weighted_metrics = {};
   // The types that numbers are stored in. Trained weights are converted when compile() changes
   // their type; evaluation and prediction store activations in the same types.
   Precision precision = {};
@@ -129,7 +134,10 @@ struct FitOptions {
   // steps_per_execution says. An execution ends with its epoch at the latest.
   std::function<int64_t(TrainingPosition)> updates_per_execution;
   std::vector<std::shared_ptr<Callback>> callbacks;  // none may be null
-  int verbose = 1;                                   // 0 silent, 1 progress, 2 one line per epoch
+  // Weights of classes, which multiply those of samples; 1 for classes that are not there. For
+  // networks with one output of a number per class.
+  std::map<int64_t, double> class_weight = {};
+  int verbose = 1;  // 0 silent, 1 progress, 2 one line per epoch
 };
 
 struct EvaluateOptions {
@@ -177,6 +185,8 @@ class Model {
  public:
   explicit Model(Network network, ModelOptions options = {});
   Model(const SymbolicTensor& input, const SymbolicTensor& output, ModelOptions options = {});
+  Model(std::vector<SymbolicTensor> inputs, const std::vector<SymbolicTensor>& outputs,
+        ModelOptions options = {});
 
   const std::string& name() const;
   const Network& network() const;
@@ -213,20 +223,24 @@ class Model {
 
   // The instances of a job fit and evaluate together: all must make the same calls, or the others
   // wait.
-  // The fields of a data set are x, y and, if there is another, the weight of each sample, f32;
-  // auxiliary inputs of the network are fields of their names. A sample's loss is multiplied by its
-  // weight; divisors do not change. Rows of weight 0 are padding, wherever they are: they enter no
-  // divisor, metric, batch statistic or count of samples.
+  // The fields of a data set are x, y and, if there is another, the weight of each sample, f32. For
+  // a network with several inputs or outputs, they have the names of these; "sample_weight" weighs
+  // all outputs, "sample_weight/NAME" one (Dataset::from_fields, train/wiring.h). Auxiliary inputs
+  // are fields of their names. A sample's loss is multiplied by its weight; divisors do not change.
+  // Rows whose weights are all 0 are padding, wherever they are: they enter no divisor, metric,
+  // batch statistic or count of samples.
   History fit(const Dataset& train, const FitOptions& options = {});
   History fit(Tensor x, Tensor y, const FitOptions& options = {});
   History fit(Tensor x, Tensor y, Tensor sample_weight, const FitOptions& options = {});
   Logs evaluate(const Dataset& dataset, const EvaluateOptions& options = {});
   Logs evaluate(Tensor x, Tensor y, const EvaluateOptions& options = {});
   Logs evaluate(Tensor x, Tensor y, Tensor sample_weight, const EvaluateOptions& options = {});
+  // predict() is for networks with one output; predict_all() returns one tensor per output.
   Tensor predict(const Tensor& x, int64_t batch_size = 32);
   // One row per sample in the order of the data, of which only x and auxiliary inputs are used.
   // Each instance of a job predicts on its own.
   Tensor predict(const Dataset& dataset, const PredictOptions& options = {});
+  std::vector<Tensor> predict_all(const Dataset& dataset, const PredictOptions& options = {});
 
   // Weights in the order of the layers, in the types they are stored in; names are
   // "conv2d/kernel". set_weights takes f32 or a 16-bit type, rounds to the stored one, and checks
@@ -235,6 +249,12 @@ class Model {
   LoadReport set_weights(const std::vector<Tensor>& weights);
   std::vector<std::string> weight_names() const;
   Tensor get_weight(const std::string& name) const;
+
+  // The network up to a layer, as a model of its own with copies of these weights.
+  Model until(const std::string& layer) const;
+  // Takes the weights of the layers that have the same names in another model, as load_weights does
+  // by name from a file.
+  LoadReport copy_weights(const Model& other, LoadOptions options = {.by_name = true});
 
   // HDF5 in the layout of Keras. A file that does not fit changes nothing.
   void save_weights(const std::string& path) const;

@@ -310,6 +310,7 @@ train::GraphRequest Model::Impl::graph_request(RunMode mode, int64_t slice_batch
       .mode = mode, .batch = slice_batch, .fields = fields, .frozen = frozen};
   if (compile_options) {
     request.loss = &compile_options->loss;
+    request.loss_weights = &compile_options->loss_weights;
     request.metrics = &compile_options->metrics;
     request.weighted_metrics = &compile_options->weighted_metrics;
   }
@@ -393,10 +394,13 @@ train::LoadedProgram& Model::Impl::plan(RunMode mode, int64_t batch,
   ir::Graph graph = train::build_graph(network, request);
   train::check_sizes(graph, batch);
   place.feed_fields = train::feed_fields(network, graph, fields);
-  place.samples_vary = !predict && train::weight_field(network, fields) >= 0;
+  place.samples_vary = !predict && !train::wire(network, fields).weights().empty();
   auto program = compiler::compile(std::move(graph), std::move(compiling));
   check_memory(*program, place);
-  loaded = std::make_unique<train::LoadedProgram>(std::move(program), std::move(place));
+  std::vector<train::MetricColumn> columns;
+  if (!predict) columns = train::metric_columns(network, request);
+  loaded = std::make_unique<train::LoadedProgram>(std::move(program), std::move(place),
+                                                  std::move(columns));
   loaded->dumps = std::move(dumps);
   return *loaded;
 }

@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "pando/comm/job.h"
+#include "pando/train/metric_sums.h"
 #include "pando/train/model.h"
 #include "pando/train/programs.h"
 
@@ -20,8 +21,11 @@ namespace pando::train {
 // A compiled program with its placement and, once it is bound to memory, the executor that runs it.
 class LoadedProgram {
  public:
-  LoadedProgram(std::unique_ptr<const compiler::Program> program, runtime::Placement placement)
-      : program_(std::move(program)), placement_(std::move(placement)) {}
+  LoadedProgram(std::unique_ptr<const compiler::Program> program, runtime::Placement placement,
+                std::vector<MetricColumn> columns)
+      : program_(std::move(program)),
+        placement_(std::move(placement)),
+        columns_(std::move(columns)) {}
   // Takes the memory. `optimizer` is null unless it trains.
   void bind(runtime::VariableStore& variables, runtime::WorkerTeam& team,
             const Optimizer* optimizer) {
@@ -31,6 +35,10 @@ class LoadedProgram {
   const compiler::Program& program() const { return *program_; }
   const runtime::Placement& placement() const { return placement_; }
   runtime::Executor& executor() { return executor_.value(); }  // requires: it is bound
+  // Empty sums of its losses and metrics. Requires: it is bound.
+  MetricSums metric_sums(MetricReduction reduction) const {
+    return {columns_, executor_.value().metric_widths(), reduction};
+  }
 
   // The graph after every pass that changed it, by name, until it is written at the first use.
   std::vector<std::pair<std::string, std::string>> dumps;
@@ -38,6 +46,7 @@ class LoadedProgram {
  private:
   std::unique_ptr<const compiler::Program> program_;
   runtime::Placement placement_;
+  std::vector<MetricColumn> columns_;
   std::optional<runtime::Executor> executor_;
 };
 

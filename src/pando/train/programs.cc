@@ -2,13 +2,14 @@
 #include "pando/train/programs.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "pando/base/checked.h"
 #include "pando/base/error.h"
 #include "pando/base/memory_use.h"
 #include "pando/grad/gradients.h"
 #include "pando/ops/builder.h"
-#include "pando/train/metric_sums.h"
 
 namespace pando::train {
 
@@ -20,81 +21,17 @@ ir::Value* add_feed(ir::Graph& graph, const std::string& name, const Field& fiel
   return graph.add_input(name, ir::InputRole::feed, ir::TensorType{field.dtype, Shape(dims)});
 }
 
-void check_features(const Network& network, const std::vector<Field>& fields) {
-  const std::vector<NetworkInput>& inputs = network.inputs();
-  const auto features = std::count_if(inputs.begin(), inputs.end(),
-                                      [](const NetworkInput& input) { return !input.auxiliary; });
-  if (features != 1) {
-    throw Unsupported("the network has ", features,
-                      " inputs for features, expected 1: data sets have one field of features");
-  }
-  if (fields.empty()) throw InvalidArgument("the data has no fields, expected x");
-  const Field& x = fields[0];
-  if (x.shape != inputs[0].shape || x.dtype != inputs[0].dtype) {
-    throw InvalidArgument("the data has samples ", to_string(x), ", the network takes ",
-                          to_string(inputs[0].dtype), inputs[0].shape);
-  }
-}
-
-void check_labels(const Network& network, const Loss& loss, const Field& labels) {
-  const bool class_number = labels.shape.rank() == 0;
-  if (loss.labels() == LabelKind::classes) {
-    if (class_number && labels.dtype == DType::i32) return;
-    throw InvalidArgument("loss '", loss.name(),
-                          "': expected class numbers (i32[]) as labels, got ", to_string(labels),
-                          "; use categorical_crossentropy for one-hot labels");
-  }
-  if (labels.dtype == DType::f32 && labels.shape == network.output_shape()) return;
-  throw InvalidArgument("loss '", loss.name(), "': expected labels f32", network.output_shape(),
-                        ", got ", to_string(labels),
-                        class_number ? "; use sparse_categorical_crossentropy, or one_hot()" : "");
-}
-
-const NetworkInput* auxiliary_input(const Network& network, const std::string& name) {
-  for (const NetworkInput& input : network.inputs()) {
-    if (input.auxiliary && input.name == name) return &input;
-  }
-  return nullptr;
-}
-
-// The place of a field after x and y; -1: there is none.
-int place_of(const std::vector<Field>& fields, const std::string& name) {
-  for (size_t i = 2; i < fields.size(); ++i) {
-    if (fields[i].name == name) return static_cast<int>(i);
-  }
-  return -1;
-}
-
-// Every field besides x and y must be used; otherwise a network would be trained without it.
-void check_further_fields(const Network& network, const std::vector<Field>& fields) {
-  const int weight = weight_field(network, fields);
-  for (size_t i = 2; i < fields.size(); ++i) {
-    const Field& field = fields[i];
-    if (const NetworkInput* input = auxiliary_input(network, field.name)) {
-      if (field.dtype == input->dtype && field.shape == input->shape) continue;
-      throw InvalidArgument("the data has the field ", to_string(field), ", the network takes ",
-                            to_string(input->dtype), input->shape, " under that name");
-    }
-    const bool one_number = field.dtype == DType::f32 && field.shape.rank() == 0;
-    if (static_cast<int>(i) == weight && one_number) continue;
-    if (static_cast<int>(i) == weight && field.name == "sample_weight") {
-      throw InvalidArgument("the data has the field ", to_string(field),
-                            ", expected one f32 number per sample");
-    }
-    throw InvalidArgument("the data has the field ", to_string(field),
-                          ", which the network does not take; besides x and y it may have one f32 "
-                          "number per sample, its weight, and auxiliary inputs of the network");
-  }
-}
-
 // Auxiliary fields that the data does not have are zero in inference, and an error in training.
 void check_auxiliary_fields(const Network& network, const NetworkGraph& built,
                             const std::vector<Field>& fields) {
-  for (const ir::Value* feed : built.inputs) {
-    const NetworkInput* input = auxiliary_input(network, feed->name());
-    if (input == nullptr || place_of(fields, input->name) >= 0) continue;
+  const Wiring wiring = wire(network, fields);
+  for (size_t i = 0; i < network.inputs().size(); ++i) {
+    const NetworkInput& input = network.inputs()[i];
+    if (!input.auxiliary || wiring.inputs[i] >= 0) continue;
+    const auto feeds = [&](const ir::Value* feed) { return feed->name() == input.name; };
+    if (std::none_of(built.inputs.begin(), built.inputs.end(), feeds)) continue;
     throw InvalidArgument(
-        "the data has no field ", to_string(Field{input->name, input->dtype, input->shape}),
+        "the data has no field ", to_string(Field{input.name, input.dtype, input.shape}),
         ", which the network needs in training; its fields are ", to_string(fields));
   }
 }
@@ -114,61 +51,117 @@ std::vector<const ir::Value*> trained_variables(const Network& network, const ir
   return variables;
 }
 
-// Metrics ignore weights. Weighted metrics are sums of weighted numbers, after which comes the sum
-// of the weights (metric_sums.h).
-void add_metrics(const GraphRequest& request, const LossInputs& inputs) {
-  ir::Graph& graph = *inputs.graph;
-  LossInputs unweighted = inputs;
-  unweighted.sample_weight = nullptr;
-  std::set<std::string> names;
-  for (const Metric& metric : *request.metrics) {
-    names.insert(metric.name());
-    graph.add_output(ir::OutputRole::metric, metric.name(), metric.build(unweighted));
+// What each output adds to a graph of training or evaluation.
+class OutputBuilder {
+ public:
+  OutputBuilder(const Network& network, const GraphRequest& request, ir::Graph& graph)
+      : network_(network),
+        request_(request),
+        graph_(graph),
+        wiring_(wire(network, request.fields)) {}
+
+  // The loss of all outputs, added up with their weights.
+  ir::Value* add_losses(const std::vector<ir::Value*>& outputs) {
+    ir::Value* sum = nullptr;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      inputs_.push_back({.graph = &graph_, .output = outputs[i]});
+      feed(i);
+      const Loss* loss = request_.loss->of(i, network_.outputs(), "loss");
+      losses_.push_back(loss == nullptr ? nullptr : loss->build(inputs_[i]));
+      if (losses_[i] == nullptr) continue;
+      const double weight = loss_weight(i);
+      if (sum == nullptr && weight == 1) {
+        sum = losses_[i];
+      } else if (sum == nullptr) {
+        sum = append({losses_[i]}, {{"weight_a", weight}});
+      } else {
+        sum = append({sum, losses_[i]}, {{"weight_b", weight}});
+      }
+    }
+    if (sum == nullptr) throw InvalidArgument("compile: no output has a loss; expected one");
+    graph_.add_output(ir::OutputRole::loss, "loss", sum);
+    return sum;
   }
-  if (request.weighted_metrics == nullptr || request.weighted_metrics->empty()) return;
-  const bool weigh = inputs.sample_weight != nullptr;
-  for (const Metric& metric : *request.weighted_metrics) {
-    ir::Value* value = metric.build(unweighted);
-    const std::string name = (names.contains(metric.name()) ? "weighted_" : "") + metric.name();
-    graph.add_output(ir::OutputRole::metric, weigh ? kWeightedMetric + name : name,
-                     weigh ? weighted(inputs, value) : value);
+
+  void add_metrics() {
+    for (const MetricColumn& column : metric_columns(network_, request_)) {
+      graph_.add_output(ir::OutputRole::metric, column.name, value_of(column));
+    }
   }
-  if (weigh) graph.add_output(ir::OutputRole::metric, kWeightSum, weighted(inputs));
-}
+
+ private:
+  void feed(size_t i) {
+    const Wiring::Output& own = wiring_.outputs[i];
+    if (own.labels >= 0) {
+      inputs_[i].labels =
+          add_feed(graph_, label_feed(network_, i), field(own.labels), request_.batch);
+    }
+    if (own.weights < 0) return;
+    const std::string name = weight_feed(wiring_, network_, i);
+    inputs_[i].sample_weight = graph_.find_value(name);
+    if (inputs_[i].sample_weight == nullptr) {
+      inputs_[i].sample_weight = add_feed(graph_, name, field(own.weights), request_.batch);
+    }
+  }
+  const Field& field(int place) const { return request_.fields[static_cast<size_t>(place)]; }
+  double loss_weight(size_t i) const {
+    const double* weight = request_.loss_weights == nullptr
+                               ? nullptr
+                               : request_.loss_weights->of(i, network_.outputs(), "loss_weights");
+    return weight == nullptr ? 1 : *weight;
+  }
+  ir::Value* append(std::vector<ir::Value*> inputs, ir::Attributes attributes) {
+    return ops::append(graph_, {.op = "sum_losses",
+                                .inputs = std::move(inputs),
+                                .attributes = std::move(attributes),
+                                .name = "loss"})
+        ->output();
+  }
+  // Metrics ignore weights. Weighted metrics are sums of weighted numbers.
+  ir::Value* value_of(const MetricColumn& column) {
+    const LossInputs& inputs = inputs_[column.output];
+    if (column.weight_sum) return weighted(inputs);
+    if (column.metric == nullptr) return losses_[column.output];
+    if (inputs.labels == nullptr) {
+      throw InvalidArgument("metric '", column.metric->name(), "': the data has no labels for it, ",
+                            "expected a field '", network_.outputs()[column.output].name,
+                            "'; the fields are ", to_string(request_.fields));
+    }
+    LossInputs unweighted = inputs;
+    unweighted.sample_weight = nullptr;
+    ir::Value* value = column.metric->build(unweighted);
+    return column.weighted ? weighted(inputs, value) : value;
+  }
+
+  const Network& network_;
+  const GraphRequest& request_;
+  ir::Graph& graph_;
+  const Wiring wiring_;
+  std::vector<LossInputs> inputs_;
+  std::vector<ir::Value*> losses_;  // null: none
+};
 
 }  // namespace
 
-int weight_field(const Network& network, const std::vector<Field>& fields) {
-  const int named = place_of(fields, "sample_weight");
-  if (named >= 0 || fields.size() < 3) return named;
-  return auxiliary_input(network, fields[2].name) == nullptr ? 2 : -1;
-}
-
 ir::Graph build_graph(const Network& network, const GraphRequest& request) {
-  check_features(network, request.fields);
+  check_inputs(network, request.fields);
   NetworkGraph built = network.build({.batch = request.batch,
                                       .training = request.mode == RunMode::train,
                                       .frozen = request.frozen});
   if (request.mode == RunMode::train) check_auxiliary_fields(network, built, request.fields);
   ir::Graph graph = std::move(built.graph);
   if (request.mode == RunMode::predict) {
-    graph.add_output(ir::OutputRole::result, "output", built.output);
+    const bool one = network.outputs().size() == 1;
+    for (size_t i = 0; i < built.outputs.size(); ++i) {
+      graph.add_output(ir::OutputRole::result, one ? "output" : network.outputs()[i].name,
+                       built.outputs[i]);
+    }
     return graph;
   }
-  if (request.fields.size() < 2) {
-    throw InvalidArgument("the data has no labels: fields are ", to_string(request.fields));
-  }
-  check_labels(network, *request.loss, request.fields[1]);
-  check_further_fields(network, request.fields);
-  LossInputs inputs{.graph = &graph, .output = built.output};
-  inputs.labels = add_feed(graph, "y", request.fields[1], request.batch);
-  if (const int weight = weight_field(network, request.fields); weight >= 0) {
-    inputs.sample_weight = add_feed(graph, "sample_weight",
-                                    request.fields[static_cast<size_t>(weight)], request.batch);
-  }
-  ir::Value* loss = request.loss->build(inputs);
-  graph.add_output(ir::OutputRole::loss, "loss", loss);
-  add_metrics(request, inputs);
+  check_labels(network, request.fields, *request.loss);
+  OutputBuilder outputs(network, request, graph);
+  ir::Value* loss = outputs.add_losses(built.outputs);
+  outputs.add_metrics();
   if (request.mode == RunMode::evaluate) return graph;
   ir::Value* seed =
       ops::append(graph,
@@ -180,16 +173,58 @@ ir::Graph build_graph(const Network& network, const GraphRequest& request) {
   return graph;
 }
 
+std::vector<MetricColumn> metric_columns(const Network& network, const GraphRequest& request) {
+  const Wiring wiring = wire(network, request.fields);
+  const bool one = network.outputs().size() == 1;
+  std::vector<MetricColumn> columns;
+  for (size_t i = 0; i < network.outputs().size(); ++i) {
+    if (!one && request.loss->of(i, network.outputs(), "loss") != nullptr) {
+      columns.push_back({.name = network.outputs()[i].name + "_loss", .output = i});
+    }
+  }
+  for (size_t i = 0; i < network.outputs().size(); ++i) {
+    const auto metrics_of = [&](const Metrics* metrics, const char* what) {
+      const auto* own = metrics == nullptr ? nullptr : metrics->of(i, network.outputs(), what);
+      return own == nullptr ? std::vector<Metric>() : *own;
+    };
+    const std::string prefix = one ? "" : network.outputs()[i].name + "_";
+    std::set<std::string> names;
+    for (const Metric& metric : metrics_of(request.metrics, "metrics")) {
+      names.insert(metric.name());
+      columns.push_back({.name = prefix + metric.name(),
+                         .output = i,
+                         .metric = std::make_shared<const Metric>(metric)});
+    }
+    const bool weigh = wiring.outputs[i].weights >= 0;
+    const std::vector<Metric> weighted = metrics_of(request.weighted_metrics, "weighted_metrics");
+    for (const Metric& metric : weighted) {
+      const std::string again = names.contains(metric.name()) ? "weighted_" : "";
+      columns.push_back({.name = prefix + again + metric.name(),
+                         .output = i,
+                         .metric = std::make_shared<const Metric>(metric),
+                         .weighted = weigh});
+    }
+    if (weigh && !weighted.empty()) {
+      columns.push_back({.name = prefix + "weights", .output = i, .weight_sum = true});
+    }
+  }
+  return columns;
+}
+
 std::vector<int> feed_fields(const Network& network, const ir::Graph& graph,
                              const std::vector<Field>& fields) {
+  const Wiring wiring = wire(network, fields);
+  std::map<std::string, int> place_of_feed;
+  for (size_t i = 0; i < network.inputs().size(); ++i) {
+    place_of_feed[network.feed_name(i)] = wiring.inputs[i];
+  }
+  for (size_t i = 0; i < network.outputs().size(); ++i) {
+    place_of_feed[label_feed(network, i)] = wiring.outputs[i].labels;
+    place_of_feed[weight_feed(wiring, network, i)] = wiring.outputs[i].weights;
+  }
   std::vector<int> places;
   for (const ir::Value* input : graph.inputs()) {
-    if (input->role() != ir::InputRole::feed) continue;
-    const std::string& name = input->name();
-    const bool usual = name == "x" || name == "y";
-    places.push_back(usual                     ? (name == "x" ? 0 : 1)
-                     : name == "sample_weight" ? weight_field(network, fields)
-                                               : place_of(fields, name));
+    if (input->role() == ir::InputRole::feed) places.push_back(place_of_feed.at(input->name()));
   }
   return places;
 }

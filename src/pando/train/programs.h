@@ -17,6 +17,7 @@
 #include "pando/nn/network.h"
 #include "pando/runtime/executor.h"
 #include "pando/train/run_mode.h"
+#include "pando/train/wiring.h"
 
 namespace pando::train {
 
@@ -27,22 +28,29 @@ struct GraphRequest {
   RunMode mode = RunMode::train;
   int64_t batch = 1;          // of one slice
   std::vector<Field> fields;  // of the data; see feed_fields
-  const Loss* loss = nullptr;
-  const std::vector<Metric>* metrics = nullptr;
-  const std::vector<Metric>* weighted_metrics = nullptr;  // null: none
+  const Losses* loss = nullptr;
+  const LossWeights* loss_weights = nullptr;  // null: 1 for every output
+  const Metrics* metrics = nullptr;           // null: none
+  const Metrics* weighted_metrics = nullptr;  // null: none
   std::set<std::string> frozen;
 };
 
-// The place of the weights of samples among these fields, -1 if there are none: "sample_weight", or
-// the third field if it is no auxiliary input.
-int weight_field(const Network& network, const std::vector<Field>& fields);
+// A metric output of a graph.
+struct MetricColumn {
+  std::string name;
+  size_t output = 0;                     // of the network
+  std::shared_ptr<const Metric> metric;  // null: the loss of that output, or a sum of weights
+  bool weighted = false;                 // its sums are divided by the sum of the samples' weights,
+  bool weight_sum = false;               // which is the next of these columns, and is not shown
+};
+// The metric outputs of the graph of such a request, in their order.
+std::vector<MetricColumn> metric_columns(const Network& network, const GraphRequest& request);
 
 // Throws InvalidArgument when the data do not fit the network or the loss.
 ir::Graph build_graph(const Network& network, const GraphRequest& request);
 
-// For each feed of a graph that was built for these fields: its place among them, or -1 if it is
-// zero. The first field is x, the second y; auxiliary inputs are found by name. Prediction needs
-// only x and these.
+// For each feed of a graph that was built for these fields: its place among them (wiring.h), or -1
+// if it is zero.
 std::vector<int> feed_fields(const Network& network, const ir::Graph& graph,
                              const std::vector<Field>& fields);
 

@@ -50,7 +50,7 @@ std::string format_step_time(double seconds) {
   return fmt::format("{:.0f}us/step", seconds * 1e6);
 }
 
-std::string format_metrics(Metrics metrics) {
+std::string format_metrics(ShownValues metrics) {
   std::string text;
   for (const auto& [name, value] : metrics) {
     // The factor is a power of two and is shown exactly.
@@ -109,7 +109,7 @@ void Progress::begin_evaluation(int64_t steps) {
   begin_time_ = first_time_ = last_step_time_ = shown_time_ = now();
 }
 
-void Progress::update(int64_t step, Metrics metrics) {
+void Progress::update(int64_t step, ShownValues metrics) {
   if (options_.verbose == 0) return;
   const double time = now();
   if (validating_) {
@@ -148,7 +148,7 @@ void Progress::end_validation() {
   last_step_time_ += validation_measured_;
 }
 
-void Progress::end_epoch(Metrics metrics) {
+void Progress::end_epoch(ShownValues metrics) {
   if (options_.verbose == 0) return;
   if (validating_) validation_measured_ = now() - validation_time_;
   const bool with_bar = options_.verbose == 1 && options_.is_terminal;
@@ -254,7 +254,7 @@ std::string Progress::state(double time) const {
 }
 
 // Fits the terminal: first the bar gets shorter, then it is left out, then the metrics are cut.
-std::string Progress::running_line(double time, Metrics metrics) const {
+std::string Progress::running_line(double time, ShownValues metrics) const {
   const std::string head = counter();
   const std::string tail = state(time) + format_metrics(metrics);
   const int room = columns() - 1;  // the last column would wrap on some terminals

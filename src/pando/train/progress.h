@@ -15,7 +15,7 @@
 namespace pando::train {
 
 // Names and running values, in the order in which they are shown.
-using Metrics = std::span<const Logs::value_type>;
+using ShownValues = std::span<const Logs::value_type>;
 
 struct ProgressOptions {
   std::ostream* out = nullptr;    // nothing is written without one
@@ -61,12 +61,12 @@ class Progress {
   // Begins an evaluation, which is an epoch without a number.
   void begin_evaluation(int64_t steps);
   // `step` steps are done.
-  void update(int64_t step, Metrics metrics);
+  void update(int64_t step, ShownValues metrics);
   // The updates that follow count steps of the validation; the epoch's line stays visible.
   void begin_validation(int64_t steps);
   // Returns to the steps of training, in the middle of an epoch.
   void end_validation();
-  void end_epoch(Metrics metrics);
+  void end_epoch(ShownValues metrics);
 
   // Writes a line of its own above the bar.
   void message(std::string_view line);
@@ -83,7 +83,7 @@ class Progress {
   std::string counter() const;
   std::string bar(int width) const;
   std::string state(double time) const;
-  std::string running_line(double time, Metrics metrics) const;
+  std::string running_line(double time, ShownValues metrics) const;
   void draw(const std::string& line);
   void clear_line();
 

@@ -113,7 +113,7 @@ RunMemory while_validating(TrainingSetup& setup, const Batches& batches) {
   part.prefetch_depth = 0;
   phase.add("class report: program", setup.model.memory_of(part).to_come(), true);
   phase.add("class report: outputs", setup.data.sets.test.size() *
-                                         setup.model.network().output_shape().elements() *
+                                         setup.model.network().outputs()[0].shape.elements() *
                                          static_cast<int64_t>(sizeof(float)));
   return std::move(phase).finish();
 }

@@ -81,7 +81,7 @@ ClassReport report_on_instances(TrainingSetup& setup) {
 
 std::optional<ClassReport> report_classes(TrainingSetup& setup) {
   const Dataset& test = setup.data.sets.test;
-  const Shape& output = setup.model.network().output_shape();
+  const Shape& output = setup.model.network().outputs()[0].shape;
   const bool classifies = output.rank() == 1 && output[0] == setup.data.sets.classes;
   if (!classifies || test.fields().size() < 2 || !has_class_numbers(test.fields()[1])) {
     return std::nullopt;

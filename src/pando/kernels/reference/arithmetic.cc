@@ -88,11 +88,23 @@ KernelOffer reference_loss_seed(const ir::Node& node) {
   });
 }
 
-KernelOffer reference_weigh(const ir::Node& node) {
+KernelOffer reference_sum_losses(const ir::Node& node) {
   const int64_t batch = node.output()->shape()[0];
+  const auto a = static_cast<float>(ops::number_attribute(node, "weight_a"));
+  const auto b = static_cast<float>(ops::number_attribute(node, "weight_b"));
   return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
     for (int64_t n = 0; n < batch; ++n) {
-      args.out()[n] = args.in(0)[n] * (args.num_inputs > 1 ? args.in(1)[n] : 1);
+      args.out()[n] = a * args.in(0)[n] + (args.num_inputs > 1 ? b * args.in(1)[n] : 0);
+    }
+  });
+}
+
+KernelOffer reference_weigh(const ir::Node& node) {
+  const int64_t count = node.output()->shape().elements();
+  const int64_t each = count / node.output()->shape()[0];
+  return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
+    for (int64_t i = 0; i < count; ++i) {
+      args.out()[i] = args.in(0)[i / each] * (args.num_inputs > 1 ? args.in(1)[i] : 1);
     }
   });
 }

@@ -115,6 +115,10 @@ KernelOffer reference_tanh(const ir::Node& node);
 KernelOffer reference_tanh_grad(const ir::Node& node);
 KernelOffer reference_top_k_accuracy(const ir::Node& node);
 KernelOffer reference_transpose(const ir::Node& node);
+KernelOffer reference_class_counts(const ir::Node& node);
+KernelOffer reference_score_counts(const ir::Node& node);
+KernelOffer reference_target_sums(const ir::Node& node);
+KernelOffer reference_sum_losses(const ir::Node& node);
 KernelOffer reference_weigh(const ir::Node& node);
 KernelOffer reference_view(const ir::Node& node);
 
