@@ -8,15 +8,19 @@
 #include <utility>
 
 #include "pando/data/parallel.h"
+#include "pando/datasets/fingerprint.h"
 #include "pando/datasets/records_impl.h"
 #include "pando/datasets/tools/places_impl.h"
 #include "pando/datasets/tools/record_stages_impl.h"
 #include "pando/datasets/tools/show_impl.h"
 #include "pando/datasets/tools/verify_impl.h"
+#include "pando/datasets/validation_split.h"
 
 namespace pando::datasets {
 
 namespace {
+
+constexpr int64_t kTargets = 4;
 
 // The results of reading the volumes of a part, in the order of the files.
 struct CheckedVolumes {
@@ -171,6 +175,31 @@ Showing show_cosmoflow(const std::string& path, const ShowOptions& options) {
           }};
 }
 
+// Validation volumes are those of the folder validation, or with --validation-split the last ones
+// of the training folder: their names are in no order that means something.
+TrainingData load_volumes(const std::string& path, const DataLoadOptions& load) {
+  const bool cuts = load.validation_split > 0;
+  const std::string train = choose_part(path, false).path;
+  const std::vector<std::string> files = files_in(train, is_cosmoflow_file);
+  const Shape shape = cosmoflow_shape(files);
+  const CosmoflowDataOptions options{.shape = shape, .on_bad_record = load.on_bad_record};
+  RecordDataset volumes = open_cosmoflow(train, options);
+  TrainingData data{.sets = {.train = volumes.data, .test = volumes.data, .classes = kTargets}};
+  data.skipped = std::move(volumes.skipped);
+  if (cuts) {
+    const int64_t size = volumes.data.size();
+    const int64_t kept = size - validation_count(size, load.validation_split);
+    data.sets.train = volumes.data.take(kept);
+    data.sets.test = volumes.data.skip(kept);
+  } else {
+    RecordDataset test = open_cosmoflow(choose_part(path, true).path, options);
+    data.sets.test = test.data;
+    data.skipped.insert(data.skipped.end(), test.skipped.begin(), test.skipped.end());
+  }
+  data.fingerprint = fingerprint_of_files(path, files);
+  return data;
+}
+
 }  // namespace
 
 DatasetRecord cosmoflow() {
@@ -184,6 +213,10 @@ DatasetRecord cosmoflow() {
               "get cosmoUniverse_2019_05_4parE_tf_v2 of MLPerf HPC "
               "(https://github.com/mlcommons/hpc), or make a small one: pando data "
               "make-cosmoflow DIR",
+          .path_help =
+              "name the folder with --dataset-path; it has the folders train and validation with a "
+              "TFRecord file per volume. `pando data make-cosmoflow DIR` makes a small one",
+          .load = load_volumes,
           .verify = verify_cosmoflow,
           .pipeline = cosmoflow_pipeline,
           .show = show_cosmoflow};

@@ -250,7 +250,7 @@ const Measurement& MeasuredCosts::measured(int devices) {
     subject_ = std::make_unique<Subject>(Subject{.network = setup.model.network().without_stages(),
                                                  .fields = setup.data.sets.train.fields(),
                                                  .loss = app::make_loss(own.loss, setup.entry.loss),
-                                                 .metrics = {"accuracy"},
+                                                 .metrics = {setup.task().metric},
                                                  .rule = optimizer.rule});
     samples_ = setup.data.sets.train.size();
   }

@@ -15,7 +15,8 @@ constexpr std::string_view kValidation = "val_";
 bool larger_is_better(const EarlyStoppingOptions& options) {
   if (options.mode != MonitorMode::automatic) return options.mode == MonitorMode::max;
   const std::string_view name = options.monitor;
-  return name.ends_with("acc") || name.ends_with("accuracy") || name.ends_with("auc");
+  return name.ends_with("acc") || name.ends_with("accuracy") || name.ends_with("auc") ||
+         name.ends_with("iou") || name.ends_with("_score");
 }
 
 std::vector<std::string> names_of(const Logs& logs) {

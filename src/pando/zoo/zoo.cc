@@ -90,6 +90,7 @@ ZooEntry volume_entry(const char* name, const char* description, decltype(ZooEnt
           .input_shape = {64, 64, 64, 4},
           .outputs = 4,
           .loss = "mean_squared_error",
+          .task = "regression",
           .make = make};
 }
 

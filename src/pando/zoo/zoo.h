@@ -24,6 +24,7 @@ struct ZooEntry {
   Shape input_shape;    // the default shape of a sample
   int64_t outputs = 10;
   std::string loss;         // Keras' name; classifiers use class numbers as labels
+  std::string task = "classification";  // task.h
   bool normalises = false;  // uses ZooOptions::norm
   Network (*make)(const Shape& input_shape, int64_t outputs, const ZooOptions& options) = nullptr;
 

@@ -23,7 +23,7 @@ TEST(History, RowsInBothFiles) {
   HistoryWriter history(folder.path / "history.csv", folder.path / "history.json");
   EXPECT_EQ(read_json(folder).size(), 0u);
   history.append({.epoch = 0.5, .step = 469, .loss = 1.0 / 3, .throughput = 6e4});
-  history.append({.epoch = 1, .step = 938, .val_accuracy = 0.875});
+  history.append({.epoch = 1, .step = 938, .val_metric = 0.875});
   EXPECT_EQ(folder.read("history.csv"),
             "epoch,step,loss,accuracy,throughput,learning_rate,seconds,val_loss,val_accuracy\n"
             "0.5,469,0.3333333333333333,,60000,,,,\n"
@@ -52,7 +52,7 @@ TEST(History, AColumnMayAppearLater) {
 TEST(History, NotFiniteIsNullInJson) {
   const TestFolder folder;
   HistoryWriter history(folder.path / "history.csv", folder.path / "history.json");
-  history.append({.epoch = 1, .step = 1, .loss = std::nan(""), .accuracy = INFINITY});
+  history.append({.epoch = 1, .step = 1, .loss = std::nan(""), .metric = INFINITY});
   EXPECT_TRUE(read_json(folder)[0]["loss"].is_null());
   EXPECT_NE(folder.read("history.csv").find("1,1,nan,inf,"), std::string::npos);
 }

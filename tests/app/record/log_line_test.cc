@@ -25,7 +25,7 @@ HistoryRow full_row() {
   return {.epoch = 1,
           .step = 938,
           .loss = 0.47211,
-          .accuracy = 0.8281,
+          .metric = 0.8281,
           .throughput = 17687.4,
           .learning_rate = 0.01,
           .seconds = 12,
@@ -36,8 +36,10 @@ TEST(LogLine, TextsOfEpochsAndValidations) {
   EXPECT_EQ(epoch_text(3), "3.0");
   EXPECT_EQ(epoch_text(2.9328), "2.9328");
   EXPECT_EQ(epoch_text(0), "0.0");
-  EXPECT_EQ(validation_line(1, 0.47621, 0.8279),
-            "validation epoch 1.0: accuracy: 82.79 %, loss: 0.4762");
+  HistoryRow row{.epoch = 1, .val_loss = 0.47621, .val_metric = 0.8279};
+  EXPECT_EQ(validation_line(row), "validation epoch 1.0: accuracy: 82.79 %, loss: 0.4762");
+  row.metric_name = "mae";
+  EXPECT_EQ(validation_line(row), "validation epoch 1.0: mae: 0.8279, loss: 0.4762");
 }
 
 TEST(LogLine, HasEverythingThatIsKnown) {
@@ -46,7 +48,7 @@ TEST(LogLine, HasEverythingThatIsKnown) {
             "learning rate: 0.01, memory: 812 MiB (3.4 %)");
   HistoryRow validated{.epoch = 2.25};
   validated.val_loss = 0.5;
-  validated.val_accuracy = 0.9289;
+  validated.val_metric = 0.9289;
   EXPECT_EQ(log_line(validated), "epoch 2.25: val_loss: 0.5000, val_accuracy: 92.89 %");
   EXPECT_EQ(log_line({.epoch = 3}), "epoch 3.0");
 }
@@ -83,7 +85,7 @@ TEST(LogLine, SmallAndLargeNumbersHaveNoExponent) {
 TEST(LogLine, WhatIsNotFiniteIsToldAsSuch) {
   HistoryRow row = full_row();
   row.loss = std::nan("");
-  row.accuracy = std::nan("");
+  row.metric = std::nan("");
   row.throughput = INFINITY;
   const std::string line = log_line(row);
   EXPECT_SAYS(line, "epoch 1.0: loss: nan, training accuracy: nan %, throughput: inf samples/sec");

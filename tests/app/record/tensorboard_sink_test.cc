@@ -34,7 +34,7 @@ TEST(TensorBoardSink, RowsBecomeScalarsInGroups) {
                         .config_text = "model: x\nseed: 1\n",
                         .resumed_step = std::nullopt});
   HistoryRow row{.epoch = 0.5, .step = 12, .loss = 0.25, .extra = {{"memory_mib", 64}}};
-  row.val_accuracy = 0.75;
+  row.val_metric = 0.75;
   sink.write(row);
   const std::vector<json> records = records_of(sink.path());
   if (records.empty()) GTEST_SKIP() << "no python3-protobuf or python3-crc32c";

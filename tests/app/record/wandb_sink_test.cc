@@ -36,7 +36,7 @@ TEST(WandbSink, ConfigurationRowsSummary) {
   const TempFolder folder;
   WandbSink sink(options_in(folder));
   sink.write({.epoch = 0.5, .step = 7, .loss = 2.5, .extra = {{"memory_mib", 12}}});
-  sink.write({.epoch = 1, .step = 14, .loss = std::nan(""), .accuracy = 0.25});
+  sink.write({.epoch = 1, .step = 14, .loss = std::nan(""), .metric = 0.25});
   sink.summarize({{"best", 0.5}, {"epoch_to_target", 3}});
   sink.summarize({{"best", 0.75}});
   const std::vector<json> lines = lines_of(folder);

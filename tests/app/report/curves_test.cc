@@ -18,7 +18,7 @@ std::vector<HistoryRow> some_rows() {
     rows.push_back({.epoch = epoch,
                     .step = static_cast<int64_t>(10 * epoch),
                     .loss = 3 / epoch,
-                    .accuracy = 0.25 * epoch,
+                    .metric = 0.25 * epoch,
                     .throughput = 1000,
                     .learning_rate = 0.1,
                     .seconds = epoch,
@@ -27,7 +27,7 @@ std::vector<HistoryRow> some_rows() {
   rows[1].loss = std::nan("");
   HistoryRow validation{.epoch = 2, .step = 20};
   validation.val_loss = 1.25;
-  validation.val_accuracy = 0.5;
+  validation.val_metric = 0.5;
   rows.push_back(validation);
   return rows;
 }

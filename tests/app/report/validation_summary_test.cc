@@ -12,18 +12,18 @@ using Checkpoints = std::vector<ValidatedCheckpoint>;
 
 TEST(ValidationSummary, TheBestIsTheEarliestOfEqualOnes) {
   const Checkpoints some = {{1, 0.9, 0.5}, {2, 0.5, 0.75}, {3, 0.4, 0.75}, {4, 0.3, 0.7}};
-  EXPECT_EQ(best_of(some).epoch, 2);
-  EXPECT_EQ(best_of(some).loss, 0.5);
+  EXPECT_EQ(best_of(some, task_named("classification")).epoch, 2);
+  EXPECT_EQ(best_of(some, task_named("classification")).loss, 0.5);
 }
 
 TEST(ValidationSummary, TheFirstThatReachesTheTarget) {
   const Checkpoints some = {{1, 0, 0.5}, {2.5, 0, 0.759}, {3, 0, 0.9}};
-  EXPECT_EQ(epoch_to_target(some, 0.759), 2.5);
-  EXPECT_EQ(epoch_to_target(some, 0.5), 1);
-  EXPECT_EQ(epoch_to_target(some, 0.91), std::nullopt);
-  EXPECT_EQ(epoch_to_target({}, 0.1), std::nullopt);
+  EXPECT_EQ(epoch_to_target(some, 0.759, task_named("classification")), 2.5);
+  EXPECT_EQ(epoch_to_target(some, 0.5, task_named("classification")), 1);
+  EXPECT_EQ(epoch_to_target(some, 0.91, task_named("classification")), std::nullopt);
+  EXPECT_EQ(epoch_to_target({}, 0.1, task_named("classification")), std::nullopt);
   const std::vector<ValidatedCheckpoint> first_last = {{2, 0.2, 0.9}, {1, 0.1, 0.9}};
-  EXPECT_EQ(epoch_to_target(first_last, 0.9), 1);
+  EXPECT_EQ(epoch_to_target(first_last, 0.9, task_named("classification")), 1);
 }
 
 // Computed by hand: 0.02 below the target gives exp(-1/2), 0.04 gives exp(-2); above the target

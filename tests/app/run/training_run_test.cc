@@ -251,7 +251,7 @@ TEST_F(TrainingRunTest, WrongOptionsLeaveNothingBehind) {
   wrong_shape.model = "cosmoflow";
   const std::string shapes = message_of<InvalidArgument>([&] { run_training(wrong_shape); });
   EXPECT_SAYS(shapes, "[64,64,64,4]");
-  EXPECT_SAYS(shapes, "the example program `cosmoflow`");
+  EXPECT_SAYS(shapes, "--dataset cosmoflow");
   EXPECT_FALSE(std::filesystem::exists(folder_.path / "run"));
 }
 

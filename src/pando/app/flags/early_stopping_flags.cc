@@ -8,15 +8,15 @@
 #include "pando/app/record/history_writer.h"
 #include "pando/base/json.h"
 #include "pando/train/model.h"
+#include "pando/zoo/task.h"
 
 namespace pando::app {
 namespace {
 
 std::optional<double> figure_of(const HistoryRow& row, const std::string& name) {
   if (name == "loss") return row.loss;
-  if (name == "accuracy") return row.accuracy;
   if (name == "val_loss") return row.val_loss;
-  return row.val_accuracy;
+  return name.starts_with("val_") ? row.val_metric : row.metric;
 }
 
 using EpochValues = std::vector<std::pair<int64_t, double>>;
@@ -35,18 +35,22 @@ EpochValues earlier_values(const std::filesystem::path& json, const std::string&
   return values;
 }
 
+std::vector<std::pair<std::string, std::string>> monitors() {
+  std::vector<std::string> names = {"loss", "val_loss"};
+  for (const Task& task : all_tasks())
+    names.insert(names.end(), {task.metric, "val_" + task.metric});
+  std::vector<std::pair<std::string, std::string>> choices = {{"off", ""}};
+  for (const std::string& name : names) choices.emplace_back(name, name);
+  return choices;
+}
+
 }  // namespace
 
 void add_early_stopping_flags(OptionTable& table, EarlyStoppingFlags& flags) {
   table.begin_group("Early stopping", Effect::none);
   table
       .add_choice(
-          "early-stopping", flags.monitor,
-          {{"off", ""},
-           {"loss", "loss"},
-           {"accuracy", "accuracy"},
-           {"val_loss", "val_loss"},
-           {"val_accuracy", "val_accuracy"}},
+          "early-stopping", flags.monitor, monitors(),
           "end training when this metric stops improving; val_ metrics are measured after every "
           "epoch and need --validation during")
       .with_hint("METRIC");
@@ -80,7 +84,7 @@ void validate(const EarlyStoppingFlags& flags, const ValidationFlags& phases) {
   if (flags.monitors_validation() && !phases.validates_during()) {
     throw UsageError("--early-stopping ", flags.monitor,
                      ": this metric is measured during training only with --validation during; add "
-                     "it, or monitor loss or accuracy");
+                     "it, or monitor a metric without val_");
   }
 }
 

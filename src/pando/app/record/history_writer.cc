@@ -12,6 +12,7 @@
 #include "pando/base/paths.h"
 #include "pando/base/strings.h"
 #include "pando/store/atomic_file.h"
+#include "pando/zoo/task.h"
 
 namespace pando::app {
 namespace {
@@ -22,7 +23,7 @@ constexpr const char* kJsonEnd = "\n]\n";
 
 Cells cells_of(const HistoryRow& row) {
   Cells cells = {{"epoch", row.epoch}, {"step", static_cast<double>(row.step)}};
-  for (const RowField& field : kRowFields) cells.emplace_back(field.name, row.*field.value);
+  for (const RowField& field : kRowFields) cells.emplace_back(field.column(row), row.*field.value);
   for (const auto& [name, value] : row.extra) {
     const auto same = [&column = name](const auto& cell) { return cell.first == column; };
     if (name.empty() || name.find_first_of(",\"\n\r") != std::string::npos ||
@@ -63,11 +64,18 @@ std::string json_object(const HistoryRow& row, const Cells& cells) {
 
 HistoryRow row_of(const Json& object) {
   HistoryRow row{.epoch = object.get<double>("epoch"), .step = object.get<int64_t>("step")};
+  for (const Task& task : all_tasks()) {
+    const auto is_of_task = [&](const auto& member) {
+      return member.first == task.metric || member.first == "val_" + task.metric;
+    };
+    const auto& members = object.members();
+    if (std::any_of(members.begin(), members.end(), is_of_task)) row.metric_name = task.metric;
+  }
   for (const auto& [name, value] : object.members()) {
     if (name == "epoch" || name == "step" || value.is_null()) continue;
     const auto found =
         std::find_if(kRowFields.begin(), kRowFields.end(),
-                     [&key = name](const RowField& field) { return field.name == key; });
+                     [&](const RowField& field) { return field.column(row) == name; });
     if (found == kRowFields.end()) {
       row.extra.emplace_back(name, object.get<double>(name));
     } else {
@@ -125,6 +133,7 @@ void HistoryWriter::append(const HistoryRow& row) {
   const std::vector<std::string> names = names_of(cells);
   if (lacks(table_, names)) {
     CsvTable wider = table_;
+    if (wider.rows.empty()) wider.columns.clear();  // the first row names the metric
     widen(wider, names);
     csv_ = begin_with(csv_->path(), text_of(wider));
     table_ = std::move(wider);

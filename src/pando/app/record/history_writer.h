@@ -15,32 +15,38 @@
 
 namespace pando::app {
 
-// One row; unknown values stay empty. Accuracies are fractions.
+// One row; unknown values stay empty. Fractions such as accuracies are not in percent.
 struct HistoryRow {
   double epoch = 0;  // completed epochs, with a fraction within an epoch
   int64_t step = 0;
   std::optional<double> loss;
-  std::optional<double> accuracy;
+  std::optional<double> metric;
   std::optional<double> throughput;  // samples per second, without compilation and validation
   std::optional<double> learning_rate;
   std::optional<double> seconds;  // since the start of the run
   std::optional<double> val_loss;
-  std::optional<double> val_accuracy;
+  std::optional<double> val_metric;
   std::vector<std::pair<std::string, double>> extra;  // more columns
+  std::string metric_name = "accuracy";               // of the task (zoo/task.h)
 };
 
 // The fields of a row that may be empty, with the names of their columns, in the order of the file.
 struct RowField {
   const char* name;
   std::optional<double> HistoryRow::*value;
+  bool of_metric = false;  // the name of the row's metric follows
+
+  std::string column(const HistoryRow& row) const {
+    return of_metric ? name + row.metric_name : name;
+  }
 };
 inline constexpr std::array kRowFields = {RowField{"loss", &HistoryRow::loss},
-                                          RowField{"accuracy", &HistoryRow::accuracy},
+                                          RowField{"", &HistoryRow::metric, true},
                                           RowField{"throughput", &HistoryRow::throughput},
                                           RowField{"learning_rate", &HistoryRow::learning_rate},
                                           RowField{"seconds", &HistoryRow::seconds},
                                           RowField{"val_loss", &HistoryRow::val_loss},
-                                          RowField{"val_accuracy", &HistoryRow::val_accuracy}};
+                                          RowField{"val_", &HistoryRow::val_metric, true}};
 
 // The content of history.csv.
 struct CsvTable {

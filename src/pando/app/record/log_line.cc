@@ -10,6 +10,7 @@
 #include "pando/base/strings.h"
 #include "pando/options/config_value.h"
 #include "pando/train/history.h"
+#include "pando/zoo/task.h"
 
 namespace pando::app {
 namespace {
@@ -45,11 +46,12 @@ void add_memory(HistoryRow& row) {
 
 std::string log_line(const HistoryRow& row) {
   std::vector<std::string> parts;
-  const auto add = [&](const char* name, const std::string& text) {
+  const Task& task = task_of_metric(row.metric_name);
+  const auto add = [&](const std::string& name, const std::string& text) {
     parts.push_back(fmt::format("{}: {}", name, text));
   };
   if (row.loss) add("loss", loss_text(*row.loss));
-  if (row.accuracy) add("training accuracy", fmt::format("{:.2f} %", 100 * *row.accuracy));
+  if (row.metric) add("training " + task.metric, figure_text(task, *row.metric));
   if (row.throughput) add("throughput", throughput_text(*row.throughput) + " samples/sec");
   if (row.learning_rate) add("learning rate", fmt::format("{:g}", *row.learning_rate));
   if (const auto factor = find_value(row.extra, kLossScalingColumn)) {
@@ -61,16 +63,18 @@ std::string log_line(const HistoryRow& row) {
         fmt::format("{:.0f} MiB", *memory) + (share ? fmt::format(" ({:.1f} %)", *share) : ""));
   }
   if (row.val_loss) add("val_loss", loss_text(*row.val_loss));
-  if (row.val_accuracy) add("val_accuracy", fmt::format("{:.2f} %", 100 * *row.val_accuracy));
+  if (row.val_metric) add("val_" + task.metric, figure_text(task, *row.val_metric));
   const bool whole = row.epoch == std::floor(row.epoch);
   const std::string head =
       "epoch " + (whole ? fmt::format("{:.1f}", row.epoch) : fmt::format("{:g}", row.epoch));
   return parts.empty() ? head : head + ": " + join(parts, ", ");
 }
 
-std::string validation_line(double epoch, double loss, double accuracy) {
-  return fmt::format("validation epoch {}: accuracy: {:.2f} %, loss: {:.4f}", epoch_text(epoch),
-                     100 * accuracy, loss);
+std::string validation_line(const HistoryRow& row) {
+  return fmt::format("validation epoch {}: {}: {}, loss: {:.4f}", epoch_text(row.epoch),
+                     row.metric_name,
+                     figure_text(task_of_metric(row.metric_name), row.val_metric.value_or(0)),
+                     row.val_loss.value_or(0));
 }
 
 std::string hyper_parameters_line(const std::string& config_text) {

@@ -24,8 +24,8 @@ std::string epoch_text(double epoch);
 // throughput have no exponent, because programs search for `loss: *(\d*\.\d*)`.
 std::string log_line(const HistoryRow& row);
 
-// "validation epoch 1.0: accuracy: 82.79 %, loss: 0.4762"; the accuracy is a fraction.
-std::string validation_line(double epoch, double loss, double accuracy);
+// "validation epoch 1.0: accuracy: 82.79 %, loss: 0.4762"
+std::string validation_line(const HistoryRow& row);
 
 // "hyper-parameters: {model: mnist_cnn, ...}" from the text of config.yml.
 std::string hyper_parameters_line(const std::string& config_text);

@@ -19,8 +19,8 @@ namespace {
 constexpr const char* kLoggedUpdates = "logged_updates";
 constexpr const char* kOpenSamples = "open_samples";
 constexpr const char* kOpenLoss = "open_loss";
-constexpr const char* kOpenAccuracy = "open_accuracy";
-constexpr const char* kBestAccuracy = "best_accuracy";
+constexpr const char* kOpenMetric = "open_accuracy";  // of any task
+constexpr const char* kBest = "best_accuracy";
 
 double number_in(const TrainingState& state, const char* note) {
   const auto found = state.notes.find(note);
@@ -48,17 +48,18 @@ RunRecorder::RunRecorder(RunLog& log, AgreedSignal& signal, CheckpointStore& sto
       store_(store),
       options_(std::move(options)),
       start_(std::chrono::steady_clock::now()),
-      best_accuracy_(options_.best_accuracy) {}
+      best_(options_.best) {}
 
 void RunRecorder::resume(const TrainingState& state, double seconds) {
   logged_updates_ = static_cast<int64_t>(number_in(state, kLoggedUpdates));
   seconds_before_ = seconds;
-  if (state.notes.contains(kBestAccuracy)) {
-    best_accuracy_ = std::max(best_accuracy_, number_in(state, kBestAccuracy));
+  if (state.notes.contains(kBest)) {
+    const double before = number_in(state, kBest);
+    if (!best_ || options_.task.is_better(before, *best_)) best_ = before;
   }
   open_ = {.samples = static_cast<int64_t>(number_in(state, kOpenSamples)),
            .loss = sum_in(state, kOpenLoss),
-           .accuracy = sum_in(state, kOpenAccuracy)};
+           .metric = sum_in(state, kOpenMetric)};
 }
 
 void RunRecorder::on_epoch_begin(FitContext&) { epoch_seconds_ = 0; }
@@ -68,7 +69,7 @@ void RunRecorder::on_execution_end(FitContext& context, const Logs& logs) {
   open_.timed += context.sums.samples;
   open_.seconds += context.seconds - epoch_seconds_;
   open_.loss += context.sums.sum("loss");
-  open_.accuracy += context.sums.sum("accuracy");
+  open_.metric += context.sums.sum(options_.task.metric);
   epoch_seconds_ = context.seconds;
   stop_when_asked(context);
   const bool epoch_ends = context.step >= context.steps || context.stop;
@@ -125,12 +126,13 @@ HistoryRow RunRecorder::row_of(const FitContext& context) const {
   const std::chrono::duration<double> since = std::chrono::steady_clock::now() - start_;
   return {.epoch = epochs_done(context),
           .step = updates_done(context) * options_.steps_per_update,
-          .seconds = seconds_before_ + since.count()};
+          .seconds = seconds_before_ + since.count(),
+          .metric_name = options_.task.metric};
 }
 
 void RunRecorder::add_training(HistoryRow& row, const FitContext& context, const Logs& logs) {
   row.loss = open_.loss / static_cast<double>(open_.samples);
-  row.accuracy = open_.accuracy / static_cast<double>(open_.samples);
+  row.metric = open_.metric / static_cast<double>(open_.samples);
   row.throughput = static_cast<double>(open_.timed) / open_.seconds;
   row.learning_rate = context.model->learning_rate();
   if (const std::optional<double> factor = find_value(logs, kLossScalingColumn)) {
@@ -145,15 +147,15 @@ void RunRecorder::note_validation(const FitContext& context) {
   if (context.validation.empty()) return;
   HistoryRow row = row_of(context);
   row.val_loss = find_value(context.validation, "val_loss");
-  row.val_accuracy = find_value(context.validation, "val_accuracy");
+  row.val_metric = find_value(context.validation, "val_" + options_.task.metric);
   log_.directory().append_history(row);
-  const std::string line =
-      validation_line(row.epoch, row.val_loss.value_or(0), row.val_accuracy.value_or(0));
+  const std::string line = validation_line(row);
   log_.directory().log(line);
   if (context.tell) context.tell(line);
   if (options_.validated) options_.validated(row);
-  if (!options_.keep_best || row.val_accuracy.value_or(-1) <= best_accuracy_) return;
-  best_accuracy_ = *row.val_accuracy;
+  if (!options_.keep_best || !row.val_metric) return;
+  if (best_ && !options_.task.is_better(*row.val_metric, *best_)) return;
+  best_ = row.val_metric;
   store_.save_best(*context.model, notes());
   log_.directory().log("the best so far, kept as best.h5");
 }
@@ -170,8 +172,8 @@ std::map<std::string, std::string> RunRecorder::notes() const {
   notes[kLoggedUpdates] = fmt::format("{}", logged_updates_);
   notes[kOpenSamples] = fmt::format("{}", open_.samples);
   notes[kOpenLoss] = text_of_sum(open_.loss);
-  notes[kOpenAccuracy] = text_of_sum(open_.accuracy);
-  if (best_accuracy_ >= 0) notes[kBestAccuracy] = fmt::format("{}", best_accuracy_);
+  notes[kOpenMetric] = text_of_sum(open_.metric);
+  if (best_) notes[kBest] = fmt::format("{}", *best_);
   return notes;
 }
 

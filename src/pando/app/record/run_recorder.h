@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "pando/app/job/agreed_signal.h"
@@ -13,6 +14,7 @@
 #include "pando/app/record/host_events.h"
 #include "pando/app/record/run_log.h"
 #include "pando/train/callback.h"
+#include "pando/zoo/task.h"
 
 namespace pando::app {
 
@@ -21,7 +23,8 @@ struct RecorderOptions {
   int64_t updates_per_epoch = 1;
   int64_t steps_per_update = 1;              // of all replicas
   bool keep_best = false;                    // of the validations within the fit, as best.h5
-  double best_accuracy = -1;                 // of the validations before a resumed run
+  Task task;                                 // whose metric is recorded
+  std::optional<double> best;                // of the validations before a resumed run
   bool final_checkpoint = true;              // at the end of the fit, at any position
   std::map<std::string, std::string> notes;  // for every checkpoint: they describe the run
   // Receives the row of every validation within the fit.
@@ -57,7 +60,7 @@ class RunRecorder : public Callback {
     int64_t timed = 0;  // of them, in `seconds`; a resumed run has no times of earlier ones
     double seconds = 0;
     WideSum loss;
-    WideSum accuracy;
+    WideSum metric;
   };
 
   int64_t updates_done(const FitContext& context) const;
@@ -79,8 +82,8 @@ class RunRecorder : public Callback {
   double seconds_before_ = 0;  // of the run before it was resumed
   int64_t logged_updates_ = 0;
   OpenSums open_;
-  double epoch_seconds_ = 0;  // that are in open_ or in a row
-  double best_accuracy_ = -1;
+  double epoch_seconds_ = 0;    // that are in open_ or in a row
+  std::optional<double> best_;  // metric of the validations
   bool stopped_ = false;
 };
 

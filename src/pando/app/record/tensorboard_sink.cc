@@ -53,13 +53,13 @@ TensorBoardSink::TensorBoardSink(const TensorBoardOptions& options)
 
 void TensorBoardSink::write(const HistoryRow& row) {
   store::EventFile::Scalars scalars;
-  const auto add = [&](const char* tag, const std::optional<double>& value) {
+  const auto add = [&](const std::string& tag, const std::optional<double>& value) {
     if (value) scalars.emplace_back(tag, *value);
   };
   add("loss/train", row.loss);
   add("loss/validation", row.val_loss);
-  add("accuracy/train", row.accuracy);
-  add("accuracy/validation", row.val_accuracy);
+  add(row.metric_name + "/train", row.metric);
+  add(row.metric_name + "/validation", row.val_metric);
   add("run/epoch", row.epoch);
   add("run/learning_rate", row.learning_rate);
   add("run/throughput", row.throughput);

@@ -92,7 +92,7 @@ WandbSink::WandbSink(const WandbOptions& options) {
 void WandbSink::write(const HistoryRow& row) {
   Json line = {{"type", "row"}, {"step", row.step}, {"epoch", row.epoch}};
   for (const RowField& field : kRowFields) {
-    if (row.*field.value) line[field.name] = *(row.*field.value);
+    if (row.*field.value) line[field.column(row)] = *(row.*field.value);
   }
   for (const auto& [name, value] : row.extra) line[name] = value;
   file_->append(line_of(line));

@@ -2,11 +2,13 @@
 #include "pando/app/report/curves.h"
 
 #include <algorithm>
+#include <cctype>
 #include <limits>
 #include <span>
 
 #include "pando/app/report/svg_plot.h"
 #include "pando/store/atomic_file.h"
+#include "pando/zoo/task.h"
 
 namespace pando::app {
 namespace {
@@ -35,14 +37,16 @@ Panel panel_of(std::string title, std::string y_label, const std::vector<Curve>&
 }  // namespace
 
 std::string history_svg(const std::vector<HistoryRow>& rows) {
-  constexpr double kPercent = 100;
-  return curves_svg(
-      {panel_of("Loss", "loss",
-                {curve_of("training", rows, &HistoryRow::loss, 1),
-                 curve_of("validation", rows, &HistoryRow::val_loss, 1)}),
-       panel_of("Accuracy", "accuracy in %",
-                {curve_of("training", rows, &HistoryRow::accuracy, kPercent),
-                 curve_of("validation", rows, &HistoryRow::val_accuracy, kPercent)})});
+  const Task& task = task_of_metric(rows.empty() ? "accuracy" : rows.back().metric_name);
+  const double scale = task.is_fraction ? 100 : 1;
+  std::string title = task.metric;
+  title[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(title[0])));
+  return curves_svg({panel_of("Loss", "loss",
+                              {curve_of("training", rows, &HistoryRow::loss, 1),
+                               curve_of("validation", rows, &HistoryRow::val_loss, 1)}),
+                     panel_of(title, task.metric + (task.is_fraction ? " in %" : ""),
+                              {curve_of("training", rows, &HistoryRow::metric, scale),
+                               curve_of("validation", rows, &HistoryRow::val_metric, scale)})});
 }
 
 void write_curves(const std::filesystem::path& run_directory) {

@@ -131,7 +131,7 @@ class PanelPicture {
     std::string path;
     std::string dots;
     bool pen_down = false;
-    const bool marked = curve.points.size() <= kMostMarkedPoints;
+    const bool marked = !curve.joined || curve.points.size() <= kMostMarkedPoints;
     for (size_t i = 0; i < curve.points.size(); ++i) {
       if (!is_finite(curve.points[i])) {
         pen_down = false;
@@ -142,7 +142,8 @@ class PanelPicture {
       if (marked || (!pen_down && ends)) {
         dots += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.5\"/>", place.x, place.y);
       }
-      path += fmt::format("{}{:.1f} {:.1f}", pen_down ? " L" : " M", place.x, place.y);
+      if (curve.joined)
+        path += fmt::format("{}{:.1f} {:.1f}", pen_down ? " L" : " M", place.x, place.y);
       pen_down = true;
     }
     return fmt::format(

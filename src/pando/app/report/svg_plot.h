@@ -12,6 +12,7 @@ namespace pando::app {
 struct Curve {
   std::string name;
   std::vector<std::pair<double, double>> points;  // x ascends; a point that is not finite is a gap
+  bool joined = true;                             // false: only dots, in any order
 };
 
 struct Tick {

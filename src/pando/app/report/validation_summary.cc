@@ -11,9 +11,9 @@
 
 namespace pando::app {
 
-void tell_validation(MlperfLog& log, const ValidatedCheckpoint& found) {
+void tell_validation(MlperfLog& log, const ValidatedCheckpoint& found, const Task& task) {
   log.start("eval", {{"epoch_num", found.epoch}});
-  log.event("eval_accuracy", found.accuracy, {{"epoch_num", found.epoch}});
+  log.event("eval_" + task.metric, found.figure, {{"epoch_num", found.epoch}});
   log.stop("eval", {{"epoch_num", found.epoch}});
 }
 
@@ -22,16 +22,21 @@ std::string duration_text(double seconds) {
   return fmt::format("{}:{:02}:{:02}", whole / 3600, whole % 3600 / 60, whole % 60);
 }
 
-const ValidatedCheckpoint& best_of(std::span<const ValidatedCheckpoint> checkpoints) {
+const ValidatedCheckpoint& best_of(std::span<const ValidatedCheckpoint> checkpoints,
+                                   const Task& task) {
   PANDO_CHECK(!checkpoints.empty());
-  return *std::ranges::max_element(checkpoints, {}, &ValidatedCheckpoint::accuracy);
+  const ValidatedCheckpoint* best = &checkpoints.front();
+  for (const ValidatedCheckpoint& one : checkpoints) {
+    if (task.is_better(one.figure, best->figure)) best = &one;
+  }
+  return *best;
 }
 
 std::optional<double> epoch_to_target(std::span<const ValidatedCheckpoint> checkpoints,
-                                      double target) {
+                                      double target, const Task& task) {
   std::optional<double> first;
   for (const ValidatedCheckpoint& one : checkpoints) {
-    if (one.accuracy >= target) first = std::min(one.epoch, first.value_or(one.epoch));
+    if (task.reaches(one.figure, target)) first = std::min(one.epoch, first.value_or(one.epoch));
   }
   return first;
 }
@@ -40,7 +45,7 @@ std::optional<double> optimization_metric(std::span<const ValidatedCheckpoint> c
                                           double target) {
   constexpr double kWidth = 0.02;
   if (checkpoints.empty() || !(checkpoints.back().epoch > 0)) return std::nullopt;
-  const double missing = std::min(checkpoints.back().accuracy - target, 0.0);
+  const double missing = std::min(checkpoints.back().figure - target, 0.0);
   return std::exp(-0.5 * missing * missing / (kWidth * kWidth)) / checkpoints.back().epoch;
 }
 

@@ -115,16 +115,16 @@ bool validates_at(const TrainingSetup& setup, TrainingPosition position) {
 // Records a validation within training.
 void note(const TrainingPhase& phase, const HistoryRow& row) {
   const ValidatedCheckpoint found{row.epoch, row.val_loss.value_or(kUnknown),
-                                  row.val_accuracy.value_or(kUnknown)};
+                                  row.val_metric.value_or(kUnknown)};
   std::erase_if(*phase.validated,  // after going back to an earlier checkpoint
                 [&](const ValidatedCheckpoint& one) { return one.epoch >= found.epoch; });
   phase.validated->push_back(found);
-  if (phase.mlperf != nullptr) tell_validation(*phase.mlperf, found);
+  if (phase.mlperf != nullptr) tell_validation(*phase.mlperf, found, phase.setup.task());
 }
 
-double best_accuracy(const TrainingPhase& phase) {
-  if (phase.validated == nullptr || phase.validated->empty()) return -1;
-  return best_of(*phase.validated).accuracy;
+std::optional<double> best_figure(const TrainingPhase& phase) {
+  if (phase.validated == nullptr || phase.validated->empty()) return std::nullopt;
+  return best_of(*phase.validated, phase.setup.task()).figure;
 }
 
 std::shared_ptr<RunRecorder> make_recorder(const TrainingPhase& phase, double rate_factor) {
@@ -140,7 +140,8 @@ std::shared_ptr<RunRecorder> make_recorder(const TrainingPhase& phase, double ra
                       .updates_per_epoch = setup.updates,
                       .steps_per_update = setup.accumulation() * setup.batch.replicas,
                       .keep_best = setup.options.checkpoints.keep_best,
-                      .best_accuracy = best_accuracy(phase),
+                      .task = setup.task(),
+                      .best = best_figure(phase),
                       .final_checkpoint = !setup.options.checkpoints.are_off(),
                       .notes = std::move(notes),
                       .validated = [&phase](const HistoryRow& row) { note(phase, row); }});

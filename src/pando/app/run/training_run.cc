@@ -289,9 +289,10 @@ class TrainingRun {
     request.record = [&](const HistoryRow& row) { directory.append_history(row); };
     request.mlperf = &mlperf;
     const ValidationResult result = validate_checkpoints(setup_, log, request);
-    directory.summarize(result.figures(options_.phases));
+    directory.summarize(result.figures(options_.phases, setup_.task()));
     reached_target_ =
-        epoch_to_target(result.checkpoints, options_.phases.target_accuracy).has_value();
+        epoch_to_target(result.checkpoints, options_.phases.target_accuracy, setup_.task())
+            .has_value();
     if (!options_.phases.training) tell_skipped(directory);
     if (result.stopped) {
       log.say_always(fmt::format("stopped by {} in the validation, after {}", signal.text(),
@@ -321,7 +322,7 @@ class TrainingRun {
 
   void keep_best(RunLog& log, const ValidationResult& result) const {
     if (result.checkpoints.empty() || !options_.phases.training) return;
-    const ValidatedCheckpoint& best = best_of(result.checkpoints);
+    const ValidatedCheckpoint& best = best_of(result.checkpoints, setup_.task());
     // Validation during training has kept it, unless it was measured only now.
     if (std::ranges::find(validated_, best.epoch, &ValidatedCheckpoint::epoch) != validated_.end())
       return;

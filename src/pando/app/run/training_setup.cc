@@ -36,8 +36,8 @@ Network build_network(const ZooEntry& entry, const ModelFlags& flags, const Trai
   const Shape& sample = data.sets.train.fields()[0].shape;
   if (sample.rank() != entry.input_shape.rank()) {
     throw InvalidArgument("--model ", entry.name, ": expected samples of shape ", entry.input_shape,
-                          ", got ", sample, "; `pando train` cannot read ", entry.dataset,
-                          " data, use the example program `cosmoflow` (docs/guide/cosmoflow.md)");
+                          ", got ", sample, " of the data; use --dataset ", entry.dataset,
+                          ", or another model");
   }
   Network network = build_model(entry, flags, sample, data.sets.classes);
   return data.front ? with_preprocessing(network, *data.front) : network;
@@ -168,12 +168,24 @@ int64_t TrainingSetup::next_execution(TrainingPosition position) const {
   return std::min(event, most - position.update % most);
 }
 
+// The metrics of other tasks are not measured.
+void TrainingSetup::check_monitor() const {
+  if (!options.early_stopping.on()) return;
+  std::string name = options.early_stopping.monitor;
+  if (name.starts_with("val_")) name.erase(0, 4);
+  if (name == "loss" || name == task().metric) return;
+  throw UsageError("--early-stopping ", options.early_stopping.monitor, ": ", entry.name,
+                   " is a model for ", task().name, ", which is measured by ", task().metric,
+                   "; expected loss, val_loss, ", task().metric, " or val_", task().metric);
+}
+
 void TrainingSetup::compile() {
+  check_monitor();
   const LearningRate rate = make_schedule(options.schedule, schedule_base());
   CompileOptions compiling{
       .optimizer = make_optimizer(options.optimizer, rate, batch.global_batch_size),
       .loss = make_loss(options.loss, entry.loss),
-      .metrics = {"accuracy"},
+      .metrics = {task().metric},
       .precision = options.precision,
       .half = options.half(),
       .fp_exceptions = options.fp_exceptions};

@@ -14,6 +14,7 @@
 #include "pando/app/run/training_data.h"
 #include "pando/runtime/program/schedule.h"
 #include "pando/train/model.h"
+#include "pando/zoo/task.h"
 #include "pando/zoo/zoo.h"
 
 namespace pando::app {
@@ -40,6 +41,8 @@ struct TrainingSetup {
   // The options of fit() that concern data, for training and for --dry-run.
   FitOptions fit_options() const;
 
+  const Task& task() const { return task_named(entry.task); }
+
   // Called after all instances have constructed theirs: checks that they agree, and makes all use
   // the measured splits of the first.
   void agree();
@@ -60,6 +63,7 @@ struct TrainingSetup {
 
  private:
   void collect_warnings();
+  void check_monitor() const;
   void compile();
   void spread();
   void recommend_splits();

@@ -198,10 +198,10 @@ class ValidationPhase {
                                 .data_workers = setup_.options.data.pipeline_num_parallel,
                                 .on_execution_end = on_execution_end});
     const ValidatedCheckpoint found{file.epoch, find_value(logs, "loss").value_or(kNone),
-                                    find_value(logs, "accuracy").value_or(kNone)};
-    tell_validation(mlperf_, found);
+                                    find_value(logs, setup_.task().metric).value_or(kNone)};
+    tell_validation(mlperf_, found, setup_.task());
     result_.checkpoints.push_back(found);
-    say(validation_line(found.epoch, found.loss, found.accuracy));
+    say(validation_line(row_of(found)));
     if (request_.record) request_.record(row_of(found));
   }
 
@@ -215,7 +215,8 @@ class ValidationPhase {
             .step = std::llround(found.epoch * steps),
             .seconds = request_.seconds_before + since.count(),
             .val_loss = found.loss,
-            .val_accuracy = found.accuracy};
+            .val_metric = found.figure,
+            .metric_name = setup_.task().metric};
   }
 
   TrainingSetup& setup_;
@@ -231,39 +232,44 @@ class ValidationPhase {
   ValidationResult result_;
 };
 
-void tell_target(RunLog& log, const ValidationResult& result, const ValidationFlags& flags) {
+void tell_target(RunLog& log, const ValidationResult& result, const ValidationFlags& flags,
+                 const Task& task) {
   if (!flags.has_target()) return;
-  const auto reached = epoch_to_target(result.checkpoints, flags.target_accuracy);
-  log.say(fmt::format("epoch_to_target: {} (target accuracy: {:g} %)",
-                      reached ? epoch_text(*reached) : "not reached", 100 * flags.target_accuracy));
+  const auto reached = epoch_to_target(result.checkpoints, flags.target_accuracy, task);
+  const double shown = (task.is_fraction ? 100 : 1) * flags.target_accuracy;
+  log.say(fmt::format("epoch_to_target: {} (target {}: {:g}{})",
+                      reached ? epoch_text(*reached) : "not reached", task.metric, shown,
+                      task.is_fraction ? " %" : ""));
   if (!flags.sweep) return;
   const auto metric = optimization_metric(result.checkpoints, flags.target_accuracy);
   log.say("optimization_metric: " + (metric ? fmt::format("{:.6g}", *metric) : "unknown"));
 }
 
 // The last line is the result, also for programs that read only the last accuracy of a log.
-void tell_result(RunLog& log, const ValidationResult& result) {
+void tell_result(RunLog& log, const ValidationResult& result, const Task& task) {
   const ValidatedCheckpoint& last = result.checkpoints.back();
-  const ValidatedCheckpoint& best = best_of(result.checkpoints);
-  if (best.accuracy > last.accuracy) {
-    log.say(fmt::format("best: epoch {} with test loss: {:.4f}, test accuracy: {:.2f} %",
-                        epoch_text(best.epoch), best.loss, 100 * best.accuracy));
+  const ValidatedCheckpoint& best = best_of(result.checkpoints, task);
+  const auto text_of = [&](const ValidatedCheckpoint& one) {
+    return fmt::format("test loss: {:.4f}, test {}: {}", one.loss, task.metric,
+                       figure_text(task, one.figure));
+  };
+  if (task.is_better(best.figure, last.figure)) {
+    log.say(fmt::format("best: epoch {} with {}", epoch_text(best.epoch), text_of(best)));
   }
-  log.say_always(
-      fmt::format("test loss: {:.4f}, test accuracy: {:.2f} %", last.loss, 100 * last.accuracy));
+  log.say_always(text_of(last));
 }
 
 }  // namespace
 
-Logs ValidationResult::figures(const ValidationFlags& flags) const {
+Logs ValidationResult::figures(const ValidationFlags& flags, const Task& task) const {
   if (checkpoints.empty()) return {};
-  const ValidatedCheckpoint& best = best_of(checkpoints);
+  const ValidatedCheckpoint& best = best_of(checkpoints, task);
   Logs logs = {{"val_loss", checkpoints.back().loss},
-               {"val_accuracy", checkpoints.back().accuracy},
-               {"best_val_accuracy", best.accuracy},
+               {"val_" + task.metric, checkpoints.back().figure},
+               {"best_val_" + task.metric, best.figure},
                {"best_epoch", best.epoch}};
   if (flags.has_target()) {
-    const auto reached = epoch_to_target(checkpoints, flags.target_accuracy);
+    const auto reached = epoch_to_target(checkpoints, flags.target_accuracy, task);
     if (reached) logs.emplace_back("epoch_to_target", *reached);
   }
   if (flags.sweep) {
@@ -280,8 +286,8 @@ std::vector<ValidatedCheckpoint> validations_in_history(const Instances& instanc
     std::string lines;
     for (const HistoryRow& row :
          read_history(run_dir / "history.json", std::numeric_limits<int64_t>::max())) {
-      if (!row.val_loss || !row.val_accuracy) continue;
-      lines += fmt::format("{} {} {}\n", row.epoch, *row.val_loss, *row.val_accuracy);
+      if (!row.val_loss || !row.val_metric) continue;
+      lines += fmt::format("{} {} {}\n", row.epoch, *row.val_loss, *row.val_metric);
     }
     return lines;
   });
@@ -304,9 +310,9 @@ ValidationResult validate_checkpoints(TrainingSetup& setup, RunLog& log,
   if (reads_files && setup.instances.is_first()) {
     compare_class_names(setup, result.files.back().path, log);
   }
-  tell_class_report(setup, log);
-  tell_target(log, result, setup.options.phases);
-  tell_result(log, result);
+  tell_report(setup, log);
+  tell_target(log, result, setup.options.phases, setup.task());
+  tell_result(log, result, setup.task());
   return result;
 }
 

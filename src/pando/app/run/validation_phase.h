@@ -47,7 +47,7 @@ struct ValidationResult {
   bool stopped = false;                          // before the last of them
 
   // The figures of the whole run, for records of experiments.
-  Logs figures(const ValidationFlags& flags) const;
+  Logs figures(const ValidationFlags& flags, const Task& task) const;
 };
 
 // The validations in the history of a run before it was resumed, for all instances.

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "pando/app/report/class_report.h"
+#include "pando/app/report/target_report.h"
 #include "pando/base/error.h"
 #include "pando/base/strings.h"
 #include "pando/store/atomic_file.h"
@@ -122,6 +123,8 @@ void write_class_names(const TrainingSetup& setup, RunLog& log) {
                       {std::as_bytes(std::span(text))});
 }
 
+namespace {
+
 void tell_class_report(TrainingSetup& setup, RunLog& log) {
   const std::optional<ClassReport> report = report_classes(setup);
   if (!report || !setup.instances.is_first()) return;
@@ -132,6 +135,36 @@ void tell_class_report(TrainingSetup& setup, RunLog& log) {
   if (!written) return;
   log.say(
       fmt::format("class report and confusion matrix are in {}", log.directory().path().string()));
+}
+
+// The first instance predicts all samples.
+void tell_target_report(TrainingSetup& setup, RunLog& log) {
+  const Dataset& test = setup.data.sets.test;
+  if (!setup.instances.is_first() || test.fields()[1].dtype != DType::f32) return;
+  TargetValues values{.targets = test.fields()[1].shape.elements(), .predicted = {}, .actual = {}};
+  const TrainOptions& options = setup.options;
+  const Tensor outputs = setup.model.predict(
+      test, {.batch_size = options.phases.micro_batch_size(options.micro_batch_size),
+             .data_workers = options.data.pipeline_num_parallel,
+             .observe = [&](const Batch& batch) {
+               const auto rows =
+                   batch.y().f32().subspan(0, static_cast<size_t>(batch.valid * values.targets));
+               values.actual.insert(values.actual.end(), rows.begin(), rows.end());
+             }});
+  values.predicted.assign(outputs.f32().begin(), outputs.f32().end());
+  const bool written =
+      log.directory().attempt([&] { write_target_report(log.directory().path(), values); });
+  log.show(to_text(values));
+  if (written) {
+    log.say(fmt::format("target report and picture are in {}", log.directory().path().string()));
+  }
+}
+
+}  // namespace
+
+void tell_report(TrainingSetup& setup, RunLog& log) {
+  if (setup.task().name == "regression") return tell_target_report(setup, log);
+  tell_class_report(setup, log);
 }
 
 }  // namespace pando::app

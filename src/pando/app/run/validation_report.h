@@ -25,8 +25,9 @@ void compare_class_names(TrainingSetup& setup, const std::filesystem::path& chec
 // Writes the names of the classes to the run directory, if the data have names.
 void write_class_names(const TrainingSetup& setup, RunLog& log);
 
-// Writes the report to the run directory (class_report.h) and shows it if the classes fit on a
-// screen.
-void tell_class_report(TrainingSetup& setup, RunLog& log);
+// Writes the report of the task to the run directory and shows it: of a classifier the class report
+// (class_report.h), if the classes fit on a screen, of a regression the target report
+// (target_report.h).
+void tell_report(TrainingSetup& setup, RunLog& log);
 
 }  // namespace pando::app

@@ -1,0 +1,30 @@
+// What a network is for: the figure that tells how good it is, and which way is better. Logs, early
+// stopping, the best checkpoint and reports follow it.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace pando {
+
+struct Task {
+  std::string name;    // "classification"
+  std::string metric;  // measured beside the loss: "accuracy"
+  bool larger_is_better = true;
+  bool is_fraction = true;  // shown in percent
+
+  // False for numbers that are not finite.
+  bool is_better(double value, double than) const;
+  bool reaches(double value, double target) const;
+};
+
+const std::vector<Task>& all_tasks();
+// Throw InvalidArgument for an unknown name.
+const Task& task_named(const std::string& name);
+const Task& task_of_metric(const std::string& metric);
+
+// The value of a task's metric for people: "82.81 %", "0.1417".
+std::string figure_text(const Task& task, double value);
+
+}  // namespace pando

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#include "pando/app/report/target_report.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/expect_error.h"
+
+namespace pando::app {
+namespace {
+
+// Two targets of three samples.
+TargetValues some_values() {
+  return {.targets = 2, .predicted = {1, 5, 2, 5, 6, 5}, .actual = {1, 4, 3, 5, 5, 6}};
+}
+
+TEST(TargetReport, FiguresOfEachTarget) {
+  const std::vector<TargetFigures> figures = figures_of(some_values());
+  ASSERT_EQ(figures.size(), 2u);
+  EXPECT_DOUBLE_EQ(figures[0].mean_error, 2.0 / 3);
+  EXPECT_DOUBLE_EQ(figures[0].root_error, std::sqrt(2.0 / 3));
+  EXPECT_DOUBLE_EQ(figures[0].r2, 1 - 2.0 / 8);
+  EXPECT_DOUBLE_EQ(figures[0].error_of_mean, 4.0 / 3);
+  EXPECT_DOUBLE_EQ(figures[1].r2, 0);  // it always gives the mean
+}
+
+TEST(TargetReport, TextAndPicture) {
+  EXPECT_SAYS(to_text(some_values()), "0.6667", "0.7500", "3 samples");
+  const std::string svg = targets_svg(some_values());
+  EXPECT_SAYS(svg, "Target 0", "Target 1", "true", "predicted");
+  const TargetValues many{.targets = 20,
+                          .predicted = std::vector<float>(40, 0),
+                          .actual = std::vector<float>(40, 1)};
+  EXPECT_EQ(targets_svg(many).find("Target 8"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace pando::app
