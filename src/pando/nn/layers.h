@@ -13,7 +13,7 @@ namespace pando {
 // Options with the same meaning in all layers:
 // `activation`: "" (none) or the name of an op with Trait::activation ("relu"); the error about an
 // unknown name lists them all.
-// `padding`: "valid" or "same".
+// `padding`: "valid" or "same"; of convolutions also "symmetric": half of the window on each side.
 
 struct Conv2DOptions {
   int64_t filters = 0;

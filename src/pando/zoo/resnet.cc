@@ -26,7 +26,7 @@ class ResnetBuilder {
     const SymbolicTensor y = Conv2D({.filters = conv.filters,
                                      .kernel = {conv.kernel, conv.kernel},
                                      .strides = {conv.stride, conv.stride},
-                                     .padding = "same",
+                                     .padding = options_.padding,
                                      .use_bias = false,
                                      .kernel_initializer = VarianceScaling(),
                                      .name = name + "_conv"})(x);

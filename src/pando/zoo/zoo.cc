@@ -68,6 +68,40 @@ ZooEntry imagenet_entry(const char* name, const char* description, decltype(ZooE
           .make = make};
 }
 
+ZooEntry plain_imagenet_entry(const char* name, const char* description,
+                              decltype(ZooEntry::make) make) {
+  ZooEntry entry = imagenet_entry(name, description, make);
+  entry.normalises = false;
+  return entry;
+}
+
+template <Network (*network)(const Shape&, int64_t, const NormOptions&)>
+Network normed(const Shape& input_shape, int64_t outputs, const ZooOptions& options) {
+  return network(input_shape, outputs, options.norm);
+}
+
+ZooEntry wide_resnet_entry() {
+  ZooEntry entry =
+      cifar_entry("cifar_wrn_16_4", "wide residual network of 16 layers for 32x32 images");
+  entry.normalises = true;
+  entry.make = [](const Shape& input_shape, int64_t classes, const ZooOptions& options) {
+    return cifar_wide_resnet(input_shape, classes, {.norm = options.norm});
+  };
+  return entry;
+}
+
+ZooEntry unet_entry() {
+  ZooEntry entry =
+      imagenet_entry("unet", "a class for every pixel, for pictures with masks",
+                     [](const Shape& input_shape, int64_t classes, const ZooOptions& options) {
+                       return unet(input_shape, classes, {.norm = options.norm});
+                     });
+  entry.dataset = "image_folder";
+  entry.outputs = 2;
+  entry.task = "segmentation";
+  return entry;
+}
+
 ZooEntry toy_entry() {
   ZooEntry entry = cifar_entry("toy_model", "two small convolutions, for tests");
   entry.make = plain<toy_model>;
@@ -126,6 +160,21 @@ const std::vector<ZooEntry>& model_zoo() {
                      make_resnet<4, 6, false>),
       imagenet_entry("resnet50", "residual network of 50 layers for ImageNet, v1.5",
                      make_resnet<4, 6, true>),
+      imagenet_entry("resnet101", "residual network of 101 layers for ImageNet",
+                     [](const Shape& shape, int64_t classes, const ZooOptions& options) {
+                       return resnet(shape, classes,
+                                     {.blocks = {3, 4, 23, 3},
+                                      .bottleneck = true,
+                                      .padding = "symmetric",
+                                      .norm = options.norm});
+                     }),
+      plain_imagenet_entry("vgg16", "VGG of 16 layers, without normalisation", plain<vgg16>),
+      imagenet_entry("mobilenet_v2", "small network of depthwise convolutions",
+                     normed<mobilenet_v2>),
+      imagenet_entry("densenet121", "121 layers that reuse the results of earlier ones",
+                     normed<densenet121>),
+      wide_resnet_entry(),
+      unet_entry(),
       toy_entry(),
       toy_bn_entry(),
       volume_entry("cosmoflow", "3-D network from matter density to cosmological parameters",

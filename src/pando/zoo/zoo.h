@@ -23,9 +23,9 @@ struct ZooEntry {
   std::string dataset;  // the default data set
   Shape input_shape;    // the default shape of a sample
   int64_t outputs = 10;
-  std::string loss;         // Keras' name; classifiers use class numbers as labels
+  std::string loss;                     // Keras' name; classifiers use class numbers as labels
   std::string task = "classification";  // task.h
-  bool normalises = false;  // uses ZooOptions::norm
+  bool normalises = false;              // uses ZooOptions::norm
   Network (*make)(const Shape& input_shape, int64_t outputs, const ZooOptions& options) = nullptr;
 
   // Throws InvalidArgument for a shape or options that do not fit the model.
@@ -54,9 +54,33 @@ Network cifar_resnet(const Shape& input_shape, int64_t classes, const CifarResne
 struct ResnetOptions {
   std::array<int64_t, 4> blocks = {2, 2, 2, 2};  // per stack
   bool bottleneck = false;                       // blocks of 1x1, 3x3, 1x1 instead of two 3x3
+  std::string padding = "same";                  // or "symmetric", as PyTorch pads
   NormOptions norm;
 };
 Network resnet(const Shape& input_shape, int64_t classes, const ResnetOptions& options);
+
+struct WideResnetOptions {
+  int64_t blocks = 2;  // per stack: 2 for 16 layers
+  int64_t width = 4;   // times the filters of a usual residual network
+  NormOptions norm;
+};
+Network cifar_wide_resnet(const Shape& input_shape, int64_t classes,
+                          const WideResnetOptions& options);
+
+Network vgg16(const Shape& input_shape, int64_t classes);
+Network mobilenet_v2(const Shape& input_shape, int64_t classes, const NormOptions& norm = {});
+Network densenet121(const Shape& input_shape, int64_t classes, const NormOptions& norm = {});
+
+struct UnetOptions {
+  int64_t levels = 4;    // how often the picture is halved
+  int64_t filters = 64;  // of the first level; twice as many in each further one
+  NormOptions norm;
+};
+// A class for every pixel or voxel. They throw InvalidArgument for extents that the levels do not
+// divide.
+Network unet(const Shape& input_shape, int64_t classes, const UnetOptions& options = {});
+Network unet3d(const Shape& input_shape, int64_t classes,
+               const UnetOptions& options = {.levels = 3, .filters = 32, .norm = {}});
 
 struct CosmoflowOptions {
   int64_t conv_size = 16;  // filters of the first layer; each further layer has twice as many

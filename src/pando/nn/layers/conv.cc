@@ -51,10 +51,10 @@ class ConvLayer : public LayerDefinition {
   ir::Value* build(GraphBuilder& builder, const std::vector<ir::Value*>& inputs) const override {
     std::vector<ir::Value*> operands = {inputs[0], builder.weight("kernel")};
     if (spec_.use_bias) operands.push_back(builder.weight("bias"));
-    const ir::Attributes attributes = {{"strides", spec_.strides},
-                                       {"dilations", spec_.dilation},
-                                       {"groups", spec_.groups},
-                                       {"padding", spec_.padding}};
+    ir::Attributes attributes = padding_attributes(spec_.padding, spec_.kernel, spec_.dilation);
+    attributes.set("strides", spec_.strides);
+    attributes.set("dilations", spec_.dilation);
+    attributes.set("groups", spec_.groups);
     ir::Value* y = builder.append("conv", std::move(operands), attributes)->output();
     return apply_activation(builder, spec_.activation, y);
   }

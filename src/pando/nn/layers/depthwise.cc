@@ -54,10 +54,11 @@ class DepthwiseLayer : public LayerDefinition {
 
   ir::Value* build(GraphBuilder& builder, const std::vector<ir::Value*>& inputs) const override {
     std::vector<ir::Value*> operands = {inputs[0], builder.weight("depthwise_kernel")};
-    ir::Attributes attributes = {{"strides", ints(spec_.strides)},
-                                 {"dilations", ints(spec_.dilation)},
-                                 {"groups", inputs[0]->shape().back()},
-                                 {"padding", spec_.padding}};
+    ir::Attributes attributes =
+        padding_attributes(spec_.padding, ints(spec_.kernel), ints(spec_.dilation));
+    attributes.set("strides", ints(spec_.strides));
+    attributes.set("dilations", ints(spec_.dilation));
+    attributes.set("groups", inputs[0]->shape().back());
     if (spec_.pointwise()) {
       ir::Value* between = builder.append("conv", std::move(operands), attributes)->output();
       operands = {between, builder.weight("pointwise_kernel")};

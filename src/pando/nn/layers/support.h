@@ -20,6 +20,20 @@ void check_positive(const std::string& place, const std::string& option, int64_t
 // Throws InvalidArgument unless x has `axes` axes between batch and channels. `place` is the layer.
 void check_spatial_axes(const std::string& place, const Shape& x, size_t axes);
 
+// The attributes of an op that say how a window is padded. "symmetric" adds half of the window,
+// rounded down, on both sides, as PyTorch's networks do; "same" adds more after than before where
+// the stride does not divide.
+inline ir::Attributes padding_attributes(const std::string& padding, const ir::Ints& window,
+                                         const ir::Ints& dilation) {
+  if (padding != "symmetric") return {{"padding", padding}};
+  ir::Ints pads(2 * window.size());
+  for (size_t i = 0; i < pads.size(); ++i) {
+    const size_t axis = i % window.size();
+    pads[i] = dilation[axis] * (window[axis] - 1) / 2;
+  }
+  return {{"padding", std::string("explicit")}, {"pads", pads}};
+}
+
 template <typename Definition, typename Options>
 Layer make_layer(Options options) {
   std::string name = options.name;
