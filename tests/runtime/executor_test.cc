@@ -237,7 +237,7 @@ TEST(Executor, ResultsAreOfTheFirstResult) {
   Tensor results(DType::f32, {4, 3});
   InfeedQueue infeed(samples.feed(4).source, 1);
   const std::vector<UpdatePlan> plans = plans_of(4, 4, 1);
-  executor.run({.updates = plans, .results = results.data()}, infeed);
+  executor.run({.updates = plans, .results = {results.data()}}, infeed);
   for (size_t i = 0; i < 12; ++i) {
     EXPECT_EQ(results.f32()[i], std::max(samples.field(0).f32()[i], 0.0f)) << i;
   }

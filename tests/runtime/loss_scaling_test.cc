@@ -23,7 +23,8 @@ Learned learned(const TestNetwork& network, const TraineeOptions& options,
   Trainee trainee(network, options, optimizer);
   const int64_t update =
       options.batch * options.placement.replicas * options.placement.micro_batches;
-  Samples samples(training_fields(network), 3 * update - 1, network.network.outputs()[0].shape.back());
+  Samples samples(training_fields(network), 3 * update - 1,
+                  network.network.outputs()[0].shape.back());
   const ExecutionTotals totals = trainee.run(samples.feed(options.batch), {.scaling = scaling});
   EXPECT_EQ(totals.updates, 3);
   return {trainee.state(), totals.all.loss};

@@ -37,8 +37,8 @@ struct PerSample {
 
 TEST(Outfeed, SumsRealSamples) {
   PerSample values;
-  EXPECT_EQ(values.outfeed.metric_names(), (std::vector<std::string>{"right"}));
-  values.outfeed.begin(0, nullptr);
+  EXPECT_EQ(values.outfeed.metric_widths(), std::vector<size_t>{1});
+  values.outfeed.begin(0, {});
   // Lanes of one worker take turns in one block of memory.
   values.set("loss", 0, {1, 2});
   values.set("right", 0, {10, 20});
@@ -53,13 +53,13 @@ TEST(Outfeed, SumsRealSamples) {
   ASSERT_EQ(replicas[0].metrics.size(), 1u);
   EXPECT_EQ(replicas[0].metrics[0], 70);
   EXPECT_FALSE(values.outfeed.not_finite());
-  values.outfeed.begin(0, nullptr);
+  values.outfeed.begin(0, {});
   EXPECT_EQ(values.outfeed.replica_totals()[0].samples, 0);
 }
 
 TEST(Outfeed, KeepsTheLastSteps) {
   PerSample values;
-  values.outfeed.begin(2, nullptr);
+  values.outfeed.begin(2, {});
   for (int step = 0; step < 3; ++step) {
     for (const int lane : {0, 1}) {
       const auto number = static_cast<float>(10 * step + lane);
@@ -80,7 +80,7 @@ TEST(Outfeed, KeepsTheLastSteps) {
 TEST(Outfeed, HandsOutRealRows) {
   PerSample values;
   std::vector<float> rows(6, -1);
-  values.outfeed.begin(0, reinterpret_cast<std::byte*>(rows.data()));
+  values.outfeed.begin(0, {reinterpret_cast<std::byte*>(rows.data())});
   values.set("y", 0, {1, 2});
   values.outfeed.add({.lane = 0, .samples = 2, .first_row = 1});
   values.set("y", 1, {3, 4});
@@ -91,7 +91,7 @@ TEST(Outfeed, HandsOutRealRows) {
 
 TEST(Outfeed, SeesALossThatIsNoNumber) {
   PerSample values;
-  values.outfeed.begin(0, nullptr);
+  values.outfeed.begin(0, {});
   values.set("loss", 0, {1, std::numeric_limits<float>::quiet_NaN()});
   values.outfeed.add({.lane = 0, .samples = 1});  // the second sample is padding
   EXPECT_FALSE(values.outfeed.not_finite());

@@ -122,7 +122,7 @@ TEST(Replication, ResultsComeBackInTheOrderOfTheElements) {
   Tensor results(DType::f32, {16, 1});
   results.f32()[15] = -1;
   const ExecutionTotals totals =
-      executor.run({.updates = plans, .results = results.data()}, infeed);
+      executor.run({.updates = plans, .results = {results.data()}}, infeed);
   EXPECT_EQ(totals.elements, 8);
   for (size_t i = 0; i < 15; ++i) EXPECT_EQ(results.f32()[i], 2 * samples.field(0).f32()[i]) << i;
   EXPECT_EQ(results.f32()[15], -1);

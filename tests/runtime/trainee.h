@@ -157,16 +157,18 @@ class Trainee {
   ExecutionTotals run(std::vector<UpdatePlan> plans, InfeedQueue& infeed,
                       const RunOptions& options = {}) {
     plans.resize(std::min(plans.size(), static_cast<size_t>(options.most_updates)));
-    ExecutionTotals totals = executor_->run({.updates = plans,
-                                             .micro_batch_size = batch,
-                                             .seed = 1,
-                                             .learning_rate = optimizer_.learning_rate,
-                                             .iteration = iteration_,
-                                             .scaling = options.scaling,
-                                             .results = options.results,
-                                             .stop = options.stop,
-                                             .keep_steps = options.keep_steps},
-                                            infeed);
+    ExecutionTotals totals =
+        executor_->run({.updates = plans,
+                        .micro_batch_size = batch,
+                        .seed = 1,
+                        .learning_rate = optimizer_.learning_rate,
+                        .iteration = iteration_,
+                        .scaling = options.scaling,
+                        .results = options.results == nullptr ? std::vector<std::byte*>()
+                                                              : std::vector{options.results},
+                        .stop = options.stop,
+                        .keep_steps = options.keep_steps},
+                       infeed);
     iteration_ += totals.updates;
     return totals;
   }
