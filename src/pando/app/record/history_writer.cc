@@ -66,7 +66,7 @@ HistoryRow row_of(const Json& object) {
   HistoryRow row{.epoch = object.get<double>("epoch"), .step = object.get<int64_t>("step")};
   for (const Task& task : all_tasks()) {
     const auto is_of_task = [&](const auto& member) {
-      return member.first == task.metric || member.first == "val_" + task.metric;
+      return member.key == task.metric || member.key == "val_" + task.metric;
     };
     const auto& members = object.members();
     if (std::any_of(members.begin(), members.end(), is_of_task)) row.metric_name = task.metric;
