@@ -223,7 +223,7 @@ TEST(Executor, ResultsAreRowsInTheOrderOfTheSamples) {
   expect_rows({.workers = 2, .slices = 3, .batch = 2, .mode = mode});
 }
 
-TEST(Executor, ResultsAreOfTheFirstResult) {
+TEST(Executor, EveryResultHasItsRows) {
   const auto program = compiler::compile(ir::parse_graph(R"(graph(x: f32[2,3] feed) {
     y = relu(x)
     z = slice(x) {begin=[0,0], size=[2,1]}
@@ -234,12 +234,13 @@ TEST(Executor, ResultsAreOfTheFirstResult) {
   Executor executor(*program, variables, team);
   const std::vector<Field> fields = {{"x", DType::f32, {3}}};
   Samples samples(fields, 4, 1);
-  Tensor results(DType::f32, {4, 3});
+  Tensor results(DType::f32, {4, 3}), firsts(DType::f32, {4, 1});
   InfeedQueue infeed(samples.feed(4).source, 1);
   const std::vector<UpdatePlan> plans = plans_of(4, 4, 1);
-  executor.run({.updates = plans, .results = {results.data()}}, infeed);
+  executor.run({.updates = plans, .results = {results.data(), firsts.data()}}, infeed);
   for (size_t i = 0; i < 12; ++i) {
     EXPECT_EQ(results.f32()[i], std::max(samples.field(0).f32()[i], 0.0f)) << i;
+    if (i % 3 == 0) EXPECT_EQ(firsts.f32()[i / 3], samples.field(0).f32()[i]) << i;
   }
 }
 

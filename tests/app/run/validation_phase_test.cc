@@ -265,14 +265,14 @@ TEST_F(Validation, OfASweepTellsItsFigures) {
 TEST(ValidationResult, HasFiguresForRecords) {
   ValidationResult result;
   ValidationFlags flags;
-  EXPECT_TRUE(result.figures(flags).empty());
+  EXPECT_TRUE(result.figures(flags, task_named("classification")).empty());
   result.checkpoints = {{1, 0.9, 0.7}, {2, 0.5, 0.8}, {4, 0.6, 0.759}};
-  EXPECT_EQ(result.figures(flags), (Logs{{"val_loss", 0.6},
-                                         {"val_accuracy", 0.759},
-                                         {"best_val_accuracy", 0.8},
-                                         {"best_epoch", 2}}));
+  EXPECT_EQ(result.figures(flags, task_named("classification")), (Logs{{"val_loss", 0.6},
+                                                                       {"val_accuracy", 0.759},
+                                                                       {"best_val_accuracy", 0.8},
+                                                                       {"best_epoch", 2}}));
   flags.sweep = true;
-  const Logs all = result.figures(flags);
+  const Logs all = result.figures(flags, task_named("classification"));
   ASSERT_EQ(all.size(), 6u);
   EXPECT_EQ(all[4], (std::pair<std::string, double>("epoch_to_target", 2)));
   EXPECT_EQ(all[5], (std::pair<std::string, double>("optimization_metric", 0.25)));
