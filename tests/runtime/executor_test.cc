@@ -240,7 +240,9 @@ TEST(Executor, EveryResultHasItsRows) {
   executor.run({.updates = plans, .results = {results.data(), firsts.data()}}, infeed);
   for (size_t i = 0; i < 12; ++i) {
     EXPECT_EQ(results.f32()[i], std::max(samples.field(0).f32()[i], 0.0f)) << i;
-    if (i % 3 == 0) EXPECT_EQ(firsts.f32()[i / 3], samples.field(0).f32()[i]) << i;
+    if (i % 3 == 0) {
+      EXPECT_EQ(firsts.f32()[i / 3], samples.field(0).f32()[i]) << i;
+    }
   }
 }
 
