@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
+#include "pando/base/paths.h"
 #include "pando/data/parallel.h"
+#include "pando/data/sources/validation_folder.h"
 #include "pando/datasets/fingerprint.h"
 #include "pando/datasets/records_impl.h"
 #include "pando/datasets/tools/places_impl.h"
@@ -15,10 +18,13 @@
 #include "pando/datasets/tools/show_impl.h"
 #include "pando/datasets/tools/verify_impl.h"
 #include "pando/datasets/validation_split.h"
+#include "pando/options/usage_error.h"
 
 namespace pando::datasets {
 
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr int64_t kTargets = 4;
 
@@ -179,7 +185,14 @@ Showing show_cosmoflow(const std::string& path, const ShowOptions& options) {
 // of the training folder: their names are in no order that means something.
 TrainingData load_volumes(const std::string& path, const DataLoadOptions& load) {
   const bool cuts = load.validation_split > 0;
-  const std::string train = choose_part(path, false).path;
+  const fs::path beside = fs::path(path) / "train";
+  const std::string train = is_folder(beside) ? beside.string() : path;
+  const std::string validation = data::find_validation_folder(path).string();
+  if (!cuts && validation.empty()) {
+    throw UsageError("--dataset cosmoflow: '", path, "' has no folder ",
+                     data::kValidationFolderNames,
+                     "; to cut a validation set out of its volumes, add --validation-split 0.1");
+  }
   const std::vector<std::string> files = files_in(train, is_cosmoflow_file);
   const Shape shape = cosmoflow_shape(files);
   const CosmoflowDataOptions options{.shape = shape, .on_bad_record = load.on_bad_record};
@@ -192,7 +205,7 @@ TrainingData load_volumes(const std::string& path, const DataLoadOptions& load) 
     data.sets.train = volumes.data.take(kept);
     data.sets.test = volumes.data.skip(kept);
   } else {
-    RecordDataset test = open_cosmoflow(choose_part(path, true).path, options);
+    RecordDataset test = open_cosmoflow(validation, options);
     data.sets.test = test.data;
     data.skipped.insert(data.skipped.end(), test.skipped.begin(), test.skipped.end());
   }
