@@ -14,9 +14,15 @@ namespace {
 // Ops that need no kernel besides the reference, and why.
 const std::map<std::string, std::string>& plain_ops() {
   static const std::map<std::string, std::string> ops = {
-      {"checkpoint", "a view: nothing runs"}, {"loss_seed", "one number per sample"},
-      {"reshape", "a view: nothing runs"},    {"sum_slices", "a few numbers per channel"},
+      {"checkpoint", "a view: nothing runs"},
+      {"loss_seed", "one number per sample"},
+      {"reshape", "a view: nothing runs"},
+      {"sum_slices", "a few numbers per channel"},
       {"weigh", "one number per sample"},
+      {"sum_losses", "one number per sample"},
+      {"class_counts", "a metric"},
+      {"score_counts", "a metric"},
+      {"target_sums", "a metric"},
   };
   return ops;
 }

@@ -72,7 +72,7 @@ class ForwardGraph {
       if (const int call = visit(input); call != kAuxiliary) inputs.push_back(call);
     }
     inputs_.push_back(std::move(inputs));
-    layers_.push_back(expression->layer->name);
+    layers_.push_back(expression->layer_name);  // as the network calls it
     return calls_[expression] = static_cast<int>(inputs_.size()) - 1;
   }
 
