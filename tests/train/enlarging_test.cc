@@ -17,13 +17,10 @@ Network small_unet() {
                                       .groups = 4,
                                       .activation = "relu",
                                       .name = "deep"})(pooled);
-  const SymbolicTensor up = Conv2DTranspose({.filters = 6,
-                                             .kernel = {3, 3},
-                                             .strides = {3, 3},
-                                             .activation = "relu",
-                                             .name = "up"})(deep);
-  const SymbolicTensor smooth =
-      UpSampling2D({.size = {3, 3}, .interpolation = "bilinear"})(pooled);
+  const SymbolicTensor up = Conv2DTranspose(
+      {.filters = 6, .kernel = {3, 3}, .strides = {3, 3}, .activation = "relu", .name = "up"})(
+      deep);
+  const SymbolicTensor smooth = UpSampling2D({.size = {3, 3}, .interpolation = "bilinear"})(pooled);
   const SymbolicTensor joined = Concatenate()({down, up, smooth});
   const SymbolicTensor boxes = SpaceToDepth()(Resize({.size = {8, 8}})(joined));
   const SymbolicTensor middle = Cropping2D({.top_bottom = {1, 0}})(ZeroPadding2D()(boxes));

@@ -29,9 +29,8 @@ TEST(TargetReport, TextAndPicture) {
   EXPECT_SAYS(to_text(some_values()), "0.6667", "0.7500", "3 samples");
   const std::string svg = targets_svg(some_values());
   EXPECT_SAYS(svg, "Target 0", "Target 1", "true", "predicted");
-  const TargetValues many{.targets = 20,
-                          .predicted = std::vector<float>(40, 0),
-                          .actual = std::vector<float>(40, 1)};
+  const TargetValues many{
+      .targets = 20, .predicted = std::vector<float>(40, 0), .actual = std::vector<float>(40, 1)};
   EXPECT_EQ(targets_svg(many).find("Target 8"), std::string::npos);
 }
 

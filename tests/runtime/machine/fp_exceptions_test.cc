@@ -77,7 +77,8 @@ void expect_none(const TestNetwork& network, const TraineeOptions& options,
   Trainee trainee(network, options, optimizer);
   const Placement& placement = options.placement;
   const int64_t update = options.batch * placement.replicas * placement.micro_batches;
-  Samples samples(training_fields(network), 2 * update + 1, network.network.outputs()[0].shape.back());
+  Samples samples(training_fields(network), 2 * update + 1,
+                  network.network.outputs()[0].shape.back());
   EXPECT_EQ(trainee.run(samples.feed(options.batch)).updates, 3) << network.name;
 }
 
