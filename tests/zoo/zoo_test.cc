@@ -12,13 +12,14 @@ namespace {
 
 TEST(Zoo, ParameterCounts) {
   const std::map<std::string, int64_t> trainable = {
-      {"mnist_cnn", 34826},       {"cifar10_cnn", 1250858},    {"cifar_resnet8", 75290},
-      {"cifar_resnet20", 269722}, {"cifar_resnet32", 464154},  {"cifar_resnet44", 658586},
-      {"cifar_resnet56", 853018}, {"toy_model", 242},          {"toy_model_bn", 266},
-      {"cosmoflow", 619956},      {"resnet18", 11693736},      {"resnet34", 21801896},
-      {"resnet50", 25557032},     {"cosmoflow_v1", 19476},     {"cosmoflow_resnet", 6722436},
-      {"mobilenet_v2", 3504872},  {"resnet101", 44549160},     {"vgg16", 138357544},
-      {"densenet121", 7978856},   {"cifar_wrn_16_4", 2748890}, {"unet", 31037698}};
+      {"mnist_cnn", 34826},         {"cifar10_cnn", 1250858},    {"cifar_resnet8", 75290},
+      {"cifar_resnet20", 269722},   {"cifar_resnet32", 464154},  {"cifar_resnet44", 658586},
+      {"cifar_resnet56", 853018},   {"toy_model", 242},          {"toy_model_bn", 266},
+      {"cosmoflow", 619956},        {"resnet18", 11693736},      {"resnet34", 21801896},
+      {"resnet50", 25557032},       {"cosmoflow_v1", 19476},     {"cosmoflow_resnet", 6722436},
+      {"mobilenet_v2", 3504872},    {"resnet101", 44549160},     {"vgg16", 138357544},
+      {"densenet121", 7978856},     {"cifar_wrn_16_4", 2748890}, {"unet", 31037698},
+      {"efficientnet_b0", 5288548}, {"convnext_tiny", 28589128}};
   ASSERT_EQ(trainable.size(), model_zoo().size());
   for (const ZooEntry& entry : model_zoo()) {
     EXPECT_EQ(by_name(entry.name).trainable_parameters(), trainable.at(entry.name)) << entry.name;

@@ -92,7 +92,7 @@ ZooEntry wide_resnet_entry() {
 
 ZooEntry unet_entry() {
   ZooEntry entry =
-      imagenet_entry("unet", "a class for every pixel, for pictures with masks",
+      imagenet_entry("unet", "U-Net: a class for every pixel; data with masks from C++ only",
                      [](const Shape& input_shape, int64_t classes, const ZooOptions& options) {
                        return unet(input_shape, classes, {.norm = options.norm});
                      });
@@ -171,6 +171,10 @@ const std::vector<ZooEntry>& model_zoo() {
       plain_imagenet_entry("vgg16", "VGG of 16 layers, without normalisation", plain<vgg16>),
       imagenet_entry("mobilenet_v2", "small network of depthwise convolutions",
                      normed<mobilenet_v2>),
+      imagenet_entry("efficientnet_b0", "depthwise convolutions with weighed channels",
+                     normed<efficientnet_b0>),
+      plain_imagenet_entry("convnext_tiny", "large depthwise convolutions, normalised by pixel",
+                           plain<convnext_tiny>),
       imagenet_entry("densenet121", "121 layers that reuse the results of earlier ones",
                      normed<densenet121>),
       wide_resnet_entry(),

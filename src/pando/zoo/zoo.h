@@ -69,6 +69,8 @@ Network cifar_wide_resnet(const Shape& input_shape, int64_t classes,
 
 Network vgg16(const Shape& input_shape, int64_t classes);
 Network mobilenet_v2(const Shape& input_shape, int64_t classes, const NormOptions& norm = {});
+Network efficientnet_b0(const Shape& input_shape, int64_t classes, const NormOptions& norm = {});
+Network convnext_tiny(const Shape& input_shape, int64_t classes);
 Network densenet121(const Shape& input_shape, int64_t classes, const NormOptions& norm = {});
 
 struct UnetOptions {
