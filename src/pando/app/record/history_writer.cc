@@ -75,7 +75,7 @@ HistoryRow row_of(const Json& object) {
     if (name == "epoch" || name == "step" || value.is_null()) continue;
     const auto found =
         std::find_if(kRowFields.begin(), kRowFields.end(),
-                     [&](const RowField& field) { return field.column(row) == name; });
+                     [&, &key = name](const RowField& field) { return field.column(row) == key; });
     if (found == kRowFields.end()) {
       row.extra.emplace_back(name, object.get<double>(name));
     } else {
