@@ -132,7 +132,8 @@ TEST(EstimatorExtremes, Sizes) {
   for (const auto& [name, size] : {std::pair("train_batch_size", &Options::train_batch_size),
                                    std::pair("eval_batch_size", &Options::eval_batch_size),
                                    std::pair("predict_batch_size", &Options::predict_batch_size)}) {
-    check_all<int64_t>(name, kWholes, {1}, [&](int64_t value) { sized(size, value); });
+    check_all<int64_t>(name, kWholes, {1},
+                       [&, which = size](int64_t value) { sized(which, value); });
   }
 }
 
