@@ -33,6 +33,7 @@
 #include "pando/train/early_stopping.h"
 #include "pando/train/model.h"
 #include "pando/train/profile_report.h"
+#include "pando/train/segmentation.h"
 #include "pando/train/stagnation.h"
 #include "pando/zoo/preprocessing.h"
 #include "pando/zoo/zoo.h"

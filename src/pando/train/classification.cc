@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "pando/base/error.h"
 
@@ -61,6 +62,19 @@ void ClassReport::add(const Tensor& outputs, std::span<const int32_t> labels) {
                                      [mine = row[label]](float value) { return value > mine; });
     if (above < kTop) ++top_5_hits_;
   }
+}
+
+void ClassReport::add(const ClassReport& other) {
+  if (other.classes_ != classes_) {
+    throw InvalidArgument("class report: expected another report on ", classes_, " classes, got ",
+                          other.classes_);
+  }
+  const auto sum = std::plus<int64_t>();
+  std::ranges::transform(counts_, other.counts_, counts_.begin(), sum);
+  std::ranges::transform(support_, other.support_, support_.begin(), sum);
+  samples_ += other.samples_;
+  undecided_ += other.undecided_;
+  top_5_hits_ += other.top_5_hits_;
 }
 
 int64_t ClassReport::count(int64_t label, int64_t predicted) const {

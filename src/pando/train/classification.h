@@ -33,6 +33,8 @@ class ClassReport {
   // calls add more samples. Throws InvalidArgument, before anything is counted, when shapes or
   // labels do not fit.
   void add(const Tensor& outputs, std::span<const int32_t> labels);
+  // Adds the samples of another report. Throws InvalidArgument unless it has as many classes.
+  void add(const ClassReport& other);
 
   int64_t classes() const { return classes_; }
   int64_t samples() const { return samples_; }

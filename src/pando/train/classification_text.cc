@@ -6,13 +6,13 @@
 
 #include "pando/base/error.h"
 #include "pando/train/classification.h"
+#include "pando/train/report_text_impl.h"
 
 namespace pando {
 namespace {
 
 constexpr int64_t kMostClassesOfTextMatrix = 20;
 constexpr size_t kConfusions = 5;
-constexpr size_t kWidestName = 24;
 
 struct Confusion {
   int64_t label = 0;
@@ -35,14 +35,6 @@ std::vector<Confusion> confusions_of(const ClassReport& report) {
   return all;
 }
 
-// Cuts a name that would widen the table, but not inside a UTF-8 character.
-std::string short_name(const std::string& name, size_t width) {
-  if (name.size() <= width) return name;
-  size_t end = width - 2;
-  while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;
-  return name.substr(0, end) + "..";
-}
-
 std::string scores_line(const std::string& name, size_t width, const ClassScores& scores) {
   return fmt::format("{:<{}} {:>10.4f} {:>10.4f} {:>10.4f} {:>10}\n", name, width, scores.precision,
                      scores.recall, scores.f1, scores.support);
@@ -59,7 +51,7 @@ std::string matrix_text(const ClassReport& report, const std::vector<std::string
   for (int64_t k = 0; k < report.classes(); ++k) text += fmt::format(" {:>{}}", k, cell);
   text += '\n';
   for (int64_t label = 0; label < report.classes(); ++label) {
-    const std::string name = short_name(names[static_cast<size_t>(label)], width);
+    const std::string name = train::short_name(names[static_cast<size_t>(label)], width);
     text += fmt::format("{:>3} {:<{}}", label, name, width);
     for (int64_t k = 0; k < report.classes(); ++k) {
       text += fmt::format(" {:>{}}", report.count(label, k), cell);
@@ -67,14 +59,6 @@ std::string matrix_text(const ClassReport& report, const std::vector<std::string
     text += '\n';
   }
   return text;
-}
-
-// Quotes a text that would otherwise be read as more than one field.
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + '"';
 }
 
 }  // namespace
@@ -93,12 +77,12 @@ std::vector<std::string> names_or_numbers(const ClassReport& report,
 
 std::string to_text(const ClassReport& report, const std::vector<std::string>& given) {
   const std::vector<std::string> names = names_or_numbers(report, given);
-  size_t width = std::string_view("weighted mean").size();
-  for (const std::string& name : names) width = std::max(width, std::min(name.size(), kWidestName));
+  const size_t width = train::name_width(names, "weighted mean");
   std::string text = fmt::format("{:<{}} {:>10} {:>10} {:>10} {:>10}\n", "class", width,
                                  "precision", "recall", "F1", "support");
   for (int64_t k = 0; k < report.classes(); ++k) {
-    text += scores_line(short_name(names[static_cast<size_t>(k)], width), width, report.scores(k));
+    text += scores_line(train::short_name(names[static_cast<size_t>(k)], width), width,
+                        report.scores(k));
   }
   text += scores_line("mean", width, report.macro_mean());
   text += scores_line("weighted mean", width, report.weighted_mean());
@@ -128,7 +112,7 @@ std::string scores_csv(const ClassReport& report, const std::vector<std::string>
   std::string text = "class,name,support,precision,recall,f1\n";
   for (int64_t k = 0; k < report.classes(); ++k) {
     const ClassScores one = report.scores(k);
-    text += fmt::format("{},{},{},{},{},{}\n", k, csv_field(names[static_cast<size_t>(k)]),
+    text += fmt::format("{},{},{},{},{},{}\n", k, train::csv_field(names[static_cast<size_t>(k)]),
                         one.support, one.precision, one.recall, one.f1);
   }
   return text;
@@ -137,10 +121,10 @@ std::string scores_csv(const ClassReport& report, const std::vector<std::string>
 std::string confusion_csv(const ClassReport& report, const std::vector<std::string>& given) {
   const std::vector<std::string> names = names_or_numbers(report, given);
   std::string text = "true class";
-  for (const std::string& name : names) text += "," + csv_field(name);
+  for (const std::string& name : names) text += "," + train::csv_field(name);
   text += '\n';
   for (int64_t label = 0; label < report.classes(); ++label) {
-    text += csv_field(names[static_cast<size_t>(label)]);
+    text += train::csv_field(names[static_cast<size_t>(label)]);
     for (int64_t k = 0; k < report.classes(); ++k) {
       text += "," + std::to_string(report.count(label, k));
     }

@@ -90,16 +90,17 @@ ZooEntry wide_resnet_entry() {
   return entry;
 }
 
-ZooEntry unet_entry() {
-  ZooEntry entry =
-      imagenet_entry("unet", "U-Net: a class for every pixel; data with masks from C++ only",
-                     [](const Shape& input_shape, int64_t classes, const ZooOptions& options) {
-                       return unet(input_shape, classes, {.norm = options.norm});
-                     });
+ZooEntry unet_entry(const char* name, const char* description, decltype(ZooEntry::make) make) {
+  ZooEntry entry = imagenet_entry(name, description, make);
   entry.dataset = "image_folder";
   entry.outputs = 2;
   entry.task = "segmentation";
   return entry;
+}
+
+template <int64_t levels, int64_t filters>
+Network make_unet_of(const Shape& input_shape, int64_t classes, const ZooOptions& options) {
+  return unet(input_shape, classes, {.levels = levels, .filters = filters, .norm = options.norm});
 }
 
 ZooEntry toy_entry() {
@@ -178,7 +179,9 @@ const std::vector<ZooEntry>& model_zoo() {
       imagenet_entry("densenet121", "121 layers that reuse the results of earlier ones",
                      normed<densenet121>),
       wide_resnet_entry(),
-      unet_entry(),
+      unet_entry("unet", "U-Net of 4 levels: a class for every pixel", make_unet_of<4, 64>),
+      unet_entry("unet_small", "U-Net of 3 levels with a quarter of the filters",
+                 make_unet_of<3, 16>),
       toy_entry(),
       toy_bn_entry(),
       volume_entry("cosmoflow", "3-D network from matter density to cosmological parameters",

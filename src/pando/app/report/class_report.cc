@@ -59,12 +59,13 @@ void write(const std::filesystem::path& path, const std::string& text) {
 
 }  // namespace
 
-std::string confusion_svg(const ClassReport& report, const std::vector<std::string>& given) {
+std::string confusion_svg(const ClassReport& report, const std::vector<std::string>& given,
+                          const std::string& counted) {
   const std::vector<std::string> names = names_or_numbers(report, given);
   const Blocks blocks{.classes = report.classes(),
                       .width = (report.classes() + kMostCells - 1) / kMostCells};
-  HeatMap map{.title = fmt::format("Confusion matrix: {:.2f} % of {} samples correct",
-                                   100 * report.accuracy(), report.samples()),
+  HeatMap map{.title = fmt::format("Confusion matrix: {:.2f} % of {} {} correct",
+                                   100 * report.accuracy(), report.samples(), counted),
               .x_label = blocks.width == 1 ? "predicted class" : "predicted class, by number",
               .y_label = blocks.width == 1 ? "true class" : "true class, by number",
               .row_names = block_names(blocks, names),

@@ -24,6 +24,8 @@ std::vector<std::string> parse_class_names(const std::string& text);
 // The picture has a row for every true class and a column for every predicted class. Colours show
 // shares of the row; with up to 30 classes, the cells also have counts. With more than 100 classes,
 // several neighbouring classes share a cell.
-std::string confusion_svg(const ClassReport& report, const std::vector<std::string>& names);
+// `counted` are the things that have a class.
+std::string confusion_svg(const ClassReport& report, const std::vector<std::string>& names,
+                          const std::string& counted = "samples");
 
 }  // namespace pando::app

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "pando/app/report/class_report.h"
+#include "pando/app/report/segmentation_report.h"
 #include "pando/app/report/target_report.h"
 #include "pando/base/error.h"
 #include "pando/base/strings.h"
@@ -160,10 +161,88 @@ void tell_target_report(TrainingSetup& setup, RunLog& log) {
   }
 }
 
+// The outputs and labels of some pictures.
+struct Segmented {
+  Tensor outputs;
+  std::vector<int32_t> labels;
+};
+
+Segmented segment(TrainingSetup& setup, const Dataset& pictures) {
+  Segmented found;
+  const TrainOptions& options = setup.options;
+  const int64_t pixels = pictures.fields()[1].shape.elements();
+  found.outputs = setup.model.predict(
+      pictures, {.batch_size = options.phases.micro_batch_size(options.micro_batch_size),
+                 .data_workers = options.data.pipeline_num_parallel,
+                 .observe = [&](const Batch& batch) {
+                   append_labels(batch.y(), batch.valid * pixels, found.labels);
+                 }});
+  return found;
+}
+
+// A piece at a time: the outputs of all pictures may be larger than the memory.
+SegmentationReport report_pixels(TrainingSetup& setup, const Dataset& test) {
+  constexpr int64_t kMostBytes = int64_t{64} << 20;
+  const Shape& output = setup.model.network().outputs()[0].shape;
+  const int64_t bytes = output.elements() * static_cast<int64_t>(sizeof(float));
+  const int64_t piece = std::max<int64_t>(kMostBytes / bytes, 1);
+  SegmentationReport report(output.back());
+  for (int64_t begin = 0; begin < test.size(); begin += piece) {
+    const Segmented found = segment(setup, test.skip(begin).take(piece));
+    report.add(found.outputs, found.labels);
+  }
+  return report;
+}
+
+std::vector<SegmentedSample> samples_to_show(TrainingSetup& setup, const SegmentationReport& report,
+                                             const std::vector<int64_t>& indices) {
+  if (indices.empty()) return {};
+  const Dataset chosen = setup.data.sets.test.select(indices);
+  const Segmented found = segment(setup, chosen);
+  const auto classes = static_cast<size_t>(report.classes());
+  const size_t pixels = found.labels.size() / indices.size();
+  std::vector<SegmentedSample> samples;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const auto labels = found.labels.begin() + static_cast<std::ptrdiff_t>(i * pixels);
+    SegmentedSample sample{
+        .x = chosen.get(static_cast<int64_t>(i)).x(),
+        .truth = {labels, labels + static_cast<std::ptrdiff_t>(pixels)},
+        .predicted = {},
+        .iou = report.sample_ious()[static_cast<size_t>(indices[i])].value_or(0)};
+    for (size_t k = i * pixels; k < (i + 1) * pixels; ++k) {
+      const auto scores = found.outputs.f32().subspan(k * classes, classes);
+      sample.predicted.push_back(
+          static_cast<int32_t>(std::ranges::max_element(scores) - scores.begin()));
+    }
+    samples.push_back(std::move(sample));
+  }
+  return samples;
+}
+
+// The first instance predicts all pictures.
+void tell_segmentation_report(TrainingSetup& setup, RunLog& log) {
+  if (!setup.instances.is_first()) return;
+  const SegmentationReport report = report_pixels(setup, setup.data.sets.test);
+  const ShownSamples shown = choose_samples(report);
+  Image sheet;
+  if (!shown.worst.empty()) {
+    sheet = segmentation_sheet(samples_to_show(setup, report, shown.worst),
+                               samples_to_show(setup, report, shown.best));
+  }
+  const std::vector<std::string>& names = setup.data.class_names;
+  const bool written = log.directory().attempt(
+      [&] { write_segmentation_report(log.directory().path(), report, names, sheet); });
+  if (report.classes() <= kMostShownClasses) log.show(to_text(report, names));
+  if (!written) return;
+  log.say(
+      fmt::format("segmentation report and pictures are in {}", log.directory().path().string()));
+}
+
 }  // namespace
 
 void tell_report(TrainingSetup& setup, RunLog& log) {
   if (setup.task().name == "regression") return tell_target_report(setup, log);
+  if (setup.task().name == "segmentation") return tell_segmentation_report(setup, log);
   tell_class_report(setup, log);
 }
 

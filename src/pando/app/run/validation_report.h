@@ -27,7 +27,7 @@ void write_class_names(const TrainingSetup& setup, RunLog& log);
 
 // Writes the report of the task to the run directory and shows it: of a classifier the class report
 // (class_report.h), if the classes fit on a screen, of a regression the target report
-// (target_report.h).
+// (target_report.h), of a segmentation the overlaps and pictures (segmentation_report.h).
 void tell_report(TrainingSetup& setup, RunLog& log);
 
 }  // namespace pando::app

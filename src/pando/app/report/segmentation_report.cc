@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#include "pando/app/report/segmentation_report.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include <fmt/core.h>
+
+#include "pando/app/report/class_report.h"
+#include "pando/base/error.h"
+#include "pando/data/contact_sheet.h"
+#include "pando/data/image/png.h"
+#include "pando/store/atomic_file.h"
+
+namespace pando::app {
+namespace {
+
+constexpr size_t kShownOfEach = 4;
+constexpr int64_t kTileWidth = 192;  // room for a caption of 16 letters
+constexpr int64_t kTilesOfSample = 3;
+
+// Far apart on the colour circle, so that neighbouring classes differ.
+std::array<uint8_t, 3> colour_of(int32_t label) {
+  static constexpr std::array<std::array<uint8_t, 3>, 10> kColours = {{{230, 60, 50},
+                                                                       {50, 140, 240},
+                                                                       {60, 190, 80},
+                                                                       {250, 190, 30},
+                                                                       {170, 80, 220},
+                                                                       {40, 200, 210},
+                                                                       {240, 120, 30},
+                                                                       {240, 110, 190},
+                                                                       {150, 110, 60},
+                                                                       {160, 210, 40}}};
+  return kColours[static_cast<size_t>(label - 1) % kColours.size()];
+}
+
+// The picture of a sample, or the slice in the middle of a volume.
+struct MiddleSlice {
+  Image picture;
+  size_t first_pixel = 0;
+};
+
+MiddleSlice middle_of(const Tensor& x) {
+  if (x.shape().rank() != 4) return {picture_of(x), 0};
+  const Shape& shape = x.shape();
+  Tensor slice(x.dtype(), {shape[1], shape[2], shape[3]});
+  const int64_t middle = shape[0] / 2;
+  std::memcpy(slice.data(),
+              static_cast<const std::byte*>(x.data()) + static_cast<size_t>(middle) * slice.bytes(),
+              slice.bytes());
+  return {picture_of(slice), static_cast<size_t>(middle * shape[1] * shape[2])};
+}
+
+Image coloured(const MiddleSlice& slice, std::span<const int32_t> labels) {
+  Image image(slice.picture.size);
+  const auto channels = static_cast<size_t>(slice.picture.channels);
+  for (size_t i = 0; i < static_cast<size_t>(image.size.pixels()); ++i) {
+    const int32_t label = labels[slice.first_pixel + i];
+    for (size_t c = 0; c < 3; ++c) {
+      const uint8_t pixel = slice.picture.pixels[i * channels + (channels == 3 ? c : 0)];
+      image.pixels[3 * i + c] =
+          label > 0 ? static_cast<uint8_t>((pixel + 2 * colour_of(label)[c]) / 3) : pixel;
+    }
+  }
+  return image;
+}
+
+void add_tiles(const SegmentedSample& sample, const std::string& caption,
+               std::vector<SheetTile>& tiles) {
+  const MiddleSlice slice = middle_of(sample.x);
+  tiles.push_back({slice.picture, fmt::format("{}: {:.1f} %", caption, 100 * sample.iou)});
+  tiles.push_back({coloured(slice, sample.truth), "labels"});
+  tiles.push_back({coloured(slice, sample.predicted), "predicted"});
+}
+
+}  // namespace
+
+ShownSamples choose_samples(const SegmentationReport& report) {
+  const std::vector<int64_t> order = report.worst_first();
+  const size_t best = std::min(kShownOfEach, order.size() / 2);
+  const size_t worst = std::min(kShownOfEach, order.size() - best);
+  return {.worst = {order.begin(), order.begin() + static_cast<std::ptrdiff_t>(worst)},
+          .best = {order.rbegin(), order.rbegin() + static_cast<std::ptrdiff_t>(best)}};
+}
+
+Image segmentation_sheet(const std::vector<SegmentedSample>& worst,
+                         const std::vector<SegmentedSample>& best) {
+  PANDO_CHECK(!worst.empty());
+  std::vector<SheetTile> tiles;
+  for (size_t i = 0; i < worst.size(); ++i) {
+    add_tiles(worst[i], fmt::format("worst {}", i + 1), tiles);
+    if (i < best.size()) add_tiles(best[i], fmt::format("best {}", i + 1), tiles);
+  }
+  return contact_sheet(
+      tiles, {.columns = (best.empty() ? 1 : 2) * kTilesOfSample, .min_tile = kTileWidth});
+}
+
+void write_segmentation_report(const std::filesystem::path& folder,
+                               const SegmentationReport& report,
+                               const std::vector<std::string>& names, const Image& sheet) {
+  const auto write = [&](const char* name, const auto& content) {
+    store::replace_file((folder / name).string(), {std::as_bytes(std::span(content))});
+  };
+  write("segmentation_report.txt", to_text(report, names));
+  write("segmentation_report.csv", ious_csv(report, names));
+  write("confusion.svg", confusion_svg(report.pixels(), names, "pixels"));
+  if (!sheet.pixels.empty()) write("segmentation.png", encode_png(sheet.view()));
+}
+
+}  // namespace pando::app

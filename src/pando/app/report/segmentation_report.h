@@ -1,0 +1,45 @@
+// Writes the segmentation report of a validation to files, with pictures of the samples whose
+// classes the network finds worst and best.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "pando/data/image/image.h"
+#include "pando/train/segmentation.h"
+
+namespace pando::app {
+
+// A sample to look at.
+struct SegmentedSample {
+  Tensor x;                    // u8 or f32 [height, width, channels], or a volume of such
+  std::vector<int32_t> truth;  // the class of every pixel, kNotLabelled without one
+  std::vector<int32_t> predicted;
+  double iou = 0;
+};
+
+// The samples to draw: up to four of the worst, the worst first, and as many of the best, the best
+// first. No sample is in both lists.
+struct ShownSamples {
+  std::vector<int64_t> worst;
+  std::vector<int64_t> best;
+};
+ShownSamples choose_samples(const SegmentationReport& report);
+
+// A row for the first of the worst samples beside the first of the best, and so on: each as the
+// picture, the picture with its labels and the picture with the predictions in colours. Class 0,
+// mostly the background, and pixels without a label have no colour. Volumes show their middle.
+// Requires: worst.
+Image segmentation_sheet(const std::vector<SegmentedSample>& worst,
+                         const std::vector<SegmentedSample>& best);
+
+// Writes segmentation_report.txt, segmentation_report.csv and confusion.svg into `folder`, which
+// must exist, and segmentation.png if there is a sheet. Throws IoError, and InvalidArgument if the
+// numbers of names and classes differ.
+void write_segmentation_report(const std::filesystem::path& folder,
+                               const SegmentationReport& report,
+                               const std::vector<std::string>& names, const Image& sheet);
+
+}  // namespace pando::app
