@@ -13,9 +13,9 @@ using testing_support::error_of;
 
 // The outputs of a network that is sure of these classes.
 Tensor sure_outputs(const Shape& pixels, int64_t classes, const std::vector<int32_t>& chosen) {
-  Shape shape = pixels;
-  shape.push_back(classes);
-  Tensor outputs(DType::f32, shape);
+  std::vector<int64_t> dims = pixels.dims();
+  dims.push_back(classes);
+  Tensor outputs(DType::f32, Shape(dims));
   for (size_t i = 0; i < chosen.size(); ++i) {
     outputs.f32()[i * static_cast<size_t>(classes) + static_cast<size_t>(chosen[i])] = 1;
   }
