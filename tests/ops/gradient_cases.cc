@@ -334,6 +334,10 @@ void add_loss_cases(Cases& cases) {
   const std::string mask = "p: f32[2,2,2,3] variable, t: i32[2,2,2] feed, w: f32[2] feed";
   entropy("pixels", mask, "y = cross_entropy(p, t, w) {from_logits=1}", pixels);
   entropy("pixels_of_probabilities", mask, "y = cross_entropy(p, t, w) {gamma=1.0}", pixels);
+  // The second sample has no label at all.
+  const Values bare = {{"t", Tensor::of_i32({2, 2, 2}, {1, -1, 2, -1, -1, -1, -1, -1})},
+                       {"w", Tensor::of_f32({2}, {0.5f, 2})}};
+  entropy("pixels_without_labels", mask, "y = cross_entropy(p, t, w)", bare);
   const Values shares = {{"t", Tensor::of_f32({3, 2, 1}, {0, 1, 0.3f, 1, 0.5f, 0})},
                          {"w", Tensor::of_f32({3}, {1, 0.5f, 2})}};
   const std::string elements = "p: f32[3,2,1] variable, t: f32[3,2,1] feed";

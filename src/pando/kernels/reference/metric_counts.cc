@@ -22,6 +22,9 @@ int64_t label_at(const Labels* labels, int64_t place, int64_t classes) {
   }
 }
 
+// Other numbers mark places without a label.
+bool is_class(int64_t label, int64_t classes) { return label >= 0 && label < classes; }
+
 template <typename Labels>
 void count_classes(const float* predictions, const Labels* labels, const Shape& shape,
                    float* counts) {
@@ -33,8 +36,8 @@ void count_classes(const float* predictions, const Labels* labels, const Shape& 
     const float* row = predictions + i * classes;
     const int64_t predicted = std::max_element(row, row + classes) - row;
     const int64_t label = label_at(labels, i, classes);
+    if (!is_class(label, classes)) continue;  // not labelled: any prediction will do
     hits[classes + predicted] += 1;
-    if (label < 0 || label >= classes) continue;  // padding
     hits[2 * classes + label] += 1;
     if (label == predicted) hits[label] += 1;
   }
@@ -78,6 +81,7 @@ KernelOffer reference_score_counts(const ir::Node& node) {
     std::fill_n(args.out(), shape[0] * 2 * buckets, 0.0f);
     for (int64_t i = 0; i < shape[0] * each; ++i) {
       const float score = args.in(0)[i];
+      if (numbers && !is_class(args.in_as<int32_t>(1)[i / shape.back()], shape.back())) continue;
       const bool label = numbers ? args.in_as<int32_t>(1)[i / shape.back()] == i % shape.back()
                                  : args.in(1)[i] >= 0.5f;
       // A NaN counts as 0.
