@@ -45,7 +45,7 @@ TEST(Data, MakesCifar10) {
 TEST(Data, WhatIsThereStays) {
   const TempFolder folder;
   ASSERT_EQ(run({"data", "make-cifar10", folder.path("a"), "--train=50", "--test=10"}).code, 0);
-  for (const char* verb : {"make-cifar10", "make-cosmoflow", "make-imagenet"}) {
+  for (const char* verb : {"make-cifar10", "make-cosmoflow", "make-imagenet", "make-shapes"}) {
     EXPECT_SAYS(run({"data", verb, folder.path("a")}).err, "is not empty; remove it or name");
     EXPECT_SAYS(run({"data", verb, folder.write("file", {1})}).err, "is a file");
     EXPECT_SAYS(run({"data", verb, ""}).err, "expected DIR", "empty");
@@ -63,6 +63,17 @@ TEST(Data, MakesCosmoflow) {
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_SAYS(result.out, "3 training and 2 validation volumes of 8x8x8x4");
   EXPECT_EQ(open_cosmoflow(folder.path("train"), {.shape = {8, 8, 8, 4}}).data.size(), 3);
+}
+
+TEST(Data, MakesShapes) {
+  const TempFolder folder;
+  const Result result = run({"data", "make-shapes", folder.path(), "--train", "3", "--validation",
+                             "2", "--size", "16", "--seed", "1"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_SAYS(result.out, "3 training and 2 validation pictures of 16x16 with masks");
+  const Result verified = run({"data", "verify", "image_folder", folder.path()});
+  EXPECT_EQ(verified.code, 0) << verified.out;
+  EXPECT_SAYS(verified.out, "class, in pixels", "2 square", "5 good samples");
 }
 
 }  // namespace

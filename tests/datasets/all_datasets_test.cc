@@ -60,7 +60,7 @@ TEST(AllDatasets, ShapesAsUsersReadThem) {
 
 TEST(AllDatasets, TheOnesForTraining) {
   EXPECT_EQ(join(trainable_datasets(), " "),
-            "fashion_mnist mnist cifar10 cifar100 imagenet cosmoflow image_folder");
+            "fashion_mnist mnist cifar10 cifar100 imagenet cosmoflow image_folder numpy");
   EXPECT_EQ(join(datasets_with_views(), " "), "imagenet image_folder");
 }
 

@@ -41,7 +41,7 @@ def commands_of(program):
     commands[Command(["devices"], flags_of_help(ask(program, "devices", "--help")))] = 1
     for verb, tail in {"fetch": ["cifar10"], "verify": ["mnist", "x"], "benchmark": ["mnist", "x"],
                        "show": ["mnist", "x"], "make-cifar10": ["x"], "make-cosmoflow": ["x"],
-                       "make-imagenet": ["x"], "build-imagenet": ["x", "y"], "list": []}.items():
+                       "make-imagenet": ["x"], "make-shapes": ["x"], "build-imagenet": ["x", "y"], "list": []}.items():
         commands[Command(["data", verb], flags_of_help(ask(program, "data", verb, "--help")),
                          tail)] = 0.5
     return commands

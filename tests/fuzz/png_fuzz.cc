@@ -1,10 +1,10 @@
-// Reads any bytes as a PNG image. Expects pixels or an error. Corrects the checksums of the chunks
-// first: otherwise few inputs would pass them.
-// SPDX-License-Identifier: MIT
+// Reads any bytes as a PNG image and as a mask. Expects pixels or an error. Corrects the checksums
+// of the chunks first: otherwise few inputs would pass them. SPDX-License-Identifier: MIT
 #include <vector>
 
 #include <zlib.h>
 
+#include "pando/data/image/mask.h"
 #include "pando/data/image/png.h"
 #include "tests/fuzz/image_fuzz.h"
 #include "tests/fuzz/targets.h"
@@ -33,4 +33,10 @@ void pando::fuzz::png(Input input) {
   std::vector<uint8_t> file(input.begin(), input.end());
   repair_checksums(file);
   read_image(file);
+  try {
+    Image mask;
+    read_mask(file, "input", {.max_pixels = 1 << 18}, mask);
+    PANDO_CHECK(mask.channels == 1);
+  } catch (const IoError&) {
+  }
 }

@@ -71,5 +71,22 @@ TEST(ClassNumbers, PassesAreCountedByTheSamples) {
   EXPECT_NO_THROW(check(batch));
 }
 
+// Pixels may be left without a label, whole samples may not.
+TEST(ClassNumbers, OfPixelsMayBeMissing) {
+  Batch batch{.valid = 2, .first_sample = 0, .epoch = 0};
+  batch.fields = {Tensor(DType::f32, {2, 1}), Tensor(DType::i32, {2, 2, 2})};
+  batch.fields[1].i32()[3] = -1;
+  const train::ClassCheck check{
+      .what = "fit", .samples = 12, .weights = {}, .outputs = {{.field = 1, .classes = 3}}};
+  EXPECT_NO_THROW(check(batch));
+  for (const int32_t wrong : {-2, 3, 255}) {
+    batch.fields[1].i32()[5] = wrong;
+    EXPECT_SAYS(error_of<InvalidArgument>([&] { check(batch); }), "sample 1 (from 0",
+                " is " + std::to_string(wrong), "-1 marks");
+  }
+  batch.fields[1] = Tensor::of_i32({2}, {0, -1});
+  EXPECT_SAYS(error_of<InvalidArgument>([&] { check(batch); }), "sample 1 (from 0", " is -1; ");
+}
+
 }  // namespace
 }  // namespace pando

@@ -312,6 +312,29 @@ TEST(Metrics, DoNotDependOnTheDivision) {
   EXPECT_EQ(logs(3, 4)[2], one[2]);
 }
 
+// Pixels without a label count in no loss, gradient or metric: what the network says about them
+// does not matter.
+TEST(Metrics, PixelsWithoutALabelCountNowhere) {
+  const auto model_of = [](const Tensor& x) {
+    const SymbolicTensor input = Input({2, 2, 3});
+    Model model(input, Softmax()(input));
+    CompileOptions options{.loss = "sparse_categorical_crossentropy",
+                           .metrics = {"mean_iou", "accuracy", "f1_score"}};
+    model.compile(std::move(options));
+    const Tensor y = Tensor::of_i32({2, 2, 2}, {0, 1, -1, 2, 1, -1, -1, -1});
+    return model.evaluate(x, y, {.batch_size = 2});
+  };
+  Tensor x(DType::f32, {2, 2, 2, 3});
+  for (size_t i = 0; i < 24; ++i) x.f32()[i] = static_cast<float>(i * i % 7);
+  const Logs before = model_of(x);
+  for (const size_t pixel : {2, 5, 6, 7}) {
+    for (size_t c = 0; c < 3; ++c) x.f32()[3 * pixel + c] = c == pixel % 3 ? 9.0f : -3.0f;
+  }
+  EXPECT_EQ(model_of(x), before);
+  for (size_t c = 0; c < 3; ++c) x.f32()[c] += c == 1 ? 9.0f : 0.0f;  // a pixel that has a label
+  EXPECT_NE(model_of(x), before);
+}
+
 Model with_head(const Layer& head, const Metric& metric) {
   const SymbolicTensor x = Input({1});
   Model model(x, head(x));

@@ -26,6 +26,8 @@ constexpr Subcommand kVerbs[] = {
     {"make-cifar10", "make a small data set in the format of CIFAR-10", data_make_cifar10, "DIR"},
     {"make-cosmoflow", "make small volumes in the format of CosmoFlow", data_make_cosmoflow, "DIR"},
     {"make-imagenet", "make pictures in the record files of ImageNet", data_make_imagenet, "DIR"},
+    {"make-shapes", "make pictures of shapes with masks, for segmentation", data_make_shapes,
+     "DIR"},
 };
 
 void print_data_help(std::ostream& out) {

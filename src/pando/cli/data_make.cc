@@ -9,6 +9,7 @@
 #include "pando/data/sources/cifar/cifar.h"
 #include "pando/data/sources/cosmoflow.h"
 #include "pando/data/sources/imagenet/make.h"
+#include "pando/data/sources/make_shapes.h"
 
 namespace pando::cli {
 namespace {
@@ -132,6 +133,37 @@ int data_make_imagenet(Arguments args, std::ostream& out) {
   make_imagenet(folder, options);
   out << fmt::format("{} training and {} validation images of {} classes are in {}\n",
                      options.train, options.validation, options.classes, folder);
+  return app::kDone;
+}
+
+int data_make_shapes(Arguments args, std::ostream& out) {
+  std::string folder;
+  MakeShapesOptions options;
+  int64_t seed = 0;
+  const bool go = parse_verb(
+      args, out,
+      "usage: pando data make-shapes DIR [flags]\n\n"
+      "Makes pictures of circles and squares on a noisy ground, with masks that tell the class of "
+      "every\npixel. Train on them with\n  pando train --model unet --dataset image_folder "
+      "--dataset-path DIR\n\n",
+      [&](OptionTable& table) {
+        table.add_positional("DIR", folder, "the folder to make");
+        table.add("train", options.train, "training pictures").with_hint("N").at_least(1);
+        table.add("validation", options.validation, "validation pictures")
+            .with_hint("N")
+            .at_least(1);
+        table.add("size", options.size, "height and width of a picture")
+            .with_hint("N")
+            .at_least(16)
+            .at_most(4096);
+        add_seed(table, seed);
+      });
+  if (!go) return app::kDone;
+  options.seed = static_cast<uint64_t>(seed);
+  refuse_full(folder);
+  make_shapes(folder, options);
+  out << fmt::format("{} training and {} validation pictures of {}x{} with masks are in {}\n",
+                     options.train, options.validation, options.size, options.size, folder);
   return app::kDone;
 }
 

@@ -21,6 +21,7 @@ int data_list(Arguments args, std::ostream& out);
 int data_make_cifar10(Arguments args, std::ostream& out);
 int data_make_cosmoflow(Arguments args, std::ostream& out);
 int data_make_imagenet(Arguments args, std::ostream& out);
+int data_make_shapes(Arguments args, std::ostream& out);
 int data_verify(Arguments args, std::ostream& out);
 int data_benchmark(Arguments args, std::ostream& out);
 int data_show(Arguments args, std::ostream& out);

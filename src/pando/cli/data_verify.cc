@@ -73,12 +73,13 @@ void print_classes(const VerifyReport& report, std::ostream& out) {
     for (const VerifiedPart& part : report.parts) {
       if (part.per_class.empty()) continue;
       const auto [least, most] = std::ranges::minmax(part.per_class);
-      out << fmt::format("{}: {} classes with {} to {} samples each\n", part.name,
-                         part.per_class.size(), with_thousands(least), with_thousands(most));
+      out << fmt::format("{}: {} classes with {} to {} {} each\n", part.name, part.per_class.size(),
+                         with_thousands(least), with_thousands(most), report.counted);
     }
     return;
   }
-  out << fmt::format("{:<24}", "class");
+  out << fmt::format("{:<24}",
+                     report.counted == "samples" ? "class" : "class, in " + report.counted);
   for (const VerifiedPart& part : report.parts) out << fmt::format(" {:>12}", part.name);
   out << "\n";
   for (size_t label = 0; label < classes; ++label) {
@@ -135,11 +136,17 @@ Json to_json(const VerifyReport& report) {
   for (const BadRecord& record : report.bad) {
     bad.push_back({{"file", record.file}, {"offset", record.offset}, {"why", record.why}});
   }
-  return {{"data_set", report.format},     {"path", report.path},
-          {"good", report.good()},         {"samples", report.samples()},
-          {"bytes", report.bytes()},       {"parts", parts},
-          {"classes", report.classes},     {"files", files},
-          {"bad_count", report.bad_count}, {"bad", bad},
+  return {{"data_set", report.format},
+          {"path", report.path},
+          {"good", report.good()},
+          {"samples", report.samples()},
+          {"bytes", report.bytes()},
+          {"parts", parts},
+          {"classes", report.classes},
+          {"counted", report.counted},
+          {"files", files},
+          {"bad_count", report.bad_count},
+          {"bad", bad},
           {"notes", report.notes}};
 }
 

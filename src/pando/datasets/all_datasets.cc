@@ -45,6 +45,7 @@ const std::vector<DatasetRecord>& all_datasets() {
       datasets::imagenet(),
       datasets::cosmoflow(),
       datasets::image_folder(),
+      datasets::numpy(),
       datasets::tfrecord(),
   });
   return records;

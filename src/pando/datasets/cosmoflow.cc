@@ -198,6 +198,7 @@ TrainingData load_volumes(const std::string& path, const DataLoadOptions& load) 
   const CosmoflowDataOptions options{.shape = shape, .on_bad_record = load.on_bad_record};
   RecordDataset volumes = open_cosmoflow(train, options);
   TrainingData data{.sets = {.train = volumes.data, .test = volumes.data, .classes = kTargets}};
+  data.task = "regression";
   data.skipped = std::move(volumes.skipped);
   if (cuts) {
     const int64_t size = volumes.data.size();

@@ -1,10 +1,12 @@
-// A folder of images per class, for training beside one for validation.
+// A user's own pictures: a folder of them per class, for training beside one for validation, or one
+// of the other layouts (image_layouts_impl.h).
 // SPDX-License-Identifier: MIT
 #include "pando/data/sources/image_folder.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "pando/base/paths.h"
@@ -12,6 +14,7 @@
 #include "pando/data/sources/gzip.h"
 #include "pando/data/sources/validation_folder.h"
 #include "pando/datasets/fingerprint.h"
+#include "pando/datasets/image_layouts_impl.h"
 #include "pando/datasets/records_impl.h"
 #include "pando/datasets/tools/image_stages_impl.h"
 #include "pando/datasets/tools/places_impl.h"
@@ -39,9 +42,26 @@ std::pair<std::string, std::string> folders_of(const std::string& path, bool cut
                 : "no folder train";
   throw UsageError(
       "--dataset image_folder: '", path, "' has ", missing,
-      "; expected train and validation, each with a folder of images per class. To cut "
-      "a validation set out of ",
-      has_train ? "train" : "its folders of classes", ", add --validation-split 0.1");
+      "; expected train and validation, each with a folder of images per class or with the folders "
+      "images and masks, or pictures with labels.csv. To cut a validation set out of ",
+      has_train ? "train" : "its folders", ", add --validation-split 0.1");
+}
+
+// The layout of a part; nothing: a folder per class.
+std::optional<ImageLayout> layout_of(const std::string& root, const std::string& part) {
+  for (const ImageLayout& layout : {mask_layout(), csv_layout()}) {
+    if (layout.fits(root, part)) return layout;
+  }
+  return std::nullopt;
+}
+
+// The same for the first part of a data set. Whoever reads a path that cannot be listed reports it.
+std::optional<ImageLayout> layout_at(const std::string& path) {
+  try {
+    return layout_of(path, choose_part(path, false).path);
+  } catch (const IoError&) {
+    return std::nullopt;
+  }
 }
 
 std::string empty_note(const std::string& folder, const std::string& name) {
@@ -94,31 +114,31 @@ FolderParts cut_parts(const std::string& path, const ImageFolderOptions& options
   return parts;
 }
 
-TrainingData load_folders(const std::string& path, const DataLoadOptions& load) {
-  ImageFolderOptions options{.size = {load.view_side, load.view_side},
-                             .random_views = true,
-                             .flip_on_device = load.prepare_on_device,
-                             .short_side = view_short_side(load),
-                             .dtype = view_dtype(load),
-                             .map = view_map(load),
-                             .seed = augmentation_key(load.seed),
-                             .on_bad_record = load.on_bad_record,
-                             .workers = load.workers};
+TrainingData load_classes(const std::string& path, const DataLoadOptions& load) {
+  const ImageFolderOptions options = training_views(load);
   const double fraction = load.validation_split;
   FolderParts parts = fraction > 0 ? cut_parts(path, options, fraction) : list_parts(path, options);
   std::vector<std::string> paths;
   for (const auto& file : parts.train.files) paths.push_back(file.path);
-  const Dataset train = data::open_images(std::move(parts.train.files), options);
-  options.random_views = false;
-  TrainingData data{.sets = {.train = train,
-                             .test = data::open_images(std::move(parts.validation), options),
-                             .classes = std::ssize(parts.train.classes)}};
+  TrainingData data{.sets = open_both(options, std::ssize(parts.train.classes),
+                                      [&](bool train, const ImageFolderOptions& views) {
+                                        return data::open_images(
+                                            train ? parts.train.files : parts.validation, views);
+                                      })};
   data.class_names = std::move(parts.train.classes);
   data.skipped = std::move(parts.train.bad);
   data.warnings = std::move(parts.warnings);
   data.fingerprint = fingerprint_of_files(path, paths);
   data.front = view_front(load);
   return data;
+}
+
+TrainingData load_folders(const std::string& path, const DataLoadOptions& load) {
+  const auto [train, validation] = folders_of(path, load.validation_split > 0);
+  if (const auto layout = layout_of(path, train)) {
+    return layout->load({.root = path, .train = train, .validation = validation}, load);
+  }
+  return load_classes(path, load);
 }
 
 // Checks all images and adds the findings of each class folder, in order.
@@ -147,6 +167,7 @@ void verify_images(const PartFolder& part, const data::ImageList& list,
 }
 
 VerifyReport verify_image_folder(const std::string& path, const VerifyOptions& options) {
+  if (const auto layout = layout_at(path)) return layout->verify(path, options);
   std::vector<std::string> first;
   return verify_parts(path, options, [&](const PartFolder& part, ReportBuilder& builder) {
     try {
@@ -175,23 +196,14 @@ Stage read_images_stage(const MakeEachImage& images) {
 }
 
 Pipeline image_folder_pipeline(const std::string& path, const DataBenchmarkOptions& options) {
-  const ImageFolder folder = load_image_folder(choose_part(path, false).path,
-                                               {.random_views = true, .seed = options.seed});
-  auto files = std::make_shared<const std::vector<std::string>>(folder.files);
-  const MakeEachImage images = [files]() -> EachImage {
-    return [files](int64_t unit, const ImageUse& use) {
-      const std::vector<uint8_t> bytes = data::read_file((*files)[static_cast<size_t>(unit)]);
-      use({bytes, {}});
-    };
-  };
-  return {.units = folder.dataset.size(),
-          .samples = folder.dataset.size(),
-          .stages = {read_images_stage(images), decode_stage(images, options.seed),
-                     view_stage(images, options.seed)},
-          .batches = folder.dataset.shuffle({.seed = options.seed})};
+  if (const auto layout = layout_at(path)) return layout->pipeline(path, options);
+  ImageFolder folder = load_image_folder(choose_part(path, false).path,
+                                         {.random_views = true, .seed = options.seed});
+  return picture_file_pipeline(std::move(folder.files), folder.dataset, options.seed);
 }
 
 Showing show_image_folder(const std::string& path, const ShowOptions& options) {
+  if (const auto layout = layout_at(path)) return layout->show(path, options);
   const ImageFolder folder = load_image_folder(
       choose_part(path, options.test).path,
       {.random_views = options.augment, .dtype = DType::u8, .seed = options.seed});
@@ -199,6 +211,41 @@ Showing show_image_folder(const std::string& path, const ShowOptions& options) {
 }
 
 }  // namespace
+
+ImageFolderOptions training_views(const DataLoadOptions& load) {
+  return {.size = {load.view_side, load.view_side},
+          .random_views = true,
+          .flip_on_device = load.prepare_on_device,
+          .short_side = view_short_side(load),
+          .dtype = view_dtype(load),
+          .map = view_map(load),
+          .seed = augmentation_key(load.seed),
+          .on_bad_record = load.on_bad_record,
+          .workers = load.workers};
+}
+
+TrainTest open_both(const ImageFolderOptions& options, int64_t classes,
+                    const std::function<Dataset(bool train, const ImageFolderOptions&)>& open) {
+  ImageFolderOptions middle = options;
+  middle.random_views = false;
+  return {.train = open(true, options), .test = open(false, middle), .classes = classes};
+}
+
+Pipeline picture_file_pipeline(std::vector<std::string> files, const Dataset& dataset,
+                               uint64_t seed) {
+  const auto shared = std::make_shared<const std::vector<std::string>>(std::move(files));
+  const MakeEachImage images = [shared]() -> EachImage {
+    return [shared](int64_t unit, const ImageUse& use) {
+      const std::vector<uint8_t> bytes = data::read_file((*shared)[static_cast<size_t>(unit)]);
+      use({bytes, {}});
+    };
+  };
+  return {
+      .units = dataset.size(),
+      .samples = dataset.size(),
+      .stages = {read_images_stage(images), decode_stage(images, seed), view_stage(images, seed)},
+      .batches = dataset.shuffle({.seed = seed})};
+}
 
 DatasetRecord image_folder() {
   return {

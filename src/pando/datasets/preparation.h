@@ -32,6 +32,7 @@ struct DataLoadOptions {
 
 struct TrainingData {
   TrainTest sets;
+  std::string task = "classification";     // what the labels are for (zoo/task.h)
   std::vector<std::string> class_names;    // in the order of the labels; empty: only numbers
   std::string fingerprint;                 // of the training samples (fingerprint.h)
   std::vector<BadRecord> skipped;          // with OnBadRecord::skip

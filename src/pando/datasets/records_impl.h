@@ -13,6 +13,7 @@ DatasetRecord fashion_mnist();
 DatasetRecord image_folder();
 DatasetRecord imagenet();
 DatasetRecord mnist();
+DatasetRecord numpy();
 DatasetRecord tfrecord();
 
 }  // namespace pando::datasets

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "pando/base/error.h"
+#include "pando/data/image/mask.h"
 #include "pando/train/model_impl.h"
 
 namespace pando::train {
@@ -25,16 +26,19 @@ void ClassCheck::operator()(const Batch& batch) const {
   for (const Labels& output : outputs) {
     const Tensor& field = batch.fields[static_cast<size_t>(output.field)];
     const std::span<const int32_t> labels = field.i32();
-    const int64_t each = field.shape().elements_from(1);  // more than one: of pixels
+    const int64_t each = field.shape().elements_from(1);
+    const bool of_pixels = field.shape().rank() > 1;
     for (int64_t i = 0; i < batch.valid * each; ++i) {
       const int32_t label = labels[static_cast<size_t>(i)];
-      if ((label >= 0 && label < output.classes) || !counts(batch, weights, i / each)) continue;
+      if (label >= 0 && label < output.classes) continue;
+      if ((of_pixels && label == kNotLabelled) || !counts(batch, weights, i / each)) continue;
       const int64_t number = batch.first_sample + i / each;
       // Epochs that follow each other without a gap are one epoch of the stream.
       throw InvalidArgument(what, ": ", output.where, "the label of sample ", number % samples,
                             " (from 0, in the order of pass ", batch.epoch + number / samples + 1,
                             " over the data) is ", label, "; the network has ", output.classes,
                             " outputs, for classes 0 to ", output.classes - 1,
+                            of_pixels ? ", and -1 marks pixels without a label" : "",
                             ". Give its last layer as many units as there are classes, or map the "
                             "labels into that range");
     }

@@ -30,6 +30,7 @@ struct PngDecoder {
   size_t left;
   png_uint_32 height, width;
   int depth, colour;
+  size_t row_bytes;
   int passes;
   png_uint_32 row;
   char text[256];
@@ -80,6 +81,20 @@ bool start(PngDecoder& decoder) {
   if (png_get_rowbytes(decoder.png, decoder.info) != size_t{3} * decoder.width) {
     png_error(decoder.png, "the rows are not RGB");
   }
+  decoder.row_bytes = size_t{3} * decoder.width;
+  return true;
+}
+
+// Leaves the stored numbers as they are, one in each byte: grey values and places in the palette.
+bool start_numbers(PngDecoder& decoder) {
+  if (setjmp(png_jmpbuf(decoder.png)) != 0) return false;
+  png_set_packing(decoder.png);
+  decoder.passes = png_set_interlace_handling(decoder.png);
+  png_read_update_info(decoder.png, decoder.info);
+  if (png_get_rowbytes(decoder.png, decoder.info) != decoder.width) {
+    png_error(decoder.png, "the rows are not numbers of one byte");
+  }
+  decoder.row_bytes = decoder.width;
   return true;
 }
 
@@ -87,7 +102,7 @@ bool read_rows(PngDecoder& decoder, uint8_t* pixels) {
   if (setjmp(png_jmpbuf(decoder.png)) != 0) return false;
   for (; decoder.passes > 0; --decoder.passes) {
     for (decoder.row = 0; decoder.row < decoder.height; ++decoder.row) {
-      png_read_row(decoder.png, pixels + size_t{3} * decoder.width * decoder.row, nullptr);
+      png_read_row(decoder.png, pixels + decoder.row_bytes * decoder.row, nullptr);
     }
   }
   png_read_end(decoder.png, nullptr);
@@ -113,12 +128,18 @@ class PngReader : public PixelReader {
 
   ImageSize size() const override { return size_; }
 
-  void read(Image& into) override {
-    if (used_) reopen();
-    used_ = true;
-    if (!start(decoder_)) fail();
-    into.reset(size_);
-    if (!read_rows(decoder_, into.pixels.data())) fail();
+  void read(Image& into) override { read(into, 3, start); }
+
+  void read_numbers(Image& into) {
+    const bool grey = decoder_.colour == PNG_COLOR_TYPE_GRAY;
+    const bool palette = decoder_.colour == PNG_COLOR_TYPE_PALETTE;
+    if (!palette && !(grey && decoder_.depth <= 8)) {
+      throw IoError(place_,
+                    ": a mask has a class number for each pixel: expected a grey PNG of up ",
+                    "to 8 bits, or one with a palette, got one ",
+                    grey ? "of 16 bits" : "with colours or transparency");
+    }
+    read(into, 1, start_numbers);
   }
 
   // The rows of a PNG build on each other: all have to be read.
@@ -128,6 +149,14 @@ class PngReader : public PixelReader {
   }
 
  private:
+  void read(Image& into, int64_t channels, bool (*begin)(PngDecoder&)) {
+    if (used_) reopen();
+    used_ = true;
+    if (!begin(decoder_)) fail();
+    into.reset(size_, channels);
+    if (!read_rows(decoder_, into.pixels.data())) fail();
+  }
+
   void reopen() {
     close();
     decoder_ = PngDecoder{};
@@ -170,6 +199,11 @@ bool looks_like_png(std::span<const uint8_t> bytes) {
 std::unique_ptr<PixelReader> open_png(std::span<const uint8_t> bytes, const std::string& place,
                                       const DecodeLimits& limits) {
   return std::make_unique<PngReader>(bytes, place, limits);
+}
+
+void read_png_numbers(std::span<const uint8_t> bytes, const std::string& place,
+                      const DecodeLimits& limits, Image& into) {
+  PngReader(bytes, place, limits).read_numbers(into);
 }
 
 }  // namespace pando::data

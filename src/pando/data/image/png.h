@@ -22,6 +22,10 @@ class PixelReader;
 bool looks_like_png(std::span<const uint8_t> bytes);
 std::unique_ptr<PixelReader> open_png(std::span<const uint8_t> bytes, const std::string& place,
                                       const DecodeLimits& limits);
+// The stored numbers of a PNG with one number for each pixel, as an image of one channel: grey
+// values of up to 8 bits, unscaled, or places in the palette. Throws IoError, also for other PNGs.
+void read_png_numbers(std::span<const uint8_t> bytes, const std::string& place,
+                      const DecodeLimits& limits, Image& into);
 
 }  // namespace data
 }  // namespace pando

@@ -25,10 +25,15 @@ PixelBox with_neighbours(const RealBox& box, const ImageSize& image) {
 
 }  // namespace
 
+TrainView choose_train_view(RandomStream random, const ImageSize& image,
+                            std::span<const ObjectBox> objects, const TrainViewOptions& options) {
+  const PixelBox box = distorted_box(random, image, objects, options.box);
+  return {.box = box, .flip = options.flip && random_flip(random)};
+}
+
 bool read_train_view(ImageReader& reader, RandomStream random, std::span<const ObjectBox> objects,
                      const TrainViewOptions& options, Image& scratch, const PixelTarget& to) {
-  const PixelBox box = distorted_box(random, reader.size(), objects, options.box);
-  const bool flip = options.flip && random_flip(random);
+  const auto [box, flip] = choose_train_view(random, reader.size(), objects, options);
   const RealBox decoded = reader.read_region(
       {.box = box, .target = options.size, .may_shrink = options.may_shrink}, scratch);
   resize_bilinear({.image = scratch.view(),

@@ -19,6 +19,14 @@ struct TrainViewOptions {
                            // twice as large as the view
 };
 
+// What a random view shows: a part of the image, maybe mirrored.
+struct TrainView {
+  PixelBox box;
+  bool flip = false;
+};
+TrainView choose_train_view(RandomStream random, const ImageSize& image,
+                            std::span<const ObjectBox> objects, const TrainViewOptions& options);
+
 // Reads a distorted box of the image, maybe mirrors it, and resizes it; returns whether it is
 // mirrored, here or later on the device. Only the pixels that are needed are decoded; `scratch`
 // keeps its memory from image to image.

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
+#include "pando/base/error.h"
 #include "pando/base/strings.h"
 
 namespace pando::data {
@@ -19,6 +21,37 @@ constexpr std::array<std::string_view, 10> kClutter = {
 
 bool is_clutter(std::string_view name) {
   return name.starts_with('.') || std::ranges::find(kClutter, to_lower(name)) != kClutter.end();
+}
+
+std::vector<std::string> files_below(const std::string& folder) {
+  std::error_code error;
+  std::vector<std::string> files;
+  for (std::filesystem::recursive_directory_iterator at(folder, error), end; !error && at != end;
+       at.increment(error)) {
+    std::error_code unknown;  // reading the file reports the error
+    if (is_clutter(at->path().filename().string())) {
+      at.disable_recursion_pending();
+    } else if (!at->is_directory(unknown)) {
+      files.push_back(at->path().string());
+    }
+  }
+  if (error) throw IoError(folder, ": cannot list the folder: ", error.message());
+  std::ranges::sort(files);
+  return files;
+}
+
+std::vector<std::string> folders_inside(const std::string& folder) {
+  std::error_code error;
+  std::vector<std::string> names;
+  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end;
+       at.increment(error)) {
+    std::error_code unknown;  // an entry that cannot be examined is no folder of images
+    const std::string name = at->path().filename().string();
+    if (!is_clutter(name) && at->is_directory(unknown)) names.push_back(name);
+  }
+  if (error) throw IoError(folder, ": cannot list the folder: ", error.message());
+  std::ranges::sort(names);
+  return names;
 }
 
 }  // namespace pando::data

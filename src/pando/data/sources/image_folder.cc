@@ -9,6 +9,7 @@
 
 #include "pando/data/parallel.h"
 #include "pando/data/sources/clutter.h"
+#include "pando/data/sources/folder_view_impl.h"
 #include "pando/data/sources/gzip.h"
 
 namespace pando {
@@ -18,40 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 using data::LabelledFile;
-
-std::vector<std::string> folders_in(const std::string& directory) {
-  std::error_code error;
-  std::vector<std::string> names;
-  for (fs::directory_iterator at(directory, error); !error && at != fs::directory_iterator();
-       at.increment(error)) {
-    std::error_code unknown;  // an entry that cannot be examined is no class
-    const std::string name = at->path().filename().string();
-    if (!data::is_clutter(name) && at->is_directory(unknown)) names.push_back(name);
-  }
-  if (error) throw IoError(directory, ": cannot list the folder: ", error.message());
-  if (names.empty()) {
-    throw IoError(directory, ": has no folders, expected one per class with the images in it");
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-std::vector<std::string> files_of(const fs::path& folder) {
-  std::error_code error;
-  std::vector<std::string> files;
-  for (fs::recursive_directory_iterator at(folder, error);
-       !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
-    std::error_code unknown;  // reading the file reports the error
-    if (data::is_clutter(at->path().filename().string())) {
-      at.disable_recursion_pending();
-    } else if (!at->is_directory(unknown)) {
-      files.push_back(at->path().string());
-    }
-  }
-  if (error) throw IoError(folder.string(), ": cannot list the folder: ", error.message());
-  std::sort(files.begin(), files.end());
-  return files;
-}
 
 // The label of a folder: its place in the given classes or, if none are given, the next one.
 int32_t label_of(const std::string& directory, const std::string& name,
@@ -108,21 +75,11 @@ std::vector<BadRecord> drop_bad(std::vector<LabelledFile>& files,
   return bad;
 }
 
-bool tells_flips(const ImageFolderOptions& options) {
-  return options.random_views && options.flip_on_device;
-}
-
-std::vector<Field> fields_of(const ImageFolderOptions& options) {
-  std::vector<Field> fields = {{"x", options.dtype, {options.size.height, options.size.width, 3}},
-                               {"y", DType::i32, {}}};
-  if (tells_flips(options)) fields.push_back({"flip", DType::u8, {}});
-  return fields;
-}
-
 class ImageFolderSource : public DataSource {
  public:
   ImageFolderSource(std::vector<LabelledFile> files, const ImageFolderOptions& options)
-      : DataSource(fields_of(options), static_cast<int64_t>(files.size())),
+      : DataSource(data::view_fields(options, {"y", DType::i32, {}}),
+                   static_cast<int64_t>(files.size())),
         files_(std::move(files)),
         options_(options) {}
 
@@ -131,54 +88,20 @@ class ImageFolderSource : public DataSource {
     for (size_t i = 0; i < indices.size(); ++i) {
       const SampleView sample(fields(), rows, static_cast<int64_t>(i), {epoch, indices[i]});
       const LabelledFile& file = files_[static_cast<size_t>(indices[i])];
-      read_view(file.path, sample, scratch);
+      data::read_view(file.path, options_, sample, scratch);
       sample.i32(1)[0] = file.label;
     }
   }
 
  private:
-  void read_view(const std::string& path, const SampleView& sample, Image& scratch) const {
-    const std::vector<uint8_t> bytes = data::read_file(path);
-    ImageReader reader(bytes, path, options_.limits);
-    const PixelTarget to = options_.dtype == DType::u8 ? PixelTarget(sample.u8(0))
-                                                       : PixelTarget(sample.f32(0), options_.map);
-    if (options_.random_views) {
-      const bool flip = read_train_view(
-          reader, sample_random(options_.seed, sample.epoch(), sample.index()), {},
-          {.size = options_.size, .box = options_.box, .flip_on_device = options_.flip_on_device},
-          scratch, to);
-      if (tells_flips(options_)) sample.u8(2)[0] = flip ? 1 : 0;
-    } else {
-      read_eval_view(reader, {.size = options_.size, .short_side = options_.short_side}, scratch,
-                     to);
-    }
-  }
-
   std::vector<LabelledFile> files_;
   ImageFolderOptions options_;
 };
 
-void check(const ImageFolderOptions& options) {
-  if (options.dtype != DType::f32 && options.dtype != DType::u8) {
-    throw InvalidArgument("image folder: type ", to_string(options.dtype), ", expected f32 or u8");
-  }
-  if (options.size.height < 1 || options.size.width < 1) {
-    throw InvalidArgument("image folder: size ", options.size, ", expected at least 1x1");
-  }
-  if (!options.random_views &&
-      options.short_side < std::max(options.size.height, options.size.width)) {
-    throw InvalidArgument("image folder: short side ", options.short_side,
-                          ", expected at least the size ", options.size);
-  }
-  if (options.workers < 1) {
-    throw InvalidArgument("image folder: ", options.workers, " workers, expected at least 1");
-  }
-}
-
 }  // namespace
 
 ImageFolder load_image_folder(const std::string& directory, const ImageFolderOptions& options) {
-  check(options);
+  data::check_views(options);
   data::ImageList list = data::list_images(directory, options);
   std::vector<std::string> paths;
   for (const LabelledFile& file : list.files) paths.push_back(file.path);
@@ -192,8 +115,8 @@ namespace data {
 
 ImageList list_images(const std::string& directory, const ImageFolderOptions& options) {
   ImageList list{.classes = options.classes};
-  for (const std::string& name : folders_in(directory)) {
-    std::vector<std::string> paths = files_of(fs::path(directory) / name);
+  for (const std::string& name : folders_inside(directory)) {
+    std::vector<std::string> paths = files_below((fs::path(directory) / name).string());
     if (paths.empty()) {
       list.empty.push_back(name);
       continue;
@@ -202,6 +125,9 @@ ImageList list_images(const std::string& directory, const ImageFolderOptions& op
     for (std::string& path : paths) list.files.push_back({std::move(path), label});
   }
   std::ranges::stable_sort(list.files, {}, &LabelledFile::label);
+  if (list.files.empty() && list.empty.empty()) {
+    throw IoError(directory, ": has no folders, expected one per class with the images in it");
+  }
   if (list.files.empty()) {
     throw IoError(directory, ": its folders (", join(list.empty, ", "),
                   ") have no files, expected images of a class in each");
@@ -215,7 +141,7 @@ ImageList list_images(const std::string& directory, const ImageFolderOptions& op
 }
 
 Dataset open_images(std::vector<LabelledFile> files, const ImageFolderOptions& options) {
-  check(options);
+  check_views(options);
   return Dataset(std::make_shared<ImageFolderSource>(std::move(files), options));
 }
 

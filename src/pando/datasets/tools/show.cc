@@ -2,9 +2,11 @@
 #include "pando/datasets/tools/show.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "pando/base/error.h"
+#include "pando/data/image/mask.h"
 #include "pando/datasets/all_datasets.h"
 #include "pando/datasets/tools/show_impl.h"
 
@@ -38,6 +40,34 @@ std::vector<SheetTile> tiles_of(const Showing& showing, const ShowOptions& optio
   return tiles;
 }
 
+// The picture on the left, its mask in colours on the right.
+Image beside_mask(const Image& picture, const Image& mask) {
+  const auto grey = picture.channels == 1;
+  Image both({picture.size.height, picture.size.width + mask.size.width});
+  for (int64_t y = 0; y < both.size.height; ++y) {
+    uint8_t* to = both.row(y);
+    for (int64_t i = 0; i < 3 * picture.size.width; ++i) {
+      *to++ = picture.view().row(y)[grey ? i / 3 : i];
+    }
+    std::copy_n(mask.view().row(y), 3 * mask.size.width, to);
+  }
+  return both;
+}
+
+// The classes of a mask, without the background where there is more.
+std::string caption_of_mask(std::span<const int32_t> labels,
+                            const std::vector<std::string>& names) {
+  std::set<int32_t> found(labels.begin(), labels.end());
+  found.erase(kNotLabelled);
+  if (found.size() > 1) found.erase(0);
+  std::vector<std::string> words;
+  for (const int32_t label : found) {
+    const auto at = static_cast<size_t>(label);
+    words.push_back(at < names.size() ? names[at] : std::to_string(label));
+  }
+  return join(words, " ");
+}
+
 // Wide enough for the captions, within reason.
 int64_t tile_width(const std::vector<SheetTile>& tiles) {
   int64_t width = kUsualTile;
@@ -48,6 +78,12 @@ int64_t tile_width(const std::vector<SheetTile>& tiles) {
 }
 
 }  // namespace
+
+SheetTile tile_with_mask(const Sample& sample, const std::vector<std::string>& classes) {
+  const Image picture = picture_of(sample.x());
+  return {beside_mask(picture, picture_of_mask(sample.y().i32(), picture.size)),
+          caption_of_mask(sample.y().i32(), classes)};
+}
 
 }  // namespace datasets
 

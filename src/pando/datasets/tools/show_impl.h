@@ -19,4 +19,7 @@ struct Showing {
   std::function<SheetTile(const Sample& sample)> tile;
 };
 
+// The picture of a sample beside its mask in colours; the caption names the classes of the mask.
+SheetTile tile_with_mask(const Sample& sample, const std::vector<std::string>& classes);
+
 }  // namespace pando::datasets

@@ -39,7 +39,7 @@ struct VerifiedPart {
   std::string name;
   int64_t samples = 0;             // good ones
   int64_t official = 0;            // how many the official set has; 0: there is no official set
-  std::vector<int64_t> per_class;  // good ones; empty where there are no classes
+  std::vector<int64_t> per_class;  // of good samples; empty where there are no classes
 };
 
 struct VerifyReport {
@@ -48,6 +48,7 @@ struct VerifyReport {
   std::vector<VerifiedPart> parts;
   std::vector<VerifiedFile> files;
   std::vector<std::string> classes;  // names, where they are known
+  std::string counted = "samples";   // by class: "samples" or "pixels"
   std::vector<BadRecord> bad;        // in the order of the files, the first `most_bad`
   int64_t bad_count = 0;
   std::vector<std::string> notes;  // worth knowing, not wrong

@@ -40,7 +40,7 @@ struct FileFindings {
 
   VerifiedFile file;
   bool readable = false;                    // as a whole; single bad records do not matter
-  std::map<int64_t, int64_t> labels;        // how many samples of each
+  std::map<int64_t, int64_t> labels;        // how many samples, or pixels, of each
   std::map<std::string, int64_t> features;  // of examples: how many have it
   BadList bad;
 };
@@ -61,6 +61,7 @@ class ReportBuilder {
   void deviation(const std::string& path, std::string text);
   void note(std::string text) { report_.notes.push_back(std::move(text)); }
   void set_classes(std::vector<std::string> names) { report_.classes = std::move(names); }
+  void set_counted(std::string what) { report_.counted = std::move(what); }
 
   VerifyReport finish(const std::string& path) &&;
 

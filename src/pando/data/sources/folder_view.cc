@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <utility>
+
+#include "pando/data/sources/folder_view_impl.h"
+#include "pando/data/sources/gzip.h"
+
+namespace pando::data {
+
+namespace {
+
+constexpr size_t kFlipField = 2;
+
+bool tells_flips(const ImageFolderOptions& options) {
+  return options.random_views && options.flip_on_device;
+}
+
+}  // namespace
+
+void check_views(const ImageFolderOptions& options) {
+  if (options.dtype != DType::f32 && options.dtype != DType::u8) {
+    throw InvalidArgument("image folder: type ", to_string(options.dtype), ", expected f32 or u8");
+  }
+  if (options.size.height < 1 || options.size.width < 1) {
+    throw InvalidArgument("image folder: size ", options.size, ", expected at least 1x1");
+  }
+  if (!options.random_views &&
+      options.short_side < std::max(options.size.height, options.size.width)) {
+    throw InvalidArgument("image folder: short side ", options.short_side,
+                          ", expected at least the size ", options.size);
+  }
+  if (options.workers < 1) {
+    throw InvalidArgument("image folder: ", options.workers, " workers, expected at least 1");
+  }
+}
+
+std::vector<Field> view_fields(const ImageFolderOptions& options, Field labels) {
+  std::vector<Field> fields = {{"x", options.dtype, {options.size.height, options.size.width, 3}},
+                               std::move(labels)};
+  if (tells_flips(options)) fields.push_back({"flip", DType::u8, {}});
+  return fields;
+}
+
+TrainViewOptions train_view_options(const ImageFolderOptions& options) {
+  return {.size = options.size, .box = options.box, .flip_on_device = options.flip_on_device};
+}
+
+RandomStream view_random(const ImageFolderOptions& options, const SampleView& sample) {
+  return sample_random(options.seed, sample.epoch(), sample.index());
+}
+
+void read_view(ImageReader& reader, const ImageFolderOptions& options, const SampleView& sample,
+               Image& scratch) {
+  const PixelTarget to = options.dtype == DType::u8 ? PixelTarget(sample.u8(0))
+                                                    : PixelTarget(sample.f32(0), options.map);
+  if (options.random_views) {
+    const bool flip = read_train_view(reader, view_random(options, sample), {},
+                                      train_view_options(options), scratch, to);
+    if (tells_flips(options)) sample.u8(kFlipField)[0] = flip ? 1 : 0;
+  } else {
+    read_eval_view(reader, {.size = options.size, .short_side = options.short_side}, scratch, to);
+  }
+}
+
+void read_view(const std::string& path, const ImageFolderOptions& options, const SampleView& sample,
+               Image& scratch) {
+  const std::vector<uint8_t> bytes = read_file(path);
+  ImageReader reader(bytes, path, options.limits);
+  read_view(reader, options, sample, scratch);
+}
+
+}  // namespace pando::data

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#include "pando/data/sources/numpy/npy.h"
+#include "pando/data/sources/numpy/zip.h"
+
+namespace pando::data {
+
+std::map<std::string, Tensor> parse_npz(std::span<const uint8_t> content,
+                                        const std::string& place) {
+  constexpr std::string_view kEnding = ".npy";
+  std::map<std::string, Tensor> arrays;
+  for (const ZipMember& member : zip_members(content, place)) {
+    if (!member.name.ends_with(kEnding)) continue;
+    const std::string name = member.name.substr(0, member.name.size() - kEnding.size());
+    if (arrays.contains(name)) {
+      throw IoError(place, ": has the array '", name, "' twice, expected each once");
+    }
+    arrays.emplace(
+        name, parse_npy(read_zip_member(content, member, place), concat(place, ": ", member.name)));
+  }
+  return arrays;
+}
+
+}  // namespace pando::data
