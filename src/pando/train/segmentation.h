@@ -8,13 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "pando/data/image/mask.h"
 #include "pando/tensor/tensor.h"
 #include "pando/train/classification.h"
 
 namespace pando {
-
-// The label of a pixel or voxel that nobody has labelled. It counts in nothing.
-inline constexpr int32_t kNotLabelled = -1;
 
 // Counts predicted pixels against labels. The overlap of a class (intersection over union, IoU) is
 // the number of its pixels that are predicted as this class, divided by the number of pixels that
