@@ -2,14 +2,15 @@
 #include "pando/app/report/segmentation_report.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
+#include <numeric>
 
 #include <fmt/core.h>
 
 #include "pando/app/report/class_report.h"
 #include "pando/base/error.h"
 #include "pando/data/contact_sheet.h"
+#include "pando/data/image/mask.h"
 #include "pando/data/image/png.h"
 #include "pando/store/atomic_file.h"
 
@@ -19,21 +20,6 @@ namespace {
 constexpr size_t kShownOfEach = 4;
 constexpr int64_t kTileWidth = 192;  // room for a caption of 16 letters
 constexpr int64_t kTilesOfSample = 3;
-
-// Far apart on the colour circle, so that neighbouring classes differ.
-std::array<uint8_t, 3> colour_of(int32_t label) {
-  static constexpr std::array<std::array<uint8_t, 3>, 10> kColours = {{{230, 60, 50},
-                                                                       {50, 140, 240},
-                                                                       {60, 190, 80},
-                                                                       {250, 190, 30},
-                                                                       {170, 80, 220},
-                                                                       {40, 200, 210},
-                                                                       {240, 120, 30},
-                                                                       {240, 110, 190},
-                                                                       {150, 110, 60},
-                                                                       {160, 210, 40}}};
-  return kColours[static_cast<size_t>(label - 1) % kColours.size()];
-}
 
 // The picture of a sample, or the slice in the middle of a volume.
 struct MiddleSlice {
@@ -52,15 +38,17 @@ MiddleSlice middle_of(const Tensor& x) {
   return {picture_of(slice), static_cast<size_t>(middle * shape[1] * shape[2])};
 }
 
+// The picture in grey, so that only the classes have colours.
 Image coloured(const MiddleSlice& slice, std::span<const int32_t> labels) {
   Image image(slice.picture.size);
   const auto channels = static_cast<size_t>(slice.picture.channels);
   for (size_t i = 0; i < static_cast<size_t>(image.size.pixels()); ++i) {
+    const auto pixel = std::span(slice.picture.pixels).subspan(i * channels, channels);
+    const int grey = std::accumulate(pixel.begin(), pixel.end(), 0) / static_cast<int>(channels);
     const int32_t label = labels[slice.first_pixel + i];
     for (size_t c = 0; c < 3; ++c) {
-      const uint8_t pixel = slice.picture.pixels[i * channels + (channels == 3 ? c : 0)];
-      image.pixels[3 * i + c] =
-          label > 0 ? static_cast<uint8_t>((pixel + 2 * colour_of(label)[c]) / 3) : pixel;
+      const int shown = label > 0 ? (grey + 2 * class_colour(label)[c]) / 3 : grey;
+      image.pixels[3 * i + c] = static_cast<uint8_t>(shown);
     }
   }
   return image;
@@ -69,7 +57,7 @@ Image coloured(const MiddleSlice& slice, std::span<const int32_t> labels) {
 void add_tiles(const SegmentedSample& sample, const std::string& caption,
                std::vector<SheetTile>& tiles) {
   const MiddleSlice slice = middle_of(sample.x);
-  tiles.push_back({slice.picture, fmt::format("{}: {:.1f} %", caption, 100 * sample.iou)});
+  tiles.push_back({slice.picture, fmt::format("{}: {:.3f}", caption, sample.iou)});
   tiles.push_back({coloured(slice, sample.truth), "labels"});
   tiles.push_back({coloured(slice, sample.predicted), "predicted"});
 }

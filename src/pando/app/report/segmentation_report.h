@@ -29,8 +29,8 @@ struct ShownSamples {
 ShownSamples choose_samples(const SegmentationReport& report);
 
 // A row for the first of the worst samples beside the first of the best, and so on: each as the
-// picture, the picture with its labels and the picture with the predictions in colours. Class 0,
-// mostly the background, and pixels without a label have no colour. Volumes show their middle.
+// picture, then its labels and the predictions as colours over a grey picture. Class 0, mostly the
+// background, and pixels without a label have no colour. Volumes show their middle.
 // Requires: worst.
 Image segmentation_sheet(const std::vector<SegmentedSample>& worst,
                          const std::vector<SegmentedSample>& best);

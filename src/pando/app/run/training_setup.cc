@@ -32,7 +32,22 @@ void write_ir(const std::string& where, const std::string& program, std::string_
   if (!file.flush()) throw IoError("cannot write ", path.string());
 }
 
+// Throws unless the labels of the data are what the model learns. Classifiers also learn several
+// labels per picture.
+void check_task(const ZooEntry& entry, const TrainingData& data) {
+  const bool classifies = entry.task == "classification" && data.task == "multilabel";
+  if (entry.task == data.task || classifies) return;
+  std::vector<std::string> others;
+  for (const ZooEntry& other : model_zoo()) {
+    if (other.task == data.task) others.push_back(other.name);
+  }
+  throw UsageError("--model ", entry.name, ": this model is for ", entry.task,
+                   ", but the labels of the data are for ", data.task, "; expected --model ",
+                   join(others, ", "), ", or other data");
+}
+
 Network build_network(const ZooEntry& entry, const ModelFlags& flags, const TrainingData& data) {
+  check_task(entry, data);
   const Shape& sample = data.sets.train.fields()[0].shape;
   if (sample.rank() != entry.input_shape.rank()) {
     throw InvalidArgument("--model ", entry.name, ": expected samples of shape ", entry.input_shape,
