@@ -58,7 +58,7 @@ class DensenetBuilder {
 
 Network densenet121(const Shape& input_shape, int64_t classes, const NormOptions& norm) {
   const std::array<int, 4> layers = {6, 12, 24, 16};
-  const DensenetBuilder builder(norm);
+  const DensenetBuilder builder(zoo::with_epsilon(norm, zoo::kTorchEpsilon));
   const SymbolicTensor input = Input(input_shape);
   DenseTensor at{DensenetBuilder::conv(input, 64, 7, "conv1", 2), 64};
   at.x = ZeroPadding2D({.name = "pool1_pad"})(builder.norm_relu(at, "conv1"));

@@ -83,7 +83,7 @@ Network efficientnet_b0(const Shape& input_shape, int64_t classes, const NormOpt
                                                  {6, 3, 320, 1, 1}}};
   constexpr double kDrop = 0.2;  // of the last block
   constexpr int kBlocks = 16;
-  const EfficientnetBuilder builder(norm);
+  const EfficientnetBuilder builder(zoo::with_epsilon(norm, zoo::kTorchEpsilon));
   const SymbolicTensor input = Input(input_shape);
   int64_t channels = 32;
   SymbolicTensor x = builder.conv(input, channels, 3, 2, "conv1");

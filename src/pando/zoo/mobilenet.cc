@@ -63,7 +63,7 @@ Network mobilenet_v2(const Shape& input_shape, int64_t classes, const NormOption
                                                  {6, 96, 3, 1},
                                                  {6, 160, 3, 2},
                                                  {6, 320, 1, 1}}};
-  const MobilenetBuilder builder(norm);
+  const MobilenetBuilder builder(zoo::with_epsilon(norm, zoo::kTorchEpsilon));
   const SymbolicTensor input = Input(input_shape);
   int64_t channels = 32;
   SymbolicTensor x = builder.conv(input, channels, 3, 2, "conv1");

@@ -113,10 +113,16 @@ const NormRecord& norm_record(std::string_view name) {
   throw InvalidArgument(unknown_name_message("normalisation", name, known));
 }
 
+NormOptions with_epsilon(NormOptions options, double epsilon) {
+  if (!options.epsilon) options.epsilon = epsilon;
+  return options;
+}
+
 SymbolicTensor normalise(const SymbolicTensor& x, const NormOptions& options, NormPlace place) {
   const NormRecord& record = norm_record(options.name);
   place.name = with_stem(std::move(place.name), record.stem);
-  return record.layer(values_of(record, options), options.epsilon, std::move(place))(x);
+  const double epsilon = options.epsilon.value_or(kKerasEpsilon);
+  return record.layer(values_of(record, options), epsilon, std::move(place))(x);
 }
 
 }  // namespace pando::zoo

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,11 +19,20 @@ namespace pando {
 
 struct NormOptions {
   std::string name = "custom_batch_norm";
-  double epsilon = 1.001e-5;
+  std::optional<double> epsilon = {};         // nothing: that of the network
   std::map<std::string, double> params = {};  // missing ones have the defaults of the record
 };
 
 namespace zoo {
+
+// What is added to variances. Networks whose weights are published in the form of Keras have its
+// value, those that are published for PyTorch have the other: channels that are nearly constant
+// differ by 0.05 % between the two.
+inline constexpr double kKerasEpsilon = 1.001e-5;
+inline constexpr double kTorchEpsilon = 1e-5;
+
+// The options with this epsilon, unless they have one.
+NormOptions with_epsilon(NormOptions options, double epsilon);
 
 // One normalisation layer of a model.
 struct NormPlace {

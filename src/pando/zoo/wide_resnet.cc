@@ -24,9 +24,10 @@ SymbolicTensor wide_conv(const SymbolicTensor& x, int64_t filters, int64_t kerne
 
 Network cifar_wide_resnet(const Shape& input_shape, int64_t classes,
                           const WideResnetOptions& options) {
+  const NormOptions norm = zoo::with_epsilon(options.norm, zoo::kTorchEpsilon);
   const auto norm_relu = [&](const SymbolicTensor& x, int64_t channels, const std::string& name) {
     return ReLU({.name = name + "_relu"})(
-        zoo::normalise(x, options.norm, {.name = name + "_bn", .channels = channels}));
+        zoo::normalise(x, norm, {.name = name + "_bn", .channels = channels}));
   };
   const SymbolicTensor input = Input(input_shape);
   int64_t channels = 16;

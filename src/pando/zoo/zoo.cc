@@ -167,7 +167,7 @@ const std::vector<ZooEntry>& model_zoo() {
                                      {.blocks = {3, 4, 23, 3},
                                       .bottleneck = true,
                                       .padding = "symmetric",
-                                      .norm = options.norm});
+                                      .norm = zoo::with_epsilon(options.norm, zoo::kTorchEpsilon)});
                      }),
       plain_imagenet_entry("vgg16", "VGG of 16 layers, without normalisation", plain<vgg16>),
       imagenet_entry("mobilenet_v2", "small network of depthwise convolutions",
