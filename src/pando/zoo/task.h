@@ -13,6 +13,10 @@ struct Task {
   std::string metric;  // measured beside the loss: "accuracy"
   bool larger_is_better = true;
   bool is_fraction = true;  // shown in percent
+  // What a classifier of the zoo gets to be trained for the task instead (head.h): a loss, and the
+  // activation of its last layer. Empty: it cannot be, or is made for the task.
+  std::string loss = {};
+  std::string activation = {};
 
   // False for numbers that are not finite.
   bool is_better(double value, double than) const;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,7 @@ struct ZooEntry {
   std::string loss;                     // Keras' name; classifiers use class numbers as labels
   std::string task = "classification";  // task.h
   bool normalises = false;              // uses ZooOptions::norm
-  Network (*make)(const Shape& input_shape, int64_t outputs, const ZooOptions& options) = nullptr;
+  std::function<Network(const Shape& input_shape, int64_t outputs, const ZooOptions& options)> make;
 
   // Throws InvalidArgument for a shape or options that do not fit the model.
   Network build(const Shape& shape, int64_t units, const ZooOptions& options = {}) const {

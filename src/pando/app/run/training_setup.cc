@@ -14,6 +14,7 @@
 #include "pando/data/tfrecord/crc32c.h"
 #include "pando/nn/recommended_splits.h"
 #include "pando/runtime/machine/device_set.h"
+#include "pando/zoo/head.h"
 
 namespace pando::app {
 
@@ -32,22 +33,7 @@ void write_ir(const std::string& where, const std::string& program, std::string_
   if (!file.flush()) throw IoError("cannot write ", path.string());
 }
 
-// Throws unless the labels of the data are what the model learns. Classifiers also learn several
-// labels per picture.
-void check_task(const ZooEntry& entry, const TrainingData& data) {
-  const bool classifies = entry.task == "classification" && data.task == "multilabel";
-  if (entry.task == data.task || classifies) return;
-  std::vector<std::string> others;
-  for (const ZooEntry& other : model_zoo()) {
-    if (other.task == data.task) others.push_back(other.name);
-  }
-  throw UsageError("--model ", entry.name, ": this model is for ", entry.task,
-                   ", but the labels of the data are for ", data.task, "; expected --model ",
-                   join(others, ", "), ", or other data");
-}
-
 Network build_network(const ZooEntry& entry, const ModelFlags& flags, const TrainingData& data) {
-  check_task(entry, data);
   const Shape& sample = data.sets.train.fields()[0].shape;
   if (sample.rank() != entry.input_shape.rank()) {
     throw InvalidArgument("--model ", entry.name, ": expected samples of shape ", entry.input_shape,
@@ -66,6 +52,17 @@ TrainingData load_data(const TrainOptions& options, const ZooEntry& entry, std::
                              .synthetic = options.micro_batch_size,
                              .out = &out,
                              .quiet = options.quiet});
+}
+
+// The labels of the data decide what a classifier is trained for; other models are for one task.
+ZooEntry model_for(const ZooEntry& entry, const TrainingData& data) {
+  const bool takes_samples = data.sets.train.fields()[0].shape.rank() == entry.input_shape.rank();
+  if (!takes_samples) return entry;  // build_network() says why
+  try {
+    return zoo::for_task(entry, data.task);
+  } catch (const InvalidArgument& error) {
+    throw UsageError("--model ", entry.name, ": ", error.what(), "; or use other data");
+  }
 }
 
 std::string text_of(const std::vector<Field>& fields) {
@@ -93,8 +90,8 @@ Model make_model(const TrainOptions& options, Network network) {
 TrainingSetup::TrainingSetup(const TrainOptions& options_in, std::ostream& out_in)
     : options(options_in),
       out(out_in),
-      entry(zoo_entry(options.model)),
-      data(load_data(options, entry, out)),
+      data(load_data(options, zoo_entry(options.model), out)),
+      entry(model_for(zoo_entry(options.model), data)),
       batch(options.devices.batch(options.micro_batch_size)),
       updates(updates_per_epoch(data.sets.train.size(), batch.global_batch_size,
                                 options.weight_updates_per_epoch)),

@@ -50,8 +50,8 @@ struct TrainingSetup {
   const TrainOptions& options;
   std::ostream& out;
   const Instances instances;
-  const ZooEntry& entry;
   TrainingData data;
+  const ZooEntry entry;  // for the task of the data
   BatchConfiguration batch;
   int64_t updates;  // per epoch
   HostEvents events;
