@@ -1,0 +1,39 @@
+"""Runs the first commands of docs/guide/segmentation.md and checks that the network learned to
+find the shapes. Usage: segmentation_test.py PROGRAM GUIDE."""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+LEAST_OVERLAP = 0.9
+
+
+def commands_of(guide):
+    """The lines after "$ " of the first console block."""
+    block = guide.read_text().split("```console\n", 1)[1].split("```", 1)[0]
+    return [line[2:] for line in block.splitlines() if line.startswith("$ ")]
+
+
+def main():
+    program, guide = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+    with tempfile.TemporaryDirectory() as folder:
+        for command in commands_of(guide):
+            assert command.startswith("pando "), command
+            words = [str(program), *command.split()[1:]]
+            done = subprocess.run(words, cwd=folder, capture_output=True, text=True)
+            assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+        run = pathlib.Path(folder) / "found"
+        rows = json.loads((run / "history.json").read_text())
+        rows = rows["rows"] if isinstance(rows, dict) else rows
+        overlap = [row["val_mean_iou"] for row in rows if row.get("val_mean_iou") is not None][-1]
+        assert overlap > LEAST_OVERLAP, f"mean overlap {overlap}, expected more than {LEAST_OVERLAP}"
+        report = (run / "segmentation_report.txt").read_text()
+        for name in ("background", "circle", "square", "mean IoU"):
+            assert name in report, report
+        assert (run / "segmentation.png").read_bytes().startswith(b"\x89PNG")
+        assert "<svg" in (run / "confusion.svg").read_text()
+
+
+if __name__ == "__main__":
+    main()
