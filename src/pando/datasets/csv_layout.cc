@@ -100,7 +100,11 @@ TrainingData load_tagged(const ImageParts& parts, const DataLoadOptions& load) {
   data.task = several ? "multilabel" : "classification";
   data.class_names = classes.names;
   data.skipped = std::move(train.bad);
-  data.skipped.insert(data.skipped.end(), validation.bad.begin(), validation.bad.end());
+  for (const BadRecord& record : validation.bad) {  // one table may be that of both parts
+    if (std::ranges::find(data.skipped, record) == data.skipped.end()) {
+      data.skipped.push_back(record);
+    }
+  }
   append(data.warnings, train.warnings);
   append(data.warnings, validation.warnings);
   data.fingerprint = fingerprint_of_files(parts.root, paths);

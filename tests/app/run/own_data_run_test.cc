@@ -134,6 +134,7 @@ TEST_F(CsvRun, SeveralClassesForEachPicture) {
   EXPECT_GT(history().back().val_metric.value_or(0), 0.8) << out_.str();
   EXPECT_SAYS(text_of("run/history.csv"), "val_f1_score");
   EXPECT_EQ(text_of("run/class_names.txt"), "bright\nred\n");
+  EXPECT_SAYS(text_of("run/class_report.txt"), "bright", "red", "of 10 samples are right");
 }
 
 TEST_F(CsvRun, ResumesWithTheSameBits) {

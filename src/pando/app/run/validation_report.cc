@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "pando/app/report/class_report.h"
+#include "pando/app/report/label_report.h"
 #include "pando/app/report/segmentation_report.h"
 #include "pando/app/report/target_report.h"
 #include "pando/base/error.h"
@@ -138,10 +139,9 @@ void tell_class_report(TrainingSetup& setup, RunLog& log) {
       fmt::format("class report and confusion matrix are in {}", log.directory().path().string()));
 }
 
-// The first instance predicts all samples.
-void tell_target_report(TrainingSetup& setup, RunLog& log) {
+// The outputs and labels of all test samples; a number for each output.
+TargetValues predict_values(TrainingSetup& setup) {
   const Dataset& test = setup.data.sets.test;
-  if (!setup.instances.is_first() || test.fields()[1].dtype != DType::f32) return;
   TargetValues values{.targets = test.fields()[1].shape.elements(), .predicted = {}, .actual = {}};
   const TrainOptions& options = setup.options;
   const Tensor outputs = setup.model.predict(
@@ -153,12 +153,29 @@ void tell_target_report(TrainingSetup& setup, RunLog& log) {
                values.actual.insert(values.actual.end(), rows.begin(), rows.end());
              }});
   values.predicted.assign(outputs.f32().begin(), outputs.f32().end());
+  return values;
+}
+
+// The first instance predicts all samples.
+void tell_target_report(TrainingSetup& setup, RunLog& log) {
+  if (!setup.instances.is_first() || setup.data.sets.test.fields()[1].dtype != DType::f32) return;
+  const TargetValues values = predict_values(setup);
   const bool written =
       log.directory().attempt([&] { write_target_report(log.directory().path(), values); });
   log.show(to_text(values));
   if (written) {
     log.say(fmt::format("target report and picture are in {}", log.directory().path().string()));
   }
+}
+
+void tell_label_report(TrainingSetup& setup, RunLog& log) {
+  if (!setup.instances.is_first()) return;
+  const LabelReport report = label_report(predict_values(setup));
+  const std::vector<std::string>& names = setup.data.class_names;
+  const bool written =
+      log.directory().attempt([&] { write_label_report(log.directory().path(), report, names); });
+  if (std::ssize(report.classes) <= kMostShownClasses) log.show(to_text(report, names));
+  if (written) log.say(fmt::format("class report is in {}", log.directory().path().string()));
 }
 
 // The outputs and labels of some pictures.
@@ -243,6 +260,7 @@ void tell_segmentation_report(TrainingSetup& setup, RunLog& log) {
 void tell_report(TrainingSetup& setup, RunLog& log) {
   if (setup.task().name == "regression") return tell_target_report(setup, log);
   if (setup.task().name == "segmentation") return tell_segmentation_report(setup, log);
+  if (setup.task().name == "multilabel") return tell_label_report(setup, log);
   tell_class_report(setup, log);
 }
 
