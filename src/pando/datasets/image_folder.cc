@@ -252,13 +252,18 @@ DatasetRecord image_folder() {
       .name = "image_folder",
       .title = "your own JPEG and PNG images",
       .shape = {0, 0, 3},
-      .files = "a folder of JPEG and PNG images per class; or train and validation of such",
+      .files =
+          "a folder of JPEG and PNG images per class, or images and masks, or images and "
+          "labels.csv; "
+          "or train and validation of such",
       .how =
-          "make a folder of images for each class; to train, make two such sets, in the folders "
-          "train and validation, or add --validation-split 0.1",
+          "make a folder of images for each class, or the folders images and masks, or images and "
+          "labels.csv; to train, make two such sets, in the folders train and validation, or add "
+          "--validation-split 0.1",
       .path_help =
           "name the folder with --dataset-path; it has the folders train and validation, each "
-          "with a folder of images per class, or with --validation-split 0.1 the classes alone",
+          "with a folder of images per class (or images and masks, or images and labels.csv), or "
+          "with --validation-split 0.1 the classes alone",
       .load = load_folders,
       .preparation = kViewPreparation,
       .verify = verify_image_folder,
