@@ -7,6 +7,7 @@
 #include "pando/comm/dist.h"
 #include "pando/data/dataset.h"
 #include "pando/data/image/augmented.h"
+#include "pando/data/image/mixed.h"
 #include "pando/data/sources/arrays.h"
 #include "pando/data/sources/cifar/cifar.h"
 #include "pando/data/sources/cosmoflow.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pando/data/sources/mask_folder.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include <gtest/gtest.h>
@@ -107,6 +108,58 @@ TEST_F(MaskFolderTest, MasksAreCutMirroredAndResizedLikeTheirPictures) {
     seen.emplace(sample.y().i32().begin(), sample.y().i32().end());
   }
   EXPECT_GT(seen.size(), 20u);
+}
+
+// Turned, sheared and moved too; what comes from outside is not labelled.
+TEST_F(MaskFolderTest, MasksAreChangedLikeTheirPictures) {
+  options_.size = {16, 16};
+  options_.short_side = 16;
+  options_.random_views = true;
+  options_.augmentation.changes = {.flip_rows = true, .rotation = 30};
+  for (const bool random_box : {true, false}) {
+    options_.augmentation.random_box = random_box;
+    const Dataset dataset = open_masked_images(read().parts[0], options_);
+    int64_t outside = 0;
+    int64_t compared = 0;
+    for (int64_t epoch = 0; epoch < 40; ++epoch) {
+      const Sample sample = dataset.get(0, epoch);
+      const std::span<const int32_t> y = sample.y().i32();
+      for (size_t i = 17; i < 239; ++i) {
+        if (y[i] == kNotLabelled) ++outside;
+        const auto same = [&](size_t other) { return y[other] == y[i]; };
+        const bool inside = i % 16 != 0 && i % 16 != 15 && y[i] != kNotLabelled && same(i - 1) &&
+                            same(i + 1) && same(i - 16) && same(i + 16) && same(i - 17) &&
+                            same(i - 15) && same(i + 15) && same(i + 17);
+        if (!inside) continue;
+        // Interpolated twice; the next class is at 10.
+        ASSERT_NEAR(sample.x().u8()[3 * i], kClassStep * y[i], 4) << "epoch " << epoch << ", " << i;
+        ++compared;
+      }
+    }
+    EXPECT_GT(outside, 100);
+    EXPECT_GT(compared, 2000);
+  }
+}
+
+TEST_F(MaskFolderTest, ColoursAndErasingLeaveMasksAsTheyAre) {
+  options_.random_views = true;
+  const Dataset plain = open_masked_images(read().parts[0], options_);
+  options_.augmentation.changes = {.jitter = {0.5, 0.5, 0.5, 0.1}, .erasing = 1};
+  const Dataset changed = open_masked_images(read().parts[0], options_);
+  for (int64_t epoch = 0; epoch < 5; ++epoch) {
+    EXPECT_TRUE(std::ranges::equal(changed.get(0, epoch).y().i32(), plain.get(0, epoch).y().i32()));
+    EXPECT_FALSE(std::ranges::equal(changed.get(0, epoch).x().u8(), plain.get(0, epoch).x().u8()));
+  }
+}
+
+TEST_F(MaskFolderTest, WrongChangesAreRefused) {
+  options_.random_views = true;
+  options_.augmentation.changes.rotation = 10;
+  options_.flip_on_device = true;
+  const auto open = [&] { return error_of([&] { load_image_folder(folder_.path(), options_); }); };
+  EXPECT_SAYS(open(), "flip_on_device", "mirrored before");
+  options_.augmentation.changes.rotation = 400;
+  EXPECT_SAYS(open(), "image folder", "rotation 400");
 }
 
 TEST_F(MaskFolderTest, TheDeviceMirrorsThePictureAndTheHostTheMask) {

@@ -32,6 +32,38 @@ TEST(TrainView, IsTheSameFromAPartAsFromTheWhole) {
   }
 }
 
+// Without a random box, training sees what validation sees.
+TEST(TrainView, MayBeTheMiddle) {
+  const Bytes png = encode_png(soft_image({150, 200}).view());
+  std::vector<float> middle(32 * 48 * 3);
+  ImageReader reader(png, "a");
+  Image scratch;
+  read_eval_view(reader, {.size = {32, 48}, .short_side = 60}, scratch,
+                 PixelTarget(middle, normalise_imagenet()));
+  EXPECT_EQ(train_view(png, 3, {.size = {32, 48}, .flip = false, .short_side = 60}), middle);
+}
+
+// The changes come after resizing and mirroring, and before the values are normalised.
+TEST(TrainView, IsChangedAsBytes) {
+  const Bytes png = encode_png(soft_image({150, 200}).view());
+  const ChangeOptions how = {.rotation = 20, .jitter = {0.3, 0.3, 0.3, 0.1}, .erasing = 1};
+  for (int64_t i = 0; i < 10; ++i) {
+    const PictureChanges changes = draw_changes(how, {1, 0, i}, {32, 48});
+    ImageReader reader(png, "a");
+    Image scratch;
+    Image view(ImageSize{32, 48});
+    read_train_view(reader, sample_random(1, 0, i), {}, {.size = {32, 48}}, scratch,
+                    PixelTarget(view.pixels));
+    change_picture(changes, view);
+    std::vector<float> wanted(view.pixels.size());
+    crop_flip(view.view(), {}, view.size, PixelTarget(wanted, normalise_imagenet()));
+    EXPECT_EQ(train_view(png, i, {.size = {32, 48}, .changes = &changes}), wanted) << i;
+  }
+  const PictureChanges none;
+  EXPECT_EQ(train_view(png, 0, {.size = {32, 48}, .changes = &none}),
+            train_view(png, 0, {.size = {32, 48}}));
+}
+
 // A smooth picture decoded at half its size looks the same, at the same place.
 TEST(TrainView, KeepsThePlaceOfShrunkPictures) {
   Image slopes(ImageSize{241, 323});

@@ -91,6 +91,19 @@ TEST_F(NumpyData, PicturesGoToTheDevicesAsBytes) {
   EXPECT_TRUE(data.front.has_value());
 }
 
+TEST_F(NumpyData, PicturesAreAugmentedAndOtherArraysRefused) {
+  save_digits();
+  DataLoadOptions options;
+  options.augmentation.changes.jitter.brightness = 0.9;
+  EXPECT_FALSE(std::ranges::equal(load(options).sets.train.get(1).x().f32(),
+                                  load().sets.train.get(1).x().f32()));
+  save_all([](int64_t n, bool labels) {
+    return labels ? filled(DType::i32, {n}, 3) : filled(DType::f32, {n, 4, 5}, 256);
+  });
+  EXPECT_SAYS(error_of<UsageError>([&] { load(options); }), "--dataset numpy", "x_train", "f32",
+              "cannot be augmented");
+}
+
 TEST_F(NumpyData, RealNumbersStayAsTheyAre) {
   save_all([](int64_t n, bool labels) {
     return labels ? filled(DType::u8, {n, 1}, 2) : filled(DType::f32, {n, 4, 4, 3}, 1000);

@@ -40,6 +40,7 @@ struct Spread {
   bool pipelined_inference = true;
   Precision precision = {};
   HalfOptions half = {};
+  double ema_decay = 0;
 };
 
 inline Model spread(const Network& network, const Spread& how) {
@@ -55,7 +56,8 @@ inline Model spread(const Network& network, const Spread& how) {
                                 .pipelined_inference = how.pipelined_inference});
   model.set_replication_options(how.replication);
   CompileOptions compiling =
-      classifier(SGD({.learning_rate = 0.1, .momentum = 0.9}), {.slices = how.slices});
+      classifier(with_average(SGD({.learning_rate = 0.1, .momentum = 0.9}), how.ema_decay),
+                 {.slices = how.slices});
   compiling.steps_per_execution = how.steps_per_execution;
   compiling.precision = how.precision;
   compiling.half = how.half;

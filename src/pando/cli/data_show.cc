@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "pando/app/flags/augmentation_flags.h"
 #include "pando/app/job/exit_code.h"
 #include "pando/base/new_file.h"
 #include "pando/base/paths.h"
@@ -19,6 +20,7 @@ int data_show(Arguments args, std::ostream& out) {
   std::string path;
   std::string output;
   ShowOptions options;
+  app::AugmentationFlags augmentation;
   int64_t seed = 0;
   const bool go = parse_verb(
       args, out,
@@ -37,7 +39,9 @@ int data_show(Arguments args, std::ostream& out) {
             .with_hint("N")
             .at_least(1)
             .at_most(100);
-        table.add("augment", options.augment, "augment as for training: mirror, crop");
+        table.add("augment", options.augment,
+                  "augment as for training: mirror, crop, and what these flags ask for");
+        app::add_picture_flags(table, augmentation);
         table.add_choice<bool>("split", options.test,
                                {{"train", false}, {"test", true}, {"validation", true}},
                                "the part to show");
@@ -51,6 +55,8 @@ int data_show(Arguments args, std::ostream& out) {
   if (!go) return app::kDone;
   options.seed = static_cast<uint64_t>(seed);
   const DatasetRecord& record = dataset_record(name);
+  app::validate(augmentation, record);
+  options.augmentation = augmentation.choice();
   if (output.empty()) output = name + ".png";
   const std::filesystem::path folder = std::filesystem::path(output).parent_path();
   if (!folder.empty() && !is_folder(folder)) {

@@ -4,10 +4,10 @@
 #include <array>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "pando/data/decorators.h"
+#include "pando/data/scratch_pool.h"
 
 namespace pando::data {
 
@@ -35,48 +35,10 @@ class Mapped : public DataSource {
   std::function<Sample(Sample)> change_;
 };
 
-// Lends memory to the threads that gather, so that it is allocated once per thread.
-class ScratchPool {
- public:
-  struct Scratch {
-    std::vector<int64_t> indices;
-    std::vector<std::byte> bytes;
-    std::vector<std::byte*> first_bytes;
-  };
-
-  // Gives the scratch back to its pool at the end of the scope.
-  class Lease {
-   public:
-    explicit Lease(ScratchPool& pool) : pool_(pool), scratch_(pool.take()) {}
-    ~Lease() { pool_.give_back(std::move(scratch_)); }
-    Lease(const Lease&) = delete;
-    Lease& operator=(const Lease&) = delete;
-    Scratch* operator->() { return scratch_.get(); }
-
-   private:
-    ScratchPool& pool_;
-    std::unique_ptr<Scratch> scratch_;
-  };
-
- private:
-  std::unique_ptr<Scratch> take() {
-    const std::lock_guard lock(mutex_);
-    ++lent_;
-    free_.reserve(lent_ + free_.size());  // so that giving back cannot throw
-    if (free_.empty()) return std::make_unique<Scratch>();
-    std::unique_ptr<Scratch> scratch = std::move(free_.back());
-    free_.pop_back();
-    return scratch;
-  }
-  void give_back(std::unique_ptr<Scratch> scratch) {
-    const std::lock_guard lock(mutex_);
-    --lent_;
-    free_.push_back(std::move(scratch));
-  }
-
-  std::mutex mutex_;
-  size_t lent_ = 0;
-  std::vector<std::unique_ptr<Scratch>> free_;
+struct MapScratch {
+  std::vector<int64_t> indices;
+  std::vector<std::byte> bytes;
+  std::vector<std::byte*> first_bytes;
 };
 
 class MappedInPlace : public DataSource {
@@ -87,7 +49,7 @@ class MappedInPlace : public DataSource {
         change_(std::move(change)) {}
 
   void gather(int64_t epoch, std::span<int64_t> indices, const Rows& rows) const override {
-    ScratchPool::Lease scratch(scratch_);
+    ScratchPool<MapScratch>::Lease scratch(scratch_);
     scratch->indices.assign(indices.begin(), indices.end());  // the inner source overwrites them
     inner_->gather(epoch, indices, rows);
     for (size_t i = 0; i < indices.size(); ++i) {
@@ -101,7 +63,7 @@ class MappedInPlace : public DataSource {
  private:
   SourcePtr inner_;
   std::function<void(const SampleView&)> change_;
-  mutable ScratchPool scratch_;
+  mutable ScratchPool<MapScratch> scratch_;
 };
 
 // The changed field is gathered into scratch memory, all others straight into their rows.
@@ -117,7 +79,7 @@ class FieldMapped : public DataSource {
   void gather(int64_t epoch, std::span<int64_t> indices, const Rows& rows) const override {
     const Field& old_field = inner_->fields()[position_];
     const Field& new_field = fields()[position_];
-    ScratchPool::Lease scratch(scratch_);
+    ScratchPool<MapScratch>::Lease scratch(scratch_);
     scratch->indices.assign(indices.begin(), indices.end());
     scratch->bytes.resize(indices.size() * bytes_per_sample(old_field));
     scratch->first_bytes.clear();
@@ -144,7 +106,7 @@ class FieldMapped : public DataSource {
   SourcePtr inner_;
   size_t position_;
   Dataset::FieldChange change_;
-  mutable ScratchPool scratch_;
+  mutable ScratchPool<MapScratch> scratch_;
 };
 
 class FieldAdded : public DataSource {

@@ -102,10 +102,10 @@ template <LoadCifar load, ClassNames names>
 Showing show_cifar(const std::string& path, const ShowOptions& options) {
   const TrainTest sets = load(path, {.x = DType::u8});
   const Dataset plain = options.test ? sets.test : sets.train;
-  const AugmentOptions augment{.values = PixelValues::bytes,
-                               .flip = options.augment,
-                               .border = options.augment ? kCifarPreparation.border : 0,
-                               .seed = options.seed};
+  AugmentOptions augment;
+  if (options.augment) augment = train_augmentation(kCifarPreparation, options.augmentation);
+  augment.values = PixelValues::bytes;
+  augment.seed = options.seed;
   return {augment_images(plain, augment), names(), {}};
 }
 

@@ -182,11 +182,9 @@ std::string caption_of_labels(std::span<const float> y, const std::vector<std::s
 
 Showing show_tagged(const std::string& path, const ShowOptions& options) {
   const OnePart part = read_part_of(path, options.test);
-  Showing showing{
-      open_files(part.list.files, part.classes, part.several,
-                 {.random_views = options.augment, .dtype = DType::u8, .seed = options.seed}),
-      part.classes.names,
-      {}};
+  Showing showing{open_files(part.list.files, part.classes, part.several, shown_views(options)),
+                  part.classes.names,
+                  {}};
   if (part.several) {
     showing.tile = [names = part.classes.names](const Sample& sample) {
       return SheetTile{picture_of(sample.x()), caption_of_labels(sample.y().f32(), names)};

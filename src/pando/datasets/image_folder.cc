@@ -204,9 +204,8 @@ Pipeline image_folder_pipeline(const std::string& path, const DataBenchmarkOptio
 
 Showing show_image_folder(const std::string& path, const ShowOptions& options) {
   if (const auto layout = layout_at(path)) return layout->show(path, options);
-  const ImageFolder folder = load_image_folder(
-      choose_part(path, options.test).path,
-      {.random_views = options.augment, .dtype = DType::u8, .seed = options.seed});
+  const ImageFolder folder =
+      load_image_folder(choose_part(path, options.test).path, shown_views(options));
   return {folder.dataset, folder.classes, {}};
 }
 
@@ -215,13 +214,23 @@ Showing show_image_folder(const std::string& path, const ShowOptions& options) {
 ImageFolderOptions training_views(const DataLoadOptions& load) {
   return {.size = {load.view_side, load.view_side},
           .random_views = true,
-          .flip_on_device = load.prepare_on_device,
+          .flip_on_device = load.flips_on_device(),
+          .box = view_box(load.augmentation),
+          .augmentation = view_augmentation(load.augmentation),
           .short_side = view_short_side(load),
           .dtype = view_dtype(load),
           .map = view_map(load),
           .seed = augmentation_key(load.seed),
           .on_bad_record = load.on_bad_record,
           .workers = load.workers};
+}
+
+ImageFolderOptions shown_views(const ShowOptions& options) {
+  return {.random_views = options.augment,
+          .box = view_box(options.augmentation),
+          .augmentation = view_augmentation(options.augmentation),
+          .dtype = DType::u8,
+          .seed = options.seed};
 }
 
 TrainTest open_both(const ImageFolderOptions& options, int64_t classes,

@@ -37,6 +37,8 @@ ImageLayout mask_layout();
 
 // The random views of training; those of validation differ in random_views.
 ImageFolderOptions training_views(const DataLoadOptions& load);
+// The views of a contact sheet.
+ImageFolderOptions shown_views(const ShowOptions& options);
 // Training views first, then those of validation.
 TrainTest open_both(const ImageFolderOptions& options, int64_t classes,
                     const std::function<Dataset(bool train, const ImageFolderOptions&)>& open);

@@ -33,7 +33,9 @@ std::string index_folder() {
 // Both parts; with a validation split, the second one is the end of the first.
 Imagenet load_parts(const std::string& path, const DataLoadOptions& options) {
   ImagenetOptions reading{.size = {options.view_side, options.view_side},
-                          .flip_on_device = options.prepare_on_device,
+                          .flip_on_device = options.flips_on_device(),
+                          .box = view_box(options.augmentation),
+                          .augmentation = view_augmentation(options.augmentation),
                           .short_side = view_short_side(options),
                           .dtype = view_dtype(options),
                           .map = view_map(options),
@@ -167,7 +169,11 @@ Pipeline imagenet_pipeline(const std::string& path, const DataBenchmarkOptions& 
 Showing show_imagenet(const std::string& path, const ShowOptions& options) {
   const ImagenetPart part = options.test ? ImagenetPart::validation : ImagenetPart::train;
   return {open_imagenet(path, part,
-                        {.random_views = options.augment, .dtype = DType::u8, .seed = options.seed})
+                        {.random_views = options.augment,
+                         .box = view_box(options.augmentation),
+                         .augmentation = view_augmentation(options.augmentation),
+                         .dtype = DType::u8,
+                         .seed = options.seed})
               .data,
           imagenet_class_names(path),
           {}};

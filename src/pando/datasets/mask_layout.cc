@@ -181,8 +181,7 @@ Pipeline masked_pipeline(const std::string& path, const DataBenchmarkOptions& op
 }
 
 Showing show_masked(const std::string& path, const ShowOptions& options) {
-  const ImageFolderOptions views =
-      with_masks({.random_views = options.augment, .dtype = DType::u8, .seed = options.seed}, path);
+  const ImageFolderOptions views = with_masks(shown_views(options), path);
   const MaskFolders folders = read_one_part(choose_part(path, options.test).path, views);
   return {open_masked_images(folders.parts[0], views, folders.numbers), folders.class_names,
           [names = folders.class_names](const Sample& sample) {

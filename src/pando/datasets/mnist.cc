@@ -30,12 +30,14 @@ fetch::RemoteFile idx_file(const Texts& bases, const std::string& name, fetch::R
   return file;
 }
 
-// Training: the data are bytes if the devices scale them; otherwise the reader scales them.
+// Training: the data are bytes if the devices scale them or pictures are augmented; otherwise the
+// reader scales them.
 
 using LoadIdx = TrainTest (*)(const std::string& path, MnistLikeOptions options);
 
 TrainingData load_idx(LoadIdx load, const std::string& path, const DataLoadOptions& options) {
-  const DType x = options.prepare_on_device ? DType::u8 : DType::f32;
+  const bool bytes = options.prepare_on_device || options.augmentation.alters_pictures();
+  const DType x = bytes ? DType::u8 : DType::f32;
   TrainingData data = load_arrays(path, options, [&](std::vector<BadRecord>* skipped) {
     return load(path, {.x = x, .skipped = skipped});
   });
@@ -158,14 +160,21 @@ Pipeline mnist_pipeline(const std::string& path, const DataBenchmarkOptions& opt
   return pipeline;
 }
 
+Dataset shown_idx(LoadIdx load, const std::string& path, const ShowOptions& options) {
+  const TrainTest sets = load(path, {.x = DType::u8});
+  AugmentOptions augment;
+  if (options.augment) augment = train_augmentation(kMnistPreparation, options.augmentation);
+  augment.values = PixelValues::bytes;
+  augment.seed = options.seed;
+  return augment_images(options.test ? sets.test : sets.train, augment);
+}
+
 Showing show_mnist(const std::string& path, const ShowOptions& options) {
-  const TrainTest sets = load_mnist(path);
-  return {options.test ? sets.test : sets.train, {}, {}};
+  return {shown_idx(load_mnist, path, options), {}, {}};
 }
 
 Showing show_fashion_mnist(const std::string& path, const ShowOptions& options) {
-  const TrainTest sets = load_fashion_mnist(path);
-  return {options.test ? sets.test : sets.train, fashion_mnist_names(), {}};
+  return {shown_idx(load_fashion_mnist, path, options), fashion_mnist_names(), {}};
 }
 
 bool holds_idx_files(const std::string& folder) {

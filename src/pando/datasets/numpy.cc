@@ -86,7 +86,14 @@ TrainingData load_numpy(const std::string& path, const DataLoadOptions& load) {
     data.sets.train = arrays.train.select(std::move(split.train));
     data.sets.test = arrays.train.select(std::move(split.validation));
   }
-  if (arrays.byte_pictures) prepare(data, kNumpyPreparation, load);
+  if (arrays.byte_pictures) {
+    prepare(data, kNumpyPreparation, load);
+  } else if (load.augmentation.alters_pictures()) {
+    throw UsageError("--dataset numpy: '", path, "': x_train has samples ",
+                     data.sets.train.fields()[0],
+                     ", which cannot be augmented; expected pictures of bytes, u8 [samples, "
+                     "height, width, channels], or no flags of augmentation");
+  }
   return data;
 }
 

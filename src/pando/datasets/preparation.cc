@@ -7,6 +7,7 @@
 #include "pando/base/random.h"
 #include "pando/datasets/fingerprint.h"
 #include "pando/datasets/validation_split.h"
+#include "pando/options/usage_error.h"
 
 namespace pando {
 
@@ -21,19 +22,41 @@ PreprocessOptions front_of(const DataLoadOptions& options, PreprocessValues valu
 
 }  // namespace
 
+AugmentOptions train_augmentation(const Preparation& preparation,
+                                  const AugmentationChoice& choice) {
+  return {.values = preparation.on_host,
+          .flip = choice.flip.value_or(preparation.flip),
+          .border = choice.border.value_or(preparation.border),
+          .changes = choice.changes};
+}
+
 void prepare(TrainingData& data, const Preparation& preparation, const DataLoadOptions& options) {
-  AugmentOptions train{.values = preparation.on_host,
-                       .flip = preparation.flip,
-                       .border = preparation.border,
-                       .seed = datasets::augmentation_key(options.seed)};
+  AugmentOptions train = train_augmentation(preparation, options.augmentation);
+  train.seed = datasets::augmentation_key(options.seed);
   AugmentOptions test{.values = preparation.on_host};
   if (options.prepare_on_device) {
-    data.front = front_of(options, preparation.on_device, preparation.flip);
-    train.flip_on_device = preparation.flip;
+    train.flip_on_device = train.flip && options.flips_on_device();
+    data.front = front_of(options, preparation.on_device, train.flip_on_device);
     train.values = test.values = options.eight_bit ? PixelValues::bytes : PixelValues::plain;
   }
   data.sets.train = augment_images(data.sets.train, train);
   data.sets.test = augment_images(data.sets.test, test);
+}
+
+void mix(TrainingData& data, const DataLoadOptions& options) {
+  MixOptions mixing = options.augmentation.mix;
+  if (!mixing.on()) return;
+  if (data.task != "classification") {
+    throw UsageError(mixing.mixup > 0 ? "--mixup" : "--cutmix",
+                     ": mixes labels of one class each, but those of the data are for ", data.task,
+                     "; remove the flag");
+  }
+  mixing.seed = datasets::augmentation_key(options.seed);
+  mixing.with_neighbour = options.shuffle;
+  Dataset samples = data.sets.train;
+  if (options.shuffle && !data.in_order) samples = samples.shuffle({.seed = options.seed});
+  data.sets.train = mix_samples(samples, data.sets.classes, mixing);
+  data.in_order = true;
 }
 
 namespace datasets {
@@ -75,7 +98,20 @@ int64_t view_short_side(const DataLoadOptions& options) {
 
 std::optional<PreprocessOptions> view_front(const DataLoadOptions& options) {
   if (!options.prepare_on_device) return std::nullopt;
-  return front_of(options, PreprocessValues::normalise_imagenet, true);
+  const bool flip = options.augmentation.flip.value_or(true) && options.flips_on_device();
+  return front_of(options, PreprocessValues::normalise_imagenet, flip);
+}
+
+ViewAugmentation view_augmentation(const AugmentationChoice& choice) {
+  return {.flip = choice.flip.value_or(true),
+          .random_box = choice.border.value_or(1) != 0,
+          .changes = choice.changes};
+}
+
+DistortedBoxOptions view_box(const AugmentationChoice& choice) {
+  DistortedBoxOptions box;
+  if (choice.least_area) box.min_area = static_cast<float>(*choice.least_area);
+  return box;
 }
 
 }  // namespace datasets

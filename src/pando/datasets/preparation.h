@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "pando/data/bad_records.h"
+#include "pando/data/image/augmentation.h"
 #include "pando/data/image/augmented.h"
+#include "pando/data/image/views.h"
 #include "pando/data/sources/train_test.h"
 #include "pando/zoo/preprocessing.h"
 
@@ -28,6 +30,13 @@ struct DataLoadOptions {
   // Above 0: this fraction of the training samples is for validation, instead of the test samples
   // (validation_split.h).
   double validation_split = 0;
+  AugmentationChoice augmentation = {};
+
+  // Whether the devices mirror. Pictures are mirrored before they are changed or mixed, so then the
+  // host does it.
+  bool flips_on_device() const {
+    return prepare_on_device && !augmentation.mix.on() && !augmentation.changes.any();
+  }
 };
 
 struct TrainingData {
@@ -53,6 +62,13 @@ struct Preparation {
 // values are computed when a batch is made.
 void prepare(TrainingData& data, const Preparation& preparation, const DataLoadOptions& options);
 
+// Mixes the training samples as the options ask for; their order is then part of the set. Throws
+// UsageError if the labels are not one class each.
+void mix(TrainingData& data, const DataLoadOptions& options);
+
+// The options of augment_images() for training images with this preparation.
+AugmentOptions train_augmentation(const Preparation& preparation, const AugmentationChoice& choice);
+
 namespace datasets {
 
 // The key of random augmentation.
@@ -73,6 +89,8 @@ ChannelMap view_map(const DataLoadOptions& options);
 DType view_dtype(const DataLoadOptions& options);
 int64_t view_short_side(const DataLoadOptions& options);  // of validation images, before the crop
 std::optional<PreprocessOptions> view_front(const DataLoadOptions& options);
+ViewAugmentation view_augmentation(const AugmentationChoice& choice);
+DistortedBoxOptions view_box(const AugmentationChoice& choice);
 
 }  // namespace datasets
 

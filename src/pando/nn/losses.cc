@@ -81,7 +81,8 @@ Loss::Loss(std::string name, LabelKind labels, Build build)
     : name_(std::move(name)), labels_(labels), build_(std::move(build)) {}
 
 Loss CategoricalCrossentropy(CrossentropyOptions options) {
-  return crossentropy("categorical_crossentropy", LabelKind::values, options);
+  return crossentropy("categorical_crossentropy",
+                      options.any_labels ? LabelKind::any : LabelKind::values, options);
 }
 Loss SparseCategoricalCrossentropy(CrossentropyOptions options) {
   return crossentropy("sparse_categorical_crossentropy", LabelKind::classes, options);

@@ -13,7 +13,11 @@
 namespace pando {
 
 // The form of labels: class numbers (i32) or one number per output (one-hot, regression).
-enum class LabelKind { classes, values };
+enum class LabelKind {
+  classes,
+  values,
+  any  // either, as the data has them
+};
 
 // The values from which a loss or a metric is computed.
 struct LossInputs {
@@ -44,6 +48,9 @@ class Loss {
 struct CrossentropyOptions {
   bool from_logits = false;
   double label_smoothing = 0;
+  // CategoricalCrossentropy also takes class numbers, so that data with mixed labels
+  // (mix_samples()) and data without can be used with one model.
+  bool any_labels = false;
 };
 Loss CategoricalCrossentropy(CrossentropyOptions options = {});        // one-hot labels
 Loss SparseCategoricalCrossentropy(CrossentropyOptions options = {});  // class numbers

@@ -45,6 +45,9 @@ struct SlotSpec {
   // f32 if the weights are f16.
   bool squares = false;
   float initial = 0;  // before the first update
+  // The slot is the moving average of the weights: f32, and before the first update the weights
+  // themselves. It is the last slot of its rule.
+  bool is_average = false;
 
   bool operator==(const SlotSpec&) const = default;
 };
@@ -59,6 +62,8 @@ class UpdateRule {
   virtual bool wants_norms() const { return false; }
   // Whether the rule itself decays the weights, independently of the gradient.
   virtual bool decays_weights() const { return false; }
+  // Of the moving average of the weights; 0: the rule keeps none.
+  virtual double average_decay() const { return 0; }
   virtual void apply(const UpdateSpan& span, const UpdateStep& step) const = 0;
 };
 
@@ -89,6 +94,13 @@ struct Optimizer {
 // Throws InvalidArgument for numbers below 0, and for a weight decay if the rule has its own
 // (AdamW).
 Optimizer regularized(Optimizer optimizer, const Regularization& regularization);
+
+// Keeps a moving average of all trained weights beside them: after each update
+// average += (1 - decay) * (weights - average), from the weights before the first update on.
+// Training goes on with the weights; evaluation, predictions, get_weights() and files use the
+// average. Moving statistics are not averaged again. A decay of 0 changes nothing. Throws
+// InvalidArgument unless 0 <= decay < 1, and for an optimizer that has an average already.
+Optimizer with_average(Optimizer optimizer, double decay);
 
 struct SgdOptions {
   LearningRate learning_rate = 0.01;

@@ -20,6 +20,12 @@ bool counts(const Batch& batch, const std::vector<int>& weights, int64_t row) {
   return weights.empty() || std::any_of(weights.begin(), weights.end(), weighs);
 }
 
+// Whether the labels of an output, in field `place`, are class numbers.
+bool has_class_numbers(const Loss& loss, int place, const std::vector<Field>& fields) {
+  if (loss.labels() != LabelKind::any) return loss.labels() == LabelKind::classes;
+  return place >= 0 && fields[static_cast<size_t>(place)].dtype == DType::i32;
+}
+
 }  // namespace
 
 void ClassCheck::operator()(const Batch& batch) const {
@@ -71,7 +77,8 @@ ClassCheck class_check(const char* what, Model::Impl& impl, const Dataset& datas
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Loss* loss = impl.compiled().loss.of(i, outputs, "loss");
     const Shape& shape = outputs[i].shape;
-    if (loss == nullptr || loss->labels() != LabelKind::classes || shape.rank() == 0) continue;
+    if (loss == nullptr || shape.rank() == 0) continue;
+    if (!has_class_numbers(*loss, wiring.outputs[i].labels, dataset.fields())) continue;
     check.outputs.push_back(
         {.field = wiring.outputs[i].labels,
          .classes = shape[shape.rank() - 1],

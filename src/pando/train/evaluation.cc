@@ -3,6 +3,7 @@
 
 #include "pando/base/checked.h"
 #include "pando/base/error.h"
+#include "pando/runtime/program/averaged_weights.h"
 #include "pando/train/batch_source.h"
 #include "pando/train/epoch_plan.h"
 #include "pando/train/metric_sums.h"
@@ -88,6 +89,7 @@ Logs evaluate_with(Model::Impl& impl, const Dataset& dataset, const EvaluationRe
   runtime::InfeedQueue infeed(
       numbered(stream, dataset.size(), class_check("evaluate", impl, dataset)), ahead);
   MetricSums sums = loaded.metric_sums(impl.replication.metrics);
+  const runtime::AveragedWeights averaged(impl.variables);
   int64_t done = 0;
   for (int64_t update = 0; update < plan.updates();) {
     const auto execution = plan.execution(update);
@@ -169,6 +171,7 @@ std::vector<Tensor> run_predict(Model::Impl& impl, const Dataset& dataset,
   runtime::InfeedQueue infeed(std::move(source), ahead);
   const runtime::UpdatePlan all{.elements = batches_of(dataset, options.batch_size),
                                 .samples = dataset.size()};
+  const runtime::AveragedWeights averaged(impl.variables);
   loaded.executor().run({.updates = {&all, 1},
                          .micro_batch_size = options.batch_size,
                          .seed = impl.options.seed,

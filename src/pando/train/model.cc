@@ -166,7 +166,7 @@ std::vector<std::string> Model::weight_names() const {
 std::vector<Tensor> Model::get_weights() const {
   std::vector<Tensor> weights;
   for (const runtime::Variable& variable : impl_->variables.all())
-    weights.push_back(variable.value.reshaped(impl_->file_shape(variable.name)));
+    weights.push_back(impl_->variables.shown(variable).reshaped(impl_->file_shape(variable.name)));
   return weights;
 }
 
@@ -175,7 +175,8 @@ Tensor Model::get_weight(const std::string& name) const {
   if (std::find(names.begin(), names.end(), name) == names.end()) {
     throw InvalidArgument(unknown_name_message("weight", name, names));
   }
-  return impl_->variables.get(name).value.reshaped(impl_->file_shape(name));
+  const runtime::Variable& variable = impl_->variables.get(name);
+  return impl_->variables.shown(variable).reshaped(impl_->file_shape(name));
 }
 
 LoadReport Model::set_weights(const std::vector<Tensor>& weights) {

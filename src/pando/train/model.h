@@ -171,6 +171,9 @@ struct LoadReport {
   std::vector<std::string> unused;   // layers of the file
   // "3 weights of 'dense/bias' are beyond the range of f16, ...", where it is stored in f16
   std::vector<std::string> out_of_range;
+  // The decay of the moving average (with_average()) that the weights of the file are, as it is
+  // written there; empty: they are no average.
+  std::string average_decay;
 };
 
 // What Model::verify found.
@@ -242,9 +245,9 @@ class Model {
   Tensor predict(const Dataset& dataset, const PredictOptions& options = {});
   std::vector<Tensor> predict_all(const Dataset& dataset, const PredictOptions& options = {});
 
-  // Weights in the order of the layers, in the types they are stored in; names are
-  // "conv2d/kernel". set_weights takes f32 or a 16-bit type, rounds to the stored one, and checks
-  // all before it changes any.
+  // Weights in the order of the layers, in the types they are stored in, or their moving averages
+  // in f32 if the optimizer keeps some (with_average()); names are "conv2d/kernel". set_weights
+  // takes f32 or a 16-bit type, rounds to the stored one, and checks all before it changes any.
   std::vector<Tensor> get_weights() const;
   LoadReport set_weights(const std::vector<Tensor>& weights);
   std::vector<std::string> weight_names() const;

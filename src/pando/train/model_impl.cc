@@ -92,7 +92,8 @@ void Model::Impl::compile(CompileOptions options_in) {
   parse_precision(to_string(options_in.precision));  // throws for types that do not go together
   scaler = LossScaler(options_in.loss_scaling);
   drop_all();
-  variables.drop_slots();  // a new optimizer starts with fresh slots
+  variables.adopt_averages();  // the weights that users saw stay
+  variables.drop_slots();      // a new optimizer starts with fresh slots
   variables.convert(options_in.precision.update);
   iteration = 0;
   epochs = 0;

@@ -12,6 +12,7 @@ namespace pando {
 namespace {
 
 constexpr float kMostF16 = 65504;
+constexpr const char* kAverageDecay = "pando_ema_decay";  // an attribute of files of averages
 
 // A warning about numbers that become the largest number of f16; empty: there are none.
 std::string beyond_f16(const std::string& name, const Tensor& value) {
@@ -39,6 +40,7 @@ void Model::Impl::assign(runtime::Variable& variable, const Tensor& value, LoadR
     if (!beyond.empty()) report.out_of_range.push_back(std::move(beyond));
   }
   runtime::assign_numbers(value, variable.value);
+  if (Tensor* average = variables.average_of(variable)) runtime::assign_numbers(value, *average);
 }
 
 Shape Model::Impl::file_shape(const std::string& name) const {
@@ -55,10 +57,13 @@ store::WeightsFile Model::Impl::weights_file() const {
   for (const LayerInfo& layer : network.layers()) {
     store::LayerWeights entry{.layer = layer.name};
     for (const nn::WeightSpec& weight : layer.weights) {
-      const Tensor& value = variables.get(layer.name + "/" + weight.name).value;
+      const Tensor& value = variables.shown(variables.get(layer.name + "/" + weight.name));
       entry.weights.push_back({weight.name, value.reshaped(weight.file_shape())});
     }
     file.layers.push_back(std::move(entry));
+  }
+  if (variables.has_averages()) {
+    file.attributes[kAverageDecay] = concat(compile_options->optimizer.rule->average_decay());
   }
   return file;
 }
@@ -81,7 +86,10 @@ LoadReport Model::Impl::assign_weights(const store::WeightsFile& file, const Loa
                           options.name, "'",
                           plan.skipped.empty() ? "" : "; " + join(plan.skipped, "; "));
   }
-  LoadReport report{.skipped = plan.skipped, .unused = plan.unused, .out_of_range = {}};
+  LoadReport report{.skipped = plan.skipped, .unused = plan.unused};
+  if (const auto decay = file.attributes.find(kAverageDecay); decay != file.attributes.end()) {
+    report.average_decay = decay->second;
+  }
   for (size_t i = 0; i < expected.size(); ++i) {
     if (plan.sources[i] == nullptr) continue;
     runtime::Variable& variable = variables.get(expected[i].layer + "/" + expected[i].name);

@@ -39,6 +39,17 @@ int64_t slot_bytes(const runtime::VariableStore& variables, const Optimizer& opt
   return bytes;
 }
 
+// What evaluation keeps of weights of 16 bits while it uses their averages.
+int64_t kept_bytes(const runtime::VariableStore& variables, const Optimizer& optimizer) {
+  int64_t bytes = 0;
+  if (optimizer.rule->average_decay() == 0) return bytes;
+  for (const runtime::Variable& variable : variables.all()) {
+    const bool kept = !variable.is_state() && variable.value.dtype() != DType::f32;
+    if (kept) bytes += static_cast<int64_t>(variable.value.bytes());
+  }
+  return bytes;
+}
+
 // What the exchange of gradients keeps of the other instances, and the sums of 16-bit gradients.
 int64_t exchange_bytes(const compiler::Program& program, const runtime::Placement& place) {
   if (place.instances() < 2) return 0;
@@ -139,6 +150,8 @@ RunMemory Model::Impl::memory_of(const RunPart& part) {
     if (part.mode == RunMode::train) {
       add("optimizer slots", static_cast<size_t>(slots));
       add("exchange between instances", static_cast<size_t>(exchange_bytes(program, place)));
+    } else if (compile_options) {
+      add("weights of training", static_cast<size_t>(kept_bytes(variables, compiled().optimizer)));
     }
   }
   if (part.prefetch_depth == 0) return memory;

@@ -114,6 +114,10 @@ struct Misfit {
   }
 };
 
+// A file has the average as its weights, and in its place among the slots the weights as training
+// goes on with them.
+std::string file_slot(const SlotSpec& slot) { return slot.is_average ? "trained" : slot.name; }
+
 // The optimizer's slots in a file; none at all when no update was made.
 class SavedSlots {
  public:
@@ -124,9 +128,10 @@ class SavedSlots {
   void check(const runtime::Variable& variable, const Misfit& fail) const {
     if (values_.empty() || variable.is_state()) return;
     for (const SlotSpec& slot : slots_) {
-      const auto found = values_.find(slot_name(slot.name, variable.name));
+      const auto found = values_.find(slot_name(file_slot(slot), variable.name));
       if (found == values_.end()) {
-        fail("it has no ", slot.name, " of ", variable.name);
+        // A run without an average may go on with one, which begins there.
+        if (!slot.is_average) fail("it has no ", slot.name, " of ", variable.name);
       } else if (found->second->dtype() == DType::i32 || found->second->dtype() == DType::u8 ||
                  found->second->shape() != variable.value.shape()) {
         fail("its ", slot.name, " of ", variable.name, ": expected ",
@@ -138,11 +143,13 @@ class SavedSlots {
 
   void copy_to(runtime::Variable& variable) const {
     for (size_t i = 0; i < variable.slots.size(); ++i) {
-      Tensor& slot = variable.slots[i];
-      if (values_.empty()) {
-        runtime::reset_slot(slots_[i], slot);
-      } else {
-        runtime::assign_numbers(*values_.at(slot_name(slots_[i].name, variable.name)), slot);
+      // The average is among the weights already.
+      Tensor& slot = slots_[i].is_average ? variable.value : variable.slots[i];
+      const auto found = values_.find(slot_name(file_slot(slots_[i]), variable.name));
+      if (found != values_.end()) {
+        runtime::assign_numbers(*found->second, slot);
+      } else if (!slots_[i].is_average) {
+        runtime::reset_slot(slots_[i], variable.value, slot);
       }
     }
   }
@@ -208,6 +215,7 @@ TrainingState load_training_state(const std::string& path) {
 }
 
 TrainingState Model::Impl::training_state() const {
+  PANDO_CHECK(!variables.shows_averages(), "training_state() during an evaluation");
   TrainingState state{.weights = weights_file(),
                       .position = position,
                       .iteration = iteration,
@@ -222,7 +230,8 @@ TrainingState Model::Impl::training_state() const {
   for (const runtime::Variable& variable : variables.all()) {
     // There are no slots before the first program is made; they have their initial values then.
     for (size_t i = 0; i < std::min(slots.size(), variable.slots.size()); ++i) {
-      state.weights.state.push_back({slot_name(slots[i].name, variable.name), variable.slots[i]});
+      const Tensor& values = slots[i].is_average ? variable.value : variable.slots[i];
+      state.weights.state.push_back({slot_name(file_slot(slots[i]), variable.name), values});
     }
   }
   return state;
@@ -241,8 +250,8 @@ LoadReport Model::Impl::restore(const TrainingState& state) {
   }
   const SavedSlots saved(state.weights, slots);
   for (const runtime::Variable& variable : variables.all()) saved.check(variable, fail);
+  variables.ensure_slots(rule);  // before the weights, which are averages if there are any
   LoadReport report = assign_weights(state.weights, {});  // throws before it changes anything
-  variables.ensure_slots(rule);
   for (runtime::Variable& variable : variables.all()) saved.copy_to(variable);
   scaler.reset();  // a state without loss_scaling is of a run that scaled otherwise
   if (scaler.automatic() && state.loss_scaling) scaler.restore(*state.loss_scaling);

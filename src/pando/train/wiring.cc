@@ -86,7 +86,8 @@ Shape class_shape(const Shape& output) {
 void check_field(const Network& network, size_t output, const Loss& loss, const Field& labels) {
   const Shape& shape = network.outputs()[output].shape;
   const std::string where = of_output(network, output);
-  if (loss.labels() == LabelKind::classes) {
+  const bool numbers = loss.labels() == LabelKind::any && labels.dtype == DType::i32;
+  if (loss.labels() == LabelKind::classes || numbers) {
     const Shape expected = class_shape(shape);
     if (labels.shape == expected && labels.dtype == DType::i32) return;
     throw InvalidArgument(where, "loss '", loss.name(), "': expected class numbers (i32", expected,

@@ -105,6 +105,7 @@ void validate(const DataFlags& flags) {
                      " have a fixed size; remove the flag, or use --dataset ",
                      join(datasets_with_views(), " or "));
   }
+  validate(flags.augmentation, dataset_record(flags.dataset));
   if (!flags.accelerator_side_preprocess && flags.eight_bit_transfer) {
     throw UsageError(
         "--eight-bit-transfer needs --accelerator-side-preprocess, which converts the bytes to "

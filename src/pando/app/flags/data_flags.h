@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "pando/app/flags/augmentation_flags.h"
 #include "pando/data/bad_records.h"
 #include "pando/options/options.h"
 #include "pando/tensor/shape.h"
@@ -28,6 +29,8 @@ struct DataFlags {
   bool accelerator_side_preprocess = false;
   bool eight_bit_transfer = false;
   bool fused_preprocessing = false;
+
+  AugmentationFlags augmentation;
 };
 
 // The height and width of views of images for a model with this input.

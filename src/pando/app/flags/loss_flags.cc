@@ -180,8 +180,10 @@ std::string slow_half(const Precision& precision, const std::vector<std::string>
       to_string(precision), is_f16 ? "f16" : "bf16");
 }
 
-Loss make_loss(const LossFlags& flags, const std::string& name) {
-  if (flags.label_smoothing.value_or(0) == 0) return name;
+Loss make_loss(const LossFlags& flags, const std::string& name, bool mixed) {
+  const double smoothing = flags.label_smoothing.value_or(0);
+  if (mixed) return CategoricalCrossentropy({.label_smoothing = smoothing, .any_labels = true});
+  if (smoothing == 0) return name;
   if (name != "sparse_categorical_crossentropy") {
     throw UsageError("--label-smoothing: needs a loss with classes, but the model is trained with ",
                      name, "; remove the flag");

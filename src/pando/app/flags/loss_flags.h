@@ -58,8 +58,9 @@ std::vector<std::string> warnings_of(const LossFlags& flags, const Precision& pr
 // empty if it is not.
 std::string slow_half(const Precision& precision, const std::vector<std::string>& instructions);
 
-// The loss with this Keras name, with label smoothing if requested. Throws UsageError for label
+// The loss with this Keras name, with label smoothing if requested. With `mixed`, the labels of
+// training are shares of classes and those of validation class numbers. Throws UsageError for label
 // smoothing of a loss without classes.
-Loss make_loss(const LossFlags& flags, const std::string& name);
+Loss make_loss(const LossFlags& flags, const std::string& name, bool mixed = false);
 
 }  // namespace pando::app

@@ -132,6 +132,14 @@ void add_optimizer_flags(OptionTable& table, OptimizerFlags& flags) {
            "optimizer")
       .with_hint("X")
       .at_least(0);
+  table
+      .add("ema-decay", flags.ema_decay,
+           "keep a moving average of the weights, of which each update keeps this part, as in "
+           "0.999; "
+           "validation, reports and the weights in checkpoints are then the average. 0: none")
+      .with_hint("X")
+      .at_least(0)
+      .below(1);
 }
 
 void validate(const OptimizerFlags& flags, int64_t global_batch_size) {
@@ -168,8 +176,10 @@ double default_rate(const OptimizerFlags& flags, int64_t global_batch_size) {
 
 Optimizer make_optimizer(const OptimizerFlags& flags, LearningRate rate,
                          int64_t global_batch_size) {
-  return regularized(make_rule(flags, rate, global_batch_size),
-                     {.weight_decay = flags.weight_decay, .l2 = flags.l2_regularization});
+  Optimizer optimizer =
+      regularized(make_rule(flags, rate, global_batch_size),
+                  {.weight_decay = flags.weight_decay, .l2 = flags.l2_regularization});
+  return with_average(std::move(optimizer), flags.ema_decay);
 }
 
 }  // namespace pando::app

@@ -16,6 +16,7 @@ struct OptimizerFlags {
   ParameterFields params;  // the options of all optimizers (optim/optimizers.h)
   double weight_decay = 0;
   double l2_regularization = 0;
+  double ema_decay = 0;  // of the moving average of the weights; 0: none
 };
 
 void add_optimizer_flags(OptionTable& table, OptimizerFlags& flags);

@@ -41,6 +41,7 @@ void add_data_options(OptionTable& table, TrainOptions& options) {
   add_model_flags(table, options);
   table.begin_group("Data");
   add_data_flags(table, options.data);
+  add_augmentation_flags(table, options.data.augmentation);
 }
 
 void add_training_options(OptionTable& table, TrainOptions& options) {
@@ -344,6 +345,7 @@ void validate(const TrainOptions& options) {
   validate(options.logging);
   validate(options.early_stopping, options.phases);
   validate(options.data);
+  validate_mixing(options.data.augmentation, options.model, zoo_entry(options.model).task);
   validate(options.checkpoints, options.run_dir);
   if (!options.dump_ir.empty() && options.dump_ir != "-" && path_exists(options.dump_ir) &&
       !is_folder(options.dump_ir)) {

@@ -30,7 +30,8 @@ DataLoadOptions load_options(const DataRequest& request) {
           .on_bad_record = flags.on_bad_record,
           .seed = request.seed,
           .workers = request.workers,
-          .validation_split = flags.validation_split};
+          .validation_split = flags.validation_split,
+          .augmentation = flags.augmentation.choice()};
 }
 
 std::string download(const DataRequest& request) {
@@ -61,11 +62,14 @@ TrainingData load_training_data(const DataRequest& request) {
   if (request.flags.synthetic_data != SyntheticData::none) {
     std::optional<int64_t> distinct;
     if (request.flags.synthetic_data == SyntheticData::device) distinct = request.synthetic;
-    return synthetic_data(record, distinct, load_options(request));
+    TrainingData made_up = synthetic_data(record, distinct, load_options(request));
+    mix(made_up, load_options(request));
+    return made_up;
   }
   std::optional<std::string> path = find_dataset(request.flags);
   if (!path) path = download(request);
   TrainingData data = record.load(*path, load_options(request));
+  mix(data, load_options(request));
   const bool has_names = std::ssize(record.class_names) == data.sets.classes;
   if (data.class_names.empty() && has_names) data.class_names = record.class_names;
   for (std::string& name : data.class_names) {  // names of folders may hold anything

@@ -113,6 +113,7 @@ class TrainingRun {
         if (!setup_.instances.is_first()) return;
         const LoadReport report = setup_.model.load_weights(weights);
         for (const std::string& line : report.out_of_range) log.say("warning: " + line);
+        if (!report.average_decay.empty()) log.say(average_note(weights, report));
       });
       log.say("starting with the weights of " + weights);
     }

@@ -196,7 +196,7 @@ void TrainingSetup::compile() {
   const LearningRate rate = make_schedule(options.schedule, schedule_base());
   CompileOptions compiling{
       .optimizer = make_optimizer(options.optimizer, rate, batch.global_batch_size),
-      .loss = make_loss(options.loss, entry.loss),
+      .loss = make_loss(options.loss, entry.loss, options.data.augmentation.choice().mix.on()),
       .metrics = {task().metric},
       .precision = options.precision,
       .half = options.half(),

@@ -161,6 +161,9 @@ class ValidationPhase {
         for (const std::string& line : report.out_of_range) {
           say(fmt::format("warning: {}: {}", file.path.string(), line));
         }
+        if (!report.average_decay.empty() && !has_loaded_) {
+          say(average_note(file.path.string(), report));
+        }
         return "";
       } catch (const IoError& error) {
         return error.what();
@@ -260,6 +263,11 @@ void tell_result(RunLog& log, const ValidationResult& result, const Task& task) 
 }
 
 }  // namespace
+
+std::string average_note(const std::string& file, const LoadReport& report) {
+  return fmt::format("{}: the weights are moving averages of those of training (--ema-decay {})",
+                     file, report.average_decay);
+}
 
 Logs ValidationResult::figures(const ValidationFlags& flags, const Task& task) const {
   if (checkpoints.empty()) return {};

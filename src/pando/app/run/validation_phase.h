@@ -54,6 +54,9 @@ struct ValidationResult {
 std::vector<ValidatedCheckpoint> validations_in_history(const Instances& instances,
                                                         const std::filesystem::path& run_dir);
 
+// Says that the weights of a file are averages. Requires: they are.
+std::string average_note(const std::string& file, const LoadReport& report);
+
 // Logs a line for every checkpoint and the result at the end, with --sweep also its figures. Names
 // damaged files and skips them. The first instance reads the files for all. The model keeps the
 // weights of the last one. Throws IoError for a folder that cannot be read, InvalidArgument for

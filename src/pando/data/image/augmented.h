@@ -7,6 +7,7 @@
 
 #include "pando/data/dataset.h"
 #include "pando/data/image/augment.h"
+#include "pando/data/image/changes.h"
 
 namespace pando {
 
@@ -27,12 +28,15 @@ struct AugmentOptions {
   bool flip_on_device = false;
   int64_t border = 0;  // width of the zeros added on every side before a random crop of the old
                        // size; they are zeros of the result and do not count in standardising
-  uint64_t seed = 0;   // of mirroring and cropping
+  ChangeOptions changes = {};  // made before cropping and mirroring
+  uint64_t seed = 0;           // of everything random
 };
 
-// Converts the field "x", u8 [height, width, channels]. What happens to a sample depends only on
-// the seed, the epoch and its index. Throws InvalidArgument if x has another type or shape, the
-// border is negative, or images to normalise do not have three channels.
+// Converts the field "x", u8 [height, width, channels]. A field "y" with a class for every pixel,
+// i32 [height, width], is cropped, mirrored and moved alike, with -1 (not labelled) outside. What
+// happens to a sample depends only on the seed, the epoch and its index. Throws InvalidArgument if
+// x has another type or shape, the border is negative, images to normalise do not have three
+// channels, or images to change do not have one or three, and for changes out of range.
 Dataset augment_images(const Dataset& dataset, const AugmentOptions& options);
 
 }  // namespace pando

@@ -24,7 +24,13 @@ void check_views(const ImageFolderOptions& options) {
   if (options.size.height < 1 || options.size.width < 1) {
     throw InvalidArgument("image folder: size ", options.size, ", expected at least 1x1");
   }
-  if (!options.random_views &&
+  check_changes(options.augmentation.changes, "image folder");
+  if (options.flip_on_device && options.augmentation.changes.any()) {
+    throw InvalidArgument(
+        "image folder: flip_on_device: expected false, because pictures are mirrored before they "
+        "are changed");
+  }
+  if (!(options.random_views && options.augmentation.random_box) &&
       options.short_side < std::max(options.size.height, options.size.width)) {
     throw InvalidArgument("image folder: short side ", options.short_side,
                           ", expected at least the size ", options.size);
@@ -42,11 +48,20 @@ std::vector<Field> view_fields(const ImageFolderOptions& options, Field labels) 
 }
 
 TrainViewOptions train_view_options(const ImageFolderOptions& options) {
-  return {.size = options.size, .box = options.box, .flip_on_device = options.flip_on_device};
+  return {.size = options.size,
+          .box = options.box,
+          .flip = options.augmentation.flip,
+          .flip_on_device = options.flip_on_device,
+          .short_side = options.augmentation.random_box ? 0 : options.short_side};
 }
 
 RandomStream view_random(const ImageFolderOptions& options, const SampleView& sample) {
   return sample_random(options.seed, sample.epoch(), sample.index());
+}
+
+PictureChanges view_changes(const ImageFolderOptions& options, const SampleView& sample) {
+  return draw_changes(options.augmentation.changes, {options.seed, sample.epoch(), sample.index()},
+                      options.size);
 }
 
 void read_view(ImageReader& reader, const ImageFolderOptions& options, const SampleView& sample,
@@ -54,8 +69,10 @@ void read_view(ImageReader& reader, const ImageFolderOptions& options, const Sam
   const PixelTarget to = options.dtype == DType::u8 ? PixelTarget(sample.u8(0))
                                                     : PixelTarget(sample.f32(0), options.map);
   if (options.random_views) {
-    const bool flip = read_train_view(reader, view_random(options, sample), {},
-                                      train_view_options(options), scratch, to);
+    TrainViewOptions how = train_view_options(options);
+    const PictureChanges changes = view_changes(options, sample);
+    how.changes = &changes;
+    const bool flip = read_train_view(reader, view_random(options, sample), {}, how, scratch, to);
     if (tells_flips(options)) sample.u8(kFlipField)[0] = flip ? 1 : 0;
   } else {
     read_eval_view(reader, {.size = options.size, .short_side = options.short_side}, scratch, to);

@@ -19,6 +19,7 @@ std::vector<Field> view_fields(const ImageFolderOptions& options, Field labels);
 // The choices behind a random view; requires options.random_views.
 TrainViewOptions train_view_options(const ImageFolderOptions& options);
 RandomStream view_random(const ImageFolderOptions& options, const SampleView& sample);
+PictureChanges view_changes(const ImageFolderOptions& options, const SampleView& sample);
 
 // Writes "x" and, if there is one, "flip".
 void read_view(ImageReader& reader, const ImageFolderOptions& options, const SampleView& sample,

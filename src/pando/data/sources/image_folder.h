@@ -17,8 +17,9 @@ struct ImageFolderOptions {
   bool random_views = false;     // as for training: a distorted box, mirrored in half of the cases
   bool flip_on_device = false;   // random views have the field "flip", u8, and are not mirrored
   DistortedBoxOptions box = {};  // of random views
-  int64_t short_side = 256;      // of other views: resized to it, then the middle is taken
-  DType dtype = DType::f32;      // f32, mapped by `map`, or u8
+  ViewAugmentation augmentation = {};  // of random views
+  int64_t short_side = 256;            // of other views: resized to it, then the middle is taken
+  DType dtype = DType::f32;            // f32, mapped by `map`, or u8
   ChannelMap map = normalise_imagenet();
   uint64_t seed = 0;  // of the random views
   OnBadRecord on_bad_record = OnBadRecord::error;

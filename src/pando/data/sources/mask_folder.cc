@@ -79,18 +79,21 @@ class MaskedImageSource : public DataSource {
       read_mask_of(file, bytes, reader.size(), options_.limits, mask);
       data::read_view(reader, options_, sample, scratch);
       resize_mask(view_of(mask, sample), numbers_, sample.i32(1));
+      if (!options_.random_views) continue;
+      change_mask(data::view_changes(options_, sample), options_.size, sample.i32(1));
     }
   }
 
  private:
   MaskView view_of(const Image& mask, const SampleView& sample) const {
-    if (!options_.random_views) {
-      return {mask.view(), central_box(mask.size, options_.short_side, options_.size),
-              options_.size};
-    }
-    const TrainView view = choose_train_view(data::view_random(options_, sample), mask.size, {},
-                                             data::train_view_options(options_));
-    return {mask.view(), real(view.box), options_.size, view.flip};
+    const bool middle = !options_.random_views || !options_.augmentation.random_box;
+    const TrainView view = options_.random_views
+                               ? choose_train_view(data::view_random(options_, sample), mask.size,
+                                                   {}, data::train_view_options(options_))
+                               : TrainView{};
+    const RealBox box =
+        middle ? central_box(mask.size, options_.short_side, options_.size) : real(view.box);
+    return {mask.view(), box, options_.size, view.flip};
   }
 
   std::vector<MaskedImage> files_;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 
+#include "pando/data/image/augmentation.h"
 #include "pando/data/image/image.h"
 
 namespace pando {
@@ -14,10 +15,11 @@ namespace pando {
 struct ShowOptions {
   int64_t samples = 64;  // at most as many as there are
   int64_t columns = 8;
-  bool augment = true;  // as for training: mirrored, cropped
-  bool test = false;    // samples of the part for testing
-  int64_t epoch = 0;    // selects the order and the augmentation
-  uint64_t seed = 0;    // of the order and the augmentation
+  bool augment = true;                   // as for training: mirrored, cropped
+  bool test = false;                     // samples of the part for testing
+  int64_t epoch = 0;                     // selects the order and the augmentation
+  uint64_t seed = 0;                     // of the order and the augmentation
+  AugmentationChoice augmentation = {};  // with `augment`; samples are not mixed
 };
 
 // A contact sheet. `format` is a name of all_datasets(). Throws InvalidArgument for an unknown

@@ -21,10 +21,12 @@ void convert_tensor(Tensor& tensor, DType type) {
 }  // namespace
 
 DType slot_type(const SlotSpec& slot, DType weights) {
-  return slot.squares && weights == DType::f16 ? DType::f32 : weights;
+  const bool wide = slot.is_average || (slot.squares && weights == DType::f16);
+  return wide ? DType::f32 : weights;
 }
 
-void reset_slot(const SlotSpec& slot, Tensor& values) {
+void reset_slot(const SlotSpec& slot, const Tensor& weights, Tensor& values) {
+  if (slot.is_average) return assign_numbers(weights, values);
   if (slot.initial == 0) {
     std::memset(values.data(), 0, values.bytes());
     return;
@@ -78,13 +80,39 @@ void VariableStore::ensure_slots(const UpdateRule& rule) {
     if (variable.is_state() || !variable.slots.empty()) continue;
     for (const SlotSpec& slot : slots_) {
       const DType type = slot_type(slot, variable.value.dtype());
-      reset_slot(slot, variable.slots.emplace_back(type, variable.value.shape()));
+      Tensor& values = variable.slots.emplace_back(type, variable.value.shape());
+      reset_slot(slot, variable.value, values);
     }
   }
 }
 
 void VariableStore::drop_slots() {
   for (Variable& variable : variables_) variable.slots.clear();
+}
+
+bool VariableStore::has_averages() const {
+  return std::ranges::any_of(
+      variables_, [&](const Variable& variable) { return average_of(variable) != nullptr; });
+}
+
+const Tensor* VariableStore::average_of(const Variable& variable) const {
+  const bool has = !slots_.empty() && slots_.back().is_average && !variable.slots.empty();
+  return has ? &variable.slots.back() : nullptr;
+}
+
+Tensor* VariableStore::average_of(Variable& variable) const {
+  return const_cast<Tensor*>(average_of(std::as_const(variable)));
+}
+
+const Tensor& VariableStore::shown(const Variable& variable) const {
+  const Tensor* average = average_of(variable);
+  return average == nullptr || shows_averages_ ? variable.value : *average;
+}
+
+void VariableStore::adopt_averages() {
+  for (Variable& variable : variables_) {
+    if (const Tensor* average = average_of(variable)) assign_numbers(*average, variable.value);
+  }
 }
 
 void VariableStore::convert(DType type) {

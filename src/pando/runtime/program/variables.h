@@ -31,12 +31,12 @@ struct Variable {
 // Rounds to nearest; numbers that are too large become the largest number.
 void assign_numbers(const Tensor& from, Tensor& to);
 
-// The type of a slot if weights have this type: the same, except that squares are f32 if weights
-// are f16, in which they would vanish.
+// The type of a slot if weights have this type: the same, except that averages are f32, and squares
+// if weights are f16, in which they would vanish.
 DType slot_type(const SlotSpec& slot, DType weights);
 
-// Sets a slot to its values before the first update.
-void reset_slot(const SlotSpec& slot, Tensor& values);
+// Sets a slot of a variable with these weights to its values before the first update.
+void reset_slot(const SlotSpec& slot, const Tensor& weights, Tensor& values);
 
 // Addresses of values and slots stay the same until convert(). Not thread-safe; executions change
 // variables, so nothing else may use the store while one runs.
@@ -55,6 +55,19 @@ class VariableStore {
   void ensure_slots(const UpdateRule& rule);
   void drop_slots();
 
+  // Whether trained variables have moving averages, which users see instead of the values.
+  bool has_averages() const;
+  // The average of a variable; null if it has none.
+  Tensor* average_of(Variable& variable) const;
+  const Tensor* average_of(const Variable& variable) const;
+  // The average, or the value of a variable without one.
+  const Tensor& shown(const Variable& variable) const;
+  // Makes the averages the values.
+  void adopt_averages();
+  // Whether the values are the averages for a while (averaged_weights.h).
+  bool shows_averages() const { return shows_averages_; }
+  void set_shows_averages(bool shows) { shows_averages_ = shows; }
+
   // Converts the trained variables to this type, and their slots to the type that slot_type()
   // gives. Requires: no program is bound to variables that change.
   void convert(DType type);
@@ -62,6 +75,7 @@ class VariableStore {
  private:
   std::vector<Variable> variables_;
   std::vector<SlotSpec> slots_;  // of every trained variable, once it has some
+  bool shows_averages_ = false;
   std::map<std::string, size_t, std::less<>> index_;
 };
 

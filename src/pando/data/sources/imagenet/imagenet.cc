@@ -18,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 void check(const ImagenetOptions& options) {
+  check_changes(options.augmentation.changes, "ImageNet");
   if (options.dtype != DType::f32 && options.dtype != DType::u8) {
     throw InvalidArgument("ImageNet: type ", to_string(options.dtype), ", expected f32 or u8");
   }
@@ -104,10 +105,18 @@ struct Decoder {
                                                       : PixelTarget(sample.f32(0), options.map);
     thread_local Image scratch;  // keeps its memory from image to image
     if (random()) {
-      const bool flip = read_train_view(
-          reader, sample_random(options.seed, sample.epoch(), sample.index()), record.objects,
-          {.size = options.size, .box = options.box, .flip_on_device = options.flip_on_device},
-          scratch, to);
+      const ViewAugmentation& how = options.augmentation;
+      const SampleKey key = {options.seed, sample.epoch(), sample.index()};
+      const PictureChanges changes = draw_changes(how.changes, key, options.size);
+      const bool flip =
+          read_train_view(reader, sample_random(key.seed, key.epoch, key.index), record.objects,
+                          {.size = options.size,
+                           .box = options.box,
+                           .flip = how.flip,
+                           .flip_on_device = options.flip_on_device,
+                           .short_side = how.random_box ? 0 : options.short_side,
+                           .changes = &changes},
+                          scratch, to);
       if (options.flip_on_device) sample.u8(2)[0] = flip ? 1 : 0;
     } else {
       read_eval_view(reader, {.size = options.size, .short_side = options.short_side}, scratch, to);

@@ -30,8 +30,9 @@ struct ImagenetOptions {
   bool random_views = true;      // of the training part: a distorted box, mirrored at random
   bool flip_on_device = false;   // random views have the field "flip", u8, and are not mirrored
   DistortedBoxOptions box = {};  // of random views
-  int64_t short_side = 256;      // of other views: resized to it, then the middle is taken
-  DType dtype = DType::f32;      // f32, mapped by `map`, or u8
+  ViewAugmentation augmentation = {};  // of random views
+  int64_t short_side = 256;            // of other views: resized to it, then the middle is taken
+  DType dtype = DType::f32;            // f32, mapped by `map`, or u8
   ChannelMap map = normalise_imagenet();
   uint64_t seed = 0;  // of the random views
   OnBadRecord on_bad_record = OnBadRecord::error;
