@@ -38,7 +38,7 @@ std::span<const ForeignNames> foreign_names() {
        {"imgsz", "img", "img-size", "input-size", "crop-size", "train-crop-size", "resolution"}},
       {"random-flip", {"hflip", "vflip", "hflip-prob", "fliplr", "flipud", "horizontal-flip"}},
       {"random-crop", {"crop-padding", "crop-pct"}},
-      {"random-crop-area", {"scale", "min-scale", "crop-scale"}},
+      {"random-crop-area", {"min-scale", "crop-scale", "scale-min"}},
       {"random-rotation", {"degrees", "rotation", "rotate"}},
       {"color-jitter", {"jitter", "hsv-h", "hsv-s", "hsv-v", "color-jitter-prob"}},
       {"randaugment", {"aa", "auto-augment", "autoaugment", "ra-magnitude", "ra-reps", "rand-aug"}},
