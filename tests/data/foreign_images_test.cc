@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "pando/data/image/decode.h"
+#include "pando/data/image/mask.h"
 #include "pando/data/image/png.h"
 #include "pando/data/sources/gzip.h"
 #include "pando/data/sources/image_folder.h"
@@ -53,6 +54,23 @@ TEST(ForeignImages, TorchvisionReadsOurFoldersAsWeDo) {
                   fs::relative(folder.files[i], directory.path()), image.view());
   }
   EXPECT_EQ(result.output, ours);
+}
+
+TEST(ForeignImages, PilReadsMasksAsWeDo) {
+  const TempFolder directory;
+  const auto result = run_python("pil_masks.py", "'" + directory.path() + "'");
+  if (result.exit_code == kMissingPackage) GTEST_SKIP() << "no PIL or numpy in Python";
+  ASSERT_EQ(result.exit_code, 0);
+  int masks = 0;
+  for (const auto& entry : fs::directory_iterator(directory.path())) {
+    if (entry.path().extension() != ".png") continue;
+    Image mask;
+    read_mask(data::read_file(entry.path()), entry.path(), {}, mask);
+    EXPECT_EQ(mask.size, (ImageSize{23, 37}));
+    EXPECT_EQ(mask.pixels, read_bytes(fs::path(entry.path()).replace_extension(".raw"))) << entry;
+    ++masks;
+  }
+  EXPECT_EQ(masks, 10);
 }
 
 TEST(ForeignImages, TorchvisionReadsFashionMnistAsWeDo) {

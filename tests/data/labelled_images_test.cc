@@ -52,7 +52,7 @@ TEST_F(LabelledImages, APartHasThePicturesBelowIt) {
   const data::TaggedList val = find(table, "val");
   EXPECT_EQ(val.files.size(), 1u);
   ASSERT_EQ(val.warnings.size(), 1u);
-  EXPECT_SAYS(val.warnings[0], "1 file", "without a row", folder_.path("val/a.png"));
+  EXPECT_SAYS(val.warnings[0], "1 file", "without a row in the table", folder_.path("val/a.png"));
 }
 
 TEST_F(LabelledImages, SaysWhatIsWrong) {

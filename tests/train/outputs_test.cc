@@ -319,7 +319,7 @@ TEST(Metrics, PixelsWithoutALabelCountNowhere) {
     const SymbolicTensor input = Input({2, 2, 3});
     Model model(input, Softmax()(input));
     CompileOptions options{.loss = "sparse_categorical_crossentropy",
-                           .metrics = {"mean_iou", "accuracy", "f1_score"}};
+                           .metrics = {"mean_iou", "accuracy", "f1_score", "auc"}};
     model.compile(std::move(options));
     const Tensor y = Tensor::of_i32({2, 2, 2}, {0, 1, -1, 2, 1, -1, -1, -1});
     return model.evaluate(x, y, {.batch_size = 2});
