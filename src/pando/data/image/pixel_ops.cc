@@ -138,27 +138,37 @@ struct Hsv {
   float value = 0;
 };
 
+// The hue of grey, which has none, is some number.
 PANDO_INLINE Hsv to_hsv(float red, float green, float blue) {
-  const float high = std::max(red, std::max(green, blue));
-  const float chroma = high - std::min(red, std::min(green, blue));
-  if (chroma == 0) return {0, 0, high};
-  float hue = 0;
-  if (high == red) {
-    hue = (green - blue) / chroma;
-  } else if (high == green) {
-    hue = 2 + (blue - red) / chroma;
-  } else {
-    hue = 4 + (red - green) / chroma;
-  }
-  return {hue, chroma, high};
+  const float warm = red > green ? red : green;
+  const float high = warm > blue ? warm : blue;
+  const float cold = red < green ? red : green;
+  const float chroma = high - (cold < blue ? cold : blue);
+  const float base = high == red ? 0.0f : high == green ? 2.0f : 4.0f;
+  const float distance = high == red ? green - blue : high == green ? blue - red : red - green;
+  return {base + distance / (chroma == 0 ? 1 : chroma), chroma, high};
 }
 
 // The value of the channel whose pure colour is at `place` (red 5, green 3, blue 1).
 PANDO_INLINE uint8_t channel_of(const Hsv& colour, float place) {
-  float k = place + colour.hue;
-  k -= 6 * std::floor(k / 6);
-  const float part = std::clamp(std::min(k, 4 - k), 0.0f, 1.0f);
+  float k = place + colour.hue;  // -3 to 13
+  k += k < 0 ? 6 : 0;
+  k -= k >= 6 ? 6 : 0;
+  k -= k >= 6 ? 6 : 0;
+  const float rise = k < 4 - k ? k : 4 - k;
+  const float part = rise < 0 ? 0 : rise > 1 ? 1 : rise;
   return static_cast<uint8_t>(colour.value - colour.chroma * part + 0.5f);
+}
+
+PANDO_MULTIVERSION void turn_hues(uint8_t* pixels, int64_t count, float sixths) {
+  for (int64_t i = 0; i < count; ++i) {
+    uint8_t* pixel = pixels + 3 * i;
+    Hsv colour = to_hsv(pixel[0], pixel[1], pixel[2]);
+    colour.hue += sixths;
+    pixel[0] = channel_of(colour, 5);
+    pixel[1] = channel_of(colour, 3);
+    pixel[2] = channel_of(colour, 1);
+  }
 }
 
 }  // namespace
@@ -189,16 +199,7 @@ void adjust_sharpness(Image& image, float factor, Image& spare) {
 }
 
 void shift_hue(Image& image, float turn) {
-  if (image.channels != 3) return;
-  uint8_t* pixel = image.pixels.data();
-  for (int64_t i = 0; i < image.size.pixels(); ++i, pixel += 3) {
-    Hsv colour = to_hsv(pixel[0], pixel[1], pixel[2]);
-    if (colour.chroma == 0) continue;
-    colour.hue += 6 * turn;
-    pixel[0] = channel_of(colour, 5);
-    pixel[1] = channel_of(colour, 3);
-    pixel[2] = channel_of(colour, 1);
-  }
+  if (image.channels == 3) turn_hues(image.pixels.data(), image.size.pixels(), 6 * turn);
 }
 
 void auto_contrast(Image& image) { map_channels(image, stretched); }

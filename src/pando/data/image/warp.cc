@@ -59,23 +59,28 @@ struct Between {
   }
 };
 
+// What is written for a pixel. Loops over a number of channels that the compiler knows are
+// unrolled; 0: any number.
+template <int channels>
 struct NearestPixel {
   static void write(const ImageView& from, const RowPlaces& at, uint8_t* to) {
-    const uint8_t* pixel =
-        from.row(at.y >> kFractionBits) + (at.x >> kFractionBits) * from.channels;
-    std::memcpy(to, pixel, static_cast<size_t>(from.channels));
+    const int64_t each = channels > 0 ? channels : from.channels;
+    const uint8_t* pixel = from.row(at.y >> kFractionBits) + (at.x >> kFractionBits) * each;
+    std::memcpy(to, pixel, static_cast<size_t>(each));
   }
 };
 
+template <int channels>
 struct BlendedPixel {
   static void write(const ImageView& from, const RowPlaces& at, uint8_t* to) {
     const Between column(at.x, from.size.width);
     const Between row(at.y, from.size.height);
     const uint8_t* upper = from.row(row.first);
     const uint8_t* lower = from.row(row.second);
-    const int64_t left = column.first * from.channels;
-    const int64_t right = column.second * from.channels;
-    for (int64_t c = 0; c < from.channels; ++c) {
+    const int64_t each = channels > 0 ? channels : from.channels;
+    const int64_t left = column.first * each;
+    const int64_t right = column.second * each;
+    for (int64_t c = 0; c < each; ++c) {
       const auto along = [&](const uint8_t* pixels) {
         const auto first = static_cast<float>(pixels[left + c]);
         return first + (static_cast<float>(pixels[right + c]) - first) * column.part;
@@ -138,10 +143,13 @@ void warp(const ImageView& from, const AffineMap& map, Sampling sampling,
           const std::array<uint8_t, 4>& border, Image& to) {
   check(from.size, from.channels);
   to.reset(from.size, from.channels);
+  const auto run = [&](auto rows) { rows(from, map, border.data(), to); };
   if (sampling == Sampling::nearest) {
-    warp_rows<NearestPixel>(from, map, border.data(), to);
+    run(from.channels == 3 ? warp_rows<NearestPixel<3>> : warp_rows<NearestPixel<0>>);
+  } else if (from.channels == 3) {
+    run(warp_rows<BlendedPixel<3>>);
   } else {
-    warp_rows<BlendedPixel>(from, map, border.data(), to);
+    run(from.channels == 1 ? warp_rows<BlendedPixel<1>> : warp_rows<BlendedPixel<0>>);
   }
 }
 
