@@ -50,6 +50,28 @@ TEST_F(MaskLayout, IsRecognisedAsSegmentation) {
       std::ranges::equal(data.sets.test.get(0, 0).y().i32(), data.sets.test.get(0, 1).y().i32()));
 }
 
+// By default a view shows at least half of a picture, so a picture that is half of one class shows
+// it in every view.
+TEST_F(MaskLayout, ViewsShowHalfOfAPictureUnlessTheUserChooses) {
+  Image half({32, 32}, 1);
+  std::fill_n(half.pixels.begin(), 32 * 20, uint8_t{1});
+  folder_.write("train/masks/00000.png", encode_png(half.view()));
+  const auto views_of_one_class = [&](const DataLoadOptions& options) {
+    const Dataset train = load(options).sets.train;
+    int64_t count = 0;
+    for (int64_t epoch = 0; epoch < 60; ++epoch) {
+      const Sample sample = train.get(0, epoch);
+      const auto [least, most] = std::ranges::minmax(sample.y().i32());
+      count += least == most ? 1 : 0;
+    }
+    return count;
+  };
+  EXPECT_EQ(views_of_one_class({}), 0);
+  DataLoadOptions small;
+  small.augmentation.least_area = 0.05;
+  EXPECT_GT(views_of_one_class(small), 5);
+}
+
 TEST_F(MaskLayout, OtherFoldersAreClasses) {
   for (const char* part : {"train", "validation"}) {
     fs::rename(folder_.path(concat(part, "/masks")), folder_.path(concat(part, "/other")));

@@ -21,12 +21,13 @@ namespace {
 using data::MaskedImage;
 using data::MaskFindings;
 
-// A view of a small part is all circle or all square, and nobody can tell which: views show at
-// least this share of a picture.
+// In a view of a small part the class of a pixel can often not be seen: views show at least this
+// share of a picture, unless the user chose another.
 constexpr float kLeastArea = 0.5f;
 
-ImageFolderOptions with_masks(ImageFolderOptions options, const std::string& root) {
-  options.box.min_area = kLeastArea;
+ImageFolderOptions with_masks(ImageFolderOptions options, const AugmentationChoice& choice,
+                              const std::string& root) {
+  if (!choice.least_area) options.box.min_area = kLeastArea;
   options.classes = data::read_class_names(root);
   return options;
 }
@@ -42,7 +43,8 @@ void cut_part(std::vector<std::vector<MaskedImage>>& parts, double fraction) {
 }
 
 TrainingData load_masked(const ImageParts& parts, const DataLoadOptions& load) {
-  const ImageFolderOptions options = with_masks(training_views(load), parts.root);
+  const ImageFolderOptions options =
+      with_masks(training_views(load), load.augmentation, parts.root);
   const bool cuts = parts.validation.empty();
   if (!cuts && !data::holds_masks(parts.validation)) {
     throw IoError(parts.validation, ": expected the folders images and masks, as ", parts.train,
@@ -171,7 +173,8 @@ MaskFolders read_one_part(const std::string& part, const ImageFolderOptions& opt
 }
 
 Pipeline masked_pipeline(const std::string& path, const DataBenchmarkOptions& options) {
-  const ImageFolderOptions views = with_masks({.random_views = true, .seed = options.seed}, path);
+  const ImageFolderOptions views =
+      with_masks({.random_views = true, .seed = options.seed}, {}, path);
   const MaskFolders folders = read_one_part(choose_part(path, false).path, views);
   std::vector<std::string> images;
   for (const MaskedImage& file : folders.parts[0]) images.push_back(file.image);
@@ -181,7 +184,7 @@ Pipeline masked_pipeline(const std::string& path, const DataBenchmarkOptions& op
 }
 
 Showing show_masked(const std::string& path, const ShowOptions& options) {
-  const ImageFolderOptions views = with_masks(shown_views(options), path);
+  const ImageFolderOptions views = with_masks(shown_views(options), options.augmentation, path);
   const MaskFolders folders = read_one_part(choose_part(path, options.test).path, views);
   return {open_masked_images(folders.parts[0], views, folders.numbers), folders.class_names,
           [names = folders.class_names](const Sample& sample) {

@@ -117,7 +117,7 @@ void add_picture_flags(OptionTable& table, AugmentationFlags& flags) {
   table
       .add("random-crop-area", flags.random_crop_area,
            "the smallest part of a picture of any size that training may see, as a fraction of its "
-           "area; default: 0.05")
+           "area; default: 0.05, with masks 0.5")
       .with_hint("FRACTION")
       .above(0)
       .at_most(1);
