@@ -37,6 +37,7 @@
 #include "pando/train/classification.h"
 #include "pando/train/early_stopping.h"
 #include "pando/train/model.h"
+#include "pando/train/onnx_model.h"
 #include "pando/train/profile_report.h"
 #include "pando/train/segmentation.h"
 #include "pando/train/stagnation.h"

@@ -97,7 +97,7 @@ TEST_F(TfrecordSourceTest, WhatTheFunctionRefusesNamesTheRecord) {
   EXPECT_SAYS(error_of<IoError>([&] { data.get(0); }), path, "byte 0", "below 100");
   EXPECT_SAYS(error_of<IoError>([&] { data.get(1); }), "tf.train.Example", "'label'", "float_list",
               "int64_list");
-  EXPECT_SAYS(error_of<IoError>([&] { data.get(2); }), "byte 0 of the example");
+  EXPECT_SAYS(error_of<IoError>([&] { data.get(2); }), "byte 0");
 }
 
 TEST_F(TfrecordSourceTest, DamagedHeadersAndTruncationAreFoundAtOnce) {

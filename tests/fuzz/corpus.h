@@ -38,6 +38,7 @@ inline const Target kTargets[] = {
     {"json", json},
     {"npy", npy},
     {"npz", npz},
+    {"onnx", onnx},
     {"pickle", pickle},
     {"png", png},
     {"record_index", record_index},

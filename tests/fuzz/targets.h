@@ -30,6 +30,7 @@ void jpeg(Input input);
 void json(Input input);
 void npy(Input input);
 void npz(Input input);
+void onnx(Input input);
 void pickle(Input input);
 void png(Input input);
 void record_index(Input input);

@@ -87,11 +87,11 @@ WireReader WireReader::inside(const WireField& field) const {
 }
 
 void WireReader::fail(const WireField& field, const std::string& why) const {
-  throw IoError(place_, ": byte ", field.offset, " of the example: ", why);
+  throw IoError(place_, ": byte ", field.offset, ": ", why);
 }
 
 void WireReader::fail_at(size_t at, const std::string& why) const {
-  throw IoError(place_, ": byte ", offset_ + at, " of the example: ", why);
+  throw IoError(place_, ": byte ", offset_ + at, ": ", why);
 }
 
 void append_varint(std::vector<uint8_t>& to, uint64_t value) {

@@ -1,0 +1,40 @@
+// Turns the graph of an ONNX file into a network with weights, channels last inside: it can be
+// trained, cut, frozen and given a new head like any other.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pando/nn/network.h"
+#include "pando/onnx/proto.h"
+#include "pando/tensor/tensor.h"
+
+namespace pando::onnx {
+
+struct ImportOptions {
+  // Extents that the file leaves open, by their names in the file ("height") or as "input:2", axis
+  // 2 of an input. The batch stays free.
+  std::map<std::string, int64_t> extents;
+};
+
+struct ImportedNetwork {
+  Network network;
+  // By the names of Model::weight_names(), "conv1/kernel".
+  std::vector<std::pair<std::string, Tensor>> weights;
+  // Axis i of an input or output is axis order[i] of the file: {0, 2, 3, 1} for pictures.
+  std::vector<std::vector<int64_t>> input_orders;
+  std::vector<std::vector<int64_t>> output_orders;
+};
+
+// Throws Unsupported with a list of all nodes that cannot be imported, by op with their names, and
+// InvalidArgument for a graph that is no graph or whose shapes do not fit.
+ImportedNetwork import_network(const ModelProto& model, const ImportOptions& options = {});
+
+// "Op (count): name, name, ..." for every op that import_network does not know; empty: none.
+std::vector<std::string> unknown_ops(const ModelProto& model);
+
+}  // namespace pando::onnx

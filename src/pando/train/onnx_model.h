@@ -1,0 +1,37 @@
+// Models in ONNX files, from other software and for it.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "pando/train/model.h"
+
+namespace pando {
+
+struct OnnxLoadOptions {
+  // Extents that the file leaves open, by their names in the file ("height") or as "input:2", axis
+  // 2 of an input. The batch stays free.
+  std::map<std::string, int64_t> extents = {};
+  ModelOptions model = {};
+};
+
+// An ordinary model with the weights of the file, which can be trained, cut and saved. Pictures are
+// channels last, whatever the file has: an input [N, 3, 224, 224] takes samples [224, 224, 3].
+// Layers are named after the weights of the file ("layer1.0.conv1" for "layer1.0.conv1.weight"),
+// or after its nodes. Throws IoError for a damaged file, Unsupported with a list of all nodes that
+// are not known.
+Model load_onnx(const std::string& path, const OnnxLoadOptions& options = {});
+
+struct OnnxSaveOptions {
+  int64_t opset = 0;  // 9 to 17; 0: 13 or, if layers need it, 17
+  std::map<std::string, std::string> metadata = {};
+};
+
+// Writes the network for inference, channels first as other software expects it, with a free batch.
+// Throws Unsupported with a list of all layers that the opset cannot express, IoError if the file
+// cannot be written; an older file then stays.
+void save_onnx(const Model& model, const std::string& path, const OnnxSaveOptions& options = {});
+
+}  // namespace pando

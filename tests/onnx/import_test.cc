@@ -1,0 +1,199 @@
+// What the import of ONNX files makes of single nodes, and what it refuses.
+// SPDX-License-Identifier: MIT
+#include "pando/onnx/import.h"
+
+#include <cmath>
+
+#include "pando/base/error.h"
+#include "pando/onnx/constant.h"
+#include "tests/onnx/imported_model.h"
+#include "tests/support/expect_error.h"
+
+namespace pando::onnx {
+namespace {
+
+using testing_support::error_of;
+using AttributeKind = AttributeProto::Kind;
+
+template <typename T>
+TensorProto tensor_with(const std::string& name, ElementType type, std::vector<int64_t> dims,
+                        const std::vector<T>& values) {
+  const auto* first = reinterpret_cast<const uint8_t*>(values.data());
+  TensorProto tensor{.name = name, .type = type, .dims = std::move(dims)};
+  tensor.owner =
+      std::make_shared<const std::vector<uint8_t>>(first, first + values.size() * sizeof(T));
+  tensor.bytes = *tensor.owner;
+  return tensor;
+}
+
+TensorProto reals(const std::string& name, std::vector<int64_t> dims, std::vector<float> values) {
+  return tensor_with(name, ElementType::f32, std::move(dims), values);
+}
+
+TensorProto wholes(const std::string& name, std::vector<int64_t> values) {
+  return tensor_with(name, ElementType::i64, {std::ssize(values)}, values);
+}
+
+NodeProto node_of(const std::string& op, std::vector<std::string> inputs, const std::string& output,
+                  std::vector<AttributeProto> attributes = {}) {
+  NodeProto node{.op_type = op, .name = op + "_of_" + output};
+  node.inputs = std::move(inputs);
+  node.outputs = {output};
+  node.attributes = std::move(attributes);
+  return node;
+}
+
+// A model with one input x of this shape; the batch is free.
+ModelProto model_with(std::vector<int64_t> sample, std::vector<NodeProto> nodes,
+                      std::vector<TensorProto> constants = {}) {
+  ModelProto model;
+  model.ir_version = 7;
+  model.opsets[""] = 13;
+  ValueInfoProto x{.name = "x", .type = ElementType::f32, .is_tensor = true, .has_shape = true};
+  x.shape.push_back({-1, "N"});
+  for (const int64_t extent : sample) x.shape.push_back({extent, extent < 0 ? "free" : ""});
+  model.graph.inputs = {x};
+  model.graph.outputs = {{.name = nodes.back().outputs[0], .is_tensor = true}};
+  model.graph.nodes = std::move(nodes);
+  model.graph.initializers = std::move(constants);
+  return model;
+}
+
+std::vector<float> results(const ModelProto& model, const Shape& shape, std::vector<float> values) {
+  Tensor x(DType::f32, shape);
+  std::ranges::copy(values, x.f32().begin());
+  const Tensor y = predict_in_file_order(import_network(model), x);
+  return {y.f32().begin(), y.f32().end()};
+}
+
+std::vector<std::string> ops_in(const ImportedNetwork& imported) {
+  std::vector<std::string> ops;
+  const NetworkGraph built = imported.network.build({.batch = 1});
+  for (const auto& node : built.graph.nodes()) ops.push_back(node->op());
+  return ops;
+}
+
+TEST(OnnxImport, PicturesNeedNoTransposition) {
+  const ModelProto model =
+      model_with({2, 3, 3},
+                 {node_of("Conv", {"x", "conv1.weight"}, "a"), node_of("Relu", {"a"}, "b"),
+                  node_of("GlobalAveragePool", {"b"}, "c"), node_of("Flatten", {"c"}, "d"),
+                  node_of("Gemm", {"d", "fc.weight"}, "y",
+                          {{.name = "transB", .kind = AttributeKind::integer, .i = 1}})},
+                 {reals("conv1.weight", {4, 2, 1, 1}, {1, 2, 3, 4, 5, 6, 7, 8}),
+                  reals("fc.weight", {1, 4}, {1, 1, 1, 1})});
+  const ImportedNetwork imported = import_network(model);
+  const std::vector<std::string> ops = ops_in(imported);
+  EXPECT_EQ(std::ranges::count(ops, "transpose"), 0);
+  EXPECT_EQ(imported.network.layer("conv1").class_name, "Conv2D");
+  EXPECT_EQ(imported.network.layer("fc").class_name, "Dense");
+  EXPECT_EQ(imported.network.inputs()[0].shape, (Shape{3, 3, 2}));
+}
+
+TEST(OnnxImport, AFlatteningChangesTheOrderOfTheWeights) {
+  // Two channels of two pixels: the file counts channels first.
+  const ModelProto model = model_with(
+      {2, 1, 2},
+      {node_of("Relu", {"x"}, "a"),
+       node_of("MaxPool", {"a"}, "b",
+               {{.name = "kernel_shape", .kind = AttributeKind::integers, .ints = {1, 1}}}),
+       node_of("Flatten", {"b"}, "c"), node_of("MatMul", {"c", "w"}, "y")},
+      {reals("w", {4, 1}, {1, 10, 100, 1000})});
+  EXPECT_EQ(results(model, {1, 2, 1, 2}, {1, 2, 3, 4}), (std::vector<float>{4321}));
+  const std::vector<std::string> ops = ops_in(import_network(model));
+  EXPECT_EQ(std::ranges::count(ops, "transpose"), 0);
+}
+
+TEST(OnnxImport, ShapesAreComputedWhenTheFileIsRead) {
+  const ModelProto model =
+      model_with({2, 2, 3},
+                 {node_of("Shape", {"x"}, "s"), node_of("Gather", {"s", "zero"}, "n"),
+                  node_of("Unsqueeze", {"n", "zeros"}, "n1"),
+                  node_of("Concat", {"n1", "rest"}, "shape",
+                          {{.name = "axis", .kind = AttributeKind::integer, .i = 0}}),
+                  node_of("Reshape", {"x", "shape"}, "y")},
+                 {tensor_with<int64_t>("zero", ElementType::i64, {}, {0}), wholes("zeros", {0}),
+                  wholes("rest", {-1})});
+  const std::vector<float> x = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+  EXPECT_EQ(results(model, {1, 2, 2, 3}, x), x);
+}
+
+TEST(OnnxImport, SpelledOutFunctionsBecomeOneOp) {
+  const auto scalar = [](const std::string& name, float value) { return reals(name, {}, {value}); };
+  const ModelProto swish =
+      model_with({4}, {node_of("Sigmoid", {"x"}, "a"), node_of("Mul", {"a", "x"}, "y")});
+  EXPECT_EQ(ops_in(import_network(swish)), (std::vector<std::string>{"swish"}));
+  const ModelProto hard =
+      model_with({4},
+                 {node_of("Add", {"x", "three"}, "a"), node_of("Clip", {"a", "low", "six"}, "b"),
+                  node_of("Mul", {"x", "b"}, "c"), node_of("Div", {"c", "six"}, "y")},
+                 {scalar("three", 3), scalar("low", 0), scalar("six", 6)});
+  EXPECT_EQ(ops_in(import_network(hard)), (std::vector<std::string>{"hard_swish"}));
+  const ModelProto gelu =
+      model_with({4},
+                 {node_of("Div", {"x", "root"}, "a"), node_of("Erf", {"a"}, "b"),
+                  node_of("Add", {"b", "one"}, "c"), node_of("Mul", {"x", "c"}, "d"),
+                  node_of("Mul", {"d", "half"}, "y")},
+                 {scalar("root", std::sqrt(2.0f)), scalar("one", 1), scalar("half", 0.5f)});
+  EXPECT_EQ(ops_in(import_network(gelu)), (std::vector<std::string>{"gelu"}));
+  // Another number is another function.
+  const ModelProto other = model_with(
+      {4}, {node_of("Sigmoid", {"x"}, "a"), node_of("Mul", {"a", "two"}, "y")}, {scalar("two", 2)});
+  EXPECT_EQ(ops_in(import_network(other)), (std::vector<std::string>{"sigmoid", "scale"}));
+}
+
+TEST(OnnxImport, ListsAllUnknownNodesAtOnce) {
+  NodeProto foreign = node_of("Attention", {"b"}, "c");
+  foreign.domain = "com.microsoft";
+  const ModelProto model =
+      model_with({4}, {node_of("LSTM", {"x"}, "a"), node_of("LSTM", {"a"}, "b"), foreign,
+                       node_of("Relu", {"c"}, "y")});
+  EXPECT_EQ(unknown_ops(model),
+            (std::vector<std::string>{"LSTM (2): LSTM_of_a, LSTM_of_b",
+                                      "com.microsoft.Attention (1): Attention_of_c"}));
+  EXPECT_SAYS(error_of<Unsupported>([&] { import_network(model); }), "LSTM", "Attention");
+}
+
+TEST(OnnxImport, FreeExtentsAreAskedFor) {
+  const ModelProto model = model_with({3, -1, 4}, {node_of("Relu", {"x"}, "y")});
+  EXPECT_SAYS(error_of<InvalidArgument>([&] { import_network(model); }), "'x'", "axis 2", "free");
+  EXPECT_EQ(import_network(model, {.extents = {{"free", 6}}}).network.inputs()[0].shape,
+            (Shape{6, 4, 3}));
+  EXPECT_EQ(import_network(model, {.extents = {{"x:2", 7}}}).network.inputs()[0].shape,
+            (Shape{7, 4, 3}));
+}
+
+TEST(OnnxImport, RefusesWhatItCannotDo) {
+  const auto refused = [](const ModelProto& model) {
+    return error_of<Unsupported>([&] { import_network(model); });
+  };
+  ModelProto early = model_with({4}, {node_of("Relu", {"x"}, "y")});
+  early.opsets[""] = 5;
+  EXPECT_SAYS(refused(early), "opset 5", "6 to 21");
+  EXPECT_SAYS(
+      refused(model_with({4, 5}, {node_of("Reshape", {"x", "s"}, "y")}, {wholes("s", {4, 5})})),
+      "Reshape", "samples");
+  EXPECT_SAYS(refused(model_with({4, 5}, {node_of("Transpose", {"x"}, "y")})), "Transpose",
+              "samples");
+  EXPECT_SAYS(refused(model_with({4, 5, 5}, {node_of("Conv", {"x", "x"}, "y")})), "filter",
+              "constant");
+  EXPECT_SAYS(refused(model_with({4, 5, 5}, {node_of("ReduceMean", {"x"}, "y")})), "samples");
+  ModelProto integers = model_with({4}, {node_of("Relu", {"x"}, "y")});
+  integers.graph.inputs[0].type = ElementType::i64;
+  EXPECT_SAYS(refused(integers), "'x'", "float", "int64");
+}
+
+TEST(OnnxImport, RefusesGraphsThatAreNone) {
+  const auto wrong = [](const ModelProto& model) {
+    return error_of<InvalidArgument>([&] { import_network(model); });
+  };
+  EXPECT_SAYS(wrong(model_with({4}, {node_of("Relu", {"y"}, "y")})), "'y'", "earlier node");
+  EXPECT_SAYS(wrong(model_with({4}, {node_of("Relu", {"x"}, "y"), node_of("Tanh", {"x"}, "y")})),
+              "second", "'y'");
+  ModelProto nothing = model_with({4}, {node_of("Relu", {"x"}, "y")});
+  nothing.graph.outputs[0].name = "z";
+  EXPECT_SAYS(wrong(nothing), "'z'");
+}
+
+}  // namespace
+}  // namespace pando::onnx
