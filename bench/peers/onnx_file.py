@@ -78,12 +78,13 @@ class Network:
                                  field(9, data))
         return name
 
-    def conv(self, x, channels, filters, kernel=1, stride=1, pads=None, groups=1):
-        """A convolution without bias; `pads` are those before and after each axis."""
+    def conv(self, x, channels, filters, kernel=1, stride=1, pads=None, groups=1, bias=False):
+        """A convolution; `pads` are those before and after each axis."""
         before, after = pads if pads else ((kernel - 1) // 2, kernel // 2)
         taps = channels // groups * kernel * kernel
         filter = self.weight((filters, channels // groups, kernel, kernel), (2 / taps) ** 0.5)
-        return self.node("Conv", (x, filter), kernel_shape=(kernel, kernel),
+        inputs = (x, filter, self.weight((filters,), 0.1)) if bias else (x, filter)
+        return self.node("Conv", inputs, kernel_shape=(kernel, kernel),
                          strides=(stride, stride), group=groups,
                          pads=(before, before, after, after))
 
@@ -92,6 +93,13 @@ class Network:
         mean = self.weight((channels,), 0.1, trained=False)
         variance = self.weight((channels,), 0.05, 1.0, trained=False)
         return self.node("BatchNormalization", (x, gamma, beta, mean, variance), epsilon=epsilon)
+
+    def number(self, value):
+        """A scalar that is not trained."""
+        return self.weight((), 0.0, value, trained=False)
+
+    def clip(self, x, low, high):
+        return self.node("Clip", (x, self.number(low), self.number(high)))
 
     def dense(self, x, features, units):
         weights = self.weight((features, units), features ** -0.5)

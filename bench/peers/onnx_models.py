@@ -34,6 +34,63 @@ def resnet50(net):
     return net.node("Softmax", (net.dense(x, channels, 1000),))
 
 
+def mobilenet_v2(net):
+    def conv_norm(x, channels, filters, active=True, **options):
+        y = net.batch_norm(net.conv(x, channels, filters, **options), filters)
+        return net.clip(y, 0.0, 6.0) if active else y
+
+    def block(x, channels, widen, filters, stride):
+        wide = channels * widen
+        y = conv_norm(x, channels, wide) if widen > 1 else x
+        y = conv_norm(y, wide, wide, kernel=3, stride=stride, pads=(1, 1), groups=wide)
+        y = conv_norm(y, wide, filters, active=False)
+        return net.node("Add", (x, y)) if stride == 1 and channels == filters else y
+
+    x, channels = conv_norm("x", 3, 32, kernel=3, stride=2, pads=(1, 1)), 32
+    for widen, filters, blocks, stride in ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2),
+                                           (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2),
+                                           (6, 320, 1, 1)):
+        for number in range(blocks):
+            x = block(x, channels, widen, filters, stride if number == 0 else 1)
+            channels = filters
+    x = conv_norm(x, channels, 1280)
+    x = net.node("Flatten", (net.node("GlobalAveragePool", (x,)),))
+    return net.node("Softmax", (net.dense(x, 1280, 1000),))
+
+
+def efficientnet_b0(net):
+    def swish(x):
+        return net.node("Mul", (x, net.node("Sigmoid", (x,))))
+
+    def conv_norm(x, channels, filters, active=True, **options):
+        y = net.batch_norm(net.conv(x, channels, filters, **options), filters)
+        return swish(y) if active else y
+
+    def weigh_channels(x, channels, fewer):
+        s = net.node("GlobalAveragePool", (x,))
+        s = swish(net.conv(s, channels, fewer, bias=True))
+        s = net.node("Sigmoid", (net.conv(s, fewer, channels, bias=True),))
+        return net.node("Mul", (x, s))
+
+    def block(x, channels, widen, kernel, filters, stride):
+        wide, pad = channels * widen, kernel // 2
+        y = conv_norm(x, channels, wide) if widen > 1 else x
+        y = conv_norm(y, wide, wide, kernel=kernel, stride=stride, pads=(pad, pad), groups=wide)
+        y = conv_norm(weigh_channels(y, wide, channels // 4), wide, filters, active=False)
+        return net.node("Add", (x, y)) if stride == 1 and channels == filters else y
+
+    x, channels = conv_norm("x", 3, 32, kernel=3, stride=2, pads=(1, 1)), 32
+    for widen, kernel, filters, blocks, stride in (
+            (1, 3, 16, 1, 1), (6, 3, 24, 2, 2), (6, 5, 40, 2, 2), (6, 3, 80, 3, 2),
+            (6, 5, 112, 3, 1), (6, 5, 192, 4, 2), (6, 3, 320, 1, 1)):
+        for number in range(blocks):
+            x = block(x, channels, widen, kernel, filters, stride if number == 0 else 1)
+            channels = filters
+    x = conv_norm(x, channels, 1280)
+    x = net.node("Flatten", (net.node("GlobalAveragePool", (x,)),))
+    return net.node("Softmax", (net.dense(x, 1280, 1000),))
+
+
 @dataclasses.dataclass(frozen=True)
 class Case:
     """One network. FLOP counts cover convolutions and dense layers; one multiply-add is 2 FLOP."""
@@ -47,6 +104,8 @@ class Case:
 
 CASES = {
     "resnet50": Case(resnet50, 16, (3, 224, 224), 25_557_032, 8178.0),
+    "mobilenet_v2": Case(mobilenet_v2, 16, (3, 224, 224), 3_504_872, 601.5),
+    "efficientnet_b0": Case(efficientnet_b0, 16, (3, 224, 224), 5_288_548, 771.6),
 }
 
 

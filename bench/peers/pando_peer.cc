@@ -20,6 +20,7 @@ struct PeerOptions {
   std::string model = "mnist_cnn";
   int64_t batch = 64;
   int threads = 0;
+  int64_t size = 0;  // of each axis of a picture or volume; 0: that of the zoo
   bool inference = false;
   bool report = false;
   std::string profile;  // a folder for the report on a traced run; empty: none
@@ -39,6 +40,8 @@ PeerOptions parse(int argc, char** argv) {
       options.batch = parse_int(value()).value_or(0);
     } else if (flag == "--threads") {
       options.threads = static_cast<int>(parse_int(value()).value_or(0));
+    } else if (flag == "--size") {
+      options.size = parse_int(value()).value_or(0);
     } else if (flag == "--inference") {
       options.inference = true;
     } else if (flag == "--report") {
@@ -52,7 +55,17 @@ PeerOptions parse(int argc, char** argv) {
   return options;
 }
 
-// A few batches of uniform numbers; classes are drawn at random, targets lie in [0, 1).
+// The entry of the zoo, with pictures of the size that the options ask for.
+ZooEntry sized_entry(const PeerOptions& options) {
+  ZooEntry entry = zoo_entry(options.model);
+  for (int axis = 0; options.size > 0 && axis + 1 < entry.input_shape.rank(); ++axis) {
+    entry.input_shape[axis] = options.size;
+  }
+  return entry;
+}
+
+// A few batches of uniform numbers; classes are drawn at random, for every pixel in segmentation,
+// and targets lie in [0, 1).
 Dataset make_data(const ZooEntry& entry, int64_t samples) {
   RandomStream random(7);
   std::vector<int64_t> dims = {samples};
@@ -64,7 +77,9 @@ Dataset make_data(const ZooEntry& entry, int64_t samples) {
     for (float& value : y.f32()) value = random.next_uniform();
     return Dataset::from_tensors(std::move(x), std::move(y));
   }
-  Tensor y(DType::i32, {samples});
+  dims.pop_back();
+  if (entry.task != "segmentation") dims = {samples};
+  Tensor y(DType::i32, Shape(dims));
   for (int32_t& label : y.i32()) {
     label = static_cast<int32_t>(random.next_below(static_cast<uint64_t>(entry.outputs)));
   }
@@ -75,7 +90,7 @@ class Peer {
  public:
   explicit Peer(const PeerOptions& options)
       : options_(options),
-        entry_(zoo_entry(options.model)),
+        entry_(sized_entry(options)),
         data_(make_data(entry_, kBatches * options.batch)),
         model_(entry_.build(entry_.input_shape, entry_.outputs), {.name = options.model}) {
     model_.compile({.optimizer = SGD({.learning_rate = 0.001, .momentum = 0.9}),
@@ -120,7 +135,7 @@ class Peer {
 
   static constexpr int64_t kBatches = 4;
   PeerOptions options_;
-  const ZooEntry& entry_;
+  ZooEntry entry_;
   Dataset data_;
   Model model_;
 };

@@ -78,9 +78,11 @@ class ProcessSide:
 
 
 class PandoSide(ProcessSide):
-    def __init__(self, program, model, batch, threads, inference=False):
+    """Pando; `flags` are further ones of pando_peer."""
+
+    def __init__(self, program, model, batch, threads, *flags):
         super().__init__([str(program), "--model", model, "--batch", str(batch),
-                          "--threads", str(threads)] + (["--inference"] if inference else []))
+                          "--threads", str(threads), *flags])
 
 
 class OnnxSide(ProcessSide):

@@ -85,6 +85,107 @@ def cosmoflow():
         nn.Linear(128, 64), nn.LeakyReLU(0.3), nn.Linear(64, 4), nn.Tanh(), Scale(1.2))
 
 
+def conv_norm(channels, filters, kernel=1, stride=1, groups=1, padding=None):
+    """A convolution without bias and its normalisation; padding is symmetric unless given."""
+    padding = (kernel - 1) // 2 if padding is None else padding
+    return nn.Sequential(
+        nn.Conv2d(channels, filters, kernel, stride, padding, groups=groups, bias=False),
+        nn.BatchNorm2d(filters, eps=BATCH_NORM_EPSILON))
+
+
+class InvertedResidual(nn.Module):
+    """Widens the channels, convolves each by itself and narrows them again."""
+
+    def __init__(self, channels, widen, filters, stride):
+        super().__init__()
+        wide = channels * widen
+        layers = [conv_norm(channels, wide), nn.ReLU6(inplace=True)] if widen > 1 else []
+        self.layers = nn.Sequential(
+            *layers, conv_norm(wide, wide, 3, stride, groups=wide), nn.ReLU6(inplace=True),
+            conv_norm(wide, filters))
+        self.adds = stride == 1 and channels == filters
+
+    def forward(self, x):
+        return x + self.layers(x) if self.adds else self.layers(x)
+
+
+def mobilenet_v2():
+    layers, channels = [conv_norm(3, 32, 3, 2), nn.ReLU6(inplace=True)], 32
+    for widen, filters, blocks, stride in ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2),
+                                           (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2),
+                                           (6, 320, 1, 1)):
+        for block in range(blocks):
+            layers.append(InvertedResidual(channels, widen, filters, stride if block == 0 else 1))
+            channels = filters
+    return nn.Sequential(
+        *layers, conv_norm(channels, 1280), nn.ReLU6(inplace=True), nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(), nn.Dropout(0.2), nn.Linear(1280, 1000))
+
+
+class Bottleneck(nn.Module):
+    """1x1, 3x3 and 1x1 convolutions and a shortcut, which is a projection in the first block."""
+
+    def __init__(self, channels, filters, stride, projects):
+        super().__init__()
+        self.reduce = conv_norm(channels, filters)
+        # SAME padding as in ResidualBlock.
+        self.middle = conv_norm(filters, filters, 3, stride, padding=2 - stride)
+        self.widen = conv_norm(filters, 4 * filters)
+        self.project = conv_norm(channels, 4 * filters, stride=stride) if projects else None
+        self.pads = stride == 2
+
+    def forward(self, x):
+        y = F.relu(self.reduce(x), inplace=True)
+        if self.pads:
+            y = F.pad(y, (0, 1, 0, 1))
+        y = self.widen(F.relu(self.middle(y), inplace=True))
+        return F.relu(y + (x if self.project is None else self.project(x)), inplace=True)
+
+
+def resnet50():
+    layers, channels = [conv_norm(3, 64, 7, 2), nn.ReLU(inplace=True),
+                        nn.MaxPool2d(3, 2, padding=1)], 64
+    for stack, blocks in enumerate((3, 4, 6, 3)):
+        filters = 64 << stack
+        for block in range(blocks):
+            stride = 2 if stack > 0 and block == 0 else 1
+            layers.append(Bottleneck(channels, filters, stride, block == 0))
+            channels = 4 * filters
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(),
+                         nn.Linear(channels, 1000))
+
+
+class Unet(nn.Module):
+    """Four levels down and up again; the way up takes the results of the same level along."""
+
+    FILTERS = (64, 128, 256, 512)
+
+    def __init__(self):
+        super().__init__()
+        channels = (3, *self.FILTERS)
+        self.down = nn.ModuleList(self.twice(*pair) for pair in zip(channels, self.FILTERS))
+        self.bottom = self.twice(512, 1024)
+        self.enlarge = nn.ModuleList(nn.ConvTranspose2d(2 * filters, filters, 2, 2)
+                                     for filters in self.FILTERS)
+        self.up = nn.ModuleList(self.twice(2 * filters, filters) for filters in self.FILTERS)
+        self.classes = nn.Conv2d(64, 2, 1)
+
+    @staticmethod
+    def twice(channels, filters):
+        return nn.Sequential(conv_norm(channels, filters, 3), nn.ReLU(inplace=True),
+                             conv_norm(filters, filters, 3), nn.ReLU(inplace=True))
+
+    def forward(self, x):
+        aside = []
+        for level in self.down:
+            aside.append(level(x))
+            x = F.max_pool2d(aside[-1], 2)
+        x = self.bottom(x)
+        for enlarge, level, left in zip(self.enlarge[::-1], self.up[::-1], aside[::-1]):
+            x = level(torch.cat((left, enlarge(x)), 1))
+        return self.classes(x)
+
+
 @dataclasses.dataclass(frozen=True)
 class Case:
     """One network of the comparison. FLOP counts cover convolutions and dense layers only. One
@@ -99,6 +200,7 @@ class Case:
     loss: typing.Callable = F.cross_entropy
     classes: int = 10  # 0: the labels are `targets` numbers
     targets: int = 0
+    per_pixel: bool = False  # a class for every pixel
 
 
 CASES = {
@@ -108,6 +210,10 @@ CASES = {
     "cifar_resnet20": Case(lambda: cifar_resnet(3), 32, (3, 32, 32), 269_722, 242.42, 81.10),
     "cosmoflow": Case(cosmoflow, 1, (4, 64, 64, 64), 619_956, 2048.0, 772.3,
                       loss=F.mse_loss, classes=0, targets=4),
+    "resnet50": Case(resnet50, 16, (3, 224, 224), 25_557_032, 24298.0, 8178.0, classes=1000),
+    "mobilenet_v2": Case(mobilenet_v2, 16, (3, 96, 96), 3_504_872, 333.75, 112.58, classes=1000),
+    "unet": Case(Unet, 4, (3, 128, 128), 31_037_698, 72_201.0, 24_086.0, classes=2,
+                 per_pixel=True),
 }
 
 
@@ -128,7 +234,7 @@ def build(name):
 def init_like_keras(model):
     """Glorot uniform weights and zero biases, Keras' default initialisers."""
     for module in model.modules():
-        if isinstance(module, (nn.Conv2d, nn.Conv3d, nn.Linear)):
+        if isinstance(module, (nn.Conv2d, nn.Conv3d, nn.ConvTranspose2d, nn.Linear)):
             nn.init.xavier_uniform_(module.weight)
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
@@ -141,5 +247,6 @@ def make_data(name, batch, seed=0):
     generator = torch.Generator().manual_seed(seed)
     x = torch.rand(batch, *case.input_shape, generator=generator)
     if case.classes:
-        return x, torch.randint(case.classes, (batch,), generator=generator)
+        shape = (batch, *case.input_shape[1:]) if case.per_pixel else (batch,)
+        return x, torch.randint(case.classes, shape, generator=generator)
     return x, torch.rand(batch, case.targets, generator=generator)

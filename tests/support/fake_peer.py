@@ -21,12 +21,13 @@ def main():
     parser.add_argument("--model", required=True)
     parser.add_argument("--batch", type=int, required=True)
     parser.add_argument("--threads", type=int)
+    parser.add_argument("--size", type=int)
     parser.add_argument("--inference", action="store_true")
     options = parser.parse_args()
     fault = os.environ.get("FAKE_PEER", "")
     parameters = PARAMETERS[options.model] + (fault == "other_model")
     info = json.dumps({"parameters": parameters, "batch": options.batch,
-                       "threads": options.threads, "inference": options.inference,
+                       "threads": options.threads, "inference": options.inference, "size": options.size,
                        "library_path": os.environ.get("LD_LIBRARY_PATH", "")})
     say({"no_ready": "hello", "bad_json": "ready {"}.get(fault, f"ready {info}"))
     for line in sys.stdin:

@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -24,9 +25,9 @@ from sides import PandoSide, PeerError  # noqa: E402
 
 
 class Protocol(unittest.TestCase):
-    def start(self, fault=""):
+    def start(self, fault="", flags=()):
         with mock.patch.dict(os.environ, {"FAKE_PEER": fault}):
-            side = PandoSide(FAKE_PEER, "mnist_cnn", 64, 2)
+            side = PandoSide(FAKE_PEER, "mnist_cnn", 64, 2, *flags)
         self.addCleanup(side.close)
         return side
 
@@ -37,6 +38,10 @@ class Protocol(unittest.TestCase):
         self.assertAlmostEqual(side.run(30), 0.030)
         side.close()
         self.assertEqual(side.process.returncode, 0)
+
+    def test_hands_flags_on(self):
+        info = self.start(flags=("--size", "28", "--inference")).info
+        self.assertEqual((info["size"], info["inference"]), (28, True))
 
     def test_blas_of_torch_is_not_handed_on(self):
         with mock.patch.dict(os.environ, {"LD_LIBRARY_PATH": f"{packages.BLAS_FOLDER}:/opt/x"}):
@@ -142,6 +147,14 @@ class OnnxFile(unittest.TestCase):
             self.assertIn(text, data)
         self.assertGreater(len(data), 4 * (4 * 3 * 9 + 4 * 4))
 
+    def test_bias_and_limits(self):
+        net = onnx_file.Network((1, 8, 4, 4))
+        result = net.clip(net.conv("x", 8, 8, kernel=3, groups=8, bias=True), 0.0, 6.0)
+        data = net.to_bytes(result, (1, 8, 4, 4))
+        self.assertEqual(net.parameters, 8 * 9 + 8)
+        self.assertIn(b"Clip", data)
+        self.assertIn(struct.pack("<f", 6.0), data)
+
     def test_networks_have_the_parameters_of_the_zoo(self):
         for name in onnx_models.CASES:
             with self.subTest(name):
@@ -197,6 +210,17 @@ class CompareWithTorch(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         rows = re.findall(r"^\| (\w+) +\| +4 \|.* 4000 \|", result.stdout, re.MULTILINE)
         self.assertEqual(rows, ["mnist_cnn", "cifar_resnet8"])
+
+    def test_networks_have_the_parameters_of_the_zoo(self):
+        import torch_models
+        for name in ("mobilenet_v2", "unet", "resnet50"):
+            with self.subTest(name):
+                torch_models.build(name)
+
+    def test_a_class_for_every_pixel(self):
+        import torch_models
+        x, y = torch_models.make_data("unet", 2)
+        self.assertEqual((tuple(x.shape), tuple(y.shape)), ((2, 3, 128, 128), (2, 128, 128)))
 
     def test_refuses_another_model(self):
         result = self.compare("--models", "mnist_cnn", fault="other_model")
