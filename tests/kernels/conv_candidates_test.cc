@@ -96,7 +96,7 @@ TEST(ConvCandidates, NarrowGroupsFillVectors) {
   const auto offer = [](const Shape& x, const Shape& filter, int64_t groups) {
     return BoundCase(conv({x, filter, {{"groups", groups}}}, false)).offer("depthwise");
   };
-  EXPECT_EQ(offer({1, 5, 5, 12}, {3, 3, 1, 12}, 12).kernel->name(), "depthwise");
+  EXPECT_EQ(offer({1, 5, 5, 12}, {3, 3, 1, 12}, 12).kernel->name(), "depthwise:3x3");
   EXPECT_EQ(offer({1, 5, 5, 12}, {3, 3, 2, 12}, 6).kernel->name(), "grouped:2");
   EXPECT_SAYS(offer({1, 5, 5, 12}, {3, 3, 12, 12}, 1).refusal, "no groups");
   EXPECT_SAYS(offer({1, 5, 5, 12}, {3, 3, 2, 6}, 6).refusal, "one side");

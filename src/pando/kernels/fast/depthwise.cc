@@ -7,8 +7,10 @@
 #include "pando/base/strings.h"
 #include "pando/kernels/conv_node.h"
 #include "pando/kernels/fast/activation_loops.h"
+#include "pando/kernels/fast/depthwise_windows.h"
 #include "pando/kernels/fast/fast.h"
 #include "pando/kernels/fast/group_spread.h"
+#include "pando/kernels/fast/vector_activation.h"
 #include "pando/kernels/fast/vectors.h"
 #include "pando/kernels/node_activation.h"
 
@@ -39,21 +41,6 @@ struct RowJob {
   const float* bias;  // may be null
   NodeActivation activation;
 };
-
-// Whether sum_block applies the activation; others are applied to whole rows.
-bool in_registers(Activation activation) {
-  return activation != Activation::swish && activation != Activation::hard_swish;
-}
-
-template <typename Values>
-PANDO_INLINE void activate(const NodeActivation& activation, Values& v) {
-  if (activation.kind == Activation::none) return;
-  const Values below = activation.kind == Activation::leaky_relu ? v * activation.alpha : Values{};
-  v = v < 0 ? below : v;  // NaN is kept
-  if (activation.kind != Activation::relu6) return;
-  const Values six = Values{} + 6.0f;
-  v = v > six ? six : v;
-}
 
 // Adds the products of one tap with channel `from` of every group.
 template <int per_group, int from, typename Values, int pixels, int vectors>
@@ -98,7 +85,7 @@ PANDO_INLINE void sum_block(const RowJob& job, int64_t j, int64_t c, float* y) {
 #pragma GCC unroll 16
     for (int p = 0; p < pixels; ++p) {
       sums[p][v] += bias;
-      activate(job.activation, sums[p][v]);
+      fast::activate_vector(job.activation, sums[p][v]);
       fast::store(y + (j + p) * job.pixel + c + v * kWidth, sums[p][v]);
     }
   }
@@ -224,7 +211,7 @@ void sum_rows(const DepthwisePlan& plan, const float* x, const float* filter, Ro
              .source_pixel = width.source_step * plan.channels,
              .bias = ends.bias,
              .activation = {}};
-  const bool in_block = in_registers(ends.activation.kind);
+  const bool in_block = fast::in_registers(ends.activation.kind);
   if (in_block) job.activation = ends.activation;
   for (int64_t row = rows.begin; row < rows.end; ++row) {
     const RowSources sources = row_sources(plan, row, x, filter);
@@ -271,12 +258,25 @@ Packing transposed_filter(const DepthwisePlan& plan) {
       .packer = std::make_shared<FunctionKernel>("grouped:pack", pack, fast::kSplits)};
 }
 
+KernelOffer offer_windows(const ir::Node& node, const fast::WindowPlan& plan) {
+  const auto run = [plan, activation = node_activation(node)](const KernelArgs& args,
+                                                              const StepArgs& step) {
+    const float* bias = args.num_inputs > 2 ? args.in(2) : nullptr;
+    fast::sum_windows(plan, {args.in(0), args.in(1), args.out()}, {bias, activation},
+                      fast::share(step.part, plan.result_rows()));
+  };
+  return offer_function(concat("depthwise:", plan.window, "x", plan.window), run, fast::kSplits);
+}
+
 }  // namespace
 
 KernelOffer depthwise_conv(const ir::Node& node) {
   if (node.num_inputs() > 3) return refuse("adds no residual");
   const ConvGeometry geometry = conv_geometry(node);
   if (std::string why = fast::why_not_depthwise(geometry); !why.empty()) return refuse(why);
+  if (geometry.groups == geometry.in_channels && fast::has_windows(geometry)) {
+    return offer_windows(node, fast::WindowPlan(geometry));
+  }
   const auto run = [plan = fast::forward_plan(geometry), activation = node_activation(node)](
                        const KernelArgs& args, const StepArgs& step) {
     const float* bias = args.num_inputs > 2 ? args.in(2) : nullptr;
@@ -289,6 +289,9 @@ KernelOffer depthwise_conv(const ir::Node& node) {
 KernelOffer depthwise_conv_input_grad(const ir::Node& node) {
   const ConvGeometry geometry = conv_geometry(node);
   if (std::string why = fast::why_not_depthwise(geometry); !why.empty()) return refuse(why);
+  if (geometry.groups == geometry.in_channels && fast::has_input_grad_windows(geometry)) {
+    return offer_windows(node, fast::WindowPlan::of_input_grad(geometry));
+  }
   const DepthwisePlan plan = fast::input_grad_plan(geometry);
   const auto run = [plan, activation = node_activation(node)](const KernelArgs& args,
                                                               const StepArgs& step) {

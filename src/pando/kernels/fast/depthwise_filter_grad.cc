@@ -3,8 +3,10 @@
 // registers. Parts divide the rows of dy; each has sums of its own. SPDX-License-Identifier: MIT
 #include <algorithm>
 
+#include "pando/base/strings.h"
 #include "pando/kernels/conv_node.h"
 #include "pando/kernels/fast/depthwise.h"
+#include "pando/kernels/fast/depthwise_windows.h"
 #include "pando/kernels/fast/fast.h"
 #include "pando/kernels/fast/group_spread.h"
 #include "pando/kernels/fast/vectors.h"
@@ -205,12 +207,28 @@ void add_rows(const DepthwisePlan& plan, const float* x, const float* dy, Filter
   }
 }
 
+KernelOffer offer_window_grad(const fast::WindowPlan& plan, bool has_bias) {
+  const auto run = [plan, has_bias](const KernelArgs& args, const StepArgs& step) {
+    const Range rows = fast::share(step.part, plan.result_rows());
+    std::fill_n(args.out(0), plan.window * plan.window * plan.channels, 0.0f);
+    fast::add_window_products(plan, {args.in(0), args.in(1), args.out(0)}, rows);
+    if (!has_bias) return;
+    std::fill_n(args.out(1), plan.channels, 0.0f);
+    add_bias(args.in(1) + rows.begin * plan.width * plan.channels, rows.size() * plan.width,
+             plan.channels, args.out(1));
+  };
+  return offer_function(concat("depthwise:", plan.window, "x", plan.window), run, fast::kSplits);
+}
+
 }  // namespace
 
 KernelOffer depthwise_conv_filter_grad(const ir::Node& node) {
   const ConvGeometry geometry = conv_geometry(node);
   if (std::string why = fast::why_not_depthwise(geometry); !why.empty()) return refuse(why);
   const bool has_bias = node.num_outputs() > 1;
+  if (geometry.groups == geometry.in_channels && fast::has_windows(geometry)) {
+    return offer_window_grad(fast::WindowPlan(geometry), has_bias);
+  }
   const auto run = [plan = fast::forward_plan(geometry), has_bias](const KernelArgs& args,
                                                                    const StepArgs& step) {
     std::fill_n(args.out(0), plan.taps() * plan.tap_floats(), 0.0f);

@@ -16,6 +16,7 @@ pando_module(kernels_fast SOURCES
   fast/depthwise.cc
   fast/depthwise_filter_grad.cc
   fast/depthwise_plan.cc
+  fast/depthwise_windows.cc
   fast/depth_to_space.cc
   fast/dropout.cc
   fast/elementwise.cc
@@ -39,6 +40,9 @@ pando_module(kernels_fast SOURCES
   fast/top_k.cc
   fast/transpose.cc
   DEPENDS base tensor ir ops)
+
+# Much code; compiled while the others are.
+set_source_files_properties(fast/depthwise_windows.cc PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
 # Vectorised in every build type. Without errno, which nobody reads, and traps, which nobody sets,
 # comparisons and square roots become vectors; all else of IEEE arithmetic stays. The compiler may

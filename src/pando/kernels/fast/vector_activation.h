@@ -1,0 +1,27 @@
+// Activations of vectors that are still in registers.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "pando/kernels/fast/vectors.h"
+#include "pando/kernels/node_activation.h"
+
+namespace pando::kernels::fast {
+
+// Whether activate_vector applies the activation. The curves are applied to whole rows instead
+// (activation_loops.h).
+inline bool in_registers(Activation activation) {
+  return activation != Activation::swish && activation != Activation::hard_swish;
+}
+
+// Requires: in_registers() holds. NaN is kept.
+template <typename Values>
+PANDO_INLINE void activate_vector(const NodeActivation& activation, Values& v) {
+  if (activation.kind == Activation::none) return;
+  const Values below = activation.kind == Activation::leaky_relu ? v * activation.alpha : Values{};
+  v = v < 0 ? below : v;
+  if (activation.kind != Activation::relu6) return;
+  const Values six = Values{} + 6.0f;
+  v = v > six ? six : v;
+}
+
+}  // namespace pando::kernels::fast
