@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "pando/kernels/activation.h"
-#include "pando/kernels/fast/vector_math.h"
 #include "pando/kernels/winograd/transforms.h"
 
 namespace pando::kernels::direct {

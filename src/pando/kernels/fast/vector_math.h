@@ -160,8 +160,25 @@ PANDO_INLINE float clamped(float x, float limit) {
 // x times factor, but 0 where the factor is 0 and x infinite.
 PANDO_INLINE float product(float x, float factor) { return keep_or(factor != 0, x, 0.0f) * factor; }
 
-// x sigmoid(x).
-PANDO_INLINE float vector_swish(float x) { return product(x, vector_sigmoid(x)); }
+// x sigmoid(x) within a few units in the last place, as x / (1 + e^-x). Beyond +-87 the powers
+// would overflow or become denormal, and the result is x or 0 to f32's precision.
+PANDO_INLINE float vector_swish(float x) {
+  constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
+  const float near = x < -87.0f ? -87.0f : x;
+  const float z = near > 87.0f ? -87.0f : -near;
+  const float shifted = z * 1.44269504f + kRound;
+  const float n = shifted - kRound;
+  const float r = (z - n * 0.693359375f) + n * 2.12194440e-4f;
+  float q = 0.000197893372f;
+  q = q * r + 0.00139457348f;
+  q = q * r + 0.00833350327f;
+  q = q * r + 0.0416662805f;
+  q = q * r + 0.166666657f;
+  q = q * r + 0.5f;
+  const float power = 1.0f + (r + r * r * q);
+  return near / (1.0f + power * std::bit_cast<float>((std::bit_cast<uint32_t>(shifted) << 23) +
+                                                     (uint32_t{127} << 23)));
+}
 
 // x times (x/6 + 1/2, cut off below 0 and above 1).
 PANDO_INLINE float vector_hard_swish(float x) {
