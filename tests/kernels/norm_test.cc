@@ -123,12 +123,12 @@ TEST(FastNorm, BatchNormSumsAgree) {
                       .inputs = {f32(shape), f32(shape), channel, channel},
                       .outputs = 2};
       if (mask != "none") {
-        sums.inputs.push_back(f32(shape));
+        sums.inputs.insert(sums.inputs.end(), 2, channel);
         sums.attributes.set("activation", mask);
       }
       BoundCase bound(sums);
       bound.map_input(3, positive);
-      if (mask != "none") bound.map_input(4, [](float y) { return 6 * y; });
+      if (mask != "none") bound.map_input(4, [](float gamma) { return 6 * gamma; });
       for (const int64_t valid : valid_counts(shape)) {
         EXPECT_EQ(bound.expect_agreement({.valid = valid}), 1);
       }
@@ -141,17 +141,16 @@ TEST(FastNorm, BatchNormInputGradAgrees) {
     const ir::TensorType channel = f32({shape.back()});
     for (const std::string mask : {"none", "relu", "relu6"}) {
       for (const bool totals : {false, true}) {
-        if (mask != "none" && !totals) continue;
         KernelCase grad{.op = "batch_norm_input_grad",
                         .inputs = {f32(shape), f32(shape), channel, channel, channel}};
         if (totals) grad.inputs.insert(grad.inputs.end(), 2, channel);
         if (mask != "none") {
-          grad.inputs.push_back(f32(shape));
+          grad.inputs.push_back(channel);
           grad.attributes.set("activation", mask);
         }
         BoundCase bound(grad);
         bound.map_input(3, positive);
-        if (mask != "none") bound.map_input(7, [](float y) { return 6 * y; });
+        if (mask != "none") bound.map_input(4, [](float gamma) { return 6 * gamma; });
         for (const int64_t valid : valid_counts(shape)) {
           if (valid > 0) {
             EXPECT_EQ(bound.expect_agreement({.valid = valid}), 1);

@@ -142,24 +142,22 @@ TEST(Reference, FusedActivationsAreTheActivations) {
 }
 
 TEST(Reference, FusedBackwardMasksAreTheActivationGradients) {
-  const Values inputs = {{"x", test::random_tensor({2, 4, 4, 3}, 1)},
-                         {"dy", test::random_tensor({2, 4, 4, 3}, 2)},
-                         {"dp", test::random_tensor({2, 2, 2, 3}, 3)},
-                         {"v", test::random_tensor({3}, 4, 0.5f, 1)},
-                         {"c", test::random_tensor({3}, 5)}};
+  const Values inputs = {
+      {"x", test::random_tensor({2, 4, 4, 3}, 1)},  {"dy", test::random_tensor({2, 4, 4, 3}, 2)},
+      {"dp", test::random_tensor({2, 2, 2, 3}, 3)}, {"v", test::random_tensor({3}, 4, 0.5f, 1)},
+      {"c", test::random_tensor({3}, 5)},           {"h", test::random_tensor({3}, 6, 4, 12)}};
   for (const std::string name : {"relu", "relu6"}) {
     const std::string set = concat("{activation=\"", name, "\"}");
     Values got =
-        run(inputs, concat("n = batch_norm(x, c, v, c, c) w = scale(n) {factor=9.0} r = ", name,
-                           "(w) m = ", name, "_grad(dy, r)",
+        run(inputs, concat("r = batch_norm(x, c, v, h, c) ", set, " m = ", name, "_grad(dy, r)",
                            " b, g = batch_norm_sums(m, x, c, v)"
-                           " fb, fg = batch_norm_sums(dy, x, c, v, r) ",
+                           " fb, fg = batch_norm_sums(dy, x, c, v, h, c) ",
                            set,
-                           " d = batch_norm_input_grad(m, x, c, v, c, b, g)"
-                           " fd = batch_norm_input_grad(dy, x, c, v, c, b, g, r) ",
+                           " d = batch_norm_input_grad(m, x, c, v, h, b, g)"
+                           " fd = batch_norm_input_grad(dy, x, c, v, h, b, g, c) ",
                            set,
-                           " e = batch_norm_input_grad(m, x, c, v, c)"
-                           " fe = batch_norm_input_grad(dy, x, c, v, c, r) ",
+                           " e = batch_norm_input_grad(m, x, c, v, h)"
+                           " fe = batch_norm_input_grad(dy, x, c, v, h, c) ",
                            set));
     for (const std::string value : {"b", "g", "d", "e"}) {
       EXPECT_EQ(floats(got[value]), floats(got["f" + value])) << name << value;

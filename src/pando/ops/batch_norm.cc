@@ -26,17 +26,17 @@ void check_per_channel(const ir::Node& node, int x, int first, int last) {
   for (int i = first; i < last; ++i) require_f32_shape(node, i, {node.input(x)->shape().back()});
 }
 
-// The number of inputs without y, which backward ops take as the last input when they mask dy by a
-// fused relu or relu6.
-int inputs_without_y(const ir::Node& node) {
-  if (text_attribute(node, "activation") == "none") return node.num_inputs();
-  require_f32_shape(node, node.num_inputs() - 1, node.input(0)->shape());
-  return node.num_inputs() - 1;
+// The number of inputs without the last `extra` ones, which backward ops take when they mask dy by
+// a fused relu or relu6: they compute the normalised value again, because x is there anyway.
+int inputs_without_mask(const ir::Node& node, int extra) {
+  const bool masks = text_attribute(node, "activation") != "none";
+  return masks ? node.num_inputs() - extra : node.num_inputs();
 }
 
-[[noreturn]] void refuse_inputs(const ir::Node& node, std::string_view wanted) {
-  throw InvalidArgument(node.label(), ": expected ", wanted,
-                        ", and y last if there is an activation; got ", node.num_inputs(),
+[[noreturn]] void refuse_inputs(const ir::Node& node, std::string_view wanted,
+                                std::string_view of_mask) {
+  throw InvalidArgument(node.label(), ": expected ", wanted, ", and ", of_mask,
+                        " last if there is an activation; got ", node.num_inputs(),
                         " inputs with activation \"", text_attribute(node, "activation"), "\"");
 }
 
@@ -74,9 +74,9 @@ std::vector<ir::TensorType> infer_batch_norm_input_grad(const ir::Node& node) {
   check_epsilon(node);
   check_per_channel(node, 1, 2, 5);
   require_f32_shape(node, 0, node.input(1)->shape());
-  const int inputs = inputs_without_y(node);
-  if (inputs != 5 && inputs != 7) refuse_inputs(node, "5 inputs, or 7 with both totals");
-  if (inputs == 7) check_per_channel(node, 1, 5, 7);
+  const int inputs = inputs_without_mask(node, 1);
+  if (inputs != 5 && inputs != 7) refuse_inputs(node, "5 inputs, or 7 with both totals", "beta");
+  check_per_channel(node, 1, 5, node.num_inputs());
   return {node.input(1)->type()};
 }
 
@@ -116,7 +116,8 @@ OpDef batch_norm_sums_op() {
                      {"x"},
                      {.name = "mean", .shared = true},
                      {.name = "variance", .shared = true},
-                     {.name = "y", .optional = true}},
+                     {.name = "gamma", .optional = true, .shared = true},
+                     {.name = "beta", .optional = true, .shared = true}},
           .outputs = {"dbeta", "dgamma"},
           .attributes = backward_attributes(),
           .traits = {Trait::batch_sum, Trait::no_grad, Trait::pixelwise},
@@ -125,7 +126,10 @@ OpDef batch_norm_sums_op() {
                 check_epsilon(node);
                 check_per_channel(node, 1, 2, 4);
                 require_f32_shape(node, 0, node.input(1)->shape());
-                if (inputs_without_y(node) != 4) refuse_inputs(node, "4 inputs");
+                if (inputs_without_mask(node, 2) != 4) {
+                  refuse_inputs(node, "4 inputs", "gamma and beta");
+                }
+                check_per_channel(node, 1, 4, node.num_inputs());
                 return std::vector<ir::TensorType>(2, f32({node.input(1)->shape().back()}));
               },
           .exact = {"mean", "variance", "dbeta", "dgamma"}};
@@ -141,7 +145,7 @@ OpDef batch_norm_input_grad_op() {
                      {.name = "gamma", .shared = true},
                      {.name = "dbeta_total", .optional = true, .shared = true},
                      {.name = "dgamma_total", .optional = true, .shared = true},
-                     {.name = "y", .optional = true}},
+                     {.name = "beta", .optional = true, .shared = true}},
           .outputs = {"dx"},
           .attributes = backward_attributes(),
           .traits = {Trait::no_grad, Trait::pixelwise},

@@ -35,6 +35,7 @@ struct BlockSums {
   const float* center;
   float* first;
   float* second;
+  MaskRows mask = {};
 };
 
 // first = sum of (x - center), second = sum of its square. Four rows at a time, which halves the
@@ -68,15 +69,12 @@ PANDO_MULTIVERSION void sum_deviations(const float* __restrict x, int64_t count,
   }
 }
 
-// dy where the mask is positive, else 0. Uses bit operations: with a conditional value the compiler
-// branches around the sums below and does not vectorise them.
-template <bool masked>
-PANDO_INLINE float masked_value(const float* dy, const float* mask, float ceiling, int64_t at) {
-  const float value = dy[at];
-  if constexpr (!masked) return value;
-  const uint32_t above = mask[at] > 0 ? ~uint32_t{0} : 0;
-  const uint32_t keep = mask[at] < ceiling ? above : 0;
-  return std::bit_cast<float>(std::bit_cast<uint32_t>(value) & keep);
+// dy where y is above 0 and below the ceiling, else 0. Uses bit operations: with a conditional
+// value the compiler branches around the sums below and does not vectorise them.
+PANDO_INLINE float masked_value(float dy, float y, float ceiling) {
+  const uint32_t above = y > 0 ? ~uint32_t{0} : 0;
+  const uint32_t keep = y < ceiling ? above : 0;
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(dy) & keep);
 }
 
 template <bool masked>
@@ -84,11 +82,15 @@ PANDO_INLINE void sum_products_body(const GradientData& data, int64_t count, int
                                     const BlockSums& sums) {
   const float* __restrict dy = data.dy;
   const float* __restrict x = data.x;
-  const float* __restrict mask = data.mask;
-  const float ceiling = data.ceiling;
   const float* __restrict center = sums.center;
+  const float* __restrict scale = sums.mask.scale;
+  const float* __restrict shift = sums.mask.shift;
+  const float ceiling = sums.mask.ceiling;
   float* __restrict first = sums.first;
   float* __restrict second = sums.second;
+  const auto value = [=](int64_t at, int64_t i, float away) __attribute__((always_inline)) {
+    return masked ? masked_value(dy[at], away * scale[i] + shift[i], ceiling) : dy[at];
+  };
   for (int64_t i = 0; i < length; ++i) first[i] = second[i] = 0;
   int64_t base = 0;
   for (; base + 2 * length <= count; base += 2 * length) {
@@ -96,10 +98,12 @@ PANDO_INLINE void sum_products_body(const GradientData& data, int64_t count, int
     for (int64_t i = 0; i < length; ++i) {
       const int64_t j = base + i;
       const int64_t k = j + length;
-      const float a = masked_value<masked>(dy, mask, ceiling, j);
-      const float b = masked_value<masked>(dy, mask, ceiling, k);
+      const float away_j = x[j] - center[i];
+      const float away_k = x[k] - center[i];
+      const float a = value(j, i, away_j);
+      const float b = value(k, i, away_k);
       first[i] += a + b;
-      second[i] += a * (x[j] - center[i]) + b * (x[k] - center[i]);
+      second[i] += a * away_j + b * away_k;
     }
   }
   for (; base < count; base += length) {
@@ -107,9 +111,10 @@ PANDO_INLINE void sum_products_body(const GradientData& data, int64_t count, int
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) {
       const int64_t j = base + i;
-      const float a = masked_value<masked>(dy, mask, ceiling, j);
+      const float away = x[j] - center[i];
+      const float a = value(j, i, away);
       first[i] += a;
-      second[i] += a * (x[j] - center[i]);
+      second[i] += a * away;
     }
   }
 }
@@ -208,20 +213,23 @@ PANDO_INLINE void gradient_body(const GradientData& data, int64_t count, int64_t
                                 const GradientRows& rows) {
   const float* dy = data.dy;
   const float* x = data.x;
-  const float* mask = data.mask;
-  const float ceiling = data.ceiling;
   float* dx = data.dx;
   const float* __restrict center = rows.center;
   const float* __restrict scale = rows.scale;
   const float* __restrict slope = rows.slope;
   const float* __restrict shift = rows.shift;
+  const float* __restrict mask_scale = rows.mask.scale;
+  const float* __restrict mask_shift = rows.mask.shift;
+  const float ceiling = rows.mask.ceiling;
   for (int64_t base = 0; base < count; base += length) {
     const int64_t n = std::min(length, count - base);
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) {
       const int64_t j = base + i;
-      const float a = masked_value<masked>(dy, mask, ceiling, j);
-      dx[j] = sloped ? a * scale[i] + ((x[j] - center[i]) * slope[i] + shift[i]) : a * scale[i];
+      const float away = masked || sloped ? x[j] - center[i] : 0;
+      const float a =
+          masked ? masked_value(dy[j], away * mask_scale[i] + mask_shift[i], ceiling) : dy[j];
+      dx[j] = sloped ? a * scale[i] + (away * slope[i] + shift[i]) : a * scale[i];
     }
   }
 }
@@ -280,7 +288,7 @@ void apply_affine(const float* x, float* y, int64_t count, ChannelRow row, const
 
 void apply_gradient(const GradientData& data, int64_t count, ChannelRow row,
                     const GradientRows& rows) {
-  const bool masked = data.mask != nullptr;
+  const bool masked = rows.mask.scale != nullptr;
   if (rows.slope != nullptr) {
     return masked ? gradient_masked_sloped(data, count, row.length(), rows)
                   : gradient_sloped(data, count, row.length(), rows);
@@ -337,17 +345,15 @@ void add_values(const float* x, int64_t pixels, ChannelRow row, ChannelScratch& 
   }
 }
 
-void add_products(const GradientData& data, int64_t pixels, ChannelRow row,
-                  ChannelScratch& scratch) {
+void add_products(const GradientData& data, int64_t pixels, ChannelRow row, ChannelScratch& scratch,
+                  const MaskRows& mask) {
   const int64_t count = pixels * row.channels;
   const int64_t step = block_elements(row);
-  const BlockSums sums{scratch.center, scratch.rows[0], scratch.rows[1]};
+  const BlockSums sums{scratch.center, scratch.rows[0], scratch.rows[1], mask};
   for (int64_t base = 0; base < count; base += step) {
     const int64_t elements = std::min(step, count - base);
-    GradientData block{.dy = data.dy + base, .x = data.x + base};
-    if (data.mask != nullptr) {
-      block.mask = data.mask + base;
-      block.ceiling = data.ceiling;
+    const GradientData block{.dy = data.dy + base, .x = data.x + base};
+    if (mask.scale != nullptr) {
       sum_masked_products(block, elements, row.length(), sums);
     } else {
       sum_products(block, elements, row.length(), sums);

@@ -33,19 +33,26 @@ struct AffineRows {
 };
 void apply_affine(const float* x, float* y, int64_t count, ChannelRow row, const AffineRows& rows);
 
-// dx = dy * scale + (x - center) * slope + shift. If there is a mask, dy counts as 0 where the mask
-// is not above 0 and below the ceiling. If there is no slope, x is not read.
+// Counts dy as 0 where y = (x - center) * scale + shift is not above 0 and below the ceiling: the
+// mask of relu and relu6 after a normalisation, computed again with the bits of forward.
+struct MaskRows {
+  const float* scale = nullptr;  // null: no mask
+  const float* shift = nullptr;
+  float ceiling = std::numeric_limits<float>::infinity();
+};
+
+// dx = dy * scale + (x - center) * slope + shift, with dy masked. Without slope and mask, x is not
+// read.
 struct GradientRows {
   const float* center = nullptr;
   const float* scale = nullptr;
   const float* slope = nullptr;
   const float* shift = nullptr;
+  MaskRows mask;
 };
 struct GradientData {
   const float* dy = nullptr;
   const float* x = nullptr;
-  const float* mask = nullptr;
-  float ceiling = std::numeric_limits<float>::infinity();
   float* dx = nullptr;
 };
 void apply_gradient(const GradientData& data, int64_t count, ChannelRow row,
@@ -73,9 +80,9 @@ void clear_totals(ChannelRow row, ChannelScratch& scratch);
 // Adds the sums over pixels of x to the first totals.
 void add_values(const float* x, int64_t pixels, ChannelRow row, ChannelScratch& scratch);
 
-// Adds the sums over pixels of dy and of dy * (x - center) to the totals. The caller fills
-// scratch.center; data.mask works as in GradientRows.
-void add_products(const GradientData& data, int64_t pixels, ChannelRow row,
-                  ChannelScratch& scratch);
+// Adds the sums over pixels of the masked dy and of its products with (x - center) to the totals.
+// The caller fills scratch.center.
+void add_products(const GradientData& data, int64_t pixels, ChannelRow row, ChannelScratch& scratch,
+                  const MaskRows& mask = {});
 
 }  // namespace pando::kernels::fast

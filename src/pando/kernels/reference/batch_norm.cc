@@ -33,10 +33,18 @@ Channel channel(float mean, float variance, double epsilon) {
   return {static_cast<double>(mean), 1 / std::sqrt(static_cast<double>(variance) + epsilon)};
 }
 
-// dy, masked by the result y of an activation when there is one.
-double masked(const NodeActivation& activation, const float* dy, const float* y, int64_t at) {
-  return y == nullptr || activation.slope(y[at]) > 0 ? static_cast<double>(dy[at]) : 0;
-}
+// Masks dy where an activation of the normalised values has no slope.
+struct Mask {
+  NodeActivation activation;
+  const float* gamma;  // null without an activation
+  const float* beta;
+  double operator()(double dy, double normal, int64_t c) const {
+    if (activation.kind == Activation::none) return dy;
+    const auto y =
+        static_cast<float>(static_cast<double>(gamma[c]) * normal + static_cast<double>(beta[c]));
+    return activation.slope(activation(y)) > 0 ? dy : 0;
+  }
+};
 
 }  // namespace
 
@@ -110,16 +118,18 @@ KernelOffer reference_batch_norm_sums(const ir::Node& node) {
   const double epsilon = ops::number_attribute(node, "epsilon");
   const NodeActivation activation = node_activation(node);
   return offer_function("reference", [=](const KernelArgs& args, const StepArgs& step) {
-    const float* y = args.num_inputs > 4 ? args.in(4) : nullptr;
+    const bool masks = activation.kind != Activation::none;
+    const Mask mask{activation, masks ? args.in(4) : nullptr, masks ? args.in(5) : nullptr};
     for (int64_t c = 0; c < rows.channels; ++c) {
       const Channel known = channel(args.in(2)[c], args.in(3)[c], epsilon);
       double dbeta = 0;
       double dgamma = 0;
       for (int64_t r = 0; r < step.valid * rows.pixels; ++r) {
         const int64_t at = r * rows.channels + c;
-        const double dy = masked(activation, args.in(0), y, at);
+        const double normal = known.normal(args.in(1)[at]);
+        const double dy = mask(static_cast<double>(args.in(0)[at]), normal, c);
         dbeta += dy;
-        dgamma += dy * known.normal(args.in(1)[at]);
+        dgamma += dy * normal;
       }
       args.out(0)[c] = static_cast<float>(dbeta);
       args.out(1)[c] = static_cast<float>(dgamma);
@@ -133,8 +143,7 @@ KernelOffer reference_batch_norm_input_grad(const ir::Node& node) {
   const NodeActivation activation = node_activation(node);
   const bool totals = node.num_inputs() >= 7;
   return offer_function("reference", [=](const KernelArgs& args, const StepArgs& step) {
-    const bool has_mask = activation.kind != Activation::none;
-    const float* y = has_mask ? args.in(args.num_inputs - 1) : nullptr;
+    const Mask mask{activation, args.in(4), args.in(args.num_inputs - 1)};
     const auto count = static_cast<double>(step.batch_valid * rows.pixels);
     // Without totals, padding needs no special case: its dy is zero.
     const int64_t valid_rows = totals ? step.valid * rows.pixels : rows.count();
@@ -143,10 +152,10 @@ KernelOffer reference_batch_norm_input_grad(const ir::Node& node) {
       const double scale = static_cast<double>(args.in(4)[c]) * known.inv_std;
       for (int64_t r = 0; r < rows.count(); ++r) {
         const int64_t at = r * rows.channels + c;
-        double dx = r < valid_rows ? masked(activation, args.in(0), y, at) : 0;
+        const double normal = known.normal(args.in(1)[at]);
+        double dx = r < valid_rows ? mask(static_cast<double>(args.in(0)[at]), normal, c) : 0;
         if (totals && r < valid_rows) {
-          dx -= (static_cast<double>(args.in(5)[c]) +
-                 known.normal(args.in(1)[at]) * static_cast<double>(args.in(6)[c])) /
+          dx -= (static_cast<double>(args.in(5)[c]) + normal * static_cast<double>(args.in(6)[c])) /
                 count;
         }
         args.out()[at] = static_cast<float>(scale * dx);
