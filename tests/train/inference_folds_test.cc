@@ -2,6 +2,7 @@
 // inside convolutions; they compute the same as without.
 // SPDX-License-Identifier: MIT
 #include <cmath>
+#include <map>
 
 #include "tests/train/train_support.h"
 
@@ -153,6 +154,44 @@ TEST(InferenceFolds, NewWeightsTakeEffect) {
   EXPECT_TRUE(same_weights(plain, folded));
   EXPECT_GT(largest_difference_of(folded.predict(x, 4), after), 1e-3);
   EXPECT_LT(largest_difference_of(folded.predict(x, 4), plain.predict(x, 4)), 2e-6);
+}
+
+// How often weights were folded and packed in an evaluation with an execution for every batch.
+int packings_of(Model& model) {
+  profile::Trace trace;
+  model.evaluate(image_data(12), {.batch_size = 4, .steps_per_execution = 1, .trace = &trace});
+  std::map<const profile::TraceTrack*, int> packings;
+  for (const profile::TraceTrack* track : trace.tracks()) {
+    for (const profile::TraceEvent& event : track->events()) {
+      if (event.kind == profile::EventKind::prologue) ++packings[track];
+    }
+  }
+  int most = 0;
+  for (const auto& [track, count] : packings) most = std::max(most, count);
+  return most;
+}
+
+TEST(InferenceFolds, WeightsThatStayArePackedOnce) {
+  Model model = folding_model(folding_resnet(), {}, true);
+  EXPECT_EQ(packings_of(model), 1);
+  EXPECT_EQ(packings_of(model), 0);
+  model.predict(images(4).x, 4);  // another program does not matter
+  EXPECT_EQ(packings_of(model), 0);
+  vary_weights(model, 9);
+  EXPECT_EQ(packings_of(model), 1);
+  model.fit(image_data(24), {.epochs = 1, .batch_size = 8, .verbose = 0});
+  EXPECT_EQ(packings_of(model), 1);
+  EXPECT_EQ(packings_of(model), 0);
+}
+
+// After an execution that failed, nobody knows what was packed.
+TEST(InferenceFolds, FailuresForgetWhatWasPacked) {
+  Model model = folding_model(folding_resnet(), {}, true);
+  EXPECT_EQ(packings_of(model), 1);
+  const Dataset broken =
+      image_data(8).map_in_place([](const SampleView&) { throw IoError("no more data"); });
+  EXPECT_THROW(model.evaluate(broken, {.batch_size = 4, .steps_per_execution = 1}), IoError);
+  EXPECT_EQ(packings_of(model), 1);
 }
 
 // Frozen layers normalise by moving statistics in training, where nothing folds.

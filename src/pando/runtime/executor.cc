@@ -12,6 +12,7 @@ namespace pando::runtime {
 Executor::Executor(const compiler::Program& program, VariableStore& variables, WorkerTeam& team,
                    const Optimizer* optimizer, Placement placement)
     : bound_(program, variables, team, std::move(placement)),
+      variables_(variables),
       team_(team),
       stages_(program.pipelined() ? program.stages() : 1),
       devices_per_replica_(bound_.placement().devices_per_replica(program.stages())),
@@ -113,8 +114,12 @@ Executor::Worker Executor::worker_for(int number, const Execution& execution) {
   return worker;
 }
 
+// Weights are folded and packed once for all executions between two changes of the variables.
 ExecutionTotals Executor::run(const Execution& execution, InfeedQueue& infeed) {
   reset(execution, infeed);
+  const Prologue now{variables_.version(), execution.seed, execution.iteration};
+  skips_prologue_ = !updater_ && prologue_ == now;
+  prologue_.reset();
   running_ = true;
   team_.run([&](int number) {
     try {
@@ -126,7 +131,9 @@ ExecutionTotals Executor::run(const Execution& execution, InfeedQueue& infeed) {
   });
   running_ = false;
   feeder_.end();
+  if (updater_) variables_.changed();
   if (error_ != nullptr) std::rethrow_exception(error_);
+  if (!updater_) prologue_ = now;
   return collect();
 }
 
@@ -185,7 +192,7 @@ void Executor::work(Worker worker) {
   for (int64_t update = 0;; ++update) {
     if (worker.number == 0) begin_update(worker);
     // Variables change between updates only if there is an optimizer.
-    if (update == 0 || updater_) {
+    if ((update == 0 && !skips_prologue_) || updater_) {
       const int64_t begin = worker.trace.now();
       if (!run_prologue(worker, update)) return;
       worker.trace.add(profile::EventKind::prologue, begin);

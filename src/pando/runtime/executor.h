@@ -101,6 +101,13 @@ class Executor {
     std::vector<int64_t> element_samples;
     int64_t samples = 0;  // real ones of this update, of all instances
   };
+  // What the results of the prologue depend on.
+  struct Prologue {
+    uint64_t variables = 0;  // their version
+    uint64_t seed = 0;
+    int64_t iteration = 0;
+    bool operator==(const Prologue&) const = default;
+  };
   // What a worker knows while it runs.
   struct Worker {
     int number = 0;
@@ -148,7 +155,10 @@ class Executor {
   bool waits_together() const { return !bound_.program().depth_first(); }
 
   BoundProgram bound_;
+  VariableStore& variables_;
   WorkerTeam& team_;
+  std::optional<Prologue> prologue_;  // whose results are there
+  bool skips_prologue_ = false;       // of the current execution
   std::optional<Updater> updater_;
   std::optional<MovingStatistics> statistics_;
   std::optional<GradientCounter> counter_;

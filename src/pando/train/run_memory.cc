@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -126,7 +127,7 @@ RunMemory Model::Impl::memory_of(const RunPart& part) {
   const int64_t slots =
       part.mode == RunMode::train ? slot_bytes(variables, compiled().optimizer) : 0;
   memory.state = slots;
-  for (const runtime::Variable& variable : variables.all()) {
+  for (const runtime::Variable& variable : std::as_const(variables).all()) {
     memory.state += static_cast<int64_t>(variable.value.bytes());
     for (const Tensor& slot : variable.slots) memory.state += static_cast<int64_t>(slot.bytes());
   }

@@ -58,6 +58,7 @@ void assign_numbers(const Tensor& from, Tensor& to) {
 Variable& VariableStore::add(std::string name, Tensor value, double moving_momentum,
                              bool follows_variance) {
   PANDO_CHECK(index_.emplace(name, variables_.size()).second, "variable '", name, "' exists twice");
+  changed();
   variables_.push_back({std::move(name), std::move(value), moving_momentum, follows_variance, {}});
   return variables_.back();
 }
@@ -69,6 +70,7 @@ const Variable& VariableStore::get(std::string_view name) const {
 }
 
 Variable& VariableStore::get(std::string_view name) {
+  changed();
   return const_cast<Variable&>(std::as_const(*this).get(name));
 }
 
@@ -116,6 +118,7 @@ void VariableStore::adopt_averages() {
 }
 
 void VariableStore::convert(DType type) {
+  changed();
   for (Variable& variable : variables_) {
     if (variable.is_state()) continue;
     convert_tensor(variable.value, type);

@@ -39,16 +39,25 @@ DType slot_type(const SlotSpec& slot, DType weights);
 void reset_slot(const SlotSpec& slot, const Tensor& weights, Tensor& values);
 
 // Addresses of values and slots stay the same until convert(). Not thread-safe; executions change
-// variables, so nothing else may use the store while one runs.
+// variables, so nothing else may use the store while one runs. Everyone who asks for a variable
+// that is not const may change it until they ask for the version; later changes have to be
+// announced by changed().
 class VariableStore {
  public:
   Variable& add(std::string name, Tensor value, double moving_momentum = -1,
                 bool follows_variance = false);
   Variable& get(std::string_view name);  // throws InternalError for an unknown name
   const Variable& get(std::string_view name) const;
-  std::vector<Variable>& all() { return variables_; }
+  std::vector<Variable>& all() {
+    changed();
+    return variables_;
+  }
   const std::vector<Variable>& all() const { return variables_; }
   void reserve(size_t count) { variables_.reserve(count); }
+
+  // While the version stays the same, so do the values: what was made of them is still good.
+  uint64_t version() const { return version_; }
+  void changed() { ++version_; }
 
   // Gives every trained variable the slots of a rule, as they are before the first update, unless
   // it has such slots already.
@@ -77,6 +86,7 @@ class VariableStore {
   std::vector<SlotSpec> slots_;  // of every trained variable, once it has some
   bool shows_averages_ = false;
   std::map<std::string, size_t, std::less<>> index_;
+  uint64_t version_ = 0;
 };
 
 }  // namespace pando::runtime
