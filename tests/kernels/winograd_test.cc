@@ -53,6 +53,7 @@ std::vector<ConvGeometry> winograd_cases() {
            Case{2, 9, 10, 64, 48, {1, 1, 1, 1}},   // columns of different width
            Case{1, 3, 260, 40, 64, {1, 1, 1, 1}},  // a row of tiles in several runs
            Case{2, 33, 30, 32, 16, {1, 1, 1, 1}},  // several blocks of several rows
+           Case{1, 6, 8, 272, 250, {1, 1, 1, 1}},  // a filter that no cache holds
        }) {
     cases.push_back(geometry_of(c));
   }
@@ -255,6 +256,9 @@ TEST(WinogradCandidate, LeavesToDirectWhatDirectDoesFaster) {
   EXPECT_EQ(refusal({2, 8, 8, 64}, {3, 3, 64, 64}), "");
   EXPECT_NE(refusal({2, 32, 32, 8}, {3, 3, 8, 32}).find("16 channels"), std::string::npos);
   EXPECT_NE(refusal({1, 7, 7, 512}, {3, 3, 512, 512}).find("256 x 256"), std::string::npos);
+  const ir::Attributes same{{"padding", std::string("same")}};
+  EXPECT_EQ(refusal({2, 16, 16, 512}, {3, 3, 512, 512}, same), "");
+  EXPECT_NE(refusal({8, 7, 7, 512}, {3, 3, 512, 512}, same).find("7x7 outputs"), std::string::npos);
   EXPECT_NE(refusal({2, 3, 3, 64}, {3, 3, 64, 64}).find("1x1 outputs"), std::string::npos);
   EXPECT_NE(refusal({2, 8, 8, 16}, {5, 5, 16, 16}).find("3x3"), std::string::npos);
   EXPECT_NE(refusal({2, 32, 32, 16}, {3, 3, 16, 16}, {{"window", ir::Ints{3, 3}}}).find("2x2"),

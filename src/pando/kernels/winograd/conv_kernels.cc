@@ -37,16 +37,20 @@ int64_t products(const ConvGeometry& g, size_t axis) {
 //   256 -> 256                         1.8, filter gradient 1.35 (1.5, 1.45)
 //   512 -> 512, 7x7 outputs            1.04, filter gradient 0.8; packing is 5 ms slower
 // `outputs` are the extents that tiles cover: those of y or of dx.
+constexpr int64_t kTilesOfHugeFilter = 64;
 std::string why_direct_is_faster(const ConvGeometry& g, const ConvGeometry::Extents& outputs) {
   const int64_t fewest = std::min(g.in_channels, g.out_channels);
   if (fewest < 16) return "direct is faster below 16 channels";
-  if (g.in_channels * g.out_channels > 256 * 256) {
-    return "direct is faster above 256 x 256 channels";
-  }
   const int64_t tiles = (outputs[1] + 1) / 2 * ((outputs[2] + 1) / 2);
   const double ratio =
       static_cast<double>(products(g, 1) * products(g, 2)) / static_cast<double>(16 * tiles);
-  const double wanted = fewest < 32 ? 2.0 : 1.35;
+  const bool huge = g.in_channels * g.out_channels > 256 * 256;
+  // Transforming and reading a huge filter has to pay off.
+  if (huge && g.batch * tiles < kTilesOfHugeFilter) {
+    return concat("direct is faster above 256 x 256 channels below ", kTilesOfHugeFilter,
+                  " tiles, got ", g.batch * tiles);
+  }
+  const double wanted = huge ? 1.95 : (fewest < 32 ? 2.0 : 1.35);
   if (ratio >= wanted) return "";
   return concat("direct is faster: ", outputs[1], "x", outputs[2], " outputs save a factor of ",
                 ratio, " in multiplications, ", fewest, " channels need ", wanted);

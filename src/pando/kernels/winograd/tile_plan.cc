@@ -17,16 +17,25 @@ constexpr int64_t kBlockBytes = 256 * 1024;
 constexpr int64_t kFewestTiles = 16;
 constexpr int64_t kFewestTilesOfLargeFilter = 49;
 constexpr int64_t kLargeFilterBytes = 1 << 20;
+// A filter that does not even stay in the third-level cache is read once for as many tiles as one
+// plane of the source holds in the second-level cache.
+constexpr int64_t kHugeFilterBytes = 4 << 20;
+constexpr int64_t kSourcePlaneBytes = 256 * 1024;
+
+int64_t fewest_tiles(const TilePlan& plan) {
+  const int64_t filter_bytes = 16 * plan.kernel_plane() * int64_t{sizeof(float)};
+  if (filter_bytes < kLargeFilterBytes) return kFewestTiles;
+  if (filter_bytes <= kHugeFilterBytes) return kFewestTilesOfLargeFilter;
+  return std::max(kSourcePlaneBytes / (plan.source_stride * int64_t{sizeof(float)}),
+                  kFewestTilesOfLargeFilter);
+}
 
 int64_t tiles_per_block(const TilePlan& plan) {
   const int64_t tile_bytes =
       16 * (plan.source_stride + plan.output_stride) * int64_t{sizeof(float)};
   const int64_t all =
       plan.spec.batch * divide_up(plan.spec.output[0], 2) * divide_up(plan.spec.output[1], 2);
-  const int64_t filter_bytes = 16 * plan.kernel_plane() * int64_t{sizeof(float)};
-  const int64_t fewest =
-      filter_bytes < kLargeFilterBytes ? kFewestTiles : kFewestTilesOfLargeFilter;
-  return std::min(std::max(kBlockBytes / tile_bytes, fewest), all);
+  return std::min(std::max(kBlockBytes / tile_bytes, fewest_tiles(plan)), all);
 }
 
 }  // namespace
