@@ -1,5 +1,5 @@
 // Average pooling over windows and over whole samples, with gradients. Parts divide the rows of the
-// result.
+// result, or the channels of whole samples.
 // SPDX-License-Identifier: MIT
 #include "pando/base/multiversion.h"
 #include "pando/kernels/fast/fast.h"
@@ -73,26 +73,40 @@ PANDO_MULTIVERSION void avg_grad_rows(const PoolShape& p, const float* dy, float
   }
 }
 
-// Adds four pixels at a time to one row of sums.
-PANDO_MULTIVERSION void global_avg(const PixelRows& shape, const float* x, float* y,
-                                   Range samples) {
+// Channels that a part takes at once: whole cache lines, and enough to be worth the walk over all
+// pixels.
+constexpr int64_t kPieceChannels = 64;
+
+int64_t pieces_of(const PixelRows& shape) {
+  return (shape.channels + kPieceChannels - 1) / kPieceChannels;
+}
+
+// Adds four pixels at a time to one row of sums. A unit is a piece of the channels of one sample.
+PANDO_MULTIVERSION void global_avg(const PixelRows& shape, const float* x, float* y, Range units) {
   const int64_t channels = shape.channels;
+  const int64_t pieces = pieces_of(shape);
   const float factor = 1.0f / static_cast<float>(shape.pixels);
-  for (int64_t n = samples.begin; n < samples.end; ++n) {
-    const float* __restrict from = x + n * shape.pixels * channels;
-    float* __restrict to = y + n * channels;
-    std::fill_n(to, channels, 0.0f);
+  for (int64_t unit = units.begin; unit < units.end;) {
+    // All pieces of the sample that the part has.
+    const int64_t n = unit / pieces;
+    const int64_t end = std::min((n + 1) * pieces, units.end);
+    const int64_t first = (unit - n * pieces) * kPieceChannels;
+    const int64_t count = std::min((end - n * pieces) * kPieceChannels, channels) - first;
+    const float* __restrict from = x + n * shape.pixels * channels + first;
+    float* __restrict to = y + n * channels + first;
+    std::fill_n(to, count, 0.0f);
     int64_t pixel = 0;
     for (; pixel + 4 <= shape.pixels; pixel += 4) {
       const float* p = from + pixel * channels;
-      for (int64_t c = 0; c < channels; ++c) {
+      for (int64_t c = 0; c < count; ++c) {
         to[c] += (p[c] + p[c + channels]) + (p[c + 2 * channels] + p[c + 3 * channels]);
       }
     }
     for (; pixel < shape.pixels; ++pixel) {
-      for (int64_t c = 0; c < channels; ++c) to[c] += from[pixel * channels + c];
+      for (int64_t c = 0; c < count; ++c) to[c] += from[pixel * channels + c];
     }
-    for (int64_t c = 0; c < channels; ++c) to[c] *= factor;
+    for (int64_t c = 0; c < count; ++c) to[c] *= factor;
+    unit = end;
   }
 }
 
@@ -128,7 +142,8 @@ KernelOffer fast_avg_pool_grad(const ir::Node& node) {
 KernelOffer fast_global_avg_pool(const ir::Node& node) {
   const PixelRows shape(node.input(0)->shape());
   const auto run = [=](const KernelArgs& args, const StepArgs& step) {
-    global_avg(shape, args.in(0), args.out(), fast::share(step.part, shape.batch));
+    global_avg(shape, args.in(0), args.out(),
+               fast::share(step.part, shape.batch * pieces_of(shape)));
   };
   return offer_function("fast", run, fast::kSplits);
 }
