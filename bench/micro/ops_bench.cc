@@ -1,7 +1,11 @@
 // Speed of the kernels other than convolutions on one thread, with the shapes of cifar_resnet8 and
 // mnist_cnn at half a batch of 32 and 64. Counts the bytes of all inputs and outputs:
 //   micro_ops --benchmark_filter=batch_norm
+// Depthwise convolutions also show which share of the speed they reach that the multiply-add units
+// or the memory allow, whichever is less:
+//   micro_ops --benchmark_filter=depthwise
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <string>
@@ -9,6 +13,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include "bench/micro/bounds.h"
 #include "pando/base/strings.h"
 #include "pando/kernels/denormals.h"
 #include "pando/kernels/kernel.h"
@@ -22,6 +27,7 @@ struct OpCase {
   std::vector<ir::TensorType> inputs;
   ir::Attributes attributes = {};
   int outputs = 1;
+  double multiply_adds = 0;  // 0: no bound is shown
 };
 
 ir::TensorType f32(Shape shape) { return {DType::f32, std::move(shape)}; }
@@ -61,8 +67,8 @@ class BoundOp {
     for (const kernels::Candidate& one : kernels::candidates(op_case.op)) {
       if (one.name == candidate) offer_ = one.offer(*node);
     }
-    for (const ir::Value* value : node->inputs()) in_.push_back(allocate(*value));
-    for (const ir::Value* value : node->outputs()) out_.push_back(allocate(*value));
+    for (const ir::Value* value : node->inputs()) in_.push_back(allocate(*value, bytes_in_));
+    for (const ir::Value* value : node->outputs()) out_.push_back(allocate(*value, bytes_out_));
     // The contents of packed inputs do not affect the time.
     for (const kernels::Packing& packing : offer_.packings) {
       memory_.emplace_back(static_cast<size_t>(packing.layout.elements) * sizeof(float));
@@ -73,14 +79,18 @@ class BoundOp {
   }
 
   const kernels::KernelOffer& offer() const { return offer_; }
-  size_t bytes() const { return bytes_; }
+  size_t bytes() const { return bytes_in_ + bytes_out_; }
+  // The shortest time that the machine allows.
+  double bound_seconds(double multiply_adds) const {
+    return std::max(multiply_add_seconds(multiply_adds), memory_seconds(bytes_in_, bytes_out_));
+  }
   void run(const kernels::StepArgs& step) const {
     offer_.kernel->run({in_.data(), out_.data(), scratch_, static_cast<int>(in_.size())}, step);
   }
 
  private:
-  std::byte* allocate(const ir::Value& value) {
-    bytes_ += value.bytes();
+  std::byte* allocate(const ir::Value& value, size_t& bytes) {
+    bytes += value.bytes();
     return memory_.emplace_back(value.bytes(), value.type().dtype).data();
   }
 
@@ -90,7 +100,8 @@ class BoundOp {
   std::vector<const std::byte*> in_;
   std::vector<std::byte*> out_;
   std::byte* scratch_ = nullptr;
-  size_t bytes_ = 0;
+  size_t bytes_in_ = 0;
+  size_t bytes_out_ = 0;
 };
 
 void run_op(benchmark::State& state, const OpCase& op_case, const std::string& candidate) {
@@ -98,12 +109,17 @@ void run_op(benchmark::State& state, const OpCase& op_case, const std::string& c
   const BoundOp op(op_case, candidate);
   if (op.offer().kernel == nullptr) return state.SkipWithError(op.offer().refusal.c_str());
   const int64_t batch = op_case.inputs[0].shape.front();
+  const double start = thread_seconds();
   for (auto _ : state) {
     op.run({.valid = batch, .batch_valid = batch});
     benchmark::ClobberMemory();
   }
   state.SetBytesProcessed(static_cast<int64_t>(op.bytes()) * state.iterations());
   state.SetLabel(op.offer().kernel->name());
+  if (op_case.multiply_adds == 0) return;
+  const double each = (thread_seconds() - start) / static_cast<double>(state.iterations());
+  state.counters["share_of_bound"] = op.bound_seconds(op_case.multiply_adds) / each;
+  state.counters["share_of_peak"] = multiply_add_seconds(op_case.multiply_adds) / each;
 }
 
 void add_norm_cases(std::vector<OpCase>& cases, const Shape& x) {
@@ -112,8 +128,8 @@ void add_norm_cases(std::vector<OpCase>& cases, const Shape& x) {
   cases.push_back({"batch_moments", {f32(x)}});
   cases.push_back({"batch_norm", {f32(x), c, c, c, c}});
   cases.push_back({"batch_norm", {f32(x), c, c, c, c}, relu});
-  cases.push_back({"batch_norm_sums", {f32(x), f32(x), c, c, f32(x)}, relu, 2});
-  cases.push_back({"batch_norm_input_grad", {f32(x), f32(x), c, c, c, c, c, f32(x)}, relu});
+  cases.push_back({"batch_norm_sums", {f32(x), f32(x), c, c, c, c}, relu, 2});
+  cases.push_back({"batch_norm_input_grad", {f32(x), f32(x), c, c, c, c, c, c}, relu});
   if (x.back() % 4 != 0) return;
   cases.push_back({"group_norm", {f32(x), c, c}, {{"groups", int64_t{4}}}, 3});
 }
@@ -194,17 +210,27 @@ std::vector<OpCase> dense_cases() {
   return cases;
 }
 
-// Depthwise convolutions of mobilenet_v2 at 96 pixels, and of efficientnet_b0 with its filter of 5;
-// convolutions with 32 groups of ResNeXt at 112 pixels.
+// All depthwise convolutions of mobilenet_v2 at 96 pixels, some of it and of efficientnet_b0 at
+// 224; convolutions with 32 groups of ResNeXt at 112 pixels.
 std::vector<OpCase> grouped_cases() {
   std::vector<OpCase> cases;
   for (const auto& [side, channels, window, stride, per_group] :
        {std::array<int64_t, 5>{48, 32, 3, 1, 1},
         {48, 96, 3, 2, 1},
         {24, 144, 3, 1, 1},
+        {24, 144, 3, 2, 1},
+        {12, 192, 3, 1, 1},
+        {12, 192, 3, 2, 1},
         {6, 384, 3, 1, 1},
-        {6, 480, 5, 1, 1},
+        {6, 576, 3, 1, 1},
+        {6, 576, 3, 2, 1},
         {3, 960, 3, 1, 1},
+        {112, 32, 3, 1, 1},
+        {56, 144, 3, 1, 1},
+        {14, 384, 3, 1, 1},
+        {28, 240, 5, 1, 1},
+        {14, 480, 5, 1, 1},
+        {7, 1152, 5, 1, 1},
         {28, 64, 3, 1, 2},
         {28, 128, 3, 1, 4},
         {28, 256, 3, 2, 8},
@@ -217,12 +243,14 @@ std::vector<OpCase> grouped_cases() {
     ir::Attributes attributes{{"groups", channels / per_group},
                               {"strides", ir::Ints{stride, stride}},
                               {"padding", std::string("same")}};
-    cases.push_back({"conv", {x, filter}, attributes});
+    const auto inside = static_cast<double>(taps_inside(side, out, window, stride));
+    const double count = 8 * inside * inside * static_cast<double>(channels * per_group);
+    cases.push_back({"conv", {x, filter}, attributes, 1, count});
     ir::Attributes of_input = attributes;
     of_input.set("input", ir::Ints{side, side});
-    cases.push_back({"conv_input_grad", {y, filter}, of_input});
+    cases.push_back({"conv_input_grad", {y, filter}, of_input, 1, count});
     attributes.set("filter", ir::Ints{window, window});
-    cases.push_back({"conv_filter_grad", {x, y}, attributes});
+    cases.push_back({"conv_filter_grad", {x, y}, attributes, 1, count});
   }
   return cases;
 }
@@ -283,8 +311,10 @@ void register_cases() {
   }
   for (const OpCase& op_case : grouped_cases()) {
     for (const char* candidate : {"depthwise", "direct", "onednn"}) {
-      const std::string name = concat("grouped/", op_case.op, "/", op_case.inputs[0].shape,
-                                      op_case.inputs[1].shape, "/", candidate);
+      const bool depthwise = op_case.attributes.get_int("groups") == op_case.inputs[0].shape.back();
+      const std::string name =
+          concat(depthwise ? "depthwise/" : "grouped/", op_case.op, "/", op_case.inputs[0].shape,
+                 op_case.inputs[1].shape, "/", candidate);
       benchmark::RegisterBenchmark(name.c_str(), run_op, op_case, candidate)
           ->Unit(benchmark::kMicrosecond);
     }
