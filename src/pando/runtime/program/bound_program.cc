@@ -124,7 +124,9 @@ int BoundProgram::worker_of(int lane, int stage) const {
 std::byte* BoundProgram::address(const compiler::Operand& operand, int lane,
                                  int micro_batch) const {
   if (operand.place.region == compiler::Region::external) {
-    return variables_.get(operand.value->name()).value.data();
+    // Not asked for as one that changes: programs only read variables.
+    const Tensor& value = std::as_const(variables_).get(operand.value->name()).value;
+    return const_cast<std::byte*>(value.data());
   }
   if (operand.place.region == compiler::Region::packed) {
     return packed_.data() + operand.place.offset;
