@@ -35,6 +35,7 @@ struct PanelArgs {
   int64_t last_lanes = 0;   // how many lanes of the last vector exist in y and bias
   bool accumulate = false;  // start from y instead of 0
   bool finish = false;      // add the bias and the residual, apply the activation
+  bool fetch_y = false;     // prefetch the results of a tile while the tile before is computed
   const float* bias = nullptr;
   const float* residual = nullptr;  // its rows lie as those of y
   Activation activation = Activation::none;

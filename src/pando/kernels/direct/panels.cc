@@ -11,6 +11,9 @@ namespace {
 // second-level cache; a larger part would save little of the storing and loading of sums.
 constexpr int64_t kPanelBytes = 48 * 1024;
 
+// Results beyond this do not stay in a second-level cache.
+constexpr int64_t kManyOutputBytes = 2 << 20;
+
 }  // namespace
 
 void run_panels(const GatherPlan& plan, const IsaKernels& isa, const PixelRun& run,
@@ -25,6 +28,7 @@ void run_panels(const GatherPlan& plan, const IsaKernels& isa, const PixelRun& r
   args.y_stride = plan.spec.output_channels;
   args.activation = epilogue.activation;
   args.alpha = epilogue.alpha;
+  args.fetch_y = plan.spec.batch * plan.output_size() * int64_t{sizeof(float)} > kManyOutputBytes;
   const auto columns = static_cast<int64_t>(plan.columns.size());
   for (int64_t group = 0; group < plan.spec.groups; ++group) {
     args.x = run.x + group * plan.group_source;

@@ -20,6 +20,25 @@ int64_t band_rows(const WindowPlan& plan) {
   return std::max<int64_t>(kBandBytes / bytes, 4);
 }
 
+// Memory that the next band needs, prefetched line by line while this band is computed. The
+// processor does not foresee the order of a band, which takes some channels of all its pixels.
+class Ahead {
+ public:
+  Ahead() = default;
+  Ahead(const float* from, int64_t floats, int64_t steps)
+      : next_(from), end_(from + floats), step_((floats / steps / kLine + 1) * kLine) {}
+  PANDO_INLINE void fetch() {
+    const float* stop = next_ + step_ < end_ ? next_ + step_ : end_;
+    for (; next_ < stop; next_ += kLine) __builtin_prefetch(next_, 0, 2);
+  }
+
+ private:
+  static constexpr int64_t kLine = 16;
+  const float* next_ = nullptr;
+  const float* end_ = nullptr;
+  int64_t step_ = 0;
+};
+
 // The rows of the source under one row of the result, from some channel on; null: outside.
 template <int kWindow>
 struct SourceRows {
@@ -108,6 +127,8 @@ struct Band {
   const WindowData& data;
   const WindowEnds& ends;  // the activation is none if it is not applied in registers
   Range rows;
+  mutable Ahead source;
+  mutable Ahead result;
 };
 
 // As many channels from c on as Values holds.
@@ -123,6 +144,8 @@ PANDO_INLINE void sum_band(const Band& band, int64_t c) {
   for (int64_t row = band.rows.begin; row < band.rows.end; ++row) {
     const SourceRows<kWindow> source(plan, band.data.x, row, c);
     float* y = band.data.y + row * plan.width * plan.channels + c;
+    band.source.fetch();
+    band.result.fetch();
     Columns columns{-plan.pad_left, plan.source_width, plan.channels};
     for (int64_t left = plan.width; left > 0;) {
       // Few sizes of groups: each is much code.
@@ -320,6 +343,29 @@ bool has_windows(const ConvGeometry& g) {
 
 bool has_input_grad_windows(const ConvGeometry& g) { return has_windows(g) && g.stride[1] == 1; }
 
+namespace {
+
+Band made_band(const WindowPlan& plan, const WindowData& data, const WindowEnds& ends, Range rows) {
+  Band band{plan, data, ends, rows, {}, {}};
+  if (!plan.is_large()) return band;
+  const Range next{rows.end, std::min(rows.end + plan.band_rows, plan.result_rows())};
+  const int64_t steps = rows.size() * (plan.channels / (plan.wide ? 2 * kLanes : kLanes) + 1);
+  const int64_t source_row = plan.source_width * plan.channels;
+  const int64_t result_row = plan.width * plan.channels;
+  const int64_t first = plan.source_row(next.begin);
+  band.source =
+      Ahead(data.x + first * source_row, (plan.source_row(next.end) - first) * source_row, steps);
+  band.result = Ahead(data.y + next.begin * result_row, next.size() * result_row, steps);
+  return band;
+}
+
+}  // namespace
+
+bool WindowPlan::is_large() const {
+  constexpr int64_t kLargeFloats = 1 << 19;
+  return batch * channels * (height * width + source_height * source_width) > kLargeFloats;
+}
+
 void sum_windows(const WindowPlan& plan, const WindowData& data, const WindowEnds& ends,
                  Range rows) {
   WindowEnds in_band = ends;
@@ -327,7 +373,7 @@ void sum_windows(const WindowPlan& plan, const WindowData& data, const WindowEnd
   const int64_t length = plan.width * plan.channels;
   for (int64_t row = rows.begin; row < rows.end; row += plan.band_rows) {
     const Range band{row, std::min(row + plan.band_rows, rows.end)};
-    run_band({plan, data, in_band, band});
+    run_band(made_band(plan, data, in_band, band));
     if (in_registers(ends.activation.kind)) continue;
     activate(ends.activation, data.y + band.begin * length, band.size() * length);
   }

@@ -20,6 +20,13 @@ struct WindowPlan {
   static WindowPlan of_input_grad(const ConvGeometry& geometry);
 
   int64_t result_rows() const { return batch * height; }
+  // The source's row at which the window of a result's row begins, of all samples, not counting
+  // the padding.
+  int64_t source_row(int64_t row) const {
+    return row / height * source_height + row % height * stride;
+  }
+  // Whether source and result together are too large for a second-level cache.
+  bool is_large() const;
 
   int64_t batch = 1;
   int64_t channels = 1;
