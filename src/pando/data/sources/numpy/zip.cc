@@ -171,7 +171,6 @@ std::vector<ZipMember> zip_members(ZipBytes archive, const std::string& place) {
     const uint16_t extra = numbers.u16(at + 30);
     const ZipBytes text = numbers.at(at + kEntryBytes, name);
     ZipMember member{.name = std::string(text.begin(), text.end()),
-                     .deflated = numbers.u16(at + 10) == Z_DEFLATED,
                      .encrypted = (numbers.u16(at + 8) & 1) != 0,
                      .method = numbers.u16(at + 10),
                      .crc = numbers.u32(at + 16),
@@ -189,7 +188,8 @@ std::vector<uint8_t> read_zip_member(ZipBytes archive, const ZipMember& member,
                                      const std::string& place) {
   const std::string where = concat(place, ": ", member.name);
   const ZipNumbers numbers(archive, where);
-  if (member.encrypted || (member.method != 0 && !member.deflated)) {
+  const bool deflated = member.method == Z_DEFLATED;
+  if (member.encrypted || (member.method != 0 && !deflated)) {
     throw IoError(where, ": expected a member that is stored or deflated, got ",
                   member.encrypted ? "an encrypted one" : concat("method ", member.method));
   }
@@ -200,11 +200,11 @@ std::vector<uint8_t> read_zip_member(ZipBytes archive, const ZipMember& member,
   const uint64_t begin = member.offset + kLocalBytes + numbers.u16(member.offset + 26) +
                          numbers.u16(member.offset + 28);
   const ZipBytes stored = numbers.at(begin, member.stored);
-  if (!member.deflated && member.bytes != member.stored) {
+  if (!deflated && member.bytes != member.stored) {
     throw IoError(where, ": damaged: ", member.stored, " bytes, expected ", member.bytes);
   }
-  std::vector<uint8_t> bytes = member.deflated ? inflate_member(stored, member.bytes, where)
-                                               : std::vector<uint8_t>(stored.begin(), stored.end());
+  std::vector<uint8_t> bytes = deflated ? inflate_member(stored, member.bytes, where)
+                                        : std::vector<uint8_t>(stored.begin(), stored.end());
   if (crc_of(bytes) != member.crc) throw IoError(where, ": damaged: its checksum does not match");
   return bytes;
 }

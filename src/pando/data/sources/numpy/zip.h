@@ -11,9 +11,8 @@ namespace pando::data {
 
 struct ZipMember {
   std::string name;
-  bool deflated = false;
   bool encrypted = false;
-  uint16_t method = 0;
+  uint16_t method = 0;  // 0 stored, 8 deflated
   uint32_t crc = 0;
   uint64_t stored = 0;  // bytes in the archive
   uint64_t bytes = 0;   // after unpacking
