@@ -78,9 +78,9 @@ PANDO_MULTIVERSION void blend_values(float* own, const float* other, size_t coun
 PANDO_MULTIVERSION void blend_values(uint8_t* own, const uint8_t* other, size_t count,
                                      float share) {
   for (size_t i = 0; i < count; ++i) {
-    const float mixed =
-        share * static_cast<float>(own[i]) + (1 - share) * static_cast<float>(other[i]);
-    own[i] = static_cast<uint8_t>(mixed + 0.5f);
+    const float half_more =
+        share * static_cast<float>(own[i]) + (1 - share) * static_cast<float>(other[i]) + 0.5f;
+    own[i] = static_cast<uint8_t>(half_more);
   }
 }
 

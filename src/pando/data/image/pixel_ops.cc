@@ -101,7 +101,7 @@ int mean_grey(const Image& image) {
   } else {
     for (int64_t i = 0; i < pixels; ++i) sum += grey_of(image.pixels.data() + 3 * i);
   }
-  return static_cast<int>(static_cast<double>(sum) / static_cast<double>(pixels) + 0.5);
+  return static_cast<int>((2 * sum + pixels) / (2 * pixels));  // rounded
 }
 
 PANDO_MULTIVERSION void saturate(uint8_t* pixels, int64_t count, float factor) {
@@ -157,7 +157,8 @@ PANDO_INLINE uint8_t channel_of(const Hsv& colour, float place) {
   k -= k >= 6 ? 6 : 0;
   const float rise = k < 4 - k ? k : 4 - k;
   const float part = rise < 0 ? 0 : rise > 1 ? 1 : rise;
-  return static_cast<uint8_t>(colour.value - colour.chroma * part + 0.5f);
+  const float half_more = colour.value - colour.chroma * part + 0.5f;
+  return static_cast<uint8_t>(half_more);
 }
 
 PANDO_MULTIVERSION void turn_hues(uint8_t* pixels, int64_t count, float sixths) {

@@ -86,7 +86,8 @@ struct BlendedPixel {
         return first + (static_cast<float>(pixels[right + c]) - first) * column.part;
       };
       const float above = along(upper);
-      to[c] = static_cast<uint8_t>(above + (along(lower) - above) * row.part + 0.5f);
+      const float half_more = above + (along(lower) - above) * row.part + 0.5f;
+      to[c] = static_cast<uint8_t>(half_more);
     }
   }
 };
