@@ -112,6 +112,7 @@ const Tensor& VariableStore::shown(const Variable& variable) const {
 }
 
 void VariableStore::adopt_averages() {
+  changed();
   for (Variable& variable : variables_) {
     if (const Tensor* average = average_of(variable)) assign_numbers(*average, variable.value);
   }
