@@ -87,7 +87,8 @@ TEST(ValidationSplit, OfRecordsTakesTheLastOnes) {
 }
 
 TEST(ValidationSplit, OfSyntheticImages) {
-  const TrainingData data = synthetic_data(dataset_record("mnist"), 1, {.validation_split = 0.25});
+  const TrainingData data = synthetic_data(dataset_record("mnist"), {zoo_entry("mnist_cnn"), 1},
+                                           {.validation_split = 0.25});
   EXPECT_EQ(data.sets.train.size(), 45000);
   EXPECT_EQ(data.sets.test.size(), 15000);
 }

@@ -1,6 +1,6 @@
 """Every preset makes one weight update in its own precision, on synthetic images, with 2 replicas
-that accumulate 2 micro-batches, and prints its settings. Without --full, presets of resnet50 are
-left out. Usage: presets_test.py PROGRAM [--full]."""
+that accumulate 2 micro-batches, and prints its settings. Without --full, presets of large networks
+are left out. Usage: presets_test.py PROGRAM [--full]."""
 import json
 import math
 import pathlib
@@ -22,15 +22,22 @@ def run(*command):
 def presets(program):
     done = run(program, "train", "--config", "no_such_preset")
     check(done.returncode == 2, "an unknown preset", done)
-    names = re.findall(r"\b(?:resnet|fashion)\w+", done.stderr)
+    names = re.findall(r"\b(?:resnet|fashion|shapes|imagenet|cifar10|folder|cosmoflow)_?\d*_\w+", done.stderr)
     check("resnet8_16ipus_bn" in names, "the message lists no presets", done)
     return sorted(set(names))
+
+
+# What makes samples of large networks small.
+def smaller(name):
+    if name.startswith(("imagenet_", "folder_", "cosmoflow_")):
+        return ["--image-size=32", "--micro-batch-size=4"]
+    return ["--micro-batch-size=8"] if name.startswith("cifar10_") else []
 
 
 # The settings of a preset whose values are one word.
 def settings(program, name):
     done = run(program, "train", "--config", name, "--synthetic-data=host", "--num-replicas=2",
-               "--print-config")
+               "--print-config", *smaller(name))
     check(done.returncode == 0, f"exit code {done.returncode}", done)
     return dict(re.findall(r'^([\w-]+): "?([\w./-]+)"?', done.stdout, re.M))
 
@@ -59,7 +66,7 @@ def train_once(program, name, folder):
     done = run(program, "train", "--config", name, "--num-replicas=2", batch,
                "--weight-updates-per-epoch=1", "--num-epochs=1", "--logs-per-epoch=1",
                "--ckpts-per-epoch=0", "--first-ckpt-epoch=0", "--synthetic-data=host",
-               "--validation=false", f"--run-dir={folder / name}")
+               "--validation=false", f"--run-dir={folder / name}", *smaller(name))
     check(done.returncode == 0, f"exit code {done.returncode}", done)
     for words in expected(setting):
         check(words in done.stdout, f"'{words}' is missing", done)
@@ -72,7 +79,7 @@ def train_once(program, name, folder):
 def main(program, full):
     with tempfile.TemporaryDirectory() as folder:
         for name in presets(program):
-            if full or not name.startswith("resnet50"):
+            if full or not name.startswith(("resnet50_", "imagenet_", "folder_")):
                 train_once(program, name, pathlib.Path(folder))
 
 

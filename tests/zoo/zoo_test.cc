@@ -19,7 +19,8 @@ TEST(Zoo, ParameterCounts) {
       {"resnet50", 25557032},       {"cosmoflow_v1", 19476},     {"cosmoflow_resnet", 6722436},
       {"mobilenet_v2", 3504872},    {"resnet101", 44549160},     {"vgg16", 138357544},
       {"densenet121", 7978856},     {"cifar_wrn_16_4", 2748890}, {"unet", 31037698},
-      {"efficientnet_b0", 5288548}, {"convnext_tiny", 28589128}, {"unet_small", 482754}};
+      {"efficientnet_b0", 5288548}, {"convnext_tiny", 28589128}, {"unet_small", 482754},
+      {"unet3d", 5601154}};
   ASSERT_EQ(trainable.size(), model_zoo().size());
   for (const ZooEntry& entry : model_zoo()) {
     EXPECT_EQ(by_name(entry.name).trainable_parameters(), trainable.at(entry.name)) << entry.name;

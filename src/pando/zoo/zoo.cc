@@ -103,6 +103,20 @@ Network make_unet_of(const Shape& input_shape, int64_t classes, const ZooOptions
   return unet(input_shape, classes, {.levels = levels, .filters = filters, .norm = options.norm});
 }
 
+ZooEntry unet3d_entry() {
+  return {.name = "unet3d",
+          .description = "U-Net for volumes: a class for every voxel",
+          .dataset = "numpy",
+          .input_shape = {64, 64, 64, 1},
+          .outputs = 2,
+          .loss = kClasses,
+          .task = "segmentation",
+          .normalises = true,
+          .make = [](const Shape& input_shape, int64_t classes, const ZooOptions& options) {
+            return unet3d(input_shape, classes, {.levels = 3, .filters = 32, .norm = options.norm});
+          }};
+}
+
 ZooEntry toy_entry() {
   ZooEntry entry = cifar_entry("toy_model", "two small convolutions, for tests");
   entry.make = plain<toy_model>;
@@ -182,6 +196,7 @@ const std::vector<ZooEntry>& model_zoo() {
       unet_entry("unet", "U-Net of 4 levels: a class for every pixel", make_unet_of<4, 64>),
       unet_entry("unet_small", "U-Net of 3 levels with a quarter of the filters",
                  make_unet_of<3, 16>),
+      unet3d_entry(),
       toy_entry(),
       toy_bn_entry(),
       volume_entry("cosmoflow", "3-D network from matter density to cosmological parameters",

@@ -51,6 +51,17 @@ const std::map<std::string, Wanted>& all_wanted() {
       {"resnet50_infer_bs16", {"resnet50", "imagenet", 16, 1, 1, 16, 1, 1, 1}},
       {"resnet50_infer_bs32", {"resnet50", "imagenet", 32, 1, 1, 32, 1, 1, 1}},
       {"resnet50_infer_test", {"resnet50", "imagenet", 1, 1, 1, 1, 1, 1, 1}},
+      {"imagenet_resnet101", {"resnet101", "imagenet", 32, 8, 1, 256, 1, 1, 90, "cosine"}},
+      {"imagenet_densenet121", {"densenet121", "imagenet", 32, 8, 1, 256, 1, 1, 90, "cosine"}},
+      {"imagenet_vgg16", {"vgg16", "imagenet", 32, 8, 1, 256, 1, 1, 74, "cosine"}},
+      {"imagenet_mobilenet_v2", {"mobilenet_v2", "imagenet", 32, 8, 1, 256, 1, 1, 300, "cosine"}},
+      {"imagenet_efficientnet_b0",
+       {"efficientnet_b0", "imagenet", 16, 16, 1, 256, 1, 1, 350, "cosine"}},
+      {"imagenet_convnext_tiny",
+       {"convnext_tiny", "imagenet", 16, 16, 1, 256, 1, 1, 300, "cosine"}},
+      {"cifar10_wrn_16_4", {"cifar_wrn_16_4", "cifar10", 128, 1, 1, 128, 1, 1, 200, "stepped"}},
+      {"folder_unet", {"unet", "image_folder", 4, 4, 1, 16, 1, 1, 60, "cosine"}},
+      {"cosmoflow_sgd", {"cosmoflow", "cosmoflow", 4, 16, 1, 64, 1, 1, 128, "stepped"}},
   };
   return wanted;
 }
@@ -97,6 +108,28 @@ TEST(Presets, GiveTheBatchTheyAreKnownFor) {
 TEST(Presets, AllLoad) {
   for (const std::string& name : parse_yaml(kPresetsText, kPresetsSource).keys) {
     EXPECT_NO_THROW(load(name)) << name;
+  }
+}
+
+// The products of initial_learning_rate and global batch are those that the comments name.
+TEST(Presets, RatesOfTheGlobalBatch) {
+  const std::map<std::string, double> rates = {{"imagenet_resnet101", 0.1},
+                                               {"imagenet_densenet121", 0.1},
+                                               {"imagenet_vgg16", 0.01},
+                                               {"imagenet_mobilenet_v2", 0.045},
+                                               {"imagenet_efficientnet_b0", 0.016},
+                                               {"imagenet_convnext_tiny", 0.00025},
+                                               {"folder_unet", 0.001},
+                                               {"fashion_resnet20", 0.05}};
+  for (const auto& [name, rate] : rates) {
+    const TrainOptions options = load(name);
+    const int64_t batch = options.devices.batch(options.micro_batch_size).global_batch_size;
+    EXPECT_DOUBLE_EQ(*options.schedule.params.initial_learning_rate * static_cast<double>(batch),
+                     rate)
+        << name;
+    const double whole =
+        *options.schedule.params.epochs_to_total_decay + *options.schedule.warmup.warmup_epochs;
+    EXPECT_EQ(whole, static_cast<double>(options.num_epochs)) << name;
   }
 }
 

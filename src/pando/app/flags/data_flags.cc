@@ -25,7 +25,7 @@ std::vector<std::pair<std::string, std::string>> dataset_choices() {
 
 int64_t view_side(const DataFlags& flags, const Shape& model_input) {
   if (flags.image_size > 0) return flags.image_size;
-  return model_input.rank() == 3 ? model_input[0] : DataLoadOptions().view_side;
+  return model_input.rank() > 0 ? model_input[0] : DataLoadOptions().view_side;
 }
 
 void add_data_flags(OptionTable& table, DataFlags& flags) {
@@ -47,14 +47,16 @@ void add_data_flags(OptionTable& table, DataFlags& flags) {
        {"device", SyntheticData::device},
        {"cpu", SyntheticData::host},
        {"ipu", SyntheticData::device}},
-      "use random images instead of the files: host (alias cpu) sends them through "
+      "use random samples instead of the files: host (alias cpu) sends them through "
       "the whole input pipeline; device (alias ipu) keeps them on the devices, so that "
       "input takes no time");
   table.add("shuffle", flags.shuffle, "shuffle the training data in every epoch");
   table
-      .add("image-size", flags.image_size,
-           concat("height and width to which images of ", join(datasets_with_views(), " and "),
-                  " are cut and resized; 0: the default of the model"))
+      .add(
+          "image-size", flags.image_size,
+          concat("height and width to which images of ", join(datasets_with_views(), " and "),
+                 " are cut and resized, also the sides of synthetic volumes; 0: the default of the "
+                 "model"))
       .with_hint("N")
       .at_least(0)
       .at_most(4096);
@@ -100,7 +102,9 @@ void validate(const DataFlags& flags) {
     throw UsageError("--dataset-path: '", flags.dataset_path,
                      "' does not exist; expected the folder with the files of the data set");
   }
-  if (flags.image_size > 0 && !dataset_record(flags.dataset).has_views()) {
+  const DatasetRecord& record = dataset_record(flags.dataset);
+  const bool is_made_up = flags.synthetic_data != SyntheticData::none && !record.preparation;
+  if (flags.image_size > 0 && !record.has_views() && !is_made_up) {
     throw UsageError("--image-size: images of ", flags.dataset,
                      " have a fixed size; remove the flag, or use --dataset ",
                      join(datasets_with_views(), " or "));

@@ -33,7 +33,8 @@ struct DataFlags {
   AugmentationFlags augmentation;
 };
 
-// The height and width of views of images for a model with this input.
+// The height and width of views of images, and the sides of synthetic volumes, for a model with
+// this input.
 int64_t view_side(const DataFlags& flags, const Shape& model_input);
 
 void add_data_flags(OptionTable& table, DataFlags& flags);

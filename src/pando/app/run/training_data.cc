@@ -26,7 +26,8 @@ DataLoadOptions load_options(const DataRequest& request) {
           .eight_bit = flags.eight_bit_transfer,
           .fused = flags.fused_preprocessing,
           .shuffle = flags.shuffle,
-          .view_side = view_side(flags, request.model_input),
+          .view_side =
+              view_side(flags, request.model == nullptr ? Shape{} : request.model->input_shape),
           .on_bad_record = flags.on_bad_record,
           .seed = request.seed,
           .workers = request.workers,
@@ -60,9 +61,11 @@ void fetch_training_data(const DataRequest& request) {
 TrainingData load_training_data(const DataRequest& request) {
   const DatasetRecord& record = dataset_record(request.flags.dataset);
   if (request.flags.synthetic_data != SyntheticData::none) {
+    PANDO_CHECK(request.model != nullptr);
     std::optional<int64_t> distinct;
     if (request.flags.synthetic_data == SyntheticData::device) distinct = request.synthetic;
-    TrainingData made_up = synthetic_data(record, distinct, load_options(request));
+    TrainingData made_up =
+        synthetic_data(record, {*request.model, distinct}, load_options(request));
     mix(made_up, load_options(request));
     return made_up;
   }

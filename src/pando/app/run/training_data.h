@@ -8,18 +8,18 @@
 
 #include "pando/app/flags/data_flags.h"
 #include "pando/datasets/preparation.h"
-#include "pando/tensor/shape.h"
+#include "pando/zoo/zoo.h"
 
 namespace pando::app {
 
 struct DataRequest {
   DataFlags flags;
-  uint64_t seed = 0;            // of everything random about the samples
-  Shape model_input;            // the input of the model, which gives the size of views
-  int workers = 1;              // threads that read files once at the start
-  int64_t synthetic = 1;        // how many different made-up images the devices hold
-  std::ostream* out = nullptr;  // receives messages about a download; null: none
-  bool quiet = false;           // only the start of a download is reported
+  uint64_t seed = 0;                // of everything random about the samples
+  const ZooEntry* model = nullptr;  // of views and synthetic labels; null: no synthetic data
+  int workers = 1;                  // threads that read files once at the start
+  int64_t synthetic = 1;            // how many different made-up images the devices hold
+  std::ostream* out = nullptr;      // receives messages about a download; null: none
+  bool quiet = false;               // only the start of a download is reported
 };
 
 // Downloads a data set that is not on this machine, so that load_training_data() finds it. Throws

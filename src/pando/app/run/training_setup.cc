@@ -47,7 +47,7 @@ Network build_network(const ZooEntry& entry, const ModelFlags& flags, const Trai
 TrainingData load_data(const TrainOptions& options, const ZooEntry& entry, std::ostream& out) {
   return load_training_data({.flags = options.data,
                              .seed = static_cast<uint64_t>(options.seed),
-                             .model_input = entry.input_shape,
+                             .model = &entry,
                              .workers = runtime::topology_of(comm::current_job()).usable_cores(),
                              .synthetic = options.micro_batch_size,
                              .out = &out,
