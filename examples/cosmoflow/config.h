@@ -8,10 +8,19 @@
 #include <string>
 #include <vector>
 
+#include <pando/pando.h>
+
 namespace cosmo {
 
-struct DataConfig {
-  std::string name = "dummy";
+enum class RateScaling { none, linear, square_root };
+
+struct Config {
+  std::string file;  // the file that was read
+  std::string output_dir = "results";
+  int64_t seed = 0;
+
+  std::string data = "dummy";  // or cosmo
+  std::optional<std::string> data_dir;
   int64_t n_train = 10000;
   int64_t n_valid = 0;
   bool shard = true;
@@ -19,58 +28,27 @@ struct DataConfig {
   std::vector<int64_t> target_shape = {4};
   int64_t micro_batch_size = 1;
   int64_t n_epochs = 1;
-  // Only used by the data set cosmo.
-  std::optional<std::string> data_dir;
   int64_t samples_per_file = 1;
   bool shuffle_train = true;
   bool shuffle_valid = false;
   bool staged_files = false;
   int prefetch = 4;
   bool apply_log = true;
-};
 
-struct ModelConfig {
-  std::string name = "cosmoflow";
+  std::string model = "cosmoflow";
   std::optional<std::vector<int64_t>> input_shape;
   std::optional<int64_t> target_size;
-  int64_t conv_size = 16;
-  int64_t kernel_size = 2;
-  int64_t n_conv_layers = 5;
-  int64_t fc1_size = 128;
-  int64_t fc2_size = 64;
-  std::string hidden_activation = "leaky_relu";
-  bool average_pooling = false;
-  double dropout = 0;
-};
+  pando::CosmoflowOptions network;
 
-enum class RateScaling { none, linear, square_root };
-
-struct OptimizerConfig {
-  std::string name = "adadelta";
+  std::string optimizer = "adadelta";
   double lr = 0.5;
   std::optional<double> momentum;
-  std::optional<RateScaling> lr_scaling;
-};
-
-struct TrainConfig {
+  RateScaling lr_scaling = RateScaling::none;
   std::string loss = "mse";
   std::vector<std::string> metrics = {"mae"};
-};
 
-struct DeviceConfig {
   int64_t iterations_per_loop = 5000;
   int num_devices = 1;
-};
-
-struct Config {
-  std::string file;  // the file that was read
-  std::string output_dir = "results";
-  int64_t seed = 0;
-  DataConfig data;
-  ModelConfig model;
-  OptimizerConfig optimizer;
-  TrainConfig train;
-  DeviceConfig device;
 
   bool use_estimator = false;
   bool data_benchmark = false;
@@ -84,12 +62,15 @@ struct Config {
   std::vector<std::string> notes;
   std::string text;  // the effective values as YAML that can be read again
 
-  int64_t samples_per_step() const { return data.micro_batch_size * replicas; }
+  int64_t samples_per_step() const { return micro_batch_size * replicas; }
+  double learning_rate() const;  // after scaling
 };
 
 // Throws UsageError, which names the flag, or the file, line and key.
 Config read_config(std::span<const std::string> args);
 
 std::string help_text();
+
+pando::Network make_network(const Config& config);
 
 }  // namespace cosmo

@@ -5,11 +5,9 @@
 #include <iostream>
 #include <optional>
 
-#include "data_benchmark.h"
-#include "estimator_style.h"
 #include "pando/app/job/exit_code.h"
 #include "pando/comm/session.h"
-#include "session.h"
+#include "run.h"
 
 namespace {
 
@@ -17,7 +15,6 @@ using namespace cosmo;
 
 int run_program(const std::vector<std::string>& args) {
   const pando::app::Instances instances;
-  pando::app::AgreedSignal signal(instances);
   Config config;
   std::optional<Data> data;
   instances.together([&] {
@@ -27,16 +24,17 @@ int run_program(const std::vector<std::string>& args) {
     make_network(config);
     data.emplace(open_data(config));
   });
-  const Run run{config, instances, signal};
   if (config.help) {
-    run.tell(help_text());
+    if (instances.is_first()) std::cout << help_text() << std::endl;
     return pando::app::kDone;
   }
+  const Run run{config, *data, instances};
   run.tell("Configuration of " + config.file + ":\n" + config.text);
   for (const std::string& note : config.notes) run.tell("note: " + note);
-  if (config.data_benchmark) return run_data_benchmark(run, *data);
+  if (config.data_benchmark) return run_data_benchmark(run);
+  if (config.verbose) run.tell(make_network(config).summary(config.model));
   run.write("config.yaml", config.text);
-  return config.use_estimator ? run_estimator(run, *data) : run_session(run, *data);
+  return config.use_estimator ? run_estimator(run) : run_training(run);
 }
 
 // Ends the process together with the other instances: if one instance left with an error while

@@ -26,7 +26,7 @@ Facts facts_of(const std::optional<TrainOptions>& options) {
 
 }  // namespace
 
-int run_in_job(const ParseOptions& parse, std::ostream& out) {
+int run_in_job(const ParseOptions& parse, std::ostream& out, const TrainingParts& parts) {
   if (comm::find_launch(comm::process_variable)) hold_stop_signals();
   comm::process_session().join();  // the options depend on the job
   const Instances instances;
@@ -37,7 +37,7 @@ int run_in_job(const ParseOptions& parse, std::ostream& out) {
   if (instances.count() > 1) check_agreement(instances, facts_of(options));
   if (!options) return kDone;
   settle_together(instances, *options);
-  return run_training(*options, told);
+  return run_training(*options, told, parts);
 }
 
 }  // namespace pando::app

@@ -45,8 +45,12 @@ constexpr const char* kStopsBeginning =
 
 class TrainingRun {
  public:
-  TrainingRun(const TrainOptions& options, std::ostream& out)
-      : options_(options), out_(out), begin_ms_(wall_clock_ms()), setup_(options, out) {}
+  TrainingRun(const TrainOptions& options, std::ostream& out, const TrainingParts& parts)
+      : options_(options),
+        out_(out),
+        parts_(parts),
+        begin_ms_(wall_clock_ms()),
+        setup_(options, out, parts) {}
 
   int run() {
     setup_.agree();
@@ -161,7 +165,8 @@ class TrainingRun {
       mlperf = MlperfLog([&log](const std::string& line) { log.say_always(line); });
     }
     begin_mlperf(mlperf);
-    if (mlperf.on() && phases.training && !warm_up(log)) return kStopped;
+    const int64_t warm_up_updates = mlperf.on() ? setup_.updates : parts_.warm_up_updates;
+    if (phases.training && warm_up_updates > 0 && !warm_up(log, warm_up_updates)) return kStopped;
     mlperf.stop("init");
     mlperf.start("run");
     start_ = Clock::now();
@@ -186,26 +191,27 @@ class TrainingRun {
     mlperf.event("eval_samples", setup_.data.sets.test.size());
   }
 
-  // Trains a whole epoch, so that nothing is done for the first time while the clock runs, and
+  // Trains for a while, so that nothing is done for the first time while the clock runs, and
   // restores the model. False if a signal arrived.
-  bool warm_up(RunLog& log) {
+  bool warm_up(RunLog& log, int64_t updates) {
     AgreedSignal signal(setup_.instances,
                         "\nstopping the warm-up; another signal, after a second, ends at once\n");
-    log.say("a warm-up epoch begins");
+    log.say(fmt::format("a warm-up of {} begins", counted(updates, "weight update")));
     const Clock::time_point begin = Clock::now();
     const TrainingState before = setup_.model.training_state();
     FitOptions fit = setup_.fit_options();
-    fit.updates_per_epoch = setup_.updates;
+    fit.updates_per_epoch = updates;
     fit.stop = &signal.wanted();
     setup_.model.fit(setup_.data.sets.train, fit);
     setup_.model.restore(before);
     if (signal.ask() != 0) {
+      tell_stopped(signal.text());
       log.say_always(
           fmt::format("stopped by {} in the warm-up; there is nothing to save", signal.text()));
       return false;
     }
     const std::chrono::duration<double> seconds = Clock::now() - begin;
-    log.say(fmt::format("the warm-up epoch took {:.1f} s; weights and optimizer are as before it",
+    log.say(fmt::format("the warm-up took {:.1f} s; weights and optimizer are as before it",
                         seconds.count()));
     return true;
   }
@@ -234,15 +240,22 @@ class TrainingRun {
                                   .tell = [&log](const std::string& line) { log.say(line); },
                                   .restored = [this](int64_t epoch) { restored_ = epoch; }});
     if (early_stopping) phase.callbacks.push_back(early_stopping);
+    phase.callbacks.insert(phase.callbacks.end(), parts_.callbacks.begin(), parts_.callbacks.end());
     const TrainingResult result = app::train(phase, state_);
     tell_skipped(log.directory());
     // A signal after the last weight update stops the validation.
     if (result.stopped || (options_.phases.validates() && signal.ask() != 0)) {
-      log.say_always(stopped_line(signal.text(), log, checkpoints));
+      const std::string cause = signal.text();
+      tell_stopped(cause);
+      log.say_always(stopped_line(cause, log, checkpoints));
       return kStopped;
     }
     epochs_ = static_cast<double>(setup_.model.position().epoch);
     return kDone;
+  }
+
+  void tell_stopped(const std::string& signal) const {
+    if (parts_.stopped) parts_.stopped(signal);
   }
 
   static std::string stopped_line(const std::string& signal, RunLog& log,
@@ -296,7 +309,9 @@ class TrainingRun {
             .has_value();
     if (!options_.phases.training) tell_skipped(directory);
     if (result.stopped) {
-      log.say_always(fmt::format("stopped by {} in the validation, after {}", signal.text(),
+      const std::string cause = signal.text();
+      tell_stopped(cause);
+      log.say_always(fmt::format("stopped by {} in the validation, after {}", cause,
                                  counted(std::ssize(result.checkpoints), "checkpoint")));
       return kStopped;
     }
@@ -381,6 +396,7 @@ class TrainingRun {
 
   const TrainOptions& options_;
   std::ostream& out_;
+  const TrainingParts& parts_;
   int64_t begin_ms_;
   TrainingSetup setup_;
   std::optional<TrainingState> state_;  // that training continues from
@@ -396,7 +412,7 @@ class TrainingRun {
 
 }  // namespace
 
-int run_training(const TrainOptions& options, std::ostream& out) {
+int run_training(const TrainOptions& options, std::ostream& out, const TrainingParts& parts) {
   const Instances instances;
   // A signal before training waits for it: the first thing it does then is to save and stop.
   std::optional<StopSignal> early;
@@ -411,7 +427,7 @@ int run_training(const TrainOptions& options, std::ostream& out) {
       fetch_training_data({.flags = options.data, .out = &out, .quiet = options.quiet});
     });
   }
-  instances.together([&] { run = std::make_unique<TrainingRun>(options, out); });
+  instances.together([&] { run = std::make_unique<TrainingRun>(options, out, parts); });
   try {
     return run->run();
   } catch (const NonFiniteLoss& error) {

@@ -87,11 +87,12 @@ Model make_model(const TrainOptions& options, Network network) {
 
 }  // namespace
 
-TrainingSetup::TrainingSetup(const TrainOptions& options_in, std::ostream& out_in)
+TrainingSetup::TrainingSetup(const TrainOptions& options_in, std::ostream& out_in,
+                             const TrainingParts& parts)
     : options(options_in),
       out(out_in),
-      data(load_data(options, zoo_entry(options.model), out)),
-      entry(model_for(zoo_entry(options.model), data)),
+      data(parts.data ? *parts.data : load_data(options, zoo_entry(options.model), out)),
+      entry(model_for(parts.model ? *parts.model : zoo_entry(options.model), data)),
       batch(options.devices.batch(options.micro_batch_size)),
       updates(updates_per_epoch(data.sets.train.size(), batch.global_batch_size,
                                 options.weight_updates_per_epoch)),

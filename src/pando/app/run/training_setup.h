@@ -3,6 +3,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <functional>
+#include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -19,10 +22,21 @@
 
 namespace pando::app {
 
+// What a C++ program may give instead of what the options name.
+struct TrainingParts {
+  std::optional<ZooEntry> model;
+  std::optional<TrainingData> data;
+  std::vector<std::shared_ptr<Callback>> callbacks;  // called after the recorder of the run
+  int64_t warm_up_updates = 0;  // weight updates that are made and undone before training
+  // Called with "SIGINT", or "SIGINT to instance 2", if a signal stops the training.
+  std::function<void(const std::string&)> stopped;
+};
+
 // The constructor prepares everything and throws for wrong options before anything is written. The
 // options and the stream must outlive it. Downloads are reported on the stream.
 struct TrainingSetup {
-  TrainingSetup(const TrainOptions& options_in, std::ostream& out_in);
+  TrainingSetup(const TrainOptions& options_in, std::ostream& out_in,
+                const TrainingParts& parts = {});
 
   int stages() const { return options.devices.stages(); }
   int accumulation() const { return static_cast<int>(batch.gradient_accumulation_count); }
