@@ -24,15 +24,24 @@ bool is_clutter(std::string_view name) {
 }
 
 std::vector<std::string> files_below(const std::string& folder) {
+  namespace fs = std::filesystem;
   std::error_code error;
   std::vector<std::string> files;
-  for (std::filesystem::recursive_directory_iterator at(folder, error), end; !error && at != end;
-       at.increment(error)) {
+  std::vector<fs::path> inside = {fs::canonical(folder, error)};  // the folders around an entry
+  fs::recursive_directory_iterator at(folder, fs::directory_options::follow_directory_symlink,
+                                      error);
+  for (const fs::recursive_directory_iterator end; !error && at != end; at.increment(error)) {
     std::error_code unknown;  // reading the file reports the error
+    inside.resize(static_cast<size_t>(at.depth()) + 1);
     if (is_clutter(at->path().filename().string())) {
       at.disable_recursion_pending();
     } else if (!at->is_directory(unknown)) {
       files.push_back(at->path().string());
+    } else {
+      // A link to a folder that it lies in leads around in a circle.
+      const fs::path own = fs::canonical(at->path(), unknown);
+      if (std::ranges::find(inside, own) != inside.end()) at.disable_recursion_pending();
+      inside.push_back(own);
     }
   }
   if (error) throw IoError(folder, ": cannot list the folder: ", error.message());
