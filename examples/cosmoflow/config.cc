@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "pando/options/command_line.h"
+#include "pando/options/usage_error.h"
 #include "pando/runtime/machine/topology.h"
 
 namespace cosmo {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "pando/base/random.h"
+#include "pando/options/usage_error.h"
 #include "run.h"
 
 namespace cosmo {

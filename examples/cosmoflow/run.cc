@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "pando/base/new_file.h"
+#include "pando/options/usage_error.h"
 
 namespace cosmo {
 

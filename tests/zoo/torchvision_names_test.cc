@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "pando/nn/layers.h"
 #include "tests/support/expect_error.h"
 #include "tests/zoo/torchvision_support.h"
 
