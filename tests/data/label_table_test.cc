@@ -97,6 +97,18 @@ TEST(LabelTable, ClassesAreNamesOrNumbers) {
   EXPECT_EQ(data::labels_of_row(numbers, numbers.rows[0], named), (std::vector<int32_t>{2}));
 }
 
+TEST(LabelTable, NamesOfTheTableHaveNoNumbers) {
+  const LabelTable names = table_of("a.jpg,1\nb.jpg,a\n");
+  const LabelTable other = table_of("c.jpg,0\nd.jpg,1\n");
+  const LabelClasses classes = data::classes_of_table(names, {});
+  EXPECT_EQ(data::labels_of_row(other, other.rows[1], classes), (std::vector<int32_t>{0}));
+  const auto error = [&](const LabelClasses& of) {
+    return error_of<IoError>([&] { data::labels_of_row(other, other.rows[0], of); });
+  };
+  EXPECT_SAYS(error(classes), "line 1", "'0'", "1, a");
+  EXPECT_SAYS(error(data::classes_of_table(table_of("file,x,y\na.jpg,0,1\n"), {})), "'0'", "x, y");
+}
+
 TEST(LabelTable, UnknownClasses) {
   const LabelTable names = table_of("a.jpg,dog\nb.jpg,cat\n");
   const LabelTable other = table_of("c.jpg,dog\nd.jpg,bird\n");

@@ -100,6 +100,25 @@ TEST_F(CsvLayout, LabelsDecideAboutTheFingerprint) {
   EXPECT_NE(load({.validation_split = 0.5}, "train").fingerprint, before);
 }
 
+TEST_F(CsvLayout, LabelsOfManyPicturesDecideAboutTheFingerprint) {
+  for (int i = 6; i < 100; ++i) {
+    folder_.write(concat("train/train", i, ".png"), encode_png(soft_image({12, 9}).view()));
+  }
+  const auto fingerprint = [&](const char* of_last, const char* names) {
+    std::string text;
+    for (int i = 0; i < 100; ++i) {
+      text += concat("train", i, ".png,", i == 99 ? of_last : i % 2 == 0 ? "dog" : "cat", "\n");
+    }
+    write("train/", text);
+    folder_.write_text("train/labels.txt", names);
+    return load({.validation_split = 0.02}, "train").fingerprint;
+  };
+  const std::string before = fingerprint("cat", "cat\ndog\n");
+  EXPECT_EQ(fingerprint("cat", "cat\ndog\n"), before);
+  EXPECT_NE(fingerprint("dog", "cat\ndog\n"), before);
+  EXPECT_NE(fingerprint("cat", "dog\ncat\n"), before);
+}
+
 TEST_F(CsvLayout, SaysWhatIsWrong) {
   write("train/", rows("train", {"dog", "cat"}));
   EXPECT_SAYS(error_of<IoError>([&] { load(); }), folder_.path("val"), "labels.csv");

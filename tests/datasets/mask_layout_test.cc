@@ -107,6 +107,26 @@ TEST_F(MaskLayout, MasksDecideAboutTheFingerprint) {
   EXPECT_NE(load().fingerprint, before);
 }
 
+TEST_F(MaskLayout, MasksOfManyPicturesDecideAboutTheFingerprint) {
+  TempFolder many;
+  make_shapes(many.path(), {.train = 100, .validation = 1, .size = 32});
+  const auto fingerprint = [&](uint8_t first, uint8_t second) {
+    Image mask({32, 32}, 1);
+    std::ranges::fill(mask.pixels, first);
+    std::fill_n(mask.pixels.begin(), 512, second);
+    const auto bytes = encode_png(mask.view());
+    for (const auto& entry : fs::directory_iterator(many.path("train/masks"))) {
+      many.write("train/masks/" + entry.path().filename().string(), bytes);
+    }
+    return std::pair(bytes.size(),
+                     dataset_record("image_folder").load(many.path(), {}).fingerprint);
+  };
+  const auto before = fingerprint(1, 2);
+  const auto after = fingerprint(2, 1);
+  ASSERT_EQ(before.first, after.first);  // sizes do not tell the masks apart
+  EXPECT_NE(before.second, after.second);
+}
+
 TEST_F(MaskLayout, BothPartsHaveMasks) {
   fs::remove_all(folder_.path("validation/masks"));
   EXPECT_SAYS(error_of<IoError>([&] { load(); }), folder_.path("validation"), "images and masks");
@@ -161,6 +181,32 @@ TEST_F(MaskLayout, ShowsMasksBesideTheirPictures) {
   }
   EXPECT_TRUE(colours.contains(class_colour(1)) || colours.contains(class_colour(2)));
   EXPECT_TRUE(colours.contains(class_colour(0)));
+}
+
+// 0 and 255 alone would be classes 0 and 1; but a mask of validation has other numbers.
+TEST_F(MaskLayout, AllPartsTellWhatTheNumbersOfAShownPartMean) {
+  Image half({32, 32}, 1);
+  std::fill_n(half.pixels.begin(), 512, uint8_t{255});
+  const Image black({32, 32}, 3);
+  for (int i = 0; i < 6; ++i) {
+    folder_.write(concat("train/masks/0000", i, ".png"), encode_png(half.view()));
+  }
+  for (const auto& entry : fs::directory_iterator(folder_.path("train/images"))) {
+    folder_.write("train/images/" + entry.path().filename().string(), encode_png(black.view()));
+  }
+  const auto shows_class_1 = [&] {
+    const std::array<uint8_t, 3> colour = class_colour(1);
+    const Image sheet = show_dataset("image_folder", folder_.path(), {.samples = 2, .columns = 2});
+    for (size_t i = 0; i < sheet.pixels.size(); i += 3) {
+      if (std::equal(colour.begin(), colour.end(), &sheet.pixels[i])) return true;
+    }
+    return false;
+  };
+  EXPECT_FALSE(shows_class_1());
+  for (int i = 0; i < 3; ++i) {
+    folder_.write(concat("validation/masks/0000", i, ".png"), encode_png(half.view()));
+  }
+  EXPECT_TRUE(shows_class_1());
 }
 
 TEST_F(MaskLayout, IsMeasured) {

@@ -164,6 +164,34 @@ TEST_F(NumpyData, ClassesOfPixels) {
   EXPECT_SAYS(failure(), "y_test.npy", "sample 1", "-2");
 }
 
+TEST_F(NumpyData, MasksHaveTheShapeOfTheirPictures) {
+  save_all([](int64_t n, bool labels) {
+    return labels ? filled(DType::u8, {n, 5, 4}, 3) : filled(DType::u8, {n, 4, 5, 3}, 256);
+  });
+  EXPECT_SAYS(failure(), "y_train.npy", "u8[6,5,4]", "[6,4,5,3]", "whole numbers [6,4,5]");
+  save("y_train", filled(DType::u8, {6, 1, 4, 5}, 3));
+  save("y_test", filled(DType::u8, {3, 1, 4, 5}, 3));
+  EXPECT_SAYS(failure(), "u8[6,1,4,5]");
+}
+
+TEST_F(NumpyData, WarnsOf255InMasksOfLargerNumbers) {
+  save_all([](int64_t n, bool labels) {
+    return labels ? filled(DType::i32, {n, 4, 5}, 3) : filled(DType::u8, {n, 4, 5, 3}, 256);
+  });
+  EXPECT_TRUE(load().warnings.empty());
+  Tensor masks = filled(DType::i32, {6, 4, 5}, 3);
+  masks.i32()[7] = 255;
+  save("y_train", masks);
+  ASSERT_EQ(load().warnings.size(), 1u);
+  EXPECT_SAYS(load().warnings[0], "y_train.npy", "255", "uint8", "-1");
+  masks.i32()[7] = 256;
+  save("y_train", masks);
+  EXPECT_TRUE(load().warnings.empty());
+  masks.i32()[47] = 1'000'000;
+  save("y_train", masks);
+  EXPECT_SAYS(failure(), "y_train.npy", "sample 2", "1000000", "999999");
+}
+
 TEST_F(NumpyData, MasksOf0And255HaveTwoClasses) {
   save_all([](int64_t n, bool labels) {
     if (!labels) return filled(DType::u8, {n, 4, 5}, 256);
@@ -250,6 +278,43 @@ TEST_F(NumpyData, OneArchive) {
   EXPECT_EQ(report.parts.at(0).per_class, (std::vector<int64_t>{1, 1, 1}));
 }
 
+TEST_F(NumpyData, OtherArraysOfAnArchiveAreNotParsed) {
+  const Bytes archive = zip_archive(
+      {{"x_train.npy", npy_file(npy_dictionary("|u1", "(2, 4, 4)"), counting_bytes(32))},
+       {"y_train.npy", npy_file(npy_dictionary("|u1", "(2,)"), {0, 1})},
+       {"class_names.npy", npy_file(npy_dictionary("<U1", "(1,)"), {65, 0, 0, 0})},
+       {"x_test.npy", npy_file(npy_dictionary("|u1", "(1, 4, 4)"), counting_bytes(16))},
+       {"y_test.npy", npy_file(npy_dictionary("|u1", "(1,)"), {1})}});
+  const TrainingData data = dataset_record("numpy").load(folder_.write("a.npz", archive), {});
+  EXPECT_EQ(data.sets.train.size(), 2);
+  ASSERT_EQ(data.warnings.size(), 1u);
+  EXPECT_SAYS(data.warnings[0], "not read: class_names");
+}
+
+TEST_F(NumpyData, OnlyTheFolderItselfIsReadHoweverItIsWritten) {
+  save_digits();
+  std::filesystem::create_directory(folder_.path("old"));
+  save("old/x_train", filled(DType::u8, {2, 4, 5}, 256));
+  const TrainingData data = dataset_record("numpy").load(folder_.path() + "/", {});
+  EXPECT_EQ(data.sets.train.size(), 6);
+  EXPECT_TRUE(data.warnings.empty());
+}
+
+TEST_F(NumpyData, EveryNumberDecidesAboutTheFingerprint) {
+  const auto fingerprint = [&](float x, float y) {
+    save_all([&](int64_t n, bool labels) {
+      Tensor values = filled(DType::f32, labels ? Shape{n} : Shape{n, 4, 5}, 7);
+      values.f32()[0] = labels ? y : x;
+      return values;
+    });
+    return load().fingerprint;
+  };
+  const std::string before = fingerprint(-1, 30);
+  EXPECT_EQ(fingerprint(-1, 30), before);
+  EXPECT_NE(fingerprint(-1, 31), before);
+  EXPECT_NE(fingerprint(-2, 30), before);
+}
+
 TEST_F(NumpyData, SaysWhatIsWrong) {
   EXPECT_SAYS(failure(), folder_.path(), "x_train.npy");
   save("arr_0", filled(DType::u8, {6, 4, 5}, 256));
@@ -284,6 +349,9 @@ TEST_F(NumpyData, PartsMustFitTogether) {
   save("x_test", filled(DType::u8, {3, 4, 5}, 256));
   save("y_test", filled(DType::f32, {3}, 3));
   EXPECT_SAYS(failure(), "f32[]", "i32[]");
+  save_digits();
+  save("x_test", filled(DType::f32, {3, 4, 5}, 256));
+  EXPECT_SAYS(failure(), "x_test.npy", "f32[4,5,1]", "x_train.npy", "u8[4,5,1]", "same");
 }
 
 TEST_F(NumpyData, WarnsOfChannelsThatComeFirst) {

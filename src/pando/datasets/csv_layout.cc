@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include "pando/base/paths.h"
@@ -67,6 +68,16 @@ void cut_list(TaggedList& train, TaggedList& validation, bool several, double fr
   for (const int64_t i : split.validation) validation.files.push_back(all[static_cast<size_t>(i)]);
 }
 
+// The class numbers of all pictures, which depend on the table and on the names of the classes.
+std::string text_of_labels(const std::vector<TaggedFile>& files) {
+  std::string text;
+  for (const TaggedFile& file : files) {
+    for (const int32_t label : file.labels) text += concat(label, " ");
+    text += "\n";
+  }
+  return text;
+}
+
 void append(std::vector<std::string>& to, const std::vector<std::string>& from) {
   for (const std::string& text : from) {
     if (std::ranges::find(to, text) == to.end()) to.push_back(text);
@@ -91,7 +102,6 @@ TrainingData load_tagged(const ImageParts& parts, const DataLoadOptions& load) {
   }
   std::vector<std::string> paths;
   for (const TaggedFile& file : train.files) paths.push_back(file.path);
-  paths.push_back(first.table.place);
   TrainingData data{
       .sets =
           open_both(options, classes.count, [&](bool of_train, const ImageFolderOptions& views) {
@@ -100,14 +110,14 @@ TrainingData load_tagged(const ImageParts& parts, const DataLoadOptions& load) {
   data.task = several ? "multilabel" : "classification";
   data.class_names = classes.names;
   data.skipped = std::move(train.bad);
+  std::set<std::string> known;
+  for (const BadRecord& record : data.skipped) known.insert(to_string(record));
   for (const BadRecord& record : validation.bad) {  // one table may be that of both parts
-    if (std::ranges::find(data.skipped, record) == data.skipped.end()) {
-      data.skipped.push_back(record);
-    }
+    if (known.insert(to_string(record)).second) data.skipped.push_back(record);
   }
   append(data.warnings, train.warnings);
   append(data.warnings, validation.warnings);
-  data.fingerprint = fingerprint_of_files(parts.root, paths);
+  data.fingerprint = fingerprint_of_files(parts.root, paths, text_of_labels(train.files));
   data.front = view_front(load);
   return data;
 }

@@ -38,14 +38,14 @@ class Checksum {
   uint32_t sum_ = 0;
 };
 
-// The rows of a field; f32 pixels as the bytes that they were.
-void add_rows(Checksum& sum, const Tensor& rows, size_t count, std::vector<uint8_t>& scratch) {
+void add_rows(Checksum& sum, const Tensor& rows, size_t count) {
+  sum.add({reinterpret_cast<const uint8_t*>(rows.data()),
+           rows.bytes() / static_cast<size_t>(rows.shape()[0]) * count});
+}
+
+// Pixels as the bytes that they were.
+void add_pixels(Checksum& sum, const Tensor& rows, size_t count, std::vector<uint8_t>& scratch) {
   const size_t elements = count * static_cast<size_t>(rows.shape().elements() / rows.shape()[0]);
-  if (rows.dtype() != DType::f32) {
-    sum.add({reinterpret_cast<const uint8_t*>(rows.data()),
-             rows.bytes() / static_cast<size_t>(rows.shape()[0]) * count});
-    return;
-  }
   scratch.resize(elements);
   std::transform(rows.f32().begin(), rows.f32().begin() + static_cast<std::ptrdiff_t>(elements),
                  scratch.begin(), [](float value) {
@@ -81,7 +81,7 @@ bool is_chosen(size_t i, size_t all, size_t wanted) {
 
 }  // namespace
 
-std::string fingerprint_of_arrays(const Dataset& dataset) {
+std::string fingerprint_of_arrays(const Dataset& dataset, RealNumbers reals) {
   Checksum sum;
   std::vector<Tensor> rows;
   for (const Field& field : dataset.fields()) {
@@ -95,18 +95,26 @@ std::string fingerprint_of_arrays(const Dataset& dataset) {
     indices.resize(static_cast<size_t>(std::min(kRowsAtOnce, dataset.size() - first)));
     std::iota(indices.begin(), indices.end(), first);
     dataset.gather(indices, rows);
-    for (const Tensor& field : rows) add_rows(sum, field, indices.size(), scratch);
+    for (const Tensor& field : rows) {
+      if (field.dtype() == DType::f32 && reals == RealNumbers::pixels) {
+        add_pixels(sum, field, indices.size(), scratch);
+      } else {
+        add_rows(sum, field, indices.size());
+      }
+    }
   }
   return sum.text();
 }
 
-std::string fingerprint_of_files(const std::string& folder, std::span<const std::string> files) {
+std::string fingerprint_of_files(const std::string& folder, std::span<const std::string> files,
+                                 const std::string& labels) {
   Checksum sum;
   for (size_t i = 0; i < files.size(); ++i) {
     sum.add(fs::path(files[i]).lexically_relative(folder).string());
     const bool reads = is_chosen(i, files.size(), kReadFiles);
     if (reads || is_chosen(i, files.size(), kSizedFiles)) add_file(sum, files[i], reads);
   }
+  if (!labels.empty()) sum.add(labels);
   return sum.text();
 }
 

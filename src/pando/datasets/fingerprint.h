@@ -9,13 +9,19 @@
 
 namespace pando::datasets {
 
-// A checksum of all samples of arrays in memory. Pixels as f32 in [0, 1] and as bytes count as the
-// same.
-std::string fingerprint_of_arrays(const Dataset& dataset);
+// What numbers of type f32 are.
+enum class RealNumbers {
+  pixels,  // in [0, 1], which count as the bytes that they were
+  any
+};
+// A checksum of all samples of arrays in memory.
+std::string fingerprint_of_arrays(const Dataset& dataset, RealNumbers reals = RealNumbers::pixels);
 
 // A checksum over files below `folder`, which may be too many to read: the names of all, the sizes
 // of up to 4096 and the first and last 64 KiB of up to 64, spread evenly. The place of the folder
-// does not matter. Throws IoError for a file that cannot be read.
-std::string fingerprint_of_files(const std::string& folder, std::span<const std::string> files);
+// does not matter. All of `labels` counts, where labels are not part of the names of files. Throws
+// IoError for a file that cannot be read.
+std::string fingerprint_of_files(const std::string& folder, std::span<const std::string> files,
+                                 const std::string& labels = {});
 
 }  // namespace pando::datasets

@@ -53,11 +53,10 @@ TrainingData load_masked(const ImageParts& parts, const DataLoadOptions& load) {
   MaskFolders folders = read_mask_folders(
       cuts ? std::vector{parts.train} : std::vector{parts.train, parts.validation}, options);
   if (cuts) cut_part(folders.parts, load.validation_split);
+  // Not in turn: of many files the fingerprint reads every second, fourth, ...
   std::vector<std::string> paths;
-  for (const MaskedImage& file : folders.parts[0]) {
-    paths.push_back(file.image);
-    paths.push_back(file.mask);
-  }
+  for (const MaskedImage& file : folders.parts[0]) paths.push_back(file.image);
+  for (const MaskedImage& file : folders.parts[0]) paths.push_back(file.mask);
   TrainingData data{
       .sets = open_both(options, folders.classes, [&](bool train, const ImageFolderOptions& views) {
         return open_masked_images(folders.parts[train ? 0 : 1], views, folders.numbers);
@@ -168,14 +167,22 @@ VerifyReport verify_masked(const std::string& path, const VerifyOptions& options
   return std::move(builder).finish(path);
 }
 
-MaskFolders read_one_part(const std::string& part, const ImageFolderOptions& options) {
-  return read_mask_folders({part}, options);
+// The chosen part comes first. What the numbers mean is decided by the masks of both parts, as for
+// training.
+MaskFolders read_part_first(const std::string& path, bool test, const ImageFolderOptions& options) {
+  std::vector<std::string> folders = {choose_part(path, test).path};
+  const std::vector<PartFolder> parts = part_folders(path);
+  if (parts.size() > 1) {
+    const std::string& other = parts[test ? 0 : 1].path;
+    if (data::holds_masks(other)) folders.push_back(other);
+  }
+  return read_mask_folders(folders, options);
 }
 
 Pipeline masked_pipeline(const std::string& path, const DataBenchmarkOptions& options) {
   const ImageFolderOptions views =
       with_masks({.random_views = true, .seed = options.seed}, {}, path);
-  const MaskFolders folders = read_one_part(choose_part(path, false).path, views);
+  const MaskFolders folders = read_part_first(path, false, views);
   std::vector<std::string> images;
   for (const MaskedImage& file : folders.parts[0]) images.push_back(file.image);
   return picture_file_pipeline(std::move(images),
@@ -185,7 +192,7 @@ Pipeline masked_pipeline(const std::string& path, const DataBenchmarkOptions& op
 
 Showing show_masked(const std::string& path, const ShowOptions& options) {
   const ImageFolderOptions views = with_masks(shown_views(options), options.augmentation, path);
-  const MaskFolders folders = read_one_part(choose_part(path, options.test).path, views);
+  const MaskFolders folders = read_part_first(path, options.test, views);
   return {open_masked_images(folders.parts[0], views, folders.numbers), folders.class_names,
           [names = folders.class_names](const Sample& sample) {
             return tile_with_mask(sample, names);

@@ -80,7 +80,7 @@ TrainingData load_numpy(const std::string& path, const DataLoadOptions& load) {
                              .classes = arrays.task.outputs}};
   data.task = arrays.task.task;
   data.warnings = std::move(arrays.warnings);
-  data.fingerprint = fingerprint_of_arrays(arrays.train);
+  data.fingerprint = fingerprint_of_arrays(arrays.train, RealNumbers::any);
   if (cuts) {
     SplitIndices split = split_of(arrays.train, data.task, load.validation_split);
     data.sets.train = arrays.train.select(std::move(split.train));

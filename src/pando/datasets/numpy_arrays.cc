@@ -14,8 +14,11 @@
 #include "pando/base/paths.h"
 #include "pando/base/strings.h"
 #include "pando/data/image/mask.h"
-#include "pando/data/sources/clutter.h"
+#include "pando/data/sources/gzip.h"
+#include "pando/data/sources/label_table.h"
 #include "pando/data/sources/numpy/npy.h"
+#include "pando/data/sources/numpy/zip.h"
+#include "pando/datasets/tools/places_impl.h"
 
 namespace pando::datasets {
 
@@ -44,9 +47,14 @@ using Offers = std::map<std::string, Offer>;
 
 Offers offers_of_archive(const std::string& path) {
   Offers offers;
-  for (auto& [name, tensor] : load_npz(path)) {
-    auto kept = std::make_shared<Tensor>(std::move(tensor));
-    offers[name] = {concat(path, ": ", name), [kept] { return std::move(*kept); }};
+  const auto archive = std::make_shared<const std::vector<uint8_t>>(data::read_file(path));
+  for (const auto& named : data::npz_members(*archive, path)) {
+    const data::ZipMember& member = named.second;
+    const std::string place = concat(path, ": ", named.first);
+    offers[named.first] = {place, [archive, member, place, path] {
+                             return data::parse_npy(data::read_zip_member(*archive, member, path),
+                                                    place);
+                           }};
   }
   return offers;
 }
@@ -54,9 +62,8 @@ Offers offers_of_archive(const std::string& path) {
 Offers offers_of_folder(const std::string& folder) {
   Offers offers;
   std::vector<std::string> archives;
-  for (const std::string& path : data::files_below(folder)) {
+  for (const std::string& path : files_in(folder, [](const std::string&) { return true; })) {
     const fs::path file = path;
-    if (file.parent_path() != fs::path(folder)) continue;
     if (file.extension() == ".npz") archives.push_back(path);
     if (file.extension() == ".npy") {
       offers[file.stem().string()] = {path, [path] { return load_npy(path); }};
@@ -137,6 +144,12 @@ void shape_features(ArrayPart& part, std::vector<std::string>& warnings) {
 // The shape of a mask for these features.
 Shape mask_shape(const Shape& x) { return Shape(std::vector<int64_t>(x.begin(), x.end() - 1)); }
 
+Shape with_one_channel(const Shape& mask) {
+  std::vector<int64_t> dims(mask.begin(), mask.end());
+  dims.push_back(1);
+  return Shape(dims);
+}
+
 bool is_whole(const Tensor& tensor) { return tensor.dtype() != DType::f32; }
 
 std::vector<ArrayPart*> all_parts(NumpyArrays& arrays) {
@@ -184,6 +197,15 @@ void shape_class_numbers(NumpyArrays& arrays) {
   }
 }
 
+// In masks of bytes 255 is never a class.
+void warn_of_class_255(int64_t classes, NumpyArrays& arrays) {
+  if (classes != kNotLabelledInMasks + 1) return;
+  arrays.warnings.push_back(concat(arrays.train.y_place,
+                                   ": the largest number is 255, which is read as a class; if it "
+                                   "marks pixels that are not labelled, save the masks as uint8, "
+                                   "or write -1 for them"));
+}
+
 // 1 + the largest class. `least` is the smallest number allowed.
 int64_t count_classes(NumpyArrays& arrays, int32_t least) {
   int64_t classes = 0;
@@ -191,10 +213,10 @@ int64_t count_classes(NumpyArrays& arrays, int32_t least) {
     const std::span<const int32_t> labels = part->y.i32();
     for (size_t i = 0; i < labels.size(); ++i) {
       classes = std::max<int64_t>(classes, int64_t{labels[i]} + 1);
-      if (labels[i] >= least) continue;
+      if (labels[i] >= least && labels[i] < data::kMostNumberedClasses) continue;
       const auto each = static_cast<size_t>(part->y.shape().elements_from(1));
       throw IoError(part->y_place, ": sample ", i / each, " has the label ", labels[i],
-                    ", expected class numbers from 0 on");
+                    ", expected class numbers from 0 to ", data::kMostNumberedClasses - 1);
     }
   }
   if (classes < 2) {
@@ -317,14 +339,18 @@ ArrayTask shape_arrays(NumpyArrays& arrays) {
     return Shape(std::vector<int64_t>(tensor.shape().begin() + 1, tensor.shape().end()));
   };
   for (const ArrayPart* part : all_parts(arrays)) {
-    const bool fits = without_rows(part->x) == without_rows(arrays.train.x) &&
+    const bool fits = part->x.dtype() == arrays.train.x.dtype() &&
+                      without_rows(part->x) == without_rows(arrays.train.x) &&
                       without_rows(part->y) == without_rows(arrays.train.y) &&
                       is_whole(part->y) == is_whole(arrays.train.y);
     if (fits) continue;
-    throw IoError(part->x_place, ": samples ", without_rows(part->x), " with labels ",
-                  to_string(part->y.dtype()), without_rows(part->y), ", expected those of ",
-                  arrays.train.x_place, ": ", without_rows(arrays.train.x), " with labels ",
-                  to_string(arrays.train.y.dtype()), without_rows(arrays.train.y));
+    const auto samples = [&](const ArrayPart& of) {
+      return concat(to_string(of.x.dtype()), without_rows(of.x), " with labels ",
+                    to_string(of.y.dtype()), without_rows(of.y));
+    };
+    throw IoError(part->x_place, ": samples ", samples(*part), ", expected those of ",
+                  arrays.train.x_place, ": ", samples(arrays.train),
+                  "; save both parts with the same shapes and types");
   }
   const Tensor& x = arrays.train.x;
   const Tensor& y = arrays.train.y;
@@ -334,9 +360,11 @@ ArrayTask shape_arrays(NumpyArrays& arrays) {
     return {"classification", count_classes(arrays, 0)};
   }
   const Shape mask = mask_shape(x.shape());
-  if (is_whole(y) && y.shape().rank() > 2 && y.elements() == mask.elements()) {
+  if (is_whole(y) && (y.shape() == mask || y.shape() == with_one_channel(mask))) {
     shape_masks(arrays);
-    return {"segmentation", count_classes(arrays, kNotLabelled)};
+    const int64_t classes = count_classes(arrays, kNotLabelled);
+    warn_of_class_255(classes, arrays);
+    return {"segmentation", classes};
   }
   if (y.shape().rank() > 2) {
     throw IoError(arrays.train.y_place, ": labels ", to_string(y.dtype()), y.shape(),

@@ -47,11 +47,15 @@ struct ArrayTask {
 };
 
 // Gives the features and labels of all parts the shapes and types of samples:
-//   x [n, height, width] gets a channel; 2 or 3 axes and channels stay; integers but bytes become
-//   f32 y integers [n], [n, 1]: classes, i32 [n]. Integers of the shape of x without channels:
-//   classes of pixels, 255 of bytes and -1 are not labelled. Real numbers [n], [n, k]: f32 [n, k]
-//   values; but rows of 0 and 1 are classes, one or several for each sample.
-// Throws IoError for other arrays, negative classes and numbers that are not finite.
+// - x [n, height, width] gets a channel; 2 or 3 axes and channels stay; integers but bytes become
+//   f32.
+// - y of integers [n], [n, 1]: classes, i32 [n].
+// - y of integers of the shape of x without channels or with one: classes of pixels; 255 of bytes
+//   and -1 are not labelled.
+// - y of real numbers [n], [n, k]: f32 [n, k] values; but rows of 0 and 1 are classes, one or
+//   several for each sample.
+// Throws IoError for other arrays, parts of different shapes or types, classes below 0 or above
+// 999999, and numbers that are not finite.
 ArrayTask shape_arrays(NumpyArrays& arrays);
 
 }  // namespace pando::datasets

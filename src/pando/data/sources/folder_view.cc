@@ -17,26 +17,27 @@ bool tells_flips(const ImageFolderOptions& options) {
 
 }  // namespace
 
-void check_views(const ImageFolderOptions& options) {
+void check_views(const ImageFolderOptions& options, const char* place) {
   if (options.dtype != DType::f32 && options.dtype != DType::u8) {
-    throw InvalidArgument("image folder: type ", to_string(options.dtype), ", expected f32 or u8");
+    throw InvalidArgument(place, ": type ", to_string(options.dtype), ", expected f32 or u8");
   }
   if (options.size.height < 1 || options.size.width < 1) {
-    throw InvalidArgument("image folder: size ", options.size, ", expected at least 1x1");
+    throw InvalidArgument(place, ": size ", options.size, ", expected at least 1x1");
   }
-  check_changes(options.augmentation.changes, "image folder");
+  check_changes(options.augmentation.changes, place);
   if (options.flip_on_device && options.augmentation.changes.any()) {
     throw InvalidArgument(
-        "image folder: flip_on_device: expected false, because pictures are mirrored before they "
+        place,
+        ": flip_on_device: expected false, because pictures are mirrored before they "
         "are changed");
   }
   if (!(options.random_views && options.augmentation.random_box) &&
       options.short_side < std::max(options.size.height, options.size.width)) {
-    throw InvalidArgument("image folder: short side ", options.short_side,
+    throw InvalidArgument(place, ": short side ", options.short_side,
                           ", expected at least the size ", options.size);
   }
   if (options.workers < 1) {
-    throw InvalidArgument("image folder: ", options.workers, " workers, expected at least 1");
+    throw InvalidArgument(place, ": ", options.workers, " workers, expected at least 1");
   }
 }
 
@@ -65,14 +66,15 @@ PictureChanges view_changes(const ImageFolderOptions& options, const SampleView&
 }
 
 void read_view(ImageReader& reader, const ImageFolderOptions& options, const SampleView& sample,
-               Image& scratch) {
+               Image& scratch, std::span<const ObjectBox> objects) {
   const PixelTarget to = options.dtype == DType::u8 ? PixelTarget(sample.u8(0))
                                                     : PixelTarget(sample.f32(0), options.map);
   if (options.random_views) {
     TrainViewOptions how = train_view_options(options);
     const PictureChanges changes = view_changes(options, sample);
     how.changes = &changes;
-    const bool flip = read_train_view(reader, view_random(options, sample), {}, how, scratch, to);
+    const bool flip =
+        read_train_view(reader, view_random(options, sample), objects, how, scratch, to);
     if (tells_flips(options)) sample.u8(kFlipField)[0] = flip ? 1 : 0;
   } else {
     read_eval_view(reader, {.size = options.size, .short_side = options.short_side}, scratch, to);

@@ -75,29 +75,6 @@ std::vector<BadRecord> drop_bad(std::vector<LabelledFile>& files,
   return bad;
 }
 
-class ImageFolderSource : public DataSource {
- public:
-  ImageFolderSource(std::vector<LabelledFile> files, const ImageFolderOptions& options)
-      : DataSource(data::view_fields(options, {"y", DType::i32, {}}),
-                   static_cast<int64_t>(files.size())),
-        files_(std::move(files)),
-        options_(options) {}
-
-  void gather(int64_t epoch, std::span<int64_t> indices, const Rows& rows) const override {
-    Image scratch;
-    for (size_t i = 0; i < indices.size(); ++i) {
-      const SampleView sample(fields(), rows, static_cast<int64_t>(i), {epoch, indices[i]});
-      const LabelledFile& file = files_[static_cast<size_t>(indices[i])];
-      data::read_view(file.path, options_, sample, scratch);
-      sample.i32(1)[0] = file.label;
-    }
-  }
-
- private:
-  std::vector<LabelledFile> files_;
-  ImageFolderOptions options_;
-};
-
 }  // namespace
 
 ImageFolder load_image_folder(const std::string& directory, const ImageFolderOptions& options) {
@@ -142,7 +119,11 @@ ImageList list_images(const std::string& directory, const ImageFolderOptions& op
 
 Dataset open_images(std::vector<LabelledFile> files, const ImageFolderOptions& options) {
   check_views(options);
-  return Dataset(std::make_shared<ImageFolderSource>(std::move(files), options));
+  const auto write_label = [](const LabelledFile& file, const SampleView& sample) {
+    sample.i32(1)[0] = file.label;
+  };
+  return Dataset(std::make_shared<PictureFileSource<LabelledFile>>(
+      std::move(files), Field{"y", DType::i32, {}}, write_label, options));
 }
 
 std::string image_flaw(const std::string& path, const DecodeLimits& limits, Image& scratch) {

@@ -22,7 +22,6 @@ constexpr std::array<std::string_view, 18> kFileWords = {
     "img_name", "image_path", "picture",  "path",      "id",       "name"};
 constexpr std::array<std::string_view, 6> kPlurals = {"labels",     "tags",    "classes",
                                                       "categories", "targets", "attributes"};
-constexpr int64_t kMostNumberedClasses = 1'000'000;
 
 template <size_t size>
 bool is_one_of(const std::string& cell, const std::array<std::string_view, size>& words) {
@@ -207,13 +206,13 @@ LabelTable read_label_table(const std::string& path) {
 }
 
 LabelClasses classes_of_table(const LabelTable& table, const std::vector<std::string>& given) {
-  LabelClasses classes{.count = 0, .names = given};
+  LabelClasses classes{.count = 0, .names = given, .numbered = true};
   if (given.empty() && !table.columns.empty()) {
-    classes.names = table.columns;
+    classes = {.count = 0, .names = table.columns, .numbered = false};
   } else if (given.empty() && all_are_numbers(table)) {
     classes = numbered_classes(table);
   } else if (given.empty()) {
-    classes.names = all_names(table);
+    classes = {.count = 0, .names = all_names(table), .numbered = false};
   }
   if (!classes.names.empty()) classes.count = std::ssize(classes.names);
   const int64_t least = table.several ? 1 : 2;
@@ -229,8 +228,12 @@ std::vector<int32_t> labels_of_row(const LabelTable& table, const LabelRow& row,
   std::vector<int32_t> labels;
   for (const std::string& label : row.labels) {
     const auto name = std::ranges::find(classes.names, label);
-    const int64_t place = name != classes.names.end() ? name - classes.names.begin()
-                                                      : number_of(label).value_or(classes.count);
+    int64_t place = classes.count;
+    if (name != classes.names.end()) {
+      place = name - classes.names.begin();
+    } else if (classes.numbered) {
+      place = number_of(label).value_or(classes.count);
+    }
     if (place >= classes.count) {
       const std::string known =
           classes.names.empty() ? concat("0 to ", classes.count - 1)

@@ -35,14 +35,17 @@ struct LabelTable {
 LabelTable parse_label_table(std::string_view content, const std::string& place);
 LabelTable read_label_table(const std::string& path);
 
+inline constexpr int64_t kMostNumberedClasses = 1'000'000;
+
 // The classes that labels are places in.
 struct LabelClasses {
   int64_t count = 0;
   std::vector<std::string> names;  // empty: labels are numbers
+  bool numbered = true;            // a label that is no name may be the number of a class
 };
 // The classes of training: the given names or, if there are none, the columns, the numbers up to
-// the largest, or all names, sorted. Throws IoError if there are fewer than two classes, or one for
-// tables with several per picture, or a number is too large.
+// the largest, or all names, sorted. Names from the table have no numbers. Throws IoError if there
+// are fewer than two classes, or one for tables with several per picture, or a number is too large.
 LabelClasses classes_of_table(const LabelTable& table, const std::vector<std::string>& given);
 
 // The class numbers of a row, ascending. Throws IoError with the line for an unknown class.

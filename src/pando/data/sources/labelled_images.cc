@@ -114,32 +114,6 @@ void drop_unreadable(data::TaggedList& list, const ImageFolderOptions& options) 
   list.files = std::move(good);
 }
 
-class TaggedImageSource : public DataSource {
- public:
-  TaggedImageSource(std::vector<TaggedFile> files, int64_t classes,
-                    const ImageFolderOptions& options)
-      : DataSource(data::view_fields(options, {"y", DType::f32, {classes}}),
-                   static_cast<int64_t>(files.size())),
-        files_(std::move(files)),
-        options_(options) {}
-
-  void gather(int64_t epoch, std::span<int64_t> indices, const Rows& rows) const override {
-    Image scratch;
-    for (size_t i = 0; i < indices.size(); ++i) {
-      const SampleView sample(fields(), rows, static_cast<int64_t>(i), {epoch, indices[i]});
-      const TaggedFile& file = files_[static_cast<size_t>(indices[i])];
-      data::read_view(file.path, options_, sample, scratch);
-      const std::span<float> y = sample.f32(1);
-      std::ranges::fill(y, 0.0f);
-      for (const int32_t label : file.labels) y[static_cast<size_t>(label)] = 1;
-    }
-  }
-
- private:
-  std::vector<TaggedFile> files_;
-  ImageFolderOptions options_;
-};
-
 }  // namespace
 
 data::TaggedList data::find_tagged(const LabelTable& table, const TaggedPart& part,
@@ -179,7 +153,13 @@ data::TaggedList data::find_tagged(const LabelTable& table, const TaggedPart& pa
 Dataset open_tagged_images(std::vector<TaggedFile> files, int64_t classes,
                            const ImageFolderOptions& options) {
   data::check_views(options);
-  return Dataset(std::make_shared<TaggedImageSource>(std::move(files), classes, options));
+  const auto write_label = [](const TaggedFile& file, const SampleView& sample) {
+    const std::span<float> y = sample.f32(1);
+    std::ranges::fill(y, 0.0f);
+    for (const int32_t label : file.labels) y[static_cast<size_t>(label)] = 1;
+  };
+  return Dataset(std::make_shared<data::PictureFileSource<TaggedFile>>(
+      std::move(files), Field{"y", DType::f32, {classes}}, write_label, options));
 }
 
 }  // namespace pando

@@ -259,6 +259,9 @@ TEST_F(ImagenetTest, OptionsThatMakeNoSense) {
   EXPECT_SAYS(error({.size = {0, 8}}), "0x8", "at least 1x1");
   EXPECT_SAYS(error({.size = {300, 8}}), "256", "300x8");
   EXPECT_SAYS(error({.workers = 0}), "0 workers");
+  ImagenetOptions mirrored = {.flip_on_device = true};
+  mirrored.augmentation.changes.rotation = 10;
+  EXPECT_SAYS(error(mirrored), "ImageNet: flip_on_device", "mirrored before");
   EXPECT_SAYS(error_of([&] { open_imagenet(folder_.path(), ImagenetPart::train, {.size = {}}); }),
               "size 0x0");
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "pando/base/error.h"
+#include "pando/data/sources/folder_view_impl.h"
 #include "pando/data/sources/gzip.h"
 #include "pando/data/sources/tfrecord_source.h"
 
@@ -17,18 +18,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
+ImageFolderOptions views_of(const ImagenetOptions& options, bool random) {
+  return {.size = options.size,
+          .random_views = random,
+          .flip_on_device = options.flip_on_device,
+          .box = options.box,
+          .augmentation = options.augmentation,
+          .short_side = options.short_side,
+          .dtype = options.dtype,
+          .map = options.map,
+          .seed = options.seed,
+          .limits = options.limits,
+          .workers = options.workers};
+}
+
+// Views of validation need more of the options than random ones.
 void check(const ImagenetOptions& options) {
-  check_changes(options.augmentation.changes, "ImageNet");
-  if (options.dtype != DType::f32 && options.dtype != DType::u8) {
-    throw InvalidArgument("ImageNet: type ", to_string(options.dtype), ", expected f32 or u8");
-  }
-  if (options.size.height < 1 || options.size.width < 1) {
-    throw InvalidArgument("ImageNet: size ", options.size, ", expected at least 1x1");
-  }
-  if (options.short_side < std::max(options.size.height, options.size.width)) {
-    throw InvalidArgument("ImageNet: short side ", options.short_side,
-                          ", expected at least the size ", options.size);
-  }
+  data::check_views(views_of(options, false), "ImageNet");
 }
 
 // Lists the shards that `found` (by number) lacks: the first few by name, then a count.
@@ -88,39 +94,16 @@ struct Decoder {
   ImagenetOptions options;
   int64_t classes;
 
-  bool random() const { return part == ImagenetPart::train && options.random_views; }
+  ImageFolderOptions views = views_of(options, part == ImagenetPart::train && options.random_views);
 
-  std::vector<Field> fields() const {
-    std::vector<Field> fields = {{"x", options.dtype, {options.size.height, options.size.width, 3}},
-                                 {"y", DType::i32, {}}};
-    if (random() && options.flip_on_device) fields.push_back({"flip", DType::u8, {}});
-    return fields;
-  }
+  std::vector<Field> fields() const { return data::view_fields(views, {"y", DType::i32, {}}); }
 
   void decode(const Example& example, const SampleView& sample) const {
     const ImagenetExample record = read_imagenet_example(example, classes);
     ImageReader reader(record.encoded, "feature 'image/encoded'", options.limits,
                        Orientation::as_stored);
-    const PixelTarget to = options.dtype == DType::u8 ? PixelTarget(sample.u8(0))
-                                                      : PixelTarget(sample.f32(0), options.map);
     thread_local Image scratch;  // keeps its memory from image to image
-    if (random()) {
-      const ViewAugmentation& how = options.augmentation;
-      const SampleKey key = {options.seed, sample.epoch(), sample.index()};
-      const PictureChanges changes = draw_changes(how.changes, key, options.size);
-      const bool flip =
-          read_train_view(reader, sample_random(key.seed, key.epoch, key.index), record.objects,
-                          {.size = options.size,
-                           .box = options.box,
-                           .flip = how.flip,
-                           .flip_on_device = options.flip_on_device,
-                           .short_side = how.random_box ? 0 : options.short_side,
-                           .changes = &changes},
-                          scratch, to);
-      if (options.flip_on_device) sample.u8(2)[0] = flip ? 1 : 0;
-    } else {
-      read_eval_view(reader, {.size = options.size, .short_side = options.short_side}, scratch, to);
-    }
+    data::read_view(reader, views, sample, scratch, record.objects);
     sample.i32(1)[0] = record.label;
   }
 

@@ -60,7 +60,7 @@ struct ZipDirectory {
   uint64_t members = 0;
 };
 
-// The record at the end of an archive, before which there may only be a comment.
+// The record at the end of an archive, after which there may only be a comment.
 std::optional<size_t> find_end(ZipBytes archive, const ZipNumbers& numbers) {
   if (archive.size() < kEndBytes) return std::nullopt;
   const size_t last = archive.size() - kEndBytes;
