@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "pando/train/segmentation.h"
 
 #include <cmath>
@@ -92,6 +93,11 @@ TEST(SegmentationReport, RefusesWhatDoesNotFit) {
         report.add(sure_outputs({1, 2, 2}, 3, {0, 0, 0, 0}), std::vector<int32_t>{0, 0, 3, 0});
       }),
       "pixel 2", "0 to 2", "got 3");
+  EXPECT_SAYS(error_of<InvalidArgument>([&] {
+                report.add(Tensor(DType::f32, {2, 0, 3}), {});
+              }),
+              "pixels", "[2,0,3]");
+  report.add(Tensor(DType::f32, {0, 2, 3}), {});
   EXPECT_EQ(report.samples(), 0);
   EXPECT_SAYS(error_of<InvalidArgument>([&] { to_text(report, {"one"}); }), "3 classes");
   ClassReport other(2);

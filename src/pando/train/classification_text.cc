@@ -6,7 +6,7 @@
 
 #include "pando/base/error.h"
 #include "pando/train/classification.h"
-#include "pando/train/report_text_impl.h"
+#include "pando/train/report_text.h"
 
 namespace pando {
 namespace {

@@ -6,7 +6,7 @@
 #include <fmt/core.h>
 
 #include "pando/base/error.h"
-#include "pando/train/report_text_impl.h"
+#include "pando/train/report_text.h"
 
 namespace pando {
 namespace {
@@ -18,6 +18,9 @@ void check_pixels(const Tensor& outputs, std::span<const int32_t> labels, int64_
                           "], got ", to_string(outputs.dtype()), " ", shape);
   }
   const int64_t pixels = outputs.elements() / classes;
+  if (pixels == 0 && shape.front() > 0) {
+    throw InvalidArgument("segmentation report: expected samples with pixels, got outputs ", shape);
+  }
   if (std::ssize(labels) != pixels) {
     throw InvalidArgument("segmentation report: expected one label for each of ", pixels,
                           " pixels, got ", labels.size());

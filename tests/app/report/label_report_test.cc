@@ -32,7 +32,7 @@ TEST(LabelReport, CountsEveryClass) {
 
 TEST(LabelReport, IsATable) {
   const std::string text = to_text(small_report(), {"a name that is longer than all others", "b"});
-  EXPECT_SAYS(text, "a name that is longer th ", "0.5000", "all classes", "1 of 3 samples");
+  EXPECT_SAYS(text, "a name that is longer .. ", "0.5000", "all classes", "1 of 3 samples");
   EXPECT_SAYS(to_text(small_report(), {}), "\n0 ", "\n1 ");
   const TestFolder folder;
   write_label_report(folder.path, small_report(), {"x", "y"});

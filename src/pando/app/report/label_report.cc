@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "pando/app/report/label_report.h"
 
-#include <algorithm>
-
 #include <fmt/core.h>
 
 #include "pando/base/error.h"
 #include "pando/store/atomic_file.h"
+#include "pando/train/report_text.h"
 
 namespace pando::app {
 namespace {
 
 constexpr float kLeastScore = 0.5f;
-constexpr size_t kWidestClassName = 24;
 
 void count(bool predicted, bool actual, LabelCounts& counts) {
   counts.hits += predicted && actual ? 1 : 0;
@@ -21,8 +19,9 @@ void count(bool predicted, bool actual, LabelCounts& counts) {
 }
 
 std::string line_of(const std::string& name, size_t width, const LabelCounts& counts) {
-  return fmt::format("{:<{}.{}} {:>10.4f} {:>10.4f} {:>10.4f} {:>10}\n", name, width, width,
-                     counts.precision(), counts.recall(), counts.f1(), counts.actual);
+  return fmt::format("{:<{}} {:>10.4f} {:>10.4f} {:>10.4f} {:>10}\n",
+                     train::short_name(name, width), width, counts.precision(), counts.recall(),
+                     counts.f1(), counts.actual);
 }
 
 }  // namespace
@@ -49,10 +48,7 @@ LabelReport label_report(const TargetValues& values) {
 }
 
 std::string to_text(const LabelReport& report, const std::vector<std::string>& names) {
-  size_t width = std::string_view("all classes").size();
-  for (const std::string& name : names) {
-    width = std::max(width, std::min(name.size(), kWidestClassName));
-  }
+  const size_t width = train::name_width(names, "all classes");
   std::string text = fmt::format("{:<{}} {:>10} {:>10} {:>10} {:>10}\n", "class", width,
                                  "precision", "recall", "F1", "support");
   for (size_t k = 0; k < report.classes.size(); ++k) {
