@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "pando/app/flags/augmentation_flags.h"
 
 #include "pando/app/flags/deciding_options.h"
@@ -72,6 +73,8 @@ TEST(AugmentationFlags, RefuseWrongValues) {
   EXPECT_SAYS(error({"--randaugment=17"}), "--randaugment", "0 to 16", "17");
   EXPECT_SAYS(error({"--randaugment=2,31"}), "--randaugment", "30");
   EXPECT_SAYS(error({"--random-erasing=1.1"}), "--random-erasing", "1.1");
+  EXPECT_SAYS(error({"--random-erasing-fill=noise"}), "--random-erasing-fill", "nothing is erased",
+              "--random-erasing 0.25");
   EXPECT_SAYS(error({"--mixup=-0.1"}), "--mixup", "-0.1");
   EXPECT_SAYS(error({"--cutmix=many"}), "--cutmix", "many");
   EXPECT_SAYS(error({"--random-crop-area=0"}), "--random-crop-area");
@@ -85,6 +88,9 @@ TEST(AugmentationFlags, RefuseWhatTheDataSetCannotHave) {
   EXPECT_SAYS(error({"--model=resnet18", "--dataset=image_folder", "--dataset-path", path,
                      "--random-crop=4"}),
               "--random-crop", "image_folder", "got 4", "--random-crop-area");
+  EXPECT_SAYS(error({"--model=resnet18", "--dataset=image_folder", "--dataset-path", path,
+                     "--random-crop=0", "--random-crop-area=0.5"}),
+              "--random-crop-area", "--random-crop 0", "remove one");
   EXPECT_SAYS(error({"--model=cosmoflow", "--dataset-path", path, "--random-rotation=5"}),
               "--random-rotation", "cosmoflow", "no pictures");
   EXPECT_SAYS(error({"--model=cosmoflow", "--dataset-path", path, "--mixup=0.2"}), "--mixup",

@@ -51,6 +51,9 @@ void validate_values(const AugmentationFlags& flags) {
     throw UsageError("--color-jitter: expected a hue of at most ", kMostHue, " of a circle, got ",
                      flags.color_jitter[3]);
   }
+  if (flags.random_erasing_fill != ErasingFill::mean && flags.random_erasing == 0) {
+    throw UsageError("--random-erasing-fill: nothing is erased; add --random-erasing 0.25");
+  }
   if (flags.randaugment.empty()) return;
   if (flags.randaugment.size() > 2) {
     throw UsageError("--randaugment: expected the number of operations and their magnitude, got ",
@@ -69,34 +72,19 @@ void validate_crops(const AugmentationFlags& flags, const DatasetRecord& dataset
                      " have a fixed size; use --random-crop, or --dataset ",
                      join(datasets_with_views(), " or "));
   }
+  if (flags.random_crop == 0 && flags.random_crop_area) {
+    throw UsageError(
+        "--random-crop-area: expected no --random-crop 0, which takes the middle of every picture; "
+        "remove one of the flags");
+  }
   if (!dataset.has_views() || !flags.random_crop || *flags.random_crop == 0) return;
   throw UsageError("--random-crop: pictures of ", dataset.name,
                    " are cut at random already; expected 0 for their middle, got ",
                    *flags.random_crop, "; --random-crop-area limits how small a part may be");
 }
 
-}  // namespace
-
-AugmentationChoice AugmentationFlags::choice() const {
-  AugmentationChoice choice{.border = random_crop, .least_area = random_crop_area};
-  if (random_flip != RandomFlip::usual) {
-    choice.flip = random_flip == RandomFlip::horizontal || random_flip == RandomFlip::both;
-  }
-  choice.changes = {
-      .flip_rows = random_flip == RandomFlip::vertical || random_flip == RandomFlip::both,
-      .rotation = random_rotation,
-      .jitter = jitter_of(color_jitter),
-      .erasing = random_erasing,
-      .erasing_fill = random_erasing_fill};
-  if (!randaugment.empty())
-    choice.changes.randaugment.operations = static_cast<int>(randaugment[0]);
-  if (randaugment.size() > 1) choice.changes.randaugment.magnitude = randaugment[1];
-  choice.mix.mixup = mixup;
-  choice.mix.cutmix = cutmix;
-  return choice;
-}
-
-void add_picture_flags(OptionTable& table, AugmentationFlags& flags) {
+// What moves pixels.
+void add_flags_of_places(OptionTable& table, AugmentationFlags& flags) {
   table.add_choice("random-flip", flags.random_flip,
                    {{"auto", RandomFlip::usual},
                     {"none", RandomFlip::none},
@@ -106,11 +94,10 @@ void add_picture_flags(OptionTable& table, AugmentationFlags& flags) {
                    "mirror half of the training pictures: left to right (horizontal), upside down "
                    "(vertical), or both, independently; auto: as is usual for the data set");
   table
-      .add(
-          "random-crop", flags.random_crop,
-          "put so many pixels of the mean colour around a training picture of a fixed size and cut "
-          "a part of its size out at random; 0: none. Of pictures of any size a random part is "
-          "taken anyway; 0 takes their middle. Default: as is usual for the data set")
+      .add("random-crop", flags.random_crop,
+           "put so many pixels of zeros around a training picture of a fixed size and cut "
+           "a part of its size out at random; 0: none. Of pictures of any size a random part is "
+           "taken anyway; 0 takes their middle. Default: as is usual for the data set")
       .with_hint("PIXELS")
       .at_least(0)
       .at_most(4096);
@@ -129,6 +116,9 @@ void add_picture_flags(OptionTable& table, AugmentationFlags& flags) {
       .with_hint("DEGREES")
       .at_least(0)
       .at_most(180);
+}
+
+void add_flags_of_colours(OptionTable& table, AugmentationFlags& flags) {
   table
       .add(
           "color-jitter", flags.color_jitter,
@@ -154,6 +144,32 @@ void add_picture_flags(OptionTable& table, AugmentationFlags& flags) {
   table.add_choice("random-erasing-fill", flags.random_erasing_fill,
                    {{"mean", ErasingFill::mean}, {"noise", ErasingFill::noise}},
                    "what --random-erasing fills with: the mean colour of the picture, or noise");
+}
+
+}  // namespace
+
+AugmentationChoice AugmentationFlags::choice() const {
+  AugmentationChoice choice{.border = random_crop, .least_area = random_crop_area};
+  if (random_flip != RandomFlip::usual) {
+    choice.flip = random_flip == RandomFlip::horizontal || random_flip == RandomFlip::both;
+  }
+  choice.changes = {
+      .flip_rows = random_flip == RandomFlip::vertical || random_flip == RandomFlip::both,
+      .rotation = random_rotation,
+      .jitter = jitter_of(color_jitter),
+      .erasing = random_erasing,
+      .erasing_fill = random_erasing_fill};
+  if (!randaugment.empty())
+    choice.changes.randaugment.operations = static_cast<int>(randaugment[0]);
+  if (randaugment.size() > 1) choice.changes.randaugment.magnitude = randaugment[1];
+  choice.mix.mixup = mixup;
+  choice.mix.cutmix = cutmix;
+  return choice;
+}
+
+void add_picture_flags(OptionTable& table, AugmentationFlags& flags) {
+  add_flags_of_places(table, flags);
+  add_flags_of_colours(table, flags);
 }
 
 void add_augmentation_flags(OptionTable& table, AugmentationFlags& flags) {

@@ -61,7 +61,8 @@ ZooEntry model_for(const ZooEntry& entry, const TrainingData& data) {
   try {
     return zoo::for_task(entry, data.task);
   } catch (const InvalidArgument& error) {
-    throw UsageError("--model ", entry.name, ": ", error.what(), "; or use other data");
+    throw UsageError("--model ", entry.name, ": ", error.what(), "; this model needs data for ",
+                     entry.task);
   }
 }
 
