@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "pando/data/image/pixel_ops.h"
 
 #include <fstream>

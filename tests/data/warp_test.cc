@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "pando/data/image/warp.h"
 
 #include <vector>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Runs the first commands of docs/guide/segmentation.md and checks that the network learned to
 find the shapes. Usage: segmentation_test.py PROGRAM GUIDE."""
 import json

@@ -143,7 +143,6 @@ TEST(WeightAverage, FilesHoldItAndSaySo) {
 TEST(WeightAverage, BeginsAnewWithGivenWeights) {
   Model model = averaging();
   model.fit(image_data(kAveragedSamples), epochs(1));
-  const Model other = averaging();
   const std::vector<Tensor> given = compiled(rich_cnn(), classifier(), 7).get_weights();
   model.set_weights(given);
   EXPECT_TRUE(same_bits(model.get_weights(), given));
@@ -177,7 +176,8 @@ TEST(WeightAverage, IsTheSameOnReplicasPipelinesAndInstances) {
   EXPECT_TRUE(same_weights(trained(rich_cnn(), pipeline), expected));
   Spread replicas{.devices = 2, .accumulation = 4, .ema_decay = 0.7};
   const Model both = trained(plain_cnn(), replicas);
-  EXPECT_TRUE(same_weights(trained(plain_cnn(), replicas), both));
+  const Spread whole{.micro_batch = 16, .accumulation = 1, .ema_decay = 0.7};
+  EXPECT_LT(largest_difference(trained(plain_cnn(), whole), both), 2e-6);
   replicas.devices = 1;
   testing_support::on_instances(2, [&](comm::Communicator&) {
     EXPECT_TRUE(same_weights(trained(plain_cnn(), replicas), both));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tests/zoo/torchvision_names.h"
 
 #include <numeric>

@@ -73,7 +73,7 @@ inline std::vector<Tensor> torchvision_weights(const std::string& name, const Ne
 }
 
 // The greatest difference of the logarithms of the probabilities, as a share of the greatest
-// distance of one from their mean.
+// distance of one from their mean; not a number if one of them is none.
 inline double greatest_difference(const Tensor& probabilities, const Tensor& logarithms) {
   const auto ours = probabilities.f32();
   const auto theirs = logarithms.f32();
@@ -83,7 +83,8 @@ inline double greatest_difference(const Tensor& probabilities, const Tensor& log
   double scale = 0;
   for (size_t i = 0; i < theirs.size(); ++i) {
     const double error = std::abs(std::log(static_cast<double>(ours[i])) - theirs[i]);
-    if (!(error <= most)) most = error;  // keeps what is not a number
+    if (std::isnan(error)) return error;
+    most = std::max(most, error);
     scale = std::max(scale, std::abs(theirs[i] - mean));
   }
   return most / scale;

@@ -26,6 +26,17 @@ class AugmentedRun : public TrainingRunTest {
   std::string checkpoint(const std::string& run) const {
     return folder_.read(run + "/checkpoints/epoch_2.0.h5");
   }
+  // Without the options, which a checkpoint records too.
+  std::string weights(const std::string& run) const {
+    const std::string path = folder_.path / run / "checkpoints/epoch_2.0.h5";
+    std::string bytes;
+    for (const store::LayerWeights& layer : store::read_weights_file(path).layers) {
+      for (const store::NamedWeight& weight : layer.weights) {
+        bytes.append(reinterpret_cast<const char*>(weight.value.data()), weight.value.bytes());
+      }
+    }
+    return bytes;
+  }
 };
 
 TEST_F(AugmentedRun, TrainsAndValidatesOnPlainPictures) {
@@ -62,7 +73,7 @@ TEST_F(AugmentedRun, EveryFlagChangesTheResult) {
     TrainOptions given = options(run);
     change(given.data.augmentation);
     EXPECT_EQ(run_training(given), kDone) << run;
-    EXPECT_FALSE(checkpoint(run) == checkpoint("plain")) << run;
+    EXPECT_FALSE(weights(run) == weights("plain")) << run;
   };
   differs("flip", [](AugmentationFlags& flags) { flags.random_flip = RandomFlip::horizontal; });
   differs("crop", [](AugmentationFlags& flags) { flags.random_crop = 2; });
@@ -70,6 +81,11 @@ TEST_F(AugmentedRun, EveryFlagChangesTheResult) {
   differs("jitter", [](AugmentationFlags& flags) { flags.color_jitter = {0.4}; });
   differs("randaugment", [](AugmentationFlags& flags) { flags.randaugment = {2}; });
   differs("erasing", [](AugmentationFlags& flags) { flags.random_erasing = 0.5; });
+  differs("noise", [](AugmentationFlags& flags) {
+    flags.random_erasing = 0.5;
+    flags.random_erasing_fill = ErasingFill::noise;
+  });
+  EXPECT_FALSE(weights("noise") == weights("erasing"));
   differs("mixup", [](AugmentationFlags& flags) { flags.mixup = 0.2; });
   differs("cutmix", [](AugmentationFlags& flags) { flags.cutmix = 1; });
 }
@@ -81,16 +97,6 @@ TEST_F(AugmentedRun, SwitchedOffIsAsBefore) {
   off.data.augmentation.random_flip = RandomFlip::none;
   off.data.augmentation.random_crop = 0;
   ASSERT_EQ(run_training(off), kDone);
-  const auto weights = [&](const std::string& run) {
-    const std::string path = folder_.path / run / "checkpoints/epoch_2.0.h5";
-    std::string bytes;
-    for (const store::LayerWeights& layer : store::read_weights_file(path).layers) {
-      for (const store::NamedWeight& weight : layer.weights) {
-        bytes.append(reinterpret_cast<const char*>(weight.value.data()), weight.value.bytes());
-      }
-    }
-    return bytes;
-  };
   EXPECT_GT(weights("off").size(), 1000u);
   EXPECT_TRUE(weights("off") == weights("plain"));
 }

@@ -1,5 +1,6 @@
 // Runs on a user's own files: the labels decide about the task, the loss, the metric and the
-// report. SPDX-License-Identifier: MIT
+// report.
+// SPDX-License-Identifier: MIT
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -95,7 +96,7 @@ TEST_F(OwnDataRun, ArraysWithValues) {
 
 class CsvRun : public OwnDataRun {
  protected:
-  // Bright pictures are tagged "bright", wide ones "wide"; a third of them has no tag.
+  // Bright pictures are tagged "bright", red ones "red"; a third of them has no tag.
   CsvRun() {
     std::filesystem::create_directories(folder_.path / "data");
     std::ofstream table(folder_.path / "data/labels.csv");
@@ -152,6 +153,18 @@ TEST_F(CsvRun, ResumesWithTheSameBits) {
   const auto rows = read_history(folder_.path / "parts/history.json", 1 << 20);
   EXPECT_EQ(rows.back().val_metric, whole);
   EXPECT_EQ(rows.back().val_loss, loss);
+}
+
+TEST_F(CsvRun, TheLeastPartOfAPictureChangesTheResult) {
+  TrainOptions usual = csv_options("cifar_resnet8");
+  usual.num_epochs = 1;
+  ASSERT_EQ(run_training(usual, out_), kDone) << out_.str();
+  const auto loss = history().back().val_loss;
+  TrainOptions large = usual;
+  large.run_dir = (folder_.path / "large").string();
+  large.data.augmentation.random_crop_area = 0.9;
+  ASSERT_EQ(run_training(large, out_), kDone) << out_.str();
+  EXPECT_NE(read_history(folder_.path / "large/history.json", 1 << 20).back().val_loss, loss);
 }
 
 TEST_F(CsvRun, LabelSmoothingNeedsOneClass) {
