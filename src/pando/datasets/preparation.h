@@ -32,8 +32,8 @@ struct DataLoadOptions {
   double validation_split = 0;
   AugmentationChoice augmentation = {};
 
-  // Whether the devices mirror. Pictures are mirrored before they are changed or mixed, so then the
-  // host does it.
+  // Whether the devices mirror. The host does it where pictures are changed, because views are
+  // mirrored before that, or mixed, which comes after both.
   bool flips_on_device() const {
     return prepare_on_device && !augmentation.mix.on() && !augmentation.changes.any();
   }

@@ -32,7 +32,7 @@ struct MaskFolders {
 };
 
 // Lists the pictures and masks of parts that have the same classes. Every mask is read once:
-// options.class_names says how many classes there are or, if it is empty, the largest number does.
+// options.classes says how many classes there are or, if it is empty, the largest number does.
 // 255 marks pixels that are not labelled; but if all masks together have the numbers 0 and 255 and
 // no others, 255 is class 1, with a warning. Masks without a picture are left out with a warning.
 //
