@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -29,8 +30,23 @@ inline std::optional<double> find_value(const Logs& logs, std::string_view name)
 
 // Sums over samples under the names of Logs, the loss first. The mean is taken where it is shown.
 struct LogSums {
+  // A metric as the sums of its numbers, and the value that follows from these and the samples.
+  struct Metric {
+    std::vector<WideSum> sums;
+    std::function<double(const std::vector<WideSum>& sums, double samples)> value;
+  };
   int64_t samples = 0;
   std::vector<std::pair<std::string, WideSum>> sums;
+  std::vector<std::pair<std::string, Metric>> no_means;  // metrics whose value is no mean
+
+  // A metric by its name, a mean or not.
+  Metric metric(std::string_view name) const {
+    for (const auto& [key, metric] : no_means) {
+      if (key == name) return metric;
+    }
+    return {{sum(name)},
+            [](const std::vector<WideSum>& all, double count) { return all[0] / count; }};
+  }
 
   // 0 for a name that is not there.
   WideSum sum(std::string_view name) const {

@@ -62,6 +62,9 @@ class MetricSums {
       const bool mean = is_mean(i) && !columns_[i].weighted;
       sums.sums.emplace_back(shown[row].first, mean ? sum_at(all_, places_[i].first)
                                                     : WideSum(shown[row].second * count_of(all_)));
+      if (!is_mean(i) && !columns_[i].weighted) {
+        sums.no_means.emplace_back(shown[row].first, sums_of(i));
+      }
       ++row;
     }
     return sums;
@@ -125,6 +128,18 @@ class MetricSums {
       sums.push_back(double{sum_at(totals, places_[column].first + i)});
     }
     return own.metric->finish(sums, count);
+  }
+  // The sums of a metric that is no mean, to add them to those of other executions.
+  LogSums::Metric sums_of(size_t column) const {
+    LogSums::Metric result;
+    for (size_t i = 0; i < places_[column].width; ++i) {
+      result.sums.push_back(sum_at(all_, places_[column].first + i));
+    }
+    result.value = [metric = columns_[column].metric](const std::vector<WideSum>& sums,
+                                                      double samples) {
+      return metric->finish(std::vector<double>(sums.begin(), sums.end()), samples);
+    };
+    return result;
   }
   // Whether its value is its sum divided by a count.
   bool is_mean(size_t column) const {

@@ -57,6 +57,18 @@ TEST_F(SegmentationRun, MeasuresAndReportsTheOverlap) {
   EXPECT_SAYS(folder_.read("run/class_names.txt"), "background\ncircle\nsquare\n");
 }
 
+TEST_F(SegmentationRun, TheLengthOfExecutionsDoesNotChangeFigures) {
+  TrainOptions whole = options("whole"), steps = options("steps");
+  steps.steps_per_execution = 1;
+  ASSERT_EQ(run_training(whole, out_), kDone) << out_.str();
+  ASSERT_EQ(run_training(steps, out_), kDone) << out_.str();
+  const auto metric = [&](const char* run) {
+    return read_history(folder_.path / run / "history.json", 1 << 20)[0].metric;
+  };
+  ASSERT_TRUE(metric("whole").has_value());
+  EXPECT_EQ(metric("whole"), metric("steps"));
+}
+
 TEST_F(SegmentationRun, ModelsAndLabelsOfOtherTasksAreRefused) {
   TrainOptions wrong = options("wrong");
   wrong.model = "toy_model";

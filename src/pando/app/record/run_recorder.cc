@@ -28,16 +28,35 @@ double number_in(const TrainingState& state, const char* note) {
   return number.value_or(0);
 }
 
-// Both parts of the sum, or one number in checkpoints of earlier versions.
-WideSum sum_in(const TrainingState& state, const char* note) {
+// Both parts of each sum, or one number in checkpoints of earlier versions.
+std::vector<WideSum> sums_in(const TrainingState& state, const char* note) {
   const auto found = state.notes.find(note);
-  if (found == state.notes.end()) return 0;
+  if (found == state.notes.end()) return {};
   const std::vector<std::string> parts = split(found->second, ' ');
-  return {parse_double(parts[0]).value_or(0),
-          parts.size() > 1 ? parse_double(parts[1]).value_or(0) : 0};
+  std::vector<WideSum> sums;
+  for (size_t i = 0; i < parts.size(); i += 2) {
+    sums.emplace_back(parse_double(parts[i]).value_or(0),
+                      i + 1 < parts.size() ? parse_double(parts[i + 1]).value_or(0) : 0);
+  }
+  return sums;
 }
 
-std::string text_of_sum(const WideSum& sum) { return fmt::format("{} {}", sum.high(), sum.low()); }
+std::string text_of_sums(const std::vector<WideSum>& sums) {
+  if (sums.empty()) return "0 0";
+  std::string text;
+  for (const WideSum& sum : sums) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : " ", sum.high(), sum.low());
+  }
+  return text;
+}
+
+// Adds the sums of an execution. A metric has the same number of sums each time; those of a
+// checkpoint that was written for another metric do not count.
+void add_sums(const LogSums::Metric& more, LogSums::Metric& to) {
+  to.value = more.value;
+  if (to.sums.size() != more.sums.size()) to.sums.assign(more.sums.size(), 0);
+  for (size_t i = 0; i < more.sums.size(); ++i) to.sums[i] += more.sums[i];
+}
 
 }  // namespace
 
@@ -58,8 +77,9 @@ void RunRecorder::resume(const TrainingState& state, double seconds) {
     if (!best_ || options_.task.is_better(before, *best_)) best_ = before;
   }
   open_ = {.samples = static_cast<int64_t>(number_in(state, kOpenSamples)),
-           .loss = sum_in(state, kOpenLoss),
-           .metric = sum_in(state, kOpenMetric)};
+           .loss = {},
+           .metric = {.sums = sums_in(state, kOpenMetric), .value = {}}};
+  for (const WideSum& loss : sums_in(state, kOpenLoss)) open_.loss += loss;
 }
 
 void RunRecorder::on_epoch_begin(FitContext&) { epoch_seconds_ = 0; }
@@ -69,7 +89,7 @@ void RunRecorder::on_execution_end(FitContext& context, const Logs& logs) {
   open_.timed += context.sums.samples;
   open_.seconds += context.seconds - epoch_seconds_;
   open_.loss += context.sums.sum("loss");
-  open_.metric += context.sums.sum(options_.task.metric);
+  add_sums(context.sums.metric(options_.task.metric), open_.metric);
   epoch_seconds_ = context.seconds;
   stop_when_asked(context);
   const bool epoch_ends = context.step >= context.steps || context.stop;
@@ -132,7 +152,9 @@ HistoryRow RunRecorder::row_of(const FitContext& context) const {
 
 void RunRecorder::add_training(HistoryRow& row, const FitContext& context, const Logs& logs) {
   row.loss = open_.loss / static_cast<double>(open_.samples);
-  row.metric = open_.metric / static_cast<double>(open_.samples);
+  if (open_.metric.value) {
+    row.metric = open_.metric.value(open_.metric.sums, static_cast<double>(open_.samples));
+  }
   row.throughput = static_cast<double>(open_.timed) / open_.seconds;
   row.learning_rate = context.model->learning_rate();
   if (const std::optional<double> factor = find_value(logs, kLossScalingColumn)) {
@@ -171,8 +193,8 @@ std::map<std::string, std::string> RunRecorder::notes() const {
   std::map<std::string, std::string> notes = options_.notes;
   notes[kLoggedUpdates] = fmt::format("{}", logged_updates_);
   notes[kOpenSamples] = fmt::format("{}", open_.samples);
-  notes[kOpenLoss] = text_of_sum(open_.loss);
-  notes[kOpenMetric] = text_of_sum(open_.metric);
+  notes[kOpenLoss] = text_of_sums({open_.loss});
+  notes[kOpenMetric] = text_of_sums(open_.metric.sums);
   if (best_) notes[kBest] = fmt::format("{}", *best_);
   return notes;
 }

@@ -60,7 +60,7 @@ class RunRecorder : public Callback {
     int64_t timed = 0;  // of them, in `seconds`; a resumed run has no times of earlier ones
     double seconds = 0;
     WideSum loss;
-    WideSum metric;
+    LogSums::Metric metric;
   };
 
   int64_t updates_done(const FitContext& context) const;
