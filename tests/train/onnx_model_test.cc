@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "pando/store/atomic_file.h"
+#include "pando/zoo/zoo.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_folder.h"
 #include "tests/train/train_support.h"
@@ -32,6 +32,10 @@ TEST(OnnxModel, IsTheSameAfterwardsAndCanBeTrained) {
   save_onnx(model, path, {.metadata = {{"labels", "a,b,c,d"}}});
   Model loaded = load_onnx(path);
   EXPECT_EQ(loaded.weight_names(), model.weight_names());
+  Model pooled(mobilenet_v2({32, 32, 3}, 5));
+  save_onnx(pooled, path);
+  EXPECT_EQ(load_onnx(path).until("avg_pool").network().outputs()[0].shape, (Shape{1280}));
+  save_onnx(model, path);
   EXPECT_TRUE(std::ranges::equal(loaded.predict(some_samples()).f32(),
                                  model.predict(some_samples()).f32()));
   loaded.compile({.loss = "sparse_categorical_crossentropy"});

@@ -86,9 +86,9 @@ Exporter::Exporter(const ir::Graph& graph, const std::map<std::string, Tensor>& 
   }
 }
 
-std::string Exporter::unique(const std::string& name) {
+std::string Exporter::unique(const std::string& name, std::set<std::string>& taken) {
   std::string result = name;
-  for (int i = 1; !names_.insert(result).second; ++i) result = concat(name, "_", i);
+  for (int i = 1; !taken.insert(result).second; ++i) result = concat(name, "_", i);
   return result;
 }
 
@@ -123,9 +123,10 @@ void Exporter::give_channels_last(const ir::Node& node, const std::string& name)
   emit(node, "Transpose", {name}, {attribute("perm", transposition(rank, false))});
 }
 
-void Exporter::append(const ir::Node& node, const std::string& op, std::vector<std::string> inputs,
-                      Attributes attributes, const std::string& output) {
-  NodeProto added{.op_type = op, .name = unique(concat(node.name(), "/", op))};
+void Exporter::append(const std::string& name, const std::string& op,
+                      std::vector<std::string> inputs, Attributes attributes,
+                      const std::string& output) {
+  NodeProto added{.op_type = op, .name = unique(name, nodes_)};
   added.inputs = std::move(inputs);
   added.outputs = {output};
   added.attributes = std::move(attributes);
@@ -138,13 +139,13 @@ void Exporter::emit(const ir::Node& node, const std::string& op, std::vector<std
   const std::string output =
       unique(wanted == outputs_.end() ? node.output()->name() : wanted->second);
   values_[node.output()] = output;
-  append(node, op, std::move(inputs), std::move(attributes), output);
+  append(node.name(), op, std::move(inputs), std::move(attributes), output);
 }
 
 std::string Exporter::emit_step(const ir::Node& node, const std::string& op,
                                 std::vector<std::string> inputs, Attributes attributes) {
   const std::string output = unique(concat(node.output()->name(), "/", op));
-  append(node, op, std::move(inputs), std::move(attributes), output);
+  append(concat(node.name(), "/", op), op, std::move(inputs), std::move(attributes), output);
   return output;
 }
 

@@ -52,8 +52,9 @@ class Exporter {
  private:
   void add_inputs();
   void add_node(const ir::Node& node);
-  std::string unique(const std::string& name);
-  void append(const ir::Node& node, const std::string& op, std::vector<std::string> inputs,
+  std::string unique(const std::string& name) { return unique(name, names_); }
+  static std::string unique(const std::string& name, std::set<std::string>& taken);
+  void append(const std::string& name, const std::string& op, std::vector<std::string> inputs,
               Attributes attributes, const std::string& output);
 
   const ir::Graph& graph_;
@@ -61,7 +62,8 @@ class Exporter {
   const ExportOptions& options_;
   std::map<const ir::Value*, std::string> outputs_;
   ModelProto model_;
-  std::set<std::string> names_;
+  std::set<std::string> names_;  // of values
+  std::set<std::string> nodes_;  // names of nodes: that of the layer for its last one
   std::map<const ir::Value*, std::string> values_;
   std::vector<std::string> refused_;
 };
