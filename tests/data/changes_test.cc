@@ -62,7 +62,8 @@ TEST(DrawChanges, OneKindLeavesTheOthersAsTheyWere) {
   both.erasing = 1;
   for (int64_t i = 0; i < 20; ++i) {
     const float alone = draw_changes(rotation, {1, 0, i}, kPictureSize).list()[0].amount;
-    for (const PictureChange& change : draw_changes(both, {1, 0, i}, kPictureSize).list()) {
+    const PictureChanges drawn = draw_changes(both, {1, 0, i}, kPictureSize);
+    for (const PictureChange& change : drawn.list()) {
       if (change.kind != ChangeKind::rotate) continue;
       EXPECT_EQ(change.amount, alone);
     }

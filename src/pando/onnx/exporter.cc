@@ -139,7 +139,9 @@ void Exporter::emit(const ir::Node& node, const std::string& op, std::vector<std
   const std::string output =
       unique(wanted == outputs_.end() ? node.output()->name() : wanted->second);
   values_[node.output()] = output;
-  append(node.name(), op, std::move(inputs), std::move(attributes), output);
+  const bool taken = nodes_.contains(node.name());  // by another op of the same layer
+  append(taken ? concat(node.name(), "/", op) : node.name(), op, std::move(inputs),
+         std::move(attributes), output);
 }
 
 std::string Exporter::emit_step(const ir::Node& node, const std::string& op,

@@ -63,7 +63,7 @@ class Exporter {
   std::map<const ir::Value*, std::string> outputs_;
   ModelProto model_;
   std::set<std::string> names_;  // of values
-  std::set<std::string> nodes_;  // names of nodes: that of the layer for its last one
+  std::set<std::string> nodes_;  // of nodes: the name of the layer, if it is free
   std::map<const ir::Value*, std::string> values_;
   std::vector<std::string> refused_;
 };
