@@ -101,7 +101,8 @@ TEST(DrawChanges, RandAugmentScalesWithItsMagnitude) {
     std::vector<float> found;
     for (int64_t i = 0; i < kChangeDraws; ++i) {
       const ChangeOptions options = {.randaugment = {.operations = 1, .magnitude = magnitude}};
-      for (const PictureChange& change : draw_changes(options, {1, 0, i}, kPictureSize).list()) {
+      const PictureChanges drawn = draw_changes(options, {1, 0, i}, kPictureSize);
+      for (const PictureChange& change : drawn.list()) {
         if (change.kind == kind) found.push_back(change.amount);
       }
     }
@@ -129,7 +130,8 @@ TEST(DrawChanges, JitterComesInEveryOrderAndWithinItsStrengths) {
   for (int64_t i = 0; i < kChangeDraws; ++i) {
     const ChangeOptions options = {.jitter = {0.4, 2, 0.2, 0.1}};
     std::vector<ChangeKind> order;
-    for (const PictureChange& change : draw_changes(options, {1, 0, i}, kPictureSize).list()) {
+    const PictureChanges drawn = draw_changes(options, {1, 0, i}, kPictureSize);
+    for (const PictureChange& change : drawn.list()) {
       order.push_back(change.kind);
       const auto [middle, reach] = ranges.at(change.kind);
       EXPECT_NEAR(change.amount, middle, reach + 1e-6);
@@ -212,7 +214,8 @@ TEST(ChangeMask, MovesWithItsPicture) {
   int compared = 0;
   for (int64_t i = 0; i < 40; ++i) {
     PictureChanges moves;  // without changes of colour, so that classes stay readable
-    for (const PictureChange& change : draw_changes(options, {3, 0, i}, size).list()) {
+    const PictureChanges drawn = draw_changes(options, {3, 0, i}, size);
+    for (const PictureChange& change : drawn.list()) {
       const bool moving = change.kind <= ChangeKind::translate_y;
       if (moving) moves.add(change);
     }
