@@ -159,14 +159,17 @@ std::vector<Tensor> Model::predict_all(const Dataset& dataset, const PredictOpti
 
 std::vector<std::string> Model::weight_names() const {
   std::vector<std::string> names;
-  for (const runtime::Variable& variable : impl_->variables.all()) names.push_back(variable.name);
+  const runtime::VariableStore& variables = impl_->variables;
+  for (const runtime::Variable& variable : variables.all()) names.push_back(variable.name);
   return names;
 }
 
 std::vector<Tensor> Model::get_weights() const {
   std::vector<Tensor> weights;
-  for (const runtime::Variable& variable : impl_->variables.all())
-    weights.push_back(impl_->variables.shown(variable).reshaped(impl_->file_shape(variable.name)));
+  const runtime::VariableStore& variables = impl_->variables;
+  for (const runtime::Variable& variable : variables.all()) {
+    weights.push_back(variables.shown(variable).reshaped(impl_->file_shape(variable.name)));
+  }
   return weights;
 }
 
@@ -175,8 +178,8 @@ Tensor Model::get_weight(const std::string& name) const {
   if (std::find(names.begin(), names.end(), name) == names.end()) {
     throw InvalidArgument(unknown_name_message("weight", name, names));
   }
-  const runtime::Variable& variable = impl_->variables.get(name);
-  return impl_->variables.shown(variable).reshaped(impl_->file_shape(name));
+  const runtime::VariableStore& variables = impl_->variables;
+  return variables.shown(variables.get(name)).reshaped(impl_->file_shape(name));
 }
 
 LoadReport Model::set_weights(const std::vector<Tensor>& weights) {
