@@ -43,7 +43,8 @@ struct WindowPlan {
   int64_t band_rows = 1;  // rows of the result that pass while some of their channels are in cache
 };
 
-// Whether the plans can describe the convolution. Requires: one channel per group.
+// Whether the plans can describe the convolution, and the processor has AVX2. Requires: one channel
+// per group.
 bool has_windows(const ConvGeometry& geometry);
 bool has_input_grad_windows(const ConvGeometry& geometry);
 

@@ -16,6 +16,8 @@ pando_module(kernels_fast SOURCES
   fast/depthwise.cc
   fast/depthwise_filter_grad.cc
   fast/depthwise_plan.cc
+  fast/depthwise_window_grads.cc
+  fast/depthwise_window_sums.cc
   fast/depthwise_windows.cc
   fast/depth_to_space.cc
   fast/dropout.cc
@@ -42,7 +44,8 @@ pando_module(kernels_fast SOURCES
   DEPENDS base tensor ir ops)
 
 # Much code; compiled while the others are.
-set_source_files_properties(fast/depthwise_windows.cc PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+set_source_files_properties(fast/depthwise_window_grads.cc fast/depthwise_window_sums.cc
+                            PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
 # Vectorised in every build type. Without errno, which nobody reads, and traps, which nobody sets,
 # comparisons and square roots become vectors; all else of IEEE arithmetic stays. The compiler may
