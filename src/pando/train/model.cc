@@ -44,6 +44,8 @@ Model::Model(std::vector<SymbolicTensor> inputs, const std::vector<SymbolicTenso
 
 const std::string& Model::name() const { return impl_->options.name; }
 const Network& Model::network() const { return impl_->network; }
+const ModelFacts& Model::facts() const { return impl_->facts; }
+void Model::set_facts(ModelFacts facts) { impl_->facts = std::move(facts); }
 std::string Model::summary() const {
   const auto& options = impl_->compile_options;
   return impl_->network.summary(name(), impl_->frozen,
@@ -209,6 +211,8 @@ LoadReport Model::set_weights(const std::vector<Tensor>& weights) {
 Model Model::until(const std::string& layer) const {
   Model part(network().until(layer), impl_->options);
   part.copy_weights(*this, {.by_name = true});
+  part.set_facts(facts());
+  part.impl_->facts.labels.clear();  // of the classes that the cut removed
   return part;
 }
 

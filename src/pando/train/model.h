@@ -23,6 +23,7 @@
 #include "pando/train/callback.h"
 #include "pando/train/device_strategy.h"
 #include "pando/train/history.h"
+#include "pando/train/model_facts.h"
 #include "pando/train/non_finite_loss.h"
 #include "pando/train/parallel_options.h"
 #include "pando/train/run_memory.h"
@@ -194,6 +195,10 @@ class Model {
   const std::string& name() const;
   const Network& network() const;
   std::string summary() const;
+
+  // Names of classes, preparation of pictures and origin, which files keep with the model.
+  const ModelFacts& facts() const;
+  void set_facts(ModelFacts facts);
 
   // Frozen layers keep their weights; batch normalisation then uses its moving statistics. Takes
   // effect at once. Throws for an unknown name.

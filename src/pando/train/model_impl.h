@@ -113,6 +113,7 @@ struct Model::Impl {
 
   Network network;
   ModelOptions options;
+  ModelFacts facts;
   std::shared_ptr<const DeviceStrategyOptions> strategy;  // null: made outside any scope
   comm::Job job;                                          // that this process is an instance of
   PipeliningOptions pipelining;

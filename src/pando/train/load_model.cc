@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+#include "pando/train/load_model.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "pando/base/error.h"
+#include "pando/base/paths.h"
+#include "pando/train/onnx_model.h"
+
+namespace pando {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kStartBytes = 64;
+constexpr std::string_view kHdf5Mark = "\x89HDF\r\n\x1a\n";
+
+bool ends_in(const std::string& path, const std::vector<std::string>& suffixes) {
+  const std::string lower = to_lower(path);
+  return std::ranges::any_of(suffixes,
+                             [&](const std::string& suffix) { return lower.ends_with(suffix); });
+}
+
+std::string start_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string start(kStartBytes, '\0');
+  file.read(start.data(), static_cast<std::streamsize>(start.size()));
+  start.resize(static_cast<size_t>(file.gcount()));
+  return start;
+}
+
+// ---- ONNX
+
+// A protocol buffer has no mark. Writers begin with field 1, the version of the format, a small
+// number; then comes field 2, the producer, or the graph.
+bool is_onnx(const std::string& start, const std::string& path) {
+  if (ends_in(path, {".onnx"})) return true;
+  const bool has_version = start.size() > 2 && start[0] == 0x08 && start[1] > 0 && start[1] < 32;
+  return has_version && (start[2] == 0x12 || start[2] == 0x3a || start[2] == 0x42);
+}
+
+Model load_onnx_kind(const std::string& path, const LoadModelOptions& options) {
+  return load_onnx(path, {.extents = options.extents, .model = options.model});
+}
+
+void save_onnx_kind(const Model& model, const std::string& path, const SaveModelOptions& options) {
+  save_onnx(model, path, {.opset = options.opset, .half = options.half});
+}
+
+// ---- the choice
+
+const ModelFileKind* find_kind(const std::string& path) {
+  const std::string start = start_of(path);
+  for (const ModelFileKind& kind : model_file_kinds()) {
+    if (kind.fits(start, path)) return &kind;
+  }
+  return nullptr;
+}
+
+[[noreturn]] void refuse_folder(const std::string& path) {
+  throw InvalidArgument(
+      "'", path, "' is a folder, expected a file with a model: ", kinds_text(false),
+      "; for the directory of a run, write one with `pando export ", path, " -o model.onnx`");
+}
+
+// Files that have weights, but no description of layers.
+[[noreturn]] void refuse_weights(const std::string& path) {
+  throw InvalidArgument(
+      "'", path,
+      "' has weights but does not describe the layers they belong to; for a "
+      "checkpoint of `pando train`, write a model with `pando export ",
+      path, " -o model.onnx`; otherwise name the network: --model NAME --weights ", path);
+}
+
+bool is_weights(const std::string& start, const std::string& path) {
+  return start.starts_with(kHdf5Mark) || ends_in(path, {".safetensors"});
+}
+
+}  // namespace
+
+const std::vector<ModelFileKind>& model_file_kinds() {
+  static const std::vector<ModelFileKind> kinds = {{.name = "onnx",
+                                                    .title = "ONNX",
+                                                    .suffixes = {".onnx"},
+                                                    .fits = is_onnx,
+                                                    .load = load_onnx_kind,
+                                                    .save = save_onnx_kind}};
+  return kinds;
+}
+
+std::string kinds_text(bool written) {
+  std::vector<std::string> texts;
+  for (const ModelFileKind& kind : model_file_kinds()) {
+    if (written && kind.save == nullptr) continue;
+    texts.push_back(concat(kind.title, " (", join(kind.suffixes, ", "), ")"));
+  }
+  return join(texts, ", ");
+}
+
+const ModelFileKind& kind_to_write(const std::string& path) {
+  for (const ModelFileKind& kind : model_file_kinds()) {
+    if (kind.save != nullptr && ends_in(path, kind.suffixes)) return kind;
+  }
+  throw InvalidArgument("'", path,
+                        "': no kind of model file has this suffix; known: ", kinds_text(true));
+}
+
+bool is_model_file(const std::string& path) {
+  return is_plain_file(path) && find_kind(path) != nullptr;
+}
+
+Model load_model(const std::string& path, const LoadModelOptions& options) {
+  if (!path_exists(path)) throw IoError("'", path, "' does not exist");
+  if (is_folder(path)) refuse_folder(path);
+  if (const ModelFileKind* kind = find_kind(path)) return kind->load(path, options);
+  if (is_weights(start_of(path), path)) refuse_weights(path);
+  throw InvalidArgument("'", path,
+                        "' is no model file of a known kind; known: ", kinds_text(false));
+}
+
+void save_model(const Model& model, const std::string& path, const SaveModelOptions& options) {
+  kind_to_write(path).save(model, path, options);
+}
+
+}  // namespace pando
