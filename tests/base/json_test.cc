@@ -181,6 +181,7 @@ TEST(Json, GetsValuesOfManyTypes) {
   using Texts = std::map<std::string, std::string>;
   EXPECT_EQ(json.get<Texts>("map"), (Texts{{"k", "v"}}));
   EXPECT_TRUE(json.at("nothing").is_null());
+  EXPECT_TRUE(Json::array().is_array() && !json.is_array() && Json("x").is_string());
   EXPECT_EQ(json.get<int>("absent", 7), 7);
   EXPECT_EQ(json.get<int>("whole", 7), 3);
   EXPECT_EQ(json.find("absent"), nullptr);

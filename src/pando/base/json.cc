@@ -131,6 +131,8 @@ Json Json::object() {
 
 bool Json::is_null() const { return std::holds_alternative<std::monostate>(value_); }
 bool Json::is_object() const { return std::holds_alternative<Members>(value_); }
+bool Json::is_array() const { return std::holds_alternative<Items>(value_); }
+bool Json::is_string() const { return std::holds_alternative<std::string>(value_); }
 
 void Json::assign(bool truth) { value_ = truth; }
 void Json::assign(int64_t number) { value_ = number; }

@@ -62,6 +62,8 @@ class Json {
 
   bool is_null() const;
   bool is_object() const;
+  bool is_array() const;
+  bool is_string() const;
 
   // Null becomes an object or an array first; InternalError for any other value.
   Json& operator[](std::string_view key);  // adds the key if it is missing

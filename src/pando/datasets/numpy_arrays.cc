@@ -17,7 +17,7 @@
 #include "pando/data/sources/gzip.h"
 #include "pando/data/sources/label_table.h"
 #include "pando/data/sources/numpy/npy.h"
-#include "pando/data/sources/numpy/zip.h"
+#include "pando/data/sources/numpy/npz.h"
 #include "pando/datasets/tools/places_impl.h"
 
 namespace pando::datasets {

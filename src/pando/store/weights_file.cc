@@ -5,6 +5,7 @@
 #include <set>
 
 #include "pando/store/atomic_file.h"
+#include "pando/store/hdf5_lists.h"
 #include "pando/store/hdf5_reader.h"
 #include "pando/store/hdf5_writer.h"
 #include "pando/store/seal.h"
@@ -95,24 +96,6 @@ void check_attributes(const WeightsFile& file) {
   }
 }
 
-// A list that is too long for one attribute is written to name0, name1, ... in parts of nearly
-// equal length, as Keras does.
-void write_list(Hdf5Writer& hdf5, const std::string& object, const std::string& name,
-                const std::vector<std::string>& values) {
-  size_t width = 1;
-  for (const std::string& value : values) width = std::max(width, value.size());
-  size_t parts = 1;
-  while ((values.size() + parts - 1) / parts * width > kLargestAttribute) ++parts;
-  if (parts == 1) return hdf5.write_strings(object, name, values);
-  auto next = values.begin();
-  for (size_t part = 0; part < parts; ++part) {
-    const size_t count = values.size() / parts + (part < values.size() % parts ? 1 : 0);
-    const auto end = next + static_cast<std::ptrdiff_t>(count);
-    hdf5.write_strings(object, concat(name, part), {next, end});
-    next = end;
-  }
-}
-
 void write_layers(Hdf5Writer& hdf5, const WeightsFile& file) {
   std::vector<std::string> layer_names;
   for (const LayerWeights& layer : file.layers) {
@@ -164,22 +147,6 @@ void write_content(Hdf5Writer& hdf5, const WeightsFile& file) {
 }
 
 // ---- reading
-
-bool has_list(Hdf5Reader& hdf5, const std::string& object, const std::string& name) {
-  return hdf5.has_attribute(object, name) || hdf5.has_attribute(object, name + "0");
-}
-
-std::vector<std::string> read_list(Hdf5Reader& hdf5, const std::string& object,
-                                   const std::string& name) {
-  if (hdf5.has_attribute(object, name)) return hdf5.read_strings(object, name);
-  std::vector<std::string> values;
-  for (int part = 0; hdf5.has_attribute(object, concat(name, part)); ++part) {
-    for (std::string& value : hdf5.read_strings(object, concat(name, part))) {
-      values.push_back(std::move(value));
-    }
-  }
-  return values;
-}
 
 // The group whose attributes name the layers, with a '/' at its end.
 std::string find_root(Hdf5Reader& hdf5, const std::string& path) {

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pando/data/sources/numpy/zip.h"
+#include "pando/data/sources/zip.h"
 #include "tests/data/foreign_software.h"
 #include "tests/data/numpy_files.h"
 #include "tests/support/expect_error.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include "pando/data/sources/numpy/npz.h"
+
 #include "pando/data/sources/numpy/npy.h"
-#include "pando/data/sources/numpy/zip.h"
 
 namespace pando::data {
 

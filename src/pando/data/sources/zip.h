@@ -1,9 +1,8 @@
-// Reads zip archives, as far as NumPy writes them.
+// Reads zip archives, as far as NumPy and Keras write them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,10 +27,5 @@ std::vector<ZipMember> zip_members(std::span<const uint8_t> archive, const std::
 // methods other than stored and deflated, and OverMemoryLimit.
 std::vector<uint8_t> read_zip_member(std::span<const uint8_t> archive, const ZipMember& member,
                                      const std::string& place);
-
-// The arrays of an .npz file by their names, which are not unpacked. Members that are not arrays
-// are left out. Throws IoError like zip_members(), and for a name that occurs twice.
-std::map<std::string, ZipMember> npz_members(std::span<const uint8_t> archive,
-                                             const std::string& place);
 
 }  // namespace pando::data

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "pando/data/sources/numpy/zip.h"
+#include "pando/data/sources/zip.h"
 
 #include <algorithm>
 #include <optional>
