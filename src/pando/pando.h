@@ -36,6 +36,7 @@
 #include "pando/train/callbacks.h"
 #include "pando/train/classification.h"
 #include "pando/train/early_stopping.h"
+#include "pando/train/keras_model.h"
 #include "pando/train/load_model.h"
 #include "pando/train/model.h"
 #include "pando/train/onnx_model.h"

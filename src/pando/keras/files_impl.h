@@ -1,0 +1,28 @@
+// What the readers of the forms of files share.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+
+#include "pando/base/json.h"
+#include "pando/tensor/tensor.h"
+
+namespace pando::keras {
+
+// IoError names the place and `what` is no JSON.
+Json parse_json(const std::string& text, const std::string& place, const std::string& what);
+
+// 2 of "2.15.0"; throws Unsupported for versions that there are not.
+int major_version(const std::string& version);
+
+// All datasets of an HDF5 file by their paths ("layers/conv2d/vars/0"), except the optimizer's.
+std::map<std::string, Tensor> variables_of(std::span<const uint8_t> content,
+                                           const std::string& place);
+
+// True for a name that stays in its folder.
+bool stays_inside(const std::string& name);
+
+}  // namespace pando::keras

@@ -1,0 +1,127 @@
+// Whole models in HDF5 files.
+// SPDX-License-Identifier: MIT
+#include "pando/base/error.h"
+#include "pando/data/sources/gzip.h"
+#include "pando/keras/files.h"
+#include "pando/keras/files_impl.h"
+#include "pando/store/hdf5_lists.h"
+#include "pando/store/hdf5_reader.h"
+
+namespace pando::keras {
+namespace {
+
+constexpr size_t kMostWeights = 1000000;
+
+// A text in one attribute or in several: model_config, or model_config0, model_config1, ...
+std::string long_text(store::Hdf5Reader& hdf5, const std::string& name) {
+  return join(store::read_list(hdf5, "/", name), "");
+}
+
+NamedTensors listed_weights(store::Hdf5Reader& hdf5, const std::string& group,
+                            const std::string& place) {
+  NamedTensors weights;
+  if (!store::has_list(hdf5, group, "weight_names")) {
+    throw IoError(place, ": group '", group, "' has no attribute 'weight_names'");
+  }
+  for (const std::string& name : store::read_list(hdf5, group, "weight_names")) {
+    const std::string dataset = concat(group, "/", name);
+    if (name.empty() || !hdf5.exists(dataset)) {
+      throw IoError(place, ": group '", group, "' lists the weight '", name,
+                    "', but the file does not contain it");
+    }
+    weights.emplace_back(name, hdf5.read_tensor(dataset));
+  }
+  return weights;
+}
+
+std::vector<WeightGroup> weight_groups(store::Hdf5Reader& hdf5, const std::string& place) {
+  const std::string root = "/model_weights";
+  if (!hdf5.exists(root) || !store::has_list(hdf5, root, "layer_names")) {
+    throw IoError(place, ": expected the weights of a model in '", root, "', found none");
+  }
+  std::vector<WeightGroup> groups;
+  for (const std::string& layer : store::read_list(hdf5, root, "layer_names")) {
+    const std::string group = concat(root, "/", layer);
+    if (layer.empty() || !hdf5.exists(group)) {
+      throw IoError(place, ": layer '", layer, "' is in layer_names but has no group");
+    }
+    groups.push_back({layer, listed_weights(hdf5, group, place)});
+  }
+  return groups;
+}
+
+void collect_variables(store::Hdf5Reader& hdf5, const std::string& group,
+                       std::map<std::string, Tensor>& found, const std::string& place) {
+  for (const std::string& child : hdf5.children(group.empty() ? "/" : group)) {
+    const std::string path = group.empty() ? child : concat(group, "/", child);
+    if (found.size() > kMostWeights || path.size() > 4096) {
+      throw IoError(place, ": more than ", kMostWeights, " weights, or groups without end");
+    }
+    if (hdf5.is_dataset(path)) {
+      found.emplace(path, hdf5.read_tensor(path));
+    } else if (group.empty() && child == "optimizer") {
+      continue;
+    } else if (hdf5.is_group(path)) {
+      collect_variables(hdf5, path, found, place);
+    }
+  }
+}
+
+ModelFile model_of(store::Hdf5Reader& hdf5, const std::string& place) {
+  if (!store::has_list(hdf5, "/", "model_config")) {
+    throw IoError(place, ": expected a whole model with the attribute 'model_config', found ",
+                  "none; a file of weights alone is read into a model that is there already");
+  }
+  ModelFile file{.config = parse_json(long_text(hdf5, "model_config"), place, "model_config")};
+  if (store::has_list(hdf5, "/", "keras_version")) {
+    file.major = major_version(long_text(hdf5, "keras_version"));
+  }
+  if (store::has_list(hdf5, "/", "training_config")) {
+    file.training = parse_json(long_text(hdf5, "training_config"), place, "training_config");
+  }
+  file.weights = grouped_weights(weight_groups(hdf5, place), place);
+  if (hdf5.exists("/optimizer_weights") &&
+      store::has_list(hdf5, "/optimizer_weights", "weight_names")) {
+    file.optimizer_weights = listed_weights(hdf5, "/optimizer_weights", place);
+  }
+  return file;
+}
+
+}  // namespace
+
+std::map<std::string, Tensor> variables_of(std::span<const uint8_t> content,
+                                           const std::string& place) {
+  store::Hdf5Reader hdf5(content, place, {});
+  std::map<std::string, Tensor> found;
+  collect_variables(hdf5, "", found, place);
+  return found;
+}
+
+Json parse_json(const std::string& text, const std::string& place, const std::string& what) {
+  try {
+    return Json::parse(text);
+  } catch (const IoError& error) {
+    throw IoError(place, ": ", what, ": ", error.what());
+  }
+}
+
+int major_version(const std::string& version) {
+  const size_t dot = version.find('.');
+  const auto major = parse_int(std::string_view(version).substr(0, dot));
+  if (!major || *major < 1 || *major > 3) {
+    throw Unsupported("Keras version '", version.substr(0, 40), "': expected 1, 2 or 3");
+  }
+  return static_cast<int>(*major);
+}
+
+ModelFile parse_hdf5_model(std::span<const uint8_t> content, const std::string& place) {
+  store::Hdf5Reader hdf5(content, place, {});
+  return model_of(hdf5, place);
+}
+
+ModelFile read_hdf5_model(const std::string& path) {
+  store::Hdf5Reader hdf5(path);
+  return model_of(hdf5, path);
+}
+
+}  // namespace pando::keras

@@ -1,0 +1,60 @@
+#include "pando/train/keras_model.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "tests/support/expect_error.h"
+#include "tests/support/temp_folder.h"
+#include "tests/train/train_support.h"
+
+namespace pando {
+namespace {
+
+using testing_support::error_of;
+
+// A layers model of tfjs with two dense layers, of which the first is not trainable.
+std::string write_tfjs_model(const testing_support::TempFolder& folder) {
+  std::vector<uint8_t> bytes((6 + 2 + 4) * sizeof(float));
+  for (size_t i = 0; i < bytes.size() / sizeof(float); ++i) {
+    const float value = static_cast<float>(i) / 8;
+    std::memcpy(bytes.data() + i * sizeof(float), &value, sizeof(float));
+  }
+  folder.write("shard.bin", bytes);
+  return folder.write_text("model.json", R"({"format": "layers-model", "modelTopology": {
+      "keras_version": "2.10.0", "model_config": {"class_name": "Sequential", "config": {
+      "name": "two", "layers": [
+        {"class_name": "Dense", "config": {"name": "first", "units": 2, "trainable": false,
+         "batch_input_shape": [null, 3]}},
+        {"class_name": "Dense", "config": {"name": "last", "units": 2, "use_bias": false,
+         "activation": "softmax"}}]}}},
+    "weightsManifest": [{"paths": ["shard.bin"], "weights": [
+      {"name": "first/kernel", "shape": [3, 2], "dtype": "float32"},
+      {"name": "first/bias", "shape": [2], "dtype": "float32"},
+      {"name": "last/kernel", "shape": [2, 2], "dtype": "float32"}]}]})");
+}
+
+TEST(KerasModel, IsLoadedFrozenAsInTheFileAndTrained) {
+  const testing_support::TempFolder folder;
+  const std::string path = write_tfjs_model(folder);
+  Model model = load_keras(path);
+  EXPECT_FALSE(model.trainable("first"));
+  EXPECT_TRUE(model.trainable("last"));
+  EXPECT_TRUE(load_keras(path, {.freeze = false}).trainable("first"));
+  EXPECT_EQ(model.get_weight("last/kernel").f32()[0], 1);
+  Tensor x(DType::f32, {4, 3});
+  for (size_t i = 0; i < x.f32().size(); ++i) x.f32()[i] = static_cast<float>(i % 5);
+  Tensor y(DType::i32, {4});
+  model.compile({.loss = "sparse_categorical_crossentropy"});
+  const Logs before = model.evaluate(x, y);
+  model.fit(x, y, {.epochs = 20, .verbose = 0});
+  EXPECT_LT(model.evaluate(x, y)[0].second, before[0].second);
+  EXPECT_EQ(model.get_weight("first/kernel").f32()[1], 0.125f);
+}
+
+TEST(KerasModel, RefusesWhatIsNoModel) {
+  const testing_support::TempFolder folder;
+  EXPECT_SAYS(error_of<IoError>([&] { load_keras(folder.path("none.h5")); }), "none.h5");
+}
+
+}  // namespace
+}  // namespace pando
