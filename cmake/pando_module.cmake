@@ -4,21 +4,34 @@ include(${CMAKE_CURRENT_LIST_DIR}/pando_warnings.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/pando_foreign.cmake)
 
 # Where CMAKE_UNITY_BUILD is on (the presets release, asan and tsan), so many sources are compiled
-# as one: parsing the headers once is most of what a build saves. More would save a little more, but
+# as one: headers are parsed and templates compiled once for all. More would save a little more, but
 # a change of one source would then compile for longer. Names in unnamed namespaces must be unique
-# within a module, and within a test program.
-set(PANDO_UNITY_SOURCES 10)
+# within a module, and within a test program. Optimising takes most of the time of hot sources.
+set(PANDO_UNITY_SOURCES 20)
+set(PANDO_HOT_UNITY_SOURCES 10)
 
-# pando_module(<folder> [HOT] SOURCES <file>... [DEPENDS <folder>...] [FOREIGN <library>...])
+# pando_module(<folder> [SOURCES <file>...] [HOT <file>...] [DEPENDS <folder>...]
+#              [FOREIGN <library>...])
 # FOREIGN names rows of cmake/pando_foreign.cmake: dnnl, hdf5, yaml_cpp, ...
-# HOT: it loops over bytes, samples or tensors, so it is compiled with -O3; the rest has -O1.
+# HOT sources loop over bytes, samples or tensors, so they are compiled with -O3; the others as
+# CMAKE_CXX_FLAGS_RELEASE says, with -Og by the preset, which compiles in two thirds of the time.
 function(pando_module name)
-  cmake_parse_arguments(ARG "HOT" "" "SOURCES;DEPENDS;FOREIGN" ${ARGN})
-  add_library(pando_${name} OBJECT ${ARG_SOURCES})
-  set_target_properties(pando_${name} PROPERTIES UNITY_BUILD_BATCH_SIZE ${PANDO_UNITY_SOURCES})
-  if(ARG_HOT)
-    target_compile_options(pando_${name} PRIVATE $<$<CONFIG:Release>:-O3>)
+  cmake_parse_arguments(ARG "" "" "SOURCES;HOT;DEPENDS;FOREIGN" ${ARGN})
+  set(hot ${name})
+  if(ARG_SOURCES)
+    pando_module_target(${name} ${PANDO_UNITY_SOURCES} "${ARG_SOURCES}")
+    set(hot ${name}_hot)
   endif()
+  if(ARG_HOT)
+    pando_module_target(${hot} ${PANDO_HOT_UNITY_SOURCES} "${ARG_HOT}")
+    target_compile_options(pando_${hot} PRIVATE $<$<CONFIG:Release>:-O3>)
+  endif()
+endfunction()
+
+# A part of pando_module, which sets ARG_DEPENDS and ARG_FOREIGN: one object library.
+function(pando_module_target name unity_sources sources)
+  add_library(pando_${name} OBJECT ${sources})
+  set_target_properties(pando_${name} PROPERTIES UNITY_BUILD_BATCH_SIZE ${unity_sources})
   target_include_directories(pando_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(pando_${name} PRIVATE pando_warnings)
   foreach(library IN LISTS ARG_FOREIGN)

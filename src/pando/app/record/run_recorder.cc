@@ -20,7 +20,7 @@ constexpr const char* kLoggedUpdates = "logged_updates";
 constexpr const char* kOpenSamples = "open_samples";
 constexpr const char* kOpenLoss = "open_loss";
 constexpr const char* kOpenMetric = "open_accuracy";  // of any task
-constexpr const char* kBest = "best_accuracy";
+constexpr const char* kBestNote = "best_accuracy";
 
 double number_in(const TrainingState& state, const char* note) {
   const auto found = state.notes.find(note);
@@ -72,8 +72,8 @@ RunRecorder::RunRecorder(RunLog& log, AgreedSignal& signal, CheckpointStore& sto
 void RunRecorder::resume(const TrainingState& state, double seconds) {
   logged_updates_ = static_cast<int64_t>(number_in(state, kLoggedUpdates));
   seconds_before_ = seconds;
-  if (state.notes.contains(kBest)) {
-    const double before = number_in(state, kBest);
+  if (state.notes.contains(kBestNote)) {
+    const double before = number_in(state, kBestNote);
     if (!best_ || options_.task.is_better(before, *best_)) best_ = before;
   }
   open_ = {.samples = static_cast<int64_t>(number_in(state, kOpenSamples)),
@@ -195,7 +195,7 @@ std::map<std::string, std::string> RunRecorder::notes() const {
   notes[kOpenSamples] = fmt::format("{}", open_.samples);
   notes[kOpenLoss] = text_of_sums({open_.loss});
   notes[kOpenMetric] = text_of_sums(open_.metric.sums);
-  if (best_) notes[kBest] = fmt::format("{}", *best_);
+  if (best_) notes[kBestNote] = fmt::format("{}", *best_);
   return notes;
 }
 

@@ -15,7 +15,7 @@ namespace {
 enum class Direction { forward, backward };
 
 // Extracts the instruction set from a name such as "direct:avx2 6x2".
-std::string isa_name(const DirectConv& conv) {
+std::string isa_name_of(const DirectConv& conv) {
   const std::string name = conv.name();
   const size_t begin = name.find(':') + 1;
   return name.substr(begin, name.find(' ') - begin);
@@ -28,7 +28,7 @@ std::string layout_name(const DirectConv& conv, Direction direction) {
   const ConvGeometry& g = conv.geometry();
   std::string name =
       concat(direction == Direction::forward ? "direct-forward-" : "direct-backward-",
-             isa_name(conv), "-g", g.groups);
+             isa_name_of(conv), "-g", g.groups);
   if (direction == Direction::forward || g.stride == ConvGeometry::Extents{1, 1, 1}) return name;
   for (size_t axis = 0; axis < 3; ++axis) {
     name += concat("-s", g.stride[axis], "d", g.dilation[axis], "p", g.pad_low[axis], "i",

@@ -12,12 +12,12 @@ namespace pando::kernels::fast {
 namespace {
 
 constexpr int64_t kRowFloats = 16;
-constexpr int64_t kBlock = 8192;  // elements that fit into the first-level cache
+constexpr int64_t kRowBlock = 8192;  // elements that fit into the first-level cache
 
 // Blocks are whole rows, so that every block begins at the first channel.
 int64_t block_elements(ChannelRow row) {
   const int64_t length = row.length();
-  return std::max(kBlock / length, int64_t{16}) * length;
+  return std::max(kRowBlock / length, int64_t{16}) * length;
 }
 
 int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }

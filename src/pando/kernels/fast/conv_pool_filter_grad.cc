@@ -148,7 +148,7 @@ PANDO_INLINE void cut_windows(const PooledConv& s, const FilterGradWork& work,
 }
 
 // The data of one pixel of a tile, by output channel.
-struct PixelChannels {
+struct ConvPixelChannels {
   const uint8_t* index;
   float* factors;
   int32_t* offsets;
@@ -156,7 +156,8 @@ struct PixelChannels {
 
 // Windows that the edge cuts are added directly and are not put into the tile.
 PANDO_INLINE void take_edge_pixel(const PooledConv& s, const FilterGradWork& work, const float* x,
-                                  const PooledConv::Extents& pixel, const PixelChannels& channels) {
+                                  const PooledConv::Extents& pixel,
+                                  const ConvPixelChannels& channels) {
   const auto [index, factors, offsets] = channels;
   const auto first = static_cast<int32_t>(s.first_element(pixel));
   cut_windows(s, work, pixel);

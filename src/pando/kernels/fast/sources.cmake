@@ -1,5 +1,5 @@
 # The fast kernels: a target of their own within the folder `kernels`, for their compiler options.
-pando_module(kernels_fast SOURCES
+pando_module(kernels_fast HOT
   fast/activation_loops.cc
   fast/avg_pool.cc
   fast/batch_moments.cc

@@ -19,11 +19,11 @@ struct Moments {
 
 // 32-bit sums cannot overflow within a block: 4096 * 255^2 < 2^32.
 PANDO_MULTIVERSION Moments moments_u8(const uint8_t* x, int64_t count) {
-  constexpr int64_t kBlock = 4096;
+  constexpr int64_t kPixels = 4096;
   uint64_t values = 0;
   uint64_t squares = 0;
-  for (int64_t begin = 0; begin < count; begin += kBlock) {
-    const int64_t end = begin + kBlock < count ? begin + kBlock : count;
+  for (int64_t begin = 0; begin < count; begin += kPixels) {
+    const int64_t end = begin + kPixels < count ? begin + kPixels : count;
     uint32_t block_values = 0;
     uint32_t block_squares = 0;
     for (int64_t i = begin; i < end; ++i) {
