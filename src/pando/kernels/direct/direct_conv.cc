@@ -154,24 +154,35 @@ struct Gather {
   float* output;
 };
 
+void run_phase(const Gather& g, const Epilogue& epilogue, const direct::Phase& phase,
+               const direct::Block& block, Part columns) {
+  const direct::GatherPlan& plan = g.plan;
+  const direct::PhaseRows rows(phase, block);
+  if (rows.empty()) return;
+  direct::PixelRun run{&phase, rows.pixels(phase)};
+  run.columns = columns;
+  run.x = g.source + block.sample * plan.source_size() +
+          rows.begin * plan.spec.source_step[0] * plan.source_plane;
+  const int64_t at =
+      block.sample * plan.output_size() +
+      (phase.output_begin + rows.begin * phase.output_step[0]) * plan.spec.output_channels;
+  run.y = g.output + at;
+  if (epilogue.residual != nullptr) run.residual = epilogue.residual + at;
+  direct::run_panels(plan, g.isa, run, g.packed, epilogue);
+}
+
 void run_gather(const Gather& g, const Epilogue& epilogue, Part part) {
   const direct::GatherPlan& plan = g.plan;
-  Part columns;
-  if (plan.shares_columns(part.count)) std::swap(part, columns);
+  Part share;  // of the columns
+  if (plan.shares_columns(part.count)) std::swap(part, share);
+  const auto columns = static_cast<int>(plan.columns.size());
   direct::for_each_block(plan, part, [&](const direct::Block& block) {
-    for (const direct::Phase& phase : plan.phases) {
-      const direct::PhaseRows rows(phase, block);
-      if (rows.empty()) continue;
-      direct::PixelRun run{&phase, rows.pixels(phase)};
-      run.columns = columns;
-      run.x = g.source + block.sample * plan.source_size() +
-              rows.begin * plan.spec.source_step[0] * plan.source_plane;
-      const int64_t at =
-          block.sample * plan.output_size() +
-          (phase.output_begin + rows.begin * phase.output_step[0]) * plan.spec.output_channels;
-      run.y = g.output + at;
-      if (epilogue.residual != nullptr) run.residual = epilogue.residual + at;
-      direct::run_panels(plan, g.isa, run, g.packed, epilogue);
+    // The panel of a column passes all phases while it is in the cache: a large filter would come
+    // from memory for every phase, and small pictures have nine, most of them of few pixels.
+    for (auto i = static_cast<int>(share.begin(columns)); i < share.end(columns); ++i) {
+      for (const direct::Phase& phase : plan.phases) {
+        run_phase(g, epilogue, phase, block, {i, columns});
+      }
     }
   });
 }

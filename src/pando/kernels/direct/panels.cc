@@ -4,12 +4,14 @@
 
 #include <algorithm>
 
+#include "pando/kernels/divide_up.h"
+
 namespace pando::kernels::direct {
 namespace {
 
 // The part of a panel that is used for all pixels before the next part. It streams from the
-// second-level cache; a larger part would save little of the storing and loading of sums.
-constexpr int64_t kPanelBytes = 48 * 1024;
+// first- or second-level cache; a larger part would save little of the storing and loading of sums.
+constexpr int64_t kPanelBytes = 32 * 1024;
 
 // Results beyond this do not stay in a second-level cache.
 constexpr int64_t kManyOutputBytes = 2 << 20;
@@ -42,7 +44,9 @@ void run_panels(const GatherPlan& plan, const IsaKernels& isa, const PixelRun& r
       args.residual = run.residual == nullptr ? nullptr : run.residual + channel;
       args.w_stride = plan.width(column);
       args.last_lanes = column.last_lanes;
-      const int64_t k_block = kPanelBytes / (args.w_stride * int64_t{sizeof(float)});
+      const int64_t panel_bytes = phase.k_count() * args.w_stride * int64_t{sizeof(float)};
+      const int64_t k_block =
+          divide_up(phase.k_count(), std::max<int64_t>(divide_up(panel_bytes, kPanelBytes), 1));
       int64_t k = 0;
       do {  // once even without taps: the result is then the bias alone
         args.accumulate = k > 0;
