@@ -44,7 +44,7 @@ pando_module(kernels_fast HOT
   DEPENDS base tensor ir ops)
 
 # Much code; compiled while the others are.
-set_source_files_properties(fast/depthwise_window_grads.cc fast/depthwise_window_sums.cc
+set_source_files_properties(fast/depthwise.cc fast/depthwise_window_grads.cc fast/depthwise_window_sums.cc
                             PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
 # Vectorised in every build type. Without errno, which nobody reads, and traps, which nobody sets,
