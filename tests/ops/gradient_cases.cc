@@ -185,6 +185,32 @@ void add_broadcast_cases(Cases& cases) {
   prelu("one", "1,1,1");
 }
 
+void add_math_cases(Cases& cases) {
+  const auto math = [&](const std::string& function, const std::string& before) {
+    cases.push_back({"math_" + function,
+                     one_node("x: f32[3,5] variable",
+                              concat(before, " y = math(s) {function=\"", function, "\"}"))});
+  };
+  for (const char* function : {"abs", "asinh", "atan", "ceil", "cos", "cosh", "erf", "exp", "floor",
+                               "not", "round", "sign", "sin", "sinh", "softsign", "tan"}) {
+    math(function, "s = scale(x) {factor=0.9, offset=0.03}");
+  }
+  for (const char* function : {"acos", "asin", "atanh", "log", "reciprocal", "sqrt"}) {
+    math(function, "t = sigmoid(x) s = scale(t) {factor=0.9}");
+  }
+  math("acosh", "t = sigmoid(x) s = scale(t) {offset=1.2}");
+  cases.push_back({"to_power", one_node("a: f32[2,3,4] variable, b: f32[2,4] variable",
+                                        "p = sigmoid(a) y = to_power(p, b)")});
+  cases.push_back({"to_power_exponent", one_node("a: f32[3,5] variable",
+                                                 "p = sigmoid(a) y = to_power(p) {exponent=1.7}")});
+  cases.push_back(
+      {"spread", one_node("x: f32[3,2] feed, w: f32[2,3,2] variable", "y = spread(x, w)")});
+  cases.push_back(
+      {"pick_last", one_node("x: f32[2,2,4] variable", "y = pick(x) {axis=2, indices=[3,0,3,1]}")});
+  cases.push_back({"pick_first", one_node("x: f32[2,3,2,2] variable",
+                                          "y = pick(x) {axis=1, indices=[2,2,1,0,0]}")});
+}
+
 void add_axes_cases(Cases& cases) {
   for (const std::string op : {"reduce_sum", "reduce_mean", "reduce_max", "reduce_min"}) {
     const auto reduce = [&](const std::string& name, const std::string& attributes) {
@@ -385,6 +411,7 @@ const std::vector<GradientCase>& gradient_cases() {
     add_norm_cases(all);
     add_elementwise_cases(all);
     add_broadcast_cases(all);
+    add_math_cases(all);
     add_axes_cases(all);
     add_movement_cases(all);
     add_resize_cases(all);

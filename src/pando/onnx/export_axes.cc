@@ -1,5 +1,7 @@
 // Shapes, joins, cuts and reductions.
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+
 #include "pando/base/error.h"
 #include "pando/onnx/exporter_impl.h"
 #include "pando/onnx/importer_impl.h"
@@ -137,6 +139,49 @@ void export_expand(Exporter& exporter, const ir::Node& node) {
                 {operand_name(exporter, node), exporter.add_ints(node.name() + "/shape", dims)});
 }
 
+void export_gather(Exporter& exporter, const ir::Node& node) {
+  const int64_t axis = file_axis(ops::int_attribute(node, "axis"), node.output()->shape().rank());
+  const std::string indices =
+      exporter.add_ints(node.name() + "/indices", ops::ints_attribute(node, "indices"));
+  exporter.emit(node, "Gather", {operand_name(exporter, node), indices}, {attribute("axis", axis)});
+}
+
+// Arithmetic repeats a weight for all samples by itself.
+bool repeats_samples(const ir::Node& reader) {
+  static const std::set<std::string> kRepeating = {"add",     "subtract", "multiply", "divide",
+                                                   "maximum", "minimum",  "to_power", "matmul"};
+  return kRepeating.contains(reader.op());
+}
+
+void export_spread(Exporter& exporter, const ir::Node& node) {
+  const Shape& to = node.output()->shape();
+  const auto numbers = exporter.weight(node.input(1)).f32();
+  Constant value{.dims = to.dims(), .is_real = true, .reals = {numbers.begin(), numbers.end()}};
+  value.dims[0] = 1;
+  std::vector<int64_t> dims(value.dims.size(), 1);
+  Order perm(value.dims.size(), 0);
+  for (int64_t axis = 1; axis < to.rank(); ++axis) {
+    const auto place = static_cast<size_t>(file_axis(axis, to.rank()));
+    perm[place] = axis;
+    dims[place] = to[static_cast<int>(axis)];
+  }
+  const std::string weight =
+      exporter.add_floats(node.input(1)->name(), dims, permuted(value, perm));
+  const std::vector<ir::Node*> readers = exporter.graph().users(node.output());
+  if (std::ranges::all_of(readers,
+                          [](const ir::Node* reader) { return repeats_samples(*reader); }) &&
+      !readers.empty()) {
+    return exporter.give_constant(node, weight);
+  }
+  const std::string shape = exporter.emit_step(node, "Shape", {operand_name(exporter, node)});
+  const std::string samples =
+      exporter.emit_step(node, "Gather", {shape, exporter.add_ints(node.name() + "/first", {0})});
+  const std::string rest = exporter.add_ints(node.name() + "/rest", {dims.begin() + 1, dims.end()});
+  exporter.emit(node, "Expand",
+                {weight, exporter.emit_step(node, "Concat", {samples, rest},
+                                            {attribute("axis", int64_t{0})})});
+}
+
 }  // namespace
 
 std::vector<OpExport> axis_exports() {
@@ -152,7 +197,9 @@ std::vector<OpExport> axis_exports() {
           {"reduce_sum", export_reduce},
           {"reduce_max", export_reduce},
           {"reduce_min", export_reduce},
-          {"expand", export_expand}};
+          {"expand", export_expand},
+          {"pick", export_gather},
+          {"spread", export_spread}};
 }
 
 }  // namespace pando::onnx

@@ -1,6 +1,7 @@
 // Activations and arithmetic.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <cctype>
 
 #include "pando/base/error.h"
 #include "pando/onnx/exporter_impl.h"
@@ -130,11 +131,25 @@ std::string aligned(Exporter& exporter, const ir::Node& node, int i) {
 }
 
 void export_arithmetic(Exporter& exporter, const ir::Node& node) {
-  static const std::map<std::string, std::string> kOps = {{"add", "Add"},      {"subtract", "Sub"},
-                                                          {"multiply", "Mul"}, {"divide", "Div"},
-                                                          {"maximum", "Max"},  {"minimum", "Min"}};
+  static const std::map<std::string, std::string> kOps = {
+      {"add", "Add"},     {"subtract", "Sub"}, {"multiply", "Mul"}, {"divide", "Div"},
+      {"maximum", "Max"}, {"minimum", "Min"},  {"to_power", "Pow"}};
   const std::string a = aligned(exporter, node, 0), b = aligned(exporter, node, 1);
   exporter.emit(node, kOps.at(node.op()), {a, b});
+}
+
+void export_math(Exporter& exporter, const ir::Node& node) {
+  std::string op = ops::text_attribute(node, "function");
+  if (op == "not") return exporter.refuse(node, "a test for 0 gives truth values in ONNX");
+  if (op == "round" && exporter.opset() < 11) return exporter.refuse(node, "needs opset 11");
+  op[0] = static_cast<char>(std::toupper(op[0]));
+  exporter.emit(node, op, {input_of(exporter, node)});
+}
+
+void export_power(Exporter& exporter, const ir::Node& node) {
+  if (node.num_inputs() == 2) return export_arithmetic(exporter, node);
+  const auto exponent = static_cast<float>(ops::number_attribute(node, "exponent"));
+  exporter.emit(node, "Pow", {input_of(exporter, node), exporter.add_number(node, exponent)});
 }
 
 }  // namespace
@@ -162,7 +177,9 @@ std::vector<OpExport> element_exports() {
           {"multiply", export_arithmetic},
           {"divide", export_arithmetic},
           {"maximum", export_arithmetic},
-          {"minimum", export_arithmetic}};
+          {"minimum", export_arithmetic},
+          {"math", export_math},
+          {"to_power", export_power}};
 }
 
 }  // namespace pando::onnx

@@ -46,6 +46,11 @@ class Exporter {
   std::string add_ints(const std::string& name, const std::vector<int64_t>& values);
   std::string add_number(const ir::Node& node, float value);
 
+  // The result of a node is a constant of the file.
+  void give_constant(const ir::Node& node, const std::string& name) {
+    values_[node.output()] = name;
+  }
+
   // A node that this opset cannot express; all of them are told at the end.
   void refuse(const ir::Node& node, const std::string& why);
 

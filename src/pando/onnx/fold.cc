@@ -8,91 +8,11 @@
 #include <numeric>
 
 #include "pando/base/error.h"
-#include "pando/onnx/constant.h"
+#include "pando/onnx/fold_impl.h"
+#include "pando/tensor/half.h"
 
 namespace pando::onnx {
 namespace {
-
-// A node with its operands.
-struct Folding {
-  const NodeProto& node;
-  const std::vector<const Constant*>& operands;
-  int64_t opset;
-
-  bool has(size_t i) const { return i < operands.size() && operands[i] != nullptr; }
-  const Constant& operator[](size_t i) const {
-    if (has(i)) return *operands[i];
-    throw InvalidArgument(label(node), ": operand ", i, " is missing");
-  }
-  // Whole numbers that were an attribute in early opsets and are an operand since.
-  std::vector<int64_t> list(const std::string& attribute, size_t operand) const {
-    if (!has(operand)) return ints_attribute(node, attribute);
-    const Constant& given = *operands[operand];
-    if (given.is_real)
-      throw InvalidArgument(label(node), ": ", attribute, ": expected whole numbers");
-    return given.ints;
-  }
-};
-
-int64_t elements_of(const NodeProto& node, const std::vector<int64_t>& dims) {
-  int64_t count = 1;
-  for (const int64_t extent : dims) {
-    const bool fits = extent >= 0 && !__builtin_mul_overflow(count, extent, &count) &&
-                      count <= kMostFoldedElements;
-    if (!fits)
-      throw InvalidArgument(label(node), ": a constant of more than ", kMostFoldedElements,
-                            " elements");
-  }
-  return count;
-}
-
-// A constant of the same type with other extents, whose element i is element place(i) of `from`.
-template <typename Place>
-Constant picked(const NodeProto& node, const Constant& from, std::vector<int64_t> dims,
-                const Place& place) {
-  Constant result{
-      .dims = std::move(dims), .is_real = from.is_real, .reals = {}, .ints = {}, .type = from.type};
-  const int64_t count = elements_of(node, result.dims);
-  for (int64_t i = 0; i < count; ++i) {
-    const auto at = static_cast<size_t>(place(i));
-    if (from.is_real) {
-      result.reals.push_back(from.reals.at(at));
-    } else {
-      result.ints.push_back(from.ints.at(at));
-    }
-  }
-  return result;
-}
-
-std::vector<int64_t> strides_of(const std::vector<int64_t>& dims) {
-  std::vector<int64_t> strides(dims.size(), 1);
-  for (size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * dims[i];
-  return strides;
-}
-
-// The place in `from` of each element of a result with extents `dims`, where axis i of the result
-// moves by steps[i] elements and element 0 is at `first`.
-auto walk(std::vector<int64_t> dims, std::vector<int64_t> steps, int64_t first = 0) {
-  return [dims = std::move(dims), steps = std::move(steps), first](int64_t i) {
-    int64_t place = first;
-    for (size_t axis = dims.size(); axis-- > 0;) {
-      place += i % dims[axis] * steps[axis];
-      i /= dims[axis];
-    }
-    return place;
-  };
-}
-
-// Repeats a constant to larger extents.
-Constant expanded(const NodeProto& node, const Constant& from, const std::vector<int64_t>& dims) {
-  std::vector<int64_t> steps(dims.size(), 0);
-  const std::vector<int64_t> strides = strides_of(from.dims);
-  const size_t more = dims.size() - from.dims.size();
-  for (size_t i = 0; i < from.dims.size(); ++i) {
-    steps[more + i] = from.dims[i] == 1 ? 0 : strides[i];
-  }
-  return picked(node, from, dims, walk(dims, steps));
-}
 
 using OfReals = std::function<double(double, double)>;
 using OfInts = std::function<int64_t(int64_t, int64_t)>;
@@ -181,190 +101,79 @@ Constant cast(const Folding& f) {
     result.reals.clear();
   }
   result.is_real = is_floating(type);
+  const bool half = type == ElementType::f16 || type == ElementType::bf16;
+  for (float& value : result.reals) {
+    if (half)
+      value = type == ElementType::f16 ? from_f16(to_f16(value)) : from_bf16(to_bf16(value));
+  }
   if (type == ElementType::boolean) {
     for (int64_t& value : result.ints) value = value != 0 ? 1 : 0;
   }
   return result;
 }
 
-Constant gather(const Folding& f) {
+// Combines the elements over axes, beginning with the first one.
+Constant reduced_by(const Folding& f, const OfReals& of_reals, const OfInts& of_ints) {
   const Constant& x = f[0];
-  const Constant& indices = f[1];
-  const int64_t axis = axis_of(f.node, int_attribute(f.node, "axis", 0), x.rank());
-  const auto at = static_cast<size_t>(axis);
-  if (indices.is_real) throw InvalidArgument(label(f.node), ": indices: expected whole numbers");
-  std::vector<int64_t> dims(x.dims.begin(), x.dims.begin() + axis);
-  dims.insert(dims.end(), indices.dims.begin(), indices.dims.end());
-  dims.insert(dims.end(), x.dims.begin() + axis + 1, x.dims.end());
-  const int64_t inner =
-      std::accumulate(x.dims.begin() + axis + 1, x.dims.end(), int64_t{1}, std::multiplies<>());
-  const int64_t count = indices.elements();
-  return picked(f.node, x, std::move(dims), [&](int64_t i) {
-    const int64_t chosen = indices.ints[static_cast<size_t>(i / inner % count)];
-    const int64_t extent = x.dims[at];
-    const int64_t index = chosen < 0 ? chosen + extent : chosen;
-    if (index < 0 || index >= extent) {
-      throw InvalidArgument(label(f.node), ": index ", chosen, " of an axis of ", extent);
-    }
-    return (i / inner / count * extent + index) * inner + i % inner;
-  });
-}
-
-Constant concatenated(const Folding& f) {
-  const int64_t axis = axis_of(f.node, int_attribute(f.node, "axis", 0), f[0].rank());
-  const auto at = static_cast<size_t>(axis);
-  Constant result{
-      .dims = f[0].dims, .is_real = f[0].is_real, .reals = {}, .ints = {}, .type = f[0].type};
-  result.dims[at] = 0;
-  int64_t outer = 1;
-  for (size_t i = 0; i < at; ++i) outer *= f[0].dims[i];
-  for (size_t i = 0; i < f.operands.size(); ++i) {
-    if (f[i].rank() != f[0].rank() || f[i].is_real != result.is_real) {
-      throw InvalidArgument(label(f.node), ": operand ", i, " is of another rank or type");
-    }
-    result.dims[at] += f[i].dims[at];
-  }
-  elements_of(f.node, result.dims);
-  for (int64_t row = 0; row < outer; ++row) {
-    for (size_t i = 0; i < f.operands.size(); ++i) {
-      const int64_t size = outer == 0 ? 0 : f[i].elements() / outer;
-      const auto copy = [&](const auto& from, auto& to) {
-        to.insert(to.end(), from.begin() + row * size, from.begin() + (row + 1) * size);
-      };
-      if (result.is_real) copy(f[i].reals, result.reals);
-      if (!result.is_real) copy(f[i].ints, result.ints);
-    }
-  }
-  return result;
-}
-
-Constant unsqueezed(const Folding& f) {
   std::vector<int64_t> axes = f.list("axes", 1);
-  const int64_t rank = f[0].rank() + std::ssize(axes);
-  for (int64_t& axis : axes) axis = axis_of(f.node, axis, rank);
-  std::ranges::sort(axes);
-  Constant result = f[0];
-  for (const int64_t axis : axes) {
-    if (axis > std::ssize(result.dims)) throw InvalidArgument(label(f.node), ": axes repeat");
-    result.dims.insert(result.dims.begin() + axis, 1);
-  }
-  return result;
-}
-
-Constant squeezed(const Folding& f) {
-  std::vector<int64_t> axes = f.list("axes", 1);
-  for (int64_t& axis : axes) axis = axis_of(f.node, axis, f[0].rank());
-  Constant result = f[0];
-  result.dims.clear();
-  for (int64_t i = 0; i < f[0].rank(); ++i) {
-    const int64_t extent = f[0].dims[static_cast<size_t>(i)];
-    const bool listed = std::ranges::find(axes, i) != axes.end();
-    if (listed && extent != 1) {
-      throw InvalidArgument(label(f.node), ": axis ", i, ": expected an extent of 1, got ", extent);
+  if (axes.empty() && int_attribute(f.node, "noop_with_empty_axes", 0) != 0) return x;
+  std::vector<bool> gone(x.dims.size(), axes.empty());
+  for (const int64_t axis : axes) gone[static_cast<size_t>(axis_of(f.node, axis, x.rank()))] = true;
+  Constant result{.dims = {}, .is_real = x.is_real, .reals = {}, .ints = {}, .type = x.type};
+  std::vector<int64_t> kept = x.dims;
+  for (size_t i = 0; i < kept.size(); ++i) kept[i] = gone[i] ? 1 : kept[i];
+  const std::vector<int64_t> strides = strides_of(kept);
+  const auto count = static_cast<size_t>(elements_of(f.node, kept));
+  std::vector<bool> begun(count, false);
+  if (x.is_real) result.reals.resize(count);
+  if (!x.is_real) result.ints.resize(count);
+  for (int64_t i = 0; i < x.elements(); ++i) {
+    int64_t rest = i, place = 0;
+    for (size_t at = x.dims.size(); at-- > 0;) {
+      if (!gone[at]) place += rest % x.dims[at] * strides[at];
+      rest /= x.dims[at];
     }
-    if (!listed && (!axes.empty() || extent != 1)) result.dims.push_back(extent);
-  }
-  return result;
-}
-
-Constant reshaped(const Folding& f) {
-  Constant result = f[0];
-  result.dims = resolve_shape(f.node, f[0].dims, f.list("shape", 1));
-  return result;
-}
-
-Constant transposed(const Folding& f) {
-  std::vector<int64_t> perm = ints_attribute(f.node, "perm");
-  const int64_t rank = f[0].rank();
-  if (perm.empty()) {
-    for (int64_t i = rank; i-- > 0;) perm.push_back(i);
-  }
-  if (std::ssize(perm) != rank) {
-    throw InvalidArgument(label(f.node), ": perm: expected ", rank, " axes, got ", perm.size());
-  }
-  const std::vector<int64_t> strides = strides_of(f[0].dims);
-  std::vector<int64_t> dims, steps;
-  for (const int64_t axis : perm) {
-    const auto at = static_cast<size_t>(axis_of(f.node, axis, rank));
-    dims.push_back(f[0].dims[at]);
-    steps.push_back(strides[at]);
-  }
-  return picked(f.node, f[0], dims, walk(dims, steps));
-}
-
-Constant sliced(const Folding& f) {
-  const std::vector<int64_t> starts = f.list("starts", 1), ends = f.list("ends", 2);
-  std::vector<int64_t> axes = f.list("axes", 3);
-  const std::vector<int64_t> jumps = f.has(4) ? f.list("steps", 4) : std::vector<int64_t>();
-  std::vector<int64_t> dims = f[0].dims, steps = strides_of(dims);
-  int64_t first = 0;
-  for (size_t i = 0; i < starts.size(); ++i) {
-    const int64_t given = axes.empty() ? static_cast<int64_t>(i) : axes.at(i);
-    const auto axis = static_cast<size_t>(axis_of(f.node, given, f[0].rank()));
-    const SliceRange range = slice_range(f.node, f[0].dims[axis], starts[i], ends.at(i),
-                                         jumps.empty() ? 1 : jumps.at(i));
-    first += range.begin * steps[axis];
-    steps[axis] *= range.step;
-    dims[axis] = range.count;
-  }
-  return picked(f.node, f[0], dims, walk(dims, steps, first));
-}
-
-Constant range(const Folding& f) {
-  Constant result{.dims = {}, .is_real = f[0].is_real, .reals = {}, .ints = {}, .type = f[0].type};
-  const double step = f[2].number(0);
-  const double count = std::ceil((f[1].number(0) - f[0].number(0)) / step);
-  if (step == 0 || !(count < static_cast<double>(kMostFoldedElements))) {
-    throw InvalidArgument(label(f.node), ": a range without end");
-  }
-  for (int64_t i = 0; i < static_cast<int64_t>(count); ++i) {
-    const double value = f[0].number(0) + static_cast<double>(i) * step;
-    if (result.is_real) result.reals.push_back(static_cast<float>(value));
-    if (!result.is_real) result.ints.push_back(static_cast<int64_t>(value));
-  }
-  result.dims = {result.elements()};
-  return result;
-}
-
-Constant filled(const Folding& f) {
-  Constant value{.dims = {1}, .is_real = true, .reals = {0}, .ints = {}};
-  if (const AttributeProto* given = f.node.find("value")) value = Constant::of(given->t);
-  if (f[0].is_real) throw InvalidArgument(label(f.node), ": expected a shape of whole numbers");
-  return picked(f.node, value, f[0].ints, [](int64_t) { return 0; });
-}
-
-Constant expand(const Folding& f) {
-  return expanded(f.node, f[0], broadcast_dims(f[0].dims, f[1].ints));
-}
-
-Constant where(const Folding& f) {
-  const std::vector<int64_t> dims = broadcast_dims(broadcast_dims(f[0].dims, f[1].dims), f[2].dims);
-  const Constant chosen = expanded(f.node, f[0], dims);
-  Constant a = expanded(f.node, f[1], dims);
-  const Constant b = expanded(f.node, f[2], dims);
-  for (size_t i = 0; i < static_cast<size_t>(a.elements()); ++i) {
-    if (chosen.number(i) != 0) continue;
-    if (a.is_real) a.reals[i] = static_cast<float>(b.number(i));
-    if (!a.is_real) a.ints[i] = b.ints.at(i);
-  }
-  return a;
-}
-
-Constant product(const Folding& f) {
-  Constant result{.dims = {}, .is_real = f[0].is_real, .reals = {}, .ints = {}, .type = f[0].type};
-  if (f[0].rank() > 1) throw InvalidArgument(label(f.node), ": expected one axis");
-  if (int_attribute(f.node, "keepdims", 1) != 0) result.dims = {1};
-  double real = 1;
-  int64_t whole = 1;
-  for (const float value : f[0].reals) real *= static_cast<double>(value);
-  for (const int64_t value : f[0].ints) {
-    if (__builtin_mul_overflow(whole, value, &whole)) {
-      throw InvalidArgument(label(f.node), ": a product beyond 64 bits");
+    const auto to = static_cast<size_t>(place), from = static_cast<size_t>(i);
+    if (x.is_real) {
+      result.reals[to] =
+          begun[to] ? static_cast<float>(of_reals(double{result.reals[to]}, double{x.reals[from]}))
+                    : x.reals[from];
+    } else {
+      result.ints[to] = begun[to] ? of_ints(result.ints[to], x.ints[from]) : x.ints[from];
     }
+    begun[to] = true;
   }
-  if (result.is_real) result.reals = {static_cast<float>(real)};
-  if (!result.is_real) result.ints = {whole};
+  if (std::ranges::find(begun, false) != begun.end()) {
+    throw Unsupported(label(f.node), ": a reduction of nothing");
+  }
+  const bool keeps = int_attribute(f.node, "keepdims", 1) != 0;
+  for (size_t i = 0; i < kept.size(); ++i) {
+    if (keeps || !gone[i]) result.dims.push_back(kept[i]);
+  }
   return result;
+}
+
+// Max and Min have any number of operands.
+Constant extreme(const Folding& f, bool largest) {
+  Constant result = f[0];
+  for (size_t i = 1; i < f.operands.size(); ++i) {
+    const std::vector<const Constant*> pair = {&result, &f[i]};
+    result = binary(
+        {f.node, pair, f.opset}, [&](double a, double b) { return (a < b) == largest ? b : a; },
+        [&](int64_t a, int64_t b) { return (a < b) == largest ? b : a; });
+  }
+  return result;
+}
+
+// The remainder has the sign of the divisor or, with fmod, of the dividend.
+Constant remainder_of(const Folding& f) {
+  const bool truncates = int_attribute(f.node, "fmod", 0) != 0;
+  return binary(
+      f, [](double a, double b) { return std::fmod(a, b); },
+      [&](int64_t a, int64_t b) {
+        const int64_t rest = a - quotient(f.node, a, b) * b;
+        return !truncates && rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+      });
 }
 
 template <typename Real, typename Whole>
@@ -374,49 +183,73 @@ auto arithmetic_of(Real real, Whole whole) {
   };
 }
 
-template <typename Overflows>
-auto checked_whole(Overflows overflows) {
-  return [=](const NodeProto& node, int64_t a, int64_t b) {
-    int64_t result = 0;
-    if (overflows(a, b, &result)) throw InvalidArgument(label(node), ": a number beyond 64 bits");
-    return result;
-  };
+int64_t within_64_bits(const NodeProto& node, bool overflows, int64_t result) {
+  if (overflows) throw InvalidArgument(label(node), ": a number beyond 64 bits");
+  return result;
 }
 
-using Fold = std::function<Constant(const Folding&)>;
+int64_t whole_sum(const NodeProto& node, int64_t a, int64_t b) {
+  int64_t result = 0;
+  const bool overflows = __builtin_add_overflow(a, b, &result);
+  return within_64_bits(node, overflows, result);
+}
+int64_t whole_difference(const NodeProto& node, int64_t a, int64_t b) {
+  int64_t result = 0;
+  const bool overflows = __builtin_sub_overflow(a, b, &result);
+  return within_64_bits(node, overflows, result);
+}
+int64_t whole_product(const NodeProto& node, int64_t a, int64_t b) {
+  int64_t result = 0;
+  const bool overflows = __builtin_mul_overflow(a, b, &result);
+  return within_64_bits(node, overflows, result);
+}
 
 const std::map<std::string, Fold>& folds() {
   const auto of_real = [](double (*function)(double)) {
     return [=](const Folding& f) { return unary(f, function); };
   };
-  static const std::map<std::string, Fold> table = {
+  static const std::map<std::string, Fold> arithmetic = {
       {"Constant", constant_value},
-      {"ConstantOfShape", filled},
       {"Identity", [](const Folding& f) { return f[0]; }},
       {"Cast", cast},
-      {"Gather", gather},
-      {"Concat", concatenated},
-      {"Unsqueeze", unsqueezed},
-      {"Squeeze", squeezed},
-      {"Reshape", reshaped},
-      {"Transpose", transposed},
-      {"Slice", sliced},
-      {"Range", range},
-      {"Expand", expand},
-      {"Where", where},
-      {"ReduceProd", product},
-      {"Add",
-       arithmetic_of(std::plus<double>(), checked_whole([](int64_t a, int64_t b, int64_t* r) {
-                       return __builtin_add_overflow(a, b, r);
-                     }))},
-      {"Sub",
-       arithmetic_of(std::minus<double>(), checked_whole([](int64_t a, int64_t b, int64_t* r) {
-                       return __builtin_sub_overflow(a, b, r);
-                     }))},
-      {"Mul",
-       arithmetic_of(std::multiplies<double>(), checked_whole([](int64_t a, int64_t b, int64_t* r) {
-                       return __builtin_mul_overflow(a, b, r);
-                     }))},
+      {"ReduceProd",
+       [=](const Folding& f) {
+         return reduced_by(f, std::multiplies<double>(),
+                           [&](int64_t a, int64_t b) { return whole_product(f.node, a, b); });
+       }},
+      {"ReduceSum",
+       [=](const Folding& f) {
+         return reduced_by(f, std::plus<double>(),
+                           [&](int64_t a, int64_t b) { return whole_sum(f.node, a, b); });
+       }},
+      {"ReduceMax",
+       [](const Folding& f) {
+         return reduced_by(
+             f, [](double a, double b) { return std::max(a, b); },
+             [](int64_t a, int64_t b) { return std::max(a, b); });
+       }},
+      {"ReduceMin",
+       [](const Folding& f) {
+         return reduced_by(
+             f, [](double a, double b) { return std::min(a, b); },
+             [](int64_t a, int64_t b) { return std::min(a, b); });
+       }},
+      {"Max", [](const Folding& f) { return extreme(f, true); }},
+      {"Min", [](const Folding& f) { return extreme(f, false); }},
+      {"Mod", remainder_of},
+      {"Xor",
+       [](const Folding& f) {
+         return comparison(f, [](double a, double b) { return (a != 0) != (b != 0); });
+       }},
+      {"LessOrEqual", [](const Folding& f) { return comparison(f, std::less_equal<double>()); }},
+      {"GreaterOrEqual",
+       [](const Folding& f) { return comparison(f, std::greater_equal<double>()); }},
+      {"Cos", of_real([](double x) { return std::cos(x); })},
+      {"Sin", of_real([](double x) { return std::sin(x); })},
+      {"Log", of_real([](double x) { return std::log(x); })},
+      {"Add", arithmetic_of(std::plus<double>(), whole_sum)},
+      {"Sub", arithmetic_of(std::minus<double>(), whole_difference)},
+      {"Mul", arithmetic_of(std::multiplies<double>(), whole_product)},
       {"Div", arithmetic_of(std::divides<double>(), quotient)},
       {"Equal", [](const Folding& f) { return comparison(f, std::equal_to<double>()); }},
       {"Less", [](const Folding& f) { return comparison(f, std::less<double>()); }},
@@ -432,45 +265,15 @@ const std::map<std::string, Fold>& folds() {
       {"Exp", of_real([](double x) { return std::exp(x); })},
       {"Reciprocal", of_real([](double x) { return 1 / x; })},
   };
+  static const std::map<std::string, Fold> table = [] {
+    std::map<std::string, Fold> all = arithmetic;
+    all.merge(movement_folds());
+    return all;
+  }();
   return table;
 }
 
 }  // namespace
-
-std::vector<int64_t> resolve_shape(const NodeProto& node, const std::vector<int64_t>& from,
-                                   std::vector<int64_t> to) {
-  const bool zeros_stay = int_attribute(node, "allowzero", 0) != 0;
-  int64_t known = 1;
-  std::optional<size_t> open;
-  for (size_t i = 0; i < to.size(); ++i) {
-    if (to[i] == 0 && !zeros_stay) to[i] = i < from.size() ? from[i] : -2;
-    if (to[i] == -1 && !open) {
-      open = i;
-    } else if (to[i] < 0) {
-      throw InvalidArgument(label(node), ": shape: expected extents, at most one of them -1");
-    } else if (__builtin_mul_overflow(known, to[i], &known)) {
-      throw InvalidArgument(label(node), ": shape: too many elements");
-    }
-  }
-  const int64_t all = std::accumulate(from.begin(), from.end(), int64_t{1}, std::multiplies<>());
-  if (open) to[*open] = known == 0 ? 0 : all / known;
-  if (open ? known * to[*open] != all : known != all) {
-    throw InvalidArgument(label(node), ": shape: expected ", all, " elements, got ", known);
-  }
-  return to;
-}
-
-SliceRange slice_range(const NodeProto& node, int64_t extent, int64_t start, int64_t end,
-                       int64_t step) {
-  if (step == 0) throw InvalidArgument(label(node), ": steps: expected any number but 0");
-  const auto from_end = [&](int64_t i) { return i < 0 ? std::max(i, -extent - 1) + extent : i; };
-  const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? extent : extent - 1;
-  const int64_t begin = std::clamp(from_end(start), step > 0 ? low : int64_t{0}, high);
-  const int64_t stop = std::clamp(from_end(end), low, step > 0 ? high : extent);
-  const int64_t distance = step > 0 ? stop - begin : begin - stop;
-  const int64_t size = step > 0 ? step : -step;
-  return {begin, step, distance <= 0 ? 0 : (distance + size - 1) / size};
-}
 
 bool can_fold(const std::string& op_type) { return folds().contains(op_type); }
 

@@ -12,31 +12,22 @@ namespace {
 
 const std::map<std::string, std::pair<const char*, const char*>>& ops_of_arithmetic() {
   static const std::map<std::string, std::pair<const char*, const char*>> ops = {
-      {"Add", {"add", "Add"}},
-      {"Sub", {"subtract", "Subtract"}},
-      {"Mul", {"multiply", "Multiply"}},
-      {"Div", {"divide", "Divide"}},
-      {"Max", {"maximum", "Maximum"}},
-      {"Min", {"minimum", "Minimum"}},
-      {"Sum", {"add", "Add"}}};
+      {"Add", {"add", "Add"}},           {"Sub", {"subtract", "Subtract"}},
+      {"Mul", {"multiply", "Multiply"}}, {"Div", {"divide", "Divide"}},
+      {"Max", {"maximum", "Maximum"}},   {"Min", {"minimum", "Minimum"}},
+      {"Sum", {"add", "Add"}},           {"Mean", {"add", "Add"}},
+      {"Pow", {"to_power", "Power"}}};
   return ops;
 }
 
-// Both are computed. They need the same number of axes, since the first is the batch of both.
 void give_both(Importer& importer, const NodeProto& node, const Value& a, const Value& b) {
-  if (a.order.size() != b.order.size()) {
-    throw Unsupported(label(node), ": operands of ", a.order.size(), " and ", b.order.size(),
-                      " axes, both computed");
-  }
   const auto& [op, class_name] = ops_of_arithmetic().at(node.op_type);
-  // The larger operand keeps its order.
-  const bool first = a.computed->shape.elements() >= b.computed->shape.elements();
-  const Order order = first ? (a.flattened ? plain_order(a.order.size()) : a.order)
-                            : (b.flattened ? plain_order(b.order.size()) : b.order);
-  importer.give(node,
-                importer.apply(node, {.class_name = class_name, .op = op},
-                               {importer.ordered(a, order), importer.ordered(b, order)}),
-                order);
+  const Order order = importer.common_order(a, b);
+  importer.give(
+      node,
+      importer.apply(node, {.class_name = class_name, .op = op},
+                     {importer.operand_in(node, a, order), importer.operand_in(node, b, order)}),
+      order);
 }
 
 // x op number, or number op x.
@@ -45,26 +36,36 @@ void give_number(Importer& importer, const NodeProto& node, const Value& x, doub
   const double most = std::numeric_limits<float>::max();
   ir::Attributes attributes;
   std::string op = "scale";
-  if (node.op_type == "Add" || node.op_type == "Sum") attributes.set("offset", number);
+  if (node.op_type == "Add" || node.op_type == "Sum" || node.op_type == "Mean") {
+    attributes.set("offset", number);
+  }
   if (node.op_type == "Sub") {
     attributes.set("offset", number_first ? number : -number);
     if (number_first) attributes.set("factor", -1.0);
   }
   if (node.op_type == "Mul") attributes.set("factor", number);
   if (node.op_type == "Div") {
-    if (number_first) throw Unsupported(label(node), ": a number divided by computed values");
-    attributes.set("factor", 1 / number);
+    attributes.set("factor", number_first ? number : 1 / number);
   }
   if (node.op_type == "Max" || node.op_type == "Min") {
     op = "clip";
     attributes.set("min", node.op_type == "Max" ? number : -most);
     attributes.set("max", node.op_type == "Max" ? most : number);
   }
+  if (node.op_type == "Pow") {
+    op = "to_power";
+    attributes.set("exponent", number);
+  }
   const Order order = x.flattened ? plain_order(x.order.size()) : x.order;
+  Computed own = importer.ordered(x, order);
+  if (node.op_type == "Div" && number_first) own = importer.math(node, "reciprocal", own);
+  if (node.op_type == "Pow" && number == 2) {
+    own = importer.step(node, "multiply", {}, {own, own});
+    return importer.give(node, own, order);
+  }
   importer.give(
       node,
-      importer.apply(node, {.class_name = node.op_type, .op = op, .attributes = attributes},
-                     {importer.ordered(x, order)}),
+      importer.apply(node, {.class_name = node.op_type, .op = op, .attributes = attributes}, {own}),
       order);
 }
 
@@ -114,32 +115,50 @@ void give_channels(Importer& importer, const NodeProto& node, const Value& x, in
 
 void give_with_constant(Importer& importer, const NodeProto& node, const Value& x,
                         const Constant& constant, bool constant_first) {
-  if (constant.elements() == 1 && constant.rank() <= std::ssize(x.order)) {
+  const std::vector<int64_t> dims = x.dims();
+  const bool raises = node.op_type == "Pow" && constant_first;
+  const bool fits = constant.rank() + importer.lead() <= std::ssize(dims);
+  if (constant.elements() == 1 && fits && !raises) {
     return give_number(importer, node, x, constant.number(0), constant_first);
   }
-  const std::vector<int64_t> dims = x.dims();
   std::vector<int64_t> aligned(dims.size(), 1);
-  const bool fits = constant.dims.size() <= dims.size();
   for (size_t i = 0; fits && i < constant.dims.size(); ++i) {
     aligned[dims.size() - 1 - i] = constant.dims[constant.dims.size() - 1 - i];
   }
   const int64_t axis = fits ? only_axis(aligned) : -1;
   const bool known = node.op_type == "Add" || node.op_type == "Mul" || node.op_type == "Sum" ||
                      (!constant_first && (node.op_type == "Sub" || node.op_type == "Div"));
-  if (axis < 1 || !known || aligned[static_cast<size_t>(axis)] != dims[static_cast<size_t>(axis)]) {
-    throw Unsupported(label(node), ": a constant of ", constant.rank(),
-                      " axes; expected one number, or one for each channel");
+  if (axis >= 1 && known && constant.is_real &&
+      aligned[static_cast<size_t>(axis)] == dims[static_cast<size_t>(axis)]) {
+    return give_channels(importer, node, x, axis, constant.as_reals());
   }
-  give_channels(importer, node, x, axis, constant.as_reals());
+  Value other;
+  other.constant = constant;
+  if (constant_first) return give_both(importer, node, other, x);
+  give_both(importer, node, x, other);
 }
 
 void give_pair(Importer& importer, const NodeProto& node, const Value& a, const Value& b) {
   if (a.computed && b.computed) return give_both(importer, node, a, b);
   if (a.computed) return give_with_constant(importer, node, a, *b.constant, false);
-  give_with_constant(importer, node, b, *a.constant, true);
+  if (b.computed) return give_with_constant(importer, node, b, *a.constant, true);
+  throw Unsupported(label(node), ": constants beside computed values");
+}
+
+// Before opset 7, the axes of the second operand are those of the first from `axis` on.
+void give_with_axis(Importer& importer, const NodeProto& node, int64_t axis) {
+  Constant second = importer.need(node, 1, "an operand at an axis");
+  const Value& first = importer.operand(node, 0);
+  if (!first.computed) throw Unsupported(label(node), ": an axis of a constant");
+  const auto rank = std::ssize(importer.file_dims(first));
+  axis = axis_of(node, axis, rank);
+  while (axis + second.rank() < rank) second.dims.push_back(1);
+  give_with_constant(importer, node, first, second, false);
 }
 
 void import_arithmetic(Importer& importer, const NodeProto& node) {
+  const AttributeProto* axis = importer.opset() < 7 ? node.find("axis") : nullptr;
+  if (axis != nullptr && node.inputs.size() == 2) return give_with_axis(importer, node, axis->i);
   if (node.inputs.size() == 1) return importer.give(node, importer.operand(node, 0));
   if (node.inputs.size() == 2) {
     return give_pair(importer, node, importer.operand(node, 0), importer.operand(node, 1));
@@ -155,17 +174,14 @@ void import_arithmetic(Importer& importer, const NodeProto& node) {
   }
 }
 
-// Only powers that are products.
-void import_power(Importer& importer, const NodeProto& node) {
-  const Constant& exponent = importer.need(node, 1, "the exponent");
-  if (exponent.elements() != 1 || exponent.number(0) != 2) {
-    throw Unsupported(label(node), ": expected the exponent 2");
-  }
-  const Value& x = importer.operand(node, 0);
-  const Order order = x.flattened ? plain_order(x.order.size()) : x.order;
-  const Computed own = importer.ordered(x, order);
-  importer.give(
-      node, importer.apply(node, {.class_name = "Multiply", .op = "multiply"}, {own, own}), order);
+void import_mean(Importer& importer, const NodeProto& node) {
+  NodeProto sum = node;
+  sum.outputs = {node.outputs.at(0) + ":sum"};
+  import_arithmetic(importer, sum);
+  const Value total = importer.operand({.op_type = "Mean", .inputs = sum.outputs}, 0);
+  const auto count = static_cast<double>(node.inputs.size());
+  importer.give(node, importer.scaled(node, importer.ordered(total, total.order), 1 / count),
+                total.order);
 }
 
 }  // namespace
@@ -173,7 +189,7 @@ void import_power(Importer& importer, const NodeProto& node) {
 std::vector<OpImport> arithmetic_imports() {
   return {{"Add", import_arithmetic}, {"Sub", import_arithmetic}, {"Mul", import_arithmetic},
           {"Div", import_arithmetic}, {"Max", import_arithmetic}, {"Min", import_arithmetic},
-          {"Sum", import_arithmetic}, {"Pow", import_power}};
+          {"Sum", import_arithmetic}, {"Pow", import_arithmetic}, {"Mean", import_mean}};
 }
 
 }  // namespace pando::onnx

@@ -184,10 +184,13 @@ ir::Ints transposed_extents(const NodeProto& node, const std::vector<int64_t>& e
 void import_conv_transpose(Importer& importer, const NodeProto& node) {
   ConvOperands operands = conv_operands(importer, node);
   const std::vector<int64_t>& dims = operands.filter->dims;
-  if (operands.axes == 1) throw Unsupported(label(node), ": expected 2 or 3 spatial axes, got 1");
   WindowAttributes window =
       window_attributes(node, operands.extents, {dims.begin() + 2, dims.end()});
-  const ir::Ints output = transposed_extents(node, operands.extents, window);
+  ir::Ints output = transposed_extents(node, operands.extents, window);
+  if (operands.axes == 1) {
+    add_row(operands, window, importer, node);
+    output.insert(output.begin(), 1);
+  }
   const int64_t groups = int_attribute(node, "group", 1);
   const int64_t results = dims[1] * groups;
   // [channels, results / groups, ...] becomes [..., results / groups, channels].
@@ -200,7 +203,7 @@ void import_conv_transpose(Importer& importer, const NodeProto& node) {
   attributes.set("output", output);
   const Computed y = importer.apply(
       node,
-      {.class_name = concat("Conv", operands.axes, "DTranspose"),
+      {.class_name = concat("Conv", std::max<size_t>(operands.axes, 2), "DTranspose"),
        .op = "conv_transpose",
        .attributes = attributes,
        .weights = weights_of(filter, results, importer.has(node, 2))},

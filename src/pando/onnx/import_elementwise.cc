@@ -1,5 +1,6 @@
 // Functions of single elements.
 // SPDX-License-Identifier: MIT
+#include <cctype>
 #include <cmath>
 #include <limits>
 
@@ -26,6 +27,15 @@ void give_curve(Importer& importer, const NodeProto& node, const std::string& op
   importer.give(node, std::move(result));
 }
 
+// Applies several ops to every element.
+template <typename Function>
+void give_of(Importer& importer, const NodeProto& node, const Function& function) {
+  const Value& value = importer.operand(node, 0);
+  if (!value.computed) throw Unsupported(label(node), ": a constant operand");
+  const Order order = value.flattened ? plain_order(value.order.size()) : value.order;
+  importer.give(node, function(importer.ordered(value, order)), order);
+}
+
 void import_simple(Importer& importer, const NodeProto& node) {
   static const std::map<std::string, std::string> kOps = {
       {"Relu", "relu"},         {"Sigmoid", "sigmoid"},      {"Tanh", "tanh"},
@@ -43,10 +53,55 @@ void import_elu(Importer& importer, const NodeProto& node) {
 }
 
 void import_selu(Importer& importer, const NodeProto& node) {
-  const bool usual = std::abs(real_attribute(node, "alpha", 1.67326319) - 1.67326319) < 1e-4 &&
-                     std::abs(real_attribute(node, "gamma", 1.05070102) - 1.05070102) < 1e-4;
-  if (!usual) throw Unsupported(label(node), ": other constants than those of selu");
-  give_curve(importer, node, "selu");
+  const double alpha = real_attribute(node, "alpha", 1.67326319);
+  const double gamma = real_attribute(node, "gamma", 1.05070102);
+  if (std::abs(alpha - 1.67326319) < 1e-4 && std::abs(gamma - 1.05070102) < 1e-4) {
+    return give_curve(importer, node, "selu");
+  }
+  give_of(importer, node, [&](const Computed& x) {
+    return importer.scaled(node, importer.step(node, "elu", {{"alpha", alpha}}, {x}), gamma);
+  });
+}
+
+void import_celu(Importer& importer, const NodeProto& node) {
+  const double alpha = real_attribute(node, "alpha", 1);
+  give_of(importer, node, [&](const Computed& x) {
+    const Computed inside = importer.scaled(node, x, 1 / alpha);
+    return importer.scaled(node, importer.step(node, "elu", {{"alpha", 1.0}}, {inside}), alpha);
+  });
+}
+
+// 1 where factor x is above the bound, else 0.
+Computed above(Importer& importer, const NodeProto& node, const Computed& x, double factor,
+               double bound) {
+  const Computed rest = importer.scaled(node, x, factor, -bound);
+  return importer.math(node, "sign", importer.step(node, "relu", {}, {rest}));
+}
+
+void import_thresholded_relu(Importer& importer, const NodeProto& node) {
+  give_of(importer, node, [&](const Computed& x) {
+    const Computed gate = above(importer, node, x, 1, real_attribute(node, "alpha", 1));
+    return importer.step(node, "multiply", {}, {x, gate});
+  });
+}
+
+// Elements near 0 become 0, the others come closer to it by the bias.
+void import_shrink(Importer& importer, const NodeProto& node) {
+  const double bound = real_attribute(node, "lambd", 0.5), bias = real_attribute(node, "bias", 0);
+  give_of(importer, node, [&](const Computed& x) {
+    const auto side = [&](double sign) {
+      return importer.step(
+          node, "multiply", {},
+          {importer.scaled(node, x, 1, -sign * bias), above(importer, node, x, sign, bound)});
+    };
+    return importer.step(node, "add", {}, {side(1), side(-1)});
+  });
+}
+
+void import_math(Importer& importer, const NodeProto& node) {
+  std::string function = node.op_type;
+  for (char& letter : function) letter = static_cast<char>(std::tolower(letter));
+  give_of(importer, node, [&](const Computed& x) { return importer.math(node, function, x); });
 }
 
 void import_hard_sigmoid(Importer& importer, const NodeProto& node) {
@@ -90,8 +145,29 @@ void import_cast(Importer& importer, const NodeProto& node) {
   importer.give(node, importer.operand(node, 0));
 }
 
+void import_cast_like(Importer& importer, const NodeProto& node) {
+  const Constant* like = importer.known(node, 1);
+  if (like != nullptr && !like->is_real) {
+    throw Unsupported(label(node), ": a conversion of computed numbers to ", to_string(like->type));
+  }
+  importer.give(node, importer.operand(node, 0));
+}
+
 // In inference nothing happens; training drops as the file says.
 void import_dropout(Importer& importer, const NodeProto& node) {
+  if (importer.has(node, 2) && importer.need(node, 2, "training_mode").number(0) != 0 &&
+      (!importer.has(node, 1) || importer.need(node, 1, "the ratio").number(0) != 0)) {
+    throw Unsupported(label(node), ": training_mode: random results");
+  }
+  if (node.outputs.size() > 1 && !node.outputs[1].empty()) {  // the mask
+    Value mask;
+    const std::vector<int64_t> dims = importer.file_dims(importer.operand(node, 0));
+    mask.constant = Constant{.dims = dims, .is_real = false, .type = ElementType::boolean};
+    const int64_t count = Shape(dims).elements();
+    if (count > kMostFoldedElements) throw Unsupported(label(node), ": a mask as a result");
+    mask.constant->ints.assign(static_cast<size_t>(count), 1);
+    importer.give(node, std::move(mask), 1);
+  }
   const double rate = importer.has(node, 1) ? importer.need(node, 1, "the ratio").number(0)
                                             : real_attribute(node, "ratio", 0.5);
   const Value& value = importer.operand(node, 0);
@@ -102,17 +178,34 @@ void import_dropout(Importer& importer, const NodeProto& node) {
   importer.give(node, importer.apply(node, make, {*value.computed}), value.order);
 }
 
+// A computed slope: relu(x) - slope relu(-x).
+void give_prelu_of_two(Importer& importer, const NodeProto& node) {
+  const Value &x = importer.operand(node, 0), &slope = importer.operand(node, 1);
+  const Order order = importer.common_order(x, slope);
+  const Computed own = importer.operand_in(node, x, order);
+  const Computed negative = importer.step(node, "relu", {}, {importer.scaled(node, own, -1)});
+  const Computed part =
+      importer.step(node, "multiply", {}, {negative, importer.operand_in(node, slope, order)});
+  importer.give(node,
+                importer.step(node, "subtract", {}, {importer.step(node, "relu", {}, {own}), part}),
+                order);
+}
+
 void import_prelu(Importer& importer, const NodeProto& node) {
   const Value& value = importer.operand(node, 0);
+  if (importer.known(node, 1) == nullptr) return give_prelu_of_two(importer, node);
   const Constant& slope = importer.need(node, 1, "the slope");
   const std::vector<int64_t> dims = value.dims();
+  if (slope.rank() + importer.lead() > std::ssize(dims)) {
+    throw Unsupported(label(node), ": a slope of more axes than its operand");
+  }
   std::vector<int64_t> aligned(dims.size(), 1);  // in the order of the file
-  for (size_t i = 0; i < slope.dims.size(); ++i) {
+  const bool of_channels = importer.opset() < 7 && slope.rank() == 1 && dims.size() > 1;
+  if (of_channels) aligned[1] = slope.dims[0];
+  for (size_t i = 0; !of_channels && i < slope.dims.size(); ++i) {
     aligned[dims.size() - 1 - i] = slope.dims[slope.dims.size() - 1 - i];
   }
-  if (slope.dims.size() > dims.size() || aligned[0] != 1) {
-    throw Unsupported(label(node), ": a slope of each sample");
-  }
+  if (aligned[0] != 1) throw Unsupported(label(node), ": a slope of each sample");
   Constant full = slope;
   full.dims = aligned;
   std::vector<int64_t> shape;
@@ -129,24 +222,35 @@ void import_prelu(Importer& importer, const NodeProto& node) {
 }  // namespace
 
 std::vector<OpImport> elementwise_imports() {
-  return {{"Relu", import_simple},
-          {"Sigmoid", import_simple},
-          {"Tanh", import_simple},
-          {"Softplus", import_simple},
-          {"HardSwish", import_simple},
-          {"Mish", import_simple},
-          {"Swish", import_simple},
-          {"LeakyRelu", import_leaky_relu},
-          {"Elu", import_elu},
-          {"Selu", import_selu},
-          {"HardSigmoid", import_hard_sigmoid},
-          {"Gelu", import_gelu},
-          {"Clip", import_clip},
-          {"Neg", import_negative},
-          {"Identity", import_identity},
-          {"Cast", import_cast},
-          {"Dropout", import_dropout},
-          {"PRelu", import_prelu}};
+  std::vector<OpImport> imports = {{"Relu", import_simple},
+                                   {"Sigmoid", import_simple},
+                                   {"Tanh", import_simple},
+                                   {"Softplus", import_simple},
+                                   {"HardSwish", import_simple},
+                                   {"Mish", import_simple},
+                                   {"Swish", import_simple},
+                                   {"LeakyRelu", import_leaky_relu},
+                                   {"Elu", import_elu},
+                                   {"Selu", import_selu},
+                                   {"HardSigmoid", import_hard_sigmoid},
+                                   {"Gelu", import_gelu},
+                                   {"Clip", import_clip},
+                                   {"Neg", import_negative},
+                                   {"Identity", import_identity},
+                                   {"Cast", import_cast},
+                                   {"Dropout", import_dropout},
+                                   {"PRelu", import_prelu},
+                                   {"Celu", import_celu},
+                                   {"ThresholdedRelu", import_thresholded_relu},
+                                   {"Shrink", import_shrink},
+                                   {"CastLike", import_cast_like}};
+  for (const char* function :
+       {"Abs", "Acos", "Acosh", "Asin", "Asinh",      "Atan",    "Atanh", "Ceil",
+        "Cos", "Cosh", "Erf",   "Exp",  "Floor",      "Log",     "Round", "Sign",
+        "Sin", "Sinh", "Sqrt",  "Tan",  "Reciprocal", "Softsign"}) {
+    imports.push_back({function, import_math});
+  }
+  return imports;
 }
 
 }  // namespace pando::onnx

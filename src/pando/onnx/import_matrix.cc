@@ -8,6 +8,8 @@
 namespace pando::onnx {
 namespace {
 
+constexpr size_t kMostPictureAxes = 5;  // that convolutions take, the batch counted
+
 // The rows of a filter for features in the order in which `source` has them, instead of that of the
 // file.
 std::vector<float> with_rows_of(const Value& source, const std::vector<float>& filter,
@@ -66,7 +68,66 @@ Computed dense_everywhere(Importer& importer, const NodeProto& node, const Compu
   return importer.reshaped(node, y, Shape(result));
 }
 
+// Repeats the axes in front of the matrices that have one element.
+Computed repeated_to(Importer& importer, const NodeProto& node, const Computed& x,
+                     const Shape& other) {
+  std::vector<int64_t> dims(x.shape.begin(), x.shape.end());
+  for (size_t i = 0; i + 2 < dims.size(); ++i) {
+    if (dims[i] == 1) dims[i] = other[static_cast<int>(i)];
+  }
+  if (Shape(dims) == x.shape) return x;
+  dims.insert(dims.begin(), 1);
+  return importer.step(node, "expand", {{"shape", ir::Ints(dims)}}, {x});
+}
+
+// The product of two values of which any may be computed.
+Computed product(Importer& importer, const NodeProto& node, const Value& a, const Value& b,
+                 const ir::Attributes& flags = {}) {
+  const auto rank = [&](const Value& value) {
+    return value.computed ? std::ssize(value.order) : value.constant->rank() + importer.lead();
+  };
+  const int64_t least = 3;
+  const Order order = plain_order(static_cast<size_t>(std::max({rank(a), rank(b), least})));
+  if (rank(a) < 2 || rank(b) < 2 || (importer.lead() == 0 && rank(a) + rank(b) < 5)) {
+    throw Unsupported(label(node), ": operands of ", rank(a), " and ", rank(b), " axes");
+  }
+  const bool row = importer.lead() > 0 && rank(a) == 2,
+             column = importer.lead() > 0 && rank(b) == 2;
+  const Computed x = importer.operand_in(node, a, order);
+  Computed y = importer.operand_in(node, b, order);
+  std::vector<int64_t> dims(y.shape.begin(), y.shape.end());
+  if (column) {  // a list of numbers is a column here, and a row in front
+    std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
+    y = importer.reshaped(node, y, Shape(dims));
+  }
+  const Computed left = repeated_to(importer, node, x, y.shape);
+  const Computed right = repeated_to(importer, node, y, left.shape);
+  const Computed z = importer.apply(
+      node, {.class_name = "MatMul", .op = "matmul", .attributes = flags}, {left, right});
+  std::vector<int64_t> result(z.shape.begin(), z.shape.end());
+  if (column) result.pop_back();
+  if (row) result.erase(result.end() - (column ? 1 : 2));
+  return importer.reshaped(node, z, Shape(result));
+}
+
+// A file without a batch: both matrices and the sum are values like any other.
+void give_whole_gemm(Importer& importer, const NodeProto& node) {
+  const ir::Attributes flags = {
+      {"transpose_a", int64_t{int_attribute(node, "transA", 0) != 0 ? 1 : 0}},
+      {"transpose_b", int64_t{int_attribute(node, "transB", 0) != 0 ? 1 : 0}}};
+  Computed y = product(importer, node, importer.operand(node, 0), importer.operand(node, 1), flags);
+  const double alpha = real_attribute(node, "alpha", 1), beta = real_attribute(node, "beta", 1);
+  if (alpha != 1) y = importer.scaled(node, y, alpha);
+  if (importer.has(node, 2)) {
+    Computed c = importer.operand_in(node, importer.operand(node, 2), plain_order(3));
+    if (beta != 1) c = importer.scaled(node, c, beta);
+    y = importer.step(node, "add", {}, {y, c});
+  }
+  importer.give(node, y, plain_order(3));
+}
+
 void import_gemm(Importer& importer, const NodeProto& node) {
+  if (importer.lead() > 0) return give_whole_gemm(importer, node);
   if (int_attribute(node, "transA", 0) != 0) {
     throw Unsupported(label(node), ": transA would exchange samples and features");
   }
@@ -99,12 +160,10 @@ void import_gemm(Importer& importer, const NodeProto& node) {
 }
 
 void import_matmul(Importer& importer, const NodeProto& node) {
-  const Value& a = importer.operand(node, 0);
-  const Value& b = importer.operand(node, 1);
-  if (!a.computed) throw Unsupported(label(node), ": a constant times computed values");
-  if (const Constant* matrix = importer.known(node, 1)) {
-    if (matrix->rank() != 2)
-      throw Unsupported(label(node), ": a constant of ", matrix->rank(), " axes");
+  const Value a = importer.operand(node, 0), b = importer.operand(node, 1);
+  const Constant* matrix = importer.known(node, 1);
+  if (matrix != nullptr && matrix->rank() == 2 && a.computed &&
+      a.order.size() <= kMostPictureAxes) {
     const DenseWeights weights{.filter = matrix->as_reals(),
                                .bias = {},
                                .features = matrix->dims[0],
@@ -115,14 +174,8 @@ void import_matmul(Importer& importer, const NodeProto& node) {
     return importer.give(node, dense_everywhere(importer, node, importer.plain(a), weights),
                          plain_order(a.order.size()));
   }
-  if (a.order.size() != b.order.size() || a.order.size() < 3) {
-    throw Unsupported(label(node), ": operands of ", a.order.size(), " and ", b.order.size(),
-                      " axes");
-  }
-  importer.give(node,
-                importer.apply(node, {.class_name = "MatMul", .op = "matmul"},
-                               {importer.plain(a), importer.plain(b)}),
-                plain_order(a.order.size()));
+  const Computed y = product(importer, node, a, b);
+  importer.give(node, y, plain_order(static_cast<size_t>(y.shape.rank()) + 1));
 }
 
 }  // namespace

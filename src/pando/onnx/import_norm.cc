@@ -1,5 +1,7 @@
 // Normalisation.
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+
 #include "pando/base/error.h"
 #include "pando/onnx/importer_impl.h"
 
@@ -52,11 +54,74 @@ void import_instance_norm(Importer& importer, const NodeProto& node) {
   importer.give(node, y, channels_last_order(value.order.size()));
 }
 
+// Mean and 1 / deviation over axes, as results of their own.
+struct Statistics {
+  Computed mean;
+  Computed variance;
+  Computed centred;
+};
+
+Statistics statistics_over(Importer& importer, const NodeProto& node, const Computed& x,
+                           const ir::Ints& axes) {
+  const ir::Attributes kept = {{"axes", axes}, {"keepdims", int64_t{1}}};
+  const Computed mean = importer.step(node, "reduce_mean", kept, {x});
+  const Computed centred = importer.step(node, "subtract", {}, {x, mean});
+  const Computed squares = importer.step(node, "multiply", {}, {centred, centred});
+  return {mean, importer.step(node, "reduce_mean", kept, {squares}), centred};
+}
+
+void import_mean_variance(Importer& importer, const NodeProto& node) {
+  const Value& value = importer.operand(node, 0);
+  const Computed x = importer.plain(value);
+  ir::Ints axes;
+  for (const int64_t axis : ints_attribute(node, "axes", {0, 2, 3})) {
+    axes.push_back(importer.axis(node, axis, std::ssize(value.order)));
+    if (axes.back() == 0) throw Unsupported(label(node), ": statistics over samples");
+  }
+  std::ranges::sort(axes);
+  const Statistics found = statistics_over(importer, node, x, axes);
+  const Computed deviation =
+      importer.scaled(node, importer.math(node, "sqrt", found.variance), 1, 1e-9);
+  importer.give(node, importer.step(node, "divide", {}, {found.centred, deviation}),
+                plain_order(value.order.size()));
+}
+
+// x / (bias + alpha m)^beta, where m is the mean of the squares of channels around the own one;
+// beyond the first and the last channel are zeros.
+void import_local_response(Importer& importer, const NodeProto& node) {
+  const Value& value = importer.operand(node, 0);
+  const Computed x = importer.channels_last(value);
+  const int64_t size = int_attribute(node, "size", 1), channels = x.shape.back();
+  if (size < 1 || size > channels * 2) {
+    throw InvalidArgument(label(node), ": size: expected 1 to ", channels * 2, ", got ", size);
+  }
+  const Shape rows = {x.shape.elements() / channels, channels, 1};
+  const Computed squares =
+      importer.reshaped(node, importer.step(node, "multiply", {}, {x, x}), rows);
+  const int64_t before = (size - 1) / 2;
+  const Computed padded = importer.step(
+      node, "pad",
+      {{"low", ir::Ints{0, 0, before, 0}}, {"high", ir::Ints{0, 0, size - 1 - before, 0}}},
+      {squares});
+  const Computed mean = importer.step(node, "avg_pool",
+                                      {{"window", ir::Ints{1, size}},
+                                       {"strides", ir::Ints{1, 1}},
+                                       {"padding", std::string("valid")}},
+                                      {padded});
+  const Computed base =
+      importer.scaled(node, importer.reshaped(node, mean, x.shape),
+                      real_attribute(node, "alpha", 0.0001), real_attribute(node, "bias", 1));
+  const Computed root =
+      importer.step(node, "to_power", {{"exponent", real_attribute(node, "beta", 0.75)}}, {base});
+  importer.give(node, importer.step(node, "divide", {}, {x, root}),
+                channels_last_order(value.order.size()));
+}
+
 // Over the last axes of the file.
 void import_layer_norm(Importer& importer, const NodeProto& node) {
   const Value& value = importer.operand(node, 0);
   const auto rank = std::ssize(value.order);
-  const int64_t axis = axis_of(node, int_attribute(node, "axis", -1), rank);
+  const int64_t axis = importer.axis(node, int_attribute(node, "axis", -1), rank);
   if (axis < 1) throw Unsupported(label(node), ": statistics over samples");
   Order order = value.order;
   const bool last_fits = axis == rank - 1 && order.back() == axis;
@@ -76,6 +141,14 @@ void import_layer_norm(Importer& importer, const NodeProto& node) {
                                .center = center,
                                .name = std::move(name)});
   };
+  if (node.outputs.size() > 1) {
+    const Statistics found = statistics_over(importer, node, x, ir::Ints(axes.begin(), axes.end()));
+    const Computed deviation = importer.math(
+        node, "sqrt",
+        importer.scaled(node, found.variance, 1, real_attribute(node, "epsilon", 1e-5)));
+    importer.give(node, found.mean, order, 1);
+    importer.give(node, importer.math(node, "reciprocal", deviation), order, 2);
+  }
   NamedTensors weights = {
       {"gamma", weight_tensor(shape, importer.need(node, 1, "the scale").as_reals())}};
   if (center) {
@@ -92,7 +165,9 @@ void import_layer_norm(Importer& importer, const NodeProto& node) {
 std::vector<OpImport> norm_imports() {
   return {{"BatchNormalization", import_batch_norm},
           {"InstanceNormalization", import_instance_norm},
-          {"LayerNormalization", import_layer_norm}};
+          {"LayerNormalization", import_layer_norm},
+          {"LRN", import_local_response},
+          {"MeanVarianceNormalization", import_mean_variance}};
 }
 
 }  // namespace pando::onnx

@@ -27,17 +27,18 @@ int64_t place_of(const Value& value, int64_t axis) {
   return std::ranges::find(value.order, axis) - value.order.begin();
 }
 
-// Gives a computed value other extents; the first is the batch.
+// Gives a computed value other extents, which are those of the file.
 void give_shape(Importer& importer, const NodeProto& node, const std::vector<int64_t>& dims) {
   const Value& value = computed_operand(importer, node);
-  if (dims.empty() || dims[0] != 1) {
+  if (importer.lead() == 0 && (dims.empty() || dims[0] != 1)) {
     throw Unsupported(label(node), ": a shape that mixes samples");
   }
-  const Shape shape(std::vector<int64_t>(dims.begin() + 1, dims.end()));
+  const Shape shape(std::vector<int64_t>(dims.begin() + 1 - importer.lead(), dims.end()));
   const bool is_plain = value.order == plain_order(value.order.size());
-  if (value.flattened || is_plain || dims.size() != 2) {
+  if (value.flattened || is_plain || dims.size() != 2 || importer.lead() > 0) {
     const Computed x = importer.plain(value);
-    return importer.give(node, importer.reshaped(node, x, shape), plain_order(dims.size()));
+    return importer.give(node, importer.reshaped(node, x, shape),
+                         plain_order(static_cast<size_t>(shape.rank()) + 1));
   }
   // One axis of all elements, in the order in which they lie; whether that is the order of the file
   // matters only to some of those who read it.
@@ -52,17 +53,23 @@ void give_shape(Importer& importer, const NodeProto& node, const std::vector<int
 
 void import_reshape(Importer& importer, const NodeProto& node) {
   const std::vector<int64_t> shape = list_of(importer, node, "shape", 1);
-  give_shape(importer, node, resolve_shape(node, importer.operand(node, 0).dims(), shape));
+  give_shape(importer, node,
+             resolve_shape(node, importer.file_dims(importer.operand(node, 0)), shape));
 }
 
 void import_flatten(Importer& importer, const NodeProto& node) {
-  const std::vector<int64_t> dims = importer.operand(node, 0).dims();
-  const int64_t axis = int_attribute(node, "axis", 1);
-  if (axis != 1 && axis != 1 - std::ssize(dims)) {
+  const std::vector<int64_t> dims = importer.file_dims(importer.operand(node, 0));
+  int64_t axis = int_attribute(node, "axis", 1);
+  if (axis < 0) axis += std::ssize(dims);
+  if (axis < 0 || axis > std::ssize(dims) || (importer.lead() == 0 && axis != 1)) {
     throw Unsupported(label(node), ": expected axis 1, got ", axis);
   }
-  give_shape(importer, node,
-             {1, std::accumulate(dims.begin() + 1, dims.end(), int64_t{1}, std::multiplies<>())});
+  const auto product = [](auto first, auto last) {
+    return std::accumulate(first, last, int64_t{1}, std::multiplies<>());
+  };
+  give_shape(
+      importer, node,
+      {product(dims.begin(), dims.begin() + axis), product(dims.begin() + axis, dims.end())});
 }
 
 // The axes of one element that squeeze removes move nothing, so the order of the others stays.
@@ -71,7 +78,7 @@ void import_squeeze(Importer& importer, const NodeProto& node) {
   const std::vector<int64_t> dims = value.dims();
   const auto rank = std::ssize(dims);
   std::vector<int64_t> axes = list_of(importer, node, "axes", 1);
-  for (int64_t& axis : axes) axis = axis_of(node, axis, rank);
+  for (int64_t& axis : axes) axis = importer.axis(node, axis, rank);
   if (axes.empty()) {
     for (int64_t i = 1; i < rank; ++i) {
       if (dims[static_cast<size_t>(i)] == 1) axes.push_back(i);
@@ -98,7 +105,7 @@ void import_unsqueeze(Importer& importer, const NodeProto& node) {
   std::vector<int64_t> dims = value.dims();
   std::vector<int64_t> axes = list_of(importer, node, "axes", 1);
   const int64_t rank = std::ssize(dims) + std::ssize(axes);
-  for (int64_t& axis : axes) axis = axis_of(node, axis, rank);
+  for (int64_t& axis : axes) axis = importer.axis(node, axis, rank);
   std::ranges::sort(axes);
   for (const int64_t axis : axes) {
     if (axis == 0) throw Unsupported(label(node), ": an axis before the samples");
@@ -115,7 +122,11 @@ void import_transpose(Importer& importer, const NodeProto& node) {
   const auto rank = std::ssize(value.order);
   std::vector<int64_t> perm = ints_attribute(node, "perm");
   if (perm.empty()) {
-    for (int64_t i = rank; i-- > 0;) perm.push_back(i);
+    for (int64_t i = rank - importer.lead(); i-- > 0;) perm.push_back(i);
+  }
+  if (importer.lead() > 0) {
+    for (int64_t& axis : perm) ++axis;
+    perm.insert(perm.begin(), 0);
   }
   if (std::ssize(perm) != rank || perm[0] != 0) {
     throw Unsupported(label(node), ": a transposition of samples");
@@ -137,30 +148,33 @@ void import_transpose(Importer& importer, const NodeProto& node) {
 }
 
 void import_concat(Importer& importer, const NodeProto& node) {
-  std::vector<Computed> parts;
-  const Value* first = nullptr;
-  for (size_t i = 0; i < node.inputs.size(); ++i) {
-    if (importer.known(node, i) != nullptr) {
-      throw Unsupported(label(node), ": constants beside computed values");
-    }
+  const Value* first = nullptr;  // that is computed
+  for (size_t i = 0; i < node.inputs.size() && first == nullptr; ++i) {
+    if (importer.known(node, i) == nullptr) first = &importer.operand(node, i);
   }
-  first = &importer.operand(node, 0);
+  if (first == nullptr) throw Unsupported(label(node), ": only constants");
   const Order order = first->flattened ? plain_order(first->order.size()) : first->order;
+  std::vector<Computed> parts;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
-    if (importer.operand(node, i).order.size() != order.size()) {
+    const Value& part = importer.operand(node, i);
+    const auto rank =
+        part.constant ? part.constant->rank() + importer.lead() : std::ssize(part.order);
+    if (rank != std::ssize(order)) {
       throw InvalidArgument(label(node), ": operands with different numbers of axes");
     }
-    parts.push_back(importer.ordered(importer.operand(node, i), order));
+    parts.push_back(importer.operand_in(node, part, order));
   }
-  const int64_t axis = axis_of(node, int_attribute(node, "axis", 1), std::ssize(order));
+  const int64_t axis = importer.axis(node, int_attribute(node, "axis", 1), std::ssize(order));
   if (axis == 0) throw Unsupported(label(node), ": samples side by side");
   const int64_t place = std::ranges::find(order, axis) - order.begin();
-  importer.give(
-      node,
-      importer.apply(node,
-                     {.class_name = "Concatenate", .op = "concat", .attributes = {{"axis", place}}},
-                     parts),
-      order);
+  const Computed y =
+      parts.size() == 1
+          ? parts[0]
+          : importer.apply(
+                node,
+                {.class_name = "Concatenate", .op = "concat", .attributes = {{"axis", place}}},
+                parts);
+  importer.give(node, y, order);
 }
 
 Computed cut(Importer& importer, const NodeProto& node, const Computed& x, const ir::Ints& begin,
@@ -186,28 +200,38 @@ void import_slice(Importer& importer, const NodeProto& node) {
   const std::vector<int64_t> axes = list_of(importer, node, "axes", 3);
   const std::vector<int64_t> steps =
       importer.has(node, 4) ? importer.need(node, 4, "steps").ints : std::vector<int64_t>();
-  const Computed x = value.flattened ? importer.plain(value) : *value.computed;
+  Computed x = value.flattened ? importer.plain(value) : *value.computed;
   ir::Ints size = with_batch(x.shape), begin(size.size(), 0), strides(size.size(), 1);
+  bool cuts = false;
   for (size_t i = 0; i < starts.size(); ++i) {
     const int64_t axis =
-        axis_of(node, axes.empty() ? static_cast<int64_t>(i) : axes.at(i), std::ssize(dims));
+        importer.axis(node, axes.empty() ? static_cast<int64_t>(i) : axes.at(i), std::ssize(dims));
     const auto at = static_cast<size_t>(place_of(value, axis));
     const SliceRange range = slice_range(node, dims[static_cast<size_t>(axis)], starts[i],
                                          ends.at(i), steps.empty() ? 1 : steps.at(i));
-    if (range.step < 1 || range.count < 1 || (axis == 0 && range.count != 1)) {
-      throw Unsupported(label(node), ": backwards, nothing, or some samples");
+    if (range.count < 1 || (axis == 0 && range.count != 1)) {
+      throw Unsupported(label(node), ": nothing is left, or some samples");
+    }
+    if (range.step < 1) {  // backwards
+      ir::Ints indices;
+      for (int64_t k = 0; k < range.count; ++k) indices.push_back(range.begin + k * range.step);
+      x = importer.step(node, "pick", {{"axis", static_cast<int64_t>(at)}, {"indices", indices}},
+                        {x});
+      size[at] = range.count;
+      continue;
     }
     begin[at] = range.begin;
     size[at] = range.count;
     strides[at] = range.step;
+    cuts = true;
   }
-  importer.give(node, cut(importer, node, x, begin, size, strides), value.order);
+  importer.give(node, cuts ? cut(importer, node, x, begin, size, strides) : x, value.order);
 }
 
 void import_split(Importer& importer, const NodeProto& node) {
   const Value& value = computed_operand(importer, node);
   const std::vector<int64_t> dims = value.dims();
-  const int64_t axis = axis_of(node, int_attribute(node, "axis", 0), std::ssize(dims));
+  const int64_t axis = importer.axis(node, int_attribute(node, "axis", 0), std::ssize(dims));
   if (axis == 0) throw Unsupported(label(node), ": a division of samples");
   const int64_t extent = dims[static_cast<size_t>(axis)];
   std::vector<int64_t> sizes = list_of(importer, node, "split", 1);
@@ -229,37 +253,6 @@ void import_split(Importer& importer, const NodeProto& node) {
     importer.give(node, cut(importer, node, x, begin, size, strides), value.order, i);
     begin[at] += sizes[i];
   }
-}
-
-// Zeros around the elements; negative numbers cut elements off.
-void import_pad(Importer& importer, const NodeProto& node) {
-  if (text_attribute(node, "mode", "constant") != "constant") {
-    throw Unsupported(label(node), ": expected mode constant");
-  }
-  const double number = importer.has(node, 2) ? importer.need(node, 2, "the value").number(0)
-                                              : real_attribute(node, "value", 0);
-  if (number != 0) throw Unsupported(label(node), ": expected zeros, got ", number);
-  if (importer.has(node, 3)) throw Unsupported(label(node), ": axes of their own");
-  const Value& value = computed_operand(importer, node);
-  const std::vector<int64_t> pads = list_of(importer, node, "pads", 1);
-  const size_t rank = value.order.size();
-  if (pads.size() != 2 * rank || pads[0] != 0 || pads[rank] != 0) {
-    throw Unsupported(label(node), ": expected ", 2 * rank, " pads, 0 for the samples");
-  }
-  ir::Ints low(rank, 0), high(rank, 0);
-  for (size_t i = 0; i < rank; ++i) {
-    low[i] = pads[static_cast<size_t>(value.order[i])];
-    high[i] = pads[rank + static_cast<size_t>(value.order[i])];
-    if (low[i] < 0 || high[i] < 0) throw Unsupported(label(node), ": negative pads");
-  }
-  const Computed x = value.flattened ? importer.plain(value) : *value.computed;
-  importer.give(
-      node,
-      importer.apply(
-          node,
-          {.class_name = "ZeroPadding", .op = "pad", .attributes = {{"low", low}, {"high", high}}},
-          {x}),
-      value.order);
 }
 
 void import_depth_to_space(Importer& importer, const NodeProto& node) {
@@ -287,7 +280,6 @@ std::vector<OpImport> shape_imports() {
           {"Concat", import_concat},
           {"Slice", import_slice},
           {"Split", import_split},
-          {"Pad", import_pad},
           {"DepthToSpace", import_depth_to_space},
           {"SpaceToDepth", import_depth_to_space}};
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <cctype>
 #include <numeric>
 
 #include "pando/base/error.h"
@@ -12,6 +13,7 @@ namespace {
 
 constexpr int64_t kFirstOpset = 6;
 constexpr int64_t kLastOpset = 21;
+constexpr int64_t kMostAxes = 5;
 constexpr int64_t kMostExtent = int64_t{1} << 24;
 constexpr int64_t kMostKnownElements = int64_t{1} << 26;  // of constants that nodes compute
 
@@ -20,7 +22,8 @@ const std::map<std::string, ImportOp>& all_imports() {
     std::map<std::string, ImportOp> all;
     for (const auto& family :
          {conv_imports(), pool_imports(), elementwise_imports(), arithmetic_imports(),
-          norm_imports(), matrix_imports(), shape_imports(), reduce_imports(), resize_imports()}) {
+          norm_imports(), matrix_imports(), shape_imports(), reduce_imports(), resize_imports(),
+          pad_imports(), choice_imports(), loss_imports()}) {
       for (const OpImport& one : family) all.emplace(one.op_type, one.import);
     }
     return all;
@@ -61,73 +64,8 @@ class OneOpDefinition : public nn::LayerDefinition {
 
 }  // namespace
 
-Order plain_order(size_t rank) {
-  Order order(rank);
-  std::iota(order.begin(), order.end(), 0);
-  return order;
-}
-
-Order channels_last_order(size_t rank) {
-  Order order = plain_order(rank);
-  if (rank > 2) std::rotate(order.begin() + 1, order.begin() + 2, order.end());
-  return order;
-}
-
-std::vector<int64_t> Value::dims() const {
-  if (constant) return constant->dims;
-  std::vector<int64_t> dims(order.size(), 1);
-  for (size_t i = 1; i < order.size(); ++i) {
-    dims[static_cast<size_t>(order[i])] = computed->shape[static_cast<int>(i) - 1];
-  }
-  return dims;
-}
-
-Tensor weight_tensor(const Shape& shape, const std::vector<float>& values) {
-  Tensor tensor(DType::f32, shape);
-  PANDO_CHECK(tensor.f32().size() == values.size(), shape, " ", values.size());
-  std::ranges::copy(values, tensor.f32().begin());
-  return tensor;
-}
-
-std::vector<float> permuted(const Constant& constant, const Order& perm) {
-  const std::vector<float> from = constant.as_reals();
-  if (from.empty() || perm.empty()) return from;
-  std::vector<int64_t> strides(perm.size(), 1);
-  for (size_t i = perm.size(); i-- > 1;) strides[i - 1] = strides[i] * constant.dims[i];
-  std::vector<int64_t> dims, steps;
-  for (const int64_t axis : perm) {
-    dims.push_back(constant.dims[static_cast<size_t>(axis)]);
-    steps.push_back(strides[static_cast<size_t>(axis)]);
-  }
-  std::vector<float> to(from.size());
-  std::vector<int64_t> at(perm.size(), 0);
-  const int64_t inner = dims.back();
-  for (size_t row = 0; row < to.size(); row += static_cast<size_t>(inner)) {
-    int64_t place = 0;
-    for (size_t i = 0; i + 1 < at.size(); ++i) place += at[i] * steps[i];
-    for (int64_t i = 0; i < inner; ++i) {
-      to[row + static_cast<size_t>(i)] = from[static_cast<size_t>(place + i * steps.back())];
-    }
-    for (size_t i = at.size() - 1; i-- > 0;) {
-      if (++at[i] < dims[i]) break;
-      at[i] = 0;
-    }
-  }
-  return to;
-}
-
-std::string layer_of_weight(const std::string& initializer) {
-  for (const char* ending :
-       {".weight", "/kernel", "/depthwise_kernel", "/gamma", "/scale", "/alpha"}) {
-    if (initializer.ends_with(ending)) {
-      return initializer.substr(0, initializer.size() - std::string_view(ending).size());
-    }
-  }
-  return {};
-}
-
 Importer::Importer(const ModelProto& model, const ImportOptions& options)
-    : model_(model), options_(options) {
+    : model_(model), options_(options), lead_(options.batch == Batch::none ? 1 : 0) {
   const auto found = model.opsets.find("");
   opset_ = found == model.opsets.end() ? 1 : found->second;
   if (opset_ < kFirstOpset || opset_ > kLastOpset) {
@@ -161,6 +99,13 @@ const Constant& Importer::need(const NodeProto& node, size_t i, const char* what
 std::string Importer::unique_name(const NodeProto& node, const std::string& stem) {
   std::string base = !stem.empty() ? stem : node.name.empty() ? node.outputs.at(0) : node.name;
   while (base.starts_with('/')) base.erase(0, 1);
+  for (char& letter : base) {
+    const bool allowed = std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_' ||
+                         letter == '-' || letter == '.' || letter == '/';
+    if (!allowed) letter = '_';
+  }
+  constexpr size_t kMostLetters = 200;
+  if (base.size() > kMostLetters) base.resize(kMostLetters);
   if (base.empty()) base = "node";
   std::string name = base;
   for (int i = 1; !names_.insert(name).second; ++i) name = concat(base, "_", i);
@@ -199,44 +144,6 @@ Computed Importer::apply(const NodeProto& node, OpLayer layer, const std::vector
     return Layer(std::make_shared<OneOpDefinition>(std::move(layer)), std::move(name));
   };
   return apply(node, make, inputs, std::move(weights), stem);
-}
-
-Computed Importer::reshaped(const NodeProto& node, const Computed& x, const Shape& shape) {
-  if (x.shape == shape) return x;
-  return apply(node,
-               OpLayer{.class_name = "Reshape",
-                       .op = "reshape",
-                       .attributes = {{"shape", ir::Ints(shape.begin(), shape.end())}}},
-               {x});
-}
-
-Computed Importer::ordered(const Value& value, const Order& order) {
-  if (!value.computed) throw InternalError("a constant where a computed value is expected");
-  if (value.flattened) {
-    const Computed source = plain(*value.flattened);
-    return reshaped(NodeProto{.op_type = "Reshape", .outputs = {"flatten"}}, source,
-                    value.computed->shape);
-  }
-  if (value.order == order) return *value.computed;
-  Order perm;
-  for (const int64_t axis : order) {
-    perm.push_back(std::ranges::find(value.order, axis) - value.order.begin());
-  }
-  // Axes of one element may move without moving an element.
-  std::vector<int64_t> moving;
-  for (const int64_t i : perm) {
-    if (i > 0 && value.computed->shape[static_cast<int>(i) - 1] != 1) moving.push_back(i);
-  }
-  std::vector<int64_t> extents;
-  for (size_t i = 1; i < perm.size(); ++i) {
-    extents.push_back(value.computed->shape[static_cast<int>(perm[i]) - 1]);
-  }
-  const NodeProto place{.op_type = "Transpose", .outputs = {"transpose"}};
-  if (std::ranges::is_sorted(moving)) return reshaped(place, *value.computed, Shape(extents));
-  return apply(
-      place,
-      OpLayer{.class_name = "Permute", .op = "transpose", .attributes = {{"perm", ir::Ints(perm)}}},
-      {*value.computed});
 }
 
 void Importer::give(const NodeProto& node, Value value, size_t output) {
@@ -289,19 +196,24 @@ void Importer::add_inputs() {
   for (const TensorProto& tensor : model_.graph.initializers) given.insert(tensor.name);
   for (const ValueInfoProto& input : model_.graph.inputs) {
     if (given.contains(input.name)) continue;  // before IR version 4, weights are inputs too
-    if (!input.is_tensor || !input.has_shape || input.shape.empty()) {
+    if (!input.is_tensor || !input.has_shape || (input.shape.empty() && lead_ == 0)) {
       throw Unsupported("input '", input.name, "': expected a tensor with a batch axis");
     }
-    if (input.type != ElementType::f32) {
+    if (!is_floating(input.type)) {
       throw Unsupported("input '", input.name, "': expected float, got ", to_string(input.type));
     }
+    if (std::ssize(input.shape) + lead_ > kMostAxes) {
+      throw Unsupported("input '", input.name, "': rank: expected at most ", kMostAxes - lead_,
+                        " axes, got ", input.shape.size());
+    }
     std::vector<int64_t> dims;
-    for (size_t i = 1; i < input.shape.size(); ++i) {
+    for (auto i = static_cast<size_t>(1 - lead_); i < input.shape.size(); ++i) {
       int64_t extent = input.shape[i].value;
       for (const std::string& key : {input.shape[i].name, concat(input.name, ":", i)}) {
         const auto found = options_.extents.find(key);
         if (input.shape[i].is_free() && found != options_.extents.end()) extent = found->second;
       }
+      if (extent == 0) throw Unsupported("input '", input.name, "': axis ", i, " is empty");
       if (extent < 1 || extent > kMostExtent) {
         throw InvalidArgument("input '", input.name, "': axis ", i, " ('", input.shape[i].name,
                               "'): expected an extent from 1 to ", kMostExtent, ", got ", extent,
@@ -309,7 +221,7 @@ void Importer::add_inputs() {
       }
       dims.push_back(extent);
     }
-    const Order order = order_of_input(input);
+    const Order order = lead_ > 0 ? plain_order(input.shape.size() + 1) : order_of_input(input);
     std::vector<int64_t> extents;
     for (size_t i = 1; i < order.size(); ++i) {
       extents.push_back(dims[static_cast<size_t>(order[i]) - 1]);
@@ -318,6 +230,7 @@ void Importer::add_inputs() {
     value.computed = Computed{Input(Shape(extents), {.name = input.name}), Shape(extents)};
     value.order = order;
     names_.insert(input.name);
+    if (inputs_.empty()) input_shape_ = value.computed->shape;
     inputs_.push_back(value.computed->tensor);
     input_orders_.push_back(order);
     values_.emplace(input.name, std::move(value));
@@ -336,7 +249,7 @@ void Importer::add_initializers() {
 // Whether the results of a node are known.
 bool Importer::folded(const NodeProto& node) {
   if (node.op_type == "Shape" || node.op_type == "Size") {
-    std::vector<int64_t> dims = operand(node, 0).dims();
+    std::vector<int64_t> dims = file_dims(operand(node, 0));
     const int64_t rank = std::ssize(dims);
     Value value;
     if (node.op_type == "Size") {
@@ -379,6 +292,27 @@ void Importer::import_node(const NodeProto& node) {
   if (found == all_imports().end()) {
     throw Unsupported(label(node), ": expected constant operands; this op is only known for them");
   }
+  const auto is_computed = [&](size_t i) { return has(node, i) && known(node, i) == nullptr; };
+  bool any = false;
+  for (size_t i = 0; i < node.inputs.size(); ++i) any = any || is_computed(i);
+  if (!any) throw Unsupported(label(node), ": is not computed while importing");
+  // These ops themselves tell samples from the rest.
+  static const std::set<std::string> kOfSamples = {"Conv",
+                                                   "ConvTranspose",
+                                                   "MaxPool",
+                                                   "AveragePool",
+                                                   "GlobalAveragePool",
+                                                   "GlobalMaxPool",
+                                                   "LRN",
+                                                   "Resize",
+                                                   "Upsample",
+                                                   "DepthToSpace",
+                                                   "SpaceToDepth",
+                                                   "BatchNormalization",
+                                                   "InstanceNormalization"};
+  if (lead_ > 0 && kOfSamples.contains(node.op_type)) {
+    return import_one_sample(node, found->second);
+  }
   found->second(*this, node);
 }
 
@@ -395,7 +329,16 @@ ImportedNetwork Importer::run() {
       throw InvalidArgument("no node computes output '", output.name, "'");
     if (!found->second.computed) throw Unsupported("output '", output.name, "' is a constant");
     const Value& value = found->second;
-    outputs.push_back(value.flattened ? plain(value).tensor : value.computed->tensor);
+    Computed result = value.flattened ? plain(value) : *value.computed;
+    const bool is_input = std::ranges::any_of(inputs_, [&](const SymbolicTensor& input) {
+      return input.expression() == result.tensor.expression();
+    });
+    if (is_input) {  // a network has a layer between an input and an output
+      const ir::Ints same(result.shape.begin(), result.shape.end());
+      result = step(NodeProto{.op_type = "Identity", .outputs = {output.name}}, "reshape",
+                    {{"shape", same}}, {result});
+    }
+    outputs.push_back(result.tensor);
     orders.push_back(value.order);
   }
   if (outputs.empty()) throw InvalidArgument("a graph without outputs");
@@ -403,7 +346,38 @@ ImportedNetwork Importer::run() {
           std::move(orders)};
 }
 
+std::vector<Constant> Importer::run_constants() {
+  add_initializers();
+  for (const NodeProto& node : model_.graph.nodes) {
+    if (!folded(node)) throw Unsupported(label(node), ": is not computed while importing");
+  }
+  std::vector<Constant> outputs;
+  for (const ValueInfoProto& output : model_.graph.outputs) {
+    const auto found = values_.find(output.name);
+    if (found == values_.end()) {
+      throw InvalidArgument("no node computes output '", output.name, "'");
+    }
+    outputs.push_back(*found->second.constant);
+  }
+  return outputs;
+}
+
 namespace {
+
+// Why an op is none of those that a network here could have; empty: it may come.
+std::string why_never(const std::string& op) {
+  static const std::map<std::string, std::vector<std::string>> kReasons = {
+      {"8-bit numbers; import the file from before quantisation",
+       {"QLinearConv", "QLinearMatMul", "ConvInteger", "MatMulInteger", "QuantizeLinear",
+        "DequantizeLinear", "DynamicQuantizeLinear"}},
+      {"recurrent layers are not supported", {"LSTM", "GRU", "RNN"}},
+      {"control flow is not supported; export the file with constant conditions",
+       {"If", "Loop", "Scan"}}};
+  for (const auto& [reason, ops] : kReasons) {
+    if (std::ranges::find(ops, op) != ops.end()) return concat(" [", reason, "]");
+  }
+  return {};
+}
 
 // What is imported: named functions, and no nodes that nothing depends on.
 ModelProto simplified(const ModelProto& model) {
@@ -421,6 +395,10 @@ ImportedNetwork import_network(const ModelProto& model, const ImportOptions& opt
   return Importer(simple, options).run();
 }
 
+std::vector<Constant> constant_outputs(const ModelProto& model) {
+  return Importer(model, {}).run_constants();
+}
+
 std::vector<std::string> unknown_ops(const ModelProto& model) {
   constexpr size_t kShown = 3;
   std::map<std::string, std::vector<std::string>> unknown;
@@ -435,7 +413,7 @@ std::vector<std::string> unknown_ops(const ModelProto& model) {
     std::vector<std::string> shown(
         names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, names.size())));
     if (names.size() > kShown) shown.emplace_back("...");
-    lines.push_back(concat(op, " (", names.size(), "): ", join(shown, ", ")));
+    lines.push_back(concat(op, " (", names.size(), "): ", join(shown, ", "), why_never(op)));
   }
   return lines;
 }

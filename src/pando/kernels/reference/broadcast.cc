@@ -68,6 +68,18 @@ KernelOffer reference_maximum(const ir::Node& node) {
 KernelOffer reference_minimum(const ir::Node& node) {
   return repeated_function(node, [](float a, float b) { return a < b || std::isnan(a) ? a : b; });
 }
+KernelOffer reference_power(const ir::Node& node) {
+  if (node.num_inputs() == 2) {
+    return repeated_function(node, [](float a, float b) { return std::pow(a, b); });
+  }
+  const int64_t count = node.output()->shape().elements();
+  const double exponent = ops::number_attribute(node, "exponent");
+  return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
+    for (int64_t i = 0; i < count; ++i) {
+      args.out()[i] = static_cast<float>(std::pow(static_cast<double>(args.in(0)[i]), exponent));
+    }
+  });
+}
 KernelOffer reference_keep_at_least(const ir::Node& node) {
   return repeated_function(node, [](float a, float b, float dy) { return a >= b ? dy : 0; });
 }

@@ -1,0 +1,154 @@
+// Files without a batch, constants among computed values, and choices of elements.
+// SPDX-License-Identifier: MIT
+#include "pando/base/error.h"
+#include "tests/onnx/made_models.h"
+#include "tests/support/expect_error.h"
+
+namespace pando::onnx {
+namespace {
+
+using testing_support::error_of;
+using Floats = std::vector<float>;
+
+// The same with a first axis that is no batch.
+ModelProto without_batch(ModelProto model) {
+  auto& shape = model.graph.inputs[0].shape;
+  shape.erase(shape.begin());
+  return model;
+}
+
+Floats whole_results(const ModelProto& model, const Shape& shape, const Floats& values) {
+  const ImportedNetwork imported =
+      import_network(without_batch(model), {.extents = {}, .batch = Batch::none});
+  std::vector<int64_t> dims = {1};
+  dims.insert(dims.end(), shape.begin(), shape.end());
+  Tensor x(DType::f32, Shape(dims));
+  std::ranges::copy(values, x.f32().begin());
+  const Tensor y = predict_in_file_order(imported, x);
+  return {y.f32().begin(), y.f32().end()};
+}
+
+TEST(OnnxForms, AFileWithoutABatchMayMixItsFirstAxis) {
+  const ModelProto turned = model_with({2, 3}, {node_of("Transpose", {"x"}, "y")});
+  EXPECT_EQ(whole_results(turned, {2, 3}, {1, 2, 3, 4, 5, 6}), (Floats{1, 4, 2, 5, 3, 6}));
+  const ModelProto sum =
+      model_with({2, 3}, {node_of("ReduceSum", {"x"}, "y", {whole_attribute("keepdims", 0)})});
+  EXPECT_EQ(whole_results(sum, {2, 3}, {1, 2, 3, 4, 5, 6}), (Floats{21}));
+  const ModelProto same = model_with({3}, {node_of("Identity", {"x"}, "y")});
+  EXPECT_EQ(whole_results(same, {3}, {1, 2, 3}), (Floats{1, 2, 3}));
+  EXPECT_SAYS(error_of<Error>([&] { import_network(turned); }), "Transpose", "samples");
+  EXPECT_SAYS(error_of<Error>([&] {
+                whole_results(model_with({2, 1, 3, 3}, {node_of("GlobalAveragePool", {"x"}, "y")}),
+                              {2, 1, 3, 3}, {});
+              }),
+              "GlobalAveragePool", "first axis of the file is that of samples");
+}
+
+TEST(OnnxForms, ConstantsOfSeveralAxesAreWeights) {
+  const ModelProto encoded = model_with({2, 2}, {node_of("Add", {"x", "table"}, "y")},
+                                        {reals("table", {1, 2, 2}, {10, 20, 30, 40})});
+  EXPECT_EQ(results(encoded, {2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8}),
+            (Floats{11, 22, 33, 44, 15, 26, 37, 48}));
+  EXPECT_EQ(import_network(encoded).weights.at(0).second.shape(), (Shape{2, 2}));
+  const ModelProto joined =
+      model_with({1, 2}, {node_of("Concat", {"first", "x"}, "y", {whole_attribute("axis", 1)})},
+                 {reals("first", {1, 1, 2}, {7, 8})});
+  EXPECT_EQ(results(joined, {2, 1, 2}, {1, 2, 3, 4}), (Floats{7, 8, 1, 2, 7, 8, 3, 4}));
+  const ModelProto product =
+      model_with({2, 2}, {node_of("MatMul", {"m", "x"}, "y")}, {reals("m", {2, 2}, {0, 1, 1, 0})});
+  EXPECT_EQ(results(product, {1, 2, 2}, {1, 2, 3, 4}), (Floats{3, 4, 1, 2}));
+  const ModelProto of_samples = model_with({2}, {node_of("Add", {"x", "table"}, "y")},
+                                           {reals("table", {3, 2}, {1, 2, 3, 4, 5, 6})});
+  EXPECT_SAYS(error_of<Error>([&] { import_network(of_samples); }), "Add", "each sample");
+}
+
+TEST(OnnxForms, ChoicesByKnownNumbers) {
+  const ModelProto picked =
+      model_with({3}, {node_of("Gather", {"x", "i"}, "y", {whole_attribute("axis", 1)})},
+                 {wholes("i", {2, -3, 2})});
+  EXPECT_EQ(results(picked, {1, 3}, {5, 6, 7}), (Floats{7, 5, 7}));
+  const ModelProto tiled =
+      model_with({2}, {node_of("Tile", {"x", "n"}, "y")}, {wholes("n", {1, 2})});
+  EXPECT_EQ(results(tiled, {1, 2}, {5, 6}), (Floats{5, 6, 5, 6}));
+  const ModelProto wide =
+      model_with({1, 2}, {node_of("Expand", {"x", "n"}, "y")}, {wholes("n", {1, 2, 2})});
+  EXPECT_EQ(results(wide, {1, 1, 2}, {5, 6}), (Floats{5, 6, 5, 6}));
+  const ModelProto back = model_with(
+      {3}, {node_of("Slice", {"x", "from", "to", "axes", "steps"}, "y")},
+      {wholes("from", {-1}), wholes("to", {-9}), wholes("axes", {1}), wholes("steps", {-1})});
+  EXPECT_EQ(results(back, {1, 3}, {5, 6, 7}), (Floats{7, 6, 5}));
+  const ModelProto masked =
+      model_with({3}, {node_of("Where", {"holds", "x", "other"}, "y")},
+                 {tensor_with<uint8_t>("holds", ElementType::boolean, {3}, {1, 0, 1}),
+                  reals("other", {}, {-9})});
+  EXPECT_EQ(results(masked, {1, 3}, {5, 6, 7}), (Floats{5, -9, 7}));
+  for (const auto& [model, words] : std::vector<std::pair<ModelProto, std::string>>{
+           {model_with({3}, {node_of("Gather", {"x", "i"}, "y", {whole_attribute("axis", 1)})},
+                       {wholes("i", {3})}),
+            "index 3 of an axis of 3"},
+           {model_with({3}, {node_of("Gather", {"x", "i"}, "y")}, {wholes("i", {0})}),
+            "a choice of samples"},
+           {model_with({3}, {node_of("Tile", {"x", "n"}, "y")}, {wholes("n", {2, 1})}),
+            "2 repeats of axis 0"},
+           {model_with({3}, {node_of("Tile", {"x", "n"}, "y")}, {wholes("n", {2})}),
+            "expected 2 repeats"},
+           {model_with({3}, {node_of("Expand", {"x", "n"}, "y")}, {wholes("n", {4, 3})}),
+            "samples are repeated"},
+           {model_with({3}, {node_of("GatherElements", {"x", "i"}, "y")}, {wholes("i", {0})}),
+            "differ by sample"},
+           {model_with({3}, {node_of("NegativeLogLikelihoodLoss", {"x", "i"}, "y")},
+                       {wholes("i", {0})}),
+            "a loss inside of a network"}}) {
+    EXPECT_SAYS(error_of<Error>([&, &one = model] { import_network(one); }), words);
+  }
+}
+
+TEST(OnnxForms, Borders) {
+  const auto padded = [](const std::string& mode, std::vector<int64_t> pads) {
+    return model_with({3},
+                      {node_of("Pad", {"x", "pads", "number"}, "y",
+                               {{.name = "mode", .kind = AttributeKind::text, .s = mode}})},
+                      {wholes("pads", std::move(pads)), reals("number", {}, {9})});
+  };
+  const auto of = [&](const std::string& mode, std::vector<int64_t> pads) {
+    return results(padded(mode, std::move(pads)), {1, 3}, {5, 6, 7});
+  };
+  EXPECT_EQ(of("constant", {0, 1, 0, 2}), (Floats{9, 5, 6, 7, 9, 9}));
+  EXPECT_EQ(of("constant", {0, -1, 0, 1}), (Floats{6, 7, 9}));
+  EXPECT_EQ(of("edge", {0, 2, 0, 1}), (Floats{5, 5, 5, 6, 7, 7}));
+  EXPECT_EQ(of("reflect", {0, 2, 0, 1}), (Floats{7, 6, 5, 6, 7, 6}));
+  EXPECT_EQ(of("wrap", {0, 1, 0, 1}), (Floats{7, 5, 6, 7, 5}));
+  EXPECT_SAYS(error_of<Error>([&] { of("mirror", {0, 1, 0, 1}); }), "mode mirror");
+  EXPECT_SAYS(error_of<Error>([&] { of("edge", {1, 0, 0, 0}); }), "pads of samples");
+  EXPECT_SAYS(error_of<Error>([&] { of("edge", {0, 1}); }), "expected 4 pads, got 2");
+  EXPECT_SAYS(error_of<Error>([&] { of("constant", {0, -2, 0, -1}); }), "leave nothing");
+  EXPECT_SAYS(error_of<Error>([&] { of("edge", {0, 1 << 21, 0, 0}); }), "expected at most");
+}
+
+TEST(OnnxForms, NamesOfOtherSoftware) {
+  NodeProto node = node_of("Relu", {"x"}, "y:0");
+  node.name = "tower/relu:0 (copy)";
+  ModelProto model = model_with({3}, {node});
+  EXPECT_EQ(import_network(model).network.layers().back().name, "tower/relu_0__copy_");
+  model.graph.nodes[0].name = std::string(1 << 20, 'n');
+  EXPECT_LE(import_network(model).network.layers().back().name.size(), 200U);
+}
+
+TEST(OnnxForms, SaysWhatIsNeverImported) {
+  for (const auto& [op, words] :
+       std::vector<std::pair<std::string, std::string>>{{"QLinearConv", "8-bit"},
+                                                        {"ConvInteger", "8-bit"},
+                                                        {"DynamicQuantizeLinear", "8-bit"},
+                                                        {"LSTM", "recurrent"},
+                                                        {"GRU", "recurrent"},
+                                                        {"RNN", "recurrent"},
+                                                        {"If", "control flow"},
+                                                        {"Loop", "control flow"},
+                                                        {"Scan", "control flow"}}) {
+    const ModelProto model = model_with({3}, {node_of(op, {"x"}, "y")});
+    EXPECT_SAYS(error_of<Error>([&, &one = model] { import_network(one); }), op, words);
+  }
+}
+
+}  // namespace
+}  // namespace pando::onnx
