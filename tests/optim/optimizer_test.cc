@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "pando/base/error.h"
+#include "tests/support/expect_error.h"
 
 namespace pando {
 namespace {
@@ -206,6 +207,16 @@ TEST(Optimizer, NamesAndRanges) {
   EXPECT_THROW(LARS({.weight_decay = -1}), InvalidArgument);
   EXPECT_THROW(LARS({.epsilon = -1}), InvalidArgument);
   EXPECT_THROW(LARS({.momentum = 0, .nesterov = true}), InvalidArgument);
+}
+
+TEST(Optimizer, LayersMayHaveOtherRates) {
+  const Optimizer optimizer = with_layer_rates(SGD(), {{"block/dense", 10.0}});
+  EXPECT_EQ(optimizer.rate_factor("block/dense/kernel"), 10);
+  EXPECT_EQ(optimizer.rate_factor("dense/kernel"), 1);
+  EXPECT_SAYS(testing_support::error_of([] {
+                with_layer_rates(SGD(), {{"dense", -1.0}});
+              }),
+              "dense", "-1");
 }
 
 }  // namespace

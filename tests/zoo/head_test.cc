@@ -71,5 +71,59 @@ TEST(Head, NeedsADenseLayer) {
               "Flatten");
 }
 
+TEST(Head, IsFoundBehindDropoutAndBeforeSoftmax) {
+  const Network network = Sequential(
+      {8, 8, 3}, {Conv2D({.filters = 4, .name = "conv"}), GlobalAveragePooling2D({.name = "pool"}),
+                  Dropout({.rate = 0.5, .name = "drop"}), Dense({.units = 6, .name = "fc"}),
+                  Activation("softmax", {.name = "soft"})});
+  const zoo::Head head = zoo::find_head(network);
+  EXPECT_EQ(head.classifier, "fc");
+  EXPECT_EQ(head.features, "pool");
+  EXPECT_EQ(head.layers, (std::vector<std::string>{"drop", "fc", "soft"}));
+  EXPECT_EQ(head.units, 6);
+}
+
+TEST(Head, IsReplacedInEveryClassifierOfTheZoo) {
+  for (const ZooEntry& entry : model_zoo()) {
+    if (entry.task != "classification") continue;
+    SCOPED_TRACE(entry.name);
+    const Network own = entry.build(entry.input_shape, entry.outputs);
+    const Network other = zoo::with_head(own, {.units = 3});
+    EXPECT_EQ(other.outputs()[0].shape, Shape({3}));
+    EXPECT_EQ(zoo::last_op(other), "softmax");
+    const std::string classifier = zoo::find_head(own).classifier;
+    EXPECT_EQ(other.parameters() - other.layer(classifier).parameters(),
+              own.parameters() - own.layer(classifier).parameters());
+  }
+}
+
+TEST(Head, OfAConvolutionBecomesPoolingAndADenseLayer) {
+  const Network network =
+      Sequential({8, 8, 3}, {Conv2D({.filters = 4, .kernel = {3, 3}, .name = "body"}),
+                             Conv2D({.filters = 6, .activation = "relu", .name = "classes"}),
+                             GlobalAveragePooling2D(), Activation("softmax")});
+  EXPECT_EQ(zoo::find_head(network).features, "body");
+  const Network other = zoo::with_head(network, {.units = 2, .activation = "sigmoid"});
+  EXPECT_EQ(other.layer("classes").class_name, "Dense");
+  EXPECT_EQ(other.layer("classes").weights[0].shape, (Shape{4, 2}));
+  EXPECT_EQ(zoo::last_op(other), "sigmoid");
+}
+
+TEST(Head, OfANetworkOfOneLayerTakesTheInput) {
+  const Network network = Sequential({5}, {Dense({.units = 4, .name = "only"})});
+  EXPECT_EQ(zoo::with_head(network, {.units = 2}).layer("only").weights[0].shape, (Shape{5, 2}));
+}
+
+TEST(Head, IsMissingInOtherNetworks) {
+  const SymbolicTensor input = Input({4, 4, 1});
+  const SymbolicTensor wide = Conv2D({.filters = 2, .kernel = {3, 3}, .name = "wide"})(input);
+  EXPECT_SAYS(error_of([&] { zoo::find_head(Network(input, wide)); }), "Conv2D 'wide'");
+  EXPECT_SAYS(error_of([&] {
+                zoo::find_head(Network({input}, {wide, Flatten()(wide)}));
+              }),
+              "2 outputs");
+  EXPECT_SAYS(error_of([&] { zoo::find_head(Network(input, Add()({wide, wide}))); }), "Add");
+}
+
 }  // namespace
 }  // namespace pando

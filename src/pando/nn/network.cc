@@ -236,17 +236,19 @@ std::vector<SymbolicTensor> Network::apply(const std::vector<SymbolicTensor>& in
 std::vector<SymbolicTensor> Network::results(const std::vector<SymbolicTensor>& inputs,
                                              size_t calls) const {
   std::vector<SymbolicTensor> results = inputs;
-  for (size_t i = first_layer_call(); i < calls; ++i) {
-    auto expression = std::make_shared<SymbolicTensor::Expression>();
-    expression->layer = states_[static_cast<size_t>(calls_[i].layer)];
-    expression->layer_name = layer_name(static_cast<int>(i));
-    expression->stage = calls_[i].stage;
-    for (const int input : calls_[i].inputs) {
-      expression->inputs.push_back(results[static_cast<size_t>(input)]);
-    }
-    results.push_back(SymbolicTensor(std::move(expression)));
-  }
+  for (size_t i = first_layer_call(); i < calls; ++i) results.push_back(result_of(i, results));
   return results;
+}
+
+SymbolicTensor Network::result_of(size_t call, const std::vector<SymbolicTensor>& before) const {
+  auto expression = std::make_shared<SymbolicTensor::Expression>();
+  expression->layer = states_[static_cast<size_t>(calls_[call].layer)];
+  expression->layer_name = layer_name(static_cast<int>(call));
+  expression->stage = calls_[call].stage;
+  for (const int input : calls_[call].inputs) {
+    expression->inputs.push_back(before[static_cast<size_t>(input)]);
+  }
+  return SymbolicTensor(std::move(expression));
 }
 
 Network Network::scoped(const std::string& scope) const {

@@ -103,6 +103,12 @@ class Network {
   // The network up to a layer: its output is the result of the last call of that layer. It has the
   // inputs that this result depends on.
   Network until(const std::string& layer) const;
+  // The layers behind a layer, for data that hold its results: the only input has its name and
+  // shape. Throws InvalidArgument unless the layer is one of bottlenecks().
+  Network from(const std::string& layer) const;
+  // The layers that are called once and that every path from an input to an output leads through,
+  // in the order of execution, without inputs and outputs.
+  std::vector<std::string> bottlenecks() const;
 
   // Builds the forward graph. Its current stage is then the last one, to which losses and metrics
   // belong.
@@ -127,9 +133,12 @@ class Network {
   // The results of calls [0, calls) applied to other inputs.
   std::vector<SymbolicTensor> results(const std::vector<SymbolicTensor>& inputs,
                                       size_t calls) const;
+  // The result of one call, applied to the results of the calls before it.
+  SymbolicTensor result_of(size_t call, const std::vector<SymbolicTensor>& before) const;
   void infer_types();
   ir::Value* add_feed(ir::Graph& graph, size_t input, int64_t batch) const;
   bool is_auxiliary(int call) const;
+  bool is_bottleneck(int call) const;
 
   // The index of the first call of a layer; the calls before it are the inputs.
   size_t first_layer_call() const { return input_calls_.size(); }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "pando/optim/optimizer.h"
 
+#include <cmath>
+
 #include "pando/base/error.h"
 #include "pando/optim/ranges.h"
 
@@ -18,6 +20,21 @@ Optimizer regularized(Optimizer optimizer, const Regularization& regularization)
   }
   optimizer.regularization = regularization;
   return optimizer;
+}
+
+Optimizer with_layer_rates(Optimizer optimizer, std::map<std::string, double> factors) {
+  for (const auto& [layer, factor] : factors) {
+    if (std::isfinite(factor) && factor >= 0) continue;
+    throw InvalidArgument("the factor on the learning rate of layer '", layer,
+                          "': expected a finite number of 0 or more, got ", factor);
+  }
+  optimizer.layer_rates = std::move(factors);
+  return optimizer;
+}
+
+double Optimizer::rate_factor(const std::string& variable) const {
+  const auto found = layer_rates.find(variable.substr(0, variable.rfind('/')));
+  return found == layer_rates.end() ? 1 : found->second;
 }
 
 bool is_scale_or_shift(std::string_view variable) {

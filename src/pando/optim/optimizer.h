@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -89,7 +90,15 @@ struct Optimizer {
   std::shared_ptr<const UpdateRule> rule;
   LearningRate learning_rate = 0.0;
   Regularization regularization = {};
+  // Factors on the learning rate for the variables of these layers; 1 for all others.
+  std::map<std::string, double> layer_rates = {};
+
+  // The factor for a variable ("conv2d/bias").
+  double rate_factor(const std::string& variable) const;
 };
+
+// Throws InvalidArgument for factors that are not finite or below 0.
+Optimizer with_layer_rates(Optimizer optimizer, std::map<std::string, double> factors);
 
 // Throws InvalidArgument for numbers below 0, and for a weight decay if the rule has its own
 // (AdamW).

@@ -151,7 +151,7 @@ std::vector<Tensor> run_predict(Model::Impl& impl, const Dataset& dataset,
   LoadedProgram& loaded = impl.program(RunMode::predict, options.batch_size, dataset.fields());
   std::vector<Tensor> results;
   std::vector<std::byte*> rows;
-  for (const NetworkOutput& output : impl.network.outputs()) {
+  for (const NetworkOutput& output : impl.running().outputs()) {
     std::vector<int64_t> dims = {dataset.size()};
     dims.insert(dims.end(), output.shape.begin(), output.shape.end());
     results.emplace_back(DType::f32, Shape(dims));

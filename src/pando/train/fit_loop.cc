@@ -37,7 +37,7 @@ class FitLoop {
       train_ = split.train;
       validation_ = split.validation;
     }
-    train_ = with_class_weight(train_, impl.network, options.class_weight);
+    train_ = with_class_weight(train_, impl.running(), options.class_weight);
     check_fit(train_, options);
     if (validation_) check_finite("fit: validation_data", *validation_);
     context_ = {.model = &model, .epoch = options.initial_epoch, .epochs = options.epochs};

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <iostream>
 #include <mutex>
+#include <optional>
 
 #include "pando/base/error.h"
 #include "pando/comm/session.h"
 #include "pando/train/evaluation.h"
+#include "pando/train/features.h"
 #include "pando/train/fit_loop.h"
 #include "pando/train/model_impl.h"
 
@@ -214,6 +216,57 @@ Model Model::until(const std::string& layer) const {
   part.set_facts(facts());
   part.impl_->facts.labels.clear();  // of the classes that the cut removed
   return part;
+}
+
+Model Model::with_head(const zoo::HeadOptions& options) const {
+  Model other(zoo::with_head(network(), options), impl_->options);
+  other.copy_weights(*this, {.by_name = true, .except = {zoo::find_head(network()).classifier}});
+  other.set_facts(facts());
+  other.impl_->facts.labels.clear();  // of the classes that the old head told apart
+  return other;
+}
+
+// The part before the layer runs like the whole: on the same devices, in the same slices and types.
+Dataset Model::features(const Dataset& dataset, const FeatureOptions& options) const {
+  const Impl::Use use(*impl_);
+  train::check_features(impl_->network, options);
+  const comm::JobScope alone({});
+  const auto make_part = [&] {
+    Model part(impl_->network.without_stages().until(options.layer), impl_->options);
+    part.copy_weights(*this);
+    return part;
+  };
+  std::optional<DeviceStrategy> strategy;
+  if (impl_->strategy != nullptr) strategy.emplace(*impl_->strategy);
+  Model part = strategy ? [&] {
+    const DeviceStrategy::Scope scope = strategy->scope();
+    return make_part();
+  }()
+                        : make_part();
+  CompileOptions compiling = impl_->compiled();
+  compiling.execution.dump_ir = nullptr;
+  if (options.mode == RunMode::train) {
+    if (compiling.execution.slices == 0)
+      compiling.execution.slices = impl_->workers().workers_of(0);
+    for (const char* pass : train::inference_passes()) {
+      compiling.execution.disabled_passes.insert(pass);
+    }
+  }
+  part.compile(std::move(compiling));
+  const std::vector<int> inputs = train::wire(impl_->network, dataset.fields()).inputs;
+  std::vector<int> kept;
+  for (int i = 0; i < static_cast<int>(dataset.fields().size()); ++i) {
+    if (std::ranges::find(inputs, i) == inputs.end()) kept.push_back(i);
+  }
+  return train::compute_features(part, dataset, options, kept);
+}
+
+void Model::start_from(const std::string& layer) {
+  const Impl::Use use(*impl_);
+  std::optional<Network> rest;
+  if (!layer.empty()) rest = impl_->network.from(layer);
+  impl_->rest = std::move(rest);
+  impl_->drop_all();
 }
 
 LoadReport Model::copy_weights(const Model& other, LoadOptions options) {

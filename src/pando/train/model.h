@@ -29,6 +29,7 @@
 #include "pando/train/run_memory.h"
 #include "pando/train/run_mode.h"
 #include "pando/train/training_state.h"
+#include "pando/zoo/head.h"
 
 namespace pando {
 
@@ -164,6 +165,8 @@ struct PredictOptions {
 struct LoadOptions {
   bool by_name = false;        // only layers with the same names, for fine-tuning
   bool skip_mismatch = false;  // with by_name: skip layers whose shapes differ
+  // With by_name: layers of the model that keep their weights, whatever the file has.
+  std::set<std::string> except = {};
 };
 
 // What happened to weights on their way into a model.
@@ -175,6 +178,16 @@ struct LoadReport {
   // The decay of the moving average (with_average()) that the weights of the file are, as it is
   // written there; empty: they are no average.
   std::string average_decay;
+};
+
+struct FeatureOptions {
+  std::string layer;
+  RunMode mode = RunMode::train;  // or evaluate
+  int64_t batch_size = 32;
+  int data_workers = 0;  // as in FitOptions
+  // The features are kept in this file, which is removed when nobody uses the data any more. Empty:
+  // in memory.
+  std::string file = {};
 };
 
 // What Model::verify found.
@@ -260,6 +273,24 @@ class Model {
 
   // The network up to a layer, as a model of its own with copies of these weights.
   Model until(const std::string& layer) const;
+  // The network with a new classifier (zoo/head.h), as a model of its own: all other layers have
+  // copies of these weights. Throws InvalidArgument if the network does not end with a classifier.
+  Model with_head(const zoo::HeadOptions& options) const;
+
+  // For a network in which a layer and all before it are frozen: their results are computed once,
+  // and fit and evaluate then start there.
+  //
+  //   model.start_from("pool");
+  //   model.fit(model.features(train, {.layer = "pool", .batch_size = 64}), {.batch_size = 64});
+  //
+  // Data whose field of features holds the results of the layer; the other fields stay. With
+  // RunMode::train they have the bits that training with the same batch size computes, with
+  // RunMode::evaluate those of an evaluation.
+  Dataset features(const Dataset& dataset, const FeatureOptions& options) const;
+  // From now on fit, evaluate and predict take results of this layer instead of the inputs;
+  // weights, summary and files stay those of the whole network. Empty: the inputs again. Throws
+  // InvalidArgument unless all paths from the inputs to the outputs lead through the layer.
+  void start_from(const std::string& layer);
   // Takes the weights of the layers that have the same names in another model, as load_weights does
   // by name from a file.
   LoadReport copy_weights(const Model& other, LoadOptions options = {.by_name = true});

@@ -145,7 +145,7 @@ void Model::Impl::set_replication(const ReplicationOptions& options_in) {
 }
 
 bool Model::Impl::pipelined(RunMode mode) const {
-  return network.stages() > 1 && (mode == RunMode::train || pipelining.pipelined_inference);
+  return running().stages() > 1 && (mode == RunMode::train || pipelining.pipelined_inference);
 }
 
 runtime::Placement Model::Impl::placement(RunMode mode) {
@@ -321,7 +321,7 @@ train::GraphRequest Model::Impl::graph_request(RunMode mode, int64_t slice_batch
 Verification Model::Impl::verify(int64_t batch, const std::vector<Field>& fields) {
   const train::SliceDivision division = division_of(batch, compiled().execution);
   const auto build = [&](int64_t slice_batch) {
-    return train::build_graph(network, graph_request(RunMode::train, slice_batch, fields));
+    return train::build_graph(running(), graph_request(RunMode::train, slice_batch, fields));
   };
   const runtime::VerificationTable table =
       runtime::verify_network_graph(build, {.slices = division.slices,
@@ -356,7 +356,7 @@ train::LoadedProgram& Model::Impl::plan(RunMode mode, int64_t batch,
   train::SliceDivision division = division_of(batch, execution);
   if (mode != RunMode::train && execution.slices == 0 && !pipelined(mode)) {
     const ir::Graph slice =
-        train::build_graph(network, graph_request(mode, division.slice_batch, fields));
+        train::build_graph(running(), graph_request(mode, division.slice_batch, fields));
     train::check_sizes(slice, batch);
     division = train::fit_into_cache(division, batch, slice);
   }
@@ -364,7 +364,7 @@ train::LoadedProgram& Model::Impl::plan(RunMode mode, int64_t batch,
                                      .division = division.division,
                                      .gathered_slices = division.slices * place.statistics_group,
                                      .pipelined = pipelined(mode),
-                                     .stages = pipelined(mode) ? network.stages() : 1,
+                                     .stages = pipelined(mode) ? running().stages() : 1,
                                      .disabled_passes = execution.disabled_passes};
   if (chosen != nullptr) {
     compiling.precision = chosen->precision;
@@ -392,14 +392,14 @@ train::LoadedProgram& Model::Impl::plan(RunMode mode, int64_t batch,
     compiling.accept = [](const ir::Node&, const kernels::Candidate&) { return false; };
   }
   const train::GraphRequest request = graph_request(mode, division.slice_batch, fields);
-  ir::Graph graph = train::build_graph(network, request);
+  ir::Graph graph = train::build_graph(running(), request);
   train::check_sizes(graph, batch);
-  place.feed_fields = train::feed_fields(network, graph, fields);
-  place.samples_vary = !predict && !train::wire(network, fields).weights().empty();
+  place.feed_fields = train::feed_fields(running(), graph, fields);
+  place.samples_vary = !predict && !train::wire(running(), fields).weights().empty();
   auto program = compiler::compile(std::move(graph), std::move(compiling));
   check_memory(*program, place);
   std::vector<train::MetricColumn> columns;
-  if (!predict) columns = train::metric_columns(network, request);
+  if (!predict) columns = train::metric_columns(running(), request);
   loaded = std::make_unique<train::LoadedProgram>(std::move(program), std::move(place),
                                                   std::move(columns));
   loaded->dumps = std::move(dumps);

@@ -111,7 +111,11 @@ struct Model::Impl {
   TrainingState training_state() const;
   LoadReport restore(const TrainingState& state);
 
+  // What programs run: the network, or the part of it behind the layer of start_from().
+  const Network& running() const { return rest ? *rest : network; }
+
   Network network;
+  std::optional<Network> rest;
   ModelOptions options;
   ModelFacts facts;
   std::shared_ptr<const DeviceStrategyOptions> strategy;  // null: made outside any scope

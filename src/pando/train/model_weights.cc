@@ -71,9 +71,13 @@ store::WeightsFile Model::Impl::weights_file() const {
 LoadReport Model::Impl::assign_weights(const store::WeightsFile& file, const LoadOptions& load) {
   std::vector<store::ExpectedWeight> expected;
   for (const LayerInfo& layer : network.layers()) {
+    if (load.except.contains(layer.name)) continue;
     for (const nn::WeightSpec& weight : layer.weights) {
       expected.push_back({layer.name, weight.name, weight.file_shape()});
     }
+  }
+  if (!load.by_name && !load.except.empty()) {
+    throw InvalidArgument("load_weights: except requires by_name");
   }
   const store::AssignOptions how = {
       .mode = load.by_name ? store::MatchMode::by_name : store::MatchMode::strict,

@@ -1,28 +1,115 @@
 // SPDX-License-Identifier: MIT
 #include "pando/zoo/head.h"
 
+#include <algorithm>
+
 #include "pando/base/error.h"
 #include "pando/nn/layers.h"
 #include "pando/zoo/task.h"
 
 namespace pando::zoo {
 
-Network with_activation(const Network& network, const std::string& activation) {
+namespace {
+
+// "Dense 'fc' after Flatten 'flatten'": for errors.
+std::string ending_of(const Network& network) {
   const LayerInfo& last = network.layer(network.outputs()[0].name);
-  if (network.outputs().size() != 1 || network.inputs().size() != 1 || last.class_name != "Dense") {
-    throw InvalidArgument("expected a network with one input that ends with a dense layer, got ",
-                          network.inputs().size(), " inputs and ", network.outputs().size(),
-                          " outputs, the first of ", last.class_name, " '", last.name, "'");
+  std::string text = concat(last.class_name, " '", last.name, "'");
+  if (last.inbound.empty()) return text;
+  const LayerInfo& before = network.layer(last.inbound[0]);
+  return text + concat(" after ", before.class_name, " '", before.name, "'");
+}
+
+[[noreturn]] void throw_no_head(const Network& network) {
+  throw InvalidArgument(
+      "expected a network with one output that ends with a dense layer, or with a convolution of "
+      "1x1 and pooling, got ",
+      network.outputs().size(),
+      network.outputs().size() == 1 ? " output, of " : " outputs, the first of ",
+      ending_of(network));
+}
+
+bool is_classifier(const LayerInfo& layer) {
+  if (layer.weights.empty()) return false;
+  if (layer.class_name == "Dense") return layer.weights[0].shape.rank() == 2;
+  if (layer.class_name != "Conv2D") return false;
+  const Shape& kernel = layer.weights[0].shape;
+  return kernel.rank() == 4 && kernel[0] == 1 && kernel[1] == 1;
+}
+
+std::vector<SymbolicTensor> new_inputs(const Network& network) {
+  std::vector<SymbolicTensor> inputs;
+  for (const NetworkInput& one : network.inputs()) {
+    inputs.push_back(
+        Input(one.shape, {.dtype = one.dtype, .name = one.name, .auxiliary = one.auxiliary}));
   }
-  DenseOptions options{.units = last.output_shape.back(),
-                       .activation = activation,
-                       .use_bias = last.weights.size() > 1,
-                       .kernel_initializer = last.weights[0].initializer,
-                       .name = last.name};
-  if (options.use_bias) options.bias_initializer = last.weights[1].initializer;
-  const NetworkInput& given = network.inputs()[0];
-  const SymbolicTensor input = Input(given.shape, {.dtype = given.dtype, .name = given.name});
-  return Network(input, Dense(options)(network.until(last.inbound[0])(input)));
+  return inputs;
+}
+
+// A dense layer takes one number per feature.
+SymbolicTensor as_vector(const SymbolicTensor& x, const Shape& shape, const std::string& head) {
+  if (shape.rank() == 1) return x;
+  if (shape.rank() == 3) return GlobalAveragePooling2D({.name = head + "_pool"})(x);
+  return Flatten({.name = head + "_flatten"})(x);
+}
+
+// Files of other software may add the bias of the classifier in a layer of its own.
+bool is_scale(const LayerInfo& layer) { return layer.class_name == "Scale"; }
+
+bool has_scale(const Network& network, const Head& head) {
+  return std::ranges::any_of(
+      head.layers, [&](const std::string& name) { return is_scale(network.layer(name)); });
+}
+
+Network with_classifier(const Network& network, DenseOptions options) {
+  const Head head = find_head(network);
+  const LayerInfo& old = network.layer(head.classifier);
+  options.name = old.name;
+  options.use_bias = old.weights.size() > 1 || has_scale(network, head);
+  options.kernel_initializer = old.weights[0].initializer;
+  if (old.weights.size() > 1) options.bias_initializer = old.weights[1].initializer;
+  const LayerInfo& before = network.layer(old.inbound[0]);
+  const bool is_input = before.inbound.empty();
+  const Network body = is_input ? network : network.until(before.name);
+  const std::vector<SymbolicTensor> inputs = new_inputs(body);
+  const SymbolicTensor features = is_input ? inputs[0] : body(inputs);
+  return Network(inputs, Dense(options)(as_vector(features, before.output_shape, old.name)));
+}
+
+}  // namespace
+
+Head find_head(const Network& network) {
+  if (network.outputs().size() != 1) throw_no_head(network);
+  Head head;
+  const auto take = [&](const LayerInfo& layer) -> const LayerInfo& {
+    if (layer.inbound.size() != 1) throw_no_head(network);
+    head.layers.insert(head.layers.begin(), layer.name);
+    return network.layer(layer.inbound[0]);
+  };
+  const LayerInfo* layer = &network.layer(network.outputs()[0].name);
+  while (layer->weights.empty() || is_scale(*layer)) layer = &take(*layer);
+  if (!is_classifier(*layer)) throw_no_head(network);
+  head.classifier = layer->name;
+  head.units = layer->output_shape.back();
+  layer = &take(*layer);
+  while (layer->class_name == "Dropout") layer = &take(*layer);
+  head.features = layer->name;
+  return head;
+}
+
+Network with_head(const Network& network, const HeadOptions& options) {
+  return with_classifier(network, {.units = options.units, .activation = options.activation});
+}
+
+std::string last_op(const Network& network) {
+  const NetworkGraph built = network.build({});
+  return built.outputs.at(0)->producer()->op();
+}
+
+Network with_activation(const Network& network, const std::string& activation) {
+  const Head head = find_head(network);
+  if (has_scale(network, head)) throw_no_head(network);  // its weights would be lost
+  return with_classifier(network, {.units = head.units, .activation = activation});
 }
 
 ZooEntry for_task(const ZooEntry& entry, const std::string& task) {

@@ -43,15 +43,14 @@ Stored stored(Tensor& tensor) { return {tensor.dtype(), tensor.data()}; }
 
 Updater::Updater(const BoundProgram& bound, VariableStore& variables, const Optimizer& optimizer,
                  int workers, const Exchange* exchange)
-    : rule_(optimizer.rule),
-      regularization_(optimizer.regularization),
+    : optimizer_(optimizer),
       half_(bound.program().options().half),
       watches_(bound.placement().stop_at_fp_exceptions),
       instance_(bound.placement().instance()),
       in_f16_(bound.in_f16()),
       workers_(workers) {
-  variables.ensure_slots(*rule_);
-  const size_t slots = rule_->slots().size();
+  variables.ensure_slots(*optimizer_.rule);
+  const size_t slots = optimizer_.rule->slots().size();
   for (int worker = 0; worker < workers; ++worker) {
     slot_spaces_.push_back({.blocks = std::vector<BlockSpace>(slots),
                             .roundings = std::vector<HalfRounding>(slots),
@@ -77,9 +76,10 @@ Updater::Trained& Updater::add_trained(Variable& variable) {
                   .elements = variable.value.elements(),
                   .scale_or_shift = is_scale_or_shift(variable.name),
                   .first_block = block_sums_.size(),
-                  .key = hash_name(variable.name)};
+                  .key = hash_name(variable.name),
+                  .rate_factor = optimizer_.rate_factor(variable.name)};
   for (Tensor& slot : variable.slots) trained.slots.push_back(stored(slot));
-  if (rule_->wants_norms()) {
+  if (optimizer_.rule->wants_norms()) {
     block_sums_.resize(block_sums_.size() + static_cast<size_t>(blocks_of(trained.elements)));
   }
   return trained_.emplace_back(std::move(trained));
@@ -95,7 +95,7 @@ Block Updater::block_of(const Trained& trained, int64_t number) {
 const float* Updater::total_gradient(const Trained& trained, Block block,
                                      const LaneFactors& factors, const float* weights,
                                      Spaces& spaces) const {
-  const auto l2 = static_cast<float>(regularization_.l2);
+  const auto l2 = static_cast<float>(optimizer_.regularization.l2);
   const float* first = trained.gradients[0].open(block, spaces.lane);
   if (trained.gradients.size() == 1 && factors.plain() && l2 == 0) return first;
   scale_to(spaces.total, first, block.count, factors.of(0));
@@ -148,14 +148,17 @@ HalfRounding Updater::rounding(const Trained& trained, const UpdateStep& step,
           .key = mix_keys(variable, when)};
 }
 
-void Updater::apply_part(const Trained& trained, kernels::Part part, const UpdateStep& step,
+void Updater::apply_part(const Trained& trained, kernels::Part part, const UpdateStep& given,
                          const LaneFactors& factors) {
+  UpdateStep step = given;
+  step.learning_rate *= trained.rate_factor;
   const int64_t blocks = blocks_of(trained.elements);
-  const bool summed = rule_->wants_norms() && trained.gradients[0].is_f32();
-  const auto share = static_cast<float>(step.learning_rate * regularization_.weight_decay);
+  const bool summed = optimizer_.rule->wants_norms() && trained.gradients[0].is_f32();
+  const auto share =
+      static_cast<float>(step.learning_rate * optimizer_.regularization.weight_decay);
   auto& [slot_blocks, slot_roundings, span] = slot_spaces_[static_cast<size_t>(part.index)];
   span.scale_or_shift = trained.scale_or_shift;
-  if (rule_->wants_norms()) span.norms = norms_of(trained);
+  if (optimizer_.rule->wants_norms()) span.norms = norms_of(trained);
   const HalfRounding of_weights = rounding(trained, step, 0);
   for (size_t i = 0; i < trained.slots.size(); ++i) {
     slot_roundings[i] = rounding(trained, step, i + 1);
@@ -171,7 +174,7 @@ void Updater::apply_part(const Trained& trained, kernels::Part part, const Updat
       span.slots[i] = trained.slots[i].open(block, slot_blocks[i].values);
     }
     if (share != 0) decay(span.weights, block.count, share);
-    rule_->apply(span, step);
+    optimizer_.rule->apply(span, step);
     trained.weights.close(block, span.weights, of_weights);
     for (size_t i = 0; i < trained.slots.size(); ++i) {
       trained.slots[i].close(block, span.slots[i], slot_roundings[i]);
@@ -191,7 +194,7 @@ bool Updater::update(int worker, const UpdateStep& step, const std::vector<float
   const kernels::Part part{worker, workers_};
   const LaneFactors factors{weights, step.unscale};
   if (watches_) clear_fp_exceptions();
-  if (rule_->wants_norms()) {
+  if (optimizer_.rule->wants_norms()) {
     for (const Trained& trained : trained_) {
       sum_part(trained, part, factors);
       stop_at_exceptions(trained, step);

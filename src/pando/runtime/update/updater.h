@@ -37,6 +37,7 @@ class Updater {
     bool scale_or_shift = false;
     size_t first_block = 0;  // into block_sums_
     uint64_t key = 0;        // of stochastic rounding
+    double rate_factor = 1;  // on the learning rate
   };
   // Buffers for opened blocks and the total gradient.
   struct Spaces {
@@ -70,14 +71,13 @@ class Updater {
   const float* total_gradient(const Trained& trained, Block block, const LaneFactors& factors,
                               const float* weights, Spaces& spaces) const;
   void sum_part(const Trained& trained, kernels::Part part, const LaneFactors& factors);
-  void apply_part(const Trained& trained, kernels::Part part, const UpdateStep& step,
+  void apply_part(const Trained& trained, kernels::Part part, const UpdateStep& given,
                   const LaneFactors& factors);
   UpdateNorms norms_of(const Trained& trained) const;
   void stop_at_exceptions(const Trained& trained, const UpdateStep& step) const;
   HalfRounding rounding(const Trained& trained, const UpdateStep& step, uint64_t slot) const;
 
-  std::shared_ptr<const UpdateRule> rule_;
-  Regularization regularization_;
+  Optimizer optimizer_;
   HalfOptions half_;
   bool watches_;  // for floating-point exceptions
   int instance_;  // number among several; -1: the only one
