@@ -38,12 +38,26 @@ TEST(DecidingOptions, WhatDoesNotChangeResultsIsKnown) {
       others.insert(option.name);
     }
   }
-  EXPECT_EQ(others, (std::set<std::string>{
-                        "ckpt-all-instances", "compile-only", "compile-report", "core-sets",
-                        "cores-per-device", "device-mapping", "download", "dump-ir",
-                        "fp-exceptions", "max-cross-replica-buffer-size", "memory-limit",
-                        "num-epochs", "pipeline-num-parallel", "pipeline-schedule",
-                        "pipeline-validation-model", "recomputation", "threads", "verify"}));
+  EXPECT_EQ(others, (std::set<std::string>{"ckpt-all-instances",
+                                           "compile-only",
+                                           "compile-report",
+                                           "core-sets",
+                                           "cores-per-device",
+                                           "device-mapping",
+                                           "download",
+                                           "dump-ir",
+                                           "feature-cache",
+                                           "fp-exceptions",
+                                           "max-cross-replica-buffer-size",
+                                           "memory-limit",
+                                           "num-epochs",
+                                           "pipeline-num-parallel",
+                                           "pipeline-schedule",
+                                           "pipeline-validation-model",
+                                           "recomputation",
+                                           "test-samples",
+                                           "threads",
+                                           "verify"}));
 }
 
 TEST(DecidingOptions, SpellingsOfTheSameRunAreTheSame) {

@@ -68,6 +68,11 @@ void add_checkpoint_flags(OptionTable& table, CheckpointFlags& flags) {
       .add("weights", flags.weights,
            "start with the weights of this file (Keras .h5 or a checkpoint) instead of random ones")
       .with_hint("FILE");
+  table.add("by-name", flags.by_name,
+            "take from --weights the layers that have the names of layers of the model, and say "
+            "which were not taken; without it, the layers must be the same in the same order");
+  table.add("skip-mismatch", flags.skip_mismatch,
+            "with --by-name: leave out layers whose weights have other shapes");
   table.add_choice("on-nan", flags.on_nan, {{"stop", OnNan::stop}, {"rollback", OnNan::rollback}},
                    "what to do when a loss is not a finite number: stop the run, or go back to the "
                    "last checkpoint and continue with half the learning rate, at most three times");
@@ -87,6 +92,12 @@ void validate(const CheckpointFlags& flags, const std::string& run_dir) {
   if (!flags.weights.empty() && !is_plain_file(flags.weights)) {
     throw UsageError("--weights: expected a file with weights (.h5), but '", flags.weights,
                      "' is not a file");
+  }
+  if (flags.by_name && flags.weights.empty()) {
+    throw UsageError("--by-name: chooses layers of --weights; add --weights FILE");
+  }
+  if (flags.skip_mismatch && !flags.by_name) {
+    throw UsageError("--skip-mismatch: requires --by-name; add it");
   }
   if (!flags.weights.empty() && !flags.resume.empty() && flags.resume != CheckpointFlags::kAuto) {
     throw UsageError("--weights and --resume both choose the initial weights; remove one of them");

@@ -25,8 +25,10 @@ struct CheckpointFlags {
   std::string own_folder;
   int keep_last = 0;  // 0: all
   bool keep_best = false;
-  std::string resume;   // "auto", a file or a folder; empty: a new run
-  std::string weights;  // file with the initial weights; empty: random weights
+  std::string resume;          // "auto", a file or a folder; empty: a new run
+  std::string weights;         // file with the initial weights; empty: random weights
+  bool by_name = false;        // layers of `weights` are found by their names
+  bool skip_mismatch = false;  // with by_name: layers of other shapes are left out
   OnNan on_nan = OnNan::stop;
 
   bool are_off() const { return per_epoch && per_epoch->numerator() == 0; }

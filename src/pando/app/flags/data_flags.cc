@@ -61,6 +61,24 @@ void add_data_flags(OptionTable& table, DataFlags& flags) {
       .at_least(0)
       .at_most(4096);
   table
+      .add("dataset-classes", flags.dataset_classes,
+           "use only the samples of these classes, given by number or name; they are numbered anew "
+           "in this order")
+      .has(Effect::other_run)
+      .with_hint("CLASS");
+  table
+      .add("train-samples", flags.train_samples,
+           "train on so many samples only, the first ones of each class; 0: all")
+      .counts_as("training data")
+      .with_hint("N")
+      .at_least(0);
+  table
+      .add("test-samples", flags.test_samples,
+           "validate on so many samples only, the first ones of each class; 0: all")
+      .has(Effect::none)
+      .with_hint("N")
+      .at_least(0);
+  table
       .add(
           "validation-split", flags.validation_split,
           "validate on this fraction of the training samples instead of the test samples; it is "

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "pando/app/flags/augmentation_flags.h"
 #include "pando/data/bad_records.h"
@@ -21,7 +22,10 @@ struct DataFlags {
   bool download = true;      // fetch a data set that is not on this machine
   SyntheticData synthetic_data = SyntheticData::none;
   bool shuffle = true;
-  int64_t image_size = 0;       // of views; 0: the default of the model
+  int64_t image_size = 0;                    // of views; 0: the default of the model
+  std::vector<std::string> dataset_classes;  // numbers or names; empty: all
+  int64_t train_samples = 0;                 // 0: all
+  int64_t test_samples = 0;
   double validation_split = 0;  // of the training samples, for validation; 0: the test samples
   OnBadRecord on_bad_record = OnBadRecord::error;
   int pipeline_num_parallel = 0;  // 0: the cores that no device uses, at least 1

@@ -15,6 +15,8 @@ bool is_recorded(const Option& option) {
 struct EffectiveOptions {
   explicit EffectiveOptions(const TrainOptions& given) : options(given) {
     fill_in(options);
+    // The content of the file decides, not its place.
+    if (options.model_file) options.model = concat("file ", options.model_file->fingerprint);
     options.loss.label_smoothing = options.loss.label_smoothing.value_or(0);
     const int64_t batch = options.devices.batch(options.micro_batch_size).global_batch_size;
     resolve_rate(options.schedule, {.global_batch_size = batch,

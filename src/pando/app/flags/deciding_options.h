@@ -18,6 +18,7 @@ ConfigValue deciding_options(const TrainOptions& options);
 
 // The notes of a checkpoint that record these options.
 inline constexpr const char* kOptionsNote = "options";
+inline constexpr const char* kModelFileNote = "model_file";      // only to find it again
 inline constexpr const char* kDatasetPathNote = "dataset_path";  // only to find the data again
 
 // The options that a checkpoint records. One of an earlier version, which has no kOptionsNote,

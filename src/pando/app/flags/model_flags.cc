@@ -146,10 +146,23 @@ void add_model_flags(OptionTable& table, ModelFlags& flags) {
   table.begin_group("Model");
   std::vector<std::pair<std::string, std::string>> models;
   for (const ZooEntry& entry : model_zoo()) models.emplace_back(entry.name, entry.name);
-  table.add_choice("model", flags.model, std::move(models), "the model; 'pando models' lists them")
-      .has(Effect::other_run)
-      .with_alias("model-name")
-      .with_hint("NAME");
+  Option& model =
+      table
+          .add_choice(
+              "model", flags.model, std::move(models),
+              concat("the model: a name, 'pando models' lists them, or a file with a network, "
+                     "which is trained from its weights on: ",
+                     kinds_text(false)))
+          .has(Effect::other_run)
+          .with_alias("model-name")
+          .with_hint("NAME|FILE");
+  model.show = [&flags] { return ConfigValue::scalar(flags.model); };
+  model.read = [&flags, read_name = model.read](const ConfigValue& value) {
+    const bool is_file = value.kind == ConfigValue::Kind::scalar && names_model_file(value.text);
+    if (is_file) flags.model = value.text;
+    return is_file || read_name(value);
+  };
+  model.wanted += ", or a file: " + kinds_text(false);
   add_norm_layer(table, flags.norm_layer);
 }
 
@@ -204,10 +217,10 @@ std::vector<std::string> warnings_of(const OptionTable& table, const ModelFlags&
   }
   const Option& norm = *table.find_exact("norm-layer");
   if (!is_changed(norm) || !flags.norm_layer.name) return warnings;
-  const auto entry = std::ranges::find(model_zoo(), flags.model, &ZooEntry::name);
-  if (entry != model_zoo().end() && !entry->normalises) {
-    warnings.push_back(
-        concat("--norm-layer: no effect on ", flags.model, ", which has no normalisation"));
+  if (!flags.entry().normalises) {
+    warnings.push_back(concat("--norm-layer: no effect on ", flags.model,
+                              flags.model_file ? ", whose layers are those of the file"
+                                               : ", which has no normalisation"));
     return warnings;
   }
   const zoo::NormRecord& record = zoo::norm_record(*flags.norm_layer.name);

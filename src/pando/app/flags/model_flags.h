@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "pando/app/flags/model_file.h"
 #include "pando/options/options.h"
 #include "pando/options/parameter_fields.h"
 #include "pando/tensor/precision.h"
@@ -24,13 +26,19 @@ struct NormLayerFlag {
 };
 
 struct ModelFlags {
-  std::string model = "mnist_cnn";
+  std::string model = "mnist_cnn";              // a name of the zoo or a path
+  std::shared_ptr<const ModelFile> model_file;  // if `model` is a path
   NormLayerFlag norm_layer;
   Precision precision;
   bool half_partials = false;
   StochasticRounding stochastic_rounding = StochasticRounding::on;
   bool fp_exceptions = false;
   bool nanoo = false;
+
+  // The model of the zoo or of the file. Throws InvalidArgument for an unknown name.
+  const ZooEntry& entry() const { return model_file ? model_file->entry : zoo_entry(model); }
+  // For names of folders and messages: a file has the name without folder and ending.
+  const std::string& model_name() const { return model_file ? model_file->entry.name : model; }
 
   // Requires: validated.
   NormOptions norm() const;

@@ -210,11 +210,32 @@ void validate_keep_best(const TrainOptions& options) {
   }
 }
 
+// A resumed run may have lost the file that it began with; its directory has a copy.
+void find_model_file(TrainOptions& options) {
+  if (!names_model_file(options.model)) return;
+  if (!is_plain_file(options.model) && !options.checkpoints.resume.empty()) {
+    const std::string& resumed = options.checkpoints.resume;
+    std::filesystem::path run = options.run_dir;
+    if (resumed != CheckpointFlags::kAuto) {
+      run = is_folder(resumed) ? std::filesystem::path(resumed)
+                               : std::filesystem::path(resumed).parent_path();
+    }
+    for (const std::filesystem::path& place : {run, run.parent_path()}) {
+      const std::filesystem::path kept = kept_model_file(place);
+      if (kept.empty()) continue;
+      options.model = kept.string();
+      break;
+    }
+  }
+  options.model_file = read_model_file(options.model, options.data.image_size);
+}
+
 // Before the options are checked: what is missing depends on the data set.
 void choose_dataset(OptionTable& table, TrainOptions& options) {
   Option& option = table.find("dataset", "");
   if (option.origin.kind != Origin::Kind::built_in) return;
-  const std::optional<std::string> own = dataset_of_model(options.model);
+  std::optional<std::string> own = dataset_of_model(options.model);
+  if (options.model_file) own = options.model_file->entry.dataset;
   if (!own) return;
   options.data.dataset = *own;
   option.origin = {.place = "chosen by the model"};
@@ -324,6 +345,7 @@ void add_train_options(OptionTable& table, TrainOptions& options) {
   add_optimizer_flags(table, options.optimizer);
   add_schedule_flags(table, options.schedule);
   add_loss_flags(table, options.loss);
+  add_tuning_flags(table, options.tuning);
   add_execution_options(table, options);
   add_validation_flags(table, options.phases);
   add_checkpoint_flags(table, options.checkpoints);
@@ -345,7 +367,7 @@ void validate(const TrainOptions& options) {
   validate(options.logging);
   validate(options.early_stopping, options.phases);
   validate(options.data);
-  validate_mixing(options.data.augmentation, options.model, zoo_entry(options.model).task);
+  validate_mixing(options.data.augmentation, options.model, options.entry().task);
   validate(options.checkpoints, options.run_dir);
   if (!options.dump_ir.empty() && options.dump_ir != "-" && path_exists(options.dump_ir) &&
       !is_folder(options.dump_ir)) {
@@ -364,6 +386,8 @@ void validate(const TrainOptions& options) {
   }
   validate(options.schedule);
   validate(options.loss);
+  validate(options.tuning, options.model_file != nullptr || !options.checkpoints.weights.empty() ||
+                               !options.phases.training);
   if (options.weight_updates_per_epoch == 0) {
     throw UsageError(
         "--weight-updates-per-epoch: expected at least 1, or -1 for all whole global batches of "
@@ -387,9 +411,10 @@ void fill_in(TrainOptions& options) {
   fill_in(options.optimizer);
   fill_in(options.norm_layer);
   fill_in(options.loss);
-  const auto entry = std::ranges::find(model_zoo(), options.model, &ZooEntry::name);
-  if (entry != model_zoo().end() && dataset_record(options.data.dataset).has_views()) {
-    options.data.image_size = view_side(options.data, entry->input_shape);
+  const auto known = std::ranges::find(model_zoo(), options.model, &ZooEntry::name);
+  const bool has_entry = options.model_file || known != model_zoo().end();
+  if (has_entry && dataset_record(options.data.dataset).has_views()) {
+    options.data.image_size = view_side(options.data, options.entry().input_shape);
   }
 }
 
@@ -414,6 +439,7 @@ std::optional<TrainOptions> parse_train_options(std::span<const std::string> arg
 
 std::optional<TrainOptions> settle_train_options(OptionTable& table, const CommonOptions& common,
                                                  TrainOptions& options, std::ostream& out) {
+  find_model_file(options);
   choose_dataset(table, options);
   options.logs_are_given =
       table.find_exact("logs-per-epoch")->origin.kind != Origin::Kind::built_in;

@@ -20,6 +20,7 @@
 #include "pando/app/flags/model_flags.h"
 #include "pando/app/flags/optimizer_flags.h"
 #include "pando/app/flags/schedule_flags.h"
+#include "pando/app/flags/tuning_flags.h"
 #include "pando/app/flags/validation_flags.h"
 #include "pando/options/command_line.h"
 #include "pando/options/fraction.h"
@@ -38,6 +39,7 @@ struct TrainOptions : ModelFlags {
   OptimizerFlags optimizer;
   ScheduleFlags schedule;  // parse_train_options fills in the learning rate if none is given
   LossFlags loss;
+  TuningFlags tuning;
 
   ValidationFlags phases;
   DeviceFlags devices;

@@ -48,7 +48,7 @@ constexpr std::array kShownGroups = {"Model",
                                      "Precision",
                                      "Configuration"};
 // Groups of options that decide what a trained network computes.
-constexpr std::array kRecordedGroups = {"Model", "Data", "Precision"};
+constexpr std::array kRecordedGroups = {"Model", "Data", "Fine-tuning", "Precision"};
 // Flags that contradict `pando validate` or concern only training; an error on the command line.
 constexpr std::array kForeignFlags = {"training",  "validation",     "validate-during-training",
                                       "clean-dir", "mlperf-logging", "verify",
@@ -221,10 +221,13 @@ void choose_checkpoints(ValidateCommand& command) {
   };
   const std::string run = std::exchange(command.options.run_dir, command.output_dir);
   if (!is_given("weights")) checkpoints.weights.clear();  // those that the earlier run began with
+  checkpoints.by_name = checkpoints.skip_mismatch = false;
   if (!is_given("checkpoint-input-dir")) phases.checkpoint_input_dir.clear();
   if (!checkpoints.weights.empty() && !phases.checkpoint_input_dir.empty()) {
     throw UsageError("--weights and --checkpoint-input-dir cannot be combined; remove one of them");
   }
+  const fs::path kept = run.empty() ? fs::path() : kept_model_file(run);
+  if (!kept.empty() && !is_given("model")) command.options.model = kept.string();
   if (!run.empty() && command.output_dir.empty()) {
     command.options.run_dir = (fs::path(run) / "validation").string();
   }
@@ -266,6 +269,15 @@ std::optional<TrainingState> newest_recorded_state(const TrainOptions& options) 
   return std::nullopt;
 }
 
+// A recorded option as it can be given: a file of --model is recorded by its content.
+ConfigValue findable(const std::string& name, const ConfigValue& value,
+                     const TrainingState& state) {
+  const auto note = state.notes.find(kModelFileNote);
+  if (name != "model" || note == state.notes.end()) return value;
+  const fs::path kept = kept_model_file(run_around(state.weights.path));
+  return ConfigValue::scalar(kept.empty() ? note->second : kept.string());
+}
+
 // Validates with the model, the data and the precision of training, which the checkpoint records,
 // unless the user says otherwise: by flags, or by a configuration file if `file_is_users`.
 void use_recorded_options(ValidateCommand& command, bool file_is_users) {
@@ -287,7 +299,7 @@ void use_recorded_options(ValidateCommand& command, bool file_is_users) {
     const Option* option = command.table.find_exact(recorded.keys[i]);
     const bool matters = option != nullptr &&
                          std::ranges::find(kRecordedGroups, option->group) != kRecordedGroups.end();
-    if (matters) use(recorded.keys[i], recorded.items[i]);
+    if (matters) use(recorded.keys[i], findable(recorded.keys[i], recorded.items[i], *state));
   }
   const auto path = state->notes.find(kDatasetPathNote);
   if (path != state->notes.end() && path_exists(path->second)) {

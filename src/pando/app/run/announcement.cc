@@ -48,7 +48,7 @@ void announce(const TrainingSetup& setup, double compile_seconds, RunLog& log) {
   const char* made_up =
       options.data.synthetic_data == SyntheticData::none ? "" : "synthetic images for ";
   const char* doing = options.phases.training ? "training" : "validating";
-  if (entry.dataset != dataset) {
+  if (!options.model_file && entry.dataset != dataset) {
     log.say(
         fmt::format("{} is made for {}; {} it on {}", entry.name, entry.dataset, doing, dataset));
   }

@@ -104,7 +104,7 @@ std::unique_ptr<RunDirectory> OutputPlaces::make_directory(
     as_usage("", [&] {
       directory = std::make_unique<RunDirectory>(
           RunDirectoryOptions{.path = options.run_dir,
-                              .model = options.model + (trains ? "" : "-validation"),
+                              .model = options.model_name() + (trains ? "" : "-validation"),
                               .config = head + setup_.config_text,
                               .resumed_step = resumed_step,
                               .validates_again = options.phases.validation == ValidationTime::after,

@@ -64,6 +64,9 @@ std::map<std::string, std::string> run_notes(const TrainingSetup& setup) {
   notes[kOptionsNote] = to_yaml(deciding_options(setup.options));
   const std::string& path = setup.options.data.dataset_path;
   if (!path.empty()) notes[kDatasetPathNote] = std::filesystem::absolute(path).string();
+  if (setup.options.model_file) {
+    notes[kModelFileNote] = std::filesystem::absolute(setup.options.model_file->path).string();
+  }
   return notes;
 }
 

@@ -11,6 +11,7 @@
 #include "pando/app/flags/find_dataset.h"
 #include "pando/app/job/stop_signal.h"
 #include "pando/datasets/all_datasets.h"
+#include "pando/datasets/subset.h"
 #include "pando/datasets/synthetic_images.h"
 #include "pando/fetch/fetch.h"
 #include "pando/fetch/folders.h"
@@ -72,9 +73,12 @@ TrainingData load_training_data(const DataRequest& request) {
   std::optional<std::string> path = find_dataset(request.flags);
   if (!path) path = download(request);
   TrainingData data = record.load(*path, load_options(request));
-  mix(data, load_options(request));
   const bool has_names = std::ssize(record.class_names) == data.sets.classes;
   if (data.class_names.empty() && has_names) data.class_names = record.class_names;
+  datasets::take_subset(data, {.classes = request.flags.dataset_classes,
+                               .train = request.flags.train_samples,
+                               .test = request.flags.test_samples});
+  mix(data, load_options(request));
   for (std::string& name : data.class_names) {  // names of folders may hold anything
     std::ranges::replace_if(
         name, [](char c) { return static_cast<uint8_t>(c) < ' '; }, ' ');

@@ -12,6 +12,7 @@
 #include "pando/app/job/shared_state.h"
 #include "pando/app/record/run_recorder.h"
 #include "pando/app/report/class_report.h"
+#include "pando/app/run/feature_cache.h"
 #include "pando/app/run/output_places.h"
 #include "pando/app/run/resume.h"
 #include "pando/app/run/run_identity.h"
@@ -158,6 +159,79 @@ TrainingState load_for_all(const Instances& instances, const std::string& path) 
   return std::move(*state);
 }
 
+// Makes two fits one for the callbacks: the first does not end and the second does not begin,
+// unless the first stops.
+class JoinedFits : public Callback {
+ public:
+  explicit JoinedFits(std::vector<std::shared_ptr<Callback>> all) : all_(std::move(all)) {}
+
+  void begin_second() { is_second_ = true; }
+  bool has_ended() const { return has_ended_; }
+
+  void on_train_begin(FitContext& context) override {
+    if (!is_second_) call([&](Callback& one) { one.on_train_begin(context); });
+  }
+  void on_train_end(FitContext& context) override {
+    has_ended_ = is_second_ || context.stop;
+    if (has_ended_) call([&](Callback& one) { one.on_train_end(context); });
+  }
+  void on_epoch_begin(FitContext& context) override {
+    call([&](Callback& one) { one.on_epoch_begin(context); });
+  }
+  void on_epoch_end(FitContext& context, const Logs& logs) override {
+    call([&](Callback& one) { one.on_epoch_end(context, logs); });
+  }
+  void on_execution_begin(FitContext& context) override {
+    call([&](Callback& one) { one.on_execution_begin(context); });
+  }
+  void on_execution_end(FitContext& context, const Logs& logs) override {
+    call([&](Callback& one) { one.on_execution_end(context, logs); });
+  }
+
+ private:
+  template <typename Function>
+  void call(Function function) {
+    for (const auto& one : all_) function(*one);
+  }
+
+  std::vector<std::shared_ptr<Callback>> all_;
+  bool is_second_ = false;
+  bool has_ended_ = false;
+};
+
+// A fit on samples or on features that are computed once.
+History fit_part(const TrainingPhase& phase, FitOptions& fit) {
+  TrainingSetup& setup = phase.setup;
+  const int64_t epoch = setup.model.position().epoch;
+  setup.set_frozen(setup.is_frozen_at(epoch));
+  if (!setup.is_frozen_at(epoch)) setup.drop_features();
+  if (setup.is_frozen_at(epoch) && setup.features.layer.empty()) {
+    const std::string line = keep_features(setup, fit.epochs - epoch, phase.log.directory().path());
+    if (!line.empty()) phase.log.say(line);
+  }
+  if (phase.validated != nullptr) fit.validation_data = setup.test_set();
+  return setup.model.fit(setup.train_set(), fit);
+}
+
+// With --unfreeze-after the layers that are trained change in between.
+History fit_parts(const TrainingPhase& phase, FitOptions& fit) {
+  TrainingSetup& setup = phase.setup;
+  const int64_t epochs = fit.epochs;
+  const int64_t change = setup.unfreezes_at();
+  if (change >= epochs || !setup.is_frozen_at(fit.initial_epoch)) return fit_part(phase, fit);
+  const auto joined = std::make_shared<JoinedFits>(std::move(fit.callbacks));
+  fit.callbacks = {joined};
+  fit.epochs = change;
+  History first = fit_part(phase, fit);
+  if (joined->has_ended()) return first;
+  phase.log.say("all layers are trained from now on");
+  joined->begin_second();
+  fit.epochs = epochs;
+  fit.initial_epoch = change;
+  fit.initial_update = 0;
+  return fit_part(phase, fit);
+}
+
 // Trains from the position of the model. Throws NonFiniteLoss.
 TrainingResult train_on(const TrainingPhase& phase, const std::shared_ptr<RunRecorder>& recorder,
                         profile::Trace* trace) {
@@ -182,11 +256,10 @@ TrainingResult train_on(const TrainingPhase& phase, const std::shared_ptr<RunRec
   fit.verbose = options.quiet ? 0 : 1;
   fit.validation_steps_to_follow = validation_steps_after(setup);
   if (phase.validated != nullptr) {
-    fit.validation_data = setup.data.sets.test;
     fit.validate_at = [&](TrainingPosition at) { return validates_at(setup, at); };
   }
   fit.validation_batch_size = options.phases.micro_batch_size(options.micro_batch_size);
-  TrainingResult result{.history = setup.model.fit(setup.data.sets.train, fit)};
+  TrainingResult result{.history = fit_parts(phase, fit)};
   result.stopped = recorder->stopped();
   return result;
 }

@@ -20,6 +20,7 @@
 #include "pando/app/run/announcement.h"
 #include "pando/app/run/dry_run.h"
 #include "pando/app/run/exchange_log.h"
+#include "pando/app/run/fine_tuning.h"
 #include "pando/app/run/memory_check.h"
 #include "pando/app/run/output_places.h"
 #include "pando/app/run/pipeline_text.h"
@@ -80,6 +81,7 @@ class TrainingRun {
       begin_weights(log);
       setup_.instances.together([&] {
         write_class_names(setup_, log);
+        keep_model(log);
         if (setup_.instances.is_first()) attach_sinks(log);
       });
       const int code = run_phases(log);
@@ -115,12 +117,38 @@ class TrainingRun {
     } else if (!weights.empty() && options_.phases.training) {
       setup_.instances.together([&] {
         if (!setup_.instances.is_first()) return;
-        const LoadReport report = setup_.model.load_weights(weights);
+        const LoadReport report = load_initial_weights(
+            setup_.model, options_, [&](const std::string& line) { log.say(line); });
         for (const std::string& line : report.out_of_range) log.say("warning: " + line);
         if (!report.average_decay.empty()) log.say(average_note(weights, report));
       });
       log.say("starting with the weights of " + weights);
+    } else if (options_.model_file && options_.phases.training) {
+      log.say(fmt::format("starting with the weights of {}{}", options_.model_file->path,
+                          options_.tuning.replaces_head() ? ", with a new classifier" : ""));
+      if (!setup_.pixel_note.empty()) log.say(setup_.pixel_note);
     }
+    if (options_.phases.training && setup_.frozen.size() > 0) {
+      log.say(describe_frozen());
+    }
+  }
+
+  std::string describe_frozen() const {
+    const int64_t after = options_.tuning.unfreeze_after;
+    return fmt::format(
+        "frozen: {} of {} layers, up to '{}'{}", setup_.frozen.size(),
+        setup_.model.network().layers().size() - 1, setup_.frozen.back(),
+        after > 0 ? fmt::format("; all are trained after {}", counted(after, "epoch")) : "");
+  }
+
+  // The copy of the file of --model, for --resume and `pando validate`.
+  void keep_model(RunLog& log) const {
+    if (!options_.model_file || !options_.phases.training || !setup_.instances.is_first()) return;
+    if (keep_model_file(*options_.model_file, log.directory().path())) return;
+    log.say(
+        fmt::format("no copy of {} is kept, because its weights are in other files; keep these "
+                    "files to resume the run",
+                    options_.model_file->path));
   }
 
   // Compiles before the run directory is made, so that a wrong option leaves nothing behind.
@@ -128,7 +156,10 @@ class TrainingRun {
     const std::vector<Field>& fields = setup_.data.sets.train.fields();
     const Clock::time_point start = Clock::now();
     std::string memory;
+    // Layers that are trained later need their memory then.
+    if (options_.tuning.unfreeze_after > 0) setup_.set_frozen(false);
     setup_.instances.together([&] { memory = check_memory(setup_); });
+    setup_.set_frozen(true);
     // All later needs are counted: a validation after hours must not be refused.
     set_memory_limit(std::numeric_limits<int64_t>::max());
     setup_.instances.together(

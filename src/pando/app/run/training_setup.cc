@@ -4,14 +4,20 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <limits>
+#include <set>
 
 #include <fmt/core.h>
 
 #include "pando/app/job/agreement.h"
 #include "pando/app/job/exit_code.h"
+#include "pando/app/run/fine_tuning.h"
+#include "pando/app/run/picture_values.h"
 #include "pando/app/run/pipeline_text.h"
 #include "pando/base/error.h"
+#include "pando/base/memory_limit.h"
 #include "pando/data/tfrecord/crc32c.h"
+#include "pando/datasets/all_datasets.h"
 #include "pando/nn/recommended_splits.h"
 #include "pando/runtime/machine/device_set.h"
 #include "pando/zoo/head.h"
@@ -33,15 +39,58 @@ void write_ir(const std::string& where, const std::string& program, std::string_
   if (!file.flush()) throw IoError("cannot write ", path.string());
 }
 
-Network build_network(const ZooEntry& entry, const ModelFlags& flags, const TrainingData& data) {
+// A network of a file has the shapes and the classes that it has.
+void check_file(const ZooEntry& entry, const TrainOptions& options, const TrainingData& data) {
   const Shape& sample = data.sets.train.fields()[0].shape;
+  const std::string& path = options.model_file->path;
+  if (sample != entry.input_shape) {
+    const bool resizes = dataset_record(options.data.dataset).has_views() && sample.rank() == 3 &&
+                         entry.input_shape.rank() == 3 && sample[2] == entry.input_shape[2];
+    throw UsageError(
+        "--model ", path, ": the network takes samples of shape ", entry.input_shape,
+        ", those of --dataset ", options.data.dataset, " are ", sample, "; ",
+        resizes ? concat("use --image-size ", entry.input_shape[0])
+                : std::string("use data of that shape: pictures in folders, for example, with "
+                              "--dataset image_folder --dataset-path DIR"));
+  }
+  if (options.tuning.replaces_head() || entry.outputs == data.sets.classes) return;
+  throw UsageError("--model ", path, ": the network has ", entry.outputs,
+                   " outputs, the data have ", data.sets.classes,
+                   " classes; --classes auto replaces its classifier by one for the data");
+}
+
+// The network without what prepares samples on the device.
+Network build_network(const ZooEntry& entry, const TrainOptions& flags, const TrainingData& data,
+                      std::string& pixel_note) {
+  const Shape& sample = data.sets.train.fields()[0].shape;
+  if (flags.model_file) {
+    check_file(entry, flags, data);
+    try {
+      const DatasetRecord& dataset = dataset_record(flags.data.dataset);
+      return for_values_of(&dataset, *flags.model_file, entry.build(sample, data.sets.classes),
+                           pixel_note);
+    } catch (const InvalidArgument& error) {
+      throw UsageError("--model ", flags.model_file->path, ": ", error.what());
+    }
+  }
   if (sample.rank() != entry.input_shape.rank()) {
     throw InvalidArgument("--model ", entry.name, ": expected samples of shape ", entry.input_shape,
                           ", got ", sample, " of the data; use --dataset ", entry.dataset,
                           ", or another model");
   }
-  Network network = build_model(entry, flags, sample, data.sets.classes);
+  return build_model(entry, flags, sample, data.sets.classes);
+}
+
+Network with_front(const Network& network, const TrainingData& data) {
   return data.front ? with_preprocessing(network, *data.front) : network;
+}
+
+// --classes may ask for more classes than the data have.
+TrainingData with_classes(TrainingData data, const TrainOptions& options) {
+  if (data.task == "classification" || data.task == "segmentation") {
+    data.sets.classes = options.tuning.classes_for(data.sets.classes);
+  }
+  return data;
 }
 
 TrainingData load_data(const TrainOptions& options, const ZooEntry& entry, std::ostream& out) {
@@ -83,7 +132,7 @@ Model make_model(const TrainOptions& options, Network network) {
   const DeviceStrategy strategy(options.phases.strategy(options.devices, options.threads));
   const DeviceStrategy::Scope scope = strategy.scope();
   return Model(std::move(network),
-               {.name = options.model, .seed = static_cast<uint64_t>(options.seed)});
+               {.name = options.model_name(), .seed = static_cast<uint64_t>(options.seed)});
 }
 
 }  // namespace
@@ -92,8 +141,9 @@ TrainingSetup::TrainingSetup(const TrainOptions& options_in, std::ostream& out_i
                              const TrainingParts& parts)
     : options(options_in),
       out(out_in),
-      data(parts.data ? *parts.data : load_data(options, zoo_entry(options.model), out)),
-      entry(model_for(parts.model ? *parts.model : zoo_entry(options.model), data)),
+      data(with_classes(parts.data ? *parts.data : load_data(options, options.entry(), out),
+                        options)),
+      entry(model_for(parts.model ? *parts.model : options.entry(), data)),
       batch(options.devices.batch(options.micro_batch_size)),
       updates(updates_per_epoch(data.sets.train.size(), batch.global_batch_size,
                                 options.weight_updates_per_epoch)),
@@ -102,10 +152,49 @@ TrainingSetup::TrainingSetup(const TrainOptions& options_in, std::ostream& out_i
                                .logs_per_epoch = options.logs_per_epoch,
                                .checkpoint = options.checkpoints.request(options.logs_per_epoch)})),
       config_text(options.config_text),
-      model(make_model(options, build_network(entry, options, data))) {
+      memory_left(left_for(tightest(memory_limits(), {}), {})),
+      model(
+          make_model(options, with_front(build_network(entry, options, data, pixel_note), data))) {
+  prepare_tuning();
   collect_warnings();
   compile();
   spread();
+  set_frozen(options.phases.training);
+}
+
+// Layers that prepare samples are not frozen: some of them change samples at random.
+void TrainingSetup::prepare_tuning() {
+  const bool has_head = options.model_file && !options.tuning.replaces_head();
+  const std::vector<std::string> none;
+  const auto& labels = has_head ? options.model_file->model.facts().labels : none;
+  if (data.class_names.empty() && std::ssize(labels) == data.sets.classes) {
+    data.class_names = labels;
+  }
+  model.set_facts({.labels = data.class_names});
+  take_file_weights(model, options);
+  if (!options.tuning.freezes()) return;
+  const Network network = build_network(entry, options, data, pixel_note);
+  frozen = frozen_layers(network, options.tuning);
+  std::set<std::string> own;
+  for (const LayerInfo& layer : network.layers()) own.insert(layer.name);
+  for (const LayerInfo& layer : model.network().layers()) {
+    if (!own.contains(layer.name)) preparing_layers.push_back(layer.name);
+  }
+}
+
+void TrainingSetup::set_frozen(bool is_frozen) {
+  for (const std::string& layer : frozen) model.set_trainable(layer, !is_frozen);
+}
+
+void TrainingSetup::drop_features() {
+  if (features.layer.empty()) return;
+  features = {};
+  model.start_from("");
+}
+
+int64_t TrainingSetup::unfreezes_at() const {
+  const int64_t after = options.tuning.unfreeze_after;
+  return after > 0 ? after : std::numeric_limits<int64_t>::max();
 }
 
 runtime::PipelineShape TrainingSetup::shape() const {
@@ -195,9 +284,17 @@ void TrainingSetup::check_monitor() const {
 
 void TrainingSetup::compile() {
   check_monitor();
+  const auto start_rate = [&] {
+    ScheduleFlags schedule = options.schedule;
+    resolve_rate(schedule, schedule_base());
+    return schedule.learning_rate ? *schedule.learning_rate
+                                  : make_schedule(schedule, schedule_base()).at(0);
+  };
   const LearningRate rate = make_schedule(options.schedule, schedule_base());
   CompileOptions compiling{
-      .optimizer = make_optimizer(options.optimizer, rate, batch.global_batch_size),
+      .optimizer =
+          with_layer_rates(make_optimizer(options.optimizer, rate, batch.global_batch_size),
+                           head_rates(model.network(), options.tuning, start_rate())),
       .loss = make_loss(options.loss, entry.loss, options.data.augmentation.choice().mix.on()),
       .metrics = {task().metric},
       .precision = options.precision,

@@ -32,6 +32,13 @@ struct TrainingParts {
   std::function<void(const std::string&)> stopped;
 };
 
+// What frozen layers give for all samples (feature_cache.h).
+struct KeptFeatures {
+  std::string layer = {};  // whose results these are; empty: nothing is kept
+  std::optional<Dataset> train = {};
+  std::optional<Dataset> test = {};  // only if the run validates
+};
+
 // The constructor prepares everything and throws for wrong options before anything is written. The
 // options and the stream must outlive it. Downloads are reported on the stream.
 struct TrainingSetup {
@@ -50,12 +57,26 @@ struct TrainingSetup {
   // event, or fewer, so that the progress bar moves.
   int64_t next_execution(TrainingPosition position) const;
   // Whether an execution may be longer than an epoch.
-  bool spans_epochs() const { return !options.early_stopping.on() && events.execution > updates; }
+  bool spans_epochs() const {
+    return !options.early_stopping.on() && options.tuning.unfreeze_after == 0 &&
+           events.execution > updates;
+  }
 
   // The options of fit() that concern data, for training and for --dry-run.
   FitOptions fit_options() const;
 
   const Task& task() const { return task_named(entry.task); }
+
+  // Freezes the layers of --freeze, or trains all.
+  void set_frozen(bool is_frozen);
+  // Whether layers are frozen in this epoch, and the first epoch in which they no longer are.
+  bool is_frozen_at(int64_t epoch) const { return !frozen.empty() && epoch < unfreezes_at(); }
+  int64_t unfreezes_at() const;
+  // The data that the model takes: samples, or features while these are kept.
+  const Dataset& train_set() const { return features.train ? *features.train : data.sets.train; }
+  const Dataset& test_set() const { return features.test ? *features.test : data.sets.test; }
+  // Makes the model take samples again.
+  void drop_features();
 
   // Called after all instances have constructed theirs: checks that they agree, and makes all use
   // the measured splits of the first.
@@ -73,12 +94,18 @@ struct TrainingSetup {
   std::vector<std::string> splits;  // layers that begin a stage, also for --pipeline-splits auto
   std::string chosen_splits;        // the result of the measurement, or advice, for users
   std::string config_text;          // all effective options, including those chosen here
+  int64_t memory_left;              // bytes that the system leaves before anything is loaded
+  std::vector<std::string> frozen;  // layers of --freeze
+  std::vector<std::string> preparing_layers;  // in front of the network, without weights
+  KeptFeatures features;
+  std::string pixel_note;  // about the numbers of pictures for a model of a file; may be empty
   Model model;
 
  private:
   void collect_warnings();
   void check_monitor() const;
   void compile();
+  void prepare_tuning();
   void spread();
   void recommend_splits();
   std::vector<std::string> measure_splits();

@@ -197,9 +197,9 @@ class ValidationPhase {
       progress_.update(before + steps, logs);
     };
     const Logs logs = setup_.model.evaluate(
-        setup_.data.sets.test, {.batch_size = batch_,
-                                .data_workers = setup_.options.data.pipeline_num_parallel,
-                                .on_execution_end = on_execution_end});
+        setup_.test_set(), {.batch_size = batch_,
+                            .data_workers = setup_.options.data.pipeline_num_parallel,
+                            .on_execution_end = on_execution_end});
     const ValidatedCheckpoint found{file.epoch, find_value(logs, "loss").value_or(kNone),
                                     find_value(logs, setup_.task().metric).value_or(kNone)};
     tell_validation(mlperf_, found, setup_.task());
@@ -313,6 +313,7 @@ std::vector<ValidatedCheckpoint> validations_in_history(const Instances& instanc
 ValidationResult validate_checkpoints(TrainingSetup& setup, RunLog& log,
                                       const ValidationRequest& request) {
   ValidationResult result = ValidationPhase(setup, log, request).run();
+  setup.drop_features();  // reports show samples
   if (result.stopped || result.checkpoints.empty()) return result;
   const bool reads_files = !setup.options.phases.training && !result.files.empty();
   if (reads_files && setup.instances.is_first()) {

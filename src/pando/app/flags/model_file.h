@@ -1,0 +1,40 @@
+// A network that somebody else described, in a file: --model net.onnx. It takes the place of an
+// entry of the model zoo and brings its weights along.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "pando/train/load_model.h"
+#include "pando/zoo/zoo.h"
+
+namespace pando::app {
+
+struct ModelFile {
+  std::string path;
+  std::string fingerprint;  // of its content: "checksum 1a2b3c4d"
+  Model model;              // with the weights of the file
+  ZooEntry entry;
+};
+
+// Whether --model names a file by its ending.
+bool names_model_file(const std::string& model);
+// Reads the file. Pictures of a network that leaves their height and width open have `image_size`
+// pixels on each side, or 224 if that is 0. Throws UsageError, which begins with --model, IoError
+// for a damaged file and Unsupported for layers that are not known.
+std::shared_ptr<const ModelFile> read_model_file(const std::string& path, int64_t image_size);
+
+// The entry that stands for a network with one output: builds it with softmax at its end, or with
+// a new classifier if it is asked for another number of classes.
+ZooEntry entry_of_network(const Network& network, const std::string& name);
+
+// The copy of the model file in a run directory; empty: there is none.
+std::filesystem::path kept_model_file(const std::filesystem::path& run_dir);
+// Copies the file into a run directory, so that the run can be resumed without it. False: a copy
+// alone cannot be read, because the weights are in other files.
+bool keep_model_file(const ModelFile& file, const std::filesystem::path& run_dir);
+
+}  // namespace pando::app

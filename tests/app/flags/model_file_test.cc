@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#include "pando/app/flags/model_file.h"
+
+#include "pando/app/flags/deciding_options.h"
+#include "pando/nn/layers.h"
+#include "pando/train/onnx_model.h"
+#include "pando/zoo/head.h"
+#include "tests/app/parse_options.h"
+#include "tests/app/test_folder.h"
+
+namespace pando::app {
+namespace {
+
+using testing_support::error_of;
+
+class ModelFileTest : public testing::Test {
+ protected:
+  std::string save(const std::string& name, const Network& network) const {
+    const std::string path = (folder_.path / name).string();
+    save_onnx(Model(network), path);
+    return path;
+  }
+  static Network logits() {
+    return Sequential({28, 28, 1}, {Conv2D({.filters = 2, .kernel = {3, 3}, .name = "conv"}),
+                                    Flatten(), Dense({.units = 4, .name = "last"})});
+  }
+  TestFolder folder_;
+};
+
+TEST_F(ModelFileTest, StandsForAModel) {
+  const std::string path = save("small.onnx", logits());
+  const auto file = read_model_file(path, 0);
+  EXPECT_EQ(file->entry.name, "small");
+  EXPECT_EQ(file->entry.input_shape, (Shape{28, 28, 1}));
+  EXPECT_EQ(file->entry.outputs, 4);
+  EXPECT_EQ(file->entry.task, "classification");
+  EXPECT_SAYS(file->fingerprint, "checksum ");
+  const Network same = file->entry.build({28, 28, 1}, 4);
+  EXPECT_EQ(zoo::last_op(same), "softmax");
+  EXPECT_EQ(same.parameters(), logits().parameters());
+  const Network other = file->entry.build({28, 28, 1}, 9);
+  EXPECT_EQ(other.outputs()[0].shape, (Shape{9}));
+  EXPECT_SAYS(error_of([&] { file->entry.build({32, 32, 3}, 4); }), "[28,28,1]", "[32,32,3]");
+}
+
+TEST_F(ModelFileTest, SigmoidIsReplacedBySoftmax) {
+  const Network network =
+      Sequential({28, 28, 1}, {Flatten(), Dense({.units = 4, .activation = "sigmoid"})});
+  const ZooEntry entry = entry_of_network(network, "several");
+  EXPECT_EQ(zoo::last_op(entry.build({28, 28, 1}, 4)), "softmax");
+  const Network own = Sequential({8, 8, 3}, {Conv2D({.filters = 3, .activation = "softmax"})});
+  EXPECT_EQ(entry_of_network(own, "pixels").task, "segmentation");
+  EXPECT_EQ(zoo::last_op(entry_of_network(own, "pixels").build({8, 8, 3}, 3)), "softmax");
+}
+
+TEST_F(ModelFileTest, IsAValueOfModel) {
+  const std::string path = save("small.onnx", logits());
+  const TrainOptions options = parse({"--model", path});
+  ASSERT_NE(options.model_file, nullptr);
+  EXPECT_EQ(options.model_name(), "small");
+  EXPECT_EQ(options.data.dataset, "fashion_mnist");
+  EXPECT_SAYS(options.config_text, path);
+  // The content decides, not the place.
+  std::filesystem::copy_file(path, folder_.path / "copy.onnx");
+  const TrainOptions moved = parse({"--model", (folder_.path / "copy.onnx").string()});
+  EXPECT_EQ(to_yaml(deciding_options(options)), to_yaml(deciding_options(moved)));
+  const TrainOptions warned =
+      parse({"--model", path, "--norm-layer", "{name: group_norm, num_groups: 2}"});
+  EXPECT_SAYS(warned.warnings[0], "--norm-layer", "file");
+}
+
+TEST_F(ModelFileTest, WrongFilesAreRefused) {
+  EXPECT_SAYS(error({"--model", "nowhere.onnx"}), "--model", "nowhere.onnx", "does not exist");
+  EXPECT_SAYS(error({"--model", "no_such_net"}), "no_such_net", "mnist_cnn");
+  const SymbolicTensor input = Input({4});
+  const SymbolicTensor one = Dense({.units = 2, .name = "one"})(input);
+  const Network two({input}, {one, Dense({.units = 3, .name = "two"})(one)});
+  EXPECT_SAYS(error({"--model", save("two.onnx", two)}), "two.onnx", "2 outputs");
+  folder_.write("bad.onnx", "this is no model");
+  EXPECT_SAYS(error_of<IoError>([&] {
+                parse({"--model", (folder_.path / "bad.onnx").string()});
+              }),
+              "bad.onnx");
+}
+
+TEST_F(ModelFileTest, ACopyIsKept) {
+  const auto file = read_model_file(save("small.onnx", logits()), 0);
+  const std::filesystem::path run = folder_.path / "run";
+  std::filesystem::create_directories(run);
+  EXPECT_TRUE(kept_model_file(run).empty());
+  EXPECT_TRUE(keep_model_file(*file, run));
+  EXPECT_EQ(kept_model_file(run), run / "model.onnx");
+  EXPECT_EQ(read_model_file(kept_model_file(run).string(), 0)->fingerprint, file->fingerprint);
+  EXPECT_TRUE(keep_model_file(*read_model_file((run / "model.onnx").string(), 0), run));
+  EXPECT_SAYS(error_of<IoError>([&] { keep_model_file(*file, folder_.path / "missing"); }),
+              "cannot copy");
+}
+
+}  // namespace
+}  // namespace pando::app
