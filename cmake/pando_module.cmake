@@ -7,7 +7,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/pando_foreign.cmake)
 # as one: headers are parsed and templates compiled once for all. More would save a little more, but
 # a change of one source would then compile for longer. Names in unnamed namespaces must be unique
 # within a module, and within a test program. Optimising takes most of the time of hot sources.
-set(PANDO_UNITY_SOURCES 20)
+set(PANDO_UNITY_SOURCES 30)
 set(PANDO_HOT_UNITY_SOURCES 10)
 
 # pando_module(<folder> [SOURCES <file>...] [HOT <file>...] [DEPENDS <folder>...]
