@@ -21,6 +21,9 @@ namespace {
 constexpr Subcommand kSubcommands[] = {
     {"train", "train a model and validate it", command_train},
     {"validate", "measure trained weights on the test data", command_validate},
+    {"predict", "print what a trained network says about pictures", command_predict},
+    {"export", "write a trained network for other software", command_export},
+    {"show", "show what is in a model file or a run", command_show},
     {"run", "start a program as several instances, on one machine or many", command_run},
     {"run-instance", nullptr, command_run_instance},
     {"data", "get, make, check, measure and look at data sets", command_data},

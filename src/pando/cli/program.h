@@ -19,11 +19,14 @@ std::string program_help();
 int command_complete(std::span<const std::string> args, std::ostream& out);
 int command_data(std::span<const std::string> args, std::ostream& out);
 int command_devices(std::span<const std::string> args, std::ostream& out);
+int command_export(std::span<const std::string> args, std::ostream& out);
 int command_man_pages(std::span<const std::string> args, std::ostream& out);
 int command_models(std::span<const std::string> args, std::ostream& out);
 int command_plan(std::span<const std::string> args, std::ostream& out);
+int command_predict(std::span<const std::string> args, std::ostream& out);
 int command_run(std::span<const std::string> args, std::ostream& out);
 int command_run_instance(std::span<const std::string> args, std::ostream& out);
+int command_show(std::span<const std::string> args, std::ostream& out);
 int command_train(std::span<const std::string> args, std::ostream& out);
 int command_validate(std::span<const std::string> args, std::ostream& out);
 

@@ -20,7 +20,7 @@ struct Assignment {
   std::string label;  // how messages name an entry
 };
 
-bool is_flag(const std::string& arg) { return arg.starts_with("--") || arg == "-h"; }
+bool is_flag(const std::string& arg) { return arg.starts_with("--") || arg == "-h" || arg == "-o"; }
 
 class Parser {
  public:
@@ -54,12 +54,20 @@ class Parser {
       throw UsageError("'", arg, "': unexpected argument, expected only ", names_of(wanted),
                        "; see --help");
     }
-    *wanted[positionals_++].field = arg;
+    const Positional& place = wanted[positionals_];
+    if (place.fields != nullptr) {  // the last one
+      if (!rest_) place.fields->clear();
+      rest_ = true;
+      place.fields->push_back(arg);
+      return;
+    }
+    *place.field = arg;
+    ++positionals_;
   }
 
   void check_positionals() const {
     const std::vector<Positional>& wanted = table_.positionals();
-    if (positionals_ == wanted.size() || !wanted[positionals_].required) return;
+    if (positionals_ == wanted.size() || !wanted[positionals_].required || rest_) return;
     throw UsageError(wanted[positionals_].name, ": not given, expected ", wanted[positionals_].help,
                      "; see --help");
   }
@@ -72,7 +80,9 @@ class Parser {
 
   void parse_flag(const std::string& arg) {
     const size_t equals = arg.find('=');
-    const std::string flag = arg == "-h" ? "--help" : arg.substr(0, equals);
+    const std::string flag = arg == "-h"   ? "--help"
+                             : arg == "-o" ? "--output"
+                                           : arg.substr(0, equals);
     std::string name = flag.substr(2);
     Option& option = find(name, flag);
     const bool negated = !name.empty() && table_.find_exact(name) == nullptr && is_negated(name);
@@ -192,6 +202,7 @@ class Parser {
   std::span<const std::string> args_;
   size_t next_ = 0;
   size_t positionals_ = 0;
+  bool rest_ = false;  // whether the last positional has arguments
   std::vector<Assignment> assignments_;
 };
 

@@ -27,7 +27,8 @@ void add_common_options(OptionTable& table, CommonOptions& common);
 // Applies the configuration file over the defaults, then the command line over both, wherever
 // --config appears among the arguments:
 //   --name value   --name=value   --flag   --flag false   --no-flag   --list a b c   --list=a,b
-//   --dictionary '{key: value}'   --set name=value   --set dictionary.key=value
+//   --dictionary '{key: value}'   --set name=value   --set dictionary.key=value   -o value
+//   (--output)
 // Names may be shortened as long as they are unambiguous. With --help nothing else is checked.
 // Throws UsageError.
 void parse_command_line(OptionTable& table, CommonOptions& common,

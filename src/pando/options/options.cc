@@ -205,7 +205,14 @@ const Option* OptionTable::find_exact(std::string_view name) const {
 void OptionTable::add_positional(std::string name, std::string& field, std::string help,
                                  bool required) {
   PANDO_CHECK(!required || positionals_.empty() || positionals_.back().required);
-  positionals_.push_back({std::move(name), std::move(help), required, &field});
+  PANDO_CHECK(positionals_.empty() || positionals_.back().field != nullptr);
+  positionals_.push_back({std::move(name), std::move(help), required, &field, nullptr});
+}
+
+void OptionTable::add_positionals(std::string name, std::vector<std::string>& fields,
+                                  std::string help, bool required) {
+  PANDO_CHECK(!required || positionals_.empty() || positionals_.back().required);
+  positionals_.push_back({std::move(name), std::move(help), required, nullptr, &fields});
 }
 
 Option& OptionTable::find(std::string_view name, std::string_view label) {

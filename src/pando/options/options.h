@@ -99,6 +99,7 @@ struct Positional {
   std::string help;
   bool required = true;
   std::string* field = nullptr;
+  std::vector<std::string>* fields = nullptr;  // instead: any number of arguments
 };
 
 // Owns the options, but not the fields, which must outlive the table. Used by one thread.
@@ -127,6 +128,9 @@ class OptionTable {
 
   // Positional arguments come in the order of these calls, required ones before optional ones.
   void add_positional(std::string name, std::string& field, std::string help, bool required = true);
+  // The last ones: any number of arguments, at least one if required.
+  void add_positionals(std::string name, std::vector<std::string>& fields, std::string help,
+                       bool required = true);
   const std::vector<Positional>& positionals() const { return positionals_; }
 
   // Finds an option by name, alias or unambiguous prefix. Otherwise throws UsageError that starts

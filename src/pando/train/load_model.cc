@@ -43,7 +43,10 @@ bool is_onnx(const std::string& start, const std::string& path) {
 }
 
 Model load_onnx_kind(const std::string& path, const LoadModelOptions& options) {
-  return load_onnx(path, {.extents = options.extents, .model = options.model});
+  return load_onnx(path, {.extents = options.extents,
+                          .height = options.height,
+                          .width = options.width,
+                          .model = options.model});
 }
 
 void save_onnx_kind(const Model& model, const std::string& path, const SaveModelOptions& options) {
@@ -51,14 +54,6 @@ void save_onnx_kind(const Model& model, const std::string& path, const SaveModel
 }
 
 // ---- the choice
-
-const ModelFileKind* find_kind(const std::string& path) {
-  const std::string start = start_of(path);
-  for (const ModelFileKind& kind : model_file_kinds()) {
-    if (kind.fits(start, path)) return &kind;
-  }
-  return nullptr;
-}
 
 [[noreturn]] void refuse_folder(const std::string& path) {
   throw InvalidArgument(
@@ -108,14 +103,21 @@ const ModelFileKind& kind_to_write(const std::string& path) {
                         "': no kind of model file has this suffix; known: ", kinds_text(true));
 }
 
-bool is_model_file(const std::string& path) {
-  return is_plain_file(path) && find_kind(path) != nullptr;
+const ModelFileKind* find_model_file_kind(const std::string& path) {
+  if (!is_plain_file(path)) return nullptr;
+  const std::string start = start_of(path);
+  for (const ModelFileKind& kind : model_file_kinds()) {
+    if (kind.fits(start, path)) return &kind;
+  }
+  return nullptr;
 }
+
+bool is_model_file(const std::string& path) { return find_model_file_kind(path) != nullptr; }
 
 Model load_model(const std::string& path, const LoadModelOptions& options) {
   if (!path_exists(path)) throw IoError("'", path, "' does not exist");
   if (is_folder(path)) refuse_folder(path);
-  if (const ModelFileKind* kind = find_kind(path)) return kind->load(path, options);
+  if (const ModelFileKind* kind = find_model_file_kind(path)) return kind->load(path, options);
   if (is_weights(start_of(path), path)) refuse_weights(path);
   throw InvalidArgument("'", path,
                         "' is no model file of a known kind; known: ", kinds_text(false));

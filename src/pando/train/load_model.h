@@ -16,6 +16,10 @@ struct LoadModelOptions {
   // Extents that the file leaves open, by their names in the file ("height") or as "input:2", axis
   // 2 of an input. The batch stays free.
   std::map<std::string, int64_t> extents = {};
+  // Height and width of pictures where the file leaves them open and `extents` does not name them;
+  // 0: those of the file's facts.
+  int64_t height = 0;
+  int64_t width = 0;
   ModelOptions model = {};
 };
 
@@ -55,6 +59,8 @@ const ModelFileKind& kind_to_write(const std::string& path);
 // "ONNX (.onnx), ...": of all kinds, or of those that are written.
 std::string kinds_text(bool written);
 
+// The kind of an existing file; null: none of them, such as a file of weights.
+const ModelFileKind* find_model_file_kind(const std::string& path);
 // Whether load_model() would read the path as one of the kinds. False for files of weights.
 bool is_model_file(const std::string& path);
 

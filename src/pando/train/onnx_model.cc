@@ -12,15 +12,40 @@
 
 namespace pando {
 
+namespace {
+
+// The extents of the options, and height and width of pictures that these leave open.
+std::map<std::string, int64_t> bound_extents(const onnx::ModelProto& file, const ModelFacts& facts,
+                                             const OnnxLoadOptions& options) {
+  std::map<std::string, int64_t> extents = options.extents;
+  int64_t sides[2] = {options.height, options.width};
+  if (facts.pictures && sides[0] == 0) sides[0] = facts.pictures->height;
+  if (facts.pictures && sides[1] == 0) sides[1] = facts.pictures->width;
+  for (const onnx::ValueInfoProto& input : file.graph.inputs) {
+    if (input.shape.size() != 4) continue;
+    const size_t first = input.shape[3].value == 1 || input.shape[3].value == 3 ? 1 : 2;
+    for (size_t i = 0; i < 2; ++i) {
+      const onnx::Dimension& dimension = input.shape[first + i];
+      const std::string place = concat(input.name, ":", first + i);
+      const bool is_named = !dimension.name.empty() && extents.contains(dimension.name);
+      if (dimension.is_free() && !is_named && sides[i] > 0) extents.emplace(place, sides[i]);
+    }
+  }
+  return extents;
+}
+
+}  // namespace
+
 Model load_onnx(const std::string& path, const OnnxLoadOptions& options) {
   const onnx::ModelProto file = onnx::read_model(path);
-  const onnx::ImportedNetwork imported = onnx::import_network(file, {.extents = options.extents});
+  ModelFacts facts = facts_in(file.metadata, path);
+  const onnx::ImportedNetwork imported =
+      onnx::import_network(file, {.extents = bound_extents(file, facts, options)});
   Model model(imported.network, options.model);
   std::map<std::string, Tensor> by_name(imported.weights.begin(), imported.weights.end());
   std::vector<Tensor> weights;
   for (const std::string& name : model.weight_names()) weights.push_back(by_name.at(name));
   model.set_weights(weights);
-  ModelFacts facts = facts_in(file.metadata, path);
   if (facts.origin.producer.empty()) {
     facts.origin.producer = std::string(trim(concat(file.producer, " ", file.producer_version)));
   }

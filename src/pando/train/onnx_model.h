@@ -14,6 +14,10 @@ struct OnnxLoadOptions {
   // Extents that the file leaves open, by their names in the file ("height") or as "input:2", axis
   // 2 of an input. The batch stays free.
   std::map<std::string, int64_t> extents = {};
+  // Height and width of pictures where the file leaves them open and `extents` does not name them;
+  // 0: those of the file's facts.
+  int64_t height = 0;
+  int64_t width = 0;
   ModelOptions model = {};
 };
 

@@ -9,6 +9,7 @@
 
 #include "pando/app/flags/deciding_options.h"
 #include "pando/app/job/exit_code.h"
+#include "pando/app/run/trained_model.h"
 #include "pando/base/cpu.h"
 
 namespace pando::app {
@@ -57,7 +58,7 @@ std::vector<RunProperty> run_properties(const TrainingSetup& setup) {
 }
 
 std::map<std::string, std::string> run_notes(const TrainingSetup& setup) {
-  std::map<std::string, std::string> notes;
+  std::map<std::string, std::string> notes = network_notes(setup.options, setup.data, setup.entry);
   for (const RunProperty& property : run_properties(setup)) {
     notes[note_of(property.name)] = property.value;
   }

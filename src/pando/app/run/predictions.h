@@ -1,0 +1,52 @@
+// Answers of a trained network for picture files, by its task.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pando/app/report/prediction_text.h"
+#include "pando/train/model.h"
+
+namespace pando::app {
+
+// What the numbers of an output mean.
+enum class AnswerKind {
+  classes,  // one class: the likeliest are shown
+  labels,   // any number of classes: all are shown
+  numbers,  // all are shown
+  pixels,   // a class for every pixel: a mask is written, shares of classes are shown
+};
+
+// How pictures are prepared for a network that does not say it itself.
+enum class AssumedValues { torchvision, tf, scale, none };
+
+struct PredictionOptions {
+  std::vector<std::string> files;
+  int64_t top = 5;  // classes that are shown
+  int64_t batch_size = 32;
+  std::string mask_folder;                        // for AnswerKind::pixels; must exist
+  std::optional<AnswerKind> kind;                 // nothing: as the model says
+  std::function<void(const Prediction&)> answer;  // called in the order of the files
+  // Called with a file that cannot be read and the reason; the others are answered.
+  std::function<void(const std::string& file, const std::string& why)> unread;
+};
+
+// The preparation that is assumed for a network without one: see `pando predict --help`. Throws
+// InvalidArgument unless the network has one input that is a picture with one channel or three.
+PicturePreparation assumed_preparation(const Network& network, std::optional<AssumedValues> values);
+// "224x224 rgb, the middle of the picture with a short side of 256; values / 255, ...".
+std::string describe(const PicturePreparation& preparation);
+
+// What the output of a model means, by the task in its facts, else by its shape and last layer.
+// Throws InvalidArgument unless there is one output that is a list of numbers or a picture of them.
+AnswerKind answer_kind_of(const Model& model);
+
+// Requires: the model's facts have a preparation that fits its input. Throws InvalidArgument if
+// they do not. Returns the number of pictures that were answered.
+int64_t predict_pictures(Model& model, const PredictionOptions& options);
+
+}  // namespace pando::app
