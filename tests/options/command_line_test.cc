@@ -63,6 +63,28 @@ TEST(CommandLine, AFlagThatMayStandAloneLeavesArgumentsAlone) {
   EXPECT_EQ(f.what, "bleu");
 }
 
+TEST(CommandLine, TheLastArgumentsMayBeMany) {
+  struct WithArguments : Fixture {
+    std::string what;
+    std::string output;
+    std::vector<std::string> files = {"old"};
+    WithArguments() {
+      table.add_positional("WHAT", what, "what");
+      table.add_positionals("FILE", files, "some files");
+      table.add("output", output, "");
+    }
+  };
+  WithArguments f;
+  f.parse({"a", "b", "-o", "x", "c", "--on", "d"});
+  EXPECT_EQ(f.what, "a");
+  EXPECT_EQ(f.files, (std::vector<std::string>{"b", "c", "d"}));
+  EXPECT_EQ(f.output, "x");
+  EXPECT_TRUE(f.on);
+  WithArguments none;
+  EXPECT_SAYS(testing_support::error_of<UsageError>([&] { none.parse({"a"}); }), "FILE",
+              "some files");
+}
+
 TEST(CommandLine, AliasesPrefixesNegativeNumbersAndRepeats) {
   Fixture f;
   f.parse({"--size", "5", "--col", "azure", "--cou=2", "--cou=4", "--parts", "a", "--parts=b"});

@@ -90,6 +90,14 @@ TEST(LoadModel, RefusesWhatIsNoModelAndSaysWhatToDo) {
   EXPECT_FALSE(is_model_file(folder.path("weights.h5")));
   EXPECT_SAYS(error_of([&] { save_model(small_model(), folder.path("x.tflite")); }), "x.tflite",
               "suffix", "ONNX (.onnx)");
+  EXPECT_SAYS(error_of([&] { load_model(folder.path("text")); }), "Keras archive (.keras)",
+              "Keras whole-model HDF5 (.h5, .hdf5)", "tfjs layers model (model.json)");
+  write_text(folder.path("bad.keras"), "PK\x03\x04");
+  EXPECT_SAYS(error_of<IoError>([&] { load_model(folder.path("bad.keras")); }), "bad.keras");
+  write_text(folder.path("model.json"), " {}");
+  EXPECT_SAYS(error_of<Unsupported>([&] { load_model(folder.path("model.json")); }), "model.json");
+  write_text(folder.path("bad.h5"), "\x89HDF\r\n\x1a\n");
+  EXPECT_SAYS(error_of<IoError>([&] { load_model(folder.path("bad.h5")); }), "bad.h5");
   write_text(folder.path("bad.onnx"), "hello");
   EXPECT_SAYS(error_of<IoError>([&] { load_model(folder.path("bad.onnx")); }), "bad.onnx");
 }

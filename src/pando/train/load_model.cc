@@ -7,6 +7,8 @@
 
 #include "pando/base/error.h"
 #include "pando/base/paths.h"
+#include "pando/store/hdf5_reader.h"
+#include "pando/train/keras_model.h"
 #include "pando/train/onnx_model.h"
 
 namespace pando {
@@ -53,6 +55,37 @@ void save_onnx_kind(const Model& model, const std::string& path, const SaveModel
   save_onnx(model, path, {.opset = options.opset, .half = options.half});
 }
 
+// ---- Keras
+
+// A file of weights has no description of the layers.
+bool is_whole_hdf5(const std::string& start, const std::string& path) {
+  return start.starts_with(kHdf5Mark) && store::Hdf5Reader(path).has_attribute("/", "model_config");
+}
+
+bool is_keras_archive(const std::string& start, const std::string& path) {
+  return start.starts_with("PK\x03\x04") || ends_in(path, {".keras"});
+}
+
+bool is_layers_model(const std::string& start, const std::string& path) {
+  const std::string_view text = trim(start);
+  return text.starts_with('{') && ends_in(path, {".json"});
+}
+
+Model load_keras_kind(const std::string& path, const LoadModelOptions& options) {
+  KerasLoadOptions load{.extents = options.extents, .model = options.model};
+  if (options.height > 0) load.extents.emplace("height", options.height);
+  if (options.width > 0) load.extents.emplace("width", options.width);
+  return load_keras(path, load);
+}
+
+Model load_hdf5_kind(const std::string& path, const LoadModelOptions& options) {
+  Model model = load_keras_kind(path, options);
+  ModelFacts facts = facts_in(store::Hdf5Reader(path).string_attributes("/"), path);
+  if (facts.origin.producer.empty()) facts.origin.producer = "keras";
+  model.set_facts(std::move(facts));
+  return model;
+}
+
 // ---- the choice
 
 [[noreturn]] void refuse_folder(const std::string& path) {
@@ -82,7 +115,25 @@ const std::vector<ModelFileKind>& model_file_kinds() {
                                                     .suffixes = {".onnx"},
                                                     .fits = is_onnx,
                                                     .load = load_onnx_kind,
-                                                    .save = save_onnx_kind}};
+                                                    .save = save_onnx_kind},
+                                                   {.name = "h5",
+                                                    .title = "Keras whole-model HDF5",
+                                                    .suffixes = {".h5", ".hdf5"},
+                                                    .fits = is_whole_hdf5,
+                                                    .load = load_hdf5_kind,
+                                                    .save = nullptr},
+                                                   {.name = "keras",
+                                                    .title = "Keras archive",
+                                                    .suffixes = {".keras"},
+                                                    .fits = is_keras_archive,
+                                                    .load = load_keras_kind,
+                                                    .save = nullptr},
+                                                   {.name = "tfjs",
+                                                    .title = "tfjs layers model",
+                                                    .suffixes = {"model.json"},
+                                                    .fits = is_layers_model,
+                                                    .load = load_keras_kind,
+                                                    .save = nullptr}};
   return kinds;
 }
 
