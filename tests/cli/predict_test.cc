@@ -102,6 +102,31 @@ TEST_F(LeavingRun, APictureGetsTheSameAnswerFromRunCheckpointAndFile) {
   }
 }
 
+TEST_F(LeavingRun, AFineTunedFileLeavesLikeAnyOther) {
+  const std::vector<int> labels = write_test_pictures();
+  train_mnist("first");
+  ASSERT_EQ(export_to("first.onnx", {path("first")}).code, app::kDone);
+  // A file that asks for other values than the data set gives.
+  Model model = load_model(path("first.onnx"));
+  ModelFacts facts = model.facts();
+  facts.pictures->mean = {0.25};
+  facts.pictures->std = {0.5};
+  model.set_facts(facts);
+  save_model(model, path("other.onnx"));
+  train_mnist("second", {"--model", path("other.onnx"), "--dataset=fashion_mnist", "--classes=auto",
+                         "--freeze=all"});
+  const nlohmann::json expected = answers({path("second"), path("pictures")});
+  int right = 0;
+  for (size_t i = 0; i < labels.size(); ++i) {
+    right += expected[i]["scores"][0]["index"] == labels[i];
+  }
+  EXPECT_NEAR(right / 50.0, last_accuracy("second"), 1e-6);
+  fs::remove(path("other.onnx"));  // the run has a copy
+  ASSERT_EQ(export_to("second.onnx", {path("second")}).code, app::kDone);
+  EXPECT_EQ(answers({path("second.onnx"), path("pictures")}), expected);
+  EXPECT_EQ(load_model(path("second.onnx")).facts().pictures.value().std, std::vector{0.5});
+}
+
 TEST_F(LeavingRun, PhotographsAreSeenAsValidationSeesThem) {
   RandomStream random(5);
   for (const char* part : {"photos/train/", "photos/validation/"}) {

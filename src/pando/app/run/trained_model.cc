@@ -9,6 +9,7 @@
 #include "pando/app/job/exit_code.h"
 #include "pando/app/record/checkpoint_list.h"
 #include "pando/app/record/checkpoint_store.h"
+#include "pando/app/run/picture_values.h"
 #include "pando/base/error.h"
 #include "pando/base/json.h"
 #include "pando/base/paths.h"
@@ -132,13 +133,17 @@ class WeightsSource {
 
   Model model() {
     take_flags();
-    const ZooEntry& named = zoo_entry(flags_.model);
+    const ZooEntry& named = flags_.entry();
     const NetworkShape shape = network_shape(named);
     const ZooEntry entry = zoo::for_task(named, shape.task);
-    Model model(build_model(entry, flags_, shape.sample, shape.outputs),
-                {.name = flags_.model, .seed = static_cast<uint64_t>(flags_.seed)});
+    const Network network = flags_.model_file
+                                ? entry.build(shape.sample, shape.outputs)
+                                : build_model(entry, flags_, shape.sample, shape.outputs);
+    Model model(network, {.name = flags_.model_name(), .seed = static_cast<uint64_t>(flags_.seed)});
     if (!path_.empty()) model.load_weights(path_);
-    model.set_facts(facts(shape));
+    ModelFacts known = facts(shape);
+    take_values_of_file(network, known);
+    model.set_facts(std::move(known));
     return model;
   }
 
@@ -165,9 +170,39 @@ class WeightsSource {
       const Option* known = table.find_exact(recorded.keys[i]);
       if (known == nullptr || (known->group != "Model" && known->group != "Data")) continue;
       if (is_given(recorded.keys[i])) continue;
-      table.assign(table.find(recorded.keys[i], ""), recorded.items[i],
+      table.assign(table.find(recorded.keys[i], ""), findable(recorded.keys[i], recorded.items[i]),
                    {.kind = Origin::Kind::file, .place = "recorded in " + path_});
     }
+    if (names_model_file(flags_.model)) {
+      flags_.model_file = read_model_file(flags_.model, flags_.data.image_size);
+    }
+  }
+
+  // A file of --model is recorded by its content; the run directory has a copy.
+  ConfigValue findable(const std::string& name, const ConfigValue& value) const {
+    const auto note = state_->notes.find(kModelFileNote);
+    if (name != "model" || note == state_->notes.end()) return value;
+    fs::path folder = fs::absolute(path_).lexically_normal();
+    for (int i = 0; i < 3; ++i) {  // <run>/checkpoints/rank0/epoch_1.0.h5
+      folder = folder.parent_path();
+      const fs::path kept = kept_model_file(folder);
+      if (!kept.empty()) return ConfigValue::scalar(kept.string());
+    }
+    return ConfigValue::scalar(note->second);
+  }
+
+  // In training a layer in front of the network turned the values of the data into those that the
+  // file asks for. Without it, the values are those of the file.
+  void take_values_of_file(const Network& network, ModelFacts& known) const {
+    if (!flags_.model_file || !known.pictures) return;
+    std::string note;
+    const DatasetRecord& record = dataset_record(flags_.data.dataset);
+    const Network fitted = for_values_of(&record, *flags_.model_file, network, note);
+    if (fitted.layers().size() == network.layers().size()) return;
+    const PicturePreparation& wanted = flags_.model_file->model.facts().pictures.value();
+    known.pictures->scale = wanted.scale;
+    known.pictures->mean = wanted.mean;
+    known.pictures->std = wanted.std;
   }
 
   bool is_given(const std::string& name) const {
