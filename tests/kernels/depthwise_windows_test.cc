@@ -26,6 +26,9 @@ std::vector<ConvCase> window_cases() {
   std::vector<ConvCase> cases;
   for (int64_t width = 1; width <= 20; ++width) {
     cases.push_back(windows({1, 4, width, 19}, 3, 1, {1, 1, 1, 1}));
+    cases.push_back(windows({1, 5, width, 19}, 3, 2, {1, 1, 1, 1}));
+    cases.push_back(windows({1, 4, width + 2, 19}, 3, 2, {0, 0, 1, 1}));
+    cases.push_back(windows({1, 5, width, 19}, 5, 2, {1, 2, 3, 2}));
   }
   for (const int64_t side : {3, 6, 7, 12}) {
     cases.push_back(windows({2, side, side, 27}, 3, 2, {1, 1, 1, 1}));
@@ -36,7 +39,10 @@ std::vector<ConvCase> window_cases() {
   cases.push_back(windows({1, 9, 10, 16}, 3, 2, {0, 0, 1, 1}));
   cases.push_back(windows({1, 5, 6, 24}, 3, 1, {2, 0, 1, 3}));  // rows of padding alone
   cases.push_back(windows({1, 3, 2, 33}, 5, 2, {4, 3, 4, 5}));
-  cases.push_back(windows({2, 40, 30, 200}, 3, 1, {1, 1, 1, 1}));  // several bands
+  cases.push_back(windows({1, 7, 16, 16}, 3, 2, {0, 0, 0, 0}));  // the last pixels meet no window
+  for (const int64_t stride : {1, 2}) {                          // several bands
+    cases.push_back(windows({2, 40, 30, 200}, 3, stride, {1, 1, 1, 1}));
+  }
   return cases;
 }
 
@@ -91,7 +97,10 @@ TEST(DepthwiseWindows, FinishResults) {
 // The bits of a result must not depend on how the rows are cut.
 TEST(DepthwiseWindows, PartsHaveTheBitsOfTheWhole) {
   const ConvCase c = windows({2, 11, 14, 40}, 3, 1, {1, 1, 1, 1});
-  for (const KernelCase& one : {conv(c, true, "relu6"), input_grad_of(c)}) {
+  const ConvCase halved = windows({2, 11, 14, 40}, 3, 2, {1, 1, 1, 1});
+  const std::vector<KernelCase> cases = {conv(c, true, "relu6"), input_grad_of(c),
+                                         input_grad_of(halved)};
+  for (const KernelCase& one : cases) {
     const BoundCase bound(one);
     const kernels::KernelOffer offer = bound.offer("depthwise");
     const auto whole = bound.run(offer, bound.step({}));

@@ -289,7 +289,7 @@ KernelOffer depthwise_conv(const ir::Node& node) {
 KernelOffer depthwise_conv_input_grad(const ir::Node& node) {
   const ConvGeometry geometry = conv_geometry(node);
   if (std::string why = fast::why_not_depthwise(geometry); !why.empty()) return refuse(why);
-  if (geometry.groups == geometry.in_channels && fast::has_input_grad_windows(geometry)) {
+  if (geometry.groups == geometry.in_channels && fast::has_windows(geometry)) {
     return offer_windows(node, fast::WindowPlan::of_input_grad(geometry));
   }
   const DepthwisePlan plan = fast::input_grad_plan(geometry);

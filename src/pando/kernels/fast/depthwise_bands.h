@@ -69,18 +69,20 @@ template <int kWindow>
 struct SourceRows {
   PANDO_INLINE SourceRows(const WindowPlan& plan, const float* x, int64_t result_row, int64_t c) {
     const int64_t sample = result_row / plan.height;
-    const int64_t first = result_row % plan.height * plan.stride - plan.pad_top;
+    const int64_t h = result_row % plan.height;
 #pragma GCC unroll 16
     for (int k = 0; k < kWindow; ++k) {
-      const bool inside = first + k >= 0 && first + k < plan.source_height;
-      const int64_t at = (sample * plan.source_height + first + k) * plan.source_width;
-      row[k] = inside ? x + at * plan.channels + c : nullptr;
+      // With `spread`, the rows between two rows of the source are none.
+      const int64_t fine = plan.spread ? h + plan.pad_top - k : h * plan.stride - plan.pad_top + k;
+      const int64_t at = plan.spread ? fine / plan.stride : fine;
+      const bool between = plan.spread && fine % plan.stride != 0;
+      const bool inside = fine >= 0 && !between && at < plan.source_height;
+      row[k] = inside
+                   ? x + (sample * plan.source_height + at) * plan.source_width * plan.channels + c
+                   : nullptr;
     }
   }
   const float* row[kWindow];
 };
-
-template <int kWindow, int kStride, int kPixels>
-inline constexpr int kColumns = (kPixels - 1) * kStride + kWindow;
 
 }  // namespace pando::kernels::fast

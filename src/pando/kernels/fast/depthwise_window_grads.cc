@@ -5,6 +5,9 @@
 namespace pando::kernels::fast {
 namespace {
 
+template <int kWindow, int kStride, int kPixels>
+inline constexpr int kColumns = (kPixels - 1) * kStride + kWindow;
+
 // Adds the products of a group of pixels of dy with all columns that they meet.
 template <int kStride, bool kInside, typename Values, int kPixels, int kRows, int kWindow>
 PANDO_INLINE void add_products_of(const SourceRows<kWindow>& source, int first_row,

@@ -15,8 +15,8 @@ namespace {
 constexpr int64_t kBandBytes = 256 * 1024;
 
 int64_t band_rows(const WindowPlan& plan) {
-  const int64_t bytes = (plan.width + plan.source_width * plan.stride) * plan.channels *
-                        static_cast<int64_t>(sizeof(float));
+  const int64_t source = plan.spread ? plan.source_width : plan.source_width * plan.stride;
+  const int64_t bytes = (plan.width + source) * plan.channels * static_cast<int64_t>(sizeof(float));
   return std::max<int64_t>(kBandBytes / bytes, 4);
 }
 
@@ -40,6 +40,11 @@ WindowPlan WindowPlan::of_input_grad(const ConvGeometry& g) {
   WindowPlan plan(g);
   std::swap(plan.height, plan.source_height);
   std::swap(plan.width, plan.source_width);
+  if (plan.stride != 1) {
+    plan.spread = true;
+    plan.band_rows = fast::band_rows(plan);
+    return plan;
+  }
   plan.pad_top = plan.window - 1 - plan.pad_top;
   plan.pad_left = plan.window - 1 - plan.pad_left;
   plan.turned = true;
@@ -53,8 +58,6 @@ bool has_windows(const ConvGeometry& g) {
          (g.stride[1] == 1 || g.stride[1] == 2) && g.stride[1] == g.stride[2] &&
          g.dilation == ConvGeometry::Extents{1, 1, 1};
 }
-
-bool has_input_grad_windows(const ConvGeometry& g) { return has_windows(g) && g.stride[1] == 1; }
 
 namespace {
 

@@ -16,14 +16,15 @@ namespace pando::kernels::fast {
 // channel by channel.
 struct WindowPlan {
   explicit WindowPlan(const ConvGeometry& geometry);  // that of forward
-  // The input gradient of a convolution with stride 1: a convolution with the turned filter.
+  // The input gradient. With stride 1 it is a convolution with the turned filter.
   static WindowPlan of_input_grad(const ConvGeometry& geometry);
 
   int64_t result_rows() const { return batch * height; }
   // The source's row at which the window of a result's row begins, of all samples, not counting
   // the padding.
   int64_t source_row(int64_t row) const {
-    return row / height * source_height + row % height * stride;
+    const int64_t h = row % height;
+    return row / height * source_height + (spread ? h / stride : h * stride);
   }
   // Whether source and result together are too large for a second-level cache.
   bool is_large() const;
@@ -38,6 +39,7 @@ struct WindowPlan {
   int64_t stride = 1;
   int64_t pad_top = 0;
   int64_t pad_left = 0;
+  bool spread = false;    // a pixel of the source reaches those of the result `stride` apart
   bool turned = false;    // the filter is read from its last tap to its first
   bool wide = false;      // vectors have sixteen numbers, not eight
   int64_t band_rows = 1;  // rows of the result that pass while some of their channels are in cache
@@ -46,7 +48,6 @@ struct WindowPlan {
 // Whether the plans can describe the convolution, and the processor has AVX2. Requires: one channel
 // per group.
 bool has_windows(const ConvGeometry& geometry);
-bool has_input_grad_windows(const ConvGeometry& geometry);
 
 struct WindowEnds {
   const float* bias = nullptr;  // may be null
