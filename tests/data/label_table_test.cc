@@ -70,6 +70,8 @@ TEST(LabelTable, SaysWhatIsWrong) {
   EXPECT_SAYS(error_in("file,label\n"), "no rows");
   EXPECT_SAYS(error_in("a.jpg,cat\nb.jpg\n"), "line 2", "1 cell", "expected 2");
   EXPECT_SAYS(error_in("a.jpg,cat,dog\nb.jpg,dog,cat\n"), "line 1", "3 cells", "quote");
+  EXPECT_SAYS(error_in("file;label\na.jpg;cat\n"), "line 1", "file;label", "semicolons", "commas");
+  EXPECT_SAYS(error_in("a.jpg\tcat\nb.jpg\tdog\n"), "line 1", "tabs", "commas");
   EXPECT_SAYS(error_in("file,label\na.jpg,\n"), "line 2", "a.jpg", "no label");
   EXPECT_SAYS(error_in("a.jpg,cat\n,dog\n"), "line 2", "name of a file");
   EXPECT_SAYS(error_in("a.jpg,cat\nb.jpg,dog\na.jpg,dog\n"), "a.jpg", "line 1", "line 3");

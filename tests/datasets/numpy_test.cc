@@ -354,12 +354,22 @@ TEST_F(NumpyData, PartsMustFitTogether) {
   EXPECT_SAYS(failure(), "x_test.npy", "f32[4,5,1]", "x_train.npy", "u8[4,5,1]", "same");
 }
 
-TEST_F(NumpyData, WarnsOfChannelsThatComeFirst) {
+TEST_F(NumpyData, RefusesChannelsThatComeFirst) {
   save_all([](int64_t n, bool labels) {
     return labels ? filled(DType::i32, {n}, 3) : filled(DType::u8, {n, 3, 8, 8}, 256);
   });
-  ASSERT_FALSE(load().warnings.empty());
-  EXPECT_SAYS(load().warnings[0], "[6,3,8,8]", "transpose(0, 2, 3, 1)");
+  EXPECT_SAYS(failure(), "x_train.npy", "[6,3,8,8]", "transpose(0, 2, 3, 1)", "[6,8,8,3]");
+}
+
+TEST_F(NumpyData, RefusesFeaturesThatAreNotFinite) {
+  save_digits();
+  Tensor x = filled(DType::f32, {6, 4, 5}, 9);
+  x.f32()[41] = std::nanf("");
+  save("x_train", x);
+  EXPECT_SAYS(failure(), "x_train.npy", "sample 2", "nan", "finite");
+  const VerifyReport report = verify_dataset("numpy", folder_.path());
+  ASSERT_EQ(report.bad_count, 1);
+  EXPECT_SAYS(report.bad[0].why, "sample 2", "nan");
 }
 
 TEST_F(NumpyData, IsShownAndMeasured) {

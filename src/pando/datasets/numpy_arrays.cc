@@ -124,7 +124,16 @@ std::string list_of(const Offers& offers) {
 
 // --- shapes and types ---
 
-void shape_features(ArrayPart& part, std::vector<std::string>& warnings) {
+// Requires: f32, with a row for each sample.
+void check_finite(const Tensor& tensor, const std::string& place) {
+  const std::span<const float> values = tensor.f32();
+  const auto bad = std::ranges::find_if(values, [](float value) { return !std::isfinite(value); });
+  if (bad == values.end()) return;
+  throw IoError(place, ": sample ", (bad - values.begin()) / tensor.shape().elements_from(1),
+                " has the value ", *bad, ", expected finite numbers");
+}
+
+void shape_features(ArrayPart& part) {
   const Shape shape = part.x.shape();
   if (shape.rank() < 3 || shape.rank() > 5) {
     throw IoError(part.x_place, ": features ", shape,
@@ -134,11 +143,12 @@ void shape_features(ArrayPart& part, std::vector<std::string>& warnings) {
   if (shape.rank() == 3) {
     part.x = std::move(part.x).reshaped({shape[0], shape[1], shape[2], 1});
   } else if (shape.rank() == 4 && shape[1] <= 4 && shape[3] > 4 && shape[2] > 4) {
-    warnings.push_back(concat(part.x_place, ": features ", shape, " are read as pictures of ",
-                              shape[1], " rows with ", shape[3],
-                              " channels; if channels come first, save x.transpose(0, 2, 3, 1)"));
+    throw IoError(part.x_place, ": features ", shape, " have their channels first, expected them ",
+                  "last: save x.transpose(0, 2, 3, 1), of the shape ",
+                  Shape{shape[0], shape[2], shape[3], shape[1]});
   }
   if (part.x.dtype() == DType::i32) part.x = cast(part.x, DType::f32);
+  if (part.x.dtype() == DType::f32) check_finite(part.x, part.x_place);
 }
 
 // The shape of a mask for these features.
@@ -260,12 +270,7 @@ void shape_one_hot(NumpyArrays& arrays, int64_t columns) {
 void shape_values(NumpyArrays& arrays, int64_t columns) {
   for (ArrayPart* part : all_parts(arrays)) {
     part->y = cast(part->y, DType::f32).reshaped({part->x.shape()[0], columns});
-    const std::span<const float> values = part->y.f32();
-    const auto bad =
-        std::ranges::find_if(values, [](float value) { return !std::isfinite(value); });
-    if (bad == values.end()) continue;
-    throw IoError(part->y_place, ": sample ", (bad - values.begin()) / columns, " has the value ",
-                  *bad, ", expected finite numbers");
+    check_finite(part->y, part->y_place);
   }
 }
 
@@ -334,7 +339,7 @@ NumpyArrays read_numpy(const std::string& path) {
 }
 
 ArrayTask shape_arrays(NumpyArrays& arrays) {
-  for (ArrayPart* part : all_parts(arrays)) shape_features(*part, arrays.warnings);
+  for (ArrayPart* part : all_parts(arrays)) shape_features(*part);
   const auto without_rows = [](const Tensor& tensor) {
     return Shape(std::vector<int64_t>(tensor.shape().begin() + 1, tensor.shape().end()));
   };

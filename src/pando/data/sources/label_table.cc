@@ -44,7 +44,18 @@ bool has_header(const std::vector<CsvRow>& rows) {
          std::all_of(rows[1].cells.begin() + 1, rows[1].cells.end(), is_flag);
 }
 
+// Spreadsheets of some countries separate cells by other marks.
+void check_separator(const CsvRow& row, const std::string& place) {
+  if (row.cells.size() != 1) return;
+  const size_t mark = row.cells[0].find_first_of(";\t");
+  if (mark == std::string::npos) return;
+  throw IoError(place, ": line ", row.line, ": the cells of '", row.cells[0], "' are separated by ",
+                row.cells[0][mark] == ';' ? "semicolons" : "tabs",
+                "; expected commas: save the table as comma-separated values");
+}
+
 void check_cells(const CsvRow& row, size_t expected, const std::string& place) {
+  check_separator(row, place);
   if (row.cells.size() != expected) {
     throw IoError(place, ": line ", row.line, " has ", counted(std::ssize(row.cells), "cell"),
                   ", expected ", expected,
@@ -87,12 +98,11 @@ void read_columns(const std::vector<CsvRow>& rows, LabelTable& table) {
 // The labels of a cell, each once.
 std::vector<std::string> split_labels(const std::string& cell, std::string_view separators) {
   std::vector<std::string> labels;
+  std::set<std::string> known;
   for (size_t begin = 0; begin <= cell.size();) {
     const size_t end = std::min(cell.find_first_of(separators, begin), cell.size());
     std::string label(trim(std::string_view(cell).substr(begin, end - begin)));
-    if (!label.empty() && std::ranges::find(labels, label) == labels.end()) {
-      labels.push_back(std::move(label));
-    }
+    if (!label.empty() && known.insert(label).second) labels.push_back(std::move(label));
     begin = end + 1;
   }
   return labels;
