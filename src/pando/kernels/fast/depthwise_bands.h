@@ -64,22 +64,38 @@ struct Columns {
   }
 };
 
+// A row of the result: that of the band's begin, then the next ones. Counts, because a division
+// takes as long as a group of pixels.
+struct RowCursor {
+  PANDO_INLINE RowCursor(const WindowPlan& window_plan, int64_t row)
+      : plan(window_plan), sample(row / plan.height), h(row % plan.height) {}
+  PANDO_INLINE void advance() {
+    if (++h < plan.height) return;
+    h = 0;
+    ++sample;
+  }
+  const WindowPlan& plan;
+  int64_t sample;
+  int64_t h;
+};
+
 // The rows of the source under one row of the result, from some channel on; null: outside.
 template <int kWindow>
 struct SourceRows {
-  PANDO_INLINE SourceRows(const WindowPlan& plan, const float* x, int64_t result_row, int64_t c) {
-    const int64_t sample = result_row / plan.height;
-    const int64_t h = result_row % plan.height;
+  PANDO_INLINE SourceRows(const RowCursor& cursor, const float* x, int64_t c) {
+    const WindowPlan& plan = cursor.plan;
+    const int64_t length = plan.source_width * plan.channels;
+    x += cursor.sample * plan.source_height * length + c;
 #pragma GCC unroll 16
     for (int k = 0; k < kWindow; ++k) {
-      // With `spread`, the rows between two rows of the source are none.
-      const int64_t fine = plan.spread ? h + plan.pad_top - k : h * plan.stride - plan.pad_top + k;
-      const int64_t at = plan.spread ? fine / plan.stride : fine;
-      const bool between = plan.spread && fine % plan.stride != 0;
-      const bool inside = fine >= 0 && !between && at < plan.source_height;
-      row[k] = inside
-                   ? x + (sample * plan.source_height + at) * plan.source_width * plan.channels + c
-                   : nullptr;
+      int64_t at = cursor.h * plan.stride - plan.pad_top + k;
+      bool inside = at >= 0;
+      if (plan.spread) {  // every other row lies between two of the source
+        const int64_t fine = cursor.h + plan.pad_top - k;
+        at = fine >> 1;
+        inside = fine >= 0 && (fine & 1) == 0;
+      }
+      row[k] = inside && at < plan.source_height ? x + at * length : nullptr;
     }
   }
   const float* row[kWindow];

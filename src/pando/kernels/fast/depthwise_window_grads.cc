@@ -53,8 +53,9 @@ PANDO_INLINE void add_tap_rows(const GradBand& band, int first_row, int64_t c) {
   for (int t = 0; t < kRows * kWindow; ++t) {
     load(dfilter + t * plan.channels, sums[t / kWindow][t % kWindow]);
   }
-  for (int64_t row = band.rows.begin; row < band.rows.end; ++row) {
-    const SourceRows<kWindow> source(plan, band.data.x, row, c);
+  RowCursor cursor(plan, band.rows.begin);
+  for (int64_t row = band.rows.begin; row < band.rows.end; ++row, cursor.advance()) {
+    const SourceRows<kWindow> source(cursor, band.data.x, c);
     const float* dy = band.data.dy + row * plan.width * plan.channels + c;
     Columns columns{-plan.pad_left, plan.source_width, plan.channels};
     for (int64_t left = plan.width; left > 0;) {

@@ -135,8 +135,9 @@ PANDO_INLINE void sum_vector(const SumBand& band, int64_t c) {
                   plan.turned ? -plan.channels : plan.channels};
   const GroupEnds ends{band.ends.bias == nullptr ? nullptr : band.ends.bias + c,
                        band.ends.activation};
-  for (int64_t row = band.rows.begin; row < band.rows.end; ++row) {
-    const SourceRows<kWindow> source(plan, band.data.x, row, c);
+  RowCursor cursor(plan, band.rows.begin);
+  for (int64_t row = band.rows.begin; row < band.rows.end; ++row, cursor.advance()) {
+    const SourceRows<kWindow> source(cursor, band.data.x, c);
     band.source.fetch();
     band.result.fetch();
     sum_row<Walk, Values>(plan, source, taps, ends,

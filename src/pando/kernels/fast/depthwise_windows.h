@@ -39,7 +39,7 @@ struct WindowPlan {
   int64_t stride = 1;
   int64_t pad_top = 0;
   int64_t pad_left = 0;
-  bool spread = false;    // a pixel of the source reaches those of the result `stride` apart
+  bool spread = false;    // the input gradient with stride 2: pixels of the source are two apart
   bool turned = false;    // the filter is read from its last tap to its first
   bool wide = false;      // vectors have sixteen numbers, not eight
   int64_t band_rows = 1;  // rows of the result that pass while some of their channels are in cache
