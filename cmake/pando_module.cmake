@@ -28,6 +28,18 @@ function(pando_module name)
   endif()
 endfunction()
 
+# pando_module_targets(<out> <folder>...): the object libraries of the folders.
+function(pando_module_targets out)
+  set(targets "")
+  foreach(name IN LISTS ARGN)
+    list(APPEND targets pando_${name})
+    if(TARGET pando_${name}_hot)
+      list(APPEND targets pando_${name}_hot)
+    endif()
+  endforeach()
+  set(${out} ${targets} PARENT_SCOPE)
+endfunction()
+
 # A part of pando_module, which sets ARG_DEPENDS and ARG_FOREIGN: one object library.
 function(pando_module_target name unity_sources sources)
   add_library(pando_${name} OBJECT ${sources})

@@ -20,7 +20,8 @@ target_link_libraries(comm_mpich PUBLIC pando_warnings ${PANDO_MPICH_LIBRARY} GT
 add_executable(comm_mpich_tests ${process_sources})
 add_executable(job_program_mpich job_program.cc)
 foreach(program IN ITEMS comm_mpich_tests job_program_mpich)
-  target_sources(${program} PRIVATE $<TARGET_OBJECTS:pando_base> $<TARGET_OBJECTS:pando_tensor>)
+  target_sources(${program} PRIVATE $<TARGET_OBJECTS:pando_base>
+                     $<TARGET_OBJECTS:pando_base_hot> $<TARGET_OBJECTS:pando_tensor>)
   target_link_libraries(${program} PRIVATE comm_mpich)
   pando_test_group(fast ${program})
   pando_test_group(mpich ${program})
