@@ -98,9 +98,10 @@ TEST(ScheduleFlags, PresetsOfTheSeed) {
 }
 
 TEST(ScheduleFlags, KeysBelongToTheSchedule) {
-  EXPECT_SAYS(error({"--lr-schedule=cosine"}), "--lr-schedule-params: cosine ", "got no keys",
-              "missing initial_learning_rate, epochs_to_total_decay");
-  EXPECT_SAYS(error({"--lr-schedule=cosine", "--learning-rate=1"}),
+  const TrainOptions whole = parse({"--lr-schedule=cosine", "--num-epochs=7"});
+  EXPECT_EQ(whole.schedule.params.epochs_to_total_decay, 7);
+  EXPECT_SAYS(whole.config_text, "chosen by --num-epochs");
+  EXPECT_SAYS(error({"--lr-schedule=cosine", "--num-epochs=0"}),
               "cosine requires epochs_to_total_decay");
   EXPECT_SAYS(error({"--lr-schedule=polynomial",
                      "--lr-schedule-params={initial_learning_rate: 1, epochs_to_total_decay: 1}"}),

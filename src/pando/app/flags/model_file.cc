@@ -43,10 +43,11 @@ std::string checksum_of_file(const std::string& path) {
                      data::crc32c({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}));
 }
 
-// Extents that an ONNX file leaves open are the height and width of pictures.
+// Extents that a file leaves open are the height and width of pictures.
 std::map<std::string, int64_t> open_extents(const std::string& path, int64_t side) {
   std::map<std::string, int64_t> extents;
-  if (to_lower(fs::path(path).extension().string()) != ".onnx") return extents;
+  const bool is_onnx = to_lower(fs::path(path).extension().string()) == ".onnx";
+  if (!is_onnx) return {{"height", side}, {"width", side}};
   const onnx::ModelProto model = onnx::read_model(path);
   for (const onnx::ValueInfoProto& input : model.graph.inputs) {
     for (size_t axis = 1; axis < input.shape.size(); ++axis) {
@@ -92,9 +93,8 @@ Network with_probabilities(const Network& network) {
 
 bool names_model_file(const std::string& model) {
   const std::string lower = to_lower(model);
-  return std::ranges::any_of(endings(), [&](const std::string& ending) {
-    return lower.size() > ending.size() && lower.ends_with(ending);
-  });
+  return std::ranges::any_of(endings(),
+                             [&](const std::string& ending) { return lower.ends_with(ending); });
 }
 
 ZooEntry entry_of_network(const Network& network, const std::string& name) {

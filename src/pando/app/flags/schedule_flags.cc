@@ -28,7 +28,7 @@ WantedKeys keys_of(const ScheduleFlags& flags) {
     case ScheduleKind::constant: return {"const", {}, {"initial_learning_rate"}};
     case ScheduleKind::stepped: return {"stepped", {"boundaries", "values"}, {}};
     case ScheduleKind::cosine:
-      return {"cosine", {"initial_learning_rate", "epochs_to_total_decay"}, {}};
+      return {"cosine", {"epochs_to_total_decay"}, {"initial_learning_rate"}};
     case ScheduleKind::polynomial: break;
   }
   return {"polynomial",
@@ -133,7 +133,8 @@ void add_schedule_flags(OptionTable& table, ScheduleFlags& flags) {
       "lr-schedule-params",
       "parameters of --lr-schedule, as YAML or JSON. initial_learning_rate is multiplied by the "
       "global batch size; --learning-rate, which is not, can replace it. const takes "
-      "initial_learning_rate; cosine also epochs_to_total_decay; polynomial also "
+      "initial_learning_rate; cosine also epochs_to_total_decay, by default --num-epochs; "
+      "polynomial also "
       "end_learning_rate_ratio and power; stepped takes boundaries in epochs and the learning "
       "rates before, between and after them as values: '{boundaries: [30, 60], values: [0.1, 0.01, "
       "0.001]}'");

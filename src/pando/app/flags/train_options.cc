@@ -230,6 +230,17 @@ void find_model_file(TrainOptions& options) {
   options.model_file = read_model_file(options.model, options.data.image_size);
 }
 
+// Before the options are checked: a cosine ends with the run.
+void choose_decay(OptionTable& table, TrainOptions& options) {
+  std::optional<double>& decay = options.schedule.params.epochs_to_total_decay;
+  if (options.schedule.kind != ScheduleKind::cosine || decay || options.num_epochs < 1) return;
+  decay = static_cast<double>(options.num_epochs);
+  Option& option = table.find("lr-schedule-params", "");
+  if (option.origin.kind == Origin::Kind::built_in) {
+    option.origin = {.place = "chosen by --num-epochs"};
+  }
+}
+
 // Before the options are checked: what is missing depends on the data set.
 void choose_dataset(OptionTable& table, TrainOptions& options) {
   Option& option = table.find("dataset", "");
@@ -441,6 +452,7 @@ std::optional<TrainOptions> settle_train_options(OptionTable& table, const Commo
                                                  TrainOptions& options, std::ostream& out) {
   find_model_file(options);
   choose_dataset(table, options);
+  choose_decay(table, options);
   options.logs_are_given =
       table.find_exact("logs-per-epoch")->origin.kind != Origin::Kind::built_in;
   let_later_rate_win(table, options.schedule);
