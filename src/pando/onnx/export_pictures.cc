@@ -116,6 +116,17 @@ void export_layer_norm(Exporter& exporter, const ir::Node& node) {
                                 attribute("epsilon", ops::number_attribute(node, "epsilon"))}));
 }
 
+// The extents of a result: samples and channels as they come, and new spatial ones.
+std::string sizes_of(Exporter& exporter, const ir::Node& node) {
+  const Shape& to = node.output()->shape();
+  const std::string all = exporter.emit_step(node, "Shape", {exporter.name_of(node.input(0))});
+  const std::string kept =
+      exporter.emit_step(node, "Gather", {all, exporter.add_ints(node.name() + "/kept", {0, 1})});
+  const std::string sizes =
+      exporter.add_ints(node.name() + "/sizes", {to.begin() + 1, to.end() - 1});
+  return exporter.emit_step(node, "Concat", {kept, sizes}, {attribute("axis", int64_t{0})});
+}
+
 void export_resize(Exporter& exporter, const ir::Node& node) {
   if (exporter.opset() < 11) return exporter.refuse(node, "resizing needs opset 11");
   const Shape& from = node.input(0)->shape();
@@ -137,8 +148,12 @@ void export_resize(Exporter& exporter, const ir::Node& node) {
       exact = exact && static_cast<double>(scale) * static_cast<double>(from[axis]) ==
                            static_cast<double>(to[axis]);
     }
-    if (!exact) return exporter.refuse(node, "sizes that are no multiple need a fixed batch");
-    inputs.push_back(exporter.add_floats(node.name() + "/scales", {std::ssize(scales)}, scales));
+    if (exact) {
+      inputs.push_back(exporter.add_floats(node.name() + "/scales", {std::ssize(scales)}, scales));
+    } else {
+      inputs.push_back(exporter.opset() < 13 ? region : std::string());  // no scales
+      inputs.push_back(sizes_of(exporter, node));
+    }
   }
   const std::string mode = ops::text_attribute(node, "mode");
   exporter.emit(

@@ -100,11 +100,17 @@ void export_dense(Exporter& exporter, const ir::Node& node) {
     input = exporter.emit_step(node, "Flatten", {exporter.name_of(from)},
                                {attribute("axis", int64_t{1})});
   }
-  std::vector<std::string> inputs = {
-      input, exporter.add_floats(node.input(1)->name(), shape.dims(), filter.reals)};
-  if (node.num_inputs() < 3) return exporter.emit(node, "MatMul", inputs);
-  inputs.push_back(add_vector(exporter, node.input(2)));
-  exporter.emit(node, "Gemm", inputs);
+  const std::string& name = node.input(1)->name();
+  if (node.num_inputs() < 3) {
+    return exporter.emit(node, "MatMul",
+                         {input, exporter.add_floats(name, shape.dims(), filter.reals)});
+  }
+  // [units, features], as PyTorch writes it: OpenCV reads no other form.
+  filter.dims = shape.dims();
+  const std::string turned =
+      exporter.add_floats(name, {shape[1], shape[0]}, permuted(filter, {1, 0}));
+  exporter.emit(node, "Gemm", {input, turned, add_vector(exporter, node.input(2))},
+                {attribute("transB", int64_t{1})});
 }
 
 // The last two axes are matrices, which are the first two after the batch of nothing in the file.

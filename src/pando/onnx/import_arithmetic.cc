@@ -128,7 +128,7 @@ void give_with_constant(Importer& importer, const NodeProto& node, const Value& 
   const int64_t axis = fits ? only_axis(aligned) : -1;
   const bool known = node.op_type == "Add" || node.op_type == "Mul" || node.op_type == "Sum" ||
                      (!constant_first && (node.op_type == "Sub" || node.op_type == "Div"));
-  if (axis >= 1 && known && constant.is_real &&
+  if (axis >= 0 && axis != x.order[0] && known && constant.is_real &&
       aligned[static_cast<size_t>(axis)] == dims[static_cast<size_t>(axis)]) {
     return give_channels(importer, node, x, axis, constant.as_reals());
   }

@@ -47,7 +47,7 @@ Pads pads_of(const Importer& importer, const NodeProto& node, const Value& value
     if (std::max(std::abs(pads[i]), std::abs(pads[axes.size() + i])) > kMostPad) {
       throw Unsupported(label(node), ": pads: expected at most ", kMostPad);
     }
-    if (axis == 0 && (pads[i] != 0 || pads[axes.size() + i] != 0)) {
+    if (axis == value.order[0] && (pads[i] != 0 || pads[axes.size() + i] != 0)) {
       throw Unsupported(label(node), ": pads of samples");
     }
   }

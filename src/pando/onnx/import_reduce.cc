@@ -24,7 +24,7 @@ void import_softmax(Importer& importer, const NodeProto& node) {
   const auto rank = std::ssize(value.order);
   const bool joined = importer.opset() < 13;
   const int64_t axis = importer.axis(node, int_attribute(node, "axis", joined ? 1 : -1), rank);
-  if (axis == 0) throw Unsupported(label(node), ": a softmax over samples");
+  if (axis == value.order[0]) throw Unsupported(label(node), ": a softmax over samples");
   const std::vector<int64_t> dims = value.dims();
   const auto softmax = [&](const Computed& x) {
     if (node.op_type == "LogSoftmax") return log_softmax(importer, node, x);
@@ -70,13 +70,15 @@ const Reduction& reduction_of(const NodeProto& node) {
 }
 
 // The axes of the computed value that a node reduces.
-std::vector<int64_t> reduced_axes(const Importer& importer, const NodeProto& node, int64_t rank) {
+std::vector<int64_t> reduced_axes(const Importer& importer, const NodeProto& node,
+                                  const Order& order) {
+  const auto rank = std::ssize(order);
   std::vector<int64_t> axes =
       importer.has(node, 1) ? importer.need(node, 1, "axes").ints : ints_attribute(node, "axes");
   for (int64_t& axis : axes) axis = importer.axis(node, axis, rank);
   const bool all = axes.empty() && int_attribute(node, "noop_with_empty_axes", 0) == 0;
   for (int64_t i = importer.lead(); all && i < rank; ++i) axes.push_back(i);
-  if (std::ranges::find(axes, 0) != axes.end()) {
+  if (std::ranges::find(axes, order[0]) != axes.end()) {
     throw Unsupported(label(node), ": a reduction over samples");
   }
   return axes;
@@ -112,7 +114,7 @@ Computed reduced(Importer& importer, const NodeProto& node, Computed x, const ir
 
 void import_reduce(Importer& importer, const NodeProto& node) {
   const Value& value = importer.operand(node, 0);
-  const std::vector<int64_t> axes = reduced_axes(importer, node, std::ssize(value.order));
+  const std::vector<int64_t> axes = reduced_axes(importer, node, value.order);
   if (axes.empty()) return importer.give(node, value);
   const bool keeps = int_attribute(node, "keepdims", 1) != 0;
   const Order from = value.flattened ? plain_order(value.order.size()) : value.order;

@@ -80,21 +80,21 @@ void import_squeeze(Importer& importer, const NodeProto& node) {
   std::vector<int64_t> axes = list_of(importer, node, "axes", 1);
   for (int64_t& axis : axes) axis = importer.axis(node, axis, rank);
   if (axes.empty()) {
-    for (int64_t i = 1; i < rank; ++i) {
-      if (dims[static_cast<size_t>(i)] == 1) axes.push_back(i);
+    for (int64_t i = 0; i < rank; ++i) {
+      if (i != value.order[0] && dims[static_cast<size_t>(i)] == 1) axes.push_back(i);
     }
   }
   Order order;
   std::vector<int64_t> shape;
   for (const int64_t axis : value.order) {
     const bool listed = std::ranges::find(axes, axis) != axes.end();
-    if (listed && (axis == 0 || dims[static_cast<size_t>(axis)] != 1)) {
+    if (listed && (axis == value.order[0] || dims[static_cast<size_t>(axis)] != 1)) {
       throw Unsupported(label(node), ": axis ", axis, " cannot be removed");
     }
     if (listed) continue;
     const auto before = std::ranges::count_if(axes, [&](int64_t gone) { return gone < axis; });
     order.push_back(axis - before);
-    if (axis != 0) shape.push_back(dims[static_cast<size_t>(axis)]);
+    if (axis != value.order[0]) shape.push_back(dims[static_cast<size_t>(axis)]);
   }
   const Computed x = value.flattened ? importer.plain(value) : *value.computed;
   importer.give(node, importer.reshaped(node, x, Shape(shape)), order);
@@ -128,8 +128,8 @@ void import_transpose(Importer& importer, const NodeProto& node) {
     for (int64_t& axis : perm) ++axis;
     perm.insert(perm.begin(), 0);
   }
-  if (std::ssize(perm) != rank || perm[0] != 0) {
-    throw Unsupported(label(node), ": a transposition of samples");
+  if (std::ssize(perm) != rank) {
+    throw InvalidArgument(label(node), ": perm: expected ", rank, " axes, got ", perm.size());
   }
   // Axis perm[i] of the operand is axis i of the result.
   Order order;
@@ -165,7 +165,7 @@ void import_concat(Importer& importer, const NodeProto& node) {
     parts.push_back(importer.operand_in(node, part, order));
   }
   const int64_t axis = importer.axis(node, int_attribute(node, "axis", 1), std::ssize(order));
-  if (axis == 0) throw Unsupported(label(node), ": samples side by side");
+  if (axis == order[0]) throw Unsupported(label(node), ": samples side by side");
   const int64_t place = std::ranges::find(order, axis) - order.begin();
   const Computed y =
       parts.size() == 1
@@ -209,7 +209,7 @@ void import_slice(Importer& importer, const NodeProto& node) {
     const auto at = static_cast<size_t>(place_of(value, axis));
     const SliceRange range = slice_range(node, dims[static_cast<size_t>(axis)], starts[i],
                                          ends.at(i), steps.empty() ? 1 : steps.at(i));
-    if (range.count < 1 || (axis == 0 && range.count != 1)) {
+    if (range.count < 1 || (axis == value.order[0] && range.count != 1)) {
       throw Unsupported(label(node), ": nothing is left, or some samples");
     }
     if (range.step < 1) {  // backwards
@@ -232,7 +232,7 @@ void import_split(Importer& importer, const NodeProto& node) {
   const Value& value = computed_operand(importer, node);
   const std::vector<int64_t> dims = value.dims();
   const int64_t axis = importer.axis(node, int_attribute(node, "axis", 0), std::ssize(dims));
-  if (axis == 0) throw Unsupported(label(node), ": a division of samples");
+  if (axis == value.order[0]) throw Unsupported(label(node), ": a division of samples");
   const int64_t extent = dims[static_cast<size_t>(axis)];
   std::vector<int64_t> sizes = list_of(importer, node, "split", 1);
   const auto count = std::ssize(node.outputs);

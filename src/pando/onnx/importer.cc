@@ -329,6 +329,10 @@ ImportedNetwork Importer::run() {
       throw InvalidArgument("no node computes output '", output.name, "'");
     if (!found->second.computed) throw Unsupported("output '", output.name, "' is a constant");
     const Value& value = found->second;
+    if (value.order[0] != 0) {
+      throw Unsupported("output '", output.name, "': axis ", value.order[0],
+                        " has the samples; expected axis 0");
+    }
     Computed result = value.flattened ? plain(value) : *value.computed;
     const bool is_input = std::ranges::any_of(inputs_, [&](const SymbolicTensor& input) {
       return input.expression() == result.tensor.expression();

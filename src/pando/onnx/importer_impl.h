@@ -26,8 +26,8 @@ struct Computed {
 };
 
 // A value of the file: known, or computed by the network. Axis i of a computed tensor is axis
-// order[i] of the file; the batch is first in both. So a Transpose costs nothing, and pictures are
-// channels last although the file has channels first.
+// order[i] of the file; the batch is first in the tensor, and mostly in the file. So a Transpose
+// costs nothing, and pictures are channels last although the file has channels first.
 struct Value {
   std::optional<Constant> constant;
   std::optional<Computed> computed;

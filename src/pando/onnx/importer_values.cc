@@ -163,6 +163,10 @@ Computed Importer::ordered(const Value& value, const Order& order) {
                     value.computed->shape);
   }
   if (value.order == order) return *value.computed;
+  if (value.order[0] != order[0]) {
+    throw Unsupported("a transposition of samples: axis ", value.order[0],
+                      " of a value has them, expected axis ", order[0]);
+  }
   Order perm;
   for (const int64_t axis : order) {
     perm.push_back(std::ranges::find(value.order, axis) - value.order.begin());

