@@ -266,5 +266,21 @@ TEST(WinogradCandidate, LeavesToDirectWhatDirectDoesFaster) {
   EXPECT_EQ(refusal({2, 32, 32, 16}, {3, 3, 16, 16}, {{"window", ir::Ints{2, 2}}}), "");
 }
 
+// The gradient of a large filter packs nothing, so it pays off for smaller pictures.
+TEST(WinogradCandidate, ComputesTheGradientOfALargeFilter) {
+  const auto gradient = [](int64_t batch) {
+    return test::BoundCase(
+        {.op = "conv_filter_grad",
+         .inputs = {{DType::f32, Shape{batch, 8, 8, 260}}, {DType::f32, Shape{batch, 8, 8, 260}}},
+         .attributes = {{"padding", std::string("same")}, {"filter", ir::Ints{3, 3}}}});
+  };
+  EXPECT_NE(gradient(1).offer("winograd").refusal.find("below 32 tiles"), std::string::npos);
+  const test::BoundCase bound = gradient(2);
+  const KernelOffer offer = bound.offer("winograd");
+  ASSERT_EQ(offer.refusal, "");
+  test::expect_close(bound.node(), bound.run(offer, bound.step({})),
+                     bound.run(bound.offer("reference"), bound.step({})), 5e-5, "winograd");
+}
+
 }  // namespace
 }  // namespace pando::kernels

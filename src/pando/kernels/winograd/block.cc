@@ -70,8 +70,8 @@ void multiply(const TilePlan& plan, const Product& product) {
   args.k_count = plan.spec.source_channels;
   args.y_stride = product.product.stride;
   args.last_lanes = plan.lanes;
-  args.w = product.packed;
   for (int64_t plane = 0; plane < kPlanes; ++plane) {
+    args.w = product.packed + plane * plan.kernel_plane();
     args.x = product.source.data + plane * product.source.plane;
     for (const direct::Column& column : plan.columns) {
       args.y = product.product.data + plane * product.product.plane + column.first;

@@ -7,10 +7,6 @@
 
 namespace pando::kernels::winograd {
 
-// Separates neighbouring planes by one extra cache line: planes of a round size would map to few
-// sets of the cache.
-constexpr int64_t kPlaneGap = 16;
-
 inline int64_t plane_floats(int64_t rows, int64_t stride) { return rows * stride + kPlaneGap; }
 
 inline Planes planes_at(float* data, int64_t rows, int64_t stride) {

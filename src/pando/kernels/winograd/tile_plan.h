@@ -12,6 +12,10 @@
 
 namespace pando::kernels::winograd {
 
+// Separates neighbouring planes by one extra cache line: planes of a round size would map to few
+// sets of the cache.
+constexpr int64_t kPlaneGap = 16;
+
 // The numbers of a 3x3 convolution with stride 1.
 struct TileSpec {
   int64_t batch = 1;
@@ -57,8 +61,8 @@ struct TilePlan {
   int64_t channels(const direct::Column& column) const {
     return (column.vectors - 1) * int64_t{lanes} + column.last_lanes;
   }
-  // The floats of one plane of the packed filter, [column][source channel][width].
-  int64_t kernel_plane() const { return spec.source_channels * output_stride; }
+  // The floats of one plane of the packed filter, [column][source channel][width], and a gap.
+  int64_t kernel_plane() const { return spec.source_channels * output_stride + kPlaneGap; }
 
   TileSpec spec;
   const direct::IsaKernels& isa;
