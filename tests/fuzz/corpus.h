@@ -36,6 +36,8 @@ inline const Target kTargets[] = {
     {"imagenet", imagenet},
     {"jpeg", jpeg},
     {"json", json},
+    {"keras_config", keras_config},
+    {"keras_zip", keras_zip},
     {"npy", npy},
     {"npz", npz},
     {"onnx", onnx},
@@ -43,6 +45,7 @@ inline const Target kTargets[] = {
     {"png", png},
     {"record_index", record_index},
     {"tfrecord", tfrecord},
+    {"tfjs", tfjs},
     {"views", views},
     {"yaml", yaml},
 };

@@ -28,6 +28,8 @@ void idx(Input input);
 void imagenet(Input input);
 void jpeg(Input input);
 void json(Input input);
+void keras_config(Input input);
+void keras_zip(Input input);
 void npy(Input input);
 void npz(Input input);
 void onnx(Input input);
@@ -35,6 +37,7 @@ void pickle(Input input);
 void png(Input input);
 void record_index(Input input);
 void tfrecord(Input input);
+void tfjs(Input input);
 void views(Input input);
 void yaml(Input input);
 

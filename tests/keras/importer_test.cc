@@ -129,6 +129,17 @@ TEST(KerasModels, ModelsInsideModels) {
   EXPECT_EQ(imported.network.outputs()[0].shape, (Shape{32}));
 }
 
+// Layers of ours have fewer characters in their names.
+TEST(KerasModels, NamesBecomePlain) {
+  const Json config =
+      functional(input("my in", "[null, 4]") + "," +
+                     node("Dense", "a b", R"("units": 2)", R"([[["my in", 0, 0, {}]]])") + "," +
+                     node("Dense", "a:b", R"("units": 2)", R"([[["a b", 0, 0, {}]]])"),
+                 R"([["my in", 0, 0]])", R"([["a:b", 0, 0]])");
+  EXPECT_EQ(names_of(import_with_any(config).network),
+            (std::vector<std::string>{"my_in", "a_b", "a_b_1"}));
+}
+
 TEST(KerasModels, SequentialKnowsItsInputInManyWays) {
   const std::string dense = R"("class_name": "Dense", "config": {"name": "d", "units": 2)";
   for (const std::string& text :

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "pando/nn/layers.h"
+#include "pando/train/load_model.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_folder.h"
 #include "tests/train/train_support.h"
@@ -49,6 +51,45 @@ TEST(KerasModel, IsLoadedFrozenAsInTheFileAndTrained) {
   model.fit(x, y, {.epochs = 20, .verbose = 0});
   EXPECT_LT(model.evaluate(x, y)[0].second, before[0].second);
   EXPECT_EQ(model.get_weight("first/kernel").f32()[1], 0.125f);
+}
+
+Network small_network() {
+  return Sequential({6, 5, 2}, {Conv2D({.filters = 3, .kernel = {3, 3}, .name = "first"}),
+                                BatchNormalization({.name = "norm"}), Flatten(),
+                                Dense({.units = 4, .activation = "softmax", .name = "last"})});
+}
+
+TEST(KerasModel, IsTheSameAfterwardsWithFactsAndFrozenLayers) {
+  const testing_support::TempFolder folder;
+  Model model(small_network(), {.name = "small", .seed = 5});
+  model.set_trainable("first", false);
+  const ModelFacts facts = {.labels = {"a", "b", "c", "d"}, .origin = {.producer = "pando"}};
+  model.set_facts(facts);
+  Tensor x(DType::f32, {3, 6, 5, 2});
+  for (size_t i = 0; i < x.f32().size(); ++i) x.f32()[i] = static_cast<float>(i % 7) / 7;
+  for (const char* name : {"model.h5", "model.hdf5", "model.keras", "model.json"}) {
+    SCOPED_TRACE(name);
+    save_model(model, folder.path(name));
+    EXPECT_TRUE(is_model_file(folder.path(name)));
+    Model loaded = load_model(folder.path(name));
+    EXPECT_EQ(loaded.weight_names(), model.weight_names());
+    EXPECT_EQ(loaded.facts(), facts);
+    EXPECT_FALSE(loaded.trainable("first"));
+    EXPECT_TRUE(loaded.trainable("last"));
+    EXPECT_TRUE(std::ranges::equal(loaded.predict(x).f32(), model.predict(x).f32()));
+  }
+}
+
+TEST(KerasModel, SaysWhatCannotBeSaved) {
+  const testing_support::TempFolder folder;
+  const Model model(small_network());
+  EXPECT_SAYS(error_of([&] { save_keras(model, folder.path("m.txt")); }), "m.txt", ".keras");
+  EXPECT_SAYS(error_of([&] { save_keras(model, folder.path("m.h5"), {.format = "x"}); }), "'x'");
+  EXPECT_SAYS(error_of([&] { save_model(model, folder.path("m.h5"), {.opset = 13}); }), "opset");
+  EXPECT_THROW(save_keras(model, folder.path("no/m.h5")), IoError);
+  const Model boxes(Sequential({4, 4, 4}, {DepthToSpace({.name = "boxes"})}));
+  EXPECT_SAYS(error_of<Unsupported>([&] { save_keras(boxes, folder.path("m.keras")); }), "'boxes'");
+  EXPECT_EQ(folder.entries(), 0);
 }
 
 TEST(KerasModel, RefusesWhatIsNoModel) {

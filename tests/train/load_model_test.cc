@@ -91,7 +91,7 @@ TEST(LoadModel, RefusesWhatIsNoModelAndSaysWhatToDo) {
   EXPECT_SAYS(error_of([&] { save_model(small_model(), folder.path("x.tflite")); }), "x.tflite",
               "suffix", "ONNX (.onnx)");
   EXPECT_SAYS(error_of([&] { load_model(folder.path("text")); }), "Keras archive (.keras)",
-              "Keras whole-model HDF5 (.h5, .hdf5)", "tfjs layers model (model.json)");
+              "Keras whole-model HDF5 (.h5, .hdf5)", "tfjs layers model (.json)");
   write_text(folder.path("bad.keras"), "PK\x03\x04");
   EXPECT_SAYS(error_of<IoError>([&] { load_model(folder.path("bad.keras")); }), "bad.keras");
   write_text(folder.path("model.json"), " {}");

@@ -51,6 +51,14 @@ bool stays_inside(const std::string& name) {
   return inside;
 }
 
+std::map<std::string, std::string> texts_of(const Json& object) {
+  std::map<std::string, std::string> texts;
+  for (const Json::Member& member : object.members()) {
+    if (member.value.is_string()) texts[member.key] = member.value.get<std::string>();
+  }
+  return texts;
+}
+
 ModelFile parse_keras_archive(std::span<const uint8_t> content, const std::string& place) {
   const std::map<std::string, data::ZipMember> members = checked_members(content, place);
   const auto read = [&](const std::string& name, uint64_t most) {
@@ -69,7 +77,11 @@ ModelFile parse_keras_archive(std::span<const uint8_t> content, const std::strin
     return parse_json(std::string(bytes.begin(), bytes.end()), place, name);
   };
   ModelFile file{.config = json("config.json")};
-  file.major = major_version(json("metadata.json").get<std::string>("keras_version"));
+  const Json metadata = json("metadata.json");
+  const auto version = metadata.get<std::string>("keras_version");
+  file.major = major_version(version);
+  file.producer = "Keras " + version;
+  file.metadata = texts_of(metadata);
   if (const Json* training = file.config.find("compile_config")) file.training = *training;
   const std::vector<uint8_t> weights =
       read("model.weights.h5", std::numeric_limits<uint64_t>::max());

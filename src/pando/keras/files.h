@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -20,11 +21,15 @@ struct ModelFile {
   std::unique_ptr<WeightSource> weights;
   Json training = {};  // loss, metrics and optimizer as the file describes them, or null
   NamedTensors optimizer_weights = {};
+  std::map<std::string, std::string> metadata = {};  // texts beside the model, by key
+  std::string producer = {};                         // "Keras 2.15.0"
 };
 
 // Whole-model HDF5 of Keras 2.0 to 2.15, and what Keras 3 writes in this form. Throws IoError, also
 // for a file that has weights only.
 ModelFile read_hdf5_model(const std::string& path);
+// Whether an HDF5 file describes a model; false for a file that cannot be read.
+bool has_model_config(const std::string& path);
 ModelFile parse_hdf5_model(std::span<const uint8_t> content, const std::string& place);
 
 // The zip archive of Keras 2.12 and later. Refuses archives with members that occur twice, that

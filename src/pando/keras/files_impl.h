@@ -22,6 +22,9 @@ int major_version(const std::string& version);
 std::map<std::string, Tensor> variables_of(std::span<const uint8_t> content,
                                            const std::string& place);
 
+// The members of an object that are texts.
+std::map<std::string, std::string> texts_of(const Json& object);
+
 // True for a name that stays in its folder.
 bool stays_inside(const std::string& name);
 

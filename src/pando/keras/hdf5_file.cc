@@ -74,8 +74,13 @@ ModelFile model_of(store::Hdf5Reader& hdf5, const std::string& place) {
   }
   ModelFile file{.config = parse_json(long_text(hdf5, "model_config"), place, "model_config")};
   if (store::has_list(hdf5, "/", "keras_version")) {
-    file.major = major_version(long_text(hdf5, "keras_version"));
+    const std::string version = long_text(hdf5, "keras_version");
+    file.major = major_version(version);
+    file.producer = "Keras " + version;
   }
+  file.metadata = hdf5.string_attributes("/");
+  file.metadata.erase("model_config");
+  file.metadata.erase("training_config");
   if (store::has_list(hdf5, "/", "training_config")) {
     file.training = parse_json(long_text(hdf5, "training_config"), place, "training_config");
   }
@@ -117,6 +122,15 @@ int major_version(const std::string& version) {
 ModelFile parse_hdf5_model(std::span<const uint8_t> content, const std::string& place) {
   store::Hdf5Reader hdf5(content, place, {});
   return model_of(hdf5, place);
+}
+
+bool has_model_config(const std::string& path) {
+  try {
+    store::Hdf5Reader hdf5(path);
+    return store::has_list(hdf5, "/", "model_config");
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 ModelFile read_hdf5_model(const std::string& path) {

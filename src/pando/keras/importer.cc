@@ -13,45 +13,13 @@ namespace {
 
 constexpr int64_t kMostCalls = 20000;
 
-const std::map<std::string, MakeLayer>& all_imports() {
-  static const std::map<std::string, MakeLayer> table = [] {
-    std::map<std::string, MakeLayer> all;
-    for (const auto& family : {product_imports(), pooling_imports(), element_imports(),
-                               shape_imports(), merging_imports(), function_imports()}) {
-      for (const LayerImport& one : family) all.emplace(one.class_name, one.make);
-    }
-    return all;
-  }();
-  return table;
-}
-
 // A layer of the file, created at its first call.
 struct Created {
   Layer layer;
   std::optional<Layer> activation;
 };
 
-std::string unknown_line(const std::string& class_name, const std::vector<std::string>& names) {
-  constexpr size_t kShown = 20;
-  std::vector<std::string> shown(names.begin(), names.begin() + std::min(kShown, names.size()));
-  if (names.size() > kShown) shown.push_back("...");
-  return concat(class_name, " (", names.size(), "): ", join(shown, ", "));
-}
-
-void collect_unknown(const ModelConfig& model,
-                     std::map<std::string, std::vector<std::string>>& unknown) {
-  for (const LayerConfig& layer : model.layers) {
-    if (layer.model) {
-      collect_unknown(*layer.model, unknown);
-      continue;
-    }
-    if (layer.is_input()) continue;
-    std::string name = layer.class_name;
-    const bool known =
-        all_imports().contains(layer.class_name) && !is_unknown_function(layer, name);
-    if (!known) unknown[name].push_back(layer.name);
-  }
-}
+std::string plain_name(std::string name);
 
 class Importer {
  public:
@@ -86,7 +54,7 @@ class Importer {
   static Computed result_of(const Layer& layer, const std::vector<Computed>& inputs);
   void add_weights(const LayerConfig& layer, const MadeLayer& made,
                    const std::vector<Computed>& inputs, const Scope& scope);
-  std::string own_name(const LayerConfig& layer, const Scope& scope) const;
+  std::string own_name(const LayerConfig& layer, const Scope& scope);
   void check_extents() const;
   void take_weights(const ModelConfig& model, const WeightSource& source,
                     ImportedNetwork& imported) const;
@@ -94,6 +62,8 @@ class Importer {
   int major_;
   const ImportOptions& options_;
   std::set<std::string> used_extents_;
+  std::map<std::string, std::string> names_;  // in the network, by path_of
+  std::set<std::string> taken_;
   std::map<std::string, Created> layers_;
   std::map<std::string, Weighted> weighted_;
   std::vector<SymbolicTensor> inputs_;
@@ -144,7 +114,9 @@ const Json* Importer::shape_in(const LayerConfig& layer) const {
 
 Computed Importer::add_input(const std::string& name, const Json& with_batch) {
   const Shape shape = shape_of_input(with_batch, name);
-  Computed input{Input(shape, {.name = name}), shape};
+  const std::string own = plain_name(name);
+  taken_.insert(own);
+  Computed input{Input(shape, {.name = own}), shape};
   inputs_.push_back(input.tensor);
   return input;
 }
@@ -173,10 +145,28 @@ std::vector<Computed> Importer::inputs_of(const ModelConfig& model) {
   return {add_input(first.name + "_input", model.input_shape)};
 }
 
-std::string Importer::own_name(const LayerConfig& layer, const Scope& scope) const {
+// Where in the models a layer is, as one text that no two layers share.
+std::string path_of(const std::vector<std::string>& names) { return join(names, "\n"); }
+
+// A name that layers of ours may have.
+std::string plain_name(std::string name) {
+  for (char& c : name) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '_' || c == '-' || c == '.' || c == '/';
+    if (!plain) c = '_';
+  }
+  return name;
+}
+
+std::string Importer::own_name(const LayerConfig& layer, const Scope& scope) {
   std::vector<std::string> names = scope.names;
   names.push_back(layer.name);
-  return join(names, "/");
+  std::string& own = names_[path_of(names)];
+  if (!own.empty()) return own;
+  const std::string base = plain_name(join(names, "/"));
+  own = base;
+  for (int i = 1; !taken_.insert(own).second; ++i) own = concat(base, "_", i);
+  return own;
 }
 
 Computed Importer::result_of(const Layer& layer, const std::vector<Computed>& inputs) {
@@ -289,15 +279,17 @@ std::vector<Computed> Importer::apply(const ModelConfig& model, const std::vecto
   return values;
 }
 
-// The layers with weights in the order of the model.
-void list_layers(const ModelConfig& model, const std::string& scope,
-                 std::vector<std::string>& names) {
+// The layers of a model in its order, by path_of.
+void list_layers(const ModelConfig& model, std::vector<std::string>& scope,
+                 std::vector<std::string>& paths) {
   for (const LayerConfig& layer : model.layers) {
+    scope.push_back(layer.name);
     if (layer.model) {
-      list_layers(*layer.model, scope + layer.name + "/", names);
+      list_layers(*layer.model, scope, paths);
     } else {
-      names.push_back(scope + layer.name);
+      paths.push_back(path_of(scope));
     }
+    scope.pop_back();
   }
 }
 
@@ -319,15 +311,16 @@ Tensor given_tensor(const Shape& shape, const std::vector<double>& values) {
 
 void Importer::take_weights(const ModelConfig& model, const WeightSource& source,
                             ImportedNetwork& imported) const {
-  std::vector<std::string> names;
-  list_layers(model, "", names);
+  std::vector<std::string> scope, paths;
+  list_layers(model, scope, paths);
   std::vector<WantedLayer> wanted;
   std::vector<const Weighted*> order;
-  for (const std::string& name : names) {
-    const auto found = weighted_.find(name);
+  for (const std::string& path : paths) {
+    const auto name = names_.find(path);
+    const auto found = name == names_.end() ? weighted_.end() : weighted_.find(name->second);
     if (found == weighted_.end()) continue;
     order.push_back(&found->second);
-    if (!found->second.trainable) imported.frozen.push_back(name);
+    if (!found->second.trainable) imported.frozen.push_back(name->second);
     if (!found->second.wanted.weights.empty()) wanted.push_back(found->second.wanted);
   }
   std::vector<std::vector<Tensor>> found = source.find(wanted);
@@ -359,23 +352,12 @@ ImportedNetwork Importer::run(const ModelConfig& model, const WeightSource& sour
 
 }  // namespace
 
-std::vector<std::string> unknown_layers(const Json& config) {
-  std::map<std::string, std::vector<std::string>> unknown;
-  collect_unknown(parse_model_config(config), unknown);
-  std::vector<std::string> lines;
-  for (const auto& [class_name, names] : unknown) lines.push_back(unknown_line(class_name, names));
-  return lines;
-}
-
 ImportedNetwork import_network(const Json& config, int major, const WeightSource& weights,
                                const ImportOptions& options) {
   const ModelConfig model = parse_model_config(config);
-  std::map<std::string, std::vector<std::string>> unknown;
-  collect_unknown(model, unknown);
+  const std::vector<std::string> unknown = unknown_lines(model);
   if (!unknown.empty()) {
-    std::vector<std::string> lines;
-    for (const auto& [name, names] : unknown) lines.push_back(unknown_line(name, names));
-    throw Unsupported("these layers cannot be imported:\n", join(lines, "\n"));
+    throw Unsupported("these layers cannot be imported:\n", join(unknown, "\n"));
   }
   return Importer(major, options).run(model, weights);
 }

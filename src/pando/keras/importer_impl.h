@@ -87,6 +87,10 @@ struct LayerImport {
   MakeLayer make;
 };
 
+// By class, and "Class (count): name, name, ..." for every class that is not in it.
+const std::map<std::string, MakeLayer>& all_imports();
+std::vector<std::string> unknown_lines(const ModelConfig& model);
+
 // The families of layers.
 std::vector<LayerImport> product_imports();  // convolutions and dense layers
 std::vector<LayerImport> pooling_imports();

@@ -132,10 +132,14 @@ ModelFile parse_tfjs_model(const Json& model, const ShardReader& shards, const s
   file.config = config == nullptr ? topology : *config;
   if (const Json* version = topology.find("keras_version")) {
     std::string text = version->get<std::string>();
+    file.producer = "Keras " + text;
     if (text.starts_with("tfjs-layers")) text = "2";
     file.major = major_version(text);
   }
   if (const Json* training = topology.find("training_config")) file.training = *training;
+  if (const Json* metadata = model.find("userDefinedMetadata")) {
+    if (metadata->is_object()) file.metadata = texts_of(*metadata);
+  }
   NamedTensors weights;
   if (const Json* manifest = model.find("weightsManifest")) {
     for (const Json& group : manifest->items()) read_group(group, shards, place, weights);

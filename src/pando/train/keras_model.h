@@ -26,4 +26,17 @@ struct KerasLoadOptions {
 // list of all layers that are not known.
 Model load_keras(const std::string& path, const KerasLoadOptions& options = {});
 
+struct KerasSaveOptions {
+  std::string format = {};  // "h5", "keras" or "tfjs"; empty: by the suffix of the file
+  std::map<std::string, std::string> metadata = {};  // besides the facts of the model
+  bool half = false;                                 // weights in 16 bits
+};
+
+// Writes layers, weights and which layers are frozen: to .h5 and .hdf5 files as whole-model HDF5 of
+// Keras 2.15, to .keras files as the archive of Keras 3, to .json files as a layers model of tfjs,
+// with its weights in a .bin file beside it. The batch is free. Throws Unsupported with a
+// list of all layers that Keras does not have, InvalidArgument for another suffix or format,
+// IoError if the file cannot be written; an older file then stays.
+void save_keras(const Model& model, const std::string& path, const KerasSaveOptions& options = {});
+
 }  // namespace pando

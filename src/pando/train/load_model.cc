@@ -78,12 +78,22 @@ Model load_keras_kind(const std::string& path, const LoadModelOptions& options) 
   return load_keras(path, load);
 }
 
-Model load_hdf5_kind(const std::string& path, const LoadModelOptions& options) {
-  Model model = load_keras_kind(path, options);
-  ModelFacts facts = facts_in(store::Hdf5Reader(path).string_attributes("/"), path);
-  if (facts.origin.producer.empty()) facts.origin.producer = "keras";
-  model.set_facts(std::move(facts));
-  return model;
+void save_as(const char* format, const Model& model, const std::string& path,
+             const SaveModelOptions& options) {
+  if (options.opset != 0) {
+    throw InvalidArgument("'", path, "': opset: only ONNX files have one, got ", options.opset);
+  }
+  save_keras(model, path, {.format = format, .half = options.half});
+}
+void save_hdf5_kind(const Model& model, const std::string& path, const SaveModelOptions& options) {
+  save_as("h5", model, path, options);
+}
+void save_archive_kind(const Model& model, const std::string& path,
+                       const SaveModelOptions& options) {
+  save_as("keras", model, path, options);
+}
+void save_tfjs_kind(const Model& model, const std::string& path, const SaveModelOptions& options) {
+  save_as("tfjs", model, path, options);
 }
 
 // ---- the choice
@@ -120,20 +130,20 @@ const std::vector<ModelFileKind>& model_file_kinds() {
                                                     .title = "Keras whole-model HDF5",
                                                     .suffixes = {".h5", ".hdf5"},
                                                     .fits = is_whole_hdf5,
-                                                    .load = load_hdf5_kind,
-                                                    .save = nullptr},
+                                                    .load = load_keras_kind,
+                                                    .save = save_hdf5_kind},
                                                    {.name = "keras",
                                                     .title = "Keras archive",
                                                     .suffixes = {".keras"},
                                                     .fits = is_keras_archive,
                                                     .load = load_keras_kind,
-                                                    .save = nullptr},
+                                                    .save = save_archive_kind},
                                                    {.name = "tfjs",
                                                     .title = "tfjs layers model",
-                                                    .suffixes = {"model.json"},
+                                                    .suffixes = {".json"},
                                                     .fits = is_layers_model,
                                                     .load = load_keras_kind,
-                                                    .save = nullptr}};
+                                                    .save = save_tfjs_kind}};
   return kinds;
 }
 

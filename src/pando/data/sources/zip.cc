@@ -209,4 +209,64 @@ std::vector<uint8_t> read_zip_member(ZipBytes archive, const ZipMember& member,
   return bytes;
 }
 
+namespace {
+
+void append_number(std::vector<uint8_t>& bytes, uint64_t value, size_t width) {
+  for (size_t i = 0; i < width; ++i) bytes.push_back(static_cast<uint8_t>(value >> (8 * i)));
+}
+
+// What the header of a member and its entry in the directory share.
+void append_member(std::vector<uint8_t>& bytes, const ZipContent& member, uint32_t crc) {
+  constexpr uint64_t kVersion = 20;
+  constexpr uint64_t kFirstDay = (1 << 5) | 1;  // 1980-01-01, the earliest
+  append_number(bytes, kVersion, 2);
+  append_number(bytes, 0, 2);  // flags
+  append_number(bytes, 0, 2);  // stored
+  append_number(bytes, 0, 2);  // time
+  append_number(bytes, kFirstDay, 2);
+  append_number(bytes, crc, 4);
+  append_number(bytes, member.bytes.size(), 4);
+  append_number(bytes, member.bytes.size(), 4);
+  append_number(bytes, member.name.size(), 2);
+  append_number(bytes, 0, 2);  // no further fields
+}
+
+}  // namespace
+
+std::vector<uint8_t> make_zip(const std::vector<ZipContent>& members) {
+  uint64_t all = kEndBytes;
+  for (const ZipContent& member : members) {
+    all += kLocalBytes + kEntryBytes + 2 * member.name.size() + member.bytes.size();
+  }
+  if (all > kSeeExtra) {
+    throw InvalidArgument("zip archive: expected less than 4 GiB, got ", all, " bytes");
+  }
+  std::vector<uint8_t> archive, directory;
+  archive.reserve(all);
+  for (const ZipContent& member : members) {
+    const uint32_t crc = crc_of(member.bytes);
+    const uint64_t offset = archive.size();
+    append_number(archive, kLocalHeader, 4);
+    append_member(archive, member, crc);
+    archive.insert(archive.end(), member.name.begin(), member.name.end());
+    archive.insert(archive.end(), member.bytes.begin(), member.bytes.end());
+    append_number(directory, kDirectoryEntry, 4);
+    append_number(directory, 20, 2);  // version of the writer
+    append_member(directory, member, crc);
+    directory.insert(directory.end(), 10, 0);  // comment, disk, attributes
+    append_number(directory, offset, 4);
+    directory.insert(directory.end(), member.name.begin(), member.name.end());
+  }
+  const uint64_t begin = archive.size();
+  archive.insert(archive.end(), directory.begin(), directory.end());
+  append_number(archive, kEndOfDirectory, 4);
+  append_number(archive, 0, 4);  // disks
+  append_number(archive, members.size(), 2);
+  append_number(archive, members.size(), 2);
+  append_number(archive, directory.size(), 4);
+  append_number(archive, begin, 4);
+  append_number(archive, 0, 2);  // comment
+  return archive;
+}
+
 }  // namespace pando::data

@@ -1,4 +1,4 @@
-// Reads zip archives, as far as NumPy and Keras write them.
+// Reads zip archives, as far as NumPy and Keras write them, and writes simple ones.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -27,5 +27,15 @@ std::vector<ZipMember> zip_members(std::span<const uint8_t> archive, const std::
 // methods other than stored and deflated, and OverMemoryLimit.
 std::vector<uint8_t> read_zip_member(std::span<const uint8_t> archive, const ZipMember& member,
                                      const std::string& place);
+
+// A member to be written.
+struct ZipContent {
+  std::string name;
+  std::span<const uint8_t> bytes;
+};
+
+// An archive with these members, not compressed. The same members give the same bytes. Throws
+// InvalidArgument for 4 GiB or more.
+std::vector<uint8_t> make_zip(const std::vector<ZipContent>& members);
 
 }  // namespace pando::data
