@@ -13,7 +13,8 @@ namespace {
 
 // Runs two updates of one weight at 1 with gradients 0.5 and -0.25.
 float after_two(const Optimizer& optimizer) {
-  float w = 1, a = 0, b = 0;
+  const std::vector<SlotSpec> slots = optimizer.rule->slots();
+  float w = 1, a = slots.empty() ? 0 : slots[0].initial, b = 0;
   int64_t iteration = 0;
   for (const float g : {0.5f, -0.25f}) {
     optimizer.rule->apply({.weights = &w, .gradient = &g, .slots = {&a, &b}, .count = 1},
@@ -86,6 +87,19 @@ TEST(Optimizer, Adadelta) {
     w -= 1.0 * d;
   }
   EXPECT_NEAR(after_two(Adadelta({.learning_rate = 1.0})), w, 1e-6);
+}
+
+TEST(Optimizer, Adagrad) {
+  double a = 0.1, w = 1;
+  for (const double g : {0.5, -0.25}) {
+    a += g * g;
+    w -= 0.5 * g / (std::sqrt(a) + 1e-7);
+  }
+  EXPECT_NEAR(after_two(Adagrad({.learning_rate = 0.5})), w, 1e-6);
+  EXPECT_NEAR(after_two(Adagrad({.learning_rate = 0.5})), 0.7720477, 1e-6);  // that of PyTorch
+  EXPECT_SAYS(testing_support::error_of([] { Adagrad({.initial_accumulator = -1}); }), "adagrad",
+              "initial_accumulator");
+  EXPECT_SAYS(testing_support::error_of([] { Adagrad({.epsilon = 0}); }), "adagrad", "epsilon");
 }
 
 // Two weights with a given gradient, and the weights after LARS, in double precision.

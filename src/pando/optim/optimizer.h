@@ -148,6 +148,11 @@ struct AdadeltaOptions {
   double rho = 0.95;
   double epsilon = 1e-7;
 };
+struct AdagradOptions {
+  LearningRate learning_rate = 0.001;
+  double initial_accumulator = 0.1;
+  double epsilon = 1e-7;
+};
 
 // Each throws InvalidArgument for a number out of range.
 Optimizer SGD(SgdOptions options = {});
@@ -156,6 +161,7 @@ Optimizer Adam(AdamOptions options = {});
 Optimizer AdamW(AdamWOptions options = {});
 Optimizer RMSprop(RmspropOptions options = {});
 Optimizer Adadelta(AdadeltaOptions options = {});
+Optimizer Adagrad(AdagradOptions options = {});
 
 // Whether a variable ("conv2d/bias") is a bias, a beta or a gamma, by the last part of its name.
 bool is_scale_or_shift(std::string_view variable);

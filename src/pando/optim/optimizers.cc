@@ -11,8 +11,8 @@ namespace optim {
 
 const std::vector<OptimizerRecord>& optimizers() {
   static const std::vector<OptimizerRecord> records = {
-      sgd_optimizer(),   lars_optimizer(),    adam_optimizer(),
-      adamw_optimizer(), rmsprop_optimizer(), adadelta_optimizer(),
+      sgd_optimizer(),     lars_optimizer(),     adam_optimizer(),    adamw_optimizer(),
+      rmsprop_optimizer(), adadelta_optimizer(), adagrad_optimizer(),
   };
   return records;
 }

@@ -57,6 +57,7 @@ const OptimizerRecord& optimizer_record(std::string_view name);
 
 // One function per optimizer, defined in the optimizer's own file.
 OptimizerRecord adadelta_optimizer();
+OptimizerRecord adagrad_optimizer();
 OptimizerRecord adam_optimizer();
 OptimizerRecord adamw_optimizer();
 OptimizerRecord lars_optimizer();
