@@ -201,7 +201,8 @@ TEST(KerasModels, FunctionsOfTensorFlow) {
           function("act", "nn.relu", R"([["third", 0, 0, {"name": null}]])") + "," +
           function("cut", "clip_by_value",
                    R"([["act", 0, 0, {"clip_value_min": 0.1, "clip_value_max": 2}]])") +
-          "," + function("more", "math.add", R"([["cut", 0, 0, {"y": 1}]])") + "," +
+          "," + function("same", "cast", R"([["cut", 0, 0, {"dtype": "float16"}]])") + "," +
+          function("more", "math.add", R"([["same", 0, 0, {"y": 1}]])") + "," +
           function("space", "nn.depth_to_space", R"([["more", 0, 0, {"block_size": 2}]])") + "," +
           node("SlicingOpLambda", "slice", R"("function": "__operators__.getitem")",
                R"([["space", 0, 0, {"slice_spec": [{"start": null, "stop": null, "step": null},
@@ -241,6 +242,17 @@ TEST(KerasModels, FunctionsThatAreRefused) {
   EXPECT_SAYS(refused("image.resize", R"([["in", 0, 0, {"size": [4, 0]}]])"), "size", "0");
   EXPECT_SAYS(refused("image.resize", R"([["in", 0, 0, {"size": [4, 4], "method": "area"}]])"),
               "area");
+  EXPECT_SAYS(refused("image.resize", R"([["in", 0, 0, {"size": [4, 4], "antialias": true}]])"),
+              "antialias", "false", "true");
+  EXPECT_SAYS(
+      refused("image.resize", R"([["in", 0, 0, {"size": [4, 4], "preserve_aspect_ratio": true}]])"),
+      "preserve_aspect_ratio");
+  EXPECT_SAYS(refused("cast", R"([["in", 0, 0, {"dtype": "int32"}]])"), "dtype", "int32");
+  EXPECT_SAYS(refused("nn.silu", R"([["in", 0, 0, {"beta": 2.0}]])"), "beta");
+  EXPECT_SAYS(
+      refused("nn.depth_to_space", R"([["in", 0, 0, {"block_size": 2, "data_format": "NCHW"}]])"),
+      "data_format", "NHWC", "NCHW");
+  EXPECT_SAYS(refused("nn.relu", R"([["in", -9223372036854775808, 0, {}]])"), "from 0");
   EXPECT_SAYS(refused("nn.depth_to_space", R"([["in", 0, 0, {}]])"), "block_size");
   EXPECT_SAYS(refused("slice", R"([["in", 0, 0, {"slice_spec": [{"start": 1}]}]])"), "batch");
   EXPECT_SAYS(refused("slice", R"([["in", 0, 0, {"slice_spec": [3]}]])"), "slice_spec", "3");

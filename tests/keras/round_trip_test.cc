@@ -1,6 +1,8 @@
 // Networks that go out as Keras models and come back are the same: same weights, same bits.
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 
 #include "pando/keras/export.h"
 #include "pando/keras/files.h"
@@ -23,6 +25,12 @@ std::map<std::string, Tensor> weights_of(const Model& model) {
     weights.emplace(name, model.get_weight(name));
   }
   return weights;
+}
+
+Tensor filled(const Shape& shape, float value) {
+  Tensor tensor(DType::f32, shape);
+  std::ranges::fill(tensor.f32(), value);
+  return tensor;
 }
 
 // Weights and statistics that hide nothing.
@@ -254,12 +262,31 @@ TEST(KerasExport, GraphsOfLayers) {
 TEST(KerasExport, HalfWeightsAndMetadata) {
   const Network network = Sequential({7}, {Dense({.units = 3, .name = "d"})});
   Model model(network);
+  model.set_weights({model.get_weight("d/kernel"), filled({3}, 1e-9f)});  // 0 in 16 bits
   for (const Form form : {Form::hdf5, Form::archive, Form::tfjs}) {
     const ImportedNetwork imported =
         written_and_read(network, model, form, {.metadata = {{"key", "value"}}, .half = true});
     const Tensor expected = cast(cast(model.get_weight("d/kernel"), DType::f16), DType::f32);
     expect_same_bits(imported.weights[0].second, expected);
+    expect_same_bits(imported.weights[1].second, model.get_weight("d/bias"));
   }
+}
+
+TEST(KerasExport, ShardsOfOtherContentStay) {
+  const testing_support::TempFolder folder;
+  const Network network = Sequential({7}, {Dense({.units = 3, .name = "refused"})});
+  const std::string path = folder.path("net.json");
+  folder.write_text("net.bin", "somebody's");
+  for (const float value : {1.0f, 2.0f}) {
+    Model model(network);
+    model.set_weights({model.get_weight("refused/kernel"), filled({3}, value)});
+    write_tfjs_model(path, export_network(network, weights_of(model)), {});
+    const ModelFile file = read_model_file(path);
+    EXPECT_EQ(import_network(file.config, file.major, *file.weights).weights[1].second.f32()[0],
+              value);
+  }
+  const std::filesystem::directory_iterator files(folder.path());
+  EXPECT_EQ(std::distance(begin(files), end(files)), 4);
 }
 
 TEST(KerasExport, FrozenLayersStayFrozen) {
@@ -322,6 +349,9 @@ TEST(KerasExport, ListsAllLayersThatKerasDoesNotHave) {
   EXPECT_SAYS(refused({5, 5, 4},
                       {NormalisePixels({.scale = {1}, .shift = {0}, .channels = 8, .name = "n"})}),
               "'n'", "channels");
+  // The name of a layer does not hide what follows it.
+  EXPECT_SAYS(refused({4, 4, 4}, {Activation("relu", {"refused"}), DepthToSpace({.name = "d"})}),
+              "depth_to_space 'd'");
   const SymbolicTensor x = Input({4});
   const Network two(x, Divide({.name = "over"})({x, Divide({.name = "under"})({x, x})}));
   EXPECT_SAYS(error_of<Unsupported>([&] { export_network(two, {}); }), "'under'");

@@ -7,7 +7,10 @@
 #include "pando/nn/network_builder.h"
 
 namespace pando::keras {
+
 namespace {
+
+constexpr const char* kRefused = "";  // in place of the name of a layer
 
 const std::map<std::string, ExportOp>& all_exports() {
   static const std::map<std::string, ExportOp> table = [] {
@@ -144,7 +147,7 @@ void Exporter::emit_last(const ir::Node& node, NewLayer layer, const std::vector
 
 void Exporter::refuse(const ir::Node& node, const std::string& why) {
   refused_.push_back(concat(node.label(), ": ", why));
-  pass_on(node, {"refused", 0, 0});
+  pass_on(node, {kRefused, 0, 0});
 }
 
 ExportedLayer* Exporter::owner_of_activation(const ir::Node& node) {
@@ -194,7 +197,7 @@ void Exporter::add_node(const ir::Node& node) {
   for (const ir::Value* input : node.inputs()) {
     if (is_weight(input)) continue;
     const auto known = refs_.find(input);
-    if (known == refs_.end() || known->second.layer != "refused") continue;
+    if (known == refs_.end() || known->second.layer != kRefused) continue;
     return pass_on(node, known->second);  // a refused node before it is told already
   }
   found->second(*this, node);

@@ -42,13 +42,34 @@ MadeLayer function_minimum(const LayerPlace& place) {
 
 MadeLayer function_relu(const LayerPlace& place) { return {Activation("relu", {place.name})}; }
 MadeLayer function_relu6(const LayerPlace& place) { return {Activation("relu6", {place.name})}; }
-MadeLayer function_swish(const LayerPlace& place) { return {Activation("swish", {place.name})}; }
 MadeLayer function_sigmoid(const LayerPlace& place) {
   return {Activation("sigmoid", {place.name})};
 }
 MadeLayer function_tanh(const LayerPlace& place) { return {Activation("tanh", {place.name})}; }
 MadeLayer function_identity(const LayerPlace& place) {
   return {Activation("linear", {place.name})};
+}
+// Refuses an operand with another value than the usual one.
+void only_usual(const LayerPlace& place, std::string_view key, const Json& usual) {
+  const Json* value = named_value(place, key);
+  if (value == nullptr || value->dump() == usual.dump()) return;
+  throw Unsupported(place.label(), ": ", key, ": expected ", usual.dump(), ", got ",
+                    value->dump().substr(0, 80));
+}
+
+// Numbers stay f32, in whatever precision of real numbers a file computes.
+MadeLayer function_cast(const LayerPlace& place) {
+  const Json& type = need_value(place, "dtype");
+  const std::string name = type.is_string() ? type.get<std::string>() : type.dump();
+  if (name.find("float") == std::string::npos) {
+    throw Unsupported(place.label(), ": dtype: expected a type of real numbers, got ",
+                      name.substr(0, 80));
+  }
+  return function_identity(place);
+}
+MadeLayer function_swish(const LayerPlace& place) {
+  only_usual(place, "beta", 1.0);
+  return {Activation("swish", {place.name})};
 }
 MadeLayer function_softmax(const LayerPlace& place) {
   const Json* axis = named_value(place, "axis");
@@ -66,10 +87,12 @@ MadeLayer function_clip(const LayerPlace& place) {
 }
 
 MadeLayer function_depth_to_space(const LayerPlace& place) {
+  only_usual(place, "data_format", "NHWC");
   return {DepthToSpace(
       {.block_size = need_value(place, "block_size").get<int64_t>(), .name = place.name})};
 }
 MadeLayer function_space_to_depth(const LayerPlace& place) {
+  only_usual(place, "data_format", "NHWC");
   return {SpaceToDepth(
       {.block_size = need_value(place, "block_size").get<int64_t>(), .name = place.name})};
 }
@@ -106,6 +129,8 @@ MadeLayer function_reduce_sum(const LayerPlace& place) { return reduction(place,
 MadeLayer function_reduce_max(const LayerPlace& place) { return reduction(place, "max"); }
 
 MadeLayer function_resize(const LayerPlace& place) {
+  only_usual(place, "antialias", false);
+  only_usual(place, "preserve_aspect_ratio", false);
   const auto size = need_value(place, "size").get<std::array<int64_t, 2>>();
   for (const int64_t extent : size) {
     if (extent >= 1 && extent <= kMostExtent) continue;
@@ -137,7 +162,7 @@ constexpr LayerImport kFunctionsOfTensorFlow[] = {{"math.add", function_add},
                                                   {"math.tanh", function_tanh},
                                                   {"nn.softmax", function_softmax},
                                                   {"identity", function_identity},
-                                                  {"cast", function_identity},
+                                                  {"cast", function_cast},
                                                   {"clip_by_value", function_clip},
                                                   {"nn.depth_to_space", function_depth_to_space},
                                                   {"nn.space_to_depth", function_space_to_depth},

@@ -118,8 +118,9 @@ MadeLayer make_conv1d(const LayerPlace& place) {
   const int64_t groups = place.get<int64_t>("groups", 1);
   const std::string padding = padding_of(place);
   if (filters < 1 || kernel < 1 || stride < 1 || dilation < 1 || groups < 1 ||
-      kernel > kMostExtent || dilation > kMostExtent) {
-    throw IoError("expected filters, kernel_size, strides, dilation_rate and groups of at least 1");
+      kernel > kMostExtent || stride > kMostExtent || dilation > kMostExtent) {
+    throw IoError("expected filters, kernel_size, strides, dilation_rate and groups from 1 to ",
+                  kMostExtent);
   }
   const int64_t span = (kernel - 1) * dilation + 1;
   const int64_t windows =

@@ -26,7 +26,11 @@ bool is_ref(const Json& json) {
 
 TensorRef ref_of(const Json& json) {
   const Json::Items& items = json.items();
-  return {items[0].get<std::string>(), items[1].get<int64_t>(), items[2].get<int64_t>()};
+  TensorRef ref{items[0].get<std::string>(), items[1].get<int64_t>(), items[2].get<int64_t>()};
+  if (ref.call < 0 || ref.output < 0) {
+    throw IoError("expected a call and an output from 0 on, got ", json.dump().substr(0, 80));
+  }
+  return ref;
 }
 
 // One tensor, or a list or an object of such.

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "pando/keras/write_files.h"
 
-#include <algorithm>
-#include <cmath>
 #include <filesystem>
+
+#include <fmt/core.h>
 
 #include "pando/base/error.h"
 #include "pando/data/sources/zip.h"
+#include "pando/data/tfrecord/crc32c.h"
 #include "pando/keras/weights.h"
 #include "pando/store/atomic_file.h"
 #include "pando/store/hdf5_lists.h"
 #include "pando/store/hdf5_writer.h"
+#include "pando/tensor/half.h"
 
 namespace pando::keras {
 namespace {
@@ -26,13 +28,9 @@ size_t bytes_of_weights(const ExportedModel& model) {
   return bytes;
 }
 
-// In 16 bits if they are asked for and no number is beyond their range.
 Tensor stored(const Tensor& tensor, const WriteOptions& options) {
-  constexpr float kLargest = 65504;
-  const bool fits = options.half && std::ranges::all_of(tensor.f32(), [](float value) {
-                      return std::abs(value) <= kLargest;
-                    });
-  return fits ? cast(tensor, DType::f16) : tensor;
+  const bool half = options.half && may_be_stored_in_half(tensor.shape().rank(), tensor.f32());
+  return half ? cast(tensor, DType::f16) : tensor;
 }
 
 std::span<const uint8_t> bytes_of(std::span<const std::byte> bytes) {
@@ -47,6 +45,14 @@ std::string counted_name(const std::string& class_name, std::map<std::string, in
   const std::string stem = snake_case(class_name);
   const int number = used[stem]++;
   return number == 0 ? stem : concat(stem, "_", number);
+}
+
+// Other content has another name: a writer that ends between the two files leaves the former model
+// whole, and files of others stay.
+std::filesystem::path shard_beside(const std::string& path, std::span<const std::byte> content) {
+  std::filesystem::path shard = path;
+  const std::string checksum = fmt::format("{:08x}", data::crc32c(bytes_of(content)));
+  return shard.replace_filename(concat(shard.stem().string(), "-", checksum, ".bin"));
 }
 
 }  // namespace
@@ -118,7 +124,7 @@ void write_tfjs_model(const std::string& path, const ExportedModel& model,
       if (written.dtype() == DType::f16) entry["quantization"] = {{"dtype", "float16"}};
     }
   }
-  const std::filesystem::path shard_path = std::filesystem::path(path).replace_extension(".bin");
+  const std::filesystem::path shard_path = shard_beside(path, shard);
   Json group = {{"paths", Json(Json::Items{shard_path.filename().string()})}};
   group["weights"] = weights;
   Json file = {{"format", "layers-model"},

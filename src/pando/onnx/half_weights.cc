@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "pando/onnx/half_weights.h"
 
-#include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <set>
 
@@ -11,13 +9,6 @@
 namespace pando::onnx {
 
 namespace {
-
-constexpr float kLargestHalf = 65504;
-
-bool can_be_half(const TensorProto& tensor, const std::vector<float>& values) {
-  return tensor.dims.size() > 1 &&
-         std::ranges::all_of(values, [](float value) { return std::abs(value) <= kLargestHalf; });
-}
 
 std::set<std::string> names_in(const GraphProto& graph) {
   std::set<std::string> names;
@@ -38,7 +29,7 @@ void halve_weights(ModelProto& model) {
   for (TensorProto& tensor : model.graph.initializers) {
     if (tensor.type != ElementType::f32) continue;
     const std::vector<float> values = tensor.floats();
-    if (!can_be_half(tensor, values)) continue;
+    if (!may_be_stored_in_half(std::ssize(tensor.dims), values)) continue;
     const std::string name = tensor.name;
     tensor.name = name + "/f16";
     while (!names.insert(tensor.name).second) tensor.name += "_";

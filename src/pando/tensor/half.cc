@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "pando/tensor/half.h"
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 
 namespace pando {
 
@@ -42,5 +44,11 @@ uint16_t to_bf16(float value) {
 }
 
 float from_bf16(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+
+bool may_be_stored_in_half(int64_t axes, std::span<const float> values) {
+  constexpr float kLargest = 65504;
+  return axes > 1 &&
+         std::ranges::all_of(values, [](float value) { return std::abs(value) <= kLargest; });
+}
 
 }  // namespace pando
