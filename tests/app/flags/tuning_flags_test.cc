@@ -54,6 +54,7 @@ TEST_F(TuningFlagsTest, WrongValuesAreRefused) {
   EXPECT_SAYS(error(tuned({"--unfreeze-after", "1"})), "--unfreeze-after 1", "--freeze all");
   EXPECT_SAYS(error(tuned({"--feature-cache", "much"})), "--feature-cache", "off", "'much'");
   EXPECT_SAYS(error(tuned({"--head-learning-rate", "0"})), "--head-learning-rate");
+  EXPECT_SAYS(error({"--preprocessing", "scale"}), "--preprocessing", "--model FILE");
   EXPECT_SAYS(error({"--by-name"}), "--by-name", "--weights");
   EXPECT_SAYS(error(tuned({"--skip-mismatch"})), "--skip-mismatch", "--by-name");
   const TrainOptions few = parse(tuned({"--classes", "3"}));

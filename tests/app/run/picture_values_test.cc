@@ -21,13 +21,14 @@ struct Adapted {
 };
 
 Adapted adapt(const std::string& dataset, const Shape& input,
-              const std::optional<PicturePreparation>& wanted) {
+              const std::optional<PicturePreparation>& wanted,
+              const std::optional<std::string>& flag = std::nullopt) {
   Model model(passing(input));
   model.set_facts({.pictures = wanted});
   const ModelFile file{.path = "net.onnx", .fingerprint = "", .model = model, .entry = {}};
   std::string note;
-  const DatasetRecord* record = dataset.empty() ? nullptr : &dataset_record(dataset);
-  return {for_values_of(record, file, passing(input), note), note};
+  Network network = for_values_of(dataset_record(dataset), file, passing(input), flag, note);
+  return {std::move(network), note};
 }
 
 TEST(PictureValues, AreConvertedToThoseOfTheFile) {
@@ -55,6 +56,20 @@ TEST(PictureValues, AreConvertedToThoseOfTheFile) {
   EXPECT_NEAR(back.f32()[2], 0.5, 1e-5);
 }
 
+TEST(PictureValues, FollowTheFlagIfTheFileSaysNothing) {
+  const auto of_white = [](const std::string& flag) {
+    const Adapted adapted = adapt("fashion_mnist", {1, 1, 1}, std::nullopt, flag);
+    Tensor x(DType::f32, {1, 1, 1, 1});
+    x.f32()[0] = 1;
+    return Model(adapted.network).predict(x).f32()[0];
+  };
+  EXPECT_NEAR(of_white("none"), 255, 1e-3);
+  EXPECT_NEAR(of_white("tf"), 1, 1e-5);
+  EXPECT_NEAR(of_white("scale"), 1, 1e-5);
+  EXPECT_SAYS(adapt("image_folder", {2, 2, 3}, std::nullopt, "scale").note, "converted");
+  EXPECT_EQ(adapt("image_folder", {2, 2, 3}, std::nullopt, "torchvision").note, "");
+}
+
 TEST(PictureValues, StayWhereTheyAreRight) {
   const Adapted same =
       adapt("fashion_mnist", {1, 2, 1},
@@ -62,7 +77,6 @@ TEST(PictureValues, StayWhereTheyAreRight) {
   EXPECT_EQ(same.network.layers().size(), 2U);
   EXPECT_EQ(same.note, "");
   EXPECT_EQ(adapt("cifar10", {2, 2, 3}, PicturePreparation{.standardise = true}).note, "");
-  EXPECT_EQ(adapt("", {1, 2, 1}, std::nullopt).note, "");
   EXPECT_EQ(adapt("fashion_mnist", {4}, std::nullopt).note, "");
 }
 

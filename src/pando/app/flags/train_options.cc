@@ -397,6 +397,11 @@ void validate(const TrainOptions& options) {
   }
   validate(options.schedule);
   validate(options.loss);
+  if (options.tuning.preprocessing && !options.model_file) {
+    throw UsageError(
+        "--preprocessing: says what the network of a file expects; give the file with "
+        "--model FILE, or remove the flag");
+  }
   validate(options.tuning, options.model_file != nullptr || !options.checkpoints.weights.empty() ||
                                !options.phases.training);
   if (options.weight_updates_per_epoch == 0) {

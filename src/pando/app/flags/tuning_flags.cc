@@ -41,6 +41,15 @@ void add_tuning_flags(OptionTable& table, TuningFlags& flags) {
           "many classes; auto: as many as the data have. The other layers keep the weights of "
           "--model or --weights")
       .with_hint("N|auto");
+  using Text = std::optional<std::string>;
+  table.add_choice<Text>("preprocessing", flags.preprocessing,
+                         {{"torchvision", Text("torchvision")},
+                          {"tf", Text("tf")},
+                          {"scale", Text("scale")},
+                          {"none", Text("none")}},
+                         "what the network of a file expects of pixels, if the file does not say "
+                         "it: normalised by the mean and deviation of ImageNet, -1 to 1, 0 to 1, "
+                         "or as they are, 0 to 255. Default: as usual for the data set");
   table
       .add("freeze", flags.freeze,
            "layers that keep their weights: all but the classifier, all up to the layer NAME, or "

@@ -2,13 +2,14 @@
 #include "pando/app/run/picture_values.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <vector>
 
 #include <fmt/core.h>
 
+#include "pando/app/run/predictions.h"
 #include "pando/base/strings.h"
 #include "pando/data/image/augment.h"
 #include "pando/nn/layers.h"
@@ -69,6 +70,15 @@ PixelMap map_of(const PicturePreparation& pictures, size_t channels) {
   return map;
 }
 
+AssumedValues values_named(const std::string& name) {
+  static const std::map<std::string, AssumedValues> names = {
+      {"torchvision", AssumedValues::torchvision},
+      {"tf", AssumedValues::tf},
+      {"scale", AssumedValues::scale},
+      {"none", AssumedValues::none}};
+  return names.at(name);
+}
+
 // What turns the numbers of the data into those of the file.
 NormalisePixelsOptions difference(const PixelMap& of_data, const PixelMap& of_file) {
   NormalisePixelsOptions options{.scale = {}, .shift = {}, .name = "pixels_of_the_file"};
@@ -88,18 +98,24 @@ bool changes_nothing(const NormalisePixelsOptions& options) {
 
 }  // namespace
 
-Network for_values_of(const DatasetRecord* dataset, const ModelFile& file, const Network& network,
-                      std::string& note) {
+std::optional<PicturePreparation> wanted_preparation(
+    const ModelFile& file, const Network& network,
+    const std::optional<std::string>& preprocessing) {
+  if (file.model.facts().pictures || !preprocessing) return file.model.facts().pictures;
+  return assumed_preparation(network, values_named(*preprocessing));
+}
+
+Network for_values_of(const DatasetRecord& dataset, const ModelFile& file, const Network& network,
+                      const std::optional<std::string>& preprocessing, std::string& note) {
   const Shape& input = network.inputs()[0].shape;
-  const bool has_pictures =
-      dataset != nullptr && input.rank() == 3 && (dataset->has_views() || dataset->preparation);
-  if (!has_pictures) return network;
-  const PixelValues values = values_of(*dataset);
-  const std::optional<PicturePreparation>& wanted = file.model.facts().pictures;
+  if (input.rank() != 3 || !(dataset.has_views() || dataset.preparation)) return network;
+  const PixelValues values = values_of(dataset);
+  const std::optional<PicturePreparation> wanted = wanted_preparation(file, network, preprocessing);
   if (!wanted) {
     note = fmt::format(
-        "{} does not say how pictures are prepared for it; pixels are as usual for {}: {}",
-        file.path, dataset->name, text_of(values));
+        "{} does not say how pictures are prepared for it; pixels are as usual for {}: {}; "
+        "--preprocessing changes that",
+        file.path, dataset.name, text_of(values));
     return network;
   }
   const auto channels = static_cast<size_t>(input[2]);
@@ -107,14 +123,14 @@ Network for_values_of(const DatasetRecord* dataset, const ModelFile& file, const
   if (wanted->standardise && !of_data) return network;
   if (wanted->standardise || !of_data || wanted->colours == PicturePreparation::Colours::bgr) {
     note = fmt::format(
-        "warning: pixels of {} are not what {} asks for ({}): they are {}", dataset->name,
-        file.path, wanted->standardise ? "each picture standardised" : "other numbers or colours",
+        "warning: pixels of {} are not what {} asks for ({}): they are {}", dataset.name, file.path,
+        wanted->standardise ? "each picture standardised" : "other numbers or colours",
         text_of(values));
     return network;
   }
   const NormalisePixelsOptions change = difference(*of_data, map_of(*wanted, channels));
   if (changes_nothing(change)) return network;
-  note = fmt::format("pixels are converted to what {} asks for by a layer in front of it, '{}'",
+  note = fmt::format("pixels are converted to what {} expects by a layer in front of it, '{}'",
                      file.path, change.name);
   const SymbolicTensor given = Input(input, {.name = network.inputs()[0].name});
   return Network(given, network(NormalisePixels(change)(given)));

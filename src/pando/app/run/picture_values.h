@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "pando/app/flags/model_file.h"
@@ -9,10 +10,15 @@
 
 namespace pando::app {
 
+// How pictures are prepared for a network of a file, as the file says or, if it says nothing, the
+// flag --preprocessing; nothing: neither does.
+std::optional<PicturePreparation> wanted_preparation(
+    const ModelFile& file, const Network& network, const std::optional<std::string>& preprocessing);
+
 // The network for samples of the data set: with a layer in front of it that turns their numbers
 // into those that the file asks for, if they differ. `note` gets a line about it: what was done, or
-// that the file says nothing. `dataset` may be null: then nothing is known about the samples.
-Network for_values_of(const DatasetRecord* dataset, const ModelFile& file, const Network& network,
-                      std::string& note);
+// that the file says nothing. `preprocessing` is the flag of that name, for files that say nothing.
+Network for_values_of(const DatasetRecord& dataset, const ModelFile& file, const Network& network,
+                      const std::optional<std::string>& preprocessing, std::string& note);
 
 }  // namespace pando::app

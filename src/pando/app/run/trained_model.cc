@@ -197,9 +197,11 @@ class WeightsSource {
     if (!flags_.model_file || !known.pictures) return;
     std::string note;
     const DatasetRecord& record = dataset_record(flags_.data.dataset);
-    const Network fitted = for_values_of(&record, *flags_.model_file, network, note);
+    const Network fitted =
+        for_values_of(record, *flags_.model_file, network, flags_.tuning.preprocessing, note);
     if (fitted.layers().size() == network.layers().size()) return;
-    const PicturePreparation& wanted = flags_.model_file->model.facts().pictures.value();
+    const PicturePreparation wanted =
+        wanted_preparation(*flags_.model_file, network, flags_.tuning.preprocessing).value();
     known.pictures->scale = wanted.scale;
     known.pictures->mean = wanted.mean;
     known.pictures->std = wanted.std;

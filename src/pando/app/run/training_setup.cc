@@ -67,8 +67,8 @@ Network build_network(const ZooEntry& entry, const TrainOptions& flags, const Tr
     check_file(entry, flags, data);
     try {
       const DatasetRecord& dataset = dataset_record(flags.data.dataset);
-      return for_values_of(&dataset, *flags.model_file, entry.build(sample, data.sets.classes),
-                           pixel_note);
+      return for_values_of(dataset, *flags.model_file, entry.build(sample, data.sets.classes),
+                           flags.tuning.preprocessing, pixel_note);
     } catch (const InvalidArgument& error) {
       throw UsageError("--model ", flags.model_file->path, ": ", error.what());
     }
