@@ -41,6 +41,7 @@
 #include "pando/train/model.h"
 #include "pando/train/onnx_model.h"
 #include "pando/train/profile_report.h"
+#include "pando/train/safetensors_weights.h"
 #include "pando/train/segmentation.h"
 #include "pando/train/stagnation.h"
 #include "pando/zoo/preprocessing.h"

@@ -224,5 +224,13 @@ TEST(Json, ErrorsOfGettersNameTheKey) {
             "JSON: expected an object, got [1,\"x\"]");
 }
 
+TEST(Json, StrictlyParsedObjectsHaveEveryKeyOnce) {
+  EXPECT_EQ(Json::parse_strictly(R"({"a":{"a":1},"b":[{"a":2}]})").dump(),
+            R"({"a":{"a":1},"b":[{"a":2}]})");
+  EXPECT_SAYS(error_of<IoError>([] { Json::parse_strictly(R"({"a":{"b":1,"b":2}})"); }),
+              "'b' occurs twice");
+  EXPECT_EQ(Json::parse(R"({"a":1,"a":2})").get<int>("a"), 2);
+}
+
 }  // namespace
 }  // namespace pando

@@ -311,6 +311,26 @@ TEST_F(LeavingRun, ExportTakesWeightsByTheNameOfTheirNetwork) {
   EXPECT_LT(fs::file_size(path("half.onnx")), fs::file_size(path("large.onnx")) * 6 / 10);
 }
 
+TEST_F(LeavingRun, WeightsLeaveAsSafetensors) {
+  const std::string file = path("w.safetensors");
+  ASSERT_EQ(export_to("w.safetensors", {"--model=mobilenet_v2", "--names=torchvision"}).code,
+            app::kDone);
+  EXPECT_EQ(export_to("same.onnx", {file, "--model=mobilenet_v2"}).code, app::kDone);
+  const Result unnamed = export_to("x.onnx", {file});
+  EXPECT_EQ(unnamed.code, app::kUsage);  // mnist_cnn has other layers
+  EXPECT_SAYS(unnamed.err, file);
+  const Result shown = run({"show", file});
+  EXPECT_EQ(shown.code, app::kUsage);
+  EXPECT_SAYS(shown.err, "does not record", "--model NAME");
+  const Result names = export_to("x.onnx", {"--model=toy_model", "--names=torchvision"});
+  EXPECT_EQ(names.code, app::kUsage);
+  EXPECT_SAYS(names.err, "--names", "safetensors");
+  const Result opset = export_to("x.safetensors", {"--model=toy_model", "--opset=13"});
+  EXPECT_EQ(opset.code, app::kUsage);
+  EXPECT_SAYS(opset.err, "--opset");
+  EXPECT_EQ(export_to("y.bin", {"--model=toy_model", "--format=safetensors"}).code, app::kDone);
+}
+
 TEST_F(LeavingRun, WrongUseOfExportLeavesNothingBehind) {
   const auto error = [&](std::vector<std::string> args) {
     args.insert(args.begin(), "export");

@@ -44,6 +44,7 @@ inline const Target kTargets[] = {
     {"pickle", pickle},
     {"png", png},
     {"record_index", record_index},
+    {"safetensors", safetensors},
     {"tfrecord", tfrecord},
     {"tfjs", tfjs},
     {"views", views},

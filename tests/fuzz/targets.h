@@ -36,6 +36,7 @@ void onnx(Input input);
 void pickle(Input input);
 void png(Input input);
 void record_index(Input input);
+void safetensors(Input input);
 void tfrecord(Input input);
 void tfjs(Input input);
 void views(Input input);

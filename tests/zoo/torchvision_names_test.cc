@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tests/zoo/torchvision_names.h"
+#include "pando/zoo/torchvision_names.h"
 
 #include <numeric>
 
@@ -30,7 +30,7 @@ TEST(TorchvisionNames, EveryWeightHasOneKey) {
     }
     EXPECT_EQ(found.size(), count) << name;
     for (const LayerInfo& layer : network.layers()) {
-      const bool is_extra = layer.name.starts_with("conv2_block1_0_");
+      const bool is_extra = is_only_ours(layer.name);
       EXPECT_TRUE(layer.weights.empty() || is_extra || layers.contains(layer.name))
           << name << " " << layer.name;
     }

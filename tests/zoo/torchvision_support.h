@@ -14,10 +14,10 @@
 #include "pando/base/strings.h"
 #include "pando/store/hdf5_reader.h"
 #include "pando/train/model.h"
+#include "pando/zoo/torchvision_names.h"
 #include "pando/zoo/zoo.h"
 #include "tests/data/foreign_software.h"
 #include "tests/support/temp_folder.h"
-#include "tests/zoo/torchvision_names.h"
 
 namespace pando::testing_support {
 
@@ -37,20 +37,6 @@ inline Network as_in_torchvision(const std::string& name, int64_t side) {
   return resnet(shape, 1000, options);
 }
 
-// A projection that changes nothing, for shortcuts that torchvision does not project.
-inline Tensor identity_weight(const nn::WeightSpec& weight) {
-  const Shape& shape = weight.file_shape();
-  Tensor value(DType::f32, shape);
-  const bool is_kernel = weight.name == "kernel";
-  const bool is_one = weight.name == "gamma" || weight.name == "moving_variance";
-  const int64_t channels = shape[shape.rank() - 1];
-  for (int64_t i = 0; i < shape.elements(); ++i) {
-    const bool diagonal = is_kernel && i % channels == i / channels;
-    value.f32()[static_cast<size_t>(i)] = diagonal || is_one ? 1 : 0;
-  }
-  return value;
-}
-
 inline std::vector<Tensor> torchvision_weights(const std::string& name, const Network& network,
                                                store::Hdf5Reader& file) {
   std::map<std::string, std::string> modules;
@@ -60,7 +46,7 @@ inline std::vector<Tensor> torchvision_weights(const std::string& name, const Ne
     for (const nn::WeightSpec& weight : layer.weights) {
       const auto module = modules.find(layer.name);
       if (module == modules.end()) {
-        EXPECT_TRUE(layer.name.starts_with("conv2_block1_0_")) << layer.name;
+        EXPECT_TRUE(is_only_ours(layer.name)) << layer.name;
         weights.push_back(identity_weight(weight));
         continue;
       }

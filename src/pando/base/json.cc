@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_set>
 
 #include <nlohmann/json.hpp>
 
@@ -16,10 +17,13 @@ using Foreign = nlohmann::ordered_json;
 
 // More than any text of ours has. Deeper values would use up the stack when they are destroyed.
 constexpr size_t kDeepest = 500;
+constexpr size_t kShownKey = 100;  // characters in messages
 
 // Builds a value from what the parser of text or MessagePack finds. The names are the parser's.
 class JsonBuilder {
  public:
+  explicit JsonBuilder(bool refuses_twice = false) : refuses_twice_(refuses_twice) {}
+
   bool null() { return add(nullptr); }
   bool boolean(bool value) { return add(value); }
   bool number_integer(int64_t value) { return add(value); }
@@ -33,6 +37,9 @@ class JsonBuilder {
   bool end_array() { return close(); }
   bool key(const std::string& key) {
     key_ = key;
+    if (refuses_twice_ && !keys_.back().insert(key).second) {
+      return fail(concat("key '", key.substr(0, kShownKey), "' occurs twice in an object"));
+    }
     return true;
   }
   bool parse_error(size_t, const std::string&, const nlohmann::detail::exception& error) {
@@ -54,6 +61,7 @@ class JsonBuilder {
   Json& place(Json value) {
     if (open_.empty()) return root_ = std::move(value);
     Json& parent = *open_.back();
+    if (parent.is_object() && refuses_twice_) return parent.add_member(key_, std::move(value));
     if (parent.is_object()) return parent[key_] = std::move(value);
     return parent.push_back(std::move(value));
   }
@@ -62,10 +70,12 @@ class JsonBuilder {
   bool open(Json value) {
     if (open_.size() == kDeepest) return fail(concat("nested more than ", kDeepest, " deep"));
     open_.push_back(&place(std::move(value)));
+    if (refuses_twice_) keys_.emplace_back();
     return true;
   }
   bool close() {
     open_.pop_back();
+    if (refuses_twice_) keys_.pop_back();
     return true;
   }
   bool fail(std::string_view error) {
@@ -73,14 +83,17 @@ class JsonBuilder {
     return false;
   }
 
+  bool refuses_twice_;
   Json root_;
   std::vector<Json*> open_;
+  std::vector<std::unordered_set<std::string>> keys_;  // of the open values, to find those twice
   std::string key_;
   std::string error_;
 };
 
-Json build_json(std::string_view text, Foreign::input_format_t format, std::string_view what) {
-  JsonBuilder builder;
+Json build_json(std::string_view text, Foreign::input_format_t format, std::string_view what,
+                bool refuses_twice = false) {
+  JsonBuilder builder(refuses_twice);
   Foreign::sax_parse(text.begin(), text.end(), &builder, format);
   return std::move(builder).result(what);
 }
@@ -163,6 +176,12 @@ Json& Json::push_back(Json item) {
 
 void Json::update(const Json& object) {
   for (const auto& [key, value] : object.members()) (*this)[key] = value;
+}
+
+Json& Json::add_member(std::string key, Json value) {
+  Members* members = std::get_if<Members>(&value_);
+  PANDO_CHECK(members != nullptr, "only an object has members");
+  return members->emplace_back(Member{std::move(key), std::move(value)}).value;
 }
 
 const Json::Items& Json::items() const& { return read_items(""); }
@@ -251,6 +270,10 @@ std::string Json::dump(int indent) const {
 
 Json Json::parse(std::string_view text) {
   return build_json(text, Foreign::input_format_t::json, "JSON");
+}
+
+Json Json::parse_strictly(std::string_view text) {
+  return build_json(text, Foreign::input_format_t::json, "JSON", true);
 }
 
 std::optional<Json> Json::try_parse(std::string_view text) {

@@ -66,9 +66,10 @@ class Json {
   bool is_string() const;
 
   // Null becomes an object or an array first; InternalError for any other value.
-  Json& operator[](std::string_view key);  // adds the key if it is missing
-  Json& push_back(Json item);              // the item in its place
-  void update(const Json& object);         // sets all its keys
+  Json& operator[](std::string_view key);         // adds the key if it is missing
+  Json& push_back(Json item);                     // the item in its place
+  void update(const Json& object);                // sets all its keys
+  Json& add_member(std::string key, Json value);  // requires: an object without this key
 
   // The elements of an array, and the entries of an object. They are valid as long as the value.
   const Items& items() const&;
@@ -102,6 +103,9 @@ class Json {
   // IoError names line and column of what is no JSON.
   static Json parse(std::string_view text);
   static std::optional<Json> try_parse(std::string_view text);
+  // The same for texts of others that may be large: also refuses keys that an object has twice, and
+  // takes a time that is proportional to the length.
+  static Json parse_strictly(std::string_view text);
 
   // As MessagePack, which keeps every bit of numbers and strings.
   std::string to_bytes() const;

@@ -13,6 +13,7 @@
 #include "pando/base/paths.h"
 #include "pando/cli/program.h"
 #include "pando/cli/trained_flags.h"
+#include "pando/train/safetensors_weights.h"
 
 namespace pando::cli {
 
@@ -29,6 +30,7 @@ examples:
   pando export runs/mnist_cnn-20261116-050000 -o mnist.onnx
   pando export runs/a/checkpoints/epoch_3.0.h5 -o epoch3.onnx --opset 11 --half
   pando export weights.h5 --model resnet50 -o resnet50.onnx
+  pando export runs/photos -o photos.safetensors --names torchvision
 
 exit codes: 0 done, 1 failed, 2 wrong flag or configuration.
 
@@ -40,24 +42,44 @@ struct ExportFlags {
   std::string format;
   std::vector<std::string> labels;
   SaveModelOptions save;
+  WeightNames names = WeightNames::pando;
   app::WhichCheckpoint which = app::WhichCheckpoint::best_or_newest;
 };
 
-// The path with the suffix that chooses the format. Throws UsageError.
-const ModelFileKind& format_of(const ExportFlags& flags) {
-  if (flags.output.empty()) {
+constexpr const char* kSafetensors = "safetensors";
+
+void check_output(const std::string& output) {
+  if (output.empty()) {
     throw UsageError("--output: not given, expected the file to write: -o model.onnx");
   }
-  const std::filesystem::path folder = std::filesystem::path(flags.output).parent_path();
-  if (is_folder(flags.output) || (!folder.empty() && !is_folder(folder))) {
-    throw UsageError("--output: ",
-                     is_folder(flags.output)
-                         ? "'" + flags.output + "' is a folder"
-                         : "the folder '" + folder.string() + "' does not exist",
-                     "; expected the path of a file");
+  const std::filesystem::path folder = std::filesystem::path(output).parent_path();
+  if (is_folder(output)) {
+    throw UsageError("--output: '", output, "' is a folder; expected the path of a file");
   }
-  if (flags.format.empty()) return kind_to_write(flags.output);
-  return kind_to_write("." + flags.format);
+  if (!folder.empty() && !is_folder(folder)) {
+    throw UsageError("--output: the folder '", folder.string(),
+                     "' does not exist; create it, or use another path");
+  }
+}
+
+// The kind of model files to write; null: weights only, as safetensors. Throws InvalidArgument.
+const ModelFileKind* format_of(const ExportFlags& flags) {
+  check_output(flags.output);
+  const bool is_weights =
+      flags.format.empty() ? flags.output.ends_with(".safetensors") : flags.format == kSafetensors;
+  if (is_weights && flags.save.opset > 0) {
+    throw UsageError("--opset: only ONNX files have one; remove it");
+  }
+  if (!is_weights && flags.names != WeightNames::pando) {
+    throw UsageError("--names: only for --format safetensors; remove it");
+  }
+  if (is_weights) return nullptr;
+  if (!flags.format.empty()) return &kind_to_write("." + flags.format);
+  try {
+    return &kind_to_write(flags.output);
+  } catch (const InvalidArgument& error) {
+    throw UsageError("--output: ", error.what(), "; weights only: safetensors (.safetensors)");
+  }
 }
 
 std::string now() {
@@ -81,8 +103,15 @@ int command_export(std::span<const std::string> args, std::ostream& out) {
   for (const ModelFileKind& kind : model_file_kinds()) {
     if (kind.save != nullptr) formats.emplace_back(kind.name, kind.suffixes[0].substr(1));
   }
-  table.add_choice("format", flags.format, std::move(formats),
-                   "the kind of file; by default, what the suffix of --output says");
+  formats.emplace_back(kSafetensors, kSafetensors);
+  table.add_choice(
+      "format", flags.format, std::move(formats),
+      "the kind of file; by default, what the suffix of --output says. safetensors has "
+      "only weights");
+  table.add_choice("names", flags.names,
+                   {{"pando", WeightNames::pando}, {"torchvision", WeightNames::torchvision}},
+                   "names and layout of the weights in a safetensors file: ours, or those of the "
+                   "network that torchvision has too");
   table
       .add("opset", flags.save.opset,
            "version of the operators of an ONNX file, 9 to 17; 0: 13 or, if layers need it, 17")
@@ -94,7 +123,7 @@ int command_export(std::span<const std::string> args, std::ostream& out) {
   train.add();
   if (!train.parse(args, out, kExportHelpHead)) return app::kDone;
 
-  const ModelFileKind& format = format_of(flags);
+  const ModelFileKind* format = format_of(flags);
   app::TrainedModel trained = app::open_trained_model(
       flags.what, {.which = flags.which, .table = &table, .flags = &train.options});
   if (trained.source.empty()) {
@@ -104,10 +133,15 @@ int command_export(std::span<const std::string> args, std::ostream& out) {
   ModelFacts facts = trained.model.facts();
   facts.origin.date = now();
   trained.model.set_facts(facts);
-  format.save(trained.model, flags.output, flags.save);
+  if (format != nullptr) {
+    format->save(trained.model, flags.output, flags.save);
+  } else {
+    save_safetensors(trained.model, flags.output, {.names = flags.names, .half = flags.save.half});
+  }
   std::error_code unknown;
   const auto bytes = std::filesystem::file_size(flags.output, unknown);
-  out << fmt::format("{}: {}, {}, {} parameters{}\n", flags.output, format.title,
+  out << fmt::format("{}: {}, {}, {} parameters{}\n", flags.output,
+                     format == nullptr ? "safetensors" : format->title,
                      human_bytes(static_cast<double>(bytes)),
                      with_thousands(trained.model.network().parameters()),
                      trained.source.empty() ? "" : ", weights of " + trained.source);

@@ -8,6 +8,7 @@
 #include "pando/base/error.h"
 #include "pando/base/paths.h"
 #include "pando/store/hdf5_reader.h"
+#include "pando/store/safetensors.h"
 #include "pando/train/keras_model.h"
 #include "pando/train/onnx_model.h"
 
@@ -114,7 +115,8 @@ void save_tfjs_kind(const Model& model, const std::string& path, const SaveModel
 }
 
 bool is_weights(const std::string& start, const std::string& path) {
-  return start.starts_with(kHdf5Mark) || ends_in(path, {".safetensors"});
+  return start.starts_with(kHdf5Mark) || ends_in(path, {".safetensors"}) ||
+         store::looks_like_safetensors(path);
 }
 
 }  // namespace

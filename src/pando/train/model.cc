@@ -8,10 +8,12 @@
 
 #include "pando/base/error.h"
 #include "pando/comm/session.h"
+#include "pando/store/safetensors.h"
 #include "pando/train/evaluation.h"
 #include "pando/train/features.h"
 #include "pando/train/fit_loop.h"
 #include "pando/train/model_impl.h"
+#include "pando/train/safetensors_weights.h"
 
 namespace pando {
 
@@ -279,7 +281,10 @@ void Model::save_weights(const std::string& path) const {
 }
 LoadReport Model::load_weights(const std::string& path, LoadOptions options) {
   const Impl::Use use(*impl_);
-  return impl_->assign_weights(store::read_weights_file(path), options);
+  return impl_->assign_weights(store::looks_like_safetensors(path)
+                                   ? read_safetensors_weights(network(), path)
+                                   : store::read_weights_file(path),
+                               options);
 }
 
 TrainingState Model::training_state() const { return impl_->training_state(); }

@@ -14,6 +14,7 @@
 #include "pando/base/json.h"
 #include "pando/base/paths.h"
 #include "pando/datasets/all_datasets.h"
+#include "pando/store/safetensors.h"
 #include "pando/zoo/head.h"
 
 namespace pando::app {
@@ -152,6 +153,7 @@ class WeightsSource {
     try {
       state_ = load_training_state(path_);
     } catch (const IoError&) {
+      if (store::looks_like_safetensors(path_)) return;
       store::read_weights_file(path_);  // throws if the file is damaged
     }
   }
@@ -299,8 +301,9 @@ TrainedModel open_trained_model(const std::string& what, const TrainedModelOptio
   }
   if (is_folder(path)) path = checkpoint_of(folder_of_run(path), options.which);
   if (is_model_file(path)) return {load_model(path, options.file), path};
-  const bool is_hdf5 = path.empty() || path.ends_with(".h5") || path.ends_with(".hdf5");
-  if (!is_hdf5) load_model(path, options.file);  // throws what the file is
+  const bool has_weights = path.empty() || path.ends_with(".h5") || path.ends_with(".hdf5") ||
+                           store::looks_like_safetensors(path);
+  if (!has_weights) load_model(path, options.file);  // throws what the file is
   return {WeightsSource(path, options).model(), path};
 }
 

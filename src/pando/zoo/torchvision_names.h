@@ -16,6 +16,7 @@ namespace pando {
 struct TorchvisionModule {
   std::string layer;
   std::string module;
+  bool is_linear = false;  // a dense layer there, a convolution of 1x1 here
 };
 
 // The networks whose modules are known.
@@ -29,8 +30,18 @@ std::string torchvision_key(const std::string& module, const std::string& weight
 
 // The weight of the layer in our order of axes. PyTorch has the outputs first, then the inputs,
 // then height and width; a dense layer behind Flatten counts its inputs channel by channel there.
-// Requires: `theirs` has as many elements as the weight.
+// `theirs` is f32. A weight of another size keeps its own shape, with the axes moved.
 Tensor from_torchvision(const Network& network, const LayerInfo& layer,
                         const nn::WeightSpec& weight, const Tensor& theirs);
+// The other way round, for a weight of the layer `module.layer`. Requires: `ours` is f32 and has
+// the shape of the weight in files.
+Tensor to_torchvision(const Network& network, const TorchvisionModule& module,
+                      const nn::WeightSpec& weight, const Tensor& ours);
+
+// Whether the layer belongs to a projected shortcut that the small residual networks of torchvision
+// do not project.
+bool is_only_ours(const std::string& layer);
+// The weight with which such a projection changes nothing.
+Tensor identity_weight(const nn::WeightSpec& weight);
 
 }  // namespace pando

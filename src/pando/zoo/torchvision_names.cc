@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "tests/zoo/torchvision_names.h"
+#include "pando/zoo/torchvision_names.h"
 
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <span>
 
 #include "pando/base/error.h"
@@ -108,8 +109,8 @@ Modules convnext_tiny_modules() {
       const std::string theirs = concat("features.", 2 * stack - 1, ".", i);
       modules.push_back({ours + "_depthwise", theirs + ".block.0"});
       modules.push_back({ours + "_ln", theirs + ".block.2"});
-      modules.push_back({ours + "_expand", theirs + ".block.3"});
-      modules.push_back({ours + "_project", theirs + ".block.5"});
+      modules.push_back({ours + "_expand", theirs + ".block.3", true});
+      modules.push_back({ours + "_project", theirs + ".block.5", true});
       modules.push_back({ours + "_scale", theirs + ".layer_scale"});
     }
   }
@@ -217,16 +218,99 @@ std::string torchvision_key(const std::string& module, const std::string& weight
   return module + "." + keys.at(weight);
 }
 
+bool is_only_ours(const std::string& layer) { return layer.starts_with("conv2_block1_0_"); }
+
+Tensor identity_weight(const nn::WeightSpec& weight) {
+  const Shape& shape = weight.file_shape();
+  Tensor value(DType::f32, shape);
+  const bool is_kernel = weight.name == "kernel";
+  const bool is_one = weight.name == "gamma" || weight.name == "moving_variance";
+  const int64_t channels = shape[shape.rank() - 1];
+  for (int64_t i = 0; i < shape.elements(); ++i) {
+    const bool diagonal = is_kernel && i % channels == i / channels;
+    value.f32()[static_cast<size_t>(i)] = diagonal || is_one ? 1 : 0;
+  }
+  return value;
+}
+
+namespace {
+
+// The shape of the picture that Flatten turns into the inputs of a dense layer; nothing: there is
+// none.
+std::optional<Shape> flattened_picture(const Network& network, const LayerInfo& layer,
+                                       const nn::WeightSpec& weight) {
+  if (weight.name != "kernel" || layer.class_name != "Dense") return std::nullopt;
+  const LayerInfo& before = network.layer(layer.inbound.front());
+  if (before.class_name != "Flatten") return std::nullopt;
+  return network.layer(before.inbound.front()).output_shape;
+}
+
+// [out, in, ...] as [..., in, out].
+Shape moved_shape(const Shape& theirs) {
+  if (theirs.rank() < 2) return theirs;
+  std::vector<int64_t> dims(theirs.dims().begin() + 2, theirs.dims().end());
+  dims.push_back(theirs[1]);
+  dims.push_back(theirs[0]);
+  return Shape(dims);
+}
+
+// The inverse of channels_last().
+Tensor channels_first(const Tensor& weight, const Shape& picture) {
+  const int64_t channels = picture[picture.rank() - 1];
+  const int64_t places = picture.elements() / channels;
+  const auto outputs = static_cast<size_t>(weight.shape()[1]);
+  Tensor theirs(DType::f32, weight.shape());
+  for (int64_t c = 0; c < channels; ++c) {
+    for (int64_t p = 0; p < places; ++p) {
+      const auto from = static_cast<size_t>(p * channels + c) * outputs;
+      const auto to = static_cast<size_t>(c * places + p) * outputs;
+      std::ranges::copy(weight.f32().subspan(from, outputs), theirs.f32().begin() + to);
+    }
+  }
+  return theirs;
+}
+
+}  // namespace
+
 Tensor from_torchvision(const Network& network, const LayerInfo& layer,
                         const nn::WeightSpec& weight, const Tensor& theirs) {
-  PANDO_CHECK(theirs.shape().elements() == weight.shape.elements(), layer.name, "/", weight.name,
-              ": ", weight.shape, " and ", theirs.shape());
-  Tensor ours(DType::f32, weight.file_shape());
-  outputs_last(theirs.f32(), theirs.shape(), ours.f32());
-  if (weight.name != "kernel" || layer.class_name != "Dense") return ours;
-  const LayerInfo& before = network.layer(layer.inbound.front());
-  if (before.class_name != "Flatten") return ours;
-  return channels_last(ours, network.layer(before.inbound.front()).output_shape);
+  Tensor ours(DType::f32, moved_shape(theirs.shape()));
+  if (theirs.elements() > 0) outputs_last(theirs.f32(), theirs.shape(), ours.f32());
+  const Shape& wanted = weight.file_shape();
+  const std::optional<Shape> picture = flattened_picture(network, layer, weight);
+  if (picture && ours.shape().rank() == 2 && ours.shape()[0] == picture->elements()) {
+    ours = channels_last(ours, *picture);
+  }
+  if (ours.elements() == wanted.elements()) return std::move(ours).reshaped(wanted);
+  return ours;
+}
+
+Tensor to_torchvision(const Network& network, const TorchvisionModule& module,
+                      const nn::WeightSpec& weight, const Tensor& ours) {
+  const LayerInfo& layer = network.layer(module.layer);
+  const Shape& shape = ours.shape();
+  const bool is_scale = layer.name.ends_with("_scale");  // of convnext: [channels, 1, 1] there
+  if (is_scale) return ours.reshaped({shape.elements(), 1, 1});
+  if (shape.rank() < 2) return ours;
+  const bool is_depthwise = weight.name == "depthwise_kernel";
+  const std::optional<Shape> picture = flattened_picture(network, layer, weight);
+  const Tensor ordered = picture ? channels_first(ours, *picture) : ours;
+  const int rank = shape.rank();
+  const int64_t inputs = is_depthwise ? 1 : shape[rank - 2];
+  const int64_t outputs = is_depthwise ? shape[rank - 2] * shape[rank - 1] : shape[rank - 1];
+  std::vector<int64_t> dims = {outputs, inputs};
+  if (!module.is_linear) dims.insert(dims.end(), shape.dims().begin(), shape.dims().end() - 2);
+  Tensor theirs(DType::f32, Shape(dims));
+  const int64_t places = shape.elements() / (inputs * outputs);
+  for (int64_t o = 0; o < outputs; ++o) {
+    for (int64_t i = 0; i < inputs; ++i) {
+      for (int64_t p = 0; p < places; ++p) {
+        theirs.f32()[static_cast<size_t>((o * inputs + i) * places + p)] =
+            ordered.f32()[static_cast<size_t>((p * inputs + i) * outputs + o)];
+      }
+    }
+  }
+  return theirs;
 }
 
 }  // namespace pando
