@@ -56,6 +56,19 @@ struct SliceRange {
 SliceRange slice_range(const NodeProto& node, int64_t extent, int64_t start, int64_t end,
                        int64_t step);
 
+// The operands of a Slice; axes and steps may be empty.
+struct SliceLists {
+  const std::vector<int64_t>& starts;
+  const std::vector<int64_t>& ends;
+  const std::vector<int64_t>& axes;
+  const std::vector<int64_t>& steps;
+};
+// Throws InvalidArgument unless each start has its end and, if there are any, its axis and step.
+void check_slice(const NodeProto& node, const SliceLists& lists);
+
+// The distance of neighbours along each axis.
+std::vector<int64_t> strides_of(const std::vector<int64_t>& dims);
+
 // The extents to which two shapes are repeated, as in numpy. Throws InvalidArgument.
 std::vector<int64_t> broadcast_dims(const std::vector<int64_t>& a, const std::vector<int64_t>& b);
 

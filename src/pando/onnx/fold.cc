@@ -46,13 +46,24 @@ Constant comparison(const Folding& f, const std::function<bool(double, double)>&
   return result;
 }
 
-Constant unary(const Folding& f, const std::function<double(double)>& of_real) {
+Constant unary(const Folding& f, const std::function<double(double)>& of_real,
+               const std::function<int64_t(int64_t)>& of_int) {
   Constant result = f[0];
   for (float& value : result.reals) value = static_cast<float>(of_real(value));
-  for (int64_t& value : result.ints) {
-    value = static_cast<int64_t>(of_real(static_cast<double>(value)));
-  }
+  for (int64_t& value : result.ints) value = of_int(value);
   return result;
+}
+
+// Results of whole numbers are cut to whole numbers.
+Constant unary(const Folding& f, const std::function<double(double)>& of_real) {
+  return unary(f, of_real, [&](int64_t value) {
+    const double found = of_real(static_cast<double>(value));
+    if (!(std::abs(found) < 0x1p63)) {
+      throw InvalidArgument(label(f.node), ": ", found, " for ", value,
+                            ": expected a result of at most 64 bits");
+    }
+    return static_cast<int64_t>(found);
+  });
 }
 
 int64_t quotient(const NodeProto& node, int64_t a, int64_t b) {
@@ -257,10 +268,27 @@ const std::map<std::string, Fold>& folds() {
       {"And", [](const Folding& f) { return comparison(f, std::logical_and<double>()); }},
       {"Or", [](const Folding& f) { return comparison(f, std::logical_or<double>()); }},
       {"Not", of_real([](double x) { return x == 0 ? 1.0 : 0.0; })},
-      {"Neg", of_real([](double x) { return -x; })},
-      {"Abs", of_real([](double x) { return std::abs(x); })},
-      {"Floor", of_real([](double x) { return std::floor(x); })},
-      {"Ceil", of_real([](double x) { return std::ceil(x); })},
+      {"Neg",
+       [](const Folding& f) {
+         return unary(f, std::negate<double>(),
+                      [&](int64_t x) { return whole_difference(f.node, 0, x); });
+       }},
+      {"Abs",
+       [](const Folding& f) {
+         return unary(
+             f, [](double x) { return std::abs(x); },
+             [&](int64_t x) { return x < 0 ? whole_difference(f.node, 0, x) : x; });
+       }},
+      {"Floor",
+       [](const Folding& f) {
+         return unary(
+             f, [](double x) { return std::floor(x); }, std::identity());
+       }},
+      {"Ceil",
+       [](const Folding& f) {
+         return unary(
+             f, [](double x) { return std::ceil(x); }, std::identity());
+       }},
       {"Sqrt", of_real([](double x) { return std::sqrt(x); })},
       {"Exp", of_real([](double x) { return std::exp(x); })},
       {"Reciprocal", of_real([](double x) { return 1 / x; })},

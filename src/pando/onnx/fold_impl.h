@@ -39,8 +39,6 @@ std::map<std::string, Fold> movement_folds();
 
 // The product of the extents. Throws InvalidArgument beyond kMostFoldedElements.
 int64_t elements_of(const NodeProto& node, const std::vector<int64_t>& dims);
-// The distance of neighbours along each axis.
-std::vector<int64_t> strides_of(const std::vector<int64_t>& dims);
 // Repeats a constant to larger extents.
 Constant expanded(const NodeProto& node, const Constant& from, const std::vector<int64_t>& dims);
 

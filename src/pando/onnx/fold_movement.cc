@@ -37,11 +37,14 @@ Constant picked(const NodeProto& node, const Constant& from, std::vector<int64_t
       .dims = std::move(dims), .is_real = from.is_real, .reals = {}, .ints = {}, .type = from.type};
   const int64_t count = elements_of(node, result.dims);
   for (int64_t i = 0; i < count; ++i) {
-    const auto at = static_cast<size_t>(place(i));
+    const int64_t at = place(i);
+    if (at < 0 || at >= from.elements()) {
+      throw InvalidArgument(label(node), ": element ", at, " of a constant of ", from.elements());
+    }
     if (from.is_real) {
-      result.reals.push_back(from.reals.at(at));
+      result.reals.push_back(from.reals[static_cast<size_t>(at)]);
     } else {
-      result.ints.push_back(from.ints.at(at));
+      result.ints.push_back(from.ints[static_cast<size_t>(at)]);
     }
   }
   return result;
@@ -183,13 +186,17 @@ Constant sliced(const Folding& f) {
   const std::vector<int64_t> starts = f.list("starts", 1), ends = f.list("ends", 2);
   std::vector<int64_t> axes = f.list("axes", 3);
   const std::vector<int64_t> jumps = f.has(4) ? f.list("steps", 4) : std::vector<int64_t>();
+  check_slice(f.node, {starts, ends, axes, jumps});
   std::vector<int64_t> dims = f[0].dims, steps = strides_of(dims);
+  std::vector<bool> cut(dims.size(), false);
   int64_t first = 0;
   for (size_t i = 0; i < starts.size(); ++i) {
-    const int64_t given = axes.empty() ? static_cast<int64_t>(i) : axes.at(i);
+    const int64_t given = axes.empty() ? static_cast<int64_t>(i) : axes[i];
     const auto axis = static_cast<size_t>(axis_of(f.node, given, f[0].rank()));
-    const SliceRange range = slice_range(f.node, f[0].dims[axis], starts[i], ends.at(i),
-                                         jumps.empty() ? 1 : jumps.at(i));
+    if (cut[axis]) throw InvalidArgument(label(f.node), ": axes repeat");
+    cut[axis] = true;
+    const SliceRange range =
+        slice_range(f.node, f[0].dims[axis], starts[i], ends[i], jumps.empty() ? 1 : jumps[i]);
     first += range.begin * steps[axis];
     steps[axis] *= range.step;
     dims[axis] = range.count;
@@ -197,17 +204,40 @@ Constant sliced(const Folding& f) {
   return picked(f.node, f[0], dims, walk(dims, steps, first));
 }
 
+// Whole numbers are counted as such: beyond 2^53 a double has no place for each.
+std::vector<int64_t> whole_range(const NodeProto& node, int64_t start, int64_t limit,
+                                 int64_t step) {
+  int64_t distance = 0;
+  const bool overflows = __builtin_sub_overflow(limit, start, &distance);
+  if (step == 0 || overflows) throw InvalidArgument(label(node), ": a range without end");
+  if (distance == 0 || (distance < 0) != (step < 0)) return {};
+  const int64_t last = (distance < 0 ? distance + 1 : distance - 1) / step;
+  if (last >= kMostFoldedElements) throw InvalidArgument(label(node), ": a range without end");
+  std::vector<int64_t> values;
+  for (int64_t i = 0; i <= last; ++i) values.push_back(start + i * step);
+  return values;
+}
+
 Constant range(const Folding& f) {
   Constant result{.dims = {}, .is_real = f[0].is_real, .reals = {}, .ints = {}, .type = f[0].type};
-  const double step = f[2].number(0);
-  const double count = std::ceil((f[1].number(0) - f[0].number(0)) / step);
-  if (step == 0 || !(count < static_cast<double>(kMostFoldedElements))) {
-    throw InvalidArgument(label(f.node), ": a range without end");
+  for (size_t i = 0; i < 3; ++i) {
+    if (f[i].elements() != 1 || f[i].is_real != result.is_real) {
+      throw InvalidArgument(label(f.node), ": operand ", i, ": expected one number of the type of",
+                            " operand 0");
+    }
   }
-  for (int64_t i = 0; i < static_cast<int64_t>(count); ++i) {
-    const double value = f[0].number(0) + static_cast<double>(i) * step;
-    if (result.is_real) result.reals.push_back(static_cast<float>(value));
-    if (!result.is_real) result.ints.push_back(static_cast<int64_t>(value));
+  if (!result.is_real) {
+    result.ints = whole_range(f.node, f[0].ints[0], f[1].ints[0], f[2].ints[0]);
+  } else {
+    const double step = f[2].number(0);
+    const double count = std::ceil((f[1].number(0) - f[0].number(0)) / step);
+    if (step == 0 || !(count < static_cast<double>(kMostFoldedElements))) {
+      throw InvalidArgument(label(f.node), ": a range without end");
+    }
+    for (int64_t i = 0; static_cast<double>(i) < count; ++i) {
+      const double value = f[0].number(0) + static_cast<double>(i) * step;
+      result.reals.push_back(static_cast<float>(value));
+    }
   }
   result.dims = {result.elements()};
   return result;
@@ -229,10 +259,13 @@ Constant where(const Folding& f) {
   const Constant chosen = expanded(f.node, f[0], dims);
   Constant a = expanded(f.node, f[1], dims);
   const Constant b = expanded(f.node, f[2], dims);
+  if (a.is_real != b.is_real) {
+    throw InvalidArgument(label(f.node), ": expected two operands of one type");
+  }
   for (size_t i = 0; i < static_cast<size_t>(a.elements()); ++i) {
     if (chosen.number(i) != 0) continue;
-    if (a.is_real) a.reals[i] = static_cast<float>(b.number(i));
-    if (!a.is_real) a.ints[i] = b.ints.at(i);
+    if (a.is_real) a.reals[i] = b.reals[i];
+    if (!a.is_real) a.ints[i] = b.ints[i];
   }
   return a;
 }
@@ -273,16 +306,29 @@ std::vector<int64_t> resolve_shape(const NodeProto& node, const std::vector<int6
   return to;
 }
 
+void check_slice(const NodeProto& node, const SliceLists& lists) {
+  const size_t count = lists.starts.size();
+  const auto fits = [&](const std::vector<int64_t>& list) { return list.size() == count; };
+  if (fits(lists.ends) && (lists.axes.empty() || fits(lists.axes)) &&
+      (lists.steps.empty() || fits(lists.steps))) {
+    return;
+  }
+  throw InvalidArgument(label(node), ": expected as many ends, axes and steps as starts: ", count);
+}
+
 SliceRange slice_range(const NodeProto& node, int64_t extent, int64_t start, int64_t end,
                        int64_t step) {
   if (step == 0) throw InvalidArgument(label(node), ": steps: expected any number but 0");
+  if (extent == 0) return {};
   const auto from_end = [&](int64_t i) { return i < 0 ? std::max(i, -extent - 1) + extent : i; };
   const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? extent : extent - 1;
   const int64_t begin = std::clamp(from_end(start), step > 0 ? low : int64_t{0}, high);
   const int64_t stop = std::clamp(from_end(end), low, step > 0 ? high : extent);
   const int64_t distance = step > 0 ? stop - begin : begin - stop;
-  const int64_t size = step > 0 ? step : -step;
-  return {begin, step, distance <= 0 ? 0 : (distance + size - 1) / size};
+  const int64_t steps = step > 0 ? (distance - 1) / step : (1 - distance) / step;
+  const int64_t count = distance <= 0 ? 0 : steps + 1;
+  // The step from a single element leads nowhere, and its product with a stride may overflow.
+  return {begin, count > 1 ? step : 1, count};
 }
 
 }  // namespace pando::onnx
