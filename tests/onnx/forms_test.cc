@@ -1,5 +1,7 @@
 // Files without a batch, constants among computed values, and choices of elements.
 // SPDX-License-Identifier: MIT
+#include <limits>
+
 #include "pando/base/error.h"
 #include "tests/onnx/made_models.h"
 #include "tests/support/expect_error.h"
@@ -123,6 +125,69 @@ TEST(OnnxForms, Borders) {
   EXPECT_SAYS(error_of<Error>([&] { of("edge", {0, 1}); }), "expected 4 pads, got 2");
   EXPECT_SAYS(error_of<Error>([&] { of("constant", {0, -2, 0, -1}); }), "leave nothing");
   EXPECT_SAYS(error_of<Error>([&] { of("edge", {0, 1 << 21, 0, 0}); }), "expected at most");
+}
+
+// Pads of 64 bits whose magnitude has no 64 bits.
+TEST(OnnxForms, RefusesPadsBeyondAnyTensor) {
+  for (const int64_t pad : {std::numeric_limits<int64_t>::min(), int64_t{-1} << 21}) {
+    const ModelProto model =
+        model_with({3}, {node_of("Pad", {"x", "pads"}, "y")}, {wholes("pads", {0, pad, 0, 0})});
+    EXPECT_SAYS(error_of<Unsupported>([&] { import_network(model); }), "Pad", "expected at most");
+  }
+}
+
+// The operand after those of the op is computed, so that the node is not folded.
+TEST(OnnxForms, RefusesConstantsWhereValuesAreComputed) {
+  const TensorProto known = reals("known", {}, {1});
+  for (const ModelProto& model :
+       {model_with({3}, {node_of("Pad", {"known", "pads", "", "", "x"}, "y")},
+                   {known, wholes("pads", {})}),
+        model_with({3}, {node_of("ReduceMean", {"known", "", "x"}, "y")}, {known}),
+        model_with({3}, {node_of("Softmax", {"known", "x"}, "y")}, {known}),
+        model_with({3}, {node_of("Dropout", {"known", "", "", "x"}, "y")}, {known})}) {
+    EXPECT_SAYS(error_of<Unsupported>([&] { import_network(model); }), "a constant operand");
+  }
+}
+
+TEST(OnnxForms, ConstantsBesideSamplesAtTheSecondAxis) {
+  const auto turned = [](std::vector<int64_t> dims) {
+    const AttributeProto perm{.name = "perm", .kind = AttributeKind::integers, .ints = {1, 0, 2}};
+    return model_with(
+        {2, 2},
+        {node_of("Transpose", {"x"}, "t", {perm}), node_of("Add", {"t", "table"}, "s"),
+         node_of("Transpose", {"s"}, "y", {perm})},
+        {reals("table", std::move(dims), {10, 20, 30, 40})});
+  };
+  EXPECT_EQ(results(turned({2, 1, 2}), {2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8}),
+            (Floats{11, 22, 33, 44, 15, 26, 37, 48}));
+  EXPECT_SAYS(error_of<Unsupported>([&] {
+                import_network(turned({1, 2, 2}));
+              }),
+              "Add", "each sample");
+}
+
+TEST(OnnxForms, ChoicesOfElementsAreBounded) {
+  const auto picked = [](const std::string& op, int64_t extent, const TensorProto& indices) {
+    return import_network(
+        without_batch(model_with({2, extent}, {node_of(op, {"x", "i"}, "y")}, {indices})),
+        {.extents = {}, .batch = Batch::none});
+  };
+  // Each of 2,000 indices asks for a row of 16 million elements.
+  const TensorProto rows =
+      tensor_with("i", ElementType::i64, {2000, 1}, std::vector<int64_t>(2000, 1));
+  EXPECT_SAYS(error_of<Unsupported>([&] { picked("GatherND", 1 << 24, rows); }), "GatherND",
+              "expected at most");
+  EXPECT_NO_THROW(picked("GatherND", 4, rows));
+  EXPECT_SAYS(error_of<Error>([&] {
+                picked("GatherElements", 2, reals("i", {1, 1}, {0}));
+              }),
+              "GatherElements", "whole numbers");
+}
+
+TEST(OnnxForms, RefusesSlicesThatLackBounds) {
+  const ModelProto model = model_with({3}, {node_of("Slice", {"x", "from", "to"}, "y")},
+                                      {wholes("from", {0, 1}), wholes("to", {1})});
+  EXPECT_SAYS(error_of([&] { import_network(model); }), "Slice", "as many ends");
 }
 
 TEST(OnnxForms, NamesOfOtherSoftware) {

@@ -58,12 +58,6 @@ void give_elements(Importer& importer, const NodeProto& node, const Value& value
   importer.give(node, importer.reshaped(node, y, Shape(dims)), plain_order(dims.size() + 1));
 }
 
-std::vector<int64_t> element_strides(const std::vector<int64_t>& dims) {
-  std::vector<int64_t> strides(dims.size(), 1);
-  for (size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * dims[i];
-  return strides;
-}
-
 void require_no_batch(const Importer& importer, const NodeProto& node) {
   if (importer.lead() == 0) throw Unsupported(label(node), ": places that differ by sample");
 }
@@ -75,10 +69,11 @@ void import_gather_elements(Importer& importer, const NodeProto& node) {
   const std::vector<int64_t> dims = importer.file_dims(value);
   const auto axis =
       static_cast<size_t>(axis_of(node, int_attribute(node, "axis", 0), std::ssize(dims)));
-  if (indices.dims.size() != dims.size()) {
-    throw InvalidArgument(label(node), ": expected indices of ", dims.size(), " axes");
+  if (indices.is_real || indices.dims.size() != dims.size()) {
+    throw InvalidArgument(label(node), ": expected whole numbers of ", dims.size(),
+                          " axes as indices");
   }
-  const std::vector<int64_t> strides = element_strides(dims);
+  const std::vector<int64_t> strides = strides_of(dims);
   ir::Ints places;
   for (int64_t i = 0; i < indices.elements(); ++i) {
     int64_t rest = i, place = 0;
@@ -104,7 +99,10 @@ void import_gather_nd(Importer& importer, const NodeProto& node) {
   if (depth < 1 || depth > dims.size()) {
     throw InvalidArgument(label(node), ": indices: expected 1 to ", dims.size(), " for an element");
   }
-  const std::vector<int64_t> strides = element_strides(dims);
+  const std::vector<int64_t> strides = strides_of(dims);
+  if (std::ssize(indices.ints) / static_cast<int64_t>(depth) > kMostPicked / strides[depth - 1]) {
+    throw Unsupported(label(node), ": expected at most ", kMostPicked, " elements");
+  }
   ir::Ints places;
   for (size_t i = 0; i + depth <= indices.ints.size(); i += depth) {
     int64_t first = 0;

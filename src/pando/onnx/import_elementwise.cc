@@ -170,7 +170,7 @@ void import_dropout(Importer& importer, const NodeProto& node) {
   }
   const double rate = importer.has(node, 1) ? importer.need(node, 1, "the ratio").number(0)
                                             : real_attribute(node, "ratio", 0.5);
-  const Value& value = importer.operand(node, 0);
+  const Value& value = importer.computed_operand(node);
   if (rate <= 0 || rate >= 1 || value.flattened) return import_identity(importer, node);
   const auto make = [&](std::string name) {
     return Dropout({.rate = rate, .name = std::move(name)});

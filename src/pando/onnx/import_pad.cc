@@ -1,7 +1,6 @@
 // Borders around a value.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <cstdlib>
 
 #include "pando/base/error.h"
 #include "pando/onnx/importer_impl.h"
@@ -44,8 +43,9 @@ Pads pads_of(const Importer& importer, const NodeProto& node, const Value& value
     found.low[at] = pads[i];
     found.high[at] = pads[axes.size() + i];
     constexpr int64_t kMostPad = 1 << 20;
-    if (std::max(std::abs(pads[i]), std::abs(pads[axes.size() + i])) > kMostPad) {
-      throw Unsupported(label(node), ": pads: expected at most ", kMostPad);
+    for (const int64_t pad : {pads[i], pads[axes.size() + i]}) {
+      if (pad >= -kMostPad && pad <= kMostPad) continue;
+      throw Unsupported(label(node), ": pads: expected at most ", kMostPad, ", got ", pad);
     }
     if (axis == value.order[0] && (pads[i] != 0 || pads[axes.size() + i] != 0)) {
       throw Unsupported(label(node), ": pads of samples");
@@ -128,7 +128,7 @@ void import_pad(Importer& importer, const NodeProto& node) {
   }
   const double number = importer.has(node, 2) ? importer.need(node, 2, "the value").number(0)
                                               : real_attribute(node, "value", 0);
-  const Value& value = importer.operand(node, 0);
+  const Value& value = importer.computed_operand(node);
   const Order order = value.order;
   Pads pads = pads_of(importer, node, value);
   Computed x = value.flattened ? importer.plain(value) : *value.computed;

@@ -20,7 +20,7 @@ namespace {
 
 // Before opset 13, the axes from `axis` on are one; since then only that axis counts.
 void import_softmax(Importer& importer, const NodeProto& node) {
-  const Value& value = importer.operand(node, 0);
+  const Value& value = importer.computed_operand(node);
   const auto rank = std::ssize(value.order);
   const bool joined = importer.opset() < 13;
   const int64_t axis = importer.axis(node, int_attribute(node, "axis", joined ? 1 : -1), rank);
@@ -113,7 +113,7 @@ Computed reduced(Importer& importer, const NodeProto& node, Computed x, const ir
 }
 
 void import_reduce(Importer& importer, const NodeProto& node) {
-  const Value& value = importer.operand(node, 0);
+  const Value& value = importer.computed_operand(node);
   const std::vector<int64_t> axes = reduced_axes(importer, node, value.order);
   if (axes.empty()) return importer.give(node, value);
   const bool keeps = int_attribute(node, "keepdims", 1) != 0;

@@ -16,12 +16,6 @@ std::vector<int64_t> list_of(const Importer& importer, const NodeProto& node,
   return importer.need(node, operand, attribute.c_str()).ints;
 }
 
-const Value& computed_operand(const Importer& importer, const NodeProto& node) {
-  const Value& value = importer.operand(node, 0);
-  if (!value.computed) throw Unsupported(label(node), ": a constant operand");
-  return value;
-}
-
 // The place of axis `axis` of the file in the tensor.
 int64_t place_of(const Value& value, int64_t axis) {
   return std::ranges::find(value.order, axis) - value.order.begin();
@@ -29,7 +23,7 @@ int64_t place_of(const Value& value, int64_t axis) {
 
 // Gives a computed value other extents, which are those of the file.
 void give_shape(Importer& importer, const NodeProto& node, const std::vector<int64_t>& dims) {
-  const Value& value = computed_operand(importer, node);
+  const Value& value = importer.computed_operand(node);
   if (importer.lead() == 0 && (dims.empty() || dims[0] != 1)) {
     throw Unsupported(label(node), ": a shape that mixes samples");
   }
@@ -74,7 +68,7 @@ void import_flatten(Importer& importer, const NodeProto& node) {
 
 // The axes of one element that squeeze removes move nothing, so the order of the others stays.
 void import_squeeze(Importer& importer, const NodeProto& node) {
-  const Value& value = computed_operand(importer, node);
+  const Value& value = importer.computed_operand(node);
   const std::vector<int64_t> dims = value.dims();
   const auto rank = std::ssize(dims);
   std::vector<int64_t> axes = list_of(importer, node, "axes", 1);
@@ -101,7 +95,7 @@ void import_squeeze(Importer& importer, const NodeProto& node) {
 }
 
 void import_unsqueeze(Importer& importer, const NodeProto& node) {
-  const Value& value = computed_operand(importer, node);
+  const Value& value = importer.computed_operand(node);
   std::vector<int64_t> dims = value.dims();
   std::vector<int64_t> axes = list_of(importer, node, "axes", 1);
   const int64_t rank = std::ssize(dims) + std::ssize(axes);
@@ -118,7 +112,7 @@ void import_unsqueeze(Importer& importer, const NodeProto& node) {
 
 // Only the names of the axes change.
 void import_transpose(Importer& importer, const NodeProto& node) {
-  const Value& value = computed_operand(importer, node);
+  const Value& value = importer.computed_operand(node);
   const auto rank = std::ssize(value.order);
   std::vector<int64_t> perm = ints_attribute(node, "perm");
   if (perm.empty()) {
@@ -193,22 +187,23 @@ ir::Ints with_batch(const Shape& shape) {
 }
 
 void import_slice(Importer& importer, const NodeProto& node) {
-  const Value& value = computed_operand(importer, node);
+  const Value& value = importer.computed_operand(node);
   const std::vector<int64_t> dims = value.dims();
   const std::vector<int64_t> starts = list_of(importer, node, "starts", 1);
   const std::vector<int64_t> ends = list_of(importer, node, "ends", 2);
   const std::vector<int64_t> axes = list_of(importer, node, "axes", 3);
   const std::vector<int64_t> steps =
       importer.has(node, 4) ? importer.need(node, 4, "steps").ints : std::vector<int64_t>();
+  check_slice(node, {starts, ends, axes, steps});
   Computed x = value.flattened ? importer.plain(value) : *value.computed;
   ir::Ints size = with_batch(x.shape), begin(size.size(), 0), strides(size.size(), 1);
   bool cuts = false;
   for (size_t i = 0; i < starts.size(); ++i) {
     const int64_t axis =
-        importer.axis(node, axes.empty() ? static_cast<int64_t>(i) : axes.at(i), std::ssize(dims));
+        importer.axis(node, axes.empty() ? static_cast<int64_t>(i) : axes[i], std::ssize(dims));
     const auto at = static_cast<size_t>(place_of(value, axis));
-    const SliceRange range = slice_range(node, dims[static_cast<size_t>(axis)], starts[i],
-                                         ends.at(i), steps.empty() ? 1 : steps.at(i));
+    const SliceRange range = slice_range(node, dims[static_cast<size_t>(axis)], starts[i], ends[i],
+                                         steps.empty() ? 1 : steps[i]);
     if (range.count < 1 || (axis == value.order[0] && range.count != 1)) {
       throw Unsupported(label(node), ": nothing is left, or some samples");
     }
@@ -229,7 +224,7 @@ void import_slice(Importer& importer, const NodeProto& node) {
 }
 
 void import_split(Importer& importer, const NodeProto& node) {
-  const Value& value = computed_operand(importer, node);
+  const Value& value = importer.computed_operand(node);
   const std::vector<int64_t> dims = value.dims();
   const int64_t axis = importer.axis(node, int_attribute(node, "axis", 0), std::ssize(dims));
   if (axis == value.order[0]) throw Unsupported(label(node), ": a division of samples");
@@ -257,7 +252,7 @@ void import_split(Importer& importer, const NodeProto& node) {
 
 void import_depth_to_space(Importer& importer, const NodeProto& node) {
   const bool to_space = node.op_type == "DepthToSpace";
-  const Value& value = computed_operand(importer, node);
+  const Value& value = importer.computed_operand(node);
   const Computed y =
       importer.apply(node,
                      {.class_name = node.op_type,

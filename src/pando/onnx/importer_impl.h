@@ -72,6 +72,8 @@ class Importer {
   // Operands of a node. `known` is null for an operand that is missing or computed.
   bool has(const NodeProto& node, size_t i) const;
   const Value& operand(const NodeProto& node, size_t i) const;
+  // The first operand. Throws Unsupported if it is known.
+  const Value& computed_operand(const NodeProto& node) const;
   const Constant* known(const NodeProto& node, size_t i) const;
   // Throws Unsupported unless the operand is known.
   const Constant& need(const NodeProto& node, size_t i, const char* what) const;

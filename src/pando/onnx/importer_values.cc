@@ -39,8 +39,7 @@ Tensor weight_tensor(const Shape& shape, const std::vector<float>& values) {
 std::vector<float> permuted(const Constant& constant, const Order& perm) {
   const std::vector<float> from = constant.as_reals();
   if (from.empty() || perm.empty()) return from;
-  std::vector<int64_t> strides(perm.size(), 1);
-  for (size_t i = perm.size(); i-- > 1;) strides[i - 1] = strides[i] * constant.dims[i];
+  const std::vector<int64_t> strides = strides_of(constant.dims);
   std::vector<int64_t> dims, steps;
   for (const int64_t axis : perm) {
     dims.push_back(constant.dims[static_cast<size_t>(axis)]);
@@ -83,6 +82,12 @@ std::vector<int64_t> Importer::file_dims(const Value& value) const {
   return dims;
 }
 
+const Value& Importer::computed_operand(const NodeProto& node) const {
+  const Value& value = operand(node, 0);
+  if (!value.computed) throw Unsupported(label(node), ": a constant operand");
+  return value;
+}
+
 Computed Importer::step(const NodeProto& node, const std::string& op,
                         const ir::Attributes& attributes, const std::vector<Computed>& inputs) {
   return apply(node, OpLayer{.class_name = node.op_type, .op = op, .attributes = attributes},
@@ -101,7 +106,7 @@ Computed Importer::spread(const NodeProto& node, const Constant& constant, const
                           bool trains) {
   Constant aligned = constant;
   while (aligned.dims.size() < order.size()) aligned.dims.insert(aligned.dims.begin(), 1);
-  if (aligned.dims.size() > order.size() || aligned.dims[0] != 1) {
+  if (aligned.dims.size() > order.size() || aligned.dims[static_cast<size_t>(order[0])] != 1) {
     throw Unsupported(label(node), ": a constant with a number for each sample");
   }
   std::vector<int64_t> dims;
