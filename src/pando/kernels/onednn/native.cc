@@ -46,6 +46,7 @@ std::string why_others_are_faster(const ir::Node& node) {
 std::string why_not_native(DType dtype) {
   const std::string_view isa = chosen_half_isa().name;
   if (isa != "avx512") return concat("needs avx512; the instruction set in use is ", isa);
+  onednn::cpu_engine();  // chooses the instruction sets
   const auto has = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
   const auto wanted = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_bf16);
   if (dtype == DType::bf16 && (has & wanted) != wanted) {

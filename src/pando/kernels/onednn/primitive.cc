@@ -32,10 +32,23 @@ void check(dnnl_status_t status, const char* doing, const dnnl::primitive& primi
   std::abort();
 }
 
+// oneDNN 2.6.3 runs some of its AMX code without configuring the tiles first, which ends the
+// process by SIGILL. It uses the instructions of AVX512-BF16 instead, unless a user chose by
+// oneDNN's own variables. The library takes a choice only before it is first asked for anything.
+void avoid_amx() {
+  for (const char* name : {"DNNL_MAX_CPU_ISA", "ONEDNN_MAX_CPU_ISA"}) {
+    if (std::getenv(name) != nullptr) return;
+  }
+  dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core_bf16);
+}
+
 }  // namespace
 
 const dnnl::engine& cpu_engine() {
-  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  static const dnnl::engine engine = [] {
+    avoid_amx();
+    return dnnl::engine(dnnl::engine::kind::cpu, 0);
+  }();
   return engine;
 }
 
