@@ -177,6 +177,7 @@ TEST(ShapeRules, Broadcast) {
       {"a: f32[2,1], b: f32[2,3], d: f32[2,3]", "k = keep_at_least(a, b, d)", "f32[2,3]"},
       {"a: f32[2,1], b: f32[2,3], d: f32[2,1]", "k = keep_at_least(a, b, d)",
        "input 2|expected shape [2,3]|got [2,1]"},
+      {"d: f32[2,3], s: f32[2,3]", "x = times_slope(d, s)", "f32[2,3]"},
       {"x: f32[2,4,3], a: f32[1,3]", "y = prelu(x, a)", "f32[2,4,3]"},
       {"x: f32[2,4,3], a: f32[3]", "y = prelu(x, a)", "prelu 'prelu'|sample of [2,4,3]|got [3]"},
       {"x: f32[2,4,3], a: f32[2,3]", "y = prelu(x, a)", "prelu 'prelu'|got [2,3]"},

@@ -87,6 +87,7 @@ const OpTable& builtin_ops() {
       normalise_pixels_op(),
       pack_op(),
       pad_op(),
+      times_slope_op(),
       to_power_op(),
       prelu_op(),
       prelu_input_grad_op(),

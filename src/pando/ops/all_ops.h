@@ -86,6 +86,7 @@ OpDef multiply_op();
 OpDef normalise_pixels_op();
 OpDef pack_op();
 OpDef pad_op();
+OpDef times_slope_op();
 OpDef to_power_op();
 OpDef prelu_op();
 OpDef prelu_input_grad_op();

@@ -89,28 +89,30 @@ OpDef divide_op() {
 OpDef maximum_op() { return arithmetic("maximum", gradient_of_extreme(0)); }
 OpDef minimum_op() { return arithmetic("minimum", gradient_of_extreme(1)); }
 
-// a to the power of b or, without b, of `exponent`. The gradients are dy b a^(b - 1) and dy y log(a).
+// a to the power of b or, without b, of `exponent`. The gradients are dy b a^(b - 1) and dy y
+// log(a).
 OpDef to_power_op() {
-  OpDef op = arithmetic("to_power", [](const ir::Node& node, std::span<ir::Value* const> dy,
-                                    GradBuilder& grad) {
-    if (node.num_inputs() == 1) {
-      const double exponent = number_attribute(node, "exponent");
-      ir::Value* slope =
-          grad.emit("to_power", {node.input(0)}, {{"exponent", exponent - 1}})->output();
-      slope = grad.emit("scale", {slope}, {{"factor", exponent}})->output();
-      return grad.add(node.input(0), grad.emit("multiply", {dy[0], slope})->output());
-    }
-    if (grad.wants(node.input(0))) {
-      ir::Value* less = grad.emit("scale", {node.input(1)}, {{"offset", -1.0}})->output();
-      ir::Value* slope = grad.emit("to_power", {node.input(0), less})->output();
-      slope = grad.emit("multiply", {slope, node.input(1)})->output();
-      add_reduced(grad, node.input(0), dy[0], slope);
-    }
-    if (!grad.wants(node.input(1))) return;
-    ir::Value* log =
-        grad.emit("math", {node.input(0)}, {{"function", std::string("log")}})->output();
-    add_reduced(grad, node.input(1), dy[0], grad.emit("multiply", {node.output(), log})->output());
-  });
+  OpDef op = arithmetic(
+      "to_power", [](const ir::Node& node, std::span<ir::Value* const> dy, GradBuilder& grad) {
+        if (node.num_inputs() == 1) {
+          const double exponent = number_attribute(node, "exponent");
+          ir::Value* slope =
+              grad.emit("to_power", {node.input(0)}, {{"exponent", exponent - 1}})->output();
+          slope = grad.emit("scale", {slope}, {{"factor", exponent}})->output();
+          return grad.add(node.input(0), grad.emit("times_slope", {dy[0], slope})->output());
+        }
+        if (grad.wants(node.input(0))) {
+          ir::Value* less = grad.emit("scale", {node.input(1)}, {{"offset", -1.0}})->output();
+          ir::Value* slope = grad.emit("to_power", {node.input(0), less})->output();
+          slope = grad.emit("multiply", {slope, node.input(1)})->output();
+          add_reduced(grad, node.input(0), grad.emit("times_slope", {dy[0], slope})->output());
+        }
+        if (!grad.wants(node.input(1))) return;
+        ir::Value* log =
+            grad.emit("math", {node.input(0)}, {{"function", std::string("log")}})->output();
+        ir::Value* slope = grad.emit("multiply", {node.output(), log})->output();
+        add_reduced(grad, node.input(1), grad.emit("times_slope", {dy[0], slope})->output());
+      });
   op.inputs[1].optional = true;
   op.attributes = {{"exponent", 1.0}};
   op.infer = [](const ir::Node& node) {
@@ -118,6 +120,15 @@ OpDef to_power_op() {
     return same_f32_as_all_inputs()(node);
   };
   return op;
+}
+
+// dy times a slope, 0 where dy is 0: padded samples are 0, where the slope may be infinite.
+OpDef times_slope_op() {
+  return {.name = "times_slope",
+          .inputs = {{"dy"}, {"slope"}},
+          .outputs = {"dx"},
+          .traits = {Trait::in_place, Trait::no_grad, Trait::pixelwise},
+          .infer = same_f32_as_all_inputs()};
 }
 
 // dy where a is at least b, else 0.

@@ -34,7 +34,7 @@ OpDef math_op() {
           }};
 }
 
-// dy times the slope at x; the slope of a step is 0.
+// dy times the slope at x, 0 where dy is 0; the slope of a step is 0.
 OpDef math_grad_op() {
   return {.name = "math_grad",
           .inputs = {{"dy"}, {"x"}},

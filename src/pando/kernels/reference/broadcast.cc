@@ -80,6 +80,9 @@ KernelOffer reference_power(const ir::Node& node) {
     }
   });
 }
+KernelOffer reference_times_slope(const ir::Node& node) {
+  return repeated_function(node, [](float dy, float slope) { return dy == 0 ? 0 : dy * slope; });
+}
 KernelOffer reference_keep_at_least(const ir::Node& node) {
   return repeated_function(node, [](float a, float b, float dy) { return a >= b ? dy : 0; });
 }

@@ -91,8 +91,10 @@ KernelOffer reference_math_grad(const ir::Node& node) {
   const auto run = [count, slope = math_function(node).slope](const KernelArgs& args,
                                                               const StepArgs& step) {
     for (int64_t i = step.part.begin(count); i < step.part.end(count); ++i) {
+      // Padded samples are 0 with dy = 0; there the slope may be infinite.
+      const auto dy = static_cast<double>(args.in(0)[i]);
       const auto x = static_cast<double>(args.in(1)[i]);
-      args.out()[i] = static_cast<float>(static_cast<double>(args.in(0)[i]) * slope(x));
+      args.out()[i] = dy == 0 ? 0 : static_cast<float>(dy * slope(x));
     }
   };
   return offer_function("reference", run, {.splits = true});

@@ -85,6 +85,7 @@ KernelOffer reference_multiply(const ir::Node& node);
 KernelOffer reference_normalise_pixels(const ir::Node& node);
 KernelOffer reference_pad(const ir::Node& node);
 KernelOffer reference_power(const ir::Node& node);
+KernelOffer reference_times_slope(const ir::Node& node);
 KernelOffer reference_prelu(const ir::Node& node);
 KernelOffer reference_prelu_input_grad(const ir::Node& node);
 KernelOffer reference_prelu_sums(const ir::Node& node);
