@@ -109,6 +109,30 @@ TEST(Head, OfAConvolutionBecomesPoolingAndADenseLayer) {
   EXPECT_EQ(zoo::last_op(other), "sigmoid");
 }
 
+TEST(Head, OfPixelsStaysAConvolution) {
+  const auto network = [](const Layer& last) {
+    return Sequential({8, 8, 3}, {Conv2D({.filters = 4, .kernel = {3, 3}, .name = "body"}),
+                                  Conv2D({.filters = 6, .name = "classes"}), last});
+  };
+  const Network other = zoo::with_head(network(Activation("softmax")), {.units = 2});
+  EXPECT_EQ(other.outputs()[0].shape, (Shape{6, 6, 2}));
+  EXPECT_EQ(other.layer("classes").class_name, "Conv2D");
+  EXPECT_EQ(other.layer("classes").weights[0].shape, (Shape{1, 1, 4, 2}));
+  EXPECT_EQ(zoo::last_op(other), "softmax");
+  EXPECT_SAYS(
+      error_of([&] { zoo::with_head(network(UpSampling2D({.name = "large"})), {.units = 2}); }),
+      "'classes'", "[6,6,4]", "[12,12,6]", "'large'");
+}
+
+TEST(Head, LastOpIsTheOneBeforeChangesOfTheShape) {
+  const Network network =
+      Sequential({8, 8, 3}, {Conv2D({.filters = 6}), GlobalAveragePooling2D(),
+                             Activation("softmax"), Reshape({.shape = {6, 1}}), Flatten()});
+  EXPECT_EQ(zoo::last_op(network), "softmax");
+  const SymbolicTensor input = Input({4, 4, 1});
+  EXPECT_EQ(zoo::last_op(Network(input, Flatten()(input))), "");
+}
+
 TEST(Head, OfANetworkOfOneLayerTakesTheInput) {
   const Network network = Sequential({5}, {Dense({.units = 4, .name = "only"})});
   EXPECT_EQ(zoo::with_head(network, {.units = 2}).layer("only").weights[0].shape, (Shape{5, 2}));

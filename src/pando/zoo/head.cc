@@ -61,6 +61,33 @@ bool has_scale(const Network& network, const Head& head) {
       head.layers, [&](const std::string& name) { return is_scale(network.layer(name)); });
 }
 
+// The extents without the last one, the channels.
+std::vector<int64_t> pixels_of(const Shape& shape) {
+  std::vector<int64_t> extents = shape.dims();
+  if (!extents.empty()) extents.pop_back();
+  return extents;
+}
+
+// Applies the classifier to every pixel. What follows the old classifier is not made anew, so it
+// must not change the pixels.
+SymbolicTensor classify_pixels(const Network& network, const LayerInfo& old,
+                               const SymbolicTensor& features, const DenseOptions& options) {
+  const Shape& output = network.outputs()[0].shape;
+  const Shape& before = network.layer(old.inbound[0]).output_shape;
+  if (pixels_of(before) != pixels_of(output)) {
+    throw InvalidArgument("cannot replace the classifier '", old.name, "': it takes ", before,
+                          " and the network gives ", output, " by ", ending_of(network),
+                          "; expected as many pixels behind the classifier as before it");
+  }
+  return Conv2D({.filters = options.units,
+                 .kernel = {1, 1},
+                 .activation = options.activation,
+                 .use_bias = options.use_bias,
+                 .kernel_initializer = options.kernel_initializer,
+                 .bias_initializer = options.bias_initializer,
+                 .name = options.name})(features);
+}
+
 Network with_classifier(const Network& network, DenseOptions options) {
   const Head head = find_head(network);
   const LayerInfo& old = network.layer(head.classifier);
@@ -73,6 +100,9 @@ Network with_classifier(const Network& network, DenseOptions options) {
   const Network body = is_input ? network : network.until(before.name);
   const std::vector<SymbolicTensor> inputs = new_inputs(body);
   const SymbolicTensor features = is_input ? inputs[0] : body(inputs);
+  if (network.outputs()[0].shape.rank() > 1) {
+    return Network(inputs, classify_pixels(network, old, features, options));
+  }
   return Network(inputs, Dense(options)(as_vector(features, before.output_shape, old.name)));
 }
 
@@ -102,8 +132,12 @@ Network with_head(const Network& network, const HeadOptions& options) {
 }
 
 std::string last_op(const Network& network) {
-  const NetworkGraph built = network.build({});
-  return built.outputs.at(0)->producer()->op();
+  const NetworkGraph built = network.build({.batch = 1, .training = false});
+  const ir::Node* node = built.outputs.at(0)->producer();
+  while (node != nullptr && (node->op() == "reshape" || node->op() == "transpose")) {
+    node = node->inputs()[0]->producer();
+  }
+  return node == nullptr ? "" : node->op();
 }
 
 Network with_activation(const Network& network, const std::string& activation) {

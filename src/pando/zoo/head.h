@@ -26,11 +26,13 @@ struct HeadOptions {
   std::string activation = "softmax";
 };
 // The same network with a new classifier: a dense layer with the name and the way to initialise
-// weights of the old one. A convolution of 1x1 becomes global average pooling and a dense layer.
-// Throws like find_head().
+// weights of the old one. A convolution of 1x1 becomes global average pooling and a dense layer, or
+// again a convolution if the network has an output for every pixel. Throws like find_head(), and
+// if layers behind the classifier change the number of pixels.
 Network with_head(const Network& network, const HeadOptions& options);
 
-// The op that computes the only output, "softmax".
+// The op that computes the first output, "softmax", without ops that only change the shape; empty:
+// the output is an input.
 std::string last_op(const Network& network);
 
 // The same network with another activation of its outputs; the classifier keeps its name, size and

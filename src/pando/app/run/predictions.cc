@@ -14,6 +14,7 @@
 #include "pando/base/error.h"
 #include "pando/base/new_file.h"
 #include "pando/data/image/png.h"
+#include "pando/zoo/head.h"
 
 namespace pando::app {
 
@@ -25,16 +26,6 @@ constexpr int64_t kAnswerBytes = int64_t{256} << 20;  // of outputs that are hel
 constexpr int64_t kMostPictures = 1024;               // that are predicted by one call
 constexpr int64_t kMostMaskClasses = 256;             // a mask has a byte for each pixel
 constexpr int64_t kLargePicture = 160;  // from here on, networks see the middle of photographs
-
-// The name of the op that computes an output, without ops that only change the shape.
-std::string last_op(const Network& network) {
-  const NetworkGraph built = network.build({.batch = 1, .training = false});
-  const ir::Node* node = built.outputs[0]->producer();
-  while (node != nullptr && (node->op() == "reshape" || node->op() == "transpose")) {
-    node = node->inputs()[0]->producer();
-  }
-  return node == nullptr ? "" : node->op();
-}
 
 void soften(std::span<float> values) {
   const float largest = *std::ranges::max_element(values);
@@ -53,7 +44,7 @@ class Answers {
       : options_(options),
         labels_(model.facts().labels),
         kind_(options.kind.value_or(answer_kind_of(model))),
-        op_(last_op(model.network())) {
+        op_(zoo::last_op(model.network())) {
     const Shape& output = model.network().outputs()[0].shape;
     if ((kind_ == AnswerKind::pixels) != (output.rank() == 3)) {
       throw InvalidArgument(
@@ -240,7 +231,7 @@ AnswerKind answer_kind_of(const Model& model) {
   if (output.rank() == 3) return AnswerKind::pixels;
   if (task == "multilabel") return AnswerKind::labels;
   if (task == "regression" || output[0] == 1) return AnswerKind::numbers;
-  if (task.empty() && last_op(network) == "sigmoid") return AnswerKind::labels;
+  if (task.empty() && zoo::last_op(network) == "sigmoid") return AnswerKind::labels;
   return AnswerKind::classes;
 }
 
