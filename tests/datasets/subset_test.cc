@@ -60,6 +60,26 @@ TEST(Subset, NothingChosenChangesNothing) {
   EXPECT_EQ(data.sets.train.size(), 20);
 }
 
+TEST(Subset, ReadsOnlyTheSetThatIsMadeSmaller) {
+  TrainingData data = numbered_samples(20);
+  data.sets.train = data.sets.train.map_in_place(
+      [](const SampleView&) { throw std::logic_error("a training sample was read"); });
+  take_subset(data, {.test = 4});
+  EXPECT_EQ(data.sets.train.size(), 20);
+  EXPECT_EQ(data.sets.test.size(), 4);
+}
+
+TEST(Subset, NamesTheFlagThatLeavesNothing) {
+  TrainingData data = numbered_samples(20);
+  data.sets.test = data.sets.test.take(1);  // of class 0
+  EXPECT_SAYS(error_of<UsageError>([&] { take_subset(data, {.classes = {"1"}}); }),
+              "--dataset-classes", "test set");
+  data = numbered_samples(20);
+  data.sets.test = data.sets.test.take(0);
+  take_subset(data, {.train = 4});
+  EXPECT_EQ(data.sets.train.size(), 4);
+}
+
 TEST(Subset, RefusesWhatIsNotThere) {
   TrainingData data = numbered_samples(20);
   const auto error = [&](const SubsetOptions& options) {

@@ -70,8 +70,9 @@ std::vector<int64_t> spread(std::vector<std::vector<int64_t>> members, int64_t w
   return all;
 }
 
+// `name` is that of the set in flags: "train".
 Dataset subset_of(const Dataset& set, const std::vector<int32_t>& chosen, int64_t wanted,
-                  const char* flag) {
+                  const char* name) {
   std::map<int32_t, size_t> place;
   for (size_t i = 0; i < chosen.size(); ++i) place[chosen[i]] = i;
   std::vector<std::vector<int64_t>> members(chosen.size());
@@ -83,8 +84,13 @@ Dataset subset_of(const Dataset& set, const std::vector<int32_t>& chosen, int64_
     members[found->second].push_back(static_cast<int64_t>(i));
     ++count;
   }
-  if (wanted > count || count == 0) {
-    throw UsageError(flag, " ", wanted, ": the chosen classes have ", count, " samples");
+  if (wanted > count) {
+    throw UsageError("--", name, "-samples ", wanted, ": the chosen classes have ", count,
+                     " samples");
+  }
+  if (count == 0) {
+    throw UsageError("--dataset-classes: the ", name, " set has no sample of the chosen classes, ",
+                     set.size(), " samples of others; choose other classes");
   }
   std::vector<int64_t> indices = spread(std::move(members), wanted > 0 ? wanted : count);
   std::ranges::sort(indices);
@@ -101,8 +107,13 @@ void take_subset(TrainingData& data, const SubsetOptions& options) {
   if (!options.on()) return;
   check_data(data, options);
   const std::vector<int32_t> chosen = chosen_classes(data, options);
-  data.sets.train = subset_of(data.sets.train, chosen, options.train, "--train-samples");
-  data.sets.test = subset_of(data.sets.test, chosen, options.test, "--test-samples");
+  const bool all_classes = options.classes.empty();
+  if (!all_classes || options.train > 0) {
+    data.sets.train = subset_of(data.sets.train, chosen, options.train, "train");
+  }
+  if (!all_classes || options.test > 0) {
+    data.sets.test = subset_of(data.sets.test, chosen, options.test, "test");
+  }
   data.sets.classes = std::ssize(chosen);
   if (data.class_names.empty()) {  // numbers of the data set, which are no longer those of labels
     if (!options.classes.empty()) data.class_names = options.classes;
