@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "pando/app/flags/model_file.h"
 
+#include <fstream>
+
 #include "pando/app/flags/deciding_options.h"
+#include "pando/app/job/exit_code.h"
 #include "pando/nn/layers.h"
+#include "pando/onnx/proto.h"
 #include "pando/train/onnx_model.h"
 #include "pando/zoo/head.h"
 #include "tests/app/parse_options.h"
@@ -23,6 +27,17 @@ class ModelFileTest : public testing::Test {
   static Network logits() {
     return Sequential({28, 28, 1}, {Conv2D({.filters = 2, .kernel = {3, 3}, .name = "conv"}),
                                     Flatten(), Dense({.units = 4, .name = "last"})});
+  }
+  // Frees these axes of the input.
+  static void leave_open(const std::string& path, const std::vector<size_t>& axes) {
+    onnx::ModelProto file = onnx::read_model(path);
+    for (const size_t axis : axes) {
+      file.graph.inputs[0].shape[axis] = {.value = -1, .name = concat("axis", axis)};
+    }
+    const std::vector<uint8_t> bytes = onnx::to_bytes(file);
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
   }
   TestFolder folder_;
 };
@@ -88,12 +103,64 @@ TEST_F(ModelFileTest, ACopyIsKept) {
   const std::filesystem::path run = folder_.path / "run";
   std::filesystem::create_directories(run);
   EXPECT_TRUE(kept_model_file(run).empty());
-  EXPECT_TRUE(keep_model_file(*file, run));
+  EXPECT_EQ(keep_model_file(*file, run), "");
   EXPECT_EQ(kept_model_file(run), run / "model.onnx");
   EXPECT_EQ(read_model_file(kept_model_file(run).string(), 0)->fingerprint, file->fingerprint);
-  EXPECT_TRUE(keep_model_file(*read_model_file((run / "model.onnx").string(), 0), run));
+  EXPECT_EQ(keep_model_file(*read_model_file((run / "model.onnx").string(), 0), run), "");
   EXPECT_SAYS(error_of<IoError>([&] { keep_model_file(*file, folder_.path / "missing"); }),
               "cannot copy");
+}
+
+// Only pictures of 32x32 fit the dense layer.
+TEST_F(ModelFileTest, OpenSidesAreThoseOfTheImageSize) {
+  const std::string path =
+      save("open.onnx", Sequential({32, 32, 3}, {Conv2D({.filters = 2, .strides = {16, 16}}),
+                                                 Flatten(), Dense({.units = 4})}));
+  leave_open(path, {2, 3});
+  const std::filesystem::path run = folder_.path / "run";
+  std::filesystem::create_directories(run);
+  const auto file = read_model_file(path, 32);
+  EXPECT_EQ(file->entry.input_shape, (Shape{32, 32, 3}));
+  EXPECT_EQ(keep_model_file(*file, run), "");
+  EXPECT_FALSE(kept_model_file(run).empty());
+  EXPECT_THROW(read_model_file(path, 0), Error);
+}
+
+TEST_F(ModelFileTest, OtherOpenExtentsAreRefused) {
+  const std::string path =
+      save("open.onnx", Sequential({32, 32, 3}, {Conv2D({.filters = 2}), GlobalAveragePooling2D(),
+                                                 Dense({.units = 4})}));
+  leave_open(path, {1});
+  EXPECT_SAYS(error_of<UsageError>([&] { read_model_file(path, 32); }), "--model", "open.onnx");
+}
+
+// The weights of a layers model of tfjs are in a file beside model.json.
+TEST_F(ModelFileTest, TheFingerprintIsThatOfAllFiles) {
+  const std::filesystem::path web = folder_.path / "web";
+  std::filesystem::create_directories(web);
+  const std::string path = (web / "net.json").string();
+  save_model(Model(logits(), {.name = "net"}), path);
+  const auto first = read_model_file(path, 0);
+  EXPECT_EQ(read_model_file(path, 0)->fingerprint, first->fingerprint);
+  for (const auto& entry : std::filesystem::directory_iterator(web)) {
+    if (entry.path().extension() != ".bin") continue;
+    std::fstream shard(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+    shard.write("\1\1", 2);
+  }
+  EXPECT_NE(read_model_file(path, 0)->fingerprint, first->fingerprint);
+  const std::filesystem::path run = folder_.path / "run";
+  std::filesystem::create_directories(run);
+  EXPECT_SAYS(keep_model_file(*first, run), ".bin");
+  EXPECT_TRUE(kept_model_file(run).empty());
+}
+
+// As SqueezeNet ends.
+TEST_F(ModelFileTest, SoftmaxBeforeAChangeOfShapeIsEnough) {
+  const Network network =
+      Sequential({28, 28, 1}, {Conv2D({.filters = 4}), GlobalAveragePooling2D(),
+                               Activation("softmax"), Reshape({.shape = {4, 1}}), Flatten()});
+  const Network built = entry_of_network(network, "squeeze").build({28, 28, 1}, 4);
+  EXPECT_EQ(built.layers().size(), network.layers().size());
 }
 
 }  // namespace

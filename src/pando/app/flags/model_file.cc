@@ -2,8 +2,6 @@
 #include "pando/app/flags/model_file.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include <fmt/core.h>
@@ -12,10 +10,10 @@
 #include "pando/base/error.h"
 #include "pando/base/paths.h"
 #include "pando/base/strings.h"
+#include "pando/data/sources/gzip.h"
 #include "pando/data/tfrecord/crc32c.h"
 #include "pando/datasets/all_datasets.h"
 #include "pando/nn/layers.h"
-#include "pando/onnx/proto.h"
 #include "pando/zoo/head.h"
 
 namespace pando::app {
@@ -35,37 +33,25 @@ std::vector<std::string> endings() {
   return all;
 }
 
-std::string checksum_of_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (!file) throw IoError("cannot read ", path);
-  return fmt::format("checksum {:08x}",
-                     data::crc32c({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}));
-}
-
-// Extents that a file leaves open are the height and width of pictures.
-std::map<std::string, int64_t> open_extents(const std::string& path, int64_t side) {
-  std::map<std::string, int64_t> extents;
-  const bool is_onnx = to_lower(fs::path(path).extension().string()) == ".onnx";
-  if (!is_onnx) return {{"height", side}, {"width", side}};
-  const onnx::ModelProto model = onnx::read_model(path);
-  for (const onnx::ValueInfoProto& input : model.graph.inputs) {
-    for (size_t axis = 1; axis < input.shape.size(); ++axis) {
-      if (input.shape[axis].is_free()) extents[concat(input.name, ":", axis)] = side;
-    }
+// The weights may be in other files.
+std::string fingerprint_of(const std::string& path, const Model& model) {
+  uint32_t sum = data::crc32c(data::read_file(path));
+  for (const Tensor& weight : model.get_weights()) {
+    sum = data::crc32c({reinterpret_cast<const uint8_t*>(weight.data()), weight.bytes()}, sum);
   }
-  return extents;
+  return fmt::format("checksum {:08x}", sum);
 }
 
+// Height and width that a file leaves open are `side`, or if that is 0 those that it recommends.
 Model load_with_side(const std::string& path, int64_t side) {
-  const LoadModelOptions options{.model = {.name = fs::path(path).stem().string()}};
+  LoadModelOptions options{
+      .height = side, .width = side, .model = {.name = fs::path(path).stem().string()}};
+  if (side > 0) return load_model(path, options);
   try {
     return load_model(path, options);
   } catch (const InvalidArgument&) {
-    LoadModelOptions bound = options;
-    bound.extents = open_extents(path, side);
-    if (bound.extents.empty()) throw;
-    return load_model(path, bound);
+    options.height = options.width = kUsualSide;
+    return load_model(path, options);
   }
 }
 
@@ -129,10 +115,11 @@ std::shared_ptr<const ModelFile> read_model_file(const std::string& path, int64_
                      ", or the name of a model ('pando models' lists them)");
   }
   try {
-    const Model model = load_with_side(path, image_size > 0 ? image_size : kUsualSide);
+    const Model model = load_with_side(path, image_size);
     return std::make_shared<const ModelFile>(
         ModelFile{.path = path,
-                  .fingerprint = checksum_of_file(path),
+                  .fingerprint = fingerprint_of(path, model),
+                  .image_size = image_size,
                   .model = model,
                   .entry = entry_of_network(model.network(), model.name())});
   } catch (const InvalidArgument& error) {
@@ -148,19 +135,19 @@ fs::path kept_model_file(const fs::path& run_dir) {
   return {};
 }
 
-bool keep_model_file(const ModelFile& file, const fs::path& run_dir) {
+std::string keep_model_file(const ModelFile& file, const fs::path& run_dir) {
   const fs::path copy = run_dir / (kKeptStem + to_lower(fs::path(file.path).extension().string()));
   std::error_code failed;
-  if (fs::equivalent(copy, file.path, failed)) return true;
+  if (fs::equivalent(copy, file.path, failed)) return "";
   fs::copy_file(file.path, copy, fs::copy_options::overwrite_existing, failed);
   if (failed)
     throw IoError("cannot copy ", file.path, " to ", copy.string(), ": ", failed.message());
   try {
-    load_with_side(copy.string(), kUsualSide);
-    return true;
-  } catch (const Error&) {
+    load_with_side(copy.string(), file.image_size);
+    return "";
+  } catch (const Error& error) {
     fs::remove(copy, failed);
-    return false;
+    return error.what();
   }
 }
 

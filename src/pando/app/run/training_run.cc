@@ -144,11 +144,12 @@ class TrainingRun {
   // The copy of the file of --model, for --resume and `pando validate`.
   void keep_model(RunLog& log) const {
     if (!options_.model_file || !options_.phases.training || !setup_.instances.is_first()) return;
-    if (keep_model_file(*options_.model_file, log.directory().path())) return;
-    log.say(
-        fmt::format("no copy of {} is kept, because its weights are in other files; keep these "
-                    "files to resume the run",
-                    options_.model_file->path));
+    const std::string failure = keep_model_file(*options_.model_file, log.directory().path());
+    if (failure.empty()) return;
+    log.say(fmt::format(
+        "no copy of {} is kept, because a copy alone cannot be read ({}); keep the files of the "
+        "model where they are to resume the run",
+        options_.model_file->path, failure));
   }
 
   // Compiles before the run directory is made, so that a wrong option leaves nothing behind.
