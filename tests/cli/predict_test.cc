@@ -1,9 +1,11 @@
 // Networks that leave a run: `pando export`, `pando show` and `pando predict`.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <cmath>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 
 #include "pando/app/job/exit_code.h"
 #include "pando/base/new_file.h"
@@ -100,6 +102,36 @@ TEST_F(LeavingRun, APictureGetsTheSameAnswerFromRunCheckpointAndFile) {
     ASSERT_EQ(export_to("b.onnx", {path("a.onnx")}).code, app::kDone);
     EXPECT_EQ(answers({path("b.onnx"), path("pictures"), "--batch-size=7"}), expected);
   }
+}
+
+TEST_F(LeavingRun, WeightsAndNetworkAreNamedOnce) {
+  train_mnist("run");
+  const std::string checkpoint = path("run/checkpoints/epoch_1.0.h5");
+  const Result weights = export_to("a.onnx", {path("run"), "--weights", checkpoint});
+  EXPECT_EQ(weights.code, app::kUsage);
+  EXPECT_SAYS(weights.err, "--weights", "remove");
+  ASSERT_EQ(export_to("a.onnx", {path("run")}).code, app::kDone);
+  const Result model = export_to("b.onnx", {path("a.onnx"), "--model", "resnet18"});
+  EXPECT_EQ(model.code, app::kUsage);
+  EXPECT_SAYS(model.err, "--model", "a.onnx");
+  const std::string before = folder_.read("run/checkpoints/epoch_1.0.h5");
+  const Result over = export_to("run/checkpoints/epoch_1.0.h5", {path("run"), "--format", "onnx"});
+  EXPECT_EQ(over.code, app::kUsage);
+  EXPECT_SAYS(over.err, "--output", "checkpoint");
+  EXPECT_EQ(folder_.read("run/checkpoints/epoch_1.0.h5"), before);
+  ASSERT_EQ(mkfifo(path("pipe.onnx").c_str(), 0600), 0);
+  EXPECT_SAYS(run({"show", path("pipe.onnx")}).err, "pipe.onnx", "regular");
+}
+
+TEST_F(LeavingRun, NumbersThatAreNotFiniteAreNoAnswer) {
+  write_test_pictures();
+  Model model(Sequential({28, 28, 1}, {Flatten(), Dense({.units = 3, .activation = "softmax"})}));
+  std::vector<Tensor> weights = model.get_weights();
+  weights[1].f32()[0] = std::nanf("");
+  model.set_weights(weights);
+  save_model(model, path("nan.keras"));
+  const Result result = run({"predict", path("nan.keras"), path("pictures/100.png")});
+  EXPECT_EQ(result.code, app::kFailed);
 }
 
 TEST_F(LeavingRun, AFineTunedFileLeavesLikeAnyOther) {

@@ -118,6 +118,14 @@ TEST(OnnxImport, RefusesWhatItCannotDo) {
   ModelProto early = model_with({4}, {node_of("Relu", {"x"}, "y")});
   early.opsets[""] = 5;
   EXPECT_SAYS(refused(early), "opset 5", "6 to 21");
+  std::vector<NodeProto> chain;
+  for (int i = 0; i < 100000; ++i) {
+    const auto value = [](int at) {
+      return at == 0 ? "x" : at == 100000 ? "y" : std::to_string(at);
+    };
+    chain.push_back(node_of("Relu", {value(i)}, value(i + 1)));
+  }
+  EXPECT_SAYS(refused(model_with({4}, chain)), "100000 nodes", "20000");
   EXPECT_SAYS(
       refused(model_with({4, 5}, {node_of("Reshape", {"x", "s"}, "y")}, {wholes("s", {4, 5})})),
       "Reshape", "samples");

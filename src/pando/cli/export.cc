@@ -82,6 +82,13 @@ const ModelFileKind* format_of(const ExportFlags& flags) {
   }
 }
 
+// A run resumes from its checkpoints, so none of them becomes something else.
+void refuse_checkpoint(const std::string& output, const std::string& source) {
+  std::error_code unknown;
+  if (is_model_file(source) || !std::filesystem::equivalent(output, source, unknown)) return;
+  throw UsageError("--output: '", output, "' is the checkpoint that is read; use another path");
+}
+
 std::string now() {
   const std::time_t seconds =
       std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
@@ -126,6 +133,7 @@ int command_export(std::span<const std::string> args, std::ostream& out) {
   const ModelFileKind* format = format_of(flags);
   app::TrainedModel trained = app::open_trained_model(
       flags.what, {.which = flags.which, .table = &table, .flags = &train.options});
+  refuse_checkpoint(flags.output, trained.source);
   if (trained.source.empty()) {
     std::cerr << "pando: warning: no checkpoint was given: the weights of " << trained.model.name()
               << " are random\n";

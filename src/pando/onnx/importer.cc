@@ -11,6 +11,7 @@
 namespace pando::onnx {
 namespace {
 
+constexpr int64_t kMostNodes = 20000;
 constexpr int64_t kFirstOpset = 6;
 constexpr int64_t kLastOpset = 21;
 constexpr int64_t kMostAxes = 5;
@@ -70,6 +71,10 @@ Importer::Importer(const ModelProto& model, const ImportOptions& options)
   opset_ = found == model.opsets.end() ? 1 : found->second;
   if (opset_ < kFirstOpset || opset_ > kLastOpset) {
     throw Unsupported("opset ", opset_, " of ONNX: expected ", kFirstOpset, " to ", kLastOpset);
+  }
+  if (std::ssize(model.graph.nodes) > kMostNodes) {
+    throw Unsupported("the graph has ", model.graph.nodes.size(), " nodes, expected up to ",
+                      kMostNodes);
   }
 }
 

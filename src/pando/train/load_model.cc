@@ -180,6 +180,7 @@ bool is_model_file(const std::string& path) { return find_model_file_kind(path) 
 Model load_model(const std::string& path, const LoadModelOptions& options) {
   if (!path_exists(path)) throw IoError("'", path, "' does not exist");
   if (is_folder(path)) refuse_folder(path);
+  if (!is_plain_file(path)) throw IoError("'", path, "' is not a regular file");
   if (const ModelFileKind* kind = find_model_file_kind(path)) return kind->load(path, options);
   if (is_weights(start_of(path), path)) refuse_weights(path);
   throw InvalidArgument("'", path,

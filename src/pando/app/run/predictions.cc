@@ -66,7 +66,7 @@ class Answers {
     switch (kind_) {
       case AnswerKind::classes: classify(values, prediction); break;
       case AnswerKind::labels:
-        if (op_ != "sigmoid") {
+        if (op_ != "sigmoid" && op_ != "softmax") {
           for (float& value : values) value = 1 / (1 + std::exp(-value));
         }
         list_all(values, prediction);
@@ -265,8 +265,15 @@ int64_t predict_pictures(Model& model, const PredictionOptions& options) {
         continue;
       }
       const auto size = static_cast<size_t>(output.elements());
-      options.answer(
-          answers.of(file, values.f32().subspan(static_cast<size_t>(i) * size, size), output));
+      const std::span<float> row = values.f32().subspan(static_cast<size_t>(i) * size, size);
+      if (!std::ranges::all_of(row, [](float value) { return std::isfinite(value); })) {
+        options.unread(options.files[file],
+                       concat(options.files[file],
+                              ": the network gives numbers that are not finite; its weights or "
+                              "--preprocessing are wrong"));
+        continue;
+      }
+      options.answer(answers.of(file, row, output));
       ++answered;
     }
   }

@@ -31,7 +31,7 @@ struct PredictionOptions {
   std::string mask_folder;                        // for AnswerKind::pixels; must exist
   std::optional<AnswerKind> kind;                 // nothing: as the model says
   std::function<void(const Prediction&)> answer;  // called in the order of the files
-  // Called with a file that cannot be read and the reason; the others are answered.
+  // Called with a file that cannot be answered and the reason; the others are answered.
   std::function<void(const std::string& file, const std::string& why)> unread;
 };
 

@@ -292,6 +292,16 @@ std::map<std::string, std::string> network_notes(const TrainOptions& options,
 }
 
 TrainedModel open_trained_model(const std::string& what, const TrainedModelOptions& options) {
+  const auto is_written = [&](const char* name) {
+    const Option* option = options.table == nullptr ? nullptr : options.table->find_exact(name);
+    return option != nullptr && option->origin.kind == Origin::Kind::command_line;
+  };
+  if (!what.empty() && is_written("weights")) {
+    throw UsageError("--weights: '", what, "' has weights already; remove one of them");
+  }
+  if (is_model_file(what) && is_written("model")) {
+    throw UsageError("--model: '", what, "' describes its network already; remove one of them");
+  }
   std::string path = what;
   if (what.empty() && options.flags != nullptr) path = options.flags->checkpoints.weights;
   if (!path.empty() && !path_exists(path)) {
@@ -300,6 +310,7 @@ TrainedModel open_trained_model(const std::string& what, const TrainedModelOptio
                      "weights or a model file");
   }
   if (is_folder(path)) path = checkpoint_of(folder_of_run(path), options.which);
+  if (!path.empty() && !is_plain_file(path)) throw IoError("'", path, "' is not a regular file");
   if (is_model_file(path)) return {load_model(path, options.file), path};
   const bool has_weights = path.empty() || path.ends_with(".h5") || path.ends_with(".hdf5") ||
                            store::looks_like_safetensors(path);

@@ -90,6 +90,9 @@ TrainingData with_classes(TrainingData data, const TrainOptions& options) {
   if (data.task == "classification" || data.task == "segmentation") {
     data.sets.classes = options.tuning.classes_for(data.sets.classes);
   }
+  while (!data.class_names.empty() && std::ssize(data.class_names) < data.sets.classes) {
+    data.class_names.push_back(std::to_string(data.class_names.size()));
+  }
   return data;
 }
 
