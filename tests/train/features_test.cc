@@ -97,6 +97,17 @@ TEST(Features, RefuseLayersThatOthersPass) {
               nowhere, "cannot create");
 }
 
+TEST(Features, PartsAndNewHeadsKeepWhatIsFrozen) {
+  Model model = frozen_model();
+  for (const char* layer : {"stem", "last"}) model.set_trainable(layer, false);
+  const Model other = model.with_head({.units = 5});
+  EXPECT_FALSE(other.trainable("stem"));
+  EXPECT_TRUE(other.trainable("last"));
+  EXPECT_FALSE(model.until("stem").trainable("stem"));
+  model.set_trainable("stem", true);
+  EXPECT_TRUE(model.until("stem").trainable("stem"));
+}
+
 TEST(Features, NewHeadKeepsTheOtherWeights) {
   const Model model = frozen_model();
   const Model other = model.with_head({.units = 5});

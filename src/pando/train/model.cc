@@ -5,6 +5,7 @@
 #include <iostream>
 #include <mutex>
 #include <optional>
+#include <set>
 
 #include "pando/base/error.h"
 #include "pando/comm/session.h"
@@ -23,6 +24,13 @@ void replace_network(Model::Impl& impl, Network network) {
   const Model::Impl::Use use(impl);
   impl.network = std::move(network);
   impl.drop_all();
+}
+
+// Freezes the layers of `model` that are frozen in the model that it was made from.
+void take_frozen(const std::set<std::string>& frozen, const std::string& except, Model& model) {
+  for (const LayerInfo& layer : model.network().layers()) {
+    if (layer.name != except && frozen.contains(layer.name)) model.set_trainable(layer.name, false);
+  }
 }
 
 // Warns once in a process if it is not connected to the other processes that were started with it.
@@ -217,12 +225,15 @@ Model Model::until(const std::string& layer) const {
   part.copy_weights(*this, {.by_name = true});
   part.set_facts(facts());
   part.impl_->facts.labels.clear();  // of the classes that the cut removed
+  take_frozen(impl_->frozen, "", part);
   return part;
 }
 
 Model Model::with_head(const zoo::HeadOptions& options) const {
   Model other(zoo::with_head(network(), options), impl_->options);
-  other.copy_weights(*this, {.by_name = true, .except = {zoo::find_head(network()).classifier}});
+  const std::string classifier = zoo::find_head(network()).classifier;
+  other.copy_weights(*this, {.by_name = true, .except = {classifier}});
+  take_frozen(impl_->frozen, classifier, other);
   other.set_facts(facts());
   other.impl_->facts.labels.clear();  // of the classes that the old head told apart
   return other;
