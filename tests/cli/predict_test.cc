@@ -324,6 +324,25 @@ TEST_F(LeavingRun, WrongUseOfPredictSaysWhatToDo) {
   EXPECT_SAYS(error({path("outputs.onnx"), picture}), "2 outputs");
 }
 
+TEST_F(LeavingRun, ExportTakesANetworkFromAFile) {
+  const Network network =
+      Sequential({6, 6, 3}, {Conv2D({.filters = 2, .name = "conv"}), Flatten(),
+                             Dense({.units = 3, .activation = "softmax", .name = "last"})});
+  Model first(network, {.seed = 1}), second(network, {.seed = 2});
+  save_model(first, path("net.keras"));
+  second.save_weights(path("other.h5"));
+  Tensor x(DType::f32, {1, 6, 6, 3});
+  x.f32()[5] = 1;
+  const Result own = export_to("own.onnx", {"--model", path("net.keras")});
+  ASSERT_EQ(own.code, app::kDone) << own.err;
+  EXPECT_TRUE(
+      std::ranges::equal(load_model(path("own.onnx")).predict(x).f32(), first.predict(x).f32()));
+  const Result other = export_to("other.onnx", {path("other.h5"), "--model", path("net.keras")});
+  ASSERT_EQ(other.code, app::kDone) << other.err;
+  EXPECT_TRUE(
+      std::ranges::equal(load_model(path("other.onnx")).predict(x).f32(), second.predict(x).f32()));
+}
+
 TEST_F(LeavingRun, ExportTakesWeightsByTheNameOfTheirNetwork) {
   const Result random = export_to("random.onnx", {"--model=toy_model"});
   EXPECT_EQ(random.code, app::kDone) << random.err;

@@ -111,6 +111,20 @@ TEST_F(ModelFileTest, ACopyIsKept) {
               "cannot copy");
 }
 
+TEST_F(ModelFileTest, ACopyIsFoundFromCheckpoints) {
+  const std::filesystem::path run = folder_.path / "run";
+  std::filesystem::create_directories(run / "checkpoints" / "rank0");
+  folder_.write("run/checkpoints/rank0/epoch_1.0.h5", "x");
+  keep_model_file(*read_model_file(save("small.onnx", logits()), 0), run);
+  for (const char* place : {"", "checkpoints", "checkpoints/", "checkpoints/rank0",
+                            "checkpoints/rank0/epoch_1.0.h5", "checkpoints/epoch_1.0.h5"}) {
+    EXPECT_EQ(kept_model_file_around(run / place), run / "model.onnx") << place;
+  }
+  EXPECT_TRUE(kept_model_file_around("").empty());
+  EXPECT_EQ(parse({"--model", "gone.onnx", "--resume", (run / "checkpoints/rank0").string()}).model,
+            (run / "model.onnx").string());
+}
+
 // Only pictures of 32x32 fit the dense layer.
 TEST_F(ModelFileTest, OpenSidesAreThoseOfTheImageSize) {
   const std::string path =

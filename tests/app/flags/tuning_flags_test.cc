@@ -62,5 +62,11 @@ TEST_F(TuningFlagsTest, WrongValuesAreRefused) {
               "--classes 3", "4 classes", "auto");
 }
 
+TEST(TuningFlags, AResumedRunHasTrainedWeights) {
+  EXPECT_SAYS(error({"--freeze", "all"}), "--freeze all", "trained weights");
+  EXPECT_EQ(parse({"--freeze", "all", "--resume", "."}).tuning.freeze, "all");
+  EXPECT_SAYS(error({"--freeze", "all", "--resume", "auto", "--run-dir", "run"}), "--freeze all");
+}
+
 }  // namespace
 }  // namespace pando::app

@@ -8,6 +8,7 @@
 #include "pando/app/flags/validate_options.h"
 #include "pando/app/job/exit_code.h"
 #include "pando/nn/layers.h"
+#include "pando/train/load_model.h"
 #include "pando/train/onnx_model.h"
 #include "tests/app/parse_options.h"
 #include "tests/app/training_run_fixture.h"
@@ -127,6 +128,39 @@ TEST_F(FineTuning, AFileMustFitTheData) {
                              {Conv2D({.filters = 3, .kernel = {3, 3}}), GlobalAveragePooling2D()})),
             model());
   EXPECT_SAYS(refused({"--classes", "auto"}), "--model", "dense layer", "1x1");
+}
+
+TEST_F(FineTuning, LayersThatTheFileFreezesStayFrozen) {
+  const std::string file = (folder_.path / "frozen.keras").string();
+  Model trained(tunable(), {.seed = 9});
+  for (const char* layer : {"conv", "norm", "last"}) trained.set_trainable(layer, false);
+  save_model(trained, file);
+  const auto options = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = {"--model", file};
+    all.insert(all.end(), more.begin(), more.end());
+    return parse(all);
+  };
+  const std::vector<std::string> both = {"conv", "norm"};
+  EXPECT_EQ(layers_frozen_by_file(tunable(), options({"--classes", "auto"})), both);
+  EXPECT_TRUE(layers_frozen_by_file(tunable(), options({"--freeze", "none"})).empty());
+  EXPECT_SAYS(error_of<UsageError>([&] { layers_frozen_by_file(tunable(), options({})); }),
+              "frozen.keras", "--freeze none");
+  ASSERT_EQ(train("run", {"--model", file, "--classes", "auto", "--num-epochs", "1"}), kDone);
+  EXPECT_SAYS(log("run"), "2 layers are frozen by the file");
+  EXPECT_TRUE(std::ranges::equal(weights_of("run", "1.0").get_weights()[0].f32(),
+                                 trained.get_weights()[0].f32()));
+}
+
+TEST_F(FineTuning, AFileForSeveralLabelsIsTrainedForOne) {
+  save_onnx(
+      Model(Sequential({28, 28, 1}, {Conv2D({.filters = 2, .kernel = {3, 3}, .strides = {3, 3}}),
+                                     Flatten(), Dense({.units = 10, .activation = "sigmoid"})})),
+      model());
+  ASSERT_EQ(train("run", {"--num-epochs", "1"}), kDone);
+  EXPECT_SAYS(log("run"), "sigmoid", "trained with softmax");
+  const TrainingState state = load_training_state(run_of("run") + "/checkpoints/epoch_1.0.h5");
+  EXPECT_SAYS(state.notes.at("pando.origin"), "trained.onnx");
+  EXPECT_EQ(state.notes.at("pando.origin").find(folder_.path.string()), std::string::npos);
 }
 
 TEST_F(FineTuning, FreezesAllButTheNewClassifier) {

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
+#include "pando/app/record/checkpoint_list.h"
 #include "pando/base/error.h"
 #include "pando/base/paths.h"
 #include "pando/base/strings.h"
@@ -131,6 +132,14 @@ fs::path kept_model_file(const fs::path& run_dir) {
   for (const std::string& ending : endings()) {
     fs::path kept = run_dir / (kKeptStem + ending);
     if (is_plain_file(kept.string())) return kept;
+  }
+  return {};
+}
+
+fs::path kept_model_file_around(const fs::path& place) {
+  for (const fs::path& folder : folders_around(place)) {
+    fs::path kept = kept_model_file(folder);
+    if (!kept.empty()) return kept;
   }
   return {};
 }

@@ -34,6 +34,8 @@ ZooEntry entry_of_network(const Network& network, const std::string& name);
 
 // The copy of the model file in a run directory; empty: there is none.
 std::filesystem::path kept_model_file(const std::filesystem::path& run_dir);
+// The same for a run directory, a folder of checkpoints or a checkpoint.
+std::filesystem::path kept_model_file_around(const std::filesystem::path& place);
 // Copies the file into a run directory, so that the run can be resumed without it. Returns why
 // there is no copy: it cannot be read alone, for example because the weights are in other files.
 // Empty: there is one. Throws IoError if the file cannot be copied.

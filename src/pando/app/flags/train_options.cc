@@ -215,17 +215,9 @@ void find_model_file(TrainOptions& options) {
   if (!names_model_file(options.model)) return;
   if (!is_plain_file(options.model) && !options.checkpoints.resume.empty()) {
     const std::string& resumed = options.checkpoints.resume;
-    std::filesystem::path run = options.run_dir;
-    if (resumed != CheckpointFlags::kAuto) {
-      run = is_folder(resumed) ? std::filesystem::path(resumed)
-                               : std::filesystem::path(resumed).parent_path();
-    }
-    for (const std::filesystem::path& place : {run, run.parent_path()}) {
-      const std::filesystem::path kept = kept_model_file(place);
-      if (kept.empty()) continue;
-      options.model = kept.string();
-      break;
-    }
+    const bool is_auto = resumed == CheckpointFlags::kAuto;
+    const std::filesystem::path kept = kept_model_file_around(is_auto ? options.run_dir : resumed);
+    if (!kept.empty()) options.model = kept.string();
   }
   options.model_file = read_model_file(options.model, options.data.image_size);
 }
@@ -402,8 +394,10 @@ void validate(const TrainOptions& options) {
         "--preprocessing: says what the network of a file expects; give the file with "
         "--model FILE, or remove the flag");
   }
+  const std::string& resumed = options.checkpoints.resume;
+  const bool resumes = !resumed.empty() && resumed != CheckpointFlags::kAuto;
   validate(options.tuning, options.model_file != nullptr || !options.checkpoints.weights.empty() ||
-                               !options.phases.training);
+                               resumes || !options.phases.training);
   if (options.weight_updates_per_epoch == 0) {
     throw UsageError(
         "--weight-updates-per-epoch: expected at least 1, or -1 for all whole global batches of "

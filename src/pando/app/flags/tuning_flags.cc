@@ -54,7 +54,8 @@ void add_tuning_flags(OptionTable& table, TuningFlags& flags) {
       .add("freeze", flags.freeze,
            "layers that keep their weights: all but the classifier, all up to the layer NAME, or "
            "none. Frozen layers behave as in validation: batch normalisation uses its moving "
-           "statistics, dropout does nothing")
+           "statistics, dropout does nothing. Default: the layers with weights that the file of "
+           "--model declares as not trainable")
       .with_hint("all|until:NAME|none");
   table
       .add("unfreeze-after", flags.unfreeze_after,

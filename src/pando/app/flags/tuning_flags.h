@@ -15,16 +15,16 @@ struct TuningFlags {
   static constexpr const char* kAuto = "auto";
   static constexpr const char* kUntil = "until:";
 
-  std::string classes;          // "auto" or a number; empty: the classifier stays
+  std::string classes;  // "auto" or a number; empty: the classifier stays
   // What pixels become for a model file that does not say it; nothing: as usual for the data set.
   std::optional<std::string> preprocessing;
-  std::string freeze = "none";  // "all", "until:NAME"
-  int64_t unfreeze_after = 0;   // epochs; 0: never
+  std::string freeze;          // "none", "all", "until:NAME"; empty: what a model file freezes
+  int64_t unfreeze_after = 0;  // epochs; 0: never
   std::optional<double> head_learning_rate;
   std::string feature_cache = kAuto;  // "off", or bytes of memory
 
   bool replaces_head() const { return !classes.empty(); }
-  bool freezes() const { return freeze != "none"; }
+  bool freezes() const { return !freeze.empty() && freeze != "none"; }
   // The layer of until:NAME; empty: another value.
   std::string last_frozen() const;
   // The classes of the network for data with so many. Throws UsageError for fewer.

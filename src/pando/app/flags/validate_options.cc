@@ -132,10 +132,7 @@ struct ValidateCommand {
 // The run directory that a file of weights or a folder of checkpoints lies in or right below;
 // empty: none.
 fs::path run_around(const fs::path& place) {
-  fs::path folder = fs::absolute(place).lexically_normal();
-  if (!is_folder(folder) || folder.filename().empty()) folder = folder.parent_path();
-  if (folder.filename().string().starts_with("rank")) folder = folder.parent_path();
-  for (const fs::path& run : {folder, folder.parent_path()}) {
+  for (const fs::path& run : folders_around(place)) {
     if (path_exists(run / "config.yml") && path_exists(run / "history.json")) return run;
   }
   return {};
@@ -274,7 +271,7 @@ ConfigValue findable(const std::string& name, const ConfigValue& value,
                      const TrainingState& state) {
   const auto note = state.notes.find(kModelFileNote);
   if (name != "model" || note == state.notes.end()) return value;
-  const fs::path kept = kept_model_file(run_around(state.weights.path));
+  const fs::path kept = kept_model_file_around(state.weights.path);
   return ConfigValue::scalar(kept.empty() ? note->second : kept.string());
 }
 

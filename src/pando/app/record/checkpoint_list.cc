@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "pando/base/error.h"
+#include "pando/base/paths.h"
 
 namespace pando::app {
 namespace {
@@ -67,6 +68,14 @@ std::vector<fs::path> unnumbered_weights_in(const fs::path& folder) {
       found, [](const fs::path& path) { return epoch_of(path.filename().string()).has_value(); });
   std::sort(found.begin(), found.end());
   return found;
+}
+
+std::vector<std::filesystem::path> folders_around(const std::filesystem::path& place) {
+  if (place.empty()) return {};
+  std::filesystem::path folder = std::filesystem::absolute(place).lexically_normal();
+  if (!is_folder(folder) || folder.filename().empty()) folder = folder.parent_path();
+  if (folder.filename().string().starts_with("rank")) folder = folder.parent_path();
+  return {folder, folder.parent_path()};
 }
 
 }  // namespace pando::app

@@ -26,4 +26,9 @@ std::vector<CheckpointFile> checkpoints_in(const std::filesystem::path& folder);
 // mention them instead of ignoring them silently. Throws like checkpoints_in.
 std::vector<std::filesystem::path> unnumbered_weights_in(const std::filesystem::path& folder);
 
+// Where the files of a run may be, seen from its directory, a folder of its checkpoints or one of
+// these: the folder itself and those around it, the nearest first. <run>/checkpoints/rank0/ is as
+// <run>/checkpoints/. Empty for an empty place.
+std::vector<std::filesystem::path> folders_around(const std::filesystem::path& place);
+
 }  // namespace pando::app

@@ -26,8 +26,6 @@ std::string checkpoint_name(TrainingPosition position, int64_t updates_per_epoch
 
 namespace {
 
-constexpr const char* kBest = "best.h5";
-
 // Whether the content of the file is damaged. False for a file without read permission and for
 // intact weights of another program.
 bool is_damaged(const std::string& path) {
@@ -71,13 +69,13 @@ void CheckpointStore::lock() {
 
 // New checkpoints would get the same names, and --keep-last would delete.
 void CheckpointStore::refuse_foreign() const {
-  const bool has_best = fs::exists(fs::symlink_status(options_.folder / kBest));
+  const bool has_best = fs::exists(fs::symlink_status(options_.folder / kBestCheckpoint));
   const std::vector<CheckpointFile> found = checkpoints_in(options_.folder);
   if (found.empty() && !has_best) return;
   const std::string owner = mark_in(options_.folder).directory;
   throw InvalidArgument(
       "checkpoints: the folder ", options_.folder.string(), " has ",
-      found.empty() ? kBest : found.back().path.filename().string(), " of another run",
+      found.empty() ? kBestCheckpoint : found.back().path.filename().string(), " of another run",
       owner.empty() ? "" : concat(" (", owner, ")"),
       "; choose another folder with --checkpoint-output-dir, or continue that run with --resume ",
       options_.folder.string());
@@ -121,7 +119,7 @@ void CheckpointStore::save_best(const Model& model,
   check_finite(state);
   if (!options_.writes) return;
   state.notes = notes;
-  save_training_state((options_.folder / kBest).string(), std::move(state));
+  save_training_state((options_.folder / kBestCheckpoint).string(), std::move(state));
 }
 
 // Does not touch files of other runs in the folder.
@@ -167,7 +165,7 @@ fs::path keep_as_best(const fs::path& folder, double epoch) {
   const auto found = std::find_if(all.begin(), all.end(),
                                   [&](const CheckpointFile& file) { return file.epoch == epoch; });
   if (found == all.end()) throw IoError(folder.string(), " has no checkpoint of epoch ", epoch);
-  fs::path best = folder / kBest;
+  fs::path best = folder / kBestCheckpoint;
   store::write_weights_file(best.string(), store::read_weights_file(found->path.string()));
   return best;
 }

@@ -28,6 +28,8 @@ struct CheckpointStoreOptions {
   bool continues = false;
 };
 
+inline constexpr const char* kBestCheckpoint = "best.h5";  // of --keep-best
+
 // "epoch_3.0.h5" after a whole epoch, "epoch_2.9328.h5" within one, with enough digits to give
 // every weight update its own name.
 std::string checkpoint_name(TrainingPosition position, int64_t updates_per_epoch);

@@ -67,6 +67,29 @@ std::vector<std::string> frozen_layers(const Network& network, const TuningFlags
   return frozen;
 }
 
+std::vector<std::string> layers_frozen_by_file(const Network& network,
+                                               const TrainOptions& options) {
+  std::vector<std::string> frozen;
+  if (!options.model_file || !options.tuning.freeze.empty()) return frozen;
+  const Model& file = options.model_file->model;
+  std::set<std::string> known;
+  for (const LayerInfo& layer : file.network().layers()) known.insert(layer.name);
+  for (const std::string& layer : new_layers(network, options.tuning)) known.erase(layer);
+  int64_t left = 0;
+  for (const LayerInfo& layer : network.layers()) {
+    if (layer.weights.empty()) continue;
+    const bool freezes = known.contains(layer.name) && !file.trainable(layer.name);
+    if (freezes) frozen.push_back(layer.name);
+    if (!freezes) left += layer.parameters();
+  }
+  if (!frozen.empty() && left == 0) {
+    throw UsageError("--model ", options.model_file->path,
+                     ": all layers with weights are frozen by the file; --freeze none trains "
+                     "them, --classes auto adds a new classifier");
+  }
+  return frozen;
+}
+
 std::string feature_layer(const Network& network, const std::vector<std::string>& frozen,
                           const std::vector<std::string>& prepares) {
   std::set<std::string> fixed(frozen.begin(), frozen.end());

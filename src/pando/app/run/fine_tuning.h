@@ -17,6 +17,10 @@ namespace pando::app {
 // device. Throws UsageError.
 std::vector<std::string> frozen_layers(const Network& network, const TuningFlags& flags);
 
+// The layers with weights that the file of --model declares as not trainable, unless --freeze is
+// given; a new classifier is trained. Throws UsageError if no other layer has weights.
+std::vector<std::string> layers_frozen_by_file(const Network& network, const TrainOptions& options);
+
 // The last layer whose result cannot change while these layers are frozen, and through which all
 // others take it; empty: there is none. `prepares` are layers without weights before the network.
 std::string feature_layer(const Network& network, const std::vector<std::string>& frozen,

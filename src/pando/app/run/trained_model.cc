@@ -24,7 +24,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kNetworkNote = "network";
-constexpr const char* kBestCheckpoint = "best.h5";
 constexpr int64_t kLargestRecorded = 1 << 24;  // of an extent or a number of outputs
 
 // What the values 0 to 255 of a picture become before the network.
@@ -114,14 +113,15 @@ NetworkShape shape_of_flags(const TrainOptions& flags, const ZooEntry& entry) {
 ModelFacts facts_of_flags(const TrainOptions& options, const NetworkShape& shape,
                           std::vector<std::string> labels) {
   const bool is_made_up = options.data.synthetic_data != SyntheticData::none;
-  return {
-      .labels = std::move(labels),
-      .pictures = pictures_of(dataset_record(options.data.dataset), options.data, shape.sample),
-      .origin = {.producer = "pando " PANDO_VERSION,
-                 .model = options.model,
-                 .dataset = concat(is_made_up ? "synthetic data for " : "", options.data.dataset),
-                 .task = shape.task,
-                 .date = {}}};
+  return {.labels = std::move(labels),
+          .pictures = pictures_of(dataset_record(options.data.dataset), options.data, shape.sample),
+          .origin = {
+              .producer = "pando " PANDO_VERSION,
+              .model = names_model_file(options.model) ? fs::path(options.model).filename().string()
+                                                       : options.model,
+              .dataset = concat(is_made_up ? "synthetic data for " : "", options.data.dataset),
+              .task = shape.task,
+              .date = {}}};
 }
 
 // One file of weights with what it records.
@@ -143,7 +143,7 @@ class WeightsSource {
     Model model(network, {.name = flags_.model_name(), .seed = static_cast<uint64_t>(flags_.seed)});
     if (!path_.empty()) model.load_weights(path_);
     ModelFacts known = facts(shape);
-    take_values_of_file(network, known);
+    if (!is_only_of_file()) take_values_of_file(network, known);
     model.set_facts(std::move(known));
     return model;
   }
@@ -164,7 +164,13 @@ class WeightsSource {
   void take_flags() {
     if (options_.flags != nullptr) flags_ = *options_.flags;
     if (!state_ && options_.flags == nullptr) refuse_unrecorded();
-    if (!state_) return;
+    if (state_) take_recorded_flags();
+    if (names_model_file(flags_.model)) {
+      flags_.model_file = read_model_file(flags_.model, flags_.data.image_size);
+    }
+  }
+
+  void take_recorded_flags() {
     OptionTable table;
     add_train_options(table, flags_);
     const ConfigValue recorded = recorded_options(*state_);
@@ -175,22 +181,17 @@ class WeightsSource {
       table.assign(table.find(recorded.keys[i], ""), findable(recorded.keys[i], recorded.items[i]),
                    {.kind = Origin::Kind::file, .place = "recorded in " + path_});
     }
-    if (names_model_file(flags_.model)) {
-      flags_.model_file = read_model_file(flags_.model, flags_.data.image_size);
-    }
   }
+
+  // Weights without a record, for a network in a file.
+  bool is_only_of_file() const { return flags_.model_file && !state_ && !is_given("dataset"); }
 
   // A file of --model is recorded by its content; the run directory has a copy.
   ConfigValue findable(const std::string& name, const ConfigValue& value) const {
     const auto note = state_->notes.find(kModelFileNote);
     if (name != "model" || note == state_->notes.end()) return value;
-    fs::path folder = fs::absolute(path_).lexically_normal();
-    for (int i = 0; i < 3; ++i) {  // <run>/checkpoints/rank0/epoch_1.0.h5
-      folder = folder.parent_path();
-      const fs::path kept = kept_model_file(folder);
-      if (!kept.empty()) return ConfigValue::scalar(kept.string());
-    }
-    return ConfigValue::scalar(note->second);
+    const fs::path kept = kept_model_file_around(path_);
+    return ConfigValue::scalar(kept.empty() ? note->second : kept.string());
   }
 
   // In training a layer in front of the network turned the values of the data into those that the
@@ -224,11 +225,15 @@ class WeightsSource {
   NetworkShape network_shape(const ZooEntry& entry) const {
     const bool keeps = !is_given("model") && !is_given("dataset") && !is_given("image-size");
     if (has_network() && keeps) return shape_in(state_->notes.at(kNetworkNote), path_);
+    if (is_only_of_file()) {
+      return {.sample = entry.input_shape, .outputs = entry.outputs, .task = entry.task};
+    }
     return shape_of_flags(flags_, entry);
   }
 
   ModelFacts facts(const NetworkShape& shape) const {
     if (has_network()) return facts_in(state_->notes, path_);
+    if (is_only_of_file()) return flags_.model_file->model.facts();
     const DatasetRecord& record = dataset_record(flags_.data.dataset);
     const bool has_names = std::ssize(record.class_names) == shape.outputs;
     return facts_of_flags(flags_, shape,
@@ -303,7 +308,13 @@ TrainedModel open_trained_model(const std::string& what, const TrainedModelOptio
     throw UsageError("--model: '", what, "' describes its network already; remove one of them");
   }
   std::string path = what;
-  if (what.empty() && options.flags != nullptr) path = options.flags->checkpoints.weights;
+  LoadModelOptions file = options.file;
+  if (options.flags != nullptr) {
+    if (path.empty()) path = options.flags->checkpoints.weights;
+    if (path.empty() && names_model_file(options.flags->model)) path = options.flags->model;
+    if (file.height == 0) file.height = options.flags->data.image_size;
+    if (file.width == 0) file.width = options.flags->data.image_size;
+  }
   if (!path.empty() && !path_exists(path)) {
     throw UsageError("'", path,
                      "' does not exist; expected the directory of a run, a checkpoint, a file of "
@@ -311,7 +322,7 @@ TrainedModel open_trained_model(const std::string& what, const TrainedModelOptio
   }
   if (is_folder(path)) path = checkpoint_of(folder_of_run(path), options.which);
   if (!path.empty() && !is_plain_file(path)) throw IoError("'", path, "' is not a regular file");
-  if (is_model_file(path)) return {load_model(path, options.file), path};
+  if (is_model_file(path)) return {load_model(path, file), path};
   const bool has_weights = path.empty() || path.ends_with(".h5") || path.ends_with(".hdf5") ||
                            store::looks_like_safetensors(path);
   if (!has_weights) load_model(path, options.file);  // throws what the file is

@@ -187,6 +187,9 @@ class JoinedFits : public Callback {
   void on_execution_end(FitContext& context, const Logs& logs) override {
     call([&](Callback& one) { one.on_execution_end(context, logs); });
   }
+  void on_step_end(FitContext& context, const Logs& logs) override {
+    call([&](Callback& one) { one.on_step_end(context, logs); });
+  }
 
  private:
   template <typename Function>
@@ -200,7 +203,7 @@ class JoinedFits : public Callback {
 };
 
 // A fit on samples or on features that are computed once.
-History fit_part(const TrainingPhase& phase, FitOptions& fit) {
+void fit_part(const TrainingPhase& phase, FitOptions& fit) {
   TrainingSetup& setup = phase.setup;
   const int64_t epoch = setup.model.position().epoch;
   setup.set_frozen(setup.is_frozen_at(epoch));
@@ -210,11 +213,11 @@ History fit_part(const TrainingPhase& phase, FitOptions& fit) {
     if (!line.empty()) phase.log.say(line);
   }
   if (phase.validated != nullptr) fit.validation_data = setup.test_set();
-  return setup.model.fit(setup.train_set(), fit);
+  setup.model.fit(setup.train_set(), fit);
 }
 
 // With --unfreeze-after the layers that are trained change in between.
-History fit_parts(const TrainingPhase& phase, FitOptions& fit) {
+void fit_parts(const TrainingPhase& phase, FitOptions& fit) {
   TrainingSetup& setup = phase.setup;
   const int64_t epochs = fit.epochs;
   const int64_t change = setup.unfreezes_at();
@@ -222,14 +225,14 @@ History fit_parts(const TrainingPhase& phase, FitOptions& fit) {
   const auto joined = std::make_shared<JoinedFits>(std::move(fit.callbacks));
   fit.callbacks = {joined};
   fit.epochs = change;
-  History first = fit_part(phase, fit);
-  if (joined->has_ended()) return first;
+  fit_part(phase, fit);
+  if (joined->has_ended()) return;
   phase.log.say("all layers are trained from now on");
   joined->begin_second();
   fit.epochs = epochs;
   fit.initial_epoch = change;
   fit.initial_update = 0;
-  return fit_part(phase, fit);
+  fit_part(phase, fit);
 }
 
 // Trains from the position of the model. Throws NonFiniteLoss.
@@ -259,9 +262,8 @@ TrainingResult train_on(const TrainingPhase& phase, const std::shared_ptr<RunRec
     fit.validate_at = [&](TrainingPosition at) { return validates_at(setup, at); };
   }
   fit.validation_batch_size = options.phases.micro_batch_size(options.micro_batch_size);
-  TrainingResult result{.history = fit_parts(phase, fit)};
-  result.stopped = recorder->stopped();
-  return result;
+  fit_parts(phase, fit);
+  return {.stopped = recorder->stopped()};
 }
 
 }  // namespace

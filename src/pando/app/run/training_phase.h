@@ -26,7 +26,6 @@ struct TrainingPhase {
 
 struct TrainingResult {
   bool stopped = false;  // by a signal; a checkpoint is saved
-  History history;
 };
 
 // Trains from `state`, or from the weights that the model has. Throws NonFiniteLoss with the last

@@ -34,6 +34,7 @@
 #include "pando/base/strings.h"
 #include "pando/comm/job.h"
 #include "pando/train/stagnation.h"
+#include "pando/zoo/head.h"
 
 namespace pando::app {
 
@@ -127,13 +128,29 @@ class TrainingRun {
       log.say(fmt::format("starting with the weights of {}{}", options_.model_file->path,
                           options_.tuning.replaces_head() ? ", with a new classifier" : ""));
       if (!setup_.pixel_note.empty()) log.say(setup_.pixel_note);
+      if (replaces_sigmoid()) {
+        log.say(
+            "the file ends with sigmoid, for several classes at once; it is trained with softmax, "
+            "for one class of every sample, as the data have it");
+      }
     }
     if (options_.phases.training && setup_.frozen.size() > 0) {
       log.say(describe_frozen());
     }
   }
 
+  bool replaces_sigmoid() const {
+    return !options_.tuning.replaces_head() &&
+           zoo::last_op(options_.model_file->model.network()) == "sigmoid" &&
+           zoo::last_op(setup_.model.network()) == "softmax";
+  }
+
   std::string describe_frozen() const {
+    if (!options_.tuning.freezes()) {
+      return fmt::format("{} {} frozen by the file; --freeze none trains all layers",
+                         counted(std::ssize(setup_.frozen), "layer"),
+                         setup_.frozen.size() == 1 ? "is" : "are");
+    }
     const int64_t after = options_.tuning.unfreeze_after;
     return fmt::format(
         "frozen: {} of {} layers, up to '{}'{}", setup_.frozen.size(),

@@ -175,9 +175,10 @@ void TrainingSetup::prepare_tuning() {
   }
   model.set_facts({.labels = data.class_names});
   take_file_weights(model, options);
-  if (!options.tuning.freezes()) return;
+  if (!options.tuning.freezes() && !options.model_file) return;
   const Network network = build_network(entry, options, data, pixel_note);
-  frozen = frozen_layers(network, options.tuning);
+  frozen = options.tuning.freezes() ? frozen_layers(network, options.tuning)
+                                    : layers_frozen_by_file(network, options);
   std::set<std::string> own;
   for (const LayerInfo& layer : network.layers()) own.insert(layer.name);
   for (const LayerInfo& layer : model.network().layers()) {
