@@ -67,6 +67,17 @@ TEST(FastBroadcast, ExtremesKeepWhatIsNotANumber) {
   }
 }
 
+TEST(FastBroadcast, SlopesCountOnlyWhereDyIsNotZero) {
+  BoundCase bound({.op = "times_slope", .inputs = {f32({2, 37}), f32({2, 37})}});
+  EXPECT_EQ(bound.expect_agreement(), 1);
+  bound.map_input(0, [](float) { return 0.0f; });
+  bound.map_input(1, [](float) { return INFINITY; });
+  for (const char* candidate : {"reference", "fast"}) {
+    const auto got = bound.run(bound.offer(candidate), bound.step({}));
+    for (int i = 0; i < 74; ++i) EXPECT_EQ(got[0].floats()[i], 0) << candidate;
+  }
+}
+
 TEST(FastBroadcast, PreluAgrees) {
   const Shape x{3, 9, 7, 20};
   for (const Shape& alpha :

@@ -162,7 +162,7 @@ const std::vector<Candidate>& candidates(std::string_view op) {
       {"normalise_pixels",
        {{"fast", fast_normalise_pixels}, {"reference", reference_normalise_pixels}}},
       {"pad", {{"fast", fast_pad}, {"reference", reference_pad}}},
-      {"times_slope", {{"reference", reference_times_slope}}},
+      {"times_slope", {{"fast", fast_times_slope}, {"reference", reference_times_slope}}},
       {"to_power", {{"reference", reference_power}}},
       {"prelu", {{"fast", fast_prelu}, {"reference", reference_prelu}}},
       {"prelu_input_grad",

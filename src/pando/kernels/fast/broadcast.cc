@@ -121,6 +121,9 @@ struct PreluPair {
 struct CopyPair {
   PANDO_INLINE static float value(float, float x) { return x; }
 };
+struct TimesSlopePair {
+  PANDO_INLINE static float value(float dy, float slope) { return dy == 0 ? 0.0f : dy * slope; }
+};
 struct KeepAtLeast {
   PANDO_INLINE static float value(float a, float b, float dy) { return a >= b ? dy : 0.0f; }
 };
@@ -178,6 +181,7 @@ PANDO_PAIR_LOOP(MaximumPair)
 PANDO_PAIR_LOOP(MinimumPair)
 PANDO_PAIR_LOOP(PreluPair)
 PANDO_PAIR_LOOP(CopyPair)
+PANDO_PAIR_LOOP(TimesSlopePair)
 PANDO_PAIR_LOOP(KeepAtLeast)
 PANDO_PAIR_LOOP(PreluSlope)
 #undef PANDO_PAIR_LOOP
@@ -265,6 +269,9 @@ KernelOffer fast_multiply(const ir::Node& node) { return offer_pairs(node, rows_
 KernelOffer fast_divide(const ir::Node& node) { return offer_pairs(node, rows_of_DividePair); }
 KernelOffer fast_maximum(const ir::Node& node) { return offer_pairs(node, rows_of_MaximumPair); }
 KernelOffer fast_minimum(const ir::Node& node) { return offer_pairs(node, rows_of_MinimumPair); }
+KernelOffer fast_times_slope(const ir::Node& node) {
+  return offer_pairs(node, rows_of_TimesSlopePair);
+}
 KernelOffer fast_keep_at_least(const ir::Node& node) {
   return offer_pairs(node, rows_of_KeepAtLeast);
 }

@@ -42,6 +42,7 @@ KernelOffer fast_divide(const ir::Node& node);
 KernelOffer fast_maximum(const ir::Node& node);
 KernelOffer fast_minimum(const ir::Node& node);
 KernelOffer fast_keep_at_least(const ir::Node& node);
+KernelOffer fast_times_slope(const ir::Node& node);
 KernelOffer fast_expand(const ir::Node& node);
 KernelOffer fast_prelu(const ir::Node& node);
 KernelOffer fast_prelu_input_grad(const ir::Node& node);
