@@ -23,6 +23,13 @@ const std::map<std::string, std::string>& plain_ops() {
       {"class_counts", "a metric"},
       {"score_counts", "a metric"},
       {"target_sums", "a metric"},
+      {"math", "functions that few networks have, once or twice"},
+      {"math_grad", "as math"},
+      {"to_power", "as math"},
+      {"pick", "copies runs of numbers, as fast as memory"},
+      {"pick_grad", "adds runs of numbers, as fast as memory"},
+      {"spread", "copies whole constants"},
+      {"spread_sums", "adds whole constants"},
   };
   return ops;
 }
