@@ -29,7 +29,8 @@ class Parser {
   std::vector<Assignment> parse() {
     while (next_ < args_.size()) {
       const std::string& arg = args_[next_++];
-      if (is_flag(arg) && arg != "--") {
+      const bool unknown_output = arg == "-o" && table_.find_exact("output") == nullptr;
+      if (is_flag(arg) && arg != "--" && !unknown_output) {
         parse_flag(arg);
       } else {
         take_positional(arg);

@@ -199,10 +199,10 @@ PicturePreparation assumed_preparation(const Network& network,
 }
 
 std::string describe(const PicturePreparation& preparation) {
-  using Colours = PicturePreparation::Colours;
-  const char* colours = preparation.colours == Colours::grey  ? "grey"
-                        : preparation.colours == Colours::bgr ? "bgr"
-                                                              : "rgb";
+  using Order = PicturePreparation::Colours;
+  const char* colours = preparation.colours == Order::grey  ? "grey"
+                        : preparation.colours == Order::bgr ? "bgr"
+                                                            : "rgb";
   const std::string fit =
       preparation.fit == PicturePreparation::Fit::crop
           ? fmt::format("the middle of the picture with a short side of {}", preparation.short_side)

@@ -47,6 +47,13 @@ pando_module(kernels_fast HOT
 set_source_files_properties(fast/depthwise.cc fast/depthwise_window_grads.cc fast/depthwise_window_sums.cc
                             PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
+# GCC 12's thread sanitizer cannot compile comparisons of their vectors (an internal error). They
+# share nothing between threads themselves.
+if(PANDO_SANITIZE MATCHES thread)
+  set_source_files_properties(fast/depthwise_window_grads.cc fast/depthwise_window_sums.cc
+                              PROPERTIES COMPILE_OPTIONS -fno-sanitize=thread)
+endif()
+
 # Vectorised in every build type. Without errno, which nobody reads, and traps, which nobody sets,
 # comparisons and square roots become vectors; all else of IEEE arithmetic stays. The compiler may
 # then compute what it throws away, and exceptions of that stay noted: fast/vector_math.h sees to
