@@ -114,7 +114,7 @@ TEST(Features, NewHeadKeepsTheOtherWeights) {
   EXPECT_EQ(other.get_weight("last/kernel").shape(), (Shape{4, 5}));
   EXPECT_TRUE(std::ranges::equal(other.get_weight("stem/kernel").f32(),
                                  model.get_weight("stem/kernel").f32()));
-  // Of the same size, it is new all the same.
+  // A head of the same size is a new one too.
   EXPECT_FALSE(std::ranges::equal(model.with_head({.units = 3}).get_weight("last/kernel").f32(),
                                   model.get_weight("last/kernel").f32()));
   EXPECT_SAYS(error_of([&] {

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 constexpr const char* kKeptStem = "model";
 constexpr int64_t kUsualSide = 224;
 
-// Of all kinds of files.
+// The suffixes of all kinds of model files.
 std::vector<std::string> endings() {
   std::vector<std::string> all;
   for (const ModelFileKind& kind : model_file_kinds()) {
