@@ -25,6 +25,8 @@ class PlanOfNetwork : public testing::TestWithParam<std::pair<const char*, Shape
 
 TEST_P(PlanOfNetwork, NoValueIsOverwrittenWhileLive) { check({.slices = 2}, true); }
 
+TEST_P(PlanOfNetwork, NorInParts) { check({.slices = 8, .division = Division::parts}, true); }
+
 TEST_P(PlanOfNetwork, NorWithoutFusion) {
   check({.disabled_passes = {"fuse-post-ops", "fuse-pool-grad", "fuse-conv-pool",
                              "fuse-conv-pool-grad", "fuse-batch-norm-grad", "erase-dead"}},
@@ -45,7 +47,8 @@ INSTANTIATE_TEST_SUITE_P(Zoo, PlanOfNetwork,
 // The plan of IR text, and the place of one of its values.
 struct Planned {
   CompileState state;
-  explicit Planned(std::string_view text) : state(typed_state(text)) {
+  explicit Planned(std::string_view text, ProgramOptions options = {}) : state(typed_state(text)) {
+    state.options = std::move(options);
     PlanMemory().run(state);
     Playback(state).run();
   }
@@ -59,6 +62,27 @@ struct Planned {
 
 TEST(PlanMemory, ChangesPlacesOnly) {
   expect_unchanged<PlanMemory>("graph(x: f32[2,3] feed) { y = relu(x) return result y=y }");
+}
+
+// Workers write one half of a value each; the halves of values that share memory lie together.
+TEST(PlanMemory, InPartsMiddlesLieTogether) {
+  const char* text = R"(graph(x: f32[1,8,8,4] feed, k: f32[1,1,4,32] variable,
+      l: f32[1,1,32,4] variable, m: f32[1,1,4,16] variable, n: f32[1,1,16,2] variable) {
+    a = conv(x, k)
+    b = conv(a, l)
+    c = conv(b, m)
+    y = conv(c, n)
+    return result y=y })";
+  const auto middle = [](const Planned& plan, const char* name) {
+    return plan.offset(name) + plan.state.graph.find_value(name)->bytes() / 2;
+  };
+  const Planned parts(text, {.slices = 2, .division = Division::parts});
+  EXPECT_EQ(middle(parts, "c"), middle(parts, "a"));
+  EXPECT_EQ(middle(parts, "y"), middle(parts, "b"));
+  const Planned whole(text, {.slices = 2});
+  EXPECT_NE(middle(whole, "c"), middle(whole, "a"));
+  EXPECT_EQ(whole.offset("c"), whole.offset("a"));
+  EXPECT_EQ(parts.state.memory.planned_bytes(), whole.state.memory.planned_bytes());
 }
 
 TEST(PlanMemory, ElementwiseResultsOverwriteWhatNobodyReadsAgain) {

@@ -28,6 +28,7 @@ const std::map<std::string, std::string>& plain_ops() {
       {"to_power", "as math"},
       {"pick", "copies runs of numbers, as fast as memory"},
       {"pick_grad", "adds runs of numbers, as fast as memory"},
+      {"select", "as math"},
       {"spread", "copies whole constants"},
       {"spread_sums", "adds whole constants"},
   };

@@ -115,6 +115,21 @@ TEST(FastNorm, FoldBatchNormAgrees) {
   }
 }
 
+TEST(FastNorm, FoldScaleAgrees) {
+  for (const Shape& filter : {Shape{3, 3, 5, 17}, Shape{1, 1, 64, 32}, Shape{7, 3}, Shape{1, 1}}) {
+    for (const char* of : {"result", "input"}) {
+      for (const bool bias : {false, true}) {
+        KernelCase fold{.op = "fold_scale",
+                        .inputs = {f32(filter)},
+                        .attributes = {{"factor", 1.5}, {"offset", -0.25}, {"of", std::string(of)}},
+                        .outputs = 2};
+        if (bias) fold.inputs.push_back(f32({filter.back()}));
+        EXPECT_EQ(BoundCase(fold).expect_agreement({.half = false}), 1);
+      }
+    }
+  }
+}
+
 TEST(FastNorm, BatchNormSumsAgree) {
   for (const Shape& shape : norm_shapes()) {
     const ir::TensorType channel = f32({shape.back()});

@@ -44,6 +44,7 @@ TEST(AllOps, HaveANumericGradientCheck) {
                                        "conv_pool_input_grad",
                                        "conv_pool_filter_grad",
                                        "fold_batch_norm",
+                                       "fold_scale",
                                        "loss_seed",
                                        "pack",
                                        "round_variable",

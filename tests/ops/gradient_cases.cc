@@ -203,6 +203,15 @@ void add_math_cases(Cases& cases) {
                                         "p = sigmoid(a) y = to_power(p, b)")});
   cases.push_back({"to_power_exponent", one_node("a: f32[3,5] variable",
                                                  "p = sigmoid(a) y = to_power(p) {exponent=1.7}")});
+  const char* three = "c: f32[2,3] feed, a: f32[2,3] variable, b: f32[2,3] variable";
+  for (const char* when : {"holds", "fails"}) {
+    const std::string attributes = concat(" {when=\"", when, "\"}");
+    cases.push_back(
+        {concat("select_", when), one_node(three, "m = relu(c) y = select(m, a, b)" + attributes)});
+    cases.push_back(
+        {concat("select_or_0_", when), one_node("c: f32[2,3] feed, a: f32[2,3] variable",
+                                                "m = relu(c) y = select(m, a)" + attributes)});
+  }
   cases.push_back(
       {"spread", one_node("x: f32[3,2] feed, w: f32[2,3,2] variable", "y = spread(x, w)")});
   cases.push_back(

@@ -244,6 +244,8 @@ TEST(ShapeRules, Movement) {
       {"dy: f32[2,2]", "dx = pick_grad(dy) {axis=1, indices=[4,0], extent=5}", "f32[2,5]"},
       {"dy: f32[2,2]", "dx = pick_grad(dy) {axis=1, indices=[4], extent=5}",
        "indices: expected 2 items|got [4]"},
+      {"c: f32[3,2], a: f32[3,2]", "y = select(c, a)", "f32[3,2]"},
+      {"c: f32[3,2], a: f32[3,1]", "y = select(c, a)", "select 'select'|[3,2]|[3,1]"},
       {"x: f32[3,2], w: f32[4,5]", "y = spread(x, w)", "f32[3,4,5]"},
       {"x: f32[3,2], w: f32[1,1,1,1,1]", "y = spread(x, w)",
        "input 1: expected 0 to 4 axes|[1,1,1,1,1]"},

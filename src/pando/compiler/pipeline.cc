@@ -13,8 +13,10 @@ namespace pando::compiler {
 PassPipeline default_pipeline() {
   PassPipeline pipeline;
   pipeline.add<InferShapes>();
+  pipeline.add<FusePad>();
   pipeline
       .add<FoldBatchNorm>();     // before the fusions: only then a sum or activation follows a conv
+  pipeline.add<FoldScale>();     // after fold-batch-norm, which takes filters that are variables
   pipeline.add<FuseResidual>();  // before fuse-post-ops: the activation comes after the sum
   pipeline.add<FusePostOps>();   // the fusions below look for ops with activations
   pipeline.add<FusePoolGrad>();  // before fuse-conv-pool: frees the convolution's full result
@@ -26,7 +28,8 @@ PassPipeline default_pipeline() {
   pipeline.add<SelectKernels>();   // after fusion: a fused op has one kernel, not two
   pipeline.add<SplitStages>();     // after select-kernels: recompute copies the final nodes
   pipeline.add<Recompute>();
-  pipeline.add<PlanMemory>();  // last: sizes are final only after select-kernels
+  pipeline.add<RepeatNorms>();  // after the fusions: only what backward still reads is repeated
+  pipeline.add<PlanMemory>();   // last: sizes are final only after select-kernels
   return pipeline;
 }
 

@@ -18,4 +18,24 @@ inline void flush_denormals() {
 #endif
 }
 
+// While it lives, the calling thread treats denormal results and operands as zero; afterwards its
+// mode is what it was. For threads that belong to others.
+class DenormalsFlushed {
+ public:
+#if defined(__x86_64__)
+  DenormalsFlushed() : before_(_mm_getcsr()) { flush_denormals(); }
+  // Keeps the flags of exceptions that were raised.
+  ~DenormalsFlushed() { _mm_setcsr(before_ | (_mm_getcsr() & 0x3f)); }
+#else
+  DenormalsFlushed() = default;
+#endif
+  DenormalsFlushed(const DenormalsFlushed&) = delete;
+  DenormalsFlushed& operator=(const DenormalsFlushed&) = delete;
+
+ private:
+#if defined(__x86_64__)
+  unsigned before_;
+#endif
+};
+
 }  // namespace pando::kernels

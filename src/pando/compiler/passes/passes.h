@@ -25,6 +25,24 @@ class FoldBatchNorm : public Pass {
   bool run(CompileState& state) const override;
 };
 
+class FoldScale : public Pass {
+ public:
+  std::string_view name() const override { return "fold-scale"; }
+  std::string_view purpose() const override {
+    return "in inference, folds factors and offsets into the filter and bias beside them";
+  }
+  bool run(CompileState& state) const override;
+};
+
+class FusePad : public Pass {
+ public:
+  std::string_view name() const override { return "fuse-pad"; }
+  std::string_view purpose() const override {
+    return "in inference, makes zeros around a conv's input padding of the conv";
+  }
+  bool run(CompileState& state) const override;
+};
+
 class FuseResidual : public Pass {
  public:
   std::string_view name() const override { return "fuse-residual"; }
@@ -123,6 +141,15 @@ class Recompute : public Pass {
   std::string_view name() const override { return "recompute"; }
   std::string_view purpose() const override {
     return "computes activations again in backward instead of keeping them";
+  }
+  bool run(CompileState& state) const override;
+};
+
+class RepeatNorms : public Pass {
+ public:
+  std::string_view name() const override { return "repeat-norms"; }
+  std::string_view purpose() const override {
+    return "computes results of batch norm again in backward, which keeps their inputs anyway";
   }
   bool run(CompileState& state) const override;
 };

@@ -1,7 +1,7 @@
 // Assigns values to storages: a view uses the storage of its source, an in-place result that of its
 // first input. The region of a storage follows from the sections that write and read it. Storages
 // of one region are placed largest first, at the lowest offset that is free during their whole
-// lifetime.
+// lifetime, or where workers find their half of the memory in their own caches.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <array>
@@ -299,7 +299,7 @@ class Planner {
     size_t end = 0;
     std::vector<const Storage*> placed;  // by offset
     for (Storage* storage : order) {
-      storage->offset = share ? lowest_offset(*storage, placed) : end;
+      storage->offset = share ? chosen_offset(*storage, placed) : end;
       end = std::max(end, storage->offset + aligned(storage->bytes));
       const auto at = std::upper_bound(
           placed.begin(), placed.end(), storage,
@@ -309,11 +309,38 @@ class Planner {
     return end;
   }
 
+  static bool together(const Storage& a, const Storage& b) {
+    return a.first <= b.last && b.first <= a.last;
+  }
+
+  // With Division::parts, the workers write one half of a value each. If the middles of two values
+  // that share memory are at the same place, a worker finds that memory in its own cache, and not
+  // as changed by the other one.
+  size_t chosen_offset(const Storage& storage, const std::vector<const Storage*>& placed) const {
+    const bool halves = state_.options.division == Division::parts && state_.options.slices > 1;
+    if (!halves || storage.region != Region::activations) return lowest_offset(storage, placed);
+    for (const Storage* other : placed) {
+      if (other->bytes < storage.bytes || together(*other, storage)) continue;
+      const size_t offset =
+          other->offset + (other->bytes - storage.bytes) / 2 / kAlignment * kAlignment;
+      if (is_free(offset, storage, placed)) return offset;
+    }
+    return lowest_offset(storage, placed);
+  }
+
+  static bool is_free(size_t offset, const Storage& storage,
+                      const std::vector<const Storage*>& placed) {
+    const size_t end = offset + aligned(storage.bytes);
+    return std::ranges::none_of(placed, [&](const Storage* other) {
+      return together(*other, storage) && other->offset < end &&
+             offset < other->offset + aligned(other->bytes);
+    });
+  }
+
   static size_t lowest_offset(const Storage& storage, const std::vector<const Storage*>& placed) {
     size_t offset = 0;
     for (const Storage* other : placed) {
-      const bool together = other->first <= storage.last && storage.first <= other->last;
-      if (!together) continue;
+      if (!together(*other, storage)) continue;
       if (offset + aligned(storage.bytes) <= other->offset) break;
       offset = std::max(offset, other->offset + aligned(other->bytes));
     }

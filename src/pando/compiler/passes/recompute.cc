@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "pando/base/error.h"
+#include "pando/compiler/passes/copy_node.h"
 #include "pando/compiler/passes/passes.h"
 #include "pando/ops/op.h"
 
@@ -100,20 +101,7 @@ class Recomputer {
     for (ir::Value* input : node->inputs()) {
       inputs.push_back(again(input, node->stage(), position));
     }
-    ir::Node* copy = state_.graph.insert_before(position, {.op = node->op(),
-                                                           .inputs = std::move(inputs),
-                                                           .outputs = node->num_outputs(),
-                                                           .attributes = node->attributes(),
-                                                           .name = node->name()});
-    for (int i = 0; i < node->num_outputs(); ++i) {
-      copy->output(i)->set_type(node->output(i)->type());
-      copy->output(i)->set_layout(node->output(i)->layout());
-    }
-    if (const auto kernel = state_.kernels.find(node); kernel != state_.kernels.end()) {
-      state_.kernels.emplace(copy, KernelChoice(kernel->second));
-    }
-    if (!state_.sections.empty()) state_.section_of[copy] = state_.section_of.at(position);
-    return copy;
+    return copy_before(state_, *node, position, std::move(inputs));
   }
 
   void forget_erased() {

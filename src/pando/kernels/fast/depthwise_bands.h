@@ -82,6 +82,7 @@ struct RowCursor {
 // The rows of the source under one row of the result, from some channel on; null: outside.
 template <int kWindow>
 struct SourceRows {
+  SourceRows() = default;
   PANDO_INLINE SourceRows(const RowCursor& cursor, const float* x, int64_t c) {
     const WindowPlan& plan = cursor.plan;
     const int64_t length = plan.source_width * plan.channels;
@@ -97,6 +98,20 @@ struct SourceRows {
       }
       row[k] = inside && at < plan.source_height ? x + at * length : nullptr;
     }
+  }
+  PANDO_INLINE bool all_inside() const {
+    bool inside = true;
+#pragma GCC unroll 16
+    for (int k = 0; k < kWindow; ++k) inside = inside && row[k] != nullptr;
+    return inside;
+  }
+  // The `kRows` rows from `first` on.
+  template <int kRows>
+  PANDO_INLINE SourceRows<kRows> from(int first) const {
+    SourceRows<kRows> some;
+#pragma GCC unroll 16
+    for (int k = 0; k < kRows; ++k) some.row[k] = row[first + k];
+    return some;
   }
   const float* row[kWindow];
 };

@@ -1,5 +1,7 @@
 // The sums of depthwise windows: forward, and the input gradient.
 // SPDX-License-Identifier: MIT
+#include <type_traits>
+
 #include "pando/kernels/fast/depthwise_bands.h"
 #include "pando/kernels/fast/vector_activation.h"
 
@@ -88,40 +90,121 @@ PANDO_INLINE void sum_group(const SourceRows<Walk::kWindow>& source, const Colum
   }
 }
 
+// What is left of a row of the result: the columns of its next pixel's window, and where it goes.
+struct RestOfRow {
+  Columns columns;
+  int64_t left;
+  float* y;
+  PANDO_INLINE void pass(int pixels, int columns_of_source) {
+    left -= pixels;
+    columns.first += columns_of_source;
+    y += pixels * columns.channels;
+  }
+};
+
+template <typename Walk, typename Values>
+PANDO_INLINE void sum_rest(const SourceRows<Walk::kWindow>& source, const Taps& taps,
+                           const GroupEnds& ends, RestOfRow rest) {
+  constexpr bool kVector = sizeof(Values) > sizeof(float);
+  while (rest.left > 0) {
+    // Few sizes of groups: each is much code.
+    int size = 1;
+    if (kVector && rest.left >= 6 && rest.columns.inside(Walk::columns(6))) {
+      size = 6;
+      sum_group<Walk, true, 6>(source, rest.columns, taps, ends, rest.y, Values{});
+    } else if (kVector && rest.left >= 6) {
+      size = 6;
+      sum_group<Walk, false, 6>(source, rest.columns, taps, ends, rest.y, Values{});
+    } else if ((kVector || Walk::kSpreads) && rest.left >= Walk::kFew) {
+      size = Walk::kFew;
+      sum_group<Walk, false, Walk::kFew>(source, rest.columns, taps, ends, rest.y, Values{});
+    } else {
+      sum_group<Walk, false, 1>(source, rest.columns, taps, ends, rest.y, Values{});
+    }
+    rest.pass(size, Walk::step(size));
+  }
+}
+
 // A row of the result, for as many channels as Values holds.
 template <typename Walk, typename Values>
 PANDO_INLINE void sum_row(const WindowPlan& plan, const SourceRows<Walk::kWindow>& source,
                           const Taps& taps, const GroupEnds& ends, float* y) {
-  constexpr bool kVector = sizeof(Values) > sizeof(float);
-  Columns columns{-plan.pad_left, plan.source_width, plan.channels};
-  int64_t left = plan.width;
+  RestOfRow rest{{-plan.pad_left, plan.source_width, plan.channels}, plan.width, y};
   if constexpr (Walk::kSpreads) {
-    columns.first = plan.pad_left / 2 - Walk::kBack;
+    rest.columns.first = plan.pad_left / 2 - Walk::kBack;
     if (plan.pad_left % 2 != 0) {
-      sum_group<Spread<Walk::kWindow, 1>, false, 1>(source, columns, taps, ends, y, Values{});
-      --left;
-      ++columns.first;
-      y += plan.channels;
+      sum_group<Spread<Walk::kWindow, 1>, false, 1>(source, rest.columns, taps, ends, y, Values{});
+      rest.pass(1, 1);
     }
   }
-  while (left > 0) {
-    // Few sizes of groups: each is much code.
-    int size = 1;
-    if (kVector && left >= 6 && columns.inside(Walk::columns(6))) {
-      size = 6;
-      sum_group<Walk, true, 6>(source, columns, taps, ends, y, Values{});
-    } else if (kVector && left >= 6) {
-      size = 6;
-      sum_group<Walk, false, 6>(source, columns, taps, ends, y, Values{});
-    } else if ((kVector || Walk::kSpreads) && left >= Walk::kFew) {
-      size = Walk::kFew;
-      sum_group<Walk, false, Walk::kFew>(source, columns, taps, ends, y, Values{});
-    } else {
-      sum_group<Walk, false, 1>(source, columns, taps, ends, y, Values{});
+  sum_rest<Walk, Values>(source, taps, ends, rest);
+}
+
+// Two rows of four pixels, whose windows of 3x3 lie in four rows of the source. All taps stay in
+// registers, and a number of the source is read once for both rows; the sums have the order of the
+// taps, as in sum_group. Needs the 32 registers of AVX-512.
+constexpr int kPairPixels = 4;
+// In narrower pictures the pixels at both ends, which pass one by one, cost more than pairs save.
+constexpr int64_t kLeastPairWidth = 14;
+
+PANDO_INLINE void sum_pair_group(const SourceRows<4>& source, const Columns& columns,
+                                 const WideFloats (&filter)[9], const GroupEnds& ends,
+                                 float* const (&y)[2]) {
+  WideFloats sums[2][kPairPixels] = {};
+#pragma GCC unroll 16
+  for (int i = 0; i < 4; ++i) {
+    const float* row = source.row[i] + columns.first * columns.channels;
+#pragma GCC unroll 16
+    for (int j = 0; j < kPairPixels + 2; ++j) {
+      WideFloats value;
+      load(row + j * columns.channels, value);
+#pragma GCC unroll 16
+      for (int r = 0; r < 2; ++r) {
+#pragma GCC unroll 16
+        for (int p = 0; p < kPairPixels; ++p) {
+          const int a = i - r;
+          const int b = j - p;
+          if (a >= 0 && a < 3 && b >= 0 && b < 3) sums[r][p] += value * filter[a * 3 + b];
+        }
+      }
     }
-    left -= size;
-    columns.first += Walk::step(size);
-    y += size * plan.channels;
+  }
+  WideFloats bias{};
+  if (ends.bias != nullptr) load(ends.bias, bias);
+#pragma GCC unroll 16
+  for (int r = 0; r < 2; ++r) {
+#pragma GCC unroll 16
+    for (int p = 0; p < kPairPixels; ++p) {
+      if (ends.bias != nullptr) sums[r][p] += bias;
+      activate_vector(ends.activation, sums[r][p]);
+      store(y[r] + p * columns.channels, sums[r][p]);
+    }
+  }
+}
+
+// Two rows of the result, all of whose windows' rows are in the source.
+template <typename Walk>
+PANDO_INLINE void sum_row_pair(const WindowPlan& plan, const SourceRows<4>& source,
+                               const Taps& taps, const GroupEnds& ends, float* y) {
+  WideFloats filter[9];
+#pragma GCC unroll 16
+  for (int t = 0; t < 9; ++t) load(taps.filter + t * taps.step, filter[t]);
+  const SourceRows<3> sources[2] = {source.template from<3>(0), source.template from<3>(1)};
+  RestOfRow rest{{-plan.pad_left, plan.source_width, plan.channels}, plan.width, y};
+  const int64_t length = plan.width * plan.channels;
+  for (; rest.left > 0 && rest.columns.first < 0; rest.pass(1, 1)) {
+    for (int r = 0; r < 2; ++r) {
+      sum_group<Walk, false, 1>(sources[r], rest.columns, taps, ends, rest.y + r * length,
+                                WideFloats{});
+    }
+  }
+  while (rest.left >= kPairPixels && rest.columns.inside(kPairPixels + 2)) {
+    sum_pair_group(source, rest.columns, filter, ends, {rest.y, rest.y + length});
+    rest.pass(kPairPixels, kPairPixels);
+  }
+  for (int r = 0; r < 2; ++r) {
+    sum_rest<Walk, WideFloats>(sources[r], taps, ends,
+                               {rest.columns, rest.left, rest.y + r * length});
   }
 }
 
@@ -135,13 +218,25 @@ PANDO_INLINE void sum_vector(const SumBand& band, int64_t c) {
                   plan.turned ? -plan.channels : plan.channels};
   const GroupEnds ends{band.ends.bias == nullptr ? nullptr : band.ends.bias + c,
                        band.ends.activation};
+  constexpr bool kPairs = std::is_same_v<Walk, Forward<3, 1>> && std::is_same_v<Values, WideFloats>;
   RowCursor cursor(plan, band.rows.begin);
   for (int64_t row = band.rows.begin; row < band.rows.end; ++row, cursor.advance()) {
-    const SourceRows<kWindow> source(cursor, band.data.x, c);
     band.source.fetch();
     band.result.fetch();
-    sum_row<Walk, Values>(plan, source, taps, ends,
-                          band.data.y + row * plan.width * plan.channels + c);
+    float* y = band.data.y + row * plan.width * plan.channels + c;
+    if constexpr (kPairs) {
+      if (plan.width >= kLeastPairWidth && row + 1 < band.rows.end && cursor.h + 1 < plan.height) {
+        const SourceRows<4> pair(cursor, band.data.x, c);
+        if (pair.all_inside()) {
+          sum_row_pair<Walk>(plan, pair, taps, ends, y);
+          ++row;
+          cursor.advance();
+          continue;
+        }
+      }
+    }
+    const SourceRows<kWindow> source(cursor, band.data.x, c);
+    sum_row<Walk, Values>(plan, source, taps, ends, y);
   }
 }
 

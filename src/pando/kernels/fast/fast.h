@@ -90,6 +90,7 @@ KernelOffer fast_batch_norm(const ir::Node& node);
 KernelOffer fast_batch_norm_sums(const ir::Node& node);
 KernelOffer fast_batch_norm_input_grad(const ir::Node& node);
 KernelOffer fast_fold_batch_norm(const ir::Node& node);
+KernelOffer fast_fold_scale(const ir::Node& node);
 KernelOffer fast_group_norm(const ir::Node& node);
 KernelOffer fast_group_norm_sums(const ir::Node& node);
 KernelOffer fast_group_norm_input_grad(const ir::Node& node);

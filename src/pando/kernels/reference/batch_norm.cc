@@ -198,4 +198,24 @@ KernelOffer reference_fold_batch_norm(const ir::Node& node) {
   });
 }
 
+KernelOffer reference_fold_scale(const ir::Node& node) {
+  const Shape& filter = node.input(0)->shape();
+  const int64_t elements = filter.elements();
+  const int64_t channels = filter.back();
+  const double factor = ops::number_attribute(node, "factor");
+  const double offset = ops::number_attribute(node, "offset");
+  const bool of_result = ops::text_attribute(node, "of") == "result";
+  return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
+    for (int64_t i = 0; i < elements; ++i) {
+      args.out(0)[i] = static_cast<float>(static_cast<double>(args.in(0)[i]) * factor);
+    }
+    for (int64_t c = 0; c < channels; ++c) {
+      const double bias = args.num_inputs > 1 ? static_cast<double>(args.in(1)[c]) : 0;
+      double sum = 0;
+      for (int64_t i = c; i < elements; i += channels) sum += static_cast<double>(args.in(0)[i]);
+      args.out(1)[c] = static_cast<float>(of_result ? factor * bias + offset : bias + offset * sum);
+    }
+  });
+}
+
 }  // namespace pando::kernels

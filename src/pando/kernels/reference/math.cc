@@ -1,5 +1,5 @@
-// The functions of ops/math.cc with their slopes, and the choices and repetitions of ops/pick.cc
-// and ops/spread.cc.
+// The functions of ops/math.cc with their slopes, and the choices and repetitions of ops/pick.cc,
+// ops/select.cc and ops/spread.cc.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cmath>
@@ -125,6 +125,19 @@ KernelOffer reference_pick_grad(const ir::Node& node) {
       }
     }
   });
+}
+
+KernelOffer reference_select(const ir::Node& node) {
+  const int64_t count = node.output()->shape().elements();
+  const bool holds = ops::text_attribute(node, "when") == "holds";
+  const bool has_other = node.num_inputs() > 2;
+  const auto run = [=](const KernelArgs& args, const StepArgs& step) {
+    for (int64_t i = step.part.begin(count); i < step.part.end(count); ++i) {
+      const bool first = (args.in(0)[i] != 0) == holds;
+      args.out()[i] = first ? args.in(1)[i] : has_other ? args.in(2)[i] : 0;
+    }
+  };
+  return offer_function("reference", run, {.splits = true});
 }
 
 KernelOffer reference_spread(const ir::Node& node) {
