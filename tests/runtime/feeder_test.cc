@@ -94,7 +94,7 @@ TEST(Feeder, PadsWhatIsMissing) {
   const UpdatePlan update{.elements = 3, .samples = 5};
   fed.turn(0, 0, update);
   fed.turn(1, 0, update);
-  EXPECT_EQ(fed.turn(0, 1, update), (Floats{4, 0}));  // one of two samples is real
+  EXPECT_EQ(fed.turn(0, 1, update), (Floats{4, 4}));  // one of two samples is real
   EXPECT_EQ(fed.feeder.fed(0, 1).valid, 1);
   EXPECT_EQ(fed.turn(1, 1, update), (Floats{0, 0}));
   EXPECT_EQ(fed.feeder.fed(1, 1).valid, 0);

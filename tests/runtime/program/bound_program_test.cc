@@ -71,17 +71,17 @@ TEST(BoundProgram, WithPartsSliceZeroHasAllSamples) {
   EXPECT_EQ(two.bound.address(y, 0), two.bound.address(y, 1));
 }
 
-TEST(BoundProgram, FeedsItsRowsAndPadsWithZeros) {
+TEST(BoundProgram, FeedsItsRowsAndRepeatsOneAsPadding) {
   const TwoFeeds two(2, compiler::Division::batch, 2);
   const Batch batch{{Tensor::of_f32({4, 2}, {1, 2, 3, 4, 5, 6, 7, 8}), of_i32({1, 2, 3, 4})}};
   for (const int slice : {0, 1}) two.bound.feed(slice, 0, &batch, 4);
   EXPECT_EQ(two.read<float>("a", 0, 6), (Floats{1, 2, 3, 4, 5, 6}));
-  EXPECT_EQ(two.read<float>("a", 1, 6), (Floats{7, 8, 0, 0, 0, 0}));
-  EXPECT_EQ(two.read<int32_t>("b", 1, 3), (Ints{4, 0, 0}));
+  EXPECT_EQ(two.read<float>("a", 1, 6), (Floats{7, 8, 1, 2, 1, 2}));
+  EXPECT_EQ(two.read<int32_t>("b", 1, 3), (Ints{4, 1, 1}));
   // What an earlier step left behind is overwritten.
   two.bound.feed(1, 0, &batch, 2);
-  EXPECT_EQ(two.read<float>("a", 1, 6), Floats(6, 0));
-  // Padding only.
+  EXPECT_EQ(two.read<float>("a", 1, 6), (Floats{1, 2, 1, 2, 1, 2}));
+  // A micro-batch of padding has no sample that could be repeated.
   two.bound.feed(0, 0, nullptr, 0);
   EXPECT_EQ(two.read<float>("a", 0, 6), Floats(6, 0));
   EXPECT_EQ(two.read<int32_t>("b", 0, 3), Ints(3, 0));
@@ -106,10 +106,10 @@ TEST(BoundProgram, FeedsTakeTheFieldsTheyAreToldOf) {
   std::fill_n(at("none"), 3, std::byte{7});
   bound.feed(1, 0, &batch, 4);
   const auto* a = reinterpret_cast<const uint8_t*>(at("a"));
-  EXPECT_EQ(std::vector<int>(a, a + 6), (std::vector<int>{206, 207, 0, 0, 0, 0}));
+  EXPECT_EQ(std::vector<int>(a, a + 6), (std::vector<int>{206, 207, 200, 201, 200, 201}));
   EXPECT_EQ(std::count(at("none"), at("none") + 3, std::byte{0}), 3);
   const auto* b = reinterpret_cast<const int32_t*>(at("b"));
-  EXPECT_EQ(Ints(b, b + 3), (Ints{4, 0, 0}));
+  EXPECT_EQ(Ints(b, b + 3), (Ints{4, 1, 1}));
   EXPECT_THROW(BoundProgram(*program, variables, team, {.feed_fields = {0, 1}}), InternalError);
 }
 

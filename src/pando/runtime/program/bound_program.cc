@@ -222,17 +222,16 @@ BoundProgram::BoundCall BoundProgram::bind(const compiler::Call& call, int lane,
                            .scratch = scratch_of(worker_of(lane, stage)),
                            .num_inputs = static_cast<int>(inputs.size())},
                   .bucket = call.bucket};
-  if (!program_.in_parts() || slices() == 1) return bound;
   const bool batch_sum = ops::has_trait(*call.node, ops::Trait::batch_sum);
+  if (batch_sum) {
+    for (const ir::Value* value : call.node->outputs()) bound.sum_bytes.push_back(value->bytes());
+  }
+  if (!program_.in_parts() || slices() == 1) return bound;
   const bool own = is_sum(call.outputs[0].place.region) && !batch_sum;
   // Each part computes for itself what follows from sums; other work is divided among the parts.
   bound.split = call.kernel->splits() && !own;
   // A kernel that does not split runs once, for slice 0; the other slices add zeros to a sum.
   bound.runs = bound.split || own || lane % slices() == 0;
-  if (!bound.runs && batch_sum) {
-    for (const ir::Value* value : call.node->outputs())
-      bound.zeroed_bytes.push_back(value->bytes());
-  }
   return bound;
 }
 
@@ -274,15 +273,23 @@ void BoundProgram::feed(int lane, int micro_batch, const Batch* batch, int64_t v
   if (program_.in_parts() && slice != 0) return;
   for (size_t i = 0; i < feeds_.size(); ++i) {
     const int field = placement_.field_of(i);
-    const auto real = field < 0 ? 0 : static_cast<size_t>(slice_valid(slice, valid));
     const ir::Value* value = feeds_[i].value;
-    const size_t row = value->bytes() / static_cast<size_t>(slice_batch_);
     std::byte* to = address(feeds_[i], lane, micro_batch);
+    if (field < 0 || valid == 0) {
+      std::memset(to, 0, value->bytes());
+      continue;
+    }
+    const size_t row = value->bytes() / static_cast<size_t>(slice_batch_);
+    const auto real = static_cast<size_t>(slice_valid(slice, valid));
+    const std::byte* from = batch->fields[static_cast<size_t>(field)].data();
     if (real > 0) {
-      const std::byte* from = batch->fields[static_cast<size_t>(field)].data();
       std::memcpy(to, from + static_cast<size_t>(slice_first(slice)) * row, real * row);
     }
-    std::memset(to + real * row, 0, value->bytes() - real * row);
+    // Padding repeats a sample: of zeros, a network may compute infinite numbers, and an infinite
+    // number times a gradient of 0 is NaN.
+    for (size_t at = real; at < static_cast<size_t>(slice_batch_); ++at) {
+      std::memcpy(to + at * row, from, row);
+    }
   }
 }
 

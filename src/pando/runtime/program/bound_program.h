@@ -116,7 +116,7 @@ class BoundProgram {
   struct BoundCall {
     const kernels::Kernel* kernel = nullptr;
     kernels::KernelArgs args;
-    std::vector<size_t> zeroed_bytes;  // parts of a sum that this slice leaves at zero
+    std::vector<size_t> sum_bytes;  // sizes of the outputs, if they are sums over samples
     bool runs = true;
     bool split = false;
     int bucket = -1;

@@ -18,10 +18,14 @@ float* floats(std::byte* bytes) { return reinterpret_cast<float*>(bytes); }
 }  // namespace
 
 void BoundProgram::run_call(const BoundCall& call, const SliceVisit& visit) const {
-  for (size_t i = 0; i < call.zeroed_bytes.size(); ++i) {
-    std::memset(call.args.outputs[i], 0, call.zeroed_bytes[i]);
+  // A sum over no samples is zero, whatever the network computed of the zeros it was fed.
+  const bool empty = visit.step.valid == 0 && !call.sum_bytes.empty();
+  if (empty || !call.runs) {
+    for (size_t i = 0; i < call.sum_bytes.size(); ++i) {
+      std::memset(call.args.outputs[i], 0, call.sum_bytes[i]);
+    }
+    return;
   }
-  if (!call.runs) return;
   if (!call.split) return call.kernel->run(call.args, visit.step);
   kernels::StepArgs part = visit.step;
   part.part = {visit.lane % slices(), slices()};
