@@ -1,12 +1,16 @@
 #include "pando/base/folder_lock.h"
 
 #include <atomic>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <stdexcept>
 #include <thread>
 #include <vector>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_folder.h"
@@ -85,6 +89,45 @@ TEST(FolderLock, NamesAFolderThatCannotBeWritten) {
       error_of<IoError>([&] { FolderLock({.folder = folder.path("none"), .remedy = "do this"}); });
   EXPECT_SAYS(message, folder.path("none"));
   EXPECT_SAYS(message, "do this");
+}
+
+// An open folder.
+struct OpenFolder {
+  explicit OpenFolder(const std::string& path)
+      : descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY)) {}
+  ~OpenFolder() { ::close(descriptor); }
+  int descriptor;
+};
+
+TEST(FolderLock, OthersCanAskWhetherItIsHeld) {
+  const TempFolder folder;
+  const OpenFolder open(folder.path());
+  EXPECT_EQ(is_lock_held(open.descriptor), false);
+  {
+    const FolderLock lock(lock_of(folder));
+    EXPECT_EQ(is_lock_held(open.descriptor), true);
+    EXPECT_EQ(is_lock_held(open.descriptor, "another"), false);
+  }
+  EXPECT_EQ(is_lock_held(open.descriptor), false);
+  std::ofstream(folder.path() + "/.lock") << "";  // as a killed process leaves it
+  EXPECT_EQ(is_lock_held(open.descriptor), false);
+  std::filesystem::remove(folder.path() + "/.lock");
+  std::filesystem::create_symlink("/etc/passwd", folder.path() + "/.lock");
+  EXPECT_EQ(is_lock_held(open.descriptor), std::nullopt);
+}
+
+TEST(FolderLock, NobodyFailsBecauseOthersAsk) {
+  const TempFolder folder;
+  const OpenFolder open(folder.path());
+  std::atomic<bool> stop = false;
+  std::thread asking([&] {
+    while (!stop) is_lock_held(open.descriptor);
+  });
+  for (int i = 0; i < 200; ++i) {
+    const FolderLock lock(lock_of(folder, [] { FAIL() << "nobody holds it"; }));
+  }
+  stop = true;
+  asking.join();
 }
 
 }  // namespace

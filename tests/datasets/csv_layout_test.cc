@@ -80,6 +80,13 @@ TEST_F(CsvLayout, OneTableForBothParts) {
   EXPECT_EQ(data.sets.test.size(), 6);
   EXPECT_EQ(data.class_names, (Names{"no", "yes"}));
   EXPECT_EQ(data.sets.train.get(0).y().i32()[0], 1);
+  // Verification sees the same parts, whatever else lies there.
+  fs::create_directory(folder_.path("notes"));
+  const VerifyReport report = verify();
+  EXPECT_TRUE(report.good());
+  ASSERT_EQ(report.parts.size(), 2);
+  EXPECT_EQ(report.parts[0].samples, data.sets.train.size());
+  EXPECT_EQ(report.parts[1].samples, data.sets.test.size());
 }
 
 TEST_F(CsvLayout, ValidationMayBeCutOut) {

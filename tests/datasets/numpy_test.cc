@@ -385,5 +385,18 @@ TEST_F(NumpyData, IsShownAndMeasured) {
   EXPECT_NO_THROW(show_dataset("numpy", folder_.path(), {.samples = 2}));
 }
 
+TEST_F(NumpyData, IsShownAugmentedOrNotAtAll) {
+  save_digits();
+  const ShowOptions turned{.samples = 4, .augmentation = {.border = 2}};
+  const Image plain = show_dataset("numpy", folder_.path(), {.samples = 4, .augment = false});
+  EXPECT_EQ(show_dataset("numpy", folder_.path(), {.samples = 4}).pixels, plain.pixels);
+  EXPECT_NE(show_dataset("numpy", folder_.path(), turned).pixels, plain.pixels);
+  save("x_train", filled(DType::f32, {6, 4, 5, 1}, 7));
+  save("x_test", filled(DType::f32, {3, 4, 5, 1}, 7));
+  EXPECT_NO_THROW(show_dataset("numpy", folder_.path(), {.samples = 4}));
+  EXPECT_SAYS(error_of<UsageError>([&] { show_dataset("numpy", folder_.path(), turned); }),
+              "cannot be augmented", "u8");
+}
+
 }  // namespace
 }  // namespace pando

@@ -72,7 +72,9 @@ TEST(Subset, ReadsOnlyTheSetThatIsMadeSmaller) {
 TEST(Subset, NamesTheFlagThatLeavesNothing) {
   TrainingData data = numbered_samples(20);
   data.sets.test = data.sets.test.take(1);  // of class 0
-  EXPECT_SAYS(error_of<UsageError>([&] { take_subset(data, {.classes = {"1"}}); }),
+  EXPECT_SAYS(error_of<UsageError>([&] {
+                take_subset(data, {.classes = {"1", "2"}});
+              }),
               "--dataset-classes", "test set");
   data = numbered_samples(20);
   data.sets.test = data.sets.test.take(0);
@@ -88,7 +90,8 @@ TEST(Subset, RefusesWhatIsNotThere) {
   EXPECT_SAYS(error({.classes = {"e"}}), "--dataset-classes", "0 to 3", "a, b, c, d", "'e'");
   EXPECT_SAYS(error({.classes = {"4"}}), "'4'");
   EXPECT_SAYS(error({.classes = {"1", "b"}}), "twice");
-  EXPECT_SAYS(error({.classes = {"1"}, .train = 6}), "--train-samples 6", "5 samples");
+  EXPECT_SAYS(error({.classes = {"1"}}), "--dataset-classes", "at least two", "'1'");
+  EXPECT_SAYS(error({.classes = {"1", "2"}, .train = 11}), "--train-samples 11", "10 samples");
   EXPECT_SAYS(error({.test = 11}), "--test-samples 11", "10 samples");
   data.in_order = true;
   EXPECT_SAYS(error({.train = 2}), "--train-samples", "stream");

@@ -14,6 +14,12 @@
 #include "pando/base/error.h"
 
 namespace pando {
+namespace {
+
+constexpr std::chrono::milliseconds kInstant{1};
+constexpr int kMostInstants = 200;
+
+}  // namespace
 
 FolderLock::FolderLock(const FolderLockOptions& options)
     : path_(concat(options.folder, "/", options.name)) {
@@ -24,7 +30,12 @@ FolderLock::FolderLock(const FolderLockOptions& options)
                     "': ", std::generic_category().message(errno), "; ", options.remedy);
     }
     try {
+      int instants = 0;
       while (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        if (++instants <= kMostInstants) {  // for is_lock_held(), which has the lock for an instant
+          std::this_thread::sleep_for(kInstant);
+          continue;
+        }
         options.when_busy();
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
       }
@@ -49,6 +60,20 @@ bool FolderLock::is_current() const {
 FolderLock::~FolderLock() {
   if (is_current()) ::unlink(path_.c_str());  // not that of another folder that has this name now
   ::close(descriptor_);
+}
+
+std::optional<bool> is_lock_held(int folder_descriptor, const char* name) {
+  const int descriptor =
+      ::openat(folder_descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0) return errno == ENOENT ? std::optional(false) : std::nullopt;
+  std::optional<bool> is_held;
+  if (::flock(descriptor, LOCK_SH | LOCK_NB) == 0) {
+    is_held = false;
+  } else if (errno == EWOULDBLOCK) {
+    is_held = true;
+  }
+  ::close(descriptor);
+  return is_held;
 }
 
 }  // namespace pando

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace pando {
@@ -33,5 +34,9 @@ class FolderLock {
   std::string path_;
   int descriptor_ = -1;
 };
+
+// Whether somebody holds the lock of this name in an open folder. Writes nothing and keeps nobody
+// from taking the lock. Nothing: the file system does not say.
+std::optional<bool> is_lock_held(int folder_descriptor, const char* name = ".lock");
 
 }  // namespace pando

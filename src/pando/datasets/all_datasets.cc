@@ -72,6 +72,16 @@ std::vector<std::string> trainable_datasets() {
   return names_where([](const DatasetRecord& record) { return record.load != nullptr; });
 }
 
+std::vector<std::string> other_look_alikes(const DatasetRecord& record, const std::string& path) {
+  const auto may_be = [&](const DatasetRecord& one) {
+    const auto looks = one.looks_like != nullptr ? one.looks_like : one.holds;
+    return looks != nullptr && one.load != nullptr && looks(path);
+  };
+  const bool is_known = record.looks_like != nullptr || record.holds != nullptr;
+  if (!is_known || may_be(record)) return {};
+  return names_where(may_be);
+}
+
 std::vector<std::string> datasets_with_views() {
   return names_where(
       [](const DatasetRecord& record) { return record.load != nullptr && record.has_views(); });

@@ -37,6 +37,8 @@ struct DatasetRecord {
   std::vector<std::string> other_folders;      // usual names of its folder besides `name`
   // Whether a folder has its files; does not read them. Null: users always name the folder.
   bool (*holds)(const std::string& folder) = nullptr;
+  // Whether the files of a user may be of this kind, by their names. Null: `holds` tells.
+  bool (*looks_like)(const std::string& path) = nullptr;
   std::string path_help;  // tells users what to do when training lacks --dataset-path
 
   // For training; null: `pando train` does not offer the data set.

@@ -233,6 +233,26 @@ ImageFolderOptions shown_views(const ShowOptions& options) {
           .seed = options.seed};
 }
 
+namespace {
+
+// Whether there is a picture in the folder or a few folders below.
+bool has_pictures(const std::string& path) {
+  constexpr int kDeepest = 3;  // train/class/picture.jpg and one more
+  constexpr int64_t kMostNames = 2000;
+  std::error_code error;
+  int64_t names = 0;
+  for (fs::recursive_directory_iterator at(path, error), end; !error && at != end;
+       at.increment(error)) {
+    const std::string ending = to_lower(at->path().extension().string());
+    if (ending == ".jpg" || ending == ".jpeg" || ending == ".png") return true;
+    if (at.depth() >= kDeepest) at.disable_recursion_pending();
+    if (++names > kMostNames) return false;
+  }
+  return false;
+}
+
+}  // namespace
+
 TrainTest open_both(const ImageFolderOptions& options, int64_t classes,
                     const std::function<Dataset(bool train, const ImageFolderOptions&)>& open) {
   ImageFolderOptions middle = options;
@@ -269,6 +289,7 @@ DatasetRecord image_folder() {
           "make a folder of images for each class, or the folders images and masks, or images and "
           "labels.csv; to train, make two such sets, in the folders train and validation, or add "
           "--validation-split 0.1",
+      .looks_like = has_pictures,
       .path_help =
           "name the folder with --dataset-path; it has the folders train and validation, each "
           "with a folder of images per class (or images and masks, or images and labels.csv), or "

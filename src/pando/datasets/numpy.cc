@@ -20,6 +20,8 @@ namespace pando::datasets {
 
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr Preparation kNumpyPreparation = {.on_host = PixelValues::scaled,
                                            .on_device = PreprocessValues::scale_255};
 
@@ -66,6 +68,12 @@ LoadedArrays load_numpy_arrays(const std::string& path) {
           .warnings = std::move(arrays.warnings)};
 }
 
+void refuse_augmentation(const std::string& path, const Dataset& samples) {
+  throw UsageError("--dataset numpy: '", path, "': x_train has samples ", samples.fields()[0],
+                   ", which cannot be augmented; expected pictures of bytes, u8 [samples, "
+                   "height, width, channels], or no flags of augmentation");
+}
+
 TrainingData load_numpy(const std::string& path, const DataLoadOptions& load) {
   LoadedArrays arrays = load_numpy_arrays(path);
   const bool cuts = load.validation_split > 0;
@@ -89,10 +97,7 @@ TrainingData load_numpy(const std::string& path, const DataLoadOptions& load) {
   if (arrays.byte_pictures) {
     prepare(data, kNumpyPreparation, load);
   } else if (load.augmentation.alters_pictures()) {
-    throw UsageError("--dataset numpy: '", path, "': x_train has samples ",
-                     data.sets.train.fields()[0],
-                     ", which cannot be augmented; expected pictures of bytes, u8 [samples, "
-                     "height, width, channels], or no flags of augmentation");
+    refuse_augmentation(path, data.sets.train);
   }
   return data;
 }
@@ -149,10 +154,18 @@ Showing show_numpy(const std::string& path, const ShowOptions& options) {
     throw InvalidArgument(path,
                           ": has no part for testing, expected arrays such as x_test, y_test");
   }
-  const Dataset shown = options.test ? *arrays.validation : arrays.train;
+  Dataset shown = options.test ? *arrays.validation : arrays.train;
   if (shown.fields()[0].shape.rank() != 3) {
     throw Unsupported("show: ", path, ": samples ", shown.fields()[0].shape,
                       " are volumes; only pictures can be shown");
+  }
+  if (options.augment && arrays.byte_pictures) {
+    AugmentOptions augment = train_augmentation(kNumpyPreparation, options.augmentation);
+    augment.values = PixelValues::bytes;
+    augment.seed = options.seed;
+    shown = augment_images(shown, augment);
+  } else if (options.augment && options.augmentation.alters_pictures()) {
+    refuse_augmentation(path, shown);
   }
   Showing showing{shown, {}, {}};
   const std::string& task = arrays.task.task;
@@ -170,6 +183,19 @@ Showing show_numpy(const std::string& path, const ShowOptions& options) {
 
 }  // namespace
 
+namespace {
+
+bool has_arrays(const std::string& path) {
+  if (fs::path(path).extension() == ".npz") return true;
+  std::error_code error;
+  for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
+    if (at->path().extension() == ".npy" || at->path().extension() == ".npz") return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 DatasetRecord numpy() {
   return {.name = "numpy",
           .title = "your own arrays, saved with NumPy",
@@ -177,6 +203,7 @@ DatasetRecord numpy() {
           .how =
               "save x_train, y_train, x_test and y_test with numpy.save or numpy.savez; without "
               "the last two, add --validation-split 0.1",
+          .looks_like = has_arrays,
           .path_help =
               "name the folder of .npy files, or the .npz file, with --dataset-path; it has the "
               "arrays x_train, y_train, x_test and y_test",

@@ -55,6 +55,11 @@ std::vector<int32_t> chosen_classes(const TrainingData& data, const SubsetOption
       throw UsageError("--dataset-classes: the class ", text, " is there twice; remove one");
     }
   }
+  if (chosen.size() == 1) {
+    throw UsageError("--dataset-classes: expected at least two classes to tell apart, got only '",
+                     options.classes[0],
+                     "'; the flag lists classes, as in --dataset-classes 0,3,7");
+  }
   for (int32_t k = 0; options.classes.empty() && k < data.sets.classes; ++k) chosen.push_back(k);
   return chosen;
 }

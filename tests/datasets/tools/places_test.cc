@@ -30,6 +30,16 @@ TEST(PartFolders, TrainAndItsCompanions) {
   EXPECT_EQ(choose_part(folder.path(), true).name, "validation");
 }
 
+TEST(PartFolders, FurtherFoldersDoNotMatterBesideBothParts) {
+  const TempFolder folder;
+  make_folders(folder, {"validation", "train", "notes"});
+  const auto parts = part_folders(folder.path());
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(parts[0].path, folder.path("train"));
+  make_folders(folder, {"notes/train"});
+  EXPECT_EQ(part_folders(folder.path("notes"))[0].name, "train");
+}
+
 TEST(PartFolders, AClassCalledTrainIsNoPart) {
   const TempFolder folder;
   make_folders(folder, {"train", "truck"});

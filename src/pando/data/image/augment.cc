@@ -162,7 +162,11 @@ ChannelMap normalise_channels(const std::array<float, 3>& mean,
 }
 
 ChannelMap normalise_imagenet() {
-  return normalise_channels({0.485f, 0.456f, 0.406f}, {0.229f, 0.224f, 0.225f});
+  const auto floats = [](const std::array<double, 3>& values) {
+    return std::array{static_cast<float>(values[0]), static_cast<float>(values[1]),
+                      static_cast<float>(values[2])};
+  };
+  return normalise_channels(floats(kImagenetMean), floats(kImagenetDeviation));
 }
 
 ChannelMap standardise(const ImageView& image) {

@@ -72,9 +72,10 @@ bool looks_like_records(const std::string& name) {
 
 std::vector<PartFolder> part_folders(const std::string& folder) {
   const std::set<std::string> names = folders_in(folder);
-  const bool divided = names.contains("train") && std::ranges::all_of(names, [](const auto& name) {
-                         return std::ranges::find(kParts, name) != kParts.end();
-                       });
+  const auto parts_there =
+      std::ranges::count_if(kParts, [&](const char* name) { return names.contains(name); });
+  // As in training, which does not mind further folders. A lone train among others is a class.
+  const bool divided = names.contains("train") && (parts_there > 1 || names.size() == 1);
   if (!divided) return {{"all", folder}};
   std::vector<PartFolder> parts;
   for (const char* name : kParts) {

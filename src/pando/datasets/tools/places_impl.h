@@ -16,8 +16,8 @@ struct PartFolder {
   std::string path;
 };
 
-// The folders train, validation (or val) and test in `folder` when there is train and nothing but
-// them, otherwise `folder` itself. Throws IoError when it cannot be listed.
+// The folders train, validation (or val) and test in `folder` when there is train and another of
+// them, or nothing else; otherwise `folder` itself. Throws IoError when it cannot be listed.
 std::vector<PartFolder> part_folders(const std::string& folder);
 // The part for training or, with `test`, the part for testing. Throws InvalidArgument when there is
 // none for testing.
