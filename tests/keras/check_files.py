@@ -48,7 +48,15 @@ def weights_of_hdf5(path):
                 dataset = root[layer][text(name)]
                 assert dataset.dtype == numpy.float32
                 numbers.append(dataset[()].ravel())
+        check_optimizer(file["optimizer_weights"])
     return numpy.concatenate(numbers)
+
+
+def check_optimizer(group):
+    names = [text(name) for name in group.attrs["weight_names"]]
+    assert names == ["iteration:0", "Adam/m/d/bias:0"], names
+    assert group["iteration:0"][()] == 5
+    assert list(group["Adam/m/d/bias:0"]) == [3, 4]
 
 
 def snake(name):

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "pando/base/memory_use.h"
 #include "pando/nn/layers.h"
 #include "tests/data/foreign_software.h"
 #include "tests/keras/keras_support.h"
@@ -73,9 +74,10 @@ TEST_F(KerasFiles, WholeModelsInHdf5) {
     const ModelFile file = read_hdf5_model(path(name));
     EXPECT_EQ(file.major, 2);
     EXPECT_EQ(file.training.get<std::string>("loss"), "mse");
-    ASSERT_EQ(file.optimizer_weights.size(), 2);
-    EXPECT_EQ(file.optimizer_weights[0].first, "Adam/iterations:0");
-    EXPECT_EQ(file.optimizer_weights[0].second.i32()[0], 5);
+    const NamedTensors slots = file.optimizer_weights();
+    ASSERT_EQ(slots.size(), 2);
+    EXPECT_EQ(slots[0].first, "Adam/iterations:0");
+    EXPECT_EQ(slots[0].second.i32()[0], 5);
     expect_made_network(file);
     expect_made_network(read_model_file(path(name)));
   }
@@ -112,6 +114,13 @@ TEST_F(KerasFiles, ArchivesThatDoNotStayInTheirFolder) {
   EXPECT_SAYS(refused("bomb.keras"), "config.json", "70000000");
   EXPECT_SAYS(refused("many.keras"), "members", "10001");
   EXPECT_SAYS(refused("cycle.keras"), "without end");
+}
+
+TEST_F(KerasFiles, WhatUnpacksToMoreThanTheLayersNeedIsRefusedBefore) {
+  const int64_t before = memory_use().peak;
+  EXPECT_SAYS(refused("weights_bomb.keras"), "model.weights.h5", "at most 67", "100000000");
+  EXPECT_SAYS(refused("chunks_bomb.h5"), "chunks_bomb.h5", "kernel:0");
+  EXPECT_LT(memory_use().peak - before, int64_t{100} << 20);
 }
 
 // Changes numbers of the directory of an archive: sizes that lie.
@@ -203,6 +212,9 @@ TEST(TfjsFiles, DamageNamesThePlace) {
   EXPECT_SAYS(refused(tfjs_model(weight("[-1]", "float32"))), "a/kernel", "[-1]");
   EXPECT_SAYS(refused(tfjs_model(weight("[2, 1]", "float32"))), "8 bytes", "no weight");
   EXPECT_SAYS(refused(tfjs_model(weight("[2, 1]", "string"))), "dtype", "string");
+  EXPECT_SAYS(refused(tfjs_model(weight("[2, 1]", "int32") +
+                                 R"(, {"name": "a/bias", "shape": [2], "dtype": "float32"})")),
+              "'a' (Dense)", "kernel", "floating-point", "i32");
   EXPECT_SAYS(refused(tfjs_model(weight("[2, 1]", "float32") + "," + weight("[2]", "int32"))),
               "a/bias");
   Json graph = tfjs_model(weight("[4]", "float32"));

@@ -103,6 +103,16 @@ def members(path, names):
             file.writestr(name, content, compress_type=zipfile.ZIP_DEFLATED)
 
 
+def unpacks_to_much(path):
+    """Small on disk; its weights would need 128 MB, its layers some kilobytes."""
+    whole_model(path, "2.15.0", str)
+    with h5py.File(path, "a") as file:
+        group = file["model_weights/dense"]
+        del group["dense/kernel:0"]
+        group.create_dataset("dense/kernel:0", data=numpy.zeros((32000, 1000), "f4"),
+                             chunks=(1000, 1000), compression="gzip", compression_opts=1)
+
+
 def graph_of_groups(path):
     """A group that contains itself."""
     with h5py.File(path, "w") as file:
@@ -140,6 +150,9 @@ def main():
                                         ("config.json", config)])
     members(f"{FOLDER}/no_json.keras", [("metadata.json", metadata), ("config.json", "{")])
     members(f"{FOLDER}/bomb.keras", [("metadata.json", metadata), ("config.json", " " * 70_000_000)])
+    members(f"{FOLDER}/weights_bomb.keras", [("metadata.json", metadata), ("config.json", config),
+                                             ("model.weights.h5", bytes(100_000_000))])
+    unpacks_to_much(f"{FOLDER}/chunks_bomb.h5")
     members(f"{FOLDER}/many.keras", [(f"{i}.json", "") for i in range(10001)])
     graph_of_groups(f"{FOLDER}/cycle.h5")
     with open(f"{FOLDER}/cycle.h5", "rb") as file:

@@ -6,6 +6,7 @@
 
 #include "pando/keras/export.h"
 #include "pando/keras/files.h"
+#include "pando/keras/optimizer_slots.h"
 #include "pando/keras/write_files.h"
 #include "pando/nn/layers.h"
 #include "pando/zoo/zoo.h"
@@ -381,7 +382,12 @@ TEST(KerasExport, H5pyAndZipfileReadWhatWeWrite) {
   randomise(model);
   const ExportedModel two = export_network(network, weights_of(model));
   EXPECT_GT(config_of_2(two).dump().size(), 65536);
-  write_hdf5_model(folder.path("m.h5"), two);
+  write_hdf5_model(folder.path("m.h5"), two,
+                   {.metadata = {},
+                    .optimizer = optimizer_weights(
+                        {.rule = "adam",
+                         .iteration = 5,
+                         .slots = {{"m", {{"d/bias", Tensor::of_f32({2}, {3, 4})}}}}})});
   write_keras_archive(folder.path("m.keras"),
                       export_network(network, weights_of(model), {.major = 3}));
   std::string numbers;

@@ -135,8 +135,8 @@ TEST(KerasOfTfjs, Upscaler) {
   const Tensor crop = picture("fixture.png", 64, 255);
   expect_answers(small, file, {crop});
 
-  Model whole = load_keras(file, {.extents = {{"height", 128}, {"width", 128}}});
-  const Tensor enlarged = whole.predict(picture("fixture.png", 128, 255), 1);
+  // The same model answers another size.
+  const Tensor enlarged = small.predict(picture("fixture.png", 128, 255), 1);
   const Tensor expected = picture("samples/2x/result.png", 256, 255);
   double sum = 0;
   for (size_t i = 0; i < expected.f32().size(); ++i) {

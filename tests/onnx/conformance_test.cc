@@ -73,7 +73,7 @@ std::string document_of(const Table& table) {
           "- **computed operand**: an operand that must be known while importing.\n"
           "- **opset**: before 6.\n"
           "- **form**: the op is ours, this attribute is not: cubic resizing, dilated pooling, "
-          "random results, batch\n  statistics.\n"
+          "random results.\n"
           "- **data**: we do not agree with the published numbers, see below.\n\n"
           "| op | cases | kernels | while importing | others |\n|---|---|---|---|---|\n";
   for (const auto& [name, row] : table.rows) text << text_of(name, row);

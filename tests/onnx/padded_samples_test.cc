@@ -1,7 +1,8 @@
-// The last batch of an epoch is filled up with zeros, where some functions have infinite slopes.
-// SPDX-License-Identifier: MIT
+// The last batch of an epoch is filled up. Of zeros, some functions are infinite, and so are
+// slopes. SPDX-License-Identifier: MIT
 #include <cmath>
 
+#include "pando/train/device_strategy.h"
 #include "tests/onnx/made_models.h"
 
 namespace pando::onnx {
@@ -18,8 +19,10 @@ ModelProto between_dense_layers(const std::vector<NodeProto>& nodes) {
                      reals("halves", {2}, {0.5f, 0.75f})});
 }
 
-// Trains on three samples in batches of two.
-void expect_finite_weights(const std::vector<NodeProto>& nodes) {
+// Trains on three samples in batches of two, on one device or two.
+void expect_finite_weights(const std::vector<NodeProto>& nodes, int replicas = 1) {
+  const DeviceStrategy strategy({.devices = replicas});
+  const DeviceStrategy::Scope scope = strategy.scope();
   Model model = model_of(import_network(between_dense_layers(nodes)));
   model.compile({.optimizer = SGD({.learning_rate = 0.01}), .loss = "mean_squared_error"});
   model.fit(Tensor::of_f32({3, 2}, {1, 2, 3, 4, 5, 6}), Tensor::of_f32({3, 2}, {1, 0, 0, 1, 1, 1}),
@@ -38,6 +41,13 @@ TEST(OnnxPaddedSamples, InfiniteSlopesReachNoWeight) {
   expect_finite_weights({node_of("Pow", {"h", "halves"}, "g")});
   for (const char* function : {"Log", "Reciprocal"}) {
     expect_finite_weights({node_of(function, {"h"}, "f"), node_of("Sigmoid", {"f"}, "g")});
+  }
+}
+
+TEST(OnnxPaddedSamples, InfiniteValuesReachNoWeight) {
+  for (const char* function : {"Log", "Reciprocal"}) {
+    expect_finite_weights({node_of(function, {"h"}, "g")});
+    expect_finite_weights({node_of(function, {"h"}, "g")}, 2);  // one gets no sample at last
   }
 }
 

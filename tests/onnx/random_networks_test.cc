@@ -158,24 +158,28 @@ class RandomNetwork {
         return Reduce({.function = one_of<std::string>({"sum", "mean", "max", "min"}),
                        .axes = {static_cast<int>(between(1, 3))},
                        .keepdims = true});
-      case 12: return resize_of(shape);
+      case 12: return resize_of();
       default: return LeakyReLU({.alpha = 0.2});
     }
   }
 
-  // Nearest neighbours only for whole multiples: where a position lies exactly between two pixels,
-  // ONNX Runtime takes what its rounding to 32 bits gives; ours is exact.
-  Layer resize_of(const Shape& shape) {
+  // ONNX Runtime computes positions in 32 bits: where half a pixel is subtracted and the exact
+  // position is a pixel, its floor and ceil may be the pixel beside it (7 pixels to 1: pixel 2, but
+  // 0.5 * 7 - 0.5 = 3). So these two only for positions without halves.
+  Layer resize_of() {
     const std::string coordinates =
         one_of<std::string>({"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"});
     if (chance(2)) {
       return Resize(
           {.size = {between(3, 12), between(3, 12)}, .mode = "linear", .coordinates = coordinates});
     }
-    return Resize({.size = {shape[0] * between(1, 3), shape[1] * between(1, 3)},
+    const bool halves = coordinates.ends_with("half_pixel");
+    std::vector<std::string> modes = {"round_prefer_floor", "round_prefer_ceil"};
+    if (!halves) modes.insert(modes.end(), {"floor", "ceil"});
+    return Resize({.size = {between(3, 12), between(3, 12)},
                    .mode = "nearest",
-                   .coordinates = one_of<std::string>({"half_pixel", "asymmetric"}),
-                   .nearest_mode = one_of<std::string>({"floor", "round_prefer_floor"})});
+                   .coordinates = coordinates,
+                   .nearest_mode = one_of(modes)});
   }
 
   // Products of all pixels with all pixels.

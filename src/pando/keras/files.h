@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -14,13 +14,14 @@
 
 namespace pando::keras {
 
-// A file that was read. `config` is for import_network.
+// A file that was read. `config` is for import_network, which makes `weights` read theirs.
 struct ModelFile {
   Json config;
   int major = 2;  // version of Keras that wrote it
   std::unique_ptr<WeightSource> weights;
   Json training = {};  // loss, metrics and optimizer as the file describes them, or null
-  NamedTensors optimizer_weights = {};
+  // Reads the slots of the optimizer, after `weights` gave theirs; empty: the file has none.
+  std::function<NamedTensors()> optimizer_weights = {};
   std::map<std::string, std::string> metadata = {};  // texts beside the model, by key
   std::string producer = {};                         // "Keras 2.15.0"
 };
@@ -28,14 +29,12 @@ struct ModelFile {
 // Whole-model HDF5 of Keras 2.0 to 2.15, and what Keras 3 writes in this form. Throws IoError, also
 // for a file that has weights only.
 ModelFile read_hdf5_model(const std::string& path);
-// Whether an HDF5 file describes a model; false for a file that cannot be read.
-bool has_model_config(const std::string& path);
-ModelFile parse_hdf5_model(std::span<const uint8_t> content, const std::string& place);
+ModelFile parse_hdf5_model(std::vector<uint8_t> content, const std::string& place);
 
 // The zip archive of Keras 2.12 and later. Refuses archives with members that occur twice, that
-// leave the folder or that would need more memory than there is. Throws IoError.
+// leave the folder or that unpack to more than the layers need. Throws IoError.
 ModelFile read_keras_archive(const std::string& path);
-ModelFile parse_keras_archive(std::span<const uint8_t> content, const std::string& place);
+ModelFile parse_keras_archive(std::vector<uint8_t> content, const std::string& place);
 
 // The model.json of a layers model of tfjs, with its shards beside it. Quantised weights are
 // widened. Throws IoError, Unsupported for a graph model.

@@ -19,13 +19,11 @@ Json parse_json(const std::string& text, const std::string& place, const std::st
 int major_version(const std::string& version);
 
 // All datasets of an HDF5 file by their paths ("layers/conv2d/vars/0"), except the optimizer's.
+// Throws IoError if they take more bytes.
 std::map<std::string, Tensor> variables_of(std::span<const uint8_t> content,
-                                           const std::string& place);
+                                           const std::string& place, uint64_t most_bytes);
 
 // The members of an object that are texts.
 std::map<std::string, std::string> texts_of(const Json& object);
-
-// True for a name that stays in its folder.
-bool stays_inside(const std::string& name);
 
 }  // namespace pando::keras

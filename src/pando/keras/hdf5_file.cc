@@ -26,7 +26,7 @@ NamedTensors listed_weights(store::Hdf5Reader& hdf5, const std::string& group,
   for (const std::string& name : store::read_list(hdf5, group, "weight_names")) {
     const std::string dataset = concat(group, "/", name);
     if (name.empty() || !hdf5.exists(dataset)) {
-      throw IoError(place, ": group '", group, "' lists the weight '", name,
+      throw IoError(place, ": group '", group, "' lists the weight '", name.substr(0, 200),
                     "', but the file does not contain it");
     }
     weights.emplace_back(name, hdf5.read_tensor(dataset));
@@ -43,7 +43,8 @@ std::vector<WeightGroup> weight_groups(store::Hdf5Reader& hdf5, const std::strin
   for (const std::string& layer : store::read_list(hdf5, root, "layer_names")) {
     const std::string group = concat(root, "/", layer);
     if (layer.empty() || !hdf5.exists(group)) {
-      throw IoError(place, ": layer '", layer, "' is in layer_names but has no group");
+      throw IoError(place, ": layer '", layer.substr(0, 200),
+                    "' is in layer_names but has no group");
     }
     groups.push_back({layer, listed_weights(hdf5, group, place)});
   }
@@ -67,7 +68,17 @@ void collect_variables(store::Hdf5Reader& hdf5, const std::string& group,
   }
 }
 
-ModelFile model_of(store::Hdf5Reader& hdf5, const std::string& place) {
+// An open file with the bytes that it reads.
+struct OpenHdf5 {
+  explicit OpenHdf5(const std::string& path) : hdf5(path) {}
+  OpenHdf5(std::vector<uint8_t> bytes, const std::string& place)
+      : content(std::move(bytes)), hdf5(content, place, {}) {}
+  std::vector<uint8_t> content;
+  store::Hdf5Reader hdf5;
+};
+
+ModelFile model_of(const std::shared_ptr<OpenHdf5>& open, const std::string& place) {
+  store::Hdf5Reader& hdf5 = open->hdf5;
   if (!store::has_list(hdf5, "/", "model_config")) {
     throw IoError(place, ": expected a whole model with the attribute 'model_config', found ",
                   "none; a file of weights alone is read into a model that is there already");
@@ -84,10 +95,15 @@ ModelFile model_of(store::Hdf5Reader& hdf5, const std::string& place) {
   if (store::has_list(hdf5, "/", "training_config")) {
     file.training = parse_json(long_text(hdf5, "training_config"), place, "training_config");
   }
-  file.weights = grouped_weights(weight_groups(hdf5, place), place);
+  file.weights = deferred_weights([open, place](uint64_t most_bytes) {
+    open->hdf5.limit_tensors(most_bytes);
+    return grouped_weights(weight_groups(open->hdf5, place), place);
+  });
   if (hdf5.exists("/optimizer_weights") &&
       store::has_list(hdf5, "/optimizer_weights", "weight_names")) {
-    file.optimizer_weights = listed_weights(hdf5, "/optimizer_weights", place);
+    file.optimizer_weights = [open, place] {
+      return listed_weights(open->hdf5, "/optimizer_weights", place);
+    };
   }
   return file;
 }
@@ -95,8 +111,9 @@ ModelFile model_of(store::Hdf5Reader& hdf5, const std::string& place) {
 }  // namespace
 
 std::map<std::string, Tensor> variables_of(std::span<const uint8_t> content,
-                                           const std::string& place) {
+                                           const std::string& place, uint64_t most_bytes) {
   store::Hdf5Reader hdf5(content, place, {});
+  hdf5.limit_tensors(most_bytes);
   std::map<std::string, Tensor> found;
   collect_variables(hdf5, "", found, place);
   return found;
@@ -119,23 +136,12 @@ int major_version(const std::string& version) {
   return static_cast<int>(*major);
 }
 
-ModelFile parse_hdf5_model(std::span<const uint8_t> content, const std::string& place) {
-  store::Hdf5Reader hdf5(content, place, {});
-  return model_of(hdf5, place);
-}
-
-bool has_model_config(const std::string& path) {
-  try {
-    store::Hdf5Reader hdf5(path);
-    return store::has_list(hdf5, "/", "model_config");
-  } catch (const Error&) {
-    return false;
-  }
+ModelFile parse_hdf5_model(std::vector<uint8_t> content, const std::string& place) {
+  return model_of(std::make_shared<OpenHdf5>(std::move(content), place), place);
 }
 
 ModelFile read_hdf5_model(const std::string& path) {
-  store::Hdf5Reader hdf5(path);
-  return model_of(hdf5, path);
+  return model_of(std::make_shared<OpenHdf5>(path), path);
 }
 
 }  // namespace pando::keras

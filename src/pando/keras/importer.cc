@@ -67,6 +67,7 @@ class Importer {
   std::map<std::string, Created> layers_;
   std::map<std::string, Weighted> weighted_;
   std::vector<SymbolicTensor> inputs_;
+  std::vector<ImportedInput> input_facts_;
   int64_t calls_ = 0;
 };
 
@@ -86,6 +87,7 @@ Shape Importer::shape_of_input(const Json& with_batch, const std::string& input)
       given = found->second;
       used_extents_.insert(key);
     }
+    if (!given && picture && axis < 3 && options_.usual_side > 0) given = options_.usual_side;
     if (items[axis].is_null() && !given) {
       throw InvalidArgument("input '", input, "': the file leaves axis ", axis, " of ",
                             with_batch.dump(), " open; give its extent as '", input, ":", axis, "'",
@@ -118,6 +120,11 @@ Computed Importer::add_input(const std::string& name, const Json& with_batch) {
   taken_.insert(own);
   Computed input{Input(shape, {.name = own}), shape};
   inputs_.push_back(input.tensor);
+  ImportedInput& facts = input_facts_.emplace_back();
+  facts.name = name;
+  for (size_t axis = 1; axis < with_batch.items().size(); ++axis) {
+    facts.open.push_back(with_batch.items()[axis].is_null());
+  }
   return input;
 }
 
@@ -171,30 +178,18 @@ std::string Importer::own_name(const LayerConfig& layer, const Scope& scope) {
 
 Computed Importer::result_of(const Layer& layer, const std::vector<Computed>& inputs) {
   const nn::LayerDefinition& definition = *layer.state()->definition;
-  std::vector<SymbolicTensor> tensors;
-  std::vector<ir::TensorType> types;
-  std::vector<Shape> shapes;
-  for (const Computed& input : inputs) {
-    tensors.push_back(input.tensor);
-    types.push_back({DType::f32, input.shape});
-    shapes.push_back(input.shape);
-  }
   const auto count = static_cast<int>(inputs.size());
   if (count < definition.least_inputs() || count > definition.most_inputs()) {
-    throw InvalidArgument(definition.class_name(), " '", layer.state()->name, "': expected ",
-                          definition.least_inputs(), " inputs, got ", count);
+    throw IoError(definition.class_name(), " '", layer.state()->name, "': expected ",
+                  definition.least_inputs(), " inputs, got ", count);
   }
-  LayerInfo info;
-  info.name = layer.state()->name;
-  info.class_name = definition.class_name();
-  info.weights = definition.weights(info.name, shapes);
-  const Shape shape = nn::sample_output(definition, info, types).shape;
-  for (const int64_t extent : shape) {
+  Computed result = nn::apply(layer, inputs);
+  for (const int64_t extent : result.shape) {
     if (extent <= kMostExtent) continue;
-    throw Unsupported(definition.class_name(), " '", info.name, "': expected extents of at most ",
-                      kMostExtent, ", got ", shape);
+    throw Unsupported(definition.class_name(), " '", layer.state()->name,
+                      "': expected extents of at most ", kMostExtent, ", got ", result.shape);
   }
-  return {layer(tensors), shape};
+  return result;
 }
 
 void Importer::add_weights(const LayerConfig& layer, const MadeLayer& made,
@@ -339,13 +334,23 @@ void Importer::take_weights(const ModelConfig& model, const WeightSource& source
 }
 
 ImportedNetwork Importer::run(const ModelConfig& model, const WeightSource& source) {
-  const std::vector<Computed> outputs = apply(model, inputs_of(model), {});
+  const std::vector<Computed> inputs = inputs_of(model);
+  const std::vector<Computed> outputs = [&] {
+    try {
+      return apply(model, inputs, {});
+    } catch (const InvalidArgument& error) {
+      throw IoError(error.what());  // the file is wrong, not what the caller asked for
+    }
+  }();
   check_extents();
   std::vector<SymbolicTensor> tensors;
   for (const Computed& output : outputs) tensors.push_back(output.tensor);
   if (tensors.empty()) throw IoError("model '", model.name, "': it has no outputs");
-  ImportedNetwork imported{
-      .network = Network(inputs_, tensors), .name = model.name, .weights = {}, .frozen = {}};
+  ImportedNetwork imported{.network = Network(inputs_, tensors),
+                           .name = model.name,
+                           .inputs = input_facts_,
+                           .weights = {},
+                           .frozen = {}};
   take_weights(model, source, imported);
   return imported;
 }

@@ -11,16 +11,13 @@
 
 #include "pando/keras/model_config.h"
 #include "pando/nn/layers.h"
+#include "pando/nn/network_builder.h"
 
 namespace pando::keras {
 
 constexpr int64_t kMostExtent = int64_t{1} << 24;
 
-// A tensor of the network under construction.
-struct Computed {
-  SymbolicTensor tensor;
-  Shape shape;  // of one sample
-};
+using Computed = nn::ComputedTensor;
 
 // Calls the layers of a Functional model in an order in which their inputs exist, and returns the
 // outputs of the model. `call` makes one call of a layer. Throws IoError for a result that is

@@ -27,6 +27,7 @@ bool is_ref(const Json& json) {
 TensorRef ref_of(const Json& json) {
   const Json::Items& items = json.items();
   TensorRef ref{items[0].get<std::string>(), items[1].get<int64_t>(), items[2].get<int64_t>()};
+  if (ref.layer.size() > kLongestName) throw IoError("the name of a layer is too long");
   if (ref.call < 0 || ref.output < 0) {
     throw IoError("expected a call and an output from 0 on, got ", json.dump().substr(0, 80));
   }
@@ -195,6 +196,7 @@ ModelConfig parse_model_config(const Json& json) {
   // Keras before 2.2.3 wrote the layers of a Sequential model as a list.
   const bool list = model.sequential && config.is_array();
   model.name = list ? "sequential" : value_or<std::string>(config, "name", "model");
+  if (model.name.size() > kLongestName) throw IoError("the name of a model is too long");
   for (const Json& layer : (list ? config : config.at("layers")).items()) {
     model.layers.push_back(parse_layer(layer));
   }

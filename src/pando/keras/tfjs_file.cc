@@ -6,6 +6,7 @@
 #include "pando/base/checked.h"
 #include "pando/base/error.h"
 #include "pando/base/memory_limit.h"
+#include "pando/base/paths.h"
 #include "pando/data/sources/gzip.h"
 #include "pando/keras/files.h"
 #include "pando/keras/files_impl.h"
@@ -18,9 +19,9 @@ class ShardFiles : public ShardReader {
   ShardFiles(std::filesystem::path folder, std::string place)
       : folder_(std::move(folder)), place_(std::move(place)) {}
   std::vector<uint8_t> read(const std::string& name) const override {
-    if (!stays_inside(name)) {
+    if (!lies_inside(folder_, name)) {
       throw IoError(place_, ": weightsManifest: expected a file beside the model, got '",
-                    name.substr(0, 200), "'");
+                    name.substr(0, 200), "', which is or leads elsewhere; copy it to the model");
     }
     return data::read_file((folder_ / name).string());
   }
@@ -33,6 +34,7 @@ class ShardFiles : public ShardReader {
 // How the elements of a weight are stored: value = stored * scale + min.
 struct StoredForm {
   std::string dtype;
+  bool is_quantised = false;
   double scale = 1;
   double min = 0;
 };
@@ -40,6 +42,7 @@ struct StoredForm {
 StoredForm form_of_weight(const Json& weight) {
   StoredForm form{.dtype = weight.get<std::string>("dtype")};
   if (const Json* quantization = weight.find("quantization")) {
+    form.is_quantised = true;
     form.dtype = quantization->get<std::string>("dtype");
     form.scale = quantization->get<double>("scale", 1);
     form.min = quantization->get<double>("min", 0);
@@ -69,6 +72,11 @@ Tensor tensor_of(std::span<const uint8_t> bytes, const StoredForm& form, const S
     Tensor half(DType::f16, shape);
     if (!bytes.empty()) std::memcpy(half.data(), bytes.data(), bytes.size());
     return cast(half, DType::f32);
+  }
+  if (form.dtype == "int32" && !form.is_quantised) {
+    Tensor integers(DType::i32, shape);
+    if (!bytes.empty()) std::memcpy(integers.data(), bytes.data(), bytes.size());
+    return integers;
   }
   Tensor tensor(DType::f32, shape);
   if (form.dtype == "float32") {

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <optional>
 
+#include "pando/base/checked.h"
 #include "pando/base/error.h"
 
 namespace pando::keras {
@@ -23,6 +24,10 @@ Tensor fitting(const Tensor& tensor, const WantedLayer& layer, const WantedWeigh
   if (!weight.any_shape && tensor.shape() != weight.shape) {
     throw IoError(place, ": ", label_of(layer), ": ", weight.name, ": expected the shape ",
                   weight.shape, ", got ", tensor.shape());
+  }
+  if (!weight.any_shape && (tensor.dtype() == DType::i32 || tensor.dtype() == DType::u8)) {
+    throw IoError(place, ": ", label_of(layer), ": ", weight.name,
+                  ": expected floating-point numbers, got ", to_string(tensor.dtype()));
   }
   return cast(tensor, DType::f32);
 }
@@ -270,6 +275,32 @@ class CountedWeights : public WeightSource {
   std::string place_;
 };
 
+class DeferredWeights : public WeightSource {
+ public:
+  explicit DeferredWeights(ReadWeights read) : read_(std::move(read)) {}
+  std::vector<std::vector<Tensor>> find(const std::vector<WantedLayer>& layers) const override {
+    constexpr uint64_t kRoom = uint64_t{1} << 26;
+    constexpr int64_t kBytesOfElement = 4 * 8;  // a weight and three slots, in 64 bits
+    uint64_t most = kRoom;
+    for (const WantedLayer& layer : layers) {
+      for (const WantedWeight& weight : layer.weights) {
+        std::optional<int64_t> bytes = kBytesOfElement;
+        for (const int64_t extent : weight.shape) {
+          bytes = bytes ? product_of({*bytes, extent}) : std::nullopt;
+        }
+        if (!bytes || __builtin_add_overflow(most, static_cast<uint64_t>(*bytes), &most)) {
+          throw Unsupported(label_of(layer), ": ", weight.name, ": the shape ", weight.shape,
+                            " is too large");
+        }
+      }
+    }
+    return read_(most)->find(layers);
+  }
+
+ private:
+  ReadWeights read_;
+};
+
 }  // namespace
 
 std::string snake_case(const std::string& class_name) {
@@ -300,6 +331,9 @@ std::unique_ptr<WeightSource> named_weights(NamedTensors weights, std::string pl
 std::unique_ptr<WeightSource> counted_weights(std::map<std::string, Tensor> weights,
                                               std::string place) {
   return std::make_unique<CountedWeights>(std::move(weights), std::move(place));
+}
+std::unique_ptr<WeightSource> deferred_weights(ReadWeights read) {
+  return std::make_unique<DeferredWeights>(std::move(read));
 }
 
 }  // namespace pando::keras

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -52,6 +54,12 @@ std::unique_ptr<WeightSource> named_weights(NamedTensors weights, std::string pl
 // Weights by the class of their layers and a count, "layers/conv2d_1/vars/0": Keras 3.
 std::unique_ptr<WeightSource> counted_weights(std::map<std::string, Tensor> weights,
                                               std::string place);
+
+// Weights that are read only when layers ask for them. `read` gets the bytes that tensors may take:
+// what the layers need, beside an optimizer's slots and room for what is ignored. So a file that
+// unpacks to far more than its layers need is refused before it does.
+using ReadWeights = std::function<std::unique_ptr<WeightSource>(uint64_t most_bytes)>;
+std::unique_ptr<WeightSource> deferred_weights(ReadWeights read);
 
 // "Conv2DTranspose" becomes "conv2d_transpose".
 std::string snake_case(const std::string& class_name);

@@ -83,6 +83,16 @@ void write_hdf5_model(const std::string& path, const ExportedModel& model,
   store::write_list(hdf5, root, "layer_names", layers);
   hdf5.make_group(root + "/top_level_model_weights");
   store::write_list(hdf5, root + "/top_level_model_weights", "weight_names", {});
+  if (!options.optimizer.empty()) {
+    const std::string group = "/optimizer_weights";
+    hdf5.make_group(group);
+    std::vector<std::string> names;
+    for (const auto& [name, tensor] : options.optimizer) {
+      hdf5.write_tensor(concat(group, "/", name), tensor);
+      names.push_back(name);
+    }
+    store::write_list(hdf5, group, "weight_names", names);
+  }
   store::replace_file(path, {hdf5.finish()});
 }
 

@@ -6,13 +6,15 @@
 #include <string>
 
 #include "pando/keras/export.h"
+#include "pando/keras/weights.h"
 
 namespace pando::keras {
 
 struct WriteOptions {
   // Kept in the file beside the model; Keras ignores it.
   std::map<std::string, std::string> metadata = {};
-  bool half = false;  // weights in 16 bits where their range suffices
+  bool half = false;            // weights in 16 bits where their range suffices
+  NamedTensors optimizer = {};  // written to HDF5 models, as Keras names them; empty: none
 };
 
 // All replace the file as a whole or not at all, and the same model gives the same bytes. Throw

@@ -56,4 +56,21 @@ ir::TensorType sample_output(const LayerDefinition& definition, const LayerInfo&
   return {type.dtype, Shape(std::vector<int64_t>(type.shape.begin() + 1, type.shape.end()))};
 }
 
+ComputedTensor apply(const Layer& layer, const std::vector<ComputedTensor>& inputs) {
+  const LayerDefinition& definition = *layer.state()->definition;
+  std::vector<SymbolicTensor> tensors;
+  std::vector<ir::TensorType> types;
+  std::vector<Shape> shapes;
+  for (const ComputedTensor& input : inputs) {
+    tensors.push_back(input.tensor);
+    types.push_back({DType::f32, input.shape});
+    shapes.push_back(input.shape);
+  }
+  LayerInfo info;
+  info.name = layer.state()->name;
+  info.class_name = definition.class_name();
+  info.weights = definition.weights(info.name, shapes);
+  return {layer(tensors), sample_output(definition, info, types).shape};
+}
+
 }  // namespace pando::nn

@@ -37,4 +37,12 @@ std::string weight_name(const std::string& layer, const std::string& weight);
 ir::TensorType sample_output(const LayerDefinition& definition, const LayerInfo& info,
                              const std::vector<ir::TensorType>& inputs);
 
+// A tensor of a network under construction, with the shape of one sample.
+struct ComputedTensor {
+  SymbolicTensor tensor;
+  Shape shape;
+};
+// Calls the layer. Shapes are checked at once; the layer must have a name.
+ComputedTensor apply(const Layer& layer, const std::vector<ComputedTensor>& inputs);
+
 }  // namespace pando::nn

@@ -77,6 +77,14 @@ std::string text_attribute(const NodeProto& node, const std::string& name,
   return found != nullptr ? found->s : otherwise;
 }
 
+std::string word_attribute(const NodeProto& node, const std::string& name,
+                           const std::vector<std::string>& words) {
+  std::string word = text_attribute(node, name, words.front());
+  if (std::ranges::find(words, word) != words.end()) return word;
+  throw InvalidArgument(label(node), ": ", name, ": expected ", join(words, ", "), "; got '",
+                        word.substr(0, 40), "'");
+}
+
 std::vector<int64_t> ints_attribute(const NodeProto& node, const std::string& name,
                                     std::vector<int64_t> otherwise) {
   const auto* found = find_kind(node, name, AttributeProto::Kind::integers, "whole numbers");

@@ -77,6 +77,9 @@ int64_t int_attribute(const NodeProto& node, const std::string& name, int64_t ot
 double real_attribute(const NodeProto& node, const std::string& name, double otherwise);
 std::string text_attribute(const NodeProto& node, const std::string& name,
                            const std::string& otherwise);
+// One of these words; the first is the default. Throws InvalidArgument for another.
+std::string word_attribute(const NodeProto& node, const std::string& name,
+                           const std::vector<std::string>& words);
 std::vector<int64_t> ints_attribute(const NodeProto& node, const std::string& name,
                                     std::vector<int64_t> otherwise = {});
 // "Conv 'conv1'", or the name of its result if it has none.

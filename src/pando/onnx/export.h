@@ -18,9 +18,10 @@ struct ExportOptions {
   std::map<std::string, std::string> metadata;  // of the file
   std::string name = "model";                   // of the graph
   std::string producer_version;
+  int64_t batch = 0;  // of inputs and outputs; 0: free, with the name N
 };
 
-// `weights` are f32, by the names of Model::weight_names(). The batch is free, with the name N.
+// `weights` are f32, by the names of Model::weight_names().
 // Throws InvalidArgument for an opset out of range or a missing weight, Unsupported with a list of
 // all layers that the opset cannot express.
 ModelProto export_network(const Network& network, const std::map<std::string, Tensor>& weights,

@@ -148,8 +148,9 @@ void export_gather(Exporter& exporter, const ir::Node& node) {
 
 // Arithmetic repeats a weight for all samples by itself.
 bool repeats_samples(const ir::Node& reader) {
-  static const std::set<std::string> kRepeating = {"add",     "subtract", "multiply", "divide",
-                                                   "maximum", "minimum",  "to_power", "matmul"};
+  static const std::set<std::string> kRepeating = {"add",      "subtract", "multiply",
+                                                   "divide",   "maximum",  "minimum",
+                                                   "to_power", "matmul",   "select"};
   return kRepeating.contains(reader.op());
 }
 

@@ -146,6 +146,17 @@ void export_math(Exporter& exporter, const ir::Node& node) {
   exporter.emit(node, op, {input_of(exporter, node)});
 }
 
+void export_select(Exporter& exporter, const ir::Node& node) {
+  constexpr int64_t kBool = 9;
+  const std::string condition =
+      exporter.emit_step(node, "Cast", {input_of(exporter, node)}, {attribute("to", kBool)});
+  std::vector<std::string> operands = {input_of(exporter, node, 1)};
+  operands.push_back(node.num_inputs() > 2 ? input_of(exporter, node, 2)
+                                           : exporter.add_number(node, 0));
+  if (ops::text_attribute(node, "when") == "fails") std::swap(operands[0], operands[1]);
+  exporter.emit(node, "Where", {condition, operands[0], operands[1]});
+}
+
 void export_power(Exporter& exporter, const ir::Node& node) {
   if (node.num_inputs() == 2) return export_arithmetic(exporter, node);
   const auto exponent = static_cast<float>(ops::number_attribute(node, "exponent"));
@@ -179,6 +190,7 @@ std::vector<OpExport> element_exports() {
           {"maximum", export_arithmetic},
           {"minimum", export_arithmetic},
           {"math", export_math},
+          {"select", export_select},
           {"to_power", export_power}};
 }
 

@@ -27,7 +27,18 @@ void export_pool(Exporter& exporter, const ir::Node& node) {
   }
   pads.insert(pads.end(), high.begin(), high.end());
   Exporter::Attributes attributes = {attribute("kernel_shape", kernel),
-                                     attribute("strides", strides), attribute("pads", pads)};
+                                     attribute("strides", strides)};
+  // ONNX Runtime 1.30 makes zeros in front of a pooling its padding, which is none of zeros and
+  // must be smaller than the window; not if the pooling names its padding in this way.
+  const ir::Node* before = node.input(0)->producer();
+  const bool follows_zeros = before != nullptr && before->op() == "pad";
+  const std::string padding = ops::text_attribute(node, "padding");
+  if (follows_zeros && !ceil && padding != "explicit") {
+    attributes.push_back(
+        attribute("auto_pad", std::string(padding == "same" ? "SAME_UPPER" : "VALID")));
+  } else {
+    attributes.push_back(attribute("pads", pads));
+  }
   if (ceil) attributes.push_back(attribute("ceil_mode", int64_t{1}));
   exporter.emit(node, node.op() == "max_pool" ? "MaxPool" : "AveragePool",
                 {exporter.name_of(node.input(0))}, attributes);

@@ -34,10 +34,14 @@ TensorProto tensor_proto(const std::string& name, ElementType type,
   return tensor;
 }
 
-ValueInfoProto value_info(const std::string& name, const Shape& shape) {
+ValueInfoProto value_info(const std::string& name, const Shape& shape, int64_t batch) {
   ValueInfoProto info{.name = name, .type = ElementType::f32, .is_tensor = true, .has_shape = true};
   info.shape.resize(static_cast<size_t>(shape.rank()));
-  info.shape[0].name = "N";
+  if (batch > 0) {
+    info.shape[0].value = batch;
+  } else {
+    info.shape[0].name = "N";
+  }
   for (int axis = 1; axis < shape.rank(); ++axis) {
     info.shape[static_cast<size_t>(file_axis(axis, shape.rank()))].value = shape[axis];
   }
@@ -184,7 +188,7 @@ void Exporter::add_inputs() {
                         "; export the network without preprocessing");
     }
     values_[input] = unique(input->name());
-    file().inputs.push_back(value_info(values_[input], input->shape()));
+    file().inputs.push_back(value_info(values_[input], input->shape(), options_.batch));
   }
 }
 
@@ -219,7 +223,8 @@ ModelProto export_network(const Network& network, const std::map<std::string, Te
   Exporter exporter(built.graph, weights, options, std::move(names));
   ModelProto model = exporter.run();
   for (const ir::Value* value : built.outputs) {
-    model.graph.outputs.push_back(value_info(exporter.name_of(value), value->shape()));
+    model.graph.outputs.push_back(
+        value_info(exporter.name_of(value), value->shape(), options.batch));
   }
   return model;
 }

@@ -39,8 +39,9 @@ struct ImportedNetwork {
   std::vector<std::vector<int64_t>> output_orders;
 };
 
-// Throws Unsupported with a list of all nodes that cannot be imported, by op with their names, and
-// InvalidArgument for a graph that is no graph or whose shapes do not fit.
+// Throws Unsupported with a list of all nodes that cannot be imported, by op with their names,
+// IoError for a graph that is no graph or whose shapes do not fit, and InvalidArgument for extents
+// that are missing or no extents.
 ImportedNetwork import_network(const ModelProto& model, const ImportOptions& options = {});
 
 // The outputs of a file that has no inputs, or whose inputs are all initializers too: what is

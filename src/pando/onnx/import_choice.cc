@@ -152,37 +152,34 @@ void import_expand(Importer& importer, const NodeProto& node) {
   importer.give(node, y, order);
 }
 
-// The values of an operand where the condition holds, 0 elsewhere.
-Computed chosen(Importer& importer, const NodeProto& node, const Value& value,
-                const Constant& holds, const Order& order) {
-  if (value.computed) {
-    return importer.step(
-        node, "multiply", {},
-        {importer.operand_in(node, value, order), importer.spread(node, holds, order, false)});
-  }
-  NodeProto where{.op_type = "Where", .name = node.name, .outputs = node.outputs};
-  const Constant zero{.dims = {}, .is_real = value.constant->is_real, .reals = {0}, .ints = {0}};
-  const auto masked = fold(where, {&holds, &*value.constant, &zero}, importer.opset());
-  return importer.spread(node, masked->at(0), order, false);
+bool is_zero(const Value& value) {
+  if (!value.constant) return false;
+  const std::vector<float> numbers = value.constant->as_reals();
+  return std::ranges::all_of(numbers, [](float number) { return number == 0; });
 }
 
 // The condition is known.
 void import_where(Importer& importer, const NodeProto& node) {
   const Constant& holds = importer.need(node, 0, "the condition");
   const Value a = importer.operand(node, 1), b = importer.operand(node, 2);
-  Constant fails = holds;
-  for (int64_t& truth : fails.ints) truth = truth != 0 ? 0 : 1;
-  int64_t rank = holds.rank() + importer.lead();
-  for (const Value* value : {&a, &b}) {
-    rank = std::max(rank, value->computed ? std::ssize(value->order)
-                                          : value->constant->rank() + importer.lead());
-  }
-  const Order order = plain_order(static_cast<size_t>(rank));
-  importer.give(node,
-                importer.step(node, "add", {},
-                              {chosen(importer, node, a, holds, order),
-                               chosen(importer, node, b, fails, order)}),
-                order);
+  std::vector<int64_t> dims = holds.dims;
+  for (const Value* value : {&a, &b}) dims = broadcast_dims(dims, importer.file_dims(*value));
+  if (importer.lead() > 0) dims.insert(dims.begin(), 1);
+  const Order order = plain_order(dims.size());
+  const Shape shape(std::vector(dims.begin() + 1, dims.end()));
+  const auto whole = [&](const Computed& x) {
+    return x.shape == shape ? x : importer.step(node, "expand", {{"shape", ir::Ints(dims)}}, {x});
+  };
+  const auto operand = [&](const Value& value) {
+    return whole(value.constant ? importer.spread(node, *value.constant, order, false)
+                                : importer.operand_in(node, value, order));
+  };
+  std::vector<Computed> operands = {whole(importer.spread(node, holds, order, false))};
+  const bool only_b = is_zero(a);
+  if (!only_b) operands.push_back(operand(a));
+  if (only_b || !is_zero(b)) operands.push_back(operand(b));
+  const std::string when = only_b ? "fails" : "holds";
+  importer.give(node, importer.step(node, "select", {{"when", when}}, operands), order);
 }
 
 }  // namespace

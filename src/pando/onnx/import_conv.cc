@@ -7,6 +7,11 @@
 #include "pando/onnx/windows_impl.h"
 
 namespace pando::onnx {
+namespace {
+
+const std::vector<std::string> kPadding = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"};
+
+}  // namespace
 
 WindowAttributes window_attributes(const NodeProto& node, const std::vector<int64_t>& extents,
                                    const std::vector<int64_t>& window) {
@@ -25,7 +30,7 @@ WindowAttributes window_attributes(const NodeProto& node, const std::vector<int6
     throw InvalidArgument(label(node), ": expected a window, strides and dilations of ", axes,
                           " positive numbers, and twice as many pads");
   }
-  const std::string automatic = text_attribute(node, "auto_pad", "NOTSET");
+  const std::string automatic = word_attribute(node, "auto_pad", kPadding);
   if (automatic == "VALID") found.pads.assign(2 * axes, 0);
   if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {
     for (size_t i = 0; i < axes; ++i) {
@@ -63,6 +68,15 @@ ConvOperands conv_operands(Importer& importer, const NodeProto& node) {
           &filter,
           {dims.begin() + 2, dims.end()},
           static_cast<size_t>(axes)};
+}
+
+WindowAttributes conv_window(const NodeProto& node, const ConvOperands& operands) {
+  const std::vector<int64_t> window(operands.filter->dims.begin() + 2, operands.filter->dims.end());
+  WindowAttributes attributes = window_attributes(node, operands.extents, window);
+  if (attributes.window != window) {
+    throw InvalidArgument(label(node), ": kernel_shape is not that of the filter");
+  }
+  return attributes;
 }
 
 // A line becomes a picture of one row, whose windows have one row.
@@ -132,11 +146,7 @@ void give_conv(Importer& importer, const NodeProto& node, size_t axes, Computed 
 void import_conv(Importer& importer, const NodeProto& node) {
   ConvOperands operands = conv_operands(importer, node);
   const std::vector<int64_t>& dims = operands.filter->dims;
-  WindowAttributes window =
-      window_attributes(node, operands.extents, {dims.begin() + 2, dims.end()});
-  if (!std::equal(window.window.begin(), window.window.end(), dims.begin() + 2)) {
-    throw InvalidArgument(label(node), ": kernel_shape is not that of the filter");
-  }
+  WindowAttributes window = conv_window(node, operands);
   const size_t axes = operands.axes;
   if (axes == 1) add_row(operands, window, importer, node);
   const int64_t groups = int_attribute(node, "group", 1);
@@ -161,8 +171,12 @@ ir::Ints transposed_extents(const NodeProto& node, const std::vector<int64_t>& e
                             WindowAttributes& window) {
   const size_t axes = extents.size();
   const ir::Ints more = ints_attribute(node, "output_padding", ir::Ints(axes, 0));
+  if (more.size() != axes) {
+    throw InvalidArgument(label(node), ": output_padding: expected ", axes, " numbers, got ",
+                          more.size());
+  }
   const ir::Ints wanted = ints_attribute(node, "output_shape");
-  const std::string automatic = text_attribute(node, "auto_pad", "NOTSET");
+  const std::string automatic = word_attribute(node, "auto_pad", kPadding);
   ir::Ints result;
   for (size_t i = 0; i < axes; ++i) {
     const int64_t span = (window.window[i] - 1) * window.dilations[i] + 1;
@@ -184,8 +198,7 @@ ir::Ints transposed_extents(const NodeProto& node, const std::vector<int64_t>& e
 void import_conv_transpose(Importer& importer, const NodeProto& node) {
   ConvOperands operands = conv_operands(importer, node);
   const std::vector<int64_t>& dims = operands.filter->dims;
-  WindowAttributes window =
-      window_attributes(node, operands.extents, {dims.begin() + 2, dims.end()});
+  WindowAttributes window = conv_window(node, operands);
   ir::Ints output = transposed_extents(node, operands.extents, window);
   if (operands.axes == 1) {
     add_row(operands, window, importer, node);

@@ -111,7 +111,7 @@ void import_hard_sigmoid(Importer& importer, const NodeProto& node) {
 }
 
 void import_gelu(Importer& importer, const NodeProto& node) {
-  const bool tanh = text_attribute(node, "approximate", "none") == "tanh";
+  const bool tanh = word_attribute(node, "approximate", {"none", "tanh"}) == "tanh";
   give_curve(importer, node, "gelu", {{"approximate", tanh ? 1.0 : 0.0}});
 }
 

@@ -57,7 +57,7 @@ void give_loss(Importer& importer, const NodeProto& node, const Computed& logs) 
   const Computed losses =
       importer.step(node, "multiply", {},
                     {picked, importer.spread(node, targets.weights, plain_order(2), false)});
-  const std::string reduction = text_attribute(node, "reduction", "mean");
+  const std::string reduction = word_attribute(node, "reduction", {"mean", "sum", "none"});
   if (reduction == "none") {
     std::vector<int64_t> dims(logs.shape.begin(), logs.shape.end());
     dims.erase(dims.begin() + 1);

@@ -17,10 +17,63 @@ Tensor channel_weight(const Importer& importer, const NodeProto& node, size_t op
                         " numbers, got ", numbers.elements());
 }
 
-void import_batch_norm(Importer& importer, const NodeProto& node) {
-  if (int_attribute(node, "training_mode", 0) != 0 || int_attribute(node, "spatial", 1) == 0) {
-    throw Unsupported(label(node), ": expected inference with statistics of channels");
+// Mean and variance over axes, as results of their own.
+struct Statistics {
+  Computed mean;
+  Computed variance;
+  Computed centred;
+};
+
+Statistics statistics_over(Importer& importer, const NodeProto& node, const Computed& x,
+                           const ir::Ints& axes) {
+  const ir::Attributes kept = {{"axes", axes}, {"keepdims", int64_t{1}}};
+  const Computed mean = importer.step(node, "reduce_mean", kept, {x});
+  const Computed centred = importer.step(node, "subtract", {}, {x, mean});
+  const Computed squares = importer.step(node, "multiply", {}, {centred, centred});
+  return {mean, importer.step(node, "reduce_mean", kept, {squares}), centred};
+}
+
+// Training of a file without a batch, whose first axis are samples: statistics of all of it, and
+// the moving ones as further results.
+void give_batch_statistics(Importer& importer, const NodeProto& node) {
+  const Value& value = importer.computed_operand(node);
+  const Computed x = importer.plain(value);
+  const Order order = plain_order(value.order.size());
+  if (x.shape.rank() < 2) throw Unsupported(label(node), ": expected samples with channels");
+  const int64_t channels = x.shape[1];
+  ir::Ints axes = {1};
+  for (int64_t axis = 3; axis <= x.shape.rank(); ++axis) axes.push_back(axis);
+  const auto for_channels = [&](size_t operand, bool trains) {
+    Constant numbers = importer.need(node, operand, "a weight");
+    channel_weight(importer, node, operand, channels);
+    numbers.dims.assign(static_cast<size_t>(x.shape.rank()) - 1, 1);
+    numbers.dims[0] = channels;
+    return importer.spread(node, numbers, order, trains);
+  };
+  const Statistics found = statistics_over(importer, node, x, axes);
+  const Computed variance =
+      importer.scaled(node, found.variance, 1, real_attribute(node, "epsilon", 1e-5));
+  Computed y =
+      importer.step(node, "divide", {}, {found.centred, importer.math(node, "sqrt", variance)});
+  y = importer.step(node, "multiply", {}, {y, for_channels(1, true)});
+  importer.give(node, importer.step(node, "add", {}, {y, for_channels(2, true)}), order);
+  const double momentum = real_attribute(node, "momentum", 0.9);
+  for (const size_t i : {size_t{1}, size_t{2}}) {
+    if (i >= node.outputs.size()) break;
+    const Computed old = importer.scaled(node, for_channels(i + 2, false), momentum, 0);
+    const Computed own =
+        importer.scaled(node, i == 1 ? found.mean : found.variance, 1 - momentum, 0);
+    const Computed moved = importer.step(node, "add", {}, {old, own});
+    importer.give(node, importer.reshaped(node, moved, {channels}), plain_order(2), i);
   }
+}
+
+// With a batch, a layer of ours knows itself whether it is trained: `training_mode` adds nothing.
+void import_batch_norm(Importer& importer, const NodeProto& node) {
+  if (int_attribute(node, "spatial", 1) == 0) {
+    throw Unsupported(label(node), ": expected statistics of channels");
+  }
+  if (importer.lead() > 0) return give_batch_statistics(importer, node);
   const Value& value = importer.operand(node, 0);
   const Computed x = importer.channels_last(value);
   const int64_t channels = x.shape.back();
@@ -52,22 +105,6 @@ void import_instance_norm(Importer& importer, const NodeProto& node) {
                                      {"beta", channel_weight(importer, node, 2, channels)}},
                                     layer_of_weight(node.inputs[1]));
   importer.give(node, y, channels_last_order(value.order.size()));
-}
-
-// Mean and 1 / deviation over axes, as results of their own.
-struct Statistics {
-  Computed mean;
-  Computed variance;
-  Computed centred;
-};
-
-Statistics statistics_over(Importer& importer, const NodeProto& node, const Computed& x,
-                           const ir::Ints& axes) {
-  const ir::Attributes kept = {{"axes", axes}, {"keepdims", int64_t{1}}};
-  const Computed mean = importer.step(node, "reduce_mean", kept, {x});
-  const Computed centred = importer.step(node, "subtract", {}, {x, mean});
-  const Computed squares = importer.step(node, "multiply", {}, {centred, centred});
-  return {mean, importer.step(node, "reduce_mean", kept, {squares}), centred};
 }
 
 void import_mean_variance(Importer& importer, const NodeProto& node) {

@@ -23,18 +23,27 @@ Target target_of(const NodeProto& node, const std::vector<int64_t>& dims, const 
                       numbers.elements());
   }
   Target target;
+  bool is_ratio = true;  // of the sizes, as far as 32 bits hold it
   for (size_t i = 0; i < dims.size(); ++i) {
     const double number = numbers.number(i);
     const bool stays = are_sizes ? static_cast<int64_t>(number) == dims[i] || i == 0 : number == 1;
     if (i < 2 && !stays) throw Unsupported(label(node), ": samples or channels change");
     if (i < 2) continue;
-    const double size = are_sizes ? number : std::floor(static_cast<double>(dims[i]) * number);
+    // In 32 bits, as ONNX Runtime has it: 6 pixels times 5/3 are 10, although the scale is less.
+    const float scaled = static_cast<float>(dims[i]) * static_cast<float>(number);
+    const double size = are_sizes ? number : std::floor(static_cast<double>(scaled));
     if (!(size >= 1 && size <= kMostResizedExtent)) {
       throw InvalidArgument(label(node), ": axis ", i, " gets ", size, " elements");
     }
     target.sizes.push_back(static_cast<int64_t>(size));
-    if (!are_sizes) target.scales.push_back(number);
+    if (are_sizes) continue;
+    target.scales.push_back(number);
+    const float ratio = static_cast<float>(size) / static_cast<float>(dims[i]);
+    is_ratio = is_ratio && ratio == static_cast<float>(number);
   }
+  // A third in 32 bits is not a third: a pixel next to the right one would be the nearest where
+  // positions lie on pixels or between two of them.
+  if (is_ratio) target.scales.clear();
   return target;
 }
 
@@ -66,7 +75,8 @@ void import_resize(Importer& importer, const NodeProto& node) {
                         "asymmetric", "floor");
   }
   std::string coordinates = text_attribute(node, "coordinate_transformation_mode", "half_pixel");
-  const std::string nearest = text_attribute(node, "nearest_mode", "round_prefer_floor");
+  const std::string nearest = word_attribute(
+      node, "nearest_mode", {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
   const bool known = coordinates == "half_pixel" || coordinates == "pytorch_half_pixel" ||
                      coordinates == "align_corners" || coordinates == "asymmetric";
   if (!known || int_attribute(node, "antialias", 0) != 0 || node.find("axes") != nullptr) {

@@ -253,14 +253,14 @@ void import_split(Importer& importer, const NodeProto& node) {
 void import_depth_to_space(Importer& importer, const NodeProto& node) {
   const bool to_space = node.op_type == "DepthToSpace";
   const Value& value = importer.computed_operand(node);
-  const Computed y =
-      importer.apply(node,
-                     {.class_name = node.op_type,
-                      .op = to_space ? "depth_to_space" : "space_to_depth",
-                      .attributes = {{"block", int_attribute(node, "blocksize", 0)},
-                                     {"mode", to_space ? text_attribute(node, "mode", "DCR")
-                                                       : std::string("DCR")}}},
-                     {importer.channels_last(value)});
+  const Computed y = importer.apply(
+      node,
+      {.class_name = node.op_type,
+       .op = to_space ? "depth_to_space" : "space_to_depth",
+       .attributes = {{"block", int_attribute(node, "blocksize", 0)},
+                      {"mode", to_space ? word_attribute(node, "mode", {"DCR", "CRD"})
+                                        : std::string("DCR")}}},
+      {importer.channels_last(value)});
   importer.give(node, y, channels_last_order(value.order.size()));
 }
 

@@ -7,6 +7,7 @@
 #include "pando/nn/network_builder.h"
 #include "pando/onnx/importer_impl.h"
 #include "pando/onnx/patterns.h"
+#include "pando/ops/op.h"
 
 namespace pando::onnx {
 namespace {
@@ -14,8 +15,6 @@ namespace {
 constexpr int64_t kMostNodes = 20000;
 constexpr int64_t kFirstOpset = 6;
 constexpr int64_t kLastOpset = 21;
-constexpr int64_t kMostAxes = 5;
-constexpr int64_t kMostExtent = int64_t{1} << 24;
 constexpr int64_t kMostKnownElements = int64_t{1} << 26;  // of constants that nodes compute
 
 const std::map<std::string, ImportOp>& all_imports() {
@@ -55,11 +54,23 @@ class OneOpDefinition : public nn::LayerDefinition {
     for (const nn::WeightSpec& weight : layer_.weights) {
       operands.push_back(builder.weight(weight.name));
     }
-    return builder.append(layer_.op, std::move(operands), layer_.attributes, layer_.outputs)
+    return builder.append(layer_.op, std::move(operands), attributes_for(inputs), layer_.outputs)
         ->output();
   }
 
  private:
+  // Shapes in attributes begin with the batch that the graph is built for.
+  ir::Attributes attributes_for(const std::vector<ir::Value*>& inputs) const {
+    ir::Attributes attributes = layer_.attributes;
+    for (const ops::AttributeSpec& spec : ops::builtin_ops().find(layer_.op)->attributes) {
+      if (!spec.holds_batch || inputs.empty() || !attributes.has(spec.name)) continue;
+      ir::Ints shape = attributes.get_ints(spec.name);
+      shape[0] = inputs[0]->shape()[0];
+      attributes.set(spec.name, shape);
+    }
+    return attributes;
+  }
+
   OpLayer layer_;
 };
 
@@ -121,25 +132,10 @@ Computed Importer::apply(const NodeProto& node, const MakeLayer& make,
                          const std::vector<Computed>& inputs, NamedTensors weights,
                          const std::string& stem) {
   const std::string name = unique_name(node, stem);
-  const Layer layer = make(name);
-  const nn::LayerDefinition& definition = *layer.state()->definition;
-  std::vector<SymbolicTensor> tensors;
-  std::vector<ir::TensorType> types;
-  std::vector<Shape> shapes;
-  for (const Computed& input : inputs) {
-    tensors.push_back(input.tensor);
-    types.push_back({DType::f32, input.shape});
-    shapes.push_back(input.shape);
-  }
-  LayerInfo info;
-  info.name = name;
-  info.class_name = definition.class_name();
-  info.weights = definition.weights(name, shapes);
-  const Shape shape = nn::sample_output(definition, info, types).shape;
   for (auto& [weight, tensor] : weights) {
     weights_.emplace_back(nn::weight_name(name, weight), std::move(tensor));
   }
-  return {layer(tensors), shape};
+  return nn::apply(make(name), inputs);
 }
 
 Computed Importer::apply(const NodeProto& node, OpLayer layer, const std::vector<Computed>& inputs,
@@ -172,75 +168,6 @@ void Importer::check_nodes() const {
   const std::vector<std::string> unknown = unknown_ops(model_);
   if (!unknown.empty()) throw Unsupported("these nodes cannot be imported:\n", join(unknown, "\n"));
   if (model_.graph.has_sparse_initializers) throw Unsupported("sparse initializers of ONNX");
-}
-
-// Pictures come channels last, unless the file itself begins by bringing the channels forward.
-Order Importer::order_of_input(const ValueInfoProto& input) const {
-  const size_t rank = input.shape.size();
-  std::set<std::string> reached = {input.name};
-  static const std::set<std::string> kPassOn = {"Cast", "Identity", "Add",  "Sub",
-                                                "Mul",  "Div",      "Clip", "Relu"};
-  for (const NodeProto& node : model_.graph.nodes) {
-    const bool uses = std::ranges::any_of(
-        node.inputs, [&](const std::string& name) { return reached.contains(name); });
-    if (!uses) continue;
-    if (kPassOn.contains(node.op_type)) {
-      reached.insert(node.outputs.begin(), node.outputs.end());
-      continue;
-    }
-    static const std::set<std::string> kAxes = {"Transpose", "MatMul",  "Gemm",   "Reshape",
-                                                "Shape",     "Flatten", "Softmax"};
-    if (node.op_type == "Shape") continue;
-    return kAxes.contains(node.op_type) ? plain_order(rank) : channels_last_order(rank);
-  }
-  return channels_last_order(rank);
-}
-
-void Importer::add_inputs() {
-  std::set<std::string> given;
-  for (const TensorProto& tensor : model_.graph.initializers) given.insert(tensor.name);
-  for (const ValueInfoProto& input : model_.graph.inputs) {
-    if (given.contains(input.name)) continue;  // before IR version 4, weights are inputs too
-    if (!input.is_tensor || !input.has_shape || (input.shape.empty() && lead_ == 0)) {
-      throw Unsupported("input '", input.name, "': expected a tensor with a batch axis");
-    }
-    if (!is_floating(input.type)) {
-      throw Unsupported("input '", input.name, "': expected float, got ", to_string(input.type));
-    }
-    if (std::ssize(input.shape) + lead_ > kMostAxes) {
-      throw Unsupported("input '", input.name, "': rank: expected at most ", kMostAxes - lead_,
-                        " axes, got ", input.shape.size());
-    }
-    std::vector<int64_t> dims;
-    for (auto i = static_cast<size_t>(1 - lead_); i < input.shape.size(); ++i) {
-      int64_t extent = input.shape[i].value;
-      for (const std::string& key : {input.shape[i].name, concat(input.name, ":", i)}) {
-        const auto found = options_.extents.find(key);
-        if (input.shape[i].is_free() && found != options_.extents.end()) extent = found->second;
-      }
-      if (extent == 0) throw Unsupported("input '", input.name, "': axis ", i, " is empty");
-      if (extent < 1 || extent > kMostExtent) {
-        throw InvalidArgument("input '", input.name, "': axis ", i, " ('", input.shape[i].name,
-                              "'): expected an extent from 1 to ", kMostExtent, ", got ", extent,
-                              extent < 0 ? ", which means that it is free; give it an extent" : "");
-      }
-      dims.push_back(extent);
-    }
-    const Order order = lead_ > 0 ? plain_order(input.shape.size() + 1) : order_of_input(input);
-    std::vector<int64_t> extents;
-    for (size_t i = 1; i < order.size(); ++i) {
-      extents.push_back(dims[static_cast<size_t>(order[i]) - 1]);
-    }
-    Value value;
-    value.computed = Computed{Input(Shape(extents), {.name = input.name}), Shape(extents)};
-    value.order = order;
-    names_.insert(input.name);
-    if (inputs_.empty()) input_shape_ = value.computed->shape;
-    inputs_.push_back(value.computed->tensor);
-    input_orders_.push_back(order);
-    values_.emplace(input.name, std::move(value));
-  }
-  if (inputs_.empty()) throw Unsupported("a graph without inputs");
 }
 
 void Importer::add_initializers() {
@@ -315,7 +242,8 @@ void Importer::import_node(const NodeProto& node) {
                                                    "SpaceToDepth",
                                                    "BatchNormalization",
                                                    "InstanceNormalization"};
-  if (lead_ > 0 && kOfSamples.contains(node.op_type)) {
+  const bool mixes_samples = int_attribute(node, "training_mode", 0) != 0;
+  if (lead_ > 0 && kOfSamples.contains(node.op_type) && !mixes_samples) {
     return import_one_sample(node, found->second);
   }
   found->second(*this, node);
@@ -325,7 +253,15 @@ ImportedNetwork Importer::run() {
   check_nodes();
   add_initializers();
   add_inputs();
-  for (const NodeProto& node : model_.graph.nodes) import_node(node);
+  try {
+    for (const NodeProto& node : model_.graph.nodes) import_node(node);
+    return network();
+  } catch (const InvalidArgument& error) {
+    throw IoError(error.what());  // the file is wrong, not what the caller asked for
+  }
+}
+
+ImportedNetwork Importer::network() {
   std::vector<SymbolicTensor> outputs;
   std::vector<Order> orders;
   for (const ValueInfoProto& output : model_.graph.outputs) {

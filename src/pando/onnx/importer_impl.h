@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "pando/nn/layers.h"
+#include "pando/nn/network_builder.h"
 #include "pando/onnx/constant.h"
 #include "pando/onnx/import.h"
 
@@ -19,11 +20,7 @@ namespace pando::onnx {
 
 using Order = std::vector<int64_t>;
 
-// A tensor of the network under construction.
-struct Computed {
-  SymbolicTensor tensor;
-  Shape shape;  // of one sample
-};
+using Computed = nn::ComputedTensor;
 
 // A value of the file: known, or computed by the network. Axis i of a computed tensor is axis
 // order[i] of the file; the batch is first in the tensor, and mostly in the file. So a Transpose
@@ -114,6 +111,7 @@ class Importer {
   void give(const NodeProto& node, Value value, size_t output = 0);
 
  private:
+  ImportedNetwork network();  // after all nodes
   void check_nodes() const;
   void add_inputs();
   void add_initializers();

@@ -90,12 +90,19 @@ bool is_shifted_clip(const Finder& finder, const std::string& gate, const std::s
   return finder.with_number(finder.made_by(clip->inputs[0], "Add", 2), 3) == x;
 }
 
+// Whether a value is x or, as in Swish with a factor, 1 times x.
+bool is_times_one(const Finder& finder, const std::string& value, const std::string& x) {
+  return value == x || finder.with_number(finder.made_by(value, "Mul", 2), 1) == x;
+}
+
 // x times a gate that is a function of x.
 Replacement gated(const Finder& finder, const NodeProto& product) {
   for (const size_t first : {0, 1}) {
     const std::string &x = product.inputs[first], &gate = product.inputs[1 - first];
     const NodeProto* sigmoid = finder.made_by(gate, "Sigmoid", 1);
-    if (sigmoid != nullptr && sigmoid->inputs[0] == x) return function_node(product, "Swish", {x});
+    if (sigmoid != nullptr && is_times_one(finder, sigmoid->inputs[0], x)) {
+      return function_node(product, "Swish", {x});
+    }
     const NodeProto* hard = finder.made_by(gate, "HardSigmoid", 1);
     if (hard != nullptr && hard->inputs[0] == x &&
         std::abs(real_attribute(*hard, "alpha", 0.2) - 1.0 / 6) < 1e-6 &&

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "pando/base/error.h"
+#include "pando/base/paths.h"
 #include "pando/data/sources/gzip.h"
 #include "pando/data/tfrecord/wire.h"
 #include "pando/onnx/proto.h"
@@ -20,6 +21,7 @@ using data::WireType;
 using SharedBytes = std::shared_ptr<const std::vector<uint8_t>>;
 
 constexpr int64_t kMostRank = 64;
+constexpr size_t kLongestName = 4096;
 
 // What all messages of a file share.
 struct Source {
@@ -32,6 +34,14 @@ struct Source {
 std::string text_of(const WireReader& reader, const WireField& field) {
   if (field.type != WireType::bytes) reader.fail(field, "expected a text");
   return {reinterpret_cast<const char*>(field.bytes.data()), field.bytes.size()};
+}
+
+// Names stand in messages and in maps.
+std::string name_of(const WireReader& reader, const WireField& field) {
+  if (field.bytes.size() > kLongestName) {
+    reader.fail(field, concat("expected a name of up to ", kLongestName, " bytes"));
+  }
+  return text_of(reader, field);
 }
 
 int64_t int_of(const WireReader& reader, const WireField& field) {
@@ -104,19 +114,17 @@ uint64_t whole_number(const Source& source, const Elements& elements, const std:
                 found->second, "'");
 }
 
-// Only files beside the model: a name that leaves its folder could read anything.
+// Only files beside the model: a name or a symbolic link that leaves its folder could read
+// anything.
 SharedBytes external_file(Source& source, const std::string& name) {
-  const std::filesystem::path path(name);
-  bool leaves = name.empty() || path.is_absolute();
-  for (const auto& part : path) leaves = leaves || part == "..";
-  if (leaves) {
-    throw IoError(source.place, ": external data: expected a file beside the model, got '", name,
-                  "'");
+  if (!lies_inside(source.folder, name)) {
+    throw IoError(source.place, ": external data: expected a file beside the model, got '",
+                  name.substr(0, 200), "', which is or leads elsewhere; copy it to the model");
   }
   SharedBytes& file = source.others[name];
   if (!file) {
     file = std::make_shared<const std::vector<uint8_t>>(
-        data::read_file((std::filesystem::path(source.folder) / path).string()));
+        data::read_file((std::filesystem::path(source.folder) / name).string()));
   }
   return file;
 }
@@ -182,7 +190,7 @@ TensorProto tensor_of(WireReader reader, Source& source) {
       case 7:
       case 11: append_ints(reader, *field, elements.integers); break;
       case 6: elements.has_texts = true; break;
-      case 8: tensor.name = text_of(reader, *field); break;
+      case 8: tensor.name = name_of(reader, *field); break;
       case 9: elements.raw = field->bytes; break;
       case 13: elements.external.insert(entry_of(reader.inside(*field))); break;
       default: break;
@@ -199,7 +207,7 @@ AttributeProto attribute_of(WireReader reader, Source& source) {
   int64_t type = 0;
   while (const auto field = reader.next()) {
     switch (field->number) {
-      case 1: attribute.name = text_of(reader, *field); break;
+      case 1: attribute.name = name_of(reader, *field); break;
       case 2: attribute.f = float_of(reader, *field), attribute.kind = Kind::real; break;
       case 3: attribute.i = int_of(reader, *field), attribute.kind = Kind::integer; break;
       case 4: attribute.s = text_of(reader, *field), attribute.kind = Kind::text; break;
@@ -236,12 +244,12 @@ NodeProto node_of(WireReader reader, Source& source) {
   NodeProto node;
   while (const auto field = reader.next()) {
     switch (field->number) {
-      case 1: node.inputs.push_back(text_of(reader, *field)); break;
-      case 2: node.outputs.push_back(text_of(reader, *field)); break;
-      case 3: node.name = text_of(reader, *field); break;
-      case 4: node.op_type = text_of(reader, *field); break;
+      case 1: node.inputs.push_back(name_of(reader, *field)); break;
+      case 2: node.outputs.push_back(name_of(reader, *field)); break;
+      case 3: node.name = name_of(reader, *field); break;
+      case 4: node.op_type = name_of(reader, *field); break;
       case 5: node.attributes.push_back(attribute_of(reader.inside(*field), source)); break;
-      case 7: node.domain = text_of(reader, *field); break;
+      case 7: node.domain = name_of(reader, *field); break;
       default: break;
     }
   }
@@ -253,7 +261,7 @@ Dimension dimension_of(WireReader reader) {
   Dimension dimension;
   while (const auto field = reader.next()) {
     if (field->number == 1) dimension.value = int_of(reader, *field);
-    if (field->number == 2) dimension.name = text_of(reader, *field);
+    if (field->number == 2) dimension.name = name_of(reader, *field);
   }
   return dimension;
 }
@@ -274,7 +282,7 @@ void read_tensor_type(WireReader reader, ValueInfoProto& value) {
 ValueInfoProto value_of(WireReader reader) {
   ValueInfoProto value;
   while (const auto field = reader.next()) {
-    if (field->number == 1) value.name = text_of(reader, *field);
+    if (field->number == 1) value.name = name_of(reader, *field);
     if (field->number != 2) continue;
     WireReader type = reader.inside(*field);
     while (const auto kind = type.next()) {
@@ -289,7 +297,7 @@ GraphProto graph_of(WireReader reader, Source& source) {
   while (const auto field = reader.next()) {
     switch (field->number) {
       case 1: graph.nodes.push_back(node_of(reader.inside(*field), source)); break;
-      case 2: graph.name = text_of(reader, *field); break;
+      case 2: graph.name = name_of(reader, *field); break;
       case 5: graph.initializers.push_back(tensor_of(reader.inside(*field), source)); break;
       case 11: graph.inputs.push_back(value_of(reader.inside(*field))); break;
       case 12: graph.outputs.push_back(value_of(reader.inside(*field))); break;
@@ -305,7 +313,7 @@ void add_opset(WireReader reader, std::map<std::string, int64_t>& opsets) {
   std::string domain;
   int64_t version = 0;
   while (const auto field = reader.next()) {
-    if (field->number == 1) domain = text_of(reader, *field);
+    if (field->number == 1) domain = name_of(reader, *field);
     if (field->number == 2) version = int_of(reader, *field);
   }
   opsets[domain == "ai.onnx" ? "" : domain] = version;
@@ -314,7 +322,7 @@ void add_opset(WireReader reader, std::map<std::string, int64_t>& opsets) {
 std::string function_name(WireReader reader) {
   std::string name;
   while (const auto field = reader.next()) {
-    if (field->number == 1) name = text_of(reader, *field);
+    if (field->number == 1) name = name_of(reader, *field);
   }
   return name;
 }

@@ -164,6 +164,10 @@ Hdf5Reader::Hdf5Reader(Hdf5Reader&&) noexcept = default;
 Hdf5Reader& Hdf5Reader::operator=(Hdf5Reader&&) noexcept = default;
 Hdf5Reader::~Hdf5Reader() = default;
 
+void Hdf5Reader::limit_tensors(uint64_t most_bytes) {
+  state_->budget.left = std::min(state_->budget.left, most_bytes);
+}
+
 bool Hdf5Reader::exists(const std::string& path) {
   return state_->in_place(concat("'", path, "'"), [&] { return state_->exists(path); });
 }

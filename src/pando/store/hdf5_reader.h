@@ -34,6 +34,10 @@ class Hdf5Reader {
   Hdf5Reader& operator=(Hdf5Reader&&) noexcept;
   ~Hdf5Reader();
 
+  // Tensors that are read from now on may take so many bytes together, if that is less than what
+  // the options allow.
+  void limit_tensors(uint64_t most_bytes);
+
   // True when there is a link of that name, even one that leads nowhere.
   bool exists(const std::string& path);
   bool is_group(const std::string& path);
