@@ -40,6 +40,7 @@
 #include "pando/train/load_model.h"
 #include "pando/train/model.h"
 #include "pando/train/onnx_model.h"
+#include "pando/train/predictor.h"
 #include "pando/train/profile_report.h"
 #include "pando/train/safetensors_weights.h"
 #include "pando/train/segmentation.h"

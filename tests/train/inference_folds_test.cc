@@ -1,5 +1,6 @@
-// Evaluation and prediction fold batch normalisation into the layers before it and add residuals
-// inside convolutions; they compute the same as without.
+// Evaluation and prediction fold batch normalisation, factors and offsets into the layers beside
+// them, add residuals inside convolutions, and make zeros their padding; they compute the same as
+// without.
 // SPDX-License-Identifier: MIT
 #include <cmath>
 #include <map>
@@ -9,7 +10,7 @@
 namespace pando {
 namespace {
 
-const std::set<std::string> kFolds = {"fold-batch-norm", "fuse-residual"};
+const std::set<std::string> kFolds = {"fold-batch-norm", "fold-scale", "fuse-pad", "fuse-residual"};
 
 SymbolicTensor normal_conv(const SymbolicTensor& x, int64_t filters, int64_t kernel, bool bias) {
   return BatchNormalization()(Conv2D(
@@ -42,6 +43,19 @@ Network folding_dense() {
   return Sequential({6, 6, 1}, {Flatten(), Dense({.units = 40}), BatchNormalization(), ReLU(),
                                 Dense({.units = 24, .use_bias = false}), BatchNormalization(),
                                 Dense({.units = 3, .activation = "softmax"})});
+}
+
+// Zeros, factors and offsets around convolutions, some of which stay.
+Network folding_scales() {
+  return Sequential({6, 6, 1},
+                    {ZeroPadding2D({.top_bottom = {0, 1}, .left_right = {0, 1}}),
+                     Conv2D({.filters = 16, .kernel = {3, 3}, .strides = {2, 2}}),
+                     Rescaling({.factor = 0.7, .offset = 0.3}), Activation("hard_swish"),
+                     Rescaling({.factor = 1.3, .offset = -0.2}),
+                     Conv2D({.filters = 24, .kernel = {1, 1}}), BatchNormalization(),
+                     Rescaling({.factor = 0.9}), ReLU(), Rescaling({.factor = 1.1, .offset = 0.1}),
+                     ZeroPadding2D(), DepthwiseConv2D({.kernel = {3, 3}}), GlobalAveragePooling2D(),
+                     Rescaling({.factor = 2.0}), Dense({.units = 3, .activation = "softmax"})});
 }
 
 // Gives every weight of a normalisation, and every bias, a value of its own.
@@ -102,7 +116,8 @@ void expect_same_inference(const Network& network, const Folding& how) {
 }
 
 TEST(InferenceFolds, PredictionsStay) {
-  for (const Network& network : {folding_resnet(), folding_depthwise(), folding_dense()}) {
+  for (const Network& network :
+       {folding_resnet(), folding_depthwise(), folding_dense(), folding_scales()}) {
     for (const Precision precision :
          {Precision{}, Precision{DType::bf16, DType::f32}, Precision{DType::bf16, DType::bf16},
           Precision{DType::f16, DType::f32}, Precision{DType::f16, DType::f16}}) {
@@ -138,9 +153,11 @@ TEST(InferenceFolds, NoNormalisationIsLeft) {
   EXPECT_EQ(ops, std::set<std::string>{"predict fold_batch_norm("});
 }
 
-TEST(InferenceFolds, NewWeightsTakeEffect) {
-  Model plain = folding_model(folding_resnet(), {}, false);
-  Model folded = folding_model(folding_resnet(), {}, true);
+class NewWeights : public testing::TestWithParam<bool> {};
+TEST_P(NewWeights, TakeEffect) {
+  const Network network = GetParam() ? folding_scales() : folding_resnet();
+  Model plain = folding_model(network, {}, false);
+  Model folded = folding_model(network, {}, true);
   const Tensor x = images(4).x;
   const Tensor before = folded.predict(x, 4);
   for (Model* model : {&plain, &folded}) vary_weights(*model, 9);
@@ -155,6 +172,8 @@ TEST(InferenceFolds, NewWeightsTakeEffect) {
   EXPECT_GT(largest_difference_of(folded.predict(x, 4), after), 1e-3);
   EXPECT_LT(largest_difference_of(folded.predict(x, 4), plain.predict(x, 4)), 2e-6);
 }
+
+INSTANTIATE_TEST_SUITE_P(InferenceFolds, NewWeights, testing::Bool());
 
 // How often weights were folded and packed in an evaluation with an execution for every batch.
 int packings_of(Model& model) {

@@ -97,5 +97,47 @@ TEST(KerasModel, RefusesWhatIsNoModel) {
   EXPECT_SAYS(error_of<IoError>([&] { load_keras(folder.path("none.h5")); }), "none.h5");
 }
 
+// A model with a depthwise kernel, whose shape is another in files.
+Model depthwise_network() {
+  return Model(Sequential({4, 4, 2}, {DepthwiseConv2D({.kernel = {3, 3}, .name = "depth"}),
+                                      Flatten(), Dense({.units = 2, .name = "last"})}));
+}
+
+TEST(KerasModel, TrainingGoesOnWithTheOptimizerOfAFile) {
+  const testing_support::TempFolder folder;
+  const std::string path = folder.path("m.h5");
+  Tensor x(DType::f32, {6, 4, 4, 2}), y(DType::f32, {6, 2});
+  for (size_t i = 0; i < x.f32().size(); ++i) x.f32()[i] = static_cast<float>(i % 7) / 7;
+  const CompileOptions adam{.optimizer = Adam(), .loss = "mean_squared_error"};
+  const FitOptions once{.epochs = 1, .batch_size = 3, .shuffle = false, .verbose = 0};
+  Model model = depthwise_network();
+  model.compile(adam);
+  model.fit(x, y, once);
+  const TrainingState state = model.training_state();
+  save_keras(model, path, {.training = &state});
+  EXPECT_TRUE(has_keras_optimizer(path));
+  model.fit(x, y, once);
+
+  Model again = load_keras(path);
+  EXPECT_SAYS(restore_keras_optimizer(again, path), "compile");
+  again.compile(adam);
+  EXPECT_EQ(restore_keras_optimizer(again, path), "");
+  again.fit(x, y, once);
+  for (const std::string& name : model.weight_names()) {
+    EXPECT_TRUE(std::ranges::equal(again.get_weight(name).f32(), model.get_weight(name).f32()))
+        << name;
+  }
+
+  Model other = load_keras(path);
+  other.compile({.optimizer = SGD({.momentum = 0.9}), .loss = "mean_squared_error"});
+  EXPECT_SAYS(restore_keras_optimizer(other, path), "adam", "sgd");
+  Model stranger(Sequential({4}, {Dense({.units = 2, .name = "other"})}));
+  stranger.compile(adam);
+  EXPECT_SAYS(restore_keras_optimizer(stranger, path), "8 of 8 slots");
+  save_keras(model, path);
+  EXPECT_FALSE(has_keras_optimizer(path));
+  EXPECT_SAYS(restore_keras_optimizer(again, path), "no optimizer_weights");
+}
+
 }  // namespace
 }  // namespace pando

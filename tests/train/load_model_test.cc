@@ -38,7 +38,7 @@ TEST(LoadModel, ContentTellsTheKindAndFactsTravel) {
       .pictures = PicturePreparation{.height = 6, .width = 6, .short_side = 7},
       .origin = {.producer = "pando", .task = "classification"}};
   model.set_facts(facts);
-  save_model(model, folder.path("a.onnx"));
+  model.save(folder.path("a.onnx"));
   std::filesystem::copy(folder.path("a.onnx"), folder.path("no-suffix"));
   EXPECT_TRUE(is_model_file(folder.path("no-suffix")));
   Model loaded = load_model(folder.path("no-suffix"));
@@ -82,7 +82,7 @@ TEST(LoadModel, RefusesWhatIsNoModelAndSaysWhatToDo) {
               "does not exist");
   EXPECT_SAYS(error_of([&] { load_model(folder.path("")); }), "is a folder", "pando export");
   write_text(folder.path("text"), "hello");
-  EXPECT_SAYS(error_of([&] { load_model(folder.path("text")); }), "text", "ONNX (.onnx)");
+  EXPECT_SAYS(error_of<IoError>([&] { load_model(folder.path("text")); }), "text", "ONNX (.onnx)");
   EXPECT_FALSE(is_model_file(folder.path("text")));
   small_model().save_weights(folder.path("weights.h5"));
   EXPECT_SAYS(error_of([&] { load_model(folder.path("weights.h5")); }), "has weights",
@@ -90,7 +90,7 @@ TEST(LoadModel, RefusesWhatIsNoModelAndSaysWhatToDo) {
   EXPECT_FALSE(is_model_file(folder.path("weights.h5")));
   EXPECT_SAYS(error_of([&] { save_model(small_model(), folder.path("x.tflite")); }), "x.tflite",
               "suffix", "ONNX (.onnx)");
-  EXPECT_SAYS(error_of([&] { load_model(folder.path("text")); }), "Keras archive (.keras)",
+  EXPECT_SAYS(error_of<IoError>([&] { load_model(folder.path("text")); }), "Keras archive (.keras)",
               "Keras whole-model HDF5 (.h5, .hdf5)", "tfjs layers model (.json)");
   write_text(folder.path("bad.keras"), "PK\x03\x04");
   EXPECT_SAYS(error_of<IoError>([&] { load_model(folder.path("bad.keras")); }), "bad.keras");

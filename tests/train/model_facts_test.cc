@@ -22,7 +22,8 @@ ModelFacts all_facts() {
                      .model = "resnet50",
                      .dataset = "image_folder",
                      .task = "classification",
-                     .date = "2026-11-17T22:47:24Z"}};
+                     .date = "2026-11-17T22:47:24Z"},
+          .serving = ServingFacts{.input = ServedInput::images, .batch = 16}};
 }
 
 TEST(ModelFacts, AreTheSameAfterwards) {
@@ -50,6 +51,13 @@ TEST(ModelFacts, ErrorsNamePlaceKeyAndValue) {
   EXPECT_SAYS(error_for("pando.labels", "[1]"), "net.onnx", "pando.labels", "string");
   EXPECT_SAYS(error_for("pando.labels", "["), "net.onnx", "pando.labels");
   EXPECT_SAYS(error_for("pando.origin", R"({"task": 3})"), "pando.origin", "task");
+  EXPECT_SAYS(error_for("pando.serving", "{}"), "pando.serving", "signature");
+  const auto serving = [](const std::string& rest) {
+    return error_for("pando.serving", R"({"signature": "s", )" + rest + "}");
+  };
+  EXPECT_SAYS(serving(R"("input": "x")"), "input", "bytes, images, tensors");
+  EXPECT_SAYS(serving(R"("input": "bytes", "batch": -1)"), "batch", "got -1");
+  EXPECT_SAYS(error_for("pando.serving", R"({"signature": "", "input": "bytes"})"), "signature");
   const auto preparation = [](const std::string& changed) {
     return error_for("pando.preprocessing", changed);
   };

@@ -118,6 +118,25 @@ TEST(Model, Weights) {
   EXPECT_SAYS(error_of([&] { model.get_weight("dense/kernl"); }), "did you mean 'dense/kernel'");
 }
 
+TEST(Model, IsMadeWithWeights) {
+  const Model random(small_cnn(), {.seed = 9});
+  std::map<std::string, Tensor> weights;
+  for (const std::string& name : random.weight_names()) {
+    weights.emplace(name, random.get_weight(name));
+  }
+  Model made(small_cnn(), weights, {.name = "made"});
+  EXPECT_EQ(made.name(), "made");
+  for (const auto& [name, tensor] : weights) {
+    EXPECT_TRUE(std::ranges::equal(made.get_weight(name).f32(), tensor.f32())) << name;
+  }
+  weights.at("dense/bias") = Tensor(DType::f32, {4});
+  EXPECT_SAYS(error_of<InvalidArgument>([&] { Model(small_cnn(), weights); }), "dense/bias", "[3]",
+              "[4]");
+  weights.erase("dense/bias");
+  EXPECT_SAYS(error_of<InvalidArgument>([&] { Model(small_cnn(), weights); }), "dense/bias",
+              "got none");
+}
+
 TEST(Model, WeightsThatDoNotFitChangeNothing) {
   Model model(small_cnn());
   const std::vector<Tensor> before = model.get_weights();

@@ -64,6 +64,14 @@ TEST(Outputs, AreNamedAfterTheirLayers) {
   EXPECT_EQ(network.outputs()[1].shape, Shape{1});
 }
 
+TEST(Outputs, TwoOfEachAreInputsAndOutputs) {
+  const SymbolicTensor a = Input({3}, {.name = "a"}), b = Input({3}, {.name = "b"});
+  const SymbolicTensor sum = Add()({a, b}), product = Multiply()({a, b});
+  const Model model({a, b}, {sum, product});
+  EXPECT_EQ(model.network().inputs().size(), 2);
+  EXPECT_EQ(model.network().outputs().size(), 2);
+}
+
 TEST(Outputs, LearnTogether) {
   Model model = compiled(two_by_two(), both_losses());
   const Dataset data = data_of(96);

@@ -42,6 +42,24 @@ void check_evaluation(const Dataset& dataset, const EvaluationRequest& request) 
   check_data_workers("evaluate", request.data_workers);
 }
 
+// Programs for other sizes are dropped rather than that memory is missing for this one.
+void require_for_predict(Model::Impl& impl, const Dataset& dataset, const PredictOptions& options) {
+  const auto require = [&] {
+    impl.require({{.mode = RunMode::predict,
+                   .batch_size = options.batch_size,
+                   .fields = dataset.fields(),
+                   .prefetch_depth = kEvaluationPrefetch,
+                   .data_workers = options.data_workers}},
+                 "predict");
+  };
+  try {
+    require();
+  } catch (const OverMemoryLimit&) {
+    if (!impl.drop_other_sizes(dataset.fields())) throw;
+    require();
+  }
+}
+
 }  // namespace
 
 BatchShare share_of(const runtime::Placement& placement) {
@@ -142,16 +160,11 @@ std::vector<Tensor> run_predict(Model::Impl& impl, const Dataset& dataset,
   check_data("predict", dataset, options.batch_size);
   check_finite("predict", dataset);
   check_data_workers("predict", options.data_workers);
-  impl.require({{.mode = RunMode::predict,
-                 .batch_size = options.batch_size,
-                 .fields = dataset.fields(),
-                 .prefetch_depth = kEvaluationPrefetch,
-                 .data_workers = options.data_workers}},
-               "predict");
+  require_for_predict(impl, dataset, options);
   LoadedProgram& loaded = impl.program(RunMode::predict, options.batch_size, dataset.fields());
   std::vector<Tensor> results;
   std::vector<std::byte*> rows;
-  for (const NetworkOutput& output : impl.running().outputs()) {
+  for (const NetworkOutput& output : impl.running(RunMode::predict, dataset.fields()).outputs()) {
     std::vector<int64_t> dims = {dataset.size()};
     dims.insert(dims.end(), output.shape.begin(), output.shape.end());
     results.emplace_back(DType::f32, Shape(dims));

@@ -123,7 +123,8 @@ void check_features(const Network& network, const FeatureOptions& options) {
 }
 
 const std::vector<const char*>& inference_passes() {
-  static const std::vector<const char*> names = {"fold-batch-norm", "fuse-residual"};
+  static const std::vector<const char*> names = {"fold-batch-norm", "fold-scale", "fuse-pad",
+                                                 "fuse-residual"};
   return names;
 }
 

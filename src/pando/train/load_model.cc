@@ -7,6 +7,7 @@
 
 #include "pando/base/error.h"
 #include "pando/base/paths.h"
+#include "pando/store/hdf5_lists.h"
 #include "pando/store/hdf5_reader.h"
 #include "pando/store/safetensors.h"
 #include "pando/train/keras_model.h"
@@ -45,22 +46,17 @@ bool is_onnx(const std::string& start, const std::string& path) {
   return has_version && (start[2] == 0x12 || start[2] == 0x3a || start[2] == 0x42);
 }
 
-Model load_onnx_kind(const std::string& path, const LoadModelOptions& options) {
-  return load_onnx(path, {.extents = options.extents,
-                          .height = options.height,
-                          .width = options.width,
-                          .model = options.model});
-}
-
 void save_onnx_kind(const Model& model, const std::string& path, const SaveModelOptions& options) {
-  save_onnx(model, path, {.opset = options.opset, .half = options.half});
+  save_onnx(model, path, {.opset = options.opset, .half = options.half, .batch = options.batch});
 }
 
 // ---- Keras
 
 // A file of weights has no description of the layers.
 bool is_whole_hdf5(const std::string& start, const std::string& path) {
-  return start.starts_with(kHdf5Mark) && store::Hdf5Reader(path).has_attribute("/", "model_config");
+  if (!start.starts_with(kHdf5Mark)) return false;
+  store::Hdf5Reader hdf5(path);
+  return store::has_list(hdf5, "/", "model_config");
 }
 
 bool is_keras_archive(const std::string& start, const std::string& path) {
@@ -72,19 +68,15 @@ bool is_layers_model(const std::string& start, const std::string& path) {
   return text.starts_with('{') && ends_in(path, {".json"});
 }
 
-Model load_keras_kind(const std::string& path, const LoadModelOptions& options) {
-  KerasLoadOptions load{.extents = options.extents, .model = options.model};
-  if (options.height > 0) load.extents.emplace("height", options.height);
-  if (options.width > 0) load.extents.emplace("width", options.width);
-  return load_keras(path, load);
-}
-
 void save_as(const char* format, const Model& model, const std::string& path,
              const SaveModelOptions& options) {
   if (options.opset != 0) {
     throw InvalidArgument("'", path, "': opset: only ONNX files have one, got ", options.opset);
   }
-  save_keras(model, path, {.format = format, .half = options.half});
+  if (options.batch != 0) {
+    throw InvalidArgument("'", path, "': batch: only ONNX files fix it, got ", options.batch);
+  }
+  save_keras(model, path, {.format = format, .half = options.half, .training = options.training});
 }
 void save_hdf5_kind(const Model& model, const std::string& path, const SaveModelOptions& options) {
   save_as("h5", model, path, options);
@@ -126,25 +118,25 @@ const std::vector<ModelFileKind>& model_file_kinds() {
                                                     .title = "ONNX",
                                                     .suffixes = {".onnx"},
                                                     .fits = is_onnx,
-                                                    .load = load_onnx_kind,
+                                                    .load = load_onnx,
                                                     .save = save_onnx_kind},
                                                    {.name = "h5",
                                                     .title = "Keras whole-model HDF5",
                                                     .suffixes = {".h5", ".hdf5"},
                                                     .fits = is_whole_hdf5,
-                                                    .load = load_keras_kind,
+                                                    .load = load_keras,
                                                     .save = save_hdf5_kind},
                                                    {.name = "keras",
                                                     .title = "Keras archive",
                                                     .suffixes = {".keras"},
                                                     .fits = is_keras_archive,
-                                                    .load = load_keras_kind,
+                                                    .load = load_keras,
                                                     .save = save_archive_kind},
                                                    {.name = "tfjs",
                                                     .title = "tfjs layers model",
                                                     .suffixes = {".json"},
                                                     .fits = is_layers_model,
-                                                    .load = load_keras_kind,
+                                                    .load = load_keras,
                                                     .save = save_tfjs_kind}};
   return kinds;
 }
@@ -183,12 +175,13 @@ Model load_model(const std::string& path, const LoadModelOptions& options) {
   if (!is_plain_file(path)) throw IoError("'", path, "' is not a regular file");
   if (const ModelFileKind* kind = find_model_file_kind(path)) return kind->load(path, options);
   if (is_weights(start_of(path), path)) refuse_weights(path);
-  throw InvalidArgument("'", path,
-                        "' is no model file of a known kind; known: ", kinds_text(false));
+  throw IoError("'", path, "' is no model file of a known kind; known: ", kinds_text(false));
 }
 
 void save_model(const Model& model, const std::string& path, const SaveModelOptions& options) {
   kind_to_write(path).save(model, path, options);
 }
+
+void Model::save(const std::string& path) const { save_model(*this, path); }
 
 }  // namespace pando

@@ -4,34 +4,27 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
-#include "pando/train/model.h"
+#include "pando/train/load_options.h"
 
 namespace pando {
 
-struct LoadModelOptions {
-  // Extents that the file leaves open, by their names in the file ("height") or as "input:2", axis
-  // 2 of an input. The batch stays free.
-  std::map<std::string, int64_t> extents = {};
-  // Height and width of pictures where the file leaves them open and `extents` does not name them;
-  // 0: those of the file's facts.
-  int64_t height = 0;
-  int64_t width = 0;
-  ModelOptions model = {};
-};
-
 // A model with the weights and the facts (Model::facts()) of the file; pictures are channels last.
-// Throws IoError for a damaged file, Unsupported with a list of everything in the file that is not
-// known, and InvalidArgument for a file of another kind: it lists the kinds, and says what to do
-// with a file that has weights but does not describe layers.
+// Where the file leaves extents open, predict() takes samples of other sizes too
+// (Model::open_sizes()).
+// Throws IoError for a damaged file and one of another kind, Unsupported with a list of everything
+// in the file that is not known, and InvalidArgument for extents that are missing, for a folder,
+// and for a file that has weights but does not describe layers: it says what to do with it.
 Model load_model(const std::string& path, const LoadModelOptions& options = {});
 
 struct SaveModelOptions {
   int64_t opset = 0;  // of ONNX files; 0: 13 or, if layers need it, 17
   bool half = false;  // weights in 16 bits: half the size; other software computes in 32 bits
+  // The state that the weights are of: Keras' HDF5 files keep the slots of its optimizer.
+  const TrainingState* training = nullptr;
+  int64_t batch = 0;  // of ONNX files: that other software is bound to; 0: any
 };
 
 // Writes the model with its facts. Throws InvalidArgument for a suffix that no kind has, or an

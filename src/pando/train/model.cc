@@ -54,10 +54,19 @@ Model::Model(std::vector<SymbolicTensor> inputs, const std::vector<SymbolicTenso
              ModelOptions options)
     : Model(Network(std::move(inputs), outputs), std::move(options)) {}
 
+Model::Model(Network network, ModelOptions options, std::map<std::string, Tensor>& weights)
+    : impl_(std::make_shared<Impl>(std::move(network), std::move(options), &weights)) {}
+
 const std::string& Model::name() const { return impl_->options.name; }
 const Network& Model::network() const { return impl_->network; }
 const ModelFacts& Model::facts() const { return impl_->facts; }
 void Model::set_facts(ModelFacts facts) { impl_->facts = std::move(facts); }
+const OpenSizes& Model::open_sizes() const { return impl_->other_sizes.open(); }
+void Model::set_open_sizes(OpenSizes sizes) {
+  const Impl::Use use(*impl_);
+  impl_->other_sizes.set(std::move(sizes));
+  impl_->drop_programs(RunMode::predict);
+}
 std::string Model::summary() const {
   const auto& options = impl_->compile_options;
   return impl_->network.summary(name(), impl_->frozen,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <concepts>
 #include <functional>
 #include <iosfwd>
 #include <map>
@@ -25,6 +26,7 @@
 #include "pando/train/history.h"
 #include "pando/train/model_facts.h"
 #include "pando/train/non_finite_loss.h"
+#include "pando/train/open_sizes.h"
 #include "pando/train/parallel_options.h"
 #include "pando/train/run_memory.h"
 #include "pando/train/run_mode.h"
@@ -204,6 +206,12 @@ class Model {
   Model(const SymbolicTensor& input, const SymbolicTensor& output, ModelOptions options = {});
   Model(std::vector<SymbolicTensor> inputs, const std::vector<SymbolicTensor>& outputs,
         ModelOptions options = {});
+  // With these weights, by the names of weight_names(), instead of random ones. Throws
+  // InvalidArgument unless each weight is there, f32 and of the shape that get_weight() returns.
+  // A template, so that Model({a, b}, {c, d}) means inputs and outputs.
+  template <std::same_as<std::map<std::string, Tensor>> Weights>
+  Model(Network network, Weights weights, ModelOptions options = {})
+      : Model(std::move(network), std::move(options), weights) {}
 
   const std::string& name() const;
   const Network& network() const;
@@ -212,6 +220,13 @@ class Model {
   // Names of classes, preparation of pictures and origin, which files keep with the model.
   const ModelFacts& facts() const;
   void set_facts(ModelFacts facts);
+
+  // Lets predict() take samples whose extents along open axes differ from those of network();
+  // models of files that leave extents open have it (load_model.h). Programs for the 4 sizes that
+  // were used last are kept, and all use the same weights. Nothing is open in a model with pipeline
+  // stages, or while start_from() is in effect; until() and with_head() return models of one size.
+  void set_open_sizes(OpenSizes sizes);
+  const OpenSizes& open_sizes() const;
 
   // Frozen layers keep their weights; batch normalisation then uses its moving statistics. Takes
   // effect at once. Throws for an unknown name.
@@ -271,6 +286,9 @@ class Model {
   std::vector<std::string> weight_names() const;
   Tensor get_weight(const std::string& name) const;
 
+  // Writes a model file of the kind that the suffix names: save_model() of load_model.h, which has
+  // options.
+  void save(const std::string& path) const;
   // The network up to a layer, as a model of its own with copies of these weights.
   Model until(const std::string& layer) const;
   // The network with a new classifier (zoo/head.h), as a model of its own: all other layers have
@@ -344,6 +362,9 @@ class Model {
   struct Impl;  // private to train/
 
  private:
+  Model(Network network, ModelOptions options, std::map<std::string, Tensor>& weights);
+
+  friend class Predictor;
   std::shared_ptr<Impl> impl_;
 };
 

@@ -14,6 +14,8 @@ namespace {
 constexpr const char* kLabelsKey = "pando.labels";
 constexpr const char* kPreprocessingKey = "pando.preprocessing";
 constexpr const char* kOriginKey = "pando.origin";
+constexpr const char* kServingKey = "pando.serving";
+constexpr int64_t kLargestServedBatch = 1 << 20;
 // Larger pictures do not fit into memory in batches; keeps sizes far from overflow.
 constexpr int64_t kLargestSide = 1 << 16;
 
@@ -28,6 +30,13 @@ const std::map<std::string, Colours>& colour_names() {
 
 const std::map<std::string, Fit>& fit_names() {
   static const std::map<std::string, Fit> names = {{"crop", Fit::crop}, {"stretch", Fit::stretch}};
+  return names;
+}
+
+const std::map<std::string, ServedInput>& served_names() {
+  static const std::map<std::string, ServedInput> names = {{"tensors", ServedInput::tensors},
+                                                           {"images", ServedInput::images},
+                                                           {"bytes", ServedInput::pixels}};
   return names;
 }
 
@@ -102,6 +111,17 @@ PicturePreparation pictures_of(const Json& json) {
   return pictures;
 }
 
+ServingFacts serving_of(const Json& json) {
+  ServingFacts serving{.signature = json.get<std::string>("signature"),
+                       .input = value_of(served_names(), "input", json.get<std::string>("input")),
+                       .batch = json.get<int64_t>("batch", 0)};
+  if (serving.signature.empty()) throw IoError("signature: expected a name, got none");
+  if (serving.batch < 0 || serving.batch > kLargestServedBatch) {
+    throw IoError("batch: expected 0 to ", kLargestServedBatch, ", got ", serving.batch);
+  }
+  return serving;
+}
+
 }  // namespace
 
 std::map<std::string, std::string> to_metadata(const ModelFacts& facts) {
@@ -118,6 +138,12 @@ std::map<std::string, std::string> to_metadata(const ModelFacts& facts) {
   add("task", facts.origin.task);
   add("date", facts.origin.date);
   if (!origin.members().empty()) metadata[kOriginKey] = origin.dump();
+  if (facts.serving) {
+    Json serving = {{"signature", facts.serving->signature},
+                    {"input", name_of(served_names(), facts.serving->input)}};
+    if (facts.serving->batch > 0) serving["batch"] = facts.serving->batch;
+    metadata[kServingKey] = serving.dump();
+  }
   return metadata;
 }
 
@@ -134,6 +160,7 @@ ModelFacts facts_in(const std::map<std::string, std::string>& metadata, const st
   };
   read(kLabelsKey, [&](const Json& json) { facts.labels = json.get<std::vector<std::string>>(); });
   read(kPreprocessingKey, [&](const Json& json) { facts.pictures = pictures_of(json); });
+  read(kServingKey, [&](const Json& json) { facts.serving = serving_of(json); });
   read(kOriginKey, [&](const Json& json) {
     facts.origin = {.producer = json.get<std::string>("producer", ""),
                     .model = json.get<std::string>("model", ""),

@@ -45,16 +45,33 @@ struct ModelOrigin {
   bool operator==(const ModelOrigin&) const = default;
 };
 
+// What clients of a server send for a picture.
+enum class ServedInput {
+  tensors,  // numbers as the network takes them
+  images,   // encoded JPEGs and PNGs
+  pixels,   // eight-bit pixels of the prepared size; "bytes" in files and flags
+};
+
+// How a server shows the model.
+struct ServingFacts {
+  std::string signature = "serving_default";
+  ServedInput input = ServedInput::tensors;
+  int64_t batch = 0;  // that other software is bound to; 0: any
+
+  bool operator==(const ServingFacts&) const = default;
+};
+
 struct ModelFacts {
   std::vector<std::string> labels;  // class i is labels[i]; empty: not known
   std::optional<PicturePreparation> pictures;
   ModelOrigin origin;
+  std::optional<ServingFacts> serving;
 
   bool operator==(const ModelFacts&) const = default;
 };
 
-// The facts as texts by key, as files keep them: `pando.labels`, `pando.preprocessing` and
-// `pando.origin`, in JSON. What is not known has no key.
+// The facts as texts by key, as files keep them: `pando.labels`, `pando.preprocessing`,
+// `pando.origin` and `pando.serving`, in JSON. What is not known has no key.
 std::map<std::string, std::string> to_metadata(const ModelFacts& facts);
 
 // Ignores other keys. Throws IoError, which names `place` and the key, for a text that

@@ -30,9 +30,21 @@ int64_t weight_bytes(const Network& network) {
   return bytes;
 }
 
+Tensor taken_weight(std::map<std::string, Tensor>& given, const std::string& name,
+                    const Shape& shape) {
+  const auto found = given.find(name);
+  const bool fits =
+      found != given.end() && found->second.dtype() == DType::f32 && found->second.shape() == shape;
+  if (fits) return std::move(found->second);
+  throw InvalidArgument("weight '", name, "': expected f32", shape, ", got ",
+                        found == given.end()
+                            ? std::string("none")
+                            : concat(to_string(found->second.dtype()), found->second.shape()));
+}
+
 }  // namespace
 
-Model::Impl::Impl(Network network_in, ModelOptions options_in)
+Model::Impl::Impl(Network network_in, ModelOptions options_in, std::map<std::string, Tensor>* given)
     : network(std::move(network_in)),
       options(std::move(options_in)),
       strategy(DeviceStrategy::current()),
@@ -45,8 +57,10 @@ Model::Impl::Impl(Network network_in, ModelOptions options_in)
     for (const nn::WeightSpec& weight : layer.weights) {
       const std::string name = layer.name + "/" + weight.name;
       const uint64_t key = mix_keys(options.seed, hash_name(name));
-      variables.add(name, weight.initializer.make(weight.file_shape(), key).reshaped(weight.shape),
-                    weight.moving_momentum, weight.follows_variance);
+      Tensor value = given == nullptr ? weight.initializer.make(weight.file_shape(), key)
+                                      : taken_weight(*given, name, weight.file_shape());
+      variables.add(name, std::move(value).reshaped(weight.shape), weight.moving_momentum,
+                    weight.follows_variance);
     }
   }
 }
@@ -109,6 +123,24 @@ void Model::Impl::drop_programs(RunMode mode) {
 void Model::Impl::drop_all() {
   programs_.clear();
   team_.reset();
+}
+
+const Network& Model::Impl::running(RunMode mode, const std::vector<Field>& fields) {
+  if (mode != RunMode::predict || rest) return running();
+  const Network* other = other_sizes.find(
+      network, fields, [this](const std::string& dropped) { drop_predictions(dropped); });
+  return other == nullptr ? network : *other;
+}
+
+bool Model::Impl::drop_other_sizes(const std::vector<Field>& fields) {
+  return other_sizes.keep_only(fields,
+                               [this](const std::string& dropped) { drop_predictions(dropped); });
+}
+
+void Model::Impl::drop_predictions(const std::string& fields) {
+  std::erase_if(programs_, [&](const auto& entry) {
+    return std::get<0>(entry.first) == RunMode::predict && std::get<2>(entry.first) == fields;
+  });
 }
 
 void Model::Impl::set_pipelining(const PipeliningOptions& options_in) {
@@ -347,6 +379,7 @@ train::LoadedProgram& Model::Impl::program(RunMode mode, int64_t batch,
 
 train::LoadedProgram& Model::Impl::plan(RunMode mode, int64_t batch,
                                         const std::vector<Field>& fields) {
+  const Network& described = running(mode, fields);  // also marks its size as used
   auto& loaded = programs_[{mode, batch, to_string(fields)}];
   if (loaded != nullptr) return *loaded;
   const bool predict = mode == RunMode::predict;
@@ -356,7 +389,7 @@ train::LoadedProgram& Model::Impl::plan(RunMode mode, int64_t batch,
   train::SliceDivision division = division_of(batch, execution);
   if (mode != RunMode::train && execution.slices == 0 && !pipelined(mode)) {
     const ir::Graph slice =
-        train::build_graph(running(), graph_request(mode, division.slice_batch, fields));
+        train::build_graph(described, graph_request(mode, division.slice_batch, fields));
     train::check_sizes(slice, batch);
     division = train::fit_into_cache(division, batch, slice);
   }
@@ -392,14 +425,14 @@ train::LoadedProgram& Model::Impl::plan(RunMode mode, int64_t batch,
     compiling.accept = [](const ir::Node&, const kernels::Candidate&) { return false; };
   }
   const train::GraphRequest request = graph_request(mode, division.slice_batch, fields);
-  ir::Graph graph = train::build_graph(running(), request);
+  ir::Graph graph = train::build_graph(described, request);
   train::check_sizes(graph, batch);
-  place.feed_fields = train::feed_fields(running(), graph, fields);
-  place.samples_vary = !predict && !train::wire(running(), fields).weights().empty();
+  place.feed_fields = train::feed_fields(described, graph, fields);
+  place.samples_vary = !predict && !train::wire(described, fields).weights().empty();
   auto program = compiler::compile(std::move(graph), std::move(compiling));
   check_memory(*program, place);
   std::vector<train::MetricColumn> columns;
-  if (!predict) columns = train::metric_columns(running(), request);
+  if (!predict) columns = train::metric_columns(described, request);
   loaded = std::make_unique<train::LoadedProgram>(std::move(program), std::move(place),
                                                   std::move(columns));
   loaded->dumps = std::move(dumps);

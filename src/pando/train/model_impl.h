@@ -14,6 +14,7 @@
 #include "pando/comm/job.h"
 #include "pando/train/metric_sums.h"
 #include "pando/train/model.h"
+#include "pando/train/other_sizes.h"
 #include "pando/train/programs.h"
 
 namespace pando::train {
@@ -68,7 +69,8 @@ struct Model::Impl {
     Impl& impl_;
   };
 
-  Impl(Network network_in, ModelOptions options_in);
+  // Takes the tensors of `given`, which has all weights, or makes random ones if it is null.
+  Impl(Network network_in, ModelOptions options_in, std::map<std::string, Tensor>* given = nullptr);
 
   CompileOptions& compiled();  // throws InvalidArgument before compile()
   void compile(CompileOptions options_in);
@@ -113,6 +115,10 @@ struct Model::Impl {
 
   // What programs run: the network, or the part of it behind the layer of start_from().
   const Network& running() const { return rest ? *rest : network; }
+  // The same for these data: predictions may be of samples of another size.
+  const Network& running(RunMode mode, const std::vector<Field>& fields);
+  // Drops what is kept for samples of other sizes than these; returns whether there was any.
+  bool drop_other_sizes(const std::vector<Field>& fields);
 
   Network network;
   std::optional<Network> rest;
@@ -124,6 +130,7 @@ struct Model::Impl {
   GradientAccumulationOptions accumulation;
   ReplicationOptions replication;
   std::set<std::string> frozen;
+  train::OtherSizes other_sizes;
   runtime::VariableStore variables;
   std::optional<CompileOptions> compile_options;
   LossScaler scaler;      // of training, as compile() says
@@ -138,6 +145,7 @@ struct Model::Impl {
   std::thread::id user_;  // guarded by use_mutex_, like uses_
   int uses_ = 0;
 
+  void drop_predictions(const std::string& fields);
   bool pipelined(RunMode mode) const;
   void check_memory(const compiler::Program& program, const runtime::Placement& place);
   train::SliceDivision division_of(int64_t batch, const ExecutionOptions& execution);

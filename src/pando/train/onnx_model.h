@@ -6,27 +6,16 @@
 #include <map>
 #include <string>
 
-#include "pando/train/model.h"
+#include "pando/train/load_options.h"
 
 namespace pando {
-
-struct OnnxLoadOptions {
-  // Extents that the file leaves open, by their names in the file ("height") or as "input:2", axis
-  // 2 of an input. The batch stays free.
-  std::map<std::string, int64_t> extents = {};
-  // Height and width of pictures where the file leaves them open and `extents` does not name them;
-  // 0: those of the file's facts.
-  int64_t height = 0;
-  int64_t width = 0;
-  ModelOptions model = {};
-};
 
 // An ordinary model with the weights of the file, which can be trained, cut and saved. Pictures are
 // channels last, whatever the file has: an input [N, 3, 224, 224] takes samples [224, 224, 3].
 // Layers are named after the weights of the file ("layer1.0.conv1" for "layer1.0.conv1.weight"),
 // or after its nodes. The facts are in the file's metadata (model_facts.h). Throws IoError for a
 // damaged file, Unsupported with a list of all nodes that are not known.
-Model load_onnx(const std::string& path, const OnnxLoadOptions& options = {});
+Model load_onnx(const std::string& path, const LoadModelOptions& options = {});
 
 struct OnnxSaveOptions {
   int64_t opset = 0;                                 // 9 to 17; 0: 13 or, if layers need it, 17
@@ -34,9 +23,10 @@ struct OnnxSaveOptions {
   // Weights of more than one number are stored in 16 bits and converted when they are used: half
   // the size, and other software computes in 32 bits.
   bool half = false;
+  int64_t batch = 0;  // that other software is bound to; 0: any
 };
 
-// Writes the network for inference, channels first as other software expects it, with a free batch.
+// Writes the network for inference, channels first as other software expects it.
 // Throws Unsupported with a list of all layers that the opset cannot express, IoError if the file
 // cannot be written; an older file then stays.
 void save_onnx(const Model& model, const std::string& path, const OnnxSaveOptions& options = {});

@@ -253,10 +253,8 @@ SliceDivision divide(int64_t batch, int slices) {
   return {used, slice_batch, compiler::Division::batch};
 }
 
-SliceDivision fit_into_cache(const SliceDivision& coarse, int64_t batch, const ir::Graph& slice) {
+int64_t samples_in_cache(const ir::Graph& slice, int64_t slice_batch) {
   constexpr int64_t kCacheBytes = 4 << 20;
-  constexpr int64_t kMostRounds = 64;  // every slice of a program has addresses of its own
-  if (coarse.division != compiler::Division::batch || coarse.slice_batch == 1) return coarse;
   int64_t most = 1;
   for (const auto& node : slice.nodes()) {
     int64_t bytes = 0;
@@ -266,9 +264,15 @@ SliceDivision fit_into_cache(const SliceDivision& coarse, int64_t batch, const i
         if (!weight) bytes += static_cast<int64_t>(value->bytes());
       }
     }
-    most = std::max(most, bytes / coarse.slice_batch);
+    most = std::max(most, bytes / slice_batch);
   }
-  const int64_t samples = std::clamp<int64_t>(kCacheBytes / most, 1, coarse.slice_batch);
+  return std::max<int64_t>(kCacheBytes / most, 1);
+}
+
+SliceDivision fit_into_cache(const SliceDivision& coarse, int64_t batch, const ir::Graph& slice) {
+  constexpr int64_t kMostRounds = 64;  // every slice of a program has addresses of its own
+  if (coarse.division != compiler::Division::batch || coarse.slice_batch == 1) return coarse;
+  const int64_t samples = std::min(samples_in_cache(slice, coarse.slice_batch), coarse.slice_batch);
   // Every worker gets as many slices as the others.
   const int64_t rounds = std::min(kMostRounds, (coarse.slice_batch + samples - 1) / samples);
   return divide(batch, static_cast<int>(coarse.slices * rounds));
