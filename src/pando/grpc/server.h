@@ -1,0 +1,51 @@
+// The gRPC side of the model server: TensorFlow Serving's services, the Open Inference Protocol,
+// health and reflection.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "pando/serve/model_server.h"
+
+namespace pando::grpc {
+
+struct ServerOptions {
+  std::string address = "127.0.0.1";
+  int port = 8500;                       // 0: any free one
+  std::string unix_socket;               // listens there too, if not empty
+  int64_t max_message_bytes = 64 << 20;  // of a request
+  std::string version;                   // of the program, for clients that ask
+  // PEM files. With a client_ca, clients need a certificate of it.
+  std::string tls_certificate;
+  std::string tls_key;
+  std::string tls_client_ca;
+  std::string token;  // clients must send "authorization: Bearer TOKEN"; empty: none needed
+  // What HandleReloadConfigRequest starts from: clients replace its models. Empty: they must not.
+  std::optional<serve::ServerConfig> reload_base;
+};
+
+// Answers from the constructor on, by threads of its own. `models` must outlive it.
+class Server {
+ public:
+  // Throws IoError if it cannot listen, or read a file of TLS.
+  Server(ServerOptions options, serve::ModelServer& models);
+  ~Server();  // ends calls that are not answered
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  int port() const;
+  int64_t open_calls() const;
+  // Refuses new calls and waits until all others are answered. False: the time was over before;
+  // then they were cancelled. Health says NOT_SERVING as soon as the models drain.
+  bool drain(std::chrono::milliseconds at_most);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace pando::grpc

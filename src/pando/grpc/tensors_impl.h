@@ -1,0 +1,53 @@
+// Tensors of both protocols from and to those of the model server. Pure functions: any message
+// gives a tensor or a reason. SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <open_inference.pb.h>
+#include <tensorflow.pb.h>
+
+#include "pando/serve/infer.h"
+
+namespace pando::grpc {
+
+// Keeps what a request does not hold itself in the form that the model needs.
+using InputMemory = std::deque<std::vector<std::byte>>;
+
+tensorflow::DataType tf_type(serve::ElementType type);
+std::string_view oip_type(serve::ElementType type);  // "FP32"
+
+// The elements of a TensorProto: views of it, or of `memory`. The last number of a short
+// list fills the rest of the tensor, unless that takes more than `max_bytes`.
+serve::Result<serve::InputTensor> tensor_of(const std::string& name,
+                                            const tensorflow::TensorProto& proto, int64_t max_bytes,
+                                            InputMemory& memory);
+// Writes an output; as tensor_content, or as numbers.
+void write_tensor(const serve::OutputTensor& output, bool as_content,
+                  tensorflow::TensorProto& proto);
+
+// All inputs of a request of the Open Inference Protocol.
+serve::Result<std::vector<serve::InputTensor>> tensors_of(
+    const inference::ModelInferRequest& request, InputMemory& memory);
+// Writes the outputs; raw, or as numbers. Numbers of 16 bits are always raw, as the protocol wants.
+void write_outputs(const serve::InferResponse& response, bool raw,
+                   inference::ModelInferResponse& message);
+
+// Samples of tf.train.Example, as Classify and Regress take them; `context` has features that all
+// samples share, and may be null. A feature has the name of an input; the only feature may have
+// any.
+serve::Result<std::vector<serve::InputTensor>> tensors_of(
+    const google::protobuf::RepeatedPtrField<tensorflow::Example>& examples,
+    const tensorflow::Example* context, const serve::Servable& servable, InputMemory& memory);
+
+// Allocates `bytes` in `memory`.
+std::byte* allocate(InputMemory& memory, size_t bytes);
+// The elements of a shape; none for a negative size or more than 2^40 elements.
+std::optional<int64_t> elements_of(const std::vector<int64_t>& shape);
+
+}  // namespace pando::grpc

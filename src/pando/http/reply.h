@@ -1,0 +1,72 @@
+// How a handler answers a request: at once or later, from any thread, whole or as a stream.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "pando/http/message.h"
+
+namespace pando::http {
+
+// What a reply is written to: a connection of the server, or a test. All functions may be called
+// from any thread, but by one reply or stream only.
+class ReplySink {
+ public:
+  virtual ~ReplySink() = default;
+  virtual void send(Response response) = 0;
+  virtual void begin_stream(Response head) = 0;
+  virtual bool write(std::string data) = 0;  // false: the client is gone or reads too slowly
+  virtual void end_stream() = 0;
+};
+
+// A reply that is written bit by bit; ends when it is destroyed.
+class Stream {
+ public:
+  explicit Stream(std::shared_ptr<ReplySink> sink) : sink_(std::move(sink)) {}
+  Stream(Stream&&) = default;
+  Stream& operator=(Stream&&) = delete;
+  ~Stream() {
+    if (sink_) sink_->end_stream();
+  }
+  // Sends `data`, never waits. False: the client is gone or reads too slowly; write no more.
+  bool write(std::string data) { return sink_->write(std::move(data)); }
+
+ private:
+  std::shared_ptr<ReplySink> sink_;
+};
+
+// The right to answer one request, once. If it is destroyed before, the answer is 500.
+class Reply {
+ public:
+  explicit Reply(std::shared_ptr<ReplySink> sink) : sink_(std::move(sink)) {}
+  Reply(Reply&&) = default;
+  Reply& operator=(Reply&&) = delete;
+  ~Reply() {
+    if (sink_) send(error_response(500, "the server has not answered"));
+  }
+
+  // Requires: neither was called before. The request and its views end here.
+  void send(Response response) { std::exchange(sink_, nullptr)->send(std::move(response)); }
+  // Sends the head; the body follows by Stream::write, for example server-sent events
+  // (content type "text/event-stream", every event "data: ...\n\n").
+  Stream stream(Response head) {
+    sink_->begin_stream(std::move(head));
+    return Stream(std::exchange(sink_, nullptr));
+  }
+
+ private:
+  std::shared_ptr<ReplySink> sink_;
+};
+
+// Answers requests. Called by the I/O threads, which serve no other connection meanwhile: what
+// takes longer than reading the request belongs to other threads. An exception becomes an answer
+// 500.
+class Handler {
+ public:
+  virtual ~Handler() = default;
+  virtual void handle(const Request& request, Reply reply) = 0;
+};
+
+}  // namespace pando::http

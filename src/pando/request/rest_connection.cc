@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+#include "pando/request/rest_connection.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/core.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "pando/base/error.h"
+#include "pando/base/strings.h"
+
+namespace pando::request {
+namespace {
+
+using serve::Code;
+using serve::ElementType;
+using serve::failure;
+using serve::Status;
+
+std::string number_text(const serve::InputTensor& input, size_t index) {
+  if (input.type == ElementType::u8) return std::to_string(static_cast<int>(input.data[index]));
+  float number = 0;
+  std::memcpy(&number, input.data.data() + index * sizeof(number), sizeof(number));
+  return fmt::format("{}", number);
+}
+
+// Nested lists, from `index` on.
+void append_list(std::string& out, const serve::InputTensor& input, size_t axis, size_t& index) {
+  if (axis == input.shape.size()) {
+    out += number_text(input, index++);
+    return;
+  }
+  out += "[";
+  for (int64_t i = 0; i < input.shape[axis]; ++i) {
+    if (i > 0) out += ",";
+    append_list(out, input, axis + 1, index);
+  }
+  out += "]";
+}
+
+std::string shape_list(const std::vector<int64_t>& shape) {
+  std::string text;
+  for (const int64_t size : shape) text += (text.empty() ? "" : ",") + std::to_string(size);
+  return "[" + text + "]";
+}
+
+// What HTTP says, as the code of the other protocols.
+Code code_of(int status) {
+  switch (status) {
+    case 400:
+    case 413:
+    case 415:
+    case 422: return Code::invalid_argument;
+    case 401: return Code::unauthenticated;
+    case 404: return Code::not_found;
+    case 429: return Code::resource_exhausted;
+    case 503: return Code::unavailable;
+    case 504: return Code::deadline_exceeded;
+    default: return Code::internal;
+  }
+}
+
+class RestConnection : public Connection {
+ public:
+  RestConnection(RestTarget target, std::string request)
+      : target_(std::move(target)), request_(std::move(request)) {
+    connect();
+  }
+  ~RestConnection() override { close(); }
+
+  Status send(Seconds at_most) override {
+    if (socket_ < 0) {
+      try {
+        connect();
+      } catch (const IoError& error) {
+        return failure(Code::unavailable, error.what());
+      }
+    }
+    set_timeout(at_most);
+    Status status = write_all();
+    if (status.ok()) status = read_answer();
+    if (status.code == Code::unavailable || status.code == Code::deadline_exceeded) close();
+    return status;
+  }
+
+ private:
+  void connect() {
+    addrinfo hints = {};
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* found = nullptr;
+    const std::string port = std::to_string(target_.port);
+    if (::getaddrinfo(target_.host.c_str(), port.c_str(), &hints, &found) != 0) {
+      throw IoError("--host: cannot find '", target_.host, "'");
+    }
+    for (addrinfo* one = found; one != nullptr && socket_ < 0; one = one->ai_next) {
+      socket_ = ::socket(one->ai_family, one->ai_socktype | SOCK_CLOEXEC, one->ai_protocol);
+      if (socket_ >= 0 && ::connect(socket_, one->ai_addr, one->ai_addrlen) != 0) close();
+    }
+    ::freeaddrinfo(found);
+    if (socket_ < 0) {
+      throw IoError("cannot connect to ", target_.host, ":", target_.port, ": ",
+                    std::strerror(errno));
+    }
+    const int on = 1;
+    ::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  }
+
+  void close() {
+    if (socket_ >= 0) ::close(socket_);
+    socket_ = -1;
+    buffer_.clear();
+  }
+
+  void set_timeout(Seconds at_most) const {
+    const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(at_most).count();
+    const timeval time = {.tv_sec = micros / 1'000'000, .tv_usec = micros % 1'000'000};
+    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof(time));
+    ::setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof(time));
+  }
+
+  static Status lost() {
+    if (errno == EAGAIN) return failure(Code::deadline_exceeded, "no answer in time");
+    return failure(Code::unavailable, "the connection was lost");
+  }
+
+  Status write_all() const {
+    for (size_t sent = 0; sent < request_.size();) {
+      const ssize_t count =
+          ::send(socket_, request_.data() + sent, request_.size() - sent, MSG_NOSIGNAL);
+      if (count <= 0) return lost();
+      sent += static_cast<size_t>(count);
+    }
+    return {};
+  }
+
+  bool read_more() {
+    char part[65536];
+    const ssize_t count = ::recv(socket_, part, sizeof(part), 0);
+    if (count == 0) errno = ECONNRESET;
+    if (count <= 0) return false;
+    buffer_.append(part, static_cast<size_t>(count));
+    return true;
+  }
+
+  Status read_answer() {
+    size_t head = 0;
+    while ((head = buffer_.find("\r\n\r\n")) == std::string::npos) {
+      if (!read_more()) return lost();
+    }
+    const std::string lower = to_lower(buffer_.substr(0, head));
+    const int status = buffer_.size() > 12 ? std::atoi(buffer_.c_str() + 9) : 0;
+    const size_t place = lower.find("\r\ncontent-length:");
+    if (place == std::string::npos) return failure(Code::unavailable, "an answer without a length");
+    const size_t size = std::strtoull(lower.c_str() + place + 17, nullptr, 10);
+    while (buffer_.size() < head + 4 + size) {
+      if (!read_more()) return lost();
+    }
+    const std::string body = buffer_.substr(head + 4, size);
+    buffer_.erase(0, head + 4 + size);
+    if (lower.find("connection: close") != std::string::npos) close();
+    if (status == 200) return {};
+    return failure(code_of(status), "HTTP ", status, ": ", body.substr(0, 300));
+  }
+
+  const RestTarget target_;
+  const std::string request_;
+  int socket_ = -1;
+  std::string buffer_;
+};
+
+}  // namespace
+
+std::string rest_request(const RestTarget& target, const serve::InputTensor& input) {
+  std::string path;
+  std::string extra;
+  std::string body;
+  if (target.open_inference) {
+    const bool is_u8 = input.type == ElementType::u8;
+    path = "/v2/models/" + target.model + "/infer";
+    body = fmt::format(
+        R"({{"inputs":[{{"name":"{}","datatype":"{}","shape":{},"parameters":{{"binary_data_size":{}}}}}],)"
+        R"("parameters":{{"binary_data_output":true}}}})",
+        input.name, is_u8 ? "UINT8" : "FP32", shape_list(input.shape), input.data.size());
+    extra = fmt::format("Inference-Header-Content-Length: {}\r\n", body.size());
+    body.append(reinterpret_cast<const char*>(input.data.data()), input.data.size());
+  } else {
+    path = "/v1/models/" + target.model + ":predict";
+    body = "{\"instances\":";
+    size_t index = 0;
+    append_list(body, input, 0, index);
+    body += "}";
+  }
+  if (!target.token.empty()) extra += "Authorization: Bearer " + target.token + "\r\n";
+  return fmt::format("POST {} HTTP/1.1\r\nHost: {}:{}\r\nContent-Length: {}\r\n{}\r\n", path,
+                     target.host, target.port, body.size(), extra) +
+         body;
+}
+
+std::unique_ptr<Connection> connect_rest(const RestTarget& target, std::string request) {
+  return std::make_unique<RestConnection>(target, std::move(request));
+}
+
+}  // namespace pando::request

@@ -1,0 +1,39 @@
+// One request for answers of a model on its way through the server, whatever protocol it came by.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "pando/http/reply.h"
+#include "pando/rest/backend.h"
+#include "pando/rest/json_input.h"
+
+namespace pando::rest {
+
+// {"error": ...} with the code of the status, as TensorFlow Serving maps it, and Retry-After.
+http::Response response_of(const serve::Status& status);
+
+// When the client gives up: the header Request-Timeout-Ms, in milliseconds after the first byte.
+// InvalidArgument if it is no number above 0.
+serve::Clock::time_point deadline_of(const http::Request& request);
+
+// Makes the answer; runs on a thread of the model server.
+using Answer = std::function<http::Response(const serve::InferResponse& response)>;
+
+// Submits `infer`, whose memory is that of `memory` and of the request, and replies with its
+// answer.
+void submit_call(Backend& backend, serve::InferRequest infer, std::shared_ptr<const void> memory,
+                 http::Reply reply, Answer answer);
+
+// Calls `function` and replies 400 if it throws InvalidArgument. It takes the reply when it needs
+// it.
+void reply_or_refuse(http::Reply reply, const std::function<void(http::Reply& reply)>& function);
+
+// The elements of an output as JSON; numbers of 16 bits become f32.
+void append_output(std::string& out, const serve::OutputTensor& output,
+                   std::span<const int64_t> shape, std::span<const std::byte> data);
+
+}  // namespace pando::rest

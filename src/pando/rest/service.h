@@ -1,0 +1,45 @@
+// Everything that the server answers over HTTP: both protocols, metrics, its page.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pando/http/routes.h"
+#include "pando/rest/backend.h"
+#include "pando/rest/open_inference.h"
+#include "pando/rest/tf_serving.h"
+
+namespace pando::rest {
+
+struct ServiceOptions {
+  std::string version;  // of the program
+  bool cors = false;    // lets pages of other addresses ask
+  bool page = true;     // at "/"
+};
+
+//   /v1/...                          TensorFlow Serving
+//   /v2/...                          Open Inference Protocol
+//   /metrics, /monitoring/prometheus/metrics
+//   /                                the page; /pando/models is what it shows
+class Service : public http::Handler {
+ public:
+  // `backend` must outlive it and the calls it makes.
+  Service(Backend& backend, ServiceOptions options);
+  void handle(const http::Request& request, http::Reply reply) override;
+
+  // What needs no token: health, for those who only watch, and the page, which asks for it.
+  static std::vector<std::string> public_paths();
+
+ private:
+  Backend& backend_;
+  ServiceOptions options_;
+  TfServing tf_serving_;
+  OpenInference open_inference_;
+  http::Routes routes_;
+};
+
+// The models with their versions, states, inputs and classes, as JSON.
+std::string models_text(const Backend& backend);
+
+}  // namespace pando::rest

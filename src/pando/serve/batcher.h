@@ -1,0 +1,94 @@
+// The threads that compute: they take what waits for any model, as batches, and answer.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "pando/serve/batch_policy.h"
+#include "pando/serve/infer.h"
+#include "pando/serve/loaded_model.h"
+#include "pando/serve/model_metrics.h"
+
+namespace pando::serve {
+
+struct Job;
+
+// The requests that wait for one version of a model. Guarded by the mutex of the batcher.
+struct ModelQueue {
+  QueueLimits limits;
+  std::unique_ptr<ModelMetrics> metrics;
+  std::deque<std::shared_ptr<Job>> jobs;
+  int64_t samples = 0;  // of the jobs that no worker has taken
+  int running = 0;      // batches
+  int64_t running_samples = 0;
+  double seconds_per_sample = 0;
+};
+
+// Every method may be called by any thread.
+class Batcher {
+ public:
+  explicit Batcher(int workers);
+  ~Batcher();  // stop()
+  Batcher(const Batcher&) = delete;
+  Batcher& operator=(const Batcher&) = delete;
+
+  int workers() const { return static_cast<int>(threads_.size()); }
+  // Calls back at once if the request is refused. Requires: request.servable is `model`, which
+  // checked the request and found so many samples.
+  void submit(std::shared_ptr<const LoadedModel> model, InferRequest request, int64_t samples,
+              InferCallback callback);
+  // Refuses from now on and answers what waits with `unavailable`; what is computed is answered.
+  void stop();
+  int64_t in_flight() const;  // requests that are accepted and not answered yet
+  // Waits until nothing is in flight. False: the time was over before.
+  bool await_empty(std::chrono::duration<double> at_most) const;
+  int64_t queued_samples(const LoadedModel& model) const;
+
+ private:
+  // Samples of one request that one worker computes.
+  struct Piece {
+    std::shared_ptr<Job> job;
+    SampleRange range;
+  };
+  // What a worker takes at once.
+  struct Batch {
+    std::shared_ptr<const LoadedModel> model;
+    std::vector<Piece> pieces;
+    std::vector<std::shared_ptr<Job>> late;
+    int64_t samples = 0;
+  };
+  // Memory of one worker, which grows to what its batches need.
+  struct Scratch {
+    std::vector<std::vector<std::byte>> rows;
+    std::vector<const std::byte*> inputs;
+    std::vector<std::byte*> outputs;
+    std::vector<PredictorRows> parts;
+  };
+
+  void work();
+  std::shared_ptr<const LoadedModel> pick(Clock::time_point now, Clock::time_point& next) const;
+  Batch take(std::shared_ptr<const LoadedModel> model, Clock::time_point now);
+  void run(Batch& batch, Scratch& scratch);
+  static bool prepare(const LoadedModel& model, Piece& piece, size_t place, Scratch& scratch);
+  void finish(const Piece& piece, int64_t batch);
+  void answer(const std::shared_ptr<Job>& job, Result<InferResponse> result);
+  void end_batch(const Batch& batch, double seconds);
+  QueueState state_of(const ModelQueue& queue) const;
+  void forget_empty_queues();
+
+  mutable std::mutex mutex_;
+  std::condition_variable work_;
+  mutable std::condition_variable empty_;
+  std::vector<std::shared_ptr<const LoadedModel>> active_;  // models with jobs or running batches
+  int idle_ = 0;
+  int64_t in_flight_ = 0;
+  bool stopping_ = false;
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace pando::serve

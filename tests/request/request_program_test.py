@@ -1,0 +1,58 @@
+# Tests `pando request` as users meet it. usage: request_program_test.py PANDO
+# SPDX-License-Identifier: MIT
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PANDO = str(pathlib.Path(sys.argv.pop(1)).resolve())
+FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="pando_request_"))
+LINES = ("Spawn workers", "Wait for workers", "Sending requests", "All done", "Full time in ms: ",
+         "Average throughput: ")
+
+
+def request(*flags):
+    return subprocess.run([PANDO, "request", *flags], capture_output=True, text=True, timeout=200,
+                          cwd=FOLDER)
+
+
+class Request(unittest.TestCase):
+    def test_exports_serves_asks_and_stops(self):
+        figures = FOLDER / "figures.json"
+        result = request("--model", "mnist_cnn", "--dataset", "mnist", "--batch-size", "3",
+                         "--num-images", "10", "--num-threads", "2", "--port", "-1", "--verbose",
+                         "--json", str(figures), "--svg", str(FOLDER / "latency.svg"))
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        for line in LINES:
+            self.assertIn(line, result.stdout)
+        self.assertIn("Processed num_images * num_threads: 12 * 2 = 24", result.stdout)
+        self.assertIn("-- Latency for batch: ", result.stdout)
+        written = json.loads(figures.read_text())
+        self.assertEqual((written["answers"], written["samples"]), (8, 24))
+        self.assertIn("</svg>", (FOLDER / "latency.svg").read_text())
+
+    def test_all_protocols_ask_an_export(self):
+        base = FOLDER / "mnist"
+        made = subprocess.run([PANDO, "export", "--model", "mnist_cnn", "--export-dir", str(base)],
+                              capture_output=True, text=True, timeout=100)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        for protocol in ("grpc", "rest", "oip", "oip-grpc"):
+            result = request("--export-dir", str(base), "--model-name", "m", "--protocol", protocol,
+                             "--num-images", "4", "--port", "-1", "--rate", "1000")
+            self.assertEqual(result.returncode, 0, protocol + result.stdout + result.stderr)
+            self.assertIn("Latency in ms: p50 ", result.stdout)
+
+    def test_says_what_is_wrong(self):
+        result = request("--host", "127.0.0.1", "--port", "1", "--timeout", "0.5")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("127.0.0.1:1", result.stderr)
+        result = request("--protocol", "soap")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("oip-grpc", result.stderr)
+        self.assertIn("--num-threads", request("--help").stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

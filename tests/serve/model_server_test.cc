@@ -1,0 +1,180 @@
+#include "pando/serve/model_server.h"
+
+#include <future>
+#include <latch>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "pando/base/memory_limit.h"
+#include "tests/serve/served.h"
+#include "tests/support/expect_error.h"
+
+namespace pando::serve {
+namespace {
+
+using namespace std::chrono_literals;
+using testing_support::error_of;
+
+TEST(ModelServer, AnswersWithTheLatestVersion) {
+  const Served served(2);
+  const auto server = served.start();
+  EXPECT_TRUE(server->live());
+  EXPECT_TRUE(server->ready());
+  EXPECT_TRUE(server->ready({.name = "m"}));
+  EXPECT_FALSE(server->ready({.name = "n"}));
+  const auto model = model_of(*server);
+  EXPECT_EQ(model->name(), "m");
+  EXPECT_EQ(model->version(), 2);
+  EXPECT_EQ(model->signature(), "serving_default");
+  EXPECT_EQ(model->inputs().at(0).shape, (std::vector<int64_t>{-1, 4}));
+  EXPECT_EQ(model->outputs().at(0).shape, (std::vector<int64_t>{-1, 4}));
+  for (const int64_t samples : {1, 3, 8, 21}) {
+    const auto response = server->infer(scaling_request(model, samples));
+    EXPECT_TRUE(is_scaled(response, samples, 2)) << response.status().message;
+    EXPECT_EQ(response->outputs[0].shape, (std::vector<int64_t>{samples, 4}));
+    EXPECT_GE(response->batch, 1);
+  }
+  EXPECT_TRUE(server->drain(60s));
+  EXPECT_EQ(server->in_flight(), 0);
+}
+
+TEST(ModelServer, RequestsThatDoNotFitAreRefused) {
+  const Served served(1);
+  const auto server = served.start();
+  const auto model = model_of(*server);
+  const auto failure_of = [&](const auto& change) {
+    InferRequest request = scaling_request(model, 2);
+    change(request);
+    const auto response = server->infer(std::move(request));
+    EXPECT_EQ(response.status().code, Code::invalid_argument);
+    return response.status().message;
+  };
+  EXPECT_SAYS(failure_of([](auto& r) { r.inputs[0].name = "z"; }), "input 'z'");
+  EXPECT_SAYS(failure_of([](auto& r) { r.inputs.clear(); }), "is missing");
+  EXPECT_SAYS(failure_of([](auto& r) { r.inputs.push_back(r.inputs[0]); }), "twice");
+  EXPECT_SAYS(failure_of([](auto& r) { r.inputs[0].type = ElementType::i32; }), "f32", "got i32");
+  EXPECT_SAYS(failure_of([](auto& r) { r.inputs[0].shape = {8}; }), "[-1,4]", "[8]");
+  EXPECT_SAYS(failure_of([](auto& r) { r.inputs[0].shape = {2, 5}; }), "[-1,4]", "[2,5]");
+  EXPECT_SAYS(failure_of([](auto& r) { r.inputs[0].shape = {0, 4}; }), "[0,4]");
+  EXPECT_SAYS(failure_of([](auto& r) { r.inputs[0].shape = {3, 4}; }), "48 bytes", "got 32");
+  EXPECT_SAYS(failure_of([](auto& r) { r.outputs = {"q"}; }), "output 'q'");
+  EXPECT_SAYS(failure_of([](auto& r) { r.inputs[0].shape = {int64_t{1} << 40, 4}; }), "at most");
+  EXPECT_EQ(server->infer({}).status().code, Code::internal);
+}
+
+TEST(ModelServer, CancelledRequestsAreNotComputed) {
+  const Served served(1);
+  const auto server = served.start();
+  InferRequest request = scaling_request(model_of(*server), 1);
+  request.cancelled = std::make_shared<std::atomic<bool>>(true);
+  EXPECT_EQ(server->infer(std::move(request)).status().code, Code::cancelled);
+  request = scaling_request(model_of(*server), 1);
+  request.cancelled = std::make_shared<std::atomic<bool>>(false);
+  EXPECT_TRUE(server->infer(std::move(request)));
+}
+
+TEST(ModelServer, ExpiredRequestsAreNotComputed) {
+  const Served served(1);
+  const auto server = served.start();
+  InferRequest request = scaling_request(model_of(*server), 1);
+  request.deadline = Clock::now() - 1s;
+  EXPECT_EQ(server->infer(std::move(request)).status().code, Code::deadline_exceeded);
+  InferRequest far = scaling_request(model_of(*server), 1);
+  far.deadline = Clock::now() + 1h;
+  EXPECT_TRUE(server->infer(std::move(far)));
+}
+
+TEST(ModelServer, DrainsWhatIsInFlight) {
+  const Served served(1);
+  const auto server = served.start();
+  const auto model = model_of(*server);
+  std::atomic<int> good = 0;
+  for (int i = 0; i < 200; ++i) {
+    server->submit(scaling_request(model, 1), [&](Result<InferResponse> response) {
+      if (is_scaled(response, 1, 1)) ++good;
+    });
+  }
+  EXPECT_TRUE(server->drain(60s));
+  EXPECT_EQ(good, 200);
+  EXPECT_TRUE(server->draining());
+  EXPECT_FALSE(server->ready());
+  EXPECT_EQ(server->infer(scaling_request(model, 1)).status().code, Code::unavailable);
+}
+
+TEST(ModelServer, EndsWithAnswersForAll) {
+  std::atomic<int> answers = 0;
+  {
+    const Served served(1);
+    const auto server = served.start();
+    const auto model = model_of(*server);
+    for (int i = 0; i < 100; ++i) {
+      server->submit(scaling_request(model, 5), [&](Result<InferResponse>) { ++answers; });
+    }
+  }
+  EXPECT_EQ(answers, 100);
+}
+
+// As a careless user copies: broken, half and differently shaped versions among good ones.
+TEST(ModelServer, CountsWhatItDoes) {
+  const Served served(1);
+  const auto server = served.start();
+  for (int i = 0; i < 3; ++i) server->infer(scaling_request(model_of(*server), 2));
+  server->infer({.servable = model_of(*server)});
+  EXPECT_TRUE(
+      server->drain(60s));  // answers count as in flight until their callbacks have returned
+  const std::string text = server->metrics().text();
+  EXPECT_SAYS(text, "nv_inference_request_success{model=\"m\",version=\"1\"} 3",
+              "nv_inference_count{model=\"m\",version=\"1\"} 6",
+              "nv_inference_request_failure{model=\"m\",version=\"1\"} 1",
+              ":tensorflow:serving:request_count{model_name=\"m\",status=\"OK\"} 3",
+              "pando_request_phase_us_count{model=\"m\",phase=\"compute\"} 3", "pando_in_flight 0");
+}
+
+TEST(ModelServer, RefusesAConfigurationThatCannotBe) {
+  EXPECT_SAYS(error_of([] { ModelServer server({.workers = -1}); }), "workers");
+}
+
+// The keys of TensorFlow Serving: requests wait for each other until the batch is full.
+TEST(ModelServer, WaitsForFullBatchesIfAsked) {
+  Served served(1);
+  served.config.batching = BatchingParameters{
+      .max_batch_size = 4, .batch_timeout_micros = 60'000'000, .num_batch_threads = 1};
+  const auto server = served.start();
+  const auto model = model_of(*server);
+  std::vector<std::future<int64_t>> batches;
+  for (int i = 0; i < 4; ++i) {
+    auto promise = std::make_shared<std::promise<int64_t>>();
+    batches.push_back(promise->get_future());
+    server->submit(scaling_request(model, 1), [promise](Result<InferResponse> response) {
+      promise->set_value(response ? response->batch : 0);
+    });
+  }
+  for (auto& batch : batches) EXPECT_EQ(batch.get(), 4);
+}
+
+TEST(ModelServer, ManyClientsGetTheirOwnAnswers) {
+  const Served served(1);
+  const auto server = served.start();
+  const auto model = model_of(*server);
+  std::atomic<int> wrong = 0;
+  {
+    std::vector<std::jthread> clients;
+    for (int t = 0; t < 6; ++t) {
+      clients.emplace_back([&, t] {
+        for (int i = 0; i < 50; ++i) {
+          const auto first = static_cast<float>(100 * t + i);
+          const int64_t samples = 1 + (t + i) % 11;
+          if (!is_scaled(server->infer(scaling_request(model, samples, first)), samples, 1,
+                         first)) {
+            ++wrong;
+          }
+        }
+      });
+    }
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
+}  // namespace
+}  // namespace pando::serve
