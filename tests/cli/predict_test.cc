@@ -2,18 +2,22 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
 
 #include "pando/app/job/exit_code.h"
+#include "pando/app/run/trained_model.h"
 #include "pando/base/new_file.h"
 #include "pando/data/image/png.h"
 #include "pando/data/sources/idx.h"
 #include "pando/data/sources/make_shapes.h"
 #include "pando/nn/layers.h"
+#include "pando/onnx/proto.h"
 #include "pando/store/weights_file.h"
+#include "pando/train/keras_model.h"
 #include "pando/train/load_model.h"
 #include "tests/app/mnist_folder.h"
 #include "tests/cli/run_cli.h"
@@ -99,9 +103,16 @@ TEST_F(LeavingRun, APictureGetsTheSameAnswerFromRunCheckpointAndFile) {
     ASSERT_EQ(export_to("a.onnx", {path("run")}).code, app::kDone);
     EXPECT_EQ(answers({path("a.onnx"), path("pictures")}), expected);
     EXPECT_EQ(answers({path("run/checkpoints/epoch_1.0.h5"), path("pictures")}), expected);
+    const Tensor x = Tensor(DType::f32, {3, 28, 28, 1});
+    EXPECT_TRUE(std::ranges::equal(app::open_predictor(path("run")).run(x).f32(),
+                                   app::open_trained_model(path("run")).model.predict(x).f32()));
     ASSERT_EQ(export_to("b.onnx", {path("a.onnx")}).code, app::kDone);
     EXPECT_EQ(answers({path("b.onnx"), path("pictures"), "--batch-size=7"}), expected);
   }
+}
+
+TEST_F(LeavingRun, PredictorsNeedSomethingToOpen) {
+  EXPECT_SAYS(testing_support::error_of<UsageError>([] { app::open_predictor(""); }), "got ''");
 }
 
 TEST_F(LeavingRun, WeightsAndNetworkAreNamedOnce) {
@@ -286,6 +297,103 @@ TEST_F(LeavingRun, PicturesThatCannotBeReadAreNamedAndOthersAnswered) {
   const Result text = run({"predict", path("net.onnx"), path("some"), "--preprocessing=scale"});
   EXPECT_EQ(text.code, app::kFailed);
   EXPECT_SAYS(text.out, "2 pictures in ", "not read: 1");
+  // A path that does not exist, and a folder without files, cost no answer.
+  fs::create_directories(path("empty"));
+  testing::internal::CaptureStderr();
+  const auto others = answers(
+      {path("net.onnx"), path("none.png"), path("some/c.png"), path("empty")}, app::kFailed);
+  EXPECT_SAYS(testing::internal::GetCapturedStderr(), "none.png", "no such file", "empty");
+  ASSERT_EQ(others.size(), 1u);
+  EXPECT_EQ(others[0]["file"], path("some/c.png"));
+}
+
+// 2: the command line is wrong. 1: a file that is there cannot be used.
+TEST_F(LeavingRun, FilesThatCannotBeReadHaveAnotherExitCodeThanWrongFlags) {
+  write_png("a.png", Image({9, 9}, 3).view());
+  save_model(channel_sums({8, 8, 3}, "softmax"), path("net.onnx"));
+  save_model(channel_sums({8, 8, 3}, "softmax"), path("net.keras"));
+  const std::string onnx = folder_.read("net.onnx"), keras = folder_.read("net.keras");
+  folder_.write("cut.onnx", onnx.substr(0, onnx.size() / 2));
+  folder_.write("cut.keras", keras.substr(0, keras.size() / 2));
+  folder_.write("text.onnx", "hello");
+  folder_.write("notes.txt", "hello");
+  folder_.write("other.json", R"({"format": "graph-model"})");
+  std::string unknown = onnx;
+  for (size_t at = unknown.find("Softmax"); at != std::string::npos; at = unknown.find("Softmax")) {
+    unknown.replace(at, 7, "Unknown");
+  }
+  folder_.write("unknown.onnx", unknown);
+  save_model(channel_sums({8, 8, 3}, "softmax"), path("net.json"));
+  std::string layers = folder_.read("net.json");
+  const std::string known = "GlobalAveragePooling2D";
+  layers.replace(layers.find("\"" + known + "\"") + 1, known.size(), "Lambda");
+  folder_.write("unknown.json", layers);
+  const std::vector<std::string> damaged = {"cut.onnx",    "cut.keras",    "text.onnx",
+                                            "other.json",  "unknown.onnx", "notes.txt",
+                                            "unknown.json"};
+  for (const std::string& name : damaged) {
+    SCOPED_TRACE(name);
+    std::vector<std::vector<std::string>> commands = {{"show", path(name)},
+                                                      {"predict", path(name), path("a.png")},
+                                                      {"export", path(name), "-o", path("x.onnx")}};
+    if (name != "notes.txt") commands.push_back({"train", "--model", path(name), "--dry-run"});
+    for (const std::vector<std::string>& command : commands) {
+      const Result result = run(command);
+      EXPECT_EQ(result.code, app::kFailed) << command[0] << ": " << result.err;
+      EXPECT_SAYS(result.err + result.out, name) << command[0];
+      if (name == "unknown.json") {
+        EXPECT_SAYS(result.err, "Lambda (1)") << command[0];
+      }
+    }
+  }
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+           {"show", path("none.onnx")},
+           {"predict", path("none.onnx"), path("a.png")},
+           {"export", path("none.onnx"), "-o", path("x.onnx")},
+           {"train", "--model", path("none.onnx"), "--dry-run"}}) {
+    const Result result = run(command);
+    EXPECT_EQ(result.code, app::kUsage) << command[0] << ": " << result.err;
+    EXPECT_SAYS(result.err, "none.onnx", "does not exist");
+  }
+}
+
+TEST_F(LeavingRun, FlagsWithoutEffectAreRefused) {
+  write_png("a.png", Image({9, 9}, 3).view());
+  save_model(channel_sums({8, 8, 3}, "softmax"), path("net.onnx"));
+  const std::string net = path("net.onnx"), picture = path("a.png");
+  const auto refused = [&](const std::vector<std::string>& command) {
+    const Result result = run(command);
+    EXPECT_EQ(result.code, app::kUsage) << command[0] << ": " << result.err;
+    return result.err;
+  };
+  EXPECT_SAYS(refused({"predict", net, picture, "--image-size=16"}), "--image-size", "16x16",
+              "[8,8,3]", "remove");
+  EXPECT_SAYS(refused({"predict", net, picture, "--size-multiple=4"}), "--size-multiple", "open");
+  EXPECT_SAYS(refused({"show", net, "--image-size=16"}), "--image-size", "[8,8,3]");
+  EXPECT_SAYS(refused({"export", net, "--image-size=16", "-o", path("x.onnx")}), "--image-size");
+  EXPECT_EQ(run({"predict", net, picture, "--image-size=8"}).code, app::kDone);
+  EXPECT_SAYS(refused({"predict", net, picture, "--output", path("masks")}), "--output", "pixel");
+  EXPECT_FALSE(fs::exists(path("masks")));
+  EXPECT_SAYS(refused({"predict", net, picture, "--checkpoint=newest"}), "--checkpoint",
+              "net.onnx");
+  for (const char* flag : {"--norm-layer={name: batch_norm, momentum: 0.5}", "--dataset=cifar10"}) {
+    EXPECT_SAYS(refused({"export", net, flag, "-o", path("x.onnx")}), "no effect", "net.onnx");
+  }
+  save_model(channel_sums({8, 8, 3}, "sigmoid"), path("labels.onnx"));
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run({"predict", path("labels.onnx"), picture, "--top=1"}).code, app::kDone);
+  EXPECT_SAYS(testing::internal::GetCapturedStderr(), "--top", "no effect");
+}
+
+// Its first layer is no convolution that would say where the channels are.
+TEST_F(LeavingRun, ANetworkThatFlattensPicturesAtOnceAnswers) {
+  write_png("a.png", Image({9, 9}, 3).view());
+  Model model(Sequential({8, 8, 3}, {Flatten(), Dense({.units = 3, .activation = "softmax"})}));
+  save_model(model, path("flat.onnx"));
+  save_model(model, path("flat.keras"));
+  const auto expected = answers({path("flat.keras"), path("a.png")});
+  const auto found = answers({path("flat.onnx"), path("a.png")});
+  EXPECT_EQ(found, expected);
 }
 
 TEST_F(LeavingRun, WrongUseOfPredictSaysWhatToDo) {
@@ -382,6 +490,15 @@ TEST_F(LeavingRun, WeightsLeaveAsSafetensors) {
   EXPECT_EQ(export_to("y.bin", {"--model=toy_model", "--format=safetensors"}).code, app::kDone);
 }
 
+TEST_F(LeavingRun, AnExportedCheckpointKeepsTheOptimizer) {
+  train_mnist("run", {"--optimizer=adam"});
+  ASSERT_EQ(export_to("m.h5", {path("run")}).code, app::kDone);
+  Model model = load_model(path("m.h5"));
+  model.compile({.optimizer = Adam(), .loss = "sparse_categorical_crossentropy"});
+  EXPECT_EQ(restore_keras_optimizer(model, path("m.h5")), "");
+  EXPECT_GT(model.training_state().iteration, 0);
+}
+
 TEST_F(LeavingRun, WrongUseOfExportLeavesNothingBehind) {
   const auto error = [&](std::vector<std::string> args) {
     args.insert(args.begin(), "export");
@@ -433,6 +550,52 @@ TEST_F(LeavingRun, ShowTellsWhatIsInANetwork) {
   EXPECT_EQ(read["metadata"]["pando.labels"].size(), 10u);
   EXPECT_EQ(run({"show", path("none")}).code, app::kUsage);
   EXPECT_EQ(run({"show"}).code, app::kUsage);
+}
+
+// Writes net.onnx, whose height and width are open, or only the width.
+void write_open_file(const std::string& path, bool open_height) {
+  const Model model(
+      Sequential({16, 16, 3}, {Conv2D({.filters = 8, .kernel = {3, 3}, .strides = {2, 2}}), ReLU(),
+                               GlobalAveragePooling2D(), Dense({.units = 3})}),
+      {.seed = 3});
+  save_model(model, path);
+  onnx::ModelProto file = onnx::read_model(path);
+  if (open_height) file.graph.inputs[0].shape[2] = {-1, "H"};
+  file.graph.inputs[0].shape[3] = {-1, "W"};
+  file.metadata.clear();
+  const std::vector<uint8_t> bytes = onnx::to_bytes(file);
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), std::ssize(bytes));
+}
+
+TEST_F(LeavingRun, PicturesKeepTheirSizesWhereAFileLeavesThemOpen) {
+  write_open_file(path("net.onnx"), true);
+  const auto write_picture = [&](const std::string& name, ImageSize size) {
+    std::vector<uint8_t> pixels(static_cast<size_t>(size.pixels() * 3));
+    for (size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<uint8_t>(i * 37 % 251);
+    write_png(name, {pixels.data(), size, 3});
+  };
+  write_picture("own/a.png", {20, 30});
+  write_picture("own/b.png", {20, 30});
+  write_picture("own/c.png", {18, 19});
+  std::ofstream(path("own/d.png")) << "no picture";
+  write_picture("own/e.png", {1, 1});  // less than a window
+  const auto score = [](const nlohmann::json& all, size_t picture) {
+    return all.at(picture).at("scores").at(0).at("value").get<double>();
+  };
+  const std::string net = path("net.onnx");
+  const nlohmann::json own = answers({net, path("own")}, app::kFailed);
+  ASSERT_EQ(own.size(), 3u);
+  EXPECT_EQ(score(own, 0), score(own, 1));
+  EXPECT_EQ(score(own, 0), score(answers({net, path("own/a.png"), "--image-size=20x30"}), 0));
+  EXPECT_EQ(score(own, 2), score(answers({net, path("own/c.png"), "--image-size=18x19"}), 0));
+  EXPECT_NE(score(own, 0), score(answers({net, path("own/a.png"), "--image-size=30"}), 0));
+  EXPECT_EQ(score(answers({net, path("own/a.png"), "--size-multiple=8"}), 0),
+            score(answers({net, path("own/a.png"), "--image-size=24x32"}), 0));
+  // Only the width is open: the picture keeps its proportions.
+  write_open_file(net, false);
+  EXPECT_EQ(score(answers({net, path("own/a.png")}), 0),
+            score(answers({net, path("own/a.png"), "--image-size=16x24"}), 0));
 }
 
 }  // namespace

@@ -33,6 +33,14 @@ TEST_F(Train, QuietPrintsTheResultAlone) {
   EXPECT_NE(folder_.read("run/config.yml").find("slices: 2 "), std::string::npos);
 }
 
+// A flag that does not do what it says changes what the result means.
+TEST_F(Train, QuietDoesNotHideWarnings) {
+  const Result result = train({"--quiet", "--epochs=1", "--conv-dithering", "--no-validation"});
+  EXPECT_EQ(result.code, app::kDone) << result.err;
+  EXPECT_EQ(result.out.find("warning: --conv-dithering is ignored"), 0u) << result.out;
+  EXPECT_EQ(result.out.find("Epoch"), std::string::npos) << result.out;
+}
+
 TEST_F(Train, VerifyComparesTheModelWithItself) {
   const Result result = train(
       {"--quiet", "--verify", "--model=toy_model", "--dataset=fashion_mnist", "--batch-size=4"});

@@ -4,11 +4,13 @@
 #include <ctime>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 
 #include <fmt/chrono.h>
 #include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
+#include "pando/app/run/export_version.h"
 #include "pando/app/run/trained_model.h"
 #include "pando/base/paths.h"
 #include "pando/cli/program.h"
@@ -20,17 +22,23 @@ namespace pando::cli {
 namespace {
 
 constexpr const char* kExportHelpHead = R"(usage: pando export [WHAT] -o FILE [flags]
+       pando export [WHAT] --export-dir BASE [flags]
 
 Writes a network with its weights, the names of its classes and how pictures are prepared for it.
 WHAT is the directory of a run, a checkpoint, a file of weights (with --model) or a model file;
 without it, the network has random weights. Flags of 'pando train' that concern only training are
 accepted and ignored, because configuration files contain them.
 
+With --export-dir, the file is BASE/<N>/model.onnx, for a server that serves the folder BASE. N is
+the next free number, unless --model-version chooses one. The folder <N> appears when it is
+complete.
+
 examples:
   pando export runs/mnist_cnn-20261116-050000 -o mnist.onnx
   pando export runs/a/checkpoints/epoch_3.0.h5 -o epoch3.onnx --opset 11 --half
   pando export weights.h5 --model resnet50 -o resnet50.onnx
   pando export runs/photos -o photos.safetensors --names torchvision
+  pando export runs/photos --export-dir models/photos --input images
 
 exit codes: 0 done, 1 failed, 2 wrong flag or configuration.
 
@@ -43,6 +51,15 @@ struct ExportFlags {
   std::vector<std::string> labels;
   SaveModelOptions save;
   WeightNames names = WeightNames::pando;
+  std::string export_dir;
+  int64_t version = 0;
+  std::optional<ServedInput> input;
+  bool static_batch = false;
+  std::string checkpoint;  // another name of `what`
+  int64_t iterations = 1;
+  bool pipelined = false;
+  bool serving_api = false;
+  bool pytest = false;
   app::WhichCheckpoint which = app::WhichCheckpoint::best_or_newest;
 };
 
@@ -95,15 +112,7 @@ std::string now() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(seconds));
 }
 
-}  // namespace
-
-int command_export(std::span<const std::string> args, std::ostream& out) {
-  ExportFlags flags;
-  TrainFlagTable train;
-  OptionTable& table = train.table;
-  table.add_positional("WHAT", flags.what,
-                       "the directory of a run, a checkpoint, a file of weights or a model file",
-                       false);
+void add_file_flags(OptionTable& table, ExportFlags& flags) {
   table.begin_group("Export");
   table.add("output", flags.output, "the file to write; also -o").with_hint("FILE");
   std::vector<std::pair<std::string, std::string>> formats;
@@ -127,25 +136,119 @@ int command_export(std::span<const std::string> args, std::ostream& out) {
       .at_most(17);
   table.add("half", flags.save.half, "store the weights in 16 bits: half the size");
   add_checkpoint_choice(table, flags.which);
+  table
+      .add("checkpoint-input-path", flags.checkpoint,
+           "the checkpoint, as WHAT; without either, the weights are random")
+      .with_hint("FILE");
+}
+
+void add_serving_flags(OptionTable& table, ExportFlags& flags) {
+  table.begin_group("Serving");
+  table
+      .add("export-dir", flags.export_dir,
+           "write a version for a server: a new folder, or one with numbered folders")
+      .with_hint("BASE");
+  table.add("model-version", flags.version, "the number of the version; 0: the next free one")
+      .with_hint("N")
+      .at_least(0);
+  table.add_choice("input", flags.input,
+                   {{"tensors", ServedInput::tensors},
+                    {"images", ServedInput::images},
+                    {"bytes", ServedInput::pixels}},
+                   "what clients send: numbers as the network takes them, encoded JPEGs and PNGs, "
+                   "or eight-bit pixels. By default tensors, or bytes with --eight-bit-transfer");
+  table.add("static-batch", flags.static_batch,
+            "bind other software to batches of --micro-batch-size; otherwise any size is taken");
+  table.add("pipeline-serving-model", flags.pipelined,
+            "accepted; the server divides its work over the cores itself");
+  table.add("use-serving-api", flags.serving_api, "accepted; there is one way to export");
+  table.add("iterations", flags.iterations, "accepted; clients decide how much is computed")
+      .at_least(1);
+  table.add("pytest", flags.pytest, "accepted").hidden = true;
+}
+
+void check_serving_flags(ExportFlags& flags) {
+  if (!flags.checkpoint.empty()) {
+    if (!flags.what.empty()) {
+      throw UsageError("--checkpoint-input-path: '", flags.what,
+                       "' has weights already; remove one of them");
+    }
+    flags.what = flags.checkpoint;
+  }
+  if (flags.export_dir.empty()) {
+    if (flags.version > 0) throw UsageError("--model-version: requires --export-dir");
+    return;
+  }
+  if (!flags.output.empty() || !flags.format.empty()) {
+    throw UsageError(flags.output.empty() ? "--format" : "--output",
+                     ": --export-dir says where the ONNX file is written; remove one of them");
+  }
+  app::check_export_dir(flags.export_dir);
+  if (flags.iterations > 1) {
+    std::cerr << "pando: warning: --iterations " << flags.iterations
+              << " has no effect: clients decide how much is computed\n";
+  }
+}
+
+// What the metadata says to a server.
+void set_serving_facts(ModelFacts& facts, ExportFlags& flags, const app::TrainOptions& options) {
+  const bool eight_bit = options.data.eight_bit_transfer && facts.pictures;
+  const ServedInput input =
+      flags.input.value_or(eight_bit ? ServedInput::pixels : ServedInput::tensors);
+  if (input != ServedInput::tensors && !facts.pictures) {
+    throw UsageError("--input ", input == ServedInput::images ? "images" : "bytes",
+                     ": the model does not say how pictures are prepared, so a server cannot do "
+                     "it; use --input tensors");
+  }
+  if (flags.static_batch) flags.save.batch = options.micro_batch_size;
+  if (flags.export_dir.empty() && !flags.input && !flags.static_batch) return;
+  facts.serving = ServingFacts{.input = input, .batch = flags.save.batch};
+}
+
+void write_model(const Model& model, ExportFlags& flags, const ModelFileKind* format) {
+  if (!flags.export_dir.empty()) {
+    flags.output = app::export_version(
+        model, {.base = flags.export_dir, .version = flags.version, .save = flags.save});
+  } else if (format != nullptr) {
+    format->save(model, flags.output, flags.save);
+  } else {
+    save_safetensors(model, flags.output, {.names = flags.names, .half = flags.save.half});
+  }
+}
+
+}  // namespace
+
+int command_export(std::span<const std::string> args, std::ostream& out) {
+  ExportFlags flags;
+  TrainFlagTable train;
+  OptionTable& table = train.table;
+  table.add_positional("WHAT", flags.what,
+                       "the directory of a run, a checkpoint, a file of weights or a model file",
+                       false);
+  add_file_flags(table, flags);
+  add_serving_flags(table, flags);
   train.add();
   if (!train.parse(args, out, kExportHelpHead)) return app::kDone;
 
-  const ModelFileKind* format = format_of(flags);
+  check_serving_flags(flags);
+  const ModelFileKind* format =
+      flags.export_dir.empty() ? format_of(flags) : &kind_to_write("model.onnx");
+  if (flags.static_batch && (format == nullptr || format->name != "onnx")) {
+    throw UsageError("--static-batch: only ONNX files fix the batch; remove it");
+  }
   app::TrainedModel trained = app::open_trained_model(
       flags.what, {.which = flags.which, .table = &table, .flags = &train.options});
-  refuse_checkpoint(flags.output, trained.source);
+  if (flags.export_dir.empty()) refuse_checkpoint(flags.output, trained.source);
   if (trained.source.empty()) {
     std::cerr << "pando: warning: no checkpoint was given: the weights of " << trained.model.name()
               << " are random\n";
   }
   ModelFacts facts = trained.model.facts();
   facts.origin.date = now();
+  set_serving_facts(facts, flags, train.options);
   trained.model.set_facts(facts);
-  if (format != nullptr) {
-    format->save(trained.model, flags.output, flags.save);
-  } else {
-    save_safetensors(trained.model, flags.output, {.names = flags.names, .half = flags.save.half});
-  }
+  if (trained.training) flags.save.training = &*trained.training;
+  write_model(trained.model, flags, format);
   std::error_code unknown;
   const auto bytes = std::filesystem::file_size(flags.output, unknown);
   out << fmt::format("{}: {}, {}, {} parameters{}\n", flags.output,

@@ -51,6 +51,7 @@ struct PredictFlags {
   std::string output;
   std::string labels;
   std::string image_size;
+  int64_t size_multiple = 1;
   std::optional<app::AssumedValues> preprocessing;
   std::vector<double> mean;
   std::vector<double> std;
@@ -65,9 +66,18 @@ void add_preparation_flags(OptionTable& table, PredictFlags& flags) {
   using Colours = PicturePreparation::Colours;
   table.begin_group("How pictures are prepared, for model files of other software");
   table
-      .add("image-size", flags.image_size,
-           "height and width where a model file leaves them open: N or HEIGHTxWIDTH")
+      .add(
+          "image-size", flags.image_size,
+          "height and width where a model file leaves them open: N or HEIGHTxWIDTH; default: those "
+          "of each picture")
       .with_hint("N");
+  table
+      .add("size-multiple", flags.size_multiple,
+           "without --image-size, open heights and widths are rounded to multiples of it: 32 for "
+           "networks that halve pictures five times")
+      .with_hint("N")
+      .at_least(1)
+      .at_most(1024);
   table.add_choice<std::optional<AssumedValues>>(
       "preprocessing", flags.preprocessing,
       {{"torchvision", AssumedValues::torchvision},
@@ -152,14 +162,14 @@ bool chooses_preparation(const PredictFlags& flags) {
 }
 
 // Gives the model the preparation that it lacks or that the flags ask for; says what was assumed.
-void complete_facts(Model& model, const PredictFlags& flags) {
+void complete_facts(Model& model, const PredictFlags& flags, bool own_sizes) {
   ModelFacts facts = model.facts();
   if (!facts.pictures || flags.preprocessing) {
     const bool is_assumed = !chooses_preparation(flags);
     facts.pictures = app::assumed_preparation(model.network(), flags.preprocessing);
     if (is_assumed) {
       std::cerr << "pando: the file does not say how pictures are prepared; assumed: "
-                << app::describe(*facts.pictures) << "; --preprocessing changes it\n";
+                << app::describe(*facts.pictures, own_sizes) << "; --preprocessing changes it\n";
     }
   }
   take_values(flags, *facts.pictures);
@@ -183,6 +193,26 @@ void check(const PredictFlags& flags) {
   }
   if (!flags.output.empty() && path_exists(flags.output) && !is_folder(flags.output)) {
     throw UsageError("--output: expected a folder, got the file '", flags.output, "'");
+  }
+}
+
+// Flags that the network or the kind of answers does not use.
+void check_effects(const OptionTable& table, app::AnswerKind kind, bool own_sizes) {
+  const auto is_given = [&](const char* name) {
+    return table.find_exact(name)->origin.kind != Origin::Kind::built_in;
+  };
+  if (is_given("output") && kind != app::AnswerKind::pixels) {
+    throw UsageError(
+        "--output: the folder for masks, which only networks with a class for every pixel make; "
+        "remove it");
+  }
+  if (is_given("size-multiple") && !own_sizes) {
+    throw UsageError(
+        "--size-multiple: pictures keep their own sizes only where a network leaves height and "
+        "width open and --image-size does not choose them; remove it");
+  }
+  if (is_given("top") && kind != app::AnswerKind::classes) {
+    std::cerr << "pando: warning: --top has no effect: all values are printed for this network\n";
   }
 }
 
@@ -210,12 +240,20 @@ int command_predict(std::span<const std::string> args, std::ostream& out) {
                                  .batch_size = flags.batch_size,
                                  .mask_folder = flags.output,
                                  .kind = flags.task,
+                                 .own_sizes = false,
+                                 .size_multiple = flags.size_multiple,
                                  .answer = {},
                                  .unread = {}};
+  constexpr int64_t kUsualSide = 256;
   app::TrainedModel trained = app::open_trained_model(
-      flags.what, {.which = flags.which, .file = {.height = height, .width = width}});
-  complete_facts(trained.model, flags);
+      flags.what, {.which = flags.which,
+                   .file = {.height = height, .width = width, .usual_side = kUsualSide},
+                   .table = &table});
+  options.own_sizes = flags.image_size.empty() && !trained.model.facts().pictures &&
+                      app::has_open_sides(trained.model);
+  complete_facts(trained.model, flags, options.own_sizes);
   const app::AnswerKind kind = flags.task.value_or(app::answer_kind_of(trained.model));
+  check_effects(table, kind, options.own_sizes);
   make_folder(kind == app::AnswerKind::pixels ? flags.output : "");
   const app::PredictionForm form = flags.csv    ? app::PredictionForm::csv
                                    : flags.json ? app::PredictionForm::json

@@ -16,6 +16,7 @@ int run_program(std::span<const std::string> args, std::ostream& out, std::ostre
 std::string program_help();
 
 // The subcommands, one file each. They return an exit code or throw.
+int command_benchmark(std::span<const std::string> args, std::ostream& out);
 int command_complete(std::span<const std::string> args, std::ostream& out);
 int command_data(std::span<const std::string> args, std::ostream& out);
 int command_devices(std::span<const std::string> args, std::ostream& out);
@@ -24,8 +25,11 @@ int command_man_pages(std::span<const std::string> args, std::ostream& out);
 int command_models(std::span<const std::string> args, std::ostream& out);
 int command_plan(std::span<const std::string> args, std::ostream& out);
 int command_predict(std::span<const std::string> args, std::ostream& out);
+int command_report(std::span<const std::string> args, std::ostream& out);
+int command_request(std::span<const std::string> args, std::ostream& out);
 int command_run(std::span<const std::string> args, std::ostream& out);
 int command_run_instance(std::span<const std::string> args, std::ostream& out);
+int command_serve(std::span<const std::string> args, std::ostream& out);
 int command_show(std::span<const std::string> args, std::ostream& out);
 int command_train(std::span<const std::string> args, std::ostream& out);
 int command_validate(std::span<const std::string> args, std::ostream& out);

@@ -176,8 +176,9 @@ int command_show(std::span<const std::string> args, std::ostream& out) {
     if (!unknown.empty()) return show_unknown(file, unknown, flags, out);
   }
   const app::TrainedModel trained = app::open_trained_model(
-      flags.what,
-      {.which = flags.which, .file = {.height = flags.image_size, .width = flags.image_size}});
+      flags.what, {.which = flags.which,
+                   .file = {.height = flags.image_size, .width = flags.image_size},
+                   .table = &table});
   flags.json ? show_json(trained, out) : show_text(trained, out);
   if (flags.graph.empty()) return app::kDone;
   const std::string picture = app::network_svg(trained.model.network());

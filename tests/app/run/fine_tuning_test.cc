@@ -8,6 +8,7 @@
 #include "pando/app/flags/validate_options.h"
 #include "pando/app/job/exit_code.h"
 #include "pando/nn/layers.h"
+#include "pando/train/keras_model.h"
 #include "pando/train/load_model.h"
 #include "pando/train/onnx_model.h"
 #include "tests/app/parse_options.h"
@@ -149,6 +150,19 @@ TEST_F(FineTuning, LayersThatTheFileFreezesStayFrozen) {
   EXPECT_SAYS(log("run"), "2 layers are frozen by the file");
   EXPECT_TRUE(std::ranges::equal(weights_of("run", "1.0").get_weights()[0].f32(),
                                  trained.get_weights()[0].f32()));
+}
+
+TEST_F(FineTuning, SaysThatTheOptimizerOfAFileIsNotTaken) {
+  const std::string file = (folder_.path / "trained.h5").string();
+  Model trained(tunable(), {.seed = 9});
+  trained.compile({.optimizer = Adam(), .loss = "sparse_categorical_crossentropy"});
+  trained.fit(Tensor(DType::f32, {2, 28, 28, 1}), Tensor(DType::i32, {2}), {.verbose = 0});
+  const TrainingState state = trained.training_state();
+  save_keras(trained, file, {.training = &state});
+  ASSERT_EQ(train("run", {"--model", file, "--classes", "auto", "--num-epochs", "1"}), kDone);
+  EXPECT_SAYS(log("run"), "state of its optimizer", "a new one");
+  ASSERT_EQ(train("other", {"--classes", "auto", "--num-epochs", "1"}), kDone);
+  EXPECT_EQ(log("other").find("optimizer; training begins"), std::string::npos);
 }
 
 TEST_F(FineTuning, AFileForSeveralLabelsIsTrainedForOne) {

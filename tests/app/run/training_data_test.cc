@@ -20,6 +20,8 @@
 namespace pando::app {
 namespace {
 
+using testing_support::error_of;
+
 TEST(TrainingDataTest, EachModelHasItsOwn) {
   EXPECT_EQ(dataset_of_model("mnist_cnn"), "fashion_mnist");
   for (const char* model : {"cifar10_cnn", "cifar_resnet8", "cifar_resnet56", "toy_model"}) {
@@ -62,6 +64,20 @@ TEST(TrainingDataTest, SaysHowToGetWhatIsMissing) {
   EXPECT_SAYS(error({"--dataset=imagenet"}), home.path() + "/imagenet,");
   EXPECT_SAYS(error({"--dataset=imagenet"}), "'pando data build-imagenet' makes them");
   EXPECT_SAYS(error({"--dataset=image_folder"}), "a folder of images per class");
+}
+
+TEST(TrainingDataTest, SaysWhatOnesOwnFilesLookLike) {
+  const testing_support::TempFolder folder;
+  const auto message = [&] {
+    return error_of<UsageError>([&] { find_dataset({.dataset_path = folder.path()}); });
+  };
+  EXPECT_EQ(find_dataset({.dataset_path = folder.path()}), folder.path());  // loading tells more
+  folder.write_text("x_train.npy", "");
+  EXPECT_SAYS(message(), folder.path(), "fashion_mnist", "look like numpy", "--dataset numpy");
+  std::filesystem::create_directories(folder.path("train/cat"));
+  folder.write_text("train/cat/1.JPG", "");
+  EXPECT_SAYS(message(), "image_folder or numpy", "--dataset image_folder");
+  EXPECT_EQ(find_dataset({.dataset = "numpy", .dataset_path = folder.path()}), folder.path());
 }
 
 TEST(TrainingDataTest, LoadsCifar100) {

@@ -21,8 +21,14 @@ std::optional<std::string> dataset_of_model(const std::string& model) {
 
 std::optional<std::string> find_dataset(const DataFlags& flags) {
   if (flags.synthetic_data != SyntheticData::none) return std::nullopt;
-  if (!flags.dataset_path.empty()) return flags.dataset_path;
   const DatasetRecord& record = dataset_record(flags.dataset);
+  if (!flags.dataset_path.empty()) {
+    const std::vector<std::string> others = other_look_alikes(record, flags.dataset_path);
+    if (others.empty()) return flags.dataset_path;
+    throw UsageError("--dataset-path: the files in '", flags.dataset_path, "' are not those of ",
+                     record.name, "; they look like ", join(others, " or "), ": add --dataset ",
+                     others[0]);
+  }
   if (record.files.empty()) return "";
   if (std::optional<std::string> found = find_files(record)) return found;
   if (record.remote && flags.download) return std::nullopt;

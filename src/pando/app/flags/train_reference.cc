@@ -64,6 +64,7 @@ The run directory is `--run-dir`, or by default `runs/<model>-<date>-<time>`. It
   chose are comments only: a run from this file chooses them again.
 - `log.txt`: the messages of the run; times are in the history.
 - `history.csv`, `history.json`: a row for every log event and every validation.
+- `summary.json`: state, best value and a short curve, for lists of many runs.
 - `checkpoints/epoch_<epoch>.h5`: weights that Keras can read, and all that is needed to resume.
 - `events.out.tfevents.*`: the same numbers for TensorBoard; `curves.svg`: loss and accuracy as a
   picture; with `--wandb`, `wandb.jsonl`.

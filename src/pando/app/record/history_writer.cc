@@ -161,4 +161,17 @@ std::vector<HistoryRow> read_history(const std::filesystem::path& json, int64_t 
   return rows;
 }
 
+std::optional<HistoryRow> parse_history_line(std::string_view line) {
+  line = trim(line);
+  if (line.ends_with(',')) line.remove_suffix(1);
+  if (!line.starts_with('{')) return std::nullopt;
+  const std::optional<Json> object = Json::try_parse(line);
+  if (!object) return std::nullopt;
+  try {
+    return row_of(*object);
+  } catch (const IoError&) {  // another kind of object
+    return std::nullopt;
+  }
+}
+
 }  // namespace pando::app

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -75,5 +76,8 @@ class HistoryWriter {
 // Reads the rows of a history.json up to a step, for a run that resumes there; none if there is no
 // file. Throws IoError if the file cannot be read or is not a history.
 std::vector<HistoryRow> read_history(const std::filesystem::path& json, int64_t last_step);
+
+// A line of a history.json as a row; nothing for other lines, such as one that is not complete yet.
+std::optional<HistoryRow> parse_history_line(std::string_view line);
 
 }  // namespace pando::app

@@ -18,10 +18,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::array kContents = {
-    "config.yml",       "history.csv",   "history.json",  "log.txt",
-    "checkpoints",      "wandb.jsonl",   "curves.svg",    "class_report.txt",
-    "class_report.csv", "confusion.csv", "confusion.svg", "best_epoch.h5",
-    "class_names.txt",  kRunMark};
+    "config.yml",    "history.csv",   "history.json",     "log.txt",          "checkpoints",
+    "wandb.jsonl",   "curves.svg",    "class_report.txt", "class_report.csv", "confusion.csv",
+    "confusion.svg", "best_epoch.h5", "class_names.txt",  kSummaryFile,       "run.json",
+    "report.html",   kRunMark};
 constexpr std::string_view kEventFiles = "events.out.tfevents.";  // a prefix of their names
 
 // The names of the files that an earlier run left.
@@ -144,6 +144,11 @@ RunDirectory::RunDirectory(const RunDirectoryOptions& options) {
   if (!kept.empty()) seconds_before_ = kept.back().seconds.value_or(0);
   log_ = std::make_unique<AppendFile>(path_ / "log.txt", options.resumed_step.has_value());
   history_ = std::make_unique<HistoryWriter>(path_ / "history.csv", json, kept);
+  SummaryOptions summary{.folder = path_, .facts = options.facts, .rows = std::move(kept)};
+  if (summary.facts.model.empty()) summary.facts.model = options.model;
+  summary.facts.id = options.run_id;
+  if (options.resumed_step) summary.started = start_in(path_);
+  summary_ = std::make_unique<SummaryWriter>(std::move(summary));
 }
 
 bool RunDirectory::attempt(const std::function<void()>& part) {
@@ -163,6 +168,7 @@ bool RunDirectory::attempt(const std::function<void()>& part) {
 
 void RunDirectory::append_history(const HistoryRow& row) {
   if (history_) attempt([&] { history_->append(row); });
+  if (summary_) summary_->add(row);
   // After a failure the file of a sink must not be written again.
   std::erase_if(sinks_, [&](const auto& sink) { return !attempt([&] { sink->write(row); }); });
 }
@@ -173,6 +179,10 @@ void RunDirectory::summarize(const Logs& figures) {
 
 void RunDirectory::log(std::string_view line) {
   if (log_) attempt([&] { log_->append(concat(line, '\n')); });
+}
+
+void RunDirectory::end(RunState state, const std::string& cause) {
+  if (summary_) attempt([&] { summary_->end(state, cause); });
 }
 
 }  // namespace pando::app

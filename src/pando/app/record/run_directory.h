@@ -1,5 +1,5 @@
-// The folder that a run writes to: config.yml, history.csv, history.json, log.txt, checkpoints/ and
-// the files of sinks and reports.
+// The folder that a run writes to: config.yml, history.csv, history.json, summary.json, log.txt,
+// checkpoints/ and the files of sinks and reports.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,6 +16,7 @@
 #include "pando/app/record/append_file.h"
 #include "pando/app/record/history_writer.h"
 #include "pando/app/record/row_sink.h"
+#include "pando/app/record/run_summary.h"
 #include "pando/base/folder_lock.h"
 
 namespace pando::app {
@@ -31,6 +32,7 @@ struct RunDirectoryOptions {
   // run validates again.
   bool validates_again = false;
   std::string run_id = {};  // for the mark of the folder; empty: no mark
+  SummaryFacts facts = {};  // for summary.json
   bool writes = true;       // false: another instance writes the files; this one only has the path
 };
 
@@ -59,6 +61,8 @@ class RunDirectory {
   void append_history(const HistoryRow& row);
   void summarize(const Logs& figures);  // for the sinks
   void log(std::string_view line);
+  // How the run ends, for summary.json; a run that does not say so has failed.
+  void end(RunState state, const std::string& cause = "");
 
   // From now on, functions that cannot write a file keep the reason instead of throwing: what is
   // left to do, such as validation, is worth more than its record.
@@ -74,7 +78,8 @@ class RunDirectory {
   std::unique_ptr<HistoryWriter> history_;
   double seconds_before_ = 0;
   std::string warning_;
-  std::unique_ptr<FolderLock> lock_;  // null if another instance writes
+  std::unique_ptr<FolderLock> lock_;        // null if another instance writes
+  std::unique_ptr<SummaryWriter> summary_;  // null, like history_; ends before the lock
   std::vector<std::unique_ptr<RowSink>> sinks_;
   bool defers_ = false;
   std::vector<std::string> failures_;

@@ -1,8 +1,9 @@
-// Draws numbers as SVG text: curves side by side, and a heat map. The pictures need no other file
-// and no script, so browsers and README pages can show them.
-// SPDX-License-Identifier: MIT
+// Draws numbers as SVG text: curves side by side, a heat map, and charts of dots. The pictures need
+// no other file and no script, so browsers and README pages can show them. SPDX-License-Identifier:
+// MIT
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,6 +45,23 @@ struct HeatMap {
   std::vector<std::string> hints;  // tooltips of the cells, row by row; or empty
 };
 std::string heat_map_svg(const HeatMap& map);
+
+// A row of a chart: a value with its range, and a former value to compare with.
+struct DotRow {
+  std::string name;
+  double value = 0;
+  double low = 0;
+  double high = 0;
+  std::optional<double> former = {};
+};
+struct DotChart {
+  std::string title;
+  std::vector<DotRow> rows;
+};
+// Draws the charts one below the other: a dot per row, a line for its range, a circle for its
+// former value. If all values of a chart are positive and differ by more than a factor of 20, its
+// axis is logarithmic.
+std::string dot_charts_svg(const std::vector<DotChart>& charts);
 
 // About five round numbers within [low, high]; one if both are equal.
 std::vector<double> axis_ticks(double low, double high);

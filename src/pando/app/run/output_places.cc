@@ -38,6 +38,19 @@ std::string run_id_of(const TrainingState& state) {
   return known.empty() ? new_run_id() : known;
 }
 
+SummaryFacts facts_of(const TrainingSetup& setup) {
+  const TrainOptions& options = setup.options;
+  const bool trains = options.phases.training;
+  return {.command = trains ? "train" : "validate",
+          .model = options.model_name(),
+          .dataset = options.data.dataset,
+          .id = {},
+          .epochs = trains ? static_cast<double>(options.num_epochs) : 0,
+          .instances = setup.instances.count(),
+          .replicas = setup.batch.replicas,
+          .task = setup.task()};
+}
+
 }  // namespace
 
 std::string trace_path(const TrainOptions& options, const Instances& instances) {
@@ -108,7 +121,8 @@ std::unique_ptr<RunDirectory> OutputPlaces::make_directory(
                               .config = head + setup_.config_text,
                               .resumed_step = resumed_step,
                               .validates_again = options.phases.validation == ValidationTime::after,
-                              .run_id = run_id_});
+                              .run_id = run_id_,
+                              .facts = facts_of(setup_)});
       if (trains) mark_job(directory->path().string());
     });
     return directory->path().string();

@@ -2,20 +2,63 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "pando/data/dataset.h"
+#include "pando/data/image/views.h"
 #include "pando/train/model_facts.h"
 
 namespace pando::app {
 
-// The files among the arguments, and those below the folders among them, in this order. Throws
-// UsageError for a path that does not exist and for a folder without files.
+// Turns pictures into rows of a network's input, as validation does. Any thread may use it.
+class PictureInput {
+ public:
+  // `dtype` is f32 or u8. Throws InvalidArgument for u8 if the preparation changes values.
+  PictureInput(const PicturePreparation& preparation, DType dtype, const DecodeLimits& limits = {});
+
+  // Of [height, width, channels] in `dtype`.
+  size_t row_bytes() const;
+  // Decodes a JPEG or PNG, turns it upright, resizes it, gives it colours or takes them, and maps
+  // its values. `row` is aligned to `dtype`. Throws IoError, which begins with `place`.
+  void read(std::span<const uint8_t> bytes, const std::string& place, std::byte* row) const;
+  // The same for pixels that have the prepared size and the network's order of colours already.
+  void take_pixels(const uint8_t* pixels, std::byte* row) const;
+
+ private:
+  ImageSize size() const { return {preparation_.height, preparation_.width}; }
+  PixelTarget target(const ChannelMap& map, std::byte* row) const;
+  void resize(ImageReader& reader, const PixelTarget& to) const;
+  void write(const ImageView& picture, std::byte* row) const;
+
+  PicturePreparation preparation_;
+  DType dtype_;
+  DecodeLimits limits_;
+  ChannelMap map_;
+};
+
+// The files among the arguments, and those below the folders among them, in this order. What does
+// not exist and folders without files stay in the list, to be told of with what cannot be read.
+// Throws UsageError if there is no file at all.
 std::vector<std::string> list_pictures(const std::vector<std::string>& paths);
+
+// The size at which a network gets a picture whose height, width or both are open.
+struct SizeChoice {
+  int64_t height = 0;    // 0: open
+  int64_t width = 0;     // 0: open
+  int64_t multiple = 1;  // open sides are rounded to multiples of it, at least one
+};
+// An open side is that of the picture, or follows the other one so that its proportions stay.
+// Throws what reading the file throws.
+ImageSize input_size(const std::string& file, const SizeChoice& choice);
+// Whether that is `size`; false for a file that cannot be read.
+bool has_input_size(const std::string& file, const SizeChoice& choice, const ImageSize& size);
 
 // Why pictures could not be read, by their places in the list. Filled by the threads that read.
 class UnreadPictures {

@@ -13,6 +13,7 @@
 #include "pando/app/run/picture_input.h"
 #include "pando/base/error.h"
 #include "pando/base/new_file.h"
+#include "pando/data/image/augment.h"
 #include "pando/data/image/png.h"
 #include "pando/zoo/head.h"
 
@@ -25,6 +26,7 @@ namespace fs = std::filesystem;
 constexpr int64_t kAnswerBytes = int64_t{256} << 20;  // of outputs that are held at a time
 constexpr int64_t kMostPictures = 1024;               // that are predicted by one call
 constexpr int64_t kMostMaskClasses = 256;             // a mask has a byte for each pixel
+constexpr size_t kMostAlike = 64;                     // of one size, predicted by one call
 constexpr int64_t kLargePicture = 160;  // from here on, networks see the middle of photographs
 
 void soften(std::span<float> values) {
@@ -165,6 +167,120 @@ const NetworkInput& picture_input(const Network& network) {
   return *input;
 }
 
+// Answers pictures of one size at a time.
+class PicturePredictor {
+ public:
+  PicturePredictor(Model& model, const PredictionOptions& options)
+      : model_(model),
+        options_(options),
+        answers_(model, options),
+        dtype_(picture_input(model.network()).dtype) {}
+
+  // Answers `count` files from `first` on; returns how many were answered.
+  int64_t predict(size_t first, size_t count, const PicturePreparation& preparation,
+                  int64_t batch) const {
+    const auto begin = options_.files.begin() + static_cast<std::ptrdiff_t>(first);
+    const auto unread = std::make_shared<UnreadPictures>();
+    const Dataset pictures = open_pictures({begin, begin + static_cast<std::ptrdiff_t>(count)},
+                                           preparation, dtype_, unread);
+    const Tensor values = model_.predict(pictures, {.batch_size = batch});
+    const std::map<int64_t, std::string> missing = unread->take();
+    const auto rows = static_cast<size_t>(values.elements()) / count;
+    const Shape shape(std::vector(values.shape().begin() + 1, values.shape().end()));
+    int64_t answered = 0;
+    for (size_t i = 0; i < count; ++i) {
+      const auto why = missing.find(static_cast<int64_t>(i));
+      if (why != missing.end()) {
+        options_.unread(options_.files[first + i], why->second);
+        continue;
+      }
+      const auto found = values.f32().subspan(i * rows, rows);
+      std::vector<float> row(found.begin(), found.end());
+      answered += answer(first + i, row, shape) ? 1 : 0;
+    }
+    return answered;
+  }
+
+ private:
+  bool answer(size_t file, std::span<float> row, const Shape& shape) const {
+    const std::string& name = options_.files[file];
+    if (std::ranges::all_of(row, [](float value) { return std::isfinite(value); })) {
+      options_.answer(answers_.of(file, row, shape));
+      return true;
+    }
+    options_.unread(name, concat(name,
+                                 ": the network gives numbers that are not finite; its weights or "
+                                 "--preprocessing are wrong"));
+    return false;
+  }
+
+  Model& model_;
+  const PredictionOptions& options_;
+  Answers answers_;
+  DType dtype_;
+};
+
+int64_t predict_one_size(Model& model, const PicturePredictor& predictor,
+                         const PredictionOptions& options) {
+  const PicturePreparation& preparation = model.facts().pictures.value();
+  const NetworkInput& input = picture_input(model.network());
+  const Shape wanted = {preparation.height, preparation.width, preparation.channels()};
+  if (input.shape != wanted) {
+    throw InvalidArgument("the network takes pictures ", input.shape,
+                          ", but its preparation makes ", wanted,
+                          "; change --image-size or --preprocessing");
+  }
+  const Shape& output = model.network().outputs()[0].shape;
+  const int64_t bytes = output.elements() * static_cast<int64_t>(sizeof(float));
+  const int64_t files = std::ssize(options.files);
+  const int64_t batch = std::min(options.batch_size, files);
+  const int64_t group =
+      std::clamp(kAnswerBytes / std::max<int64_t>(bytes, 1), batch, std::max(batch, kMostPictures));
+  int64_t answered = 0;
+  for (int64_t first = 0; first < files; first += group) {
+    answered +=
+        predictor.predict(static_cast<size_t>(first),
+                          static_cast<size_t>(std::min(group, files - first)), preparation, batch);
+  }
+  return answered;
+}
+
+// Neighbours of one size are predicted by one call, one by one: a program for each size is enough.
+int64_t predict_own_sizes(Model& model, const PicturePredictor& predictor,
+                          const PredictionOptions& options) {
+  const Shape& sample = picture_input(model.network()).shape;
+  const OpenSizes& open = model.open_sizes();
+  const SizeChoice choice{
+      .height = open.is_open(0, 0) ? 0 : sample[0],
+      .width = open.is_open(0, 1) ? 0 : sample[1],
+      .multiple = options.size_multiple,
+  };
+  PicturePreparation preparation = model.facts().pictures.value();
+  preparation.fit = PicturePreparation::Fit::stretch;
+  int64_t answered = 0;
+  for (size_t first = 0, count = 1; first < options.files.size(); first += count) {
+    count = 1;
+    std::optional<ImageSize> size;
+    try {
+      size = input_size(options.files[first], choice);
+      preparation.height = size->height;
+      preparation.width = size->width;
+      while (first + count < options.files.size() && count < kMostAlike &&
+             has_input_size(options.files[first + count], choice, *size)) {
+        ++count;
+      }
+      answered += predictor.predict(first, count, preparation, 1);
+    } catch (const Error& error) {
+      for (size_t i = first; i < first + count; ++i) {
+        const std::string& file = options.files[i];
+        options.unread(file, size ? concat(file, ": ", *size, " pixels: ", error.what())
+                                  : std::string(error.what()));
+      }
+    }
+  }
+  return answered;
+}
+
 }  // namespace
 
 PicturePreparation assumed_preparation(const Network& network,
@@ -185,8 +301,9 @@ PicturePreparation assumed_preparation(const Network& network,
   switch (values.value_or(usual)) {
     case AssumedValues::torchvision:
       pictures.scale = 1.0 / 255;
-      pictures.mean = is_grey ? std::vector{0.449} : std::vector{0.485, 0.456, 0.406};
-      pictures.std = is_grey ? std::vector{0.226} : std::vector{0.229, 0.224, 0.225};
+      pictures.mean.assign(kImagenetMean.begin(), kImagenetMean.end());
+      pictures.std.assign(kImagenetDeviation.begin(), kImagenetDeviation.end());
+      if (is_grey) pictures.mean = {0.449}, pictures.std = {0.226};  // the means of the three
       break;
     case AssumedValues::tf:
       pictures.scale = 1.0 / 127.5;
@@ -198,7 +315,7 @@ PicturePreparation assumed_preparation(const Network& network,
   return pictures;
 }
 
-std::string describe(const PicturePreparation& preparation) {
+std::string describe(const PicturePreparation& preparation, bool own_sizes) {
   using Order = PicturePreparation::Colours;
   const char* colours = preparation.colours == Order::grey  ? "grey"
                         : preparation.colours == Order::bgr ? "bgr"
@@ -212,6 +329,7 @@ std::string describe(const PicturePreparation& preparation) {
           ? "each picture with mean 0 and deviation 1"
           : fmt::format("(value * {:.6g} - [{}]) / [{}]", preparation.scale,
                         fmt::join(preparation.mean, ", "), fmt::join(preparation.std, ", "));
+  if (own_sizes) return fmt::format("{} in their own size; {}", colours, values);
   return fmt::format("{}x{} {}, {}; {}", preparation.height, preparation.width, colours, fit,
                      values);
 }
@@ -235,49 +353,15 @@ AnswerKind answer_kind_of(const Model& model) {
   return AnswerKind::classes;
 }
 
+bool has_open_sides(const Model& model) {
+  const OpenSizes& open = model.open_sizes();
+  return model.network().inputs().size() == 1 && (open.is_open(0, 0) || open.is_open(0, 1));
+}
+
 int64_t predict_pictures(Model& model, const PredictionOptions& options) {
-  const NetworkInput& input = picture_input(model.network());
-  const PicturePreparation& preparation = model.facts().pictures.value();
-  const Shape wanted = {preparation.height, preparation.width, preparation.channels()};
-  if (input.shape != wanted) {
-    throw InvalidArgument("the network takes pictures ", input.shape,
-                          ", but its preparation makes ", wanted,
-                          "; change --image-size or --preprocessing");
-  }
-  const Answers answers(model, options);
-  const auto unread = std::make_shared<UnreadPictures>();
-  const Dataset pictures = open_pictures(options.files, preparation, input.dtype, unread);
-  const Shape& output = model.network().outputs()[0].shape;
-  const int64_t bytes = output.elements() * static_cast<int64_t>(sizeof(float));
-  const int64_t batch = std::min(options.batch_size, pictures.size());
-  const int64_t group =
-      std::clamp(kAnswerBytes / std::max<int64_t>(bytes, 1), batch, std::max(batch, kMostPictures));
-  int64_t answered = 0;
-  for (int64_t first = 0; first < pictures.size(); first += group) {
-    const Dataset part = pictures.skip(first).take(group);
-    Tensor values = model.predict(part, {.batch_size = batch});
-    const std::map<int64_t, std::string> missing = unread->take();
-    for (int64_t i = 0; i < part.size(); ++i) {
-      const auto file = static_cast<size_t>(first + i);
-      const auto why = missing.find(first + i);
-      if (why != missing.end()) {
-        options.unread(options.files[file], why->second);
-        continue;
-      }
-      const auto size = static_cast<size_t>(output.elements());
-      const std::span<float> row = values.f32().subspan(static_cast<size_t>(i) * size, size);
-      if (!std::ranges::all_of(row, [](float value) { return std::isfinite(value); })) {
-        options.unread(options.files[file],
-                       concat(options.files[file],
-                              ": the network gives numbers that are not finite; its weights or "
-                              "--preprocessing are wrong"));
-        continue;
-      }
-      options.answer(answers.of(file, row, output));
-      ++answered;
-    }
-  }
-  return answered;
+  const PicturePredictor predictor(model, options);
+  return options.own_sizes ? predict_own_sizes(model, predictor, options)
+                           : predict_one_size(model, predictor, options);
 }
 
 }  // namespace pando::app

@@ -28,8 +28,13 @@ struct PredictionOptions {
   std::vector<std::string> files;
   int64_t top = 5;  // classes that are shown
   int64_t batch_size = 32;
-  std::string mask_folder;                        // for AnswerKind::pixels; must exist
-  std::optional<AnswerKind> kind;                 // nothing: as the model says
+  std::string mask_folder;         // for AnswerKind::pixels; must exist
+  std::optional<AnswerKind> kind;  // nothing: as the model says
+  // Where the model leaves height and width open (Model::open_sizes()), each picture keeps its
+  // size, stretched to the next multiples of size_multiple. If only one of them is open, the
+  // picture keeps its proportions.
+  bool own_sizes = false;
+  int64_t size_multiple = 1;
   std::function<void(const Prediction&)> answer;  // called in the order of the files
   // Called with a file that cannot be answered and the reason; the others are answered.
   std::function<void(const std::string& file, const std::string& why)> unread;
@@ -39,11 +44,15 @@ struct PredictionOptions {
 // InvalidArgument unless the network has one input that is a picture with one channel or three.
 PicturePreparation assumed_preparation(const Network& network, std::optional<AssumedValues> values);
 // "224x224 rgb, the middle of the picture with a short side of 256; values / 255, ...".
-std::string describe(const PicturePreparation& preparation);
+// With `own_sizes`, "their own size" instead of size and fit.
+std::string describe(const PicturePreparation& preparation, bool own_sizes = false);
 
 // What the output of a model means, by the task in its facts, else by its shape and last layer.
 // Throws InvalidArgument unless there is one output that is a list of numbers or a picture of them.
 AnswerKind answer_kind_of(const Model& model);
+
+// Whether the model leaves the height or the width of its pictures open.
+bool has_open_sides(const Model& model);
 
 // Requires: the model's facts have a preparation that fits its input. Throws InvalidArgument if
 // they do not. Returns the number of pictures that were answered.

@@ -57,6 +57,30 @@ std::vector<RunProperty> run_properties(const TrainingSetup& setup) {
           {"instruction set", isa_name(), "the processor or PANDO_ISA"}};
 }
 
+RunFacts run_facts_of(const TrainingSetup& setup) {
+  const TrainOptions& options = setup.options;
+  const auto absolute = [](const std::string& path) {
+    return path.empty() ? path : std::filesystem::absolute(path).lexically_normal().string();
+  };
+  return {.command = command_of_this_process(),
+          .version = PANDO_VERSION,
+          .activity = options.phases.training ? "training" : "validation",
+          .model = options.model_name(),
+          .dataset = options.data.dataset,
+          .task = setup.task().name,
+          .train_samples = setup.data.sets.train.size(),
+          .test_samples = setup.data.sets.test.size(),
+          .parameters = setup.model.network().parameters(),
+          .seed = options.seed,
+          .updates_per_epoch = setup.updates,
+          .global_batch_size = setup.batch.global_batch_size,
+          .instances = setup.instances.count(),
+          .compile_seconds = 0,
+          .profile = absolute(options.profile),
+          .trace = absolute(options.trace),
+          .machine = this_machine()};
+}
+
 std::map<std::string, std::string> run_notes(const TrainingSetup& setup) {
   std::map<std::string, std::string> notes = network_notes(setup.options, setup.data, setup.entry);
   for (const RunProperty& property : run_properties(setup)) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "pando/app/record/run_facts.h"
 #include "pando/app/run/training_setup.h"
 
 namespace pando::app {
@@ -20,6 +21,9 @@ struct RunProperty {
   Effect effect = Effect::changes_results;
 };
 std::vector<RunProperty> run_properties(const TrainingSetup& setup);
+
+// What run.json says about the run at its beginning.
+RunFacts run_facts_of(const TrainingSetup& setup);
 
 // The properties and the deciding options (deciding_options.h), for checkpoints.
 std::map<std::string, std::string> run_notes(const TrainingSetup& setup);

@@ -13,6 +13,7 @@
 #include "pando/base/error.h"
 #include "pando/base/json.h"
 #include "pando/base/paths.h"
+#include "pando/data/image/augment.h"
 #include "pando/datasets/all_datasets.h"
 #include "pando/store/safetensors.h"
 #include "pando/zoo/head.h"
@@ -31,8 +32,8 @@ void set_values(PicturePreparation& pictures, const Preparation& preparation, bo
   const auto scaled = [&] { pictures.scale = 1.0 / 255; };
   const auto normalised = [&] {
     scaled();
-    pictures.mean = {0.485, 0.456, 0.406};
-    pictures.std = {0.229, 0.224, 0.225};
+    pictures.mean.assign(kImagenetMean.begin(), kImagenetMean.end());
+    pictures.std.assign(kImagenetDeviation.begin(), kImagenetDeviation.end());
   };
   if (on_device) {
     switch (preparation.on_device) {
@@ -132,6 +133,9 @@ class WeightsSource {
     if (!path_.empty()) read_state();
   }
 
+  TrainedModel trained() { return {model(), path_, std::move(state_)}; }
+
+ private:
   Model model() {
     take_flags();
     const ZooEntry& named = flags_.entry();
@@ -148,7 +152,6 @@ class WeightsSource {
     return model;
   }
 
- private:
   void read_state() {
     try {
       state_ = load_training_state(path_);
@@ -274,6 +277,32 @@ std::string checkpoint_of(const fs::path& what, WhichCheckpoint which) {
   return files.back().path.string();
 }
 
+bool is_written(const TrainedModelOptions& options, const char* name) {
+  const Option* option = options.table == nullptr ? nullptr : options.table->find_exact(name);
+  return option != nullptr && option->origin.kind == Origin::Kind::command_line;
+}
+
+// What a model file says already, and what it does not have.
+void refuse_flags_of_networks(const std::string& what, const TrainedModelOptions& options) {
+  if (is_written(options, "model")) {
+    throw UsageError("--model: '", what, "' describes its network already; remove one of them");
+  }
+  for (const char* name : {"norm-layer", "dataset", "checkpoint"}) {
+    if (!is_written(options, name)) continue;
+    throw UsageError("--", name, ": no effect on '", what,
+                     "', a model file with its own layers and weights; remove the flag");
+  }
+}
+
+void check_image_size(const Model& model, const LoadModelOptions& wanted) {
+  const Shape& input = model.network().inputs()[0].shape;
+  if (input.rank() == 3 && input[0] == wanted.height && input[1] == wanted.width) return;
+  throw UsageError("--image-size: expected samples of ", wanted.height, "x", wanted.width,
+                   " pixels, but the network takes ", input,
+                   "; only where a network leaves height and width open the flag chooses them; "
+                   "remove it");
+}
+
 // A run may have written its checkpoints elsewhere; its configuration knows.
 fs::path folder_of_run(const fs::path& run) {
   const fs::path config = run / "config.yml";
@@ -297,16 +326,10 @@ std::map<std::string, std::string> network_notes(const TrainOptions& options,
 }
 
 TrainedModel open_trained_model(const std::string& what, const TrainedModelOptions& options) {
-  const auto is_written = [&](const char* name) {
-    const Option* option = options.table == nullptr ? nullptr : options.table->find_exact(name);
-    return option != nullptr && option->origin.kind == Origin::Kind::command_line;
-  };
-  if (!what.empty() && is_written("weights")) {
+  if (!what.empty() && is_written(options, "weights")) {
     throw UsageError("--weights: '", what, "' has weights already; remove one of them");
   }
-  if (is_model_file(what) && is_written("model")) {
-    throw UsageError("--model: '", what, "' describes its network already; remove one of them");
-  }
+  if (is_model_file(what)) refuse_flags_of_networks(what, options);
   std::string path = what;
   LoadModelOptions file = options.file;
   if (options.flags != nullptr) {
@@ -322,11 +345,18 @@ TrainedModel open_trained_model(const std::string& what, const TrainedModelOptio
   }
   if (is_folder(path)) path = checkpoint_of(folder_of_run(path), options.which);
   if (!path.empty() && !is_plain_file(path)) throw IoError("'", path, "' is not a regular file");
-  if (is_model_file(path)) return {load_model(path, file), path};
   const bool has_weights = path.empty() || path.ends_with(".h5") || path.ends_with(".hdf5") ||
                            store::looks_like_safetensors(path);
-  if (!has_weights) load_model(path, options.file);  // throws what the file is
-  return {WeightsSource(path, options).model(), path};
+  TrainedModel trained = is_model_file(path) || !has_weights
+                             ? TrainedModel{load_model(path, file), path, {}}
+                             : WeightsSource(path, options).trained();
+  if (is_written(options, "image-size")) check_image_size(trained.model, file);
+  return trained;
+}
+
+Predictor open_predictor(const std::string& what, const PredictorOptions& options) {
+  if (what.empty()) throw UsageError("expected a run, a checkpoint or a model file, got ''");
+  return Predictor(open_trained_model(what).model, options);
 }
 
 }  // namespace pando::app

@@ -10,6 +10,7 @@
 #include "pando/app/flags/train_options.h"
 #include "pando/datasets/preparation.h"
 #include "pando/train/load_model.h"
+#include "pando/train/predictor.h"
 
 namespace pando::app {
 
@@ -21,6 +22,7 @@ std::map<std::string, std::string> network_notes(const TrainOptions& options,
 struct TrainedModel {
   Model model;         // without layers that prepare samples on devices; its facts describe those
   std::string source;  // the file that the weights are from; empty: they are random
+  std::optional<TrainingState> training = {};  // of a checkpoint
 };
 
 enum class WhichCheckpoint { best_or_newest, best, newest };
@@ -28,15 +30,20 @@ enum class WhichCheckpoint { best_or_newest, best, newest };
 struct TrainedModelOptions {
   WhichCheckpoint which = WhichCheckpoint::best_or_newest;  // of a run or a folder
   LoadModelOptions file = {};                               // for model files
+  // The flags that were given: those without effect are refused. Null: none.
+  const OptionTable* table = nullptr;
   // The network that a file without a record of it belongs to, by the flags of `pando train`; the
   // flags override what a checkpoint records. Null: only what has a record is accepted.
-  const OptionTable* table = nullptr;
   const TrainOptions* flags = nullptr;
 };
 
 // `what` may be empty if flags are given: the network gets random weights, or those of --weights.
-// Throws UsageError for what does not exist or has no weights, IoError for damaged files, and what
-// load_model() throws.
+// Throws UsageError for what does not exist or has no weights and for flags without effect, IoError
+// for damaged files, and what load_model() throws.
 TrainedModel open_trained_model(const std::string& what, const TrainedModelOptions& options = {});
+
+// A predictor of a run, a checkpoint that records its network, or a model file. Throws as above,
+// and what Predictor throws.
+Predictor open_predictor(const std::string& what, const PredictorOptions& options = {});
 
 }  // namespace pando::app

@@ -36,7 +36,7 @@ void finish_trace(RunLog& log, const TrainingSetup& setup, const profile::Trace&
   const profile::TraceSummary summary = profile::summarize(trace);
   log.say(fmt::format("trace of {} events written to {}", summary.events, path));
   if (summary.dropped > 0) {
-    log.say(
+    log.say_always(
         fmt::format("warning: {} later events did not fit in memory and are missing in the trace "
                     "and its summary",
                     summary.dropped));

@@ -15,6 +15,7 @@
 #include "pando/app/record/log_line.h"
 #include "pando/app/record/mlperf_log.h"
 #include "pando/app/record/run_directory.h"
+#include "pando/app/record/run_facts.h"
 #include "pando/app/record/run_log.h"
 #include "pando/app/report/curves.h"
 #include "pando/app/run/announcement.h"
@@ -33,6 +34,7 @@
 #include "pando/base/memory_limit.h"
 #include "pando/base/strings.h"
 #include "pando/comm/job.h"
+#include "pando/train/keras_model.h"
 #include "pando/train/stagnation.h"
 #include "pando/zoo/head.h"
 
@@ -56,8 +58,9 @@ class TrainingRun {
 
   int run() {
     setup_.agree();
+    // Also with --quiet: a flag that does not do what it says changes what the result means.
+    for (const std::string& warning : setup_.warnings) out_ << "warning: " << warning << "\n";
     if (!options_.quiet) {
-      for (const std::string& warning : setup_.warnings) out_ << "warning: " << warning << "\n";
       out_ << setup_.model.summary() << setup_.chosen_splits << std::flush;
     }
     if (options_.phases.training) {
@@ -78,6 +81,7 @@ class TrainingRun {
     for (const std::string& line : told) log.say_always(line);
     if (!directory->warning().empty()) log.say_always(directory->warning());
     announce(setup_, compile_seconds_.count(), log);
+    begin_facts(*directory);
     try {
       begin_weights(log);
       setup_.instances.together([&] {
@@ -89,6 +93,7 @@ class TrainingRun {
       if (setup_.instances.is_first()) {
         directory->attempt([&] { write_curves(directory->path()); });
       }
+      directory->end(state_after(code), cause_);
       tell_unwritten(*directory, code);
       return code;
     } catch (const std::exception& error) {
@@ -98,6 +103,13 @@ class TrainingRun {
   }
 
  private:
+  void begin_facts(const RunDirectory& directory) const {
+    if (!setup_.instances.is_first()) return;
+    RunFacts facts = run_facts_of(setup_);
+    facts.compile_seconds = compile_seconds_.count();
+    write_run_facts(directory.path(), facts);
+  }
+
   // In micro-batches, as the history counts them.
   std::optional<int64_t> resumed_step() const {
     if (!state_ || !is_of_this_run(*state_, options_)) return std::nullopt;
@@ -120,14 +132,21 @@ class TrainingRun {
         if (!setup_.instances.is_first()) return;
         const LoadReport report = load_initial_weights(
             setup_.model, options_, [&](const std::string& line) { log.say(line); });
-        for (const std::string& line : report.out_of_range) log.say("warning: " + line);
+        for (const std::string& line : report.out_of_range) log.say_always("warning: " + line);
         if (!report.average_decay.empty()) log.say(average_note(weights, report));
       });
       log.say("starting with the weights of " + weights);
     } else if (options_.model_file && options_.phases.training) {
       log.say(fmt::format("starting with the weights of {}{}", options_.model_file->path,
                           options_.tuning.replaces_head() ? ", with a new classifier" : ""));
-      if (!setup_.pixel_note.empty()) log.say(setup_.pixel_note);
+      if (const std::string& note = setup_.pixel_note; !note.empty()) {
+        note.starts_with("warning") ? log.say_always(note) : log.say(note);
+      }
+      if (has_optimizer(options_.model_file->path)) {
+        log.say(
+            "the file also has the state of its optimizer; training begins with a new one "
+            "(restore_keras_optimizer() of the library continues with that of the file)");
+      }
       if (replaces_sigmoid()) {
         log.say(
             "the file ends with sigmoid, for several classes at once; it is trained with softmax, "
@@ -137,6 +156,11 @@ class TrainingRun {
     if (options_.phases.training && setup_.frozen.size() > 0) {
       log.say(describe_frozen());
     }
+  }
+
+  static bool has_optimizer(const std::string& path) {
+    const ModelFileKind* kind = find_model_file_kind(path);
+    return kind != nullptr && kind->name == "h5" && has_keras_optimizer(path);
   }
 
   bool replaces_sigmoid() const {
@@ -286,7 +310,7 @@ class TrainingRun {
     const auto early_stopping = early_stopping_callback(
         options_.early_stopping, {.instances = setup_.instances,
                                   .directory = log.directory().path(),
-                                  .tell = [&log](const std::string& line) { log.say(line); },
+                                  .tell = [&](const std::string& line) { tell_early(log, line); },
                                   .restored = [this](int64_t epoch) { restored_ = epoch; }});
     if (early_stopping) phase.callbacks.push_back(early_stopping);
     phase.callbacks.insert(phase.callbacks.end(), parts_.callbacks.begin(), parts_.callbacks.end());
@@ -303,8 +327,18 @@ class TrainingRun {
     return kDone;
   }
 
-  void tell_stopped(const std::string& signal) const {
+  static RunState state_after(int code) {
+    return code == kDone ? RunState::done : code == kStopped ? RunState::stopped : RunState::failed;
+  }
+
+  void tell_stopped(const std::string& signal) {
+    cause_ = "stopped by " + signal;
     if (parts_.stopped) parts_.stopped(signal);
+  }
+
+  void tell_early(RunLog& log, const std::string& line) {
+    log.say(line);
+    if (line.starts_with("early stopping")) cause_ = line;
   }
 
   static std::string stopped_line(const std::string& signal, RunLog& log,
@@ -365,7 +399,8 @@ class TrainingRun {
       return kStopped;
     }
     if (!result.damaged.empty()) {
-      log.say_always("damaged and not validated: " + join(result.damaged, ", "));
+      cause_ = "damaged and not validated: " + join(result.damaged, ", ");
+      log.say_always(cause_);
       return kFailed;
     }
     if (!setup_.instances.is_first()) return kDone;
@@ -377,7 +412,8 @@ class TrainingRun {
   // --clean-dir removes what training wrote, not what the user had before.
   void clean(RunLog& log, const ValidationResult& result) {
     if (!options_.phases.checkpoint_input_dir.empty()) {
-      log.say("warning: --clean-dir: checkpoints of --checkpoint-input-dir are never removed");
+      log.say_always(
+          "warning: --clean-dir: checkpoints of --checkpoint-input-dir are never removed");
       return;
     }
     places_->checkpoints().clean(result.files);
@@ -419,11 +455,10 @@ class TrainingRun {
   }
 
   static void log_failure(RunDirectory& directory, const std::exception& error) {
-    try {
-      directory.log(concat("failed: ", error.what()));
-    } catch (const IoError&) {
-      // Likely the same full disk; the error that ended the run matters more.
-    }
+    // It may be a full disk that ended the run; that error matters more than those that follow.
+    directory.defer_failures();
+    directory.log(concat("failed: ", error.what()));
+    directory.end(state_after(exit_code_of(error)), error.what());
   }
 
   // A run whose results are complete, but not all files, has failed: a script may need the file.
@@ -457,6 +492,7 @@ class TrainingRun {
   bool reached_target_ = false;
   std::chrono::duration<double> compile_seconds_{};
   std::shared_ptr<Callback> histograms_;  // may be null
+  std::string cause_;                     // why the run ends, unless it has done all its work
 };
 
 }  // namespace

@@ -32,8 +32,8 @@ std::vector<CheckpointFile> files_of_folder(RunLog& log, const ValidationRequest
   if (request.folder.empty() || is_missing) return {};
   for (const fs::path& other : unnumbered_weights_in(request.folder)) {
     if (other.filename() == "best.h5") continue;  // --keep-best: a copy of one of the others
-    log.say(fmt::format("warning: {} is not validated, its name is not epoch_<number>.h5",
-                        other.string()));
+    log.say_always(fmt::format("warning: {} is not validated, its name is not epoch_<number>.h5",
+                               other.string()));
   }
   return checkpoints_in(request.folder);
 }
@@ -62,8 +62,8 @@ std::vector<CheckpointFile> choose_files(RunLog& log, const ValidationRequest& r
   if (!files.empty()) return files;
   const std::string where =
       request.folder.empty() ? "" : fmt::format(" in {}", request.folder.string());
-  log.say(fmt::format("warning: there is no checkpoint{}; {} weights are validated", where,
-                      request.trained ? "the final" : "random"));
+  log.say_always(fmt::format("warning: there is no checkpoint{}; {} weights are validated", where,
+                             request.trained ? "the final" : "random"));
   return {{"", request.epoch}};
 }
 

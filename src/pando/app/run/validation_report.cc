@@ -114,8 +114,9 @@ void compare_class_names(TrainingSetup& setup, const std::filesystem::path& chec
   const auto name_in = [&](const std::vector<std::string>& all) {
     return differs < all.size() ? "'" + all[differs] + "'" : "nothing";
   };
-  log.say(concat("warning: ", checkpoint.string(), " was trained on other classes: label ", differs,
-                 " is ", name_in(saved), " there and ", name_in(names), " in the data"));
+  log.say_always(concat("warning: ", checkpoint.string(), " was trained on other classes: label ",
+                        differs, " is ", name_in(saved), " there and ", name_in(names),
+                        " in the data"));
 }
 
 void write_class_names(const TrainingSetup& setup, RunLog& log) {

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+#include "pando/app/run/export_version.h"
+
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <system_error>
+#include <vector>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "pando/app/job/exit_code.h"
+#include "pando/base/error.h"
+#include "pando/base/new_file.h"
+#include "pando/base/paths.h"
+
+namespace pando::app {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kUnfinished = ".tmp-";  // servers ignore names that are no numbers
+
+std::optional<int64_t> number_in(const std::string& name) {
+  int64_t number = 0;
+  const char* end = name.data() + name.size();
+  const auto [at, error] = std::from_chars(name.data(), end, number);
+  const bool fits = !name.empty() && name[0] != '-' && at == end && error == std::errc();
+  return fits ? std::optional(number) : std::nullopt;
+}
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::error_code failure;
+  std::vector<std::string> names;
+  for (fs::directory_iterator at(folder, failure), end; !failure && at != end;
+       at.increment(failure)) {
+    names.push_back(at->path().filename().string());
+  }
+  if (failure) throw IoError("--export-dir: cannot read '", folder, "': ", failure.message());
+  return names;
+}
+
+// Folders that killed exports left a day ago or earlier.
+void remove_unfinished(const std::string& base) {
+  const auto old = fs::file_time_type::clock::now() - std::chrono::hours(24);
+  for (const std::string& name : names_in(base)) {
+    const fs::path path = fs::path(base) / name;
+    std::error_code ignored;
+    if (name.starts_with(kUnfinished) && fs::last_write_time(path, ignored) < old && !ignored) {
+      fs::remove_all(path, ignored);
+    }
+  }
+}
+
+int64_t next_version(const std::string& base) {
+  int64_t newest = 0;
+  for (const std::string& name : names_in(base)) {
+    newest = std::max(newest, number_in(name).value_or(0));
+  }
+  if (newest == std::numeric_limits<int64_t>::max()) {
+    throw UsageError("--model-version: '", base, "' has version ", newest,
+                     " already, and there is no larger one; choose a number");
+  }
+  return newest + 1;
+}
+
+// A folder with a hidden name, removed unless it gets its number.
+class UnfinishedVersion {
+ public:
+  explicit UnfinishedVersion(const std::string& base)
+      : path_(fs::path(base) / concat(kUnfinished, ::getpid())) {
+    std::error_code failure;
+    fs::remove_all(path_, failure);
+    fs::create_directory(path_, failure);
+    if (failure) throw IoError("cannot create '", path_.string(), "': ", failure.message());
+  }
+  ~UnfinishedVersion() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  UnfinishedVersion(const UnfinishedVersion&) = delete;
+  UnfinishedVersion& operator=(const UnfinishedVersion&) = delete;
+
+  std::string file() const { return (path_ / "model.onnx").string(); }
+  // False: there is something of this name.
+  bool rename_to(const fs::path& target) {
+    flush_directory(path_.string());
+    if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, target.c_str(), RENAME_NOREPLACE) != 0) {
+      const int error = errno;
+      if (error == EEXIST || error == ENOTEMPTY) return false;
+      // File systems without RENAME_NOREPLACE still refuse folders that are not empty.
+      const bool can_try = (error == EINVAL || error == ENOSYS) && !path_exists(target);
+      if (!can_try || ::rename(path_.c_str(), target.c_str()) != 0) {
+        throw IoError("cannot rename '", path_.string(), "' to '", target.string(),
+                      "': ", std::strerror(errno));
+      }
+    }
+    path_.clear();
+    flush_directory(target.parent_path().string());
+    return true;
+  }
+
+ private:
+  fs::path path_;
+};
+
+}  // namespace
+
+void check_export_dir(const std::string& base) {
+  if (base.empty()) throw UsageError("--export-dir: expected a folder, got ''");
+  if (!path_exists(base)) return;
+  if (!is_folder(base)) {
+    throw UsageError("--export-dir: '", base, "' is a file; expected a folder of versions");
+  }
+  bool has_versions = false;
+  std::string other;
+  for (const std::string& name : names_in(base)) {
+    has_versions = has_versions || number_in(name).has_value();
+    if (!name.starts_with('.')) other = name;
+  }
+  if (has_versions || other.empty()) return;
+  throw UsageError("--export-dir: '", base, "' is not empty and has no versions, but '", other,
+                   "'; expected a new or an empty folder, or one with numbered folders");
+}
+
+std::string export_version(const Model& model, const VersionExport& what) {
+  check_export_dir(what.base);
+  std::error_code failure;
+  fs::create_directories(what.base, failure);
+  if (failure) {
+    throw IoError("--export-dir: cannot create '", what.base, "': ", failure.message());
+  }
+  const auto refuse_taken = [&](int64_t version) {
+    throw UsageError("--model-version: '", what.base, "' has version ", version,
+                     " already; use another number, or leave the flag out for the next free one");
+  };
+  if (what.version > 0 && path_exists(fs::path(what.base) / std::to_string(what.version))) {
+    refuse_taken(what.version);
+  }
+  remove_unfinished(what.base);
+  UnfinishedVersion unfinished(what.base);
+  save_model(model, unfinished.file(), what.save);
+  while (true) {
+    const int64_t version = what.version > 0 ? what.version : next_version(what.base);
+    const fs::path target = fs::path(what.base) / std::to_string(version);
+    if (unfinished.rename_to(target)) return (target / "model.onnx").string();
+    if (what.version > 0) refuse_taken(version);  // another export was faster
+  }
+}
+
+}  // namespace pando::app

@@ -1,0 +1,54 @@
+#include "pando/app/html/run_report.h"
+
+#include "pando/app/html/summary_data.h"
+#include "pando/base/error.h"
+#include "pando/base/json.h"
+#include "tests/app/html/page_data.h"
+#include "tests/app/test_folder.h"
+#include "tests/support/expect_error.h"
+
+namespace pando::app {
+namespace {
+
+using testing_support::error_of;
+
+TEST(RunReport, HasResultCommandAndCurves) {
+  const TestFolder folder;
+  folder.write("config.yml", "model: mnist_cnn\nseed: 3\n");
+  folder.write("history.json",
+               "[\n{\"epoch\":1.0,\"step\":10,\"loss\":0.5,\"val_accuracy\":0.8125}\n]\n");
+  RunFacts facts;
+  facts.command = "pando train '</script><b>'";
+  write_run_facts(folder.path, facts);
+  RunSummary summary;
+  summary.state = RunState::failed;
+  summary.cause = "no space <!-- ";
+  folder.write("summary.json", to_json_text(summary));
+  const std::string html = run_report_html({folder.path});
+  EXPECT_EQ(html.find("'</script><b>'"), std::string::npos);
+  const Json data = data_of_page(html);
+  const Json& run = data.at("runs").items()[0];
+  EXPECT_EQ(run.get<std::string>("command"), facts.command);
+  EXPECT_EQ(run.get<std::string>("cause"), summary.cause);
+  EXPECT_EQ(run.get<std::string>("state"), "failed");
+  EXPECT_EQ(run.at("best").get<std::string>("text"), "81.25 %");
+  EXPECT_EQ(data.at("charts").items().size(), 2u);
+}
+
+TEST(RunReport, NamesTheOptionsThatDiffer) {
+  const TestFolder folder;
+  for (const char* name : {"a", "b"}) std::filesystem::create_directory(folder.path / name);
+  folder.write("a/config.yml", "model: m\nseed: 1\nrun-dir: a\nonly: 1\n");
+  folder.write("b/config.yml", "model: m\nseed: 2\nrun-dir: b\n");
+  const std::vector<RunRecord> runs = {read_run(folder.path / "a"), read_run(folder.path / "b")};
+  EXPECT_EQ(differing_options(runs).dump(),
+            "[{\"name\":\"seed\",\"values\":[\"1\",\"2\"]},"
+            "{\"name\":\"only\",\"values\":[\"1\",null]}]");
+  EXPECT_SAYS(run_report_html(runs), "<title>a, b · Pando</title>");
+  EXPECT_SAYS(run_report_html(runs, {.title = "x"}), "<title>x</title>");
+  EXPECT_SAYS(error_of<IoError>([&] { run_report_html({folder.path}); }),
+              "not the directory of a run");
+}
+
+}  // namespace
+}  // namespace pando::app
