@@ -4,16 +4,25 @@ include_guard(GLOBAL)
 
 # name: header, library ("-" if it is header-only), Debian package
 set(PANDO_FOREIGN_TABLE
+  "absl: absl/synchronization/mutex.h absl_synchronization libabsl-dev"
   "archive: archive.h archive libarchive-dev"
+  "beast: boost/beast/http.hpp - libboost1.81-dev"
   "crypto: openssl/evp.h crypto libssl-dev"
   "curl: curl/curl.h curl libcurl4-openssl-dev"
   "dnnl: dnnl.hpp dnnl libdnnl-dev"
   "fmt: fmt/core.h fmt libfmt-dev"
+  "gpr: grpc/support/time.h gpr libgrpc++-dev"
+  "grpc: grpcpp/grpcpp.h grpc++ libgrpc++-dev"
+  "grpc_core: grpc/grpc.h grpc libgrpc++-dev"
+  "grpc_reflection: grpcpp/ext/proto_server_reflection_plugin.h grpc++_reflection libgrpc++-dev"
   "hdf5: hdf5.h hdf5 libhdf5-dev"
   "hwloc: hwloc.h hwloc libhwloc-dev"
   "jpeg: jpeglib.h jpeg libjpeg62-turbo-dev"
   "json: nlohmann/json.hpp - nlohmann-json3-dev"
+  "pcre2: pcre2.h pcre2-8 libpcre2-dev"
   "png: png.h png libpng-dev"
+  "protobuf: google/protobuf/message.h protobuf libprotobuf-dev"
+  "ssl: openssl/ssl.h ssl libssl-dev"
   "yaml_cpp: yaml-cpp/yaml.h yaml-cpp libyaml-cpp-dev"
   "zlib: zlib.h z zlib1g-dev")
 

@@ -19,7 +19,9 @@ install(FILES ${PROJECT_BINARY_DIR}/package/pandoConfig.cmake
               ${PROJECT_SOURCE_DIR}/cmake/pando_foreign.cmake
         DESTINATION ${package_dir})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/pando DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.h" PATTERN "*_impl.h" EXCLUDE)
+        FILES_MATCHING PATTERN "*.h" PATTERN "*_impl.h" EXCLUDE
+        # Not in the library, but in the server.
+        PATTERN "pando/http" EXCLUDE PATTERN "pando/rest" EXCLUDE PATTERN "pando/server" EXCLUDE)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE
         DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/pando)
 
@@ -30,7 +32,8 @@ if(TARGET pando_program)
     INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
   install(TARGETS pando_program)
   # For users to read and copy from; the program has its own copy built in.
-  install(FILES ${PROJECT_SOURCE_DIR}/configs/presets.yml DESTINATION ${CMAKE_INSTALL_DATADIR}/pando)
+  install(FILES ${PROJECT_SOURCE_DIR}/configs/presets.yml ${PROJECT_SOURCE_DIR}/configs/benchmarks.yml
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/pando)
   install(DIRECTORY ${PROJECT_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
           FILES_MATCHING PATTERN "*.1")
   install(FILES ${PROJECT_SOURCE_DIR}/completions/pando.bash RENAME pando

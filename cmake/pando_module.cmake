@@ -10,13 +10,14 @@ include(${CMAKE_CURRENT_LIST_DIR}/pando_foreign.cmake)
 set(PANDO_UNITY_SOURCES 30)
 set(PANDO_HOT_UNITY_SOURCES 10)
 
-# pando_module(<folder> [SOURCES <file>...] [HOT <file>...] [DEPENDS <folder>...]
+# pando_module(<folder> [SERVER] [SOURCES <file>...] [HOT <file>...] [DEPENDS <folder>...]
 #              [FOREIGN <library>...])
+# SERVER: a part of the server, not of the library; only its targets compile and link it.
 # FOREIGN names rows of cmake/pando_foreign.cmake: dnnl, hdf5, yaml_cpp, ...
 # HOT sources loop over bytes, samples or tensors, so they are compiled with -O3; the others as
 # CMAKE_CXX_FLAGS_RELEASE says, with -Og by the preset, which compiles in two thirds of the time.
 function(pando_module name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;HOT;DEPENDS;FOREIGN" ${ARGN})
+  cmake_parse_arguments(ARG "SERVER" "" "SOURCES;HOT;DEPENDS;FOREIGN" ${ARGN})
   set(hot ${name})
   if(ARG_SOURCES)
     pando_module_target(${name} ${PANDO_UNITY_SOURCES} "${ARG_SOURCES}")
@@ -40,7 +41,7 @@ function(pando_module_targets out)
   set(${out} ${targets} PARENT_SCOPE)
 endfunction()
 
-# A part of pando_module, which sets ARG_DEPENDS and ARG_FOREIGN: one object library.
+# A part of pando_module, which sets ARG_SERVER, ARG_DEPENDS and ARG_FOREIGN: one object library.
 function(pando_module_target name unity_sources sources)
   add_library(pando_${name} OBJECT ${sources})
   set_target_properties(pando_${name} PROPERTIES UNITY_BUILD_BATCH_SIZE ${unity_sources})
@@ -53,8 +54,13 @@ function(pando_module_target name unity_sources sources)
   foreach(dependency IN LISTS ARG_DEPENDS)
     target_link_libraries(pando_${name} PUBLIC pando_${dependency})
   endforeach()
-  set_property(GLOBAL APPEND PROPERTY PANDO_MODULES pando_${name})
-  set_property(GLOBAL APPEND PROPERTY PANDO_FOREIGN ${ARG_FOREIGN})
+  set(group PANDO)
+  if(ARG_SERVER)
+    set(group PANDO_SERVER)
+    set_target_properties(pando_${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY ${group}_MODULES pando_${name})
+  set_property(GLOBAL APPEND PROPERTY ${group}_FOREIGN ${ARG_FOREIGN})
 endfunction()
 
 # pando_test(<folder> [OWN_OPTIONS] SOURCES <file>... [LABELS fast|slow|mpi|tsan|unsanitized...]
@@ -88,6 +94,14 @@ function(pando_test name)
   if("fast" IN_LIST ARG_LABELS AND NOT "unsanitized" IN_LIST ARG_LABELS)
     pando_test_group(sanitized ${name}_tests)
   endif()
+endfunction()
+
+# pando_server_test(<folder> SOURCES <file>... [FOREIGN <library>...]): as pando_test, but of the
+# server. It has the label serving, so only the target serving_tests builds it.
+function(pando_server_test name)
+  pando_test(${name} ${ARGN} LABELS serving)
+  set_target_properties(${name}_tests PROPERTIES EXCLUDE_FROM_ALL ON)
+  target_link_libraries(${name}_tests PRIVATE pando_server)
 endfunction()
 
 # pando_mpi_test(<name> <ranks> [MPIEXEC <launcher>] COMMAND <program> <argument>...): runs <ranks>

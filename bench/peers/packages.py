@@ -37,17 +37,28 @@ def onnx_runtime():
     return ONNX_FOLDER / "node_modules" / "onnxruntime-node"
 
 
+def module_folder(package):
+    """Where a package, NAME@VERSION, is installed."""
+    return ONNX_FOLDER / "node_modules" / package.rpartition("@")[0]
+
+
 def install_onnx_runtime():
     """Installs the package into the build folder; its scripts do not run."""
+    install_modules((ONNX_RUNTIME,))
+
+
+def install_modules(wanted):
+    """Installs packages of npm into the build folder; their scripts do not run."""
     install_missing(NODE)
-    if onnx_runtime().exists():
+    missing = [package for package in wanted if not module_folder(package).exists()]
+    if not missing:
         return
-    print(f"compare: installing {ONNX_RUNTIME} into {ONNX_FOLDER}", file=sys.stderr)
+    print(f'compare: installing {" ".join(missing)} into {ONNX_FOLDER}', file=sys.stderr)
     command = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix",
-               str(ONNX_FOLDER), ONNX_RUNTIME]
+               str(ONNX_FOLDER), *missing]
     ONNX_FOLDER.mkdir(parents=True, exist_ok=True)
     result = subprocess.run(command, stdout=subprocess.DEVNULL)
-    if result.returncode != 0 or not onnx_runtime().exists():
+    if result.returncode != 0 or not all(module_folder(package).exists() for package in missing):
         sys.exit(f'compare: `{" ".join(command)}` failed (status {result.returncode}); it needs '
                  f"a package registry")
 

@@ -4,11 +4,15 @@
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "pando/base/random.h"
 #include "pando/data/dataset.h"
+#include "pando/train/load_model.h"
 #include "pando/train/model.h"
+#include "pando/train/predictor.h"
 #include "pando/train/profile_report.h"
 #include "pando/zoo/zoo.h"
 
@@ -21,7 +25,11 @@ struct PeerOptions {
   int64_t batch = 64;
   int threads = 0;
   int64_t size = 0;  // of each axis of a picture or volume; 0: that of the zoo
+  std::string file;  // a model file instead of a network of the zoo; only for inference
+  int64_t height = 0;
+  int64_t width = 0;
   bool inference = false;
+  bool predictor = false;  // inference by Predictor, one call per batch, with all cores
   bool report = false;
   std::string profile;  // a folder for the report on a traced run; empty: none
 };
@@ -42,8 +50,16 @@ PeerOptions parse(int argc, char** argv) {
       options.threads = static_cast<int>(parse_int(value()).value_or(0));
     } else if (flag == "--size") {
       options.size = parse_int(value()).value_or(0);
+    } else if (flag == "--file") {
+      options.file = value();
+    } else if (flag == "--height") {
+      options.height = parse_int(value()).value_or(0);
+    } else if (flag == "--width") {
+      options.width = parse_int(value()).value_or(0);
     } else if (flag == "--inference") {
       options.inference = true;
+    } else if (flag == "--predictor") {
+      options.predictor = true;
     } else if (flag == "--report") {
       options.report = true;
     } else if (flag == "--profile") {
@@ -86,9 +102,19 @@ Dataset make_data(const ZooEntry& entry, int64_t samples) {
   return Dataset::from_tensors(std::move(x), std::move(y));
 }
 
+// What computes the steps of one side.
 class Peer {
  public:
-  explicit Peer(const PeerOptions& options)
+  virtual ~Peer() = default;
+  virtual const Model& model() const = 0;
+  virtual double run(int64_t steps) = 0;  // returns the seconds
+  // Writes a report on a traced run into a folder.
+  virtual void write_report(const std::string& folder) = 0;
+};
+
+class ZooPeer : public Peer {
+ public:
+  explicit ZooPeer(const PeerOptions& options)
       : options_(options),
         entry_(sized_entry(options)),
         data_(make_data(entry_, kBatches * options.batch)),
@@ -100,9 +126,9 @@ class Peer {
     if (options.report) std::cerr << model_.compile_report(options.batch, data_.fields());
   }
 
-  int64_t parameters() const { return model_.network().trainable_parameters(); }
+  const Model& model() const override { return model_; }
 
-  double run(int64_t steps) {
+  double run(int64_t steps) override {
     const Dataset data =
         data_.repeat((steps + kBatches - 1) / kBatches).take(steps * options_.batch);
     const auto start = std::chrono::steady_clock::now();
@@ -110,8 +136,7 @@ class Peer {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
-  // Writes a report on a traced run into a folder.
-  void write_report(const std::string& folder) {
+  void write_report(const std::string& folder) override {
     constexpr int64_t kSteps = 12;
     const Dataset data = data_.repeat(kSteps / kBatches);
     profile::Trace trace(kProfileTrace);
@@ -140,6 +165,117 @@ class Peer {
   Model model_;
 };
 
+// A network that somebody else trained: predicts random pictures.
+class FilePeer : public Peer {
+ public:
+  explicit FilePeer(const PeerOptions& options)
+      : options_(options),
+        model_(load_model(options.file, {.height = options.height, .width = options.width})),
+        x_(random_samples()) {
+    model_.compile(
+        {.loss = "mse", .steps_per_execution = 1 << 20, .execution = {.threads = options.threads}});
+  }
+
+  const Model& model() const override { return model_; }
+
+  double run(int64_t steps) override {
+    const Dataset data = Dataset::from_tensors(x_).repeat(steps);
+    const auto start = std::chrono::steady_clock::now();
+    model_.predict_all(data, {.batch_size = options_.batch});
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+
+  // Predictions are not traced; an evaluation computes the same and a loss.
+  void write_report(const std::string& folder) override {
+    const Tensor y = model_.predict(x_, options_.batch);
+    constexpr int64_t kWarm = 100;
+    constexpr int64_t kTraced = 12;
+    const Dataset data = Dataset::from_tensors(x_, y).repeat(kTraced);
+    profile::Trace trace(kProfileTrace);
+    model_.evaluate(Dataset::from_tensors(x_, y).repeat(kWarm), {.batch_size = options_.batch});
+    model_.evaluate(data, {.batch_size = options_.batch, .trace = &trace});
+    write_profile(model_, folder, options_.model,
+                  {.mode = RunMode::evaluate,
+                   .batch_size = options_.batch,
+                   .fields = data.fields(),
+                   .trace = &trace});
+  }
+
+ private:
+  Tensor random_samples() const {
+    const NetworkInput& input = model_.network().inputs().at(0);
+    std::vector<int64_t> dims = {options_.batch};
+    dims.insert(dims.end(), input.shape.begin(), input.shape.end());
+    Tensor x(DType::f32, Shape(dims));
+    RandomStream random(7);
+    for (float& value : x.f32()) value = random.next_uniform();
+    return x;
+  }
+
+  PeerOptions options_;
+  Model model_;
+  Tensor x_;
+};
+
+// One call of a predictor after the other, as a client that waits for each answer.
+class PredictorPeer : public Peer {
+ public:
+  explicit PredictorPeer(const PeerOptions& options)
+      : model_(model_of(options)),
+        predictor_(model_, {.max_batch = options.batch, .workers = options.threads}),
+        samples_(options.batch),
+        x_(static_cast<size_t>(samples_) * predictor_.inputs().at(0).sample_bytes()),
+        y_(static_cast<size_t>(samples_) * predictor_.outputs().at(0).sample_bytes()) {
+    RandomStream random(7);
+    auto* values = reinterpret_cast<float*>(x_.data());
+    for (size_t i = 0; i < x_.size() / sizeof(float); ++i) values[i] = random.next_uniform();
+  }
+
+  const Model& model() const override { return model_; }
+
+  double run(int64_t steps) override {
+    const std::byte* from = x_.data();
+    std::byte* to = y_.data();
+    const auto start = std::chrono::steady_clock::now();
+    for (int64_t i = 0; i < steps; ++i) {
+      predictor_.run({.inputs = {&from, 1}, .outputs = {&to, 1}, .samples = samples_},
+                     PredictorMode::latency);
+    }
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+
+  void write_report(const std::string&) override {
+    throw InvalidArgument("--profile: calls of a predictor are not traced; remove --predictor");
+  }
+
+ private:
+  static Model model_of(const PeerOptions& options) {
+    if (!options.file.empty()) {
+      return load_model(options.file, {.height = options.height, .width = options.width});
+    }
+    const ZooEntry entry = sized_entry(options);
+    return Model(entry.build(entry.input_shape, entry.outputs), {.name = options.model});
+  }
+
+  Model model_;
+  Predictor predictor_;
+  int64_t samples_;
+  std::vector<std::byte> x_;
+  std::vector<std::byte> y_;
+};
+
+std::unique_ptr<Peer> make_peer(const PeerOptions& options) {
+  if (options.predictor) return std::make_unique<PredictorPeer>(options);
+  if (options.file.empty()) return std::make_unique<ZooPeer>(options);
+  return std::make_unique<FilePeer>(options);
+}
+
+// What the other side may check, and the work of a sample.
+std::string info_of(const Model& model) {
+  return concat("{\"parameters\": ", model.network().trainable_parameters(),
+                ", \"mflop\": ", forward_flops(model.network()) / 1e6, "}");
+}
+
 void serve(Peer& peer) {
   std::string word;
   while (std::cin >> word && word == "run") {
@@ -154,11 +290,11 @@ void serve(Peer& peer) {
 int main(int argc, char** argv) {
   try {
     const PeerOptions options = parse(argc, argv);
-    Peer peer(options);
-    peer.run(3);
-    if (!options.profile.empty()) peer.write_report(options.profile);
-    std::cout << "ready {\"parameters\": " << peer.parameters() << "}" << std::endl;
-    serve(peer);
+    const std::unique_ptr<Peer> peer = make_peer(options);
+    peer->run(3);
+    if (!options.profile.empty()) peer->write_report(options.profile);
+    std::cout << "ready " << info_of(peer->model()) << std::endl;
+    serve(*peer);
     return 0;
   } catch (const std::exception& error) {
     std::cerr << "pando_peer: " << error.what() << std::endl;

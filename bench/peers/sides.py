@@ -97,6 +97,14 @@ class OnnxSide(ProcessSide):
                               str(packages.onnx_runtime()), str(path), str(threads)])
 
 
+class OnnxFileSide(ProcessSide):
+    """ONNX Runtime in Node.js on a file; `shape` is that of its input, with the batch."""
+
+    def __init__(self, path, shape, threads):
+        super().__init__(["node", str(packages.HERE / "onnx_peer.js"), str(packages.onnx_runtime()),
+                          str(path), str(threads), ",".join(str(extent) for extent in shape)])
+
+
 class TorchSide:
     """PyTorch in this process, in one memory format."""
 

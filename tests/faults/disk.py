@@ -10,7 +10,8 @@ FLAGS = ["--model=toy_model_bn", "--optimizer=adam", "--micro-batch-size=16", "-
 # What a run may leave in its folder. Files of a run that was killed before its first checkpoint are
 # moved to previous-<n>.
 FILES = re.compile(r"previous-\d+|(previous-\d+/)?(\.run|config\.yml|class_names\.txt|"
-                   r"curves\.svg|history\.(csv|json)|log\.txt|events\.out\.tfevents\..*|checkpoints|"
+                   r"curves\.svg|history\.(csv|json)|(summary|run)\.json|log\.txt|"
+                   r"events\.out\.tfevents\..*|checkpoints|"
                    r"checkpoints/(\.run|epoch_[0-9.]+\.h5(\.damaged)?))")
 
 

@@ -8,7 +8,7 @@
 
 void pando::fuzz::keras_zip(Input input) {
   try {
-    const keras::ModelFile file = keras::parse_keras_archive(input, "fuzz");
+    const keras::ModelFile file = keras::parse_keras_archive({input.begin(), input.end()}, "fuzz");
     keras::import_network(file.config, file.major, *file.weights);
   } catch (const IoError&) {
   } catch (const InvalidArgument&) {

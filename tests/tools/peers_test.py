@@ -16,6 +16,7 @@ PEERS = ROOT / "bench/peers"
 FAKE_PEER = ROOT / "tests/support/fake_peer.py"
 sys.path.insert(0, str(PEERS))
 
+import imported_files  # noqa: E402
 import machine  # noqa: E402
 import packages  # noqa: E402
 import report  # noqa: E402
@@ -58,6 +59,27 @@ class Protocol(unittest.TestCase):
             side = self.start(fault)
             with self.subTest(fault), self.assertRaisesRegex(PeerError, text):
                 side.run(5)
+
+
+class ImportedFiles(unittest.TestCase):
+    def prepare(self, name):
+        with mock.patch.object(packages, "install_modules") as install, \
+                mock.patch.object(subprocess, "run") as run:
+            own, theirs = imported_files.prepare(imported_files.CASES[name], "pando", "/made")
+        install.assert_called_once()
+        return own, theirs, [call.args[0] for call in run.call_args_list]
+
+    def test_both_sides_read_an_onnx_file(self):
+        own, theirs, commands = self.prepare("text_detector")
+        self.assertEqual(own, theirs)
+        self.assertEqual(own.parts[-4:-2], ("@gutenye", "ocr-models"))
+        self.assertEqual(commands, [])
+
+    def test_a_keras_file_is_exported(self):
+        own, theirs, commands = self.prepare("upscaler")
+        self.assertEqual((own.name, theirs.name), ("model.json", "exported.onnx"))
+        self.assertEqual(commands, [["pando", "export", str(own), "-o", str(theirs),
+                                     "--image-size", "64"]])
 
 
 def made_up_case(**changes):
