@@ -1,7 +1,6 @@
 # The modules of the server, and the library `pando_server` of them, which its program and tests link.
 # The target `serve` builds the program, the target `serving_tests` its tests.
 include_guard(GLOBAL)
-add_subdirectory(http)
 add_subdirectory(grpc)
 add_subdirectory(rest)
 add_subdirectory(request)

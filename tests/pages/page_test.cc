@@ -36,8 +36,14 @@ TEST(Page, HasEverythingInItself) {
   for (const char* reference : {" src=\"http", "href=\"http", "@import", "url(http"}) {
     EXPECT_EQ(html.find(reference), std::string::npos) << reference;
   }
-  const std::string board = page_html({.title = "", .scripts = {}, .data = "{}", .connects = true});
+  const std::string board = page_html({.title = "",
+                                       .scripts = {"board.js"},
+                                       .styles = {"board.css"},
+                                       .data = "{}",
+                                       .connects = true});
   EXPECT_NE(board.find("connect-src 'self'"), std::string::npos);
+  EXPECT_LT(board.find("table.data"), board.find("table.runs-table"));  // over the common style
+  EXPECT_EQ(html.find("table.runs-table"), std::string::npos);
 }
 
 // A script inside a page must not end its own element.

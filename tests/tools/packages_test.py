@@ -22,6 +22,13 @@ class Lists(unittest.TestCase):
             self.assertIsNone(re.match(r"libboost|libgrpc|libprotobuf|protobuf|libsimdjson", name),
                               f"{name} belongs to tools/debian-packages-serve.txt")
 
+    def test_the_board_needs_less_than_the_server(self):
+        board = packages("debian-packages-board.txt")
+        self.assertTrue(board)
+        self.assertLess(set(board), set(packages("debian-packages-serve.txt")))
+        for name in board:
+            self.assertIsNone(re.match(r"libgrpc|libprotobuf|protobuf", name), name)
+
     def test_the_library_uses_nothing_of_the_server(self):
         """What the library is linked with is in the first list."""
         table = (ROOT / "cmake/pando_foreign.cmake").read_text()

@@ -27,6 +27,7 @@ constexpr Subcommand kSubcommands[] = {
     {"request", "ask a model server, and measure its answers", command_request},
     {"show", "show what is in a model file or a run", command_show},
     {"report", "write a page about runs: results, curves, mistakes, time, memory", command_report},
+    {"board", "show the runs of a folder in a browser while they go on", command_board},
     {"run", "start a program as several instances, on one machine or many", command_run},
     {"run-instance", nullptr, command_run_instance},
     {"data", "get, make, check, measure and look at data sets", command_data},

@@ -17,6 +17,7 @@ std::string program_help();
 
 // The subcommands, one file each. They return an exit code or throw.
 int command_benchmark(std::span<const std::string> args, std::ostream& out);
+int command_board(std::span<const std::string> args, std::ostream& out);
 int command_complete(std::span<const std::string> args, std::ostream& out);
 int command_data(std::span<const std::string> args, std::ostream& out);
 int command_devices(std::span<const std::string> args, std::ostream& out);

@@ -51,13 +51,15 @@ std::string script_json(std::string_view json) {
 }
 
 std::string page_html(const Page& page) {
+  std::string styles(page_file("style.css"));
+  for (const std::string_view name : page.styles) styles += page_file(name);
   std::string html = concat(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"",
       policy(page.connects), "\">\n<title>", html_text(page.title),
       "</title>\n<link rel=\"icon\" href=\"data:,\">\n", page_file("uplot.html"), "<style>\n",
-      page_file("style.css"), "</style>\n</head>\n<body>\n<div id=\"main\"></div>\n",
+      styles, "</style>\n</head>\n<body>\n<div id=\"main\"></div>\n",
       "<noscript>This page is drawn by a script, which this browser does not run.</noscript>\n",
       "<script type=\"application/json\" id=\"data\">");
   html += script_json(page.data);

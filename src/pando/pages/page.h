@@ -13,8 +13,9 @@ inline constexpr std::string_view kCurveScripts[] = {"dom.js", "chart.js", "curv
 
 struct Page {
   std::string title;
-  std::vector<std::string_view> scripts;  // names of files of this folder, after kCurveScripts
-  std::string data;                       // JSON, which pageData() of dom.js returns
+  std::vector<std::string_view> scripts;      // names of files of this folder, after kCurveScripts
+  std::vector<std::string_view> styles = {};  // the same, after style.css
+  std::string data;                           // JSON, which pageData() of dom.js returns
   bool connects = false;  // whether scripts may ask the server that the page comes from
 };
 

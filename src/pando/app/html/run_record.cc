@@ -139,7 +139,7 @@ std::vector<HistoryRow> read_rows(const fs::path& json, int64_t* skipped) {
   return rows;
 }
 
-RunRecord read_run(const fs::path& folder) {
+RunRecord read_run(const fs::path& folder, HistoryRows rows) {
   if (!is_folder(folder)) {
     throw IoError(folder.string(), ": expected the directory of a run, got ",
                   path_exists(folder) ? "a file" : "nothing of this name");
@@ -158,6 +158,7 @@ RunRecord read_run(const fs::path& folder) {
   read_options(run);
   read_facts(run);
   read_summary(run);
+  if (rows == HistoryRows::skip) return run;
   int64_t skipped = 0;
   run.rows = read_rows(folder / "history.json", &skipped);
   if (skipped > 0) {

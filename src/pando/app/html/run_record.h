@@ -30,8 +30,11 @@ struct RunRecord {
   std::string option(const std::string& name) const;
 };
 
+// skip: the caller reads history.json itself, such as one that follows it.
+enum class HistoryRows { read, skip };
+
 // Throws IoError if the folder does not exist or has no file of a run.
-RunRecord read_run(const std::filesystem::path& folder);
+RunRecord read_run(const std::filesystem::path& folder, HistoryRows rows = HistoryRows::read);
 
 // Nothing without a value.
 std::optional<BestValue> best_value(const std::vector<HistoryRow>& rows, const Task& task);
