@@ -23,7 +23,6 @@ foreach(program IN ITEMS comm_mpich_tests job_program_mpich)
   target_sources(${program} PRIVATE $<TARGET_OBJECTS:pando_base>
                      $<TARGET_OBJECTS:pando_base_hot> $<TARGET_OBJECTS:pando_tensor>)
   target_link_libraries(${program} PRIVATE comm_mpich)
-  pando_test_group(fast ${program})
   pando_test_group(mpich ${program})
 endforeach()
 foreach(ranks IN ITEMS 2 4)
@@ -31,3 +30,5 @@ foreach(ranks IN ITEMS 2 4)
                  COMMAND $<TARGET_FILE:comm_mpich_tests> ${process_tests})
 endforeach()
 pando_comm_job_test(comm_mpich_job ${PANDO_MPICH_MPIEXEC} job_program_mpich)
+# The ordinary tests have run them by the other MPI; the stage mpich of .ci/run runs these.
+set_tests_properties(comm_mpich_2 comm_mpich_4 comm_mpich_job PROPERTIES LABELS "mpich;mpi;unsanitized")

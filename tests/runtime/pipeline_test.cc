@@ -13,7 +13,7 @@ constexpr std::array kSchedules = {PipelineSchedule::grouped, PipelineSchedule::
 
 TestNetwork mnist() { return test_network("mnist_cnn", {12, 12, 1}); }
 TestNetwork toy_bn() { return test_network("toy_model_bn", {32, 32, 3}); }
-TestNetwork resnet() { return test_network("cifar_resnet8", {8, 8, 3}); }
+TestNetwork small_resnet() { return test_network("cifar_resnet8", {8, 8, 3}); }
 
 // All schedules, with and without recomputation, for each mapping of stages.
 std::vector<Way> ways_of(const std::vector<std::vector<int>>& mappings) {
@@ -63,13 +63,13 @@ TEST(Pipeline, ToyModelWithBatchStatistics) {
 
 // Shortcuts cross one stage or skip one.
 TEST(Pipeline, ResidualConnectionsCrossStages) {
-  expect_same_bits({.network = resnet(),
+  expect_same_bits({.network = small_resnet(),
                     .splits = {"conv2_block1_layer2_conv", "conv3_block1_layer2_conv"},
                     .slices = 2,
                     .micro_batches = 4},
                    ways_of({{}, {0, 0, 0}}));
   expect_same_bits(
-      {.network = resnet(),
+      {.network = small_resnet(),
        .splits = {"conv2_block1_layer1_bn", "conv2_block1_layer2_conv", "conv2_block1_add"},
        .micro_batches = 4},
       ways_of({{}, {0, 1, 0, 1}}));
@@ -152,7 +152,7 @@ TEST(Pipeline, EvaluationAndPredictionAreAsWithoutStages) {
     expect_same_inference({.network = toy_bn(), .splits = {"bn_0"}, .slices = slices});
   }
   expect_same_inference(
-      {.network = resnet(),
+      {.network = small_resnet(),
        .splits = {"conv2_block1_layer1_bn", "conv2_block1_layer2_conv", "conv2_block1_add"}});
   expect_same_inference(
       {.network = mnist(), .splits = {"conv2d_1", "dense"}, .batch = 1, .slices = 2});
