@@ -240,6 +240,14 @@ TEST(Predictor, RefusesMoreMemoryThanThereIs) {
   EXPECT_SAYS(message, "workers");
 }
 
+TEST(Predictor, CountsTheMemoryOfLatencyToo) {
+  const Model model = predictor_model(small_cnn());
+  const Predictor without(model, {.workers = 3, .latency = false});
+  const Predictor with(model, {.workers = 3});
+  EXPECT_GT(without.bytes(), 0);
+  EXPECT_GT(with.bytes(), without.bytes());
+}
+
 TEST(Predictor, NoSamplesAreNoWork) {
   const Predictor predictor(predictor_model(small_cnn()), {.workers = 2});
   for (const PredictorMode mode : kModes) {

@@ -2,12 +2,11 @@
 #include "pando/train/predictor.h"
 
 #include <algorithm>
-#include <chrono>
 #include <condition_variable>
 #include <cstring>
-#include <limits>
 #include <mutex>
 #include <optional>
+#include <string_view>
 
 #include "pando/base/clock.h"
 #include "pando/base/error.h"
@@ -134,6 +133,7 @@ struct Predictor::Impl {
 
   Impl(Model::Impl& model, const PredictorOptions& options);
   void add_programs(Model::Impl& model, const PredictorOptions& options);
+  void take_memory(std::string_view what, size_t arena, int arenas);
   void compare_parts();
   void check(Parts parts, PredictorMode mode) const;
   void run(Parts parts, PredictorMode mode) const;
@@ -168,17 +168,18 @@ Predictor::Impl::Impl(Model::Impl& model, const PredictorOptions& options)
   workers = options.workers;
   if (workers == 0) workers = std::max(runtime::topology_of(model.job).usable_cores(), 1);
   add_programs(model, options);
-  size_t arena_bytes = 0;
-  for (const InferenceProgram& program : programs) {
-    arena_bytes = std::max(arena_bytes, program.memory_bytes());
-  }
-  bytes = static_cast<int64_t>(weights.bytes() + arena_bytes * static_cast<size_t>(workers));
-  require_memory("the memory of the predictor's workers",
-                 static_cast<int64_t>(arena_bytes) * workers);
-  pool.emplace(programs, workers);
+  bytes += static_cast<int64_t>(weights.bytes());
   if (together != nullptr && !options.always_in_parts) compare_parts();
 }
 
+// Counts memory before it is taken.
+void Predictor::Impl::take_memory(std::string_view what, size_t arena, int arenas) {
+  const int64_t more = static_cast<int64_t>(arena) * arenas;
+  require_memory(what, more);
+  bytes += more;
+}
+
+// Also binds them. The memory of one kind is taken before the next is compiled.
 void Predictor::Impl::add_programs(Model::Impl& model, const PredictorOptions& options) {
   train::PredictorPlan plan{.network = model.running().without_stages(), .fields = {}};
   for (const PredictorTensor& input : inputs) {
@@ -202,11 +203,14 @@ void Predictor::Impl::add_programs(Model::Impl& model, const PredictorOptions& o
   for (const ir::Value* value : graph.inputs()) {
     if (value->role() == ir::InputRole::feed) feed_bytes.push_back(value->bytes());
   }
+  take_memory("the memory of the predictor's workers", runtime::arena_bytes(programs), workers);
+  pool.emplace(programs, workers);
   if (!options.latency || workers == 1) return;
+  std::vector<InferenceProgram> in_parts =
+      train::make_predictor_programs(plan, workers - 1, workers, model.variables, weights);
+  take_memory("calls that all workers compute together", runtime::arena_bytes(in_parts), 1);
   const bool shares = workers > runtime::topology_of(model.job).usable_cores();
-  together = std::make_unique<Together>(
-      train::make_predictor_programs(plan, workers - 1, workers, model.variables, weights),
-      shares ? 0 : runtime::kSpins);
+  together = std::make_unique<Together>(std::move(in_parts), shares ? 0 : runtime::kSpins);
 }
 
 // Threads meet after every call of a program. For small networks that costs more than it gains.
@@ -221,18 +225,10 @@ void Predictor::Impl::compare_parts() {
   const std::vector<std::byte*> to(outputs.size(), nullptr);
   const PredictorRows one{.inputs = from, .outputs = to, .samples = 1};
   const kernels::DenormalsFlushed flushed;
-  const auto least_seconds = [](const auto& work) {
-    double least = std::numeric_limits<double>::max();
-    for (int i = 0; i < kRuns && least < kLong * kRuns; ++i) {
-      const auto begin = std::chrono::steady_clock::now();
-      work();
-      least = std::min(least, seconds_since(begin));
-    }
-    return least;
-  };
-  const double alone = least_seconds([&] { run_range({&one, 1}, 0, 1); });
+  const auto measure = [](const auto& work) { return least_seconds(kRuns, kRuns * kLong, work); };
+  const double alone = measure([&] { run_range({&one, 1}, 0, 1); });
   if (alone > kLong) return;
-  together->parts_are_sooner = least_seconds([&] { run_in_parts({&one, 1}, 1); }) < alone;
+  together->parts_are_sooner = measure([&] { run_in_parts({&one, 1}, 1); }) < alone;
 }
 
 void Predictor::Impl::check(Parts parts, PredictorMode mode) const {

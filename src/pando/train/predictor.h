@@ -73,7 +73,8 @@ class Predictor {
   const ModelFacts& facts() const;
   int64_t max_batch() const;
   int workers() const;
-  // Memory that the predictor holds: weights, packed weights and arenas of the workers.
+  // Memory that the predictor holds: weights, packed weights, arenas of the workers and that of
+  // PredictorMode::latency.
   int64_t bytes() const;
 
   // Computes the outputs of all samples. Allocates nothing and starts no thread. Throws

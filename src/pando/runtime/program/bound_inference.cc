@@ -32,12 +32,6 @@ struct ArenaLayout {
   size_t bytes;
 };
 
-size_t most_bytes(const std::vector<InferenceProgram>& programs) {
-  size_t most = 1;
-  for (const InferenceProgram& program : programs) most = std::max(most, program.memory_bytes());
-  return most;
-}
-
 bool is_part_sum(compiler::Region region) { return region == compiler::Region::sums; }
 
 }  // namespace
@@ -51,9 +45,15 @@ int64_t InferenceProgram::samples() const {
 
 size_t InferenceProgram::memory_bytes() const { return ArenaLayout(*program).bytes; }
 
+size_t arena_bytes(const std::vector<InferenceProgram>& programs) {
+  size_t most = 1;
+  for (const InferenceProgram& program : programs) most = std::max(most, program.memory_bytes());
+  return most;
+}
+
 BoundInference::BoundInference(const std::vector<InferenceProgram>& programs, int spins)
     : parts_(programs.at(0).program->slices()),
-      arena_(most_bytes(programs)),
+      arena_(arena_bytes(programs)),
       barrier_(parts_, spins) {
   for (const InferenceProgram& program : programs) {
     const compiler::Program& compiled = *program.program;
@@ -125,7 +125,7 @@ BoundInference::BoundCall BoundInference::bind_call(const InferenceProgram& prog
                                       static_cast<size_t>(part) * layout.scratch_stride,
                            .num_inputs = static_cast<int>(inputs.size())}};
   if (parts_ == 1) return bound;
-  // As in BoundProgram: each part computes for itself what follows from sums; other work is
+  // Each part computes for itself what follows from sums, as in BoundProgram; other work is
   // divided. A kernel that does not split runs once, and the other parts add zeros to its sums.
   const bool batch_sum = ops::has_trait(*call.node, ops::Trait::batch_sum);
   const bool own = is_part_sum(call.outputs[0].place.region) && !batch_sum;

@@ -25,6 +25,9 @@ struct InferenceProgram {
   size_t memory_bytes() const;  // to bind it to
 };
 
+// The arena of a BoundInference of these programs.
+size_t arena_bytes(const std::vector<InferenceProgram>& programs);
+
 // The programs share one arena, as large as the largest of them needs. One run at a time.
 class BoundInference {
  public:
