@@ -211,6 +211,10 @@ TEST(OnnxImport, RefusesGraphsThatAreNone) {
   ModelProto nothing = model_with({4}, {node_of("Relu", {"x"}, "y")});
   nothing.graph.outputs[0].name = "z";
   EXPECT_SAYS(wrong(nothing), "'z'");
+  ModelProto nameless = model_with({4}, {node_of("Relu", {"x"}, "y")});
+  nameless.graph.inputs.push_back(nameless.graph.inputs[0]);
+  nameless.graph.inputs[1].name = "";
+  EXPECT_SAYS(wrong(nameless), "input", "no name");
 }
 
 }  // namespace

@@ -17,6 +17,20 @@ bool may_be_channels(const ValueInfoProto& input, size_t axis) {
          (input.shape[axis].value == 1 || input.shape[axis].value == 3);
 }
 
+void check_input(const ValueInfoProto& input, int64_t lead) {
+  if (input.name.empty()) throw IoError("an input of the graph has no name");
+  if (!input.is_tensor || !input.has_shape || (input.shape.empty() && lead == 0)) {
+    throw Unsupported("input '", input.name, "': expected a tensor with a batch axis");
+  }
+  if (!is_floating(input.type)) {
+    throw Unsupported("input '", input.name, "': expected float, got ", to_string(input.type));
+  }
+  if (std::ssize(input.shape) + lead > kMostAxes) {
+    throw Unsupported("input '", input.name, "': rank: expected at most ", kMostAxes - lead,
+                      " axes, got ", input.shape.size());
+  }
+}
+
 bool is_picture(const ValueInfoProto& input) {
   return input.shape.size() == 4 && may_be_channels(input, 1) && !may_be_channels(input, 3);
 }
@@ -52,16 +66,7 @@ void Importer::add_inputs() {
   for (const TensorProto& tensor : model_.graph.initializers) given.insert(tensor.name);
   for (const ValueInfoProto& input : model_.graph.inputs) {
     if (given.contains(input.name)) continue;  // before IR version 4, weights are inputs too
-    if (!input.is_tensor || !input.has_shape || (input.shape.empty() && lead_ == 0)) {
-      throw Unsupported("input '", input.name, "': expected a tensor with a batch axis");
-    }
-    if (!is_floating(input.type)) {
-      throw Unsupported("input '", input.name, "': expected float, got ", to_string(input.type));
-    }
-    if (std::ssize(input.shape) + lead_ > kMostAxes) {
-      throw Unsupported("input '", input.name, "': rank: expected at most ", kMostAxes - lead_,
-                        " axes, got ", input.shape.size());
-    }
+    check_input(input, lead_);
     std::vector<int64_t> dims;
     for (auto i = static_cast<size_t>(1 - lead_); i < input.shape.size(); ++i) {
       int64_t extent = input.shape[i].value;
