@@ -1,5 +1,7 @@
 #include "pando/keras/optimizer_slots.h"
 
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "pando/base/error.h"
@@ -60,6 +62,16 @@ TEST(KerasOptimizerSlots, ComeBackInTheNamesOfTheLastVersion) {
     EXPECT_EQ(again.iteration, 3);
     EXPECT_EQ(again.slots.at(slot).at("d/kernel").f32()[1], 6) << rule;
   }
+}
+
+TEST(KerasOptimizerSlots, RefuseCountsThatAreNone) {
+  for (const float count : {-1.0f, 1e30f, std::numeric_limits<float>::quiet_NaN()}) {
+    EXPECT_SAYS(error_of<Unsupported>([&] {
+                  optimizer_slots({{"Adam/iter:0", Tensor::of_f32({}, {count})}}, Json());
+                }),
+                "Adam/iter:0", "weight updates");
+  }
+  EXPECT_EQ(optimizer_slots({{"Adam/iter:0", Tensor::of_f32({}, {12})}}, Json()).iteration, 12);
 }
 
 TEST(KerasOptimizerSlots, SayWhatIsNotOurs) {

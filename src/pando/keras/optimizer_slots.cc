@@ -66,6 +66,15 @@ const SlotWords* slot_of(const RuleWords& rule, const std::string& word, bool ea
   return nullptr;
 }
 
+int64_t count_in(const Tensor& tensor, const std::string& name) {
+  constexpr float kMostCount = 1e15f;  // far from the ends of int64_t
+  if (tensor.dtype() == DType::i32) return std::max<int64_t>(tensor.i32()[0], 0);
+  const float count = cast(tensor, DType::f32).f32()[0];
+  if (count >= 0 && count <= kMostCount) return static_cast<int64_t>(count);
+  throw Unsupported("optimizer_weights: '", name.substr(0, 200),
+                    "': expected a number of weight updates, got ", count);
+}
+
 bool is_count(const std::string& word) {
   return word == "iter" || word == "iterations" || word == "iteration";
 }
@@ -78,8 +87,7 @@ OptimizerSlots optimizer_slots(const NamedTensors& weights, const Json& training
   for (const auto& [name, tensor] : weights) {
     std::vector<std::string> parts = parts_of(name);
     if (is_count(parts.back()) && tensor.elements() == 1) {
-      found.iteration = static_cast<int64_t>(cast(tensor, DType::f32).f32()[0]);
-      if (tensor.dtype() == DType::i32) found.iteration = tensor.i32()[0];
+      found.iteration = count_in(tensor, name);
       continue;
     }
     if (tensor.elements() == 1 && parts.size() <= 2) continue;  // a rate or a decay
