@@ -4,7 +4,9 @@
 #include <set>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include "pando/base/error.h"
 #include "pando/nn/layers.h"
 #include "pando/options/usage_error.h"
 #include "tests/support/expect_error.h"
@@ -51,6 +53,18 @@ TEST(ExportVersion, RefusesPlacesThatAreNotForVersions) {
   EXPECT_SAYS(refusal({.base = folder.path("good"), .version = 3}), "version 3 already");
   fs::create_directory(folder.path("good/9223372036854775807"));
   EXPECT_SAYS(refusal({.base = folder.path("good")}), "no larger one");
+}
+
+TEST(ExportVersion, LeavesUnfinishedFoldersOfOthersAlone) {
+  const TempFolder folder;
+  const std::string own = concat(".tmp-", ::getpid());
+  for (const std::string& name : {own, own + "-0"}) {
+    fs::create_directories(folder.path("base/" + name));
+    folder.write_text("base/" + name + "/model.onnx", "half");
+  }
+  export_version(exported_model(), {.base = folder.path("base")});
+  EXPECT_EQ(entries(folder.path("base")), (std::set<std::string>{"1", own, own + "-0"}));
+  EXPECT_EQ(folder.read("base/" + own + "-0/model.onnx"), "half");
 }
 
 TEST(ExportVersion, LeavesNothingIfItCannotWrite) {

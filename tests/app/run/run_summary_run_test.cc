@@ -86,6 +86,18 @@ TEST_F(RunSummaryRun, FailedByAnException) {
   EXPECT_EQ(summary("run").cause, "the disk is on fire");
 }
 
+TEST_F(RunSummaryRun, FailedBeforeItsFirstStep) {
+  TrainOptions given = options("run");
+  EXPECT_EQ(run_training(given), kDone);
+  std::filesystem::remove(folder_.path / "run/run.json");
+  std::filesystem::create_directories(folder_.path / "run/run.json/taken");
+  given.num_epochs = 3;
+  given.checkpoints.resume = "auto";
+  EXPECT_THROW(run_training(given), IoError);
+  EXPECT_EQ(summary("run").state, RunState::failed);
+  EXPECT_SAYS(summary("run").cause, "run.json");
+}
+
 TEST_F(RunSummaryRun, FailedByALossThatIsNotFinite) {
   TrainOptions wild = options("run");
   wild.schedule.learning_rate = 1e9;

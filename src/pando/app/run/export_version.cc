@@ -74,12 +74,14 @@ int64_t next_version(const std::string& base) {
 // A folder with a hidden name, removed unless it gets its number.
 class UnfinishedVersion {
  public:
-  explicit UnfinishedVersion(const std::string& base)
-      : path_(fs::path(base) / concat(kUnfinished, ::getpid())) {
-    std::error_code failure;
-    fs::remove_all(path_, failure);
-    fs::create_directory(path_, failure);
-    if (failure) throw IoError("cannot create '", path_.string(), "': ", failure.message());
+  // Takes no folder that is there: processes of other containers may have the same number.
+  explicit UnfinishedVersion(const std::string& base) {
+    for (int number = 0; path_.empty(); ++number) {
+      const fs::path path = fs::path(base) / concat(kUnfinished, ::getpid(), "-", number);
+      std::error_code failure;
+      if (fs::create_directory(path, failure)) path_ = path;
+      if (failure) throw IoError("cannot create '", path.string(), "': ", failure.message());
+    }
   }
   ~UnfinishedVersion() {
     std::error_code ignored;
@@ -96,10 +98,11 @@ class UnfinishedVersion {
       const int error = errno;
       if (error == EEXIST || error == ENOTEMPTY) return false;
       // File systems without RENAME_NOREPLACE still refuse folders that are not empty.
-      const bool can_try = (error == EINVAL || error == ENOSYS) && !path_exists(target);
+      const bool can_try = error == EINVAL || error == ENOSYS;
+      if (can_try && path_exists(target)) return false;
       if (!can_try || ::rename(path_.c_str(), target.c_str()) != 0) {
         throw IoError("cannot rename '", path_.string(), "' to '", target.string(),
-                      "': ", std::strerror(errno));
+                      "': ", std::strerror(can_try ? errno : error));
       }
     }
     path_.clear();

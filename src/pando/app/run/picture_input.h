@@ -23,7 +23,7 @@ class PictureInput {
   // `dtype` is f32 or u8. Throws InvalidArgument for u8 if the preparation changes values.
   PictureInput(const PicturePreparation& preparation, DType dtype, const DecodeLimits& limits = {});
 
-  // Of [height, width, channels] in `dtype`.
+  // The bytes of a row [height, width, channels] in `dtype`.
   size_t row_bytes() const;
   // Decodes a JPEG or PNG, turns it upright, resizes it, gives it colours or takes them, and maps
   // its values. `row` is aligned to `dtype`. Throws IoError, which begins with `place`.

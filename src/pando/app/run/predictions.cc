@@ -176,27 +176,38 @@ class PicturePredictor {
         answers_(model, options),
         dtype_(picture_input(model.network()).dtype) {}
 
-  // Answers `count` files from `first` on; returns how many were answered.
-  int64_t predict(size_t first, size_t count, const PicturePreparation& preparation,
+  // What the network gives for some files, one after the other in the list.
+  struct Outputs {
+    size_t first = 0;  // of the files
+    size_t count = 0;
+    Tensor values;
+    std::map<int64_t, std::string> missing;  // why there is nothing for a file
+  };
+
+  Outputs compute(size_t first, size_t count, const PicturePreparation& preparation,
                   int64_t batch) const {
     const auto begin = options_.files.begin() + static_cast<std::ptrdiff_t>(first);
     const auto unread = std::make_shared<UnreadPictures>();
     const Dataset pictures = open_pictures({begin, begin + static_cast<std::ptrdiff_t>(count)},
                                            preparation, dtype_, unread);
-    const Tensor values = model_.predict(pictures, {.batch_size = batch});
-    const std::map<int64_t, std::string> missing = unread->take();
-    const auto rows = static_cast<size_t>(values.elements()) / count;
+    Tensor values = model_.predict(pictures, {.batch_size = batch});
+    return {first, count, std::move(values), unread->take()};
+  }
+
+  // Returns how many files were answered.
+  int64_t tell(Outputs outputs) const {
+    const Tensor& values = outputs.values;
+    const auto rows = static_cast<size_t>(values.elements()) / outputs.count;
     const Shape shape(std::vector(values.shape().begin() + 1, values.shape().end()));
     int64_t answered = 0;
-    for (size_t i = 0; i < count; ++i) {
-      const auto why = missing.find(static_cast<int64_t>(i));
-      if (why != missing.end()) {
-        options_.unread(options_.files[first + i], why->second);
+    for (size_t i = 0; i < outputs.count; ++i) {
+      const auto why = outputs.missing.find(static_cast<int64_t>(i));
+      if (why != outputs.missing.end()) {
+        options_.unread(options_.files[outputs.first + i], why->second);
         continue;
       }
-      const auto found = values.f32().subspan(i * rows, rows);
-      std::vector<float> row(found.begin(), found.end());
-      answered += answer(first + i, row, shape) ? 1 : 0;
+      answered +=
+          answer(outputs.first + i, outputs.values.f32().subspan(i * rows, rows), shape) ? 1 : 0;
     }
     return answered;
   }
@@ -238,9 +249,9 @@ int64_t predict_one_size(Model& model, const PicturePredictor& predictor,
       std::clamp(kAnswerBytes / std::max<int64_t>(bytes, 1), batch, std::max(batch, kMostPictures));
   int64_t answered = 0;
   for (int64_t first = 0; first < files; first += group) {
+    const auto count = static_cast<size_t>(std::min(group, files - first));
     answered +=
-        predictor.predict(static_cast<size_t>(first),
-                          static_cast<size_t>(std::min(group, files - first)), preparation, batch);
+        predictor.tell(predictor.compute(static_cast<size_t>(first), count, preparation, batch));
   }
   return answered;
 }
@@ -261,6 +272,7 @@ int64_t predict_own_sizes(Model& model, const PicturePredictor& predictor,
   for (size_t first = 0, count = 1; first < options.files.size(); first += count) {
     count = 1;
     std::optional<ImageSize> size;
+    std::optional<PicturePredictor::Outputs> outputs;
     try {
       size = input_size(options.files[first], choice);
       preparation.height = size->height;
@@ -269,7 +281,7 @@ int64_t predict_own_sizes(Model& model, const PicturePredictor& predictor,
              has_input_size(options.files[first + count], choice, *size)) {
         ++count;
       }
-      answered += predictor.predict(first, count, preparation, 1);
+      outputs = predictor.compute(first, count, preparation, 1);
     } catch (const Error& error) {
       for (size_t i = first; i < first + count; ++i) {
         const std::string& file = options.files[i];
@@ -277,6 +289,7 @@ int64_t predict_own_sizes(Model& model, const PicturePredictor& predictor,
                                   : std::string(error.what()));
       }
     }
+    if (outputs) answered += predictor.tell(std::move(*outputs));
   }
   return answered;
 }

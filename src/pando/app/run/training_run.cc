@@ -81,8 +81,8 @@ class TrainingRun {
     for (const std::string& line : told) log.say_always(line);
     if (!directory->warning().empty()) log.say_always(directory->warning());
     announce(setup_, compile_seconds_.count(), log);
-    begin_facts(*directory);
     try {
+      setup_.instances.together([&] { begin_facts(*directory); });
       begin_weights(log);
       setup_.instances.together([&] {
         write_class_names(setup_, log);
