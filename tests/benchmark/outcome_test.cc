@@ -78,6 +78,7 @@ TEST(Outcome, SaysWhyThereIsNoValue) {
   EXPECT_TRUE(says_all(failure(metric_of("m", "rate (.*)", 2), "rate 1\nrate 2\n"),
                        {"more than 2 values", "got 2"}));
   EXPECT_TRUE(says_all(failure(metric_of("m", "rate (.*)"), "rate 1\nrate nan\n"), {"nan"}));
+  EXPECT_TRUE(says_all(failure(metric_of("m", "rate (.*)"), "rate inf\nrate 1\n"), {"inf"}));
   EXPECT_TRUE(says_all(failure(metric_of("m", "rate (.*)"), "rate x y\n"), {"a number", "'x y'"}));
   EXPECT_TRUE(
       says_all(failure(metric_of("m", "^(?:a|aa)+$"), std::string(5000, 'a') + "!"), {"too long"}));

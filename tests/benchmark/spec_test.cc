@@ -132,6 +132,7 @@ TEST_F(SpecTest, RefusesWrongValues) {
   EXPECT_TRUE(says_all(wrong("a: {parameters: [[x, y]]}"), {"rows of values"}));
   EXPECT_TRUE(says_all(wrong("a: {parameters: [[x, y], [1]]}"), {"expected 2 values", "got 1"}));
   EXPECT_TRUE(says_all(wrong("a: {parameters: [x]}"), {"expected a list"}));
+  EXPECT_TRUE(says_all(wrong("a: {parameters: {n: []}}"), {"n: expected at least one value"}));
   EXPECT_TRUE(says_all(wrong("a: {parameters: {'x{': 1}}"), {"'x{'", "name of a parameter"}));
 }
 

@@ -1,8 +1,12 @@
 #include "pando/benchmark/suite.h"
 
+#include <cstdlib>
+#include <filesystem>
+
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "pando/app/job/exit_code.h"
 #include "pando/base/folder_lock.h"
 #include "pando/options/usage_error.h"
 #include "tests/app/test_folder.h"
@@ -42,6 +46,18 @@ TEST_F(SuiteTest, RunsAllVariantsAndWritesEverything) {
   EXPECT_TRUE(says_all(log("benchmark_results.xml"), {"<testsuites tests=\"3\" failures=\"0\""}));
   EXPECT_TRUE(says_all(log("benchmark_results.svg"), {"<svg", "one_gen_n_2"}));
   EXPECT_EQ(log(".lock"), "");
+}
+
+TEST_F(SuiteTest, ASignalWhileItAsksForTheCommitStopsIt) {
+  const std::string before = std::getenv("PATH");
+  std::filesystem::create_directory(folder_.path("bin"));
+  const std::string git = folder_.write_text("bin/git", "#!/bin/sh\nkill -INT $PPID\nsleep 9\n");
+  chmod(git.c_str(), 0755);
+  setenv("PATH", (folder_.path("bin") + ":" + before).c_str(), 1);
+  const Done done = run(kTwo);
+  setenv("PATH", before.c_str(), 1);
+  EXPECT_EQ(done.code, app::kStopped) << done.out;
+  EXPECT_TRUE(says_all(done.out, {"stopped by a signal", "3 skipped"}));
 }
 
 TEST_F(SuiteTest, RepeatsInTurnsAndTakesTheMedian) {

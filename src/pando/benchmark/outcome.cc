@@ -23,10 +23,9 @@ std::string fault_of(const Metric& metric, const Found& found, int64_t lines) {
   if (found.values.empty()) {
     return say("regexp '", metric.regexp, "' matches nothing in ", counted(lines, "line"));
   }
-  if (std::any_of(found.values.begin(), found.values.end(),
-                  [](double v) { return std::isnan(v); })) {
-    return say("a value is not a number (nan)");
-  }
+  const auto wrong = std::find_if(found.values.begin(), found.values.end(),
+                                  [](double value) { return !std::isfinite(value); });
+  if (wrong != found.values.end()) return say("expected finite numbers, got ", *wrong);
   if (found.values.size() <= static_cast<size_t>(metric.skip)) {
     return say("expected more than ", counted(metric.skip, "value"),
                ", which skip leaves out, got ", found.values.size());

@@ -15,7 +15,7 @@ struct Reduction {
 // The only list of reductions. Throws UsageError that starts with `place` for an unknown name.
 const Reduction& reduction(const std::string& name, const std::string& place);
 
-// Of an even number of values, the mean of the two in the middle.
+// The middle value; the mean of the two in the middle if their number is even.
 double median(std::vector<double> values);
 
 }  // namespace pando::benchmark

@@ -4,34 +4,15 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
-#include <fstream>
 
 #include <fmt/core.h>
-#include <sched.h>
 
-#include "pando/base/cpu.h"
+#include "pando/app/record/run_facts.h"
 #include "pando/benchmark/processor_watch.h"
 #include "pando/benchmark/reduction.h"
 
 namespace pando::benchmark {
 namespace {
-
-std::string processor_name() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    const size_t colon = line.find(':');
-    if (line.starts_with("model name") && colon != std::string::npos) {
-      return std::string(trim(std::string_view(line).substr(colon + 1)));
-    }
-  }
-  return "unknown";
-}
-
-int usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
-}
 
 Json number_or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
@@ -112,7 +93,8 @@ std::vector<std::string> VariantResult::notes() const {
 }
 
 Json machine_json() {
-  return {{"cores", usable_cores()}, {"isa", isa_name()}, {"processor", processor_name()}};
+  const app::MachineFacts machine = app::this_machine();
+  return {{"cores", machine.cores}, {"isa", machine.isa}, {"processor", machine.processor}};
 }
 
 Json to_json(const VariantResult& result) {

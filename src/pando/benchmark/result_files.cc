@@ -27,7 +27,7 @@ std::string csv_line(const std::vector<std::string>& cells) {
   return join(quoted, ",") + "\n";
 }
 
-// As JSON writes it, so that both files have the same digits; empty if there is none.
+// Empty without a value. Written by Json, so that the CSV has the digits of the JSON file.
 std::string value_text(const std::vector<Spread>& spreads, const std::string& name) {
   for (const Spread& spread : spreads) {
     if (spread.name == name && !spread.values.empty()) return Json(spread.middle()).dump();

@@ -32,6 +32,9 @@ std::vector<std::string> read_row(const ConfigValue& row, const std::string& wha
 
 // "1,32" or [1, 32].
 std::vector<std::string> read_choices(const ConfigValue& value, const std::string& name) {
+  if (value.kind == Kind::list && value.items.empty()) {
+    throw UsageError(value.place, ": ", name, ": expected at least one value, got an empty list");
+  }
   if (value.kind == Kind::list) return read_row(value, name);
   std::vector<std::string> words;
   for (const std::string& word : split(read_text(value, name), ',')) {

@@ -128,6 +128,7 @@ class Suite {
 
   void run_one(VariantResult& result, int number) {
     result.git_commit = commit_of(working_folder(*result.benchmark));
+    if (stopped_) return;
     const std::string folder =
         number == 1 ? result.folder : fmt::format("{}/repetition_{}", result.folder, number);
     console_.say(Level::debug, "  " + result.command);
@@ -138,11 +139,7 @@ class Suite {
         .all_output = output_,
         .show_progress = [this](double seconds) { console_.show_progress(seconds); }};
     auto repetition = run_variant(result, folder, context);
-    if (!repetition) {
-      go_on_ = false;
-      stopped_ = true;
-      return;
-    }
+    if (!repetition) return stop_for_signal();
     result.repetitions.push_back(std::move(*repetition));
     tell(result);
     write_text(result.folder + "/variant_result.json", to_json(result).dump(2) + "\n");
@@ -178,8 +175,15 @@ class Suite {
     request.take_output = [&](Stream stream, std::string_view bytes) {
       if (stream == Stream::out) text += bytes;
     };
-    if (run_command(request, signals_).code == 0) place->second = trim(text);
+    const CommandEnd end = run_command(request, signals_);
+    if (end.stop_signal != 0) stop_for_signal();
+    if (end.code == 0) place->second = trim(text);
     return place->second;
+  }
+
+  void stop_for_signal() {
+    go_on_ = false;
+    stopped_ = true;
   }
 
   void write_results() const {

@@ -28,9 +28,8 @@ constexpr int64_t kMostOutput = int64_t{1} << 30;
 std::string working_folder(const Benchmark& benchmark);
 
 // Writes stdout.log and stderr.log into `folder`, which is made, or emptied if it is that of an
-// earlier run. A failure of the
-// program is part of the result. Returns nothing if a signal stopped the run. Throws IoError if the
-// logs cannot be written; the program is then ended.
+// earlier run. A failure of the program is part of the result. Returns nothing if a signal stopped
+// the run. Throws IoError if the logs cannot be written; the program is then ended.
 std::optional<Repetition> run_variant(const VariantResult& variant, const std::string& folder,
                                       const RunContext& context);
 
