@@ -49,6 +49,8 @@ TEST(JsonCursor, ReadsNumbers) {
   EXPECT_EQ(number_in("-Infinity"), -INFINITY);
   EXPECT_EQ(float_in("Infinity"), INFINITY);
   EXPECT_EQ(float_in("1e39"), INFINITY);
+  EXPECT_EQ(number_in("0." + std::string(400, '0') + "1"), 0);
+  EXPECT_EQ(float_in("1234567890123456789012345e-400"), 0);
 }
 
 TEST(JsonCursor, RoundsAsTheLibraryDoes) {
@@ -89,6 +91,7 @@ TEST(JsonCursor, RefusesWhatIsNoNumber) {
     EXPECT_THROW(read(), InvalidArgument) << text;
   }
   EXPECT_SAYS(error_of([] { number_in("1e400"); }), "too big");
+  EXPECT_SAYS(error_of([] { number_in("1" + std::string(400, '0')); }), "too big");
   EXPECT_SAYS(error_of([] { float_in("1e400"); }), "too big");
 }
 

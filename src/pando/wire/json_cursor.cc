@@ -41,6 +41,7 @@ struct JsonCursor::Decimal {
   const char* end = nullptr;
   uint64_t mantissa = 0;
   int64_t exponent = 0;
+  int64_t digits = 0;
   bool negative = false;
   bool is_long = false;
 
@@ -48,9 +49,11 @@ struct JsonCursor::Decimal {
   bool to_double(double& value) const {
     const auto result = std::from_chars(begin, end, value);
     if (result.ec == std::errc()) return true;
-    // A number that is too small rounds to zero; one that is too large has a positive exponent.
+    // A number that is too small rounds to zero. One that is too large has its first digit far
+    // before the point.
+    constexpr int64_t kFar = 300;
     value = negative ? -0.0 : 0.0;
-    return !is_long && exponent < 0;
+    return digits + exponent <= kFar;
   }
 };
 
@@ -187,6 +190,7 @@ JsonCursor::Decimal JsonCursor::decimal() {
     if (at_ == power) fail("Miss exponent in number.");
     number.exponent += minus ? -value : value;
   }
+  number.digits = count;
   number.is_long = count > 19;  // more digits than 64 bits hold
   number.end = at_;
   return number;

@@ -36,7 +36,7 @@ class TensorBuilder {
   int64_t values() const { return values_; }
   const std::vector<int64_t>& shape() const { return shape_; }  // of one value
   bool has_bytes() const { return kind_ == Kind::bytes; }
-  // Which of them holds the elements: f32() or i32() for numbers, bytes() for bytes.
+  // The elements: f32() or i32() has numbers, bytes() has bytes, the others are empty.
   std::vector<float>& f32() { return f32_; }
   std::vector<int32_t>& i32() { return i32_; }
   std::vector<std::string>& bytes() { return bytes_; }

@@ -36,7 +36,7 @@ void append_element(std::string& out, DType dtype, std::span<const std::byte> da
   throw InternalError("no JSON for elements of type ", to_string(dtype));
 }
 
-// As deep as the shape is long.
+// Calls itself once for each dimension.
 void append_lists(std::string& out, std::span<const int64_t> shape, DType dtype,
                   std::span<const std::byte> data, size_t& index) {
   if (shape.empty()) return append_element(out, dtype, data, index++);
