@@ -39,41 +39,9 @@ dnnl_status_t call_onednn(Function function, Args... args) {
 
 }  // namespace
 
-// All ways to memory end here: operator new calls malloc or aligned_alloc.
+#include "tests/support/replaced_malloc.h"
+
 extern "C" {
-// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the names are glibc's
-void* __libc_malloc(size_t size);
-void* __libc_calloc(size_t count, size_t size);
-void* __libc_realloc(void* memory, size_t size);
-void* __libc_memalign(size_t alignment, size_t size);
-// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
-
-void* malloc(size_t size) {
-  count_one();
-  return __libc_malloc(size);
-}
-void* calloc(size_t count, size_t size) {
-  count_one();
-  return __libc_calloc(count, size);
-}
-void* realloc(void* memory, size_t size) {
-  count_one();
-  return __libc_realloc(memory, size);
-}
-void* memalign(size_t alignment, size_t size) {
-  count_one();
-  return __libc_memalign(alignment, size);
-}
-void* aligned_alloc(size_t alignment, size_t size) {
-  count_one();
-  return __libc_memalign(alignment, size);
-}
-int posix_memalign(void** memory, size_t alignment, size_t size) {
-  count_one();
-  *memory = __libc_memalign(alignment, size);
-  return *memory == nullptr ? ENOMEM : 0;
-}
-
 dnnl_status_t dnnl_primitive_execute(const_dnnl_primitive_t primitive, dnnl_stream_t stream,
                                      int count, const dnnl_exec_arg_t* arguments) {
   static const auto next = reinterpret_cast<decltype(&dnnl_primitive_execute)>(

@@ -1,7 +1,6 @@
 // A separate program, because it replaces malloc: shows that a call of a predictor allocates
 // nothing and starts no thread.
 #include <atomic>
-#include <cerrno>
 #include <cstdlib>
 
 #include <gtest/gtest.h>
@@ -20,40 +19,7 @@ void count_one() {
 
 }  // namespace
 
-extern "C" {
-// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the names are glibc's
-void* __libc_malloc(size_t size);
-void* __libc_calloc(size_t count, size_t size);
-void* __libc_realloc(void* memory, size_t size);
-void* __libc_memalign(size_t alignment, size_t size);
-// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
-
-void* malloc(size_t size) {
-  count_one();
-  return __libc_malloc(size);
-}
-void* calloc(size_t count, size_t size) {  // new threads get theirs here
-  count_one();
-  return __libc_calloc(count, size);
-}
-void* realloc(void* memory, size_t size) {
-  count_one();
-  return __libc_realloc(memory, size);
-}
-void* memalign(size_t alignment, size_t size) {
-  count_one();
-  return __libc_memalign(alignment, size);
-}
-void* aligned_alloc(size_t alignment, size_t size) {
-  count_one();
-  return __libc_memalign(alignment, size);
-}
-int posix_memalign(void** memory, size_t alignment, size_t size) {
-  count_one();
-  *memory = __libc_memalign(alignment, size);
-  return *memory == nullptr ? ENOMEM : 0;
-}
-}
+#include "tests/support/replaced_malloc.h"
 
 namespace pando {
 namespace {
