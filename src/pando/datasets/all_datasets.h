@@ -21,7 +21,7 @@ const DatasetRecord& fetchable_dataset(std::string_view name);
 
 // The names of the data sets that `pando train` offers, and of those among them with views.
 std::vector<std::string> trainable_datasets();
-// Those of them that files of a user may belong to; empty if `record` may be one of them.
+// The trainable ones that the files at `path` look like; empty if they may be of `record`.
 std::vector<std::string> other_look_alikes(const DatasetRecord& record, const std::string& path);
 std::vector<std::string> datasets_with_views();
 

@@ -37,7 +37,7 @@ struct SummaryFacts {
   Task task = all_tasks().front();
 };
 
-// Of the metric of the task.
+// The best value of the metric of the task.
 struct BestValue {
   double value = 0;
   double epoch = 0;

@@ -23,7 +23,7 @@ struct ChannelMap {
 // Throws InvalidArgument for a deviation that is not above zero.
 ChannelMap normalise_channels(const std::array<float, 3>& mean,
                               const std::array<float, 3>& deviation);
-// Of the values 0 to 1 of ImageNet's channels, as torchvision has them.
+// ImageNet's channels in values from 0 to 1, as torchvision has them.
 inline constexpr std::array kImagenetMean = {0.485, 0.456, 0.406};
 inline constexpr std::array kImagenetDeviation = {0.229, 0.224, 0.225};
 // normalise_channels() with the usual mean and deviation of ImageNet.

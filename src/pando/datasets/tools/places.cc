@@ -74,7 +74,7 @@ std::vector<PartFolder> part_folders(const std::string& folder) {
   const std::set<std::string> names = folders_in(folder);
   const auto parts_there =
       std::ranges::count_if(kParts, [&](const char* name) { return names.contains(name); });
-  // As in training, which does not mind further folders. A lone train among others is a class.
+  // Further folders are ignored, as in training. A lone train among others is a class.
   const bool divided = names.contains("train") && (parts_there > 1 || names.size() == 1);
   if (!divided) return {{"all", folder}};
   std::vector<PartFolder> parts;
