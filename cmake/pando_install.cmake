@@ -21,7 +21,9 @@ install(FILES ${PROJECT_BINARY_DIR}/package/pandoConfig.cmake
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/pando DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h" PATTERN "*_impl.h" EXCLUDE
         # Not in the library, but in the server and the board.
-        PATTERN "pando/board" EXCLUDE PATTERN "pando/http" EXCLUDE PATTERN "pando/rest" EXCLUDE PATTERN "pando/server" EXCLUDE)
+        PATTERN "pando/board" EXCLUDE PATTERN "pando/http" EXCLUDE PATTERN "pando/serve" EXCLUDE
+        PATTERN "pando/rest" EXCLUDE PATTERN "pando/grpc" EXCLUDE PATTERN "pando/request" EXCLUDE
+        PATTERN "pando/server" EXCLUDE)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE
         DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/pando)
 

@@ -75,6 +75,9 @@ def check_development(root):
     for name in ("usr/include/pando/pando.h", "usr/lib/libpando.a",
                  "usr/lib/cmake/pando/pandoConfig.cmake"):
         expect((root / name).exists(), f"{name} is not in the package")
+    for name in ("board", "http", "serve", "rest", "grpc", "request", "server"):
+        expect(not list((root / "usr/include/pando" / name).glob("*.h")),
+               f"headers of {name} are in the package, but not what they declare")
 
 
 def main():
