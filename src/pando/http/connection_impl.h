@@ -97,6 +97,7 @@ class Connection : public ReplySink, public std::enable_shared_from_this<Connect
   bool unpack();
   void handle();
   void release_body();
+  void refuse_for_memory();
   bool is_too_slow(Clock::time_point now, size_t bytes) const;
 
   void fail(ErrorCode error);
@@ -131,6 +132,7 @@ class Connection : public ReplySink, public std::enable_shared_from_this<Connect
   std::function<void(uint64_t size, boost::beast::string_view extensions, ErrorCode& error)>
       chunk_counter_;
   bool keep_alive_ = false;
+  bool takes_gzip_ = false;  // written before the handler runs, read where it answers
   bool sends_continue_ = false;
   int status_ = 0;
   size_t written_ = 0;  // bytes of the answer

@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include <boost/asio/error.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/rfc7230.hpp>
 
 #include "pando/base/strings.h"
+#include "pando/http/compress.h"
 #include "pando/http/inflate.h"
 #include "pando/http/io_thread_impl.h"
 
@@ -70,13 +72,27 @@ void Connection::on_read(ErrorCode error, size_t bytes) {
   }
   if (error) return close();
   progress_ = Clock::now();
-  if (body_ != nullptr) {
-    body_received_ += bytes;
-    return body_received_ == body_length_ ? complete() : read_body_part();
+  try {
+    if (body_ != nullptr) {
+      body_received_ += bytes;
+      return body_received_ == body_length_ ? complete() : read_body_part();
+    }
+    if (phase_ == Phase::body) body_received_ += bytes;
+    buffer_.commit(bytes);
+    parse();
+  } catch (const std::bad_alloc&) {
+    refuse_for_memory();
   }
-  if (phase_ == Phase::body) body_received_ += bytes;
-  buffer_.commit(bytes);
-  parse();
+}
+
+// Frees the body first, so that there is memory for the answer.
+void Connection::refuse_for_memory() {
+  release_body();
+  try {
+    reject(503, "the server has not enough memory for this request; try again later");
+  } catch (const std::bad_alloc&) {
+    close();
+  }
 }
 
 // Goes on with what the buffer holds: the rest of a request, or the next one.
@@ -263,6 +279,7 @@ void Connection::handle() {
     stream_waiting_.clear();
   }
   stream_chunked_ = parser_->get().version() == 11;
+  takes_gzip_ = accepts_gzip(request_.header("accept-encoding"));
   try {
     shared_.handler->handle(request_, Reply(shared_from_this()));
   } catch (const std::exception&) {

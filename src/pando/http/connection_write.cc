@@ -5,6 +5,7 @@
 #include <boost/asio/error.hpp>
 #include <fmt/core.h>
 
+#include "pando/http/compress.h"
 #include "pando/http/io_thread_impl.h"
 
 namespace pando::http {
@@ -42,6 +43,8 @@ std::string as_chunk(std::string_view data) {
 }  // namespace
 
 void Connection::send(Response response) {
+  // On the caller's thread, so that the others of this I/O thread do not wait for it.
+  if (takes_gzip_) compress(response);
   thread_->dispatch([self = shared_from_this(), this, response = std::move(response)]() mutable {
     if (phase_ == Phase::handling) answer(std::move(response));
   });

@@ -47,6 +47,7 @@ class Reply {
     if (sink_) send(error_response(500, "the server has not answered"));
   }
 
+  bool is_open() const { return sink_ != nullptr; }  // not answered and not moved away
   // Requires: neither was called before. The request and its views end here.
   void send(Response response) { std::exchange(sink_, nullptr)->send(std::move(response)); }
   // Sends the head; the body follows by Stream::write, for example server-sent events
