@@ -1,9 +1,11 @@
 #include "pando/grpc/server.h"
 
+#include <deque>
 #include <thread>
 
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <health.grpc.pb.h>
 #include <open_inference.grpc.pb.h>
 #include <tensorflow_serving.grpc.pb.h>
 
@@ -255,6 +257,50 @@ TEST(GrpcServerOptions, ClientsMayReloadIfAllowed) {
   ASSERT_TRUE(reload().ok());
   EXPECT_TRUE(small.models->await_ready(30s));
   EXPECT_TRUE(small.models->ready({.name = "other"}));
+}
+
+TEST_F(GrpcServer, TellsItsHealthToThoseWhoWatch) {
+  namespace health = ::grpc::health::v1;
+  using Answer = health::HealthCheckResponse;
+  const auto stub = health::Health::NewStub(channel());
+  health::HealthCheckRequest message;
+  ::grpc::ClientContext all;
+  const auto server = stub->Watch(&all, message);
+  message.set_service("elsewhere");
+  ::grpc::ClientContext unknown;
+  const auto other = stub->Watch(&unknown, message);
+  Answer state;
+  ASSERT_TRUE(server->Read(&state));
+  EXPECT_EQ(state.status(), Answer::SERVING);
+  ASSERT_TRUE(other->Read(&state));
+  EXPECT_EQ(state.status(), Answer::SERVICE_UNKNOWN);
+  ::grpc::ClientContext once;
+  EXPECT_EQ(stub->Check(&once, message, &state).error_code(), StatusCode::NOT_FOUND);
+  small.models->begin_drain();
+  ASSERT_TRUE(server->Read(&state));
+  EXPECT_EQ(state.status(), Answer::NOT_SERVING);
+  // Those who watch do not keep the server from ending.
+  EXPECT_TRUE(small.server->drain(20s));
+  EXPECT_FALSE(server->Read(&state));
+  EXPECT_EQ(server->Finish().error_code(), StatusCode::CANCELLED);
+}
+
+TEST_F(GrpcServer, LimitsThoseWhoWatch) {
+  namespace health = ::grpc::health::v1;
+  const auto stub = health::Health::NewStub(channel());
+  std::deque<::grpc::ClientContext> contexts;
+  std::vector<std::unique_ptr<::grpc::ClientReader<health::HealthCheckResponse>>> watchers;
+  health::HealthCheckResponse state;
+  int refused = 0;
+  for (int i = 0; i < 70; ++i) {
+    watchers.push_back(stub->Watch(&contexts.emplace_back(), {}));
+    if (watchers.back()->Read(&state)) continue;
+    EXPECT_EQ(watchers.back()->Finish().error_code(), StatusCode::RESOURCE_EXHAUSTED);
+    ++refused;
+  }
+  EXPECT_EQ(refused, 70 - 64);
+  for (auto& context : contexts) context.TryCancel();
+  EXPECT_TRUE(predict(request()).ok());
 }
 
 TEST(GrpcServerOptions, DrainsWhatIsOpen) {

@@ -153,6 +153,46 @@ TEST(ModelServer, WaitsForFullBatchesIfAsked) {
   for (auto& batch : batches) EXPECT_EQ(batch.get(), 4);
 }
 
+// Whether the answer comes by the thread that asks.
+bool is_answered_here(ModelServer& server, std::shared_ptr<const Servable> model) {
+  std::promise<std::thread::id> promise;
+  auto answered = promise.get_future();
+  server.submit(scaling_request(std::move(model), 1), [&](const Result<InferResponse>& response) {
+    EXPECT_TRUE(is_scaled(response, 1, 1));
+    promise.set_value(std::this_thread::get_id());
+  });
+  return answered.get() == std::this_thread::get_id();
+}
+
+TEST(ModelServer, ComputesShortRequestsOfOneClientWhereTheyArrive) {
+  const Served served(1);
+  const auto server = served.start();
+  const auto model = model_of(*server);
+  int here = 0;
+  for (int i = 0; i < 5; ++i) here += is_answered_here(*server, model) ? 1 : 0;
+  EXPECT_EQ(here, 0) << "not before it is known that the client is alone";
+  for (int i = 0; i < 10'000 && here < 100; ++i) {
+    here += is_answered_here(*server, model) ? 1 : 0;
+  }
+  EXPECT_EQ(here, 100);
+  // Several samples are divided among the workers.
+  std::promise<std::thread::id> promise;
+  server->submit(scaling_request(model, 4), [&](const Result<InferResponse>& response) {
+    EXPECT_TRUE(is_scaled(response, 4, 1));
+    promise.set_value(std::this_thread::get_id());
+  });
+  EXPECT_NE(promise.get_future().get(), std::this_thread::get_id());
+}
+
+TEST(ModelServer, NeverComputesForTheCallerWhereBatchesAreAskedFor) {
+  Served served(1);
+  served.config.batching =
+      BatchingParameters{.max_batch_size = 4, .batch_timeout_micros = 1000, .num_batch_threads = 1};
+  const auto server = served.start();
+  const auto model = model_of(*server);
+  for (int i = 0; i < 30; ++i) EXPECT_FALSE(is_answered_here(*server, model));
+}
+
 TEST(ModelServer, ManyClientsGetTheirOwnAnswers) {
   const Served served(1);
   const auto server = served.start();

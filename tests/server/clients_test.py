@@ -93,6 +93,8 @@ class Clients(unittest.TestCase):
         self.assertEqual(made.returncode, 0, made.stderr)
         (output,) = json.loads(made.stdout)["outputs"].values()
         self.assertAlmostEqual(sum(output["floatVal"]), 1, places=4)
+        made = call("grpc.health.v1.Health/Check", {})
+        self.assertEqual(json.loads(made.stdout), {"status": "SERVING"}, made.stderr)
         made = call("inference.GRPCInferenceService/ModelMetadata", {"name": "other"})
         self.assertNotEqual(made.returncode, 0)
         self.assertIn("not_found", made.stderr)

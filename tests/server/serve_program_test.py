@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -257,6 +258,60 @@ class ServeProgram(unittest.TestCase):
             self.assertEqual(result.returncode, code, flags)
             self.assertIn(word, result.stderr)
         self.assertIn("tensorflow_model_server", run(PANDO, "serve", "--help").stdout)
+
+    def test_packs_answers_for_those_who_ask(self):
+        with Server(self.model) as server:
+            body = json.dumps({"instances": [NESTED] * 64})
+            plain = server.ask("POST", "/v1/models/mnist:predict", body)[1]
+            packed = server.ask("POST", "/v1/models/mnist:predict", body, {"Accept-Encoding": "gzip"})[1]
+            self.assertLess(len(packed), len(plain) / 2)
+            self.assertEqual(zlib.decompress(packed, 31), plain)
+            address = f"http://127.0.0.1:{server.port}/"
+            page = run("curl", "-s", "--compressed", "-w", "%{size_download}", address).stdout
+            self.assertIn("</html>", page)
+            self.assertLess(int(page.rsplit("\n", 1)[1]), len(page) / 2)
+
+    def test_lives_on_when_memory_runs_out(self):
+        """Large bodies at once, with hardly any memory left: some are refused, none ends the server."""
+        with Server(self.model, "--max-queue-samples=1000000") as server:
+            size = int(re.search(r"VmSize:\s+(\d+)", pathlib.Path(
+                f"/proc/{server.process.pid}/status").read_text())[1]) * 1024
+            limit = size + (150 << 20)
+            resource.prlimit(server.process.pid, resource.RLIMIT_AS, (limit, limit))
+            raw = bytes(28 * 28 * 4 * 8000)  # 25 MB
+            text = json.dumps({"instances": [NESTED] * 2000})
+            statuses = []
+
+            def ask(body, headers):
+                try:
+                    statuses.append(server.ask("POST", "/v1/models/mnist:predict", body, headers)[0])
+                except (BrokenPipeError, ConnectionResetError):
+                    statuses.append(503)  # which the server said, and closed, before it had read the body
+
+            threads = [threading.Thread(target=ask, args=case) for case in
+                       [(raw, {"Content-Type": "application/octet-stream"}), (text, {})] * 12]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            self.assertLessEqual(set(statuses), {200, 400, 429, 503}, statuses)
+            self.assertEqual(len(statuses), 24)
+            self.assertTrue({429, 503} & set(statuses), statuses)
+            self.assertEqual(server.predict()[0], 200)
+            self.assertEqual(server.stop(), 0)
+
+    def test_trace_and_phases(self):
+        trace = FOLDER / "trace.json"
+        with Server(self.model, f"--trace={trace}") as server:
+            for _ in range(3):
+                self.assertEqual(server.predict()[0], 200)
+            text = server.ask("GET", "/metrics")[1].decode()
+            for phase in ("read", "queue", "input", "compute", "output"):
+                self.assertIn(f'pando_request_phase_us_count{{model="mnist",phase="{phase}"}} 3', text)
+            self.assertEqual(server.stop(), 0)
+        names = [event["name"] for event in json.loads(trace.read_text())["traceEvents"]]
+        for part in ("input", "compute", "answer"):
+            self.assertEqual(names.count(f"mnist {part}"), 3)
 
     def test_port_in_use(self):
         with socket.socket() as taken:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <cmath>
+#include <new>
 
 #include "pando/base/error.h"
 #include "pando/grpc/call_impl.h"
@@ -20,57 +21,12 @@ bool is_same_secret(std::string_view a, std::string_view b) {
   if (own != nullptr && own->kind() == ErrorKind::invalid_argument) {
     return {::grpc::StatusCode::INVALID_ARGUMENT, error.what()};
   }
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
+    return {::grpc::StatusCode::RESOURCE_EXHAUSTED,
+            "the server has not enough memory for this request; send fewer samples, or try later"};
+  }
   return {::grpc::StatusCode::INTERNAL, "the request could not be answered"};
 }
-
-class InferCall : public Reactor {
- public:
-  InferCall(Shared& shared, ServerContext& context, Write write)
-      : shared_(shared), context_(context), write_(std::move(write)) {
-    ++shared_.open_calls;
-  }
-  ~InferCall() override { --shared_.open_calls; }
-
-  void OnCancel() override { *cancelled_ = true; }
-  void OnDone() override { delete this; }
-
-  void start(const Prepare& prepare) {
-    const ::grpc::Status allowed = check_token(shared_.options, context_);
-    if (!allowed.ok()) return Finish(allowed);
-    auto request = prepare(memory_);
-    if (!request) return refuse(request.status());
-    request->deadline = deadline_of(context_);
-    request->cancelled = cancelled_;
-    shared_.models.submit(std::move(*request), [this](serve::Result<serve::InferResponse> result) {
-      if (!result) return refuse(result.status());
-      Finish(write(*result));
-    });
-  }
-  void refuse(const serve::Status& status) {
-    if (status.retry_after_sec > 0) {
-      // What gRPC's own retries understand.
-      const auto wait = static_cast<int64_t>(std::ceil(status.retry_after_sec * 1e3));
-      context_.AddTrailingMetadata("grpc-retry-pushback-ms", std::to_string(wait));
-    }
-    Finish(to_grpc(status));
-  }
-
- private:
-  ::grpc::Status write(const serve::InferResponse& response) const {
-    try {
-      return write_(response);
-    } catch (const std::exception& error) {
-      return status_of(error);
-    }
-  }
-
-  Shared& shared_;
-  ServerContext& context_;
-  Write write_;
-  InputMemory memory_;
-  // Shared with the request, which may outlive the call in the queue of the model.
-  std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
-};
 
 }  // namespace
 
@@ -101,27 +57,81 @@ serve::Clock::time_point deadline_of(const ServerContext& context) {
   return serve::Clock::now() + std::chrono::duration_cast<serve::Clock::duration>(left);
 }
 
-Reactor* answer_now(const Shared& shared, ServerContext* context,
-                    const std::function<::grpc::Status()>& body) {
-  Reactor* reactor = context->DefaultReactor();
+::grpc::Status answer_now(const Shared& shared, const ServerContext* context,
+                          const std::function<::grpc::Status()>& body) {
   ::grpc::Status status = check_token(shared.options, *context);
+  if (!status.ok()) return status;
   try {
-    if (status.ok()) status = body();
+    return body();
   } catch (const std::exception& error) {
-    status = status_of(error);
+    return status_of(error);
   }
-  reactor->Finish(std::move(status));
-  return reactor;
 }
 
-Reactor* answer_later(Shared& shared, ServerContext* context, const Prepare& prepare, Write write) {
-  auto* call = new InferCall(shared, *context, std::move(write));
+void ModelCall::answer_later(const Prepare& prepare, Write write) {
+  write_ = std::move(write);
   try {
-    call->start(prepare);
+    start(prepare);
   } catch (const std::exception& error) {
-    call->Finish(status_of(error));
+    send(status_of(error));
   }
-  return call;
+}
+
+void ModelCall::start(const Prepare& prepare) {
+  const ::grpc::Status allowed = check_token(shared_.options, context_);
+  if (!allowed.ok()) return send(allowed);
+  auto request = prepare(memory_);
+  if (!request) return refuse(request.status());
+  request->deadline = deadline_of(context_);
+  request->cancelled = cancelled_;
+  shared_.models.submit(std::move(*request), [this](serve::Result<serve::InferResponse> result) {
+    if (!result) return refuse(result.status());
+    send(write(*result));
+  });
+}
+
+void ModelCall::refuse(const serve::Status& status) {
+  if (status.retry_after_sec > 0) {
+    // What gRPC's own retries understand.
+    const auto wait = static_cast<int64_t>(std::ceil(status.retry_after_sec * 1e3));
+    context_.AddTrailingMetadata("grpc-retry-pushback-ms", std::to_string(wait));
+  }
+  send(to_grpc(status));
+}
+
+::grpc::Status ModelCall::write(const serve::InferResponse& response) const {
+  try {
+    return write_(response);
+  } catch (const std::exception& error) {
+    return status_of(error);
+  }
+}
+
+void ModelCall::on_arrived(bool ok) {
+  Shared& shared = shared_;
+  if (!ok) {  // the server shuts down, and no call came: gRPC tells nothing more
+    delete this;
+    --shared.expected_calls;
+    return;
+  }
+  ++shared.open_calls;  // before the other number falls, so that no call is overlooked
+  expect_another();
+  --shared.expected_calls;
+  handle();
+}
+
+void ModelCall::on_over(bool) {
+  if (context_.IsCancelled()) *cancelled_ = true;
+  delete_after_last();
+}
+
+void ModelCall::on_finished(bool) { delete_after_last(); }
+
+void ModelCall::delete_after_last() {
+  if (--open_events_ > 0) return;
+  Shared& shared = shared_;
+  delete this;
+  --shared.open_calls;
 }
 
 }  // namespace pando::grpc

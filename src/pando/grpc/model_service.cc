@@ -26,12 +26,12 @@ serve::ModelConfig config_of(const tfs::ModelConfig& message) {
   return config;
 }
 
-class ModelService : public tfs::ModelService::CallbackService {
+class ModelService : public tfs::ModelService::Service {
  public:
   explicit ModelService(Shared& shared) : shared_(shared) {}
 
-  Reactor* GetModelStatus(ServerContext* context, const tfs::GetModelStatusRequest* message,
-                          tfs::GetModelStatusResponse* answer) override {
+  ::grpc::Status GetModelStatus(ServerContext* context, const tfs::GetModelStatusRequest* message,
+                                tfs::GetModelStatusResponse* answer) override {
     return answer_now(shared_, context, [&]() -> ::grpc::Status {
       const tfs::ModelSpec& asked = message->model_spec();
       if (asked.name().empty()) {
@@ -55,9 +55,9 @@ class ModelService : public tfs::ModelService::CallbackService {
     });
   }
 
-  Reactor* HandleReloadConfigRequest(ServerContext* context,
-                                     const tfs::ReloadConfigRequest* message,
-                                     tfs::ReloadConfigResponse* answer) override {
+  ::grpc::Status HandleReloadConfigRequest(ServerContext* context,
+                                           const tfs::ReloadConfigRequest* message,
+                                           tfs::ReloadConfigResponse* answer) override {
     return answer_now(shared_, context, [&] {
       const ::grpc::Status status = reload(*message);
       answer->mutable_status()->set_error_code(status.error_code());
@@ -93,8 +93,8 @@ class ModelService : public tfs::ModelService::CallbackService {
 
 }  // namespace
 
-std::unique_ptr<::grpc::Service> make_model_service(Shared& shared) {
-  return std::make_unique<ModelService>(shared);
+ServiceParts make_model_service(Shared& shared) {
+  return {.service = std::make_unique<ModelService>(shared), .listen = {}};
 }
 
 }  // namespace pando::grpc

@@ -36,30 +36,42 @@ void write_metadata(
   }
 }
 
-class OpenInferenceService : public inference::GRPCInferenceService::CallbackService {
+using OpenInference = inference::GRPCInferenceService;
+
+class OpenInferenceService
+    : public OpenInference::WithAsyncMethod_ModelInfer<OpenInference::Service> {
  public:
-  explicit OpenInferenceService(Shared& shared) : shared_(shared) {
-    SetMessageAllocatorFor_ModelInfer(&messages_);
+  explicit OpenInferenceService(Shared& shared) : shared_(shared) {}
+
+  void listen_at(::grpc::ServerCompletionQueue& queue) {
+    listen<inference::ModelInferRequest, inference::ModelInferResponse>(
+        shared_, queue,
+        {.expect =
+             [this](auto* context, auto* message, auto* responder, auto* own, void* tag) {
+               RequestModelInfer(context, message, responder, own, own, tag);
+             },
+         .handle = [this](auto& call, const auto& message,
+                          auto& answer) { infer(call, message, answer); }});
   }
 
-  Reactor* ServerLive(ServerContext* context, const inference::ServerLiveRequest*,
-                      inference::ServerLiveResponse* answer) override {
+  ::grpc::Status ServerLive(ServerContext* context, const inference::ServerLiveRequest*,
+                            inference::ServerLiveResponse* answer) override {
     return answer_now(shared_, context, [&] {
       answer->set_live(shared_.models.live());
       return ::grpc::Status::OK;
     });
   }
 
-  Reactor* ServerReady(ServerContext* context, const inference::ServerReadyRequest*,
-                       inference::ServerReadyResponse* answer) override {
+  ::grpc::Status ServerReady(ServerContext* context, const inference::ServerReadyRequest*,
+                             inference::ServerReadyResponse* answer) override {
     return answer_now(shared_, context, [&] {
       answer->set_ready(shared_.models.ready());
       return ::grpc::Status::OK;
     });
   }
 
-  Reactor* ModelReady(ServerContext* context, const inference::ModelReadyRequest* message,
-                      inference::ModelReadyResponse* answer) override {
+  ::grpc::Status ModelReady(ServerContext* context, const inference::ModelReadyRequest* message,
+                            inference::ModelReadyResponse* answer) override {
     return answer_now(shared_, context, [&] {
       const auto spec = oip_spec(message->name(), message->version());
       if (!spec) return to_grpc(spec.status());
@@ -68,8 +80,8 @@ class OpenInferenceService : public inference::GRPCInferenceService::CallbackSer
     });
   }
 
-  Reactor* ServerMetadata(ServerContext* context, const inference::ServerMetadataRequest*,
-                          inference::ServerMetadataResponse* answer) override {
+  ::grpc::Status ServerMetadata(ServerContext* context, const inference::ServerMetadataRequest*,
+                                inference::ServerMetadataResponse* answer) override {
     return answer_now(shared_, context, [&] {
       answer->set_name("pando");
       answer->set_version(shared_.options.version);
@@ -78,8 +90,9 @@ class OpenInferenceService : public inference::GRPCInferenceService::CallbackSer
     });
   }
 
-  Reactor* ModelMetadata(ServerContext* context, const inference::ModelMetadataRequest* message,
-                         inference::ModelMetadataResponse* answer) override {
+  ::grpc::Status ModelMetadata(ServerContext* context,
+                               const inference::ModelMetadataRequest* message,
+                               inference::ModelMetadataResponse* answer) override {
     return answer_now(shared_, context, [&] {
       const auto spec = oip_spec(message->name(), message->version());
       if (!spec) return to_grpc(spec.status());
@@ -98,20 +111,19 @@ class OpenInferenceService : public inference::GRPCInferenceService::CallbackSer
     });
   }
 
-  Reactor* ModelInfer(ServerContext* context, const inference::ModelInferRequest* message,
-                      inference::ModelInferResponse* answer) override {
-    return answer_later(
-        shared_, context, [&](InputMemory& memory) { return infer_request(*message, memory); },
-        [message, answer](const InferResponse& response) {
-          answer->set_model_name(response.servable->name());
-          answer->set_model_version(std::to_string(response.servable->version()));
-          answer->set_id(message->id());
-          write_outputs(response, message->raw_input_contents_size() > 0, *answer);
-          return ::grpc::Status::OK;
-        });
+ private:
+  void infer(ModelCall& call, const inference::ModelInferRequest& message,
+             inference::ModelInferResponse& answer) const {
+    call.answer_later([&](InputMemory& memory) { return infer_request(message, memory); },
+                      [&message, &answer](const InferResponse& response) {
+                        answer.set_model_name(response.servable->name());
+                        answer.set_model_version(std::to_string(response.servable->version()));
+                        answer.set_id(message.id());
+                        write_outputs(response, message.raw_input_contents_size() > 0, answer);
+                        return ::grpc::Status::OK;
+                      });
   }
 
- private:
   Result<InferRequest> infer_request(const inference::ModelInferRequest& message,
                                      InputMemory& memory) const {
     const auto spec = oip_spec(message.model_name(), message.model_version());
@@ -128,13 +140,14 @@ class OpenInferenceService : public inference::GRPCInferenceService::CallbackSer
   }
 
   Shared& shared_;
-  ArenaMessages<inference::ModelInferRequest, inference::ModelInferResponse> messages_;
 };
 
 }  // namespace
 
-std::unique_ptr<::grpc::Service> make_open_inference_service(Shared& shared) {
-  return std::make_unique<OpenInferenceService>(shared);
+ServiceParts make_open_inference_service(Shared& shared) {
+  auto service = std::make_unique<OpenInferenceService>(shared);
+  const auto listen = [own = service.get()](auto& queue) { own->listen_at(queue); };
+  return {.service = std::move(service), .listen = listen};
 }
 
 }  // namespace pando::grpc

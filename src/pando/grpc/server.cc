@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "pando/grpc/server.h"
 
-#include <condition_variable>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
-#include <mutex>
+#include <thread>
 
 #include <grpc/support/log.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/resource_quota.h>
 
 #include "pando/base/error.h"
 #include "pando/base/threads.h"
@@ -19,14 +20,8 @@
 namespace pando::grpc {
 namespace {
 
-constexpr std::chrono::milliseconds kHealthInterval{20};
-// The whole server, the names of the services, and those that TensorFlow Serving uses.
-constexpr const char* kHealthNames[] = {"",
-                                        "tensorflow.serving.PredictionService",
-                                        "tensorflow.serving.ModelService",
-                                        "inference.GRPCInferenceService",
-                                        "PredictionService",
-                                        "ModelService"};
+constexpr int kMostThreads = 128;  // of gRPC, for calls that need no model
+constexpr std::chrono::milliseconds kLastCalls{1};
 
 std::string pem_of(const std::string& path) {
   std::ifstream file(path);
@@ -54,7 +49,7 @@ std::string place_of(const ServerOptions& options) {
 // Switches of the whole process.
 void enable_plugins() {
   static const bool done = [] {
-    ::grpc::EnableDefaultHealthCheckService(true);
+    ::grpc::EnableDefaultHealthCheckService(false);  // health.cc is ours
     ::grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     // Our own errors say what fails; its log has lines of its sources.
     if (std::getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function([](gpr_log_func_args*) {});
@@ -66,6 +61,7 @@ void enable_plugins() {
 void set_limits(const ServerOptions& options, ::grpc::ServerBuilder& builder) {
   builder.SetMaxReceiveMessageSize(static_cast<int>(options.max_message_bytes));
   builder.SetMaxSendMessageSize(-1);
+  builder.SetResourceQuota(::grpc::ResourceQuota("pando").SetMaxThreads(kMostThreads));
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a port that is taken is an error
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 1024);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 60'000);  // finds clients that are gone
@@ -81,6 +77,7 @@ struct Server::Impl {
     services.push_back(make_prediction_service(shared));
     services.push_back(make_model_service(shared));
     services.push_back(make_open_inference_service(shared));
+    services.push_back(make_health_service(shared));
     ::grpc::ServerBuilder builder;
     set_limits(options, builder);
     const auto credentials = credentials_of(options);
@@ -88,46 +85,57 @@ struct Server::Impl {
     if (!options.unix_socket.empty()) {
       builder.AddListeningPort("unix:" + options.unix_socket, credentials);
     }
-    for (const auto& service : services) builder.RegisterService(service.get());
+    for (const ServiceParts& parts : services) builder.RegisterService(parts.service.get());
+    queue = builder.AddCompletionQueue();
     server = builder.BuildAndStart();
     if (server == nullptr || port == 0) {
+      if (server != nullptr) server->Shutdown(std::chrono::system_clock::now());
+      empty_queue();
       throw IoError("gRPC: cannot listen at ", place_of(options),
                     "; is the port taken, and are the TLS files right?");
     }
-    set_health(shared.models.ready());
-    health = start_thread("pando-health", [this](const std::stop_token& stop) { watch(stop); });
+    for (const ServiceParts& parts : services) {
+      if (parts.listen) parts.listen(*queue);
+    }
+    calls = start_thread("pando-grpc", [this](const std::stop_token&) { take_events(); });
   }
 
   ~Impl() {
-    health.request_stop();
+    shared.stopping = true;
     server->Shutdown(std::chrono::system_clock::now());
-    server->Wait();
+    // Calls that a model still computes need the queue for their answers.
+    while (shared.expected_calls > 0 || shared.open_calls > 0) {
+      std::this_thread::sleep_for(kLastCalls);
+    }
+    queue->Shutdown();
+    calls.join();
   }
 
-  void set_health(bool serving) {
-    is_serving = serving;
-    for (const char* name : kHealthNames) {
-      server->GetHealthCheckService()->SetServingStatus(name, serving);
+  void take_events() const {
+    void* tag = nullptr;
+    bool ok = false;
+    while (queue->Next(&tag, &ok)) {
+      const auto event = *static_cast<ModelCall::Event*>(tag);
+      (event.call->*event.happen)(ok);
     }
   }
 
-  void watch(const std::stop_token& stop) {
-    std::mutex mutex;
-    std::condition_variable_any wake;
-    std::unique_lock lock(mutex);
-    while (!wake.wait_for(lock, stop, kHealthInterval, [&] { return stop.stop_requested(); })) {
-      const bool ready = shared.models.ready();
-      if (ready != is_serving) set_health(ready);
+  // A queue must be empty before it goes.
+  void empty_queue() const {
+    queue->Shutdown();
+    void* tag = nullptr;
+    bool ok = false;
+    while (queue->Next(&tag, &ok)) {
     }
   }
 
   const ServerOptions options;
   Shared shared;
   int port = 0;
-  bool is_serving = false;
-  std::vector<std::unique_ptr<::grpc::Service>> services;
+  std::vector<ServiceParts> services;
+  std::unique_ptr<::grpc::ServerCompletionQueue> queue;
   std::unique_ptr<::grpc::Server> server;
-  std::jthread health;
+  std::jthread calls;
 };
 
 Server::Server(ServerOptions options, serve::ModelServer& models)
@@ -139,6 +147,7 @@ int64_t Server::open_calls() const { return impl_->shared.open_calls; }
 
 bool Server::drain(std::chrono::milliseconds at_most) {
   const auto deadline = std::chrono::system_clock::now() + at_most;
+  impl_->shared.stopping = true;      // ends the calls that watch the health
   impl_->server->Shutdown(deadline);  // waits, then cancels what is left
   return std::chrono::system_clock::now() < deadline;
 }

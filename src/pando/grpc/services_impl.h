@@ -2,14 +2,22 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "pando/grpc/call_impl.h"
 
 namespace pando::grpc {
 
-std::unique_ptr<::grpc::Service> make_prediction_service(Shared& shared);
-std::unique_ptr<::grpc::Service> make_model_service(Shared& shared);
-std::unique_ptr<::grpc::Service> make_open_inference_service(Shared& shared);
+struct ServiceParts {
+  std::unique_ptr<::grpc::Service> service;
+  // Begins to take the calls that wait for a model, when the server runs. Empty: it has none.
+  std::function<void(::grpc::ServerCompletionQueue& queue)> listen;
+};
+
+ServiceParts make_prediction_service(Shared& shared);
+ServiceParts make_model_service(Shared& shared);
+ServiceParts make_open_inference_service(Shared& shared);
+ServiceParts make_health_service(Shared& shared);
 
 }  // namespace pando::grpc

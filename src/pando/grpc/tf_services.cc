@@ -96,74 +96,42 @@ void write_infos(const std::vector<serve::TensorInfo>& infos,
   }
 }
 
-class PredictionService : public tfs::PredictionService::CallbackService {
+using Tf = tfs::PredictionService;
+// What waits for a model is taken from the queue of the server, the rest is answered at once.
+using TfService = Tf::WithAsyncMethod_Predict<
+    Tf::WithAsyncMethod_Classify<Tf::WithAsyncMethod_Regress<Tf::Service>>>;
+
+class PredictionService : public TfService {
  public:
-  explicit PredictionService(Shared& shared) : shared_(shared) {
-    SetMessageAllocatorFor_Predict(&messages_);
+  explicit PredictionService(Shared& shared) : shared_(shared) {}
+
+  void listen_at(::grpc::ServerCompletionQueue& queue) {
+    listen<tfs::PredictRequest, tfs::PredictResponse>(
+        shared_, queue,
+        {.expect = [this](
+                       auto* context, auto* message, auto* responder, auto* own,
+                       void* tag) { RequestPredict(context, message, responder, own, own, tag); },
+         .handle = [this](auto& call, const auto& message,
+                          auto& answer) { predict(call, message, answer); }});
+    listen<tfs::ClassificationRequest, tfs::ClassificationResponse>(
+        shared_, queue,
+        {.expect = [this](
+                       auto* context, auto* message, auto* responder, auto* own,
+                       void* tag) { RequestClassify(context, message, responder, own, own, tag); },
+         .handle = [this](auto& call, const auto& message,
+                          auto& answer) { classify(call, message, answer); }});
+    listen<tfs::RegressionRequest, tfs::RegressionResponse>(
+        shared_, queue,
+        {.expect = [this](
+                       auto* context, auto* message, auto* responder, auto* own,
+                       void* tag) { RequestRegress(context, message, responder, own, own, tag); },
+         .handle = [this](auto& call, const auto& message,
+                          auto& answer) { regress(call, message, answer); }});
   }
 
-  Reactor* Predict(ServerContext* context, const tfs::PredictRequest* message,
-                   tfs::PredictResponse* answer) override {
-    return answer_later(
-        shared_, context, [&](InputMemory& memory) { return predict_request(*message, memory); },
-        [message, answer](const InferResponse& response) {
-          // Clients that list their numbers may not know how to read bytes.
-          bool as_content = false;
-          for (const auto& [name, tensor] : message->inputs()) {
-            as_content = as_content || !tensor.tensor_content().empty();
-          }
-          for (const OutputTensor& output : response.outputs) {
-            write_tensor(output, as_content, (*answer->mutable_outputs())[output.name]);
-          }
-          write_spec(*response.servable, *answer->mutable_model_spec());
-          return ::grpc::Status::OK;
-        });
-  }
-
-  Reactor* Classify(ServerContext* context, const tfs::ClassificationRequest* message,
-                    tfs::ClassificationResponse* answer) override {
-    return answer_later(
-        shared_, context,
-        [&](InputMemory& memory) {
-          return example_request(shared_.models, message->model_spec(), message->input(), memory);
-        },
-        [answer](const InferResponse& response) {
-          const OutputTensor& output = scores_of(response, 0, "classify");
-          const std::vector<std::string>& labels = response.servable->facts().labels;
-          const int64_t classes = output.shape.size() == 2 ? output.shape[1] : 1;
-          for (int64_t i = 0; i < output.shape[0]; ++i) {
-            auto& sample = *answer->mutable_result()->add_classifications();
-            for (int64_t k = 0; k < classes; ++k) {
-              auto& one = *sample.add_classes();
-              const auto place = static_cast<size_t>(k);
-              one.set_label(place < labels.size() ? labels[place] : std::to_string(k));
-              one.set_score(number_at(output, i * classes + k));
-            }
-          }
-          write_spec(*response.servable, *answer->mutable_model_spec());
-          return ::grpc::Status::OK;
-        });
-  }
-
-  Reactor* Regress(ServerContext* context, const tfs::RegressionRequest* message,
-                   tfs::RegressionResponse* answer) override {
-    return answer_later(
-        shared_, context,
-        [&](InputMemory& memory) {
-          return example_request(shared_.models, message->model_spec(), message->input(), memory);
-        },
-        [answer](const InferResponse& response) {
-          const OutputTensor& output = scores_of(response, 1, "regress");
-          for (int64_t i = 0; i < output.shape[0]; ++i) {
-            answer->mutable_result()->add_regressions()->set_value(number_at(output, i));
-          }
-          write_spec(*response.servable, *answer->mutable_model_spec());
-          return ::grpc::Status::OK;
-        });
-  }
-
-  Reactor* GetModelMetadata(ServerContext* context, const tfs::GetModelMetadataRequest* message,
-                            tfs::GetModelMetadataResponse* answer) override {
+  ::grpc::Status GetModelMetadata(ServerContext* context,
+                                  const tfs::GetModelMetadataRequest* message,
+                                  tfs::GetModelMetadataResponse* answer) override {
     return answer_now(shared_, context, [&] {
       if (message->metadata_field().empty()) {
         return invalid("GetModelMetadataRequest must specify at least one metadata_field");
@@ -186,6 +154,64 @@ class PredictionService : public tfs::PredictionService::CallbackService {
   }
 
  private:
+  void predict(ModelCall& call, const tfs::PredictRequest& message,
+               tfs::PredictResponse& answer) const {
+    call.answer_later([&](InputMemory& memory) { return predict_request(message, memory); },
+                      [&message, &answer](const InferResponse& response) {
+                        // Clients that list their numbers may not know how to read bytes.
+                        bool as_content = false;
+                        for (const auto& [name, tensor] : message.inputs()) {
+                          as_content = as_content || !tensor.tensor_content().empty();
+                        }
+                        for (const OutputTensor& output : response.outputs) {
+                          write_tensor(output, as_content,
+                                       (*answer.mutable_outputs())[output.name]);
+                        }
+                        write_spec(*response.servable, *answer.mutable_model_spec());
+                        return ::grpc::Status::OK;
+                      });
+  }
+
+  void classify(ModelCall& call, const tfs::ClassificationRequest& message,
+                tfs::ClassificationResponse& answer) const {
+    call.answer_later(
+        [&](InputMemory& memory) {
+          return example_request(shared_.models, message.model_spec(), message.input(), memory);
+        },
+        [&answer](const InferResponse& response) {
+          const OutputTensor& output = scores_of(response, 0, "classify");
+          const std::vector<std::string>& labels = response.servable->facts().labels;
+          const int64_t classes = output.shape.size() == 2 ? output.shape[1] : 1;
+          for (int64_t i = 0; i < output.shape[0]; ++i) {
+            auto& sample = *answer.mutable_result()->add_classifications();
+            for (int64_t k = 0; k < classes; ++k) {
+              auto& one = *sample.add_classes();
+              const auto place = static_cast<size_t>(k);
+              one.set_label(place < labels.size() ? labels[place] : std::to_string(k));
+              one.set_score(number_at(output, i * classes + k));
+            }
+          }
+          write_spec(*response.servable, *answer.mutable_model_spec());
+          return ::grpc::Status::OK;
+        });
+  }
+
+  void regress(ModelCall& call, const tfs::RegressionRequest& message,
+               tfs::RegressionResponse& answer) const {
+    call.answer_later(
+        [&](InputMemory& memory) {
+          return example_request(shared_.models, message.model_spec(), message.input(), memory);
+        },
+        [&answer](const InferResponse& response) {
+          const OutputTensor& output = scores_of(response, 1, "regress");
+          for (int64_t i = 0; i < output.shape[0]; ++i) {
+            answer.mutable_result()->add_regressions()->set_value(number_at(output, i));
+          }
+          write_spec(*response.servable, *answer.mutable_model_spec());
+          return ::grpc::Status::OK;
+        });
+  }
+
   Result<InferRequest> predict_request(const tfs::PredictRequest& message,
                                        InputMemory& memory) const {
     auto servable = find(shared_.models, message.model_spec());
@@ -202,13 +228,14 @@ class PredictionService : public tfs::PredictionService::CallbackService {
   }
 
   Shared& shared_;
-  ArenaMessages<tfs::PredictRequest, tfs::PredictResponse> messages_;
 };
 
 }  // namespace
 
-std::unique_ptr<::grpc::Service> make_prediction_service(Shared& shared) {
-  return std::make_unique<PredictionService>(shared);
+ServiceParts make_prediction_service(Shared& shared) {
+  auto service = std::make_unique<PredictionService>(shared);
+  const auto listen = [own = service.get()](auto& queue) { own->listen_at(queue); };
+  return {.service = std::move(service), .listen = listen};
 }
 
 }  // namespace pando::grpc

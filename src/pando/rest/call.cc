@@ -2,12 +2,23 @@
 #include "pando/rest/call.h"
 
 #include <cmath>
+#include <new>
 
 #include "pando/base/error.h"
 #include "pando/base/strings.h"
 #include "pando/tensor/tensor.h"
 
 namespace pando::rest {
+namespace {
+
+http::Response out_of_memory() {
+  return response_of({.code = serve::Code::resource_exhausted,
+                      .message = "the server has not enough memory for this request; send fewer "
+                                 "samples, or try again later",
+                      .retry_after_sec = 1});
+}
+
+}  // namespace
 
 http::Response response_of(const serve::Status& status) {
   const int code = serve::http_status(status.code);
@@ -46,6 +57,8 @@ void submit_call(Backend& backend, serve::InferRequest infer, std::shared_ptr<co
       response = call->answer(*result);
     } catch (const InvalidArgument& error) {
       response = http::error_response(400, error.what());
+    } catch (const std::bad_alloc&) {
+      response = out_of_memory();
     } catch (const std::exception&) {
       response = http::error_response(500, "the answer could not be written");
     }
@@ -58,6 +71,8 @@ void reply_or_refuse(http::Reply reply, const std::function<void(http::Reply& re
     function(reply);
   } catch (const InvalidArgument& error) {
     reply.send(http::error_response(400, error.what()));
+  } catch (const std::bad_alloc&) {
+    if (reply.is_open()) reply.send(out_of_memory());
   }
 }
 

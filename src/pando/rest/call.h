@@ -28,8 +28,8 @@ using Answer = std::function<http::Response(const serve::InferResponse& response
 void submit_call(Backend& backend, serve::InferRequest infer, std::shared_ptr<const void> memory,
                  http::Reply reply, Answer answer);
 
-// Calls `function` and replies 400 if it throws InvalidArgument. It takes the reply when it needs
-// it.
+// Calls `function` and replies 400 if it throws InvalidArgument, 429 if there is not enough memory.
+// It takes the reply when it needs it.
 void reply_or_refuse(http::Reply reply, const std::function<void(http::Reply& reply)>& function);
 
 // The elements of an output as JSON; numbers of 16 bits become f32.

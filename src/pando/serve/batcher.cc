@@ -2,69 +2,30 @@
 #include "pando/serve/batcher.h"
 
 #include <algorithm>
-#include <atomic>
+#include <new>
 
 #include "pando/base/error.h"
 #include "pando/base/threads.h"
+#include "pando/serve/job_impl.h"
 
 namespace pando::serve {
 
 namespace {
 
-double seconds_between(Clock::time_point begin, Clock::time_point end) {
-  return std::chrono::duration<double>(end - begin).count();
-}
+// A short request that competes with nobody is computed by the thread that brings it: waking a
+// worker, which wakes that thread again, would take longer than the work. The thread does not read
+// other requests meanwhile, so it does so only after a number of requests in a row met no other.
+constexpr double kShortSeconds = 250e-6;
+constexpr int kAloneBefore = 8;
 
 }  // namespace
 
-// A request on its way. Workers that compute pieces of it share it; the last one answers.
-struct Job {
-  std::shared_ptr<const LoadedModel> model;
-  InferRequest request;
-  InferCallback callback;
-  int64_t samples = 0;
-  int64_t taken = 0;  // guarded by the batcher
-  Clock::time_point accepted = Clock::now();
-  std::vector<size_t> wanted;            // outputs
-  std::vector<size_t> offsets;           // of each wanted output in `results`
-  std::shared_ptr<std::byte[]> results;  // of all samples, output after output
-  std::atomic<int64_t> open{0};          // samples that are not computed yet
-  std::atomic<int64_t> batch{0};         // the most samples that were computed together
-
-  std::mutex mutex;  // guards what follows
-  Status failure;
-  RequestTimes times;
-
-  size_t row_bytes(size_t place) const {
-    return model->predictor().outputs()[wanted[place]].sample_bytes();
-  }
-  void allocate() {
-    wanted = model->wanted_outputs(request);
-    size_t bytes = 0;
-    for (size_t i = 0; i < wanted.size(); ++i) {
-      offsets.push_back(bytes);
-      bytes += (static_cast<size_t>(samples) * row_bytes(i) + 63) / 64 * 64;
-    }
-    results = std::make_shared_for_overwrite<std::byte[]>(bytes);
-    open = samples;
-  }
-  void fail(Status status) {
-    const std::lock_guard lock(mutex);
-    if (failure.ok()) failure = std::move(status);
-  }
-  bool is_cancelled() const { return request.cancelled != nullptr && *request.cancelled; }
-  bool has_failed() {
-    const std::lock_guard lock(mutex);
-    return !failure.ok();
-  }
-};
-
-Batcher::Batcher(int workers) {
+Batcher::Batcher(int workers, profile::Trace* trace) : trace_(trace) {
   PANDO_CHECK(workers >= 1, "a batcher of ", workers, " workers");
   try {
     for (int i = 0; i < workers; ++i) {
       threads_.push_back(
-          start_thread(concat("pando-serve.", i), [this](const std::stop_token&) { work(); }));
+          start_thread(concat("pando-serve.", i), [this, i](const std::stop_token&) { work(i); }));
     }
   } catch (...) {
     stop();
@@ -140,10 +101,15 @@ void Batcher::submit(std::shared_ptr<const LoadedModel> model, InferRequest requ
   job->request = std::move(request);
   job->callback = std::move(callback);
   job->samples = samples;
-  if (samples <= queue.limits.max_request_samples) job->allocate();
   Status refusal;
-  {
-    std::unique_lock lock(mutex_);
+  try {
+    if (samples <= queue.limits.max_request_samples) job->allocate();
+  } catch (const std::bad_alloc&) {
+    refusal = out_of_memory();
+  }
+  std::optional<Batch> own;
+  if (refusal.ok()) {
+    const std::lock_guard lock(mutex_);
     refusal = stopping_ ? failure(Code::unavailable, "the server is shutting down")
                         : admit(queue.limits, state_of(queue), samples, left);
     if (refusal.ok()) {
@@ -151,17 +117,35 @@ void Batcher::submit(std::shared_ptr<const LoadedModel> model, InferRequest requ
       queue.jobs.push_back(job);
       queue.samples += samples;
       queue.metrics->waiting(queue.samples);
-      ++in_flight_;
+      alone_ = in_flight_++ == 0 ? alone_ + 1 : 0;
+      if (is_for_caller(queue, samples)) own = take(model, Clock::now());
     }
   }
   if (!refusal.ok()) {
     queue.metrics->refused(refusal);
     job->callback(std::move(refusal));
+  } else if (own) {
+    compute_here(*own);
   } else if (samples > 1) {
     work_.notify_all();
   } else {
     work_.notify_one();
   }
+}
+
+// Requires: the mutex is held.
+bool Batcher::is_for_caller(const ModelQueue& queue, int64_t samples) const {
+  return samples == 1 && alone_ > kAloneBefore && queue.jobs.size() == 1 && queue.running == 0 &&
+         !queue.limits.waits() && queue.seconds_per_sample < kShortSeconds && trace_ == nullptr;
+}
+
+void Batcher::compute_here(Batch& batch) {
+  thread_local Scratch scratch;
+  const Clock::time_point begin = Clock::now();
+  run(batch, scratch);
+  batch.pieces.clear();
+  const std::lock_guard lock(mutex_);
+  end_batch(batch, seconds_between(begin, Clock::now()));
 }
 
 // The model whose oldest request waits longest, among those whose batch is due. If there is none,
@@ -215,8 +199,9 @@ Batcher::Batch Batcher::take(std::shared_ptr<const LoadedModel> model, Clock::ti
   return batch;
 }
 
-void Batcher::work() {
+void Batcher::work(int index) {
   Scratch scratch;
+  if (trace_ != nullptr) scratch.track = &trace_->add_track(concat("worker ", index), 0);
   std::unique_lock lock(mutex_);
   ++idle_;
   Clock::time_point begin = Clock::time_point::max();  // of the work on a batch, with all around it
@@ -248,72 +233,6 @@ void Batcher::work() {
   }
 }
 
-// Writes where the samples of a piece are. False: they cannot be read, or another piece of the
-// request failed.
-bool Batcher::prepare(const LoadedModel& model, Piece& piece, size_t place, Scratch& scratch) {
-  if (piece.job->has_failed()) return false;
-  const size_t inputs = model.predictor().inputs().size();
-  try {
-    for (size_t i = 0; i < inputs; ++i) {
-      scratch.inputs[place * inputs + i] =
-          model.rows(piece.job->request, i, piece.range, scratch.rows[place * inputs + i]);
-    }
-    return true;
-  } catch (const IoError& error) {
-    piece.job->fail(failure(Code::invalid_argument, error.what()));
-  } catch (const Unsupported& error) {
-    piece.job->fail(failure(Code::invalid_argument, error.what()));
-  } catch (const std::exception&) {
-    piece.job->fail(failure(Code::internal, "the input could not be prepared"));
-  }
-  return false;
-}
-
-void Batcher::run(Batch& batch, Scratch& scratch) {
-  const LoadedModel& model = *batch.model;
-  const Clock::time_point begin = Clock::now();
-  for (const std::shared_ptr<Job>& job : batch.late) {
-    answer(job, job->is_cancelled() ? failure(Code::cancelled, "the client does not wait any more")
-                                    : failure(Code::deadline_exceeded,
-                                              "the deadline passed while the request waited"));
-  }
-  const size_t inputs = model.predictor().inputs().size();
-  const size_t outputs = model.predictor().outputs().size();
-  scratch.parts.clear();
-  scratch.inputs.assign(batch.pieces.size() * inputs, nullptr);
-  scratch.outputs.assign(batch.pieces.size() * outputs, nullptr);
-  if (scratch.rows.size() < scratch.inputs.size()) scratch.rows.resize(scratch.inputs.size());
-  int64_t samples = 0;
-  for (size_t p = 0; p < batch.pieces.size(); ++p) {
-    Piece& piece = batch.pieces[p];
-    if (!prepare(model, piece, p, scratch)) continue;
-    const Job& job = *piece.job;
-    for (size_t i = 0; i < job.wanted.size(); ++i) {
-      scratch.outputs[p * outputs + job.wanted[i]] =
-          job.results.get() + job.offsets[i] +
-          static_cast<size_t>(piece.range.first) * job.row_bytes(i);
-    }
-    scratch.parts.push_back({.inputs = {&scratch.inputs[p * inputs], inputs},
-                             .outputs = {&scratch.outputs[p * outputs], outputs},
-                             .samples = piece.range.count});
-    samples += piece.range.count;
-  }
-  const Clock::time_point prepared = Clock::now();
-  if (samples > 0) model.predictor().run(scratch.parts);
-  const Clock::time_point computed = Clock::now();
-  if (samples > 0) model.queue().metrics->computed(samples);
-  for (const Piece& piece : batch.pieces) {
-    {
-      const std::lock_guard lock(piece.job->mutex);
-      RequestTimes& times = piece.job->times;
-      times.queue = std::max(times.queue, seconds_between(piece.job->accepted, begin));
-      times.input = std::max(times.input, seconds_between(begin, prepared));
-      times.compute = std::max(times.compute, seconds_between(prepared, computed));
-    }
-    finish(piece, samples);
-  }
-}
-
 // Requires: the mutex is held.
 void Batcher::end_batch(const Batch& batch, double seconds) {
   constexpr double kNewShare = 0.1;  // of a measurement in the moving average
@@ -333,43 +252,6 @@ void Batcher::forget_empty_queues() {
   std::erase_if(active_, [](const auto& model) {
     return model->queue().jobs.empty() && model->queue().running == 0;
   });
-}
-
-void Batcher::finish(const Piece& piece, int64_t batch) {
-  const std::shared_ptr<Job>& job = piece.job;
-  int64_t most = job->batch.load();
-  while (batch > most && !job->batch.compare_exchange_weak(most, batch)) {
-  }
-  if (job->open.fetch_sub(piece.range.count) != piece.range.count) return;
-  const Clock::time_point begin = Clock::now();
-  std::unique_lock lock(job->mutex);
-  if (!job->failure.ok()) {
-    Status status = job->failure;
-    lock.unlock();
-    return answer(job, Result<InferResponse>(std::move(status)));
-  }
-  InferResponse response{
-      .servable = job->model, .times = job->times, .batch = job->batch, .owner = job->results};
-  lock.unlock();
-  for (size_t i = 0; i < job->wanted.size(); ++i) {
-    const TensorInfo& info = job->model->outputs()[job->wanted[i]];
-    OutputTensor output{.name = info.name, .type = info.type, .shape = info.shape};
-    output.shape[0] = job->samples;
-    output.data = {job->results.get() + job->offsets[i],
-                   static_cast<size_t>(job->samples) * job->row_bytes(i)};
-    response.outputs.push_back(std::move(output));
-  }
-  response.times.output = seconds_between(begin, Clock::now());
-  answer(job, std::move(response));
-}
-
-void Batcher::answer(const std::shared_ptr<Job>& job, Result<InferResponse> result) {
-  job->model->queue().metrics->answered(result.status(), job->samples,
-                                        result ? result->times : RequestTimes{},
-                                        seconds_between(job->accepted, Clock::now()));
-  job->callback(std::move(result));
-  const std::lock_guard lock(mutex_);
-  if (--in_flight_ == 0) empty_.notify_all();
 }
 
 }  // namespace pando::serve

@@ -6,9 +6,11 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
+#include "pando/profile/trace.h"
 #include "pando/serve/batch_policy.h"
 #include "pando/serve/infer.h"
 #include "pando/serve/loaded_model.h"
@@ -32,14 +34,15 @@ struct ModelQueue {
 // Every method may be called by any thread.
 class Batcher {
  public:
-  explicit Batcher(int workers);
+  // Records on `trace`, unless it is null, what each worker does.
+  explicit Batcher(int workers, profile::Trace* trace = nullptr);
   ~Batcher();  // stop()
   Batcher(const Batcher&) = delete;
   Batcher& operator=(const Batcher&) = delete;
 
   int workers() const { return static_cast<int>(threads_.size()); }
-  // Calls back at once if the request is refused. Requires: request.servable is `model`, which
-  // checked the request and found so many samples.
+  // Calls back at once if the request is refused, or short while nothing else is to do. Requires:
+  // request.servable is `model`, which checked the request and found so many samples.
   void submit(std::shared_ptr<const LoadedModel> model, InferRequest request, int64_t samples,
               InferCallback callback);
   // Refuses from now on and answers what waits with `unavailable`; what is computed is answered.
@@ -64,15 +67,21 @@ class Batcher {
   };
   // Memory of one worker, which grows to what its batches need.
   struct Scratch {
+    bool reserve(size_t pieces, size_t input_count, size_t output_count);  // false: no memory
     std::vector<std::vector<std::byte>> rows;
     std::vector<const std::byte*> inputs;
     std::vector<std::byte*> outputs;
     std::vector<PredictorRows> parts;
+    profile::TraceTrack* track = nullptr;  // of the worker
   };
 
-  void work();
+  void work(int index);
+  void record(const Scratch& scratch, const Batch& batch, const char* what, Clock::time_point begin,
+              Clock::time_point end) const;
   std::shared_ptr<const LoadedModel> pick(Clock::time_point now, Clock::time_point& next) const;
   Batch take(std::shared_ptr<const LoadedModel> model, Clock::time_point now);
+  bool is_for_caller(const ModelQueue& queue, int64_t samples) const;
+  void compute_here(Batch& batch);
   void run(Batch& batch, Scratch& scratch);
   static bool prepare(const LoadedModel& model, Piece& piece, size_t place, Scratch& scratch);
   void finish(const Piece& piece, int64_t batch);
@@ -87,7 +96,9 @@ class Batcher {
   std::vector<std::shared_ptr<const LoadedModel>> active_;  // models with jobs or running batches
   int idle_ = 0;
   int64_t in_flight_ = 0;
+  int64_t alone_ = 0;  // requests in a row that came while no other was in flight
   bool stopping_ = false;
+  profile::Trace* trace_ = nullptr;
   std::vector<std::jthread> threads_;
 };
 

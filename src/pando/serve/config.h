@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "pando/profile/trace.h"
+
 namespace pando::serve {
 
 // Which of the numbered folders of a model are loaded.
@@ -66,6 +68,8 @@ struct ServerConfig {
   int load_retries = 5;  // after the first attempt
   double load_retry_interval_sec = 60;
   int warmup_runs = 3;  // of every batch size before a version answers
+  // Records what the workers do, if there is one; must outlive the server.
+  profile::Trace* trace = nullptr;
 };
 // Throws InvalidArgument, which names the model and the key.
 void validate(const ServerConfig& config);

@@ -56,6 +56,7 @@ struct OutputTensor {
 
 // Where the time of a request went, in seconds.
 struct RequestTimes {
+  double read = 0;     // from its first byte until it was accepted
   double queue = 0;    // until a worker took it
   double input = 0;    // decoding and preparing
   double compute = 0;  // of the batch that it was part of
@@ -71,7 +72,8 @@ struct InferResponse {
 };
 
 // Called exactly once, by a worker, or by the thread that called submit() if the request is refused
-// at once. It must not block or throw: it hands the answer to the protocol's own threads.
+// at once, or short and alone. It must not block or throw: it hands the answer to the protocol's
+// own threads.
 using InferCallback = std::function<void(Result<InferResponse>)>;
 
 }  // namespace pando::serve

@@ -21,7 +21,7 @@ Counter& result_counter(Metrics& metrics, const std::string& model, const Status
 
 Histogram& phase(Metrics& metrics, const std::string& model, const char* name) {
   return metrics.histogram("pando_request_phase_us",
-                           "Time of requests by phase: queue, input, compute, output.",
+                           "Time of requests by phase: read, queue, input, compute, output.",
                            exponential_bounds(10, 1.8, 33), {{"model", model}, {"phase", name}});
 }
 
@@ -49,6 +49,7 @@ ModelMetrics::ModelMetrics(Metrics& metrics, const std::string& model, int64_t v
                          "Time to compute, in microseconds.", model, version)),
       output_us_(triton(metrics, "nv_inference_compute_output_duration_us",
                         "Time to hand over results, in microseconds.", model, version)),
+      read_(phase(metrics, model, "read")),
       queue_(phase(metrics, model, "queue")),
       input_(phase(metrics, model, "input")),
       compute_(phase(metrics, model, "compute")),
@@ -81,6 +82,7 @@ void ModelMetrics::answered(const Status& status, int64_t samples, const Request
     total.add(value * kMicros);
     histogram.observe(value * kMicros);
   };
+  read_.observe(times.read * kMicros);
   add(queue_us_, queue_, times.queue);
   add(input_us_, input_, times.input);
   add(compute_us_, compute_, times.compute);

@@ -34,6 +34,7 @@ class ModelMetrics {
   Counter& input_us_;
   Counter& compute_us_;
   Counter& output_us_;
+  Histogram& read_;
   Histogram& queue_;
   Histogram& input_;
   Histogram& compute_;

@@ -29,7 +29,7 @@ int workers_of(const ServerConfig& config) {
 struct ModelServer::Impl {
   explicit Impl(const ServerConfig& config_in)
       : config(valid(config_in)),
-        batcher(workers_of(config)),
+        batcher(workers_of(config), config.trace),
         repository(config, {.workers = batcher.workers(),
                             .load = [this](const FoundVersion& found, const ModelConfig& model) {
                               return load(found, model);

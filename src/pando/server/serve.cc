@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <ostream>
 #include <thread>
 
@@ -22,6 +23,7 @@
 #include "pando/grpc/server.h"
 #include "pando/http/server.h"
 #include "pando/options/command_line.h"
+#include "pando/profile/chrome_trace.h"
 #include "pando/rest/service.h"
 #include "pando/serve/model_server.h"
 #include "pando/server/access_log.h"
@@ -117,7 +119,9 @@ class ServeRun {
   int run() {
     const auto begin = std::chrono::steady_clock::now();
     raise_file_limit(flags_.max_connections);
-    models_ = std::make_unique<serve::ModelServer>(server_config(flags_));
+    serve::ServerConfig config = server_config(flags_);
+    if (!flags_.trace.empty()) config.trace = &trace_.emplace();
+    models_ = std::make_unique<serve::ModelServer>(config);
     backend_ = rest::backend_of(*models_);
     service_ = std::make_unique<rest::Service>(
         *backend_, rest::ServiceOptions{.version = PANDO_VERSION,
@@ -247,6 +251,7 @@ class ServeRun {
     grpc_.reset();
     http_.reset();
     models_.reset();
+    if (trace_) profile::write_chrome_trace(*trace_, flags_.trace);
     return is_complete ? app::kDone : app::kFailed;
   }
 
@@ -256,6 +261,7 @@ class ServeRun {
   const sigset_t signals_;
   std::atomic<bool> stopping_ = false;
   std::unique_ptr<AccessLog> log_;
+  std::optional<profile::Trace> trace_;
   std::unique_ptr<serve::ModelServer> models_;
   std::unique_ptr<rest::Backend> backend_;
   std::unique_ptr<rest::Service> service_;

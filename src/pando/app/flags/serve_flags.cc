@@ -148,6 +148,10 @@ void add_process_flags(OptionTable& table, ServeFlags& flags) {
   table
       .add("access-log", flags.access_log, "write a line of JSON per request; - is standard output")
       .with_hint("FILE");
+  table
+      .add("trace", flags.trace,
+           "at the end, write what the workers did as a trace for Perfetto or chrome://tracing")
+      .with_hint("FILE");
   table.add("drain-timeout", flags.drain_timeout, "seconds to answer the rest after SIGTERM")
       .at_least(0);
   table

@@ -53,6 +53,7 @@ struct ServeFlags {
   double idle_timeout = 60;
 
   std::string access_log;
+  std::string trace;
   double drain_timeout = 30;
   double drain_delay = 0;
   bool quiet = false;
