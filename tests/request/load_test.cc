@@ -61,6 +61,7 @@ TEST(RequestLoad, CountsErrorsByKind) {
   });
   EXPECT_EQ(result.failed(), 2);
   EXPECT_EQ(result.errors.at("RESOURCE_EXHAUSTED"), 2);
+  EXPECT_EQ(static_cast<int64_t>(result.refusals.size()), result.failed());
   EXPECT_EQ(result.texts.at("RESOURCE_EXHAUSTED"), "full 1");
   EXPECT_EQ(result.latencies.size(), 2U);
 }

@@ -14,6 +14,7 @@ LoadResult measured() {
   for (int i = 1; i <= 100; ++i) result.latencies.push_back(0.001 * i);
   result.errors["UNAVAILABLE"] = 3;
   result.texts["UNAVAILABLE"] = "gone";
+  result.refusals = {0.001, 0.002, 0.003};
   return result;
 }
 
@@ -30,7 +31,8 @@ TEST(RequestReport, HistogramHasAllAnswers) {
 TEST(RequestReport, Texts) {
   EXPECT_SAYS(percentile_text(measured()), "p50 50.00", "p99 99.00", "p99.9 100.0", "max 100.0");
   EXPECT_SAYS(percentile_text({}), "no answers");
-  EXPECT_SAYS(error_text(measured()), "3 x UNAVAILABLE: gone");
+  EXPECT_SAYS(error_text(measured()), "3 x UNAVAILABLE: gone",
+              "Time to fail in ms: p50 2.000, p99 3.000, max 3.000");
   EXPECT_SAYS(histogram_text(measured()), "#", " ms |");
   EXPECT_SAYS(histogram_svg(measured()), "<svg", "100 answers", "</svg>");
 }
@@ -41,6 +43,7 @@ TEST(RequestReport, Figures) {
   EXPECT_EQ(json.get<double>("samples_per_second"), 400);
   EXPECT_EQ(json.at("errors").get<int64_t>("UNAVAILABLE"), 3);
   EXPECT_NEAR(json.at("latency_ms").get<double>("p50"), 50, 1e-9);
+  EXPECT_NEAR(json.at("failure_ms").get<double>("p99"), 3, 1e-9);
 }
 
 }  // namespace

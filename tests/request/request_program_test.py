@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: MIT
 import json
 import pathlib
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 PANDO = str(pathlib.Path(sys.argv.pop(1)).resolve())
@@ -16,6 +18,12 @@ LINES = ("Spawn workers", "Wait for workers", "Sending requests", "All done", "F
 def request(*flags):
     return subprocess.run([PANDO, "request", *flags], capture_output=True, text=True, timeout=200,
                           cwd=FOLDER)
+
+
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
 
 
 class Request(unittest.TestCase):
@@ -43,6 +51,24 @@ class Request(unittest.TestCase):
                              "--num-images", "4", "--port", "-1", "--rate", "1000")
             self.assertEqual(result.returncode, 0, protocol + result.stdout + result.stderr)
             self.assertIn("Latency in ms: p50 ", result.stdout)
+
+    def test_the_command_of_the_original(self):
+        """Exported for batches of 16, asked with batches of 8, so that the server combines requests."""
+        data = FOLDER / "data"
+        data.mkdir()
+        result = request("--config", "resnet50_infer_bs16", "--dataset-path", str(data), "--batch-size", "8",
+                         "--port", str(free_port()), "--num-threads", "3", "--num-images", "8")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn("Processed num_images * num_threads: 8 * 3 = 24", result.stdout)
+
+    def test_gives_up_in_time(self):
+        """A server that accepts connections and says nothing."""
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            begin = time.monotonic()
+            result = request("--host", "127.0.0.1", "--port", str(silent.getsockname()[1]), "--timeout", "0.5")
+            self.assertLess(time.monotonic() - begin, 30)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("DEADLINE_EXCEEDED", result.stderr)
 
     def test_says_what_is_wrong(self):
         result = request("--host", "127.0.0.1", "--port", "1", "--timeout", "0.5")

@@ -37,6 +37,7 @@ class LoadRun {
     }
     result_.seconds = Seconds(end_ - begin_).count();
     std::ranges::sort(result_.latencies);
+    std::ranges::sort(result_.refusals);
     return std::move(result_);
   }
 
@@ -98,8 +99,10 @@ class LoadRun {
 
   void measure(Connection& connection, int index, Clock::time_point from,
                std::vector<double>& latencies) {
+    const Clock::time_point sent = Clock::now();
     const serve::Status status = connection.send(Seconds(plan_.timeout));
-    const double seconds = Seconds(Clock::now() - from).count();
+    const Clock::time_point end = Clock::now();
+    const double seconds = Seconds(end - from).count();
     if (status.ok()) {
       latencies.push_back(seconds);
       if (plan_.answered) plan_.answered(index, seconds);
@@ -107,6 +110,7 @@ class LoadRun {
     }
     const std::lock_guard lock(mutex_);
     const std::string code(to_string(status.code));
+    result_.refusals.push_back(Seconds(end - sent).count());
     ++result_.errors[code];
     result_.texts.emplace(code, status.message);
   }
@@ -136,11 +140,13 @@ int64_t LoadResult::failed() const {
   return sum;
 }
 
-double LoadResult::percentile(double share) const {
-  if (latencies.empty()) return 0;
-  const auto count = static_cast<double>(latencies.size());
+double LoadResult::percentile(double share) const { return percentile_of(latencies, share); }
+
+double percentile_of(const std::vector<double>& ascending, double share) {
+  if (ascending.empty()) return 0;
+  const auto count = static_cast<double>(ascending.size());
   const double rank = std::ceil(share * count);
-  return latencies[static_cast<size_t>(std::clamp(rank, 1.0, count)) - 1];
+  return ascending[static_cast<size_t>(std::clamp(rank, 1.0, count)) - 1];
 }
 
 LoadResult run_load(const LoadPlan& plan,

@@ -37,6 +37,7 @@ struct LoadResult {
   double seconds = 0;             // from the first request to the last answer
   std::vector<double> latencies;  // of answers, in seconds, ascending. In an open loop they count
                                   // from the time when the request should have been sent.
+  std::vector<double> refusals;   // of requests that failed, in seconds from sending, ascending
   std::map<std::string, int64_t> errors;     // by code: "UNAVAILABLE"
   std::map<std::string, std::string> texts;  // the first message of each
 
@@ -44,6 +45,9 @@ struct LoadResult {
   // The latency that this share of answers does not exceed; 0 without answers.
   double percentile(double share) const;
 };
+
+// The value that this share of ascending values does not exceed; 0 without values.
+double percentile_of(const std::vector<double>& ascending, double share);
 
 // Every connection sends one request to warm up, which must be answered; then all start together.
 // Throws Error if a warm-up fails.

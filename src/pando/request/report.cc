@@ -70,6 +70,12 @@ std::string error_text(const LoadResult& result) {
   for (const auto& [code, count] : result.errors) {
     text += fmt::format("Failed: {} x {}: {}\n", count, code, result.texts.at(code));
   }
+  if (!result.refusals.empty()) {
+    text += fmt::format("Time to fail in ms: p50 {}, p99 {}, max {}\n",
+                        milliseconds(percentile_of(result.refusals, 0.5)),
+                        milliseconds(percentile_of(result.refusals, 0.99)),
+                        milliseconds(result.refusals.back()));
+  }
   return text;
 }
 
@@ -118,6 +124,8 @@ std::string result_json(const LoadResult& result, int64_t batch) {
   for (const auto& [name, share] : kShares) {
     json["latency_ms"][name] = result.percentile(share) * 1e3;
   }
+  json["failure_ms"]["p50"] = percentile_of(result.refusals, 0.5) * 1e3;
+  json["failure_ms"]["p99"] = percentile_of(result.refusals, 0.99) * 1e3;
   json["errors"] = Json::object();
   for (const auto& [code, count] : result.errors) json["errors"][code] = count;
   json["histogram"] = Json::array();

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "pando/request/rest_connection.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 
 #include <fmt/core.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -20,6 +23,9 @@ using serve::Code;
 using serve::ElementType;
 using serve::failure;
 using serve::Status;
+
+using Clock = std::chrono::steady_clock;
+constexpr timeval kConnectTime = {.tv_sec = 10, .tv_usec = 0};
 
 std::string number_text(const serve::InputTensor& input, size_t index) {
   if (input.type == ElementType::u8) return std::to_string(static_cast<int>(input.data[index]));
@@ -73,6 +79,7 @@ class RestConnection : public Connection {
   ~RestConnection() override { close(); }
 
   Status send(Seconds at_most) override {
+    deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(at_most);
     if (socket_ < 0) {
       try {
         connect();
@@ -80,7 +87,6 @@ class RestConnection : public Connection {
         return failure(Code::unavailable, error.what());
       }
     }
-    set_timeout(at_most);
     Status status = write_all();
     if (status.ok()) status = read_answer();
     if (status.code == Code::unavailable || status.code == Code::deadline_exceeded) close();
@@ -98,6 +104,7 @@ class RestConnection : public Connection {
     }
     for (addrinfo* one = found; one != nullptr && socket_ < 0; one = one->ai_next) {
       socket_ = ::socket(one->ai_family, one->ai_socktype | SOCK_CLOEXEC, one->ai_protocol);
+      ::setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &kConnectTime, sizeof(kConnectTime));
       if (socket_ >= 0 && ::connect(socket_, one->ai_addr, one->ai_addrlen) != 0) close();
     }
     ::freeaddrinfo(found);
@@ -115,11 +122,15 @@ class RestConnection : public Connection {
     buffer_.clear();
   }
 
-  void set_timeout(Seconds at_most) const {
-    const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(at_most).count();
-    const timeval time = {.tv_sec = micros / 1'000'000, .tv_usec = micros % 1'000'000};
-    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof(time));
-    ::setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof(time));
+  // False: the time of the whole request is over before the socket can be read (or written).
+  bool wait_for(short events) const {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now());
+    pollfd waiting = {.fd = socket_, .events = events, .revents = 0};
+    const auto most = static_cast<int64_t>(std::numeric_limits<int>::max());
+    const int time = static_cast<int>(std::clamp<int64_t>(left.count(), 0, most));
+    const int ready = ::poll(&waiting, 1, time);
+    if (ready == 0) errno = EAGAIN;
+    return ready > 0;
   }
 
   static Status lost() {
@@ -129,8 +140,9 @@ class RestConnection : public Connection {
 
   Status write_all() const {
     for (size_t sent = 0; sent < request_.size();) {
-      const ssize_t count =
-          ::send(socket_, request_.data() + sent, request_.size() - sent, MSG_NOSIGNAL);
+      const ssize_t count = ::send(socket_, request_.data() + sent, request_.size() - sent,
+                                   MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (count < 0 && errno == EAGAIN && wait_for(POLLOUT)) continue;
       if (count <= 0) return lost();
       sent += static_cast<size_t>(count);
     }
@@ -139,6 +151,7 @@ class RestConnection : public Connection {
 
   bool read_more() {
     char part[65536];
+    if (!wait_for(POLLIN)) return false;
     const ssize_t count = ::recv(socket_, part, sizeof(part), 0);
     if (count == 0) errno = ECONNRESET;
     if (count <= 0) return false;
@@ -169,6 +182,7 @@ class RestConnection : public Connection {
   const RestTarget target_;
   const std::string request_;
   int socket_ = -1;
+  Clock::time_point deadline_;  // of the request under way
   std::string buffer_;
 };
 

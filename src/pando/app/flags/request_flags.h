@@ -25,7 +25,7 @@ struct RequestFlags {
   int num_threads = 2;
   int64_t num_images = 1000;
   double rate = 0;
-  double timeout = 10;
+  double timeout = 60;
   int64_t top = 3;
   std::string json;
   std::string svg;
