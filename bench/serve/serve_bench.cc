@@ -28,9 +28,10 @@ using namespace pando;
 using namespace pando::serve;
 using Seconds = std::chrono::duration<double>;
 
-constexpr const char* kHelp = R"(usage: serve_bench MODEL [SECONDS]
+constexpr const char* kHelp = R"(usage: serve_bench MODEL [SECONDS] [PART...]
 
-Prints, for a network of the zoo with random weights:
+Prints, for a network of the zoo with random weights, these parts (default: all; the others need the
+first):
   predictor  one sample by one core and by all, and samples per second of all cores
   waiting    how much longer than a call of the predictor one client waits for the model server
   requests   samples per second of the model server: 4 clients with 32 samples each, and 64 clients
@@ -72,12 +73,15 @@ class Bench {
     std::filesystem::remove_all(base_, ignored);
   }
 
-  void run() {
+  void run(const std::vector<std::string>& parts) {
+    const auto wants = [&](const char* part) {
+      return parts.empty() || std::ranges::find(parts, part) != parts.end();
+    };
     measure_predictor();
-    measure_waiting();
-    measure_requests();
-    measure_overload();
-    measure_reloads();
+    if (wants("waiting")) measure_waiting();
+    if (wants("requests")) measure_requests();
+    if (wants("overload")) measure_overload();
+    if (wants("reload")) measure_reloads();
   }
 
  private:
@@ -282,7 +286,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    Bench(argv[1], argc > 2 ? std::stod(argv[2]) : 3).run();
+    const int first_part = std::min(argc, 3);
+    Bench(argv[1], argc > 2 ? std::stod(argv[2]) : 3).run({argv + first_part, argv + argc});
     return 0;
   } catch (const std::exception& error) {
     std::cerr << "serve_bench: " << error.what() << "\n";
