@@ -108,6 +108,15 @@ TEST_F(BoardTest, AResumedRunIsOpenedAgain) {
   EXPECT_TRUE(board.news_of("never-opened", foreign)->get<bool>("reset"));
 }
 
+TEST_F(BoardTest, ARunThatCannotBeReadIsNotKeptOpen) {
+  write_summary(run("a"), summary_with(app::RunState::running));  // it has only just begun
+  EXPECT_SAYS(error_of<IoError>([&] { board.open({"a"}); }), "config.yml");
+  write_run(run("a"), 2);
+  EXPECT_EQ(mark_of(board.open({"a"})).rows, 2u);
+  write_run(run("a"), 1);
+  EXPECT_EQ(steps_of(board.open({"a"})), std::vector<int64_t>{1});
+}
+
 TEST_F(BoardTest, AnOpenRunMayVanish) {
   write_run(run("a"));
   Mark mark = mark_of(board.open({"a"}));

@@ -123,8 +123,11 @@ Json Board::open(const std::vector<std::string>& paths) {
   std::vector<app::RunRecord> records;
   Json::Items runs, marks;
   for (const std::string& path : paths) {
-    OpenRun& run = opened(path);
-    follow(run, path);
+    if (!follow(opened(path), path)) {
+      close(path);
+      follow(opened(path), path);
+    }
+    OpenRun& run = *open_.at(path);
     run.record.summary = entry_of(path).summary;
     Json json = app::run_summary(run.record);
     json["id"] = id_of(path);
@@ -140,28 +143,32 @@ Json Board::open(const std::vector<std::string>& paths) {
 }
 
 Board::OpenRun& Board::opened(const std::string& path) {
-  std::unique_ptr<OpenRun>& run = open_[path];
-  if (run == nullptr) {
-    run = std::make_unique<OpenRun>();
-    load(*run, path);
+  auto found = open_.find(path);
+  if (found == open_.end()) {
+    auto run = std::make_unique<OpenRun>();
+    run->opening = ++openings_;
+    run->record = app::read_run(folder_of(path), app::HistoryRows::skip);
+    run->record.name = entry_of(path).name;
+    found = open_.emplace(path, std::move(run)).first;
   }
-  run->used = std::chrono::steady_clock::now();
-  return *run;
+  found->second->used = std::chrono::steady_clock::now();
+  return *found->second;
 }
 
-void Board::load(OpenRun& run, const std::string& path) {
-  run.opening = ++openings_;
-  run.record = app::read_run(folder_of(path), app::HistoryRows::skip);
-  run.record.name = entry_of(path).name;
+void Board::close(const std::string& path) {
+  const auto place = open_.find(path);
+  closed_bytes_ += place->second->tail.bytes_read();
+  open_.erase(place);
 }
 
-void Board::follow(OpenRun& run, const std::string& path) {
+bool Board::follow(OpenRun& run, const std::string& path) {
   const std::optional<Folder> root = Folder::open(list_.folder());
   const std::optional<Folder> folder = root ? root->inside(path) : std::nullopt;
-  if (!folder) return;  // it has vanished; what is known of it stays until the page is left
+  if (!folder) return true;  // it has vanished; what is known of it stays until the page is left
   HistoryTail::News news = run.tail.read(*folder);
-  if (news.restarted) load(run, path);  // resumed, perhaps with other options
+  if (news.restarted) return false;
   std::ranges::move(news.rows, std::back_inserter(run.record.rows));
+  return true;
 }
 
 std::optional<Json> Board::news_of(const std::string& path, Mark& mark) {
@@ -171,7 +178,10 @@ std::optional<Json> Board::news_of(const std::string& path, Mark& mark) {
   if (found == open_.end()) return reset;
   OpenRun& run = *found->second;
   run.used = std::chrono::steady_clock::now();
-  if (list_.find(path) != nullptr) follow(run, path);
+  if (list_.find(path) != nullptr && !follow(run, path)) {
+    close(path);
+    return reset;
+  }
   if (run.opening != mark.opening || run.record.rows.size() < mark.rows) return reset;
   if (run.record.rows.size() == mark.rows) return std::nullopt;
   app::RunRecord added;
@@ -190,22 +200,20 @@ void Board::forget_unused(const std::vector<std::string>& kept) {
   const auto is_kept = [&](const std::string& path) {
     return std::ranges::find(kept, path) != kept.end();
   };
-  const auto forget = [&](auto place) {
-    closed_bytes_ += place->second->tail.bytes_read();
-    return open_.erase(place);
-  };
-  for (auto place = open_.begin(); place != open_.end();) {
-    const bool is_unused = now - place->second->used > kLongestUnused && !is_kept(place->first);
-    place = is_unused ? forget(place) : std::next(place);
-  }
-  while (open_.size() + kept.size() > kMostOpen) {
-    auto oldest = open_.end();
-    for (auto place = open_.begin(); place != open_.end(); ++place) {
-      if (is_kept(place->first)) continue;
-      if (oldest == open_.end() || place->second->used < oldest->second->used) oldest = place;
+  const auto longest_unused = [&]() -> std::optional<std::string> {
+    const OpenRun* oldest = nullptr;
+    std::optional<std::string> found;
+    for (const auto& [path, run] : open_) {
+      if (is_kept(path) || (oldest != nullptr && run->used >= oldest->used)) continue;
+      oldest = run.get();
+      found = path;
     }
-    if (oldest == open_.end()) return;
-    forget(oldest);
+    return found;
+  };
+  while (const std::optional<std::string> path = longest_unused()) {
+    const bool is_unused = now - open_.at(*path)->used > kLongestUnused;
+    if (!is_unused && open_.size() + kept.size() <= kMostOpen) return;
+    close(*path);
   }
 }
 

@@ -72,8 +72,10 @@ class Board {
   const RunEntry& entry_of(const std::string& path) const;
   std::filesystem::path folder_of(const std::string& path) const;
   OpenRun& opened(const std::string& path);
-  void load(OpenRun& run, const std::string& path);
-  void follow(OpenRun& run, const std::string& path);
+  void close(const std::string& path);
+  // Reads what was appended. False: the history was replaced, by a run that was resumed perhaps
+  // with other options, so everything must be read again.
+  bool follow(OpenRun& run, const std::string& path);
   void forget_unused(const std::vector<std::string>& kept);
 
   std::mutex mutex_;  // protects what follows
