@@ -28,10 +28,10 @@ def main():
             subprocess.run(train(pando, runs / run, "--epochs", "2", *flags), check=True)
         subprocess.run(train(pando, runs / "failed", "--learning-rate", "1e30"), capture_output=True)
         live = subprocess.Popen(train(pando, runs / "live", "--epochs", "100000", "--validation", "false",
-                                      "--ckpts-per-epoch", "1/1000", "--devices-cores", "1"))
+                                      "--ckpts-per-epoch", "1/1000", "--cores-per-device", "1"))
         board = subprocess.Popen([pando, "board", str(runs), "--port", "0"], stdout=subprocess.PIPE, text=True)
         try:
-            address = re.search(r"http://\S+[^/]", board.stdout.readline())[0]
+            address = re.search(r"(http://\S+)/", board.stdout.readline())[1]
             screenshots = os.environ.get("PANDO_SCREENSHOTS")
             browser.run_script(pathlib.Path(__file__).with_name("board_page.js"), packages,
                                [address] + ([screenshots] if screenshots else []))
