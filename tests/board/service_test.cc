@@ -57,6 +57,7 @@ TEST_F(BoardService, OtherAddressesAndMethods) {
   }
   EXPECT_EQ(ask("/", "HEAD").status, 200);
   EXPECT_EQ(ask("/api/events", "HEAD").status, 200);
+  EXPECT_EQ(ask("/favicon.ico").status, 204);
 }
 
 TEST_F(BoardService, WrongQuestions) {

@@ -108,6 +108,10 @@ void Service::add_routes() {
   routes_.add("GET", "/", [this](const http::Request&, http::Reply reply) {
     reply.send(page_of(board_page(board_)));
   });
+  // Some browsers ask for it although the page says that it has no icon.
+  routes_.add("GET", "/favicon.ico", [](const http::Request&, http::Reply reply) {
+    reply.send({.status = 204, .content_type = "image/x-icon"});
+  });
   routes_.add("GET", "/api/runs", [this](const http::Request&, http::Reply reply) {
     enqueue(std::move(reply), [this] { return json_of(board_.runs()); });
   });
