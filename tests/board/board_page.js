@@ -39,6 +39,12 @@ const tick = async (page, name) => {
   await box.click();
 };
 
+// The values of the first chart; of many, its table says so beside the first of them.
+const countValues = () => {
+  const details = document.querySelector(".chart details"), more = details.querySelector(".controls button:not(.hidden)");
+  return more ? Number(more.textContent.match(/\d+/)[0]) : details.querySelectorAll("tbody tr").length;
+};
+
 class Look {
   constructor(browser, look) { Object.assign(this, {browser, look}); }
 
@@ -125,12 +131,11 @@ class Look {
       figure.textContent.includes("epochs"))?.querySelector("b").textContent));
     const before = await epochs();
     await page.$eval(".chart details", (details) => { details.open = true; });
-    const rows = () => page.$$eval(".chart details tbody tr", (all) => all.length);
     await until(page, "the table of values", () => document.querySelector(".chart details tbody tr"));
-    const rowsBefore = await rows();
+    const values = await page.evaluate(countValues);
     await until(page, "more epochs", (old) => [...document.querySelectorAll(".figure")].some((figure) =>
       figure.textContent.includes("epochs") && parseFloat(figure.querySelector("b").textContent) > old), before);
-    await until(page, "more values", (old) => document.querySelectorAll(".chart details tbody tr").length > old, rowsBefore);
+    await until(page, "more values", `(${countValues})() > ${values}`);
     await page.$eval(".chart details", (details) => { details.open = false; });
     await press(page, ".chart .tools button", "zoom in");
     await untilShown(page, ".chart .tools button:last-child");
