@@ -1,8 +1,10 @@
 // Pando's side of bench/peers/compare: trains or predicts the number of steps that it reads from
-// standard input and prints the seconds they took. Between the lines it sleeps.
+// standard input and prints the seconds they took. Between the lines it sleeps. With --first-answer
+// it prints how long a file takes to become a model and to answer one picture, and ends.
 // SPDX-License-Identifier: MIT
 #include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -30,6 +32,7 @@ struct PeerOptions {
   int64_t width = 0;
   bool inference = false;
   bool predictor = false;  // inference by Predictor, one call per batch, with all cores
+  bool first_answer = false;
   bool report = false;
   std::string profile;  // a folder for the report on a traced run; empty: none
 };
@@ -60,6 +63,8 @@ PeerOptions parse(int argc, char** argv) {
       options.inference = true;
     } else if (flag == "--predictor") {
       options.predictor = true;
+    } else if (flag == "--first-answer") {
+      options.first_answer = true;
     } else if (flag == "--report") {
       options.report = true;
     } else if (flag == "--profile") {
@@ -165,13 +170,23 @@ class ZooPeer : public Peer {
   Model model_;
 };
 
+Tensor random_samples(const Model& model, int64_t samples) {
+  const NetworkInput& input = model.network().inputs().at(0);
+  std::vector<int64_t> dims = {samples};
+  dims.insert(dims.end(), input.shape.begin(), input.shape.end());
+  Tensor x(DType::f32, Shape(dims));
+  RandomStream random(7);
+  for (float& value : x.f32()) value = random.next_uniform();
+  return x;
+}
+
 // A network that somebody else trained: predicts random pictures.
 class FilePeer : public Peer {
  public:
   explicit FilePeer(const PeerOptions& options)
       : options_(options),
         model_(load_model(options.file, {.height = options.height, .width = options.width})),
-        x_(random_samples()) {
+        x_(random_samples(model_, options.batch)) {
     model_.compile(
         {.loss = "mse", .steps_per_execution = 1 << 20, .execution = {.threads = options.threads}});
   }
@@ -202,16 +217,6 @@ class FilePeer : public Peer {
   }
 
  private:
-  Tensor random_samples() const {
-    const NetworkInput& input = model_.network().inputs().at(0);
-    std::vector<int64_t> dims = {options_.batch};
-    dims.insert(dims.end(), input.shape.begin(), input.shape.end());
-    Tensor x(DType::f32, Shape(dims));
-    RandomStream random(7);
-    for (float& value : x.f32()) value = random.next_uniform();
-    return x;
-  }
-
   PeerOptions options_;
   Model model_;
   Tensor x_;
@@ -276,6 +281,34 @@ std::string info_of(const Model& model) {
                 ", \"mflop\": ", forward_flops(model.network()) / 1e6, "}");
 }
 
+// Seconds by the clock and of all processors since it was made.
+class Stopwatch {
+ public:
+  std::string text() const {
+    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start_;
+    return concat("[", wall.count(), ", ", processor_seconds() - processor_start_, "]");
+  }
+
+ private:
+  static double processor_seconds() {
+    timespec time{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+  }
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  double processor_start_ = processor_seconds();
+};
+
+// From a file to a model, and to its first answer.
+void print_first_answer(const PeerOptions& options) {
+  const Stopwatch watch;
+  Model model = load_model(options.file, {.height = options.height, .width = options.width});
+  const std::string loaded = watch.text();
+  model.predict(random_samples(model, 1), 1);
+  std::cout << "{\"parameters\": " << model.network().trainable_parameters()
+            << ", \"loaded\": " << loaded << ", \"answered\": " << watch.text() << "}" << std::endl;
+}
+
 void serve(Peer& peer) {
   std::string word;
   while (std::cin >> word && word == "run") {
@@ -290,6 +323,10 @@ void serve(Peer& peer) {
 int main(int argc, char** argv) {
   try {
     const PeerOptions options = parse(argc, argv);
+    if (options.first_answer) {
+      print_first_answer(options);
+      return 0;
+    }
     const std::unique_ptr<Peer> peer = make_peer(options);
     peer->run(3);
     if (!options.profile.empty()) peer->write_report(options.profile);

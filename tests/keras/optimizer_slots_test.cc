@@ -34,7 +34,7 @@ TEST(KerasOptimizerSlots, NamesOfAllVersions) {
        {"Adam/m/a/conv/kernel:0", m},
        {"Adam/v/a/conv/kernel:0", v}}};
   for (const NamedTensors& file : files) {
-    for (const Json& training : {Json(), config_of("Adam")}) {
+    for (const Json& training : {Json(), config_of("Adam"), config_of("Custom>Adam")}) {
       const OptimizerSlots found = optimizer_slots(file, training);
       EXPECT_EQ(found.rule, "adam");
       EXPECT_EQ(found.iteration, 7);
@@ -43,9 +43,34 @@ TEST(KerasOptimizerSlots, NamesOfAllVersions) {
       EXPECT_EQ(found.slots.at("v").at("a/conv/kernel").f32()[0], 3);
     }
   }
+  // An optimizer that was built before it was used has no scope of its own.
+  const OptimizerSlots unscoped = optimizer_slots(
+      {{"iteration:0", count_of(7)}, {"m/conv/kernel:0", m}, {"v/conv/kernel:0", v}},
+      config_of("Custom>AdamW"));
+  EXPECT_EQ(unscoped.rule, "adamw");
+  EXPECT_EQ(unscoped.slots.at("v").at("conv/kernel").f32()[1], 4);
   const OptimizerSlots moved = optimizer_slots(
       {{"SGD/dense/bias/momentum:0", m}, {"SGD/iter:0", count_of(1)}}, config_of("SGD"));
   EXPECT_TRUE(moved.slots.at("momentum").contains("dense/bias"));
+}
+
+// The words of Keras 2.11 to 2.15 (keras/optimizers), each as a file has it.
+TEST(KerasOptimizerSlots, SlotsSinceVersion211) {
+  struct Case {
+    const char *rule, *theirs, *ours;
+  };
+  for (const auto& [rule, theirs, ours] :
+       std::vector<Case>{{"SGD", "m", "momentum"},
+                         {"RMSprop", "velocity", "rms"},
+                         {"RMSprop", "momentum", "momentum"},
+                         {"Adagrad", "accumulator", "accumulator"},
+                         {"Adadelta", "accumulated_grad", "accum_grad"},
+                         {"Adadelta", "accumulated_delta_var", "accum_var"}}) {
+    const std::string name = concat(rule, "/", theirs, "/d/kernel:0");
+    const OptimizerSlots found =
+        optimizer_slots({{name, Tensor::of_f32({2}, {5, 6})}}, config_of(concat("Custom>", rule)));
+    EXPECT_EQ(found.slots.at(ours).at("d/kernel").f32()[1], 6) << name;
+  }
 }
 
 TEST(KerasOptimizerSlots, ComeBackInTheNamesOfTheLastVersion) {

@@ -1,7 +1,8 @@
 // Unpacks layers models of npm packages, and runs layers models with tfjs.
 // SPDX-License-Identifier: MIT
 //   node run_tfjs.js unpack PACKAGE_FOLDER TO_FOLDER    model.min.js and shards of nsfwjs
-//   node run_tfjs.js predict MODEL_JSON INPUT SHAPE OUTPUT    files of f32 numbers
+//   node run_tfjs.js predict MODEL_JSON INPUT SHAPE OUTPUT [LAYER]    files of f32 numbers; what
+//                                                      LAYER gives, else what the model gives
 'use strict';
 const fs = require('fs');
 const path = require('path');
@@ -22,7 +23,7 @@ function bytes(buffer) {
   return buffer.buffer.slice(buffer.byteOffset, buffer.byteOffset + buffer.byteLength);
 }
 
-async function predict(file, input, shape, output) {
+async function predict(file, input, shape, output, layer) {
   const tf = require('@tensorflow/tfjs');
   await tf.setBackend('cpu');
   const model = JSON.parse(fs.readFileSync(file));
@@ -42,7 +43,9 @@ async function predict(file, input, shape, output) {
     }),
   });
   const x = tf.tensor(new Float32Array(bytes(fs.readFileSync(input))), shape.split(',').map(Number));
-  const y = await network.predict(x).data();
+  const part = layer === undefined ? network :
+      tf.model({inputs: network.inputs, outputs: network.getLayer(layer).output});
+  const y = await part.predict(x).data();
   fs.writeFileSync(output, Buffer.from(y.buffer, y.byteOffset, y.byteLength));
 }
 

@@ -1,6 +1,7 @@
 // Networks that others trained with Keras and published as layers models of tfjs: our answers are
 // those of tfjs, before and after training here. The packages are installed below the build folder.
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -60,14 +61,16 @@ Tensor picture(const std::string& name, int64_t size, float most) {
   return x;
 }
 
-Tensor answer_of_tfjs(const std::string& model, const Tensor& x, const Shape& shape) {
+// What the model gives, or one of its layers.
+Tensor answer_of_tfjs(const std::string& model, const Tensor& x, const Shape& shape,
+                      const std::string& layer = "") {
   const testing_support::TempFolder folder;
   std::ofstream(folder.path("in"), std::ios::binary)
       .write(reinterpret_cast<const char*>(x.data()), static_cast<std::streamsize>(x.bytes()));
   std::string extents;
   for (const int64_t extent : x.shape()) extents += (extents.empty() ? "" : ",") + concat(extent);
   const auto result = run_command(script("predict '" + model + "' '" + folder.path("in") + "' " +
-                                         extents + " '" + folder.path("out") + "'"));
+                                         extents + " '" + folder.path("out") + "' " + layer));
   EXPECT_EQ(result.exit_code, 0) << result.output;
   const std::string bytes = folder.read("out");
   Tensor y(DType::f32, shape);
@@ -83,6 +86,19 @@ void expect_answers(Model& model, const std::string& file, const std::vector<Ten
     std::printf("%s: largest difference %.2g\n", file.c_str(), error);
     EXPECT_LT(error, 1e-3);
   }
+}
+
+// Probabilities that are nearly 0 or 1 hide differences; features show them.
+void expect_features(const Model& model, const std::string& file, const Tensor& x,
+                     const std::string& layer) {
+  const Tensor y = model.until(layer).predict(x, 1);
+  const Tensor theirs = answer_of_tfjs(file, x, y.shape(), layer);
+  float most = 0;
+  for (const float value : theirs.f32()) most = std::max(most, std::abs(value));
+  const double error = difference(y, theirs).absolute / most;
+  std::printf("%s: largest difference %.2g of %.3g\n", layer.c_str(), error, most);
+  EXPECT_GT(most, 0.1f);
+  EXPECT_LT(error, 1e-3);
 }
 
 // Trains all layers for some steps, and gives the network back to tfjs and to ourselves.
@@ -116,6 +132,7 @@ void expect_classifier(const std::string& name, int64_t size) {
   const Tensor first = picture("fixture.png", size, 1);
   expect_answers(model, folder.path("model.json"),
                  {first, picture("samples/2x/result.png", size, 1)});
+  expect_features(model, folder.path("model.json"), first, "flatten_1");
   Tensor label(DType::i32, {1});
   label.i32()[0] = 1;
   expect_answers_after_training(

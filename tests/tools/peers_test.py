@@ -1,5 +1,6 @@
 # Tests bench/peers without Pando: a fake program speaks the protocol of pando_peer.
 # SPDX-License-Identifier: MIT
+import json
 import os
 import pathlib
 import re
@@ -216,6 +217,38 @@ class Compare(unittest.TestCase):
                 result = run_compare("--torch-only", flag, "-1")
                 self.assertEqual(result.returncode, 2)
                 self.assertIn("must be positive", result.stderr)
+
+
+class FirstAnswer(unittest.TestCase):
+    """With programs that print given times instead of measuring."""
+
+    def run_with(self, loaded, answered, *arguments):
+        with tempfile.TemporaryDirectory() as folder:
+            binaries = pathlib.Path(folder, "bin")
+            binaries.mkdir()
+            result = {"parameters": 25557032, "loaded": [loaded, 0.1], "answered": [answered, 0.2]}
+            for name, text in (("pando", "exit 0"),
+                               ("pando_peer", f"echo '{json.dumps(result)}'")):
+                (binaries / name).write_text(f"#!/bin/sh\n{text}\n")
+                (binaries / name).chmod(0o755)
+            return subprocess.run([PEERS / "first_answer", "--build", folder, *arguments],
+                                  capture_output=True, text=True, check=False)
+
+    def test_prints_two_rows_per_file(self):
+        done = self.run_with(0.5, 1.5, "--rounds", "2")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("25,557,032 parameters", done.stdout)
+        rows = re.findall(r"^\| (model\.\w+) \| (\w+) \| [\d. |]+$", done.stdout, re.MULTILINE)
+        self.assertEqual(len(rows), 8)
+        self.assertIn("| model.keras | answered | 1.500 | 1.500 | 0.200 | 0.200 |", done.stdout)
+
+    def test_fails_above_the_limits(self):
+        done = self.run_with(1.25, 1.5)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("model.onnx: loaded after 1.25 s, expected at most 1.0 s", done.stderr)
+        self.assertEqual(self.run_with(1.25, 1.5, "--most-loading", "1.3").returncode, 0)
+        self.assertIn("answered after 2.50 s", self.run_with(0.5, 2.5).stderr)
+        self.assertEqual(self.run_with(0.5, 1.5, "--rounds", "0").returncode, 2)
 
 
 @unittest.skipIf(packages.missing_packages(), "PyTorch is not installed")

@@ -4,57 +4,10 @@
 #include <cmath>
 
 #include "tests/train/spread.h"
+#include "tests/train/two_by_two.h"
 
 namespace pando {
 namespace {
-
-// A picture and numbers in; a class and a value out.
-Network two_by_two() {
-  const SymbolicTensor picture = Input({6, 6, 1}, {.name = "picture"});
-  const SymbolicTensor numbers = Input({3}, {.name = "numbers"});
-  const SymbolicTensor seen = Flatten()(MaxPooling2D()(
-      Conv2D({.filters = 4, .kernel = {3, 3}, .activation = "relu", .name = "see"})(picture)));
-  const SymbolicTensor both =
-      Concatenate()({seen, Dense({.units = 5, .activation = "tanh", .name = "read"})(numbers)});
-  const SymbolicTensor mixed = Dense({.units = 8, .activation = "relu", .name = "mix"})(both);
-  return Network({picture, numbers},
-                 {Dense({.units = 3, .activation = "softmax", .name = "kind"})(mixed),
-                  Dense({.units = 1, .name = "amount"})(mixed)});
-}
-
-struct Rows {
-  Images seen;
-  Tensor numbers, amount;
-};
-
-Rows rows_of(int64_t count) {
-  Rows rows{images(count), random_tensor({count, 3}, 3), Tensor(DType::f32, {count, 1})};
-  for (int64_t i = 0; i < count; ++i) {
-    const auto row = static_cast<size_t>(i);
-    rows.amount.f32()[row] =
-        rows.numbers.f32()[3 * row] - 0.5f * static_cast<float>(rows.seen.y.i32()[row]);
-  }
-  return rows;
-}
-
-Dataset data_of(int64_t count) {
-  Rows rows = rows_of(count);
-  return Dataset::from_fields({{"kind", rows.seen.y},
-                               {"numbers", rows.numbers},
-                               {"picture", rows.seen.x},
-                               {"amount", rows.amount}});
-}
-
-CompileOptions both_losses() {
-  return {.optimizer = SGD({.learning_rate = 0.05}),
-          .loss = {{"kind", "sparse_categorical_crossentropy"}, {"amount", "mse"}},
-          .loss_weights = {{"amount", 0.5}},
-          .metrics = {{"kind", {"accuracy"}}, {"amount", {"mae"}}}};
-}
-
-FitOptions plainly(int64_t epochs = 1) {
-  return {.epochs = epochs, .batch_size = 8, .shuffle = false, .verbose = 0};
-}
 
 TEST(Outputs, AreNamedAfterTheirLayers) {
   const Network network = two_by_two();

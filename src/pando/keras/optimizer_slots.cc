@@ -46,7 +46,9 @@ std::vector<std::string> parts_of(const std::string& name) {
 const RuleWords& rule_of(const NamedTensors& weights, const Json& training) {
   std::string name;
   if (const Json* config = training.is_object() ? training.find("optimizer_config") : nullptr) {
+    // Since 2.11 optimizers are registered with a package: "Custom>Adam".
     name = config->get<std::string>("class_name", "");
+    name.erase(0, name.rfind('>') + 1);
   }
   for (const auto& [weight, tensor] : weights) {
     const std::vector<std::string> parts = parts_of(weight);
