@@ -64,6 +64,15 @@ TEST(Schema, ChecksAttributes) {
               "activation 'selu'", "did you mean 'relu'?", "relu6", "leaky_relu");
 }
 
+TEST(Schema, ResultsHaveExtentsThatCanBeCounted) {
+  const std::string most = std::to_string(int64_t{1} << 48),
+                    half = std::to_string(int64_t{1} << 47);
+  EXPECT_EQ(infer_text("x: f32[1," + half + "]", "y = concat(x, x)"), "f32[1," + most + "]");
+  EXPECT_SAYS(infer_text("x: f32[1," + most + "]", "y = concat(x, x) @twice"), "concat 'twice'",
+              "[1,562949953421312]", "at most " + most);
+  EXPECT_SAYS(infer_text("x: f32[1," + half + ",3]", "y = relu(x)"), "relu", "too many elements");
+}
+
 TEST(AttributeValues, FallBackToTheDefaultsOfTheOp) {
   const ir::Graph graph = ir::parse_graph(
       "graph(x: f32[2] feed) { a = leaky_relu(x) b = leaky_relu(x) {alpha=2} c = cast(x)"

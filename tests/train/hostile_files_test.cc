@@ -69,10 +69,25 @@ TEST(HostileFiles, Onnx) {
   EXPECT_SAYS(
       refused_onnx(onnx_model({onnx_node("Relu", {"b"}, "y"), onnx_node("Relu", {"y"}, "b")})),
       "'b'", "earlier node");
+  // Each value has twice the elements of the one before.
+  std::vector<onnx::NodeProto> doubling = {onnx_node("Concat", {"x", "x"}, "v0")};
+  for (int i = 0; i < 60; ++i) {
+    const std::string before = concat("v", i);
+    doubling.push_back(onnx_node("Concat", {before, before}, concat("v", i + 1)));
+  }
+  doubling.push_back(onnx_node("Relu", {"v60"}, "y"));
+  for (onnx::NodeProto& node : doubling) {
+    if (node.op_type != "Concat") continue;
+    node.attributes = {{.name = "axis", .kind = onnx::AttributeProto::Kind::integer, .i = 1}};
+  }
+  EXPECT_SAYS(refused_onnx(onnx_model(doubling)), "m.onnx", "'v46'", "too many elements");
   for (const onnx::NodeProto& node :
        {onnx_node(kLong, {"x"}, "y"), onnx_node("Relu", {kLong}, "y")}) {
     EXPECT_SAYS(refused_onnx(onnx_model({node})), "m.onnx", "up to 4096 bytes");
   }
+  onnx::ModelProto boastful = onnx_model({onnx_node("Relu", {"x"}, "y")});
+  boastful.producer = kLong;
+  EXPECT_SAYS(refused_onnx(boastful), "up to 4096 bytes");
   EXPECT_SAYS(
       refused_onnx(onnx_model({onnx_node("Relu", {"x"}, "y"), onnx_node("Tanh", {"x"}, "y")})),
       "second value 'y'");
@@ -162,9 +177,12 @@ std::vector<std::string> keras_files(const TempFolder& folder, const std::string
 
 TEST(HostileFiles, KerasInAllForms) {
   const std::string huge = std::to_string(kHuge);
+  std::string many_axes = "2";
+  for (int i = 1; i < 100000; ++i) many_axes += ",2";
   const std::vector<std::pair<std::string, std::string>> cases = {
       {keras_model(huge, dense("last", "4", "in")), "4611686018427387904"},
       {keras_model("4", dense("last", huge, "in")), "4611686018427387904"},
+      {keras_model(many_axes, dense("last", "4", "in")), "got 100001"},
       {keras_model("16000000", dense("a", "16000000", "in") + "," + dense("last", "16000000", "a")),
        "weight"},
       {keras_model("4", dense("last", "4", "b") + "," + dense("b", "4", "last")), "last"},

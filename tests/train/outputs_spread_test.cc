@@ -20,7 +20,7 @@ struct Learned {
 // Global batches of 16; a weight for each output, which is zero for some samples.
 Learned learned_outputs(int64_t batch) {
   const int64_t count = 64;
-  Rows rows = rows_of(count);
+  FieldRows rows = field_rows(count);
   Tensor weight(DType::f32, {count});
   for (size_t i = 0; i < weight.f32().size(); ++i) weight.f32()[i] = static_cast<float>(i % 3);
   const Dataset data = Dataset::from_fields({{"kind", rows.seen.y},
@@ -31,7 +31,7 @@ Learned learned_outputs(int64_t batch) {
   const DeviceStrategy strategy({.devices = 1, .cores_per_device = 1});
   const DeviceStrategy::Scope scope = strategy.scope();
   Learned learned{compiled(two_by_two(), both_losses()), {}};
-  FitOptions fit = plainly(3);
+  FitOptions fit = plain_fit(3);
   fit.batch_size = batch;
   learned.model.fit(data, fit);
   learned.figures = learned.model.evaluate(data, {.batch_size = batch});
@@ -61,9 +61,9 @@ TEST(OutputsOfInstances, LearnAndMeasureAsOneDoes) {
 
 TEST(OutputsInFiles, WeightsStatesAndModelsComeBack) {
   const testing_support::TempFolder folder;
-  const Dataset data = data_of(32);
+  const Dataset data = field_data(32);
   Model model = compiled(two_by_two(), both_losses());
-  model.fit(data, plainly());
+  model.fit(data, plain_fit());
   const TrainingState state = model.training_state();
   model.save_weights(folder.path("w.h5"));
   const std::vector<Tensor> expected = model.predict_all(data);
@@ -84,8 +84,8 @@ TEST(OutputsInFiles, WeightsStatesAndModelsComeBack) {
   }
   Model resumed = compiled(two_by_two(), both_losses(), 9);
   resumed.restore(state);
-  resumed.fit(data, plainly());
-  model.fit(data, plainly());
+  resumed.fit(data, plain_fit());
+  model.fit(data, plain_fit());
   EXPECT_TRUE(same_weights(resumed, model));
   EXPECT_SAYS(model.summary(), "picture", "numbers", "kind", "amount");
 }

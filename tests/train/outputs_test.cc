@@ -27,8 +27,8 @@ TEST(Outputs, TwoOfEachAreInputsAndOutputs) {
 
 TEST(Outputs, LearnTogether) {
   Model model = compiled(two_by_two(), both_losses());
-  const Dataset data = data_of(96);
-  const History history = model.fit(data, plainly(40));
+  const Dataset data = field_data(96);
+  const History history = model.fit(data, plain_fit(40));
   EXPECT_GT(history["kind_accuracy"].back(), 0.95);
   EXPECT_LT(history["amount_mae"].back(), 0.4 * history["amount_mae"].front());
   const Logs logs = model.evaluate(data, {.batch_size = 10});
@@ -41,7 +41,7 @@ TEST(Outputs, LearnTogether) {
 
 TEST(Outputs, PredictOneTensorEach) {
   Model model(two_by_two());
-  const Dataset data = data_of(11);
+  const Dataset data = field_data(11);
   const std::vector<Tensor> results = model.predict_all(data, {.batch_size = 4});
   ASSERT_EQ(results.size(), 2u);
   EXPECT_EQ(results[0].shape(), (Shape{11, 3}));
@@ -64,11 +64,11 @@ TEST(Outputs, AnOutputMayHaveNoLoss) {
   options.metrics = {};
   Model model = compiled(both, options);
   Model alone = compiled(both.until("kind"), options);
-  model.fit(data_of(32), plainly(2));
-  Rows rows = rows_of(32);
+  model.fit(field_data(32), plain_fit(2));
+  FieldRows rows = field_rows(32);
   alone.fit(Dataset::from_fields(
                 {{"picture", rows.seen.x}, {"numbers", rows.numbers}, {"kind", rows.seen.y}}),
-            plainly(2));
+            plain_fit(2));
   for (const std::string& name : alone.weight_names()) {
     EXPECT_TRUE(same_bits(model.get_weight(name), alone.get_weight(name))) << name;
   }
@@ -78,7 +78,7 @@ TEST(Outputs, AnOutputMayHaveNoLoss) {
 
 // However the work is spread, the network learns the same.
 TEST(Outputs, SpreadOverDevices) {
-  const Dataset data = data_of(64);
+  const Dataset data = field_data(64);
   const auto weights = [&](int devices, int stages, const char* precision = "32.32") {
     const DeviceStrategy strategy({.devices = devices, .cores_per_device = 1});
     const DeviceStrategy::Scope scope = strategy.scope();
@@ -91,7 +91,7 @@ TEST(Outputs, SpreadOverDevices) {
                                   .recomputation = stages > 1
                                                        ? compiler::Recomputation::then_backward
                                                        : compiler::Recomputation::none});
-    model.fit(data, plainly(3));
+    model.fit(data, plain_fit(3));
     return model;
   };
   const Model one = weights(1, 1);
@@ -103,16 +103,16 @@ TEST(Outputs, SpreadOverDevices) {
 
 TEST(Outputs, EveryWayToCompileAgrees) {
   Model model = compiled(two_by_two(), both_losses());
-  const Verification found = model.verify(5, data_of(5).fields());
+  const Verification found = model.verify(5, field_data(5).fields());
   EXPECT_TRUE(found.ok) << found.table;
 }
 
 TEST(Outputs, WrongWiringNamesBothSides) {
-  const Rows rows = rows_of(8);
+  const FieldRows rows = field_rows(8);
   const auto refused = [&](std::vector<std::pair<std::string, Tensor>> fields,
                            CompileOptions options = both_losses()) {
     return error_of([&] {
-      compiled(two_by_two(), options).fit(Dataset::from_fields(std::move(fields)), plainly());
+      compiled(two_by_two(), options).fit(Dataset::from_fields(std::move(fields)), plain_fit());
     });
   };
   const std::pair<std::string, Tensor> picture{"picture", rows.seen.x}, kind{"kind", rows.seen.y};
@@ -137,7 +137,7 @@ TEST(Outputs, WrongWiringNamesBothSides) {
 
 // A weight of one output leaves the others alone, and a sample without any weight does not exist.
 TEST(Outputs, HaveWeightsOfTheirOwn) {
-  const Rows rows = rows_of(16);
+  const FieldRows rows = field_rows(16);
   Tensor without(DType::f32, {16});
   for (size_t i = 0; i < 16; ++i) without.f32()[i] = i % 2 == 0 ? 1 : 0;
   const auto logs = [&](std::vector<std::pair<std::string, Tensor>> more) {
@@ -158,8 +158,8 @@ TEST(Outputs, HaveWeightsOfTheirOwn) {
   const Logs shared = logs({{"sample_weight", without}});
   std::vector<int64_t> kept;
   for (int64_t i = 0; i < 16; i += 2) kept.push_back(i);
-  const Logs fewer =
-      compiled(two_by_two(), both_losses()).evaluate(data_of(16).select(kept), {.batch_size = 8});
+  const Logs fewer = compiled(two_by_two(), both_losses())
+                         .evaluate(field_data(16).select(kept), {.batch_size = 8});
   for (size_t i = 0; i < shared.size(); ++i) {
     EXPECT_NEAR(shared[i].second, fewer[i].second, 1e-6) << shared[i].first;
   }
@@ -171,11 +171,11 @@ TEST(Outputs, ClassWeightsAreWeightsOfSamples) {
   for (size_t i = 0; i < 24; ++i) {
     weights.f32()[i] = all.y.i32()[i] == 1 ? 3.0f : all.y.i32()[i] == 2 ? 0.0f : 1.0f;
   }
-  FitOptions by_class = plainly(2);
+  FitOptions by_class = plain_fit(2);
   by_class.class_weight = {{1, 3}, {2, 0}};
   Model a = compiled(small_cnn(), classifier()), b = compiled(small_cnn(), classifier());
   a.fit(all.x, all.y, by_class);
-  b.fit(all.x, all.y, weights, plainly(2));
+  b.fit(all.x, all.y, weights, plain_fit(2));
   EXPECT_TRUE(same_bits(a.get_weights(), b.get_weights()));
   by_class.class_weight = {{3, 1}};
   EXPECT_SAYS(error_of([&] { a.fit(all.x, all.y, by_class); }), "class_weight", "0 to 2", "got 3");
@@ -240,7 +240,7 @@ TEST(Metrics, OfClassesAreMeansOverClasses) {
   CompileOptions options = classifier(SGD({.learning_rate = 0.05}));
   options.metrics = {"precision", "recall", "f1_score", "mean_iou"};
   Model model = compiled(small_cnn(), options, 4);
-  model.fit(all.x, all.y, plainly(2));
+  model.fit(all.x, all.y, plain_fit(2));
   const Logs logs = model.evaluate(all.x, all.y, {.batch_size = 7});
   const Scores scores = scores_of(model.predict(all.x), all.y);
   double precision = 0, recall = 0, f1 = 0, iou = 0;

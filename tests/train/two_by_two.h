@@ -20,13 +20,13 @@ inline Network two_by_two() {
                   Dense({.units = 1, .name = "amount"})(mixed)});
 }
 
-struct Rows {
+struct FieldRows {
   Images seen;
   Tensor numbers, amount;
 };
 
-inline Rows rows_of(int64_t count) {
-  Rows rows{images(count), random_tensor({count, 3}, 3), Tensor(DType::f32, {count, 1})};
+inline FieldRows field_rows(int64_t count) {
+  FieldRows rows{images(count), random_tensor({count, 3}, 3), Tensor(DType::f32, {count, 1})};
   for (int64_t i = 0; i < count; ++i) {
     const auto row = static_cast<size_t>(i);
     rows.amount.f32()[row] =
@@ -35,8 +35,8 @@ inline Rows rows_of(int64_t count) {
   return rows;
 }
 
-inline Dataset data_of(int64_t count) {
-  Rows rows = rows_of(count);
+inline Dataset field_data(int64_t count) {
+  FieldRows rows = field_rows(count);
   return Dataset::from_fields({{"kind", rows.seen.y},
                                {"numbers", rows.numbers},
                                {"picture", rows.seen.x},
@@ -50,7 +50,7 @@ inline CompileOptions both_losses() {
           .metrics = {{"kind", {"accuracy"}}, {"amount", {"mae"}}}};
 }
 
-inline FitOptions plainly(int64_t epochs = 1) {
+inline FitOptions plain_fit(int64_t epochs = 1) {
   return {.epochs = epochs, .batch_size = 8, .shuffle = false, .verbose = 0};
 }
 

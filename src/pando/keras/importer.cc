@@ -102,7 +102,7 @@ Shape Importer::shape_of_input(const Json& with_batch, const std::string& input)
   }
   if (dims.empty() || dims.size() > 4) {
     throw Unsupported("input '", input, "': expected 2 to 5 axes with the batch, got ",
-                      with_batch.dump());
+                      dims.size() + 1, ": ", with_batch.dump().substr(0, 100));
   }
   return Shape(dims);
 }

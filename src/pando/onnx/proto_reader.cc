@@ -338,8 +338,8 @@ ModelProto parse_model(std::shared_ptr<const std::vector<uint8_t>> bytes, const 
   while (const auto field = reader.next()) {
     switch (field->number) {
       case 1: model.ir_version = int_of(reader, *field); break;
-      case 2: model.producer = text_of(reader, *field); break;
-      case 3: model.producer_version = text_of(reader, *field); break;
+      case 2: model.producer = name_of(reader, *field); break;
+      case 3: model.producer_version = name_of(reader, *field); break;
       case 7:
         if (has_graph) reader.fail(*field, "a second graph");
         model.graph = graph_of(reader.inside(*field), source);

@@ -108,6 +108,22 @@ void check_attributes(const ir::Node& node, const OpDef& op) {
   }
 }
 
+// A petabyte of numbers in 32 bits. Far below the limits of whole numbers, so that the rules of the
+// ops that follow may add and multiply extents.
+constexpr int64_t kMostElements = int64_t{1} << 48;
+
+void check_size(const ir::Node& node, const ir::TensorType& type) {
+  int64_t count = 1;
+  for (const int64_t extent : type.shape) {
+    if (extent <= kMostElements && !__builtin_mul_overflow(count, extent, &count) &&
+        count <= kMostElements) {
+      continue;
+    }
+    throw InvalidArgument(node.label(), ": the result ", to_string(type.shape),
+                          " has too many elements; expected at most ", kMostElements);
+  }
+}
+
 }  // namespace
 
 std::vector<ir::TensorType> infer_types(const ir::Node& node) {
@@ -117,6 +133,7 @@ std::vector<ir::TensorType> infer_types(const ir::Node& node) {
   check_attributes(node, op);
   auto types = op.infer(node);
   types.resize(node.outputs().size());
+  for (const ir::TensorType& type : types) check_size(node, type);
   return types;
 }
 
