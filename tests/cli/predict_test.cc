@@ -283,6 +283,28 @@ TEST_F(LeavingRun, LabelsAndKindsOfAnswers) {
   EXPECT_SAYS(wrong.err, "--labels", "2 names", "expected 3");
 }
 
+// Two of three classes are equally likely: exp(0) : exp(0) : exp(ln 2) = 1 : 1 : 2.
+TEST_F(LeavingRun, AnswersAsTableAndAsLines) {
+  Model model(Sequential({8, 8, 3},
+                         {GlobalAveragePooling2D(), Dense({.units = 3, .activation = "softmax"})}));
+  model.set_weights({Tensor(DType::f32, {3, 3}), Tensor::of_f32({3}, {0, 0, std::log(2.0f)})});
+  model.set_facts({.labels = {"one, or none", "two", "the \"third\""}, .origin = {}});
+  save_model(model, path("net.keras"));
+  const std::string picture = path("a, b.png");
+  write_png("a, b.png", Image({9, 9}, 3).view());
+  const auto printed = [&](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"predict", path("net.keras"), picture, "--preprocessing=scale"});
+    const Result result = run(flags);
+    EXPECT_EQ(result.code, app::kDone) << result.err;
+    return result.out;
+  };
+  const std::string name = "\"" + picture + "\"";
+  EXPECT_EQ(printed({"--csv"}), "file,rank,index,label,value\n" + name +
+                                    ",1,2,\"the \"\"third\"\"\",0.5\n" + name +
+                                    ",2,0,\"one, or none\",0.25\n" + name + ",3,1,two,0.25\n");
+  EXPECT_SAYS(printed({"--top=2"}), picture + ": the \"third\" 50.00 %, one, or none 25.00 %");
+}
+
 TEST_F(LeavingRun, PicturesThatCannotBeReadAreNamedAndOthersAnswered) {
   write_png("some/a.png", Image({9, 9}, 3).view());
   folder_.write("some/b.jpg", "hello");

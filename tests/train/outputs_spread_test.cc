@@ -82,7 +82,7 @@ TEST(OutputsInFiles, WeightsStatesAndModelsComeBack) {
     EXPECT_EQ(loaded.network().inputs()[1].name, "numbers");
     expect_same(loaded);
   }
-  Model resumed = compiled(two_by_two(), both_losses(), 9);
+  Model resumed = compiled(two_by_two(), both_losses());
   resumed.restore(state);
   resumed.fit(data, plain_fit());
   model.fit(data, plain_fit());
