@@ -26,12 +26,9 @@ std::vector<SmallRun> small_runs() {
 
 // The rest; the ordinary tests leave out what is instantiated as Long.
 std::vector<SmallRun> further_runs() {
-  return {{"efficientnet_b0", 40, "block6_expand_conv"},
-          {"densenet121", 72, "conv4_block1_0_bn"},
-          {"cifar_wrn_16_4", 0, "conv3_block1_1_bn"},
-          {"unet_small", 40, "bottom_1_conv"},
-          {"unet3d", 16, "up3_conv_transpose"},
-          {"cosmoflow_v1", 64, "conv3d_3"},
+  return {{"efficientnet_b0", 40, "block6_expand_conv"},  {"densenet121", 72, "conv4_block1_0_bn"},
+          {"cifar_wrn_16_4", 0, "conv3_block1_1_bn"},     {"unet_small", 40, "bottom_1_conv"},
+          {"unet3d", 16, "up3_conv_transpose"},           {"cosmoflow_v1", 64, "conv3d_3"},
           {"cosmoflow_resnet", 32, "conv3_block1_0_conv"}};
 }
 
