@@ -21,7 +21,7 @@ constexpr const char* kReportHelpHead = R"(usage: pando report RUN [RUN...] [fla
 Writes one HTML file about a run, or about several over each other: results, curves, mistakes with
 their pictures, where time and memory went. RUN is the directory of a run. The file needs no network
 and no other file. What a run did not record is left out: --profile of `pando train` adds time and
-memory.
+memory. --report of `pando train` writes the same file at the end of the run.
 
 examples:
   pando report runs/flowers

@@ -24,6 +24,9 @@ void add_logging_flags(OptionTable& table, LoggingFlags& flags) {
            "the name of the run in wandb.jsonl; default: <model>-<dataset>-<time>")
       .with_hint("NAME");
   table.add("wandb-tags", flags.wandb_tags, "tags of the run in wandb.jsonl").with_hint("TAG");
+  table.add("report", flags.report,
+            "write report.html into the run directory, however the run ends: the page of `pando "
+            "report` with results, curves, mistakes and, with --profile, time and memory");
 }
 
 void validate(const LoggingFlags& flags) {

@@ -1,6 +1,5 @@
-// The flags for what a run records besides its history: event files for TensorBoard and a record of
-// the experiment.
-// SPDX-License-Identifier: MIT
+// The flags for what a run records besides its history: event files for TensorBoard, a record of
+// the experiment, a page to read. SPDX-License-Identifier: MIT
 #pragma once
 
 #include <string>
@@ -17,6 +16,7 @@ struct LoggingFlags {
   bool wandb = false;
   std::string wandb_run_name;  // empty: <model>-<dataset>-<time>
   std::vector<std::string> wandb_tags;
+  bool report = false;  // report.html at the end
 };
 
 void add_logging_flags(OptionTable& table, LoggingFlags& flags);

@@ -17,11 +17,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array kContents = {
-    "config.yml",    "history.csv",   "history.json",     "log.txt",          "checkpoints",
-    "wandb.jsonl",   "curves.svg",    "class_report.txt", "class_report.csv", "confusion.csv",
-    "confusion.svg", "best_epoch.h5", "class_names.txt",  kSummaryFile,       "run.json",
-    "report.html",   kRunMark};
+constexpr std::array kContents = {"config.yml",      "history.csv",       "history.json",
+                                  "log.txt",         "checkpoints",       "wandb.jsonl",
+                                  "curves.svg",      "class_report.txt",  "class_report.csv",
+                                  "confusion.csv",   "confusion.svg",     "best_epoch.h5",
+                                  "class_names.txt", kSummaryFile,        "run.json",
+                                  "report.html",     "class_report.json", "class_samples.png",
+                                  "load.csv",        "input.json",        "input.png",
+                                  kRunMark};
 constexpr std::string_view kEventFiles = "events.out.tfevents.";  // a prefix of their names
 
 // The names of the files that an earlier run left.

@@ -16,6 +16,7 @@
 #include "pando/app/run/output_places.h"
 #include "pando/app/run/resume.h"
 #include "pando/app/run/run_identity.h"
+#include "pando/app/run/run_outputs.h"
 #include "pando/app/run/validation_report.h"
 #include "pando/profile/chrome_trace.h"
 #include "pando/profile/trace_summary.h"
@@ -51,6 +52,7 @@ void finish_profile(RunLog& log, TrainingSetup& setup, const profile::Trace& tra
                                            {.batch_size = setup.options.micro_batch_size,
                                             .fields = setup.data.sets.train.fields(),
                                             .trace = &trace});
+  write_schedule(setup, trace);
   log.say(fmt::format("reports written to {} and {}, trace to {}", files.text, files.json,
                       files.trace));
 }

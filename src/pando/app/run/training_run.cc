@@ -27,6 +27,7 @@
 #include "pando/app/run/pipeline_text.h"
 #include "pando/app/run/resume.h"
 #include "pando/app/run/row_sinks.h"
+#include "pando/app/run/run_outputs.h"
 #include "pando/app/run/training_phase.h"
 #include "pando/app/run/validation_phase.h"
 #include "pando/app/run/validation_report.h"
@@ -81,6 +82,7 @@ class TrainingRun {
     for (const std::string& line : told) log.say_always(line);
     if (!directory->warning().empty()) log.say_always(directory->warning());
     announce(setup_, compile_seconds_.count(), log);
+    load_ = begin_load(setup_, *directory);
     try {
       setup_.instances.together([&] { begin_facts(*directory); });
       begin_weights(log);
@@ -89,11 +91,12 @@ class TrainingRun {
         keep_model(log);
         if (setup_.instances.is_first()) attach_sinks(log);
       });
+      record_input(setup_, *directory);
       const int code = run_phases(log);
       if (setup_.instances.is_first()) {
         directory->attempt([&] { write_curves(directory->path()); });
       }
-      directory->end(state_after(code), cause_);
+      end_run(*directory, state_after(code), cause_);
       tell_unwritten(*directory, code);
       return code;
     } catch (const std::exception& error) {
@@ -454,11 +457,17 @@ class TrainingRun {
     for (auto& sink : sinks.all) log.directory().add_sink(std::move(sink));
   }
 
-  static void log_failure(RunDirectory& directory, const std::exception& error) {
+  void end_run(RunDirectory& directory, RunState state, const std::string& cause) {
+    load_.reset();
+    directory.end(state, cause);
+    write_report_page(setup_, directory);
+  }
+
+  void log_failure(RunDirectory& directory, const std::exception& error) {
     // It may be a full disk that ended the run; that error matters more than those that follow.
     directory.defer_failures();
     directory.log(concat("failed: ", error.what()));
-    directory.end(state_after(exit_code_of(error)), error.what());
+    end_run(directory, state_after(exit_code_of(error)), error.what());
   }
 
   // A run whose results are complete, but not all files, has failed: a script may need the file.
@@ -492,6 +501,7 @@ class TrainingRun {
   bool reached_target_ = false;
   std::chrono::duration<double> compile_seconds_{};
   std::shared_ptr<Callback> histograms_;  // may be null
+  std::unique_ptr<LoadRecorder> load_;    // may be null
   std::string cause_;                     // why the run ends, unless it has done all its work
 };
 

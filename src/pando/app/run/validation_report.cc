@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "pando/app/report/class_record.h"
 #include "pando/app/report/class_report.h"
 #include "pando/app/report/label_report.h"
 #include "pando/app/report/segmentation_report.h"
@@ -56,7 +57,7 @@ Predictions predict(TrainingSetup& setup, const Dataset& dataset) {
 }
 
 // Every instance predicts its share of the samples.
-ClassReport report_on_instances(TrainingSetup& setup) {
+ClassReport report_on_instances(TrainingSetup& setup, std::vector<ClassifiedSample>* samples) {
   const Instances& instances = setup.instances;
   const Dataset& test = setup.data.sets.test;
   const bool divided = test.size() >= instances.count();
@@ -76,21 +77,27 @@ ClassReport report_on_instances(TrainingSetup& setup) {
     Tensor rows(DType::f32, {std::ssize(part), report.classes()});
     std::memcpy(rows.data(), outputs[i].data(), rows.bytes());
     report.add(rows, part);
+    if (samples == nullptr) continue;
+    const auto found = classified_samples(rows, part, divided ? static_cast<int64_t>(i) : 0,
+                                          divided ? instances.count() : 1);
+    samples->insert(samples->end(), found.begin(), found.end());
   }
   return report;
 }
 
 }  // namespace
 
-std::optional<ClassReport> report_classes(TrainingSetup& setup) {
+std::optional<ClassReport> report_classes(TrainingSetup& setup,
+                                          std::vector<ClassifiedSample>* samples) {
   const Dataset& test = setup.data.sets.test;
   const Shape& output = setup.model.network().outputs()[0].shape;
   const bool classifies = output.rank() == 1 && output[0] == setup.data.sets.classes;
   if (!classifies || test.fields().size() < 2 || !has_class_numbers(test.fields()[1])) {
     return std::nullopt;
   }
-  if (setup.instances.count() > 1) return report_on_instances(setup);
+  if (setup.instances.count() > 1) return report_on_instances(setup, samples);
   const Predictions all = predict(setup, test);
+  if (samples != nullptr) *samples = classified_samples(all.outputs, all.labels);
   return classify(all.outputs, all.labels);
 }
 
@@ -129,11 +136,15 @@ void write_class_names(const TrainingSetup& setup, RunLog& log) {
 namespace {
 
 void tell_class_report(TrainingSetup& setup, RunLog& log) {
-  const std::optional<ClassReport> report = report_classes(setup);
+  std::vector<ClassifiedSample> samples;
+  const std::optional<ClassReport> report = report_classes(setup, &samples);
   if (!report || !setup.instances.is_first()) return;
   const std::vector<std::string>& names = setup.data.class_names;
-  const bool written =
-      log.directory().attempt([&] { write_class_report(log.directory().path(), *report, names); });
+  const std::filesystem::path& folder = log.directory().path();
+  const bool written = log.directory().attempt([&] {
+    write_class_report(folder, *report, names);
+    write_class_record(folder, *report, names, std::move(samples), setup.data.sets.test);
+  });
   if (report->classes() <= kMostShownClasses) log.show(to_text(*report, names));
   if (!written) return;
   log.say(

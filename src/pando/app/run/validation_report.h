@@ -4,8 +4,10 @@
 
 #include <filesystem>
 #include <optional>
+#include <vector>
 
 #include "pando/app/record/run_log.h"
+#include "pando/app/report/class_samples.h"
 #include "pando/app/run/training_setup.h"
 #include "pando/train/classification.h"
 
@@ -13,7 +15,9 @@ namespace pando::app {
 
 // The report on all test data with the present weights of the model; nothing if the model or the
 // labels are not those of a classifier.
-std::optional<ClassReport> report_classes(TrainingSetup& setup);
+// `samples`, if given, gets all of them in the first instance.
+std::optional<ClassReport> report_classes(TrainingSetup& setup,
+                                          std::vector<ClassifiedSample>* samples = nullptr);
 
 inline constexpr const char* kClassNamesNote = "class_names";  // of a checkpoint
 

@@ -88,7 +88,7 @@ class CurveChart {
   options(width) {
     const soft = () => color("--soft"), line = () => color("--faint");
     const look = {stroke: soft, grid: {stroke: line, width: 1}, ticks: {stroke: line, width: 1, size: 4}, font: "12px system-ui, sans-serif"};
-    const bytes = this.unit === "B";
+    const bytes = this.unit === "B", powers = bytes ? Array.from({length: 50}, (_, i) => 2 ** i) : undefined;
     return {
       width, height: this.height, padding: [8, 12, 0, 0],
       cursor: {drag: {x: true, y: false, dist: 4}, sync: {key: this.sync + this.axis, scales: ["x", null]},
@@ -97,7 +97,7 @@ class CurveChart {
       scales: {x: {time: false},
         y: this.log ? {distr: 3} : {range: (u, low, high) => uPlot.rangeNum(this.zero ? Math.min(0, low) : low, high ?? 1, 0.1, true)}},
       axes: [{...look, size: 34, space: 60, values: (u, ticks) => ticks.map((tick) => shownX(tick, this.axis))},
-        {...look, size: 62, values: (u, ticks) => ticks.map((tick) => tick === null ? "" : bytes ? bytesText(tick) : numberText(tick))}],
+        {...look, size: 62, incrs: powers, values: (u, ticks) => ticks.map((tick) => tick === null ? "" : bytes ? bytesText(tick) : numberText(tick))}],
       series: [{label: kAxes[this.axis], value: (u, value) => value === null ? "–" : shownX(value, this.axis)},
         ...this.curves.map((curve) => this.series(curve))],
       hooks: {setScale: [(u, key) => { if (key === "x") this.noteZoom(u); }]},

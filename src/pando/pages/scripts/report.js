@@ -1,27 +1,134 @@
 // Puts the report together, part by part. SPDX-License-Identifier: MIT
 
-const part = (id, title, about, ...children) => make("section", {className: "part", id},
-  make("h2", {textContent: title}), about ? make("p", {className: "soft", textContent: about}) : null, ...children);
+const part = (id, title, about, ...children) =>
+  make(
+    "section",
+    {className: "part", id},
+    make("h2", {textContent: title}),
+    about ? make("p", {className: "soft", textContent: about}) : null,
+    ...children,
+  );
 
-const comparison = (data) => part("runs", "Runs", "", make("div", {className: "card"}, runsTable(data.runs)),
-  make("h3", {textContent: "Options that differ"}), make("div", {className: "card"}, differingTable(data.differing, data.runs)));
+const comparison = (data) =>
+  part(
+    "runs",
+    "Runs",
+    "",
+    make("div", {className: "card"}, runsTable(data.runs)),
+    make("h3", {textContent: "Options that differ"}),
+    make("div", {className: "card"}, differingTable(data.differing, data.runs)),
+  );
 
-const sectionLinks = (parts) => make("nav", {className: "sections", "aria-label": "parts of the report"},
-  make("ul", {}, ...parts.map((element) => make("li", {}, make("a", {href: "#" + element.id,
-    textContent: element.querySelector("h2").textContent})))));
+const sectionLinks = (parts) =>
+  make(
+    "nav",
+    {className: "sections", "aria-label": "parts of the report"},
+    make(
+      "ul",
+      {},
+      ...parts.map((element) =>
+        make("li", {}, make("a", {href: "#" + element.id, textContent: element.querySelector("h2").textContent})),
+      ),
+    ),
+  );
+
+const missing = (text) => make("div", {className: "card"}, note(text));
+
+// The parts about one run that need more than its history: [id, title, content or what is missing].
+const kDetails = [
+  [
+    "classes",
+    "Classes and mistakes",
+    (details) => (details.classes ? new ClassPanel(details.classes).element : null),
+    (run) =>
+      run.task === "classification"
+        ? "There is no class report: the run has not validated yet, --validation false turned it off, or an earlier version wrote it."
+        : null,
+  ],
+  [
+    "time",
+    "Where the time went",
+    (details) => timePart(details.profile),
+    () =>
+      "This run was not profiled. --profile DIR of pando train adds what every worker did, times of layers and ops, and a roofline.",
+  ],
+  [
+    "memory",
+    "Where the memory is",
+    (details) => memoryPart(details.profile),
+    () => "--profile DIR of pando train adds a map of the memory.",
+  ],
+  ["graph", "The compiled program", (details) => graphPart(details.profile), () => null],
+  ["input", "Input pipeline", (details) => inputPart(details), () => null],
+];
+
+// With several runs, one of them is shown at a time.
+const detailPart = ([id, title, content, otherwise], data) => {
+  const count = data.details.length,
+    place = make("div");
+  const made = new Map();
+  const show = (index) => {
+    if (!made.has(index)) {
+      const text = otherwise(data.runs[index]);
+      made.set(index, content(data.details[index]) || (text ? missing(text) : null));
+    }
+    place.replaceChildren(
+      ...[made.get(index) || (count > 1 ? missing("Nothing was recorded.") : null)].filter(Boolean),
+    );
+  };
+  show(0);
+  if (place.children.length === 0) return null;
+  const controls =
+    count > 1
+      ? make(
+          "div",
+          {className: "controls"},
+          "run:",
+          choice(
+            "run of: " + title,
+            data.details.map((_, index) => [index, data.runs[index].name]),
+            show,
+          ),
+        )
+      : null;
+  return part(id, title, "", controls, place);
+};
+
+const loadPart = (data) =>
+  data.load.length === 0 ? null : part("load", "Load of the machine", "", new CurvePanel(data.load, data.runs).element);
 
 const drawReport = (data) => {
   const several = data.runs.length > 1;
   const parts = [];
   if (several) parts.push(comparison(data));
   if (data.charts.length > 0) parts.push(part("curves", "Curves", "", new CurvePanel(data.charts, data.runs).element));
+  parts.push(
+    ...kDetails.slice(0, 1).map((entry) => detailPart(entry, data)),
+    loadPart(data),
+    ...kDetails.slice(1).map((entry) => detailPart(entry, data)),
+  );
   if (!several) parts.push(part("run", "The run", "", runDetails(data.runs[0]), ...problemNotes(data.runs[0])));
+  else if (data.runs.some((run) => run.problems.length > 0))
+    parts.push(part("problems", "Problems", "", ...data.runs.flatMap(problemNotes)));
+  const shown = parts.filter(Boolean);
   const header = several
-    ? make("header", {className: "page"}, make("h1", {textContent: `${data.runs.length} runs`}),
-      make("p", {className: "soft", textContent: data.runs.map((run) => run.name).join(" · ")}))
+    ? make(
+        "header",
+        {className: "page"},
+        make("h1", {textContent: `${data.runs.length} runs`}),
+        make("p", {className: "soft", textContent: data.runs.map((run) => run.name).join(" · ")}),
+      )
     : runHeader(data.runs[0]);
-  document.getElementById("main").append(header, sectionLinks(parts), make("main", {}, ...parts),
-    make("footer", {textContent: "Made by pando report from the files of the run; nothing is loaded from elsewhere."}));
+  document
+    .getElementById("main")
+    .append(
+      header,
+      sectionLinks(shown),
+      make("main", {}, ...shown),
+      make("footer", {
+        textContent: "Made by pando report from the files of the run; nothing is loaded from elsewhere.",
+      }),
+    );
 };
 
 drawReport(pageData());

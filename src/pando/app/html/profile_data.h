@@ -1,0 +1,17 @@
+// What a page shows of the reports of --profile and --trace: time, memory and the compiled graph.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "pando/app/html/run_record.h"
+#include "pando/base/json.h"
+
+namespace pando::app {
+
+inline constexpr size_t kMostDrawnBlocks = 3000;  // of memory, the largest
+
+// {time, memory, graph, trace, schedule}, each null if it was not recorded. The folder is that of
+// --profile or, if the run has moved, the folder of that name in its directory. Files that cannot
+// be read become problems of the run.
+Json profile_data(RunRecord& run);
+
+}  // namespace pando::app

@@ -1,0 +1,34 @@
+// class_report.json and class_samples.png of a run directory: the class report for programs, with
+// pictures of some samples. They are small, whatever the size of the data.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "pando/app/report/class_samples.h"
+#include "pando/base/json.h"
+#include "pando/data/dataset.h"
+#include "pando/train/classification.h"
+
+namespace pando::app {
+
+inline constexpr const char* kClassRecordFile = "class_report.json";
+inline constexpr const char* kClassSamplesFile = "class_samples.png";
+// Of the confusion matrix, cells with the largest counts.
+inline constexpr size_t kMostRecordedCells = 20000;
+
+// {version, names, samples, accuracy, classes: [[support, precision, recall, f1]],
+//  cells: [[label, predicted, count]], shown: null or {columns, tile: [height, width],
+//  samples: [[index, label, predicted, confidence]]}}: sample i of `shown` is picture i of the
+//  sheet.
+Json class_record(const ClassReport& report, const std::vector<std::string>& names);
+
+// Replaces both files. `samples` are all validated ones, `data` has their pictures; the picture
+// file is left out if the data are no pictures. Throws IoError.
+void write_class_record(const std::filesystem::path& folder, const ClassReport& report,
+                        const std::vector<std::string>& names,
+                        std::vector<ClassifiedSample> samples, const Dataset& data);
+
+}  // namespace pando::app

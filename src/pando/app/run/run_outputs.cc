@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+#include "pando/app/run/run_outputs.h"
+
+#include <filesystem>
+#include <span>
+
+#include "pando/app/html/run_report.h"
+#include "pando/app/report/input_record.h"
+#include "pando/app/report/schedule_record.h"
+#include "pando/app/run/pipeline_text.h"
+#include "pando/base/new_file.h"
+#include "pando/profile/trace_summary.h"
+
+namespace pando::app {
+
+std::unique_ptr<LoadRecorder> begin_load(const TrainingSetup& setup,
+                                         const RunDirectory& directory) {
+  if (!setup.instances.is_first()) return nullptr;
+  try {
+    return std::make_unique<LoadRecorder>(LoadRecorderOptions{
+        .folder = directory.path(), .seconds_before = directory.seconds_before()});
+  } catch (const ResourceError&) {
+    return nullptr;
+  }
+}
+
+void record_input(const TrainingSetup& setup, const RunDirectory& directory) {
+  if (!setup.instances.is_first() || !setup.options.phases.training) return;
+  try {
+    write_input_record(directory.path(), setup.data.sets.train);
+  } catch (const Error&) {  // a sample that cannot be read ends or skips where training reads it
+  }
+}
+
+void write_schedule(const TrainingSetup& setup, const profile::Trace& trace) {
+  if (setup.stages() < 2) return;
+  const profile::TraceSummary summary = profile::summarize(trace);
+  int64_t visits = 0;  // of the first stage, by all workers
+  for (const profile::StageSummary& stage : summary.stages) {
+    if (stage.stage == 0 && !stage.backward) visits += stage.visits;
+  }
+  const int workers = setup.options.devices.cores_of_a_device(setup.options.threads);
+  if (visits < workers) return;
+  const auto seconds =
+      stage_seconds(summary, {.stages = setup.stages(),
+                              .workers = workers,
+                              .micro_batches = std::max<int64_t>(visits / workers, 1)});
+  const std::string text = schedule_record(setup.shape(), seconds).dump() + "\n";
+  const std::filesystem::path path = std::filesystem::path(setup.options.profile) / kScheduleFile;
+  write_new_file(path.string(), std::as_bytes(std::span(text)));
+}
+
+void write_report_page(const TrainingSetup& setup, const RunDirectory& directory) {
+  if (!setup.options.logging.report || !setup.instances.is_first()) return;
+  const std::filesystem::path path = directory.path() / "report.html";
+  try {
+    const std::string html = run_report_html({directory.path()});
+    write_new_file(path.string(), std::as_bytes(std::span(html)));
+    if (!setup.options.quiet) setup.out << "report written to " << path.string() << std::endl;
+  } catch (const std::exception& error) {
+    setup.out << "warning: --report: " << path.string() << " is not written: " << error.what()
+              << std::endl;
+  }
+}
+
+}  // namespace pando::app

@@ -1,0 +1,137 @@
+// What a run leaves for its report, and report.html after every way out.
+#include "pando/app/run/run_outputs.h"
+
+#include <csignal>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "pando/app/html/run_record.h"
+#include "pando/app/job/exit_code.h"
+#include "pando/app/run/training_run.h"
+#include "pando/base/json.h"
+#include "tests/app/html/page_data.h"
+#include "tests/app/training_run_fixture.h"
+#include "tests/support/expect_error.h"
+
+namespace pando::app {
+namespace {
+
+class ReportRun : public TrainingRunTest {
+ protected:
+  TrainOptions report_options() const {
+    TrainOptions given = options("run");
+    given.logging.report = true;
+    return given;
+  }
+  Json report() const { return data_of_page(folder_.read("run/report.html")); }
+  std::string state() const { return report().at("runs").items()[0].get<std::string>("state"); }
+};
+
+class FailAtEpoch : public Callback {
+ public:
+  void on_epoch_end(FitContext&, const Logs&) override { throw IoError("the disk is on fire"); }
+};
+
+// Makes a folder where the report would be written.
+class TakeThePlace : public Callback {
+ public:
+  explicit TakeThePlace(std::filesystem::path path) : path_(std::move(path)) {}
+  void on_train_begin(FitContext&) override { std::filesystem::create_directories(path_); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+TEST_F(ReportRun, DoneWithAllParts) {
+  TrainOptions given = report_options();
+  given.profile = (folder_.path / "run/profile").string();
+  given.quiet = false;
+  EXPECT_EQ(run_training(given), kDone);
+  EXPECT_SAYS(out_.str(), "report written to");
+  const Json data = report();
+  EXPECT_EQ(state(), "done");
+  const Json& details = data.at("details").items()[0];
+  EXPECT_EQ(details.at("classes").get<int>("samples"), 50);
+  EXPECT_EQ(details.at("classes").at("shown").at("samples").items().size(), 50u);
+  EXPECT_TRUE(
+      details.at("classes").at("shown").get<std::string>("sheet").starts_with("data:image/png"));
+  EXPECT_EQ(details.at("input").at("samples").items().size(), 24u);
+  const Json& profile = details.at("profile");
+  EXPECT_GT(profile.at("time").get<double>("span_seconds"), 0);
+  EXPECT_FALSE(profile.at("memory").at("blocks").items().empty());
+  EXPECT_GT(profile.at("trace").get<int>("shown"), 10);
+  EXPECT_TRUE(profile.at("schedule").is_null());  // no pipeline
+  EXPECT_FALSE(data.at("load").items().empty());
+  EXPECT_LT(folder_.read("run/report.html").size(), size_t{3} << 20);
+}
+
+TEST_F(ReportRun, WithoutTheFlagThereIsNone) {
+  EXPECT_EQ(run_training(options("run")), kDone);
+  EXPECT_FALSE(std::filesystem::exists(folder_.path / "run/report.html"));
+  EXPECT_TRUE(std::filesystem::exists(folder_.path / "run/class_report.json"));
+}
+
+TEST_F(ReportRun, StoppedBySignal) {
+  TrainOptions endless = report_options();
+  endless.num_epochs = 1000000;
+  std::thread sender([&] {
+    while (!std::filesystem::exists(folder_.path / "run/checkpoints/epoch_1.0.h5")) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    kill(getpid(), SIGTERM);
+  });
+  EXPECT_EQ(run_training(endless), kStopped);
+  sender.join();
+  EXPECT_EQ(state(), "stopped");
+  EXPECT_TRUE(report().at("details").items()[0].at("classes").is_null());
+}
+
+TEST_F(ReportRun, Failed) {
+  TrainingParts parts;
+  parts.callbacks.push_back(std::make_shared<FailAtEpoch>());
+  const TrainOptions given = report_options();
+  EXPECT_THROW(app::run_training(given, out_, parts), IoError);
+  EXPECT_EQ(state(), "failed");
+  EXPECT_EQ(report().at("runs").items()[0].get<std::string>("cause"), "the disk is on fire");
+}
+
+TEST_F(ReportRun, EarlyStopping) {
+  TrainOptions given = report_options();
+  given.num_epochs = 50;
+  given.phases.validation = ValidationTime::off;
+  given.early_stopping.monitor = "loss";
+  given.early_stopping.min_delta = 100;  // nothing is an improvement
+  EXPECT_EQ(run_training(given), kDone);
+  EXPECT_EQ(state(), "done");
+  EXPECT_SAYS(report().at("runs").items()[0].get<std::string>("cause"), "early stopping");
+}
+
+// What cannot be written costs neither the result nor the exit code.
+TEST_F(ReportRun, AReportThatCannotBeWrittenIsAWarning) {
+  TrainingParts parts;
+  parts.callbacks.push_back(
+      std::make_shared<TakeThePlace>(folder_.path / "run/report.html/occupied"));
+  const TrainOptions given = report_options();
+  EXPECT_EQ(app::run_training(given, out_, parts), kDone);
+  EXPECT_SAYS(out_.str(), "warning: --report", "report.html");
+  EXPECT_EQ(read_run(folder_.path / "run").summary.state, RunState::done);
+}
+
+TEST_F(ReportRun, PipelinesLeaveTheirSchedule) {
+  TrainOptions given = report_options();
+  given.slices = 1;
+  given.micro_batch_size = 16;
+  given.devices.pipeline_splits = {"conv2d_1"};
+  given.devices.gradient_accumulation_count = 3;
+  given.profile = (folder_.path / "run/profile").string();
+  EXPECT_EQ(run_training(given), kDone);
+  const Json schedule = report().at("details").items()[0].at("profile").at("schedule");
+  EXPECT_EQ(schedule.get<int>("stages"), 2);
+  EXPECT_EQ(schedule.get<int>("micro_batches"), 3);
+  EXPECT_GT(schedule.get<double>("planned_seconds"), 0);
+  EXPECT_EQ(schedule.at("devices").items().size(), 2u);
+}
+
+}  // namespace
+}  // namespace pando::app
