@@ -1,8 +1,7 @@
 #include "pando/app/html/curve_data.h"
 
-#include <cmath>
-
 #include <algorithm>
+#include <cmath>
 
 #include <gtest/gtest.h>
 

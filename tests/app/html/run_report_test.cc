@@ -4,6 +4,7 @@
 #include "pando/base/error.h"
 #include "pando/base/json.h"
 #include "tests/app/html/page_data.h"
+#include "tests/app/html/trace_text.h"
 #include "tests/app/test_folder.h"
 #include "tests/support/expect_error.h"
 
@@ -48,6 +49,30 @@ TEST(RunReport, NamesTheOptionsThatDiffer) {
   EXPECT_SAYS(run_report_html(runs, {.title = "x"}), "<title>x</title>");
   EXPECT_SAYS(error_of<IoError>([&] { run_report_html({folder.path}); }),
               "not the directory of a run");
+}
+
+// A long run stays small: 10,000 rows and a trace of 40,000 events.
+TEST(RunReport, LongRunsAreBounded) {
+  const TestFolder folder;
+  std::string rows = "[\n";
+  for (int i = 1; i <= 10000; ++i) {
+    rows += "{\"epoch\":" + std::to_string(i / 100.0) + ",\"step\":" + std::to_string(i) +
+            ",\"loss\":" + std::to_string(1.0 / i) +
+            ",\"accuracy\":0.5,\"seconds\":" + std::to_string(i) + "},\n";
+  }
+  folder.write("history.json", rows + "]\n");
+  std::filesystem::create_directory(folder.path / "profile");
+  folder.write("profile/train_trace.json", trace_text(40000));
+  std::vector<RunRecord> runs = {read_run(folder.path)};
+  runs[0].facts.profile = (folder.path / "profile").string();
+  const std::string html = run_report_html(runs);
+  EXPECT_LT(html.size(), size_t{15} << 20);
+  const Json data = data_of_page(html);
+  EXPECT_EQ(data.at("runs").items()[0].get<int>("rows"), 10000);
+  for (const Json& chart : data.at("charts").items()) {
+    EXPECT_LE(chart.at("curves").items()[0].at("y").items().size(), 1000u);
+  }
+  EXPECT_LE(data.at("details").items()[0].at("profile").at("trace").get<size_t>("shown"), 20000u);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 
 #include "pando/data/image/png.h"
 #include "pando/data/picture_sheet.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pando/app/run/run_outputs.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <span>
 

@@ -28,6 +28,16 @@ const kKindNames = {
   exchange_wait: "waiting",
 };
 
+// Milliseconds with as many digits as neighbours need to differ.
+const tickText = (tick, step) => {
+  const digits = Math.max(0, Math.min(4, -Math.floor(Math.log10((step || 1e4) / 1e4) + 1e-9)));
+  return (
+    grouped((tick / 1e4).toFixed(digits).split(".")[0]) +
+    (digits ? "." + (tick / 1e4).toFixed(digits).split(".")[1] : "") +
+    " ms"
+  );
+};
+
 class GanttChart {
   // `parts` tells forward from backward by the name of an op, for programs without stages.
   constructor(trace, {parts = new Map(), label = "what every worker did", begin, end} = {}) {
@@ -186,12 +196,13 @@ class GanttChart {
     const plotWidth = width - kLabelWidth,
       scale = plotWidth / (this.high - this.low);
     context.strokeStyle = color("--line");
-    for (const tick of roundTicks(this.low, this.high, plotWidth / 90)) {
+    const ticks = roundTicks(this.low, this.high, plotWidth / 90);
+    for (const tick of ticks) {
       const x = kLabelWidth + (tick - this.low) * scale;
       context.fillStyle = faint;
       context.fillRect(x, kAxisHeight, 1, kTrackHeight * this.tracks.length);
       context.fillStyle = soft;
-      clippedText(context, secondsText(tick / 1e7), x + 3, kAxisHeight / 2, width - x);
+      clippedText(context, tickText(tick, ticks[1] - ticks[0]), x + 3, kAxisHeight / 2, width - x);
     }
     this.tracks.forEach((track, row) => {
       const top = kAxisHeight + row * kTrackHeight;

@@ -159,7 +159,10 @@ const workerChart = (profile) => {
     .map((begin, i) => begin - begins[i])
     .sort((a, b) => a - b);
   const usual = gaps[Math.floor(gaps.length / 2)] || (chart.last - chart.first) / 4;
-  if (begins.length > 4) chart.show(begins[middle] - 0.2 * usual, begins[middle] + 3.8 * usual);
+  // A weight update of a pipeline, or some visits of all layers.
+  const {time} = profile,
+    shownSpan = chart.stages > 1 && time?.updates ? (1.2e7 * time.span_seconds) / time.updates : 4 * usual;
+  if (begins.length > 4) chart.show(begins[middle] - 0.05 * shownSpan, begins[middle] + 0.95 * shownSpan);
   const {shown, recorded} = profile.trace;
   return make(
     "div",
