@@ -2,10 +2,11 @@
 //
 // charts: [{title, unit, log, zero, curves: [{run: 0, name: "training", x: {..}, y: [..]}]}].
 
-// The colours tell runs apart, or, if there is one run only, what is shown.
+// The colours tell runs apart, and dashes the further curves of a run; with one run only, the colours
+// tell what is shown.
 const drawnCurves = (curves, runs) => curves.map((curve, index) => runs.length > 1
   ? {...curve, name: curve.name ? `${runs[curve.run].name} · ${curve.name}` : runs[curve.run].name, color: curve.run,
-    dashed: curve.name === "validation"}
+    dashed: curves.findIndex((other) => other.run === curve.run) !== index}
   : {...curve, name: curve.name || "value", color: index});
 
 // The axes that some curve has values for.
