@@ -14,19 +14,32 @@ const fs = require("fs");
 const path = require("path");
 const puppeteer = require("puppeteer-core");
 
-const kFlags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-  "--disable-background-networking", "--disable-component-update", "--disable-sync",
-  "--disable-dev-shm-usage", "--hide-scrollbars"];
+const kFlags = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--disable-dev-shm-usage",
+  "--hide-scrollbars",
+];
 
 // The looks that every page is tested in.
 const kLooks = [1280, 390].flatMap((width) => [false, true].map((dark) => ({width, dark})));
 const lookName = ({width, dark}) => `${width}-${dark ? "dark" : "light"}`;
 
-const check = (condition, text) => { if (!condition) throw new Error(text); };
+const check = (condition, text) => {
+  if (!condition) throw new Error(text);
+};
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 
 class Browser {
-  constructor(browser) { this.browser = browser; this.errors = []; }
+  constructor(browser) {
+    this.browser = browser;
+    this.errors = [];
+  }
 
   async open(url, {width = 1280, height, dark = false} = {}) {
     const page = await this.browser.newPage();
@@ -40,10 +53,17 @@ class Browser {
         this.errors.push(`${request.url()}: ${request.failure()?.errorText}`);
       }
     });
-    await page.emulateMediaFeatures([{name: "prefers-color-scheme", value: dark ? "dark" : "light"},
-      {name: "prefers-reduced-motion", value: "reduce"}]);
-    await page.setViewport({width, height: height || (width < 600 ? 844 : 900), isMobile: width < 600,
-      hasTouch: width < 600, deviceScaleFactor: 1});
+    await page.emulateMediaFeatures([
+      {name: "prefers-color-scheme", value: dark ? "dark" : "light"},
+      {name: "prefers-reduced-motion", value: "reduce"},
+    ]);
+    await page.setViewport({
+      width,
+      height: height || (width < 600 ? 844 : 900),
+      isMobile: width < 600,
+      hasTouch: width < 600,
+      deviceScaleFactor: 1,
+    });
     await page.goto(url, {waitUntil: "load"});
     return page;
   }
@@ -53,8 +73,19 @@ class Browser {
     await page.evaluate(fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8"));
     const found = await page.evaluate(() => axe.run(document, {resultTypes: ["violations"]}));
     const serious = found.violations.filter((fault) => ["serious", "critical"].includes(fault.impact));
-    check(serious.length === 0, serious.map((fault) => `${fault.id}: ${fault.help}\n` +
-      fault.nodes.slice(0, 3).map((node) => `  ${node.html.slice(0, 300)}\n  ${node.failureSummary}`).join("\n")).join("\n"));
+    check(
+      serious.length === 0,
+      serious
+        .map(
+          (fault) =>
+            `${fault.id}: ${fault.help}\n` +
+            fault.nodes
+              .slice(0, 3)
+              .map((node) => `  ${node.html.slice(0, 300)}\n  ${node.failureSummary}`)
+              .join("\n"),
+        )
+        .join("\n"),
+    );
   }
 
   // Nothing sticks out to the right: a phone shows the page without sideways scrolling.
@@ -72,8 +103,12 @@ class Browser {
 // Runs `test(browser)` and ends the process: with 1 if it throws or a page had an error.
 const withBrowser = async (test) => {
   let status = 0;
-  const chromium = await puppeteer.launch({executablePath: process.env.PANDO_CHROMIUM, headless: true,
-    args: kFlags, userDataDir: process.env.PANDO_BROWSER_PROFILE});
+  const chromium = await puppeteer.launch({
+    executablePath: process.env.PANDO_CHROMIUM,
+    headless: true,
+    args: kFlags,
+    userDataDir: process.env.PANDO_BROWSER_PROFILE,
+  });
   const browser = new Browser(chromium);
   try {
     await test(browser);

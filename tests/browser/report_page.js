@@ -2,11 +2,15 @@
 // SPDX-License-Identifier: MIT
 const {withBrowser, kLooks, lookName, check, sleep} = require("browser.js");
 
-const pages = JSON.parse(process.argv[2]), screenshots = process.argv[3];
+const pages = JSON.parse(process.argv[2]),
+  screenshots = process.argv[3];
 
 const open = async (browser, name, look) => {
   const page = await browser.open("file://" + pages[name], look);
-  page.on("dialog", (dialog) => { browser.errors.push(`${name}: a script of the data ran: ${dialog.message()}`); dialog.dismiss(); });
+  page.on("dialog", (dialog) => {
+    browser.errors.push(`${name}: a script of the data ran: ${dialog.message()}`);
+    dialog.dismiss();
+  });
   await sleep(300);
   return page;
 };
@@ -16,14 +20,17 @@ const textOf = (page, selector) => page.$eval(selector, (element) => element.tex
 // The cell with most mistakes answers with pictures that a browser can decode.
 const clickCell = async (page) => {
   const wanted = await page.$$eval("table.confusion button.miss", (buttons) => {
-    const largest = buttons.reduce((a, b) => Number(a.textContent) >= Number(b.textContent) ? a : b);
+    const largest = buttons.reduce((a, b) => (Number(a.textContent) >= Number(b.textContent) ? a : b));
     const other = buttons.find((button) => button !== largest && Number(button.textContent) > 0) || largest;
     other.id = "wanted";
     return {title: other.title.split(":")[0], count: Number(other.textContent)};
   });
   await page.$eval("#wanted", (button) => button.scrollIntoView({block: "center"}));
   await page.click("#wanted");
-  const shown = await page.$$eval("#classes .card", (cards) => cards.find((card) => card.ariaLive === "polite").querySelector("h3").textContent);
+  const shown = await page.$$eval(
+    "#classes .card",
+    (cards) => cards.find((card) => card.ariaLive === "polite").querySelector("h3").textContent,
+  );
   check(shown === wanted.title, `expected '${wanted.title}', got '${shown}'`);
   const pictures = await page.$$eval("#classes .card[aria-live] .picture", async (elements) => {
     const picture = new Image();
@@ -37,11 +44,14 @@ const clickCell = async (page) => {
 
 // Arrow keys move in the matrix, which is one stop of the tab key.
 const moveInMatrix = async (page) => {
-  check(await page.$$eval("table.confusion button[tabindex='0']", (all) => all.length) === 1, "the matrix has one tab stop");
+  check(
+    (await page.$$eval("table.confusion button[tabindex='0']", (all) => all.length)) === 1,
+    "the matrix has one tab stop",
+  );
   await page.focus("table.confusion button[tabindex='0']");
   const before = await page.evaluate(() => document.activeElement.title);
   for (const key of ["ArrowDown", "ArrowUp", "ArrowLeft", "ArrowRight"]) await page.keyboard.press(key);
-  check(await page.evaluate(() => document.activeElement.title) !== "", "the focus left the matrix");
+  check((await page.evaluate(() => document.activeElement.title)) !== "", "the focus left the matrix");
   check(before !== undefined, "no cell");
 };
 
@@ -50,29 +60,43 @@ const zoomCurve = async (page) => {
   await chart.evaluate((element) => element.scrollIntoView({block: "center"}));
   const reset = await chart.$("::-p-text(whole range)");
   check(await reset.evaluate((button) => button.classList.contains("hidden")), "the chart begins with a zoom");
-  const box = await (await chart.$(".u-over")).boundingBox(), y = box.y + box.height / 2;
+  const box = await (await chart.$(".u-over")).boundingBox(),
+    y = box.y + box.height / 2;
   await page.mouse.move(box.x + 0.3 * box.width, y);
   await page.mouse.down();
   await page.mouse.move(box.x + 0.7 * box.width, y, {steps: 5});
   await page.mouse.up();
-  check(!await reset.evaluate((button) => button.classList.contains("hidden")), "dragging does not zoom");
+  check(!(await reset.evaluate((button) => button.classList.contains("hidden"))), "dragging does not zoom");
   await reset.click();
   check(await reset.evaluate((button) => button.classList.contains("hidden")), "the whole range does not come back");
-  await chart.$eval("details", (details) => { details.open = true; });
+  await chart.$eval("details", (details) => {
+    details.open = true;
+  });
   await sleep(50);
-  check(await chart.$$eval("tbody tr", (rows) => rows.length) >= 2, "the table of values is empty");
-  await chart.$eval("details", (details) => { details.open = false; });
+  check((await chart.$$eval("tbody tr", (rows) => rows.length)) >= 2, "the table of values is empty");
+  await chart.$eval("details", (details) => {
+    details.open = false;
+  });
 };
 
 const sortClasses = async (page) => {
-  const column = () => page.$$eval("#classes table[aria-label=classes] tbody tr", (rows) => rows.map((row) => parseFloat(row.cells[3].textContent)));
+  const column = () =>
+    page.$$eval("#classes table[aria-label=classes] tbody tr", (rows) =>
+      rows.map((row) => parseFloat(row.cells[3].textContent)),
+    );
   const head = await page.$("#classes table[aria-label=classes] th:nth-child(4) button");
   await head.evaluate((button) => button.click());
   const down = await column();
-  check(down.every((value, i) => i === 0 || value <= down[i - 1]), `not sorted: ${down}`);
+  check(
+    down.every((value, i) => i === 0 || value <= down[i - 1]),
+    `not sorted: ${down}`,
+  );
   await head.evaluate((button) => button.click());
   const up = await column();
-  check(up.every((value, i) => i === 0 || value >= up[i - 1]), `not sorted: ${up}`);
+  check(
+    up.every((value, i) => i === 0 || value >= up[i - 1]),
+    `not sorted: ${up}`,
+  );
 };
 
 const pointAtWorkers = async (page) => {
@@ -84,13 +108,20 @@ const pointAtWorkers = async (page) => {
     await page.mouse.move(box.x + share * box.width, box.y + 35);
     texts.add(await textOf(page, "#time .hint"));
   }
-  check([...texts].some((text) => /worker 0: .*(ms|µs)/.test(text)), `hints: ${[...texts].join(" | ")}`);
+  check(
+    [...texts].some((text) => /worker 0: .*(ms|µs)/.test(text)),
+    `hints: ${[...texts].join(" | ")}`,
+  );
 };
 
 const readOne = async (browser, look) => {
   const page = await open(browser, "one", look);
   const parts = await page.$$eval("section.part", (all) => all.map((part) => part.id));
-  for (const id of ["curves", "classes", "load", "time", "memory", "graph", "input", "run"]) check(parts.includes(id), `no part '${id}': ${parts}`);
+  for (const id of ["curves", "classes", "time", "memory", "graph", "input", "run"])
+    check(parts.includes(id), `no part '${id}': ${parts}`);
+  const charts = await page.$$eval("#curves .chart h3", (all) => all.map((head) => head.firstChild.textContent));
+  for (const title of ["Loss", "Accuracy", "Learning rate", "Throughput", "Processor", "Memory"])
+    check(charts.includes(title), `no chart '${title}': ${charts}`);
   await browser.expectFits(page);
   await browser.expectAccessible(page);
   await clickCell(page);
@@ -99,9 +130,11 @@ const readOne = async (browser, look) => {
     await moveInMatrix(page);
     await sortClasses(page);
     await pointAtWorkers(page);
-    await page.$eval("#graph details.layer", (fold) => { fold.open = true; });
+    await page.$eval("#graph details.layer", (fold) => {
+      fold.open = true;
+    });
     await sleep(50);
-    check(await page.$$eval("#graph details.layer tbody tr", (rows) => rows.length) > 0, "a layer does not unfold");
+    check((await page.$$eval("#graph details.layer tbody tr", (rows) => rows.length)) > 0, "a layer does not unfold");
   }
   await browser.expectAccessible(page);
   if (screenshots) await takePictures(browser, page, look);
@@ -113,22 +146,26 @@ const takePictures = async (browser, page, look) => {
   await page.evaluate(() => scrollTo(0, 0));
   await browser.screenshot(page, `${screenshots}/report-${name}.png`);
   await browser.screenshot(page, `${screenshots}/report-${name}-whole.png`, {fullPage: true});
-  for (const id of ["classes", "time", "memory"]) await (await page.$("#" + id)).screenshot({path: `${screenshots}/report-${name}-${id}.png`});
+  for (const id of ["classes", "time", "memory"])
+    await (await page.$("#" + id)).screenshot({path: `${screenshots}/report-${name}-${id}.png`});
 };
 
 const compare = async (browser, look) => {
   const page = await open(browser, "compared", look);
   await browser.expectFits(page);
   await browser.expectAccessible(page);
-  check(await page.$$eval("#runs table[aria-label='the runs'] tbody tr", (rows) => rows.length) === 2, "two runs have two rows");
+  check(
+    (await page.$$eval("#runs table[aria-label='the runs'] tbody tr", (rows) => rows.length)) === 2,
+    "two runs have two rows",
+  );
   const differing = await textOf(page, "#runs table[aria-label='options that differ']");
   check(differing.includes("learning-rate"), differing);
   const toggle = await page.$("#curves .controls > button[aria-pressed]");
   await toggle.click();
-  check(await toggle.evaluate((button) => button.getAttribute("aria-pressed")) === "false", "a run cannot be hidden");
+  check((await toggle.evaluate((button) => button.getAttribute("aria-pressed"))) === "false", "a run cannot be hidden");
   await (await page.$("#curves .choice ::-p-text(time)")).click();
   await (await page.$("#classes .controls ::-p-text(second)")).click();
-  check(await page.$("#classes table.confusion") !== null, "the second run has no classes");
+  check((await page.$("#classes table.confusion")) !== null, "the second run has no classes");
   if (screenshots) await browser.screenshot(page, `${screenshots}/compared-${lookName(look)}.png`);
   await page.close();
 };
@@ -136,38 +173,48 @@ const compare = async (browser, look) => {
 // What was not recorded is named with the flag that records it.
 const readPlain = async (browser) => {
   const page = await open(browser, "plain", {});
-  for (const id of ["time", "memory"]) check((await textOf(page, "#" + id)).includes("--profile"), `${id} does not name the flag`);
-  check(await page.$("#time canvas") === null, "a run without a profile has no chart of workers");
+  for (const id of ["time", "memory"])
+    check((await textOf(page, "#" + id)).includes("--profile"), `${id} does not name the flag`);
+  check((await page.$("#time canvas")) === null, "a run without a profile has no chart of workers");
   await page.close();
 };
 
 const readHostile = async (browser) => {
   const page = await open(browser, "hostile", {});
   check((await textOf(page, "#classes")).includes("<img src=x onerror=alert(2)>"), "the name of the class is not text");
-  check(await page.$("#main img") === null, "a name became an element");
-  check(await page.$("#main script") === null, "a name became a script");
+  check((await page.$("#main img")) === null, "a name became an element");
+  check((await page.$("#main script")) === null, "a name became a script");
   await page.close();
 };
 
 // The time until the page can answer again; the best of some tries, as other programs may disturb.
-const answerTime = (page, selector, action) => page.evaluate(async (selector, action) => {
-  const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
-  const buttons = [...document.querySelectorAll(selector)].filter((button) => button.textContent === action);
-  let best = Infinity;
-  for (let i = 0; i < 6; ++i) {
-    await frame();
-    const begin = performance.now();
-    buttons[0].click();
-    await frame();
-    best = Math.min(best, performance.now() - begin);
-  }
-  return best;
-}, selector, action);
+const answerTime = (page, selector, action) =>
+  page.evaluate(
+    async (selector, action) => {
+      const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+      const buttons = [...document.querySelectorAll(selector)].filter((button) => button.textContent === action);
+      let best = Infinity;
+      for (let i = 0; i < 6; ++i) {
+        await frame();
+        const begin = performance.now();
+        buttons[0].click();
+        await frame();
+        best = Math.min(best, performance.now() - begin);
+      }
+      return best;
+    },
+    selector,
+    action,
+  );
 
 const readLong = async (browser) => {
   const page = await open(browser, "long", {});
-  const times = {all: await answerTime(page, "#time .controls button", "all"), zoom: await answerTime(page, "#time .controls button", "zoom in"),
-    curve: await answerTime(page, "#curves .tools button", "zoom in"), axis: await answerTime(page, "#curves .choice button", "step")};
+  const times = {
+    all: await answerTime(page, "#time .controls button", "all"),
+    zoom: await answerTime(page, "#time .controls button", "zoom in"),
+    curve: await answerTime(page, "#curves .tools button", "zoom in"),
+    axis: await answerTime(page, "#curves .choice button", "step"),
+  };
   console.log("answers after ms: " + JSON.stringify(times));
   for (const [name, ms] of Object.entries(times)) check(ms < 100, `${name} takes ${ms} ms`);
   await page.close();

@@ -94,19 +94,14 @@ const detailPart = ([id, title, content, otherwise], data) => {
   return part(id, title, "", controls, place);
 };
 
-const loadPart = (data) =>
-  data.load.length === 0 ? null : part("load", "Load of the machine", "", new CurvePanel(data.load, data.runs).element);
-
 const drawReport = (data) => {
   const several = data.runs.length > 1;
   const parts = [];
   if (several) parts.push(comparison(data));
-  if (data.charts.length > 0) parts.push(part("curves", "Curves", "", new CurvePanel(data.charts, data.runs).element));
-  parts.push(
-    ...kDetails.slice(0, 1).map((entry) => detailPart(entry, data)),
-    loadPart(data),
-    ...kDetails.slice(1).map((entry) => detailPart(entry, data)),
-  );
+  // The load of the machine stands beside the curves, over the same axis.
+  const charts = [...data.charts, ...data.load];
+  if (charts.length > 0) parts.push(part("curves", "Curves", "", new CurvePanel(charts, data.runs).element));
+  parts.push(...kDetails.map((entry) => detailPart(entry, data)));
   if (!several) parts.push(part("run", "The run", "", runDetails(data.runs[0]), ...problemNotes(data.runs[0])));
   else if (data.runs.some((run) => run.problems.length > 0))
     parts.push(part("problems", "Problems", "", ...data.runs.flatMap(problemNotes)));
