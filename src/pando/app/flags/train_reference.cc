@@ -70,6 +70,8 @@ The run directory is `--run-dir`, or by default `runs/<model>-<date>-<time>`. It
   picture; with `--wandb`, `wandb.jsonl`.
 - `class_report.txt`, `class_report.csv`, `confusion.csv`, `confusion.svg`: precision, recall
   and F1 of each class and the confusion matrix, after validation.
+- `run.json`, `load.csv`, `class_report.json`, `class_samples.png`, `input.json`, `input.png`: what
+  `pando report` reads beside these; with `--report`, its page `report.html`.
 
 If `--run-dir` already has files of an earlier run, they are moved to `previous-<n>/` in it.
 

@@ -27,6 +27,7 @@
 #include "pando/app/run/pipeline_text.h"
 #include "pando/app/run/resume.h"
 #include "pando/app/run/row_sinks.h"
+#include "pando/app/run/run_identity.h"
 #include "pando/app/run/run_outputs.h"
 #include "pando/app/run/training_phase.h"
 #include "pando/app/run/validation_phase.h"
