@@ -47,7 +47,8 @@ TEST(LoadRecorder, IsBounded) {
 
 TEST(LoadRecorder, ContinuesTheRowsOfAResumedRun) {
   const TestFolder folder;
-  folder.write(kLoadFile, "seconds,...\n1.0,50,60,70,0,0\n2.0,50,60,70,0,0\n99.0,1,1,1,1,1\n3,brok");
+  folder.write(kLoadFile,
+               "seconds,...\n1.0,50,60,70,0,0\n2.0,50,60,70,0,0\n99.0,1,1,1,1,1\n3,brok");
   {
     const LoadRecorder recorder(
         {.folder = folder.path, .seconds_before = 2.5, .period = milliseconds(20)});
