@@ -222,6 +222,30 @@ void make_folder(const std::string& folder) {
   if (failure) throw IoError("--output: cannot create ", folder, ": ", failure.message());
 }
 
+// Prints the answers, and what could not be answered to standard error.
+int answer_pictures(Model& model, const PredictFlags& flags, app::PredictionOptions& options,
+                    std::ostream& out) {
+  const app::PredictionForm form = flags.csv    ? app::PredictionForm::csv
+                                   : flags.json ? app::PredictionForm::json
+                                                : app::PredictionForm::text;
+  app::PredictionWriter writer(out, form, options.kind != app::AnswerKind::numbers);
+  options.answer = [&](const app::Prediction& answer) { writer.write(answer); };
+  options.unread = [](const std::string&, const std::string& why) {
+    std::cerr << "pando: warning: " << why << "\n";
+  };
+  const auto start = std::chrono::steady_clock::now();
+  const int64_t answered = app::predict_pictures(model, options);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  writer.finish();
+  const auto failed = std::ssize(options.files) - answered;
+  if (form == app::PredictionForm::text && options.files.size() > 1) {
+    out << fmt::format("{} in {:.2f} s ({:.0f} a second){}\n", counted(answered, "picture"),
+                       seconds.count(), static_cast<double>(answered) / seconds.count(),
+                       failed == 0 ? "" : fmt::format("; not read: {}", failed));
+  }
+  return failed == 0 ? app::kDone : app::kFailed;
+}
+
 }  // namespace
 
 int command_predict(std::span<const std::string> args, std::ostream& out) {
@@ -255,25 +279,8 @@ int command_predict(std::span<const std::string> args, std::ostream& out) {
   const app::AnswerKind kind = flags.task.value_or(app::answer_kind_of(trained.model));
   check_effects(table, kind, options.own_sizes);
   make_folder(kind == app::AnswerKind::pixels ? flags.output : "");
-  const app::PredictionForm form = flags.csv    ? app::PredictionForm::csv
-                                   : flags.json ? app::PredictionForm::json
-                                                : app::PredictionForm::text;
-  app::PredictionWriter writer(out, form, kind != app::AnswerKind::numbers);
-  options.answer = [&](const app::Prediction& answer) { writer.write(answer); };
-  options.unread = [](const std::string&, const std::string& why) {
-    std::cerr << "pando: warning: " << why << "\n";
-  };
-  const auto start = std::chrono::steady_clock::now();
-  const int64_t answered = app::predict_pictures(trained.model, options);
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  writer.finish();
-  const auto failed = std::ssize(options.files) - answered;
-  if (form == app::PredictionForm::text && options.files.size() > 1) {
-    out << fmt::format("{} in {:.2f} s ({:.0f} a second){}\n", counted(answered, "picture"),
-                       seconds.count(), static_cast<double>(answered) / seconds.count(),
-                       failed == 0 ? "" : fmt::format("; not read: {}", failed));
-  }
-  return failed == 0 ? app::kDone : app::kFailed;
+  options.kind = kind;
+  return answer_pictures(trained.model, flags, options, out);
 }
 
 }  // namespace pando::cli
