@@ -213,7 +213,6 @@ TEST(Repository, GoodRequestsSurviveManyReloads) {
   std::jthread client([&] {
     while (!stop) {
       const auto model = server->find({.name = "m"});
-      if (model && (*model)->inputs()[0].shape.back() != 4) continue;  // of the other shape
       if (!model || !server->infer(scaling_request(*model, 2))) ++failed;
       ++answered;
     }
@@ -235,6 +234,23 @@ TEST(Repository, GoodRequestsSurviveManyReloads) {
   client.join();
   EXPECT_EQ(failed, 0);
   EXPECT_GT(answered, 0);
+}
+
+// Requests of clients that know only the name of the model must not fail.
+TEST(Repository, OtherInputsDoNotReplaceWhatIsServed) {
+  Served served(1);
+  const auto server = served.start();
+  write_version(served.folder.path(), 2, Model(Sequential({3}, {Dense({.units = 2})})));
+  server->poll();
+  EXPECT_EQ(model_of(*server)->version(), 1);
+  EXPECT_SAYS(server->status({.name = "m", .version = 2})->versions[0].status.message, "[-1, 3]",
+              "[-1, 4]", "version 1", "another name");
+  // Who asks for its number gets it.
+  ServerConfig config = served.config;
+  config.models[0].policy = {.kind = VersionPolicy::Kind::specific, .versions = {2}};
+  server->reload(config);
+  server->poll();
+  EXPECT_EQ(model_of(*server)->version(), 2);
 }
 
 }  // namespace

@@ -117,7 +117,8 @@ void Batcher::submit(std::shared_ptr<const LoadedModel> model, InferRequest requ
       queue.jobs.push_back(job);
       queue.samples += samples;
       queue.metrics->waiting(queue.samples);
-      alone_ = in_flight_++ == 0 ? alone_ + 1 : 0;
+      ++in_flight_;
+      alone_ = unanswered_++ == 0 ? alone_ + 1 : 0;
       if (is_for_caller(queue, samples)) own = take(model, Clock::now());
     }
   }
@@ -135,8 +136,8 @@ void Batcher::submit(std::shared_ptr<const LoadedModel> model, InferRequest requ
 
 // Requires: the mutex is held.
 bool Batcher::is_for_caller(const ModelQueue& queue, int64_t samples) const {
-  return samples == 1 && alone_ > kAloneBefore && queue.jobs.size() == 1 && queue.running == 0 &&
-         !queue.limits.waits() && queue.seconds_per_sample < kShortSeconds && trace_ == nullptr;
+  return samples == 1 && alone_ > kAloneBefore && queue.jobs.size() == 1 && !queue.limits.waits() &&
+         queue.seconds_per_sample < kShortSeconds && trace_ == nullptr;
 }
 
 void Batcher::compute_here(Batch& batch) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <memory>
@@ -96,7 +97,10 @@ class Batcher {
   std::vector<std::shared_ptr<const LoadedModel>> active_;  // models with jobs or running batches
   int idle_ = 0;
   int64_t in_flight_ = 0;
-  int64_t alone_ = 0;  // requests in a row that came while no other was in flight
+  int64_t alone_ = 0;  // requests in a row that came when all others had been answered
+  // As in_flight_, but without those whose answers are being handed over: their clients may be
+  // faster than the worker.
+  std::atomic<int64_t> unanswered_{0};
   bool stopping_ = false;
   profile::Trace* trace_ = nullptr;
   std::vector<std::jthread> threads_;

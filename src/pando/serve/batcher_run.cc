@@ -139,6 +139,7 @@ void Batcher::answer(const std::shared_ptr<Job>& job, Result<InferResponse> resu
   job->model->queue().metrics->answered(result.status(), job->samples,
                                         result ? result->times : RequestTimes{},
                                         seconds_between(job->accepted, Clock::now()));
+  --unanswered_;
   job->callback(std::move(result));
   const std::lock_guard lock(mutex_);
   if (--in_flight_ == 0) empty_.notify_all();

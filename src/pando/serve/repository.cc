@@ -2,11 +2,14 @@
 #include "pando/serve/repository.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <span>
 
 #include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "pando/base/error.h"
 #include "pando/base/memory_limit.h"
 #include "pando/base/threads.h"
 
@@ -33,6 +36,22 @@ Status status_of_error(const std::exception& error) {
   return failure(is_internal ? Code::internal : Code::invalid_argument, error.what());
 }
 
+bool is_same_policy(const VersionPolicy& a, const VersionPolicy& b) {
+  return a.kind == b.kind && a.num_versions == b.num_versions && a.versions == b.versions;
+}
+
+// "'x' f32 [-1, 28, 28, 1]"
+std::string inputs_text(const LoadedModel& model) {
+  std::string text;
+  for (const TensorInfo& input : model.inputs()) {
+    std::string shape;
+    for (const int64_t size : input.shape) shape += concat(shape.empty() ? "" : ", ", size);
+    text += concat(text.empty() ? "" : ", ", "'", input.name, "' ", to_string(input.type), " [",
+                   shape, "]");
+  }
+  return text;
+}
+
 }  // namespace
 
 Repository::Repository(ServerConfig config, RepositoryOptions options)
@@ -53,9 +72,14 @@ void Repository::reload(ServerConfig config) {
     for (auto& [name, entry] : entries_) entry.is_leaving = true;
     for (const ModelConfig& model : config.models) {
       Entry& entry = entries_[model.name];
-      if (entry.config.base_path != model.base_path) {
-        for (auto& [number, version] : entry.versions) version.attempts = 0;
-        entry.is_known = false;
+      const bool is_elsewhere = entry.config.base_path != model.base_path;
+      if (is_elsewhere) entry.is_known = false;
+      if (is_elsewhere || !is_same_policy(entry.config.policy, model.policy)) {
+        // What failed may be right now.
+        for (auto& [number, version] : entry.versions) {
+          version.attempts = 0;
+          version.next_attempt = {};
+        }
       }
       entry.config = model;
       entry.is_leaving = false;
@@ -222,11 +246,33 @@ void Repository::load(const std::string& name, const FoundVersion& found,
   finish_load(name, found, std::move(model), std::move(status));
 }
 
+// Requests without a version go to the latest one. One that takes other inputs would make them all
+// fail, so it does not replace what is served from the same folder.
+Status Repository::check_inputs(const Entry& entry, const FoundVersion& found,
+                                const LoadedModel& model) const {
+  const LoadedModel* served = latest_of(entry);
+  if (served == nullptr || entry.config.policy.kind != VersionPolicy::Kind::latest) return {};
+  const std::filesystem::path path = entry.versions.at(served->version()).path;
+  const bool is_neighbour = path.parent_path() == std::filesystem::path(found.path).parent_path();
+  const auto is_same = [](const TensorInfo& a, const TensorInfo& b) {
+    const std::span<const int64_t> one(a.shape);
+    const std::span<const int64_t> other(b.shape);
+    return a.name == b.name && a.type == b.type && one.size() == other.size() && !one.empty() &&
+           std::ranges::equal(one.subspan(1), other.subspan(1));  // whatever the batch is
+  };
+  if (!is_neighbour || std::ranges::equal(served->inputs(), model.inputs(), is_same)) return {};
+  return failure(Code::failed_precondition, "version ", found.version, " takes ",
+                 inputs_text(model), ", but version ", served->version(),
+                 ", which is served, takes ", inputs_text(*served),
+                 "; serve it under another name, or name its number in the policy 'specific'");
+}
+
 void Repository::finish_load(const std::string& name, const FoundVersion& found,
                              std::shared_ptr<LoadedModel> model, Status status) {
   const std::lock_guard lock(mutex_);
   const auto entry = entries_.find(name);
   if (entry == entries_.end()) return;
+  if (status.ok()) status = check_inputs(entry->second, found, *model);
   Version& version = entry->second.versions[found.version];
   const bool is_good = status.ok();
   version.status = std::move(status);

@@ -82,6 +82,8 @@ class Repository {
   void load(const std::string& name, const FoundVersion& found, const ModelConfig& config);
   void finish_load(const std::string& name, const FoundVersion& found,
                    std::shared_ptr<LoadedModel> model, Status status);
+  Status check_inputs(const Entry& entry, const FoundVersion& found,
+                      const LoadedModel& model) const;
   void forget_missing(Entry& entry, const std::vector<FoundVersion>& found);
   bool free_unloaded();
   void unload(Entry& entry, int64_t version);
