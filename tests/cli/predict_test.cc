@@ -574,6 +574,21 @@ TEST_F(LeavingRun, ShowTellsWhatIsInANetwork) {
   EXPECT_EQ(run({"show"}).code, app::kUsage);
 }
 
+TEST_F(LeavingRun, ShowCountsWhatTrainingChanges) {
+  Model model(Sequential({8, 8, 3}, {Conv2D({.filters = 2, .name = "conv"}), BatchNormalization(),
+                                     Flatten(), Dense({.units = 3, .name = "last"})}));
+  const int64_t all = model.network().parameters();
+  const int64_t conv = model.network().layer("conv").parameters();
+  model.set_trainable("conv", false);
+  save_model(model, path("net.keras"));
+  const int64_t changed = all - conv - 4;  // two moving means, two variances
+  const Result shown = run({"show", path("net.keras")});
+  EXPECT_SAYS(shown.out, concat("Trainable params: ", changed),
+              concat("(", changed, " trainable)"));
+  const auto json = nlohmann::json::parse(run({"show", path("net.keras"), "--json"}).out);
+  EXPECT_EQ(json["trainable_parameters"], changed);
+}
+
 // Writes net.onnx, whose height and width are open, or only the width.
 void write_open_file(const std::string& path, bool open_height) {
   const Model model(

@@ -98,6 +98,18 @@ void show_facts(const ModelFacts& facts, std::ostream& out) {
        fmt::format("{}: {}{}", facts.labels.size(), join(shown, ", "), more ? ", ..." : ""));
 }
 
+// What training changes: frozen layers and moving statistics are left out, as in the summary.
+int64_t trainable_parameters(const Model& model) {
+  int64_t count = 0;
+  for (const LayerInfo& layer : model.network().layers()) {
+    if (layer.weights.empty() || !model.trainable(layer.name)) continue;
+    for (const nn::WeightSpec& weight : layer.weights) {
+      count += weight.is_state() ? 0 : weight.shape.elements();
+    }
+  }
+  return count;
+}
+
 void show_text(const app::TrainedModel& trained, std::ostream& out) {
   const Network& network = trained.model.network();
   out << trained.model.summary();
@@ -110,7 +122,7 @@ void show_text(const app::TrainedModel& trained, std::ostream& out) {
   }
   out << fmt::format("{:<12} {} ({} trainable)\n", "parameters",
                      with_thousands(network.parameters()),
-                     with_thousands(network.trainable_parameters()));
+                     with_thousands(trainable_parameters(trained.model)));
   out << fmt::format("{:<12} {:.2f} MFLOP a sample, in convolutions and dense layers\n", "work",
                      forward_flops(network) / 1e6);
   out << fmt::format("{:<12} {}\n", "weights of", trained.source);
@@ -121,7 +133,7 @@ void show_json(const app::TrainedModel& trained, std::ostream& out) {
   const Network& network = trained.model.network();
   Json json = {{"file", trained.source},
                {"parameters", network.parameters()},
-               {"trainable_parameters", network.trainable_parameters()},
+               {"trainable_parameters", trainable_parameters(trained.model)},
                {"forward_flops", forward_flops(network)}};
   for (const NetworkInput& input : network.inputs()) {
     json["inputs"].push_back(
