@@ -1,9 +1,11 @@
 #include "pando/request/load.h"
 
 #include <atomic>
+#include <cstdlib>
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "pando/base/error.h"
 #include "tests/support/expect_error.h"
@@ -83,6 +85,22 @@ TEST(RequestLoad, AFirstRequestThatFailsEndsIt) {
               }),
               "NOT_FOUND", "no model");
   EXPECT_EQ(sent, 2);
+}
+
+// In a process of its own, whose memory has no room for the stacks of so many threads.
+TEST(RequestLoad, AThreadThatIsRefusedEndsItInsteadOfWaiting) {
+  const auto run_with_little_memory = [] {
+    const rlimit limit{1L << 31, 1L << 31};
+    ::setrlimit(RLIMIT_AS, &limit);
+    std::atomic<int> sent = 0;
+    try {
+      load({.connections = 4000, .requests = 1}, sent, [](int) { return serve::Status{}; });
+    } catch (const ResourceError&) {
+      std::_Exit(7);
+    }
+    std::_Exit(1);
+  };
+  EXPECT_EXIT(run_with_little_memory(), testing::ExitedWithCode(7), "");
 }
 
 TEST(RequestLoad, Percentiles) {

@@ -118,6 +118,7 @@ TEST_F(RestOip, RefusesOther) {
   EXPECT_SAYS(infer("rows", "[]"), "400", "object");
   EXPECT_SAYS(infer("rows", "{"), "400", "JSON Parse error");
   EXPECT_SAYS(infer("rows", R"({"inputs": 1})"), "list");
+  EXPECT_SAYS(infer("rows", R"({"inputs": []} x)"), "400", "must not be followed");
   EXPECT_SAYS(infer("rows", R"({"id": 1})"), "'id'", "string");
   EXPECT_SAYS(infer("rows", R"({"parameters": {"timeout": -1}})"), "timeout");
   EXPECT_SAYS(infer("rows", R"({"parameters": {"binary_data_output": 1}})"), "true or false");

@@ -161,5 +161,16 @@ TEST(JsonCursor, NamesWhatIsWrong) {
   EXPECT_SAYS(error_of([&] { JsonCursor("1").string(text); }), "Invalid value");
 }
 
+TEST(JsonCursor, KnowsWhetherMoreFollows) {
+  const auto read = [](std::string_view text) {
+    JsonCursor cursor(text);
+    cursor.skip();
+    cursor.end();
+  };
+  EXPECT_NO_THROW(read("{\"a\": 1} \n"));
+  EXPECT_SAYS(error_of([&] { read("{} x"); }), "must not be followed by other values",
+              "at offset: 3");
+}
+
 }  // namespace
 }  // namespace pando::wire

@@ -4,17 +4,10 @@
 
 #include "pando/base/error.h"
 #include "pando/grpc/call_impl.h"
+#include "pando/http/message.h"
 
 namespace pando::grpc {
 namespace {
-
-// Compares in a time that does not depend on where the texts differ.
-bool is_same_secret(std::string_view a, std::string_view b) {
-  if (a.size() != b.size()) return false;
-  unsigned char difference = 0;
-  for (size_t i = 0; i < a.size(); ++i) difference |= static_cast<unsigned char>(a[i] ^ b[i]);
-  return difference == 0;
-}
 
 ::grpc::Status status_of(const std::exception& error) {
   const auto* own = dynamic_cast<const Error*>(&error);
@@ -39,7 +32,8 @@ bool is_same_secret(std::string_view a, std::string_view b) {
   const auto& metadata = context.client_metadata();
   const auto found = metadata.find("authorization");
   if (found != metadata.end() &&
-      is_same_secret({found->second.data(), found->second.size()}, "Bearer " + options.token)) {
+      http::equal_in_constant_time({found->second.data(), found->second.size()},
+                                   "Bearer " + options.token)) {
     return ::grpc::Status::OK;
   }
   return {::grpc::StatusCode::UNAUTHENTICATED,

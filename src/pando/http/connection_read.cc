@@ -70,11 +70,14 @@ void Connection::on_read(ErrorCode error, size_t bytes) {
     if (error || discarded_ > kMostDiscarded) return close();
     return read_more();
   }
+  // A read that had ended before check_time cancelled it: its request has been answered with 408.
+  if (phase_ != Phase::idle && phase_ != Phase::head && phase_ != Phase::body) return;
   if (error) return close();
   progress_ = Clock::now();
   try {
     if (body_ != nullptr) {
       body_received_ += bytes;
+      if (!reserve_body(static_cast<int64_t>(bytes))) return;
       return body_received_ == body_length_ ? complete() : read_body_part();
     }
     if (phase_ == Phase::body) body_received_ += bytes;
@@ -127,13 +130,15 @@ void Connection::parse() {
 }
 
 // Reads a body of known length into its own memory, which exists only as far as bytes arrived.
+// What counts is what arrived: a client that announces much and sends nothing takes no share of
+// others.
 void Connection::begin_body(size_t length) {
-  if (!reserve_body(static_cast<int64_t>(length))) return;
   body_ = std::make_unique_for_overwrite<char[]>(length);
   body_length_ = length;
   body_received_ = std::min(length, buffer_.size());
   std::memcpy(body_.get(), buffer_.data().data(), body_received_);
   buffer_.consume(body_received_);
+  if (!reserve_body(static_cast<int64_t>(body_received_))) return;
   if (body_received_ == length) return complete();
   if (sends_continue_) return write_all();
   read_body_part();

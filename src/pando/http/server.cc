@@ -67,11 +67,12 @@ class Server::Impl {
     }
     tcp_.emplace(threads_[0]->context());
     local_.emplace(threads_[0]->context());
-    retry_.emplace(threads_[0]->context());
+    tcp_retry_.emplace(threads_[0]->context());
+    local_retry_.emplace(threads_[0]->context());
     if (shared_->options.port >= 0) listen_tcp();
     if (!shared_->options.unix_socket.empty()) listen_local();
-    if (tcp_->is_open()) accept_next(*tcp_);
-    if (local_->is_open()) accept_next(*local_);
+    if (tcp_->is_open()) accept_next(*tcp_, *tcp_retry_);
+    if (local_->is_open()) accept_next(*local_, *local_retry_);
     for (const auto& thread : threads_) thread->start();
   }
 
@@ -128,19 +129,19 @@ class Server::Impl {
   }
 
   template <typename Acceptor>
-  void accept_next(Acceptor& acceptor) {
+  void accept_next(Acceptor& acceptor, boost::asio::steady_timer& retry) {
     using Accepted = typename Acceptor::protocol_type::socket;
     IoThread& thread = *threads_[next_thread_++ % threads_.size()];
-    const auto on_accepted = [this, &acceptor, &thread](ErrorCode error, Accepted socket) {
+    const auto on_accepted = [this, &acceptor, &retry, &thread](ErrorCode error, Accepted socket) {
       if (!acceptor.is_open()) return;
       if (!error) {
         give(thread, std::move(socket));
-        return accept_next(acceptor);
+        return accept_next(acceptor, retry);
       }
       // Out of files: wait until some are closed.
-      retry_->expires_after(kAcceptPause);
-      retry_->async_wait([this, &acceptor](ErrorCode stopped) {
-        if (!stopped && acceptor.is_open()) accept_next(acceptor);
+      retry.expires_after(kAcceptPause);
+      retry.async_wait([this, &acceptor, &retry](ErrorCode stopped) {
+        if (!stopped && acceptor.is_open()) accept_next(acceptor, retry);
       });
     };
     acceptor.async_accept(boost::asio::any_io_executor(thread.context().get_executor()),
@@ -166,7 +167,8 @@ class Server::Impl {
     bool is_done = false;
     threads_[0]->dispatch([&] {
       ErrorCode ignored;
-      retry_->cancel();
+      tcp_retry_->cancel();
+      local_retry_->cancel();
       if (local_->is_open()) ::unlink(shared_->options.unix_socket.c_str());
       tcp_->close(ignored);
       local_->close(ignored);
@@ -181,9 +183,10 @@ class Server::Impl {
   const std::shared_ptr<Shared> shared_;
   std::unique_ptr<boost::asio::ssl::context> tls_;
   std::vector<std::shared_ptr<IoThread>> threads_;
-  std::optional<tcp::acceptor> tcp_;  // these three belong to the first thread
+  std::optional<tcp::acceptor> tcp_;  // these four belong to the first thread
   std::optional<Local::acceptor> local_;
-  std::optional<boost::asio::steady_timer> retry_;
+  std::optional<boost::asio::steady_timer> tcp_retry_;
+  std::optional<boost::asio::steady_timer> local_retry_;
   size_t next_thread_ = 0;
   int port_ = -1;
 };

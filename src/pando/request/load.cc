@@ -23,9 +23,15 @@ class LoadRun {
 
   LoadResult run() {
     std::vector<std::jthread> threads;
-    for (int i = 0; i < plan_.connections; ++i) {
-      threads.push_back(
-          start_thread(concat("request.", i), [this, i](const std::stop_token&) { work(i); }));
+    try {
+      for (int i = 0; i < plan_.connections; ++i) {
+        threads.push_back(
+            start_thread(concat("request.", i), [this, i](const std::stop_token&) { work(i); }));
+      }
+    } catch (...) {  // the system refuses a thread: those that started must not wait for ever
+      is_abandoned_ = true;
+      start_.count_down();
+      throw;
     }
     warm_.wait();
     if (failure_.ok() && plan_.ready) plan_.ready();
@@ -57,7 +63,7 @@ class LoadRun {
     }
     warm_.count_down();
     start_.wait();
-    if (!failure_.ok()) return;
+    if (is_abandoned_ || !failure_.ok()) return;
     plan_.rate > 0 ? open_loop(*connection, index) : closed_loop(*connection, index);
     const std::lock_guard lock(mutex_);
     end_ = std::max(end_, Clock::now());
@@ -126,6 +132,7 @@ class LoadRun {
   std::latch start_;
   Clock::time_point begin_;
   Clock::time_point end_;
+  std::atomic<bool> is_abandoned_ = false;
   std::atomic<int64_t> next_{0};
   std::mutex mutex_;
   serve::Status failure_;

@@ -263,6 +263,7 @@ OipBody parse_oip_body(std::string_view body, size_t json_bytes, InputMemory& me
       cursor.skip();
     }
   });
+  cursor.end();
   if (inputs.empty())
     throw InvalidArgument("'inputs': expected a list with a tensor for each input");
   std::string_view binary = body.substr(json_bytes);

@@ -236,6 +236,7 @@ class ServeRun {
       calls.join();
       is_complete = is_complete && grpc_is_complete;
       models_->drain(std::chrono::duration<double>(flags_.drain_timeout));
+      end_servers(starting);  // waits for a version that is being loaded
       is_done = true;
     });
     while (!is_done) {
@@ -247,12 +248,15 @@ class ServeRun {
     if (!is_complete) {
       err_ << "pando-serve: some clients were not served within --drain-timeout" << std::endl;
     }
+    if (trace_) profile::write_chrome_trace(*trace_, flags_.trace);
+    return is_complete ? app::kDone : app::kFailed;
+  }
+
+  void end_servers(std::jthread& starting) {
     if (starting.joinable()) starting.join();
     grpc_.reset();
     http_.reset();
     models_.reset();
-    if (trace_) profile::write_chrome_trace(*trace_, flags_.trace);
-    return is_complete ? app::kDone : app::kFailed;
   }
 
   const app::ServeFlags& flags_;

@@ -321,6 +321,11 @@ unsigned JsonCursor::hex4() {
   return code;
 }
 
+void JsonCursor::end() {
+  skip_space();
+  if (at_ != end_) fail("The document root must not be followed by other values.");
+}
+
 void JsonCursor::skip() {
   const int outside = depth_;
   std::string text;

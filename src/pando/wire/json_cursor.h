@@ -41,6 +41,7 @@ class JsonCursor {
   void null();
   void string(std::string& out);  // without its escapes, in UTF-8
   void skip();                    // any value
+  void end();                     // requires that nothing but space follows
 
   // Reads nested lists of exactly this shape into `out`, at the speed of memory. False: the text is
   // not so, or not in the simplest form; then nothing was read.
